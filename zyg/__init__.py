@@ -1,0 +1,32 @@
+"""Automatic differentiation for the Python program you already have.
+
+General layout, each floor importing only from those above it in this list:
+
+    errors                          every exception, and the one message template
+    scalar_rules _registry _structure _config     what derivatives are; what values are made of
+    _strand                         watched values and the tape they are noted on
+    _bind                           the one interception point
+    _traced _reverse                what watched values answer; the reverse pass
+    gradients  rules/               the verbs; NumPy's adjoints by domain
+    testing                         checks for rules and gradients
+"""
+
+from zyg import _traced as _traced
+from zyg import rules as rules
+from zyg._config import config as config
+from zyg._registry import adjoint as adjoint
+from zyg._registry import nondifferentiable as nondifferentiable
+from zyg._registry import scalar_rule as scalar_rule
+from zyg._strand import is_traced as is_traced
+from zyg._strand import nestlevel as nestlevel
+from zyg._structure import Tangent as Tangent
+from zyg.gradients import gradient as gradient
+from zyg.gradients import hook as hook
+from zyg.gradients import primal as primal
+from zyg.gradients import pullback as pullback
+from zyg.gradients import stop_gradient as stop_gradient
+from zyg.gradients import value_and_gradient as value_and_gradient
+from zyg.testing import check_adjoint as check_adjoint
+from zyg.testing import check_gradient as check_gradient
+
+__version__ = "0.1.0"

@@ -1,0 +1,160 @@
+"""Which rule belongs to which function. Knows no tape.
+
+A rule is one of four things:
+
+* `ScalarRule`: partial derivatives, for a function of numbers that broadcasts elementwise;
+* `Adjoint`: a function that returns ``y, pullback``;
+* `Composed`: the function again, written in functions that have rules;
+* `CONSTANT`: the function runs on the plain values and carries nothing.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+CONSTANT = "constant"
+
+rules: dict[Any, Any] = {}
+
+
+class ScalarRule:
+    """`function` broadcasts; `partials[k]` is a number or a function of (*arguments, result).
+
+    `saves[k]` says which of (*arguments, result) the k-th partial reads, so that nothing else is
+    kept alive until the reverse pass.
+    """
+
+    __slots__ = ("function", "name", "partials", "saves")
+
+    def __init__(self, function: Callable[..., Any], partials: tuple[Any, ...]) -> None:
+        self.function = function
+        self.name = getattr(function, "__name__", repr(function))
+        self.partials = partials
+        self.saves = tuple(_reads(p, len(partials) + 1) for p in partials)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return intercept(self, args, kwargs)
+
+
+class Adjoint:
+    """`rule(*args, **kwargs)` returns ``y, pullback``; calling the Adjoint applies it."""
+
+    def __init__(self, key: Callable[..., Any], rule: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, rule)
+        self.key, self.rule = key, rule
+        self.name = getattr(key, "__name__", repr(key))
+        self.signature = inspect.signature(rule)
+        self.own = key is rule
+        parameters = self.signature.parameters.values()
+        places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self.least = sum(p.default is p.empty for p in places)
+        self.most = len(places)
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return intercept(self, args, kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+
+class Composed:
+    """`function` does what `key` does, in operations that have rules of their own."""
+
+    def __init__(self, key: Callable[..., Any], function: Callable[..., Any]) -> None:
+        self.key, self.function = key, function
+        self.name = getattr(key, "__name__", repr(key))
+        self.signature = inspect.signature(function)
+
+
+def intercept(rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Apply a rule to arguments that may be watched; `_bind`, which knows the tape, replaces it."""
+    raise NotImplementedError
+
+
+def _reads(partial: Any, places: int) -> tuple[bool, ...]:
+    """Which of its positional arguments a partial reads, from its bytecode; all, if it has none."""
+    if not callable(partial):
+        return (False,) * places
+    code = getattr(partial, "__code__", None)
+    if code is None or code.co_flags & inspect.CO_VARARGS:
+        return (True,) * places
+    names: set[Any] = set()
+    for instruction in dis.get_instructions(code):
+        value = instruction.argval
+        names.update(value if isinstance(value, tuple) else (value,))
+    return tuple(name in names for name in code.co_varnames[:places])
+
+
+def adjoint(key: Callable[..., Any]) -> Any:
+    """Register the rule of a function: what returns its value and its pullback.
+
+    ``@adjoint(f)`` gives a rule to a function of NumPy's (or another that dispatches on its
+    arguments as NumPy does); a bare ``@adjoint`` makes a function with a rule out of one's own.
+    The rule receives the arguments as the caller wrote them, plain; its pullback takes the
+    cotangent of the result and returns a tuple with one cotangent per positional argument: a
+    value of that argument's shape, ``None``, or a zero-argument callable, which is called only
+    where that argument is watched. Written in ``np.`` operations, a rule can itself be
+    differentiated. A pullback that returns the wrong number or shape of cotangents raises
+    `AdjointError`.
+
+    >>> import zyg
+    >>> @zyg.adjoint
+    ... def cube(x):
+    ...     def cube_pullback(y_bar):
+    ...         return (y_bar * 3 * x**2,)
+    ...     return x**3, cube_pullback
+    >>> zyg.gradient(cube, 2.0)
+    (12.0,)
+
+    """
+    if isinstance(key, FunctionType):
+        return Adjoint(key, key)
+
+    def register(rule: Callable[..., Any]) -> Adjoint:
+        rules[key] = Adjoint(key, rule)
+        return rules[key]
+
+    return register
+
+
+def composed(key: Callable[..., Any]) -> Any:
+    """Register how a function is written in others that have rules; nothing else is needed."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        rules[key] = Composed(key, function)
+        return function
+
+    return register
+
+
+def scalar_rule(function: Callable[..., Any], *partials: Any) -> Callable[..., Any]:
+    """Register the partial derivatives of an elementwise function, one per argument.
+
+    A partial is a number, or a callable of the arguments and the result: ``partial(x, y)``,
+    ``partial(x1, x2, y)``. Returns a function that applies the rule, for functions that do not
+    dispatch on their arguments (``math.erf``).
+
+    >>> import math, zyg
+    >>> erf = zyg.scalar_rule(math.erf, lambda x, y: 2 / math.sqrt(math.pi) * math.exp(-x * x))
+    >>> round(zyg.gradient(erf, 0.0)[0], 6)
+    1.128379
+
+    """
+    rules[function] = rule = ScalarRule(function, partials)
+    return rule
+
+
+def nondifferentiable(*functions: Callable[..., Any]) -> None:
+    """Declare functions that carry no derivative: they run on the plain values.
+
+    >>> import numpy as np, zyg
+    >>> zyg.nondifferentiable(np.argmax)
+
+    """
+    rules.update(dict.fromkeys(functions, CONSTANT))

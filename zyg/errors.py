@@ -1,0 +1,97 @@
+"""Every exception of zyg: its cause, and the remedy, in one message template.
+
+Whatever would silently drop a derivative raises one of these. A message says what happened, where (the user's own
+line), why, and what to do instead.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from types import FrameType
+
+import numpy as np
+
+OWN_TEXT = "<zyg: the short path of watched numbers>"  # the file name of code made from text
+
+_OURS = (OWN_TEXT, os.path.dirname(os.path.abspath(__file__)) + os.sep,)
+_NUMPY = (os.path.dirname(np.__file__) + os.sep, "<__array_function__")
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame that is neither zyg's nor NumPy's: the user's own line."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS + _NUMPY):
+        frame = frame.f_back
+    return frame
+
+
+def _location() -> str:
+    frame = user_frame()
+    if frame is None:
+        return "unknown (no Python frame of yours is running)"
+    code, line = frame.f_code, frame.f_lineno
+    text = linecache.getline(code.co_filename, line, frame.f_globals).strip()
+    return f"{code.co_filename}:{line}, in {code.co_name}" + (f": {text}" if text else "")
+
+
+class ZygError(Exception):
+    """The base of all zyg errors; the message says what, where, why and what to do."""
+
+    def __init__(self, what: str, why: str, fix: str) -> None:
+        super().__init__(f"{what}\n  where: {_location()}\n  why:   {why}\n  fix:   {fix}")
+
+
+class NonScalarOutputError(ZygError, TypeError):
+    """`gradient` of a function whose result is not one real number.
+
+    Example: ``gradient(np.sin, np.ones(3))``. Remedy: reduce to a number, or use `pullback` with a cotangent.
+    """
+
+
+class ComplexOutputError(NonScalarOutputError):
+    """`gradient` of a function whose result is complex.
+
+    Example: ``gradient(lambda z: z * z, 1j)``. Remedy: differentiate the real part, the imaginary part or ``abs``.
+    """
+
+
+class ConversionError(ZygError, TypeError):
+    """A watched value was about to become a plain number or a plain array, which drops its derivative.
+
+    Examples: ``float(x)``, ``math.sin(x)``, ``np.asarray(x)``, ``buffer[0] = x``.
+    Remedy: the ``np.`` function of the same name, or `zyg.stop_gradient` where the derivative is not wanted.
+    """
+
+
+class MutationError(ZygError, TypeError):
+    """A write into an array that zyg cannot follow.
+
+    Examples: ``x[0] = 1.0``, ``x += 1`` on a watched array, ``out=`` of a ufunc. Remedy: build a new array.
+    """
+
+
+class MissingRuleError(ZygError, NotImplementedError):
+    """A function, or a keyword of a function, that has no rule.
+
+    Example: a NumPy function zyg does not know. Remedy: write its rule with `zyg.adjoint`; the message shows how.
+    """
+
+
+class AdjointError(ZygError, TypeError):
+    """A rule (or a hook) broke its contract: it returned the wrong number, type or shape of cotangents.
+
+    Remedy: return one cotangent per positional argument, each of its argument's shape; `zyg.check_adjoint` finds it.
+    """
+
+
+class StructureError(ZygError, TypeError):
+    """A value that zyg cannot take apart, or a cotangent that does not fit the result it belongs to.
+
+    Examples: a masked array as an argument; ``back((1.0,))`` for a result that is a dict.
+    """
+
+
+class GradientMismatchError(ZygError, AssertionError):
+    """`check_gradient` or `check_adjoint` found a derivative that differs from its independent check."""

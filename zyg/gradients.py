@@ -1,0 +1,243 @@
+"""The verbs: what a user calls."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zyg._bind import project, spec_of, zeros_of
+from zyg._config import setting
+from zyg._registry import adjoint
+from zyg._reverse import non_finite, plain_times, reverse, strong_times
+from zyg._strand import TRACED, Strand, active, settle, strip, watch
+from zyg._structure import Structure, is_leaf, is_number
+from zyg.errors import ComplexOutputError, NonScalarOutputError, StructureError
+
+__all__ = ["gradient", "hook", "primal", "pullback", "stop_gradient", "value_and_gradient"]
+
+
+class _Trace:
+    """One call of `f`, watched: its value `y`, and the way back to the arguments' cotangents."""
+
+    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.strand = strand = Strand()
+        self.inputs = [Structure(x, _watchable, shared=True) for x in args]
+        leaves = [[settle(x) for x in structure.leaves] for structure in self.inputs]
+        self.slots = [[strand.new_slot() for _ in part] for part in leaves]
+        self.specs = [[spec_of(x) for x in part] for part in leaves]
+        watched = [
+            structure.rebuild([watch(strand, x, s) for x, s in zip(part, places, strict=True)])
+            for structure, part, places in zip(self.inputs, leaves, self.slots, strict=True)
+        ]
+        depth = active.set(active.get() + 1)
+        try:
+            value = f(*watched, **kwargs)
+        finally:
+            active.reset(depth)
+            strand.open = False
+        self.name = getattr(f, "__name__", type(f).__name__)
+        self.result = Structure(value, _is_traced)
+        mine = [_down_to(strand, x) for x in self.result.leaves]
+        self.out = [None if x is None else (x.slot, spec_of(x.primal)) for x in mine]
+        self.y = self.result.rebuild([_copy(settle(x)) for x in self.result.leaves])
+
+    def back(self, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
+        """The gradient of each argument, for a cotangent of the whole value."""
+        seeds = []
+        for place, part in self.result.match(y_bar, f"the value of {self.name}"):
+            if part is not None and (target := self.out[place]) is not None:
+                slot, spec = target
+                shape = spec[0] if type(spec) is tuple else ()
+                if np.shape(part) != shape:
+                    raise StructureError(
+                        f"a cotangent of shape {np.shape(part)} does not fit the value of "
+                        f"{self.name}, which has shape {shape}.",
+                        "a cotangent has the shape of the value it belongs to.",
+                        "pass np.ones_like(y) for the gradient of the sum of y.",
+                    )
+                seeds.append((slot, project(part, spec)))
+        return self.back_from(seeds, zeros)
+
+    def back_from(self, seeds: list[tuple[int, Any]], zeros: bool) -> tuple[Any, ...]:
+        """The gradient of each argument, for cotangents of single slots."""
+        # A warning about 1/0 in a derivative would name a line that is not the user's.
+        with np.errstate(all="ignore"):
+            for times in (plain_times, strong_times):
+                bars = reverse(self.strand, seeds, times)
+                cotangents = [[bars[s] for s in places] for places in self.slots]
+                del bars
+                finite = not any(non_finite(c) for part in cotangents for c in part)
+                if finite or not setting("strong_zero"):
+                    break
+            for part, specs in zip(cotangents, self.specs, strict=True):
+                for k, spec in enumerate(specs):
+                    if part[k] is not None:
+                        part[k] = project(part[k], spec)
+                        part[k] = _take(part, k)
+                    elif zeros:
+                        part[k] = zeros_of(spec)
+        return tuple(map(Structure.tangent, self.inputs, cotangents))
+
+
+def _watchable(x: Any) -> bool:
+    return type(x) in TRACED or is_leaf(x)
+
+
+def _is_traced(x: Any) -> bool:
+    return type(x) in TRACED
+
+
+def _down_to(strand: Strand, x: Any) -> Any:
+    """What `x` is on this strand, below gradients that ended meanwhile; None if it is not on it."""
+    while type(x) in TRACED and x.strand is not strand:
+        x = x.primal
+    return x if type(x) in TRACED else None
+
+
+def _references(holder: list[Any]) -> int:
+    x = holder[0]
+    holder[0] = None
+    return sys.getrefcount(x)
+
+
+_ALONE = _references([np.empty(0)])  # what getrefcount says of an array that nobody else holds
+
+
+def _take(holder: list[Any], k: int) -> Any:
+    """The cotangent at a place, copied if it is an array whose memory anyone else might hold.
+
+    A rule may return what it was given, a view of it, or an array that it keeps.
+    """
+    x = holder[k]
+    holder[k] = None
+    if type(x) is np.ndarray and (x.base is not None or sys.getrefcount(x) > _ALONE):
+        return x.copy()
+    return x
+
+
+def _copy(x: Any) -> Any:
+    """A result apart from the memory that the reverse pass relies on."""
+    return x.copy() if type(x) is np.ndarray else x
+
+
+def _one(trace: _Trace, value: Any) -> Any:
+    """The cotangent 1 of a real number; raises where `value` is anything else."""
+    plain = strip(value)
+    dtype = getattr(plain, "dtype", None)
+    if isinstance(plain, complex) or (dtype is not None and dtype.kind == "c"):
+        raise ComplexOutputError(
+            f"{trace.name} returned a complex value; gradient needs one real number.",
+            "a complex result has two derivatives, one of its real and one of its imaginary part.",
+            "return y.real, y.imag or abs(y); zyg.holomorphic(f, z) gives the complex derivative, "
+            "zyg.pullback(f, z) takes a cotangent of your own.",
+        )
+    if isinstance(plain, np.ndarray) and plain.shape == () and plain.dtype.kind in "fiu":
+        return np.ones((), spec_of(plain)[1])
+    if not is_number(plain):
+        kind = type(plain).__name__
+        what = f"an array of shape {plain.shape}" if isinstance(plain, np.ndarray) else f"a {kind}"
+        raise NonScalarOutputError(
+            f"{trace.name} returned {what}; gradient needs one real number.",
+            "only a number has a gradient; an array has a Jacobian.",
+            "reduce it (np.sum(y)), use zyg.jacobian(f, x), or zyg.pullback(f, x) with a cotangent "
+            "of y; value_and_gradient takes (loss, aux).",
+        )
+    if isinstance(plain, (float, np.floating)):
+        return type(plain)(1)
+    return 1.0 if isinstance(plain, (int, np.integer)) else 1
+
+
+def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of ``f(*args, **kwargs)`` and its pullback.
+
+    ``back(y_bar)`` takes a cotangent of the value (its structure and shapes) and returns a tuple
+    with the cotangent of each positional argument; ``back(y_bar, zeros=True)`` gives zeros instead
+    of None where nothing depends on an argument. `back` may be called again, and from several
+    threads. Raises `StructureError` where y_bar does not fit the value.
+
+    >>> import numpy as np, zyg
+    >>> y, back = zyg.pullback(np.multiply, np.array([1.0, 2.0]), 3.0)
+    >>> y, back(np.array([1.0, 10.0]))
+    (array([3., 6.]), (array([ 3., 30.]), 21.0))
+
+    """
+    trace = _Trace(f, args, kwargs)
+
+    def back(y_bar: Any, *, zeros: bool = False) -> tuple[Any, ...]:
+        return trace.back(y_bar, zeros)
+
+    return trace.y, back
+
+
+def gradient(
+    f: Callable[..., Any], *args: Any, zeros: bool = False, **kwargs: Any
+) -> tuple[Any, ...]:
+    """The gradient of ``f(*args, **kwargs)``, a real number: one entry per positional argument.
+
+    An entry has the structure, shapes and dtypes of its argument: containers stay what they are,
+    other objects become `Tangent`. It is None where nothing depends on the argument, or zeros with
+    ``zeros=True``. For complex arguments it is x_bar + i y_bar, the direction of steepest ascent.
+    Raises `NonScalarOutputError` when f returns anything but one real number.
+
+    >>> import numpy as np, zyg
+    >>> zyg.gradient(lambda x, y: np.sum(x * y), np.array([1.0, 2.0]), 3.0)
+    (array([3., 3.]), 3.0)
+
+    """
+    trace = _Trace(f, args, kwargs)
+    return trace.back(_one(trace, trace.y), zeros)
+
+
+def value_and_gradient(
+    f: Callable[..., Any], *args: Any, zeros: bool = False, **kwargs: Any
+) -> tuple[Any, tuple[Any, ...]]:
+    """The value of ``f(*args, **kwargs)`` and its gradient, as `gradient` gives it.
+
+    f may return a tuple (loss, aux...): the gradient is that of the loss, and the whole tuple is
+    the value, with aux as f left it.
+
+    >>> import zyg
+    >>> zyg.value_and_gradient(lambda x: (x * x, "a note"), 3.0)
+    ((9.0, 'a note'), (6.0,))
+
+    """
+    trace = _Trace(f, args, kwargs)
+    if type(trace.y) is tuple and trace.y:
+        seed: Any = (_one(trace, trace.y[0]), *[None] * (len(trace.y) - 1))
+    else:
+        seed = _one(trace, trace.y)
+    return trace.y, trace.back(seed, zeros)
+
+
+@adjoint
+def hook(g: Callable[[Any], Any], x: Any) -> Any:
+    """`x`, whose cotangent passes through `g` on the way back.
+
+    >>> import zyg
+    >>> zyg.gradient(lambda x: 2 * zyg.hook(lambda x_bar: -x_bar, x), 1.0)
+    (-2.0,)
+
+    """
+
+    def hook_pullback(x_bar: Any) -> tuple[Any, ...]:
+        return None, g(x_bar)
+
+    return x, hook_pullback
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` as a constant: the plain value of a number, an array or a structure of them.
+
+    >>> import zyg
+    >>> zyg.gradient(lambda x: x * zyg.stop_gradient(x), 3.0)
+    (3.0,)
+
+    """
+    inside = Structure(x, _is_traced)
+    return inside.rebuild([strip(v) for v in inside.leaves])
+
+
+primal = stop_gradient

@@ -1,0 +1,302 @@
+"""Rearranging, joining and splitting arrays: the pullback undoes the rearrangement."""
+
+import numpy as np
+
+from zyg._bind import unbroadcast
+from zyg._registry import adjoint, composed
+from zyg._strand import strip
+from zyg.rules._helpers import is_complex
+
+
+def _restored(function):
+    """The rule of a function that only arranges the elements of its argument in another shape."""
+
+    def rearrange(a, *args, **kwargs):
+        def rearrange_pullback(y_bar):
+            return (np.reshape(y_bar, np.shape(a)), *[None] * len(args))
+
+        return function(a, *args, **kwargs), rearrange_pullback
+
+    adjoint(function)(rearrange)
+
+
+_restored(np.squeeze)
+_restored(np.expand_dims)
+
+
+@adjoint(np.reshape)
+def reshape(a, shape, order="C", *, copy=None):
+    def reshape_pullback(y_bar):
+        return (np.reshape(y_bar, np.shape(a), order="C" if order == "K" else order),)
+
+    _no_order_of_memory(order)
+    return np.reshape(a, shape, order=order), reshape_pullback
+
+
+@adjoint(np.ravel)
+def ravel(a, order="C"):
+    def ravel_pullback(y_bar):
+        return (np.reshape(y_bar, np.shape(a), order=order),)
+
+    _no_order_of_memory(order)
+    return np.ravel(a, order=order), ravel_pullback
+
+
+def _no_order_of_memory(order):
+    if order not in ("C", "F"):
+        raise ValueError(f"order={order!r} depends on the layout in memory; use 'C' or 'F'")
+
+
+@adjoint(np.transpose)
+def transpose(a, axes=None):
+    def transpose_pullback(y_bar):
+        return (np.transpose(y_bar, None if axes is None else np.argsort(_positive(axes))),)
+
+    return np.transpose(a, axes), transpose_pullback
+
+
+def _positive(axes):
+    return [int(k) % len(axes) for k in axes]
+
+
+@adjoint(np.swapaxes)
+def swapaxes(a, axis1, axis2):
+    def swapaxes_pullback(y_bar):
+        return np.swapaxes(y_bar, axis1, axis2), None, None
+
+    return np.swapaxes(a, axis1, axis2), swapaxes_pullback
+
+
+@adjoint(np.moveaxis)
+def moveaxis(a, source, destination):
+    def moveaxis_pullback(y_bar):
+        return np.moveaxis(y_bar, destination, source), None, None
+
+    return np.moveaxis(a, source, destination), moveaxis_pullback
+
+
+@composed(np.matrix_transpose)
+def matrix_transpose(x):
+    return np.swapaxes(x, -1, -2)
+
+
+@adjoint(np.broadcast_to)
+def broadcast_to(array, shape, subok=False):
+    def broadcast_to_pullback(y_bar):
+        return unbroadcast(y_bar, np.shape(array)), None
+
+    return np.broadcast_to(array, shape), broadcast_to_pullback
+
+
+@adjoint(np.flip)
+def flip(m, axis=None):
+    def flip_pullback(y_bar):
+        return (np.flip(y_bar, axis),)
+
+    return np.flip(m, axis), flip_pullback
+
+
+@composed(np.fliplr)
+def fliplr(m):
+    return np.flip(m, 1)
+
+
+@composed(np.flipud)
+def flipud(m):
+    return np.flip(m, 0)
+
+
+@adjoint(np.roll)
+def roll(a, shift, axis=None):
+    def roll_pullback(y_bar):
+        return np.roll(y_bar, np.negative(shift), axis), None
+
+    return np.roll(a, shift, axis), roll_pullback
+
+
+@adjoint(np.copy)
+def copy(a, order="K", subok=False):
+    def copy_pullback(y_bar):
+        return (y_bar,)
+
+    return np.copy(a, order=order), copy_pullback
+
+
+@adjoint(np.astype)
+def astype(x, dtype, /, *, copy=True, device=None):
+    def astype_pullback(y_bar):
+        return y_bar, None
+
+    if is_complex(x) and np.dtype(dtype).kind != "c":
+        raise TypeError("astype from complex to real drops the imaginary part; write x.real")
+    return np.astype(x, dtype, copy=copy), astype_pullback
+
+
+def _atleast(function, shape_of):
+    """np.atleast_1d and its kin: one array or several, each reshaped."""
+
+    def atleast(*arrays):
+        made = [np.reshape(x, shape_of(np.shape(x))) for x in arrays]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    composed(function)(atleast)
+
+
+_atleast(np.atleast_1d, lambda s: s or (1,))
+_atleast(np.atleast_2d, lambda s: (1,) * (2 - len(s)) + s)
+_atleast(
+    np.atleast_3d,
+    lambda s: {0: (1, 1, 1), 1: (1, *s, 1), 2: (*s, 1)}.get(len(s), s),
+)
+
+
+# Joining
+
+
+@adjoint(np.concatenate)
+def concatenate(arrays, axis=0, out=None, *, dtype=None):
+    def concatenate_pullback(y_bar):
+        if axis is None:
+            flat = _split_like(y_bar, [np.size(x) for x in arrays], 0)
+            return ([np.reshape(c, np.shape(x)) for c, x in zip(flat, arrays, strict=True)],)
+        return (_split_like(y_bar, [np.shape(x)[axis] for x in arrays], axis),)
+
+    return np.concatenate(arrays, axis=axis, dtype=dtype), concatenate_pullback
+
+
+def _split_like(y_bar, lengths, axis):
+    before = [slice(None)] * (axis % np.ndim(y_bar))
+    ends = np.cumsum([0, *lengths]).tolist()
+    return [y_bar[(*before, slice(a, b))] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+
+@adjoint(np.stack)
+def stack(arrays, axis=0, out=None, *, dtype=None):
+    y = np.stack(arrays, axis=axis, dtype=dtype)
+
+    def stack_pullback(y_bar):
+        before = (slice(None),) * (axis % np.ndim(y))
+        return ([y_bar[(*before, k)] for k in range(len(arrays))],)
+
+    return y, stack_pullback
+
+
+@composed(np.vstack)
+def vstack(tup, *, dtype=None):
+    return np.concatenate([np.atleast_2d(x) for x in tup], axis=0, dtype=dtype)
+
+
+@composed(np.hstack)
+def hstack(tup, *, dtype=None):
+    arrays = [np.atleast_1d(x) for x in tup]
+    return np.concatenate(arrays, axis=0 if np.ndim(arrays[0]) == 1 else 1, dtype=dtype)
+
+
+@composed(np.dstack)
+def dstack(tup):
+    return np.concatenate([np.atleast_3d(x) for x in tup], axis=2)
+
+
+@composed(np.column_stack)
+def column_stack(tup):
+    columns = [np.reshape(x, (-1, 1)) if np.ndim(x) < 2 else x for x in tup]
+    return np.concatenate(columns, axis=1)
+
+
+# Splitting: slices, so that each part's cotangent touches its part only
+
+
+@composed(np.array_split)
+def array_split(ary, indices_or_sections, axis=0):
+    parts = np.array_split(np.arange(np.shape(ary)[axis]), indices_or_sections)
+    before = (slice(None),) * (axis % np.ndim(ary))
+    starts = np.cumsum([0, *(len(p) for p in parts)]).tolist()
+    return [
+        ary[(*before, slice(int(p[0]), int(p[-1]) + 1) if len(p) else slice(s, s))]
+        for p, s in zip(parts, starts[:-1], strict=True)
+    ]
+
+
+@composed(np.split)
+def split(ary, indices_or_sections, axis=0):
+    n = np.shape(ary)[axis]
+    if np.ndim(indices_or_sections) == 0 and n % int(indices_or_sections):
+        raise ValueError("array split does not result in an equal division")
+    return np.array_split(ary, indices_or_sections, axis)
+
+
+@composed(np.hsplit)
+def hsplit(ary, indices_or_sections):
+    return np.split(ary, indices_or_sections, axis=0 if np.ndim(ary) == 1 else 1)
+
+
+@composed(np.vsplit)
+def vsplit(ary, indices_or_sections):
+    return np.split(ary, indices_or_sections, axis=0)
+
+
+@composed(np.dsplit)
+def dsplit(ary, indices_or_sections):
+    return np.split(ary, indices_or_sections, axis=2)
+
+
+# Repeating and choosing
+
+
+@composed(np.tile)
+def tile(A, reps):
+    reps = tuple(np.atleast_1d(reps).tolist())
+    shape = (1,) * (len(reps) - np.ndim(A)) + np.shape(A)
+    reps = (1,) * (len(shape) - len(reps)) + reps
+    pairs = [n for r, s in zip(reps, shape, strict=True) for n in (1, s)]
+    wide = [n for r, s in zip(reps, shape, strict=True) for n in (r, s)]
+    whole = [r * s for r, s in zip(reps, shape, strict=True)]
+    return np.reshape(np.broadcast_to(np.reshape(A, pairs), wide), whole)
+
+
+@composed(np.repeat)
+def repeat(a, repeats, axis=None):
+    flat = np.ravel(a) if axis is None else a
+    k = (0 if axis is None else axis) % np.ndim(flat)
+    source = np.repeat(np.arange(np.shape(flat)[k]), repeats)
+    return flat[(*(slice(None),) * k, source)]
+
+
+@adjoint(np.where)
+def where(condition, x=None, y=None):
+    def where_pullback(z_bar):
+        return (
+            None,
+            lambda: unbroadcast(np.where(condition, z_bar, 0.0), np.shape(x)),
+            lambda: unbroadcast(np.where(condition, 0.0, z_bar), np.shape(y)),
+        )
+
+    condition = strip(condition)
+    if x is None and y is None:
+        return np.where(condition), lambda z_bar: (None,)
+    return np.where(condition, x, y), where_pullback
+
+
+@adjoint(np.clip)
+def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
+    low = a_min if min is None else min
+    high = a_max if max is None else max
+    y = np.clip(a, low, high)
+
+    def clip_pullback(y_bar):
+        # Slope 1 on the closed interval; at low > high NumPy answers high.
+        above = strip(a) > strip(high) if high is not None else np.False_
+        if high is not None and low is not None:
+            above = above | (strip(low) > strip(high))
+        below = (strip(a) < strip(low)) & ~np.asarray(above) if low is not None else np.False_
+
+        def part(mask, x):
+            return unbroadcast(np.where(mask, y_bar, 0.0), np.shape(x))
+
+        return (
+            lambda: part(~(above | below), a),
+            lambda: part(below, low),
+            lambda: part(above, high),
+        )
+
+    return y, clip_pullback
