@@ -5,8 +5,10 @@ General layout, each floor importing only from those above it in this list:
     errors                          every exception, and the one message template
     scalar_rules _registry _structure _config     what derivatives are; what values are made of
     _strand                         watched values and the tape they are noted on
+    _reverse                        the reverse pass over a tape
     _bind                           the one interception point
-    _traced _reverse                what watched values answer; the reverse pass
+    _memory                         reading parts of arrays
+    _traced                         what watched values answer, and what they refuse
     gradients  rules/               the verbs; NumPy's adjoints by domain
     testing                         checks for rules and gradients
 """

@@ -19,15 +19,18 @@ import numpy as np
 
 from zyg import _registry
 from zyg._registry import CONSTANT, Adjoint, Composed, ScalarRule, rules
+from zyg._reverse import Run, float_dtype
 from zyg._strand import TRACED, Strand, innermost, settle, strip, watch, watcher_of
 from zyg._structure import Structure, is_number
 from zyg.errors import AdjointError, MissingRuleError, StructureError
+from zyg.scalar_rules import is_complex
 
 Spec = Any  # what a cotangent must look like: (shape, dtype) of an array, or the type of a number
 
 _PLAIN = (type(None), bool, str, int, float, complex, np.ndarray, slice, type, np.dtype)
 _BUILTIN = {type(None), int, float, complex, np.float64, np.complex128}
 _FLOAT64 = np.dtype(np.float64)
+_REAL = {_FLOAT64, np.dtype(np.float32)}
 
 
 # Cotangents
@@ -37,7 +40,7 @@ def spec_of(x: Any) -> Spec:
     """The shape and dtype of an array, the type of a number."""
     plain = strip(x)
     if isinstance(plain, np.ndarray):
-        return plain.shape, plain.dtype if plain.dtype.kind in "fc" else _FLOAT64
+        return plain.shape, float_dtype(plain.dtype)
     return type(plain)
 
 
@@ -60,8 +63,7 @@ def project(c: Any, spec: Spec) -> Any:
 
 
 def _is_complex(x: Any) -> bool:
-    x = strip(x)
-    return isinstance(x, complex) or getattr(x, "dtype", _FLOAT64).kind == "c"
+    return is_complex(strip(x))
 
 
 def _as_number(c: Any, kind: type) -> Any:
@@ -72,7 +74,7 @@ def _as_number(c: Any, kind: type) -> Any:
         c = c.real if hasattr(kind, "real") and not hasattr(kind, "_mpc_") else c
     if kind is int or issubclass(kind, np.integer):
         return float(c) if isinstance(c, (int, np.number)) else c
-    if isinstance(c, kind):
+    if type(c) is kind:
         return c
     try:
         return kind(c)  # type: ignore[call-arg]
@@ -118,43 +120,78 @@ def elementwise(rule: ScalarRule, *args: Any) -> Any:
     if len(args) != len(rule.partials):
         raise _wrong_call(rule.name, f"it takes {len(rule.partials)} arguments, not {len(args)}")
     primals = [x.primal if type(x) in TRACED and x.strand is strand else x for x in args]
-    y = rule.function(*primals)
+    return _note_elementwise(rule, strand, args, primals, rule.function(*primals))
+
+
+def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
+    """The short path of `elementwise`: `x`, in place k of one or two, is the only watched operand.
+
+    Where everything is a plain float array of one shape and dtype, the entry is
+    (out, None, partial, slot, (arguments of the partial)): no closure, no projection.
+    """
+    strand, primal = x.strand, x.primal
+    if type(primal) is not np.ndarray or not strand.open:
+        return elementwise(
+            rule, *((x, constant) if k == 0 else (constant, x))[: len(rule.partials)]
+        )
+    partial, reads = rule.partials[k], rule.saves[k]
+    if len(reads) == 2:
+        y = rule.function(primal)
+        saved: Any = (primal if reads[0] else None, y if reads[1] else None)
+    else:
+        first, second = (primal, constant) if k == 0 else (constant, primal)
+        y = rule.function(first, second)
+        saved = (first if reads[0] else None, second if reads[1] else None, y if reads[2] else None)
+    if type(y) is np.ndarray:
+        dtype = y.dtype
+        if dtype is primal.dtype and dtype in _REAL and y.shape == primal.shape:
+            watched = type(x)()
+            watched.primal = y
+            watched.strand = strand
+            watched.slot = out = strand.new_slot()
+            strand.note((out, None, partial, x.slot, saved if callable(partial) else None))
+            return watched
+    args = (x,) if len(reads) == 2 else (x, constant) if k == 0 else (constant, x)
+    primals = [primal if a is x else a for a in args]
+    return _note_elementwise(rule, strand, args, primals, y)
+
+
+def _note_elementwise(
+    rule: ScalarRule, strand: Strand, args: Sequence[Any], primals: list[Any], y: Any
+) -> Any:
     if type(y) not in watcher_of and (y is NotImplemented or not is_number(y)):
         return y
     arrays = type(y) is np.ndarray
     shape, dtype = (y.shape, y.dtype) if arrays else ((), None)
-    plain = arrays and dtype.kind == "f"
+    plain = arrays and dtype in _REAL
     saved: list[Any] = [None] * (len(args) + 1)
     active = []
     for k, x in enumerate(args):
         if type(x) in TRACED and x.strand is strand:
             p = primals[k]
-            partial = rule.partials[k]
-            if plain and type(p) is np.ndarray and p.dtype is dtype and p.shape == shape:
-                spec = None
-            else:
-                spec = spec_of(p)
-            active.append((x.slot, partial, spec))
+            alike = plain and type(p) is np.ndarray and p.dtype is dtype and p.shape == shape
+            active.append((x.slot, rule.partials[k], None if alike else spec_of(p)))
             for place, read in enumerate(rule.saves[k]):
                 if read:
                     saved[place] = y if place == len(primals) else primals[place]
-    if not arrays and all(type(v) in _BUILTIN for v in saved):
+    if not arrays and all(type(v) in _BUILTIN for v in (y, *primals)):
         saved = [_as_numpy(v) for v in saved]
-    conjugate = active[0][2] is not None and any(map(_is_complex, (y, *primals)))
+    alike = all(spec is None for _, _, spec in active)
+    conjugate = not alike and any(map(_is_complex, (y, *primals)))
+    return note(strand, y, _elementwise_pullback, active, saved, conjugate)
 
-    def elementwise_pullback(run: Any, y_bar: Any) -> list[tuple[int, Any]]:
-        bars = []
-        for slot, partial, spec in active:
-            d = partial(*saved) if callable(partial) else partial
-            if conjugate and _is_complex(d):
-                d = np.conj(d)
-            c = y_bar if type(d) is int and d == 1 else run.times(y_bar, d)
-            bars.append((slot, c if spec is None else project(c, spec)))
-        return bars
 
-    out = strand.new_slot()
-    strand.note((out, None, elementwise_pullback, None, None))
-    return watch(strand, y, out)
+def _elementwise_pullback(
+    run: Run, y_bar: Any, active: list[Any], saved: list[Any], conjugate: bool
+) -> list[tuple[int, Any]]:
+    bars = []
+    for slot, partial, spec in active:
+        d = partial(*saved) if callable(partial) else partial
+        if conjugate and _is_complex(d):
+            d = np.conjugate(d)
+        c = y_bar if type(d) is int and d == 1 else run.times(y_bar, d)
+        bars.append((slot, c if spec is None else project(c, spec)))
+    return bars
 
 
 def _as_numpy(x: Any) -> Any:
@@ -182,7 +219,7 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     strand = innermost([settle(x) for x in values])
     primals = list(args)
     active: list[tuple[int, Structure | None, list[tuple[int, Spec] | None]]] = []
-    for k, inside, leaves in places:
+    for k, container, leaves in places:
         unwrapped = [settle(x) for x in leaves]
         slots: list[tuple[int, Spec] | None] = []
         for n, x in enumerate(unwrapped):
@@ -191,8 +228,8 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
                 slots.append((x.slot, spec_of(x.primal)))
             else:
                 slots.append(None)
-        primals[k] = unwrapped[0] if inside is None else inside.rebuild(unwrapped)
-        active.append((k, inside, slots))
+        primals[k] = container.rebuild(unwrapped) if container else unwrapped[0]
+        active.append((k, container, slots))
     if strand is None and not rule.own:
         return rule.key(*primals, **kwargs)
     made = rule.rule(*primals, **kwargs)
@@ -205,16 +242,16 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     y, pullback = made
     if strand is None:
         return y
-    return note(strand, y, functools.partial(_pull, rule, pullback, active, len(args)))
+    return note(strand, y, _adjoint_pullback, rule, pullback, active, len(args))
 
 
-def _pull(
+def _adjoint_pullback(
+    run: Run,
+    y_bar: Any,
     rule: Adjoint,
     pullback: Callable[[Any], Any],
     active: list[tuple[int, Structure | None, list[tuple[int, Spec] | None]]],
     count: int,
-    run: Any,
-    y_bar: Any,
 ) -> list[tuple[int, Any]]:
     """What a rule's pullback contributes to the slots of its watched operands."""
     bars = pullback(y_bar)
@@ -224,7 +261,9 @@ def _pull(
     least = count if rule.variadic else max(rule.least, 1 + active[-1][0])
     if not least <= len(bars) <= most:
         needed = f"{least}" if least == most else f"{least} to {most}"
-        raise _broken(rule, f"its pullback returned {len(bars)} cotangents where {needed} are needed")
+        raise _broken(
+            rule, f"its pullback returned {len(bars)} cotangents where {needed} are needed"
+        )
     contributions = []
     for k, inside, slots in active:
         c = bars[k]
@@ -298,12 +337,20 @@ def _is_watched(x: Any) -> bool:
 # Results
 
 
-def note(strand: Strand, y: Any, pull: Callable[[Any, Any], Any]) -> Any:
-    """`y`, its numbers and arrays watched, with `pull` as what reverses it."""
-    if type(y) in watcher_of:
-        out = strand.new_slot()
-        strand.note((out, None, pull, None, None))
-        return watch(strand, y, out)
+def note(strand: Strand, y: Any, pull: Callable[..., Any], *args: Any) -> Any:
+    """`y`, its numbers and arrays watched, reversed by ``pull(run, y_bar, *args)``.
+
+    `pull` is a function of the module and not a closure, because the tape may have a million of
+    them and the cyclic collector would walk every cell.
+    """
+    cls = watcher_of.get(type(y))
+    if cls is not None:
+        watched = cls()
+        watched.primal = y
+        watched.strand = strand
+        watched.slot = out = strand.new_slot()
+        strand.note((out, None, pull, None, args))
+        return watched
     result = Structure(y, is_result)
     if not result.leaves:
         return y
@@ -315,13 +362,16 @@ def note(strand: Strand, y: Any, pull: Callable[[Any, Any], Any]) -> Any:
         )
     slots = tuple(strand.new_slot() for _ in result.leaves)
     specs = [spec_of(x) for x in result.leaves]
-
-    def gather(run: Any, bars: list[Any]) -> Any:
-        full = [zeros_of(s) if c is None else c for c, s in zip(bars, specs, strict=True)]
-        return pull(run, result.rebuild(full))
-
-    strand.note((slots, None, gather, None, None))
+    strand.note((slots, None, _gather, None, (result, specs, pull, args)))
     return result.rebuild([watch(strand, x, s) for x, s in zip(result.leaves, slots, strict=True)])
+
+
+def _gather(
+    run: Run, bars: list[Any], result: Structure, specs: list[Spec], pull: Any, args: Any
+) -> Any:
+    """The pullback of several results at once: zeros stand in where nothing flows."""
+    full = [zeros_of(s) if c is None else c for c, s in zip(bars, specs, strict=True)]
+    return pull(run, result.rebuild(full), *args)
 
 
 def is_result(x: Any) -> bool:
@@ -352,7 +402,9 @@ def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> A
         return call_adjoint(rule, args, kwargs)
     if isinstance(rule, ScalarRule):
         if kwargs:
-            raise _wrong_call(rule.name, f"its rule does not know the keyword {next(iter(kwargs))!r}")
+            raise _wrong_call(
+                rule.name, f"its rule does not know the keyword {next(iter(kwargs))!r}"
+            )
         return elementwise(rule, *args)
     values = Structure((args, kwargs), _is_watched)
     if innermost([settle(x) for x in values.leaves]) is None:
@@ -392,6 +444,6 @@ def _missing(f: Any) -> MissingRuleError:
     )
 
 
-_registry.intercept = bind
+_registry.intercept = bind  # type: ignore[assignment]
 
 __all__ = ["StructureError", "bind", "call_adjoint", "elementwise", "note", "project", "spec_of"]

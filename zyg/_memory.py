@@ -1,7 +1,8 @@
 """Reading parts of watched arrays.
 
-The cotangent of a read is added in place to the part that was read: `x[i]` costs what it touches, in
-both passes, and a loop over the elements of an array costs the same per element whatever its size.
+The cotangent of a read is added in place to the part that was read: `x[i]` costs what it touches,
+in both passes, and a loop over the elements of an array costs the same per element whatever its
+size.
 """
 
 from __future__ import annotations
@@ -10,33 +11,37 @@ from typing import Any
 
 import numpy as np
 
-from zyg._bind import note, spec_of
+from zyg._bind import note
 from zyg._registry import adjoint
-from zyg._strand import TRACED, settle, strip
+from zyg._reverse import Run, float_dtype
+from zyg._strand import TRACED, strip
 
 
 def read(x: Any, index: Any) -> Any:
     """``x[index]`` of a watched array; the index carries nothing."""
-    x = settle(x)
-    index = _frozen(index)
-    if type(x) not in TRACED:
-        return x[index]
-    slot = x.slot
-    primal = x.primal
-    shape, dtype = spec_of(primal)
-    basic = _is_basic(index)
+    strand, slot, primal = x.strand, x.slot, x.primal
+    basic = type(index) is int
+    if not basic:
+        index = _frozen(index)
+        basic = _is_basic(index)
+    if not strand.open:
+        return primal[index]
+    return note(
+        strand, primal[index], _read_pullback, slot, index, basic, primal.shape, primal.dtype
+    )
 
-    def getitem_pullback(run: Any, y_bar: Any) -> Any:
-        buffer = None if type(y_bar) in TRACED else run.buffer(slot, shape, dtype)
-        if buffer is None:
-            return ((slot, scattered(y_bar, index, shape, dtype)),)
-        if basic:
-            buffer[index] += y_bar
-        else:
-            np.add.at(buffer, index, y_bar)
-        return ()
 
-    return note(x.strand, primal[index], getitem_pullback)
+def _read_pullback(
+    run: Run, y_bar: Any, slot: int, index: Any, basic: bool, shape: Any, dtype: Any
+) -> Any:
+    buffer = run.bars[slot] if slot in run.owned else run.buffer(slot, shape, dtype)
+    if buffer is None or type(y_bar) in TRACED:
+        return ((slot, scattered(y_bar, index, shape, float_dtype(dtype))),)
+    if basic:
+        buffer[index] += y_bar
+    else:
+        np.add.at(buffer, index, y_bar)
+    return ()
 
 
 @adjoint
@@ -68,5 +73,5 @@ def _is_basic(index: Any) -> bool:
     if type(index) is tuple:
         return all(map(_is_basic, index))
     if isinstance(index, np.ndarray):
-        return index.dtype.kind == "b"
+        return bool(index.dtype.kind == "b")
     return index is None or index is Ellipsis or isinstance(index, (int, slice, np.integer))

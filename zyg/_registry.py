@@ -117,8 +117,8 @@ def adjoint(key: Callable[..., Any]) -> Any:
         return Adjoint(key, key)
 
     def register(rule: Callable[..., Any]) -> Adjoint:
-        rules[key] = Adjoint(key, rule)
-        return rules[key]
+        rules[key] = made = Adjoint(key, rule)
+        return made
 
     return register
 

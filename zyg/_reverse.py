@@ -1,13 +1,13 @@
 """The reverse pass: step a strand backwards, accumulate cotangents.
 
 A run owns everything that changes: cotangents are kept in its list, indexed by slot, so the same
-strand can be reversed again and by several threads at once. The first contribution to a slot is kept
-by reference (rules may return arrays they do not own), the second makes a sum that the run owns,
-and only such sums are added to in place.
+strand can be reversed again and by several threads at once. The first contribution to a slot is
+kept by reference (rules may return arrays they do not own), the second makes a sum that the run
+owns, and only such sums are added to in place.
 
 Zero times infinity: the pass runs on plain arithmetic; only where an argument's gradient comes out
-non-finite is it run again with `strong_times`, for which an exact zero stays zero through an infinite
-or NaN factor. Finite programs pay nothing for it.
+non-finite is it run again with `strong_times`, for which an exact zero stays zero through an
+infinite or NaN factor. Finite programs pay nothing for it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,13 @@ import numpy as np
 
 from zyg._strand import TRACED, Strand, strip
 
-
 plain_times = operator.mul
+_FLOAT64 = np.dtype(np.float64)
+
+
+def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the cotangent of an array: its own, float64 for integers."""
+    return dtype if dtype.kind in "fc" else _FLOAT64
 
 
 class Run:
@@ -48,12 +53,13 @@ class Run:
             else:
                 self.owned.discard(slot)
 
-    def buffer(self, slot: int, shape: tuple[int, ...], dtype: Any) -> Any:
-        """The cotangent of a slot as an array that may be written to; None where it is watched."""
+    def buffer(self, slot: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """The cotangent of an array as a buffer to add parts to; None where it is watched."""
         have = self.bars[slot]
         if slot not in self.owned:
             if type(have) in TRACED:
                 return None
+            dtype = float_dtype(dtype)
             have = np.zeros(shape, dtype) if have is None else np.array(have, dtype)
             self.bars[slot] = have
             self.owned.add(slot)
@@ -73,17 +79,22 @@ def reverse(
     for b, j, a, i, out in zip(places, places, places, places, places, strict=True):
         if i is None:
             if type(out) is tuple:
-                parts = [bars[k] for k in out]
-                if all(c is None for c in parts):
+                y_bar = [bars[k] for k in out]
+                if all(c is None for c in y_bar):
                     continue
-                contributions = a(run, parts)
             else:
                 y_bar = bars[out]
                 if y_bar is None:
                     continue
                 bars[out] = None
-                contributions = a(run, y_bar)
-            for slot, c in contributions:
+            if j is not None:
+                c = times(y_bar, a(*b)) if b is not None else y_bar if a == 1 else times(y_bar, a)
+                if bars[j] is None:
+                    bars[j] = c
+                else:
+                    run.add(j, c)
+                continue
+            for slot, c in a(run, y_bar, *b):
                 if bars[slot] is None:
                     bars[slot] = c
                 else:

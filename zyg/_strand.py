@@ -1,23 +1,26 @@
 """Watched values and the tape they are noted on.
 
-A *strand* is the tape of one task at one level; one call of `pullback` opens one strand. Its tape is a flat list, five
-places per entry, in the order in which things happened:
+A *strand* is the tape of one task at one level; one call of `pullback` opens one strand. Its tape
+is a flat list, five places per entry, in the order in which things happened:
 
-    (out, i, a, j, b)           y = f(x_i, x_j) for real numbers:   x_i_bar += y_bar * a,  x_j_bar += y_bar * b
-    (out, i, a, None, None)     the same with one watched operand
-    (out, None, pull, None, None)   anything else: pull(run, y_bar) yields the contributions (slot, cotangent)
+    (out, i, a, j, b)              real numbers: x_i_bar += y_bar * a,  x_j_bar += y_bar * b
+    (out, i, a, None, None)        the same with one watched operand
+    (out, None, d, j, args)        arrays of one shape: x_j_bar += y_bar * d(*args)
+    (out, None, pull, None, args)  anything else: pull(run, y_bar, *args) yields (slot, cotangent)
 
-`out`, `i`, `j` are slots: every watched value has one, and a reverse run keeps its cotangents in a list indexed by
-slot, so cotangents belong to the run and not to the values. `out` is a tuple of slots where a function returns several
-values. Two values may share a slot when their cotangents are the same by definition (x and x + 1).
+`out`, `i`, `j` are slots: every watched value has one, and a reverse run keeps its cotangents in a
+list indexed by slot, so cotangents belong to the run and not to the values. `out` is a tuple of
+slots where a function returns several values. Two values may share a slot when their cotangents
+are the same by definition (x and x + 1).
 
-A flat list, because a tuple per entry would be one more object for the cyclic collector to walk: a tape of a million
-scalar operations costs it nothing. The slot is drawn from a counter and written into the entry, because `next` and
-`list.extend` are each atomic: threads that append to the same strand interleave whole entries, and any interleaving
-of operations that did not wait for each other is a valid order to reverse.
+A flat list, because a tuple per entry would be one more object for the cyclic collector to walk: a
+tape of a million scalar operations costs it nothing. The slot is drawn from a counter and written
+into the entry, because `next` and `list.extend` are each atomic: threads that append to the same
+strand interleave whole entries, and any interleaving of operations that did not wait for each
+other is a valid order to reverse.
 
-A level is a number from a counter, not a depth: nothing has to be unwound after an exception, and a newer level always
-has a larger number, which is all that nesting needs.
+A level is a number from a counter, not a depth: nothing has to be unwound after an exception, and
+a newer level always has a larger number, which is all that nesting needs.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ import numpy as np
 from zyg.errors import StructureError
 
 _levels = count(1)
-active: ContextVar[int] = ContextVar("zyg_active", default=0)  # how many gradients run around this line
+# How many gradients run around this line.
+active: ContextVar[int] = ContextVar("zyg_active", default=0)
 
 
 class Strand:
@@ -49,7 +53,7 @@ class Strand:
 
 
 class Traced:
-    """A watched value: its primal (possibly watched itself, one level out), its strand, its slot there."""
+    """A watched value: its primal (watched too, if an outer level does), its strand, its slot."""
 
     __slots__ = ("primal", "slot", "strand")
 
@@ -58,7 +62,7 @@ class Traced:
     slot: int
 
 
-# Which class watches a primal of which type; `_traced` fills it in. TRACED holds those classes themselves.
+# Which class watches a primal of which type; `_traced` fills it in. TRACED holds the classes.
 watcher_of: dict[type, type[Traced]] = {}
 TRACED: set[type] = set()
 
@@ -70,7 +74,7 @@ def watch(strand: Strand, primal: Any, slot: int) -> Any:
         if isinstance(primal, np.ndarray):
             raise StructureError(
                 f"zyg cannot watch an array of type {type(primal).__name__}.",
-                "a subclass of numpy.ndarray has semantics of its own, which NumPy's rules do not know.",
+                "a subclass of numpy.ndarray has semantics of its own, unknown to NumPy's rules.",
                 "pass a plain array: np.asarray(x), or x.filled(...) for a masked array.",
             )
         cls = watcher_of[object]

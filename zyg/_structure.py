@@ -1,12 +1,12 @@
 """Containers, objects and closures <-> leaves.
 
 `Structure` takes a value apart into the leaves that a predicate selects and everything else, and
-puts it together again: as a copy with other leaves, or as the gradient of the value. It walks lists,
-tuples, dicts, deques, object arrays, functions (their closure cells and defaults), bound methods,
-partials and the attributes of any Python object. An object met twice is one object; cycles are fine.
-Whatever holds no leaf is kept as it is, identity included: only what must change is copied, and
-nothing is ever modified. What cannot hold a derivative (strings, modules, files, locks, the
-standard library's own objects) passes through.
+puts it together again: as a copy with other leaves, or as the gradient of the value. It walks
+lists, tuples, dicts, deques, object arrays, functions (their closure cells and defaults), bound
+methods, partials and the attributes of any Python object. An object met twice is one object;
+cycles are fine. Whatever holds no leaf is kept as it is, identity included: only what must change
+is copied, and nothing is ever modified. What cannot hold a derivative (strings, modules, files,
+locks, the standard library's own objects) passes through.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class Tangent:
         object.__setattr__(self, "_of", of)
 
     __slots__ = ("__dict__", "_of")
+    _of: str
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tangent):
@@ -343,8 +344,8 @@ def _kind(x: Any) -> _Kind | None:
 class Structure:
     """`root` taken apart: `leaves`, the values that the predicate selects.
 
-    With `shared`, an array met twice is one leaf; without, every place is a leaf of its own. `repeated`
-    tells whether a container that holds leaves was met twice.
+    With `shared`, an array met twice is one leaf; without, every place is a leaf of its own.
+    `repeated` tells whether a container that holds leaves was met twice.
     """
 
     def __init__(self, root: Any, leaf: Callable[[Any], bool], *, shared: bool = False) -> None:
@@ -419,7 +420,8 @@ class Structure:
         return self._assemble(at, lambda x: None, bags=True)
 
     def match(self, other: Any, what: str) -> list[tuple[int, Any]]:
-        """(place, part) for every part of `other`, which has this structure or None in place of parts.
+        """(place, part) for every part of `other`, which has this structure or None in place of
+        parts.
 
         Raises StructureError where it does not fit; `what` names the thing in the message.
         """
@@ -444,7 +446,9 @@ class Structure:
                 try:
                     part = _part(c, key)
                 except (KeyError, AttributeError, IndexError, TypeError):
-                    raise _misfit(what, inner, "a part here", f"none in {type(c).__name__}") from None
+                    raise _misfit(
+                        what, inner, "a part here", f"none in {type(c).__name__}"
+                    ) from None
                 if place is not None:
                     found.append((place, part))
                 else:
@@ -502,7 +506,7 @@ def _sequence(c: Any) -> Any:
 
 def _part(c: Any, key: Any) -> Any:
     if isinstance(key, _Key):
-        return c[key.key] if key.key in c else None
+        return c.get(key.key)
     return getattr(c, key) if isinstance(key, str) else c[key]
 
 

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from zyg._bind import bind, elementwise
+from zyg._bind import bind, elementwise, elementwise_of_one
 from zyg._memory import read
 from zyg._registry import ScalarRule, rules
 from zyg._strand import TRACED, Traced, innermost, settle, strip, watcher_of
@@ -44,7 +44,7 @@ _ufunc_methods = {
 
 
 def _caller() -> str:
-    """What the instruction that called the caller of this function is: "%", "[]", "[]=" or other."""
+    """Which instruction called the caller of this function: "%", "[]", "[]=" or its name."""
     frame = sys._getframe(2)
     code, at = frame.f_code.co_code, frame.f_lasti
     name = dis.opname[code[at]]
@@ -96,7 +96,7 @@ class _Watched(Traced):
         if method == "__call__":
             rule = rules.get(ufunc)
             if type(rule) is ScalarRule and not kwargs:
-                return elementwise(rule, *inputs)
+                return _apply(rule, inputs)
             return bind(ufunc, inputs, kwargs)
         function = _ufunc_methods.get((ufunc, method))
         if function is None:
@@ -154,7 +154,14 @@ class _Watched(Traced):
         return format(strip(self), spec)
 
     def __hash__(self) -> int:
-        return hash(strip(self))
+        x = settle(self)
+        if type(x) in TRACED and not isinstance(strip(x), (int, np.integer)):
+            raise ConversionError(
+                "a watched value cannot be a key: of a dict, of a set, of a memoised function.",
+                "an entry stored for the equal plain number would be found, without derivative.",
+                "use the position or a name as the key, or zyg.stop_gradient(x).",
+            )
+        return hash(strip(x))
 
     # Python's copies: a number is immutable, and a copied array is a new variable's worth
 
@@ -174,9 +181,6 @@ class _Watched(Traced):
             "pickle zyg.stop_gradient(x), or what `gradient` returns.",
         )
 
-    def __getattr__(self, name: str) -> Any:
-        return _attribute(self, name)
-
 
 def _refuse_out(ufunc: Any, out: Any) -> NoReturn:
     raise MutationError(
@@ -194,6 +198,19 @@ def _missing_method(ufunc: Any, method: str) -> NoReturn:
         "the methods of ufuncs have one.",
         "use the NumPy function that does the same, or write the loop in Python.",
     )
+
+
+def _apply(rule: ScalarRule, inputs: tuple[Any, ...]) -> Any:
+    """A scalar rule on the arguments of a ufunc: by the short path if just one is watched."""
+    if len(inputs) == len(rule.partials):
+        x = inputs[0]
+        if len(inputs) == 1:
+            return elementwise_of_one(rule, x, None, 0)
+        if len(inputs) == 2 and type(x) not in TRACED:
+            return elementwise_of_one(rule, inputs[1], x, 1)
+        if len(inputs) == 2 and type(inputs[1]) not in TRACED:
+            return elementwise_of_one(rule, x, inputs[1], 0)
+    return elementwise(rule, *inputs)
 
 
 # Attributes and methods of NumPy's arrays and of Python's numbers. Anything not listed is refused:
@@ -218,7 +235,17 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "max": np.max, "min": np.min, "copy": np.copy, "flatten": np.ravel, "conj": np.conjugate,
     "astype": np.astype,
 }  # fmt: skip
-_WRITES = {"fill", "sort", "partition", "put", "resize", "setfield", "itemset", "setflags", "byteswap"}
+_WRITES = {
+    "fill",
+    "sort",
+    "partition",
+    "put",
+    "resize",
+    "setfield",
+    "itemset",
+    "setflags",
+    "byteswap",
+}
 
 
 def _attribute(x: Any, name: str) -> Any:
@@ -261,7 +288,7 @@ def _call_spread(function: Callable[..., Any], x: Any, *shape: Any, **kwargs: An
 def _item(x: Any, *place: Any) -> Any:
     if type(x) is not TracedArray:
         return x
-    if not place and x.size != 1:
+    if not place and np.size(x) != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     return x[place] if len(place) > 1 else np.reshape(x, -1)[place[0] if place else 0]
 
@@ -269,8 +296,8 @@ def _item(x: Any, *place: Any) -> Any:
 # Watched numbers
 
 
-class TracedScalar(_Watched):
-    """A watched number of any type; every operator of Python's data model."""
+class _Number(_Watched):
+    """A watched number: every operator of Python's data model."""
 
     __slots__ = ()
 
@@ -279,13 +306,13 @@ class TracedScalar(_Watched):
             return round(strip(self))
         return elementwise(_ROUND, self, digits)
 
-    def __trunc__(self) -> int:
+    def __trunc__(self) -> Any:
         return strip(self).__trunc__()
 
-    def __floor__(self) -> int:
+    def __floor__(self) -> Any:
         return strip(self).__floor__()
 
-    def __ceil__(self) -> int:
+    def __ceil__(self) -> Any:
         return strip(self).__ceil__()
 
     def __divmod__(self, other: Any) -> Any:
@@ -307,13 +334,19 @@ def _define_operator(name: str, rule: ScalarRule) -> None:
     binary = len(rule.partials) == 2
 
     def forward(self: Any, other: Any) -> Any:
-        return NotImplemented if _is_foreign(self, other) else elementwise(rule, self, other)
+        if type(other) in TRACED:
+            return elementwise(rule, self, other)
+        if _is_foreign(self, other):
+            return NotImplemented
+        return elementwise_of_one(rule, self, other, 0)
 
     def backward(self: Any, other: Any) -> Any:
-        return NotImplemented if _is_foreign(self, other) else elementwise(rule, other, self)
+        if _is_foreign(self, other):
+            return NotImplemented
+        return elementwise_of_one(rule, self, other, 1)
 
     def unary(self: Any) -> Any:
-        return elementwise(rule, self)
+        return elementwise_of_one(rule, self, None, 0)
 
     setattr(_Watched, f"__{name}__", forward if binary else unary)
     if binary:
@@ -340,13 +373,34 @@ def _define_constant(name: str) -> None:
 
 for _name in ("lt", "le", "eq", "ne", "gt", "ge", "and", "or", "xor", "lshift", "rshift"):
     _define_constant(f"__{_name}__")
-_Watched.__invert__ = lambda self: ~strip(self)  # type: ignore[attr-defined]
+setattr(_Watched, "__invert__", lambda self: ~strip(self))  # noqa: B010
 
 
-class TracedReal(TracedScalar):
-    """A watched float, int or numpy.float64: the short path, filled in from the texts below."""
+class TracedScalar(_Number):
+    """A watched number of any type that is not a `TracedReal`."""
 
     __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return _attribute(self, name)
+
+
+class TracedReal(_Number):
+    """A watched float, int or numpy.float64: the short path, filled in from the texts below.
+
+    No __getattr__: with one, CPython looks up every attribute by the slow way. What these three
+    types have is listed instead.
+    """
+
+    __slots__ = ()
+
+
+def _define_attributes(cls: type, *plain: type) -> None:
+    for name in {name for t in plain for name in dir(t) if not name.startswith("__")}:
+        setattr(cls, name, property(functools.partial(_attribute, name=name)))
+
+
+_define_attributes(TracedReal, float, int, np.float64)
 
 
 # One text for + - * /, because a function call per operator would cost as much as the operator:
@@ -430,10 +484,15 @@ def _pow(self: Any, other: Any) -> Any:
         y.slot = out = strand.new_slot()
         strand.note((out, self.slot, other * a ** (other - 1), None, None))
         return y
-    return NotImplemented if type(other) in _FOREIGN else elementwise(_operator_rules["pow"], self, other)
+    return (
+        NotImplemented
+        if type(other) in _FOREIGN
+        else elementwise(_operator_rules["pow"], self, other)
+    )
 
 
-TracedReal.__neg__, TracedReal.__pow__ = _neg, _pow  # type: ignore[attr-defined]
+setattr(TracedReal, "__neg__", _neg)  # noqa: B010
+setattr(TracedReal, "__pow__", _pow)  # noqa: B010
 
 
 # Watched arrays
@@ -446,27 +505,11 @@ class TracedArray(_Watched):
 
     __hash__ = None  # type: ignore[assignment]
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.primal.shape  # type: ignore[no-any-return]
-
-    @property
-    def ndim(self) -> int:
-        return self.primal.ndim  # type: ignore[no-any-return]
-
-    @property
-    def dtype(self) -> Any:
-        return self.primal.dtype
-
-    @property
-    def T(self) -> Any:
-        return bind(np.transpose, (self,))
-
     def __len__(self) -> int:
         return len(self.primal)
 
     def __iter__(self) -> Iterator[Any]:
-        if self.ndim == 0:
+        if np.ndim(self) == 0:
             raise TypeError("iteration over a 0-d array")
         return (self[k] for k in range(len(self)))
 
@@ -494,6 +537,9 @@ class TracedArray(_Watched):
 
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
+
+
+_define_attributes(TracedArray, np.ndarray)
 
 
 def _refuse_write(what: str) -> NoReturn:

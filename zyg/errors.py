@@ -1,7 +1,7 @@
 """Every exception of zyg: its cause, and the remedy, in one message template.
 
-Whatever would silently drop a derivative raises one of these. A message says what happened, where (the user's own
-line), why, and what to do instead.
+Whatever would silently drop a derivative raises one of these. A message says what happened, where
+(the user's own line), why, and what to do instead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ import numpy as np
 
 OWN_TEXT = "<zyg: the short path of watched numbers>"  # the file name of code made from text
 
-_OURS = (OWN_TEXT, os.path.dirname(os.path.abspath(__file__)) + os.sep,)
+_OURS = (
+    OWN_TEXT,
+    os.path.dirname(os.path.abspath(__file__)) + os.sep,
+)
 _NUMPY = (os.path.dirname(np.__file__) + os.sep, "<__array_function__")
 
 
@@ -46,52 +49,59 @@ class ZygError(Exception):
 class NonScalarOutputError(ZygError, TypeError):
     """`gradient` of a function whose result is not one real number.
 
-    Example: ``gradient(np.sin, np.ones(3))``. Remedy: reduce to a number, or use `pullback` with a cotangent.
+    Example: ``gradient(np.sin, np.ones(3))``. Remedy: reduce to a number, or use `pullback` with a
+    cotangent.
     """
 
 
 class ComplexOutputError(NonScalarOutputError):
     """`gradient` of a function whose result is complex.
 
-    Example: ``gradient(lambda z: z * z, 1j)``. Remedy: differentiate the real part, the imaginary part or ``abs``.
+    Example: ``gradient(lambda z: z * z, 1j)``. Remedy: differentiate the real part, the imaginary
+    part or ``abs``.
     """
 
 
 class ConversionError(ZygError, TypeError):
-    """A watched value was about to become a plain number or a plain array, which drops its derivative.
+    """A watched value was about to become a plain number or a plain array, which drops its
+    derivative.
 
-    Examples: ``float(x)``, ``math.sin(x)``, ``np.asarray(x)``, ``buffer[0] = x``.
-    Remedy: the ``np.`` function of the same name, or `zyg.stop_gradient` where the derivative is not wanted.
+    Examples: ``float(x)``, ``math.sin(x)``, ``np.asarray(x)``, ``buffer[0] = x``. Remedy: the
+    ``np.`` function of the same name, or `zyg.stop_gradient` where the derivative is not wanted.
     """
 
 
 class MutationError(ZygError, TypeError):
     """A write into an array that zyg cannot follow.
 
-    Examples: ``x[0] = 1.0``, ``x += 1`` on a watched array, ``out=`` of a ufunc. Remedy: build a new array.
+    Examples: ``x[0] = 1.0``, ``x += 1`` on a watched array, ``out=`` of a ufunc. Remedy: build a
+    new array.
     """
 
 
 class MissingRuleError(ZygError, NotImplementedError):
     """A function, or a keyword of a function, that has no rule.
 
-    Example: a NumPy function zyg does not know. Remedy: write its rule with `zyg.adjoint`; the message shows how.
+    Example: a NumPy function zyg does not know. Remedy: write its rule with `zyg.adjoint`; the
+    message shows how.
     """
 
 
 class AdjointError(ZygError, TypeError):
-    """A rule (or a hook) broke its contract: it returned the wrong number, type or shape of cotangents.
+    """A rule (or a hook) broke its contract: it returned the wrong number, type or shape of
+    cotangents.
 
-    Remedy: return one cotangent per positional argument, each of its argument's shape; `zyg.check_adjoint` finds it.
+    Remedy: return one cotangent per positional argument, each of its argument's shape;
+    `zyg.check_adjoint` finds it.
     """
 
 
 class StructureError(ZygError, TypeError):
-    """A value that zyg cannot take apart, or a cotangent that does not fit the result it belongs to.
+    """A value that zyg cannot take apart, or a cotangent that does not fit its value.
 
     Examples: a masked array as an argument; ``back((1.0,))`` for a result that is a dict.
     """
 
 
 class GradientMismatchError(ZygError, AssertionError):
-    """`check_gradient` or `check_adjoint` found a derivative that differs from its independent check."""
+    """`check_gradient` or `check_adjoint` found a derivative that differs from its check."""

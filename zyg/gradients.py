@@ -22,7 +22,9 @@ __all__ = ["gradient", "hook", "primal", "pullback", "stop_gradient", "value_and
 class _Trace:
     """One call of `f`, watched: its value `y`, and the way back to the arguments' cotangents."""
 
-    def __init__(self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         self.strand = strand = Strand()
         self.inputs = [Structure(x, _watchable, shared=True) for x in args]
         leaves = [[settle(x) for x in structure.leaves] for structure in self.inputs]

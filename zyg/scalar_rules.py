@@ -1,17 +1,20 @@
 """The table of scalar derivatives: function -> one partial derivative per argument.
 
-A partial is called with the arguments and the result, ``partial(x, y)`` or ``partial(x1, x2, y)``, and works on
-numbers and elementwise on arrays alike. It is written in operators and ``np.`` functions, so it can be differentiated
-itself. A constant partial is given as a number. Operators, ufuncs, forward mode and kernels all read this table;
-subgradients and the treatment of NaN live here and nowhere else:
+A partial is called with the arguments and the result, ``partial(x, y)`` or ``partial(x1, x2, y)``,
+and works on numbers and elementwise on arrays alike. It is written in operators and ``np.``
+functions, so it can be differentiated itself. A constant partial is given as a number. Operators,
+ufuncs, forward mode and kernels all read this table; subgradients and the treatment of NaN live
+here and nowhere else:
 
 * abs'(0) = 0, sqrt'(0) = inf, hypot and arctan2 at (0, 0) have slope 0;
 * maximum at a tie: the second argument, minimum: the first, so that maximum(x, 0) has slope 0 at 0;
-* x**0 has slope 0 at 0, 0**p has slope 0 in p; floor, ceil, round, sign and // have slope 0 everywhere;
+* x**0 has slope 0 at 0, 0**p has slope 0 in p; floor, ceil, round, sign and // have slope 0
+everywhere;
 * sinc is smooth at 0, to every order.
 
-A complex partial means the complex derivative (df/dz); who pulls back conjugates it. ``abs``, ``real``, ``imag`` and
-``angle`` map to the reals; there the partial d is the one with dy = Re(d dz).
+A complex partial means the complex derivative (df/dz); who pulls back conjugates it. ``abs``,
+``real``, ``imag`` and ``angle`` map to the reals; there the partial d is the one with dy = Re(d
+dz).
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from numbers import Complex, Real
 from typing import Any
 
 import numpy as np
@@ -37,21 +41,23 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     return np.where(condition, x, y)
 
 
-def _is_complex(x: Any) -> bool:
-    dtype = getattr(x, "dtype", None)
-    return isinstance(x, complex) if dtype is None else dtype.kind == "c"
+def is_complex(x: Any) -> bool:
+    """Whether a number or an array is complex."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.dtype.kind == "c"
+    return not isinstance(x, (float, int)) and isinstance(x, Complex) and not isinstance(x, Real)
 
 
 def _sign(x: Any) -> Any:
-    """x / |x|, and 0 at 0: for real and complex numbers and arrays, and for any ordered number type."""
-    if _is_complex(x):
+    """x / |x|, and 0 at 0: for real and complex arrays, and for any ordered type of number."""
+    if is_complex(x):
         r = abs(x)
         return where(r == 0, 0.0, x / where(r == 0, 1.0, r))
     return np.sign(x) if hasattr(x, "dtype") else where(x > 0, 1, where(x < 0, -1, 0))
 
 
 def _conj_sign(x: Any) -> Any:
-    return _sign(x).conjugate() if _is_complex(x) else _sign(x)
+    return _sign(x).conjugate() if is_complex(x) else _sign(x)
 
 
 def _log(x: Any) -> Any:
@@ -71,7 +77,7 @@ def _power_x(x: Any, p: Any, y: Any) -> Any:
 def _power_p(x: Any, p: Any, y: Any) -> Any:
     # |x|: for a negative base and an integer exponent the real part of the complex derivative;
     # for any other exponent y is NaN already.
-    base = x if _is_complex(x) or _is_complex(p) else abs(x)
+    base = x if is_complex(x) or is_complex(p) else abs(x)
     return where(x == 0, 0, y * _log(where(x == 0, 1, base)))
 
 
@@ -95,7 +101,7 @@ def _same_sign(x: Any, y: Any) -> Any:
 
 
 def _sign_slope(x: Any) -> Any:
-    if _is_complex(x):
+    if is_complex(x):
         raise MissingRuleError(
             "np.sign of a complex number has no rule.",
             "z/|z| is not complex-differentiable, so it has no single partial derivative.",
@@ -105,7 +111,8 @@ def _sign_slope(x: Any) -> Any:
 
 
 def _sinc_slope(x: Any, y: Any) -> Any:
-    """(cos(u) - sinc) / x with u = pi x; near 0 its Taylor series, which has all higher derivatives too.
+    """(cos(u) - sinc) / x with u = pi x; near 0 its Taylor series, which has all higher
+    derivatives too.
 
     d/du sin(u)/u = sum_k (-1)^k 2k u^(2k-1) / (2k+1)!
     """
@@ -193,8 +200,8 @@ table: dict[Callable[..., Any], tuple[Partial, ...]] = {
     np.heaviside: (0, lambda x1, x2, y: x1 == 0),
     # complex parts
     np.real: (1,),
-    np.imag: (lambda x, y: -1j if _is_complex(x) else 0,),
-    np.angle: (lambda x, y: -1j / where(x == 0, np.inf, x) if _is_complex(x) else 0,),
+    np.imag: (lambda x, y: -1j if is_complex(x) else 0,),
+    np.angle: (lambda x, y: -1j / where(x == 0, np.inf, x) if is_complex(x) else 0,),
     # rounding
     np.sign: (lambda x, y: _sign_slope(x),),
     np.floor: (0,),

@@ -125,7 +125,11 @@ def cumsum(a, axis=None, dtype=None, out=None):
 @adjoint
 def recurrence(a, b):
     """s along the last axis, with s[0] = b[0] and s[i] = b[i] + a[i] s[i-1]."""
-    s = np.array(np.broadcast_to(b, np.shape(b)), dtype=np.result_type(a, b)) if _plain(a, b) else None
+    s = (
+        np.array(np.broadcast_to(b, np.shape(b)), dtype=np.result_type(a, b))
+        if _plain(a, b)
+        else None
+    )
     if s is None:
         terms = [b[..., 0]]
         for i in range(1, np.shape(b)[-1]):

@@ -27,7 +27,7 @@ _restored(np.expand_dims)
 @adjoint(np.reshape)
 def reshape(a, shape, order="C", *, copy=None):
     def reshape_pullback(y_bar):
-        return (np.reshape(y_bar, np.shape(a), order="C" if order == "K" else order),)
+        return np.reshape(y_bar, np.shape(a), order=order), None
 
     _no_order_of_memory(order)
     return np.reshape(a, shape, order=order), reshape_pullback
