@@ -71,6 +71,9 @@ def _refuse_conversion(x: Traced, to: str, how: str) -> NoReturn:
     )
 
 
+_BUILTIN = {float, int, complex, np.ndarray}
+
+
 class _Watched(Traced):
     """What watched numbers and arrays have in common."""
 
@@ -78,8 +81,11 @@ class _Watched(Traced):
     __array_priority__ = 1000.0
 
     @property
-    def __class__(self) -> Any:  # isinstance(x, float) and isinstance(x, np.ndarray) hold
-        return type(strip(self))
+    def __class__(self) -> Any:
+        # isinstance(x, float) and isinstance(x, np.ndarray) hold. Not so for number types written
+        # in Python: their operators ask isinstance(other, Me) and then read the other's fields.
+        cls = type(strip(self))
+        return cls if cls in _BUILTIN or issubclass(cls, np.generic) else type(self)
 
     @__class__.setter
     def __class__(self, other: Any) -> None:
@@ -252,8 +258,8 @@ def _attribute(x: Any, name: str) -> Any:
     plain, rest = strip(x), settle(x)
     if type(rest) not in TRACED:
         return getattr(rest, name)
-    if (name.startswith("__") and name.endswith("__")) or not hasattr(plain, name):
-        # A protocol that is not ours to answer (__array_interface__), or a plain mistake.
+    if name.startswith("_") or not hasattr(plain, name):
+        # A protocol that is not ours to answer (__array_interface__, _mpf_), or a plain mistake.
         raise AttributeError(f"{type(plain).__name__!r} object has no attribute {name!r}")
     if name in _FUNCTIONS:
         return bind(_FUNCTIONS[name], (x,))
@@ -411,8 +417,8 @@ _SHORT_PATH = """
 def __{name}__(self, other):
     strand = self.strand
     t = type(other)
-    if strand.open and ({guard}):
-        if t is TracedReal and other.strand is strand:
+    if strand.open:
+        if t is TracedReal and other.strand is strand{guard}:
             a, b = self.primal, other.primal
             y = TracedReal()
             y.primal = value = a {symbol} b
@@ -420,7 +426,7 @@ def __{name}__(self, other):
             y.slot = out = strand.new_slot()
             strand.note((out, self.slot, {da}, other.slot, {db}))
             return y
-        if t is float or t is int or t is float64:
+        if (t is float or t is int or t is float64){guard}:
             a, b = self.primal, other
             y = TracedReal()
             y.primal = value = a {symbol} b
@@ -432,7 +438,7 @@ def __{name}__(self, other):
 def __r{name}__(self, other):
     strand = self.strand
     t = type(other)
-    if strand.open and ({reflected_guard}) and (t is float or t is int or t is float64):
+    if strand.open and (t is float or t is int or t is float64){reflected_guard}:
         a, b = other, self.primal
         y = TracedReal()
         y.primal = value = a {symbol} b
@@ -446,10 +452,10 @@ _NOTE = "y.slot = out = strand.new_slot(); strand.note((out, self.slot, {d}, Non
 _SHARE = "y.slot = self.slot"
 
 for _name, _symbol, _da, _db, _guard, _reflected_guard in (
-    ("add", "+", "1.0", "1.0", "True", "True"),
-    ("sub", "-", "1.0", "-1.0", "True", "True"),
-    ("mul", "*", "b", "a", "True", "True"),
-    ("truediv", "/", "1 / b", "-value / b", "other", "self.primal"),
+    ("add", "+", "1.0", "1.0", "", ""),
+    ("sub", "-", "1.0", "-1.0", "", ""),
+    ("mul", "*", "b", "a", "", ""),
+    ("truediv", "/", "1 / b", "-value / b", " and other", " and self.primal"),
 ):
     _text = _SHORT_PATH.format(
         name=_name,

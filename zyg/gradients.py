@@ -133,8 +133,7 @@ def _one(trace: _Trace, value: Any) -> Any:
         raise ComplexOutputError(
             f"{trace.name} returned a complex value; gradient needs one real number.",
             "a complex result has two derivatives, one of its real and one of its imaginary part.",
-            "return y.real, y.imag or abs(y); zyg.holomorphic(f, z) gives the complex derivative, "
-            "zyg.pullback(f, z) takes a cotangent of your own.",
+            "return y.real, y.imag or abs(y), or use zyg.pullback(f, z) with a cotangent of y.",
         )
     if isinstance(plain, np.ndarray) and plain.shape == () and plain.dtype.kind in "fiu":
         return np.ones((), spec_of(plain)[1])
@@ -144,8 +143,8 @@ def _one(trace: _Trace, value: Any) -> Any:
         raise NonScalarOutputError(
             f"{trace.name} returned {what}; gradient needs one real number.",
             "only a number has a gradient; an array has a Jacobian.",
-            "reduce it (np.sum(y)), use zyg.jacobian(f, x), or zyg.pullback(f, x) with a cotangent "
-            "of y; value_and_gradient takes (loss, aux).",
+            "reduce it (np.sum(y)), or use zyg.pullback(f, x) with a cotangent of y; "
+            "value_and_gradient takes a tuple (loss, aux...).",
         )
     if isinstance(plain, (float, np.floating)):
         return type(plain)(1)

@@ -32,6 +32,7 @@ from zyg.errors import MissingRuleError
 Partial = Callable[..., Any] | float | complex
 
 LOG2, LOG10, PI = math.log(2.0), math.log(10.0), math.pi
+TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 
 def where(condition: Any, x: Any, y: Any) -> Any:
@@ -125,6 +126,22 @@ def _sinc_slope(x: Any, y: Any) -> Any:
     return where(near, PI * u * series, (np.cos(PI * far) - where(near, 1.0, y)) / far)
 
 
+def _digamma(x: Any) -> Any:
+    """The logarithmic derivative of the gamma function, of one real number.
+
+    Reflected to x >= 1/2, shifted beyond 10, and there the asymptotic series
+    log x - 1/(2 x) - sum_k B(2k) / (2k x^2k), whose first omitted term is below 1e-16.
+    """
+    if x < 0.5:
+        return _digamma(1 - x) - PI / np.tan(PI * x)
+    shift = sum(1 / (x + k) for k in range(10))
+    x = x + 10
+    series: Any = 0.0
+    for c in (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12):
+        series = (series + c) / (x * x)
+    return np.log(x) - 0.5 / x - series - shift
+
+
 table: dict[Callable[..., Any], tuple[Partial, ...]] = {
     # arithmetic
     np.add: (1, 1),
@@ -210,6 +227,11 @@ table: dict[Callable[..., Any], tuple[Partial, ...]] = {
     np.rint: (0,),
     np.fix: (0,),
     np.ldexp: (lambda x1, x2, y: np.ldexp(1.0, x2), 0),
+    # special functions of Python's math module, which NumPy lacks
+    math.erf: (lambda x, y: TWO_OVER_SQRT_PI * np.exp(-x * x),),
+    math.erfc: (lambda x, y: -TWO_OVER_SQRT_PI * np.exp(-x * x),),
+    math.gamma: (lambda x, y: y * _digamma(x),),
+    math.lgamma: (lambda x, y: _digamma(x),),
 }
 
 # Python's own operators mean the same functions; they keep the type of any number.

@@ -203,7 +203,7 @@ def _check_promises(f: Function, name: str, args: Sequence[Any]) -> None:
         _demand(_close(3 * a + b, c, c), name, "its pullback is not linear in the cotangent")
     _check_memory(name, [*inputs, *w1], [*Structure(y, _is_array).leaves, *bars[0], *bars[1]])
     for layout in (np.asfortranarray, _strided):
-        laid = [Structure(a, _is_inexact) for a in args]
+        laid = [Structure(a, _is_inexact, shared=True) for a in args]
         laid_args = [s.rebuild([_laid_out(x, layout) for x in s.leaves]) for s in laid]
         other, other_back = pullback(f, *laid_args)
         pairs = [*zip(_leaves(y), _leaves(other), strict=True)]
@@ -370,7 +370,7 @@ def _close(a: Any, b: Any, like: Any) -> bool:
 
 
 def _converted(x: Any, convert: Callable[[Any], Any]) -> Any:
-    inside = Structure(x, _is_inexact)
+    inside = Structure(x, _is_inexact, shared=True)
     return inside.rebuild([convert(v) for v in inside.leaves])
 
 

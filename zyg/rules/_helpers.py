@@ -20,6 +20,11 @@ def conj(x: Any) -> Any:
     return np.conjugate(x) if is_complex(x) else x
 
 
+def as_array(x: Any) -> Any:
+    """`x`, a list of plain numbers made an array."""
+    return x if type(x) in TRACED or isinstance(x, np.ndarray) else np.asarray(x)
+
+
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes of a reduction as a tuple of numbers from 0; None means all."""
     if axis is None:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from zyg._registry import adjoint, scalar_rule
+from zyg._registry import adjoint, composed, scalar_rule
+from zyg.rules._helpers import is_complex, no_out
 from zyg.scalar_rules import table
 
 for _function, _partials in table.items():
@@ -15,3 +16,48 @@ def conjugate(x):
         return (np.conjugate(y_bar),)
 
     return np.conjugate(x), conjugate_pullback
+
+
+def _zero_slope(function):
+    """np.round by both its names."""
+
+    def rounded(a, decimals=0, out=None):
+        no_out(out)
+
+        def rounded_pullback(y_bar):
+            return np.zeros_like(y_bar), None
+
+        return function(a, decimals), rounded_pullback
+
+    adjoint(function)(rounded)
+
+
+_zero_slope(np.round)
+_zero_slope(np.around)
+
+
+@adjoint(np.nan_to_num)
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    y = np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+
+    def nan_to_num_pullback(y_bar):
+        # A number that was replaced has slope 0; each part of a complex number on its own.
+        bar = np.where(np.isfinite(np.real(x)), np.real(y_bar), 0.0)
+        if is_complex(x):
+            bar = bar + 1j * np.where(np.isfinite(np.imag(x)), np.imag(y_bar), 0.0)
+        return (bar,)
+
+    return y, nan_to_num_pullback
+
+
+@adjoint(np.modf)
+def modf(x):
+    def modf_pullback(y_bar):
+        return (y_bar[0],)
+
+    return np.modf(x), modf_pullback
+
+
+@composed(np.divmod)
+def divmod(x1, x2):
+    return np.floor_divide(x1, x2), np.remainder(x1, x2)

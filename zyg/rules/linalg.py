@@ -55,14 +55,14 @@ def solve(a, b):
 
 @composed(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
-    if axis is None and (ord is None or np.ndim(x) == 1):
-        y = _vector_norm(np.ravel(x), 2 if ord is None else ord, 0, False)
-        return np.reshape(y, (1,) * np.ndim(x)) if keepdims else y
     axes = normal_axes(axis, np.ndim(x))
+    if ord in (None, "fro", "f") or (ord == 2 and len(axes) == 1):
+        return two_norm(x, ord, axis, keepdims)
+    constant = np.linalg.norm(strip(x), ord, axis, keepdims)  # raises where NumPy does
+    if len(axes) == 1 and ord in (np.inf, -np.inf) and np.size(x):
+        return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=keepdims)
     if len(axes) == 1:
-        return _vector_norm(x, 2 if ord is None else ord, axes[0], keepdims)
-    if len(axes) == 2 and ord in (None, "fro", "f"):
-        return two_norm(x, axes, keepdims)
+        return constant if ord == 0 or np.size(x) == 0 else p_norm(x, ord, axis, keepdims)
     if len(axes) == 2 and ord in (1, -1, np.inf, -np.inf):
         inner, outer = axes if abs(ord) == 1 else axes[::-1]
         sums = np.sum(np.abs(x), axis=inner, keepdims=True)
@@ -75,24 +75,15 @@ def norm(x, ord=None, axis=None, keepdims=False):
     )
 
 
-def _vector_norm(x, ord, axis, keepdims):
-    if ord == 2:
-        return two_norm(x, axis, keepdims)
-    if ord in (np.inf, -np.inf):
-        return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=keepdims)
-    if ord == 0:
-        return np.linalg.norm(strip(x), 0, axis, keepdims)
-    return p_norm(x, ord, axis, keepdims)
-
-
 @adjoint
-def two_norm(x, axis, keepdims):
-    """The square root of the sum of squares, as np.linalg.norm computes it; slope 0 at 0."""
-    y = np.linalg.norm(x, axis=None if np.ndim(x) == 1 else axis, keepdims=keepdims)
+def two_norm(x, ord, axis, keepdims):
+    """The square root of the sum of squares, over any number of axes; slope 0 at 0."""
+    y = np.linalg.norm(x, ord, axis, keepdims)
 
     def two_norm_pullback(y_bar):
         r = spread(y, np.shape(x), axis)
-        return spread(y_bar, np.shape(x), axis) * x / np.where(r == 0, 1.0, r), None, None
+        slope = x / np.where(r == 0, 1.0, r)
+        return spread(y_bar, np.shape(x), axis) * slope, None, None, None
 
     return y, two_norm_pullback
 

@@ -8,11 +8,13 @@ import numpy as np
 from zyg._bind import unbroadcast
 from zyg._registry import adjoint, composed
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import conj
+from zyg.rules._helpers import as_array, conj
 
 
-@adjoint(np.matmul)
-def matmul(a, b):
+def _matmul_pullback(a, b):
+    """The pullback of a @ b, and of np.dot(a, b) for at most two dimensions each."""
+    a, b = as_array(a), as_array(b)
+
     def a_bar_of(y_bar):
         if np.ndim(b) == 1:
             return y_bar * conj(b) if np.ndim(a) == 1 else y_bar[..., None] * conj(b)
@@ -32,23 +34,70 @@ def matmul(a, b):
     def matmul_pullback(y_bar):
         return lambda: a_bar_of(y_bar), lambda: b_bar_of(y_bar)
 
-    return np.matmul(a, b), matmul_pullback
+    return matmul_pullback
+
+
+@adjoint(np.matmul)
+def matmul(a, b):
+    return np.matmul(a, b), _matmul_pullback(a, b)
+
+
+def _contraction(y, a, b, axes_a, axes_b):
+    """y, which sums the products of a and b over these axes, and its pullback."""
+    ndim_a, ndim_b = np.ndim(a), np.ndim(b)
+    axes_a, axes_b = [k % ndim_a for k in axes_a], [k % ndim_b for k in axes_b]
+    free_a = [k for k in range(ndim_a) if k not in axes_a]
+    free_b = [k for k in range(ndim_b) if k not in axes_b]
+    places = list(range(len(free_a) + len(free_b)))  # of the free axes in the result
+
+    def contraction_pullback(y_bar):
+        def a_bar():
+            # What is left of b are its summed axes, in b's order.
+            c = np.tensordot(y_bar, conj(b), (places[len(free_a) :], free_b))
+            order = free_a + [axes_a[k] for k in np.argsort(axes_b)]
+            return np.transpose(c, np.argsort(order))
+
+        def b_bar():
+            c = np.tensordot(conj(a), y_bar, (free_a, places[: len(free_a)]))
+            order = [axes_b[k] for k in np.argsort(axes_a)] + free_b
+            return np.transpose(c, np.argsort(order))
+
+        return a_bar, b_bar, None
+
+    return y, contraction_pullback
+
+
+@adjoint(np.tensordot)
+def tensordot(a, b, axes=2):
+    if np.ndim(axes) == 0:
+        axes_a, axes_b = range(np.ndim(a) - axes, np.ndim(a)), range(axes)
+    else:
+        axes_a, axes_b = (np.atleast_1d(k).tolist() for k in axes)
+    return _contraction(np.tensordot(a, b, axes), a, b, axes_a, axes_b)
 
 
 @composed(np.dot)
 def dot(a, b):
-    if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return np.multiply(a, b)
-    if np.ndim(b) <= 2:
-        return np.matmul(a, b)
-    return np.tensordot(a, b, axes=(-1, -2))
+    return _dot(a, b) if np.ndim(a) and np.ndim(b) else np.multiply(a, b)
+
+
+@adjoint
+def _dot(a, b):
+    if max(np.ndim(a), np.ndim(b)) <= 2:
+        return np.dot(a, b), _matmul_pullback(a, b)
+    y, pullback = _contraction(np.dot(a, b), a, b, [-1], [-2 if np.ndim(b) > 1 else 0])
+    return y, lambda y_bar: pullback(y_bar)[:2]
 
 
 @composed(np.inner)
 def inner(a, b):
-    if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return np.multiply(a, b)
-    return np.tensordot(a, b, axes=(-1, -1))
+    return _inner(a, b) if np.ndim(a) and np.ndim(b) else np.multiply(a, b)
+
+
+@adjoint
+def _inner(a, b):
+    y, pullback = _contraction(np.inner(a, b), a, b, [-1], [-1])
+    return y, lambda y_bar: pullback(y_bar)[:2]
 
 
 @composed(np.outer)
@@ -56,30 +105,15 @@ def outer(a, b):
     return np.reshape(a, (-1, 1)) * np.reshape(b, (1, -1))
 
 
-@composed(np.vdot)
+@adjoint(np.vdot)
 def vdot(a, b):
-    return np.matmul(np.conjugate(np.ravel(a)), np.ravel(b))
+    def vdot_pullback(y_bar):
+        return (
+            lambda: np.reshape(conj(y_bar) * np.ravel(b), np.shape(a)),
+            lambda: np.reshape(y_bar * np.ravel(a), np.shape(b)),
+        )
 
-
-@composed(np.tensordot)
-def tensordot(a, b, axes=2):
-    if np.ndim(axes) == 0:
-        axes_a, axes_b = list(range(np.ndim(a) - axes, np.ndim(a))), list(range(axes))
-    else:
-        axes_a, axes_b = (np.atleast_1d(k).tolist() for k in axes)
-    axes_a, axes_b = [k % np.ndim(a) for k in axes_a], [k % np.ndim(b) for k in axes_b]
-    summed = [np.shape(a)[k] for k in axes_a]
-    if summed != [np.shape(b)[k] for k in axes_b]:
-        raise ValueError("shape-mismatch for sum")
-    free_a = [k for k in range(np.ndim(a)) if k not in axes_a]
-    free_b = [k for k in range(np.ndim(b)) if k not in axes_b]
-    n = int(np.prod(summed))
-    rows = np.reshape(np.transpose(a, free_a + axes_a), (-1, n)) if n else np.zeros((0, 0))
-    shape = [np.shape(a)[k] for k in free_a] + [np.shape(b)[k] for k in free_b]
-    if not n:
-        return np.zeros(shape)
-    columns = np.reshape(np.transpose(b, axes_b + free_b), (n, -1))
-    return np.reshape(np.matmul(rows, columns), shape)
+    return np.vdot(a, b), vdot_pullback
 
 
 # einsum: the cotangent of one operand is an einsum of the result's cotangent and the others

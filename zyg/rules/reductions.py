@@ -4,7 +4,7 @@ import numpy as np
 
 from zyg._registry import adjoint
 from zyg._strand import strip
-from zyg.rules._helpers import kept, no_out, normal_axes, spread
+from zyg.rules._helpers import conj, kept, no_out, normal_axes, spread
 
 
 @adjoint(np.sum)
@@ -38,7 +38,7 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False):
         shape = np.shape(a)
         axes = normal_axes(axis, len(shape))
         if np.all(strip(a) != 0):
-            return (spread(y_bar * y, shape, axis) / a,)
+            return (spread(y_bar * conj(y), shape, axis) / conj(a),)
         # The product of the others, from both sides: exact with any number of zeros, in O(n).
         others = tuple(k for k in range(len(shape)) if k not in axes)
         order = others + axes
@@ -49,7 +49,7 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=False):
             np.cumprod(np.concatenate([one, np.flip(flat[..., 1:], -1)], axis=-1), axis=-1), -1
         )
         rest = np.reshape(before * after, [shape[k] for k in order])
-        return (spread(y_bar, shape, axis) * np.transpose(rest, np.argsort(order)),)
+        return (spread(y_bar, shape, axis) * conj(np.transpose(rest, np.argsort(order))),)
 
     return y, prod_pullback
 
@@ -63,6 +63,8 @@ def _extremum(function, arg):
 
         def extremum_pullback(y_bar):
             plain = np.asarray(strip(a))
+            if plain.size == 0:
+                return (np.zeros_like(plain),)
             axes = normal_axes(axis, plain.ndim)
             others = tuple(k for k in range(plain.ndim) if k not in axes)
             moved = plain.transpose(others + axes)
@@ -78,7 +80,9 @@ def _extremum(function, arg):
 
 
 _extremum(np.max, np.argmax)
+_extremum(np.amax, np.argmax)
 _extremum(np.min, np.argmin)
+_extremum(np.amin, np.argmin)
 
 
 def _spread_of_deviation(a, axis, ddof):

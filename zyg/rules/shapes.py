@@ -5,7 +5,7 @@ import numpy as np
 from zyg._bind import unbroadcast
 from zyg._registry import adjoint, composed
 from zyg._strand import strip
-from zyg.rules._helpers import is_complex
+from zyg.rules._helpers import is_complex, no_out
 
 
 def _restored(function):
@@ -153,13 +153,21 @@ _atleast(
 # Joining
 
 
-@adjoint(np.concatenate)
+@composed(np.concatenate)
 def concatenate(arrays, axis=0, out=None, *, dtype=None):
+    no_out(out)
+    return _concatenate(list(arrays), axis, dtype)
+
+
+@adjoint
+def _concatenate(arrays, axis, dtype):
     def concatenate_pullback(y_bar):
         if axis is None:
             flat = _split_like(y_bar, [np.size(x) for x in arrays], 0)
-            return ([np.reshape(c, np.shape(x)) for c, x in zip(flat, arrays, strict=True)],)
-        return (_split_like(y_bar, [np.shape(x)[axis] for x in arrays], axis),)
+            bars = [np.reshape(c, np.shape(x)) for c, x in zip(flat, arrays, strict=True)]
+        else:
+            bars = _split_like(y_bar, [np.shape(x)[axis] for x in arrays], axis)
+        return bars, None, None
 
     return np.concatenate(arrays, axis=axis, dtype=dtype), concatenate_pullback
 
@@ -170,13 +178,19 @@ def _split_like(y_bar, lengths, axis):
     return [y_bar[(*before, slice(a, b))] for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
 
-@adjoint(np.stack)
+@composed(np.stack)
 def stack(arrays, axis=0, out=None, *, dtype=None):
+    no_out(out)
+    return _stack(list(arrays), axis, dtype)
+
+
+@adjoint
+def _stack(arrays, axis, dtype):
     y = np.stack(arrays, axis=axis, dtype=dtype)
 
     def stack_pullback(y_bar):
         before = (slice(None),) * (axis % np.ndim(y))
-        return ([y_bar[(*before, k)] for k in range(len(arrays))],)
+        return [y_bar[(*before, k)] for k in range(len(arrays))], None, None
 
     return y, stack_pullback
 
@@ -262,8 +276,27 @@ def repeat(a, repeats, axis=None):
     return flat[(*(slice(None),) * k, source)]
 
 
-@adjoint(np.where)
+@composed(np.take)
+def take(a, indices, axis=None, out=None, mode="raise"):
+    no_out(out)
+    flat = np.ravel(a) if axis is None else a
+    k = (0 if axis is None else axis) % max(np.ndim(flat), 1)
+    indices = np.asarray(strip(indices))
+    if mode == "wrap":
+        indices = indices % np.shape(flat)[k]
+    elif mode == "clip":
+        indices = np.clip(indices, 0, np.shape(flat)[k] - 1)
+    return flat[(*(slice(None),) * k, indices)]
+
+
+@composed(np.where)
 def where(condition, x=None, y=None):
+    condition = strip(condition)
+    return np.nonzero(condition) if x is None and y is None else _where(condition, x, y)
+
+
+@adjoint
+def _where(condition, x, y):
     def where_pullback(z_bar):
         return (
             None,
@@ -271,18 +304,19 @@ def where(condition, x=None, y=None):
             lambda: unbroadcast(np.where(condition, 0.0, z_bar), np.shape(y)),
         )
 
-    condition = strip(condition)
-    if x is None and y is None:
-        return np.where(condition), lambda z_bar: (None,)
     return np.where(condition, x, y), where_pullback
 
 
-@adjoint(np.clip)
+@composed(np.clip)
 def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
+    no_out(out)
     low = a_min if min is None else min
     high = a_max if max is None else max
-    y = np.clip(a, low, high)
+    return _clip(a, low, high)
 
+
+@adjoint
+def _clip(a, low, high):
     def clip_pullback(y_bar):
         # Slope 1 on the closed interval; at low > high NumPy answers high.
         above = strip(a) > strip(high) if high is not None else np.False_
@@ -299,4 +333,48 @@ def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
             lambda: part(above, high),
         )
 
-    return y, clip_pullback
+    return np.clip(a, low, high), clip_pullback
+
+
+# Diagonals and triangles
+
+
+@composed(np.diagonal)
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    moved = np.moveaxis(a, (axis1, axis2), (-2, -1))
+    n, m = np.shape(moved)[-2:]
+    rows = np.arange(max(0, -offset), max(0, -offset, min(n, m - offset)))
+    return moved[..., rows, rows + offset]
+
+
+@composed(np.trace)
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    no_out(out)
+    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+
+@composed(np.diag)
+def diag(v, k=0):
+    return _diag(v, k) if np.ndim(v) == 1 else np.diagonal(v, k)
+
+
+@adjoint
+def _diag(v, k):
+    def diag_pullback(y_bar):
+        return np.diagonal(y_bar, k), None
+
+    return np.diag(v, k), diag_pullback
+
+
+@composed(np.tril)
+def tril(m, k=0):
+    return np.where(np.tri(*np.shape(m)[-2:], k=k, dtype=bool), m, _zero(m))
+
+
+@composed(np.triu)
+def triu(m, k=0):
+    return np.where(np.tri(*np.shape(m)[-2:], k=k - 1, dtype=bool), _zero(m), m)
+
+
+def _zero(m):
+    return np.zeros(1, strip(m).dtype)
