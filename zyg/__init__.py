@@ -3,17 +3,23 @@
 General layout, each floor importing only from those above it in this list:
 
     errors                          every exception, and the one message template
-    scalar_rules _registry _structure _config     what derivatives are; what values are made of
+    scalar_rules _registry _containers _config    what derivatives are; what values are made of
+    _structure                      values <-> their numbers and arrays
     _strand                         watched values and the tape they are noted on
+    _memory                         views, and who owns what
     _reverse                        the reverse pass over a tape
+    _entries                        what an entry notes, what a cotangent must look like
+    _elementwise                    functions with partial derivatives
     _bind                           the one interception point
-    _memory                         reading parts of arrays
-    _traced                         what watched values answer, and what they refuse
-    gradients  rules/               the verbs; NumPy's adjoints by domain
-    testing                         checks for rules and gradients
+    _writes                         reading and writing parts of arrays
+    _attributes _traced             what watched values answer, and what they refuse
+    _numbers _arrays                watched numbers, watched arrays
+    gradients rules/                the verbs; NumPy's adjoints by domain
+    numpy math testing explain      drop-in namespaces; checks; what a program keeps and why
 """
 
-from zyg import _traced as _traced
+from zyg import _arrays as _arrays
+from zyg import _numbers as _numbers
 from zyg import rules as rules
 from zyg._config import config as config
 from zyg._registry import adjoint as adjoint
@@ -22,6 +28,7 @@ from zyg._registry import scalar_rule as scalar_rule
 from zyg._strand import is_traced as is_traced
 from zyg._strand import nestlevel as nestlevel
 from zyg._structure import Tangent as Tangent
+from zyg.explain import explain as explain
 from zyg.gradients import gradient as gradient
 from zyg.gradients import hook as hook
 from zyg.gradients import primal as primal

@@ -6,7 +6,7 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any
 
-_defaults: dict[str, Any] = {"strong_zero": True}
+_defaults: dict[str, Any] = {"strong_zero": True, "check_nan": False}
 _here: ContextVar[dict[str, Any]] = ContextVar("zyg_config")
 
 
@@ -19,8 +19,10 @@ class config:  # noqa: N801 - a verb to the user
     """Set options; in a ``with`` statement, for that block only.
 
     strong_zero (True): a cotangent that is exactly zero stays zero through an infinite or NaN local
-    derivative, so that the branch of ``np.where`` not taken never poisons a gradient. Raises
-    TypeError for an unknown option.
+    derivative, so that the branch of ``np.where`` not taken never poisons a gradient.
+    check_nan (False): a gradient that is not finite raises `NonFiniteError`, which names the line
+    of f and the rule where the first infinite or NaN cotangent came from; slower, for finding
+    faults. Raises TypeError for an unknown option.
 
     >>> import numpy as np, zyg
     >>> f = lambda x: np.where(x > 0, np.sqrt(x), 0.0)
@@ -38,12 +40,14 @@ class config:  # noqa: N801 - a verb to the user
             raise TypeError(f"unknown zyg option {min(unknown)!r}; there are: {known}")
         self._options = options
         self._before = {name: _defaults[name] for name in options}
-        self._token: Token[dict[str, Any]] | None = None
+        self._tokens: list[Token[dict[str, Any]]] = []
         _defaults.update(options)
 
     def __enter__(self) -> None:
+        # Only now is it known that the setting was meant for a block: take it back elsewhere.
         _defaults.update(self._before)
-        self._token = _here.set({**_here.get({}), **self._options})
+        self._before = {}
+        self._tokens.append(_here.set({**_here.get({}), **self._options}))
 
     def __exit__(
         self,
@@ -51,5 +55,4 @@ class config:  # noqa: N801 - a verb to the user
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        assert self._token is not None
-        _here.reset(self._token)
+        _here.reset(self._tokens.pop())

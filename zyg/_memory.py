@@ -1,77 +1,327 @@
-"""Reading parts of watched arrays.
+"""NumPy's memory: views, and who owns what.
 
-The cotangent of a read is added in place to the part that was read: `x[i]` costs what it touches,
-in both passes, and a loop over the elements of an array costs the same per element whatever its
-size.
+A view notes nothing on the tape. It is a base and a `Place`: the shape, strides and offset of the
+view in the memory of its base. Its primal is that place of the base's primal; its cotangent is the
+same place of the base's cotangent, the *shadow*, which a reverse run keeps in the base's layout. So
+a transpose of a slice, a diagonal and the real part of a complex array are all four numbers, and a
+write is seen through every view because there is one memory, in the primal and in the shadow.
+
+An inner level's memory is an array that an outer level may watch, and so is its shadow: a place of
+a watched array is a view of it. Nothing here knows how many levels there are.
 """
 
 from __future__ import annotations
 
+from copy import copy
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from zyg._bind import note
-from zyg._registry import adjoint
-from zyg._reverse import Run, float_dtype
-from zyg._strand import TRACED, strip
+from zyg._strand import ARRAYS, TRACED, Strand, Traced, settle, strip, watch, watcher_of
+from zyg.errors import MutationError, StructureError, user_line
+
+_FLOAT64 = np.dtype(np.float64)
+
+# The strand of an array that no gradient watches (yet): a buffer, or what outlived its gradient
+# and was written since.
+IDLE = Strand()
+IDLE.open = False
 
 
-def read(x: Any, index: Any) -> Any:
-    """``x[index]`` of a watched array; the index carries nothing."""
-    strand, slot, primal = x.strand, x.slot, x.primal
-    basic = type(index) is int
-    if not basic:
-        index = _frozen(index)
-        basic = _is_basic(index)
-    if not strand.open:
-        return primal[index]
-    return note(
-        strand, primal[index], _read_pullback, slot, index, basic, primal.shape, primal.dtype
-    )
+def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the cotangent of an array: its own, float64 for integers."""
+    return dtype if dtype.kind in "fc" else _FLOAT64
 
 
-def _read_pullback(
-    run: Run, y_bar: Any, slot: int, index: Any, basic: bool, shape: Any, dtype: Any
-) -> Any:
-    buffer = run.bars[slot] if slot in run.owned else run.buffer(slot, shape, dtype)
-    if buffer is None or type(y_bar) in TRACED:
-        return ((slot, scattered(y_bar, index, shape, float_dtype(dtype))),)
-    if basic:
-        buffer[index] += y_bar
-    else:
-        np.add.at(buffer, index, y_bar)
-    return ()
+class Place:
+    """Where a view lies in the memory of its base; strides and offset are in bytes."""
+
+    __slots__ = ("dtype", "offset", "readonly", "shape", "strides")
+
+    def __init__(self, view: np.ndarray[Any, Any], whole: np.ndarray[Any, Any]) -> None:
+        self.shape, self.strides, self.dtype = view.shape, view.strides, view.dtype
+        self.offset = _address(view) - _address(whole)
+        self.readonly = whole.flags.writeable and not view.flags.writeable
+
+    def of(self, whole: Any, itemsize: int = 0) -> Any:
+        """This place of an array that has the layout of the base.
+
+        The items of a shadow may be larger than those of its base (float64 for int32); `itemsize`
+        is then the base's.
+        """
+        if itemsize and self.readonly:  # a shadow can always be written
+            place = copy(self)
+            place.readonly = False
+            return place.of(whole, itemsize)
+        if type(whole) in TRACED:
+            return view(whole, self)
+        scale = whole.dtype.itemsize // itemsize if itemsize else 1
+        dtype = float_dtype(self.dtype) if itemsize else self.dtype
+        memory = whole if whole.flags.c_contiguous else whole.T
+        strides = self.strides if scale == 1 else tuple(scale * s for s in self.strides)
+        made = np.ndarray(self.shape, dtype, memory, self.offset * scale, strides)
+        if self.readonly:
+            made.flags.writeable = False
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Place) and all(
+            getattr(self, name) == getattr(other, name) for name in self.__slots__
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def repeats(self) -> tuple[int, ...]:
+        """The axes along which all elements are one: those of a broadcast view."""
+        pairs = zip(self.shape, self.strides, strict=True)
+        return tuple(k for k, (n, step) in enumerate(pairs) if n > 1 and step == 0)
 
 
-@adjoint
-def scattered(c: Any, index: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Zeros of this shape with `c` added at `index`: what reading pulls back to."""
-    y = np.zeros(shape, dtype)
-    np.add.at(y, index, c)
+class Part:
+    """What stands for the slot of a view: the slot of its base, the base's layout, the place."""
 
-    def scattered_pullback(y_bar: Any) -> tuple[Any, ...]:
-        return y_bar[index], None, None, None
+    __slots__ = ("dtype", "order", "place", "shape", "slot")
 
-    return y, scattered_pullback
-
-
-def _frozen(index: Any) -> Any:
-    """An index of plain values, which later writes to the caller's index arrays do not reach."""
-    if type(index) is tuple:
-        return tuple(map(_frozen, index))
-    index = strip(index)
-    if isinstance(index, slice):
-        return slice(strip(index.start), strip(index.stop), strip(index.step))
-    if isinstance(index, list):
-        return np.array([_frozen(k) for k in index], dtype=None if index else np.intp)
-    return index.copy() if isinstance(index, np.ndarray) else index
+    def __init__(self, base: Traced, place: Place) -> None:
+        whole = strip(base.primal)
+        self.slot, self.place = base.slot, place
+        self.shape, self.dtype, self.order = whole.shape, whole.dtype, order_of(whole)
 
 
-def _is_basic(index: Any) -> bool:
-    """Whether no element is read twice, so that a plain in-place sum will do."""
-    if type(index) is tuple:
-        return all(map(_is_basic, index))
-    if isinstance(index, np.ndarray):
-        return bool(index.dtype.kind == "b")
-    return index is None or index is Ellipsis or isinstance(index, (int, slice, np.integer))
+def order_of(a: np.ndarray[Any, Any]) -> Any:
+    """The order of a contiguous array."""
+    return "C" if a.flags.c_contiguous else "F"
+
+
+def _address(a: np.ndarray[Any, Any]) -> int:
+    return int(a.__array_interface__["data"][0])
+
+
+def root_of(a: Any) -> Any:
+    """The array that owns the memory of `a`."""
+    while isinstance(a.base, np.ndarray):
+        a = a.base
+    return a
+
+
+def buffer(array: Any) -> Any:
+    """A new array as a buffer: it is watched as soon as a watched value is written to it."""
+    if type(array) is not np.ndarray or array.dtype.kind not in "fciu":
+        return array
+    made = watch(IDLE, array, -1)
+    made.unread = True
+    return made
+
+
+def like_operands(y: Any, operands: Any) -> Any:
+    """A new plain array made from operands that nobody watches: a buffer, if one of them is."""
+    made_of_buffers = any(type(x) in ARRAYS and base_of(x).strand is IDLE for x in operands)
+    return buffer(y) if made_of_buffers else y
+
+
+def base_of(x: Any) -> Any:
+    """The watched array that `x` is a view of; `x` itself if it is none."""
+    return getattr(x, "base_array", x)
+
+
+def view(x: Any, place: Place) -> Any:
+    """The view of a watched array's base at a place of it."""
+    made: Any = watcher_of[Place]()
+    made.base_array, made.place = base_of(x), place
+    made.base_array.viewed = True
+    made.whole = made.cached = None
+    return made
+
+
+def lay_out(x: Any) -> Any:
+    """The base of `x`, its memory contiguous, so that places of it can be given by strides."""
+    base = base_of(x)
+    plain = strip(base.primal)
+    contiguous = plain.flags.c_contiguous or plain.flags.f_contiguous
+    if not contiguous or base_of(base.primal) is not base.primal:
+        base.primal = np.copy(base.primal, order="C")
+        base.strand.borrowed.discard(base.slot)
+    return base
+
+
+def own(x: Any) -> None:
+    """See to it that `x` may be written: it is copied before the first write, if it is an argument
+    or if an outer level keeps it. Raises NumPy's ValueError if it is read-only to its user.
+    """
+    base = lay_out(x)
+    borrowed = base.strand.borrowed
+    memory = base.primal
+    kept = type(memory) is np.ndarray and not memory.flags.writeable
+    if base.slot in base.strand.readonly or (base is not x and x.place.readonly):
+        raise ValueError("assignment destination is read-only")
+    if base.slot in base.strand.entangled:
+        raise MutationError(
+            "this array shares memory with an array of another argument, and cannot be written.",
+            "the write would be seen through both arguments, whose gradients are separate.",
+            "pass a copy as one of them, or both as parts of one argument.",
+        )
+    if kept or base.slot in borrowed:
+        borrowed.discard(base.slot)
+        base.primal = np.copy(memory, order=order_of(strip(memory)))
+        base.unread = True
+
+
+# Arguments
+
+
+def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
+    """The leaves of one argument, watched. Arrays that share memory are views of one variable.
+
+    "copied": apart from the caller's memory at once. "protected": before the first write; until
+    then the caller's large arrays are read-only, and small ones are copied anyhow. "bare": before
+    the first write, and the caller sees to it that nobody else writes.
+    """
+
+    def watched(x: Any) -> Any:
+        slot = strand.new_slot()
+        if type(x) is np.ndarray and not x.flags.writeable and id(x) not in _kept:
+            strand.readonly.add(slot)
+        small = type(x) is np.ndarray and x.nbytes <= _SMALL
+        if type(x) in ARRAYS or (_is_array(x) and (how == "copied" or (small and how != "bare"))):
+            x = np.copy(x)
+        elif type(x) is np.ndarray:
+            if how == "protected":
+                _make_read_only(strand, x)
+            strand.borrowed.add(slot)
+        return watch(strand, x, slot)
+
+    groups: dict[int, list[Any]] = {}
+    for x in leaves:
+        if type(x) is np.ndarray:
+            groups.setdefault(id(root_of(x)), []).append(x)
+    bases = {}
+    for root, arrays in groups.items():
+        if len(arrays) > 1 and any(np.may_share_memory(arrays[0], x) for x in arrays[1:]):
+            whole = root_of(arrays[0])
+            contiguous = whole.flags.c_contiguous or whole.flags.f_contiguous
+            if whole.dtype.kind not in "fciu" or not contiguous:
+                raise StructureError(
+                    "two arrays of one argument share memory in a way zyg cannot follow.",
+                    "what is written to one is seen in the other, and their gradients add up.",
+                    "pass the array they are views of, or copies.",
+                )
+            bases[root] = (whole, watched(whole))
+    together = []
+    for x in leaves:
+        found = bases.get(id(root_of(x))) if type(x) is np.ndarray else None
+        together.append(view(found[1], Place(x, found[0])) if found else watched(x))
+    return together
+
+
+def forbid_shared_writes(strand: Strand, leaves: list[Any], values: list[Any]) -> None:
+    """Note which of the values stand for arrays that share memory with one of another argument."""
+    owners: dict[int, list[tuple[int, Any, Any]]] = {}
+    for argument, (part, watched) in enumerate(zip(leaves, values, strict=True)):
+        for leaf, x in zip(part, watched, strict=True):
+            if _is_array(leaf):
+                plain = strip(leaf)
+                owners.setdefault(id(root_of(plain)), []).append((argument, plain, base_of(x)))
+    for shared in owners.values():
+        for k, (argument, plain, x) in enumerate(shared):
+            for other, memory, y in shared[:k]:
+                if argument != other and np.may_share_memory(plain, memory):
+                    strand.entangled.update((x.slot, y.slot))
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(strip(x), np.ndarray)
+
+
+def at_slot(bars: list[Any], slot: int | Part) -> Any:
+    """The cotangent at a slot, or at the part of one that a view is."""
+    if type(slot) is not Part:
+        return bars[slot]  # type: ignore[index]
+    whole = bars[slot.slot]
+    if whole is None:
+        return None
+    if type(whole) is np.ndarray:
+        whole = np.asarray(whole, order=slot.order)
+    return slot.place.of(whole, slot.dtype.itemsize)
+
+
+def home(strand: Strand, x: Any) -> Any:
+    """`x` as an operand on this strand: what has ended or was idle is watched from now on.
+
+    An array that could be written later must be: a pullback keeps it by reference.
+    """
+    rest = settle(x)
+    if type(rest) is not np.ndarray or type(x) not in TRACED:
+        return rest
+    base = base_of(x)
+    ended = base.strand is not IDLE
+    base.primal = settle(base.primal)
+    base.strand, base.slot = strand, strand.new_slot()
+    if ended:  # its memory belongs to a pullback that may yet run
+        strand.borrowed.add(base.slot)
+    return x
+
+
+def raise_to(strand: Strand, base: Any) -> Strand:
+    """Let an inner gradient's strand watch an outer one's array that was made inside of it.
+
+    To the inner level its memory is the outer level's array, and is again when the inner one ends.
+    """
+    outer = watch(base.strand, base.primal, base.slot)
+    outer.unread = getattr(base, "unread", False)
+    base.primal, base.strand, base.slot = outer, strand, strand.new_slot()
+    return strand
+
+
+# Plain arrays that a pullback keeps. NumPy tells nobody of a write to them. A small one is copied,
+# and so is a view, which can be written through others that nobody knows. A large array of its own
+# is made read-only until the pullback is gone: a write then raises, at the user's line. (A view of
+# it made before stays writable, and so it does for ufunc.at, which NumPy lets write to anything.
+# Comparing the contents would cost two more passes over the array, for every operation.)
+
+_SMALL = 1024  # bytes
+_kept: dict[int, int] = {}  # id of a read-only array -> how many strands keep it
+_mutex = Lock()
+
+
+def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A plain operand, as an entry of this strand may keep it."""
+    if a.nbytes <= _SMALL:
+        return _small_copy(strand, a)
+    if a.base is not None:
+        return a.copy()
+    _make_read_only(strand, a)
+    return a
+
+
+def _make_read_only(strand: Strand, a: np.ndarray[Any, Any]) -> None:
+    """Until the strand is released."""
+    if id(a) not in strand.kept and (a.flags.writeable or id(a) in _kept):
+        with _mutex:
+            _kept[id(a)] = _kept.get(id(a), 0) + 1
+            a.flags.writeable = False
+        strand.kept[id(a)] = (a, user_line() if strand.lines is not None else "")
+
+
+def _small_copy(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy of a small array: the last one again, while the contents are the same."""
+    contents = a.tobytes()
+    last = strand.copies.get(id(a))
+    if last is not None and last[0] is a and last[1] == contents:
+        return last[2]  # type: ignore[no-any-return]
+    copied = a.copy()
+    strand.copies[id(a)] = (a, contents, copied)
+    return copied
+
+
+def release(strand: Strand) -> None:
+    """Let go of what the entries of a strand kept."""
+    strand.copies.clear()
+    with _mutex:
+        while strand.kept:
+            key, (a, _) = strand.kept.popitem()
+            _kept[key] -= 1
+            if not _kept[key]:
+                del _kept[key]
+                a.flags.writeable = True

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from zyg.errors import AdjointError
+
 CONSTANT = "constant"
 
 rules: dict[Any, Any] = {}
@@ -35,6 +37,14 @@ class ScalarRule:
         self.function = function
         self.name = getattr(function, "__name__", repr(function))
         self.partials = partials
+        for k, partial in enumerate(partials):
+            if callable(partial) and not _accepts(partial, len(partials) + 1):
+                raise AdjointError(
+                    f"the partial derivative {k} of {self.name} cannot be called with "
+                    f"{len(partials)} arguments and the result.",
+                    "a partial is a number or a function of the arguments and the result.",
+                    "write lambda x, y: ... for one argument, lambda x1, x2, y: ... for two.",
+                )
         self.saves = tuple(_reads(p, len(partials) + 1) for p in partials)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -81,14 +91,27 @@ def _reads(partial: Any, places: int) -> tuple[bool, ...]:
     """Which of its positional arguments a partial reads, from its bytecode; all, if it has none."""
     if not callable(partial):
         return (False,) * places
-    code = getattr(partial, "__code__", None)
-    if code is None or code.co_flags & inspect.CO_VARARGS:
+    if not isinstance(partial, FunctionType) or partial.__code__.co_flags & inspect.CO_VARARGS:
         return (True,) * places
+    code = partial.__code__
     names: set[Any] = set()
     for instruction in dis.get_instructions(code):
         value = instruction.argval
         names.update(value if isinstance(value, tuple) else (value,))
     return tuple(name in names for name in code.co_varnames[:places])
+
+
+def _accepts(partial: Callable[..., Any], places: int) -> bool:
+    """Whether a partial can be called with this many arguments; a third one of a ufunc is out=."""
+    if hasattr(partial, "nin"):
+        return bool(partial.nin == places)
+    try:
+        inspect.signature(partial).bind(*[None] * places)
+    except TypeError:
+        return False
+    except ValueError:  # a function in C that tells nothing about itself
+        return True
+    return True
 
 
 def adjoint(key: Callable[..., Any]) -> Any:
@@ -150,11 +173,27 @@ def scalar_rule(function: Callable[..., Any], *partials: Any) -> Callable[..., A
     return rule
 
 
-def nondifferentiable(*functions: Callable[..., Any]) -> None:
+def nondifferentiable(*functions: Callable[..., Any]) -> Any:
     """Declare functions that carry no derivative: they run on the plain values.
 
-    >>> import numpy as np, zyg
-    >>> zyg.nondifferentiable(np.argmax)
+    A function that dispatches on its arguments as NumPy's do is known from then on. Any other runs
+    on plain values where it is called through what this returns, so that it is a decorator, too.
+
+    >>> import zyg
+    >>> @zyg.nondifferentiable
+    ... def level(x):
+    ...     return float(x) // 2
+    >>> zyg.gradient(lambda x: x * level(x), 7.0)
+    (3.0,)
 
     """
     rules.update(dict.fromkeys(functions, CONSTANT))
+    if len(functions) != 1 or not isinstance(functions[0], FunctionType):
+        return None
+    function = functions[0]
+
+    @functools.wraps(function)
+    def on_plain_values(*args: Any, **kwargs: Any) -> Any:
+        return intercept(function, args, kwargs)
+
+    return on_plain_values

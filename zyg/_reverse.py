@@ -13,34 +13,35 @@ infinite or NaN factor. Finite programs pay nothing for it.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from zyg._strand import TRACED, Strand, strip
+from zyg._memory import Part, float_dtype, order_of
+from zyg._registry import ScalarRule, rules
+from zyg._strand import TRACED, Strand, strip, watch
+from zyg.errors import NonFiniteError
 
 plain_times = operator.mul
-_FLOAT64 = np.dtype(np.float64)
-
-
-def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of the cotangent of an array: its own, float64 for integers."""
-    return dtype if dtype.kind in "fc" else _FLOAT64
 
 
 class Run:
     """One reverse pass over one strand."""
 
-    __slots__ = ("bars", "owned", "times")
+    __slots__ = ("bars", "owned", "redo", "times")
 
     def __init__(self, times: Callable[[Any, Any], Any]) -> None:
         self.bars: list[Any] = []
         self.owned: set[int] = set()
         self.times = times
+        self.redo: list[tuple[Any, Any, Any]] = []  # (array, index, contents) of writes undone
 
-    def add(self, slot: int, c: Any) -> None:
+    def add(self, slot: Any, c: Any) -> None:
         """Accumulate the contribution `c`, of the shape and dtype of the slot's value."""
+        if type(slot) is Part:
+            self.add_part(slot, c)
+            return
         have = self.bars[slot]
         if have is None:
             self.bars[slot] = c
@@ -53,49 +54,107 @@ class Run:
             else:
                 self.owned.discard(slot)
 
-    def buffer(self, slot: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """The cotangent of an array as a buffer to add parts to; None where it is watched."""
-        have = self.bars[slot]
-        if slot not in self.owned:
-            if type(have) in TRACED:
-                return None
-            dtype = float_dtype(dtype)
-            have = np.zeros(shape, dtype) if have is None else np.array(have, dtype)
-            self.bars[slot] = have
-            self.owned.add(slot)
-        return have
+    def add_part(self, part: Part, c: Any) -> None:
+        """Accumulate into the place of a view; along broadcast axes all elements are one."""
+        axes = part.place.repeats
+        shadow = self.shadow(part, c)
+        if axes:
+            first = tuple(slice(0, 1) if k in axes else slice(None) for k in range(shadow.ndim))
+            shadow = shadow[first]
+            c = np.sum(c, axis=axes, keepdims=True)
+        shadow += c
+
+    def shadow(self, slot: Any, like: Any, whole: Any = None) -> Any:
+        """The cotangent of an array or a view as an array to be written to.
+
+        `whole` is the layout (shape, dtype) of an array that is no view. Watched if `like`, which
+        will be written to it, is.
+        """
+        if type(slot) is Part:
+            at, layout, order = slot.slot, (slot.shape, slot.dtype), slot.order
+        else:
+            at, layout, order = slot, whole, "C"
+        shape, dtype = layout
+        have = self.bars[at]
+        if at not in self.owned or (type(slot) is Part and order_of(strip(have)) != order):
+            if have is None:
+                have = np.zeros(shape, float_dtype(dtype), order)
+            else:
+                have = np.copy(have, order)
+            self.owned.add(at)
+        if type(like) in TRACED and type(have) not in TRACED:
+            have = watch(like.strand, have, like.strand.new_slot())
+        self.bars[at] = have
+        return slot.place.of(have, dtype.itemsize) if type(slot) is Part else have
+
+    def restore(self, array: Any, index: Any, contents: Any) -> None:
+        """Undo one write, and remember to do it again."""
+        self.redo.append((array, index, np.copy(array[index])))
+        array[index] = contents
+
+    def finish(self) -> None:
+        """Do all writes again that were undone: memory is as it was found."""
+        while self.redo:
+            array, index, contents = self.redo.pop()
+            array[index] = contents
 
 
 def reverse(
-    strand: Strand, seeds: Iterable[tuple[int, Any]], times: Callable[[Any, Any], Any]
+    strand: Strand,
+    seeds: Iterable[tuple[Any, Any]],
+    times: Callable[[Any, Any], Any],
+    *,
+    check: bool = False,
 ) -> list[Any]:
-    """The cotangents by slot, once all entries of the strand have been stepped back through."""
+    """The cotangents by slot, once all entries of the strand have been stepped back through.
+
+    With `check`, by the plain way of doing it, and each contribution looked at: the first that is
+    infinite or NaN raises NonFiniteError.
+    """
+    step_back = _step_back_checked if check else _step_back
     run = Run(times)
-    run.bars = bars = [None] * strand.new_slot()
+    run.bars = [None] * strand.new_slot()
     for slot, c in seeds:
         run.add(slot, c)
+    if strand.turn is None:
+        step_back(strand, run)
+        return run.bars
+    with strand.turn:
+        try:
+            step_back(strand, run)
+        finally:
+            run.finish()
+    return run.bars
+
+
+def _step_back(strand: Strand, run: Run) -> None:
+    times, bars = run.times, run.bars
     plain = times is plain_times
     places = reversed(strand.tape)
     for b, j, a, i, out in zip(places, places, places, places, places, strict=True):
         if i is None:
-            if type(out) is tuple:
-                y_bar = [bars[k] for k in out]
-                if all(c is None for c in y_bar):
-                    continue
-            else:
+            if type(out) is int:
                 y_bar = bars[out]
                 if y_bar is None:
                     continue
                 bars[out] = None
+            elif out is None:
+                for slot, c in a(run, *b):
+                    run.add(slot, c)
+                continue
+            else:
+                y_bar = [bars[k] for k in out]
+                if all(c is None for c in y_bar):
+                    continue
             if j is not None:
                 c = times(y_bar, a(*b)) if b is not None else y_bar if a == 1 else times(y_bar, a)
-                if bars[j] is None:
+                if type(j) is int and bars[j] is None:
                     bars[j] = c
                 else:
                     run.add(j, c)
                 continue
             for slot, c in a(run, y_bar, *b):
-                if bars[slot] is None:
+                if type(slot) is int and bars[slot] is None:
                     bars[slot] = c
                 else:
                     run.add(slot, c)
@@ -109,7 +168,57 @@ def reverse(
                 have = bars[j]
                 c = y_bar * b if plain else times(y_bar, b)
                 bars[j] = c if have is None else have + c
-    return bars
+
+
+def contributions_of(entry: Sequence[Any], run: Run) -> Iterable[tuple[Any, Any]]:
+    """What one entry adds to which slots, given what has come to its own."""
+    out, i, a, j, b = entry
+    if out is None:
+        return a(run, *b)  # type: ignore[no-any-return]
+    y_bar = [run.bars[k] for k in out] if type(out) is tuple else run.bars[out]
+    if y_bar is None or (type(out) is tuple and all(c is None for c in y_bar)):
+        return ()
+    if i is not None:
+        pairs = [(i, run.times(y_bar, a))]
+        return pairs if j is None else [*pairs, (j, run.times(y_bar, b))]
+    if type(out) is int:
+        run.bars[out] = None
+    if j is not None:
+        return [(j, run.times(y_bar, a if b is None else a(*b)))]
+    return a(run, y_bar, *b)  # type: ignore[no-any-return]
+
+
+def _step_back_checked(strand: Strand, run: Run) -> None:
+    tape = strand.tape
+    for k in range(len(tape) - 5, -1, -5):
+        entry = tape[k : k + 5]
+        for slot, c in contributions_of(entry, run):
+            if non_finite(c):
+                line = (strand.lines or {}).get(k, "unknown")
+                raise NonFiniteError(
+                    f"the cotangent of an operand of {name_of_entry(entry)} is {strip(c)!r}.",
+                    f"the derivative is infinite or undefined there. The line of f:\n    {line}",
+                    "keep the argument of that function away from where it has no derivative.",
+                )
+            run.add(slot, c)
+
+
+def name_of_entry(entry: Sequence[Any]) -> str:
+    """The function that an entry is of, as well as it can be told."""
+    _, i, a, j, b = entry
+    if i is not None:
+        return "an operator on numbers"
+    if type(b) is tuple and len(b) == 4 and callable(b[2]):  # several results at once
+        return name_of_entry((None, None, b[2], None, b[3]))
+    if getattr(b[0] if b else None, "name", None):
+        return str(b[0].name)
+    active = [(None, a, None)] if j is not None else b[0] if b and type(b[0]) is list else []
+    for _, partial, _ in active:
+        for rule in rules.values():
+            if isinstance(rule, ScalarRule) and partial in rule.partials:
+                return str(rule.name)
+    name = str(a.__name__)
+    return {"unwrite": "write"}.get(name, name.removesuffix("_pullback"))
 
 
 def strong_times(y_bar: Any, d: Any) -> Any:

@@ -7,11 +7,12 @@ is a flat list, five places per entry, in the order in which things happened:
     (out, i, a, None, None)        the same with one watched operand
     (out, None, d, j, args)        arrays of one shape: x_j_bar += y_bar * d(*args)
     (out, None, pull, None, args)  anything else: pull(run, y_bar, *args) yields (slot, cotangent)
+    (None, None, undo, None, args) a write: undo(run, *args) yields (slot, cotangent)
 
-`out`, `i`, `j` are slots: every watched value has one, and a reverse run keeps its cotangents in a
-list indexed by slot, so cotangents belong to the run and not to the values. `out` is a tuple of
-slots where a function returns several values. Two values may share a slot when their cotangents
-are the same by definition (x and x + 1).
+`out`, `i`, `j` are slots (for a view, a `Part` of its base's): every watched value has one, and a
+reverse run keeps its cotangents in a list indexed by slot, so cotangents belong to the run and not
+to the values. `out` is a tuple of slots where a function returns several values. Two numbers may
+share a slot when their cotangents are the same by definition (x and x + 1).
 
 A flat list, because a tuple per entry would be one more object for the cyclic collector to walk: a
 tape of a million scalar operations costs it nothing. The slot is drawn from a counter and written
@@ -28,21 +29,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from itertools import count
+from threading import RLock
 from typing import Any
 
 import numpy as np
 
-from zyg.errors import StructureError
+from zyg.errors import StructureError, user_line
 
 _levels = count(1)
-# How many gradients run around this line.
-active: ContextVar[int] = ContextVar("zyg_active", default=0)
+# The strands of the gradients that run around this line, outermost first.
+active: ContextVar[tuple[Strand, ...]] = ContextVar("zyg_active", default=())
 
 
 class Strand:
     """The tape of one task at one level; takes entries only while `open`."""
 
-    __slots__ = ("level", "new_slot", "note", "open", "tape")
+    __slots__ = (
+        "began_at", "borrowed", "copies", "cuts", "entangled", "kept", "level", "lines",
+        "new_slot", "note",
+        "open", "readonly", "tape", "turn",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.level = next(_levels)
@@ -50,6 +56,30 @@ class Strand:
         self.tape: list[Any] = []
         self.note: Callable[[tuple[Any, ...]], None] = self.tape.extend
         self.new_slot: Callable[[], int] = count().__next__
+        # Where the strands around it were when this one began: a larger slot is younger than it.
+        self.began_at = {outer: outer.new_slot() for outer in active.get()}
+        self.borrowed: set[int] = set()  # slots of arrays whose memory is the caller's
+        self.readonly: set[int] = set()  # those that are read-only to the caller
+        self.entangled: set[int] = set()  # those that share memory with another argument's
+        self.copies: dict[int, tuple[Any, bytes, Any]] = {}  # of small plain arrays, by id
+        # Plain arrays that entries rely on, with the line that does, by id.
+        self.kept: dict[int, tuple[Any, str]] = {}
+        # Only where someone will ask: the user's line of each entry, by its place on the tape, and
+        # where a derivative ended: (slot, how, line).
+        self.lines: dict[int, str] | None = None
+        self.cuts: list[tuple[Any, str, str]] = []
+        self.turn: RLock | None = None  # taken by reverse passes, once something was written
+
+    def record_lines(self) -> None:
+        """Note the user's line with every entry from now on."""
+        self.lines = lines = {}
+        tape = self.tape
+
+        def note_with_line(entry: tuple[Any, ...]) -> None:
+            lines[len(tape)] = user_line()
+            tape.extend(entry)
+
+        self.note = note_with_line
 
 
 class Traced:
@@ -59,8 +89,11 @@ class Traced:
 
     primal: Any
     strand: Strand
-    slot: int
+    slot: Any
 
+
+# The classes among them whose primal is an array.
+ARRAYS: set[type] = set()
 
 # Which class watches a primal of which type; `_traced` fills it in. TRACED holds the classes.
 watcher_of: dict[type, type[Traced]] = {}
@@ -82,6 +115,15 @@ def watch(strand: Strand, primal: Any, slot: int) -> Any:
     x.primal = primal
     x.strand = strand
     x.slot = slot
+    return x
+
+
+def cut(x: Any, how: str) -> Any:
+    """The plain value of `x`, whose derivative ends here; noted where lines are."""
+    while type(x) in TRACED:
+        if x.strand.lines is not None and x.strand.open:
+            x.strand.cuts.append((x.slot, how, user_line()))
+        x = x.primal
     return x
 
 
@@ -118,7 +160,7 @@ def nestlevel() -> int:
     (0, (1.0,))
 
     """
-    return active.get()
+    return len(active.get())
 
 
 def innermost(values: Iterator[Any] | list[Any] | tuple[Any, ...]) -> Strand | None:

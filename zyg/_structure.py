@@ -3,28 +3,35 @@
 `Structure` takes a value apart into the leaves that a predicate selects and everything else, and
 puts it together again: as a copy with other leaves, or as the gradient of the value. It walks
 lists, tuples, dicts, deques, object arrays, functions (their closure cells and defaults), bound
-methods, partials and the attributes of any Python object. An object met twice is one object;
-cycles are fine. Whatever holds no leaf is kept as it is, identity included: only what must change
-is copied, and nothing is ever modified. What cannot hold a derivative (strings, modules, files,
-locks, the standard library's own objects) passes through.
+methods, partials and the attributes of any Python object. An object met twice is one object; cycles
+are fine, and depth is no limit. Nothing is ever modified. An object that holds no leaf is kept as
+it is, identity included; strings, modules, files, locks and the like pass through.
 """
 
 from __future__ import annotations
 
-import functools
-import sys
+import threading
 import types
-from collections import defaultdict, deque
-from collections.abc import Callable
-from decimal import Decimal
-from enum import Enum
-from fractions import Fraction
-from numbers import Number
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from zyg._containers import (
+    ATOMS,
+    BY_TYPE,
+    CELL,
+    SET,
+    Key,
+    Kind,
+    is_leaf,
+    is_number,
+    kind_of,
+    no_places,
+)
 from zyg.errors import StructureError
+
+__all__ = ["Structure", "Tangent", "is_leaf", "is_number", "name_of"]
 
 
 class Tangent:
@@ -41,320 +48,78 @@ class Tangent:
 
     """
 
+    __slots__ = ("__dict__", "_of")
+    _of: str
+
     def __init__(self, of: str, /, **fields: Any) -> None:
         self.__dict__.update(fields)
         object.__setattr__(self, "_of", of)
 
-    __slots__ = ("__dict__", "_of")
-    _of: str
-
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Tangent):
-            return NotImplemented
-        return self._of == other._of and _same(vars(self), vars(other))
+        return _same(self, other) if isinstance(other, Tangent) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        if _printing.get(id(self)):
+        here = (threading.get_ident(), id(self))
+        if here in _printing:
             return f"Tangent({self._of}, ...)"
-        _printing[id(self)] = True
+        _printing.add(here)
         try:
             fields = "".join(f", {name}={value!r}" for name, value in vars(self).items())
         finally:
-            del _printing[id(self)]
+            _printing.remove(here)
         return f"Tangent({self._of}{fields})"
 
 
-_printing: dict[int, bool] = {}
+_printing: set[tuple[int, int]] = set()  # a tangent that holds itself is printed once per thread
 
 
 def _same(a: Any, b: Any) -> bool:
     """Equality of gradients: containers by content, arrays by shape and elements."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_same(a[k], b[k]) for k in a)
-    if isinstance(a, (list, tuple)) and type(a) is type(b):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.array_equal(a, b)
-    return bool(a == b)
-
-
-# Leaves
-
-_ATOMS = {
-    type(None), bool, str, bytes, bytearray, type, range, slice, type(...), type(NotImplemented),
-    types.ModuleType, types.BuiltinFunctionType, types.CodeType, types.GeneratorType,
-    types.CoroutineType, types.FrameType, np.dtype, np.ufunc, np.bool_, np.str_, np.bytes_,
-}  # fmt: skip
-_NUMBERS = {int, float, complex, Fraction, Decimal}
-
-
-def is_number(x: Any) -> bool:
-    """Whether `x` is a number that can be watched: of any type that counts as one, not a bool."""
-    t = type(x)
-    if t in _NUMBERS:
-        return True
-    if t in _ATOMS or isinstance(x, (bool, Enum)):
-        return False
-    if isinstance(x, np.generic):
-        return isinstance(x, np.number) and not isinstance(x, np.timedelta64)
-    if isinstance(x, Number):
-        return True
-    # Number types that register nowhere: arithmetic and a conversion to float, and no array.
-    needs = ("__float__", "__add__", "__mul__", "__truediv__", "__neg__")
-    return all(hasattr(t, name) for name in needs) and not hasattr(t, "__array__")
-
-
-def is_leaf(x: Any) -> bool:
-    """Whether `x` is a number or a numeric array."""
-    if type(x) is np.ndarray:
-        return x.dtype.kind in "fciu"
-    if isinstance(x, np.ndarray):
-        return not _refuse_array(x)
-    return is_number(x)
-
-
-def _refuse_array(x: Any) -> bool:
-    raise StructureError(
-        f"zyg cannot watch a {type(x).__name__}.",
-        "it is an array with semantics of its own, which NumPy's rules do not know.",
-        "pass a plain array: np.asarray(x), x.to_numpy(), x.filled(...) or x.numpy().",
-    )
-
-
-# How each kind of container is taken apart and put together again. `parts` lists (key, value) pairs.
-# A mutable kind makes an empty copy (`shell`) and puts values in (`fill`), so that cycles can close;
-# an immutable one is made in one go (`make`). A `bag` has a Tangent for its gradient.
-
-
-class _Kind:
-    bag = False
-    mutable = True
-
-    def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return _attributes(x)
-
-    def shell(self, x: Any) -> Any:
-        return type(x).__new__(type(x))
-
-    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
-        _set_attributes(copy, values)
-
-    def make(self, x: Any, values: dict[Any, Any]) -> Any:
-        raise NotImplementedError
-
-
-class _List(_Kind):
-    def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return [*enumerate(x), *_attributes(x)]
-
-    def shell(self, x: Any) -> Any:
-        return deque(maxlen=x.maxlen) if type(x) is deque else super().shell(x)
-
-    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
-        copy.extend(v for k, v in values.items() if isinstance(k, int))
-        _set_attributes(copy, values)
-
-
-class _Dict(_Kind):
-    def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return [*((_Key(k), v) for k, v in dict.items(x)), *_attributes(x)]
-
-    def shell(self, x: Any) -> Any:
-        copy = super().shell(x)
-        if isinstance(x, defaultdict):
-            copy.default_factory = x.default_factory
-        return copy
-
-    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
-        copy.update((k.key, v) for k, v in values.items() if isinstance(k, _Key))
-        _set_attributes(copy, values)
-
-
-class _Tuple(_Kind):
-    mutable = False
-
-    def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return [*enumerate(x), *_attributes(x)]
-
-    def make(self, x: Any, values: dict[Any, Any]) -> Any:
-        copy = tuple.__new__(type(x), [v for k, v in values.items() if isinstance(k, int)])
-        _set_attributes(copy, values)
-        return copy
-
-
-class _ObjectArray(_Kind):
-    def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return list(enumerate(x.ravel()))
-
-    def shell(self, x: Any) -> Any:
-        return np.empty(x.shape, dtype=object)
-
-    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
-        for k, v in values.items():
-            copy[np.unravel_index(k, copy.shape)] = v
-
-
-class _Function(_Kind):
-    """A closure: its free variables, and its defaults as default_0, default_1, ..."""
-
-    bag = True
-
-    def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        cells = zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
-        full = [(name, cell.cell_contents) for name, cell in cells if _is_full(cell)]
-        return [*full, *((f"default_{k}", v) for k, v in enumerate(x.__defaults__ or ()))]
-
-    def shell(self, x: Any) -> Any:
-        cells = tuple(types.CellType() for _ in x.__code__.co_freevars)
-        copy = types.FunctionType(x.__code__, x.__globals__, x.__name__, x.__defaults__, cells)
-        copy.__kwdefaults__ = x.__kwdefaults__
-        copy.__dict__.update(x.__dict__)
-        return copy
-
-    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
-        for name, cell in zip(copy.__code__.co_freevars, copy.__closure__ or (), strict=True):
-            if name in values:
-                cell.cell_contents = values[name]
-        if copy.__defaults__:
-            places = range(len(copy.__defaults__))
-            copy.__defaults__ = tuple(values[f"default_{k}"] for k in places)
-
-
-class _Method(_Kind):
-    bag, mutable = True, False
-
-    def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return [("__self__", x.__self__)]
-
-    def make(self, x: Any, values: dict[Any, Any]) -> Any:
-        return types.MethodType(x.__func__, values["__self__"])
-
-
-class _Partial(_Kind):
-    bag, mutable = True, False
-
-    def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return [("func", x.func), ("args", x.args), ("keywords", x.keywords)]
-
-    def make(self, x: Any, values: dict[Any, Any]) -> Any:
-        return functools.partial(values["func"], *values["args"], **values["keywords"])
-
-
-class _Object(_Kind):
-    bag = True
-
-
-class _Key:
-    """A key of a dict: kept apart from the attributes of a dict subclass."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-    def __repr__(self) -> str:
-        return repr(self.key)
-
-
-def _is_full(cell: types.CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
+    waiting = [(a, b)]
+    seen: set[tuple[int, int]] = set()
+    while waiting:
+        a, b = waiting.pop()
+        if (id(a), id(b)) in seen:
+            continue
+        seen.add((id(a), id(b)))
+        if isinstance(a, Tangent) and isinstance(b, Tangent):
+            if a._of != b._of or vars(a).keys() != vars(b).keys():
+                return False
+            waiting.extend((v, vars(b)[k]) for k, v in vars(a).items())
+        elif isinstance(a, dict) and isinstance(b, dict):
+            if a.keys() != b.keys():
+                return False
+            waiting.extend((a[k], b[k]) for k in a)
+        elif isinstance(a, (list, tuple)) and type(a) is type(b):
+            if len(a) != len(b):
+                return False
+            waiting.extend(zip(a, b, strict=True))
+        elif isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            if not np.array_equal(a, b):
+                return False
+        elif not bool(a == b):
+            return False
     return True
-
-
-@functools.lru_cache(maxsize=4096)
-def _slots(cls: type) -> tuple[str, ...]:
-    """The names of the slots of a class, as they are stored (private names mangled)."""
-    return tuple(
-        name
-        for base in cls.__mro__
-        if "__slots__" in vars(base)
-        for name, member in vars(base).items()
-        if isinstance(member, types.MemberDescriptorType)
-    )
-
-
-def _attributes(x: Any) -> list[tuple[Any, Any]]:
-    if type(x) in (list, tuple, dict, deque):
-        return []
-    fields = getattr(x, "__dict__", None)
-    pairs = list(fields.items()) if isinstance(fields, dict) else []
-    return pairs + [(name, getattr(x, name)) for name in _slots(type(x)) if hasattr(x, name)]
-
-
-def _set_attributes(copy: Any, values: dict[Any, Any]) -> None:
-    fields = getattr(copy, "__dict__", None)
-    for name, value in values.items():
-        if isinstance(name, str):
-            if fields is not None and name not in _slots(type(copy)):
-                fields[name] = value
-            else:
-                object.__setattr__(copy, name, value)
-
-
-_BY_TYPE: dict[type, _Kind] = {
-    list: _List(), tuple: _Tuple(), dict: _Dict(), deque: _List(), types.FunctionType: _Function(),
-    types.MethodType: _Method(), functools.partial: _Partial(),
-}  # fmt: skip
-_OBJECT_ARRAY, _OBJECT = _ObjectArray(), _Object()
-
-
-@functools.lru_cache(maxsize=4096)
-def _kind_of_class(cls: type) -> _Kind | None:
-    for base, kind in _BY_TYPE.items():
-        if issubclass(cls, base):
-            return kind
-    if issubclass(cls, (type, Enum, types.ModuleType)):
-        return None
-    package = (cls.__module__ or "").partition(".")[0]
-    of_the_library = package in sys.stdlib_module_names and package != "__main__"
-    if of_the_library and cls is not types.SimpleNamespace:
-        return None
-    try:
-        object.__new__(cls)
-    except TypeError:  # its layout is C's: nothing in it that Python could replace
-        return None
-    return _OBJECT
-
-
-def _kind(x: Any) -> _Kind | None:
-    """How to take `x` apart; None where it passes through whole."""
-    t = type(x)
-    if t in _ATOMS:
-        return None
-    if t in _BY_TYPE:
-        return _BY_TYPE[t]
-    if isinstance(x, np.ndarray):
-        return _OBJECT_ARRAY if x.dtype.kind == "O" else None
-    if isinstance(x, (set, frozenset)) and any(isinstance(v, (float, complex)) for v in x):
-        raise StructureError(
-            "zyg cannot watch the numbers in a set.",
-            "a set has no places, so a gradient could not say which element each part belongs to.",
-            "use a list, a tuple or a dict.",
-        )
-    if hasattr(t, "__array__") and not isinstance(x, np.generic):
-        _refuse_array(x)
-    return _kind_of_class(t)
 
 
 class Structure:
     """`root` taken apart: `leaves`, the values that the predicate selects.
 
-    With `shared`, an array met twice is one leaf; without, every place is a leaf of its own.
-    `repeated` tells whether a container that holds leaves was met twice.
+    With `shared` (for arguments), an array met twice is one leaf, and a copy has lists, dicts and
+    the like of its own even where they hold no leaf; without, every place is a leaf of its own, and
+    whatever holds no leaf is kept. `repeated` tells whether a container that holds leaves was met
+    twice.
     """
 
     def __init__(self, root: Any, leaf: Callable[[Any], bool], *, shared: bool = False) -> None:
         self.root = root
         self.shared = shared
         self.leaves: list[Any] = []
-        self._place_of: dict[int, int] = {}  # id of an array -> its place among the leaves
+        self._place_of: dict[int, int] = {}
         # id -> (kind, the container, its parts: key, value, place among the leaves or None)
-        self._seen: dict[int, tuple[_Kind, Any, list[tuple[Any, Any, int | None]]]] = {}
+        self._seen: dict[int, tuple[Kind, Any, list[tuple[Any, Any, int | None]]]] = {}
         self._live: dict[int, bool] = {}  # ids of the containers with a leaf somewhere below
         self.repeated = False
         self._top = self._place(root, leaf)
@@ -362,7 +127,7 @@ class Structure:
             self._scan(leaf)
 
     def _place(self, x: Any, leaf: Callable[[Any], bool]) -> int | None:
-        if type(x) in _ATOMS or type(x) in _BY_TYPE or not leaf(x):
+        if type(x) in ATOMS or type(x) in BY_TYPE or not leaf(x):
             return None
         place = self._place_of.get(id(x))
         if place is None:
@@ -378,7 +143,7 @@ class Structure:
         waiting = [self.root]
         while waiting:
             x = waiting.pop()
-            kind = None if id(x) in self._seen else _kind(x)
+            kind = None if id(x) in self._seen else kind_of(x)
             if kind is None:
                 continue
             parts = [(key, value, self._place(value, leaf)) for key, value in kind.parts(x)]
@@ -386,7 +151,7 @@ class Structure:
             for _, value, place in parts:
                 if place is not None:
                     holders.append(id(x))
-                elif type(value) not in _ATOMS:
+                elif type(value) not in ATOMS:
                     parents.setdefault(id(value), []).append(id(x))
                     waiting.append(value)
         while holders:
@@ -394,13 +159,69 @@ class Structure:
             if one not in self._live:
                 self._live[one] = True
                 holders.extend(parents.get(one, ()))
+                if self.shared and self._seen[one][0] is SET:
+                    raise no_places()
         self.repeated = any(len(parents.get(one, ())) > 1 for one in self._live)
 
     def rebuild(self, leaves: list[Any]) -> Any:
         """A copy of the root with these leaves in place of its own."""
         if self._top is not None:
             return leaves[self._top]
-        return self._assemble(leaves.__getitem__, lambda x: x, bags=False)
+        if not self._live:
+            return self.root
+        copied = self._copied()
+        done: dict[int, Any] = {}
+
+        def cell_of(cell: types.CellType) -> types.CellType:
+            if id(cell) not in copied:
+                return cell
+            return done.setdefault(id(cell), types.CellType())  # type: ignore[no-any-return]
+
+        def values(one: int) -> dict[Any, Any]:
+            return {
+                key: done.get(id(v), v) if place is None else leaves[place]
+                for key, v, place in self._seen[one][2]
+            }
+
+        for one in copied:
+            kind, x, _ = self._seen[one]
+            if kind.mutable:
+                done[one] = kind.shell(x, cell_of)
+        for one in self._inside_out(copied, done):
+            kind, x, _ = self._seen[one]
+            done[one] = kind.make(x, values(one))
+        for one in copied:
+            kind = self._seen[one][0]
+            if kind.mutable:
+                kind.fill(done[one], values(one))
+        return done[id(self.root)]
+
+    def _copied(self) -> dict[int, bool]:
+        """The containers of a copy: those with leaves, and an argument's builtin ones in them."""
+        copied = dict(self._live)
+        waiting = list(copied) if self.shared else []
+        while waiting:
+            for _, value, _ in self._seen[waiting.pop()][2]:
+                one = id(value)
+                if one in self._seen and one not in copied and self._seen[one][0].builtin:
+                    copied[one] = True
+                    waiting.append(one)
+        return copied
+
+    def _inside_out(self, which: dict[int, bool], done: dict[int, Any]) -> Iterator[int]:
+        """The immutable containers, each after those in it; they form no cycle among themselves."""
+        late = [one for one in which if one not in done]
+        while late:
+            one = late[-1]
+            inner = [
+                id(v) for _, v, _ in self._seen[one][2] if id(v) in which and id(v) not in done
+            ]
+            if inner:
+                late.extend(inner)
+                continue
+            late.pop()
+            if one not in done:
+                yield one
 
     def tangent(self, cotangents: list[Any]) -> Any:
         """The gradient of the root: a cotangent at each leaf, None for everything else."""
@@ -409,6 +230,7 @@ class Structure:
         if all(c is None for c in cotangents):
             return None
         given: set[int] = set()
+        done: dict[int, Any] = {}
 
         def at(place: int) -> Any:
             value = cotangents[place]
@@ -417,15 +239,54 @@ class Structure:
             given.add(place)
             return value
 
-        return self._assemble(at, lambda x: None, bags=True)
+        def part(v: Any, place: int | None) -> Any:
+            while place is None and id(v) in self._live and self._seen[id(v)][0] is CELL:
+                _, v, place = self._seen[id(v)][2][0]
+            return done.get(id(v)) if place is None else at(place)
+
+        def values(one: int) -> dict[Any, Any]:
+            return {key: part(v, place) for key, v, place in self._seen[one][2]}
+
+        for one in self._live:
+            kind, x, _ = self._seen[one]
+            if kind.bag:
+                done[one] = Tangent(name_of(x))
+            elif kind.mutable:
+                done[one] = kind.blank(x)
+        for one in self._inside_out(self._live, done):
+            kind, x, _ = self._seen[one]
+            done[one] = kind.make(x, values(one))
+        for one in self._live:
+            kind = self._seen[one][0]
+            if kind.bag:
+                vars(done[one]).update(values(one))
+            elif kind.mutable and kind is not CELL:
+                kind.fill(done[one], values(one))
+        return done[id(self.root)]
+
+    def paths(self) -> list[str]:
+        """Where each leaf is, as one would write it after the root's name: ``['w'][0].x``."""
+        found = [""] * len(self.leaves)
+        waiting = [(self.root, "")]
+        seen: set[int] = set()
+        while waiting:
+            x, path = waiting.pop()
+            if id(x) in self._live and id(x) not in seen:
+                seen.add(id(x))
+                for key, value, place in self._seen[id(x)][2]:
+                    if place is None:
+                        waiting.append((value, path + _step(key)))
+                    else:
+                        found[place] = found[place] or path + _step(key)
+        return found
 
     def match(self, other: Any, what: str) -> list[tuple[int, Any]]:
-        """(place, part) for every part of `other`, which has this structure or None in place of
-        parts.
+        """(place, part) for every part of `other`, which has this structure, or None for parts.
 
         Raises StructureError where it does not fit; `what` names the thing in the message.
         """
         if self._top is not None:
+            _check_leaf(other, what, "")
             return [(self._top, other)]
         found: list[tuple[int, Any]] = []
         waiting = [(self.root, other, "")]
@@ -436,78 +297,48 @@ class Structure:
                 continue
             seen.add((id(x), id(c)))
             kind, _, parts = self._seen[id(x)]
-            names = [key for key, _, _ in parts if not isinstance(key, str)]
-            if names and not (isinstance(c, dict) or len(c := _sequence(c)) == len(names)):
-                raise _misfit(what, path, f"{len(names)} parts", f"{len(c)} of them")
+            if lack := kind.misfit(x, c):
+                raise _misfit(what, path, lack, _described(c))
+            if isinstance(c, Tangent) and (more := vars(c).keys() - {key for key, _, _ in parts}):
+                raise _misfit(what, path, f"no field {min(more)!r}", _described(c))
+            flat = c.ravel() if isinstance(c, np.ndarray) and c.ndim > 1 else c
             for key, value, place in parts:
                 if place is None and id(value) not in self._live:
                     continue
-                inner = f"{path}[{key!r}]" if not isinstance(key, str) else f"{path}.{key}"
+                inner = f"{path}{_step(key)}"
                 try:
-                    part = _part(c, key)
+                    part = _part(flat, key)
                 except (KeyError, AttributeError, IndexError, TypeError):
-                    raise _misfit(
-                        what, inner, "a part here", f"none in {type(c).__name__}"
-                    ) from None
-                if place is not None:
-                    found.append((place, part))
-                else:
+                    raise _misfit(what, inner, "a part", f"none in {_described(c)}") from None
+                if place is None:
                     waiting.append((value, part, inner))
+                else:
+                    _check_leaf(part, what, inner)
+                    found.append((place, part))
         return found
-
-    def _assemble(
-        self, leaf_at: Callable[[int], Any], otherwise: Callable[[Any], Any], *, bags: bool
-    ) -> Any:
-        """The live containers, with new leaves: shells first, then what is immutable, then fill."""
-        done: dict[int, Any] = {}
-        late: list[int] = []
-        for one in self._live:
-            kind, x, _ = self._seen[one]
-            if bags and kind.bag:
-                done[one] = Tangent(name_of(x))
-            elif kind.mutable:
-                done[one] = kind.shell(x)
-            else:
-                late.append(one)
-
-        def values(one: int) -> dict[Any, Any]:
-            return {
-                key: leaf_at(place)
-                if place is not None
-                else done[id(v)]
-                if id(v) in self._live
-                else otherwise(v)
-                for key, v, place in self._seen[one][2]
-            }
-
-        while late:  # an immutable container waits for the immutable ones in it; they form no cycle
-            one = late[-1]
-            kind, x, parts = self._seen[one]
-            inner = [id(v) for _, v, _ in parts if id(v) in self._live and id(v) not in done]
-            if inner:
-                late.extend(inner)
-            else:
-                late.pop()
-                if one not in done:
-                    done[one] = kind.make(x, values(one))
-        for one in self._live:
-            kind, _, _ = self._seen[one]
-            if bags and kind.bag:
-                vars(done[one]).update(values(one))
-            elif kind.mutable:
-                kind.fill(done[one], values(one))
-        return done.get(id(self.root), otherwise(self.root))
-
-
-def _sequence(c: Any) -> Any:
-    """`c` if it has parts in order; a Tangent and the like count as having none."""
-    return c if hasattr(c, "__len__") else ()
 
 
 def _part(c: Any, key: Any) -> Any:
-    if isinstance(key, _Key):
+    if isinstance(key, Key):
         return c.get(key.key)
+    if key is None:
+        return c
     return getattr(c, key) if isinstance(key, str) else c[key]
+
+
+def _step(key: Any) -> str:
+    return "" if key is None else f".{key}" if isinstance(key, str) else f"[{key!r}]"
+
+
+def _check_leaf(c: Any, what: str, path: str) -> None:
+    if c is None or isinstance(c, (np.ndarray, np.generic, list, tuple, bool)) or is_number(c):
+        return
+    raise _misfit(what, path, "a number or an array", _described(c))
+
+
+def _described(c: Any) -> str:
+    t = type(c).__name__
+    return f"a {t} of {len(c)}" if isinstance(c, (list, tuple, dict)) else f"a {t}"
 
 
 def _misfit(what: str, path: str, needed: str, got: str) -> StructureError:

@@ -15,35 +15,50 @@ import numpy as np
 
 OWN_TEXT = "<zyg: the short path of watched numbers>"  # the file name of code made from text
 
-_OURS = (
-    OWN_TEXT,
-    os.path.dirname(os.path.abspath(__file__)) + os.sep,
-)
+_OURS = (OWN_TEXT, os.path.dirname(os.path.abspath(__file__)) + os.sep)
 _NUMPY = (os.path.dirname(np.__file__) + os.sep, "<__array_function__")
+_PYTHON = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame that is neither zyg's nor NumPy's: the user's own line."""
+    """The innermost frame that is neither zyg's nor NumPy's nor Python's own: the user's line."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OURS + _NUMPY):
+    while frame is not None and not _is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
 
-def _location() -> str:
-    frame = user_frame()
+def _is_users(file: str) -> bool:
+    if file.startswith(_OURS + _NUMPY):
+        return False
+    return not file.startswith(_PYTHON) or "-packages" + os.sep in file
+
+
+def user_line(frame: FrameType | None = None, line: int = 0) -> str:
+    """Where the user's program is: file, line, function and the text of the line."""
+    frame = frame or user_frame()
     if frame is None:
         return "unknown (no Python frame of yours is running)"
-    code, line = frame.f_code, frame.f_lineno
+    code, line = frame.f_code, line or frame.f_lineno
     text = linecache.getline(code.co_filename, line, frame.f_globals).strip()
     return f"{code.co_filename}:{line}, in {code.co_name}" + (f": {text}" if text else "")
+
+
+def raising_line(error: BaseException) -> str:
+    """The innermost line of the user's that an exception came through."""
+    here, found = error.__traceback__, None
+    while here is not None:
+        if _is_users(here.tb_frame.f_code.co_filename):
+            found = here
+        here = here.tb_next
+    return user_line(found.tb_frame, found.tb_lineno) if found else user_line()
 
 
 class ZygError(Exception):
     """The base of all zyg errors; the message says what, where, why and what to do."""
 
     def __init__(self, what: str, why: str, fix: str) -> None:
-        super().__init__(f"{what}\n  where: {_location()}\n  why:   {why}\n  fix:   {fix}")
+        super().__init__(f"{what}\n  where: {user_line()}\n  why:   {why}\n  fix:   {fix}")
 
 
 class NonScalarOutputError(ZygError, TypeError):
@@ -103,5 +118,22 @@ class StructureError(ZygError, TypeError):
     """
 
 
+class NonFiniteError(ZygError, ArithmeticError):
+    """A cotangent became infinite or NaN, and ``zyg.config(check_nan=True)`` asks to be told.
+
+    Example: the derivative of ``np.sqrt(x)`` at 0. Remedy: the message names the line of f and the
+    rule; keep its argument away from there.
+    """
+
+
 class GradientMismatchError(ZygError, AssertionError):
     """`check_gradient` or `check_adjoint` found a derivative that differs from its check."""
+
+
+def unknown_call(name: str, why: str) -> MissingRuleError:
+    """The error of a function that has a rule, but not for these arguments."""
+    return MissingRuleError(
+        f"{name} cannot be differentiated with these arguments: {why}.",
+        "a rule computes the derivative for the arguments it knows; the others would be ignored.",
+        f"call {name} without it, or write a rule for your case with zyg.adjoint.",
+    )

@@ -8,35 +8,61 @@ from typing import Any
 
 import numpy as np
 
-from zyg._bind import project, spec_of, zeros_of
 from zyg._config import setting
+from zyg._entries import project, spec_of, zeros_of
+from zyg._memory import at_slot, forbid_shared_writes, release, watch_together
 from zyg._registry import adjoint
 from zyg._reverse import non_finite, plain_times, reverse, strong_times
-from zyg._strand import TRACED, Strand, active, settle, strip, watch
+from zyg._strand import TRACED, Strand, active, cut, settle, strip
 from zyg._structure import Structure, is_leaf, is_number
-from zyg.errors import ComplexOutputError, NonScalarOutputError, StructureError
+from zyg.errors import (
+    ComplexOutputError,
+    NonScalarOutputError,
+    StructureError,
+    raising_line,
+)
+from zyg.scalar_rules import is_complex
 
 __all__ = ["gradient", "hook", "primal", "pullback", "stop_gradient", "value_and_gradient"]
 
 
-class _Trace:
+class Trace:
     """One call of `f`, watched: its value `y`, and the way back to the arguments' cotangents."""
 
     def __init__(
-        self, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        arguments: str = "protected",
+        lines: bool = False,
     ) -> None:
         self.strand = strand = Strand()
+        if lines or setting("check_nan"):
+            strand.record_lines()
         self.inputs = [Structure(x, _watchable, shared=True) for x in args]
         leaves = [[settle(x) for x in structure.leaves] for structure in self.inputs]
-        self.slots = [[strand.new_slot() for _ in part] for part in leaves]
+        # Copied, what the caller writes to an argument afterwards does not reach `back`.
+        values = [watch_together(strand, part, arguments) for part in leaves]
+        forbid_shared_writes(strand, leaves, values)
+        self.slots = [[x.slot for x in part] for part in values]
         self.specs = [[spec_of(x) for x in part] for part in leaves]
-        watched = [
-            structure.rebuild([watch(strand, x, s) for x, s in zip(part, places, strict=True)])
-            for structure, part, places in zip(self.inputs, leaves, self.slots, strict=True)
-        ]
-        depth = active.set(active.get() + 1)
+        watched = [s.rebuild(part) for s, part in zip(self.inputs, values, strict=True)]
+        depth = active.set((*active.get(), strand))
         try:
             value = f(*watched, **kwargs)
+        except BaseException as error:
+            if strand.kept and isinstance(error, ValueError) and "read-only" in str(error):
+                error.add_note(_OVERWRITTEN)
+                if strand.lines is not None:
+                    error.add_note(f"zyg: written at {raising_line(error)}")
+                    used = dict.fromkeys(line for _, line in strand.kept.values())
+                    error.add_note(
+                        "zyg: large plain operands are used at\n    " + "\n    ".join(used)
+                    )
+            release(strand)
+            raise
         finally:
             active.reset(depth)
             strand.open = False
@@ -63,17 +89,28 @@ class _Trace:
                 seeds.append((slot, project(part, spec)))
         return self.back_from(seeds, zeros)
 
+    def close(self) -> None:
+        """Let go of what the pullback keeps: it cannot run any more."""
+        release(self.strand)
+        self.strand.tape.clear()  # its entries may hold watched values, which hold the strand
+
+    def __del__(self) -> None:
+        if hasattr(self, "strand"):
+            self.close()
+
     def back_from(self, seeds: list[tuple[int, Any]], zeros: bool) -> tuple[Any, ...]:
         """The gradient of each argument, for cotangents of single slots."""
         # A warning about 1/0 in a derivative would name a line that is not the user's.
         with np.errstate(all="ignore"):
             for times in (plain_times, strong_times):
                 bars = reverse(self.strand, seeds, times)
-                cotangents = [[bars[s] for s in places] for places in self.slots]
+                cotangents = [[at_slot(bars, s) for s in places] for places in self.slots]
                 del bars
                 finite = not any(non_finite(c) for part in cotangents for c in part)
                 if finite or not setting("strong_zero"):
                     break
+            if not finite and self.strand.lines is not None and setting("check_nan"):
+                reverse(self.strand, seeds, times, check=True)
             for part, specs in zip(cotangents, self.specs, strict=True):
                 for k, spec in enumerate(specs):
                     if part[k] is not None:
@@ -82,6 +119,13 @@ class _Trace:
                     elif zeros:
                         part[k] = zeros_of(spec)
         return tuple(map(Structure.tangent, self.inputs, cotangents))
+
+
+_OVERWRITTEN = (
+    "zyg: if this array is an operand of an earlier operation, its contents are needed for the "
+    "derivative, and it is read-only until then. Make the buffer with zyg.numpy, or write into "
+    "a copy; zyg.explain names the lines that use it."
+)
 
 
 def _watchable(x: Any) -> bool:
@@ -121,15 +165,14 @@ def _take(holder: list[Any], k: int) -> Any:
 
 
 def _copy(x: Any) -> Any:
-    """A result apart from the memory that the reverse pass relies on."""
-    return x.copy() if type(x) is np.ndarray else x
+    """An array apart from the memory that the reverse pass relies on."""
+    return np.copy(x) if isinstance(x, np.ndarray) else x
 
 
-def _one(trace: _Trace, value: Any) -> Any:
+def _one(trace: Trace, value: Any) -> Any:
     """The cotangent 1 of a real number; raises where `value` is anything else."""
     plain = strip(value)
-    dtype = getattr(plain, "dtype", None)
-    if isinstance(plain, complex) or (dtype is not None and dtype.kind == "c"):
+    if is_complex(plain):
         raise ComplexOutputError(
             f"{trace.name} returned a complex value; gradient needs one real number.",
             "a complex result has two derivatives, one of its real and one of its imaginary part.",
@@ -165,7 +208,7 @@ def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Cal
     (array([3., 6.]), (array([ 3., 30.]), 21.0))
 
     """
-    trace = _Trace(f, args, kwargs)
+    trace = Trace(f, args, kwargs, arguments="copied")
 
     def back(y_bar: Any, *, zeros: bool = False) -> tuple[Any, ...]:
         return trace.back(y_bar, zeros)
@@ -188,8 +231,11 @@ def gradient(
     (array([3., 3.]), 3.0)
 
     """
-    trace = _Trace(f, args, kwargs)
-    return trace.back(_one(trace, trace.y), zeros)
+    trace = Trace(f, args, kwargs)
+    try:
+        return trace.back(_one(trace, trace.y), zeros)
+    finally:  # now, though an exception may keep this frame
+        trace.close()
 
 
 def value_and_gradient(
@@ -205,12 +251,15 @@ def value_and_gradient(
     ((9.0, 'a note'), (6.0,))
 
     """
-    trace = _Trace(f, args, kwargs)
-    if type(trace.y) is tuple and trace.y:
-        seed: Any = (_one(trace, trace.y[0]), *[None] * (len(trace.y) - 1))
-    else:
-        seed = _one(trace, trace.y)
-    return trace.y, trace.back(seed, zeros)
+    trace = Trace(f, args, kwargs)
+    try:
+        if type(trace.y) is tuple and trace.y:
+            seed: Any = (_one(trace, trace.y[0]), *[None] * (len(trace.y) - 1))
+        else:
+            seed = _one(trace, trace.y)
+        return trace.y, trace.back(seed, zeros)
+    finally:
+        trace.close()
 
 
 @adjoint
@@ -238,7 +287,7 @@ def stop_gradient(x: Any) -> Any:
 
     """
     inside = Structure(x, _is_traced)
-    return inside.rebuild([strip(v) for v in inside.leaves])
+    return inside.rebuild([_copy(cut(v, "stop_gradient")) for v in inside.leaves])
 
 
 primal = stop_gradient

@@ -8,13 +8,12 @@ here and nowhere else:
 
 * abs'(0) = 0, sqrt'(0) = inf, hypot and arctan2 at (0, 0) have slope 0;
 * maximum at a tie: the second argument, minimum: the first, so that maximum(x, 0) has slope 0 at 0;
-* x**0 has slope 0 at 0, 0**p has slope 0 in p; floor, ceil, round, sign and // have slope 0
-everywhere;
+* x**0 has slope 0 at 0, 0**p has slope 0 in p;
+* floor, ceil, round, sign and // have slope 0 everywhere;
 * sinc is smooth at 0, to every order.
 
 A complex partial means the complex derivative (df/dz); who pulls back conjugates it. ``abs``,
-``real``, ``imag`` and ``angle`` map to the reals; there the partial d is the one with dy = Re(d
-dz).
+``real``, ``imag`` and ``angle`` map to the reals; there the partial d has dy = Re(d dz).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from numbers import Complex, Real
+from numbers import Complex, Rational, Real
 from typing import Any
 
 import numpy as np
@@ -67,7 +66,7 @@ def _log(x: Any) -> Any:
         return x.ln()
     if hasattr(x, "context") and hasattr(x.context, "log"):  # mpmath
         return x.context.log(x)
-    return np.log(x)
+    return math.log(x) if isinstance(x, Rational) else np.log(x)
 
 
 def _power_x(x: Any, p: Any, y: Any) -> Any:
@@ -80,6 +79,11 @@ def _power_p(x: Any, p: Any, y: Any) -> Any:
     # for any other exponent y is NaN already.
     base = x if is_complex(x) or is_complex(p) else abs(x)
     return where(x == 0, 0, y * _log(where(x == 0, 1, base)))
+
+
+def _reciprocal(x: Any) -> Any:
+    # Python refuses 1 / 0, but an array divided by Python's 0 is infinite, as is its slope.
+    return math.copysign(math.inf, x) if type(x) in (int, float) and x == 0 else 1 / x
 
 
 def _over_norm(x: Any, y: Any) -> Any:
@@ -112,8 +116,7 @@ def _sign_slope(x: Any) -> Any:
 
 
 def _sinc_slope(x: Any, y: Any) -> Any:
-    """(cos(u) - sinc) / x with u = pi x; near 0 its Taylor series, which has all higher
-    derivatives too.
+    """(cos(u) - sinc) / x with u = pi x; near 0 its Taylor series, right to every order.
 
     d/du sin(u)/u = sum_k (-1)^k 2k u^(2k-1) / (2k+1)!
     """
@@ -147,7 +150,7 @@ table: dict[Callable[..., Any], tuple[Partial, ...]] = {
     np.add: (1, 1),
     np.subtract: (1, -1),
     np.multiply: (lambda x1, x2, y: x2, lambda x1, x2, y: x1),
-    np.divide: (lambda x1, x2, y: 1 / x2, lambda x1, x2, y: -y / x2),
+    np.divide: (lambda x1, x2, y: _reciprocal(x2), lambda x1, x2, y: -y / x2),
     np.negative: (-1,),
     np.positive: (1,),
     np.power: (_power_x, _power_p),
@@ -226,7 +229,7 @@ table: dict[Callable[..., Any], tuple[Partial, ...]] = {
     np.trunc: (0,),
     np.rint: (0,),
     np.fix: (0,),
-    np.ldexp: (lambda x1, x2, y: np.ldexp(1.0, x2), 0),
+    np.ldexp: (lambda x1, x2, y: np.exp2(x2), 0),
     # special functions of Python's math module, which NumPy lacks
     math.erf: (lambda x, y: TWO_OVER_SQRT_PI * np.exp(-x * x),),
     math.erfc: (lambda x, y: -TWO_OVER_SQRT_PI * np.exp(-x * x),),

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zyg._structure import Structure
-from zyg.errors import AdjointError, GradientMismatchError
-from zyg.gradients import pullback
+from zyg.errors import AdjointError, GradientMismatchError, MissingRuleError
+from zyg.gradients import Trace
 
 __all__ = ["check_adjoint", "check_gradient"]
 
@@ -60,7 +60,8 @@ def check_gradient(
     """
     if unknown := [m for m in modes if m not in _MODES]:
         raise ValueError(f"unknown mode {unknown[0]!r}; there is: {', '.join(map(repr, _MODES))}")
-    _compare(_Check(f, _name(f), range(len(args)), order, rtol, atol), args)
+    every = range(len(args))
+    _compare(_Check(f, _name(f), every, every, order, rtol, atol), args)
 
 
 def check_adjoint(f: Function, *args: Any, order: int = 2, **kwargs: Any) -> None:
@@ -77,8 +78,8 @@ def check_adjoint(f: Function, *args: Any, order: int = 2, **kwargs: Any) -> Non
     at a kink or a tie; anything about arguments that are integers or numbers of other types, or
     passed by keyword; an f that asks for the dtype of its arguments (differences are taken in
     float64); what a rule does with values that are not finite; how fast it is, or how much memory
-    it holds. Raises `AdjointError` for a broken promise and `GradientMismatchError` for a wrong
-    derivative.
+    it holds. A keyword of f's own called ``order`` has to be bound first (``functools.partial``).
+    Raises `AdjointError` for a broken promise and `GradientMismatchError` for a wrong derivative.
 
     >>> import numpy as np, zyg
     >>> zyg.check_adjoint(np.sum, np.ones((2, 3)), axis=1)
@@ -93,23 +94,23 @@ def check_adjoint(f: Function, *args: Any, order: int = 2, **kwargs: Any) -> Non
         return f(*full, **kwargs)
 
     own = [args[k] for k in places]
+    everything = range(len(places))
     for xs in (own, *_other_types(call, own)):
         _check_promises(call, _name(f), xs)
-        _compare(_Check(call, _name(f), places, order), xs)
-        for k, place in enumerate(places if len(places) > 1 else ()):
-            alone = _alone(call, xs, k)
-            _compare(_Check(alone, _name(f), [place], order), [xs[k]])
+        for watched in [everything, *([k] for k in everything if len(places) > 1)]:
+            _compare(_Check(call, _name(f), places, watched, order), xs)
 
 
 # Finite differences
 
 
 class _Check(NamedTuple):
-    """What is compared, and how: `labels` are the numbers of the arguments in messages."""
+    """What is compared: the derivative of f by the `watched` arguments, the others constant."""
 
     f: Function
     name: str
-    labels: Sequence[int]
+    labels: Sequence[int]  # what the arguments are called in messages
+    watched: Sequence[int]
     order: int
     rtol: float | None = None
     atol: float | None = None
@@ -117,65 +118,100 @@ class _Check(NamedTuple):
 
 
 def _compare(check: _Check, args: Sequence[Any]) -> None:
-    """Compare the derivative of `check.f` at `args`, then, up to the order, that of its gradient."""
+    """Compare the derivative of `check.f` at `args`; then, up to the order, its gradient's."""
     if check.order < 1:
         return
     rng = np.random.default_rng(_SEED)
     inputs = [Structure(x, _is_inexact, shared=True) for x in args]
-    y, back = pullback(check.f, *args)
+    y, back = _pullback(check, args)
     result = Structure(y, _is_inexact)
     w = [_random_like(x, rng) for x in result.leaves]
     w_all = result.tangent(w)
-    bars = [_matched(s, c) for s, c in zip(inputs, back(w_all), strict=True)]
+    bars = dict(zip(check.watched, back(w_all), strict=True))
     directions = [[_direction(x, rng) for x in s.leaves] for s in inputs]
     precision = _precision_of([x for s in (*inputs, result) for x in s.leaves], check)
-    everything = range(len(args))
-    for moved in [*([k] for k in everything if directions[k]), list(everything)][: len(args) + 1]:
-        v = [d if k in moved else None for k, d in enumerate(directions)]
-        expected, scale = _difference_quotient(check.f, inputs, v, w, precision.step)
-        pairs = [p for k in moved for p in zip(directions[k], bars[k], strict=True)]
+    singles = [k for k in check.watched if directions[k]]
+    for moved in [[k] for k in singles] + [singles] * (len(singles) > 1):
+        v = [[e * (k in moved) for e in d] for k, d in enumerate(directions)]
+        slope = _difference_quotient(check.f, inputs, v, w, precision.step)
+        pairs = [
+            pair
+            for k in moved
+            for pair in zip(directions[k], _matched(inputs[k], bars[k]), strict=True)
+        ]
         got = sum(_inner(d, c) for d, c in pairs)
-        size = max(scale, sum(_inner(np.abs(d), np.abs(c)) for d, c in pairs))
-        if not abs(got - expected) <= precision.atol + precision.rtol * size:
-            raise _mismatch(check, [check.labels[k] for k in moved], got, expected)
+        size = max(slope.size, sum(_inner(np.abs(d), np.abs(c)) for d, c in pairs))
+        tolerance = precision.atol + precision.rtol * size + slope.rounding
+        if not abs(got - slope.value) <= tolerance:
+            raise _mismatch(check, [check.labels[k] for k in moved], args, got, slope.value)
 
     def gradient_of(*xs: Any) -> Any:
-        return pullback(check.f, *xs)[1](w_all, zeros=True)
+        return _pullback(check, xs)[1](w_all, zeros=True)
 
     _compare(check._replace(f=gradient_of, order=check.order - 1, done=check.done + 1), args)
 
 
-def _difference_quotient(
-    f: Function, inputs: list[Structure], v: list[list[Any] | None], w: list[Any], step: float
-) -> tuple[float, float]:
-    """<J v, w> by a central difference of fourth order, and the size of what it adds up.
+def _pullback_in_place(
+    f: Callable[..., Any], *args: Any
+) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+    """The pullback on the arguments themselves, where `zyg.pullback` would copy them."""
+    trace = Trace(f, args, {}, arguments="bare")
 
-    The size is in units in which rounding of the values themselves is of relative size 1e-8.
-    """
+    def back(y_bar: Any, zeros: bool = False) -> tuple[Any, ...]:
+        return trace.back(y_bar, zeros)
+
+    return trace.y, back
+
+
+def _pullback(check: _Check, args: Sequence[Any]) -> tuple[Any, Callable[..., Any]]:
+    """The value of `check.f` and its pullback to the watched arguments."""
+
+    def of_watched(*xs: Any) -> Any:
+        full = list(args)
+        for k, x in zip(check.watched, xs, strict=True):
+            full[k] = x
+        return check.f(*full)
+
+    return _pullback_in_place(of_watched, *(args[k] for k in check.watched))
+
+
+class _Slope(NamedTuple):
+    value: float
+    size: float  # the sum of the magnitudes of what `value` adds up
+    rounding: float  # how far rounding of the function's values can take it
+
+
+def _difference_quotient(
+    f: Function, inputs: list[Structure], v: list[list[Any]], w: list[Any], step: float
+) -> _Slope:
+    """<J v, w> by a central difference of fourth order."""
 
     def at(h: float) -> list[Any]:
         moved = [
-            s.root if d is None else s.rebuild([_moved(x, h, e) for x, e in zip(s.leaves, d)])  # noqa: B905
+            s.rebuild([_moved(x, h * e) for x, e in zip(s.leaves, d, strict=True)])
             for s, d in zip(inputs, v, strict=True)
         ]
-        return [_wide(x) for x in Structure(f(*moved), _is_inexact).leaves]
+        return _leaves_apart(f(*moved))
 
-    total = size = 0.0
+    value = size = rounding = 0.0
     for c, a, b, a2, b2 in zip(w, at(step), at(-step), at(2 * step), at(-2 * step), strict=True):
         slope = (8 * (a - b) - (a2 - b2)) / (12 * step)
-        total += _inner(slope, c)
+        value += _inner(slope, c)
         size += _inner(np.abs(slope), np.abs(c))
-        size += 1e8 * np.finfo(a.dtype).eps / step * _inner(np.abs(a), np.abs(c))
-    return total, size
+        rounding += 4 * _eps(a) / step * _inner(np.abs(a), np.abs(c))
+    return _Slope(value, size, rounding)
 
 
-def _mismatch(check: _Check, labels: list[int], got: float, expected: float) -> Exception:
-    places = "argument " + str(labels[0]) if len(labels) == 1 else f"arguments {labels} together"
+def _mismatch(
+    check: _Check, labels: list[int], args: Sequence[Any], got: float, expected: float
+) -> Exception:
+    places = f"argument {labels[0]}" if len(labels) == 1 else f"arguments {labels} together"
+    kinds = ", ".join(_kind(x) for x in args)
     return GradientMismatchError(
         f"the derivative of {check.name} of order {check.done + 1} by {places} is wrong: along a "
-        f"random direction it is {got:.12g}, finite differences give {expected:.12g}.",
-        "the reverse pass and the values of the function disagree, so a rule is wrong, a dependence "
-        "is hidden from zyg, or the function is not smooth or not deterministic here.",
+        f"random direction it is {got:.12g}, finite differences give {expected:.12g} ({kinds}).",
+        "the reverse pass and the values of the function disagree, so a rule is wrong, a "
+        "dependence is hidden from zyg, or the function is not smooth or not deterministic here.",
         "bisect the function with check_gradient; check_adjoint(g, ...) tests one rule. At a kink, "
         "choose another point; for a badly scaled function pass rtol and atol.",
     )
@@ -189,26 +225,30 @@ def _check_promises(f: Function, name: str, args: Sequence[Any]) -> None:
     rng = np.random.default_rng(_SEED)
     inputs = [x for a in args for x in _leaves(a)]
     before = [np.copy(x) for x in inputs]
-    plain, (y, back) = f(*args), pullback(f, *args)
+    plain, (y, back) = f(*args), _pullback_in_place(f, *args)
+    unchanged = all(map(_identical, before, inputs))
+    _demand(unchanged, name, "it changed its arguments")
     _check_same_value(name, plain, y)
     result = Structure(y, _is_inexact)
     w1, w2 = ([_random_like(x, rng) for x in result.leaves] for _ in range(2))
     bars = [_flat(args, back(result.tangent(w))) for w in (w1, w1, w2)]
+    eps = max(map(_eps, (*inputs, *result.leaves)), default=0.0)
     mixed = _flat(args, back(result.tangent([3 * a + b for a, b in zip(w1, w2, strict=True)])))
-    _demand(all(map(_identical, before, inputs)), name, "it changed its arguments")
+    unchanged = all(map(_identical, before, inputs))
+    _demand(unchanged, name, "its pullback changed the arguments")
     for x, c in zip(inputs, bars[0], strict=True):
         _demand(_kind(c) == _kind(x), name, f"the cotangent of a {_kind(x)} is a {_kind(c)}")
     _demand(all(map(_identical, *bars[:2])), name, "its pullback gave another result when reused")
     for a, b, c in zip(bars[0], bars[2], mixed, strict=True):
-        _demand(_close(3 * a + b, c, c), name, "its pullback is not linear in the cotangent")
+        _demand(_close(3 * a + b, c, eps), name, "its pullback is not linear in the cotangent")
     _check_memory(name, [*inputs, *w1], [*Structure(y, _is_array).leaves, *bars[0], *bars[1]])
     for layout in (np.asfortranarray, _strided):
         laid = [Structure(a, _is_inexact, shared=True) for a in args]
         laid_args = [s.rebuild([_laid_out(x, layout) for x in s.leaves]) for s in laid]
-        other, other_back = pullback(f, *laid_args)
-        pairs = [*zip(_leaves(y), _leaves(other), strict=True)]
+        other, other_back = _pullback_in_place(f, *laid_args)
+        pairs = [*zip(_leaves_apart(y), _leaves_apart(other), strict=True)]
         pairs += zip(bars[0], _flat(laid_args, other_back(result.tangent(w1))), strict=True)
-        same = all(np.shape(a) == np.shape(b) and _close(a, b, a) for a, b in pairs)
+        same = all(np.shape(a) == np.shape(b) and _close(a, b, eps) for a, b in pairs)
         _demand(same, name, f"it gives another result for {layout.__name__.strip('_')} arguments")
 
 
@@ -240,7 +280,7 @@ def _demand(kept: bool, name: str, what: str) -> None:
 
 
 def _other_types(call: Function, args: list[Any]) -> Iterator[list[Any]]:
-    """The arguments as float32 and complex arrays, one or all of them, where the function takes them."""
+    """The arguments in single precision, and one or all of them complex, where f takes them."""
     if not all(_kind_of_numbers(x) == "float64" for a in args for x in _leaves(a)):
         return
     rng = np.random.default_rng(_SEED)
@@ -248,17 +288,24 @@ def _other_types(call: Function, args: list[Any]) -> Iterator[list[Any]]:
     complicated = [_converted(a, lambda x: _as_complex(x, rng)) for a in args]
     mixed = [[*complicated[:1], *args[1:]], [*args[:-1], *complicated[-1:]]]
     for xs in (narrow, complicated, *(mixed if len(args) > 1 else ())):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", np.exceptions.ComplexWarning)
-            try:
-                call(*xs)
-            except (TypeError, np.exceptions.ComplexWarning):
-                continue
-        yield xs
+        if _takes(call, xs):
+            yield xs
 
 
-def _alone(call: Function, xs: Sequence[Any], k: int) -> Function:
-    return lambda x: call(*xs[:k], x, *xs[k + 1 :])
+def _takes(call: Function, args: list[Any]) -> bool:
+    """Whether a function can be called with these arguments, and its rule does not refuse them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        try:
+            call(*args)
+        except (TypeError, np.exceptions.ComplexWarning):
+            return False
+    try:
+        y, back = _pullback_in_place(call, *args)
+        back(Structure(y, _is_inexact).tangent(_leaves_apart(y)))
+    except MissingRuleError:
+        return False
+    return True
 
 
 # Leaves: numbers and arrays
@@ -286,9 +333,13 @@ def _leaves(x: Any) -> list[Any]:
     return Structure(x, _is_inexact, shared=True).leaves
 
 
+def _leaves_apart(x: Any) -> list[Any]:
+    return Structure(x, _is_inexact).leaves
+
+
 def _matched(structure: Structure, c: Any) -> list[Any]:
     """A cotangent for every leaf of an argument; zero where nothing flows."""
-    bars = [np.zeros_like(x) for x in structure.leaves]
+    bars = [np.zeros_like(x) if _is_array(x) else type(x)(0) for x in structure.leaves]
     for place, part in structure.match(c, "the arguments"):
         if part is not None:
             bars[place] = part
@@ -336,21 +387,16 @@ def _random_like(x: Any, rng: np.random.Generator) -> Any:
 def _direction(x: Any, rng: np.random.Generator) -> Any:
     """A random direction at `x`, of the magnitude of its largest element."""
     largest = float(np.max(np.abs(x), initial=0.0))
-    return _random_like(_wide(x), rng) * (largest if 0 < largest < np.inf else 1.0)
+    return _random_like(x, rng) * (largest if 0 < largest < np.inf else 1.0)
 
 
-def _wide(x: Any) -> Any:
-    """An array of at least double precision; what is rounded to less keeps its own."""
-    return np.asarray(x)
-
-
-def _moved(x: Any, h: float, direction: Any) -> Any:
-    """x + h direction, in at least double precision, a number or an array as `x` is."""
-    if isinstance(x, (np.ndarray, np.generic)):
-        wide = np.promote_types(x.dtype, np.float64)
-        y = np.asarray(x, wide) + h * np.asarray(direction, wide)
-        return np.asarray(y) if isinstance(x, np.ndarray) else y[()]
-    return type(x)(x + h * direction)
+def _moved(x: Any, by: Any) -> Any:
+    """x + by in at least double precision, a number or an array as `x` is."""
+    if not isinstance(x, (np.ndarray, np.generic)):
+        return type(x)(x + by)
+    wide = np.promote_types(x.dtype, np.float64)
+    y = np.asarray(x, wide) + np.asarray(by, wide)
+    return np.asarray(y) if isinstance(x, np.ndarray) else y[()]
 
 
 def _inner(a: Any, b: Any) -> float:
@@ -362,11 +408,15 @@ def _identical(a: Any, b: Any) -> bool:
     return np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind in "fc")
 
 
-def _close(a: Any, b: Any, like: Any) -> bool:
-    """Equal up to rounding in the dtype of `like`."""
-    eps = float(np.finfo(np.asarray(like).dtype).eps)
+def _close(a: Any, b: Any, eps: float) -> bool:
+    """Equal up to rounding."""
     largest = float(np.max(np.abs(a), initial=1.0))
     return np.allclose(a, b, rtol=1e3 * eps, atol=1e3 * eps * largest, equal_nan=True)
+
+
+def _eps(x: Any) -> float:
+    """The relative size of rounding in a number or an array."""
+    return float(np.finfo(np.asarray(x).dtype).eps)
 
 
 def _converted(x: Any, convert: Callable[[Any], Any]) -> Any:

@@ -6,3 +6,4 @@ from zyg.rules import linalg as linalg
 from zyg.rules import products as products
 from zyg.rules import reductions as reductions
 from zyg.rules import shapes as shapes
+from zyg.rules import writes as writes

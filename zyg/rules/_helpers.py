@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,11 @@ def kept(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     """The shape of a reduction over `axis` with keepdims."""
     axes = normal_axes(axis, len(shape))
     return tuple(1 if k in axes else n for k, n in enumerate(shape))
+
+
+def count(shape: tuple[int, ...], axis: Any) -> int:
+    """How many elements a reduction over `axis` makes one of."""
+    return math.prod(shape[k] for k in normal_axes(axis, len(shape)))
 
 
 def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:

@@ -20,8 +20,6 @@ nondifferentiable(
     np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition, np.argwhere,
     np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted, np.digitize, np.lexsort,
     np.ravel_multi_index, np.unravel_index, np.diag_indices_from,
-    # new arrays of the same kind
-    np.zeros_like, np.ones_like, np.empty_like,
     # text
     np.array_repr, np.array_str, np.array2string,
 )  # fmt: skip

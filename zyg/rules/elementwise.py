@@ -61,3 +61,19 @@ def modf(x):
 @composed(np.divmod)
 def divmod(x1, x2):
     return np.floor_divide(x1, x2), np.remainder(x1, x2)
+
+
+@adjoint(np.real)
+def real(val):
+    def real_pullback(y_bar):
+        return (y_bar,)
+
+    return np.real(val), real_pullback
+
+
+@adjoint(np.imag)
+def imag(val):
+    def imag_pullback(y_bar):
+        return (y_bar * 1j if is_complex(val) else y_bar * 0,)
+
+    return np.imag(val), imag_pullback

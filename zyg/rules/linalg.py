@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from zyg._bind import unbroadcast
+from zyg._entries import unbroadcast
 from zyg._registry import adjoint, composed
-from zyg._strand import strip
+from zyg._strand import TRACED, strip
 from zyg.errors import MissingRuleError
 from zyg.rules._helpers import conj, normal_axes, spread
 
@@ -30,7 +30,8 @@ def det(a):
 
     def det_pullback(y_bar):
         # A singular matrix raises LinAlgError here: its cofactors are not in its inverse.
-        return ((y_bar * conj(y))[..., None, None] * _adjoint_matrix(np.linalg.inv(a)),)
+        scale = np.reshape(y_bar * conj(y), (*np.shape(y), 1, 1))
+        return (scale * _adjoint_matrix(np.linalg.inv(a)),)
 
     return y, det_pullback
 
@@ -40,21 +41,29 @@ def solve(a, b):
     x = np.linalg.solve(a, b)
     vector = np.ndim(b) == 1
 
+    def columns(v):
+        return np.reshape(v, (*np.shape(v), 1)) if vector else v
+
     def solve_pullback(x_bar):
-        b_bar = np.linalg.solve(_adjoint_matrix(a), x_bar)
+        columns_bar = np.linalg.solve(_adjoint_matrix(a), columns(x_bar))
 
         def a_bar():
-            left = b_bar[..., None] if vector else b_bar
-            right = x[..., None] if vector else x
-            return unbroadcast(-np.matmul(left, _adjoint_matrix(right)), np.shape(a))
+            product = np.matmul(columns_bar, _adjoint_matrix(columns(x)))
+            return unbroadcast(-product, np.shape(a))
 
-        return a_bar, lambda: unbroadcast(b_bar, np.shape(b))
+        def b_bar():
+            return unbroadcast(columns_bar[..., 0] if vector else columns_bar, np.shape(b))
+
+        return a_bar, b_bar
 
     return x, solve_pullback
 
 
 @composed(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
+    ord = _plain_order(ord)
+    if np.asarray(strip(x)).dtype.kind not in "fc":
+        x = np.multiply(x, 1.0)
     axes = normal_axes(axis, np.ndim(x))
     if ord in (None, "fro", "f") or (ord == 2 and len(axes) == 1):
         return two_norm(x, ord, axis, keepdims)
@@ -64,15 +73,25 @@ def norm(x, ord=None, axis=None, keepdims=False):
     if len(axes) == 1:
         return constant if ord == 0 or np.size(x) == 0 else p_norm(x, ord, axis, keepdims)
     if len(axes) == 2 and ord in (1, -1, np.inf, -np.inf):
-        inner, outer = axes if abs(ord) == 1 else axes[::-1]
-        sums = np.sum(np.abs(x), axis=inner, keepdims=True)
-        y = (np.max if ord > 0 else np.min)(sums, axis=outer, keepdims=True)
-        return y if keepdims else np.squeeze(y, axes)
+        summed, other = axes if abs(ord) == 1 else axes[::-1]
+        sums = np.sum(np.abs(x), axis=summed)
+        y = (np.max if ord > 0 else np.min)(sums, axis=other - (other > summed))
+        return np.expand_dims(y, axes) if keepdims else y
     raise MissingRuleError(
         f"np.linalg.norm with ord={ord!r} over {len(axes)} axes has no rule.",
         "the spectral and the nuclear norm need singular values, whose rule is still to come.",
         "use ord='fro', 1, -1, inf or -inf for matrices; give an axis for stacks of vectors.",
     )
+
+
+def _plain_order(ord):
+    if type(ord) in TRACED and isinstance(strip(ord), float) and np.isfinite(strip(ord)):
+        raise MissingRuleError(
+            "np.linalg.norm cannot be differentiated with respect to ord.",
+            "ord chooses the norm; its rule differentiates the vector only.",
+            "pass zyg.stop_gradient(ord), or write out np.sum(np.abs(x) ** p) ** (1 / p).",
+        )
+    return strip(ord)
 
 
 @adjoint

@@ -5,7 +5,7 @@ import string
 
 import numpy as np
 
-from zyg._bind import unbroadcast
+from zyg._entries import unbroadcast
 from zyg._registry import adjoint, composed
 from zyg.errors import MissingRuleError
 from zyg.rules._helpers import as_array, conj
@@ -62,7 +62,7 @@ def _contraction(y, a, b, axes_a, axes_b):
             order = [axes_b[k] for k in np.argsort(axes_a)] + free_b
             return np.transpose(c, np.argsort(order))
 
-        return a_bar, b_bar, None
+        return a_bar, b_bar
 
     return y, contraction_pullback
 
@@ -76,28 +76,19 @@ def tensordot(a, b, axes=2):
     return _contraction(np.tensordot(a, b, axes), a, b, axes_a, axes_b)
 
 
-@composed(np.dot)
+@adjoint(np.dot)
 def dot(a, b):
-    return _dot(a, b) if np.ndim(a) and np.ndim(b) else np.multiply(a, b)
-
-
-@adjoint
-def _dot(a, b):
-    if max(np.ndim(a), np.ndim(b)) <= 2:
+    if 0 < np.ndim(a) <= 2 and 0 < np.ndim(b) <= 2:
         return np.dot(a, b), _matmul_pullback(a, b)
-    y, pullback = _contraction(np.dot(a, b), a, b, [-1], [-2 if np.ndim(b) > 1 else 0])
-    return y, lambda y_bar: pullback(y_bar)[:2]
+    scalar = not (np.ndim(a) and np.ndim(b))
+    axes = ([], []) if scalar else ([-1], [-2 if np.ndim(b) > 1 else 0])
+    return _contraction(np.dot(a, b), a, b, *axes)
 
 
-@composed(np.inner)
+@adjoint(np.inner)
 def inner(a, b):
-    return _inner(a, b) if np.ndim(a) and np.ndim(b) else np.multiply(a, b)
-
-
-@adjoint
-def _inner(a, b):
-    y, pullback = _contraction(np.inner(a, b), a, b, [-1], [-1])
-    return y, lambda y_bar: pullback(y_bar)[:2]
+    scalar = not (np.ndim(a) and np.ndim(b))
+    return _contraction(np.inner(a, b), a, b, *(([], []) if scalar else ([-1], [-1])))
 
 
 @composed(np.outer)

@@ -4,7 +4,7 @@ import numpy as np
 
 from zyg._registry import adjoint
 from zyg._strand import strip
-from zyg.rules._helpers import conj, kept, no_out, normal_axes, spread
+from zyg.rules._helpers import conj, count, no_out, normal_axes, spread
 
 
 @adjoint(np.sum)
@@ -21,7 +21,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=False):
 def mean(a, axis=None, dtype=None, out=None, keepdims=False):
     no_out(out)
     y = np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims)
-    n = np.size(a) // max(np.size(y), 1)
+    n = count(np.shape(a), axis)
 
     def mean_pullback(y_bar):
         return (spread(y_bar / n, np.shape(a), axis),)
@@ -86,8 +86,8 @@ _extremum(np.amin, np.argmin)
 
 
 def _spread_of_deviation(a, axis, ddof):
-    """(x - mean) / (n - ddof), and n."""
-    n = np.size(a) // max(int(np.prod(kept(np.shape(a), axis))), 1)
+    """(x - mean) / (n - ddof)"""
+    n = count(np.shape(a), axis)
     return (a - np.mean(a, axis=axis, keepdims=True)) / max(n - ddof, 0)
 
 
@@ -168,8 +168,9 @@ def cumprod(a, axis=None, dtype=None, out=None):
     y = np.cumprod(a, axis=axis, dtype=dtype)
 
     def cumprod_pullback(y_bar):
-        # sum over j >= i of y_bar[j] times the product of the a[k], k <= j, without a[i]: the product
-        # before i, times a sum that a recurrence from the end gives. Exact with zeros, in O(n).
+        # sum over j >= i of y_bar[j] times the product of the a[k], k <= j, without a[i]: the
+        # product before i, times a sum that a recurrence from the end gives. Exact with zeros,
+        # in O(n).
         if np.size(a) == 0:
             return (np.zeros_like(a),)
         k = -1 if axis is None else axis

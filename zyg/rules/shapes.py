@@ -1,10 +1,13 @@
 """Rearranging, joining and splitting arrays: the pullback undoes the rearrangement."""
 
+import itertools
+
 import numpy as np
 
-from zyg._bind import unbroadcast
+from zyg._entries import unbroadcast
 from zyg._registry import adjoint, composed
 from zyg._strand import strip
+from zyg.errors import MissingRuleError
 from zyg.rules._helpers import is_complex, no_out
 
 
@@ -26,25 +29,36 @@ _restored(np.expand_dims)
 
 @adjoint(np.reshape)
 def reshape(a, shape, order="C", *, copy=None):
-    def reshape_pullback(y_bar):
-        return np.reshape(y_bar, np.shape(a), order=order), None
+    order = _order_of(a, order)
 
-    _no_order_of_memory(order)
+    def reshape_pullback(y_bar):
+        return np.reshape(y_bar, np.shape(a), order=order), None, None
+
     return np.reshape(a, shape, order=order), reshape_pullback
 
 
 @adjoint(np.ravel)
 def ravel(a, order="C"):
-    def ravel_pullback(y_bar):
-        return (np.reshape(y_bar, np.shape(a), order=order),)
+    order = _order_of(a, order)
 
-    _no_order_of_memory(order)
+    def ravel_pullback(y_bar):
+        return np.reshape(y_bar, np.shape(a), order=order), None
+
     return np.ravel(a, order=order), ravel_pullback
 
 
-def _no_order_of_memory(order):
-    if order not in ("C", "F"):
-        raise ValueError(f"order={order!r} depends on the layout in memory; use 'C' or 'F'")
+def _order_of(a, order):
+    """C or F: what order="A" and order="K" come to for this array."""
+    if order in ("C", "F"):
+        return order
+    flags = np.asarray(strip(a)).flags
+    if order == "K" and not flags.forc:
+        raise MissingRuleError(
+            "np.ravel with order='K' of an array that is neither C- nor F-contiguous has no rule.",
+            "the order of its elements in memory is neither of the two that the rule can undo.",
+            "use order='C' or order='F'.",
+        )
+    return "F" if flags.fnc else "C"
 
 
 @adjoint(np.transpose)
@@ -175,7 +189,7 @@ def _concatenate(arrays, axis, dtype):
 def _split_like(y_bar, lengths, axis):
     before = [slice(None)] * (axis % np.ndim(y_bar))
     ends = np.cumsum([0, *lengths]).tolist()
-    return [y_bar[(*before, slice(a, b))] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [y_bar[(*before, slice(a, b))] for a, b in itertools.pairwise(ends)]
 
 
 @composed(np.stack)
@@ -319,10 +333,11 @@ def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
 def _clip(a, low, high):
     def clip_pullback(y_bar):
         # Slope 1 on the closed interval; at low > high NumPy answers high.
-        above = strip(a) > strip(high) if high is not None else np.False_
-        if high is not None and low is not None:
-            above = above | (strip(low) > strip(high))
-        below = (strip(a) < strip(low)) & ~np.asarray(above) if low is not None else np.False_
+        plain, least, most = strip(a), strip(low), strip(high)
+        above = np.False_ if most is None else np.greater(plain, most)
+        if least is not None and most is not None:
+            above = above | np.greater(least, most)
+        below = np.False_ if least is None else np.less(plain, least) & ~above
 
         def part(mask, x):
             return unbroadcast(np.where(mask, y_bar, 0.0), np.shape(x))
@@ -339,12 +354,12 @@ def _clip(a, low, high):
 # Diagonals and triangles
 
 
-@composed(np.diagonal)
+@adjoint(np.diagonal)
 def diagonal(a, offset=0, axis1=0, axis2=1):
-    moved = np.moveaxis(a, (axis1, axis2), (-2, -1))
-    n, m = np.shape(moved)[-2:]
-    rows = np.arange(max(0, -offset), max(0, -offset, min(n, m - offset)))
-    return moved[..., rows, rows + offset]
+    def diagonal_pullback(y_bar):
+        raise AssertionError("a diagonal is a view, and a view needs no pullback")
+
+    return np.diagonal(a, offset, axis1, axis2), diagonal_pullback
 
 
 @composed(np.trace)

@@ -1,0 +1,45 @@
+"""Two thousand random programs that write into arrays; see `programs.py` for what must hold."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from .programs import KINDS, Failure, Program, check, describe, program, shrink, survey
+
+CHUNK, CHUNKS = 125, 20
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_random_programs(chunk):
+    result = survey(range(chunk * CHUNK, (chunk + 1) * CHUNK), most=3)
+
+    assert not result.failures, "\n\n".join(describe(*failure) for failure in result.failures)
+    assert result.unreliable <= 0.05 * CHUNK  # differences must not excuse many
+
+
+def test_every_kind_of_statement_occurs():
+    kinds = Counter(kind for seed in range(600) for kind in program(seed).kinds)
+    rare = {kind.__name__ for kind in KINDS if kinds[kind.__name__] < 3}
+    assert not rare
+
+
+def test_programs_are_the_same_for_the_same_seed():
+    assert str(program(17)) == str(program(17))
+    assert str(program(17)) != str(program(18))
+
+
+def test_a_wrong_program_is_found_and_shrunk():
+    # stop_gradient makes a derivative wrong on purpose; the other statements are not needed.
+    wrong = Program(
+        np.array([0.3, -0.4]),
+        ("a = x * 1", "b = np.cos(x)", "import zyg", "a[0] *= zyg.stop_gradient(b[1])", "b += 1"),
+        ("a", "b"),
+    )
+    failure = check(wrong)
+    small = shrink(wrong, failure, second=False)
+
+    assert isinstance(failure, Failure)
+    assert failure.what == "the gradient is wrong"
+    assert small.names == ("a",)
+    assert small.statements == wrong.statements[:4]

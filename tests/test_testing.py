@@ -1,0 +1,270 @@
+"""The checks themselves: what they accept, what they find, and what they say."""
+
+import re
+from collections import namedtuple
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import zyg
+from zyg.errors import AdjointError, GradientMismatchError
+
+X = np.array([0.5, -1.25, 2.0])
+Pair = namedtuple("Pair", "first second")
+
+
+def rule(value, pullback):
+    """A function with a rule made of these two; the pullback also gets the arguments."""
+
+    @zyg.adjoint
+    def ruled(*args):
+        def ruled_pullback(y_bar):
+            return pullback(y_bar, *args)
+
+        return value(*args), ruled_pullback
+
+    return ruled
+
+
+# What check_gradient accepts
+
+
+@dataclass
+class Model:
+    weights: np.ndarray
+    bias: float
+    name: str = "linear"
+
+
+ACCEPTED = {
+    "no dependence": (lambda x: 1.0, (X,)),
+    "an integer result": (lambda x: 3, (X,)),
+    "a list": (lambda xs: xs[0] * xs[1], ([X, 2.0],)),
+    "a dict": (lambda d: {"a": d["x"] ** 2, "b": [d["y"], "text"]}, ({"x": X, "y": 3.0},)),
+    "a namedtuple": (lambda p: Pair(p.second * p.first, p.first), (Pair(X, 2.0),)),
+    "an object": (lambda m, x: m.weights @ x + m.bias, (Model(X, 1.0), X + 1)),
+    "an integer that counts": (lambda x, n: x[:n] ** n, (X, 2)),
+    "None among the arguments": (lambda x, nothing: x, (X, None)),
+    "complex to real": (lambda z: np.abs(z) ** 2, (X + 1j,)),
+    "real to complex": (lambda x: np.exp(1j * x), (X,)),
+    "not holomorphic": (lambda z: z * np.conj(z) + z.real, (X - 2j,)),
+    "Python's complex": (lambda z: z * z, (1 + 2j,)),
+    "a complex and a real argument": (lambda z, x: z * x, (X + 1j, X)),
+    "float32": (lambda x: np.exp(x) * x, (X.astype(np.float32),)),
+    "complex64": (lambda z: z * np.conj(z) * z, ((X + 1j).astype(np.complex64),)),
+    "float16": (lambda x: x * x, (X.astype(np.float16),)),
+    "float32 inside": (lambda x: x.astype(np.float32) ** 2, (X,)),
+    "mixed precision": (lambda x, y: x * y, (X, X.astype(np.float32))),
+    "numbers of numpy": (lambda x, y: x * y, (np.float64(2.0), np.float32(3.0))),
+    "0-d": (lambda x: x * x, (np.array(2.0),)),
+    "size 0": (lambda x: x * x, (np.zeros((0, 2)),)),
+    "large": (lambda x: x**2, (1e9 * X,)),
+    "small": (lambda x: np.log(np.abs(x)), (1e-9 * X,)),
+    "the same array twice": (lambda pair: pair[0] * pair[1], ([X, X],)),
+    "not contiguous": (lambda x: x[::-1] * x, (np.zeros((6, 2))[::2, 1] + X,)),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_right_gradients_are_accepted(name):
+    f, args = ACCEPTED[name]
+    zyg.check_gradient(f, *args)
+    zyg.check_gradient(f, *args, order=3)
+
+
+def test_order_zero_checks_nothing_and_negative_neither():
+    wrong = rule(lambda x: x * x, lambda y_bar, x: (y_bar,))
+    zyg.check_gradient(wrong, X, order=0)
+
+
+def test_arguments_are_left_alone():
+    x = X.copy()
+    zyg.check_gradient(lambda x: x * x, x)
+    zyg.check_adjoint(np.square, x)
+
+    np.testing.assert_array_equal(x, X)
+
+
+def test_the_global_random_state_is_left_alone():
+    np.random.seed(3)
+    before = np.random.get_state()[1].copy()
+    zyg.check_adjoint(np.square, X)
+
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
+
+
+# What check_gradient finds
+
+# A rule that is right at first order only: its pullback hides a factor from the next level.
+hidden = rule(lambda x: x**3, lambda y_bar, x: (y_bar * 3 * zyg.stop_gradient(x) ** 2,))
+
+SINGLE = X.astype(np.float32)
+WRONG = {
+    "a factor": (rule(np.square, lambda y_bar, x: (y_bar * x,)), (X,), 1),
+    "a sign": (rule(np.cos, lambda y_bar, x: (y_bar * np.sin(x),)), (X,), 1),
+    "a part in a million": (
+        rule(np.exp, lambda y_bar, x: (1.000001 * y_bar * np.exp(x),)),
+        (X,),
+        1,
+    ),
+    "None where something flows": (rule(np.square, lambda y_bar, x: (None,)), (X,), 1),
+    "one element": (rule(np.positive, lambda y_bar, x: (y_bar * [1, 1, 0],)), (X,), 1),
+    "no conjugate": (rule(lambda z: 1j * z, lambda y_bar, z: (1j * y_bar,)), (X + 1j,), 1),
+    "one argument": (rule(np.multiply, lambda c, x, y: (c * y, c * y)), (X, X + 1), 1),
+    "hidden from the second order": (hidden, (X,), 2),
+    "a dropped dependence": (lambda x: zyg.stop_gradient(x) * x, (X,), 1),
+    "a hook": (lambda x: zyg.hook(lambda x_bar: 2 * x_bar, x), (X,), 1),
+    "float32": (rule(np.exp, lambda y_bar, x: (1.01 * y_bar * np.exp(x),)), (SINGLE,), 1),
+    "NaN": (rule(np.exp, lambda y_bar, x: (y_bar * np.nan,)), (X,), 1),
+    "inside a list": (lambda xs: xs[0] * zyg.stop_gradient(xs[1]), ([X, X + 1],), 1),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_gradients_are_found(name):
+    f, args, order = WRONG[name]
+    zyg.check_gradient(f, *args, order=order - 1)
+    with pytest.raises(GradientMismatchError, match=f"order {order} "):
+        zyg.check_gradient(f, *args)
+
+
+def test_the_message_says_argument_order_and_both_numbers():
+    wrong = rule(np.multiply, lambda y_bar, x, y: (y_bar * y, 2 * y_bar * x))
+    with pytest.raises(GradientMismatchError) as caught:
+        zyg.check_gradient(wrong, 2.0, 3.0)
+    found = re.search(
+        r"the derivative of ruled of order 1 by argument 1 is wrong: along a random direction "
+        r"it is (\S+), finite differences give (\S+) \(float, float\)",
+        str(caught.value),
+    )
+
+    assert found
+    assert float(found[1]) == pytest.approx(2 * float(found[2]))
+    assert "test_testing.py" in str(caught.value)
+
+
+def test_check_adjoint_names_arguments_by_their_places_in_the_call():
+    wrong = rule(lambda n, x, y: x * y, lambda y_bar, n, x, y: (None, y_bar * y, y_bar))
+    with pytest.raises(GradientMismatchError, match="by argument 2"):
+        zyg.check_adjoint(wrong, 5, X, X + 1)
+
+
+def test_tolerances_can_be_given():
+    nearly = rule(np.exp, lambda y_bar, x: (y_bar * 1.001 * np.exp(x),))
+    zyg.check_gradient(nearly, X, order=1, rtol=1e-2)
+    zyg.check_gradient(nearly, X, order=1, atol=1.0)
+    with pytest.raises(GradientMismatchError):
+        zyg.check_gradient(nearly, X, order=1)
+
+
+def test_an_unknown_mode_is_refused_and_the_known_ones_named():
+    zyg.check_gradient(np.sin, X, modes=("reverse",))
+    with pytest.raises(ValueError, match="unknown mode 'sideways'; there is: 'reverse'"):
+        zyg.check_gradient(np.sin, X, modes=("reverse", "sideways"))
+
+
+# What check_adjoint finds beside
+
+
+def counted(y_bar, x, calls=[]):  # noqa: B006
+    calls.append(1)
+    return (y_bar * (1 + 1e-3 * len(calls)),)
+
+
+def double_in_place(x):
+    x = zyg.primal(x)
+    x *= 2.0
+    return x / 2.0
+
+
+def overwrite(y_bar, x):
+    x *= 2.0
+    return (y_bar,)
+
+
+CONSTANT = np.ones(2)
+
+
+class _Moody:
+    calls = 0
+
+    def __call__(self, x):
+        _Moody.calls += 1
+        return x + 1e-9 * (_Moody.calls % 2)
+
+
+BROKEN = {
+    "changed its arguments": rule(double_in_place, lambda y_bar, x: (y_bar,)),
+    "pullback changed the arguments": rule(lambda x: x * 1.0, overwrite),
+    "shares memory": lambda x: (x * 1.0, CONSTANT, CONSTANT[:1]),
+    "another result when reused": rule(lambda x: x * 1.0, counted),
+    "not linear": rule(lambda x: x * 1.0, lambda y_bar, x: (y_bar + 1.0,)),
+    "under a gradient its value is": rule(_Moody(), lambda y_bar, x: (y_bar,)),
+    "strided arguments": rule(
+        lambda x: x * (1.0 if x.flags.c_contiguous else 2.0), lambda y_bar, x: (y_bar,)
+    ),
+}
+
+
+@pytest.mark.parametrize("promise", BROKEN)
+def test_broken_promises_are_found(promise):
+    with pytest.raises(AdjointError, match=promise):
+        zyg.check_adjoint(BROKEN[promise], X.copy())
+
+
+def test_a_cotangent_of_another_shape_is_found():
+    with pytest.raises(AdjointError, match="shape"):
+        zyg.check_adjoint(rule(np.sum, lambda y_bar, x: (y_bar,)), X)
+
+
+def test_a_rule_wrong_for_complex_numbers_only_is_found():
+    wrong = rule(lambda x: 1j * x, lambda y_bar, x: (1j * y_bar,))
+    with pytest.raises(GradientMismatchError, match=r"complex128|float64"):
+        zyg.check_adjoint(wrong, X)
+    real_only = rule(lambda x: x * x, lambda y_bar, x: (2 * x * y_bar,))
+    zyg.check_gradient(real_only, X)
+    with pytest.raises(GradientMismatchError, match="complex128"):
+        zyg.check_adjoint(real_only, X)
+
+
+def test_a_rule_wrong_in_single_precision_only_is_found():
+    def half(x):
+        return 0.5 if x.dtype == np.float32 else 1.0
+
+    wrong = rule(lambda x: x * 1.0, lambda y_bar, x: (y_bar * half(x),))
+    zyg.check_gradient(wrong, X)
+    with pytest.raises(GradientMismatchError, match="float32"):
+        zyg.check_adjoint(wrong, X)
+
+
+def test_a_rule_wrong_with_one_constant_operand_is_found():
+    @zyg.adjoint
+    def times(x, y):
+        def times_pullback(y_bar):
+            return y_bar * y, y_bar * x
+
+        return x * y, times_pullback
+
+    def dropped(x, y):
+        return (
+            times(x, y) if zyg.is_traced(x) and zyg.is_traced(y) else times(x, zyg.stop_gradient(y))
+        )
+
+    zyg.check_gradient(dropped, X, X + 1)
+    with pytest.raises(GradientMismatchError, match="by argument 1"):
+        zyg.check_adjoint(dropped, X, X + 1)
+
+
+def test_a_function_that_refuses_complex_numbers_passes():
+    zyg.check_adjoint(np.floor, X + 0.1)
+    zyg.check_adjoint(np.sign, X)
+    zyg.check_adjoint(np.arctan2, X, X + 1)
+
+
+def test_a_rule_is_called_with_its_keywords():
+    zyg.check_adjoint(np.sum, np.ones((2, 3)), axis=0, keepdims=True)
+
+
+def test_what_gives_several_results_in_any_structure():
+    zyg.check_adjoint(lambda x, y: {"sum": x + y, "parts": (x, [y, 2.0 * x])}, X, X + 1)

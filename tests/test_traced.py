@@ -1,0 +1,391 @@
+"""Watched values as values: indexing, iteration, methods, attributes, NumPy's protocols."""
+
+# ruff: noqa: E501, SIM300 - one case per line; a plain value may stand first
+
+import itertools
+
+import numpy as np
+import pytest
+
+import zyg
+from zyg import gradient, pullback
+
+X = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]])
+
+
+def differences(f, x, h=1e-6):
+    bar = np.zeros_like(x)
+    for k in np.ndindex(x.shape):
+        step = np.zeros_like(x)
+        step[k] = h
+        bar[k] = (f(x + step) - f(x - step)) / (2 * h)
+    return bar
+
+
+def check(f, x=X):
+    (got,) = gradient(f, x, zeros=True)
+    np.testing.assert_allclose(got, differences(f, x), rtol=1e-6, atol=1e-8)
+    value = pullback(f, x)[0]
+    assert isinstance(value, type(f(x)))
+    np.testing.assert_array_equal(value, f(x))
+
+
+INDICES = [
+    0, -1, (0, 1), (-1, -1), slice(None), slice(1, None), (slice(None), 1), (slice(None, None, -1), 0),
+    (0, slice(None, None, 2)), ..., (..., 0), (0, ...), None, (None, 0), (0, None, 1), (..., None),
+    [0, 1, 0], [1], [[0, 1], [1, 1]], (0, [0, 0, 2]), ([0, 1], [2, 2]), ([0, 0], slice(1)),
+    (slice(None), [2, 2, 0]), ([[0], [1]], [0, 2]), np.array([1, 1, 0]), np.array(1),
+    (np.array([0, 1]), np.array([2, 0])), X > 0, [True, False], (slice(None), [True, False, True]),
+    np.array([False, True]), (np.array([True, False]), 1), np.int64(1), (np.int8(0), np.uint8(2)),
+    (), slice(0, 0), [], np.zeros(0, int), (slice(None), []), True, (0, slice(5, 2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", INDICES, ids=lambda i: " ".join(repr(i).split()))
+def test_reading_by_every_kind_of_index(index):
+    w = np.cos(np.arange(np.size(X[index]))).reshape(np.shape(X[index]))
+    check(lambda x: np.sum(x[index] ** 2 * w))
+
+
+def test_reading_is_a_copy_or_a_view_as_in_numpy_but_never_of_the_argument():
+    y, _ = pullback(lambda x: x[0], X)
+    assert not np.shares_memory(y, X)
+
+
+def test_an_element_is_a_number():
+    seen = []
+    gradient(lambda x: seen.append((type(zyg.primal(x[0, 0])), np.ndim(x[0, 0]))) or x[0, 0], X)
+    assert seen == [(np.float64, 0)]
+
+
+def test_indices_out_of_range_are_numpys_error():
+    for f in (
+        lambda x: x[5],
+        lambda x: x[0, 0, 0],
+        lambda x: x[[9]],
+        lambda x: x[1.0],
+        lambda x: x["a"],
+    ):
+        with pytest.raises(IndexError):
+            gradient(f, X)
+
+
+def test_indexing_with_watched_ints():
+    def f(x, k, ks):
+        return x[0, k] * np.sum(x[:, ks] ** 2) * np.sum(x[:, k:])
+
+    x_bar, k_bar, ks_bar = gradient(f, X, 1, np.array([2, 0]))
+    np.testing.assert_allclose(
+        x_bar, differences(lambda x: f(x, 1, np.array([2, 0])), X), rtol=1e-6, atol=1e-8
+    )
+    assert k_bar is None
+    assert ks_bar is None
+
+
+def test_indexing_with_a_watched_float_is_refused_as_by_numpy():
+    with pytest.raises(IndexError):
+        gradient(lambda x, k: x[k], X, 1.0)
+
+
+def test_reading_in_loops():
+    def f(x):
+        total = 0.0
+        for i, j in itertools.product(range(2), range(3)):
+            total = total + x[i, j] * x[1 - i, j] + np.sin(x[i][j])
+        return total
+
+    check(f)
+
+
+def test_chained_reads_of_reads():
+    check(lambda x: np.sum(x[:, 1:][::-1][0] * x.T[2][:1]))
+    check(lambda x: sum(np.sum(row[::2]) * row[1] for row in x))
+
+
+def test_reads_of_a_long_array_cost_what_they_touch():
+    n = 20_000
+    x = np.linspace(0, 1, n)
+
+    def f(x):
+        total = 0.0
+        for k in range(0, n, 10):
+            total = total + x[k] * 2.0
+        return total
+
+    expected = np.zeros(n)
+    expected[::10] = 2.0
+    np.testing.assert_array_equal(gradient(f, x)[0], expected)
+
+
+def test_iteration_unpacking_and_membership():
+    def f(x):
+        a, b = x
+        (p, *rest), (q, r, s) = a, b
+        assert x[1][0] in x
+        assert 77.0 not in x
+        assert len(rest) == 2
+        return p * q + r * s * rest[0] + sum(rest) ** 2 + sum(sum(row) for row in x)
+
+    check(f)
+
+
+def test_enumerate_zip_reversed_of_arrays():
+    check(
+        lambda x: sum(k * np.sum(r * s) for k, (r, s) in enumerate(zip(x, x[::-1], strict=True), 1))
+    )
+    check(lambda x: sum(k * np.sum(r) for k, r in enumerate(reversed(x), 1)))
+
+
+def test_zero_dimensional_arrays_cannot_be_iterated():
+    with pytest.raises(TypeError, match="iteration over a 0-d array"):
+        gradient(lambda x: sum(x), np.array(1.0))
+    with pytest.raises(TypeError):
+        gradient(lambda x: len(x), np.array(1.0))
+
+
+# Attributes and methods
+
+METHODS = {
+    "T": lambda x: np.sum(x.T[0] * x.T[1]),
+    "mT": lambda x: np.sum(x.mT[0] ** 2),
+    "real": lambda x: np.sum(x.real**2),
+    "imag": lambda x: np.sum(x.imag + x),
+    "sum": lambda x: x.sum() ** 2,
+    "sum axis": lambda x: np.sum(x.sum(axis=0) ** 2 + x.sum(0, keepdims=True) ** 2),
+    "mean": lambda x: x.mean() * x.mean(axis=1)[0],
+    "prod": lambda x: x.prod() + np.sum(x.prod(axis=0)),
+    "var": lambda x: x.var() + np.sum(x.var(axis=0, ddof=1)),
+    "std": lambda x: x.std(),
+    "max": lambda x: x.max() ** 2 + np.sum(x.max(axis=0)),
+    "min": lambda x: x.min() ** 2 + np.sum(x.min(axis=1) ** 2),
+    "cumsum": lambda x: np.sum(x.cumsum() ** 2) + np.sum(x.cumsum(axis=1) ** 3),
+    "cumprod": lambda x: np.sum(x.cumprod() ** 2),
+    "reshape": lambda x: np.sum(x.reshape(3, 2)[0] ** 2) + np.sum(x.reshape((6,))[::2] ** 2)
+    + np.sum(x.reshape(-1)[1:] ** 2) + np.sum(x.reshape(2, -1)[0]),
+    "transpose": lambda x: np.sum(x.transpose()[0] ** 2 + x.transpose(1, 0)[1] ** 2
+    + x.transpose((1, 0))[2]),
+    "swapaxes": lambda x: np.sum(x.swapaxes(0, 1)[0] ** 2),
+    "ravel": lambda x: np.sum(x.ravel()[1::2] ** 2),
+    "flatten": lambda x: np.sum(x.flatten()[1::2] ** 2),
+    "squeeze": lambda x: np.sum(x[:, :1].squeeze() ** 2),
+    "repeat": lambda x: np.sum(x.repeat(2, axis=0)[1] ** 2),
+    "clip": lambda x: np.sum(x.clip(-0.6, 1.0) ** 2),
+    "dot": lambda x: np.sum(x.dot(x.T)[0]),
+    "diagonal": lambda x: np.sum(x.diagonal() ** 2),
+    "trace": lambda x: x.trace() ** 2,
+    "take": lambda x: np.sum(x.take([0, 0, 5]) ** 2),
+    "round": lambda x: np.sum((x + 0.01).round(1)) * x[0, 0],
+    "conj": lambda x: np.sum(x.conj() * x.conjugate()),
+    "copy": lambda x: np.sum(x.copy() ** 2),
+    "astype": lambda x: np.sum(x.astype(float) ** 2),
+    "item": lambda x: x[0, 0].item() * x.item(4) * x.item((1, 2)) + x[:1, :1].item(),
+    "tolist": lambda x: sum(a * b for a, b in x.tolist()[0][1:] and zip(*x.tolist(), strict=True)),
+    "argmax": lambda x: x.ravel()[x.argmax()] * x[0, x.argmin(axis=1)[0]],
+    "argsort": lambda x: np.sum(x[0][x[0].argsort()] * np.arange(3)),
+    "nonzero": lambda x: np.sum(x[x.nonzero()] ** 2),
+    "any all": lambda x: x[0, 0] * 2 if x.any() and not (x > 0).all() else 0.0 * x[0, 0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_and_attributes_of_arrays(name):
+    check(METHODS[name])
+
+
+def test_plain_attributes():
+    def f(x):
+        assert x.shape == (2, 3)
+        assert (x.ndim, x.size, x.itemsize, x.nbytes) == (2, 6, 8, 48)
+        assert x.dtype == np.float64
+        assert x.flags.c_contiguous
+        assert x.strides == (24, 8)
+        assert len(x) == 2
+        return np.sum(x)
+
+    check(f)
+
+
+def test_getattr_with_a_default_and_hasattr():
+    def f(x):
+        assert getattr(x, "nothing", None) is None
+        assert hasattr(x, "shape")
+        assert not hasattr(x, "nothing")
+        assert hasattr(x[0, 0], "real")
+        return np.sum(x)
+
+    check(f)
+
+
+def test_attributes_of_a_watched_value_cannot_be_set():
+    for name in ("shape", "new", "dtype"):
+        with pytest.raises((AttributeError, TypeError)):
+            gradient(lambda x, name=name: setattr(x, name, 1) or np.sum(x), X)
+
+
+# Operators on arrays
+
+OPERATORS = {
+    "+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y, "/": lambda x, y: x / y,
+    "**": lambda x, y: (x * x + 1) ** y, "%": lambda x, y: x % y, "//": lambda x, y: x // y,
+    "divmod": lambda x, y: divmod(x, y)[1] + divmod(x, y)[0],
+}  # fmt: skip
+OTHERS = {
+    "float": 1.7, "int": 2, "row": np.array([1.2, 0.8, 1.9]), "column": np.array([[1.2], [0.7]]),
+    "same": X * 0.3 + 1.3, "one": np.array([1.3]), "0-d": np.array(1.3), "more": np.ones((2, 1, 1)) * 1.3,
+    "np.float64": np.float64(1.6), "ints": np.array([1, 2, 3]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_broadcast_as_in_numpy(name, other):
+    f, y = OPERATORS[name], OTHERS[other]
+    z = X / 3.7 + 1.234  # away from the jumps of % and //
+    check(lambda x: np.sum(np.log(f(x, y) ** 2 + 1) + f(x, y)), z)
+    check(lambda x: np.sum(f(y, x)), z)
+    if isinstance(y, np.ndarray) and y.dtype == float:
+        check(lambda y: np.sum(f(z, y) ** 2), y)
+        (a, b) = gradient(lambda x, y: np.sum(f(x, y)), z, y, zeros=True)
+        assert a.shape == X.shape
+        assert b.shape == y.shape
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.sum(x @ X.T), lambda x: np.sum(X.T @ x), lambda x: np.sum((x @ x.T) ** 2),
+    lambda x: np.sum((x @ np.arange(3.0)) ** 2), lambda x: np.sum((np.arange(2.0) @ x) ** 2),
+    lambda x: x[0] @ x[1], lambda x: np.sum(np.stack([x, x]) @ X.T),
+])  # fmt: skip
+def test_matrix_products(f):
+    check(f)
+
+
+def test_comparisons_are_plain_arrays():
+    def f(x):
+        for mask in (x > 0, x >= 0, x < 1, x <= 1, x == 0.5, x != 0.5, 0 < x, x > x[0], ~(x > 0)):
+            assert type(mask) is np.ndarray
+            assert mask.dtype == bool
+        assert ((x > 0) & (x < 1)).any()
+        return np.sum(x[x > 0])
+
+    check(f)
+
+
+def test_truth_of_an_array_is_numpys_error():
+    with pytest.raises(ValueError, match="truth value of an array"):
+        gradient(lambda x: np.sum(x) if x else 0.0, X)
+
+
+def test_lists_meet_arrays_as_in_numpy():
+    check(lambda x: np.sum(x[0] * [1.0, 2.0, 3.0] + [1, 2, 3] - x[1] / [2.0, 2.0, 4.0]))
+    check(lambda x: np.sum([1.0, 2.0, 3.0] * x[0]))
+
+
+def test_arrays_cannot_be_hashed():
+    with pytest.raises(TypeError, match="unhashable"):
+        gradient(lambda x: hash(x), X)
+
+
+# NumPy's functions on watched numbers and lists of them
+
+
+def test_functions_of_lists_of_watched_values():
+    def f(x):
+        a, b, c = x[0]
+        y = np.stack([a, b * c, np.sum(x)])
+        z = np.concatenate([y, [a, 1.0], x[1]])
+        return np.sum(y * y) + np.sum(z**2) + np.sum(np.hstack([y, x[1]]))
+
+    check(f)
+
+
+def test_functions_that_see_only_the_list_are_refused():
+    with pytest.raises(zyg.errors.ConversionError, match=r"np\.stack"):
+        gradient(lambda x: np.mean([x[0, 0], x[0, 1]]), X)
+
+
+def test_where_with_watched_conditions_and_branches():
+    check(lambda x: np.sum(np.where(x > 0, x**2, -x)))
+    check(lambda x: np.sum(np.where(x, x, 1.0)))
+    check(lambda x: np.where(x[0, 0] > 0, x[0, 1] ** 2, 5.0) * 1.0)
+
+
+def test_plain_first_operand_and_numpy_scalars_defer():
+    check(lambda x: np.sum(np.float64(2) * x + np.ones(3) * x - np.float32(1) / (x * x + 1)))
+    check(lambda x: np.float64(3) * x[0, 0] + np.array(2.0) * x[0, 1])
+    check(lambda x: np.sum(np.ones(3) * x[0, 0]))
+    check(lambda x: np.sum(np.arange(6.0).reshape(2, 3) ** 2 / (x * x + 1)))
+
+
+def test_questions_about_values_are_plain():
+    def f(x):
+        assert np.isfinite(x).all()
+        assert not np.isnan(x).any()
+        assert np.allclose(x, x)
+        assert np.array_equal(x, x)
+        assert np.argmax(x) == 2
+        assert np.count_nonzero(x) == 6
+        assert np.zeros_like(x).shape == (2, 3)
+        assert isinstance(np.zeros_like(x), np.ndarray)
+        assert np.result_type(x) == np.float64
+        assert np.iscomplexobj(x) is False
+        return np.sum(x)
+
+    check(f)
+
+
+def test_watched_numbers_and_arrays_of_two_levels():
+    def f(x):
+        (g,) = gradient(lambda y: np.sum(np.exp(y) * x[0]) + y[0] * x[1, 1], x[1])
+        return np.sum(g * x[0]) + g[0]
+
+    check(f)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (1, 1), (2, 0, 3)])
+def test_small_shapes(shape):
+    x = np.full(shape, 1.5)
+    (got,) = gradient(lambda x: np.sum(np.exp(x) * x[...] + x.reshape(shape)), x, zeros=True)
+    assert got.shape == shape
+    np.testing.assert_allclose(got, np.exp(1.5) * 2.5 + 1 if got.size else got)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [np.asfortranarray(X), X[:, ::-1], X[::-1].T, np.broadcast_to(X[0], (2, 3)), X.byteswap().view(
+        X.dtype.newbyteorder())],
+    ids=["fortran", "reversed", "transposed", "broadcast", "byteswapped"],
+)  # fmt: skip
+def test_arguments_of_any_memory_layout(x):
+    (got,) = gradient(lambda x: np.sum(x**3 + np.exp(x)), x)
+    np.testing.assert_allclose(got, 3 * x**2 + np.exp(x))
+    assert got.dtype == x.dtype
+    assert got.flags.writeable
+
+
+def test_read_only_arguments():
+    x = X.copy()
+    x.flags.writeable = False
+    (got,) = gradient(lambda x: np.sum(x[0] * x[1]), x)
+    assert got.flags.writeable
+    np.testing.assert_array_equal(got, X[::-1])
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum])
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("reduce", {"axis": 0}), ("reduce", {"axis": 1, "keepdims": True}),
+        ("accumulate", {"axis": 0}), ("accumulate", {"axis": 1}),
+        ("reduceat", {"indices": [0, 2, 1], "axis": 1}), ("outer", {"B": np.array([0.4, 2.5])}),
+    ],
+)  # fmt: skip
+def test_the_methods_of_ufuncs_have_rules(ufunc, method, arguments):
+    x = np.array([[0.5, 2.0, -1.0, 3.0], [1.5, 0.25, 4.0, -0.75]])
+    arguments = dict(arguments)
+    first = [arguments.pop(name) for name in ("indices", "B") if name in arguments]
+
+    def f(x):
+        return getattr(ufunc, method)(x, *first, **arguments)
+
+    np.testing.assert_array_equal(zyg.pullback(f, x)[0], f(x))
+    zyg.check_gradient(f, x)

@@ -1,0 +1,132 @@
+"""Attributes and methods of watched values.
+
+Anything not listed here is refused: an attribute of the plain value would be a derivative dropped
+in silence.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from zyg._bind import bind
+from zyg._strand import ARRAYS, TRACED, settle, strip, watch
+from zyg._writes import resize, sort_in_place, write
+from zyg.errors import ConversionError, MutationError
+
+_PLAIN_ATTRIBUTES = {
+    "shape", "ndim", "size", "dtype", "itemsize", "nbytes", "flags", "strides", "is_integer",
+}  # fmt: skip
+
+
+def _flatten(x: Any, order: str = "C") -> Any:
+    return np.copy(bind(np.ravel, (x, order)))
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "T": np.transpose, "real": np.real, "imag": np.imag, "mT": np.matrix_transpose,
+}  # fmt: skip
+_METHODS: dict[str, Callable[..., Any]] = {
+    **{
+        f.__name__: f
+        for f in (
+            np.sum, np.mean, np.prod, np.var, np.std, np.cumsum, np.cumprod, np.ravel,
+            np.swapaxes, np.squeeze, np.repeat, np.clip, np.dot, np.argmax, np.argmin, np.argsort,
+            np.any, np.all, np.trace, np.diagonal, np.take, np.nonzero, np.searchsorted, np.round,
+            np.conj, np.conjugate, np.compress, np.choose,
+        )
+    },
+    "max": np.max, "min": np.min, "copy": np.copy, "flatten": _flatten, "conj": np.conjugate,
+    "astype": np.astype,
+}  # fmt: skip
+_INTO_X: dict[str, Callable[..., Any]] = {
+    "fill": lambda x, value: write(x, ..., value),
+    "sort": lambda x, axis=-1, kind=None: sort_in_place(
+        x, np.argsort(strip(x), axis, kind=kind or "stable"), axis
+    ),
+    "partition": lambda x, kth, axis=-1: sort_in_place(
+        x, np.argpartition(strip(x), kth, axis), axis
+    ),
+    "put": np.put,
+    "resize": resize,
+}
+_OF_BUFFERS = {*_FUNCTIONS, *_METHODS, *_INTO_X, "reshape", "transpose"}
+_WRITES = {"setfield", "setflags", "byteswap"}
+
+
+def attribute(x: Any, name: str) -> Any:
+    plain, rest = strip(x), settle(x)
+    if type(rest) not in TRACED and not (type(x) in ARRAYS and name in _OF_BUFFERS):
+        return getattr(rest, name)
+    if name.startswith("_") or not hasattr(plain, name):
+        # A protocol that is not ours to answer (__array_interface__, _mpf_), or a plain mistake.
+        raise AttributeError(f"{type(plain).__name__!r} object has no attribute {name!r}")
+    if name in _FUNCTIONS:
+        return bind(_FUNCTIONS[name], (x,))
+    if name in _PLAIN_ATTRIBUTES:
+        return getattr(plain, name)
+    if name in _METHODS:
+        return functools.partial(_call_method, _METHODS[name], x)
+    if name in ("reshape", "transpose"):
+        return functools.partial(_call_spread, getattr(np, name), x)
+    if name == "item":
+        return functools.partial(_item, x)
+    if name == "tolist":
+        return functools.partial(_to_list, x)
+    if name in _INTO_X:
+        return functools.partial(_INTO_X[name], x)
+    if name in _WRITES:
+        _refuse_write(f"x.{name}(...)")
+    raise ConversionError(
+        f"the attribute {name!r} of a watched {type(plain).__name__} has no rule.",
+        "what the plain value answers would carry no derivative.",
+        "use a NumPy function or operator instead, or zyg.primal(x) for the plain value.",
+    )
+
+
+def _call_method(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> Any:
+    if function is _flatten:
+        return function(x, *args, **kwargs)
+    return bind(function, (x, *args), kwargs)
+
+
+def _call_spread(function: Callable[..., Any], x: Any, *shape: Any, **kwargs: Any) -> Any:
+    """x.reshape(2, 3) and x.reshape((2, 3)), x.transpose(1, 0) and x.transpose()."""
+    return bind(function, (x, *shape) if len(shape) < 2 else (x, shape), kwargs)
+
+
+def _item(x: Any, *place: Any) -> Any:
+    """x.item(): a number of Python's own type."""
+    if type(x) not in ARRAYS:
+        return _as_python(x)
+    if not place and np.size(x) != 1:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    index = place[0] if len(place) == 1 else place
+    return _as_python(x[index] if type(index) is tuple and index else x.reshape(-1)[index or 0])
+
+
+def _to_list(x: Any) -> Any:
+    return [*map(_to_list, x)] if np.ndim(x) else _item(x)
+
+
+def _as_python(x: Any) -> Any:
+    """A watched NumPy scalar as a watched Python number: the same cotangent, the same slot."""
+    if type(x) in TRACED and isinstance(x.primal, np.generic):
+        return watch(x.strand, x.primal.item(), x.slot)
+    return x
+
+
+def define_attributes(cls: type, *plain: type) -> None:
+    for name in {name for t in plain for name in dir(t) if not name.startswith("__")}:
+        setattr(cls, name, property(functools.partial(attribute, name=name)))
+
+
+def _refuse_write(what: str) -> NoReturn:
+    raise MutationError(
+        f"{what} changes the memory of a watched array in a way that is not followed.",
+        "other views of the same memory and the reverse pass rely on its layout.",
+        "make a new array: np.copy(x[:n]), np.concatenate([...]).",
+    )

@@ -1,0 +1,142 @@
+"""What an entry notes, and what the cotangents that reach it must look like.
+
+What an operand must get back is fixed when it is used: where its cotangent cannot be used as it
+comes (another shape, dtype or field of numbers than the result), the entry keeps a `spec`, and
+`project` brings the cotangent to it. A real operand thus always gets a real cotangent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zyg._memory import float_dtype
+from zyg._reverse import Run
+from zyg._strand import TRACED, Strand, strip, watch, watcher_of
+from zyg._structure import Structure, is_number
+from zyg.errors import StructureError
+from zyg.scalar_rules import is_complex
+
+Spec = Any  # (shape, dtype) of an array, or the type of a number
+
+
+def spec_of(x: Any) -> Spec:
+    """The shape and dtype of an array, the type of a number."""
+    plain = strip(x)
+    if isinstance(plain, np.ndarray):
+        return plain.shape, float_dtype(plain.dtype)
+    return type(plain)
+
+
+def project(c: Any, spec: Spec) -> Any:
+    """The cotangent `c` as a cotangent of what `spec` describes: its shape, dtype, field."""
+    if type(spec) is tuple:
+        shape, dtype = spec
+        if np.shape(c) != shape:
+            c = unbroadcast(c, shape)
+        if getattr(c, "dtype", None) is not dtype or isinstance(c, np.generic):
+            c = _as_dtype(c, dtype)
+        return c
+    if type(c) not in TRACED:
+        if isinstance(c, np.ndarray):
+            c = c.sum() if c.ndim else c[()]
+        return _as_number(c, spec)
+    if np.ndim(c):
+        c = np.sum(c)
+    return np.real(c) if has_complex(c) and not issubclass(spec, complex) else c
+
+
+def has_complex(x: Any) -> bool:
+    """Whether a value, watched or not, is complex."""
+    return is_complex(strip(x))
+
+
+def _as_number(c: Any, kind: type) -> Any:
+    """A plain number as a cotangent of a number of this type; an int counts as a real."""
+    if isinstance(c, (complex, np.complexfloating)):
+        if issubclass(kind, (complex, np.complexfloating)):
+            return kind(c)
+        c = c.real if hasattr(kind, "real") and not hasattr(kind, "_mpc_") else c
+    if kind is int or issubclass(kind, np.integer):
+        kind = float
+    common = issubclass(kind, (float, complex, np.number))
+    if type(c) is kind or not (common or isinstance(c, (int, float, complex, np.number))):
+        return c
+    try:
+        return kind(c)  # type: ignore[call-arg]
+    except TypeError:  # a number type that is not made from a plain number alone
+        return c
+
+
+def _as_dtype(c: Any, dtype: np.dtype[Any]) -> Any:
+    if has_complex(c) and dtype.kind != "c":
+        c = np.real(c)
+    if type(c) in TRACED:
+        return c if np.shape(c) else np.reshape(c, ())
+    return np.asarray(c, dtype=dtype)
+
+
+def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:
+    """The sum of `c` over the axes along which an operand of this shape was broadcast."""
+    have = np.shape(c)
+    if len(have) < len(shape) or (have != shape and np.broadcast_shapes(have, shape) != have):
+        return np.broadcast_to(c, shape)
+    extra = len(have) - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        k + extra for k, n in enumerate(shape) if n == 1 and have[k + extra] != 1
+    )
+    c = np.sum(c, axis=axes) if axes else c
+    return c if np.shape(c) == shape else np.reshape(c, shape)
+
+
+def note(strand: Strand, y: Any, pull: Callable[..., Any], *args: Any) -> Any:
+    """`y`, its numbers and arrays watched, reversed by ``pull(run, y_bar, *args)``.
+
+    `pull` is a function of the module and not a closure, because the tape may have a million of
+    them and the cyclic collector would walk every cell.
+    """
+    cls = watcher_of.get(type(y))
+    if cls is not None:
+        watched = cls()
+        watched.primal = y
+        watched.strand = strand
+        watched.slot = out = strand.new_slot()
+        strand.note((out, None, pull, None, args))
+        return watched
+    result = Structure(y, is_result)
+    if not result.leaves:
+        return y
+    if result.repeated:
+        raise StructureError(
+            "a rule returned the same container in two places.",
+            "each place has a cotangent of its own, and a shared container has room for one.",
+            "return two containers: copy one of them.",
+        )
+    slots = tuple(strand.new_slot() for _ in result.leaves)
+    specs = [spec_of(x) for x in result.leaves]
+    strand.note((slots, None, gather, None, (result, specs, pull, args)))
+    return result.rebuild([watch(strand, x, s) for x, s in zip(result.leaves, slots, strict=True)])
+
+
+def gather(
+    run: Run, bars: list[Any], result: Structure, specs: list[Spec], pull: Any, args: Any
+) -> Any:
+    """The pullback of several results at once: zeros stand in where nothing flows."""
+    full = [zeros_of(s) if c is None else c for c, s in zip(bars, specs, strict=True)]
+    return pull(run, result.rebuild(full), *args)
+
+
+def is_result(x: Any) -> bool:
+    """Whether a result is watched: a number or a numeric array, plain or of an outer level."""
+    if type(x) in TRACED:
+        return True
+    return x.dtype.kind in "fciu" if isinstance(x, np.ndarray) else is_number(x)
+
+
+def zeros_of(spec: Spec) -> Any:
+    """The zero cotangent of what `spec` describes."""
+    if type(spec) is tuple:
+        return np.zeros(*spec)
+    return 0.0 if spec is int or issubclass(spec, np.integer) else spec(0)

@@ -1,0 +1,347 @@
+"""Reading and writing parts of watched arrays, in both directions.
+
+A read adds its cotangent to the part of the shadow that was read. A write notes what it wrote over;
+stepping back through it takes the cotangent of the new contents from the shadow, clears the shadow
+there, and puts the old contents back, so that a pullback that keeps an array by reference finds
+what it saw; where no pullback keeps it, nothing is saved. `Run.finish` writes again what was
+undone. All of it costs what the part costs.
+
+A write happens in the memory of the primal. Where an outer level watches that memory it is a write
+of that level, noted there, and so are the undoing and the doing again.
+"""
+
+from __future__ import annotations
+
+import math
+from threading import RLock
+from typing import Any, NoReturn
+
+import numpy as np
+
+from zyg._entries import note, project, spec_of
+from zyg._memory import (
+    IDLE,
+    Part,
+    Place,
+    base_of,
+    buffer,
+    float_dtype,
+    home,
+    lay_out,
+    like_operands,
+    own,
+    raise_to,
+    view,
+)
+from zyg._reverse import Run
+from zyg._strand import ARRAYS, TRACED, settle, strip, watch
+from zyg.errors import ConversionError, MutationError
+
+
+def read(x: Any, index: Any) -> Any:
+    """``x[index]`` of a watched array: a view, where NumPy gives one. The index carries nothing."""
+    index = _frozen(index)
+    if not x.strand.open:
+        rest = settle(x)
+        if type(rest) in TRACED:
+            return rest[index]
+    plain = strip(x.primal)[index]
+    if type(plain) is np.ndarray and _is_basic(index):
+        base = lay_out(x)
+        return view(x, Place(strip(x.primal)[index], strip(base.primal)))
+    if not x.strand.open:
+        return like_operands(plain, (x,))
+    primal = x.primal
+    y = plain if type(primal) is np.ndarray else primal[index]
+    return note(
+        x.strand, y, read_pullback, x.slot, index, _is_unique(index), primal.shape, primal.dtype
+    )
+
+
+def read_pullback(
+    run: Run, y_bar: Any, slot: int | Part, index: Any, unique: bool, shape: Any, dtype: Any
+) -> Any:
+    if slot in run.owned and type(y_bar) not in TRACED:
+        shadow = run.bars[slot]
+    elif type(slot) is Part and slot.place.repeats:
+        c = buffer(np.zeros(shape, float_dtype(dtype)))
+        np.add.at(c, index, y_bar)
+        return ((slot, settle(c)),)
+    else:
+        shadow = run.shadow(slot, y_bar, (shape, dtype))
+    if unique:
+        shadow[index] += y_bar
+    else:
+        np.add.at(shadow, index, y_bar)
+    return ()
+
+
+def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
+    """``x[index] = value``, or with `add` what np.add.at(x, index, value) does.
+
+    A buffer that nothing watches is watched from now on by the level of the value.
+    """
+    value, base = settle(value), base_of(x)
+    watched = type(value) in TRACED
+    if not add and type(value) in ARRAYS and base_of(value) is base and _is_same(x, index, value):
+        return  # the second half of x[a:b] += c: Python assigns the view to itself
+    if not base.strand.open and type(settle(base)) in TRACED:
+        if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run
+            base.primal, base.strand = np.copy(settle(base)), IDLE
+        write(settle(x), index, value, add=add)
+        return
+    index = _frozen(index)
+    if not base.strand.open:
+        if not watched:
+            if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run
+                base.primal, base.strand = settle(base.primal).copy(), IDLE
+            _assign(x.primal, index, value, add)
+            return
+        home(value.strand, x)
+    strand = base.strand
+    if watched and value.strand.level > strand.level:
+        if base.slot < value.strand.began_at.get(strand, math.inf):
+            raise MutationError(
+                "a value of an inner gradient cannot be written into an array of an outer one.",
+                "the inner gradient ends first, and the array would be left with a value that is "
+                "watched by nobody.",
+                "return the value from the inner function, or make the array inside it.",
+            )
+        strand = raise_to(value.strand, base)
+    mine = watched and value.strand is strand
+    dtype = strip(base.primal).dtype
+    if watched and dtype.kind not in "fc" and np.result_type(strip(value)).kind not in "iu":
+        raise MutationError(
+            f"a watched value cannot be written into an array of {dtype}.",
+            "the conversion would cut off its fraction and its derivative.",
+            "make the array of floats, or write zyg.stop_gradient(value).",
+        )
+    own(x)
+    contents = settle(value.primal) if mine else value
+    if type(value) in ARRAYS and base_of(value) is base:
+        contents = np.copy(contents)  # as meant: NumPy reads some overlaps while it writes them
+    if type(contents) in TRACED and type(base.primal) is np.ndarray:
+        base.primal = watch(contents.strand, base.primal, contents.strand.new_slot())
+    target = x.primal
+    before = None
+    if not getattr(x, "unread", False):
+        before = target[index]
+        if isinstance(before, np.ndarray):
+            before = np.copy(before)
+    _assign(target, index, contents, add)
+    if strand.turn is None:
+        strand.turn = RLock()
+    goal = None
+    if mine:
+        last = None if add or _is_unique(index) else _last(index, target.shape)
+        goal = (value.slot, spec_of(value.primal), last)
+    slot, whole = x.slot, (target.shape, target.dtype)
+    strand.note((None, None, unwrite, None, (target, index, before, slot, whole, add, goal)))
+
+
+def unwrite(
+    run: Run, target: Any, index: Any, before: Any, slot: Any, whole: Any, add: bool, goal: Any
+) -> Any:
+    if before is not None:
+        run.restore(target, index, before)
+    if run.bars[slot.slot if type(slot) is Part else slot] is None:
+        return ()
+    shadow = run.shadow(slot, None, whole)
+    c = shadow[index]
+    if isinstance(c, np.ndarray):
+        c = np.copy(c)
+    if not add:
+        shadow[index] = 0.0
+    if goal is None:
+        return ()
+    to, spec, last = goal
+    return ((to, project(c if last is None else np.where(last, c, 0.0), spec)),)
+
+
+def _assign(target: Any, index: Any, contents: Any, add: bool) -> None:
+    if not add:
+        target[index] = contents
+    elif _is_unique(index):
+        target[index] += contents
+    else:
+        np.add.at(target, index, contents)
+
+
+def _is_same(x: Any, index: Any, value: Any) -> bool:
+    index = _frozen(index)
+    if not _is_basic(index) or type(value.slot) is not Part:
+        return False
+    plain = strip(x.primal)[index]
+    whole = strip(base_of(x).primal)
+    return isinstance(plain, np.ndarray) and Place(plain, whole) == value.slot.place
+
+
+def _last(index: Any, shape: tuple[int, ...]) -> Any:
+    """Which elements of a fancy index are the last to name their place; None where all are."""
+    places = np.arange(int(np.prod(shape))).reshape(shape)[index]
+    flat = places.ravel()[::-1]
+    _, first = np.unique(flat, return_index=True)
+    if first.size == flat.size:
+        return None
+    last = np.zeros(flat.size, bool)
+    last[flat.size - 1 - first] = True
+    return last.reshape(places.shape)
+
+
+# Writes in NumPy's other spellings
+
+
+def augment(x: Any, function: Any, ufunc: Any, other: Any) -> Any:
+    """``x += other`` and its kin, into the memory of `x`."""
+    other = settle(other)
+    if ufunc in (np.add, np.subtract):
+        sign = other if ufunc is np.add else -_as_array(other)
+        _check_output(x, np.result_type(x.dtype, strip(other)), other, ufunc, (x, other))
+        write(x, ..., sign, add=True)
+    else:
+        write_result(x, function(_operand(x), other), ufunc=ufunc, inputs=(x, other))
+    return x
+
+
+def _operand(x: Any) -> Any:
+    rest = settle(x)
+    return x if type(rest) in TRACED else rest
+
+
+def _as_array(x: Any) -> Any:
+    return np.asarray(x) if isinstance(x, (list, tuple)) else x
+
+
+def _check_output(x: Any, dtype: Any, value: Any, ufunc: Any, inputs: tuple[Any, ...]) -> None:
+    """Raise what NumPy raises where a result of this dtype and shape does not go into ``out=x``."""
+    shape = np.shape(value)
+    try:
+        fits = np.broadcast_shapes(shape, x.shape) == x.shape
+    except ValueError:
+        fits = False
+    if fits and np.can_cast(dtype, x.dtype, "same_kind"):
+        return
+    if ufunc is not None:  # NumPy says it best
+        ufunc(*map(strip, inputs), out=strip(x).copy())
+    elif not fits:
+        raise ValueError(f"output of shape {x.shape} does not fit a result of shape {shape}")
+    raise TypeError(
+        f"Cannot cast output from {dtype!r} to {x.dtype!r} with casting rule 'same_kind'"
+    )
+
+
+def write_result(
+    x: Any, value: Any, where: Any = True, *, ufunc: Any = None, inputs: tuple[Any, ...] = ()
+) -> None:
+    """Write the result of a function into ``out=x``, with NumPy's rules for shapes and casts."""
+    if type(x) not in TRACED:
+        refuse_store()
+    plain = strip(value)
+    _check_output(x, np.result_type(plain), value, ufunc, inputs)
+    if where is True:
+        write(x, ..., value)
+        return
+    mask = np.broadcast_to(strip(where), x.shape)
+    write(x, mask, np.broadcast_to(value, x.shape)[mask])
+
+
+def refuse_store() -> NoReturn:
+    raise ConversionError(
+        "a watched value cannot be stored in a plain NumPy array.",
+        "the array has room for numbers only, so the derivative would be lost.",
+        "make the buffer with zyg.numpy (import zyg.numpy as np) or np.zeros_like(x), collect the "
+        "values in a list and np.stack it, or store zyg.stop_gradient(x).",
+    )
+
+
+# Indices
+
+
+def _frozen(index: Any) -> Any:
+    """An index of plain values, which later writes to the caller's index arrays do not reach."""
+    if type(index) is int:
+        return index
+    if type(index) is tuple:
+        return tuple(map(_frozen, index))
+    index = strip(index)
+    if isinstance(index, slice):
+        return slice(strip(index.start), strip(index.stop), strip(index.step))
+    if isinstance(index, list):
+        return np.array([_frozen(k) for k in index], dtype=None if index else np.intp)
+    return index.copy() if isinstance(index, np.ndarray) else index
+
+
+def _is_basic(index: Any) -> bool:
+    """Whether NumPy answers with a view: no array and no bool in the index."""
+    if type(index) is int:
+        return True
+    if type(index) is tuple:
+        return all(map(_is_basic, index))
+    if index is None or index is Ellipsis:
+        return True
+    return isinstance(index, (int, slice, np.integer)) and not isinstance(index, bool)
+
+
+def _is_unique(index: Any) -> bool:
+    """Whether no element is named twice, so that a plain in-place sum will do."""
+    if type(index) is int:
+        return True
+    if type(index) is tuple:
+        return all(map(_is_unique, index))
+    if isinstance(index, np.ndarray):
+        return bool(index.dtype.kind == "b")
+    return _is_basic(index) or isinstance(index, (bool, np.bool_))
+
+
+def at(ufunc: Any, x: Any, index: Any, *operand: Any) -> None:
+    """``ufunc.at(x, index, operand)``: repeated elements are each changed in turn."""
+    if type(x) not in TRACED:
+        refuse_store()
+    index = _frozen(index)
+    if ufunc in (np.add, np.subtract):
+        write(x, index, operand[0] if ufunc is np.add else -_as_array(operand[0]), add=True)
+        return
+    if _is_unique(index):
+        write(x, index, ufunc(x[index], *operand))
+        return
+    places = np.arange(x.size).reshape(x.shape)[index]
+    values = [np.broadcast_to(v, places.shape) for v in operand]
+    turns = _turns(places.ravel()).reshape(places.shape)
+    for turn in range(int(turns.max(initial=-1)) + 1):
+        now = turns == turn
+        part = np.unravel_index(places[now], x.shape)
+        write(x, part, ufunc(x[part], *(v[now] for v in values)))
+
+
+def _turns(places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """How often the same place came before each of these."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    fresh = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: ordered.size]
+    start = np.maximum.accumulate(np.where(fresh, np.arange(ordered.size), 0))
+    turns = np.empty_like(places)
+    turns[order] = np.arange(ordered.size) - start
+    return turns
+
+
+def resize(x: Any, *shape: Any, refcheck: bool = True) -> None:
+    """``x.resize(shape)``: the same elements in another shape, cut off or filled up with zeros."""
+    if base_of(x) is not x or getattr(x, "viewed", False) or not strip(x).flags.c_contiguous:
+        raise ValueError(
+            "cannot resize an array that references or is referenced\n"
+            "by another array in this way.\nUse the np.resize function"
+        )
+    new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    n, flat = int(np.prod(new)), np.reshape(np.copy(x), -1)
+    rest = np.zeros(max(n - x.size, 0), x.dtype)
+    made: Any = np.copy(np.reshape(np.concatenate([flat[:n], rest]), new))
+    if type(made) not in TRACED:
+        made = buffer(made)
+    x.primal, x.strand, x.slot, x.unread = made.primal, made.strand, made.slot, False
+
+
+def sort_in_place(x: Any, order: np.ndarray[Any, Any], axis: int) -> None:
+    """Write the elements of `x` into `x` in this order along an axis."""
+    index: list[Any] = list(np.ogrid[tuple(slice(n) for n in x.shape)])
+    index[axis] = order
+    write(x, ..., x[tuple(index)])

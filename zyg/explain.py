@@ -1,0 +1,277 @@
+"""Why is this gradient None, and what does this program keep? `explain` reads it off the tape."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from zyg._bind import adjoint_pullback
+from zyg._elementwise import elementwise_pullback
+from zyg._entries import gather
+from zyg._memory import Part, root_of
+from zyg._reverse import name_of_entry
+from zyg._strand import strip
+from zyg._writes import read_pullback, unwrite
+from zyg.gradients import Trace
+
+__all__ = ["Explanation", "explain"]
+
+_MOST = 300  # entries in a picture
+
+
+@dataclass(frozen=True)
+class _Entry:
+    name: str
+    line: str
+    outputs: tuple[int, ...]
+    inputs: tuple[int, ...]
+    saved: int  # bytes that this entry is the first to keep
+    is_write: bool
+
+
+class Explanation:
+    """What `explain` found; prints as text, and draws itself."""
+
+    def __init__(self, trace: Trace, gradients: tuple[Any, ...]) -> None:
+        self._entries = list(_entries(trace))
+        self._arguments = list(_arguments(trace, gradients))
+        self._cuts = [(_slot(slot), how, line) for slot, how, line in trace.strand.cuts]
+        self._results = {_slot(target[0]) for target in trace.out if target is not None}
+        self._y = trace.y
+
+    def __str__(self) -> str:
+        return "\n".join([*self._text_of_lines(), "", *self._text_of_arguments()])
+
+    __repr__ = __str__
+
+    # Text
+
+    def saved(self) -> dict[str, int]:
+        """The bytes that each line of f keeps for the reverse pass."""
+        total: dict[str, int] = {}
+        for entry in self._entries:
+            total[entry.line] = total.get(entry.line, 0) + entry.saved
+        return total
+
+    def _text_of_lines(self) -> Iterator[str]:
+        count: dict[str, int] = {}
+        for entry in self._entries:
+            count[entry.line] = count.get(entry.line, 0) + 1
+        yield f"value: {self._y!r}"
+        yield f"{'entries':>8}  {'saved':>10}  line"
+        for line, size in self.saved().items():
+            yield f"{count[line]:8d}  {_size(size):>10}  {line}"
+        yield f"{len(self._entries):8d}  {_size(sum(e.saved for e in self._entries)):>10}  in all"
+
+    def _text_of_arguments(self) -> Iterator[str]:
+        for name, slot, gradient in self._arguments:
+            if gradient is not None and np.any(strip(gradient) != 0):
+                yield f"{name}: the value depends on it"
+                continue
+            what = "None" if gradient is None else "zero"
+            reached = self._reached_from(slot)
+            cuts = [f"{how} at {line}" for at, how, line in self._cuts if at in reached]
+            cuts += [
+                f"overwritten at {e.line}" for e in self._entries
+                if e.is_write and reached.intersection(e.outputs)
+            ]  # fmt: skip
+            if cuts:
+                yield f"{name}: its gradient is {what}; the dependence ends here:"
+                yield from (f"    {cut}" for cut in dict.fromkeys(cuts))
+            elif reached == {slot}:
+                yield f"{name}: its gradient is {what}; no operation uses it"
+            else:
+                yield f"{name}: its gradient is {what}; what depends on it does not reach the value"
+
+    def _reached_from(self, slot: int) -> set[int]:
+        reached = {slot}
+        for entry in self._entries:
+            if reached.intersection(entry.inputs):
+                reached.update(entry.outputs)
+        return reached
+
+    # Pictures
+
+    def _graph(self) -> tuple[list[tuple[str, str]], list[tuple[int, int]]]:
+        """Nodes (label, line) and edges between them; the arguments come first."""
+        if len(self._entries) > _MOST:
+            raise ValueError(
+                f"{len(self._entries)} entries are too many for a picture (at most {_MOST}); "
+                "print the explanation, or explain a smaller case"
+            )
+        nodes = [(name, "") for name, _, _ in self._arguments]
+        made_by = {slot: k for k, (_, slot, _) in enumerate(self._arguments)}
+        edges = []
+        for entry in self._entries:
+            here = len(nodes)
+            nodes.append((entry.name, entry.line))
+            sources = (*entry.inputs, *(entry.outputs if entry.is_write else ()))
+            edges += [(made_by[s], here) for s in dict.fromkeys(sources) if s in made_by]
+            made_by.update(dict.fromkeys(entry.outputs, here))
+        here = len(nodes)
+        nodes.append(("value", ""))
+        edges += [(made_by[s], here) for s in self._results if s in made_by]
+        return nodes, edges
+
+    def dot(self) -> str:
+        """The entries as a graph in the DOT language. Raises ValueError for a large program."""
+        nodes, edges = self._graph()
+        lines = [f"  n{k} [label={_quoted(name)}, tooltip={_quoted(line)}];"
+                 for k, (name, line) in enumerate(nodes)]  # fmt: skip
+        lines += [f"  n{a} -> n{b};" for a, b in edges]
+        return "\n".join(["digraph explanation {", "  rankdir=LR; node [shape=box];", *lines, "}"])
+
+    def svg(self) -> str:
+        """The entries as a picture, from left to right. Raises ValueError for a large program."""
+        nodes, edges = self._graph()
+        column = [0] * len(nodes)
+        for a, b in edges:  # edges point to later nodes, so one pass in order is enough
+            column[b] = max(column[b], column[a] + 1)
+        height: dict[int, int] = {}
+        place = []
+        for c in column:
+            place.append((20 + 150 * c, 20 + 50 * height.get(c, 0)))
+            height[c] = height.get(c, 0) + 1
+        size = 170 + 150 * max(column), 30 + 50 * max(height.values())
+        body = [
+            f'<line x1="{place[a][0] + 120}" y1="{place[a][1] + 15}" x2="{place[b][0]}" '
+            f'y2="{place[b][1] + 15}" stroke="#888" marker-end="url(#tip)"/>'
+            for a, b in edges
+        ]
+        for (x, y), (name, line) in zip(place, nodes, strict=True):
+            fill = "#dde8f7" if line else "#f7ecd0"
+            body.append(
+                f'<g><title>{html.escape(line)}</title><rect x="{x}" y="{y}" width="120" '
+                f'height="30" rx="4" fill="{fill}" stroke="#555"/><text x="{x + 60}" y="{y + 20}" '
+                f'text-anchor="middle">{html.escape(name[:17])}</text></g>'
+            )
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" '
+            'font-family="sans-serif" font-size="12"><defs><marker id="tip" orient="auto" '
+            'markerWidth="8" markerHeight="8" refX="7" refY="3"><path d="M0,0 L7,3 L0,6 z" '
+            f'fill="#888"/></marker></defs>{"".join(body)}</svg>'
+        )
+
+    def html(self) -> str:
+        """The text, and the picture where there is one, as a page for a browser."""
+        picture = self.svg() if len(self._entries) <= _MOST else ""
+        return (
+            '<!doctype html><html lang="en"><meta charset="utf-8"><title>zyg.explain</title>'
+            f'<body style="font-family: sans-serif"><pre>{html.escape(str(self))}</pre>{picture}'
+            "</body></html>"
+        )
+
+
+def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
+    """What ``f(*args, **kwargs)`` keeps line by line, and why a gradient is None or zero.
+
+    Prints as text; `dot`, `svg` and `html` draw the entries of a small program. A write that cannot
+    be followed raises as it does in `gradient`, with a note that names the lines that rely on the
+    arrays in question.
+
+    >>> import zyg
+    >>> print(zyg.explain(lambda x, y: x * x if y > 0 else x, 3.0, 1.0))  # doctest: +ELLIPSIS
+    value: 9.0
+     entries       saved  line
+           1         0 B  ...
+           1         0 B  in all
+    <BLANKLINE>
+    argument 0: the value depends on it
+    argument 1: its gradient is None; the dependence ends here:
+        > at ...
+
+    """
+    trace = Trace(f, args, kwargs, lines=True)
+    ones = [(target[0], _one_of(target[1])) for target in trace.out if target is not None]
+    return Explanation(trace, trace.back_from(ones, zeros=False))
+
+
+def _one_of(spec: Any) -> Any:
+    return np.ones(*spec) if type(spec) is tuple else 1.0
+
+
+def _slot(slot: Any) -> int:
+    return int(slot.slot if type(slot) is Part else slot)
+
+
+def _arguments(trace: Trace, gradients: tuple[Any, ...]) -> Iterator[tuple[str, int, Any]]:
+    """(name, slot, gradient) of every number and array in the arguments."""
+    for k, (structure, slots, gradient) in enumerate(
+        zip(trace.inputs, trace.slots, gradients, strict=True)
+    ):
+        found = dict(structure.match(gradient, "the gradient")) if gradient is not None else {}
+        for place, (slot, path) in enumerate(zip(slots, structure.paths(), strict=True)):
+            yield f"argument {k}{path}", _slot(slot), found.get(place)
+
+
+def _entries(trace: Trace) -> Iterator[_Entry]:
+    tape, lines = trace.strand.tape, trace.strand.lines or {}
+    kept: set[int] = set()
+    for k in range(0, len(tape), 5):
+        entry = tape[k : k + 5]
+        out = entry[0]
+        outputs = out if type(out) is tuple else () if out is None else (out,)
+        if out is None:
+            outputs = (_slot(entry[4][3]),)
+        saved = 0
+        for a in _arrays_in(entry[4], entry[2]):
+            if id(root_of(a)) not in kept:
+                kept.add(id(root_of(a)))
+                saved += a.nbytes
+        inputs = tuple(map(_slot, _inputs(entry)))
+        yield _Entry(name_of_entry(entry), lines.get(k, "?"), outputs, inputs, saved, out is None)
+
+
+def _inputs(entry: list[Any]) -> list[Any]:
+    """The slots that an entry contributes to."""
+    _, i, a, j, b = entry
+    if i is not None:
+        return [i] if j is None else [i, j]
+    if j is not None:
+        return [j]
+    if a is gather:
+        return _inputs([None, None, b[2], None, b[3]])
+    if a is elementwise_pullback:
+        return [slot for slot, _, _ in b[0]]
+    if a is adjoint_pullback:
+        return [target[0] for _, _, targets in b[2] for target in targets if target is not None]
+    if a is read_pullback:
+        return [b[0]]
+    return [b[6][0]] if a is unwrite and b[6] is not None else []
+
+
+def _arrays_in(*values: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """The arrays that an entry keeps, also those in the closures of its pullback."""
+    waiting, seen = list(values), set()
+    while waiting:
+        x = waiting.pop()
+        if id(x) in seen:
+            continue
+        seen.add(id(x))
+        x = strip(x)
+        if isinstance(x, np.ndarray):
+            yield x
+        elif isinstance(x, (tuple, list)):
+            waiting.extend(x)
+        elif getattr(x, "__closure__", None):
+            waiting.extend(_contents(x.__closure__))
+
+
+def _contents(cells: Any) -> Iterator[Any]:
+    for cell in cells:
+        try:
+            yield cell.cell_contents
+        except ValueError:  # not filled yet
+            continue
+
+
+def _size(n: int) -> str:
+    return f"{n} B" if n < 1000 else f"{n / 1e3:.1f} kB" if n < 1e6 else f"{n / 1e6:.1f} MB"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

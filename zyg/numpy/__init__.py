@@ -1,0 +1,82 @@
+"""NumPy for programs that make buffers: ``import zyg.numpy as np``.
+
+The creation functions below give arrays that can be written with watched values, and stack watched
+values that they are given; everything else is NumPy's own.
+
+>>> import zyg, zyg.numpy as np
+>>> def powers(x):
+...     p = np.ones(4)
+...     for i in range(1, 4):
+...         p[i] = p[i - 1] * x
+...     return p.sum()
+>>> zyg.gradient(powers, 2.0)
+(17.0,)
+
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+from numpy import fft as fft
+from numpy import linalg as linalg
+from numpy import random as random
+
+from zyg._memory import buffer
+from zyg._strand import TRACED
+from zyg._structure import Structure
+
+
+def _creates(name: str) -> Any:
+    function = getattr(numpy, name)
+
+    def create(*args: Any, **kwargs: Any) -> Any:
+        return buffer(function(*args, **kwargs))
+
+    create.__name__ = create.__qualname__ = name
+    create.__doc__ = f"As numpy.{name}; the array can be written with watched values."
+    return create
+
+
+zeros, ones, empty, eye, identity = map(_creates, ("zeros", "ones", "empty", "eye", "identity"))
+zeros_like, ones_like, empty_like, full_like = map(
+    _creates, ("zeros_like", "ones_like", "empty_like", "full_like")
+)
+copy = _creates("copy")
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """As numpy.full; fill_value may be watched."""
+    if not _holds_watched(fill_value):
+        return buffer(numpy.full(shape, fill_value, dtype, **kwargs))
+    made = buffer(numpy.empty(shape, dtype or fill_value.dtype, **kwargs))
+    made[...] = fill_value
+    return made
+
+
+def array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """As numpy.array: a new array, that can be written; nested lists of watched values stack."""
+    if not _holds_watched(object):
+        return buffer(numpy.array(object, dtype, **kwargs))
+    made = numpy.copy(object) if type(object) in TRACED else numpy.stack([*map(_row, object)])
+    return made if dtype is None else numpy.astype(made, dtype)
+
+
+def _row(x: Any) -> Any:
+    return numpy.stack([*map(_row, x)]) if isinstance(x, (list, tuple)) else x
+
+
+def asarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """As numpy.asarray for a watched array; a plain one is copied, to be a buffer of its own."""
+    if type(a) in TRACED and numpy.ndim(a) and (dtype is None or a.dtype == dtype):
+        return a
+    return array(a, dtype, **kwargs)
+
+
+def _holds_watched(x: Any) -> bool:
+    return bool(Structure(x, lambda v: type(v) in TRACED).leaves)
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(numpy, name)
