@@ -56,7 +56,7 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
         return elementwise(
             rule, *((x, constant) if k == 0 else (constant, x))[: len(rule.partials)]
         )
-    partial, reads = rule.partials[k], rule.saves[k]
+    partial, reads = rule.partials[k], (rule.saves or rule.find_saves())[k]
     if type(constant) is np.ndarray and reads[1 - k]:
         constant = keep(strand, constant)
     if len(reads) == 2:
@@ -98,7 +98,7 @@ def _note_elementwise(
             p = primals[k]
             alike = plain and type(p) is np.ndarray and p.dtype is dtype and p.shape == shape
             active.append((x.slot, rule.partials[k], None if alike else spec_of(p)))
-            for place, read in enumerate(rule.saves[k]):
+            for place, read in enumerate((rule.saves or rule.find_saves())[k]):
                 if read:
                     saved[place] = y if place == len(primals) else primals[place]
     for place, x in enumerate(args):

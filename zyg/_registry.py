@@ -28,7 +28,7 @@ class ScalarRule:
     """`function` broadcasts; `partials[k]` is a number or a function of (*arguments, result).
 
     `saves[k]` says which of (*arguments, result) the k-th partial reads, so that nothing else is
-    kept alive until the reverse pass.
+    kept alive until the reverse pass; it is None until `find_saves` is asked, at the first use.
     """
 
     __slots__ = ("function", "name", "partials", "saves")
@@ -45,7 +45,12 @@ class ScalarRule:
                     "a partial is a number or a function of the arguments and the result.",
                     "write lambda x, y: ... for one argument, lambda x1, x2, y: ... for two.",
                 )
-        self.saves = tuple(_reads(p, len(partials) + 1) for p in partials)
+        self.saves: tuple[tuple[bool, ...], ...] | None = None
+
+    def find_saves(self) -> tuple[tuple[bool, ...], ...]:
+        """`saves`, read off the bytecode of the partials."""
+        self.saves = tuple(_reads(p, len(self.partials) + 1) for p in self.partials)
+        return self.saves
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return intercept(self, args, kwargs)
@@ -103,6 +108,10 @@ def _reads(partial: Any, places: int) -> tuple[bool, ...]:
 
 def _accepts(partial: Callable[..., Any], places: int) -> bool:
     """Whether a partial can be called with this many arguments; a third one of a ufunc is out=."""
+    if isinstance(partial, FunctionType):
+        code = partial.__code__
+        if code.co_argcount == places and not code.co_kwonlyargcount:
+            return True
     if hasattr(partial, "nin"):
         return bool(partial.nin == places)
     try:
