@@ -389,3 +389,31 @@ def test_the_methods_of_ufuncs_have_rules(ufunc, method, arguments):
 
     np.testing.assert_array_equal(zyg.pullback(f, x)[0], f(x))
     zyg.check_gradient(f, x)
+
+
+@pytest.mark.parametrize(
+    "to_integers",
+    [
+        lambda x: x.astype(int), lambda x: x.astype(np.int32).copy(), lambda x: x.astype(bool),
+        lambda x: np.cumsum(x, dtype=int), lambda x: np.sum(x, dtype=int),
+        lambda x: np.prod(x, dtype=int), lambda x: np.reshape(x, (3, 1)).astype(int).ravel(),
+    ],
+)  # fmt: skip
+def test_a_conversion_to_integers_has_slope_zero(to_integers):
+    x = np.array([1.5, -2.5, 3.25])
+
+    np.testing.assert_array_equal(
+        zyg.gradient(lambda x: np.sum(to_integers(x) * x), x)[0],
+        np.broadcast_to(to_integers(x), 3).astype(float),
+    )
+    assert zyg.gradient(lambda x: np.sum(to_integers(x) * 2.0), x) == (None,)
+    assert "made integers of it" in str(zyg.explain(lambda x: np.sum(to_integers(x) * 2.0), x))
+
+
+def test_arrays_of_integers_stay_reals_among_themselves():
+    x = np.array([1, 2, 3])
+
+    np.testing.assert_array_equal(zyg.gradient(lambda x: np.sum(x * x), x)[0], [2.0, 4.0, 6.0])
+    np.testing.assert_array_equal(
+        zyg.gradient(lambda x: np.sum(np.cumsum(x.astype(np.int32))), x)[0], [3.0, 2.0, 1.0]
+    )

@@ -39,10 +39,11 @@ _METHODS: dict[str, Callable[..., Any]] = {
             np.conj, np.conjugate, np.compress, np.choose,
         )
     },
-    "max": np.max, "min": np.min, "copy": np.copy, "flatten": _flatten, "conj": np.conjugate,
+    "max": np.max, "min": np.min, "copy": np.copy, "conj": np.conjugate,
     "astype": np.astype,
 }  # fmt: skip
-_INTO_X: dict[str, Callable[..., Any]] = {
+_OF_ARRAYS: dict[str, Callable[..., Any]] = {  # written in operations that have rules
+    "flatten": _flatten,
     "fill": lambda x, value: write(x, ..., value),
     "sort": lambda x, axis=-1, kind=None: sort_in_place(
         x, np.argsort(strip(x), axis, kind=kind or "stable"), axis
@@ -53,7 +54,7 @@ _INTO_X: dict[str, Callable[..., Any]] = {
     "put": np.put,
     "resize": resize,
 }
-_OF_BUFFERS = {*_FUNCTIONS, *_METHODS, *_INTO_X, "reshape", "transpose"}
+_OF_BUFFERS = {*_FUNCTIONS, *_METHODS, *_OF_ARRAYS, "reshape", "transpose"}
 _WRITES = {"setfield", "setflags", "byteswap"}
 
 
@@ -76,8 +77,8 @@ def attribute(x: Any, name: str) -> Any:
         return functools.partial(_item, x)
     if name == "tolist":
         return functools.partial(_to_list, x)
-    if name in _INTO_X:
-        return functools.partial(_INTO_X[name], x)
+    if name in _OF_ARRAYS:
+        return functools.partial(_OF_ARRAYS[name], x)
     if name in _WRITES:
         _refuse_write(f"x.{name}(...)")
     raise ConversionError(
@@ -88,8 +89,6 @@ def attribute(x: Any, name: str) -> Any:
 
 
 def _call_method(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> Any:
-    if function is _flatten:
-        return function(x, *args, **kwargs)
     return bind(function, (x, *args), kwargs)
 
 

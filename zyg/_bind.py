@@ -129,6 +129,10 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     y, pullback = made
     if strand is None:
         return y
+    if not rule.own and _is_integer(y) and not all(map(_is_integer, values)):
+        for x in values:  # a conversion to integers has slope 0, whatever the rule says of floats
+            cut(x, f"{rule.name}, which made integers of it")
+        return y
     for x in values:
         if type(x) in ARRAYS and x.strand is strand and _shares(y, x.primal):
             if rule.own:
@@ -139,6 +143,13 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         if type(x) in ARRAYS:
             x.unread = False
     return note(strand, y, adjoint_pullback, rule, pullback, active, len(args))
+
+
+def _is_integer(x: Any) -> bool:
+    """Whether a value is of integers: a number, or an array by its dtype."""
+    plain = strip(x)
+    dtype = plain.dtype if isinstance(plain, (np.ndarray, np.generic)) else None
+    return dtype.kind in "iub" if dtype is not None else isinstance(plain, int)
 
 
 def _shares(y: Any, primal: Any) -> bool:

@@ -186,8 +186,11 @@ def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
 
     """
     trace = Trace(f, args, kwargs, lines=True)
-    ones = [(target[0], _one_of(target[1])) for target in trace.out if target is not None]
-    return Explanation(trace, trace.back_from(ones, zeros=False))
+    try:
+        ones = [(target[0], _one_of(target[1])) for target in trace.out if target is not None]
+        return Explanation(trace, trace.back_from(ones, zeros=False))
+    finally:
+        trace.close()
 
 
 def _one_of(spec: Any) -> Any:
