@@ -57,11 +57,20 @@ class ScalarRule:
 
 
 class Adjoint:
-    """`rule(*args, **kwargs)` returns ``y, pullback``; calling the Adjoint applies it."""
+    """`rule(*args, **kwargs)` returns ``y, pullback``; calling the Adjoint applies it.
 
-    def __init__(self, key: Callable[..., Any], rule: Callable[..., Any]) -> None:
+    `push(tangents, *args, **kwargs)` returns ``y, y_dot``. Without one, forward mode uses `linear`,
+    the places of the arguments in each of which the function is linear, or else transposes the
+    pullback.
+    """
+
+    push: Callable[..., Any] | None = None
+
+    def __init__(
+        self, key: Callable[..., Any], rule: Callable[..., Any], linear: tuple[int, ...] = ()
+    ) -> None:
         functools.update_wrapper(self, rule)
-        self.key, self.rule = key, rule
+        self.key, self.rule, self.linear = key, rule, linear
         self.name = getattr(key, "__name__", repr(key))
         self.signature = inspect.signature(rule)
         self.own = key is rule
@@ -73,6 +82,16 @@ class Adjoint:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return intercept(self, args, kwargs)
+
+    def pushforward(self, push: Callable[..., Any]) -> Callable[..., Any]:
+        """Give the rule for forward mode, as a decorator: ``push(tangents, *args, **kwargs)``.
+
+        `tangents` has one entry per positional argument: of its structure, or None where it does
+        not move. It returns ``y, y_dot``. Where none is given, forward mode transposes the
+        pullback, which is right for every rule and costs about what a reverse pass does.
+        """
+        self.push = push
+        return push
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -123,7 +142,7 @@ def _accepts(partial: Callable[..., Any], places: int) -> bool:
     return True
 
 
-def adjoint(key: Callable[..., Any]) -> Any:
+def adjoint(key: Callable[..., Any], *, linear: tuple[int, ...] = ()) -> Any:
     """Register the rule of a function: what returns its value and its pullback.
 
     ``@adjoint(f)`` gives a rule to a function of NumPy's (or another that dispatches on its
@@ -133,7 +152,9 @@ def adjoint(key: Callable[..., Any]) -> Any:
     value of that argument's shape, ``None``, or a zero-argument callable, which is called only
     where that argument is watched. Written in ``np.`` operations, a rule can itself be
     differentiated. A pullback that returns the wrong number or shape of cotangents raises
-    `AdjointError`.
+    `AdjointError`. `linear` names the places of arguments in each of which, the others held, the
+    function is linear, so that its forward rule is the function itself; ``@cube.pushforward``
+    gives a forward rule of another form.
 
     >>> import zyg
     >>> @zyg.adjoint
@@ -149,7 +170,7 @@ def adjoint(key: Callable[..., Any]) -> Any:
         return Adjoint(key, key)
 
     def register(rule: Callable[..., Any]) -> Adjoint:
-        rules[key] = made = Adjoint(key, rule)
+        rules[key] = made = Adjoint(key, rule, linear)
         return made
 
     return register
