@@ -25,25 +25,27 @@ FLOORS = {
     "_memory": 4,
     "_reverse": 5,
     "_entries": 6,
-    "_elementwise": 7,
-    "_bind": 8,
-    "_writes": 9,
-    "_attributes": 10,
-    "_traced": 11,
-    "_numbers": 12, "_arrays": 12,
-    "rules._helpers": 13,
-    "rules.*": 14, "gradients": 14,
-    "rules": 15,
-    "numpy": 16, "math": 16, "testing": 16, "explain": 16,
-    "__init__": 17,
+    "_dual": 7,
+    "_elementwise": 8,
+    "_bind": 9,
+    "_writes": 10,
+    "_attributes": 11,
+    "_traced": 12,
+    "_numbers": 13, "_arrays": 13,
+    "rules._helpers": 14,
+    "rules.*": 15, "gradients": 15,
+    "rules": 16, "forward": 16,
+    "jacobians": 17, "checkpoints": 17, "implicit": 17, "_samples": 17,
+    "numpy": 18, "math": 18, "testing": 18, "explain": 18,
+    "__init__": 19,
 }  # fmt: skip
 
 PUBLIC = {
     "Tangent", "adjoint", "check_adjoint", "check_gradient", "config", "errors", "explain", "gradient", "hook",
-    "is_traced", "nestlevel", "nondifferentiable", "primal", "pullback", "scalar_rule",
+    "is_traced", "nestlevel", "nondifferentiable", "primal", "pullback", "pushforward", "scalar_rule",
     "stop_gradient", "value_and_gradient",
 }  # fmt: skip
-SUBMODULES = {"errors", "gradients", "math", "numpy", "rules", "scalar_rules", "testing"}
+SUBMODULES = {"errors", "forward", "gradients", "math", "numpy", "rules", "scalar_rules", "testing"}
 
 
 def module_of(path):

@@ -9,12 +9,15 @@ General layout, each floor importing only from those above it in this list:
     _memory                         views, and who owns what
     _reverse                        the reverse pass over a tape
     _entries                        what an entry notes, what a cotangent must look like
+    _dual                           forward mode: tangents instead of entries
     _elementwise                    functions with partial derivatives
     _bind                           the one interception point
     _writes                         reading and writing parts of arrays
     _attributes _traced             what watched values answer, and what they refuse
     _numbers _arrays                watched numbers, watched arrays
-    gradients rules/                the verbs; NumPy's adjoints by domain
+    gradients rules/                the verbs of reverse mode; NumPy's adjoints by domain
+    forward                         the verbs of forward mode
+    jacobians checkpoints implicit _samples     verbs made of those; what the checks are made of
     numpy math testing explain      drop-in namespaces; checks; what a program keeps and why
 """
 
@@ -29,6 +32,7 @@ from zyg._strand import is_traced as is_traced
 from zyg._strand import nestlevel as nestlevel
 from zyg._structure import Tangent as Tangent
 from zyg.explain import explain as explain
+from zyg.forward import pushforward as pushforward
 from zyg.gradients import gradient as gradient
 from zyg.gradients import hook as hook
 from zyg.gradients import primal as primal

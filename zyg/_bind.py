@@ -8,14 +8,16 @@ watched there, its own operations are noted there. That is all of nesting.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from zyg import _registry
+from zyg._dual import Tangents, pushes, tangents_of
 from zyg._elementwise import elementwise
-from zyg._entries import Spec, note, project, spec_of
+from zyg._entries import Spec, is_result, note, project, spec_of, zeros_of
 from zyg._memory import Place, base_of, home, keep, lay_out, like_operands, root_of, view
 from zyg._registry import CONSTANT, Adjoint, Composed, ScalarRule, rules
 from zyg._reverse import Run
@@ -119,7 +121,11 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
             if type(x) in TRACED and _shares(y, x.primal):
                 return _view_of(x, y, rule, args, kwargs)
         return like_operands(y, values)
-    made = rule.rule(*primals, **kwargs)
+    moving = {k for k, _, _ in active} if strand is not None and strand.dual else set()
+    if moving and rule.push is None and moving <= {*rule.linear}:
+        made = _linear(rule, primals, kwargs)
+    else:
+        made = (rule.push if moving and rule.push else rule.rule)(*primals, **kwargs)
     if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
         raise AdjointError(
             f"the rule {rule.name} returned {type(made).__name__}, not (y, pullback).",
@@ -142,6 +148,8 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     for x in values:
         if type(x) in ARRAYS:
             x.unread = False
+    if moving and (rule.push or moving <= {*rule.linear}):
+        return note(strand, y, adjoint_pushforward, rule, pullback, active, args)
     return note(strand, y, adjoint_pullback, rule, pullback, active, len(args))
 
 
@@ -200,6 +208,50 @@ def adjoint_pullback(
                 slot, spec = target
                 contributions.append((slot, _checked(rule, k, part, spec)))
     return contributions
+
+
+def adjoint_pushforward(
+    rule: Adjoint, pushforward: Callable[..., Any], active: list[Any], args: Sequence[Any]
+) -> Tangents:
+    """The tangents of a rule's result, from its pushforward and the tangents of its operands."""
+    rows: list[list[Any]] = []
+    for k, container, slots in active:
+        leaves = [None if s is None else tangents_of(s[0]) for s in slots]
+        moving = [u for u in leaves if u is not None]
+        rows = rows or [[None] * len(args) for _ in moving[0]] if moving else rows
+        for d, row in enumerate(rows if moving else ()):
+            parts = [None if u is None else u[d] for u in leaves]
+            row[k] = container.tangent(parts) if container else parts[0]
+    return [pushforward(*row) for row in rows] or None
+
+
+def _linear(rule: Adjoint, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The value and the pushforward of a function that is linear in each of the moving operands."""
+
+    def pushforward(*tangents: Any) -> Any:
+        parts = []
+        for k, x_dot in enumerate(tangents):
+            if x_dot is not None:
+                moved = [*args]
+                moved[k] = _filled(args[k], x_dot)
+                parts.append(bind(rule, moved, kwargs))
+        return functools.reduce(operator.add, parts)
+
+    return bind(rule, args, kwargs), pushforward
+
+
+def _filled(x: Any, x_dot: Any) -> Any:
+    """The tangent of a container, zeros where it has None."""
+    if type(x) not in (list, tuple):
+        return x_dot
+    inside = Structure(x, is_result)
+    full = [zeros_of(spec_of(leaf)) for leaf in inside.leaves]
+    for place, part in inside.match(x_dot, "an operand", "tangent"):
+        full[place] = full[place] if part is None else part
+    return inside.rebuild(full)
+
+
+pushes[adjoint_pushforward] = adjoint_pushforward
 
 
 def _checked(rule: Adjoint, k: int, c: Any, spec: Spec) -> Any:

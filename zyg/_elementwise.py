@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg._dual import Tangents, pushes, scaled, summed, tangents_of
 from zyg._entries import has_complex, note, project, spec_of
 from zyg._memory import home, keep, like_operands
 from zyg._registry import ScalarRule
@@ -104,7 +105,7 @@ def _note_elementwise(
     for place, x in enumerate(args):
         if type(x) is np.ndarray and saved[place] is x:
             saved[place] = keep(strand, x)
-        elif type(x) in ARRAYS and saved[place] is not None:
+        elif type(x) in ARRAYS and saved[place] is not None and not strand.dual:
             if x.strand is strand:
                 x.unread = False
             else:  # an outer level may write to it before this entry is reversed
@@ -131,6 +132,19 @@ def elementwise_pullback(
         c = y_bar if type(d) is int and d == 1 else run.times(y_bar, d)
         bars.append((slot, c if spec is None else project(c, spec)))
     return bars
+
+
+def elementwise_pushforward(active: list[Any], saved: list[Any], conjugate: bool) -> Tangents:
+    total: Tangents = None
+    for slot, partial, _ in active:
+        u = tangents_of(slot)
+        if u is not None:
+            d = partial(*saved) if callable(partial) else partial
+            total = summed(total, scaled(u, d))
+    return total
+
+
+pushes[elementwise_pullback] = elementwise_pushforward
 
 
 def _as_exact(x: Any, y: Any) -> Any:

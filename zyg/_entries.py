@@ -45,7 +45,8 @@ def project(c: Any, spec: Spec) -> Any:
         return _as_number(c, spec)
     if np.ndim(c):
         c = np.sum(c)
-    return np.real(c) if has_complex(c) and not issubclass(spec, complex) else c
+    is_real = not issubclass(spec, (complex, np.complexfloating))
+    return np.real(c) if is_real and has_complex(c) else c
 
 
 def has_complex(x: Any) -> bool:
@@ -74,7 +75,8 @@ def _as_dtype(c: Any, dtype: np.dtype[Any]) -> Any:
     if has_complex(c) and dtype.kind != "c":
         c = np.real(c)
     if type(c) in TRACED:
-        return c if np.shape(c) else np.reshape(c, ())
+        c = c if np.shape(c) else np.reshape(c, ())
+        return c if c.dtype == dtype else np.astype(c, dtype)
     return np.asarray(c, dtype=dtype)
 
 
@@ -103,6 +105,8 @@ def note(strand: Strand, y: Any, pull: Callable[..., Any], *args: Any) -> Any:
         watched.primal = y
         watched.strand = strand
         watched.slot = out = strand.new_slot()
+        if strand.dual:
+            out.spec = spec_of(y)
         strand.note((out, None, pull, None, args))
         return watched
     result = Structure(y, is_result)
@@ -116,6 +120,9 @@ def note(strand: Strand, y: Any, pull: Callable[..., Any], *args: Any) -> Any:
         )
     slots = tuple(strand.new_slot() for _ in result.leaves)
     specs = [spec_of(x) for x in result.leaves]
+    if strand.dual:
+        for slot, spec in zip(slots, specs, strict=True):
+            slot.spec = spec
     strand.note((slots, None, gather, None, (result, specs, pull, args)))
     return result.rebuild([watch(strand, x, s) for x, s in zip(result.leaves, slots, strict=True)])
 

@@ -44,26 +44,28 @@ class Place:
         self.offset = _address(view) - _address(whole)
         self.readonly = whole.flags.writeable and not view.flags.writeable
 
-    def of(self, whole: Any, itemsize: int = 0) -> Any:
-        """This place of an array that has the layout of the base.
-
-        The items of a shadow may be larger than those of its base (float64 for int32); `itemsize`
-        is then the base's.
-        """
-        if itemsize and self.readonly:  # a shadow can always be written
-            place = copy(self)
-            place.readonly = False
-            return place.of(whole, itemsize)
+    def of(self, whole: Any) -> Any:
+        """This place of an array that has the layout of the base."""
         if type(whole) in TRACED:
             return view(whole, self)
-        scale = whole.dtype.itemsize // itemsize if itemsize else 1
-        dtype = float_dtype(self.dtype) if itemsize else self.dtype
         memory = whole if whole.flags.c_contiguous else whole.T
-        strides = self.strides if scale == 1 else tuple(scale * s for s in self.strides)
-        made = np.ndarray(self.shape, dtype, memory, self.offset * scale, strides)
+        made = np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
         if self.readonly:
             made.flags.writeable = False
         return made
+
+    def of_shadow(self, shadow: Any, dtype: np.dtype[Any]) -> Any:
+        """This place of the shadow of a base of this dtype, which can always be written.
+
+        The items of a shadow may be larger than those of its base: float64 for int32.
+        """
+        scale = float_dtype(dtype).itemsize // dtype.itemsize
+        if not self.readonly and self.dtype.kind in "fc":
+            return self.of(shadow)
+        place = copy(self)
+        place.readonly, place.dtype = False, float_dtype(self.dtype)
+        place.offset, place.strides = scale * self.offset, tuple(scale * s for s in self.strides)
+        return place.of(shadow)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Place) and all(
@@ -243,7 +245,7 @@ def at_slot(bars: list[Any], slot: int | Part) -> Any:
         return None
     if type(whole) is np.ndarray:
         whole = np.asarray(whole, order=slot.order)
-    return slot.place.of(whole, slot.dtype.itemsize)
+    return slot.place.of_shadow(whole, slot.dtype)
 
 
 def home(strand: Strand, x: Any) -> Any:
@@ -287,6 +289,8 @@ _mutex = Lock()
 
 def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A plain operand, as an entry of this strand may keep it."""
+    if strand.dual:
+        return a
     if a.nbytes <= _SMALL:
         return _small_copy(strand, a)
     if a.base is not None:

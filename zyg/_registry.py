@@ -59,8 +59,8 @@ class ScalarRule:
 class Adjoint:
     """`rule(*args, **kwargs)` returns ``y, pullback``; calling the Adjoint applies it.
 
-    `push(tangents, *args, **kwargs)` returns ``y, y_dot``. Without one, forward mode uses `linear`,
-    the places of the arguments in each of which the function is linear, or else transposes the
+    `push(*args, **kwargs)` returns ``y, pushforward``. Without one, forward mode uses `linear`, the
+    places of the arguments in each of which the function is linear, or else transposes the
     pullback.
     """
 
@@ -84,11 +84,11 @@ class Adjoint:
         return intercept(self, args, kwargs)
 
     def pushforward(self, push: Callable[..., Any]) -> Callable[..., Any]:
-        """Give the rule for forward mode, as a decorator: ``push(tangents, *args, **kwargs)``.
+        """Give the rule of forward mode, as a decorator: what returns ``y, pushforward``.
 
-        `tangents` has one entry per positional argument: of its structure, or None where it does
-        not move. It returns ``y, y_dot``. Where none is given, forward mode transposes the
-        pullback, which is right for every rule and costs about what a reverse pass does.
+        ``pushforward(*tangents)`` takes a tangent for each positional argument, or None where it
+        does not move, and returns the tangent of y. Where none is given, forward mode transposes
+        the pullback, which is right for every rule and costs about what a reverse pass does.
         """
         self.push = push
         return push

@@ -85,7 +85,7 @@ class Run:
         if type(like) in TRACED and type(have) not in TRACED:
             have = watch(like.strand, have, like.strand.new_slot())
         self.bars[at] = have
-        return slot.place.of(have, dtype.itemsize) if type(slot) is Part else have
+        return slot.place.of_shadow(have, dtype) if type(slot) is Part else have
 
     def restore(self, array: Any, index: Any, contents: Any) -> None:
         """Undo one write, and remember to do it again."""

@@ -44,6 +44,8 @@ active: ContextVar[tuple[Strand, ...]] = ContextVar("zyg_active", default=())
 class Strand:
     """The tape of one task at one level; takes entries only while `open`."""
 
+    dual = False  # whether it carries tangents and keeps no tape: `_dual.DualStrand`
+
     __slots__ = (
         "began_at", "borrowed", "copies", "cuts", "entangled", "kept", "level", "lines",
         "new_slot", "note",
@@ -55,7 +57,7 @@ class Strand:
         self.open = True
         self.tape: list[Any] = []
         self.note: Callable[[tuple[Any, ...]], None] = self.tape.extend
-        self.new_slot: Callable[[], int] = count().__next__
+        self.new_slot: Callable[[], Any] = count().__next__
         # Where the strands around it were when this one began: a larger slot is younger than it.
         self.began_at = {outer: outer.new_slot() for outer in active.get()}
         self.borrowed: set[int] = set()  # slots of arrays whose memory is the caller's

@@ -280,11 +280,12 @@ class Structure:
                         found[place] = found[place] or path + _step(key)
         return found
 
-    def match(self, other: Any, what: str) -> list[tuple[int, Any]]:
+    def match(self, other: Any, what: str, of: str = "cotangent") -> list[tuple[int, Any]]:
         """(place, part) for every part of `other`, which has this structure, or None for parts.
 
         Raises StructureError where it does not fit; `what` names the thing in the message.
         """
+        what = f"the {of} does not fit {what}"
         if self._top is not None:
             _check_leaf(other, what, "")
             return [(self._top, other)]
@@ -343,9 +344,9 @@ def _described(c: Any) -> str:
 
 def _misfit(what: str, path: str, needed: str, got: str) -> StructureError:
     return StructureError(
-        f"the cotangent does not fit {what}: at {path or 'the top'} it needs {needed}, got {got}.",
-        "a cotangent has the structure of the value it belongs to, with None where nothing flows.",
-        "pass the same containers as the value, with one cotangent at each number or array.",
+        f"{what}: at {path or 'the top'} it needs {needed}, got {got}.",
+        "it must have the structure of the value it belongs to, with None for zeros.",
+        "pass the same containers as the value, with one number or array for each of its own.",
     )
 
 

@@ -12,12 +12,12 @@ of that level, noted there, and so are the undoing and the doing again.
 
 from __future__ import annotations
 
-import math
 from threading import RLock
 from typing import Any, NoReturn
 
 import numpy as np
 
+from zyg._dual import Tangents, pushes, tangents_of, writable
 from zyg._entries import note, project, spec_of
 from zyg._memory import (
     IDLE,
@@ -76,6 +76,14 @@ def read_pullback(
     return ()
 
 
+def read_pushforward(slot: Any, index: Any, unique: bool, shape: Any, dtype: Any) -> Tangents:
+    u = tangents_of(slot)
+    return None if u is None else [p[index] for p in u]
+
+
+pushes[read_pullback] = read_pushforward
+
+
 def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
     """``x[index] = value``, or with `add` what np.add.at(x, index, value) does.
 
@@ -100,7 +108,8 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
         home(value.strand, x)
     strand = base.strand
     if watched and value.strand.level > strand.level:
-        if base.slot < value.strand.began_at.get(strand, math.inf):
+        began = value.strand.began_at.get(strand)
+        if began is not None and base.slot < began:
             raise MutationError(
                 "a value of an inner gradient cannot be written into an array of an outer one.",
                 "the inner gradient ends first, and the array would be left with a value that is "
@@ -124,7 +133,7 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
         base.primal = watch(contents.strand, base.primal, contents.strand.new_slot())
     target = x.primal
     before = None
-    if not getattr(x, "unread", False):
+    if not (strand.dual or getattr(x, "unread", False)):
         before = target[index]
         if isinstance(before, np.ndarray):
             before = np.copy(before)
@@ -133,7 +142,7 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
         strand.turn = RLock()
     goal = None
     if mine:
-        last = None if add or _is_unique(index) else _last(index, target.shape)
+        last = None if add or strand.dual or _is_unique(index) else _last(index, target.shape)
         goal = (value.slot, spec_of(value.primal), last)
     slot, whole = x.slot, (target.shape, target.dtype)
     strand.note((None, None, unwrite, None, (target, index, before, slot, whole, add, goal)))
@@ -156,6 +165,23 @@ def unwrite(
         return ()
     to, spec, last = goal
     return ((to, project(c if last is None else np.where(last, c, 0.0), spec)),)
+
+
+def write_pushforward(
+    target: Any, index: Any, before: Any, slot: Any, whole: Any, add: bool, goal: Any
+) -> None:
+    """What is written to an array is written to its tangents."""
+    new = None if goal is None else tangents_of(goal[0])
+    old = (slot.slot if type(slot) is Part else slot).tangents
+    if new is None:
+        if add or old is None:
+            return
+        new = [0.0] * len(old)
+    for shadow, p in zip(writable(slot, whole, new), new, strict=True):
+        _assign(shadow, index, np.copy(p) if isinstance(p, np.ndarray) else p, add)
+
+
+pushes[unwrite] = write_pushforward
 
 
 def _assign(target: Any, index: Any, contents: Any, add: bool) -> None:

@@ -17,6 +17,7 @@ from zyg._strand import TRACED, Strand, active, cut, settle, strip
 from zyg._structure import Structure, is_leaf, is_number
 from zyg.errors import (
     ComplexOutputError,
+    MissingRuleError,
     NonScalarOutputError,
     StructureError,
     raising_line,
@@ -26,28 +27,27 @@ from zyg.scalar_rules import is_complex
 __all__ = ["gradient", "hook", "primal", "pullback", "stop_gradient", "value_and_gradient"]
 
 
-class Trace:
-    """One call of `f`, watched: its value `y`, and the way back to the arguments' cotangents."""
+class Call:
+    """One call of `f` with its arguments watched on a strand."""
 
     def __init__(
         self,
+        strand: Strand,
         f: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        *,
-        arguments: str = "protected",
-        lines: bool = False,
+        arguments: str,
     ) -> None:
-        self.strand = strand = Strand()
-        if lines or setting("check_nan"):
-            strand.record_lines()
-        self.inputs = [Structure(x, _watchable, shared=True) for x in args]
+        self.strand = strand
+        self.name = getattr(f, "__name__", type(f).__name__)
+        self.inputs = [Structure(x, watchable, shared=True) for x in args]
         leaves = [[settle(x) for x in structure.leaves] for structure in self.inputs]
         # Copied, what the caller writes to an argument afterwards does not reach `back`.
         values = [watch_together(strand, part, arguments) for part in leaves]
         forbid_shared_writes(strand, leaves, values)
         self.slots = [[x.slot for x in part] for part in values]
         self.specs = [[spec_of(x) for x in part] for part in leaves]
+        self.begin()
         watched = [s.rebuild(part) for s, part in zip(self.inputs, values, strict=True)]
         depth = active.set((*active.get(), strand))
         try:
@@ -66,11 +66,38 @@ class Trace:
         finally:
             active.reset(depth)
             strand.open = False
-        self.name = getattr(f, "__name__", type(f).__name__)
+        self.end(value)
+
+    def begin(self) -> None:
+        """What is to be done before f runs."""
+
+    def end(self, value: Any) -> None:
+        """What is to be done with the value, watched."""
+        raise NotImplementedError
+
+
+class Trace(Call):
+    """One call of `f`, watched: its value `y`, and the way back to the arguments' cotangents."""
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        arguments: str = "protected",
+        lines: bool = False,
+    ) -> None:
+        strand = Strand()
+        if lines or setting("check_nan"):
+            strand.record_lines()
+        super().__init__(strand, f, args, kwargs, arguments)
+
+    def end(self, value: Any) -> None:
         self.result = Structure(value, _is_traced)
-        mine = [_down_to(strand, x) for x in self.result.leaves]
+        mine = [down_to(self.strand, x) for x in self.result.leaves]
         self.out = [None if x is None else (x.slot, spec_of(x.primal)) for x in mine]
-        self.y = self.result.rebuild([_copy(settle(x)) for x in self.result.leaves])
+        self.y = self.result.rebuild([copied(settle(x)) for x in self.result.leaves])
 
     def back(self, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
         """The gradient of each argument, for a cotangent of the whole value."""
@@ -128,7 +155,7 @@ _OVERWRITTEN = (
 )
 
 
-def _watchable(x: Any) -> bool:
+def watchable(x: Any) -> bool:
     return type(x) in TRACED or is_leaf(x)
 
 
@@ -136,7 +163,7 @@ def _is_traced(x: Any) -> bool:
     return type(x) in TRACED
 
 
-def _down_to(strand: Strand, x: Any) -> Any:
+def down_to(strand: Strand, x: Any) -> Any:
     """What `x` is on this strand, below gradients that ended meanwhile; None if it is not on it."""
     while type(x) in TRACED and x.strand is not strand:
         x = x.primal
@@ -164,7 +191,7 @@ def _take(holder: list[Any], k: int) -> Any:
     return x
 
 
-def _copy(x: Any) -> Any:
+def copied(x: Any) -> Any:
     """An array apart from the memory that the reverse pass relies on."""
     return np.copy(x) if isinstance(x, np.ndarray) else x
 
@@ -278,6 +305,15 @@ def hook(g: Callable[[Any], Any], x: Any) -> Any:
     return x, hook_pullback
 
 
+@hook.pushforward  # type: ignore[untyped-decorator]
+def hook_forward(g: Callable[[Any], Any], x: Any) -> Any:
+    raise MissingRuleError(
+        "zyg.hook has no meaning in forward mode.",
+        "a hook acts on cotangents, and forward mode has tangents only.",
+        'take the derivative in reverse: jacobian(..., mode="reverse"), or gradient.',
+    )
+
+
 def stop_gradient(x: Any) -> Any:
     """`x` as a constant: the plain value of a number, an array or a structure of them.
 
@@ -287,7 +323,7 @@ def stop_gradient(x: Any) -> Any:
 
     """
     inside = Structure(x, _is_traced)
-    return inside.rebuild([_copy(cut(v, "stop_gradient")) for v in inside.leaves])
+    return inside.rebuild([copied(cut(v, "stop_gradient")) for v in inside.leaves])
 
 
 primal = stop_gradient

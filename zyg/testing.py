@@ -1,8 +1,9 @@
 """Checks for rules and gradients: against finite differences, along random directions.
 
 Nothing here knows a derivative. A function J is compared through two numbers that need not be
-computed in the same way: <v, J^T w> from the reverse pass and <J v, w> from differences of values,
-for random v and w (from a fixed seed). Higher orders are the same check of the gradient function.
+computed in the same way: <v, J^T w> from the reverse pass, or <J v, w> from forward mode, and
+<J v, w> from differences of values, for random v and w (from a fixed seed). Higher orders are the
+same check of the derivative functions, in every mixture of modes.
 """
 
 from __future__ import annotations
@@ -13,8 +14,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zyg import _samples
+from zyg._samples import (
+    close,
+    flat,
+    identical,
+    inner,
+    is_inexact,
+    kind,
+    leaves,
+    leaves_apart,
+    random_like,
+    real_dtype,
+)
 from zyg._structure import Structure
 from zyg.errors import AdjointError, GradientMismatchError, MissingRuleError
+from zyg.forward import DualCall
 from zyg.gradients import Trace
 
 __all__ = ["check_adjoint", "check_gradient"]
@@ -34,7 +49,7 @@ _PRECISION = {
     "float64": _Precision(2e-4, 1e-7, 1e-9),
 }
 _SEED = 20240229
-_MODES = ("reverse",)
+_MODES = ("reverse", "forward")
 
 Function = Callable[..., Any]
 
@@ -61,7 +76,7 @@ def check_gradient(
     if unknown := [m for m in modes if m not in _MODES]:
         raise ValueError(f"unknown mode {unknown[0]!r}; there is: {', '.join(map(repr, _MODES))}")
     every = range(len(args))
-    _compare(_Check(f, _name(f), every, every, order, rtol, atol), args)
+    _compare(_Check(f, _name(f), every, every, order, modes, rtol, atol), args)
 
 
 def check_adjoint(f: Function, *args: Any, order: int = 2, **kwargs: Any) -> None:
@@ -85,7 +100,7 @@ def check_adjoint(f: Function, *args: Any, order: int = 2, **kwargs: Any) -> Non
     >>> zyg.check_adjoint(np.sum, np.ones((2, 3)), axis=1)
 
     """
-    places = [k for k, x in enumerate(args) if _leaves(x)]
+    places = [k for k, x in enumerate(args) if leaves(x)]
 
     def call(*xs: Any) -> Any:
         full = list(args)
@@ -112,43 +127,65 @@ class _Check(NamedTuple):
     labels: Sequence[int]  # what the arguments are called in messages
     watched: Sequence[int]
     order: int
+    modes: Sequence[str] = _MODES
     rtol: float | None = None
     atol: float | None = None
-    done: int = 0
+    done: tuple[str, ...] = ()  # the modes of the derivatives taken so far
+    dtypes: frozenset[str] = frozenset()  # those that were met on the way
 
 
 def _compare(check: _Check, args: Sequence[Any]) -> None:
-    """Compare the derivative of `check.f` at `args`; then, up to the order, its gradient's."""
+    """Compare the derivative of `check.f` at `args`; then, up to the order, of those.
+
+    In each mode there is a derivative function: the gradient for a fixed cotangent, the tangent for
+    a fixed direction. Both are compared in every mode again, which makes all mixtures of modes.
+    """
     if check.order < 1:
         return
     rng = np.random.default_rng(_SEED)
-    inputs = [Structure(x, _is_inexact, shared=True) for x in args]
+    inputs = [Structure(x, is_inexact, shared=True) for x in args]
     y, back = _pullback(check, args)
-    result = Structure(y, _is_inexact)
-    w = [_random_like(x, rng) for x in result.leaves]
+    result = Structure(y, is_inexact)
+    w = [random_like(x, rng) for x in result.leaves]
     w_all = result.tangent(w)
-    bars = dict(zip(check.watched, back(w_all), strict=True))
-    directions = [[_direction(x, rng) for x in s.leaves] for s in inputs]
-    precision = _precision_of([x for s in (*inputs, result) for x in s.leaves], check)
+    directions = [[_samples.direction(x, rng) for x in s.leaves] for s in inputs]
+    dtypes = check.dtypes | {real_dtype(x) for s in (*inputs, result) for x in s.leaves}
+    precision = _precision_of(dtypes, check)
     singles = [k for k in check.watched if directions[k]]
+    bars = dict(zip(check.watched, back(w_all) if "reverse" in check.modes else (), strict=False))
     for moved in [[k] for k in singles] + [singles] * (len(singles) > 1):
         v = [[e * (k in moved) for e in d] for k, d in enumerate(directions)]
         slope = _difference_quotient(check.f, inputs, v, w, precision.step)
-        pairs = [
-            pair
-            for k in moved
-            for pair in zip(directions[k], _matched(inputs[k], bars[k]), strict=True)
-        ]
-        got = sum(_inner(d, c) for d, c in pairs)
-        size = max(slope.size, sum(_inner(np.abs(d), np.abs(c)) for d, c in pairs))
-        tolerance = precision.atol + precision.rtol * size + slope.rounding
-        if not abs(got - slope.value) <= tolerance:
-            raise _mismatch(check, [check.labels[k] for k in moved], args, got, slope.value)
+        for mode in check.modes:
+            if mode == "reverse":
+                pairs = [
+                    pair
+                    for k in moved
+                    for pair in zip(
+                        directions[k], _samples.matched(inputs[k], bars[k]), strict=True
+                    )
+                ]
+            else:
+                y_dot = _pushforward(check, args, inputs, v)
+                pairs = [*zip(_samples.matched(result, y_dot), w, strict=True)]
+            got = sum(inner(d, c) for d, c in pairs)
+            size = max(slope.size, sum(inner(np.abs(d), np.abs(c)) for d, c in pairs))
+            tolerance = precision.atol + precision.rtol * size + slope.rounding
+            if not abs(got - slope.value) <= tolerance:
+                labels = [check.labels[k] for k in moved]
+                raise _mismatch(check, mode, labels, args, got, slope.value)
 
     def gradient_of(*xs: Any) -> Any:
         return _pullback(check, xs)[1](w_all, zeros=True)
 
-    _compare(check._replace(f=gradient_of, order=check.order - 1, done=check.done + 1), args)
+    def tangent_of(*xs: Any) -> Any:
+        return _pushforward(check, xs, inputs, directions)
+
+    derivatives = {"reverse": gradient_of, "forward": tangent_of}
+    for mode in check.modes:
+        done = (*check.done, mode)
+        left = check.order - 1
+        _compare(check._replace(f=derivatives[mode], order=left, done=done, dtypes=dtypes), args)
 
 
 def _pullback_in_place(
@@ -175,6 +212,17 @@ def _pullback(check: _Check, args: Sequence[Any]) -> tuple[Any, Callable[..., An
     return _pullback_in_place(of_watched, *(args[k] for k in check.watched))
 
 
+def _pushforward(
+    check: _Check, args: Sequence[Any], inputs: list[Structure], v: list[list[Any]]
+) -> Any:
+    """The tangent of `check.f` for tangents `v` of the leaves of the watched arguments."""
+    tangents = [
+        s.tangent(d) if k in check.watched else None
+        for k, (s, d) in enumerate(zip(inputs, v, strict=True))
+    ]
+    return DualCall(check.f, tuple(args), {}, [tangents]).y_dots[0]
+
+
 class _Slope(NamedTuple):
     value: float
     size: float  # the sum of the magnitudes of what `value` adds up
@@ -188,29 +236,30 @@ def _difference_quotient(
 
     def at(h: float) -> list[Any]:
         moved = [
-            s.rebuild([_moved(x, h * e) for x, e in zip(s.leaves, d, strict=True)])
+            s.rebuild([_samples.moved(x, h * e) for x, e in zip(s.leaves, d, strict=True)])
             for s, d in zip(inputs, v, strict=True)
         ]
-        return _leaves_apart(f(*moved))
+        return leaves_apart(f(*moved))
 
     value = size = rounding = 0.0
     for c, a, b, a2, b2 in zip(w, at(step), at(-step), at(2 * step), at(-2 * step), strict=True):
         slope = (8 * (a - b) - (a2 - b2)) / (12 * step)
-        value += _inner(slope, c)
-        size += _inner(np.abs(slope), np.abs(c))
-        rounding += 4 * _eps(a) / step * _inner(np.abs(a), np.abs(c))
+        value += inner(slope, c)
+        size += inner(np.abs(slope), np.abs(c))
+        rounding += 4 * _samples.eps(a) / step * inner(np.abs(a), np.abs(c))
     return _Slope(value, size, rounding)
 
 
 def _mismatch(
-    check: _Check, labels: list[int], args: Sequence[Any], got: float, expected: float
+    check: _Check, mode: str, labels: list[int], args: Sequence[Any], got: float, expected: float
 ) -> Exception:
     places = f"argument {labels[0]}" if len(labels) == 1 else f"arguments {labels} together"
-    kinds = ", ".join(_kind(x) for x in args)
+    kinds = ", ".join(kind(x) for x in args)
     return GradientMismatchError(
-        f"the derivative of {check.name} of order {check.done + 1} by {places} is wrong: along a "
-        f"random direction it is {got:.12g}, finite differences give {expected:.12g} ({kinds}).",
-        "the reverse pass and the values of the function disagree, so a rule is wrong, a "
+        f"the derivative of {check.name} of order {len(check.done) + 1} by {places} is wrong: "
+        f"along a random direction it is {got:.12g}, finite differences give {expected:.12g} "
+        f"({kinds}; taken in {' over '.join((mode, *reversed(check.done)))} mode).",
+        "the derivative and the values of the function disagree, so a rule is wrong, a "
         "dependence is hidden from zyg, or the function is not smooth or not deterministic here.",
         "bisect the function with check_gradient; check_adjoint(g, ...) tests one rule. At a kink, "
         "choose another point; for a badly scaled function pass rtol and atol.",
@@ -223,41 +272,63 @@ def _mismatch(
 def _check_promises(f: Function, name: str, args: Sequence[Any]) -> None:
     """Everything but the derivative itself."""
     rng = np.random.default_rng(_SEED)
-    inputs = [x for a in args for x in _leaves(a)]
+    inputs = [x for a in args for x in leaves(a)]
     before = [np.copy(x) for x in inputs]
     plain, (y, back) = f(*args), _pullback_in_place(f, *args)
-    unchanged = all(map(_identical, before, inputs))
+    unchanged = all(map(identical, before, inputs))
     _demand(unchanged, name, "it changed its arguments")
     _check_same_value(name, plain, y)
-    result = Structure(y, _is_inexact)
-    w1, w2 = ([_random_like(x, rng) for x in result.leaves] for _ in range(2))
-    bars = [_flat(args, back(result.tangent(w))) for w in (w1, w1, w2)]
-    eps = max(map(_eps, (*inputs, *result.leaves)), default=0.0)
-    mixed = _flat(args, back(result.tangent([3 * a + b for a, b in zip(w1, w2, strict=True)])))
-    unchanged = all(map(_identical, before, inputs))
+    result = Structure(y, is_inexact)
+    w1, w2 = ([random_like(x, rng) for x in result.leaves] for _ in range(2))
+    bars = [flat(args, back(result.tangent(w))) for w in (w1, w1, w2)]
+    eps = max(map(_samples.eps, (*inputs, *result.leaves)), default=0.0)
+    mixed = flat(args, back(result.tangent([3 * a + b for a, b in zip(w1, w2, strict=True)])))
+    unchanged = all(map(identical, before, inputs))
     _demand(unchanged, name, "its pullback changed the arguments")
     for x, c in zip(inputs, bars[0], strict=True):
-        _demand(_kind(c) == _kind(x), name, f"the cotangent of a {_kind(x)} is a {_kind(c)}")
-    _demand(all(map(_identical, *bars[:2])), name, "its pullback gave another result when reused")
+        _demand(kind(c) == kind(x), name, f"the cotangent of a {kind(x)} is a {kind(c)}")
+    _demand(all(map(identical, *bars[:2])), name, "its pullback gave another result when reused")
     for a, b, c in zip(bars[0], bars[2], mixed, strict=True):
-        _demand(_close(3 * a + b, c, eps), name, "its pullback is not linear in the cotangent")
-    _check_memory(name, [*inputs, *w1], [*Structure(y, _is_array).leaves, *bars[0], *bars[1]])
-    for layout in (np.asfortranarray, _strided):
-        laid = [Structure(a, _is_inexact, shared=True) for a in args]
-        laid_args = [s.rebuild([_laid_out(x, layout) for x in s.leaves]) for s in laid]
+        _demand(close(3 * a + b, c, eps), name, "its pullback is not linear in the cotangent")
+    _check_memory(
+        name, [*inputs, *w1], [*Structure(y, _samples.is_array).leaves, *bars[0], *bars[1]]
+    )
+    for layout in (np.asfortranarray, _samples.strided):
+        laid = [Structure(a, is_inexact, shared=True) for a in args]
+        laid_args = [s.rebuild([_samples.laid_out(x, layout) for x in s.leaves]) for s in laid]
         other, other_back = _pullback_in_place(f, *laid_args)
-        pairs = [*zip(_leaves_apart(y), _leaves_apart(other), strict=True)]
-        pairs += zip(bars[0], _flat(laid_args, other_back(result.tangent(w1))), strict=True)
-        same = all(np.shape(a) == np.shape(b) and _close(a, b, eps) for a, b in pairs)
+        pairs = [*zip(leaves_apart(y), leaves_apart(other), strict=True)]
+        pairs += zip(bars[0], flat(laid_args, other_back(result.tangent(w1))), strict=True)
+        same = all(np.shape(a) == np.shape(b) and close(a, b, eps) for a, b in pairs)
         _demand(same, name, f"it gives another result for {layout.__name__.strip('_')} arguments")
 
 
+def _check_tangents(
+    f: Function, name: str, args: Sequence[Any], plain: Any, rng: np.random.Generator
+) -> None:
+    """What the pushforward promises: the value, tangents of its kind, nothing shared or changed."""
+    structures = [Structure(a, is_inexact, shared=True) for a in args]
+    inputs = [x for s in structures for x in s.leaves]
+    directions = [[random_like(x, rng) for x in s.leaves] for s in structures]
+    given = [*inputs, *(e for d in directions for e in d)]
+    before = [np.copy(x) for x in given]
+    tangents = [s.tangent(d) for s, d in zip(structures, directions, strict=True)]
+    call = DualCall(f, tuple(args), {}, [tangents, tangents])
+    _check_same_value(name, plain, call.y)
+    result = Structure(call.y, is_inexact)
+    y_dots = [_samples.matched(result, y_dot) for y_dot in call.y_dots]
+    for y, y_dot in zip(result.leaves, y_dots[0], strict=True):
+        _demand(kind(y_dot) == kind(y), name, f"the tangent of a {kind(y)} is a {kind(y_dot)}")
+    _demand(all(map(identical, *y_dots)), name, "two equal tangents gave different results")
+    _demand(all(map(identical, before, given)), name, "its pushforward changed its arguments")
+    arrays = Structure(call.y, _samples.is_array).leaves
+    _check_memory(name, given, [*arrays, *y_dots[0], *y_dots[1]])
+
+
 def _check_same_value(name: str, plain: Any, y: Any) -> None:
-    a, b = (Structure(x, _is_any).leaves for x in (plain, y))
+    a, b = (Structure(x, _samples.is_any).leaves for x in (plain, y))
     same = type(plain) is type(y) and len(a) == len(b)
-    same = same and all(
-        _kind(p) == _kind(q) and _identical(p, q) for p, q in zip(a, b, strict=True)
-    )
+    same = same and all(kind(p) == kind(q) and identical(p, q) for p, q in zip(a, b, strict=True))
     _demand(same, name, f"under a gradient its value is {y!r}, but plainly {plain!r}")
 
 
@@ -281,11 +352,11 @@ def _demand(kept: bool, name: str, what: str) -> None:
 
 def _other_types(call: Function, args: list[Any]) -> Iterator[list[Any]]:
     """The arguments in single precision, and one or all of them complex, where f takes them."""
-    if not all(_kind_of_numbers(x) == "float64" for a in args for x in _leaves(a)):
+    if not all(_samples.kind_of_numbers(x) == "float64" for a in args for x in leaves(a)):
         return
     rng = np.random.default_rng(_SEED)
-    narrow = [_converted(a, _as_float32) for a in args]
-    complicated = [_converted(a, lambda x: _as_complex(x, rng)) for a in args]
+    narrow = [_samples.converted(a, _samples.as_float32) for a in args]
+    complicated = [_samples.converted(a, lambda x: _samples.as_complex(x, rng)) for a in args]
     mixed = [[*complicated[:1], *args[1:]], [*args[:-1], *complicated[-1:]]]
     for xs in (narrow, complicated, *(mixed if len(args) > 1 else ())):
         if _takes(call, xs):
@@ -302,147 +373,22 @@ def _takes(call: Function, args: list[Any]) -> bool:
             return False
     try:
         y, back = _pullback_in_place(call, *args)
-        back(Structure(y, _is_inexact).tangent(_leaves_apart(y)))
+        back(Structure(y, is_inexact).tangent(leaves_apart(y)))
     except MissingRuleError:
         return False
     return True
-
-
-# Leaves: numbers and arrays
 
 
 def _name(f: Function) -> str:
     return getattr(f, "__name__", type(f).__name__)
 
 
-def _is_inexact(x: Any) -> bool:
-    if isinstance(x, np.ndarray):
-        return x.dtype.kind in "fc"
-    return type(x) in (float, complex) or isinstance(x, np.inexact)
-
-
-def _is_array(x: Any) -> bool:
-    return isinstance(x, np.ndarray) and x.dtype.kind != "O"
-
-
-def _is_any(x: Any) -> bool:
-    return _is_array(x) or isinstance(x, (int, float, complex, np.generic))
-
-
-def _leaves(x: Any) -> list[Any]:
-    return Structure(x, _is_inexact, shared=True).leaves
-
-
-def _leaves_apart(x: Any) -> list[Any]:
-    return Structure(x, _is_inexact).leaves
-
-
-def _matched(structure: Structure, c: Any) -> list[Any]:
-    """A cotangent for every leaf of an argument; zero where nothing flows."""
-    bars = [np.zeros_like(x) if _is_array(x) else type(x)(0) for x in structure.leaves]
-    for place, part in structure.match(c, "the arguments"):
-        if part is not None:
-            bars[place] = part
-    return bars
-
-
-def _flat(args: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-    structures = [Structure(x, _is_inexact, shared=True) for x in args]
-    return [c for s, part in zip(structures, cotangents, strict=True) for c in _matched(s, part)]
-
-
-def _kind(x: Any) -> str:
-    """What a value is, as far as a cotangent must be the same: array or number, shape, dtype."""
-    if isinstance(x, np.ndarray):
-        return f"{x.dtype} array of shape {x.shape}"
-    return type(x).__name__
-
-
-def _kind_of_numbers(x: Any) -> str:
-    return str(np.asarray(x).dtype)
-
-
-def _precision_of(leaves: list[Any], check: _Check) -> _Precision:
-    """The precision of the coarsest of these numbers and arrays."""
-    names = {str(np.finfo(np.asarray(x).dtype).dtype) for x in leaves}
-    known = [_PRECISION[n] for n in _PRECISION if n in names]
+def _precision_of(dtypes: frozenset[str], check: _Check) -> _Precision:
+    """The precision of the coarsest of these dtypes."""
+    known = [_PRECISION[n] for n in _PRECISION if n in dtypes]
     step, rtol, atol = known[0] if known else _PRECISION["float64"]
     return _Precision(
         step,
         rtol if check.rtol is None else check.rtol,
         atol if check.atol is None else check.atol,
     )
-
-
-def _random_like(x: Any, rng: np.random.Generator) -> Any:
-    """Random numbers of the type, shape and dtype of `x`, of magnitude 1."""
-    c: Any = rng.standard_normal(np.shape(x))
-    if np.iscomplexobj(x):
-        c = c + 1j * rng.standard_normal(np.shape(x))
-    if isinstance(x, np.ndarray):
-        return np.asarray(c, x.dtype)
-    return type(x)(c)
-
-
-def _direction(x: Any, rng: np.random.Generator) -> Any:
-    """A random direction at `x`, of the magnitude of its largest element."""
-    largest = float(np.max(np.abs(x), initial=0.0))
-    return _random_like(x, rng) * (largest if 0 < largest < np.inf else 1.0)
-
-
-def _moved(x: Any, by: Any) -> Any:
-    """x + by in at least double precision, a number or an array as `x` is."""
-    if not isinstance(x, (np.ndarray, np.generic)):
-        return type(x)(x + by)
-    wide = np.promote_types(x.dtype, np.float64)
-    y = np.asarray(x, wide) + np.asarray(by, wide)
-    return np.asarray(y) if isinstance(x, np.ndarray) else y[()]
-
-
-def _inner(a: Any, b: Any) -> float:
-    """The real inner product, for complex numbers that of their real and imaginary parts."""
-    return float(np.sum(np.real(np.conjugate(a) * b), dtype=np.float64))
-
-
-def _identical(a: Any, b: Any) -> bool:
-    return np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind in "fc")
-
-
-def _close(a: Any, b: Any, eps: float) -> bool:
-    """Equal up to rounding."""
-    largest = float(np.max(np.abs(a), initial=1.0))
-    return np.allclose(a, b, rtol=1e3 * eps, atol=1e3 * eps * largest, equal_nan=True)
-
-
-def _eps(x: Any) -> float:
-    """The relative size of rounding in a number or an array."""
-    return float(np.finfo(np.asarray(x).dtype).eps)
-
-
-def _converted(x: Any, convert: Callable[[Any], Any]) -> Any:
-    inside = Structure(x, _is_inexact, shared=True)
-    return inside.rebuild([convert(v) for v in inside.leaves])
-
-
-def _as_float32(x: Any) -> Any:
-    if isinstance(x, np.ndarray):
-        return x.astype(np.float32)
-    return x if type(x) is float else np.float32(x)
-
-
-def _as_complex(x: Any, rng: np.random.Generator) -> Any:
-    if isinstance(x, np.ndarray):
-        return x + 1j * rng.uniform(0.3, 0.6, x.shape)
-    return (complex if type(x) is float else np.complex128)(x + 0.4j)
-
-
-def _laid_out(x: Any, layout: Callable[[Any], Any]) -> Any:
-    return layout(x) if isinstance(x, np.ndarray) and x.ndim else x
-
-
-def _strided(x: Any) -> Any:
-    """`x` as every other element of a larger array, backwards along its first axis."""
-    room = np.zeros((2 * x.shape[0], *x.shape[1:], 2), x.dtype)
-    view = room[::-2, ..., 1]
-    view[...] = x
-    return view

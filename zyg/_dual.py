@@ -1,0 +1,235 @@
+"""Forward mode: the same `bind`, tangents instead of entries.
+
+A `DualStrand` keeps no tape. A slot on it is a `Cell`, which holds the tangents of its value, and
+`note` does not write an entry down: it computes the tangents of what the entry made from those of
+what it read. A tangent thus lives as long as its value. Views, writes, levels and everything that
+`bind` does are the same as in reverse mode; an array's tangents have its layout, as a shadow has.
+
+Each entry says how cotangents go back. `pushes` has, by the function that an entry names, how
+tangents go forward; what is not in it is transposed: the pullback is called with a watched
+cotangent, to which it is linear, and the reverse pass of that takes the tangents of the operands to
+those of the result.
+
+A strand may carry several tangents at once: what does not depend on them is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from zyg._config import setting
+from zyg._entries import project, spec_of, zeros_of
+from zyg._memory import Part, at_slot, base_of, float_dtype, order_of, release
+from zyg._reverse import Run, non_finite, plain_times, reverse, strong_times
+from zyg._strand import TRACED, Strand, strip, watch
+from zyg._structure import Structure
+from zyg.errors import NonFiniteError
+
+Tangents = list[Any] | None  # one for each direction; None where nothing moves
+
+# The function that an entry names -> how tangents go through it: push(*args) gives the tangents.
+pushes: dict[Callable[..., Any], Callable[..., Tangents]] = {}
+
+_ages = count()
+
+
+class Cell:
+    """A slot of forward mode: the tangents of a value.
+
+    `spec` is what the value is like, where it is not a real number; `owned` says that the tangents
+    are arrays of this cell alone, in its layout, which may be written to.
+    """
+
+    __slots__ = ("age", "owned", "spec", "tangents")
+
+    def __init__(self) -> None:
+        self.tangents: Tangents = None
+        self.owned = False
+        self.spec: Any = None
+        self.age = next(_ages)
+
+    def __lt__(self, other: Cell) -> bool:
+        return self.age < other.age
+
+
+class DualStrand(Strand):
+    """One level of forward mode."""
+
+    __slots__ = ()
+    dual = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.new_slot = Cell
+        self.note = advance_checked if setting("check_nan") else advance
+
+
+def advance(entry: tuple[Any, ...]) -> None:
+    """Compute the tangents of what an entry made."""
+    out, i, a, j, b = entry
+    if i is not None:
+        out.tangents = _of_numbers(i.tangents, a, None if j is None else j.tangents, b)
+    elif j is not None:
+        u = tangents_of(j)
+        if u is not None:
+            d = a if b is None else a(*b)
+            out.tangents = scaled(u, d)
+    elif out is None:
+        pushes[a](*b)
+    else:
+        with np.errstate(all="ignore"):
+            _advance_other(out, a, b)
+
+
+def _of_numbers(u: Tangents, a: Any, v: Tangents, b: Any) -> Tangents:
+    if v is None:
+        if u is None:
+            return None
+        made = [p * a for p in u]
+    elif u is None:
+        return _of_numbers(v, b, None, None)
+    else:
+        made = [p * a + q * b for p, q in zip(u, v, strict=True)]
+    for c in made:
+        if c != c:  # zero times infinity, perhaps
+            return summed(scaled(u, a), None if v is None else scaled(v, b))
+    return made
+
+
+def _advance_other(out: Any, pull: Any, args: Any) -> None:
+    cells, result = (out,), None
+    if type(out) is tuple:
+        cells, (result, _, pull, args) = out, args
+    push = pushes.get(pull)
+    if push is None:
+        made = transposed(cells, result, pull, args)
+    else:
+        whole = push(*args)
+        made = [whole] if result is None else _by_leaf(result, whole)
+    for cell, found in zip(cells, made, strict=True):
+        if found is not None:
+            cell.tangents = [project(p, cell.spec) for p in found]
+
+
+def _by_leaf(result: Structure, whole: Tangents) -> list[Tangents]:
+    """The tangents of each leaf of a result, from those of the whole."""
+    made: list[Any] = [None] * len(result.leaves)
+    if whole is None:
+        return made
+    for k, y_dot in enumerate(whole):
+        for place, part in result.match(y_dot, "the result of a pushforward", "tangent"):
+            if made[place] is None:
+                made[place] = [zeros_of(spec_of(result.leaves[place])) for _ in whole]
+            if part is not None:
+                made[place][k] = part
+    return made
+
+
+def scaled(u: list[Any], d: Any) -> list[Any]:
+    """The tangents times a derivative."""
+    return u if type(d) is int and d == 1 else [times(p, d) for p in u]
+
+
+def summed(u: Tangents, v: Tangents) -> Tangents:
+    """The sum of tangents that come from two operands."""
+    if u is None or v is None:
+        return v if u is None else u
+    return [p + q for p, q in zip(u, v, strict=True)]
+
+
+def advance_checked(entry: tuple[Any, ...]) -> None:
+    """`advance`, which raises at the user's line where a tangent becomes infinite or NaN."""
+    advance(entry)
+    for cell in entry[0] if type(entry[0]) is tuple else (entry[0],):
+        if cell is not None and cell.tangents and any(map(non_finite, cell.tangents)):
+            raise NonFiniteError(
+                "a tangent became infinite or NaN.",
+                "the derivative is infinite or undefined there.",
+                "keep the argument of that function away from where it has no derivative.",
+            )
+
+
+def times(p: Any, d: Any) -> Any:
+    """p * d, where an exact zero stays zero (`strong_times`)."""
+    c = p * d
+    plain = strip(c)
+    total = plain.sum() if isinstance(plain, np.ndarray) else plain
+    if total != total and setting("strong_zero"):
+        return strong_times(p, d)
+    return c
+
+
+def tangents_of(slot: Cell | Part) -> Tangents:
+    """The tangents at a slot, or at the part of one that a view is."""
+    if type(slot) is not Part:
+        return slot.tangents  # type: ignore[union-attr]
+    base: Any = slot.slot
+    if base.tangents is None:
+        return None
+    base.tangents = [_laid_out(p, slot) for p in base.tangents]
+    return [slot.place.of_shadow(p, slot.dtype) for p in base.tangents]
+
+
+def _laid_out(p: Any, part: Part) -> Any:
+    """A tangent in the layout of its base, an array of its own."""
+    right = base_of(p) is p and order_of(strip(p)) == part.order and strip(p).flags.forc
+    return p if right else np.copy(p, order=part.order)
+
+
+def writable(slot: Cell | Part, whole: Any, like: Sequence[Any]) -> list[Any]:
+    """The tangents at the slot of an array, to be written to; `whole` is its layout.
+
+    They are watched where those in `like`, which will be written to them, are.
+    """
+    part = slot if type(slot) is Part else None
+    cell: Any = part.slot if part else slot
+    shape, dtype = (part.shape, part.dtype) if part else whole
+    order: Any = part.order if part else "C"
+    if cell.tangents is None:
+        cell.tangents = [np.zeros(shape, float_dtype(dtype), order) for _ in like]
+    elif not cell.owned:
+        cell.tangents = [np.copy(p, order=order) for p in cell.tangents]
+    elif part:
+        cell.tangents = [_laid_out(p, part) for p in cell.tangents]
+    cell.owned = True
+    cell.tangents = [
+        watch(x.strand, p, x.strand.new_slot())
+        if type(x) in TRACED and type(p) not in TRACED
+        else p
+        for p, x in zip(cell.tangents, like, strict=True)
+    ]
+    return tangents_of(slot) or []
+
+
+def transposed(
+    cells: Sequence[Cell], result: Structure | None, pull: Any, args: Any
+) -> list[Tangents]:
+    """The tangents of results, from the pullback of the entry that made them."""
+    strand = Strand()
+    bars = [watch(strand, zeros_of(cell.spec), strand.new_slot()) for cell in cells]
+    try:
+        y_bar = bars[0] if result is None else result.rebuild(bars)
+        pairs = list(pull(Run(plain_times), y_bar, *args))
+        strand.open = False
+        moving = [(c, u) for slot, c in pairs if (u := tangents_of(slot)) is not None]
+        if not moving:
+            return [None] * len(cells)
+        made: list[list[Any]] = [[] for _ in cells]
+        for k in range(len(moving[0][1])):
+            seeds = [
+                (c.slot, project(u[k], spec_of(c)))
+                for c, u in moving
+                if type(c) in TRACED and c.strand is strand
+            ]
+            shadows = reverse(strand, seeds, plain_times)
+            for found, w, cell in zip(made, bars, cells, strict=True):
+                p = at_slot(shadows, w.slot)
+                found.append(zeros_of(cell.spec) if p is None else p)
+        return list(made)
+    finally:
+        release(strand)
+        strand.tape.clear()

@@ -1,0 +1,119 @@
+"""Forward mode for users: tangents of the arguments in, tangents of the value out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg._dual import Cell, DualStrand, tangents_of, writable
+from zyg._entries import project, spec_of, zeros_of
+from zyg._memory import Part, release
+from zyg._strand import settle
+from zyg._structure import Structure
+from zyg.errors import StructureError
+from zyg.gradients import Call, copied, down_to, watchable
+
+__all__ = ["DualCall", "pushforward"]
+
+
+class DualCall(Call):
+    """One call of `f` with tangents along: its value `y`, and `y_dots`, one for each direction.
+
+    A direction has one tangent per argument, of its structure; None where it does not move.
+    """
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        directions: Sequence[Sequence[Any]],
+    ) -> None:
+        self.directions = directions
+        super().__init__(DualStrand(), f, args, kwargs, "protected")
+
+    def begin(self) -> None:
+        for k, (inputs, slots, specs) in enumerate(
+            zip(self.inputs, self.slots, self.specs, strict=True)
+        ):
+            rows = [
+                _by_leaf(inputs, specs, direction[k], f"argument {k} of {self.name}")
+                for direction in self.directions
+            ]
+            for slot, column in zip(slots, zip(*rows, strict=True), strict=True):
+                _start(slot, list(column))
+
+    def end(self, value: Any) -> None:
+        result = Structure(value, watchable)
+        rows: list[list[Any]] = []
+        for x in result.leaves:
+            mine = down_to(self.strand, x)
+            u = None if mine is None else tangents_of(mine.slot)
+            spec = spec_of(x)
+            rows.append(
+                [zeros_of(spec) for _ in self.directions] if u is None else [*map(copied, u)]
+            )
+        columns = zip(*rows, strict=True) if rows else [[] for _ in self.directions]
+        self.y_dots = [result.tangent(list(column)) for column in columns]
+        self.y = result.rebuild([copied(settle(x)) for x in result.leaves])
+        release(self.strand)
+
+
+def _by_leaf(inputs: Structure, specs: list[Any], x_dot: Any, what: str) -> list[Any]:
+    """The tangent of an argument at each of its leaves."""
+    made = [zeros_of(spec) for spec in specs]
+    for place, part in inputs.match(x_dot, what, "tangent"):
+        spec = specs[place]
+        shape = spec[0] if type(spec) is tuple else ()
+        if part is None:
+            continue
+        if np.shape(part) != shape:
+            raise StructureError(
+                f"a tangent of shape {np.shape(part)} does not fit {what}, of shape {shape}.",
+                "a tangent has the shape of the value it belongs to.",
+                "pass an array of that shape: the direction in which the argument moves.",
+            )
+        made[place] = project(part, spec)
+    return made
+
+
+def _start(slot: Cell | Part, tangents: list[Any]) -> None:
+    """Give the value at a slot its tangents; a view's are a part of its base's."""
+    if type(slot) is Part:
+        for place, p in zip(writable(slot, None, tangents), tangents, strict=True):
+            place[...] = p
+    else:
+        slot.tangents = tangents  # type: ignore[union-attr]
+
+
+def pushforward(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any
+) -> tuple[Any, Any]:
+    """The value of ``f(*primals, **kwargs)`` and its derivative along `tangents`: forward mode.
+
+    `tangents` has one entry per argument, of its structure and shapes, or None where it does not
+    move. The derivative has the structure, shapes and dtypes of the value, with zeros where
+    nothing moves. Memory is that of f: no tape is kept. Raises `StructureError` where a tangent
+    does not fit.
+
+    >>> import numpy as np, zyg
+    >>> zyg.pushforward(np.multiply, (np.array([1.0, 2.0]), 3.0), (np.array([1.0, 0.0]), 1.0))
+    (array([3., 6.]), array([4., 2.]))
+
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise StructureError(
+            "pushforward takes the arguments of f as a tuple, and their tangents as a tuple.",
+            "each argument has a tangent of its own.",
+            "write pushforward(f, (x,), (x_dot,)).",
+        )
+    if len(primals) != len(tangents):
+        raise StructureError(
+            f"pushforward got {len(primals)} arguments and {len(tangents)} tangents.",
+            "each argument has a tangent of its own.",
+            "pass None for the tangent of an argument that does not move.",
+        )
+    call = DualCall(f, tuple(primals), kwargs, [tangents])
+    return call.y, call.y_dots[0]
