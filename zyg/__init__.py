@@ -9,7 +9,7 @@ General layout, each floor importing only from those above it in this list:
     _memory                         views, and who owns what
     _reverse                        the reverse pass over a tape
     _entries                        what an entry notes, what a cotangent must look like
-    _dual                           forward mode: tangents instead of entries
+    _dual                           duals: tangents instead of entries
     _elementwise                    functions with partial derivatives
     _bind                           the one interception point
     _writes                         reading and writing parts of arrays
@@ -17,7 +17,8 @@ General layout, each floor importing only from those above it in this list:
     _numbers _arrays                watched numbers, watched arrays
     gradients rules/                the verbs of reverse mode; NumPy's adjoints by domain
     forward                         the verbs of forward mode
-    jacobians checkpoints implicit _samples     verbs made of those; what the checks are made of
+    jacobians checkpoints _samples  verbs made of those; what the checks are made of
+    implicit                        solutions of equations
     numpy math testing explain      drop-in namespaces; checks; what a program keeps and why
 """
 
@@ -31,6 +32,7 @@ from zyg._registry import scalar_rule as scalar_rule
 from zyg._strand import is_traced as is_traced
 from zyg._strand import nestlevel as nestlevel
 from zyg._structure import Tangent as Tangent
+from zyg.checkpoints import checkpoint as checkpoint
 from zyg.explain import explain as explain
 from zyg.forward import pushforward as pushforward
 from zyg.gradients import gradient as gradient
@@ -39,6 +41,15 @@ from zyg.gradients import primal as primal
 from zyg.gradients import pullback as pullback
 from zyg.gradients import stop_gradient as stop_gradient
 from zyg.gradients import value_and_gradient as value_and_gradient
+from zyg.implicit import fixed_point as fixed_point
+from zyg.implicit import implicit as implicit
+from zyg.jacobians import diaghessian as diaghessian
+from zyg.jacobians import forwarddiff as forwarddiff
+from zyg.jacobians import hessian as hessian
+from zyg.jacobians import holomorphic as holomorphic
+from zyg.jacobians import hvp as hvp
+from zyg.jacobians import jacobian as jacobian
+from zyg.jacobians import wirtinger as wirtinger
 from zyg.testing import check_adjoint as check_adjoint
 from zyg.testing import check_gradient as check_gradient
 

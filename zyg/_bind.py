@@ -135,6 +135,13 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     y, pullback = made
     if strand is None:
         return y
+    if rule.own and any(x.strand is strand for x in Structure(y, _is_watched).leaves):
+        raise AdjointError(
+            f"{rule.name} depends on a watched value that is not among its arguments.",
+            "a rule sees its arguments plain, and its pullback has no place for the derivative by "
+            "anything else: a variable of an enclosing function, or a global one.",
+            "pass the value as an argument (a closure passed as an argument is taken apart).",
+        )
     if not rule.own and _is_integer(y) and not all(map(_is_integer, values)):
         for x in values:  # a conversion to integers has slope 0, whatever the rule says of floats
             cut(x, f"{rule.name}, which made integers of it")

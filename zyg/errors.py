@@ -126,6 +126,22 @@ class NonFiniteError(ZygError, ArithmeticError):
     """
 
 
+class HolomorphicError(ZygError, TypeError):
+    """A complex derivative was asked for where there is none.
+
+    Examples: ``zyg.holomorphic(np.abs, 1j)``; the Jacobian by a complex argument. Remedy:
+    `zyg.wirtinger`, which gives both derivatives, by z and by its conjugate.
+    """
+
+
+class ConvergenceError(ZygError, ArithmeticError):
+    """An iteration did not reach its tolerance, so that its result has no derivative.
+
+    Examples: `zyg.fixed_point` of a map that does not contract; `zyg.implicit` at a point that does
+    not solve the equation. Remedy: another start, more iterations, a larger tolerance.
+    """
+
+
 class GradientMismatchError(ZygError, AssertionError):
     """`check_gradient` or `check_adjoint` found a derivative that differs from its check."""
 
