@@ -17,7 +17,7 @@ from rich.table import Table
 
 from benchmarks.harness import Peers, Result, in_units, measure
 
-NAMES = ("scalars", "small_arrays", "element_loop", "network", "mutation", "imports")
+NAMES = ("scalars", "small_arrays", "element_loop", "network", "mutation", "derivatives", "imports")
 PEERS = ("torch", "autograd")
 
 

@@ -185,7 +185,7 @@ def test_conversion_messages(f, x, what):
     text = refusal(errors.ConversionError, f, x)
     assert what in text
     assert "functions of C code and of the math module convert their arguments." in text
-    assert "use the function of the same name in np. (np.sin(x), np.stack([x, y]))" in text
+    assert "use what takes watched values: np.sin(x) for math.sin(x), np.stack([x, y])" in text
     assert "zyg.stop_gradient(x)" in text
 
 
@@ -382,33 +382,29 @@ def shown_rule(text):
 
 def test_an_unknown_numpy_function_is_named_and_a_rule_is_shown():
     with pytest.raises(errors.MissingRuleError) as caught:
-        gradient(lambda x: np.sum(np.unwrap(x)), ARRAY)
+        gradient(lambda x: np.sum(np.busday_count(x, x)), ARRAY)
     text = str(caught.value)
     check_template(text)
     check_place(text, test_an_unknown_numpy_function_is_named_and_a_rule_is_shown)
-    assert text.startswith("np.unwrap has no rule, so zyg cannot differentiate it.")
+    assert text.startswith("np.busday_count has no rule, so zyg cannot differentiate it.")
     assert "zyg.nondifferentiable(" in text
     (rule,) = ast.parse(shown_rule(text)).body
-    assert rule.name == "unwrap"
+    assert rule.name == "busday_count"
 
 
 UNKNOWN = {
-    "np.unwrap": lambda x: np.unwrap(x),
-    "np.nextafter": lambda x: np.nextafter(x, x),
-    "np.linalg.matrix_rank": lambda x: np.linalg.matrix_rank(np.outer(x, x)),
-    "np.i0": lambda x: np.i0(x),
+    "np.busday_offset": lambda x: np.busday_offset(x, 1),
+    "np.datetime_as_string": lambda x: np.datetime_as_string(x),
+    "np.is_busday": lambda x: np.is_busday(x),
 }
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_the_rule_that_is_shown_can_be_compiled_and_run(name):
     """The text names a function that exists, and defines a rule for it."""
-    try:
-        y, _ = pullback(UNKNOWN[name], ARRAY)
-    except errors.MissingRuleError as error:
-        text = str(error)
-    else:
-        pytest.skip(f"{name} has a rule by now: {type(y)}")
+    with pytest.raises(errors.MissingRuleError) as caught:
+        pullback(UNKNOWN[name], ARRAY)
+    text = str(caught.value)
     assert text.startswith(f"{name} has no rule")
     source = shown_rule(text)
     scope = {"zyg": zyg, "np": np}
@@ -453,14 +449,14 @@ def test_an_unknown_keyword_of_an_adjoint_is_named():
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x: np.subtract.reduce(x),
-        lambda x: np.hypot.accumulate(x),
-        lambda x: np.subtract.reduceat(x, [0, 1]),
+        lambda x: np.subtract.reduce(x, dtype=np.float32),
+        lambda x: np.hypot.accumulate(x, dtype=np.float32),
+        lambda x: np.hypot.reduceat(x, [0, 1], dtype=np.float32),
     ],
 )
 def test_a_ufunc_method_without_rule_is_named(f):
     text = refusal(errors.MissingRuleError, f, ARRAY)
-    assert re.match(r"np\.(hypot|subtract)\.\w+ has no rule", text)
+    assert re.match(r"np\.(hypot|subtract)\.\w+ with dtype= has no rule", text)
 
 
 def test_ufunc_methods_with_a_rule():

@@ -462,20 +462,22 @@ def test_a_rule_for_a_numpy_function_replaces_the_one_there_was():
 
 
 def test_a_rule_for_a_numpy_function_that_had_none():
-    assert np.unwrap not in _registry.rules
+    """The difference of sets of distinct numbers, in the order of the first."""
+    assert np.setdiff1d not in _registry.rules
     with pytest.raises(errors.MissingRuleError):
-        gradient(lambda x: np.sum(np.unwrap(x)), np.ones(2))
+        gradient(lambda x: np.sum(np.setdiff1d(x, [1.0])), np.arange(3.0))
 
-    @adjoint(np.unwrap)
-    def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
-        return np.unwrap(p, discont, axis, period=period), lambda y_bar: (y_bar, None, None)
+    @adjoint(np.setdiff1d)
+    def setdiff1d(ar1, ar2, assume_unique=False):
+        kept = ~np.isin(ar1, ar2)
+        return np.setdiff1d(ar1, ar2, assume_unique), lambda y_bar: (kept * np.sum(y_bar), None)
 
     for f in (
-        lambda x: np.sum(np.unwrap(x)),
-        lambda x: np.sum(np.unwrap(x, axis=0)),
-        lambda x: np.sum(np.unwrap(p=x, period=6.0)),
+        lambda x: np.setdiff1d(x, [0.0, 1.0])[0],
+        lambda x: np.setdiff1d(x, [0.0, 1.0], assume_unique=True)[0],
+        lambda x: np.setdiff1d(ar1=x, ar2=[0.0, 1.0])[0],
     ):
-        np.testing.assert_array_equal(gradient(f, np.ones(2))[0], [1.0, 1.0])
+        np.testing.assert_array_equal(gradient(f, np.arange(3.0))[0], [0.0, 0.0, 1.0])
 
 
 def test_a_rule_for_a_ufunc():

@@ -16,10 +16,11 @@ General layout, each floor importing only from those above it in this list:
     _attributes _traced             what watched values answer, and what they refuse
     _numbers _arrays                watched numbers, watched arrays
     gradients rules/                the verbs of reverse mode; NumPy's adjoints by domain
-    forward                         the verbs of forward mode
+    forward _tokens                 the verbs of forward mode; what the results of a rule depend on
     jacobians checkpoints _samples  verbs made of those; what the checks are made of
-    implicit                        solutions of equations
-    numpy math testing explain      drop-in namespaces; checks; what a program keeps and why
+    _patterns                       which elements depend on which
+    implicit sparse                 solutions of equations; sparse derivatives
+    numpy math scipy testing explain      drop-in namespaces; checks; what a program keeps and why
 """
 
 from zyg import _arrays as _arrays
@@ -50,6 +51,8 @@ from zyg.jacobians import holomorphic as holomorphic
 from zyg.jacobians import hvp as hvp
 from zyg.jacobians import jacobian as jacobian
 from zyg.jacobians import wirtinger as wirtinger
+from zyg.sparse import sparse_hessian as sparse_hessian
+from zyg.sparse import sparse_jacobian as sparse_jacobian
 from zyg.testing import check_adjoint as check_adjoint
 from zyg.testing import check_gradient as check_gradient
 

@@ -13,7 +13,7 @@ from zyg._attributes import attribute, define_attributes
 from zyg._bind import bind
 from zyg._memory import Part, Place
 from zyg._strand import ARRAYS, TRACED, strip, watcher_of
-from zyg._traced import Watched
+from zyg._traced import Watched, is_foreign
 from zyg._writes import augment, read, write
 
 
@@ -45,10 +45,10 @@ class TracedArray(Watched):
         return strip(value) in strip(self)
 
     def __matmul__(self, other: Any) -> Any:
-        return bind(np.matmul, (self, other))
+        return NotImplemented if is_foreign(self, other) else bind(np.matmul, (self, other))
 
     def __rmatmul__(self, other: Any) -> Any:
-        return bind(np.matmul, (other, self))
+        return NotImplemented if is_foreign(self, other) else bind(np.matmul, (other, self))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -63,7 +63,7 @@ def _define_part(name: str) -> None:
 
 
 define_attributes(TracedArray, np.ndarray)
-for _name in ("real", "imag"):
+for _name in ("real", "imag", "flat"):
     _define_part(_name)
 
 

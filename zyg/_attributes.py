@@ -19,11 +19,39 @@ from zyg.errors import ConversionError, MutationError
 
 _PLAIN_ATTRIBUTES = {
     "shape", "ndim", "size", "dtype", "itemsize", "nbytes", "flags", "strides", "is_integer",
+    "device",
 }  # fmt: skip
 
 
 def _flatten(x: Any, order: str = "C") -> Any:
     return np.copy(bind(np.ravel, (x, order)))
+
+
+def _flat(x: Any) -> Any:
+    """x.flat as a view of one axis: it can be read, written and iterated as the iterator can."""
+    if not strip(x).flags.c_contiguous:
+        raise ConversionError(
+            "x.flat of a watched array that is not contiguous has no rule.",
+            "its elements do not lie in memory in this order, so they are no view of one axis.",
+            "use np.ravel(x) to read, x[...] = value to write.",
+        )
+    return bind(np.ravel, (x,))
+
+
+def _view(x: Any, dtype: Any = None) -> Any:
+    subclass = isinstance(dtype, type) and issubclass(dtype, np.ndarray)
+    if dtype not in (None, np.ndarray) and (subclass or np.dtype(dtype) != x.dtype):
+        raise ConversionError(
+            f"x.view({dtype!r}) of a watched array has no rule.",
+            "the same memory read as another type has no derivative.",
+            "use x.astype(...) to convert; x.real and x.imag for the parts of complex numbers.",
+        )
+    return x[...]
+
+
+def _to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
+    strip(x).to_device(device, stream=stream)  # raises where NumPy does
+    return x
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -36,13 +64,14 @@ _METHODS: dict[str, Callable[..., Any]] = {
             np.sum, np.mean, np.prod, np.var, np.std, np.cumsum, np.cumprod, np.ravel,
             np.swapaxes, np.squeeze, np.repeat, np.clip, np.dot, np.argmax, np.argmin, np.argsort,
             np.any, np.all, np.trace, np.diagonal, np.take, np.nonzero, np.searchsorted, np.round,
-            np.conj, np.conjugate, np.compress, np.choose,
+            np.conj, np.conjugate, np.choose,
         )
     },
     "max": np.max, "min": np.min, "copy": np.copy, "conj": np.conjugate,
     "astype": np.astype,
 }  # fmt: skip
 _OF_ARRAYS: dict[str, Callable[..., Any]] = {  # written in operations that have rules
+    "compress": lambda x, condition, axis=None: bind(np.compress, (condition, x, axis)),
     "flatten": _flatten,
     "fill": lambda x, value: write(x, ..., value),
     "sort": lambda x, axis=-1, kind=None: sort_in_place(
@@ -53,8 +82,10 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {  # written in operations that have
     ),
     "put": np.put,
     "resize": resize,
+    "view": _view,
+    "to_device": _to_device,
 }
-_OF_BUFFERS = {*_FUNCTIONS, *_METHODS, *_OF_ARRAYS, "reshape", "transpose"}
+_OF_BUFFERS = {*_FUNCTIONS, *_METHODS, *_OF_ARRAYS, "flat", "reshape", "transpose"}
 _WRITES = {"setfield", "setflags", "byteswap"}
 
 
@@ -71,6 +102,8 @@ def attribute(x: Any, name: str) -> Any:
         return getattr(plain, name)
     if name in _METHODS:
         return functools.partial(_call_method, _METHODS[name], x)
+    if name == "flat":
+        return _flat(x)
     if name in ("reshape", "transpose"):
         return functools.partial(_call_spread, getattr(np, name), x)
     if name == "item":
@@ -121,6 +154,7 @@ def _as_python(x: Any) -> Any:
 def define_attributes(cls: type, *plain: type) -> None:
     for name in {name for t in plain for name in dir(t) if not name.startswith("__")}:
         setattr(cls, name, property(functools.partial(attribute, name=name)))
+    cls.__array_namespace__ = property(lambda x: strip(x).__array_namespace__)  # type: ignore[attr-defined]
 
 
 def _refuse_write(what: str) -> NoReturn:

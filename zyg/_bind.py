@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from zyg import _registry
+from zyg._config import setting
 from zyg._dual import Tangents, pushes, tangents_of
 from zyg._elementwise import elementwise
 from zyg._entries import Spec, is_result, note, project, spec_of, zeros_of
 from zyg._memory import Place, base_of, home, keep, lay_out, like_operands, root_of, view
-from zyg._registry import CONSTANT, Adjoint, Composed, ScalarRule, rules
-from zyg._reverse import Run
+from zyg._registry import CONSTANT, Adjoint, Composed, ScalarRule, late_rule, rules
+from zyg._reverse import Run, non_finite, strong_times
 from zyg._strand import ARRAYS, TRACED, cut, innermost, settle, strip
 from zyg._structure import Structure, is_number
 from zyg.errors import AdjointError, MissingRuleError, unknown_call
@@ -30,11 +31,10 @@ _PLAIN = (type(None), bool, str, int, float, complex, np.ndarray, slice, type, n
 
 def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
     """`f(*args, **kwargs)` by the rule of `f`; a function without rule raises MissingRuleError."""
-    rule = f if isinstance(f, (Adjoint, ScalarRule)) else rules.get(f)
+    rule = f if isinstance(f, (Adjoint, ScalarRule)) else rules.get(f) or late_rule(f)
     kwargs = kwargs or {}
     if rule is CONSTANT:
-        name = getattr(f, "__name__", repr(f))
-        plain = functools.partial(_plain, lambda x: cut(x, f"{name}, which is constant"))
+        plain = functools.partial(_plain, lambda x: cut(x, f"{f.__name__}, which is constant"))
         return f(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
     if isinstance(rule, Adjoint):
         return call_adjoint(rule, args, kwargs)
@@ -65,9 +65,10 @@ def _plain(unwrap: Callable[[Any], Any], x: Any) -> Any:
 
 
 def _missing(f: Any) -> MissingRuleError:
-    module = "np" if isinstance(f, np.ufunc) else (getattr(f, "__module__", None) or "np")
-    short = module.replace("numpy", "np")
     name = getattr(f, "__name__", repr(f))
+    ours = isinstance(f, np.ufunc) and not hasattr(np, name)  # scipy's ufuncs name no module
+    module = "scipy.special" if ours else getattr(f, "__module__", None) or "np"
+    short = module.replace("numpy", "np")
     return MissingRuleError(
         f"{short}.{name} has no rule, so zyg cannot differentiate it.",
         "only functions with a rule can be called on watched values; the derivative of any other "
@@ -156,7 +157,7 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         if type(x) in ARRAYS:
             x.unread = False
     if moving and (rule.push or moving <= {*rule.linear}):
-        return note(strand, y, adjoint_pushforward, rule, pullback, active, args)
+        return note(strand, y, adjoint_pushforward, rule, pullback, active, args, y)
     return note(strand, y, adjoint_pullback, rule, pullback, active, len(args))
 
 
@@ -196,13 +197,14 @@ def adjoint_pullback(
     bars = pullback(y_bar)
     if not isinstance(bars, tuple):
         raise _broken(rule, f"its pullback returned {type(bars).__name__}, not a tuple")
-    most = count if rule.variadic else rule.most
+    most = count if rule.variadic else len(rule.places)
     needed = [k for k, _, slots in active if any(s and s[1] is not int for s in slots)]
-    least = count if rule.variadic else max(rule.least, 1 + max(needed, default=0))
+    least = count if rule.variadic else max(most - len(rule.defaults), 1 + max(needed, default=0))
     if not least <= len(bars) <= most:
         span = f"{least}" if least == most else f"{least} to {most}"
         raise _broken(rule, f"its pullback returned {len(bars)} cotangents where {span} are needed")
     contributions = []
+    strong = run.times is strong_times and not any(map(np.any, _plain_leaves(y_bar)))
     for k, inside, slots in active:
         c = bars[k] if k < len(bars) else None  # an int that says where, not how much
         if callable(c):
@@ -213,12 +215,17 @@ def adjoint_pullback(
         for place, part in parts:
             if (target := slots[place]) is not None and part is not None:
                 slot, spec = target
+                part = zeros_of(spec) if strong and non_finite(part) else part
                 contributions.append((slot, _checked(rule, k, part, spec)))
     return contributions
 
 
+def _plain_leaves(y_bar: Any) -> list[Any]:
+    return [strip(c) for c in Structure(y_bar, is_result).leaves]
+
+
 def adjoint_pushforward(
-    rule: Adjoint, pushforward: Callable[..., Any], active: list[Any], args: Sequence[Any]
+    rule: Adjoint, pushforward: Callable[..., Any], active: list[Any], args: Sequence[Any], y: Any
 ) -> Tangents:
     """The tangents of a rule's result, from its pushforward and the tangents of its operands."""
     rows: list[list[Any]] = []
@@ -229,7 +236,27 @@ def adjoint_pushforward(
         for d, row in enumerate(rows if moving else ()):
             parts = [None if u is None else u[d] for u in leaves]
             row[k] = container.tangent(parts) if container else parts[0]
-    return [pushforward(*row) for row in rows] or None
+    result = Structure(y, is_result)
+    return [_pushed(rule, result, pushforward(*row), row) for row in rows] or None
+
+
+def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any:
+    """A rule's tangent, of the shapes of its result or refused.
+
+    It is zero where all tangents of the operands are, though a derivative is infinite.
+    """
+    tangents = [zeros_of(spec_of(y)) for y in result.leaves]
+    if any(map(non_finite, _plain_leaves(y_dot))) and setting("strong_zero"):
+        if not any(map(np.any, _plain_leaves(row))):
+            return result.tangent(tangents)
+    for place, c in result.match(y_dot, f"the result of {rule.name}", "tangent"):
+        if c is not None:
+            got, needed = np.shape(c), np.shape(result.leaves[place])
+            if isinstance(c, (list, tuple)) or got != needed:
+                kind = f"has shape {got}" if got != needed else f"is a {type(c).__name__}"
+                raise _broken(rule, f"the tangent of its result {kind}; the result {needed}")
+            tangents[place] = c
+    return result.tangent(tangents)
 
 
 def _linear(rule: Adjoint, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -283,27 +310,27 @@ def _broken(rule: Adjoint, what: str) -> AdjointError:
     return AdjointError(
         f"the rule of {rule.name}{place} broke its contract: {what}.",
         "a pullback returns a tuple with one cotangent per positional argument: a value of that "
-        "argument's shape, None, or a function of no arguments that returns it.",
+        "argument's shape, None, or a function of no arguments that returns it; a pushforward "
+        "returns what has the structure and the shapes of the result.",
         "mend the rule; zyg.check_adjoint(f, *args) tests all that a rule promises.",
     )
 
 
 def _positional(
     rule: Adjoint | Composed, args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+) -> tuple[Sequence[Any], dict[str, Any]]:
     """The same call with as few keywords as the rule's signature allows."""
     try:
-        call = rule.signature.bind(*args, **kwargs)
+        args, kwargs = rule.positional(args, kwargs)
     except TypeError:
         unknown = [k for k in kwargs if k not in rule.signature.parameters]
         if not unknown or getattr(rule, "own", False):
             raise
         why = f"its rule does not know the keyword {unknown[0]!r}"
         raise unknown_call(rule.name, why) from None
-    call.apply_defaults()
-    if isinstance(rule, Adjoint) and Structure(call.kwargs, _is_watched).leaves:
+    if kwargs and isinstance(rule, Adjoint) and Structure(kwargs, _is_watched).leaves:
         raise unknown_call(rule.name, "a keyword-only argument of it is watched")
-    return call.args, call.kwargs
+    return args, kwargs
 
 
 def _is_watched(x: Any) -> bool:

@@ -15,6 +15,7 @@ A strand may carry several tangents at once: what does not depend on them is com
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
@@ -24,10 +25,10 @@ import numpy as np
 from zyg._config import setting
 from zyg._entries import project, spec_of, zeros_of
 from zyg._memory import Part, at_slot, base_of, float_dtype, order_of, release
-from zyg._reverse import Run, non_finite, plain_times, reverse, strong_times
+from zyg._reverse import Run, name_of_entry, non_finite, plain_times, reverse, strong_times
 from zyg._strand import TRACED, Strand, strip, watch
 from zyg._structure import Structure
-from zyg.errors import NonFiniteError
+from zyg.errors import NonFiniteError, user_line
 
 Tangents = list[Any] | None  # one for each direction; None where nothing moves
 
@@ -41,7 +42,8 @@ class Cell:
     """A slot of forward mode: the tangents of a value.
 
     `spec` is what the value is like, where it is not a real number; `owned` says that the tangents
-    are arrays of this cell alone, in its layout, which may be written to.
+    are arrays of this cell alone, in its layout, which may be written to. Whoever reads them whole
+    may keep them, and ends that; what lies in views of them is copied before it is kept.
     """
 
     __slots__ = ("age", "owned", "spec", "tangents")
@@ -59,13 +61,16 @@ class Cell:
 class DualStrand(Strand):
     """One level of forward mode."""
 
-    __slots__ = ()
+    __slots__ = ("suspect",)
     dual = True
 
     def __init__(self) -> None:
         super().__init__()
         self.new_slot = Cell
-        self.note = advance_checked if setting("check_nan") else advance
+        self.note = advance
+        self.suspect: list[str] = []  # what made the first infinite or NaN tangent, and its line
+        if setting("check_nan"):
+            self.note = functools.partial(advance_checked, suspect=self.suspect)
 
 
 def advance(entry: tuple[Any, ...]) -> None:
@@ -73,15 +78,16 @@ def advance(entry: tuple[Any, ...]) -> None:
     out, i, a, j, b = entry
     if i is not None:
         out.tangents = _of_numbers(i.tangents, a, None if j is None else j.tangents, b)
-    elif j is not None:
-        u = tangents_of(j)
-        if u is not None:
-            d = a if b is None else a(*b)
-            out.tangents = scaled(u, d)
-    elif out is None:
-        pushes[a](*b)
-    else:
-        with np.errstate(all="ignore"):
+        return
+    with np.errstate(all="ignore"):  # f's own warnings have been given
+        if j is not None:
+            u = tangents_of(j)
+            if u is not None:
+                d = a if b is None else a(*b)
+                out.tangents = apart(scaled(u, d))
+        elif out is None:
+            pushes[a](*b)
+        else:
             _advance_other(out, a, b)
 
 
@@ -89,15 +95,23 @@ def _of_numbers(u: Tangents, a: Any, v: Tangents, b: Any) -> Tangents:
     if v is None:
         if u is None:
             return None
-        made = [p * a for p in u]
+        made = [_float(p) * _float(a) for p in u]
     elif u is None:
         return _of_numbers(v, b, None, None)
     else:
-        made = [p * a + q * b for p, q in zip(u, v, strict=True)]
+        made = [
+            _float(p) * _float(a) + _float(q) * _float(b) for p, q in zip(u, v, strict=True)
+        ]
     for c in made:
         if c != c:  # zero times infinity, perhaps
-            return summed(scaled(u, a), None if v is None else scaled(v, b))
+            with np.errstate(all="ignore"):
+                return summed(scaled(u, a), None if v is None else scaled(v, b))
     return made
+
+
+def _float(x: Any) -> Any:
+    """A number whose arithmetic does not warn, as that of NumPy's does."""
+    return float(x) if type(x) is np.float64 else x
 
 
 def _advance_other(out: Any, pull: Any, args: Any) -> None:
@@ -112,7 +126,7 @@ def _advance_other(out: Any, pull: Any, args: Any) -> None:
         made = [whole] if result is None else _by_leaf(result, whole)
     for cell, found in zip(cells, made, strict=True):
         if found is not None:
-            cell.tangents = [project(p, cell.spec) for p in found]
+            cell.tangents = apart([project(p, cell.spec) for p in found])
 
 
 def _by_leaf(result: Structure, whole: Tangents) -> list[Tangents]:
@@ -141,23 +155,32 @@ def summed(u: Tangents, v: Tangents) -> Tangents:
     return [p + q for p, q in zip(u, v, strict=True)]
 
 
-def advance_checked(entry: tuple[Any, ...]) -> None:
-    """`advance`, which raises at the user's line where a tangent becomes infinite or NaN."""
+def advance_checked(entry: tuple[Any, ...], suspect: list[str]) -> None:
+    """`advance`, which remembers where a tangent first became infinite or NaN."""
     advance(entry)
-    for cell in entry[0] if type(entry[0]) is tuple else (entry[0],):
-        if cell is not None and cell.tangents and any(map(non_finite, cell.tangents)):
-            raise NonFiniteError(
-                "a tangent became infinite or NaN.",
-                "the derivative is infinite or undefined there.",
-                "keep the argument of that function away from where it has no derivative.",
-            )
+    if not suspect:
+        for cell in entry[0] if type(entry[0]) is tuple else (entry[0],):
+            if cell is not None and cell.tangents and any(map(non_finite, cell.tangents)):
+                suspect[:] = [name_of_entry(entry), user_line()]
+
+
+def check_tangents(strand: DualStrand, tangents: list[Any]) -> None:
+    """Raise NonFiniteError where a result of forward mode is not finite, if one asked to be told."""
+    if strand.suspect and any(map(non_finite, tangents)):
+        name, line = strand.suspect
+        raise NonFiniteError(
+            f"the tangent of the result of {name} is infinite or NaN.",
+            f"the derivative is infinite or undefined there. The line of f:\n    {line}",
+            "keep the argument of that function away from where it has no derivative.",
+        )
 
 
 def times(p: Any, d: Any) -> Any:
     """p * d, where an exact zero stays zero (`strong_times`)."""
     c = p * d
     plain = strip(c)
-    total = plain.sum() if isinstance(plain, np.ndarray) else plain
+    # The sum of squares is NaN where an element is, and for no other reason.
+    total = np.vdot(plain, plain) if isinstance(plain, np.ndarray) else plain
     if total != total and setting("strong_zero"):
         return strong_times(p, d)
     return c
@@ -166,12 +189,28 @@ def times(p: Any, d: Any) -> Any:
 def tangents_of(slot: Cell | Part) -> Tangents:
     """The tangents at a slot, or at the part of one that a view is."""
     if type(slot) is not Part:
+        slot.owned = False  # type: ignore[union-attr]
+    return places_of(slot)
+
+
+def places_of(slot: Cell | Part) -> Tangents:
+    """The same, where they are not kept."""
+    if type(slot) is not Part:
         return slot.tangents  # type: ignore[union-attr]
     base: Any = slot.slot
     if base.tangents is None:
         return None
     base.tangents = [_laid_out(p, slot) for p in base.tangents]
     return [slot.place.of_shadow(p, slot.dtype) for p in base.tangents]
+
+
+def apart(tangents: list[Any]) -> list[Any]:
+    """Tangents to be kept: not views, which later writes to their base would change."""
+    return [np.copy(p) if _is_view(p) else p for p in tangents]
+
+
+def _is_view(p: Any) -> bool:
+    return p.base is not None if type(p) is np.ndarray else base_of(p) is not p
 
 
 def _laid_out(p: Any, part: Part) -> Any:
@@ -202,7 +241,7 @@ def writable(slot: Cell | Part, whole: Any, like: Sequence[Any]) -> list[Any]:
         else p
         for p, x in zip(cell.tangents, like, strict=True)
     ]
-    return tangents_of(slot) or []
+    return places_of(slot) or []
 
 
 def transposed(
@@ -225,9 +264,12 @@ def transposed(
                 for c, u in moving
                 if type(c) in TRACED and c.strand is strand
             ]
-            shadows = reverse(strand, seeds, plain_times)
-            for found, w, cell in zip(made, bars, cells, strict=True):
-                p = at_slot(shadows, w.slot)
+            for times in (plain_times, strong_times):
+                shadows = reverse(strand, seeds, times)
+                at = [at_slot(shadows, w.slot) for w in bars]
+                if not (setting("strong_zero") and any(map(non_finite, at))):
+                    break
+            for found, p, cell in zip(made, at, cells, strict=True):
                 found.append(zeros_of(cell.spec) if p is None else p)
         return list(made)
     finally:

@@ -12,7 +12,7 @@ from zyg._entries import has_complex, note, project, spec_of
 from zyg._memory import home, keep, like_operands
 from zyg._registry import ScalarRule
 from zyg._reverse import Run
-from zyg._strand import ARRAYS, TRACED, Strand, innermost, settle, strip, watcher_of
+from zyg._strand import ARRAYS, TRACED, Strand, innermost, settle, strip, watch, watcher_of
 from zyg._structure import is_number
 from zyg.errors import unknown_call
 
@@ -102,6 +102,7 @@ def _note_elementwise(
             for place, read in enumerate((rule.saves or rule.find_saves())[k]):
                 if read:
                     saved[place] = y if place == len(primals) else primals[place]
+    alike = all(spec is None for _, _, spec in active)
     for place, x in enumerate(args):
         if type(x) is np.ndarray and saved[place] is x:
             saved[place] = keep(strand, x)
@@ -110,10 +111,11 @@ def _note_elementwise(
                 x.unread = False
             else:  # an outer level may write to it before this entry is reversed
                 saved[place] = np.copy(x)
+    if arrays and not alike:
+        saved = [_as_real(v, y) for v in saved]
     if not arrays:
-        convert = _as_numpy if all(type(v) in _BUILTIN for v in (y, *primals)) else _as_exact
+        convert = _as_numpy if all(map(_is_builtin, (y, *primals))) else _as_exact
         saved = [convert(v, y) for v in saved]
-    alike = all(spec is None for _, _, spec in active)
     conjugate = not alike and any(map(has_complex, (y, *primals)))
     watched = note(strand, y, elementwise_pullback, active, saved, conjugate)
     if arrays:
@@ -134,6 +136,13 @@ def elementwise_pullback(
     return bars
 
 
+def _as_real(x: Any, y: Any) -> Any:
+    """Integers in the dtype of a result that is not: in their own, 1 + x * x may wrap around."""
+    kind = getattr(getattr(strip(x), "dtype", None), "kind", None)
+    dtype = strip(y).dtype
+    return x.astype(dtype) if kind in ("i", "u") and dtype.kind in "fc" else x
+
+
 def elementwise_pushforward(active: list[Any], saved: list[Any], conjugate: bool) -> Tangents:
     total: Tangents = None
     for slot, partial, _ in active:
@@ -150,6 +159,8 @@ pushes[elementwise_pullback] = elementwise_pushforward
 def _as_exact(x: Any, y: Any) -> Any:
     """A Python int beside a Fraction as a Fraction, so that 1 / 3 is not rounded."""
     kind = type(strip(y))
+    if issubclass(kind, np.inexact):
+        return _as_real(x, y)
     if type(x) is not int or kind in _BUILTIN or issubclass(kind, (np.generic, np.ndarray)):
         return x
     try:
@@ -158,10 +169,18 @@ def _as_exact(x: Any, y: Any) -> Any:
         return x
 
 
+def _is_builtin(x: Any) -> bool:
+    return type(x) in _BUILTIN or (type(x) in TRACED and type(strip(x)) in _BUILTIN)
+
+
 def _as_numpy(x: Any, y: Any) -> Any:
     """Python's numbers as NumPy's, for which 1 / 0 is inf and not an exception.
 
     A real number with a complex result, (-4.0) ** 0.5, is complex to the derivative too.
     """
+    if type(x) in TRACED:  # an outer level's: the same number in another type keeps its slot
+        if isinstance(strip(y), complex) and not has_complex(x):
+            return np.multiply(x, np.complex128(1))  # its cotangent must become real again
+        return watch(x.strand, _as_numpy(x.primal, strip(y)), x.slot)
     t = complex if x is not None and isinstance(y, complex) else type(x)
     return np.float64(x) if t is float or t is int else np.complex128(x) if t is complex else x

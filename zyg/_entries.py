@@ -34,6 +34,8 @@ def project(c: Any, spec: Spec) -> Any:
     """The cotangent `c` as a cotangent of what `spec` describes: its shape, dtype, field."""
     if type(spec) is tuple:
         shape, dtype = spec
+        if type(c) is np.ndarray and c.dtype is dtype and c.shape == shape:
+            return c
         if np.shape(c) != shape:
             c = unbroadcast(c, shape)
         if getattr(c, "dtype", None) is not dtype or isinstance(c, np.generic):
@@ -146,4 +148,9 @@ def zeros_of(spec: Spec) -> Any:
     """The zero cotangent of what `spec` describes."""
     if type(spec) is tuple:
         return np.zeros(*spec)
-    return 0.0 if spec is int or issubclass(spec, np.integer) else spec(0)
+    if spec is int or issubclass(spec, np.integer):
+        return 0.0
+    try:
+        return spec(0)
+    except TypeError:  # a number type that is not made from a plain number alone
+        return 0.0

@@ -13,6 +13,7 @@ a watched array is a view of it. Nothing here knows how many levels there are.
 from __future__ import annotations
 
 from copy import copy
+from itertools import pairwise
 from threading import Lock
 from typing import Any
 
@@ -41,7 +42,7 @@ class Place:
 
     def __init__(self, view: np.ndarray[Any, Any], whole: np.ndarray[Any, Any]) -> None:
         self.shape, self.strides, self.dtype = view.shape, view.strides, view.dtype
-        self.offset = _address(view) - _address(whole)
+        self.offset = _address(view) - _address(whole) if view.size else 0
         self.readonly = whole.flags.writeable and not view.flags.writeable
 
     def of(self, whole: Any) -> Any:
@@ -196,25 +197,32 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
 
     groups: dict[int, list[Any]] = {}
     for x in leaves:
-        if type(x) is np.ndarray:
-            groups.setdefault(id(root_of(x)), []).append(x)
+        if _is_array(x):
+            groups.setdefault(id(_whole(x)), []).append(x)
     bases = {}
     for root, arrays in groups.items():
-        if len(arrays) > 1 and any(np.may_share_memory(arrays[0], x) for x in arrays[1:]):
-            whole = root_of(arrays[0])
-            contiguous = whole.flags.c_contiguous or whole.flags.f_contiguous
-            if whole.dtype.kind not in "fciu" or not contiguous:
+        spans = sorted(np.lib.array_utils.byte_bounds(strip(x)) for x in arrays if x.size)
+        if any(start < end for (_, end), (start, _) in pairwise(spans)):
+            whole = _whole(arrays[0])
+            memory = strip(lay_out(whole) if type(whole) in ARRAYS else whole)
+            contiguous = memory.flags.c_contiguous or memory.flags.f_contiguous
+            if memory.dtype.kind not in "fciu" or not contiguous:
                 raise StructureError(
                     "two arrays of one argument share memory in a way zyg cannot follow.",
                     "what is written to one is seen in the other, and their gradients add up.",
                     "pass the array they are views of, or copies.",
                 )
-            bases[root] = (whole, watched(whole))
+            bases[root] = (memory, watched(whole))
     together = []
     for x in leaves:
-        found = bases.get(id(root_of(x))) if type(x) is np.ndarray else None
-        together.append(view(found[1], Place(x, found[0])) if found else watched(x))
+        found = bases.get(id(_whole(x))) if _is_array(x) else None
+        together.append(view(found[1], Place(strip(x), found[0])) if found else watched(x))
     return together
+
+
+def _whole(x: Any) -> Any:
+    """The array whose memory `x` is a part of."""
+    return base_of(x) if type(x) in ARRAYS else root_of(x)
 
 
 def forbid_shared_writes(strand: Strand, leaves: list[Any], values: list[Any]) -> None:

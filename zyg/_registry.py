@@ -13,7 +13,9 @@ from __future__ import annotations
 import dis
 import functools
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
@@ -22,6 +24,17 @@ from zyg.errors import AdjointError
 CONSTANT = "constant"
 
 rules: dict[Any, Any] = {}
+
+# A package that zyg does without -> the module that registers the rules of its functions.
+LATE = {"scipy.special": "zyg.scipy.special"}
+
+
+def late_rule(f: Any) -> Any:
+    """The rule of a function that has none yet, once the packages in use have registered theirs."""
+    for package, module in LATE.items():
+        if package in sys.modules:
+            import_module(module)
+    return rules.get(f)
 
 
 class ScalarRule:
@@ -56,7 +69,58 @@ class ScalarRule:
         return intercept(self, args, kwargs)
 
 
-class Adjoint:
+class _Signed:
+    """What has a signature, which is read when it is first asked for: there are hundreds."""
+
+    def __init__(self, key: Callable[..., Any], function: Callable[..., Any]) -> None:
+        self.key, self.function = key, function
+        self.name = getattr(key, "__name__", repr(key))
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @functools.cached_property
+    def places(self) -> list[inspect.Parameter]:
+        """The parameters that can be given by position."""
+        of_a_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return [p for p in self.signature.parameters.values() if p.kind in of_a_place]
+
+    @functools.cached_property
+    def variadic(self) -> bool:
+        return any(p.kind is p.VAR_POSITIONAL for p in self.signature.parameters.values())
+
+    @functools.cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The defaults of `places`."""
+        return {p.name: p.default for p in self.places if p.default is not p.empty}
+
+    @functools.cached_property
+    def keywords(self) -> frozenset[str]:
+        """The parameters that can be given by keyword only."""
+        return frozenset(
+            p.name for p in self.signature.parameters.values() if p.kind is p.KEYWORD_ONLY
+        )
+
+    def positional(
+        self, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[Sequence[Any], dict[str, Any]]:
+        """The same call with as few keywords as possible; TypeError where it is none."""
+        full, left = [*args], dict(kwargs)
+        for p in self.places[len(args) :]:
+            if p.name in left and p.kind is p.POSITIONAL_OR_KEYWORD:
+                full.append(left.pop(p.name))
+            elif p.name in self.defaults:
+                full.append(self.defaults[p.name])
+        fits = len(full) == len(self.places) or (len(full) > len(self.places) and self.variadic)
+        if fits and left.keys() <= self.keywords:
+            return full, left
+        call = self.signature.bind(*args, **kwargs)
+        call.apply_defaults()
+        return call.args, call.kwargs
+
+
+class Adjoint(_Signed):
     """`rule(*args, **kwargs)` returns ``y, pullback``; calling the Adjoint applies it.
 
     `push(*args, **kwargs)` returns ``y, pushforward``. Without one, forward mode uses `linear`, the
@@ -70,15 +134,9 @@ class Adjoint:
         self, key: Callable[..., Any], rule: Callable[..., Any], linear: tuple[int, ...] = ()
     ) -> None:
         functools.update_wrapper(self, rule)
-        self.key, self.rule, self.linear = key, rule, linear
-        self.name = getattr(key, "__name__", repr(key))
-        self.signature = inspect.signature(rule)
+        super().__init__(key, rule)
+        self.rule, self.linear = rule, linear
         self.own = key is rule
-        parameters = self.signature.parameters.values()
-        places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        self.least = sum(p.default is p.empty for p in places)
-        self.most = len(places)
-        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return intercept(self, args, kwargs)
@@ -97,13 +155,8 @@ class Adjoint:
         return self if instance is None else functools.partial(self, instance)
 
 
-class Composed:
+class Composed(_Signed):
     """`function` does what `key` does, in operations that have rules of their own."""
-
-    def __init__(self, key: Callable[..., Any], function: Callable[..., Any]) -> None:
-        self.key, self.function = key, function
-        self.name = getattr(key, "__name__", repr(key))
-        self.signature = inspect.signature(function)
 
 
 def intercept(rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -147,9 +147,14 @@ def _step_back(strand: Strand, run: Run) -> None:
                 if all(c is None for c in y_bar):
                     continue
             if j is not None:
-                c = times(y_bar, a(*b)) if b is not None else y_bar if a == 1 else times(y_bar, a)
+                if plain:  # written as an operator, for which NumPy reuses temporary arrays
+                    c = y_bar * a(*b) if b is not None else y_bar if a == 1 else y_bar * a
+                else:
+                    c = times(y_bar, a if b is None else a(*b))
                 if type(j) is int and bars[j] is None:
                     bars[j] = c
+                    if c is not y_bar and type(c) is np.ndarray:
+                        run.owned.add(j)
                 else:
                     run.add(j, c)
                 continue
@@ -235,7 +240,7 @@ def strong_times(y_bar: Any, d: Any) -> Any:
 
 
 def _float(x: Any) -> Any:
-    return x if isinstance(x, (np.ndarray, float, complex)) else float(x)
+    return x if isinstance(x, (np.ndarray, np.inexact, float, complex)) else float(x)
 
 
 def _finite(c: Any) -> bool:
@@ -246,5 +251,6 @@ def non_finite(c: Any) -> bool:
     """Whether a cotangent has an infinite or NaN part."""
     c = strip(c)
     if isinstance(c, np.ndarray):
-        return c.dtype.kind in "fc" and not np.isfinite(c.sum())
+        # The sum first, which is cheap; that of finite half-precision numbers may overflow.
+        return c.dtype.kind in "fc" and not (np.isfinite(c.sum()) or np.isfinite(c).all())
     return isinstance(c, (float, complex, np.number)) and not np.isfinite(c)

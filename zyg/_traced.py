@@ -15,6 +15,7 @@ from __future__ import annotations
 import dis
 import operator
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,47 +26,15 @@ from zyg._registry import ScalarRule, rules
 from zyg._strand import ARRAYS, TRACED, Traced, cut, innermost, is_traced, settle, strip, watcher_of
 from zyg._structure import is_number
 from zyg._writes import at, refuse_store, write_result
-from zyg.errors import ConversionError, MissingRuleError
+from zyg.errors import ConversionError
 from zyg.scalar_rules import operators, table
 
 operator_rules = {
     name: ScalarRule(function, table[ufunc]) for name, (function, ufunc) in operators.items()
 }
 
-# Reductions and scans that ufuncs spell as methods.
-_ufunc_methods = {
-    (np.add, "reduce"): np.sum,
-    (np.multiply, "reduce"): np.prod,
-    (np.maximum, "reduce"): np.max,
-    (np.minimum, "reduce"): np.min,
-    (np.add, "accumulate"): np.cumsum,
-    (np.multiply, "accumulate"): np.cumprod,
-}
-
-
-def _reduceat(ufunc: Any, x: Any, indices: Any, axis: int = 0) -> Any:
-    """ufunc.reduceat: a reduction of each stretch from one index to the next."""
-    if (ufunc, "reduce") not in _ufunc_methods:
-        _missing_method(ufunc, "reduceat")
-    starts = np.asarray(strip(indices)).tolist()
-    before = (slice(None),) * (axis % x.ndim)
-    stretches = [
-        slice(a, b if a < b else a + 1)
-        for a, b in zip(starts, [*starts[1:], x.shape[axis]], strict=True)
-    ]
-    parts = [ufunc.reduce(x[(*before, s)], axis=axis, keepdims=True) for s in stretches]
-    return np.concatenate(parts, axis)
-
-
-def _running_extreme(ufunc: Any, x: Any, axis: int = 0) -> Any:
-    """maximum.accumulate and minimum.accumulate: each place reads its first extremal element."""
-    y = np.moveaxis(ufunc.accumulate(strip(x), axis=axis), axis, -1)
-    new = np.ones(y.shape, bool)
-    new[..., 1:] = (y[..., 1:] != y[..., :-1]) & (y[..., :-1] == y[..., :-1])
-    places = np.maximum.accumulate(np.where(new, np.arange(y.shape[-1]), 0), axis=-1)
-    index = list(np.ogrid[tuple(slice(n) for n in x.shape)])
-    index[axis] = np.moveaxis(places, -1, axis)
-    return x[tuple(index)]
+# What answers ufunc.reduce, accumulate and reduceat; `zyg.rules.scans` fills it in.
+ufunc_methods: dict[str, Callable[..., Any]] = {}
 
 
 def _caller() -> str:
@@ -86,8 +55,10 @@ def _refuse_conversion(x: Traced, to: str, how: str) -> NoReturn:
         f"{to} of a watched {kind} would drop its derivative.",
         "a plain number or array carries no derivative; functions of C code and of the math "
         "module convert their arguments.",
-        "use the function of the same name in np. (np.sin(x), np.stack([x, y])); x.astype(...) "
-        "converts an array; zyg.stop_gradient(x) gives the plain value if that is what you want.",
+        "use what takes watched values: np.sin(x) for math.sin(x), np.stack([x, y]) for "
+        "np.array([x, y]), x * np.ones(n) for np.full(n, x), x.astype(...) to convert, "
+        "mu + sigma * rng.normal(size=n) for rng.normal(mu, sigma, n), or zyg.numpy for numpy; "
+        "zyg.stop_gradient(x) gives the plain value if that is what you want.",
     )
 
 
@@ -137,14 +108,7 @@ class Watched(Traced):
             return ufunc(first, second, **kwargs)
         if innermost([settle(x) for x in inputs]) is None:
             return getattr(ufunc, method)(*map(settle, inputs), **kwargs)
-        if method == "reduceat":
-            return _reduceat(ufunc, *inputs, **kwargs)
-        if method == "accumulate" and ufunc in (np.maximum, np.minimum):
-            return _running_extreme(ufunc, *inputs, **kwargs)
-        function = _ufunc_methods.get((ufunc, method))
-        if function is None:
-            _missing_method(ufunc, method)
-        return bind(function, inputs, {"axis": 0, **kwargs})
+        return ufunc_methods[method](ufunc, *inputs, **kwargs)
 
     def __array_function__(self, f: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if "out" in kwargs:
@@ -249,19 +213,12 @@ def _into(ufunc: Any, method: str, inputs: Any, out: Any, where: Any = True, **k
     return out[0] if len(out) == 1 else out
 
 
-def _missing_method(ufunc: Any, method: str) -> NoReturn:
-    raise MissingRuleError(
-        f"np.{ufunc.__name__}.{method} has no rule, so zyg cannot differentiate it.",
-        "of reduce, accumulate and reduceat only those of add, multiply, maximum and minimum have "
-        "one.",
-        "use the NumPy function that does the same, or write the loop in Python.",
-    )
-
-
 def _apply(rule: ScalarRule, inputs: tuple[Any, ...]) -> Any:
     """A scalar rule on the arguments of a ufunc: by the short path if just one is watched."""
     if len(inputs) == 2 == len(rule.partials):
         first, second = inputs
+        if type(first) in (list, tuple) or type(second) in (list, tuple):
+            return _apply(rule, (as_array(first), as_array(second)))
         if type(first) not in TRACED:
             return elementwise_of_one(rule, second, first, 1)
         if type(second) not in TRACED:
@@ -282,8 +239,18 @@ def is_foreign(x: Any, other: Any) -> bool:
     return not (isinstance(other, np.ndarray) or is_number(other))
 
 
-def _as_operand(x: Any) -> Any:
-    return np.asarray(x) if type(x) in (list, tuple) else x
+def as_array(x: Any) -> Any:
+    """`x` as np.asarray makes it, watched or not; watched numbers in a list are stacked."""
+    if type(x) in ARRAYS or type(x) is np.ndarray:
+        return x
+    if type(x) in TRACED:
+        return np.reshape(np.atleast_1d(x), ())  # an array even of a NumPy scalar
+    return np.stack([*map(as_array, x)]) if holds_watched(x) else np.asarray(x)
+
+
+def holds_watched(x: Any) -> bool:
+    """Whether a value is watched, or one of those in nested lists is."""
+    return type(x) in TRACED or (isinstance(x, (list, tuple)) and any(map(holds_watched, x)))
 
 
 def _define_operator(name: str, rule: ScalarRule) -> None:
@@ -296,12 +263,12 @@ def _define_operator(name: str, rule: ScalarRule) -> None:
             return elementwise_of_one(rule, self, other, 0)
         if is_foreign(self, other):
             return NotImplemented
-        return elementwise_of_one(rule, self, _as_operand(other), 0)
+        return _apply(rule, (self, other))
 
     def backward(self: Any, other: Any) -> Any:
         if is_foreign(self, other):
             return NotImplemented
-        return elementwise_of_one(rule, self, _as_operand(other), 1)
+        return _apply(rule, (other, self))
 
     def unary(self: Any) -> Any:
         return elementwise_of_one(rule, self, None, 0)

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from zyg._dual import Tangents, pushes, tangents_of, writable
+from zyg._dual import Tangents, places_of, pushes, tangents_of, writable
 from zyg._entries import note, project, spec_of
 from zyg._memory import (
     IDLE,
@@ -77,7 +77,7 @@ def read_pullback(
 
 
 def read_pushforward(slot: Any, index: Any, unique: bool, shape: Any, dtype: Any) -> Tangents:
-    u = tangents_of(slot)
+    u = places_of(slot)
     return None if u is None else [p[index] for p in u]
 
 

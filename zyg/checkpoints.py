@@ -9,21 +9,55 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
+from zyg._entries import is_result
+from zyg._memory import keep
 from zyg._registry import Adjoint
-from zyg._strand import TRACED, is_traced
+from zyg._strand import TRACED, Strand, is_traced, settle, strip
 from zyg._structure import Structure
+from zyg.errors import AdjointError
 from zyg.gradients import pullback
 
-__all__ = ["checkpoint", "one_entry", "take_apart"]
+__all__ = ["TakenApart", "checkpoint", "one_entry"]
 
 
-def take_apart(*parts: Any) -> Structure:
-    """A call, with the watched numbers and arrays in it as leaves; an array met twice is one."""
-    return Structure(parts, lambda x: type(x) in TRACED, shared=True)
+class TakenApart:
+    """A call: the watched numbers and arrays in it, and what it is with others in their places.
+
+    An array met twice is one. The call is run again in the reverse pass, so its plain arrays are
+    kept as they are now, as those that an entry refers to.
+    """
+
+    def __init__(self, *parts: Any) -> None:
+        self.whole = Structure(parts, _is_array_or_watched, shared=True)
+        every = self.whole.leaves
+        self.places = [k for k, x in enumerate(every) if type(x) in TRACED]
+        self.leaves = [every[k] for k in self.places]
+        self.kept = [*every]
+        for strand in {s for x in self.leaves for s in _strands(x)}:
+            self.kept = [keep(strand, a) if type(a) is np.ndarray else a for a in self.kept]
+
+    def rebuild(self, leaves: Sequence[Any]) -> Any:
+        full = [*self.kept]
+        for k, x in zip(self.places, leaves, strict=True):
+            full[k] = x
+        return self.whole.rebuild(full)
+
+
+def _is_array_or_watched(x: Any) -> bool:
+    return type(x) in TRACED or (type(x) is np.ndarray and x.dtype.kind != "O")
+
+
+def _strands(x: Any) -> Iterator[Strand]:
+    """The strands of all levels that watch a value."""
+    x = settle(x)
+    while type(x) in TRACED:
+        yield x.strand
+        x = settle(x.primal)
 
 
 def one_entry(
@@ -83,32 +117,61 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     (1.0,)
 
     """
-    call = take_apart(f, args, kwargs)
+    call = TakenApart(f, args, kwargs)
     if not call.leaves:
         return f(*args, **kwargs)
     generators = [random, np.random.mtrand._rand, *_generators(f, args, kwargs)]
     before = [_state(g) for g in generators]
 
     def run(*leaves: Any) -> Any:
-        f, args, kwargs = call.rebuild(list(leaves))
+        f, args, kwargs = call.rebuild(leaves)
         return f(*args, **kwargs)
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
         with _rewound(generators, before):
-            _, back = pullback(run, *leaves)
+            again, back = pullback(run, *leaves)
+        if not _alike(y, again):
+            raise AdjointError(
+                f"{getattr(f, '__name__', type(f).__name__)} gave another value when zyg.checkpoint"
+                " ran it again for the reverse pass.",
+                "something that it uses has changed since its first run: a generator of random "
+                "numbers that is not found, or a variable.",
+                "pass the generator, or the value of the variable, as an argument.",
+            )
         return back(y_bar)  # type: ignore[no-any-return]
 
     return one_entry("checkpoint", run, pull, call.leaves)
+
+
+def _alike(y: Any, again: Any) -> bool:
+    """Whether two values are the same, up to rounding."""
+    pairs = [[strip(v) for v in Structure(x, is_result).leaves] for x in (y, again)]
+    return len(pairs[0]) == len(pairs[1]) and all(
+        np.shape(a) == np.shape(b) and _close(a, b) for a, b in zip(*pairs, strict=True)
+    )
+
+
+def _close(a: Any, b: Any) -> bool:
+    if not isinstance(a, (float, complex, np.ndarray, np.generic)):
+        return bool(a == b)
+    return np.allclose(a, b, rtol=1e-3, atol=1e-3 * np.max(np.abs(a), initial=0), equal_nan=True)
 
 
 def _generators(f: Any, args: Any, kwargs: Any) -> list[Any]:
     """The random generators in a call, and those among the globals that the function names."""
     kinds = (np.random.Generator, np.random.RandomState, random.Random)
     code = getattr(f, "__code__", None)
-    named = [f.__globals__.get(name) for name in code.co_names] if code else []
+    named = [f.__globals__.get(name) for name in _names(code)] if code else []
     parts = (f, args, kwargs, [g for g in named if isinstance(g, kinds)])
     held = Structure(parts, lambda x: type(x) in TRACED or isinstance(x, kinds), shared=True)
     return [x for x in held.leaves if isinstance(x, kinds)]
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)
 
 
 def _state(generator: Any) -> Any:

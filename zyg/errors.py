@@ -118,6 +118,15 @@ class StructureError(ZygError, TypeError):
     """
 
 
+class DegenerateError(ZygError, np.linalg.LinAlgError):
+    """A derivative of a matrix decomposition that is undefined at this matrix, or is that of an
+    arbitrary choice.
+
+    Examples: eigenvectors of equal eigenvalues; the phase of a complex singular vector. Remedy: a
+    function of what is determined: the values, moduli, projectors.
+    """
+
+
 class NonFiniteError(ZygError, ArithmeticError):
     """A cotangent became infinite or NaN, and ``zyg.config(check_nan=True)`` asks to be told.
 
@@ -139,6 +148,14 @@ class ConvergenceError(ZygError, ArithmeticError):
 
     Examples: `zyg.fixed_point` of a map that does not contract; `zyg.implicit` at a point that does
     not solve the equation. Remedy: another start, more iterations, a larger tolerance.
+    """
+
+
+class PatternError(ZygError, ValueError):
+    """A sparsity pattern that does not have all entries of the matrix, or not its shape.
+
+    Example: ``sparse_jacobian(f, x, pattern)`` where f depends on more than `pattern` says. Remedy:
+    add what is missing; without a pattern, it is detected.
     """
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from zyg._dual import Cell, DualStrand, tangents_of, writable
-from zyg._entries import project, spec_of, zeros_of
+from zyg._dual import Cell, DualStrand, check_tangents, places_of, tangents_of, writable
+from zyg._entries import has_complex, project, spec_of, zeros_of
 from zyg._memory import Part, release
-from zyg._strand import settle
+from zyg._strand import settle, strip
 from zyg._structure import Structure
 from zyg.errors import StructureError
 from zyg.gradients import Call, copied, down_to, watchable
@@ -21,7 +21,8 @@ __all__ = ["DualCall", "pushforward"]
 class DualCall(Call):
     """One call of `f` with tangents along: its value `y`, and `y_dots`, one for each direction.
 
-    A direction has one tangent per argument, of its structure; None where it does not move.
+    A direction has one tangent per argument, of its structure; None where it does not move. With
+    `readonly`, f is refused writes to its arguments.
     """
 
     def __init__(
@@ -30,20 +31,28 @@ class DualCall(Call):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         directions: Sequence[Sequence[Any]],
+        *,
+        readonly: bool = False,
     ) -> None:
-        self.directions = directions
+        self.directions, self.readonly = directions, readonly
         super().__init__(DualStrand(), f, args, kwargs, "protected")
 
     def begin(self) -> None:
         for k, (inputs, slots, specs) in enumerate(
             zip(self.inputs, self.slots, self.specs, strict=True)
         ):
-            rows = [
-                _by_leaf(inputs, specs, direction[k], f"argument {k} of {self.name}")
-                for direction in self.directions
-            ]
-            for slot, column in zip(slots, zip(*rows, strict=True), strict=True):
-                _start(slot, list(column))
+            what = f"argument {k} of {self.name}"
+            rows = [_by_leaf(inputs, specs, d[k], what) for d in self.directions]
+            columns = [[row[n] for row in rows] for n in range(len(slots))]
+            for slot, spec, column in zip(slots, specs, columns, strict=True):
+                _start(slot, spec, column)
+            for slot, column in zip(slots, columns, strict=True):
+                if type(slot) is Part and any(map(_differ, places_of(slot) or (), column)):
+                    raise _two_ways(what)
+
+        if self.readonly:
+            every = (slot for slots in self.slots for slot in slots)
+            self.strand.readonly.update(s.slot if type(s) is Part else s for s in every)
 
     def end(self, value: Any) -> None:
         result = Structure(value, watchable)
@@ -53,8 +62,11 @@ class DualCall(Call):
             u = None if mine is None else tangents_of(mine.slot)
             spec = spec_of(x)
             rows.append(
-                [zeros_of(spec) for _ in self.directions] if u is None else [*map(copied, u)]
+                [zeros_of(spec) for _ in self.directions]
+                if u is None
+                else [copied(project(p, spec)) for p in u]
             )
+        check_tangents(self.strand, [p for row in rows for p in row])
         columns = zip(*rows, strict=True) if rows else [[] for _ in self.directions]
         self.y_dots = [result.tangent(list(column)) for column in columns]
         self.y = result.rebuild([copied(settle(x)) for x in result.leaves])
@@ -62,8 +74,8 @@ class DualCall(Call):
 
 
 def _by_leaf(inputs: Structure, specs: list[Any], x_dot: Any, what: str) -> list[Any]:
-    """The tangent of an argument at each of its leaves."""
-    made = [zeros_of(spec) for spec in specs]
+    """The tangent of an argument at each of its leaves; None where none is given."""
+    made: list[Any] = [None] * len(specs)
     for place, part in inputs.match(x_dot, what, "tangent"):
         spec = specs[place]
         shape = spec[0] if type(spec) is tuple else ()
@@ -75,17 +87,51 @@ def _by_leaf(inputs: Structure, specs: list[Any], x_dot: Any, what: str) -> list
                 "a tangent has the shape of the value it belongs to.",
                 "pass an array of that shape: the direction in which the argument moves.",
             )
-        made[place] = project(part, spec)
+        if has_complex(part) and not has_complex(zeros_of(spec)):
+            raise StructureError(
+                f"a complex tangent does not fit {what}, which is real.",
+                "a real number moves along the real axis only.",
+                "pass the real part, or a complex argument: x + 0j.",
+            )
+        part = project(part, spec)
+        if _differ(part, made[place]):
+            raise _two_ways(what)
+        made[place] = copied(part)
     return made
 
 
-def _start(slot: Cell | Part, tangents: list[Any]) -> None:
+def _start(slot: Cell | Part, spec: Any, tangents: list[Any]) -> None:
     """Give the value at a slot its tangents; a view's are a part of its base's."""
-    if type(slot) is Part:
-        for place, p in zip(writable(slot, None, tangents), tangents, strict=True):
-            place[...] = p
-    else:
-        slot.tangents = tangents  # type: ignore[union-attr]
+    if all(p is None for p in tangents):
+        return
+    if type(slot) is not Part:
+        slot.tangents = [zeros_of(spec) if p is None else p for p in tangents]  # type: ignore[union-attr]
+        return
+    for part, p in zip(writable(slot, None, tangents), tangents, strict=True):
+        if p is not None:
+            moves = _moves(p)
+            part[moves] = p[moves]
+
+
+def _moves(p: Any) -> Any:
+    """Where a tangent says that an array moves: another view of the memory may say so elsewhere."""
+    return p != 0 if type(p) is np.ndarray else ...
+
+
+def _differ(p: Any, q: Any) -> bool:
+    """Whether two tangents of the same memory contradict each other; None says nothing."""
+    if p is None or q is None:
+        return False
+    p, q, moves = strip(p), strip(q), _moves(q)
+    return bool(np.any((p != q)[moves] & (q == q)[moves])) if np.ndim(q) else bool(p != q)
+
+
+def _two_ways(what: str) -> StructureError:
+    return StructureError(
+        f"{what} holds an array in two places, and their tangents differ.",
+        "arrays that share memory are one variable, and it moves in one direction.",
+        "pass the same tangent in both places, or zeros or None in one of them.",
+    )
 
 
 def pushforward(

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from zyg._entries import spec_of, zeros_of
-from zyg._strand import strip
-from zyg.checkpoints import one_entry, take_apart
-from zyg.errors import ConvergenceError
+from zyg._entries import has_complex, spec_of, zeros_of
+from zyg._strand import is_traced, strip
+from zyg.checkpoints import TakenApart, one_entry
+from zyg.errors import ConvergenceError, HolomorphicError, StructureError
 from zyg.forward import DualCall
-from zyg.gradients import pullback, stop_gradient
+from zyg.gradients import copied, pullback, stop_gradient, watchable
 from zyg.jacobians import jacobian
 
 __all__ = ["fixed_point", "implicit"]
@@ -41,7 +41,8 @@ def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) ->
 
     """
     x = stop_gradient(x)
-    call = take_apart(residual, args)
+    _check_value(x, "the solution")
+    call = TakenApart(residual, args)
     if not call.leaves:
         return x
 
@@ -49,23 +50,60 @@ def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) ->
         return x
 
     def at(x: Any, *leaves: Any) -> Any:
-        residual, args = call.rebuild(list(leaves))
-        return residual(x, *args)
+        residual, args = call.rebuild(leaves)
+        r = residual(x, *args)
+        _check_value(r, "the residual", x)
+        return r
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
-        n = np.size(y)
-        matrix = np.reshape(jacobian(lambda x: at(x, *leaves), y)[0], (n, n))
-        _check(np.reshape(strip(at(y, *leaves)), -1), strip(matrix), strip(y), tolerance)
-        weights = np.linalg.solve(np.transpose(matrix), np.reshape(y_bar, (n,)))
-        _, back = pullback(lambda *leaves: at(y, *leaves), *leaves)
-        return back(np.reshape(-weights, np.shape(y)) if np.shape(y) else -weights[0])  # type: ignore[no-any-return]
+        r = at(copied(y), *leaves)
+        if has_complex(y) or has_complex(r):
+            raise HolomorphicError(
+                "zyg.implicit got a complex equation.",
+                "it solves with the Jacobian by real numbers.",
+                "take real and imaginary parts apart: let x be np.stack([z.real, z.imag]).",
+            )
+        matrix = jacobian(lambda x: at(x, *leaves), y)[0]
+        _check_solved(*map(strip, (r, matrix, y)), tolerance)
+        weights = _solved(np.transpose(matrix, _adjoint_axes(y)), y_bar)
+        _, back = pullback(lambda *leaves: at(copied(y), *leaves), *leaves)
+        return back(-weights)  # type: ignore[no-any-return]
 
     return one_entry("implicit", run, pull, call.leaves)
 
 
-def _check(r: Any, matrix: Any, x: Any, tolerance: float) -> None:
-    step = np.linalg.norm(np.linalg.solve(matrix, r))
-    size = float(np.linalg.norm(np.reshape(x, -1)))
+def _adjoint_axes(x: Any) -> tuple[int, ...]:
+    """The axes of a matrix by the elements of x, those of the columns first."""
+    n = np.ndim(x)
+    return (*range(n, 2 * n), *range(n))
+
+
+def _solved(matrix: Any, r: Any) -> Any:
+    """The solution of a linear equation for numbers of any type, or an array of any shape."""
+    if np.ndim(matrix):
+        n = np.size(r)
+        return np.reshape(
+            np.linalg.solve(np.reshape(matrix, (n, n)), np.reshape(r, (n,))), np.shape(r)
+        )
+    if matrix == 0:
+        raise np.linalg.LinAlgError("Singular matrix")
+    return r / matrix
+
+
+def _check_value(r: Any, what: str, x: Any = None) -> None:
+    """Raise unless `r` is a number or an array, of the shape of x."""
+    if not watchable(r) or (x is not None and np.shape(r) != np.shape(x)):
+        got = f"has shape {np.shape(r)}" if watchable(r) else f"is a {type(r).__name__}"
+        needed = "a number or an array" if x is None else f"one of the shape of x, {np.shape(x)}"
+        raise StructureError(
+            f"{what} {got}, where {needed} is needed.",
+            "an equation for each unknown, and a number for each, determine a derivative.",
+            "put the unknowns into one array, and return an array of its shape.",
+        )
+
+
+def _check_solved(r: Any, matrix: Any, x: Any, tolerance: float) -> None:
+    step, size = (float(np.sqrt(np.sum(np.abs(v) ** 2))) for v in (_solved(matrix, r), x))
     if not step <= tolerance * max(size, tolerance):
         raise ConvergenceError(
             f"x does not solve the equation: a Newton step would move it by {step:.3g}, where its "
@@ -92,43 +130,83 @@ def fixed_point(
 
     """
     start = stop_gradient(x)
-    call = take_apart(f, args)
+    _check_value(start, "the start")
+    call = TakenApart(f, args)
+
+    def stepper(*leaves: Any) -> Function:
+        g, rest = call.rebuild(leaves) if leaves else (f, args)
+        return lambda x: g(x, *rest)
+
+    return _fixed(stepper, start, call.leaves, tolerance, iterations)
+
+
+def _fixed(
+    stepper: Callable[..., Function],
+    start: Any,
+    leaves: Sequence[Any],
+    tolerance: float,
+    iterations: int,
+) -> Any:
+    """The fixed point of ``x = stepper(*leaves)(x)``; `stepper` itself holds nothing watched.
+
+    Its derivatives are fixed points of linear maps, and are found in this way again: where an outer
+    level watches them, the iteration may have ended before their own derivatives have converged.
+    """
 
     def at(x: Any, *leaves: Any) -> Any:
-        f, args = call.rebuild(list(leaves)) if leaves else (f_plain, args_plain)
-        return f(x, *args)
-
-    f_plain, args_plain = f, args
+        return stepper(*leaves)(x)
 
     def run(*leaves: Any) -> Any:
-        return _iterated(lambda x: at(x, *leaves), start, tolerance, iterations)
+        return _iterated(stepper(*leaves), start, tolerance, iterations)
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
-        _, back = pullback(
-            at,
-            y,
-            *leaves,
+        def adjoint(y_bar: Any, y: Any, *leaves: Any) -> Function:
+            _, back = pullback(lambda x: at(x, *leaves), y)
+            return lambda w: y_bar + back(w, zeros=True)[0]
+
+        w = _fixed(adjoint, zeros_of(spec_of(y)), (y_bar, y, *leaves), tolerance, iterations)
+        _, back = pullback(lambda *leaves: at(copied(y), *leaves), *leaves)
+        return back(w)  # type: ignore[no-any-return]
+
+    def push(y: Any, leaves: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        moving = [k for k, u in enumerate(tangents) if u is not None]
+
+        def tangent(y: Any, *rest: Any) -> Function:
+            leaves, given = rest[: len(tangents)], rest[len(tangents) :]
+            full: list[Any] = [None] * len(tangents)
+            for k, u in zip(moving, given, strict=True):
+                full[k] = u
+            return lambda y_dot: DualCall(at, (y, *leaves), {}, [(y_dot, *full)]).y_dots[0]
+
+        given = [tangents[k] for k in moving]
+        return _fixed(
+            tangent, zeros_of(spec_of(y)), (y, *leaves, *given), tolerance, iterations
         )
-        total = _iterated(lambda w: y_bar + back(w, zeros=True)[0], y_bar, tolerance, iterations)
-        return back(total)[1:]  # type: ignore[no-any-return]
 
-    def push(y: Any, leaves: Sequence[Any], tangents: Any) -> Any:
-        def step(y_dot: Any) -> Any:
-            return DualCall(at, (y, *leaves), {}, [(y_dot, *tangents)]).y_dots[0]
-
-        return _iterated(step, zeros_of(spec_of(y)), tolerance, iterations)
-
-    return one_entry("fixed_point", run, pull, call.leaves, push) if call.leaves else run()
+    if not any(map(is_traced, leaves)):
+        return run(*leaves)
+    return one_entry("fixed_point", run, pull, leaves, push)
 
 
 def _iterated(step: Function, x: Any, tolerance: float, iterations: int) -> Any:
     for _ in range(iterations):
-        before, x = x, step(x)
-        moved = np.max(np.abs(strip(x) - strip(before)), initial=0.0)
-        if moved <= tolerance * np.max(np.abs(strip(x)), initial=0.0):
-            return x
+        before, x = copied(x), step(x)
+        _check_value(x, "a step of the iteration", before)
+        size, moved = _largest(x), _largest(x - before)
+        if moved <= max(tolerance, 4 * _eps(x)) * size < np.inf:
+            return copied(x)
     raise ConvergenceError(
         f"no fixed point was reached in {iterations} iterations; the last moved x by {moved:.3g}.",
         "the iteration converges only where the map contracts.",
         "start nearer, damp the map, or pass more iterations= or a larger tolerance=.",
     )
+
+
+def _largest(x: Any) -> float:
+    return float(np.max(np.abs(x), initial=0.0) if np.ndim(x) else abs(x))
+
+
+def _eps(x: Any) -> float:
+    """The relative size of rounding in x: what two steps may differ by for ever."""
+    dtype = getattr(x, "dtype", None)
+    return float(np.finfo(dtype).eps) if dtype is not None and dtype.kind in "fc" else 0.0

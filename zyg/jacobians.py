@@ -46,13 +46,7 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
     if mode not in ("auto", "forward", "reverse"):
         raise ValueError(f"unknown mode {mode!r}; there are: 'auto', 'forward', 'reverse'")
     inputs = [Structure(x, watchable, shared=True) for x in args]
-    for k, x in ((k, x) for k, s in enumerate(inputs) for x in s.leaves):
-        if has_complex(x):
-            raise HolomorphicError(
-                f"argument {k} of the function is complex; a Jacobian is by real numbers.",
-                "a complex number moves in two directions, and two derivatives are needed to tell.",
-                "use zyg.holomorphic(f, z), or zyg.wirtinger(f, z) for both derivatives.",
-            )
+    _refuse_complex(inputs)
     columns = sum(np.size(x) for s in inputs for x in s.leaves)
     if mode == "forward" or (mode == "auto" and columns <= _FEW):
         return _by_columns(f, args, kwargs, inputs)
@@ -65,16 +59,25 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
     return _by_columns(f, args, kwargs, inputs)
 
 
+def _refuse_complex(inputs: list[Structure]) -> None:
+    for k, x in ((k, x) for k, s in enumerate(inputs) for x in s.leaves):
+        if has_complex(x):
+            raise HolomorphicError(
+                f"argument {k} of the function is complex; a Jacobian is by real numbers.",
+                "a complex number moves in two directions, and two derivatives are needed to tell.",
+                "use zyg.holomorphic(f, z), or zyg.wirtinger(f, z) for both derivatives.",
+            )
+
+
 def _units(leaves: list[Any], unit: complex = 1) -> Iterator[list[Any]]:
-    """For each element of the leaves, cotangents or tangents that are `unit` there and 0 else."""
-    zeros = [zeros_of(spec_of(x)) for x in leaves]
+    """For each element of the leaves, cotangents or tangents: `unit` there, 0 or None else."""
     for k, x in enumerate(leaves):
         here = unit if has_complex(x) else unit.real
         for place in np.ndindex(np.shape(x)):
-            one = np.copy(zeros[k]) if place else project(here, spec_of(x))
+            one = zeros_of(spec_of(x)) if place else project(here, spec_of(x))
             if place:
                 one[place] = here
-            yield [*zeros[:k], one, *zeros[k + 1 :]]
+            yield [one if j == k else None for j in range(len(leaves))]
 
 
 def _columns(
@@ -83,6 +86,8 @@ def _columns(
     kwargs: dict[str, Any],
     inputs: list[Structure],
     unit: complex,
+    *,
+    readonly: bool = False,
 ) -> tuple[Structure, list[list[Any]]]:
     """The value, taken apart, and for each unit tangent of the arguments those of its leaves."""
     directions = [
@@ -92,7 +97,7 @@ def _columns(
     ]
     found: list[list[Any]] = []
     for start in range(0, max(len(directions), 1), _CHUNK):
-        call = DualCall(f, args, kwargs, directions[start : start + _CHUNK])
+        call = DualCall(f, args, kwargs, directions[start : start + _CHUNK], readonly=readonly)
         result = Structure(call.y, watchable)
         found.extend(_leaves(result, y_dot) for y_dot in call.y_dots)
     return result, found
@@ -118,7 +123,7 @@ def _by_rows(trace: Trace, result: Structure, inputs: list[Structure]) -> tuple[
         found = []
         for real, imag in zip(_units(result.leaves), _units(result.leaves, 1j), strict=True):
             bars = _bars(trace, result, inputs, real)
-            if any(has_complex(c) and np.any(strip(c)) for c in imag):
+            if any(c is not None and has_complex(c) for c in imag):
                 imaginary = _bars(trace, result, inputs, imag)
                 bars = [a + 1j * b for a, b in zip(bars, imaginary, strict=True)]
             found.append(bars)
@@ -157,13 +162,16 @@ def _assembled(
 
 
 def _joined(parts: list[Any], y: Any, x: Any, axis: int) -> Any:
-    """The block of one number or array by another; a number by a number is a number."""
+    """The block of one number or array by another, in the precision of x; a number by numbers."""
     if not np.shape(x) and not np.shape(y) and not isinstance(strip(x), np.ndarray):
-        return parts[0]
-    shape = np.shape(y) + np.shape(x)
+        return parts[0] if has_complex(parts[0]) else project(parts[0], spec_of(x))
+    shape, dtype = np.shape(y) + np.shape(x), np.asarray(zeros_of(spec_of(x))).dtype
+    if has_complex(y) and dtype.kind == "f":
+        dtype = np.result_type(dtype, np.complex64)
     if not parts:
-        return np.zeros(shape, np.result_type(*(np.asarray(zeros_of(spec_of(v))) for v in (x, y))))
-    return np.reshape(np.stack(parts, axis=axis), shape)
+        return np.zeros(shape, dtype)
+    block = np.reshape(np.stack(parts, axis=axis), shape)
+    return block if block.dtype == dtype else np.astype(block, dtype)
 
 
 def hessian(f: Function, x: Any) -> Any:
@@ -192,6 +200,7 @@ def diaghessian(f: Function, x: Any) -> Any:
 
     """
     inputs = Structure(x, watchable, shared=True)
+    _refuse_complex([inputs])
     places = [
         (k, place) for k, leaf in enumerate(inputs.leaves) for place in np.ndindex(np.shape(leaf))
     ]
@@ -217,7 +226,10 @@ def hvp(f: Function, x: Any, v: Any) -> Any:
     array([2., 0.])
 
     """
-    return DualCall(_gradient_of(f), (x,), {}, [[v]]).y_dots[0]
+    call = DualCall(_gradient_of(f), (x,), {}, [[v]])
+    inputs = Structure(x, watchable, shared=True)
+    moved = zip(_leaves(inputs, call.y_dots[0]), inputs.leaves, strict=True)
+    return inputs.tangent([project(c, spec_of(leaf)) for c, leaf in moved])
 
 
 def _gradient_of(f: Function) -> Function:
@@ -271,7 +283,8 @@ def holomorphic(f: Function, z: Any) -> Any:
     for d, other in ((strip(d), strip(other)) for d, other in pairs):
         largest = np.max(np.abs(d), initial=0.0)
         wrong = np.max(np.abs(other), initial=0.0)
-        if not wrong <= np.sqrt(np.finfo(np.asarray(d).dtype).eps) * largest:
+        eps = np.finfo(d.dtype if isinstance(d, (np.ndarray, np.generic)) else float).eps
+        if not wrong <= np.sqrt(eps) * largest:
             raise HolomorphicError(
                 f"{getattr(f, '__name__', 'the function')} is not holomorphic at this point: "
                 f"its derivative by z is {largest:.3g}, that by the conjugate of z {wrong:.3g}.",
@@ -311,12 +324,15 @@ def forwarddiff(f: Function, x: Any) -> Any:
     def at(*leaves: Any) -> Any:
         return f(call.rebuild(list(leaves)))
 
-    result, found = _columns(at, below, {}, inputs, 1)
-    columns = [[np.stack(parts) for parts in zip(*found, strict=True)]]
-    if any(map(has_complex, below)):
-        _, found = _columns(at, below, {}, inputs, 1j)
-        columns.append([np.stack(parts) for parts in zip(*found, strict=True)])
+    columns = []
+    for unit in (1, 1j) if any(map(has_complex, below)) else (1,):
+        result, found = _columns(at, below, {}, inputs, unit, readonly=True)
+        columns.append([_stacked([row[n] for row in found], y) for n, y in enumerate(result.leaves)])
     return result.rebuild(_attached(result.leaves, columns, *call.leaves))
+
+
+def _stacked(parts: list[Any], y: Any) -> Any:
+    return np.stack(parts) if parts else np.zeros((0, *np.shape(y)))  # x has no elements
 
 
 @adjoint

@@ -98,4 +98,6 @@ def label(f, c):
 def describe(x):
     if isinstance(x, np.ndarray):
         return "x".join(map(str, x.shape)) or "0-d"
-    return f"[{' '.join(map(describe, x))}]" if isinstance(x, (list, tuple)) else str(x)
+    if isinstance(x, (list, tuple)):
+        return f"[{' '.join(map(describe, x))}]"
+    return getattr(x, "__name__", None) or str(x)

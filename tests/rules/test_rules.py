@@ -41,7 +41,8 @@ WRITES = {
 
 
 def test_every_rule_has_a_call():
-    ours = [f for f in RULED if f.__module__.startswith("numpy") and f not in WRITES]
+    named = [f for f in RULED if getattr(f, "__module__", "").startswith("numpy")]
+    ours = [f for f in named if f not in WRITES]
     missing = [f.__name__ for f in ours if f not in CALLS]
 
     assert not missing
@@ -70,10 +71,10 @@ def converted(x, dtype):
 @pytest.mark.parametrize(("f", "c"), EVERY)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, int])
 def test_the_value_is_numpys_in_every_dtype(f, c, dtype):
-    if dtype is np.float16 and f.__module__ == "numpy.linalg":
+    if dtype is np.float16 and (f.__module__ == "numpy.linalg" or f in (np.polyfit, np.roots)):
         dtype = np.float32  # NumPy's linear algebra knows no half precision
-    args = [converted(x, dtype) for x in c.args]
     with np.errstate(all="ignore"):
+        args = [converted(x, dtype) for x in c.args]
         plain = f(*args, **c.kwargs)
         y, _ = zyg.pullback(
             lambda x: f(*args[:place], x, *args[place + 1 :], **c.kwargs),
@@ -158,12 +159,6 @@ def test_norm_is_not_differentiated_in_its_order():
     with pytest.raises(zyg.errors.MissingRuleError, match="ord"):
         zyg.gradient(np.linalg.norm, V, 2.5)
     assert zyg.gradient(np.linalg.norm, V, 1)[0] == pytest.approx(np.sign(V))
-
-
-@pytest.mark.parametrize("ord", [2, -2, "nuc"])
-def test_norms_of_singular_values_are_refused(ord):
-    with pytest.raises(zyg.errors.MissingRuleError, match="singular values"):
-        zyg.gradient(np.linalg.norm, A, ord=ord)
 
 
 @pytest.mark.parametrize(

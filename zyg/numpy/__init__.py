@@ -24,8 +24,8 @@ from numpy import linalg as linalg
 from numpy import random as random
 
 from zyg._memory import buffer
-from zyg._strand import TRACED
-from zyg._structure import Structure
+from zyg._strand import ARRAYS
+from zyg._traced import as_array, holds_watched
 
 
 def _creates(name: str) -> Any:
@@ -48,34 +48,30 @@ copy = _creates("copy")
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """As numpy.full; fill_value may be watched."""
-    if not _holds_watched(fill_value):
+    if not holds_watched(fill_value):
         return buffer(numpy.full(shape, fill_value, dtype, **kwargs))
-    made = buffer(numpy.empty(shape, dtype or fill_value.dtype, **kwargs))
-    made[...] = fill_value
+    value = as_array(fill_value)
+    made = buffer(numpy.empty(shape, dtype or value.dtype, **kwargs))
+    made[...] = value
     return made
 
 
 def array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """As numpy.array: a new array, that can be written; nested lists of watched values stack."""
-    if not _holds_watched(object):
+    if not holds_watched(object):
         return buffer(numpy.array(object, dtype, **kwargs))
-    made = numpy.copy(object) if type(object) in TRACED else numpy.stack([*map(_row, object)])
+    made = numpy.copy(as_array(object))
     return made if dtype is None else numpy.astype(made, dtype)
-
-
-def _row(x: Any) -> Any:
-    return numpy.stack([*map(_row, x)]) if isinstance(x, (list, tuple)) else x
 
 
 def asarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """As numpy.asarray for a watched array; a plain one is copied, to be a buffer of its own."""
-    if type(a) in TRACED and numpy.ndim(a) and (dtype is None or a.dtype == dtype):
+    if type(a) in ARRAYS and (dtype is None or a.dtype == dtype):
         return a
     return array(a, dtype, **kwargs)
 
 
-def _holds_watched(x: Any) -> bool:
-    return bool(Structure(x, lambda v: type(v) in TRACED).leaves)
+asanyarray = asarray
 
 
 def __getattr__(name: str) -> Any:

@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from zyg._registry import adjoint
 from zyg._strand import TRACED, strip
+from zyg._traced import as_array as as_array
 from zyg.errors import MutationError
+
+NO = np._NoValue  # what NumPy takes for an argument that was not given
 
 
 def is_complex(x: Any) -> bool:
@@ -21,9 +25,21 @@ def conj(x: Any) -> Any:
     return np.conjugate(x) if is_complex(x) else x
 
 
-def as_array(x: Any) -> Any:
-    """`x`, a list of plain numbers made an array."""
-    return x if type(x) in TRACED or isinstance(x, np.ndarray) else np.asarray(x)
+def dagger(a: Any) -> Any:
+    """The conjugate transpose of every matrix of a stack."""
+    return conj(np.swapaxes(a, -1, -2))
+
+
+def triangle(a: Any, upper: bool = False) -> Any:
+    """Weights: 1 in one triangle, 1/2 on the diagonal, in the precision of `a`."""
+    n, dtype = np.shape(a)[-1], strip(a).real.dtype
+    weights = np.tri(n, dtype=dtype) - 0.5 * np.eye(n, dtype=dtype)
+    return weights.T if upper else weights
+
+
+def of_triangle(s: Any, upper: bool = False) -> Any:
+    """The cotangent of a matrix of which one triangle is read, from that of the Hermitian whole."""
+    return (s + dagger(s)) * triangle(s, upper)
 
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -57,6 +73,31 @@ def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
     return np.ndarray(shape, c.dtype, c, 0, steps) if c.size else np.zeros(shape, c.dtype)
 
 
+def places_of(x: Any) -> Any:
+    """The place of every element in the flattened array."""
+    return np.arange(np.size(x)).reshape(np.shape(x))
+
+
+def at_places(x: Any, places: Any) -> Any:
+    """The elements at these places of the flattened array."""
+    return np.reshape(np.ravel(x)[np.ravel(places)], np.shape(places))
+
+
+def cast(x: Any, dtype: np.dtype[Any]) -> Any:
+    """`x` as what is written into an array of this dtype becomes."""
+    if is_complex(x) and dtype.kind != "c":
+        np.empty(1, dtype)[...] = strip(x)  # warns as NumPy does
+        x = np.real(x)
+    return x if strip(x).dtype == dtype else np.astype(x, dtype)
+
+
+def without_nan(a: Any, value: float) -> Any:
+    """`a` with this value for every NaN; a NaN that was replaced has slope 0."""
+    a = as_array(a)
+    nan = np.isnan(strip(a))
+    return np.where(nan, value, a) if np.any(nan) else a
+
+
 def no_out(out: Any) -> None:
     """Refuse a positional out= of a function that has one."""
     if out is not None:
@@ -65,3 +106,16 @@ def no_out(out: Any) -> None:
             "a plain array has room for numbers only, so the derivative would be lost.",
             "use the value that the function returns.",
         )
+
+
+@adjoint
+def with_value(d: Any, y: tuple[Any]) -> Any:
+    """`y`, as NumPy computed it; its derivative is that of `d`, the same value by a formula.
+
+    `y` comes in a tuple, so that it is nobody's operand: the caller gets it as it is.
+    """
+
+    def with_value_pullback(y_bar: Any) -> Any:
+        return y_bar, None
+
+    return (y[0] if strip(d) is d else with_value(d, y)), with_value_pullback

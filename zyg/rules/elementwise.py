@@ -3,7 +3,8 @@
 import numpy as np
 
 from zyg._registry import adjoint, composed, scalar_rule
-from zyg.rules._helpers import is_complex, no_out
+from zyg._strand import strip
+from zyg.rules._helpers import as_array, is_complex, no_out
 from zyg.scalar_rules import table
 
 for _function, _partials in table.items():
@@ -56,6 +57,22 @@ def modf(x):
         return (y_bar[0],)
 
     return np.modf(x), modf_pullback
+
+
+@adjoint(np.frexp)
+def frexp(x):
+    mantissa, exponent = np.frexp(x)
+
+    def frexp_pullback(bars):
+        return (np.ldexp(bars[0], -exponent),)
+
+    return (mantissa, exponent), frexp_pullback
+
+
+@composed(np.real_if_close)
+def real_if_close(a, tol=100):
+    a = as_array(a)
+    return np.real(a) if np.isrealobj(np.real_if_close(strip(a), strip(tol))) else a
 
 
 @composed(np.divmod)

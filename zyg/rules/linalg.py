@@ -1,16 +1,28 @@
-"""Linear algebra: M. Giles, "An extended collection of matrix derivative results" (2008)."""
+"""Linear algebra with inverses: equations, least squares, determinants, powers.
+
+Sources: M. Giles, "An extended collection of matrix derivative results" (2008); G. Golub, V.
+Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems whose
+variables separate" (1973), which holds while the rank does not change.
+
+A matrix that is singular: `inv`, `solve` raise NumPy's LinAlgError; `det` is differentiated from
+its cofactors; the pullback of `slogdet`, whose slope is infinite, raises LinAlgError, unless its
+cotangent is 0.
+"""
+
+import inspect
 
 import numpy as np
 
 from zyg._entries import unbroadcast
-from zyg._registry import adjoint, composed
+from zyg._registry import adjoint, composed, nondifferentiable
 from zyg._strand import TRACED, strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import conj, normal_axes, spread
+from zyg.rules._helpers import conj, dagger, is_complex, of_triangle, with_value
+
+nondifferentiable(np.linalg.matrix_rank)
 
 
-def _adjoint_matrix(a):
-    return conj(np.swapaxes(a, -1, -2))
+# Inverses
 
 
 @adjoint(np.linalg.inv)
@@ -18,25 +30,13 @@ def inv(a):
     y = np.linalg.inv(a)
 
     def inv_pullback(y_bar):
-        h = _adjoint_matrix(y)
+        h = dagger(y)
         return (-np.matmul(np.matmul(h, y_bar), h),)
 
     return y, inv_pullback
 
 
-@adjoint(np.linalg.det)
-def det(a):
-    y = np.linalg.det(a)
-
-    def det_pullback(y_bar):
-        # A singular matrix raises LinAlgError here: its cofactors are not in its inverse.
-        scale = np.reshape(y_bar * conj(y), (*np.shape(y), 1, 1))
-        return (scale * _adjoint_matrix(np.linalg.inv(a)),)
-
-    return y, det_pullback
-
-
-@adjoint(np.linalg.solve)
+@adjoint(np.linalg.solve, linear=(1,))
 def solve(a, b):
     x = np.linalg.solve(a, b)
     vector = np.ndim(b) == 1
@@ -45,10 +45,10 @@ def solve(a, b):
         return np.reshape(v, (*np.shape(v), 1)) if vector else v
 
     def solve_pullback(x_bar):
-        columns_bar = np.linalg.solve(_adjoint_matrix(a), columns(x_bar))
+        columns_bar = np.linalg.solve(dagger(a), columns(x_bar))
 
         def a_bar():
-            product = np.matmul(columns_bar, _adjoint_matrix(columns(x)))
+            product = np.matmul(columns_bar, dagger(columns(x)))
             return unbroadcast(-product, np.shape(a))
 
         def b_bar():
@@ -59,64 +59,263 @@ def solve(a, b):
     return x, solve_pullback
 
 
-@composed(np.linalg.norm)
-def norm(x, ord=None, axis=None, keepdims=False):
-    ord = _plain_order(ord)
-    if np.asarray(strip(x)).dtype.kind not in "fc":
-        x = np.multiply(x, 1.0)
-    axes = normal_axes(axis, np.ndim(x))
-    if ord in (None, "fro", "f") or (ord == 2 and len(axes) == 1):
-        return two_norm(x, ord, axis, keepdims)
-    constant = np.linalg.norm(strip(x), ord, axis, keepdims)  # raises where NumPy does
-    if len(axes) == 1 and ord in (np.inf, -np.inf) and np.size(x):
-        return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=keepdims)
-    if len(axes) == 1:
-        return constant if ord == 0 or np.size(x) == 0 else p_norm(x, ord, axis, keepdims)
-    if len(axes) == 2 and ord in (1, -1, np.inf, -np.inf):
-        summed, other = axes if abs(ord) == 1 else axes[::-1]
-        sums = np.sum(np.abs(x), axis=summed)
-        y = (np.max if ord > 0 else np.min)(sums, axis=other - (other > summed))
-        return np.expand_dims(y, axes) if keepdims else y
-    raise MissingRuleError(
-        f"np.linalg.norm with ord={ord!r} over {len(axes)} axes has no rule.",
-        "the spectral and the nuclear norm need singular values, whose rule is still to come.",
-        "use ord='fro', 1, -1, inf or -inf for matrices; give an axis for stacks of vectors.",
-    )
+@composed(np.linalg.tensorinv)
+def tensorinv(a, ind=2):
+    if ind <= 0:
+        np.linalg.tensorinv(strip(a), ind)  # raises
+    shape = np.shape(a)
+    rows = np.prod(shape[ind:], dtype=int)
+    return np.reshape(np.linalg.inv(np.reshape(a, (rows, -1))), shape[ind:] + shape[:ind])
 
 
-def _plain_order(ord):
-    if type(ord) in TRACED and isinstance(strip(ord), float) and np.isfinite(strip(ord)):
+@composed(np.linalg.tensorsolve)
+def tensorsolve(a, b, axes=None):
+    order = list(range(np.ndim(a)))
+    for k in axes or ():
+        order.remove(k)
+        order.append(k)
+    a = np.transpose(a, order)
+    shape = np.shape(a)[-(np.ndim(a) - np.ndim(b)) :]
+    rows = np.prod(shape, dtype=int)
+    if np.size(a) != rows**2:
+        np.linalg.tensorsolve(strip(a), strip(b))  # raises
+    return np.reshape(np.linalg.solve(np.reshape(a, (rows, rows)), np.ravel(b)), shape)
+
+
+@composed(np.linalg.matrix_power)
+def matrix_power(a, n):
+    if n == 0 or not isinstance(n, (int, np.integer)):
+        return np.linalg.matrix_power(strip(a), n)  # constant, or it raises
+    np.linalg.matrix_power(strip(a), 0)  # raises where the shape is wrong
+    square, power, n = np.linalg.inv(a) if n < 0 else a, None, abs(int(n))
+    if n == 3:
+        return np.matmul(np.matmul(square, square), square)
+    while n:
+        if n & 1:
+            power = square if power is None else np.matmul(power, square)
+        n >>= 1
+        square = np.matmul(square, square) if n else None
+    return power
+
+
+@composed(np.linalg.pinv)
+def pinv(a, rcond=None, hermitian=False, **rtol):
+    """The rule for a rank that stays, or by singular values where some are cut off.
+
+    rtol=None is not rtol left out, for which NumPy has a value of its own.
+    """
+    rcond, rtol = strip(rcond), {k: strip(v) for k, v in rtol.items()}
+    y = _pinv(a, rcond, hermitian, rtol)
+    plain = np.linalg.svd(strip(a), compute_uv=False, hermitian=hermitian)
+    least = rtol.get("rtol", 1e-15) if rcond is None else rcond
+    if least is None:
+        least = max(np.shape(a)[-2:]) * np.finfo(plain.dtype).eps
+    keep = plain > np.expand_dims(least, -1) * np.max(plain, axis=-1, keepdims=True, initial=0.0)
+    if not _cuts(plain, keep):
+        return y
+    u, s, vh = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
+    inverse = np.where(keep, 1 / np.where(keep, s, 1.0), 0.0)
+    return with_value(np.matmul(dagger(vh) * inverse[..., None, :], dagger(u)), (strip(y),))
+
+
+def _cuts(s, keep):
+    """Whether a singular value that is not kept is more than rounding of those that are."""
+    least = np.min(s, axis=-1, where=keep, initial=np.inf)
+    most = np.max(s, axis=-1, where=~keep, initial=0.0)
+    return np.any(most > np.sqrt(np.finfo(s.dtype).eps) * least)
+
+
+@adjoint
+def _pinv(a, rcond, hermitian, rtol):
+    """dy = -y da y + y y^H da^H (1 - a y) + (1 - y a) da^H y^H y."""
+    y = np.linalg.pinv(a, rcond, hermitian, **rtol)
+
+    def pinv_pullback(y_bar):
+        whole = a
+        if hermitian:
+            low = np.tril(a, -1)
+            whole = low + dagger(low) + np.real(a) * np.eye(np.shape(a)[-1], dtype=strip(y).dtype)
+        h, d = dagger(y), dagger(y_bar)
+        left = np.matmul(np.matmul(d, y), h)
+        right = np.matmul(h, np.matmul(y, d))
+        a_bar = left - np.matmul(whole, np.matmul(y, left))
+        a_bar = a_bar + right - np.matmul(np.matmul(right, y), whole)
+        a_bar = a_bar - np.matmul(np.matmul(h, y_bar), h)
+        return (of_triangle(a_bar) if hermitian else a_bar), None, None, None
+
+    return y, pinv_pullback
+
+
+@composed(np.linalg.lstsq)
+def lstsq(a, b, rcond=None):
+    x, residuals, rank, s = _lstsq(a, b, strip(rcond))
+    return x, residuals, strip(rank), s
+
+
+@adjoint
+def _lstsq(a, b, rcond):
+    """x = y b, where y is the pseudoinverse of a."""
+    x, residuals, rank, s = made = np.linalg.lstsq(a, b, rcond)
+    least = np.finfo(float).eps * (max(np.shape(a)) if rcond is None else 1)
+    if rcond is not None and rcond >= 0:
+        least = rcond
+    if _cuts(strip(s), np.arange(np.size(s)) < strip(rank)):
         raise MissingRuleError(
-            "np.linalg.norm cannot be differentiated with respect to ord.",
-            "ord chooses the norm; its rule differentiates the vector only.",
-            "pass zyg.stop_gradient(ord), or write out np.sum(np.abs(x) ** p) ** (1 / p).",
+            "np.linalg.lstsq with an rcond that drops singular values other than 0 has no rule.",
+            "the rule takes what is dropped for 0, as it is where columns are dependent.",
+            "write np.linalg.pinv(a, rcond) @ b, which is differentiated.",
         )
-    return strip(ord)
+
+    def columns(v):
+        return np.reshape(v, (-1, 1)) if np.ndim(b) == 1 else v
+
+    def lstsq_pullback(bars):
+        x_bar, residuals_bar, _, s_bar = bars
+        y, x_bar, xs = np.linalg.pinv(a, least), columns(x_bar), columns(x)
+        h = dagger(y)
+        b_bar = np.matmul(h, x_bar)
+        rest = columns(b) - np.matmul(a, xs)
+        a_bar = np.matmul(rest, dagger(np.matmul(y, b_bar))) - np.matmul(b_bar, dagger(xs))
+        a_bar = a_bar + np.matmul(np.matmul(h, xs), dagger(x_bar - np.matmul(dagger(a), b_bar)))
+        if np.size(residuals):  # their sum of squares does not move with x
+            moved = 2 * rest * residuals_bar
+            a_bar, b_bar = a_bar - np.matmul(moved, dagger(xs)), b_bar + moved
+        if type(s_bar) in TRACED or np.any(s_bar):
+            u, _, vh = np.linalg.svd(a, full_matrices=False)
+            a_bar = a_bar + np.matmul(u * s_bar, vh)
+        return a_bar, np.reshape(b_bar, np.shape(b)), None
+
+    return made, lstsq_pullback
+
+
+# Determinants
+
+
+@adjoint(np.linalg.det)
+def det(a):
+    y = np.linalg.det(a)
+
+    def det_pullback(y_bar):
+        inverse = _accurate_inverse(a)
+        if inverse is None:
+            return (_scaled(y_bar, dagger(adjugate(a))),)
+        return (_scaled(y_bar * conj(y), dagger(inverse)),)
+
+    return y, det_pullback
+
+
+@adjoint(np.linalg.slogdet)
+def slogdet(a):
+    made = np.linalg.slogdet(a)
+    sign = made.sign
+
+    def slogdet_pullback(bars):
+        sign_bar, of_log = bars
+        if is_complex(sign):  # d sign = i sign im(trace(a^-1 da))
+            of_log = of_log + 1j * np.imag(sign_bar * conj(sign))
+        safe = a
+        if type(of_log) not in TRACED:
+            idle = np.asarray((strip(sign) == 0) & (of_log == 0))[..., None, None]
+            safe = np.where(idle, np.eye(np.shape(a)[-1]), a) if np.any(idle) else a
+        return (_scaled(of_log, dagger(np.linalg.inv(safe))),)
+
+    return made, slogdet_pullback
+
+
+def _scaled(factors, matrices):
+    return np.reshape(factors, (*np.shape(factors), 1, 1)) * matrices
+
+
+def _accurate_inverse(a):
+    """The inverse, where it gives the derivatives of det to half of the digits; else None."""
+    try:
+        inverse = np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return None
+    plain, other = strip(a), strip(inverse)
+    sizes = [np.sum(np.abs(x), axis=-2).max(axis=-1, initial=0.0) for x in (plain, other)]
+    return None if np.any(sizes[0] * sizes[1] > np.finfo(other.dtype).eps ** -0.5) else inverse
 
 
 @adjoint
-def two_norm(x, ord, axis, keepdims):
-    """The square root of the sum of squares, over any number of axes; slope 0 at 0."""
-    y = np.linalg.norm(x, ord, axis, keepdims)
+def adjugate(a):
+    """The cofactors, transposed, of matrices of any rank: of a = u s v^H, det(u v^H) v p u^H,
+    where p[i] is the product of all singular values but s[i].
+    """
 
-    def two_norm_pullback(y_bar):
-        r = spread(y, np.shape(x), axis)
-        slope = x / np.where(r == 0, 1.0, r)
-        return spread(y_bar, np.shape(x), axis) * slope, None, None, None
+    def adjugate_pullback(y_bar):
+        return (adjugate_slope(dagger(a), y_bar),)
 
-    return y, two_norm_pullback
+    if type(a) in TRACED:
+        return adjugate(a), adjugate_pullback
+    (u, s, vh), factor = _with_determinant(a)
+    product, rest, zeros = _without_zeros(s)
+    others = np.where(zeros == (s == 0), product / rest, 0.0)
+    return factor * np.matmul(dagger(vh) * others[..., None, :], dagger(u)), adjugate_pullback
 
 
 @adjoint
-def p_norm(x, p, axis, keepdims):
-    """sum(|x|^p)^(1/p) along an axis; slope 0 where an element is 0."""
-    y = np.linalg.norm(x, p, axis, keepdims)
+def adjugate_slope(a, a_dot):
+    """The derivative of the adjugate along a_dot. With d = u^H a_dot v, and p[i, j] the product of
+    all singular values but s[i] and s[j], it is that of the adjugate of diag(s) along d, whose
+    entries are sum_k p[i, k] d[k, k] on the diagonal and -p[i, j] d[i, j] off it.
+    """
 
-    def p_norm_pullback(y_bar):
-        magnitude, r = np.abs(x), spread(y, np.shape(x), axis)
-        zero = strip(magnitude) == 0
-        safe = np.where(zero, 1.0, magnitude)
-        slope = np.where(zero, 0.0, x / safe * (safe / np.where(r == 0, 1.0, r)) ** (p - 1))
-        return spread(y_bar, np.shape(x), axis) * slope, None, None, None
+    def adjugate_slope_pullback(y_bar):
+        def a_bar():
+            raise MissingRuleError(
+                "the third derivative of np.linalg.det at a singular matrix has no rule.",
+                "its first two are exact there; from the third on the rule needs the inverse.",
+                "differentiate at a matrix that is not singular, or write the determinant out.",
+            )
 
-    return y, p_norm_pullback
+        return a_bar, lambda: adjugate_slope(dagger(a), y_bar)
+
+    if type(a) in TRACED:
+        return adjugate_slope(a, a_dot), adjugate_slope_pullback
+    (u, s, vh), factor = _with_determinant(a)
+    product, rest, zeros = _without_zeros(s)
+    zero = s == 0
+    pairs = product[..., None] / (rest[..., :, None] * rest[..., None, :])
+    even = zeros[..., None] == zero[..., :, None].astype(int) + zero[..., None, :]
+    pairs = np.where(even & ~np.eye(s.shape[-1], dtype=bool), pairs, 0.0)
+    d = np.matmul(np.matmul(dagger(u), a_dot), dagger(vh))
+    on = np.matmul(pairs, np.diagonal(d, axis1=-2, axis2=-1)[..., None])
+    inner = on * np.eye(s.shape[-1], dtype=s.dtype) - pairs * d
+    y = factor * np.matmul(np.matmul(dagger(vh), inner), dagger(u))
+    return y, adjugate_slope_pullback
+
+
+def _with_determinant(a):
+    u, s, vh = np.linalg.svd(a)
+    return (u, s, vh), _scaled(np.linalg.det(u) * np.linalg.det(vh), 1)
+
+
+def _without_zeros(s):
+    """The product of the values that are not 0; the values, 1 for each 0; how many are 0."""
+    rest = np.where(s == 0, 1, s)
+    product = np.prod(rest, axis=-1, keepdims=True)
+    return product, rest, np.sum(s == 0, axis=-1, keepdims=True)
+
+
+# The names of the array API, whose source is a line of NumPy's that has a rule
+
+for _function in (
+    np.linalg.diagonal, np.linalg.matmul, np.linalg.matrix_transpose, np.linalg.tensordot,
+    np.linalg.trace, np.linalg.vecdot,
+):  # fmt: skip
+    composed(_function)(inspect.unwrap(_function))
+
+
+@composed(np.linalg.outer)
+def outer(x1, x2, /):
+    if np.ndim(x1) != 1 or np.ndim(x2) != 1:
+        np.linalg.outer(strip(x1), strip(x2))  # raises
+    return np.outer(x1, x2)
+
+
+@composed(np.linalg.cross)
+def cross(x1, x2, /, *, axis=-1):
+    if np.shape(x1)[axis] != 3 or np.shape(x2)[axis] != 3:
+        np.linalg.cross(strip(x1), strip(x2), axis=axis)  # raises
+    return np.cross(x1, x2, axis=axis)

@@ -6,9 +6,11 @@ import string
 import numpy as np
 
 from zyg._entries import unbroadcast
-from zyg._registry import adjoint, composed
-from zyg.errors import MissingRuleError
+from zyg._registry import adjoint, composed, nondifferentiable
+from zyg._strand import strip
 from zyg.rules._helpers import as_array, conj
+
+nondifferentiable(np.einsum_path)
 
 
 def _matmul_pullback(a, b):
@@ -37,7 +39,7 @@ def _matmul_pullback(a, b):
     return matmul_pullback
 
 
-@adjoint(np.matmul)
+@adjoint(np.matmul, linear=(0, 1))
 def matmul(a, b):
     return np.matmul(a, b), _matmul_pullback(a, b)
 
@@ -67,7 +69,7 @@ def _contraction(y, a, b, axes_a, axes_b):
     return y, contraction_pullback
 
 
-@adjoint(np.tensordot)
+@adjoint(np.tensordot, linear=(0, 1))
 def tensordot(a, b, axes=2):
     if np.ndim(axes) == 0:
         axes_a, axes_b = range(np.ndim(a) - axes, np.ndim(a)), range(axes)
@@ -76,7 +78,7 @@ def tensordot(a, b, axes=2):
     return _contraction(np.tensordot(a, b, axes), a, b, axes_a, axes_b)
 
 
-@adjoint(np.dot)
+@adjoint(np.dot, linear=(0, 1))
 def dot(a, b):
     if 0 < np.ndim(a) <= 2 and 0 < np.ndim(b) <= 2:
         return np.dot(a, b), _matmul_pullback(a, b)
@@ -85,7 +87,7 @@ def dot(a, b):
     return _contraction(np.dot(a, b), a, b, *axes)
 
 
-@adjoint(np.inner)
+@adjoint(np.inner, linear=(0, 1))
 def inner(a, b):
     scalar = not (np.ndim(a) and np.ndim(b))
     return _contraction(np.inner(a, b), a, b, *(([], []) if scalar else ([-1], [-1])))
@@ -96,7 +98,7 @@ def outer(a, b):
     return np.reshape(a, (-1, 1)) * np.reshape(b, (1, -1))
 
 
-@adjoint(np.vdot)
+@adjoint(np.vdot, linear=(0, 1))
 def vdot(a, b):
     def vdot_pullback(y_bar):
         return (
@@ -105,6 +107,173 @@ def vdot(a, b):
         )
 
     return np.vdot(a, b), vdot_pullback
+
+
+@adjoint(np.vecdot, linear=(0, 1))
+def vecdot(x1, x2, *, axis=-1):
+    """The sum of conj(x1) x2 along an axis, which is counted in each operand by itself."""
+
+    def vecdot_pullback(y_bar):
+        u, v = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1)
+        bar = y_bar[..., None]
+
+        def back(c, x):
+            return np.moveaxis(unbroadcast(c, np.shape(x)), -1, axis)
+
+        return lambda: back(conj(bar) * v, u), lambda: back(bar * u, v)
+
+    return np.vecdot(x1, x2, axis=axis), vecdot_pullback
+
+
+def matvec(x1, x2):
+    def matvec_pullback(y_bar):
+        return (
+            lambda: unbroadcast(y_bar[..., :, None] * conj(x2)[..., None, :], np.shape(x1)),
+            lambda: unbroadcast(conj(np.vecmat(y_bar, x1)), np.shape(x2)),
+        )
+
+    return np.matvec(x1, x2), matvec_pullback
+
+
+def vecmat(x1, x2):
+    def vecmat_pullback(y_bar):
+        return (
+            lambda: unbroadcast(np.matvec(x2, conj(y_bar)), np.shape(x1)),
+            lambda: unbroadcast(as_array(x1)[..., :, None] * y_bar[..., None, :], np.shape(x2)),
+        )
+
+    return np.vecmat(x1, x2), vecmat_pullback
+
+
+if hasattr(np, "matvec"):  # they came with NumPy 2.2
+    adjoint(np.matvec, linear=(0, 1))(matvec)
+    adjoint(np.vecmat, linear=(0, 1))(vecmat)
+
+
+@composed(np.kron)
+def kron(a, b):
+    if not (np.ndim(a) and np.ndim(b)):  # numbers count as arrays here, of float64
+        return np.reshape(a, np.shape(a)) * np.reshape(b, np.shape(b))
+    n = max(np.ndim(a), np.ndim(b))
+    of_a, of_b = ((1,) * (n - np.ndim(x)) + np.shape(x) for x in (a, b))
+    product = np.reshape(a, [k for m in of_a for k in (m, 1)]) * np.reshape(
+        b, [k for m in of_b for k in (1, m)]
+    )
+    return np.reshape(product, np.multiply(of_a, of_b).tolist())
+
+
+@adjoint(np.cross, linear=(0, 1))
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    """Of vectors of two and three numbers: a missing third is 0."""
+    y = np.cross(a, b, axisa, axisb, axisc, axis)
+    axes = (axisa, axisb, axisc) if axis is None else (axis,) * 3
+
+    def cross_pullback(y_bar):
+        u, v = np.moveaxis(a, axes[0], -1), np.moveaxis(b, axes[1], -1)
+        shapes = np.shape(u), np.shape(v)
+        u, v = (_padded(conj(x), 0, 3 - np.shape(x)[-1]) for x in (u, v))
+        flat = shapes[0][-1] == shapes[1][-1] == 2
+        bar = _padded(y_bar[..., None], 2, 0) if flat else np.moveaxis(y_bar, axes[2], -1)
+
+        def back(product, k):
+            own = unbroadcast(product[..., : shapes[k][-1]], shapes[k])
+            return np.moveaxis(own, -1, axes[k])
+
+        return lambda: back(np.cross(v, bar), 0), lambda: back(np.cross(bar, u), 1)
+
+    return y, cross_pullback
+
+
+def _padded(x, before, after):
+    """`x` with zeros before and after, along its last axis."""
+    zeros = np.zeros((*np.shape(x)[:-1], 1), strip(x).dtype)
+    return np.concatenate([zeros] * before + [x] + [zeros] * after, axis=-1)
+
+
+# Sliding products
+
+
+@adjoint(np.correlate, linear=(0, 1))
+def correlate(a, v, mode="valid"):
+    """y[k] = sum over n of a[n + k] conj(v[n])."""
+    y = np.correlate(a, v, mode)
+
+    def correlate_pullback(y_bar):
+        a1, v1 = np.atleast_1d(a), np.atleast_1d(v)
+        reverse = conj(v1)[::-1]
+        bar = _in_full(y_bar, np.size(a), np.size(v), correlation=True)
+        return (
+            lambda: np.reshape(np.correlate(bar, reverse), np.shape(a)),
+            lambda: np.reshape(conj(np.correlate(bar, a1))[::-1], np.shape(v)),
+        )
+
+    return y, correlate_pullback
+
+
+@adjoint(np.convolve, linear=(0, 1))
+def convolve(a, v, mode="full"):
+    y = np.convolve(a, v, mode)
+
+    def convolve_pullback(y_bar):
+        bar = _in_full(y_bar, np.size(a), np.size(v), correlation=False)
+        return (
+            lambda: np.reshape(np.correlate(bar, np.atleast_1d(v)), np.shape(a)),
+            lambda: np.reshape(np.correlate(bar, np.atleast_1d(a)), np.shape(v)),
+        )
+
+    return y, convolve_pullback
+
+
+def _in_full(y_bar, n, m, correlation):
+    """The cotangent of the full result from that of any mode, which is a stretch of it."""
+    small, large, length = min(n, m), max(n, m), np.size(y_bar)
+    if length == n + m - 1:
+        return y_bar
+    before = small - 1 if length == large - small + 1 else (small - 1) // 2
+    if correlation and n < m:  # made the other way round, and reversed
+        before = n + m - 1 - length - before
+    return _padded(y_bar, before, n + m - 1 - length - before)
+
+
+@composed(np.linalg.multi_dot)
+def multi_dot(arrays):
+    """The products in the order that takes the fewest multiplications, as NumPy does them."""
+    ndims = [np.ndim(x) for x in arrays]
+    if len(arrays) == 2:
+        return np.dot(*arrays)
+    if len(arrays) < 2 or any(n != 2 for n in ndims[1:-1]) or {ndims[0], ndims[-1]} - {1, 2}:
+        np.linalg.multi_dot(list(map(strip, arrays)))  # raises
+    factors = [np.atleast_2d(arrays[0]), *arrays[1:]]
+    if ndims[-1] == 1:
+        factors[-1] = np.reshape(factors[-1], (-1, 1))
+    sizes = (*(np.shape(x)[0] for x in factors), np.shape(factors[-1])[-1])
+
+    def product(i, j):
+        if i == j:
+            return factors[i]
+        k = _best_split(sizes, i, j)[1]
+        return np.dot(product(i, k), product(k + 1, j))
+
+    y = product(0, len(factors) - 1)
+    if ndims[0] == ndims[-1] == 1:
+        return y[0, 0]
+    return np.ravel(y) if 1 in ndims else y
+
+
+@functools.lru_cache(maxsize=1024)
+def _best_split(sizes, i, j):
+    """The least cost of multiplying the matrices i to j, and the last one of the first factor."""
+    if i == j:
+        return 0, i
+    return min(
+        (
+            _best_split(sizes, i, k)[0]
+            + _best_split(sizes, k + 1, j)[0]
+            + sizes[i] * sizes[k + 1] * sizes[j + 1],
+            k,
+        )
+        for k in range(i, j)
+    )
 
 
 # einsum: the cotangent of one operand is an einsum of the result's cotangent and the others
@@ -132,7 +301,7 @@ def _parsed(subscripts, ndims):
     return letters, output.replace("...", common)
 
 
-def _operand_cotangent(k, letters, output, operands, y_bar):
+def _operand_cotangent(k, letters, output, operands, y_bar, optimize):
     """The cotangent of operand k: its letters summed back from the result and the others."""
     mine, shape = letters[k], np.shape(operands[k])
     terms = [output, *(t for j, t in enumerate(letters) if j != k)]
@@ -152,27 +321,37 @@ def _operand_cotangent(k, letters, output, operands, y_bar):
                 terms.append(c)
                 values.append(np.ones(size[c]))
             target += c
-    c = np.einsum(",".join(terms) + "->" + target, *values)
+    c = np.einsum(",".join(terms) + "->" + target, *values, optimize=optimize)
     return unbroadcast(c, shape)
 
 
-@adjoint(np.einsum)
-def einsum(subscripts, *operands, optimize=False):
-    if not isinstance(subscripts, str):
-        raise MissingRuleError(
-            "np.einsum with lists of numbers for subscripts has no rule.",
-            "the rule reads the subscripts as a string.",
-            "write them as a string: np.einsum('ij,jk->ik', a, b).",
-        )
-    letters, output = _parsed(subscripts, tuple(map(np.ndim, operands)))
+def _letters(numbers):
+    """Numbers as letters in the same order, by which a result without subscripts is sorted."""
+    letters = string.ascii_uppercase + string.ascii_lowercase
+    return "".join("..." if n is Ellipsis else letters[n] for n in numbers)
+
+
+@adjoint(np.einsum, linear=tuple(range(64)))
+def einsum(*operands, optimize=False):
+    """``einsum("ij,jk", a, b)``, or ``einsum(a, [0, 1], b, [1, 2])`` with numbers for letters."""
+    y = np.einsum(*operands, optimize=optimize)
+    if isinstance(operands[0], str):
+        subscripts, places = operands[0], range(1, len(operands))
+    else:
+        places = range(0, len(operands) - 1, 2)
+        subscripts = ",".join(_letters(operands[k + 1]) for k in places)
+        if len(operands) % 2:
+            subscripts += "->" + _letters(operands[-1])
+    values = [operands[k] for k in places]
+    letters, output = _parsed(subscripts, tuple(map(np.ndim, values)))
 
     def einsum_pullback(y_bar):
-        return (
-            None,
-            *(
-                functools.partial(_operand_cotangent, k, letters, output, operands, y_bar)
-                for k in range(len(operands))
-            ),
-        )
+        bars = [None] * len(operands)
+        fast = optimize is not False
+        for k, place in enumerate(places):
+            bars[place] = functools.partial(
+                _operand_cotangent, k, letters, output, values, y_bar, fast
+            )
+        return tuple(bars)
 
-    return np.einsum(subscripts, *operands, optimize=optimize), einsum_pullback
+    return y, einsum_pullback

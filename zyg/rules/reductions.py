@@ -1,185 +1,240 @@
-"""Reductions and scans. A pullback spreads the cotangent over what was reduced."""
+"""Reductions. A pullback spreads the cotangent over what was reduced."""
 
 import numpy as np
 
-from zyg._registry import adjoint
+from zyg._entries import unbroadcast
+from zyg._registry import adjoint, composed
 from zyg._strand import strip
-from zyg.rules._helpers import conj, count, no_out, normal_axes, spread
+from zyg.rules._helpers import (
+    NO,
+    as_array,
+    conj,
+    count,
+    no_out,
+    normal_axes,
+    spread,
+    without_nan,
+)
+
+
+def _masked(c, where):
+    """The cotangent `c` of those elements that the reduction looked at."""
+    return c if where is NO or where is True else np.where(where, c, 0.0)
 
 
 @adjoint(np.sum)
-def sum(a, axis=None, dtype=None, out=None, keepdims=False):
+def sum(a, axis=None, dtype=None, out=None, keepdims=NO, initial=NO, where=NO):
     no_out(out)
 
     def sum_pullback(y_bar):
-        return (spread(y_bar, np.shape(a), axis),)
+        a_bar = _masked(spread(y_bar, np.shape(a), axis), where)
+        return a_bar, None, None, None, None, lambda: np.sum(y_bar)
 
-    return np.sum(a, axis=axis, dtype=dtype, keepdims=keepdims), sum_pullback
+    return np.sum(a, axis, dtype, None, keepdims, initial, where), sum_pullback
 
 
-@adjoint(np.mean)
-def mean(a, axis=None, dtype=None, out=None, keepdims=False):
+@sum.pushforward
+def sum_push(a, axis=None, dtype=None, out=None, keepdims=NO, initial=NO, where=NO):
     no_out(out)
-    y = np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims)
-    n = count(np.shape(a), axis)
 
-    def mean_pullback(y_bar):
-        return (spread(y_bar / n, np.shape(a), axis),)
+    def sum_pushforward(a_dot, *others):
+        # Affine, where `initial` is given, and not linear.
+        a_dot = np.zeros_like(a) if a_dot is None else a_dot
+        y_dot = np.sum(a_dot, axis, dtype, None, keepdims, where=where)
+        return y_dot + others[4] if len(others) > 4 and others[4] is not None else y_dot
 
-    return y, mean_pullback
+    return np.sum(a, axis, dtype, None, keepdims, initial, where), sum_pushforward
+
+
+def _seen(function, a, where):
+    """Which elements a reduction looks at; None means all."""
+    if function in (np.nanmean, np.nanvar, np.nanstd):
+        number = ~np.isnan(strip(a))
+        return number if where is NO else number & where
+    return None if where is NO else where
+
+
+def _number(a, axis, seen):
+    """How many elements a reduction makes one of, as a divisor that keeps the dtype of `a`."""
+    if seen is None:
+        return count(np.shape(a), axis)
+    n = np.sum(np.broadcast_to(seen, np.shape(a)), axis=axis, keepdims=True)
+    dtype = np.asarray(strip(a)).real.dtype
+    return np.asarray(n, dtype if dtype.kind == "f" else float)
+
+
+def _mean(function, linear):
+    def mean(a, axis=None, dtype=None, out=None, keepdims=NO, *, where=NO):
+        no_out(out)
+        y = function(a, axis, dtype, None, keepdims, where=where)
+        seen = None if (seen := _seen(function, a, where)) is None else np.copy(seen)
+
+        def mean_pullback(y_bar):
+            n = _number(a, axis, seen)
+            if seen is None:
+                return (spread(y_bar / n, np.shape(a), axis),)
+            return (np.where(seen, spread(y_bar, np.shape(a), axis) / np.maximum(n, 1), 0.0),)
+
+        return y, mean_pullback
+
+    adjoint(function, linear=linear)(mean)
+
+
+_mean(np.mean, (0,))
+_mean(np.nanmean, ())
+
+
+# Products: exact with any number of zeros, in O(n)
+
+
+def _products_of_others(a, axis):
+    """The product of all elements but each one, from both sides."""
+    shape = np.shape(a)
+    axes = normal_axes(axis, len(shape))
+    others = tuple(k for k in range(len(shape)) if k not in axes)
+    order = others + axes
+    flat = np.reshape(np.transpose(a, order), (*[shape[k] for k in others], count(shape, axis)))
+    one = np.ones_like(flat[..., :1])
+    before = np.cumprod(np.concatenate([one, flat[..., :-1]], axis=-1), axis=-1)
+    after = np.cumprod(np.concatenate([one, np.flip(flat[..., 1:], -1)], axis=-1), axis=-1)
+    rest = np.reshape(before * np.flip(after, -1), [shape[k] for k in order])
+    return np.transpose(rest, np.argsort(order))
+
+
+def _divides(a, y):
+    """Whether y / a will do for the product of the others, and for its derivatives.
+
+    The diagonal of its second derivative, 0, cancels up to rounding times max |a| / min |a|.
+    """
+    size = np.abs(a)
+    least, most = np.min(size, initial=np.inf), np.max(size, initial=0)
+    return least > 1e-3 * most and np.all((y != 0) & np.isfinite(y))
 
 
 @adjoint(np.prod)
-def prod(a, axis=None, dtype=None, out=None, keepdims=False):
+def prod(a, axis=None, dtype=None, out=None, keepdims=NO, initial=NO, where=NO):
     no_out(out)
-    y = np.prod(a, axis=axis, dtype=dtype, keepdims=keepdims)
+    y = np.prod(a, axis, dtype, None, keepdims, initial, where)
 
     def prod_pullback(y_bar):
-        shape = np.shape(a)
-        axes = normal_axes(axis, len(shape))
-        if np.all(strip(a) != 0):
-            return (spread(y_bar * conj(y), shape, axis) / conj(a),)
-        # The product of the others, from both sides: exact with any number of zeros, in O(n).
-        others = tuple(k for k in range(len(shape)) if k not in axes)
-        order = others + axes
-        flat = np.reshape(np.transpose(a, order), (*[shape[k] for k in others], -1))
-        one = np.ones_like(flat[..., :1])
-        before = np.cumprod(np.concatenate([one, flat[..., :-1]], axis=-1), axis=-1)
-        after = np.flip(
-            np.cumprod(np.concatenate([one, np.flip(flat[..., 1:], -1)], axis=-1), axis=-1), -1
-        )
-        rest = np.reshape(before * after, [shape[k] for k in order])
-        return (spread(y_bar, shape, axis) * conj(np.transpose(rest, np.argsort(order))),)
+        factors = a if where is NO or where is True else np.where(where, a, 1)
+        if _divides(strip(factors), strip(y)):
+            a_bar = spread(y_bar * conj(y), np.shape(a), axis) / conj(factors)
+        elif np.size(a):
+            start = y_bar if initial is NO else y_bar * conj(initial)
+            a_bar = spread(start, np.shape(a), axis) * conj(_products_of_others(factors, axis))
+        else:
+            a_bar = np.zeros_like(a)
+        return (
+            _masked(a_bar, where), None, None, None, None,
+            lambda: np.sum(y_bar * conj(np.prod(factors, axis, None, None, keepdims))),
+        )  # fmt: skip
 
     return y, prod_pullback
 
 
-def _extremum(function, arg):
-    """max or min: the cotangent goes to the first extremal element (NaN counts as extremal)."""
+@composed(np.nansum)
+def nansum(a, axis=None, dtype=None, out=None, keepdims=NO, initial=NO, where=NO):
+    return np.sum(without_nan(a, 0), axis, dtype, out, keepdims, initial, where)
 
-    def extremum(a, axis=None, out=None, keepdims=False):
+
+@composed(np.nanprod)
+def nanprod(a, axis=None, dtype=None, out=None, keepdims=NO, initial=NO, where=NO):
+    return np.prod(without_nan(a, 1), axis, dtype, out, keepdims, initial, where)
+
+
+# Extrema: the cotangent goes to the first extremal element, `initial` before all others
+
+
+def _first(hits, axis):
+    """The first True along the reduced axes."""
+    if hits.size == 0:
+        return hits
+    axes = tuple(sorted(normal_axes(axis, hits.ndim)))
+    others = tuple(k for k in range(hits.ndim) if k not in axes)
+    moved = hits.transpose(others + axes)
+    flat = moved.reshape(*[hits.shape[k] for k in others], -1)
+    first = np.zeros(flat.shape, bool)
+    np.put_along_axis(first, np.expand_dims(np.argmax(flat, axis=-1), -1), True, axis=-1)
+    return (first & flat).reshape(moved.shape).transpose(np.argsort(others + axes))
+
+
+def _extremum(function):
+    def is_extremal(x, top):
+        """Whether x made this result: as NaN, too, except where NaN is passed over."""
+        if function in (np.nanmax, np.nanmin):
+            return x == top
+        return (x == top) | (np.isnan(x) & np.isnan(top))
+
+    def extremum(a, axis=None, out=None, keepdims=NO, initial=NO, where=NO):
         no_out(out)
-        y = function(a, axis=axis, keepdims=keepdims)
+        y = function(a, axis, None, keepdims, initial, where)
 
         def extremum_pullback(y_bar):
-            plain = np.asarray(strip(a))
-            if plain.size == 0:
-                return (np.zeros_like(plain),)
-            axes = normal_axes(axis, plain.ndim)
-            others = tuple(k for k in range(plain.ndim) if k not in axes)
-            moved = plain.transpose(others + axes)
-            flat = moved.reshape(*[plain.shape[k] for k in others], -1)
-            first = np.zeros(flat.shape, bool)
-            np.put_along_axis(first, np.expand_dims(arg(flat, axis=-1), -1), True, axis=-1)
-            mask = first.reshape(moved.shape).transpose(np.argsort(others + axes))
-            return (np.where(mask, spread(y_bar, plain.shape, axis), 0.0),)
+            plain, top = np.asarray(strip(a)), np.asarray(strip(y))
+            start = None if initial is NO else np.asarray(strip(initial), top.dtype)
+            kept = np.True_ if start is None else ~is_extremal(start, top)
+            hits = is_extremal(plain, spread(top, plain.shape, axis))
+            hits &= spread(np.broadcast_to(kept, top.shape), plain.shape, axis)
+            if where is not NO:
+                hits &= where
+            a_bar = np.where(_first(hits, axis), spread(y_bar, plain.shape, axis), 0.0)
+            return a_bar, None, None, None, lambda: np.sum(np.where(kept, 0.0, y_bar))
 
         return y, extremum_pullback
 
     adjoint(function)(extremum)
 
 
-_extremum(np.max, np.argmax)
-_extremum(np.amax, np.argmax)
-_extremum(np.min, np.argmin)
-_extremum(np.amin, np.argmin)
+for _function in (np.max, np.amax, np.min, np.amin, np.nanmax, np.nanmin):
+    _extremum(_function)
 
 
-def _spread_of_deviation(a, axis, ddof):
-    """(x - mean) / (n - ddof)"""
-    n = count(np.shape(a), axis)
-    return (a - np.mean(a, axis=axis, keepdims=True)) / max(n - ddof, 0)
-
-
-@adjoint(np.var)
-def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+@composed(np.ptp)
+def ptp(a, axis=None, out=None, keepdims=NO):
     no_out(out)
-    y = np.var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
-
-    def var_pullback(y_bar):
-        return (spread(y_bar, np.shape(a), axis) * 2 * _spread_of_deviation(a, axis, ddof),)
-
-    return y, var_pullback
+    a = as_array(a)
+    return np.subtract(np.max(a, axis, None, keepdims), np.min(a, axis, None, keepdims))
 
 
-@adjoint(np.std)
-def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
-    no_out(out)
-    y = np.std(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims)
-
-    def std_pullback(y_bar):
-        # A constant sample has standard deviation 0 and slope 0.
-        slope = np.where(y == 0, 0.0, y_bar / np.where(y == 0, 1.0, y))
-        return (spread(slope, np.shape(a), axis) * _spread_of_deviation(a, axis, ddof),)
-
-    return y, std_pullback
+# Variance
 
 
-@adjoint(np.cumsum)
-def cumsum(a, axis=None, dtype=None, out=None):
-    no_out(out)
+def _spread_about_mean(function):
+    def variance(
+        a, axis=None, dtype=None, out=None, ddof=0, keepdims=NO, *, where=NO, mean=NO, correction=NO
+    ):
+        no_out(out)
+        if correction is not NO:
+            if ddof != 0:
+                raise ValueError("ddof and correction can't be provided simultaneously.")
+            ddof = correction
+        return _variance(function, as_array(a), axis, dtype, ddof, keepdims, where, mean)
 
-    def cumsum_pullback(y_bar):
-        k = 0 if axis is None else axis
-        return (np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), np.shape(a)),)
+    composed(function)(variance)
 
-    return np.cumsum(a, axis=axis, dtype=dtype), cumsum_pullback
+
+for _function in (np.var, np.std, np.nanvar, np.nanstd):
+    _spread_about_mean(_function)
 
 
 @adjoint
-def recurrence(a, b):
-    """s along the last axis, with s[0] = b[0] and s[i] = b[i] + a[i] s[i-1]."""
-    s = (
-        np.array(np.broadcast_to(b, np.shape(b)), dtype=np.result_type(a, b))
-        if _plain(a, b)
-        else None
-    )
-    if s is None:
-        terms = [b[..., 0]]
-        for i in range(1, np.shape(b)[-1]):
-            terms.append(b[..., i] + a[..., i] * terms[-1])
-        s = np.stack(terms, axis=-1)
-    elif s.ndim == 1:
-        factors, values = a.tolist(), s.tolist()
-        for i in range(1, len(values)):
-            values[i] += factors[i] * values[i - 1]
-        s[:] = values
-    else:
-        for i in range(1, s.shape[-1]):
-            s[..., i] += a[..., i] * s[..., i - 1]
+def _variance(function, a, axis, dtype, ddof, keepdims, where, mean):
+    """np.var, np.std and those that pass over NaN, which has slope 0."""
+    y = function(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
 
-    def recurrence_pullback(s_bar):
-        zero = np.zeros_like(a[..., :1])
-        ahead = np.concatenate([zero, np.flip(a[..., 1:], -1)], axis=-1)
-        b_bar = np.flip(recurrence(np.conjugate(ahead), np.flip(s_bar, -1)), -1)
-        behind = np.concatenate([zero, s[..., :-1]], axis=-1)
-        return b_bar * np.conjugate(behind), b_bar
+    def variance_pullback(y_bar):
+        seen = _seen(function, a, where)
+        n = _number(a, axis, seen)
+        x = a if seen is None else np.where(seen, a, 0)
+        m = np.sum(x, axis=axis, keepdims=True) / np.maximum(n, 1) if mean is NO else mean
+        slope = 2 * y_bar
+        if function in (np.std, np.nanstd):  # a constant sample has slope 0
+            flat = strip(y) == 0
+            slope = np.where(flat, 0.0, y_bar / np.where(flat, 1.0, y))
+        c = spread(slope, np.shape(a), axis) * ((x - m) / np.maximum(n - strip(ddof), 0))
+        c = c if seen is None else np.where(seen, c, 0.0)
+        mean_bar = None if mean is NO else lambda: -unbroadcast(c, np.shape(mean))
+        return None, c, None, None, None, None, None, mean_bar
 
-    return s, recurrence_pullback
-
-
-def _plain(*values):
-    return all(strip(x) is x for x in values)
-
-
-@adjoint(np.cumprod)
-def cumprod(a, axis=None, dtype=None, out=None):
-    no_out(out)
-    y = np.cumprod(a, axis=axis, dtype=dtype)
-
-    def cumprod_pullback(y_bar):
-        # sum over j >= i of y_bar[j] times the product of the a[k], k <= j, without a[i]: the
-        # product before i, times a sum that a recurrence from the end gives. Exact with zeros,
-        # in O(n).
-        if np.size(a) == 0:
-            return (np.zeros_like(a),)
-        k = -1 if axis is None else axis
-        rows = np.moveaxis(np.ravel(a) if axis is None else a, k, -1)
-        bars = np.moveaxis(y_bar, k, -1)
-        one = np.ones_like(rows[..., :1])
-        before = np.cumprod(np.concatenate([one, rows[..., :-1]], axis=-1), axis=-1)
-        factors = np.flip(np.concatenate([rows[..., 1:], one], axis=-1), -1)
-        after = np.flip(recurrence(np.conjugate(factors), np.flip(bars, -1)), -1)
-        return (np.reshape(np.moveaxis(np.conjugate(before) * after, -1, k), np.shape(a)),)
-
-    return y, cumprod_pullback
+    return y, variance_pullback

@@ -20,14 +20,14 @@ def _restored(function):
 
         return function(a, *args, **kwargs), rearrange_pullback
 
-    adjoint(function)(rearrange)
+    adjoint(function, linear=(0,))(rearrange)
 
 
 _restored(np.squeeze)
 _restored(np.expand_dims)
 
 
-@adjoint(np.reshape)
+@adjoint(np.reshape, linear=(0,))
 def reshape(a, shape, order="C", *, copy=None):
     order = _order_of(a, order)
 
@@ -37,7 +37,7 @@ def reshape(a, shape, order="C", *, copy=None):
     return np.reshape(a, shape, order=order), reshape_pullback
 
 
-@adjoint(np.ravel)
+@adjoint(np.ravel, linear=(0,))
 def ravel(a, order="C"):
     order = _order_of(a, order)
 
@@ -61,7 +61,7 @@ def _order_of(a, order):
     return "F" if flags.fnc else "C"
 
 
-@adjoint(np.transpose)
+@adjoint(np.transpose, linear=(0,))
 def transpose(a, axes=None):
     def transpose_pullback(y_bar):
         return (np.transpose(y_bar, None if axes is None else np.argsort(_positive(axes))),)
@@ -73,7 +73,7 @@ def _positive(axes):
     return [int(k) % len(axes) for k in axes]
 
 
-@adjoint(np.swapaxes)
+@adjoint(np.swapaxes, linear=(0,))
 def swapaxes(a, axis1, axis2):
     def swapaxes_pullback(y_bar):
         return np.swapaxes(y_bar, axis1, axis2), None, None
@@ -81,7 +81,7 @@ def swapaxes(a, axis1, axis2):
     return np.swapaxes(a, axis1, axis2), swapaxes_pullback
 
 
-@adjoint(np.moveaxis)
+@adjoint(np.moveaxis, linear=(0,))
 def moveaxis(a, source, destination):
     def moveaxis_pullback(y_bar):
         return np.moveaxis(y_bar, destination, source), None, None
@@ -94,7 +94,7 @@ def matrix_transpose(x):
     return np.swapaxes(x, -1, -2)
 
 
-@adjoint(np.broadcast_to)
+@adjoint(np.broadcast_to, linear=(0,))
 def broadcast_to(array, shape, subok=False):
     def broadcast_to_pullback(y_bar):
         return unbroadcast(y_bar, np.shape(array)), None
@@ -102,7 +102,7 @@ def broadcast_to(array, shape, subok=False):
     return np.broadcast_to(array, shape), broadcast_to_pullback
 
 
-@adjoint(np.flip)
+@adjoint(np.flip, linear=(0,))
 def flip(m, axis=None):
     def flip_pullback(y_bar):
         return (np.flip(y_bar, axis),)
@@ -120,7 +120,7 @@ def flipud(m):
     return np.flip(m, 0)
 
 
-@adjoint(np.roll)
+@adjoint(np.roll, linear=(0,))
 def roll(a, shift, axis=None):
     def roll_pullback(y_bar):
         return np.roll(y_bar, np.negative(shift), axis), None
@@ -128,7 +128,7 @@ def roll(a, shift, axis=None):
     return np.roll(a, shift, axis), roll_pullback
 
 
-@adjoint(np.copy)
+@adjoint(np.copy, linear=(0,))
 def copy(a, order="K", subok=False):
     def copy_pullback(y_bar):
         return (y_bar,)
@@ -186,6 +186,9 @@ def _concatenate(arrays, axis, dtype):
     return np.concatenate(arrays, axis=axis, dtype=dtype), concatenate_pullback
 
 
+_concatenate.linear = (0,)
+
+
 def _split_like(y_bar, lengths, axis):
     before = [slice(None)] * (axis % np.ndim(y_bar))
     ends = np.cumsum([0, *lengths]).tolist()
@@ -207,6 +210,9 @@ def _stack(arrays, axis, dtype):
         return [y_bar[(*before, k)] for k in range(len(arrays))], None, None
 
     return y, stack_pullback
+
+
+_stack.linear = (0,)
 
 
 @composed(np.vstack)
@@ -321,6 +327,18 @@ def _where(condition, x, y):
     return np.where(condition, x, y), where_pullback
 
 
+@_where.pushforward
+def where_push(condition, x, y):
+    def where_pushforward(_condition, x_dot, y_dot):
+        # False is the zero of every dtype.
+        parts = (
+            np.zeros(np.shape(v), bool) if d is None else d for v, d in ((x, x_dot), (y, y_dot))
+        )
+        return np.where(condition, *parts)
+
+    return np.where(condition, x, y), where_pushforward
+
+
 @composed(np.clip)
 def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
     no_out(out)
@@ -379,6 +397,9 @@ def _diag(v, k):
         return np.diagonal(y_bar, k), None
 
     return np.diag(v, k), diag_pullback
+
+
+_diag.linear = (0,)
 
 
 @composed(np.tril)

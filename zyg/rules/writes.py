@@ -9,8 +9,8 @@ from zyg._writes import refuse_store, write
 
 
 def _like(function):
-    def like(prototype, *args, **kwargs):
-        return buffer(function(strip(prototype), *args, **kwargs))
+    def like(*args, **kwargs):
+        return buffer(function(*map(strip, args), **{k: strip(v) for k, v in kwargs.items()}))
 
     composed(function)(like)
 

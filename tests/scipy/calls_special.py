@@ -1,0 +1,119 @@
+"""Calls of the rules for scipy.special: ufuncs by their plain names, the others by zyg's."""
+
+import numpy as np
+import scipy.special as sp
+
+from zyg.scipy import special
+
+from ..rules.calls import CUBE, EMPTY, POINT, A, V, array, call
+
+P, Q = np.abs(A), np.abs(V) + 0.3  # positive
+U = (np.abs(A) - 0.4) / 2  # between 0 and 1
+N = np.array([0, 1, 2, 5])
+
+REAL = [call(A), call(POINT), call(1.5), call(EMPTY)]
+POSITIVE = [call(P), call(POINT), call(1.5), call(EMPTY)]
+UNIT = [call(U), call(np.array(0.3)), call(0.8), call(EMPTY)]
+ORDERS = [call(N, P), call(2, P), call(1, 0.7), call(2, EMPTY)]
+INTEGERS = [call(N, P), call(2, P), call(0, 0.7), call(2, EMPTY)]
+SHAPES = [call(P, 0.5 * P), call(Q, P), call(1.5, P), call(P, 1.5), call(30.0, 33.0)]
+DEGREES = [call(N, U), call(3, A), call(np.array(0), 0.4), call(1, 0.4)]
+COMPLEX = [call(0.3 + 0.7j), call(-2.3 + 0.2j), call(1.5 - 4.0j)]
+
+
+def same(functions, calls):
+    return dict.fromkeys(functions, calls)
+
+
+CALLS = {
+    **same(
+        (
+            sp.erf, sp.erfc, sp.erfcx, sp.erfi, sp.dawsn, sp.wofz, sp.ndtr, sp.log_ndtr, sp.expit,
+            sp.log_expit, sp.expm1, sp.exprel, sp.exp2, sp.exp10, sp.cosm1, sp.sindg, sp.cosdg,
+            sp.j0, sp.j1, sp.i0, sp.i0e, sp.i1, sp.i1e, sp.wrightomega, sp.rgamma, sp.tandg,
+            sp.cotdg,
+        ),
+        REAL,
+    ),
+    **same(
+        (
+            sp.gamma, sp.gammaln, sp.loggamma, sp.psi, sp.y0, sp.y1, sp.k0, sp.k0e, sp.k1, sp.k1e,
+            sp.entr, sp.log1p, sp.cbrt, sp.exp1, sp.expi, sp.spence,
+        ),
+        POSITIVE,
+    ),
+    **same(
+        (sp.erfinv, sp.erfcinv, sp.ndtri, sp.logit, sp.ellipk, sp.ellipe, sp.ellipkm1), UNIT
+    ),
+    **same((sp.jv, sp.jve, sp.yv, sp.yve, sp.iv, sp.ive, sp.kv, sp.kve), ORDERS),
+    **same(
+        (
+            sp.yn, sp.kn, sp.hankel1, sp.hankel1e, sp.hankel2, sp.hankel2e, sp.struve,
+            sp.modstruve, sp.expn, special.polygamma, special.spherical_jn, special.spherical_yn,
+            special.spherical_in, special.spherical_kn,
+        ),
+        INTEGERS,
+    ),
+    **same(
+        (special.jvp, special.yvp, special.kvp, special.ivp, special.h1vp, special.h2vp),
+        [call(2, P), call(1, P, 2)],
+    ),
+    **same(
+        (
+            sp.gammainc, sp.gammaincc, sp.beta, sp.betaln, sp.poch, sp.xlogy, sp.xlog1py,
+            sp.rel_entr, sp.kl_div, sp.boxcox, sp.boxcox1p, sp.inv_boxcox, sp.inv_boxcox1p,
+            sp.huber, sp.pseudo_huber, sp.chdtr, sp.chdtrc, sp.powm1,
+        ),
+        SHAPES,
+    ),
+    **same((sp.gammaincinv, sp.gammainccinv, sp.stdtrit), [call(P, U), call(2.5, 0.3)]),
+    **same(
+        (sp.betainc, sp.betaincc, sp.betaincinv, sp.betainccinv),
+        [call(P, 2.0, U), call(Q, P, 0.4), call(0.5, 0.7, 0.6), call(20.0, 15.0, 0.6)],
+    ),
+    **same(
+        (
+            sp.eval_legendre, sp.eval_sh_legendre, sp.eval_chebyt, sp.eval_sh_chebyt,
+            sp.eval_chebyu, sp.eval_hermite, sp.eval_hermitenorm, sp.eval_laguerre,
+        ),
+        DEGREES,
+    ),
+    **same((sp.pdtr, sp.pdtrc), [call(N, P), call(2, 1.5)]),
+    **same((sp.eval_gegenbauer, sp.eval_genlaguerre), [call(N, 1, U), call(3, 2, 0.4)]),
+    sp.eval_jacobi: [call(N, 1, 2, U), call(3, 0, 2, 0.4)],
+    sp.digamma: [call(A), *COMPLEX],
+    sp.gammasgn: [call(A)],
+    sp.round: [call(A)],
+    sp.ndtri_exp: [call(-P), call(-30.0)],
+    sp.owens_t: [call(A, V), call(0.5, P)],
+    sp.voigt_profile: [call(A, Q, 0.7), call(0.5, P, V**2)],
+    sp.stdtr: [call(P, V), call(3.0, A), call(2.5, -0.1)],
+    sp.binom: [call(3 + P, P), call(7.5, V), call(P, 2)],
+    special.zeta: [call(2, P), call(np.array([2, 3, 4, 5]), 0.7), call(3, -0.3)],
+    special.multigammaln: [call(P + 1, 3), call(POINT, 1), call(2.5, 2)],
+    special.factorial: [call(A, extend="complex"), call(2.5, extend="complex")],
+    special.comb: [call(np.array([7.0, 5.5]), 2.3), call(6.0, 2.0, repetition=True)],
+    special.lambertw: [call(P), call(0.5), call(0.3 + 0.2j, 1), call(-0.2, k=-1)],
+    sp.sici: [call(P), call(1.5), call(0.3 + 0.5j)],
+    sp.shichi: [call(P), call(1.5), call(0.3 + 0.5j)],
+    sp.fresnel: [call(A), call(0.5 + 0.2j)],
+    sp.airy: [call(A), call(1.5), call(0.3 + 0.5j)],
+    sp.ellipj: [call(A, np.array([0, 0, 0, 0])), call(0.7, 0)],
+    sp.ellipkinc: [call(U, 0), call(0.7, 0)],
+    sp.ellipeinc: [call(U, 0), call(0.7, 0)],
+    sp.hyp0f1: [call(2, A), call(np.array([1, 2, 3, 4]), 0.3 + 1j)],
+    sp.hyp1f1: [call(2, 3, A), call(1, 2, 0.3 + 1j)],
+    sp.hyp2f1: [call(1, 2, 3, U), call(2, 1, 4, 0.3 + 0.1j)],
+    sp.hyperu: [call(2, 3, P), call(1, 2, 1.5)],
+    sp.wright_bessel: [call(1, 2, P), call(2, 1, 0.7)],
+    # reductions
+    special.logsumexp: [
+        *(call(CUBE, axis=axis) for axis in (None, 0, -1, (0, 2))),
+        *(call(CUBE, axis=axis, keepdims=True) for axis in (None, 0, (0, 2))),
+        call(CUBE, 1, P[:, :1]), call(CUBE, b=P), call(A, 1, P, True), call(POINT), call(1.5),
+        call(CUBE, 1, array(2, 3, 4) + 0.9, return_sign=True), call(V, b=V, return_sign=True),
+        call(np.zeros((2, 0)), 0),
+    ],
+    special.softmax: [call(CUBE), call(CUBE, axis=0), call(CUBE, axis=(0, -1)), call(V)],
+    special.log_softmax: [call(CUBE), call(CUBE, axis=0), call(CUBE, axis=(0, -1)), call(V)],
+}  # fmt: skip

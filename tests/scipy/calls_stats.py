@@ -1,0 +1,63 @@
+"""Calls of the distributions of zyg.scipy.stats."""
+
+import numpy as np
+
+from zyg.scipy import stats
+
+from ..rules.calls import array, call
+
+X = np.abs(array(3)) + 0.2
+U = np.array([0.2, 0.5, 0.9])
+K = np.array([1, 0, 1])
+SPREAD = np.array([[2.0, 0.3], [0.3, 1.2]])
+SHAPES = {  # of continuous distributions, and where they are looked at
+    "norm": ((), -X), "halfnorm": ((), X), "lognorm": ((0.8,), X), "t": ((3.5,), -X),
+    "cauchy": ((), X), "laplace": ((), X), "logistic": ((), -X), "gumbel_r": ((), X),
+    "uniform": ((), U), "expon": ((), X), "rayleigh": ((), X), "weibull_min": ((1.7,), X),
+    "pareto": ((2.5,), X + 1), "gamma": ((2.3,), X), "chi2": ((3.2,), X), "invgamma": ((2.2,), X),
+    "beta": ((2.3, 0.7), 0.9 * U), "f": ((4.2, 6.5), X),
+}  # fmt: skip
+PARAMETERS = {"poisson": (2.3,), "binom": (3, 0.4), "nbinom": (2.5, 0.3), "geom": (0.3,),
+              "bernoulli": (0.3,)}  # fmt: skip
+DENSITIES = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
+
+
+def once(method):
+    """Only the densities are differentiated twice: the other methods are made of the same rules."""
+    return {} if method in ("logpdf", "pmf") else {"order": 1}
+
+
+CALLS = {
+    **{
+        getattr(getattr(stats, name), method): [call(x, *shapes, **once(method))]
+        for name, (shapes, x) in SHAPES.items()
+        for method in DENSITIES
+        if name != "uniform"
+    },
+    **{
+        getattr(getattr(stats, name), method): [call(U - 0.05, *shapes, order=1)]
+        for name, (shapes, x) in SHAPES.items()
+        for method in ("ppf", "isf")
+    },
+    **{
+        getattr(getattr(stats, name), method): [
+            call(K + (name == "geom"), *parameters, **once(method))
+        ]
+        for name, parameters in PARAMETERS.items()
+        for method in ("pmf", "logpmf", "cdf", "sf")
+    },
+    stats.norm.logpdf: [call(X, 0.2, np.array([[1.3], [0.9]])), call(0.3, 0.5)],
+    stats.norm.ppf: [call(U, 0.2, 1.3)],
+    stats.poisson.logcdf: [call(K, 2.3)],
+    stats.binom.logsf: [call(K, 3, 0.4)],
+    stats.uniform.cdf: [call(U, 0.1, np.array([[1.7], [1.3]]))],
+    stats.norm(0.3).logpdf: [call(X)],
+    stats.dirichlet.logpdf: [call(np.array([0.2, 0.3]), X)],
+    stats.dirichlet.pdf: [call(np.array([[0.2, 0.1], [0.3, 0.4]]), X, order=1)],
+    stats.multivariate_normal.logpdf: [
+        call(array(3, 2), array(2), SPREAD, order=1), call(array(2), array(2), 1.5, order=1),
+        call(0.3, 0.5, 2.0, order=1), call(array(2), None, X[:2], order=1),
+    ],
+    stats.multivariate_normal.pdf: [call(array(2), array(2), SPREAD, order=1)],
+    stats.multivariate_normal.entropy: [call(None, SPREAD)],
+}  # fmt: skip

@@ -1,0 +1,120 @@
+"""Differential equations and integrals."""
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+import zyg
+from zyg.errors import MissingRuleError
+from zyg.scipy import integrate
+
+Y = np.array([1.0, 0.6])
+SHARP = {"rtol": 1e-8, "atol": 1e-8}
+
+
+def prey(y, t, a, b):
+    return np.stack([a * y[0] - b * y[0] * y[1], -y[1] + y[0] * y[1] * 0.5])
+
+
+def states(y0, t, a, b):
+    return integrate.odeint(prey, y0, t, args=(a, b), **SHARP)
+
+
+def last_state(y0, a, start, end):
+    def slope(t, y):
+        return [a * y[0] - y[0] * y[1] * 0.3 * t, -y[1] + y[0] * a]
+
+    return integrate.solve_ivp(slope, (start, end), y0, method="DOP853", **SHARP).y[:, -1]
+
+
+def asked_states(a, times):
+    made = integrate.solve_ivp(
+        lambda t, y, a: -a * y * t, (0.0, 2.0), [1.0], t_eval=times, args=(a,), **SHARP
+    )
+    return made.y, made.t
+
+
+def test_odeint():
+    zyg.check_gradient(states, Y, np.array([0.0, 0.3, 0.9]), 0.7, 0.4, order=1, rtol=1e-5)
+
+
+def test_solve_ivp():
+    zyg.check_gradient(last_state, Y, 0.7, 0.1, 0.5, order=1, rtol=1e-5)
+
+
+def test_solve_ivp_at_given_times():
+    zyg.check_gradient(asked_states, 0.7, np.array([0.2, 0.9]), order=1, rtol=1e-5)
+
+
+def decayed(rate):
+    return integrate.odeint(lambda y, t: -rate * y * y, 1.0, np.array([0.0, 0.5]), **SHARP)[-1, 0]
+
+
+def test_second_derivatives_of_a_solution():
+    def slope(rate):
+        return zyg.gradient(decayed, rate)[0]
+
+    exact = -0.5 / 1.35**2, 2 * 0.25 / 1.35**3  # of 1 / (1 + rate / 2)
+
+    assert slope(0.7) == pytest.approx(exact[0], rel=1e-6)
+    assert zyg.gradient(slope, 0.7)[0] == pytest.approx(exact[1], rel=1e-5)
+    assert zyg.pushforward(slope, (0.7,), (1.0,))[1] == pytest.approx(exact[1], rel=1e-5)
+
+
+def test_plain_values_give_scipys_own_result():
+    t = np.linspace(0, 1, 4)
+    ours = integrate.odeint(prey, Y, t, args=(0.7, 0.4))
+    y, _ = zyg.pullback(lambda a: integrate.odeint(prey, Y, t, args=(a, 0.4)), 0.7)
+
+    assert np.array_equal(ours, scipy.integrate.odeint(prey, Y, t, args=(0.7, 0.4)))
+    assert np.array_equal(ours, y)
+
+
+@pytest.mark.parametrize("option", ["events", "dense_output"])
+def test_what_solve_ivp_finds_besides_is_refused(option):
+    given = {"events": lambda t, y: y[0], "dense_output": True}[option]
+    with pytest.raises(MissingRuleError, match=option):
+        zyg.gradient(
+            lambda a: integrate.solve_ivp(lambda t, y: -a * y, (0, 1), [1.0], **{option: given}),
+            1.0,
+        )
+
+
+def test_complex_states_are_refused():
+    with pytest.raises(MissingRuleError, match="real states"):
+        zyg.gradient(lambda a: integrate.solve_ivp(lambda t, y: a * y, (0, 1), [1j]).y[0, -1], 1.0)
+
+
+# Integrals
+
+
+def test_quad():
+    def f(a, b, c):
+        return integrate.quad(lambda t: np.exp(-c * t) * np.sin(t + c), a, b)[0]
+
+    zyg.check_gradient(f, 0.1, 1.2, 0.8, order=1)
+
+
+def test_quad_with_arguments_to_infinity():
+    def f(p, q):
+        def integrand(t, p, q):
+            return np.exp(-p * t) * np.sin(q[0] * t + q[1])
+
+        return integrate.quad(integrand, 0.0, np.inf, args=(p, q))[0]
+
+    zyg.check_gradient(f, 0.7, np.array([0.3, 0.2]), order=1)
+
+
+def test_second_derivatives_of_an_integral():
+    def slope(c):
+        return zyg.gradient(lambda c: integrate.quad(lambda t: np.exp(-c * t), 0, np.inf)[0], c)[0]
+
+    assert zyg.gradient(slope, 2.0)[0] == pytest.approx(0.25)
+    assert zyg.pushforward(slope, (2.0,), (1.0,))[1] == pytest.approx(0.25)
+
+
+def test_a_weight_is_refused():
+    with pytest.raises(MissingRuleError, match="weight"):
+        zyg.gradient(
+            lambda c: integrate.quad(lambda t: c * t, 0, 1, weight="cos", wvar=2.0)[0], 1.0
+        )

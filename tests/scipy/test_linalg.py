@@ -1,0 +1,98 @@
+"""What the calls of scipy.linalg cannot see."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import zyg
+from zyg.errors import MissingRuleError
+from zyg.scipy import linalg
+
+from ..rules.calls import A, W, array, matrix
+
+M = matrix(3, 3)
+
+
+def test_the_transposed_system():
+    zyg.check_gradient(lambda a, b: linalg.solve(a, b, transposed=True), M, W)
+
+
+def test_operands_are_not_overwritten():
+    a, b = M.copy(), W.copy()
+
+    y, back = zyg.pullback(
+        lambda a, b: linalg.solve(a, b, overwrite_a=True, overwrite_b=True), a, b
+    )
+
+    assert y == pytest.approx(np.linalg.solve(M, W))
+    assert back(y)[1] == pytest.approx(np.linalg.solve(M.T, y))
+
+
+def test_a_triangle_that_is_not_read_has_cotangent_0():
+    spd = M @ M.T
+
+    assert zyg.gradient(lambda a: linalg.cholesky(a)[0, 1], spd)[0][1, 0] == 0
+    assert zyg.gradient(lambda a: linalg.cholesky(a, lower=True)[1, 0], spd)[0][0, 1] == 0
+
+
+def test_eigenvalues_of_both_triangles_agree():
+    spd = M @ M.T
+    low = zyg.gradient(lambda a: np.sum(linalg.eigvalsh(a) ** 3), spd)[0]
+    high = zyg.gradient(lambda a: np.sum(linalg.eigvalsh(a, lower=False) ** 3), spd)[0]
+
+    assert low == pytest.approx(high.T)
+    assert low == pytest.approx(2 * np.tril(3 * spd @ spd, -1) + np.diag(np.diag(3 * spd @ spd)))
+
+
+def test_logm_undoes_expm():
+    assert zyg.gradient(lambda a: np.sum(W * (linalg.logm(linalg.expm(a)) @ W)), 0.3 * M)[
+        0
+    ] == pytest.approx(np.outer(W, W))
+
+
+@pytest.mark.parametrize(
+    ("f", "what"),
+    [
+        (lambda a: linalg.svd(a)[0], "full_matrices=False"),
+        (lambda a: linalg.qr(a.T)[0], "economic"),
+        (lambda a: linalg.lu(a)[1], "square matrix"),
+        (lambda a: linalg.qr(a.T, mode="economic", pivoting=True)[1], "'pivoting'"),
+        (lambda a: linalg.polar(a)[0], "has no rule"),
+        (lambda a: linalg.eigh(a[:, :3], subset_by_index=[0, 1])[0], "'subset_by_index'"),
+        (lambda a: linalg.solve(a[:, :3], W, assume_a="odd"), "odd is not"),
+        (lambda a: linalg.fractional_matrix_power(M, a[0, 0]), "respect to t"),
+    ],
+)
+def test_what_has_no_rule_is_refused(f, what):
+    def call():
+        y, back = zyg.pullback(f, A)
+        back(y)
+
+    with pytest.raises((MissingRuleError, ValueError), match=what):
+        call()
+
+
+def test_errors_are_scipys():
+    with pytest.raises(np.linalg.LinAlgError):
+        zyg.pullback(linalg.cholesky, -M)
+    with pytest.raises(ValueError, match="square"):
+        zyg.pullback(linalg.expm, A)
+
+
+def test_plain_matrices_give_scipys_own_result():
+    assert np.array_equal(linalg.expm(M), scipy.linalg.expm(M))
+    assert np.array_equal(linalg.polar(A)[0], scipy.linalg.polar(A)[0])
+    assert linalg.LinAlgError is scipy.linalg.LinAlgError
+
+
+def test_systems_from_factors():
+    b = array(3, 2)
+
+    def by_lu(a, b):
+        return linalg.lu_solve(linalg.lu_factor(a), b)
+
+    def by_cholesky(a, b):
+        return linalg.cho_solve(linalg.cho_factor(a @ a.T), b)
+
+    zyg.check_gradient(by_lu, M, b)
+    zyg.check_gradient(by_cholesky, M, b)

@@ -1,0 +1,142 @@
+"""Solutions: their derivatives are those of what is solved."""
+
+import numpy as np
+import pytest
+
+import zyg
+from zyg.errors import MissingRuleError
+from zyg.scipy import optimize
+
+M = np.array([[3.0, 0.5], [0.2, 2.0]])
+T = np.array([0.7, 0.3])
+DECAY = np.linspace(0.0, 1.0, 5)
+SEEN = np.array([1.0, 1.2, 1.4, 1.9, 2.6])
+SHARP = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15}
+
+
+def by_closure(t):
+    return optimize.root(lambda x: M @ x + np.sin(x) * t - t**2, np.zeros(2), tol=1e-13).x
+
+
+def by_args(t, c):
+    def residual(x, t, c):
+        return M @ x + np.sin(x) * t - c
+
+    return optimize.root(residual, np.zeros(2), (t, c), tol=1e-13).x
+
+
+class Equation:
+    def __init__(self, c):
+        self.c = c
+
+    def __call__(self, x):
+        return x**3 - self.c
+
+
+def by_attribute(c):
+    return optimize.fsolve(lambda x: Equation(c)(x), np.array([1.0]), xtol=1e-13)
+
+
+SCALAR = {
+    "brentq": lambda c: optimize.brentq(Equation(c), 0.0, 10.0, xtol=1e-14),
+    "bisect": lambda c: optimize.bisect(Equation(c), 0.0, 10.0, xtol=1e-14),
+    "toms748": lambda c: optimize.toms748(Equation(c), 0.0, 10.0, xtol=1e-14),
+    "newton": lambda c: optimize.newton(Equation(c), 1.0, tol=1e-14),
+    "newton with slope": lambda c: optimize.newton(Equation(c), 1.0, lambda x: 3 * x**2),
+    "root_scalar": lambda c: optimize.root_scalar(Equation(c), bracket=(0.0, 10.0)).root,
+    "full output": lambda c: optimize.brentq(Equation(c), 0.0, 10.0, full_output=True)[0],
+    "args": lambda c: optimize.brentq(lambda x, c: x**3 - c, 0.0, 10.0, c),
+    "fixed point": lambda c: optimize.fixed_point(lambda x: (2 * x + c / x**2) / 3, 1.5),
+}
+
+
+@pytest.mark.parametrize("name", SCALAR)
+def test_the_cube_root(name):
+    f = SCALAR[name]
+
+    assert zyg.gradient(f, 8.0)[0] == pytest.approx(1 / 12)
+    assert zyg.gradient(lambda c: zyg.gradient(f, c)[0], 8.0)[0] == pytest.approx(-1 / 144)
+    assert zyg.pushforward(f, (8.0,), (1.0,))[1] == pytest.approx(1 / 12)
+
+
+@pytest.mark.parametrize(("f", "args"), [(by_closure, (T,)), (by_args, (0.7, T))])
+def test_systems_of_equations(f, args):
+    zyg.check_gradient(f, *args, rtol=1e-6)
+
+
+def test_what_an_object_holds():
+    zyg.check_gradient(by_attribute, 2.0, rtol=1e-6)
+
+
+def test_minima():
+    def place(t):
+        f = lambda x: np.sum((x - t) ** 4) + np.sum(x**2) + x[0] * x[1] * t[0]  # noqa: E731
+        return optimize.minimize(f, np.zeros(2), tol=1e-12).x
+
+    zyg.check_gradient(place, T, order=1, rtol=1e-3)
+
+
+def test_the_value_of_a_minimum():
+    def least(t):
+        return optimize.minimize(lambda x, t: np.sum((x - t) ** 2 + x**2), np.zeros(2), t).fun
+
+    assert zyg.gradient(least, T)[0] == pytest.approx(T, rel=1e-4)
+
+
+def test_a_bound_that_holds_x_keeps_it():
+    def place(t):
+        f = lambda x: np.sum((x - t) ** 2)  # noqa: E731
+        return optimize.minimize(f, T, bounds=[(0, 0.5), (None, None)], tol=1e-10).x
+
+    _, back = zyg.pullback(place, np.array([1.0, 0.2]))
+
+    assert back(np.ones(2))[0] == pytest.approx([0.0, 1.0])
+
+
+def test_minima_of_functions_of_one_number():
+    got = zyg.gradient(lambda t: optimize.minimize_scalar(lambda x: (x - t) ** 2 + x**2).x, 0.4)
+    assert got[0] == pytest.approx(0.5, rel=1e-5)
+
+
+def test_least_squares():
+    def fit(y):
+        return optimize.least_squares(
+            lambda p: p[0] * np.exp(p[1] * DECAY) - y, np.array([1.0, 0.5]), **SHARP
+        ).x
+
+    zyg.check_gradient(fit, SEEN, order=1, rtol=1e-4)
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_curve_fit(absolute):
+    def fit(y, sigma):
+        return optimize.curve_fit(
+            lambda x, a, b: a * np.exp(b * x), DECAY, y, p0=[1.0, 0.5], sigma=sigma,
+            absolute_sigma=absolute, **SHARP,
+        )  # fmt: skip
+
+    sigma = np.linspace(1.0, 2.0, 5)
+    plain = fit(SEEN, sigma)
+    y, _ = zyg.pullback(fit, SEEN, sigma)
+
+    for a, b in zip(plain, y, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    zyg.check_gradient(fit, SEEN, sigma, order=1, rtol=1e-4)
+
+
+def test_the_start_carries_nothing():
+    assert zyg.gradient(lambda x0: optimize.newton(lambda x: x**2 - 2, x0), 1.0) == (None,)
+
+
+def test_constraints_are_refused():
+    rule = {"type": "eq", "fun": lambda x: x[0] - 1}
+    with pytest.raises(MissingRuleError, match="constraints"):
+        zyg.gradient(
+            lambda t: optimize.minimize(lambda x: np.sum((x - t) ** 2), T, constraints=rule).fun,
+            1.0,
+        )
+
+
+def test_robust_losses_are_refused():
+    with pytest.raises(MissingRuleError, match="loss"):
+        zyg.gradient(lambda t: optimize.least_squares(lambda x: x - t, T, loss="cauchy").cost, T)

@@ -1,0 +1,51 @@
+"""Every rule for a SciPy function, on the calls that people write."""
+
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scipy.optimize
+
+import zyg
+from zyg._registry import CONSTANT, rules
+from zyg.scipy import integrate, linalg, optimize, signal, sparse, special, stats  # noqa: F401
+
+from ..rules.calls import label
+
+TABLES = [
+    import_module(f".{path.stem}", __package__)
+    for path in sorted(Path(__file__).parent.glob("calls_*.py"))
+]
+CALLS = {f: calls for table in TABLES for f, calls in table.CALLS.items()}
+EVERY = [pytest.param(f, c, id=label(f, c)) for f, calls in CALLS.items() for c in calls]
+
+# These are called by functions in the tables, or have files of their own.
+ELSEWHERE = {"eigh", "svd", "fractional_matrix_power", "logm", "quad", "odeint", "solve_ivp"}
+
+
+def is_scipys(f):
+    if isinstance(f, np.ufunc):
+        return not hasattr(np, f.__name__)
+    return getattr(f, "__module__", "").startswith("scipy.")
+
+
+def test_every_rule_has_a_call():
+    called = {getattr(f, "__wrapped__", f) for f in CALLS}
+    ours = [f for f, rule in rules.items() if is_scipys(f) and rule is not CONSTANT]
+    missing = [
+        f.__name__
+        for f in ours
+        if f not in called
+        and f.__name__ not in ELSEWHERE
+        and getattr(scipy.optimize, f.__name__, None) is not f
+    ]
+
+    assert len(ours) > 190
+    assert not missing
+
+
+@pytest.mark.parametrize(("f", "c"), EVERY)
+def test_a_rule_keeps_its_promises(f, c):
+    zyg.check_adjoint(f, *c.args, **c.kwargs)

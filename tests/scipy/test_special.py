@@ -1,0 +1,220 @@
+"""What the calls of scipy.special cannot see: kinks, limits, accuracy, refusals, imports."""
+
+import subprocess
+import sys
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special as sp
+
+import zyg
+from zyg.errors import ConversionError, MissingRuleError
+from zyg.scipy import special
+
+
+def run(code):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
+    )
+
+
+def test_rules_of_ufuncs_are_found_at_the_first_call():
+    done = run(
+        "import sys, zyg; assert 'scipy' not in sys.modules\n"
+        "import scipy.special as sp; assert 'zyg.scipy' not in sys.modules\n"
+        "assert zyg.gradient(sp.erf, 0.0)[0] > 1.12"
+    )
+    assert not done.stderr
+
+
+def test_without_scipy_the_import_says_what_to_install():
+    done = run("import sys; sys.modules['scipy'] = None\nimport zyg, zyg.scipy")
+
+    assert "pip install 'zyg[scipy]'" in done.stderr.splitlines()[-1]
+
+
+def test_plain_values_give_scipys_own_result():
+    assert special.polygamma(1, 2.0) == sp.polygamma(1, 2.0)
+    assert special.erf is sp.erf
+    assert special.logsumexp([1.0, 2.0]) == sp.logsumexp([1.0, 2.0])
+
+
+def test_a_function_without_rule_is_refused_by_its_name():
+    with pytest.raises(MissingRuleError, match=r"scipy\.special\.agm has no rule"):
+        zyg.gradient(lambda x: sp.agm(x, 1.0), 2.0)
+    with pytest.raises(MissingRuleError, match=r"scipy\.special\..*diric has no rule"):
+        zyg.gradient(lambda x: special.diric(x, 3), 2.0)
+    with pytest.raises(ConversionError):
+        zyg.gradient(lambda x: sp.diric(x, 3), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "parameter"),
+    [
+        (sp.jv, (1.5, 2.0), "the order v"),
+        (sp.kn, (1, 2.0), "the order v"),
+        (sp.hyp2f1, (1.0, 2.0, 3.0, 0.5), "a"),
+        (sp.expn, (2, 1.5), "n"),
+        (special.zeta, (2.5, 1.5), "x"),
+        (special.polygamma, (1, 1.5), "n"),
+        (sp.pdtr, (2.0, 1.5), "k"),
+        (sp.ellipj, (0.5, 0.3), "m"),
+        (sp.eval_jacobi, (2.0, 0.5, 0.5, 0.3), "the degree n"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_a_parameter_without_formula_is_refused_by_its_name(f, args, parameter):
+    place = 1 if f is sp.ellipj else 0
+    last = f(*args)
+
+    def of_parameter(p):
+        y = f(*args[:place], p, *args[place + 1 :])
+        return y[0] if isinstance(last, tuple) else y
+
+    with pytest.raises(MissingRuleError, match=f"{f.__name__} .* respect to {parameter}"):
+        zyg.gradient(of_parameter, args[place])
+
+
+def test_what_contains_a_modulus_is_refused_for_complex_numbers():
+    with pytest.raises(MissingRuleError, match="ive of complex numbers"):
+        zyg.pullback(lambda z: sp.ive(1, z), 0.5 + 1j)[1](1.0)
+
+
+@pytest.mark.parametrize("f", [sp.jv, sp.yv, sp.iv, sp.kv, sp.jve, sp.ive, sp.kve, sp.struve])
+def test_bessel_functions_of_broken_order(f):
+    zyg.check_gradient(lambda x: f(0.5, x), np.array([0.3, 1.7, 5.0]))
+    zyg.check_gradient(lambda x: f(-1.3, x), np.array([0.3, 1.7, 5.0]))
+
+
+@pytest.mark.parametrize("f", [sp.eval_legendre, sp.eval_chebyt, sp.eval_laguerre])
+def test_polynomials_of_broken_degree(f):
+    zyg.check_gradient(lambda x: f(2.5, x), np.array([0.1, 0.7]))
+
+
+# Accuracy: against mpmath, to 40 digits
+
+
+def slope(f, a):
+    with mpmath.workdps(60):
+        a, h = mpmath.mpf(a), mpmath.mpf(a) * mpmath.mpf(10) ** -18
+        return float((f(a + h) - f(a - h)) / (2 * h))
+
+
+@pytest.mark.parametrize("a", [1e-3, 0.3, 1.0, 7.5, 120.0, 4000.0])
+@pytest.mark.parametrize("ratio", [1e-3, 0.5, 0.98, 1.03, 3.0])
+def test_gammainc_in_its_shape(a, ratio):
+    x = a * ratio
+    expected = slope(lambda a: mpmath.gammainc(a, x, mpmath.inf, regularized=True), a)
+
+    got = zyg.gradient(sp.gammaincc, a, x)[0]
+
+    assert got == pytest.approx(expected, rel=1e-9, abs=1e-200)
+
+
+@pytest.mark.parametrize("a", [0.01, 0.7, 4.0, 300.0])
+@pytest.mark.parametrize("b", [0.05, 1.0, 60.0])
+@pytest.mark.parametrize("x", [1e-3, 0.3, 0.8, 0.999])
+def test_betainc_in_its_shapes(a, b, x):
+    rest = 1 - mpmath.mpf(x)
+    if x < a / (a + b):
+        da = slope(lambda a: mpmath.betainc(a, b, 0, x, regularized=True), a)
+        db = slope(lambda b: mpmath.betainc(a, b, 0, x, regularized=True), b)
+    else:  # the other tail, which is small
+        da = -slope(lambda a: mpmath.betainc(b, a, 0, rest, regularized=True), a)
+        db = -slope(lambda b: mpmath.betainc(b, a, 0, rest, regularized=True), b)
+
+    got = zyg.gradient(sp.betainc, a, b, x)
+
+    assert got[:2] == pytest.approx((da, db), rel=1e-9, abs=1e-250)
+
+
+def test_the_ends_of_the_incomplete_functions_have_slope_zero_in_their_shapes():
+    assert zyg.gradient(sp.gammainc, 2.0, 0.0)[0] == 0
+    assert zyg.gradient(sp.gammainc, 2.0, np.inf)[0] == 0
+    assert zyg.gradient(sp.betainc, 2.0, 3.0, 0.0) == (0.0, 0.0, 0.0)
+    assert zyg.gradient(sp.betainc, 2.0, 3.0, 1.0) == (0.0, 0.0, 0.0)
+    assert zyg.gradient(sp.gammainc, 1.0, 0.0)[1] == 1
+
+
+@pytest.mark.parametrize("x", [-3.0, -1e3, -1e8, 4.0, 40.0])
+def test_log_ndtr_far_from_0(x):
+    with mpmath.workdps(40):
+        ratio = mpmath.npdf(x) / mpmath.ncdf(x) if x > -100 else -x * (1 + mpmath.mpf(x) ** -2)
+        expected = float(ratio)
+
+    assert zyg.gradient(sp.log_ndtr, x)[0] == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("f", [sp.boxcox, sp.boxcox1p, sp.inv_boxcox, sp.inv_boxcox1p])
+@pytest.mark.parametrize("power", [0.0, 1e-12, 1e-3, -0.3])
+def test_box_and_cox_are_smooth_where_the_power_is_0(f, power):
+    zyg.check_gradient(f, np.array([0.4, 1.5]), np.array([power, power]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("f", [sp.ellipk, sp.ellipe])
+@pytest.mark.parametrize("m", [0.0, 1e-9, 0.499, 0.501, -0.7, 0.97])
+def test_elliptic_integrals(f, m):
+    exact = mpmath.ellipk if f is sp.ellipk else mpmath.ellipe
+
+    got = zyg.gradient(f, m)[0]
+    second = zyg.gradient(lambda m: zyg.gradient(f, m)[0], m)[0]
+
+    assert got == pytest.approx(float(mpmath.diff(exact, m)), rel=1e-12)
+    assert second == pytest.approx(float(mpmath.diff(exact, m, 2)), rel=1e-9)
+
+
+def test_rgamma_is_smooth_at_the_poles_of_gamma():
+    assert zyg.gradient(sp.rgamma, -2.0)[0] == pytest.approx(2.0)
+    assert zyg.gradient(sp.rgamma, 0.0)[0] == 1
+
+
+@pytest.mark.parametrize("z", [-7.3 + 0.1j, 0.2 + 3j, 25.0 - 2j])
+def test_psi_of_complex_numbers(z):
+    got = zyg.pullback(sp.psi, z)[1](1.0)[0]
+
+    assert got == pytest.approx(np.conj(complex(mpmath.psi(1, z))), rel=1e-13)
+
+
+# Kinks and limits
+
+
+def test_xlogy_at_0():
+    assert zyg.gradient(sp.xlogy, 0.0, 2.0) == (np.log(2.0), 0.0)
+    assert zyg.gradient(sp.xlogy, 0.0, 0.0) == (0.0, 0.0)
+    assert zyg.gradient(lambda p: np.sum(sp.entr(p)), np.array([0.0, 1.0]))[0].tolist() == [
+        np.inf,
+        -1.0,
+    ]
+
+
+def test_huber_at_its_edge():
+    assert zyg.gradient(sp.huber, 1.0, 1.0) == (0.0, 1.0)
+    assert zyg.gradient(sp.huber, 1.0, -3.0) == (2.0, -1.0)
+    assert zyg.gradient(sp.pseudo_huber, 1.0, 0.0) == (0.0, 0.0)
+
+
+def test_scaled_bessel_functions_at_0():
+    assert zyg.gradient(sp.i0e, 0.0) == (0.0,)
+    assert zyg.gradient(sp.i1e, 0.0) == (0.5,)
+
+
+def test_logsumexp_of_infinities():
+    def f(a):
+        return special.logsumexp(a)
+
+    assert zyg.gradient(f, np.array([-np.inf, 0.0]))[0].tolist() == [0.0, 1.0]
+    assert zyg.gradient(f, np.array([np.inf, 0.0]))[0].tolist() == [1.0, 0.0]
+    assert zyg.gradient(f, np.array([-np.inf, -np.inf]))[0].tolist() == [0.0, 0.0]
+
+
+def test_the_sign_of_a_complex_logsumexp_is_refused():
+    z = np.array([1 + 1j, 2.0])
+    with pytest.raises(MissingRuleError, match="return_sign"):
+        zyg.pullback(lambda z: special.logsumexp(z, return_sign=True), z)
+
+
+def test_integers_are_taken_as_real_numbers():
+    assert zyg.gradient(sp.gammaln, 3)[0] == pytest.approx(sp.psi(3))
+    got = zyg.gradient(lambda k: np.sum(sp.erf(k)), np.array([0, 1]))[0]
+    assert got.dtype == np.float64

@@ -1,0 +1,113 @@
+"""The distributions have SciPy's values; and what their calls cannot see."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import zyg
+from zyg.scipy import stats
+
+from .calls_stats import DENSITIES, PARAMETERS, SHAPES
+
+POINTS = np.array([-np.inf, -3.0, -0.7, 0.2, 0.55, 0.9, 1.0, 1.7, 2.5, 6.0, np.nan])
+COUNTS = np.array([-1, 0, 1, 2, 0.5, 3, 7, np.nan])
+LEVELS = np.array([-0.1, 0.0, 1e-6, 0.2, 0.5, 0.77, 0.999, 1.0, 1.1, np.nan])
+
+
+def agree(name, method, *args, **kwargs):
+    with np.errstate(all="ignore"):
+        ours = getattr(getattr(stats, name), method)(*args, **kwargs)
+        theirs = getattr(getattr(scipy.stats, name), method)(*args, **kwargs)
+    assert type(ours) is type(theirs)
+    rounding = 1e-9 if method.startswith("log") else 1e-11  # SciPy's logarithms of tails round
+    np.testing.assert_allclose(ours, theirs, rtol=rounding, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("method", DENSITIES)
+def test_continuous_distributions_have_scipys_values(name, method):
+    shapes = SHAPES[name][0]
+    x = POINTS[1:]  # at -inf SciPy's Gumbel density is NaN
+    agree(name, method, x, *shapes)
+    agree(name, method, x, *shapes, loc=0.3, scale=np.array([[1.7], [0.6]]))
+    agree(name, method, x[5], *shapes, 0.1)
+    agree(name, method, x, *[-1.0 for _ in shapes], scale=-1.0)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("method", ["ppf", "isf"])
+def test_quantiles_have_scipys_values(name, method):
+    shapes = SHAPES[name][0]
+    agree(name, method, LEVELS, *shapes)
+    agree(name, method, LEVELS, *shapes, loc=0.3, scale=1.7)
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.parametrize("method", ["pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"])
+def test_discrete_distributions_have_scipys_values(name, method):
+    agree(name, method, COUNTS, *PARAMETERS[name])
+    agree(name, method, COUNTS, *PARAMETERS[name], loc=1)
+    agree(name, method, 1, *PARAMETERS[name])
+    if method.endswith("pmf"):  # SciPy's logcdf knows no parameters without a distribution
+        agree(name, method, COUNTS, *PARAMETERS[name][:-1], -0.5)
+
+
+def test_distributions_of_several_variables_have_scipys_values():
+    spread = np.array([[2.0, 0.3], [0.3, 1.0]])
+    agree("dirichlet", "logpdf", [0.2, 0.3, 0.5], [1.0, 2.0, 3.0])
+    agree("dirichlet", "pdf", np.array([[0.2, 0.1], [0.3, 0.3]]), np.array([1.0, 2.0, 3.0]))
+    agree("multivariate_normal", "logpdf", np.ones((4, 3, 2)), [0.1, 0.2], spread)
+    agree("multivariate_normal", "logpdf", np.ones(4), 0.5, 2.0)
+    agree("multivariate_normal", "pdf", [1.0, 2.0])
+    agree("multivariate_normal", "logpdf", 1.5, 0.5, 2.0)
+    agree("multivariate_normal", "logpdf", [1.5, 2], [0.5, 1.0], [2.0, 1.0])
+    agree("multivariate_normal", "entropy", None, spread)
+
+
+def test_outside_of_the_support_the_slope_is_0():
+    assert zyg.gradient(lambda x: stats.expon.logpdf(x), -1.0) == (0.0,)
+    assert zyg.gradient(lambda x, a: stats.gamma.pdf(x, a), -1.0, 2.5) == (0.0, 0.0)
+    assert zyg.gradient(lambda x: stats.uniform.cdf(x), 2.0) == (0.0,)
+    assert zyg.gradient(lambda p: stats.binom.logpmf(5, 3, p), 0.5) == (0.0,)
+
+
+def test_a_sum_over_points_inside_and_outside():
+    x = np.array([-1.0, 0.5, 2.0])
+    got = zyg.gradient(lambda a: np.sum(stats.gamma.pdf(x, a)), 1.5)[0]
+    inside = zyg.gradient(lambda a: np.sum(stats.gamma.pdf(x[1:], a)), 1.5)[0]
+
+    assert got == pytest.approx(inside)
+
+
+def test_wrong_parameters():
+    with pytest.raises(TypeError, match="missing the parameter 'df'"):
+        stats.t.logpdf(1.0)
+    with pytest.raises(TypeError, match="takes the parameters loc, scale"):
+        stats.norm.logpdf(1.0, mean=2.0)
+
+
+def test_frozen_distributions():
+    assert stats.norm(1.0, 2.0).logpdf(0.3) == pytest.approx(scipy.stats.norm(1.0, 2.0).logpdf(0.3))
+    assert zyg.gradient(lambda m: stats.norm(m, scale=2.0).logpdf(0.3), 1.0)[0] == pytest.approx(
+        -0.175
+    )
+
+
+def test_the_rest_is_scipys():
+    assert stats.norm.mean(3.0) == 3.0
+    assert stats.gamma(2.0).rvs(3, random_state=0).shape == (3,)
+    assert stats.pearsonr is not None
+
+
+def test_a_single_precision_point_gives_a_double():
+    x = np.ones(2, np.float32)
+    y, back = zyg.pullback(stats.norm.logpdf, x)
+
+    assert y.dtype == np.float64
+    assert back(y)[0].dtype == np.float32
+
+
+def test_second_derivatives_of_the_normal_distribution_of_several_variables():
+    x, spread = np.array([0.3, 1.0]), np.array([[2.0, 0.3], [0.3, 1.2]])
+
+    zyg.check_gradient(lambda s: stats.multivariate_normal.logpdf(x, None, s), spread)

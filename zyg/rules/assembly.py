@@ -1,0 +1,161 @@
+"""Making arrays out of others: parts chosen, parts put between, around and beside them.
+
+Whatever only chooses elements is done once by NumPy on their places, and then on the elements.
+"""
+
+import numpy as np
+
+from zyg._registry import composed
+from zyg._strand import strip
+from zyg.errors import unknown_call
+from zyg.rules._helpers import as_array, at_places, cast, places_of
+
+
+@composed(np.delete)
+def delete(arr, obj, axis=None):
+    return at_places(arr, np.delete(places_of(arr), strip(obj), axis))
+
+
+@composed(np.lib.stride_tricks.sliding_window_view)
+def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    if writeable:
+        raise unknown_call("sliding_window_view", "its windows are copies, so writeable=True")
+    windows = np.lib.stride_tricks.sliding_window_view(places_of(x), window_shape, axis)
+    return at_places(x, windows)
+
+
+@composed(np.resize)
+def resize(a, new_shape):
+    places = np.resize(places_of(a), new_shape)
+    return at_places(a, places) if np.size(a) else np.zeros(places.shape, as_array(strip(a)).dtype)
+
+
+@composed(np.append)
+def append(arr, values, axis=None):
+    if axis is None:
+        return np.concatenate([np.ravel(arr), np.ravel(values)])
+    return np.concatenate([arr, values], axis=axis)
+
+
+@composed(np.insert)
+def insert(arr, obj, values, axis=None):
+    dtype = as_array(strip(arr)).dtype
+    values = as_array(values)
+    # Place -1 - k stands for values[k], which lies that far from the end of both together.
+    source = np.insert(places_of(arr), strip(obj), -1 - places_of(values), axis)
+    both = [np.ravel(arr), np.flip(np.ravel(cast(values, dtype)))]
+    return at_places(np.concatenate(both), source)
+
+
+@composed(np.trim_zeros)
+def trim_zeros(filt, trim="fb", axis=None):
+    filt, plain = as_array(filt), as_array(strip(filt))
+    np.trim_zeros(plain, trim, *[] if axis is None else [axis])  # raises where NumPy does
+    nonzero = np.argwhere(plain != 0)
+    index = [slice(None)] * plain.ndim
+    for k in range(plain.ndim) if axis is None else np.atleast_1d(axis):
+        places = nonzero[:, k].tolist()
+        start = min(places, default=0) if "f" in trim.lower() or not places else None
+        stop = max(places, default=-1) + 1 if "b" in trim.lower() or not places else None
+        index[k] = slice(start, stop)
+    return filt[tuple(index)]
+
+
+@composed(np.rollaxis)
+def rollaxis(a, axis, start=0):
+    order = list(np.rollaxis(np.empty(range(np.ndim(a))), axis, start).shape)
+    return np.transpose(a, order)
+
+
+@composed(np.rot90)
+def rot90(m, k=1, axes=(0, 1)):
+    np.rot90(np.empty(np.shape(m)), k, axes)  # raises where NumPy does
+    first, second = axes
+    if k % 4 == 0:
+        return m[:]
+    if k % 4 == 2:
+        return np.flip(np.flip(m, first), second)
+    if k % 4 == 1:
+        return np.swapaxes(np.flip(m, second), first, second)
+    return np.flip(np.swapaxes(m, first, second), second)
+
+
+@composed(np.unstack)
+def unstack(x, /, *, axis=0):
+    if np.ndim(x) == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    return tuple(np.moveaxis(x, axis, 0))
+
+
+@composed(np.block)
+def block(arrays):
+    np.block(_stripped(arrays))  # raises where NumPy does
+    depth, ndim = _depth(arrays), _ndim(arrays)
+
+    def joined(part, level):
+        if isinstance(part, list):
+            return np.concatenate([joined(p, level - 1) for p in part], axis=-level)
+        part = as_array(part)
+        return np.reshape(part, (1,) * (max(ndim, depth) - np.ndim(part)) + np.shape(part))
+
+    return joined(arrays, depth) if depth else np.copy(joined(arrays, 0))
+
+
+def _stripped(part):
+    return [*map(_stripped, part)] if isinstance(part, list) else strip(part)
+
+
+def _depth(part):
+    return 1 + _depth(part[0]) if isinstance(part, list) else 0
+
+
+def _ndim(part):
+    return max(map(_ndim, part)) if isinstance(part, list) else np.ndim(part)
+
+
+@composed(np.broadcast_arrays)
+def broadcast_arrays(*args, subok=False):
+    shape = np.broadcast_shapes(*map(np.shape, args))
+    return tuple(x if np.shape(x) == shape else np.broadcast_to(x, shape) for x in args)
+
+
+@composed(np.meshgrid)
+def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+    np.meshgrid(indexing=indexing)  # raises where NumPy does
+    places = list(range(len(xi)))
+    if indexing == "xy":
+        places[:2] = places[1::-1]
+    grids = [
+        np.reshape(x, [-1 if k == place else 1 for k in range(len(xi))])
+        for x, place in zip(xi, places, strict=True)
+    ]
+    if not sparse:
+        grids = np.broadcast_arrays(*grids)
+    return tuple(map(np.copy, grids)) if copy else grids
+
+
+@composed(np.ix_)
+def ix_(*args):
+    np.ix_(*map(strip, args))  # raises where NumPy does
+    flat = [np.nonzero(strip(x))[0] if strip(x).dtype == bool else x for x in map(as_array, args)]
+    shapes = [[-1 if j == k else 1 for j in range(len(args))] for k in range(len(args))]
+    return tuple(map(np.reshape, flat, shapes))
+
+
+@composed(np.diagflat)
+def diagflat(v, k=0):
+    return np.diag(np.ravel(v), k)
+
+
+@composed(np.vander)
+def vander(x, N=None, increasing=False):
+    if np.ndim(x) != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    n, dtype = np.size(x), np.promote_types(strip(x).dtype, int)
+    width = n if N is None else N
+    columns = [np.ones((n, min(width, 1)), dtype)]
+    if width > 1:
+        powers = np.broadcast_to(np.reshape(cast(x, dtype), (n, 1)), (n, width - 1))
+        columns.append(np.cumprod(powers, axis=1))
+    y = np.concatenate(columns, axis=1)
+    return y if increasing else np.flip(y, 1)

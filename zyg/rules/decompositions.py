@@ -1,0 +1,407 @@
+"""Decompositions of matrices. What their factors leave open, and what is done about it.
+
+Sources: M. Giles, "An extended collection of matrix derivative results" (2008); S. Walter, L.
+Lehmann, "Algorithmic differentiation of linear algebra functions" (2010) and D. and L. Roberts,
+"QR and LQ decomposition matrix backpropagation algorithms" (2020); J. Townsend, "Differentiating
+the singular value decomposition" (2016); Z. Wan, S. Zhang, "Automatic differentiation for complex
+valued SVD" (2019); C. Boeddeker et al., "On the computation of complex-valued gradients" (2017).
+
+* A triangle. `cholesky`, `eigh` and `eigvalsh` read one triangle of their matrix, and the real part
+  of its diagonal. The cotangent of the other triangle is 0, as finite differences have it.
+* A phase. Complex eigenvectors (`eigh`) and pairs of singular vectors may be multiplied by any
+  number of modulus 1, and so may orthonormal columns that complete others (``svd`` with full
+  matrices, ``qr`` with mode="complete") by any unitary matrix. A cotangent that asks how they turn
+  raises `DegenerateError`; forward mode, which knows no cotangent, holds the phase. `eig` is
+  differentiated as LAPACK normalises: length 1, largest component real. So is `qr`: the diagonal
+  of R is real.
+* Equal eigenvalues or singular values. What only they determine (`eigvalsh`, `eigvals`, `svdvals`,
+  norms) has the derivative that the vectors LAPACK chose give: the derivative, where the function
+  does not depend on their order and has one; a subgradient, where it has a kink. Their vectors
+  have none. The part of the derivative between equal values is taken for 0 where nothing asks for
+  it: the cotangents of their vectors have no part there, and those of the values are equal, so
+  that the vectors of the other values can be used. Else, in forward mode and for second
+  derivatives, it raises `DegenerateError`. What it cannot see is a function of a matrix,
+  v @ diag(f(w)) @ v.T, whose f is 0 at an eigenvalue that is repeated: the cotangents of its
+  vectors are 0 there, too.
+* A singular value 0. It is the modulus of a number that may have either sign, and for a matrix that
+  is complex or not square its vectors are as free as those of equal values.
+"""
+
+import numpy as np
+
+from zyg._registry import adjoint, composed
+from zyg._strand import TRACED, strip
+from zyg.errors import DegenerateError, MissingRuleError
+from zyg.rules._helpers import conj, dagger, is_complex, of_triangle, triangle
+
+
+@adjoint(np.linalg.cholesky)
+def cholesky(a, /, *, upper=False):
+    y = np.linalg.cholesky(a, upper=upper)
+
+    def cholesky_pullback(y_bar):
+        # dL = L half(L^-1 dA L^-H), where half takes the lower triangle with half the diagonal.
+        low, low_bar = (dagger(y), dagger(y_bar)) if upper else (y, y_bar)
+        half, inverse = np.matmul(dagger(low), low_bar), np.linalg.inv(low)
+        s = np.matmul(np.matmul(dagger(inverse), half * triangle(half)), inverse)
+        return (of_triangle(s, upper),)
+
+    return y, cholesky_pullback
+
+
+# Equal values and free phases
+
+
+def _eps(x):
+    return np.finfo(strip(x).dtype).eps
+
+
+def _size(x, axis=(-2, -1)):
+    return np.max(np.abs(strip(x)), axis=axis, initial=0.0, keepdims=True)
+
+
+def _gaps(w):
+    """The matrix of w[j] - w[i]."""
+    return w[..., None, :] - w[..., :, None]
+
+
+def _equal(w):
+    """Which pairs of values are equal up to rounding; each is equal to itself."""
+    w = strip(w)
+    return np.abs(_gaps(w)) <= 8 * w.shape[-1] * _eps(w) * _size(w, -1)[..., None]
+
+
+def _zero(w):
+    """Which values are 0 up to rounding."""
+    w = strip(w)
+    return np.abs(w) <= 8 * w.shape[-1] * _eps(w) * _size(w, -1)
+
+
+def _over_gaps(c, gaps, equal):
+    """c / gaps, and 0 between equal values."""
+    return np.where(equal, 0.0, c / np.where(equal, 1.0, gaps))
+
+
+def _counts(part, size):
+    """Where a part of a cotangent is more than rounding of one of this size."""
+    part = np.abs(strip(part))
+    return part > np.sqrt(_eps(part)) * size
+
+
+def _watched(*cotangents):
+    """Whether other cotangents than these will matter, so that their zeros prove nothing."""
+    return any(type(c) in TRACED for c in cotangents)
+
+
+def _demand_vectors(name, open_to, asked, strict):
+    """Refuse a cotangent that asks for what equal values leave open."""
+    if np.any(open_to if strict else open_to & asked):
+        raise DegenerateError(
+            f"the derivative of {name} is undefined here: values are equal, and it matters how "
+            "their vectors turn.",
+            "any basis of the space that equal eigenvalues (or singular values) share will do, and "
+            "a small change of the matrix picks another one, far away.",
+            "use eigvalsh, eigvals or svdvals where the values suffice (their first derivatives "
+            "exist), or move the matrix away from equal values.",
+        )
+
+
+def _demand_pairs(name, equal, mixing, w_bar, strict):
+    """The same for pairs of equal values: the vectors must not mix, the values count alike."""
+    pairs = equal & ~np.eye(equal.shape[-1], dtype=bool)
+    unequal = _gaps(strip(w_bar))
+    asked = _counts(mixing, _size(mixing)) | _counts(unequal, _size(w_bar, -1)[..., None])
+    _demand_vectors(name, pairs, asked, strict)
+
+
+def _excused(x, bad, refuse, *cotangents):
+    """`x`, or the unit matrix where it is bad and no cotangent arrives; refused where one does."""
+    if not np.any(bad):
+        return x
+    idle = [~np.any(strip(c), axis=(-2, -1)) for c in cotangents]
+    if _watched(*cotangents) or np.any(bad & ~np.logical_and.reduce(idle)):
+        refuse()
+    return np.where(bad[..., None, None], np.eye(np.shape(x)[-1], dtype=strip(x).dtype), x)
+
+
+def _demand_no_phase(name, part, *whole):
+    """Refuse a cotangent along the phases (or the rotations) that are free."""
+    if np.any(_counts(part, sum(map(_size, whole)))):
+        raise DegenerateError(
+            f"the result depends on the phases of the vectors of {name}, which are arbitrary.",
+            "a vector times a number of modulus 1 serves as well, and so does a rotation of the "
+            "columns that complete a basis; how they change is an accident of the algorithm.",
+            "use what does not depend on it: moduli, projectors v @ v.conj().T, u @ vh.",
+        )
+
+
+def _diagonal(x):
+    return np.diagonal(x, axis1=-2, axis2=-1)
+
+
+def _as_diagonal(d):
+    return d[..., None, :] * np.eye(np.shape(d)[-1], dtype=strip(d).dtype)
+
+
+def _completed(name, q, q_bar, k):
+    """The cotangent of the first k columns of q, with what follows for them from that of the rest.
+
+    Q1^H dQ2 = -(Q2^H dQ1)^H; what Q2 does within its own space is free.
+    """
+    if np.shape(q)[-1] == k:
+        return q_bar
+    rest, rest_bar = q[..., k:], q_bar[..., k:]
+    turn = np.matmul(dagger(rest), rest_bar)
+    _demand_no_phase(name, turn - dagger(turn), q_bar)
+    return q_bar[..., :k] - np.matmul(rest, np.matmul(dagger(rest_bar), q[..., :k]))
+
+
+# QR
+
+
+@composed(np.linalg.qr)
+def qr(a, mode="reduced"):
+    if mode == "r":
+        return np.linalg.qr(a).R
+    if mode not in ("reduced", "complete"):
+        np.linalg.qr(np.eye(1), mode)  # raises where NumPy does
+        raise MissingRuleError(
+            f"np.linalg.qr with mode={mode!r} has no rule.",
+            "its result is the inside of an algorithm: Householder vectors, their scales.",
+            "use mode='reduced', 'complete' or 'r'.",
+        )
+    return _qr(a, mode)
+
+
+@adjoint
+def _qr(a, mode):
+    q, r = made = np.linalg.qr(a, mode)
+
+    def qr_pullback(bars):
+        m, n = np.shape(a)[-2:]
+        k = min(m, n)
+        q_bar, r_bar = bars
+        q_bar, r_bar = _completed("qr", q, q_bar, k), r_bar[..., :k, :]
+        q1, square = q[..., :k], r[..., :k, :k]
+        dependent = np.any(_zero(_diagonal(square)), axis=-1)
+        square = _excused(square, dependent, _refuse_dependent, q_bar, r_bar)
+        if n > m:  # a = [x y] = q [r1 r2]: x = q r1 is square, r2 = q^H y
+            rest_bar = r_bar[..., k:]
+            q_bar = q_bar + np.matmul(a[..., k:], dagger(rest_bar))
+            x_bar = _qr_cotangent(q1, square, q_bar, r_bar[..., :k])
+            return np.concatenate([x_bar, np.matmul(q1, rest_bar)], axis=-1), None
+        return _qr_cotangent(q1, square, q_bar, r_bar), None
+
+    return made, qr_pullback
+
+
+def _refuse_dependent():
+    raise DegenerateError(
+        "the derivative of qr is undefined here: the leading columns are dependent.",
+        "a column in the space of those before it adds a direction that is arbitrary.",
+        "differentiate at a matrix whose first min(m, n) columns are independent.",
+    )
+
+
+def _qr_cotangent(q, r, q_bar, r_bar):
+    """a = q r. With B = q^H da r^-1, its part W = q^H dq is low(B) - low(B)^H + i im(diag(B))."""
+    of_q = np.matmul(dagger(q), q_bar)
+    of_r = np.matmul(r_bar, dagger(r))
+    g = of_q - of_r
+    low = np.tri(np.shape(r)[-1], k=-1, dtype=bool)
+    inner = of_r + np.where(low, g - dagger(g), 0.0)
+    if is_complex(q):
+        inner = inner + 1j * _as_diagonal(np.imag(_diagonal(g)))
+    of_b = np.matmul(q, inner - of_q) + q_bar
+    return dagger(np.linalg.solve(r, dagger(of_b)))
+
+
+# Singular values
+
+
+@composed(np.linalg.svd)
+def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
+    if hermitian:
+        return _hermitian_svd(a, compute_uv)
+    return _svd(a, full_matrices, False) if compute_uv else np.linalg.svdvals(a)
+
+
+def _hermitian_svd(a, compute_uv):
+    """As NumPy does it: from the eigenvalues, whose signs go into vh."""
+    w, u = np.linalg.eigh(a) if compute_uv else (np.linalg.eigvalsh(a), None)
+    order = np.argsort(np.abs(strip(w)))[..., ::-1]
+    s = np.take_along_axis(np.abs(w), order, -1)
+    if not compute_uv:
+        return s
+    u = np.take_along_axis(u, order[..., None, :], -1)
+    sign = np.take_along_axis(np.copysign(1.0, strip(w)), order, -1)
+    vh = dagger(u * sign[..., None, :])
+    return np.linalg.svd(np.eye(1))._replace(U=u, S=s, Vh=vh)
+
+
+@adjoint
+def _svd(a, full_matrices, strict):
+    u, s, vh = made = np.linalg.svd(a, full_matrices)
+    k = np.shape(s)[-1]
+
+    def svd_pullback(bars):
+        u_bar = _completed("svd", u, bars[0], k)
+        v_bar = _completed("svd", dagger(vh), dagger(bars[2]), k)
+        demanding = strict or _watched(*bars)
+        a_bar = _svd_cotangent(u[..., :k], s, vh[..., :k, :], u_bar, bars[1], v_bar, demanding)
+        return a_bar, None, None
+
+    return made, svd_pullback
+
+
+def _svd_cotangent(u, s, vh, u_bar, s_bar, v_bar, strict):
+    """With P = u^H da v, off the diagonal u^H du = (P s + s P^H) / gaps of the squares."""
+    v, rows, columns = dagger(vh), np.shape(u)[-2], np.shape(vh)[-1]
+    of_u, of_v = np.matmul(dagger(u), u_bar), np.matmul(vh, v_bar)
+    u_rest, v_rest = u_bar - np.matmul(u, of_u), v_bar - np.matmul(v, of_v)
+    equal, zero = _equal(s), _zero(s)
+    _demand_pairs("svd", equal, np.abs(strip(of_u)) + np.abs(strip(of_v)), s_bar, strict)
+    parts = [s_bar[..., None, :], u_rest, v_rest]
+    if is_complex(u):
+        u_phase, v_phase = (np.imag(_diagonal(x))[..., None, :] for x in (of_u, of_v))
+        _demand_no_phase("svd", u_phase + v_phase, u_bar, v_bar)
+        parts += [u_phase, v_phase]
+    if rows != columns or is_complex(u):  # else a single 0 is as good as any other number
+        moved = np.max(np.concatenate([np.abs(strip(x)) for x in parts], axis=-2), axis=-2)
+        asked = _counts(moved, sum(_size(x)[..., 0] for x in (s_bar[..., None], u_bar, v_bar)))
+        _demand_vectors("svd", zero, asked, strict)
+
+    inverse = np.where(zero, 0.0, 1 / np.where(zero, 1.0, s))
+    gaps = _gaps(s) * (s[..., None, :] + s[..., :, None])
+    u_turn, v_turn = (_over_gaps(x - dagger(x), gaps, equal) for x in (of_u, of_v))
+    inner = u_turn * s[..., None, :] + s[..., :, None] * v_turn + _as_diagonal(s_bar)
+    if is_complex(u):
+        inner = inner + 1j * _as_diagonal(u_phase[..., 0, :] * inverse)
+    if columns > rows:
+        right = np.matmul(inner, vh) + dagger(v_rest * inverse[..., None, :])
+        return np.matmul(u, right)
+    left = np.matmul(u, inner)
+    if rows > columns:
+        left = left + u_rest * inverse[..., None, :]
+    return np.matmul(left, vh)
+
+
+@adjoint(np.linalg.svdvals)
+def svdvals(x, /):
+    def svdvals_pullback(s_bar):
+        u, _, vh = _svd(x, False, True)
+        return (np.matmul(u * s_bar[..., None, :], vh),)
+
+    return np.linalg.svdvals(x), svdvals_pullback
+
+
+# Eigenvalues of Hermitian matrices
+
+
+@adjoint(np.linalg.eigh)
+def eigh(a, UPLO="L"):
+    return _eigh(a, UPLO, strict=False)
+
+
+@adjoint
+def _eigh_of_simple(a, uplo):
+    return _eigh(a, uplo, strict=True)
+
+
+def _eigh(a, uplo, strict):
+    """v^H dv = (v^H da v) / gaps off the diagonal."""
+    w, v = made = np.linalg.eigh(a, uplo)
+
+    def eigh_pullback(bars):
+        w_bar, v_bar = bars
+        mixing, equal = np.matmul(dagger(v), v_bar), _equal(w)
+        _demand_pairs("eigh", equal, mixing, w_bar, strict or _watched(*bars))
+        if is_complex(v):
+            _demand_no_phase("eigh", np.imag(_diagonal(mixing))[..., None, :], v_bar)
+        inner = _over_gaps(mixing, _gaps(w), equal) + _as_diagonal(w_bar)
+        return of_triangle(np.matmul(np.matmul(v, inner), dagger(v)), uplo in "Uu"), None
+
+    return made, eigh_pullback
+
+
+@adjoint(np.linalg.eigvalsh)
+def eigvalsh(a, UPLO="L"):
+    def eigvalsh_pullback(w_bar):
+        _, v = _eigh_of_simple(a, UPLO)
+        return of_triangle(np.matmul(v * w_bar[..., None, :], dagger(v)), UPLO in "Uu"), None
+
+    return np.linalg.eigvalsh(a, UPLO), eigvalsh_pullback
+
+
+# Eigenvalues of any square matrix
+
+
+@adjoint(np.linalg.eig)
+def eig(a):
+    return _eig(a, strict=False)
+
+
+@adjoint
+def _eig_of_simple(a):
+    return _eig(a, strict=True)
+
+
+def _eig(a, strict):
+    """v^-1 dv = (v^-1 da v) / gaps off the diagonal; on it, what keeps v as LAPACK scales it."""
+    w, v = made = np.linalg.eig(a)
+
+    def eig_pullback(bars):
+        w_bar, v_bar = bars
+        equal = _equal(w)
+        along = np.sum(conj(v) * v_bar, axis=-2, keepdims=True)
+        u_bar = v_bar - v * np.real(along)
+        if is_complex(v):  # the largest component that LAPACK made real stays real
+            plain = strip(v)
+            chosen = np.argmax(np.where(plain.imag == 0, np.abs(plain), 0.0), axis=-2)
+            real = np.arange(plain.shape[-1])[:, None] == chosen[..., None, :]
+            u_bar = u_bar - np.where(real, 1j * np.imag(along) / np.where(real, conj(v), 1.0), 0.0)
+        mixing = np.matmul(dagger(v), u_bar)
+        _demand_pairs("eig", equal, mixing, w_bar, strict or _watched(*bars))
+        inner = _over_gaps(mixing, conj(_gaps(w)), equal) + _as_diagonal(w_bar)
+        return (_in_basis(v, inner),)
+
+    return made, eig_pullback
+
+
+@adjoint(np.linalg.eigvals)
+def eigvals(a):
+    w = np.linalg.eigvals(a)
+
+    def eigvals_pullback(w_bar):
+        other, v = _eig_of_simple(a)
+        bars = np.take_along_axis(w_bar, _order(strip(w), strip(other)), -1)
+        return (_in_basis(v, _as_diagonal(bars)),)
+
+    return w, eigvals_pullback
+
+
+def _order(w, other):
+    """Where each of `other` is in w: LAPACK may find the eigenvalues in another order alone."""
+    left, places = np.abs(other[..., :, None] - w[..., None, :]), []
+    for k in range(w.shape[-1]):
+        places.append(np.argmin(left[..., k, :], axis=-1))
+        np.put_along_axis(left, places[-1][..., None, None], np.inf, axis=-1)
+    return np.stack(places, axis=-1) if places else np.zeros(w.shape, int)
+
+
+def _in_basis(v, inner):
+    """v^-H inner v^H, the cotangent of a from that of v^-1 da v."""
+    plain = strip(v)
+    if plain.size:
+        bad = np.asarray(np.linalg.cond(plain, 1) > 0.01 / _eps(plain))
+        v = _excused(v, bad, _refuse_defective, inner)
+    return np.linalg.solve(dagger(v), np.matmul(inner, dagger(v)))
+
+
+def _refuse_defective():
+    raise DegenerateError(
+        "the derivative of eig is undefined here: the matrix has no basis of eigenvectors.",
+        "eigenvalues that share an eigenvector move infinitely fast when the matrix changes.",
+        "move the matrix away from there, or use a function that does not go through "
+        "eigenvalues (np.linalg.matrix_power, np.trace).",
+    )

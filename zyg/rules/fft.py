@@ -1,0 +1,147 @@
+"""Fourier transforms: linear, so the pullback of each is its conjugate transpose.
+
+That is the transform the other way, with the factors of its `norm` exchanged, brought back to the
+length of the argument. The transforms of real arrays keep half of a spectrum whose other half is
+its mirror image: forward, a kept bin stands for itself only, and the pullback halves those that
+the inverse would count twice; backward, it stands for both. What `irfft` ignores, the imaginary
+parts of the bins that are their own mirror image, has slope 0 by the same formula.
+"""
+
+import numpy as np
+
+from zyg._registry import adjoint, composed
+from zyg._strand import strip
+from zyg.errors import MissingRuleError
+from zyg.rules._helpers import as_array, normal_axes
+
+_EXCHANGED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _fitted(c, shape):
+    """`c` cut off or filled up with zeros to this shape, as the transforms do to a length."""
+    for axis, n in enumerate(shape):
+        have = np.shape(c)
+        if have[axis] > n:
+            c = c[(*(slice(None),) * axis, slice(n))]
+        elif have[axis] < n:
+            missing = (*have[:axis], n - have[axis], *have[axis + 1 :])
+            c = np.concatenate([c, np.zeros(missing, strip(c).dtype)], axis=axis)
+    return c
+
+
+def _weighted(c, axis, n, weight):
+    """Half a spectrum of length n, with this weight for the bins whose mirror image is another."""
+    m = np.shape(c)[axis]
+    weights = np.full(m, weight, strip(c).real.dtype)
+    weights[0] = 1
+    if n % 2 == 0:
+        weights[m - 1] = 1
+    return c * np.reshape(weights, (m,) + (1,) * (np.ndim(c) - 1 - axis))
+
+
+def _all_axes(a, s, axes, name):
+    """The transformed axes, counted from 0."""
+    ndim = np.ndim(a)
+    if axes is None:
+        return tuple(range(ndim) if s is None else range(ndim - len(s), ndim))
+    axes = normal_axes(axes, ndim)
+    if s is not None and len(set(axes)) < len(axes):
+        raise MissingRuleError(
+            f"np.fft.{name} with s= and an axis that is named twice has no rule.",
+            "the axis is cut or filled up between its two transforms.",
+            "transform twice, with one call for each length.",
+        )
+    return axes
+
+
+def _complex_pullback(inverse, a, axes, norm):
+    def fft_pullback(y_bar):
+        c = inverse(y_bar, axes=axes, norm=_EXCHANGED[norm])
+        return (_fitted(c, np.shape(a)),)
+
+    return fft_pullback
+
+
+def _rfft_pullback(y, a, n, axes, norm):
+    def rfft_pullback(y_bar):
+        lengths = [np.shape(y)[k] for k in axes[:-1]]
+        c = _weighted(y_bar, axes[-1], n, 0.5)
+        c = np.fft.irfftn(c, [*lengths, n], axes, norm=_EXCHANGED[norm])
+        return (_fitted(c, np.shape(a)),)
+
+    return rfft_pullback
+
+
+def _irfft_pullback(y, a, axes, norm):
+    def irfft_pullback(y_bar):
+        c = np.fft.rfftn(y_bar, axes=axes, norm=_EXCHANGED[norm])
+        return (_fitted(_weighted(c, axes[-1], np.shape(y)[axes[-1]], 2), np.shape(a)),)
+
+    return irfft_pullback
+
+
+def _pullback(name, y, a, n, axes, norm):
+    """The pullback of a transform of the last of the axes to length n."""
+    if name.startswith("rfft"):
+        k = axes[-1]
+        return _rfft_pullback(y, a, np.shape(a)[k] if n in (None, -1) else n, axes, norm)
+    if name.startswith("irfft"):
+        return _irfft_pullback(y, a, axes, norm)
+    return _complex_pullback(np.fft.fftn if name[0] == "i" else np.fft.ifftn, a, axes, norm)
+
+
+def _one_axis(function):
+    def transform(a, n=None, axis=-1, norm=None):
+        y = function(a, n, axis, norm)
+        axes = (axis % np.ndim(a),)
+        return y, _pullback(function.__name__, y, a, n, axes, norm)
+
+    adjoint(function, linear=(0,))(transform)
+
+
+def _many_axes(function, default):
+    def transform(a, s=None, axes=default, norm=None):
+        y = function(a, s, axes, norm)
+        places = _all_axes(a, s, axes, function.__name__)
+        if not places:  # nothing is transformed
+            return y, lambda y_bar: (y_bar,)
+        n = None if s is None else s[-1]
+        return y, _pullback(function.__name__, y, a, n, places, norm)
+
+    adjoint(function, linear=(0,))(transform)
+
+
+for _function in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft):
+    _one_axis(_function)
+for _function in (np.fft.fft2, np.fft.ifft2, np.fft.rfft2, np.fft.irfft2):
+    _many_axes(_function, (-2, -1))
+for _function in (np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn):
+    _many_axes(_function, None)
+
+
+@composed(np.fft.hfft)
+def hfft(a, n=None, axis=-1, norm=None):
+    if norm not in _EXCHANGED:
+        return np.fft.hfft(strip(a), n, axis, norm)  # raises
+    a = as_array(a)
+    n = 2 * (np.shape(a)[axis] - 1) if n is None else n
+    return np.fft.irfft(np.conjugate(a), n, axis, norm=_EXCHANGED[norm])
+
+
+@composed(np.fft.ihfft)
+def ihfft(a, n=None, axis=-1, norm=None):
+    if norm not in _EXCHANGED:
+        return np.fft.ihfft(strip(a), n, axis, norm)  # raises
+    return np.conjugate(np.fft.rfft(as_array(a), n, axis, norm=_EXCHANGED[norm]))
+
+
+def _shift(function, sign):
+    def shift(x, axes=None):
+        places = normal_axes(axes, np.ndim(x))
+        return np.roll(x, [sign * (np.shape(x)[k] // 2) for k in places], places)
+
+    composed(function)(shift)
+
+
+_shift(np.fft.fftshift, 1)
+_shift(np.fft.ifftshift, -1)

@@ -1,0 +1,231 @@
+"""Cumulative functions, and the methods of ufuncs: reduce, accumulate and reduceat.
+
+A method that NumPy has a function for is that function. Any other is a fold, y[k] = f(y[k-1],
+x[k]), and its pullback a linear recurrence from the end, whose factors are the partial derivatives
+at all places at once.
+"""
+
+import numpy as np
+
+from zyg._bind import bind
+from zyg._registry import CONSTANT, ScalarRule, adjoint, composed, rules
+from zyg._strand import cut, strip
+from zyg._traced import ufunc_methods
+from zyg.errors import MissingRuleError
+from zyg.rules._helpers import (
+    NO,
+    as_array,
+    conj,
+    count,
+    no_out,
+    normal_axes,
+    with_value,
+    without_nan,
+)
+
+
+@adjoint(np.cumsum, linear=(0,))
+def cumsum(a, axis=None, dtype=None, out=None):
+    no_out(out)
+
+    def cumsum_pullback(y_bar):
+        k = 0 if axis is None else axis
+        return (np.reshape(np.flip(np.cumsum(np.flip(y_bar, k), axis=k), k), np.shape(a)),)
+
+    return np.cumsum(a, axis=axis, dtype=dtype), cumsum_pullback
+
+
+@adjoint
+def recurrence(a, b):
+    """s along the last axis, with s[0] = b[0] and s[i] = b[i] + a[i] s[i-1]."""
+    if strip(a) is not a or strip(b) is not b:
+        s = recurrence(a, b)
+    else:
+        s = np.array(b, dtype=np.result_type(a, b))
+        if s.ndim == 1:
+            factors, values = a.tolist(), s.tolist()
+            for i in range(1, len(values)):
+                values[i] += factors[i] * values[i - 1]
+            s[:] = values
+        else:
+            for i in range(1, s.shape[-1]):
+                s[..., i] += a[..., i] * s[..., i - 1]
+
+    def recurrence_pullback(s_bar):
+        zero = np.zeros_like(a[..., :1])
+        ahead = np.concatenate([zero, np.flip(a[..., 1:], -1)], axis=-1)
+        b_bar = np.flip(recurrence(conj(ahead), np.flip(s_bar, -1)), -1)
+        behind = np.concatenate([zero, s[..., :-1]], axis=-1)
+        return b_bar * conj(behind), b_bar
+
+    return s, recurrence_pullback
+
+
+@adjoint(np.cumprod)
+def cumprod(a, axis=None, dtype=None, out=None):
+    no_out(out)
+    y = np.cumprod(a, axis=axis, dtype=dtype)
+
+    def cumprod_pullback(y_bar):
+        # sum over j >= i of y_bar[j] times the product of the a[k], k <= j, without a[i]: the
+        # product before i, times a sum that a recurrence from the end gives. Exact with zeros,
+        # in O(n).
+        if np.size(a) == 0:
+            return (np.zeros_like(a),)
+        k = -1 if axis is None else axis
+        rows = np.moveaxis(np.ravel(a) if axis is None else a, k, -1)
+        bars = np.moveaxis(y_bar, k, -1)
+        one = np.ones_like(rows[..., :1])
+        before = np.cumprod(np.concatenate([one, rows[..., :-1]], axis=-1), axis=-1)
+        factors = np.flip(np.concatenate([rows[..., 1:], one], axis=-1), -1)
+        after = np.flip(recurrence(conj(factors), np.flip(bars, -1)), -1)
+        return (np.reshape(np.moveaxis(conj(before) * after, -1, k), np.shape(a)),)
+
+    return y, cumprod_pullback
+
+
+@composed(np.nancumsum)
+def nancumsum(a, axis=None, dtype=None, out=None):
+    return np.cumsum(without_nan(a, 0), axis, dtype, out)
+
+
+@composed(np.nancumprod)
+def nancumprod(a, axis=None, dtype=None, out=None):
+    return np.cumprod(without_nan(a, 1), axis, dtype, out)
+
+
+def _cumulative(function, scan, identity):
+    def cumulative(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+        no_out(out)
+        x = np.atleast_1d(as_array(x))
+        if axis is None and np.ndim(x) > 1:
+            return function(strip(x))  # raises
+        axis = 0 if axis is None else axis
+        y = scan(x, axis=axis, dtype=dtype)
+        if not include_initial:
+            return y
+        shape = list(np.shape(y))
+        shape[axis] = 1
+        return np.concatenate([np.full(shape, identity, strip(y).dtype), y], axis=axis)
+
+    composed(function)(cumulative)
+
+
+_cumulative(np.cumulative_sum, np.cumsum, 0)
+_cumulative(np.cumulative_prod, np.cumprod, 1)
+
+
+# The methods of ufuncs
+
+_FUNCTIONS = {
+    (np.add, "reduce"): np.sum,
+    (np.multiply, "reduce"): np.prod,
+    (np.maximum, "reduce"): np.max,
+    (np.minimum, "reduce"): np.min,
+    (np.add, "accumulate"): np.cumsum,
+    (np.multiply, "accumulate"): np.cumprod,
+}
+_BUT_NAN = {np.fmax: (np.max, -np.inf), np.fmin: (np.min, np.inf)}
+
+
+def _method(method):
+    """Register a method, for the ufuncs that it can be a fold of."""
+    name = method.__name__
+
+    def answer(ufunc, x, *args, **kwargs):
+        rule = rules.get(ufunc)
+        if rule is CONSTANT:
+            plain = cut(x, f"{ufunc.__name__}.{name}, which is constant")
+            return getattr(ufunc, name)(plain, *map(strip, args), **kwargs)
+        if function := _FUNCTIONS.get((ufunc, name)):
+            return bind(function, (x,), {"axis": 0, **kwargs})
+        if not isinstance(rule, ScalarRule) or len(rule.partials) != 2:
+            _refuse(ufunc, name, "only a ufunc of two arguments that has a rule can be folded.")
+        if kwargs.pop("dtype", None) is not None:
+            _refuse(ufunc, f"{name} with dtype=", "the fold is taken in the dtype of its operand.")
+        return method(ufunc, x, *args, **kwargs)
+
+    ufunc_methods[name] = answer
+
+
+def _refuse(ufunc, what, why):
+    raise MissingRuleError(
+        f"np.{ufunc.__name__}.{what} has no rule, so zyg cannot differentiate it.",
+        why,
+        "use the NumPy function that does the same, convert with x.astype(...), or write the loop "
+        "in Python.",
+    )
+
+
+@adjoint
+def fold(ufunc, x):
+    """ufunc.accumulate along the last axis."""
+    y = ufunc.accumulate(x, axis=-1)
+
+    def fold_pullback(y_bar):
+        before, new, after = y[..., :-1], x[..., 1:], y[..., 1:]
+        of_before, of_new = (
+            conj(d(before, new, after)) if callable(d) else d for d in rules[ufunc].partials
+        )
+        zero = np.zeros_like(y[..., :1])
+        factors = np.flip(of_before + np.zeros_like(after), -1)
+        c = recurrence(np.concatenate([zero, factors], axis=-1), np.flip(y_bar, -1))
+        c = np.flip(c, -1)
+        return None, np.concatenate([c[..., :1], of_new * c[..., 1:]], axis=-1)
+
+    return y, fold_pullback
+
+
+@_method
+def reduce(ufunc, x, axis=0, keepdims=False, initial=NO, where=True):
+    y = ufunc.reduce(strip(x), axis, None, None, keepdims, strip(initial), where)
+    if ufunc in _BUT_NAN:
+        function, least = _BUT_NAN[ufunc]
+        d = function(without_nan(x, least), axis, None, keepdims, initial, where)
+        return with_value(d, (y,))
+    if where is not True:
+        if ufunc.identity is None:
+            _refuse(ufunc, "reduce with where=", "nothing can stand for what is left out.")
+        x = np.where(where, x, ufunc.identity)
+    shape = np.shape(x)
+    axes = normal_axes(axis, len(shape))
+    others = tuple(k for k in range(len(shape)) if k not in axes)
+    outer = tuple(shape[k] for k in others)
+    rows = np.reshape(np.transpose(x, others + axes), (*outer, count(shape, axes)))
+    if initial is not NO and initial is not None:
+        rows = np.concatenate([np.broadcast_to(initial, (*outer, 1)), rows], axis=-1)
+    if np.size(rows) == 0:
+        return y
+    return with_value(np.reshape(fold(ufunc, rows)[..., -1], np.shape(y)), (y,))
+
+
+@_method
+def accumulate(ufunc, x, axis=0):
+    ufunc.accumulate(np.empty((1,) * np.ndim(x)), axis=axis)  # raises where NumPy does
+    if ufunc in (np.maximum, np.minimum, np.fmax, np.fmin):
+        return _running_extreme(ufunc, x, axis)
+    return np.moveaxis(fold(ufunc, np.moveaxis(x, axis, -1)), -1, axis)
+
+
+def _running_extreme(ufunc, x, axis):
+    """Each place reads its first extremal element."""
+    y = np.moveaxis(ufunc.accumulate(strip(x), axis=axis), axis, -1)
+    new = np.ones(y.shape, bool)
+    now, last = y[..., 1:], y[..., :-1]
+    new[..., 1:] = (now != last) & ~(np.isnan(now) & np.isnan(last))
+    places = np.maximum.accumulate(np.where(new, np.arange(y.shape[-1]), 0), axis=-1)
+    return np.take_along_axis(x, np.moveaxis(places, -1, axis), axis)
+
+
+@_method
+def reduceat(ufunc, x, indices, axis=0):
+    """A reduction of each stretch from one index to the next."""
+    y = ufunc.reduceat(strip(x), strip(indices), axis)
+    starts = np.asarray(strip(indices)).tolist()
+    before = (slice(None),) * (axis % np.ndim(x))
+    stretches = [
+        slice(a, b if a < b else a + 1)
+        for a, b in zip(starts, [*starts[1:], np.shape(x)[axis]], strict=True)
+    ]
+    parts = [ufunc.reduce(x[(*before, s)], axis=axis, keepdims=True) for s in stretches]
+    return with_value(np.concatenate(parts, axis), (y,)) if parts else y

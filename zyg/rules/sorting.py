@@ -1,0 +1,241 @@
+"""Sorting and selecting: NumPy decides on the plain values, and the elements are read by index.
+
+So every element keeps its own derivative. Of equal elements the first comes first (the order is
+stable), and stands for all where only one is kept. What NumPy does to the values it does here to
+the places of the elements, or to their ranks: its own decisions, whatever they are.
+"""
+
+import functools
+
+import numpy as np
+
+from zyg._registry import adjoint, composed
+from zyg._strand import TRACED, strip
+from zyg.rules._helpers import as_array, count, no_out, normal_axes, places_of, with_value
+
+
+@composed(np.take_along_axis)
+def take_along_axis(arr, indices, axis=-1):
+    arr = as_array(arr)
+    return np.ravel(arr)[np.take_along_axis(places_of(arr), strip(indices), axis)]
+
+
+@composed(np.compress)
+def compress(condition, a, axis=None, out=None):
+    no_out(out)
+    a = as_array(a)
+    return np.ravel(a)[np.compress(strip(as_array(condition)), places_of(a), axis)]
+
+
+@composed(np.extract)
+def extract(condition, arr):
+    arr = as_array(arr)
+    return np.ravel(arr)[np.extract(strip(as_array(condition)), places_of(arr))]
+
+
+@adjoint(np.trim_zeros)
+def trim_zeros(filt, *args, **kwargs):
+    def trim_zeros_pullback(y_bar):
+        raise AssertionError("what is left is a view, and a view needs no pullback")
+
+    return np.trim_zeros(filt, *args, **kwargs), trim_zeros_pullback
+
+
+# Sorting
+
+
+@composed(np.sort)
+def sort(a, axis=-1, kind=None, order=None, *, stable=None):
+    a = as_array(a)
+    one = np.empty((1,) * np.ndim(a), np.asarray(strip(a)).dtype)
+    np.sort(one, axis, kind, order, stable=stable)  # raises where NumPy does
+    if axis is None:
+        a, axis = np.ravel(a), -1
+    return np.take_along_axis(a, np.argsort(strip(a), axis, kind="stable"), axis)
+
+
+@composed(np.partition)
+def partition(a, kth, axis=-1, kind="introselect", order=None):
+    a = as_array(a)
+    y = np.partition(strip(a), strip(kth), axis, kind, order)
+    if axis is None:
+        a, axis = np.ravel(a), -1
+    # Sorted, both are the same: the n-th of one is the n-th of the other.
+    rank = np.argsort(np.argsort(y, axis, kind="stable"), axis)
+    order = np.take_along_axis(np.argsort(strip(a), axis, kind="stable"), rank, axis)
+    return np.take_along_axis(a, order, axis)
+
+
+@composed(np.sort_complex)
+def sort_complex(a):
+    y = np.sort(a)
+    return np.astype(y, np.sort_complex(np.empty(0, strip(y).dtype)).dtype)
+
+
+def _first_places(plain, values, axis, **options):
+    """Where in the plain array these unique values come first."""
+    first = np.unique(plain, return_index=True, axis=axis, **options)[1]
+    if axis is not None:
+        return first
+    places = np.empty_like(first)
+    places[np.argsort(values, kind="stable")] = first  # NumPy need not have sorted them
+    return places
+
+
+@composed(np.unique)
+def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, **options):
+    ar = as_array(ar)
+    plain = strip(ar)
+    made = np.unique(plain, return_index, return_inverse, return_counts, axis, **options)
+    values = made[0] if isinstance(made, tuple) else made
+    options.pop("sorted", None)
+    places = _first_places(plain, values, axis, **options)
+    picked = np.ravel(ar)[places] if axis is None else np.take(ar, places, axis)
+    return (picked, *made[1:]) if isinstance(made, tuple) else picked
+
+
+def _unique(function):
+    """The functions of the array standard: a NaN is equal to no other."""
+
+    def unique_of(x):
+        x = as_array(x)
+        made = function(strip(x))
+        values = made[0] if isinstance(made, tuple) else made
+        picked = np.ravel(x)[_first_places(strip(x), values, None, equal_nan=False)]
+        return made._replace(values=picked) if isinstance(made, tuple) else picked
+
+    composed(function)(unique_of)
+
+
+for _function in (np.unique_values, np.unique_counts, np.unique_inverse, np.unique_all):
+    _unique(_function)
+
+
+# Choosing between arrays
+
+
+def _listed(x):
+    """A list made an array; a Python number stays one, for it has no dtype."""
+    return as_array(x) if isinstance(x, (list, tuple)) else x
+
+
+@composed(np.choose)
+def choose(a, choices, out=None, mode="raise"):
+    no_out(out)
+    choices = [*map(_listed, choices)]
+    y = np.choose(strip(a), [*map(strip, choices)], mode=mode)
+    chosen = np.choose(strip(a), range(len(choices)), mode=mode)
+    d = 0.0
+    for k, x in enumerate(choices):
+        d = np.where(chosen == k, x, d)
+    return with_value(d, (y,))
+
+
+@composed(np.select)
+def select(condlist, choicelist, default=0):
+    conditions = [*map(strip, condlist)]
+    choices = [*map(_listed, choicelist)]
+    y = np.select(conditions, [*map(strip, choices)], strip(default))
+    d = default
+    for condition, x in zip(conditions[::-1], choices[::-1], strict=True):
+        d = np.where(condition, x, d)
+    return with_value(d, (y,))
+
+
+# Order statistics
+
+# Hyndman and Fan, "Sample quantiles in statistical packages" (1996): where n elements are sorted,
+# the quantile q is at n q + alpha + q (1 - alpha - beta) - 1. By the other methods it is constant
+# in q but for steps.
+_ALPHA_BETA = {
+    "linear": (1, 1),
+    "interpolated_inverted_cdf": (0, 1),
+    "hazen": (1 / 2, 1 / 2),
+    "weibull": (0, 0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+
+
+def _moved_by(q, scale, method, n):
+    """What a change of q adds to the place of the quantile: 0, with its slope to the right."""
+    if type(q) not in TRACED or method not in _ALPHA_BETA:
+        return 0.0
+    alpha, beta = _ALPHA_BETA[method]
+    plain = strip(q) / scale
+    place = n * plain + alpha + plain * (1 - alpha - beta) - 1
+    slope = np.where(place >= 0, n + 1 - alpha - beta, 0)
+    return (q - strip(q)) * (slope / scale)
+
+
+def _order_statistic(call, a, axis, skips_nan=False, q=0.5, scale=1, method=None):
+    """`call(a)`, interpolated between two elements: on their ranks, it gives the place."""
+    a = as_array(a)
+    plain = np.asarray(strip(a))
+    y = call(plain)
+    if plain.size == 0:
+        return y
+    axes = normal_axes(axis, plain.ndim)
+    others = tuple(k for k in range(plain.ndim) if k not in axes)
+    moved = tuple(plain.shape[k] for k in others + axes)
+    outer, n = moved[: len(others)], count(plain.shape, axis)
+    rows = np.reshape(np.transpose(a, others + axes), (*outer, n))
+    order = np.argsort(strip(rows), axis=-1, kind="stable")
+    nan = np.isnan(strip(rows))
+    undefined = nan.all(-1, keepdims=True) if skips_nan else nan.any(-1, keepdims=True)
+    own = plain.real.dtype  # in which NumPy computes the place
+    dtype = own if own.kind == "f" and n * np.finfo(own).eps < 1 else float
+    rank = np.argsort(order, axis=-1).astype(dtype)
+    last = n - 1
+    if skips_nan:
+        rank[nan & ~undefined] = np.nan
+        last = np.maximum(last - nan.sum(-1, keepdims=True), 0)
+    place = call(rank.reshape(moved).transpose(np.argsort(others + axes)))
+    place = np.moveaxis(np.reshape(place, (-1, *outer)), 0, -1)
+    low = np.where(undefined, last, np.floor(place)).astype(np.intp)
+    high = np.minimum(low + 1, last)
+    weight = place - low + _moved_by(np.reshape(q, -1), scale, method, last + 1)
+    below, above = (
+        np.take_along_axis(rows, np.take_along_axis(order, k, -1), -1) for k in (low, high)
+    )
+    d = below + weight * (above - below)
+    if skips_nan and np.any(undefined):  # a slice of NaN only
+        d = np.where(undefined, 0.0, d)
+    return with_value(np.reshape(np.moveaxis(d, -1, 0), np.shape(y)), (y,))
+
+
+def _median(function):
+    def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+        no_out(out)
+        call = functools.partial(function, axis=axis, keepdims=keepdims)
+        return _order_statistic(call, a, axis, function is np.nanmedian)
+
+    composed(function)(median)
+
+
+_median(np.median)
+_median(np.nanmedian)
+
+
+def _quantile(function, scale, skips_nan):
+    """At a kink, where the quantile is an element, the slope in q is that to the right."""
+
+    def quantile(
+        a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False,
+        *, weights=None,
+    ):  # fmt: skip
+        no_out(out)
+        q = _listed(q)
+        call = functools.partial(
+            function, q=strip(q), axis=axis, method=method, keepdims=keepdims,
+            weights=strip(weights),
+        )  # fmt: skip
+        return _order_statistic(call, a, axis, skips_nan, q, scale, method)
+
+    composed(function)(quantile)
+
+
+_quantile(np.quantile, 1, False)
+_quantile(np.percentile, 100, False)
+_quantile(np.nanquantile, 1, True)
+_quantile(np.nanpercentile, 100, True)

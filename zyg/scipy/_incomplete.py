@@ -1,0 +1,90 @@
+"""The incomplete gamma and beta functions, differentiated in their shape parameters.
+
+With a density p(t; a), whose logarithm has the slope log(t) - m in a, where m is the mean of
+log(t), the derivative of the distribution function is an integral over either side of x:
+
+    d/da P(a, x) = int_0^x p(t) (log(t) - m) dt = -int_x^inf p(t) (log(t) - m) dt
+
+Taken over the side on which log(t) - m keeps its sign, nothing cancels. The integral runs by the
+double exponential formula for functions that decay exponentially (H. Takahasi and M. Mori 1974),
+whose nodes lie so densely at the near end that no scale of the integrand escapes them. Against
+mpmath, for parameters from 1e-3 to 1e4, the relative error is below 1e-9, and mostly that of
+rounding in log p(x). Written in np operations, it can be differentiated again.
+"""
+
+import numpy as np
+from scipy import special as sp
+
+from zyg._strand import strip
+
+_TIMES = np.arange(-80, 85) * 0.05
+_NODES = np.exp(_TIMES - np.exp(-_TIMES))
+_WEIGHTS = 0.05 * _NODES * (1 + np.exp(-_TIMES))
+
+
+def _last(x):
+    return np.expand_dims(x, -1)
+
+
+def _integral(scale, integrand):
+    """int_0^inf integrand(s) ds, of an integrand that falls off over about `scale`."""
+    s = _last(scale) * _NODES
+    return scale * np.sum(_WEIGHTS * integrand(s), axis=-1)
+
+
+def _as(y, d):
+    """The derivative `d` in the precision of the value `y`."""
+    y = strip(y)
+    narrow = isinstance(y, np.ndarray) and y.dtype == np.float32
+    return np.astype(d, np.float32) if narrow else d
+
+
+def gammainc_a(a, x, y):
+    """d/da of gammainc(a, x): the slope of the log density is log(t) - psi(a)."""
+    inside = (strip(x) > 0) & np.isfinite(strip(x)) & (strip(a) > 0)
+    a, x = np.where(inside, a, 1.0) * np.float64(1), np.where(inside, x, 1.0) * np.float64(1)
+    ahead = np.log(x) - sp.psi(a)
+    below = strip(ahead) <= 0  # t = x exp(-s) runs below x, t = x (1 + s) above
+    excess = np.maximum(a - 1, 0.0)
+    rate = np.where(below, a - x + np.sqrt(x), x - excess + np.sqrt(excess))
+    a_, x_, ahead_, below_ = _last(a), _last(x), _last(ahead), _last(below)
+
+    def integrand(s):
+        log_t = np.where(below_, -s, np.log1p(s))
+        decay = np.where(below_, a_ * log_t - x_ * np.expm1(-s), (a_ - 1) * log_t - x_ * s)
+        return np.exp(decay) * (ahead_ + log_t)
+
+    height = np.exp(a * np.log(x) - x - sp.gammaln(a))
+    d = height * np.where(below, 1.0, -1.0) * _integral(1 / strip(rate), integrand)
+    return _as(y, np.where(inside, d, 0.0))
+
+
+def betainc_a(a, b, x, y):
+    """d/da of betainc(a, b, x): the slope of the log density is log(t) - psi(a) + psi(a + b)."""
+    return _as(y, _betainc_a(a, b, x, 1 - x))
+
+
+def betainc_b(a, b, x, y):
+    return _as(y, -_betainc_a(b, a, 1 - x, x))
+
+
+def _betainc_a(a, b, x, rest):
+    inside = (strip(x) > 0) & (strip(rest) > 0)
+    one = np.float64(1)
+    a, b = a * one, b * one
+    x, rest = np.where(inside, x, 0.5) * one, np.where(inside, rest, 0.5) * one
+    ahead = np.log(x) - sp.psi(a) + sp.psi(a + b)
+    below = strip(ahead) <= 0  # t = x exp(-s) runs below x; 1 - t = (1 - x) exp(-s) above
+    p, q = np.where(below, a, b), np.where(below, b, a)
+    odds = np.where(below, x / rest, rest / x)
+    bend = np.maximum(strip(q) - 1, 0.0) * strip(odds)
+    scale = 1 / (strip(p) - bend + np.sqrt(bend * (1 + strip(odds))))
+    p_, q_, odds_, ahead_, below_ = map(_last, (p, q, odds, ahead, below))
+
+    def integrand(s):
+        log_other = np.log1p(-odds_ * np.expm1(-s))
+        return np.exp((q_ - 1) * log_other - p_ * s) * (ahead_ + np.where(below_, -s, log_other))
+
+    height = np.exp(a * np.log(x) + b * np.log(rest) - sp.betaln(a, b))
+    height = height / np.where(below, rest, -x)
+    return np.where(inside, height * _integral(scale, integrand), 0.0)

@@ -1,0 +1,215 @@
+"""Differential equations and integrals.
+
+The adjoint equation runs backwards, by the same solver with the same tolerances, and is set right
+at each time at which the solution is known (R. Chen et al., "Neural ordinary differential
+equations", 2018); forward mode solves the sensitivity equation.
+"""
+
+import numpy as np
+import scipy.integrate
+
+from zyg._registry import composed
+from zyg._strand import strip
+from zyg.checkpoints import one_entry
+from zyg.errors import unknown_call
+from zyg.forward import pushforward
+from zyg.gradients import pullback
+from zyg.scipy._closures import as_tuple, opened, plain, refuse
+from zyg.scipy._namespace import dispatching, holds_watched
+
+
+def _joined(parts):
+    return np.concatenate([np.ravel(p) for p in parts])
+
+
+def _parted(vector, like):
+    """The parts that `_joined` made a vector of."""
+    ends = np.cumsum([0, *map(np.size, like)])
+    pairs = zip(ends, ends[1:], like, strict=False)
+    return [np.reshape(vector[a:b], np.shape(v))[()] for a, b, v in pairs]
+
+
+def _array(values):
+    """Numbers, of which some may be watched, as an array."""
+    if isinstance(values, (list, tuple)):
+        return np.stack(values) if holds_watched(values) else np.asarray(values)
+    return np.atleast_1d(values)
+
+
+# Initial value problems
+
+
+def _trajectory(solve, make, states, y0, times, values):
+    """`states` as the solution of dy/dt = make(values)(t, y) at these times, from y0 at the first.
+
+    ``solve(f, y, t0, t1)`` takes y from one time to another.
+    """
+
+    def pull(ys, leaves, ys_bar):
+        y0, times, *values = leaves
+        f, n = make(values), np.size(y0)
+
+        def backwards(t, state):
+            y, multiplier = state[:n], state[n : 2 * n]
+            slope, back = pullback(lambda y, *values: make(values)(t, y), y, *values)
+            return _joined([slope, *back(-multiplier, zeros=True)])
+
+        multiplier, total = ys_bar[-1], np.zeros(sum(map(np.size, values)))
+        for k in range(len(times) - 1, 0, -1):
+            state = np.concatenate([ys[k], multiplier, total])
+            state = solve(backwards, state, times[k], times[k - 1])
+            before, total = state[n : 2 * n], state[2 * n :]
+            multiplier = before + ys_bar[k - 1]
+
+        def times_bar():
+            late = [np.sum(c * f(t, y)) for c, t, y in zip(ys_bar, times, ys, strict=True)][1:]
+            return np.stack([-np.sum(before * f(times[0], ys[0])), *late])
+
+        return np.reshape(multiplier, np.shape(y0)), times_bar, *_parted(total, values)
+
+    def push(ys, leaves, tangents):
+        y0, times, *values = leaves
+        y0_dot, times_dot, *values_dot = tangents
+        f, n = make(values), np.size(y0)
+
+        def along(t, state):
+            def slope(y, *values):
+                return make(values)(t, y)
+
+            moving = (state[n:], *values_dot)
+            return _joined(pushforward(slope, (state[:n], *values), moving))
+
+        y_dot = np.zeros(n) if y0_dot is None else np.ravel(y0_dot)
+        rows = [y_dot]
+        if times_dot is not None:
+            y_dot = y_dot - f(times[0], ys[0]) * times_dot[0]
+        for k in range(1, len(times)):
+            state = solve(along, np.concatenate([ys[k - 1], y_dot]), times[k - 1], times[k])
+            y_dot = state[n:]
+            moved = 0.0 if times_dot is None else f(times[k], ys[k]) * times_dot[k]
+            rows.append(y_dot + moved)
+        return np.stack(rows)
+
+    return one_entry("trajectory", lambda *leaves: states, pull, (y0, times, *values), push)
+
+
+def _check_real(name, *values):
+    if any(np.iscomplexobj(strip(v)) for v in values):
+        raise unknown_call(name, "its rule is that of real states and parameters")
+
+
+def _steering(options, *names):
+    """Tolerances and limits, for the adjoint equation as well, whose state is longer."""
+    kept = {k: v for k, v in options.items() if k in names and v is not None}
+    return {k: np.min(v) if k in ("rtol", "atol") else v for k, v in plain(kept).items()}
+
+
+@composed(scipy.integrate.odeint)
+def odeint(func, y0, t, args=(), tfirst=False, **options):
+    args, name = as_tuple(args), "scipy.integrate.odeint"
+    given, rest = plain(((func, y0, t, args), options))
+    result = scipy.integrate.odeint(*given, tfirst=tfirst, **rest)
+    states = result[0] if options.get("full_output") else result
+    steering = _steering(options, "rtol", "atol", "mxstep", "hmax", "hmin", "h0")
+
+    def slope(t, y, *args):
+        return _array(func(t, y, *args) if tfirst else func(y, t, *args))
+
+    def solve(f, y, t0, t1):
+        run = dispatching(scipy.integrate.odeint)
+        return run(f, y, _array([t0, t1]), tfirst=True, **steering)[-1]
+
+    make, values = opened(slope, args)
+    _check_real(name, y0, *values)
+    ys = _trajectory(solve, make, states, _array(y0), _array(t), values)
+    return (ys, result[1]) if options.get("full_output") else ys
+
+
+@composed(scipy.integrate.solve_ivp)
+def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, **options):
+    name = "scipy.integrate.solve_ivp"
+    for option in ("events", "dense_output", "vectorized"):
+        if options.get(option):
+            refuse(name, option, "its rule is that of the states at given times.")
+    args = as_tuple(options.get("args") or ())
+    given, rest = plain(((fun, t_span, y0, method, t_eval), options))
+    result = scipy.integrate.solve_ivp(*given, **rest)
+    steering = _steering(options, "rtol", "atol", "max_step")
+
+    def slope(t, y, *args):
+        return _array(fun(t, y, *args))
+
+    def solve(f, y, t0, t1):
+        return dispatching(scipy.integrate.solve_ivp)(f, (t0, t1), y, method, **steering).y[:, -1]
+
+    make, values = opened(slope, args)
+    _check_real(name, y0, *values)
+    start, end = t_span
+    if t_eval is None:
+        first, times, states = 0, [start, *result.t[1:-1], end], result.y.T
+    else:  # from the start, which need not be asked for
+        first, times = 1, [start, *(t_eval[k] for k in range(len(t_eval)))]
+        states = np.concatenate([np.reshape(given[2], (1, -1)), result.y.T])
+    if result.success:
+        ys = _trajectory(solve, make, states, _array(y0), _array(times), values)
+        result.t, result.y = _array(times)[first:], np.transpose(ys[first:])
+    return result
+
+
+# Integrals
+
+
+def _integral(make, a, b, options, like, values):
+    """int_a^b make(values)(t) dt, of a number or of arrays of the shape of `like`."""
+
+    def run(a, b, *values):
+        f = make(values)
+        if np.shape(like) == ():
+            return scipy.integrate.quad(f, a, b, **options)[0]
+        known = {k: v for k, v in options.items() if k in ("epsabs", "epsrel", "limit", "points")}
+        return scipy.integrate.quad_vec(f, a, b, **known)[0]
+
+    def pull(y, leaves, y_bar):
+        a, b, *values = leaves
+
+        def slopes(t):
+            _, back = pullback(lambda *values: make(values)(t), *values)
+            return _joined(back(y_bar, zeros=True))
+
+        def at(end):
+            return np.sum(y_bar * make(values)(end))
+
+        bars = []
+        if values:
+            inner, held = opened(slopes)
+            bars = _parted(_integral(inner, a, b, options, _joined(values), held), values)
+        return lambda: -at(a), lambda: at(b), *bars
+
+    def push(y, leaves, tangents):
+        a, b, *values = leaves
+        a_dot, b_dot, *values_dot = tangents
+        parts = [make(values)(b) * b_dot] if b_dot is not None else []
+        if a_dot is not None:
+            parts.append(-make(values)(a) * a_dot)
+        if any(v is not None for v in values_dot):
+
+            def slope(t):
+                return pushforward(lambda *values: make(values)(t), values, values_dot)[1]
+
+            inner, held = opened(slope)
+            parts.append(_integral(inner, a, b, options, y, held))
+        return sum(parts[1:], parts[0])
+
+    return one_entry("integral", run, pull, (a, b, *values), push)
+
+
+@composed(scipy.integrate.quad)
+def quad(func, a, b, args=(), full_output=0, **options):
+    for option in ("weight", "complex_func"):
+        if options.get(option):
+            refuse("scipy.integrate.quad", option, "its rule is that of the plain integral.")
+    args = as_tuple(args)
+    given, rest = plain(((func, a, b, args, full_output), options))
+    result = scipy.integrate.quad(*given, **rest)
+    make, values = opened(func, args)
+    return _integral(make, a, b, rest, 0.0, values), *result[1:]

@@ -1,0 +1,452 @@
+"""Factorizations and functions of matrices.
+
+M. Giles, "An extended collection of matrix derivative results" (2008); I. Murray, "Differentiation
+of the Cholesky decomposition" (2016); N. Higham, "Functions of matrices" (2008), theorem 3.6.
+"""
+
+import numpy as np
+from scipy import linalg
+
+from zyg._strand import strip
+from zyg.errors import MissingRuleError, unknown_call
+from zyg.gradients import pullback
+from zyg.rules._helpers import conj, is_complex
+from zyg.scipy._linalg_systems import (
+    adjoint_of,
+    permutation,
+    reading,
+    solve_sylvester,
+    solve_triangular,
+    used,
+)
+from zyg.scipy._namespace import rule_for
+
+
+def _product(*factors):
+    y = factors[0]
+    for f in factors[1:]:
+        y = np.matmul(y, f)
+    return y
+
+
+def _diagonal(a):
+    """The diagonal of a matrix, the rest of it 0."""
+    return np.tril(np.triu(a))
+
+
+def _scaled(a, s):
+    """The columns of `a`, each times its element of s."""
+    return a * np.expand_dims(s, -2)
+
+
+# Inverses and determinants
+
+
+@rule_for(linalg.inv)
+def inv(a, **options):
+    y = inv(a, **used("inv", options))
+
+    def inv_pullback(y_bar):
+        h = adjoint_of(y)
+        return (-_product(h, y_bar, h),)
+
+    return y, inv_pullback
+
+
+@rule_for(linalg.det)
+def det(a, **options):
+    y = det(a, **used("det", options))
+
+    def det_pullback(y_bar):
+        # A singular matrix raises LinAlgError here: its cofactors are not in its inverse.
+        scale = np.reshape(y_bar * conj(y), (*np.shape(y), 1, 1))
+        return (scale * adjoint_of(np.linalg.inv(a)),)
+
+    return y, det_pullback
+
+
+@rule_for(linalg.pinv)
+def pinv(a, **options):
+    """G. Golub and V. Pereyra 1973, for a matrix of constant rank."""
+    y = pinv(a, **used("pinv", options, "atol", "rtol"))
+
+    def pinv_pullback(y_bar):
+        h = adjoint_of(y)
+        left = y_bar - _product(y_bar, a, y)  # P_bar (I - A P)
+        below = y_bar - _product(y, a, y_bar)  # (I - P A) P_bar
+        a_bar = _product(adjoint_of(left), y, h) + _product(h, y, adjoint_of(below))
+        return (a_bar - _product(h, y_bar, h),)
+
+    return y, pinv_pullback
+
+
+@rule_for(linalg.lstsq)
+def lstsq(a, b, **options):
+    made = lstsq(a, b, **used("lstsq", options, "cond", "lapack_driver"))
+    vector = np.ndim(b) == 1
+
+    def columns(v):
+        return np.reshape(v, (-1, 1)) if vector else v
+
+    def lstsq_pullback(made_bar):
+        x_bar, residue_bar, _, s_bar = made_bar
+        p, x = pinv(a), columns(made[0])
+        rest = columns(b) - np.matmul(a, x)
+        multiplier = np.matmul(adjoint_of(p), columns(x_bar))
+        b_bar = multiplier
+        if np.size(made[1]):
+            b_bar = b_bar + 2 * rest * residue_bar
+
+        def a_bar():
+            free = columns(x_bar) - np.matmul(adjoint_of(np.matmul(p, a)), columns(x_bar))
+            g = np.matmul(rest, adjoint_of(np.matmul(p, multiplier))) - np.matmul(
+                b_bar, adjoint_of(x)
+            )
+            g = g + np.matmul(np.matmul(adjoint_of(p), x), adjoint_of(free))
+            u, _, vh = svd(a, False)
+            return g + np.matmul(_scaled(u, s_bar), vh)
+
+        return a_bar, b_bar[:, 0] if vector else b_bar
+
+    return made, lstsq_pullback
+
+
+@rule_for(linalg.norm)
+def norm(a, ord=None, axis=None, keepdims=False, **options):
+    y = norm(a, ord, axis, keepdims, **used("norm", options))
+
+    def norm_pullback(y_bar):
+        # The same function, computed by BLAS instead; its rule is NumPy's.
+        _, back = pullback(lambda a: np.linalg.norm(a, ord, axis, keepdims), a)
+        return (back(y_bar)[0],)
+
+    return y, norm_pullback
+
+
+# Factors
+
+
+def _cholesky_pullback(factor, lower):
+    """The cotangent of the triangle of a that was read, for one of the factor."""
+
+    def cholesky_pullback(y_bar):
+        triangle = factor if lower else adjoint_of(factor)
+        bar = y_bar if lower else adjoint_of(y_bar)
+        inner = np.matmul(adjoint_of(triangle), np.tril(bar))
+        inner = np.tril(inner) - 0.5 * _diagonal(inner)
+        half = solve_triangular(triangle, inner, 2, True)
+        g = adjoint_of(solve_triangular(triangle, adjoint_of(half), 2, True))
+        _, folded = reading("her", lower)
+        return (folded(0.5 * (g + adjoint_of(g))),)
+
+    return cholesky_pullback
+
+
+@rule_for(linalg.cholesky)
+def cholesky(a, lower=False, **options):
+    y = cholesky(a, lower, **used("cholesky", options))
+    return y, _cholesky_pullback(y, lower)
+
+
+@rule_for(linalg.cho_factor)
+def cho_factor(a, lower=False, **options):
+    c, _ = cho_factor(a, lower, **used("cho_factor", options))
+
+    def cho_factor_pullback(y_bar):
+        # The other triangle is left as it was in a.
+        own, other = (np.tril, np.triu) if lower else (np.triu, np.tril)
+        (a_bar,) = _cholesky_pullback(own(c), lower)(own(y_bar[0]))
+        return (a_bar + other(y_bar[0], 1 if lower else -1),)
+
+    return (c, lower), cho_factor_pullback
+
+
+def _lu_pullback(a, left, right, left_bar, right_bar):
+    """The cotangent of L U, for those of its factors."""
+    inner = np.tril(np.matmul(adjoint_of(left), left_bar), -1)
+    inner = inner + np.triu(np.matmul(right_bar, adjoint_of(right)))
+    half = solve_triangular(left, inner, 2, True, True)
+    return adjoint_of(solve_triangular(right, adjoint_of(half)))
+
+
+def _square(name, a):
+    if np.ndim(a) != 2 or len(a) != np.shape(a)[1]:
+        raise unknown_call(f"scipy.linalg.{name}", "its rule is that of one square matrix")
+
+
+@rule_for(linalg.lu_factor)
+def lu_factor(a, **options):
+    lu, pivots = lu_factor(a, **used("lu_factor", options))
+    _square("lu_factor", a)
+
+    def lu_factor_pullback(y_bar):
+        left, right = np.tril(lu, -1) + np.eye(len(lu)), np.triu(lu)
+        g = _lu_pullback(a, left, right, np.tril(y_bar[0], -1), np.triu(y_bar[0]))
+        return (g[np.argsort(permutation(strip(pivots)))],)
+
+    return (lu, pivots), lu_factor_pullback
+
+
+@rule_for(linalg.lu)
+def lu(a, **options):
+    p, left, right = lu(a, **used("lu", options))
+    _square("lu", a)
+
+    def lu_pullback(y_bar):
+        return (np.matmul(strip(p), _lu_pullback(a, left, right, y_bar[1], y_bar[2])),)
+
+    return (p, left, right), lu_pullback
+
+
+@rule_for(linalg.qr)
+def qr(a, overwrite_a=False, lwork=None, mode="full", **options):
+    options = used("qr", options)
+    made = qr(a, mode=mode, **options)
+    rows, columns = np.shape(a)[-2:]
+    if (
+        mode not in ("full", "economic", "r")
+        or rows < columns
+        or (mode == "full" != rows > columns)
+    ):
+        raise unknown_call("scipy.linalg.qr", "its rule is that of mode='economic', m >= n")
+    q, r = made if mode != "r" else qr(a, mode="economic", **options)
+
+    def qr_pullback(y_bar):
+        r_bar = np.triu(y_bar[-1][..., :columns, :])
+        m = np.matmul(r[..., :columns, :], adjoint_of(r_bar))
+        g = 0
+        if mode != "r":
+            m = m - np.matmul(adjoint_of(y_bar[0]), q)
+            g = y_bar[0]
+        # LAPACK keeps the diagonal of R real, so that of M counts by its real part.
+        lower = np.tril(m, -1)
+        g = g + np.matmul(q, lower + adjoint_of(lower) + np.real(_diagonal(m)))
+        return (adjoint_of(solve_triangular(r[..., :columns, :], adjoint_of(g))),)
+
+    return made, qr_pullback
+
+
+def _gaps(w):
+    """1 / (w_j - w_i), and 0 on the diagonal."""
+    gap = np.expand_dims(w, -2) - np.expand_dims(w, -1)
+    one = np.eye(np.shape(w)[-1])
+    return (1 - one) / (gap + one)
+
+
+@rule_for(linalg.svd)
+def svd(a, full_matrices=True, compute_uv=True, **options):
+    made = svd(a, full_matrices, compute_uv, **used("svd", options, "lapack_driver"))
+    rows, columns = np.shape(a)[-2:]
+    if compute_uv and full_matrices and rows != columns:
+        raise unknown_call("scipy.linalg.svd", "its rule is that of full_matrices=False")
+    u, s, vh = made if compute_uv else svd(a, False)
+
+    def svd_pullback(y_bar):
+        if not compute_uv:
+            return (np.matmul(_scaled(u, y_bar), vh),)
+        u_bar, s_bar, v_bar = y_bar[0], y_bar[1], adjoint_of(y_bar[2])
+        uh, v = adjoint_of(u), adjoint_of(vh)
+        gaps = _gaps(s * s)
+        from_u, from_v = np.matmul(uh, u_bar), np.matmul(vh, v_bar)
+        j, k = gaps * from_u, gaps * from_v
+        inner = _scaled(j + adjoint_of(j), s) + np.expand_dims(s, -1) * (k + adjoint_of(k))
+        inner = inner + _scaled(np.eye(np.shape(s)[-1]), s_bar)
+        if is_complex(u):  # the phases that u and v share
+            inner = inner + _scaled(_diagonal(adjoint_of(from_v) - from_v), 0.5 / s)
+        g = _product(u, inner, vh)
+        if rows > columns:
+            g = g + np.matmul(_scaled(u_bar - np.matmul(u, from_u), 1 / s), vh)
+        if columns > rows:
+            g = g + np.matmul(_scaled(u, 1 / s), adjoint_of(v_bar - np.matmul(v, from_v)))
+        return (g,)
+
+    return made, svd_pullback
+
+
+@rule_for(linalg.svdvals)
+def svdvals(a, **options):
+    y = svdvals(a, **used("svdvals", options))
+
+    def svdvals_pullback(y_bar):
+        u, _, vh = svd(a, False)
+        return (np.matmul(_scaled(u, y_bar), vh),)
+
+    return y, svdvals_pullback
+
+
+def _eigh_pullback(w, v, b, lower):
+    """A V = B V diag(w) with V^H B V = 1: dw = diag(M), dV = V (gaps M - diag(V^H dB V) / 2),
+    where M = V^H (dA V - dB V diag(w)).
+    """
+    _, folded = reading("her", lower)
+
+    def back(w_bar, v_bar):
+        inner = 0.0 if v_bar is None else np.matmul(adjoint_of(v), v_bar)
+        m = _scaled(np.eye(np.shape(w)[-1]), w_bar) + (0.0 if v_bar is None else _gaps(w) * inner)
+        a_bar = _product(v, m, adjoint_of(v))
+        if b is None:
+            return (folded(0.5 * (a_bar + adjoint_of(a_bar))),)
+
+        def b_bar():
+            own = 0.0 if v_bar is None else 0.5 * np.real(_diagonal(inner))
+            g = -_product(v, _scaled(m, w) + own, adjoint_of(v))
+            return folded(0.5 * (g + adjoint_of(g)))
+
+        return (lambda: folded(0.5 * (a_bar + adjoint_of(a_bar)))), b_bar
+
+    return back
+
+
+@rule_for(linalg.eigh)
+def eigh(a, b=None, *, lower=True, eigvals_only=False, **options):
+    options = used("eigh", options, "driver")
+    made = eigh(a, b, lower=lower, eigvals_only=eigvals_only, **options)
+    w, v = eigh(a, b, lower=lower, **options) if eigvals_only else made
+    back = _eigh_pullback(w, v, b, lower)
+
+    def eigh_pullback(y_bar):
+        return back(y_bar, None) if eigvals_only else back(*y_bar)
+
+    return made, eigh_pullback
+
+
+@rule_for(linalg.eigvalsh)
+def eigvalsh(a, b=None, *, lower=True, **options):
+    options = used("eigvalsh", options, "driver")
+
+    def eigvalsh_pullback(y_bar):
+        w, v = eigh(a, b, lower=lower, **options)
+        return _eigh_pullback(w, v, b, lower)(y_bar, None)
+
+    return eigvalsh(a, b, lower=lower, **options), eigvalsh_pullback
+
+
+# Functions of a matrix: f([[A, E], [0, A]]) holds the derivative of f at A along E, and the
+# transpose of the derivative at A is that at A^H
+
+
+def _matrix_function(function):
+    def of_matrix(A, *parameters):
+        y = rule(A, *parameters)
+
+        def of_matrix_pullback(y_bar):
+            h, n = adjoint_of(A), np.shape(A)[-1]
+            above = np.concatenate([h, y_bar], axis=-1)
+            below = np.concatenate([np.zeros_like(strip(h)), h], axis=-1)
+            both = np.concatenate([above, below], axis=-2)
+            nothing = (_refuse_exponent,) * len(parameters)
+            return (rule(both, *parameters)[..., :n, n:], *nothing)
+
+        return y, of_matrix_pullback
+
+    of_matrix.__name__ = function.__name__
+    rule = rule_for(function)(of_matrix)
+
+
+def _refuse_exponent():
+    raise MissingRuleError(
+        "scipy.linalg.fractional_matrix_power cannot be differentiated with respect to t.",
+        "its rule is that of the matrix.",
+        "write expm(t * logm(A)), or pass zyg.stop_gradient(t).",
+    )
+
+
+for _function in (
+    linalg.expm, linalg.cosm, linalg.sinm, linalg.tanm, linalg.coshm, linalg.sinhm, linalg.tanhm,
+    linalg.fractional_matrix_power,
+):  # fmt: skip
+    _matrix_function(_function)
+
+
+@rule_for(linalg.sqrtm)
+def sqrtm(A):
+    y = sqrtm(A)
+
+    def sqrtm_pullback(y_bar):
+        h = adjoint_of(y)
+        return (solve_sylvester(h, h, y_bar),)
+
+    return y, sqrtm_pullback
+
+
+@rule_for(linalg.logm)
+def logm(A, *, disp=True):
+    """Square roots to the neighbourhood of 1, there int_0^1 B^-1 E B^-1 dt with B = 1 + t (A - 1):
+    Higham 2008, section 11.8, for the derivative.
+    """
+    if not disp:
+        raise unknown_call("scipy.linalg.logm", "its rule does not know disp=False")
+    y = logm(A)
+
+    def logm_pullback(y_bar):
+        h, e, one = adjoint_of(A), y_bar, np.eye(len(A))
+        while np.linalg.norm(strip(h) - one, 1) > 0.25:
+            h = sqrtm(h)
+            e = 2 * solve_sylvester(h, h, e)
+        total = 0.0
+        for t, weight in zip(*np.polynomial.legendre.leggauss(8), strict=True):
+            b = np.linalg.inv(one + 0.5 * (1 + t) * (h - one))
+            total = total + 0.5 * weight * _product(b, e, b)
+        return (total,)
+
+    return y, logm_pullback
+
+
+# Matrices made of arrays
+
+
+@rule_for(linalg.block_diag)
+def block_diag(*arrs):
+    shapes = [np.shape(a) for a in arrs]
+
+    def block_diag_pullback(y_bar):
+        parts, row, column = [], 0, 0
+        for shape in shapes:
+            rows, columns = (1,) * (2 - len(shape)) + shape
+            part = y_bar[row : row + rows, column : column + columns]
+            parts.append(np.reshape(part, shape))
+            row, column = row + rows, column + columns
+        return tuple(parts)
+
+    return block_diag(*arrs), block_diag_pullback
+
+
+def _gathered(function, places):
+    """A matrix whose elements are those of c, and then of r, in these places."""
+
+    def gathered(c, r=None):
+        y = rule(c) if r is None else rule(c, r)
+        n, m = np.size(c), np.size(c if r is None else r)
+
+        def gathered_pullback(y_bar):
+            where = places(n, m, r is None)
+
+            def at(k):
+                return np.sum(np.where(where == k, y_bar, 0.0))
+
+            c_bar = np.reshape(np.stack([at(k) for k in range(n)]), np.shape(c))
+            if r is None:
+                if function is linalg.toeplitz:  # the first row is that of a Hermitian matrix
+                    mirrored = [at(0) * 0, *(conj(at(n + k)) for k in range(1, n))]
+                    c_bar = c_bar + np.reshape(np.stack(mirrored), np.shape(c))
+                return (c_bar,)
+            return c_bar, np.reshape(np.stack([at(n + k) for k in range(m)]), np.shape(r))
+
+        return y, gathered_pullback
+
+    gathered.__name__ = function.__name__
+    rule = rule_for(function)(gathered)
+
+
+def _toeplitz_places(n, m, alone):
+    d = np.arange(n)[:, None] - np.arange(m)
+    return np.where(d >= 0, d, n - d)
+
+
+def _hankel_places(n, m, alone):
+    s = np.arange(n)[:, None] + np.arange(m)
+    return np.where(s < n, s, -1 if alone else s + 1)
+
+
+_gathered(linalg.toeplitz, _toeplitz_places)
+_gathered(linalg.hankel, _hankel_places)

@@ -1,0 +1,56 @@
+"""What the drop-in modules share: SciPy's functions, which go by their rules on watched values."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from zyg._bind import bind
+from zyg._registry import Adjoint, rules
+from zyg._strand import TRACED
+from zyg._structure import Structure
+
+
+def rule_for(key: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..., Adjoint]:
+    """`adjoint` for a function of SciPy's written in Python, which dispatches on nothing.
+
+    What it makes of the rule is the function for watched values, for use in the rule as well.
+    """
+
+    def register(rule: Callable[..., Any]) -> Adjoint:
+        rules[key] = made = Adjoint(key, rule, linear)
+        return made
+
+    return register
+
+
+def holds_watched(*values: Any) -> bool:
+    """Whether anything in these values is watched, in containers and closures too."""
+    return bool(Structure(values, lambda x: type(x) in TRACED).leaves)
+
+
+def dispatching(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f` itself on plain values; on watched ones its rule, or the error that it has none."""
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return bind(f, args, kwargs) if holds_watched(args, kwargs) else f(*args, **kwargs)
+
+    return call
+
+
+def drop_in(module: ModuleType, names: dict[str, Any]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a drop-in module: SciPy's names, found at their first use.
+
+    Ufuncs, classes and constants are SciPy's own; functions dispatch on what they are given.
+    """
+
+    def find(name: str) -> Any:
+        value = getattr(module, name)
+        if isinstance(value, FunctionType) and not name.startswith("_"):
+            names[name] = value = dispatching(value)
+        return value
+
+    return find

@@ -1,0 +1,134 @@
+"""Solutions, differentiated by the implicit function theorem."""
+
+import inspect
+
+import numpy as np
+import scipy.optimize
+
+from zyg._registry import composed
+from zyg._strand import strip
+from zyg.gradients import pullback
+from zyg.implicit import implicit
+from zyg.jacobians import jacobian
+from zyg.scipy._closures import as_tuple, plain, refuse
+
+
+def _solution(residual, x):
+    """`x`, which the solver has found exact enough."""
+    return implicit(residual, x, tolerance=np.inf)
+
+
+# What is 0 at the solution: of (f, the options of the solver), a function of x
+
+
+def _value(f, given):
+    return f
+
+
+def _change(f, given):
+    return lambda x: f(x) - x
+
+
+def _slope(f, given):
+    """The gradient of a function that is minimal; where a bound holds x, x itself."""
+    if given.get("constraints"):
+        why = "its rule is that of a minimum inside of the bounds."
+        refuse("scipy.optimize.minimize", "constraints", why)
+    value = (lambda x: f(x)[0]) if given.get("jac") is True else f
+    low, high = _limits(given.get("bounds"))
+
+    def slope(x):
+        held = (strip(x) <= low) | (strip(x) >= high)
+        return np.where(held, x, _gradient(value, x))[()]
+
+    return slope
+
+
+def _squares_slope(f, given):
+    if given.get("loss", "linear") != "linear":
+        refuse("scipy.optimize.least_squares", "loss", "its rule is that of the sum of squares.")
+    given = {"bounds": np.transpose(_ends(given["bounds"])).tolist()}
+    return _slope(lambda x: 0.5 * np.sum(np.square(f(x))), given)
+
+
+def _gradient(f, x):
+    y, back = pullback(f, x)
+    return back(np.ones(np.shape(y))[()], zeros=True)[0]
+
+
+def _ends(bounds):
+    ends = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    return np.broadcast_arrays(*plain(ends))
+
+
+def _limits(bounds):
+    """The lowest and the highest values of x."""
+    if bounds is None or np.shape(bounds) == (2,):  # a scalar function is bounded to be searched
+        return -np.inf, np.inf
+    if hasattr(bounds, "lb"):
+        return _ends(bounds)
+    rows = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in plain(bounds)]
+    return np.transpose(rows)
+
+
+def _solver(function, residual_of):
+    """The rule of a solver, ``function(f, x0, ..., args=...)``."""
+    signature = inspect.signature(function)
+
+    def solve(*arguments, **options):
+        result = function(*plain(arguments), **plain(options))
+        call = signature.bind(*arguments, **options)
+        call.apply_defaults()
+        given = call.arguments
+        fun, args = next(iter(given.values())), as_tuple(given.get("args", ()))
+        keywords = given.get("kwargs") or {} if "kwargs" in signature.parameters else {}
+
+        def f(x):
+            return fun(x, *args, **keywords)
+
+        residual = residual_of(f, given)
+        if isinstance(result, dict):  # SciPy's OptimizeResult
+            name = "root" if "root" in result else "x"
+            result[name] = x = _solution(residual, result[name])
+            if "fun" in result:
+                result["fun"] = f(x)[0] if given.get("jac") is True else f(x)
+            return result
+        if isinstance(result, tuple):  # with full_output
+            return _solution(residual, result[0]), *result[1:]
+        return _solution(residual, result)
+
+    composed(function)(solve)
+
+
+for _function in (
+    scipy.optimize.root, scipy.optimize.root_scalar, scipy.optimize.brentq, scipy.optimize.brenth,
+    scipy.optimize.bisect, scipy.optimize.ridder, scipy.optimize.toms748, scipy.optimize.newton,
+    scipy.optimize.fsolve,
+):  # fmt: skip
+    _solver(_function, _value)
+_solver(scipy.optimize.fixed_point, _change)
+_solver(scipy.optimize.minimize, _slope)
+_solver(scipy.optimize.minimize_scalar, _slope)
+_solver(scipy.optimize.least_squares, _squares_slope)
+
+
+@composed(scipy.optimize.curve_fit)
+def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, **options):
+    """By the normal equations, and the covariance by the Jacobian of the residuals."""
+    if np.ndim(0.0 if sigma is None else sigma) > 1 or options.get("full_output"):
+        why = "its rule is that of the parameters and their covariance, for independent errors."
+        refuse("scipy.optimize.curve_fit", "a matrix sigma, or full_output,", why)
+    given = plain((f, xdata, ydata, p0, sigma, absolute_sigma))
+    best, _ = scipy.optimize.curve_fit(*given, **plain(options))
+
+    def errors(p):
+        return (f(xdata, *p) - ydata) / (1.0 if sigma is None else sigma)
+
+    bounds = {"bounds": options.get("bounds", (-np.inf, np.inf))}
+    p = _solution(_squares_slope(errors, bounds), best)
+    (slopes,) = jacobian(errors, p)
+    covariance = np.linalg.inv(np.matmul(np.transpose(slopes), slopes))
+    if not absolute_sigma:
+        squares = np.square(errors(p))
+        covariance = covariance * (np.sum(squares) / (np.size(squares) - np.size(p)))
+    return p, covariance

@@ -1,0 +1,118 @@
+"""The rules of scipy.signal."""
+
+import numpy as np
+import scipy.signal
+
+from zyg.errors import unknown_call
+from zyg.gradients import pullback
+from zyg.rules._helpers import as_array, conj
+from zyg.scipy._namespace import rule_for
+
+
+def _embedded(y_bar, mode, n1, n2):
+    """The cotangent of a part of the full convolution as one of the whole."""
+    if mode == "full":
+        return y_bar
+    pads = []
+    for have, a, b in zip(np.shape(y_bar), n1, n2, strict=True):
+        start = (b - 1) // 2 if mode == "same" else min(a, b) - 1
+        pads.append((start, a + b - 1 - have - start))
+    return np.pad(y_bar, pads)
+
+
+@rule_for(scipy.signal.convolve, linear=(0, 1))
+def convolve(in1, in2, mode="full", method="auto"):
+    a, b = as_array(in1), as_array(in2)
+    y = convolve(in1, in2, mode, method)
+
+    def convolve_pullback(y_bar):
+        whole = _embedded(y_bar, mode, np.shape(a), np.shape(b))
+
+        def bar(other):
+            return convolve(whole, np.flip(conj(other)), "valid", method)
+
+        return lambda: bar(b), lambda: bar(a)
+
+    return y, convolve_pullback
+
+
+def _as_convolution(function, written):
+    """The rule of a bilinear function that is also `written` as a convolution."""
+
+    def bilinear(in1, in2, *options, **named):
+        y = rule(in1, in2, *options, **named)
+
+        def bilinear_pullback(y_bar):
+            def write(a, b):
+                return written(a, b, *options, **named)
+
+            _, back = pullback(write, as_array(in1), as_array(in2))
+            return *back(y_bar), *[None] * len(options)
+
+        return y, bilinear_pullback
+
+    bilinear.__name__ = function.__name__
+    rule = rule_for(function, linear=(0, 1))(bilinear)
+
+
+def _correlated(a, b, mode="full", method="auto", before=1):
+    full = convolve(a, np.flip(conj(b)), "full", method)
+    if mode == "full":
+        return full
+    n1, n2 = np.shape(a), np.shape(b)
+    if mode == "same":
+        starts = [(m - before) // 2 for m in n2]
+        parts = [slice(start, start + n) for start, n in zip(starts, n1, strict=True)]
+    else:
+        parts = [slice(min(n, m) - 1, max(n, m)) for n, m in zip(n1, n2, strict=True)]
+    return full[tuple(parts)]
+
+
+def _two_dimensional(written, *centre):
+    def planar(a, b, mode="full", boundary="fill", fillvalue=0):
+        if boundary != "fill" or fillvalue != 0:
+            raise unknown_call("scipy.signal.convolve2d", "its rule knows no boundary but zeros")
+        return written(a, b, mode, "direct", *centre)
+
+    return planar
+
+
+def _along_all_axes(a, b, mode="full", axes=None):
+    if axes is not None:
+        raise unknown_call("scipy.signal.fftconvolve", "its rule does not know the keyword 'axes'")
+    return convolve(a, b, mode, "fft")
+
+
+_as_convolution(scipy.signal.correlate, _correlated)
+_as_convolution(scipy.signal.fftconvolve, _along_all_axes)
+_as_convolution(scipy.signal.oaconvolve, _along_all_axes)
+_as_convolution(scipy.signal.convolve2d, _two_dimensional(convolve))
+_as_convolution(scipy.signal.correlate2d, _two_dimensional(_correlated, 0))
+
+
+@rule_for(scipy.signal.lfilter, linear=(0, 2))
+def lfilter(b, a, x, axis=-1, zi=None):
+    """With A y = B x: x_bar = B^T A^-T y_bar, and the coefficients weigh delayed signals."""
+    if zi is not None:
+        raise unknown_call("scipy.signal.lfilter", "its rule does not know the keyword 'zi'")
+    y = lfilter(b, a, x, axis)
+    one = np.ones(1)
+
+    def lfilter_pullback(y_bar):
+        n = np.shape(y)[axis]
+
+        def delayed(signal, count):
+            """sum_t y_bar[t] conj(A^-1 signal)[t - k], for k below count"""
+            c = np.moveaxis(y_bar, axis, -1)
+            v = np.moveaxis(conj(lfilter(one, a, signal, axis)), axis, -1)
+            parts = [np.sum(c[..., k:] * v[..., : max(n - k, 0)]) for k in range(count)]
+            return np.stack(parts)
+
+        backwards = lfilter(conj(as_array(b)), conj(as_array(a)), np.flip(y_bar, axis), axis)
+        return (
+            lambda: delayed(as_array(x), len(b)),
+            lambda: -delayed(y, len(a)),
+            np.flip(backwards, axis),
+        )
+
+    return y, lfilter_pullback

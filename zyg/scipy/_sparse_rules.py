@@ -1,0 +1,192 @@
+"""Products and systems with sparse matrices, whose stored elements may be watched."""
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from zyg._strand import TRACED
+from zyg.errors import unknown_call
+from zyg.rules._helpers import conj
+from zyg.scipy._namespace import holds_watched, rule_for
+
+
+class Pattern:
+    """Where the elements of a sparse matrix are: rows, columns, and the order of CSR."""
+
+    def __init__(self, rows, columns, shape):
+        self.rows, self.columns, self.shape = rows, columns, shape
+        self.order = np.lexsort((columns, rows))
+        counts = np.bincount(rows, minlength=shape[0])
+        self.starts = np.concatenate([[0], np.cumsum(counts)])
+
+    def matrix(self, data):
+        """The CSR array with these elements; those in the same place add up."""
+        stored = data[self.order], self.columns[self.order], self.starts
+        return scipy.sparse.csr_array(stored, shape=self.shape)
+
+    def ends(self, transposed):
+        return (self.columns, self.rows) if transposed else (self.rows, self.columns)
+
+
+def _weights(u, v, pattern, transposed):
+    """The elements of u v^H that are stored."""
+    rows, columns = pattern.ends(transposed)
+    both = u[rows] * conj(v[columns])
+    return np.sum(both, axis=-1) if np.ndim(u) == 2 else both
+
+
+def _product(data, x, pattern, transposed=False):
+    matrix = pattern.matrix(data)
+    return (matrix.T if transposed else matrix) @ x
+
+
+@rule_for(_product, linear=(0, 1))
+def product(data, x, pattern=None, transposed=False):
+    def product_pullback(y_bar):
+        return (
+            lambda: _weights(y_bar, x, pattern, transposed),
+            lambda: product(conj(data), y_bar, pattern, not transposed),
+        )
+
+    return product(data, x, pattern, transposed), product_pullback
+
+
+def _solution(data, b, pattern, transposed=False):
+    matrix = pattern.matrix(data)
+    return scipy.sparse.linalg.spsolve(matrix.T if transposed else matrix, b)
+
+
+@rule_for(_solution, linear=(1,))
+def solution(data, b, pattern=None, transposed=False):
+    x = solution(data, b, pattern, transposed)
+
+    def solution_pullback(x_bar):
+        b_bar = solution(conj(data), x_bar, pattern, not transposed)
+        return (lambda: -_weights(b_bar, x, pattern, transposed)), b_bar
+
+    return x, solution_pullback
+
+
+class Sparse:
+    """A sparse matrix with watched elements, `data`: for products, and to be solved with."""
+
+    __array_ufunc__ = None  # x @ A is asked of A
+
+    def __init__(self, data, pattern, transposed=False):
+        self.data, self.pattern, self.transposed = data, pattern, transposed
+
+    @property
+    def shape(self):
+        return self.pattern.shape[::-1] if self.transposed else self.pattern.shape
+
+    @property
+    def T(self):  # noqa: N802
+        return Sparse(self.data, self.pattern, not self.transposed)
+
+    def __matmul__(self, x):
+        if np.ndim(x) not in (1, 2) or np.shape(x)[0] != self.shape[1]:
+            raise ValueError(f"matmul: shapes {self.shape} and {np.shape(x)} do not fit")
+        return product(self.data, x, self.pattern, self.transposed)
+
+    dot = __matmul__
+
+    def __rmatmul__(self, x):
+        return np.transpose(self.T @ np.transpose(x))
+
+    def __mul__(self, factor):
+        if np.ndim(factor):
+            raise unknown_call("*", "a sparse matrix with watched elements is scaled by numbers")
+        return Sparse(self.data * factor, self.pattern, self.transposed)
+
+    __rmul__ = __mul__
+
+    def __neg__(self):
+        return self * -1
+
+    def toarray(self):
+        return self @ np.eye(self.shape[1], dtype=self.data.dtype)
+
+
+def sparse(a):
+    """A matrix of SciPy's as one that products with watched arrays can be taken of."""
+    if isinstance(a, Sparse):
+        return a
+    stored = a.tocoo()
+    return Sparse(stored.data, Pattern(stored.row, stored.col, a.shape))
+
+
+def matmul(a, x):
+    """``a @ x`` of a sparse matrix and an array, of which either may be watched."""
+    if not isinstance(a, Sparse) and type(x) not in TRACED:
+        return a @ x
+    return sparse(a) @ x
+
+
+def spsolve(a, b, permc_spec=None, use_umfpack=True):
+    """scipy.sparse.linalg.spsolve, of a matrix and a right-hand side that may be watched."""
+    if not isinstance(a, Sparse) and type(b) not in TRACED:
+        return scipy.sparse.linalg.spsolve(a, b, permc_spec, use_umfpack)
+    a = sparse(a)
+    return solution(a.data, b, a.pattern, a.transposed)
+
+
+def _rows_of(starts):
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
+def _from_coo(data, places):
+    return data, places[0], places[1]
+
+
+def _from_csr(data, columns, starts):
+    return data, _rows_of(starts), columns
+
+
+def _from_csc(data, rows, starts):
+    return data, rows, _rows_of(starts)
+
+
+def _class(base, layout):
+    """SciPy's class, whose products take watched arrays; a `Sparse` of watched elements."""
+
+    class Matrix(base):
+        def __new__(cls, arg1, shape=None, *args, **options):
+            if not holds_watched(arg1):
+                return super().__new__(cls)
+            if type(arg1) is not tuple:
+                why = "a watched matrix is made of (data, places), not of an array"
+                raise unknown_call(f"scipy.sparse.{base.__name__}", why)
+            data, rows, columns = layout(*arg1)
+            rows, columns = np.asarray(rows), np.asarray(columns)
+            shape = shape or (int(rows.max()) + 1, int(columns.max()) + 1)
+            return Sparse(data, Pattern(rows, columns, tuple(shape)))
+
+        def __matmul__(self, x):
+            return sparse(self) @ x if type(x) in TRACED else super().__matmul__(x)
+
+        def __rmatmul__(self, x):
+            return x @ sparse(self) if type(x) in TRACED else super().__rmatmul__(x)
+
+        def __mul__(self, x):
+            product = isinstance(self, scipy.sparse.spmatrix) and np.ndim(x)
+            return sparse(self) @ x if product and type(x) in TRACED else super().__mul__(x)
+
+        def dot(self, x):
+            return self @ x if type(x) in TRACED else super().dot(x)
+
+        def transpose(self, *args, **options):
+            flipped = super().transpose(*args, **options)
+            return CLASSES[type(flipped).__name__](flipped)
+
+        T = property(transpose)
+
+    Matrix.__name__ = Matrix.__qualname__ = base.__name__
+    Matrix.__module__, Matrix.__doc__ = "zyg.scipy.sparse", base.__doc__
+    return Matrix
+
+
+CLASSES = {
+    f"{kind}_{form}": _class(getattr(scipy.sparse, f"{kind}_{form}"), layout)
+    for kind, layout in (("coo", _from_coo), ("csr", _from_csr), ("csc", _from_csc))
+    for form in ("array", "matrix")
+}

@@ -1,0 +1,166 @@
+"""The special functions that are no functions of numbers, or have several values."""
+
+import math
+
+import numpy as np
+from scipy import special as sp
+
+from zyg._entries import unbroadcast
+from zyg._registry import adjoint, composed
+from zyg._strand import strip
+from zyg.errors import MissingRuleError
+from zyg.rules._helpers import conj, is_complex, spread
+from zyg.scipy._namespace import rule_for
+from zyg.scipy._special_table import refused, series
+
+
+@rule_for(sp.logsumexp)
+def logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
+    made = logsumexp(a, axis, b, keepdims, return_sign)
+    y, sign = made if return_sign else (made, None)
+    if return_sign and is_complex(sign):
+        raise MissingRuleError(
+            "scipy.special.logsumexp with return_sign=True has no rule for complex numbers.",
+            "the logarithm of a modulus is not complex-differentiable.",
+            "use return_sign=False: the sign is then in the imaginary part.",
+        )
+    shape = np.broadcast_shapes(np.shape(a), np.shape(b) if b is not None else ())
+
+    def logsumexp_pullback(y_bar):
+        bar = spread(y_bar[0] if return_sign else y_bar, shape, axis)
+        total, plain = spread(y, shape, axis), strip(a)
+        # Where a term and the sum are infinite alike, that term is the sum.
+        same = np.isinf(plain) & (plain == strip(total))
+        weights = np.exp(np.where(same, 0.0, np.where(same, 0.0, a) - np.where(same, 0.0, total)))
+        weights = np.where(plain == -np.inf, 0.0, weights)
+        if return_sign:
+            weights = weights * spread(strip(sign), shape, axis)
+        a_bar = bar * conj(weights if b is None else weights * b)
+        return (
+            unbroadcast(a_bar, np.shape(a)),
+            None,
+            lambda: unbroadcast(bar * conj(weights), np.shape(b)),
+        )
+
+    return made, logsumexp_pullback
+
+
+@rule_for(sp.softmax)
+def softmax(x, axis=None):
+    y = softmax(x, axis)
+
+    def softmax_pullback(y_bar):
+        bar = conj(y) * y_bar
+        return (bar - conj(y) * np.sum(bar, axis=axis, keepdims=True),)
+
+    return y, softmax_pullback
+
+
+@rule_for(sp.log_softmax)
+def log_softmax(x, axis=None):
+    y = log_softmax(x, axis)
+
+    def log_softmax_pullback(y_bar):
+        return (y_bar - conj(np.exp(y)) * np.sum(y_bar, axis=axis, keepdims=True),)
+
+    return y, log_softmax_pullback
+
+
+@rule_for(sp.multigammaln)
+def multigammaln(a, d):
+    def multigammaln_pullback(y_bar):
+        terms = np.expand_dims(a, -1) - 0.5 * np.arange(d)
+        return y_bar * np.sum(sp.psi(terms), axis=-1), None
+
+    return multigammaln(a, d), multigammaln_pullback
+
+
+@rule_for(sp.lambertw)
+def lambertw(z, k=0, tol=1e-8):
+    y = lambertw(z, k, tol)
+
+    def lambertw_pullback(y_bar):
+        return (unbroadcast(y_bar * conj(1 / (z + np.exp(y))), np.shape(z)),)
+
+    return y, lambertw_pullback
+
+
+@rule_for(sp.factorial)
+def factorial(n, exact=False, extend="zero"):
+    y = factorial(n, exact, extend)
+
+    def factorial_pullback(y_bar):
+        defined = (strip(y) != 0) & np.isfinite(strip(y))
+        inner = np.where(defined, n, 1.0)
+        return (np.where(defined, y_bar * conj(y * sp.psi(inner + 1)), 0.0),)
+
+    return y, factorial_pullback
+
+
+@rule_for(sp.comb)
+def comb(N, k, *, exact=False, repetition=False):
+    y = comb(N, k, exact=exact, repetition=repetition)
+
+    def comb_pullback(y_bar):
+        some = strip(y) != 0
+        total = N + k - 1 if repetition else N
+        n, m = np.where(some, total, 2.0), np.where(some, k, 1.0)
+        over, under, between = sp.psi(n + 1), sp.psi(m + 1), sp.psi(n - m + 1)
+        bar = np.where(some, y_bar * y, 0.0)
+        n_bar = bar * (over - between)
+        k_bar = bar * ((over if repetition else between) - under)
+        return unbroadcast(n_bar, np.shape(N)), unbroadcast(k_bar, np.shape(k))
+
+    return y, comb_pullback
+
+
+# Functions of several values
+
+
+def _several(function, slopes):
+    """The rule of a function of one number with several values: `slopes` of (z, *values)."""
+
+    def several(z):
+        y = function(z)
+
+        def several_pullback(y_bar):
+            terms = [c * conj(d) for c, d in zip(y_bar, slopes(z, *y), strict=True)]
+            return (sum(terms[1:], terms[0]),)
+
+        return y, several_pullback
+
+    several.__name__ = function.__name__
+    adjoint(function)(several)
+
+
+def _sinh_over(x):
+    """sinh(x) / x"""
+    terms = [1 / math.factorial(2 * k + 1) for k in range(10)]
+    square = x * x
+    return series(square, 1.0, terms, lambda u: np.sinh(np.sqrt(u)) / np.sqrt(u))
+
+
+_several(sp.sici, lambda x, si, ci: (np.sinc(x / math.pi), np.cos(x) / x))
+_several(sp.shichi, lambda x, shi, chi: (_sinh_over(x), np.cosh(x) / x))
+_several(
+    sp.fresnel,
+    lambda z, s, c: (np.sin(0.5 * math.pi * z * z), np.cos(0.5 * math.pi * z * z)),
+)
+_several(sp.airy, lambda z, ai, ai_slope, bi, bi_slope: (ai_slope, z * ai, bi_slope, z * bi))
+
+
+@adjoint(sp.ellipj)
+def ellipj(u, m):
+    sn, cn, dn, ph = sp.ellipj(u, m)
+
+    def ellipj_pullback(y_bar):
+        slopes = cn * dn, -sn * dn, -m * sn * cn, dn
+        u_bar = sum(c * d for c, d in zip(y_bar, slopes, strict=True))
+        return unbroadcast(u_bar, np.shape(u)), refused("ellipj", "m")
+
+    return (sn, cn, dn, ph), ellipj_pullback
+
+
+# What SciPy writes in functions that have rules
+for _function in (sp.jvp, sp.yvp, sp.kvp, sp.ivp, sp.h1vp, sp.h2vp):
+    composed(_function)(_function)

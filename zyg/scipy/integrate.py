@@ -1,0 +1,23 @@
+"""scipy.integrate for watched values: ``from zyg.scipy import integrate``.
+
+Solutions of differential equations are differentiated by the adjoint equation, integrated backwards
+by the same solver with the same tolerances (R. Chen et al., "Neural ordinary differential
+equations", 2018), and in forward mode by the sensitivity equation; integrals by the integral of
+the derivative. What the function holds that is watched (args, closures, attributes) is found, and
+has its gradient too.
+
+>>> import numpy as np, zyg
+>>> from zyg.scipy import integrate
+>>> def decayed(rate):
+...     return integrate.quad(lambda t: np.exp(-rate * t), 0.0, np.inf)[0]
+>>> round(zyg.gradient(decayed, 2.0)[0], 6)
+-0.25
+
+"""
+
+import scipy.integrate
+
+from zyg.scipy import _integrate_rules as _integrate_rules
+from zyg.scipy._namespace import drop_in
+
+__getattr__ = drop_in(scipy.integrate, globals())

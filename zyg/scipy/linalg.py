@@ -1,0 +1,17 @@
+"""scipy.linalg for watched values: ``from zyg.scipy import linalg``.
+
+>>> import numpy as np, zyg
+>>> from zyg.scipy import linalg
+>>> zyg.gradient(lambda a: linalg.expm(a)[0, 1], np.zeros((2, 2)))[0]
+array([[0. , 0.5],
+       [0. , 0. ]])
+
+"""
+
+import scipy.linalg
+
+from zyg.scipy import _linalg_factors as _linalg_factors
+from zyg.scipy import _linalg_systems as _linalg_systems
+from zyg.scipy._namespace import drop_in
+
+__getattr__ = drop_in(scipy.linalg, globals())

@@ -1,0 +1,17 @@
+"""scipy.signal for watched values: ``from zyg.scipy import signal``.
+
+Convolution, correlation and linear filters have rules.
+
+>>> import numpy as np, zyg
+>>> from zyg.scipy import signal
+>>> zyg.gradient(lambda x: signal.convolve(x, np.array([1.0, 2.0]))[1], np.ones(3))[0]
+array([2., 1., 0.])
+
+"""
+
+import scipy.signal
+
+from zyg.scipy import _signal_rules as _signal_rules
+from zyg.scipy._namespace import drop_in
+
+__getattr__ = drop_in(scipy.signal, globals())

@@ -1,0 +1,27 @@
+"""scipy.sparse for watched values: ``from zyg.scipy import sparse``.
+
+The COO, CSR and CSC classes of this module are SciPy's, and take watched arrays in products and
+in ``linalg.spsolve``; so does `matmul` with any sparse matrix of SciPy's. Made of watched elements,
+``csr_array((data, columns, starts), shape)`` and its like are matrices for products (``A @ x``,
+``x @ A``, ``A.T``) and for ``linalg.spsolve`` alone.
+
+>>> import numpy as np, zyg
+>>> from zyg.scipy import sparse
+>>> def f(data, x):
+...     a = sparse.coo_array((data, ([0, 1], [1, 0])), shape=(2, 2))
+...     return (a @ x)[0]
+>>> zyg.gradient(f, np.array([2.0, 3.0]), np.array([5.0, 7.0]))
+(array([7., 0.]), array([0., 2.]))
+
+"""
+
+import scipy.sparse
+
+from zyg.scipy import _sparse_linalg as linalg
+from zyg.scipy._namespace import drop_in
+from zyg.scipy._sparse_rules import CLASSES, matmul
+
+__all__ = ["linalg", "matmul", *CLASSES]
+
+globals().update(CLASSES)
+__getattr__ = drop_in(scipy.sparse, globals())

@@ -1,0 +1,298 @@
+"""scipy.stats for watched values: ``from zyg.scipy import stats``.
+
+The densities, distribution functions and quantiles of the distributions below take watched values,
+in every parameter of continuous distributions, and in the real parameters of discrete ones. They
+agree with SciPy's to rounding.
+
+>>> import zyg
+>>> from zyg.scipy import stats
+>>> zyg.gradient(lambda mean: stats.norm.logpdf(1.5, mean, 2.0), 0.5)
+(0.25,)
+
+"""
+
+import numpy as np
+import scipy.stats
+from scipy import special as sp
+
+from zyg.scipy import _special_table as _special_table
+from zyg.scipy._distributions import LOG_2PI, Continuous, Dirichlet, Discrete, MultivariateNormal
+from zyg.scipy._namespace import drop_in
+
+__getattr__ = drop_in(scipy.stats, globals())
+
+_ROOT2 = np.sqrt(2.0)
+_LINE, _HALF_LINE = (-np.inf, np.inf), (0.0, np.inf)
+
+
+def _positive(*shapes):
+    valid = True
+    for s in shapes:
+        valid = valid & (s > 0)
+    return valid
+
+
+def _continuous(name, shapes="", support=_HALF_LINE, **formulas):
+    return Continuous(name, shapes.split(), _positive, support, formulas)
+
+
+def _log_scaled(z, s):
+    return np.log(z) / s
+
+
+norm = _continuous(
+    "norm",
+    support=_LINE,
+    logpdf=lambda z: -0.5 * (z * z + LOG_2PI),
+    cdf=lambda z: sp.ndtr(z),
+    sf=lambda z: sp.ndtr(-z),
+    logcdf=lambda z: sp.log_ndtr(z),
+    logsf=lambda z: sp.log_ndtr(-z),
+    ppf=lambda q: sp.ndtri(q),
+    isf=lambda q: -sp.ndtri(q),
+)
+halfnorm = _continuous(
+    "halfnorm",
+    logpdf=lambda z: 0.5 * (np.log(2 / np.pi) - z * z),
+    cdf=lambda z: sp.erf(z / _ROOT2),
+    sf=lambda z: sp.erfc(z / _ROOT2),
+    ppf=lambda q: _ROOT2 * sp.erfinv(q),
+    isf=lambda q: _ROOT2 * sp.erfcinv(q),
+)
+lognorm = _continuous(
+    "lognorm",
+    "s",
+    # -log(z) completes the square: at 0 there is no inf - inf
+    logpdf=lambda z, s: -0.5 * ((_log_scaled(z, s) + s) ** 2 - s * s + LOG_2PI) - np.log(s),
+    cdf=lambda z, s: sp.ndtr(_log_scaled(z, s)),
+    sf=lambda z, s: sp.ndtr(-_log_scaled(z, s)),
+    logcdf=lambda z, s: sp.log_ndtr(_log_scaled(z, s)),
+    logsf=lambda z, s: sp.log_ndtr(-_log_scaled(z, s)),
+    ppf=lambda q, s: np.exp(s * sp.ndtri(q)),
+    isf=lambda q, s: np.exp(-s * sp.ndtri(q)),
+)
+t = _continuous(
+    "t",
+    "df",
+    support=_LINE,
+    logpdf=lambda z, df: (
+        -0.5 * (df + 1) * np.log1p(z * z / df) - 0.5 * np.log(df) - sp.betaln(0.5 * df, 0.5)
+    ),
+    cdf=lambda z, df: sp.stdtr(df, z),
+    sf=lambda z, df: sp.stdtr(df, -z),
+    ppf=lambda q, df: sp.stdtrit(df, q),
+    isf=lambda q, df: -sp.stdtrit(df, q),
+)
+cauchy = _continuous(
+    "cauchy",
+    support=_LINE,
+    logpdf=lambda z: -np.log(np.pi) - np.log1p(z * z),
+    cdf=lambda z: np.arctan2(1.0, -z) / np.pi,
+    sf=lambda z: np.arctan2(1.0, z) / np.pi,
+    ppf=lambda q: -1 / np.tan(np.pi * q),
+    isf=lambda q: 1 / np.tan(np.pi * q),
+)
+laplace = _continuous(
+    "laplace",
+    support=_LINE,
+    logpdf=lambda z: -np.abs(z) - np.log(2.0),
+    cdf=lambda z: np.where(z > 0, 1 - 0.5 * np.exp(-np.abs(z)), 0.5 * np.exp(-np.abs(z))),
+    sf=lambda z: np.where(z < 0, 1 - 0.5 * np.exp(-np.abs(z)), 0.5 * np.exp(-np.abs(z))),
+    ppf=lambda q: np.sign(q - 0.5) * -np.log(2 * np.minimum(q, 1 - q)),
+)
+logistic = _continuous(
+    "logistic",
+    support=_LINE,
+    logpdf=lambda z: sp.log_expit(z) + sp.log_expit(-z),
+    cdf=lambda z: sp.expit(z),
+    sf=lambda z: sp.expit(-z),
+    logcdf=lambda z: sp.log_expit(z),
+    logsf=lambda z: sp.log_expit(-z),
+    ppf=lambda q: sp.logit(q),
+    isf=lambda q: -sp.logit(q),
+)
+gumbel_r = _continuous(
+    "gumbel_r",
+    support=_LINE,
+    logpdf=lambda z: -z - np.exp(-z),
+    cdf=lambda z: np.exp(-np.exp(-z)),
+    sf=lambda z: -np.expm1(-np.exp(-z)),
+    logcdf=lambda z: -np.exp(-z),
+    ppf=lambda q: -np.log(-np.log(q)),
+    isf=lambda q: -np.log(-np.log1p(-q)),
+)
+uniform = _continuous(
+    "uniform",
+    support=(0.0, 1.0),
+    logpdf=lambda z: 0.0 * z,
+    cdf=lambda z: z,
+    sf=lambda z: 1 - z,
+    ppf=lambda q: q,
+)
+expon = _continuous(
+    "expon",
+    logpdf=lambda z: -z,
+    cdf=lambda z: -np.expm1(-z),
+    sf=lambda z: np.exp(-z),
+    logsf=lambda z: -z,
+    ppf=lambda q: -np.log1p(-q),
+    isf=lambda q: -np.log(q),
+)
+rayleigh = _continuous(
+    "rayleigh",
+    logpdf=lambda z: np.log(z) - 0.5 * z * z,
+    cdf=lambda z: -np.expm1(-0.5 * z * z),
+    sf=lambda z: np.exp(-0.5 * z * z),
+    logsf=lambda z: -0.5 * z * z,
+    ppf=lambda q: np.sqrt(-2 * np.log1p(-q)),
+    isf=lambda q: np.sqrt(-2 * np.log(q)),
+)
+weibull_min = _continuous(
+    "weibull_min",
+    "c",
+    logpdf=lambda z, c: np.log(c) + sp.xlogy(c - 1, z) - z**c,
+    cdf=lambda z, c: -np.expm1(-(z**c)),
+    sf=lambda z, c: np.exp(-(z**c)),
+    logsf=lambda z, c: -(z**c),
+    ppf=lambda q, c: (-np.log1p(-q)) ** (1 / c),
+    isf=lambda q, c: (-np.log(q)) ** (1 / c),
+)
+pareto = _continuous(
+    "pareto",
+    "b",
+    support=(1.0, np.inf),
+    logpdf=lambda z, b: np.log(b) - (b + 1) * np.log(z),
+    cdf=lambda z, b: -np.expm1(-b * np.log(z)),
+    sf=lambda z, b: z**-b,
+    logsf=lambda z, b: -b * np.log(z),
+    ppf=lambda q, b: (1 - q) ** (-1 / b),
+    isf=lambda q, b: q ** (-1 / b),
+)
+gamma = _continuous(
+    "gamma",
+    "a",
+    logpdf=lambda z, a: sp.xlogy(a - 1, z) - z - sp.gammaln(a),
+    cdf=lambda z, a: sp.gammainc(a, z),
+    sf=lambda z, a: sp.gammaincc(a, z),
+    ppf=lambda q, a: sp.gammaincinv(a, q),
+    isf=lambda q, a: sp.gammainccinv(a, q),
+)
+chi2 = _continuous(
+    "chi2",
+    "df",
+    logpdf=lambda z, df: (
+        sp.xlogy(0.5 * df - 1, z) - 0.5 * z - sp.gammaln(0.5 * df) - 0.5 * np.log(2.0) * df
+    ),
+    cdf=lambda z, df: sp.gammainc(0.5 * df, 0.5 * z),
+    sf=lambda z, df: sp.gammaincc(0.5 * df, 0.5 * z),
+    ppf=lambda q, df: 2 * sp.gammaincinv(0.5 * df, q),
+    isf=lambda q, df: 2 * sp.gammainccinv(0.5 * df, q),
+)
+invgamma = _continuous(
+    "invgamma",
+    "a",
+    logpdf=lambda z, a: -(1 + (a + 1) * sp.xlogy(z, z)) / z - sp.gammaln(a),
+    cdf=lambda z, a: sp.gammaincc(a, 1 / z),
+    sf=lambda z, a: sp.gammainc(a, 1 / z),
+    ppf=lambda q, a: 1 / sp.gammainccinv(a, q),
+    isf=lambda q, a: 1 / sp.gammaincinv(a, q),
+)
+beta = _continuous(
+    "beta",
+    "a b",
+    support=(0.0, 1.0),
+    logpdf=lambda z, a, b: sp.xlog1py(b - 1, -z) + sp.xlogy(a - 1, z) - sp.betaln(a, b),
+    cdf=lambda z, a, b: sp.betainc(a, b, z),
+    sf=lambda z, a, b: sp.betaincc(a, b, z),
+    ppf=lambda q, a, b: sp.betaincinv(a, b, q),
+    isf=lambda q, a, b: sp.betainccinv(a, b, q),
+)
+f = _continuous(
+    "f",
+    "dfn dfd",
+    logpdf=lambda z, n, m: (
+        0.5 * (n * np.log(n) + m * np.log(m) - (n + m) * np.log(m + n * z))
+        + sp.xlogy(0.5 * n - 1, z)
+        - sp.betaln(0.5 * n, 0.5 * m)
+    ),
+    cdf=lambda z, n, m: sp.betainc(0.5 * n, 0.5 * m, n * z / (n * z + m)),
+    sf=lambda z, n, m: sp.betainc(0.5 * m, 0.5 * n, m / (n * z + m)),
+    ppf=lambda q, n, m: (
+        m / n * sp.betaincinv(0.5 * n, 0.5 * m, q) / sp.betainccinv(0.5 * m, 0.5 * n, q)
+    ),
+    isf=lambda q, n, m: (
+        m / n * sp.betainccinv(0.5 * n, 0.5 * m, q) / sp.betaincinv(0.5 * m, 0.5 * n, q)
+    ),
+)
+
+
+# Discrete ones
+
+
+def _is_probability(p):
+    return (p >= 0) & (p <= 1)
+
+
+poisson = Discrete(
+    "poisson",
+    ["mu"],
+    lambda mu: mu >= 0,
+    _HALF_LINE,
+    {
+        "logpmf": lambda k, mu: sp.xlogy(k, mu) - sp.gammaln(k + 1) - mu,
+        "cdf": lambda k, mu: sp.gammaincc(k + 1, mu),
+        "sf": lambda k, mu: sp.gammainc(k + 1, mu),
+    },
+)
+binom = Discrete(
+    "binom",
+    ["n", "p"],
+    lambda n, p: (n >= 0) & _is_probability(p),
+    (0.0, lambda n, p: n),
+    {
+        "logpmf": lambda k, n, p: (
+            -np.log(n + 1) - sp.betaln(n - k + 1, k + 1) + sp.xlogy(k, p) + sp.xlog1py(n - k, -p)
+        ),
+        "cdf": lambda k, n, p: sp.betainc(n - k, k + 1, 1 - p),
+        "sf": lambda k, n, p: sp.betainc(k + 1, n - k, p),
+    },
+)
+nbinom = Discrete(
+    "nbinom",
+    ["n", "p"],
+    lambda n, p: (n > 0) & (p > 0) & (p <= 1),
+    _HALF_LINE,
+    {
+        "logpmf": lambda k, n, p: (
+            sp.gammaln(n + k) - sp.gammaln(k + 1) - sp.gammaln(n) + n * np.log(p)
+            + sp.xlog1py(k, -p)
+        ),
+        "cdf": lambda k, n, p: sp.betainc(n, k + 1, p),
+        "sf": lambda k, n, p: sp.betaincc(n, k + 1, p),
+    },
+)  # fmt: skip
+geom = Discrete(
+    "geom",
+    ["p"],
+    lambda p: (p > 0) & (p <= 1),
+    (1.0, np.inf),
+    {
+        "logpmf": lambda k, p: sp.xlog1py(k - 1, -p) + np.log(p),
+        "cdf": lambda k, p: -np.expm1(k * np.log1p(-p)),
+        "sf": lambda k, p: np.exp(k * np.log1p(-p)),
+        "logsf": lambda k, p: k * np.log1p(-p),
+    },
+)
+bernoulli = Discrete(
+    "bernoulli",
+    ["p"],
+    _is_probability,
+    (0.0, 1.0),
+    {
+        "logpmf": lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p),
+        "cdf": lambda k, p: 1 - p + 0 * k,
+        "sf": lambda k, p: p + 0 * k,
+    },
+)
+
+dirichlet, multivariate_normal = Dirichlet(), MultivariateNormal()
