@@ -1,6 +1,13 @@
-"""One hypothesis profile for all tests: the same examples in every run, no deadline."""
+"""One hypothesis profile for all tests: the same examples in every run, no deadline.
 
-from hypothesis import HealthCheck, settings
+One thread of BLAS: the tests run in as many processes as there are cores.
+"""
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 settings.register_profile(
     "zyg",

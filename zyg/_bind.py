@@ -66,8 +66,8 @@ def _plain(unwrap: Callable[[Any], Any], x: Any) -> Any:
 
 def _missing(f: Any) -> MissingRuleError:
     name = getattr(f, "__name__", repr(f))
-    ours = isinstance(f, np.ufunc) and not hasattr(np, name)  # scipy's ufuncs name no module
-    module = "scipy.special" if ours else getattr(f, "__module__", None) or "np"
+    foreign = isinstance(f, np.ufunc) and not hasattr(np, name)  # SciPy's ufuncs name no module
+    module = "scipy.special" if foreign else getattr(f, "__module__", None) or "np"
     short = module.replace("numpy", "np")
     return MissingRuleError(
         f"{short}.{name} has no rule, so zyg cannot differentiate it.",
@@ -245,10 +245,14 @@ def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any
 
     It is zero where all tangents of the operands are, though a derivative is infinite.
     """
+    y = result.root
+    alike = type(y_dot) is np.ndarray and type(y) is np.ndarray and y_dot.shape == y.shape
+    if alike and np.isfinite(np.vdot(y_dot, y_dot)):  # nothing to refuse or to mend
+        return y_dot
     tangents = [zeros_of(spec_of(y)) for y in result.leaves]
-    if any(map(non_finite, _plain_leaves(y_dot))) and setting("strong_zero"):
-        if not any(map(np.any, _plain_leaves(row))):
-            return result.tangent(tangents)
+    suspect = setting("strong_zero") and any(map(non_finite, _plain_leaves(y_dot)))
+    if suspect and not any(map(np.any, _plain_leaves(row))):
+        return result.tangent(tangents)
     for place, c in result.match(y_dot, f"the result of {rule.name}", "tangent"):
         if c is not None:
             got, needed = np.shape(c), np.shape(result.leaves[place])
@@ -262,13 +266,16 @@ def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any
 def _linear(rule: Adjoint, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The value and the pushforward of a function that is linear in each of the moving operands."""
 
+    plain = not rule.own and all(type(x) in _PLAIN for x in args)
+
     def pushforward(*tangents: Any) -> Any:
         parts = []
         for k, x_dot in enumerate(tangents):
             if x_dot is not None:
                 moved = [*args]
                 moved[k] = _filled(args[k], x_dot)
-                parts.append(bind(rule, moved, kwargs))
+                direct = plain and type(x_dot) is np.ndarray
+                parts.append(rule.key(*moved, **kwargs) if direct else bind(rule, moved, kwargs))
         return functools.reduce(operator.add, parts)
 
     return bind(rule, args, kwargs), pushforward

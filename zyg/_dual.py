@@ -99,9 +99,7 @@ def _of_numbers(u: Tangents, a: Any, v: Tangents, b: Any) -> Tangents:
     elif u is None:
         return _of_numbers(v, b, None, None)
     else:
-        made = [
-            _float(p) * _float(a) + _float(q) * _float(b) for p, q in zip(u, v, strict=True)
-        ]
+        made = [_float(p) * _float(a) + _float(q) * _float(b) for p, q in zip(u, v, strict=True)]
     for c in made:
         if c != c:  # zero times infinity, perhaps
             with np.errstate(all="ignore"):
@@ -126,7 +124,8 @@ def _advance_other(out: Any, pull: Any, args: Any) -> None:
         made = [whole] if result is None else _by_leaf(result, whole)
     for cell, found in zip(cells, made, strict=True):
         if found is not None:
-            cell.tangents = apart([project(p, cell.spec) for p in found])
+            fits = type(found) is Rows and found.fits(cell.spec)
+            cell.tangents = found if fits else apart([project(p, cell.spec) for p in found])
 
 
 def _by_leaf(result: Structure, whole: Tangents) -> list[Tangents]:
@@ -143,15 +142,48 @@ def _by_leaf(result: Structure, whole: Tangents) -> list[Tangents]:
     return made
 
 
+class Rows(list[Any]):
+    """The tangents of a small array along many directions: the rows of one array, `stack`."""
+
+    def __init__(self, stack: np.ndarray[Any, Any]) -> None:
+        super().__init__(stack)
+        self.stack = stack
+
+    def fits(self, spec: Any) -> bool:
+        return (
+            type(spec) is tuple and self.stack.shape[1:] == spec[0] and self.stack.dtype == spec[1]
+        )
+
+
+def _stacked(u: list[Any]) -> Any:
+    """The tangents as one array, where that is faster; else None."""
+    if type(u) is Rows:
+        return u.stack
+    first = u[0]
+    if len(u) < 8 or type(first) is not np.ndarray or first.nbytes > 4096:
+        return None
+    alike = all(type(p) is np.ndarray and p.shape == first.shape for p in u)
+    return np.array(u) if alike else None
+
+
 def scaled(u: list[Any], d: Any) -> list[Any]:
     """The tangents times a derivative."""
-    return u if type(d) is int and d == 1 else [times(p, d) for p in u]
+    if type(d) is int and d == 1:
+        return u
+    stack = None if type(d) in TRACED else _stacked(u)
+    if stack is None:
+        return [times(p, d) for p in u]
+    if (more := np.ndim(d) - np.ndim(stack) + 1) > 0:
+        stack = stack.reshape(len(u), *(1,) * more, *stack.shape[1:])
+    return Rows(times(stack, d))
 
 
 def summed(u: Tangents, v: Tangents) -> Tangents:
     """The sum of tangents that come from two operands."""
     if u is None or v is None:
         return v if u is None else u
+    if type(u) is Rows and type(v) is Rows and u.stack.ndim == v.stack.ndim:
+        return Rows(u.stack + v.stack)
     return [p + q for p, q in zip(u, v, strict=True)]
 
 
@@ -165,7 +197,7 @@ def advance_checked(entry: tuple[Any, ...], suspect: list[str]) -> None:
 
 
 def check_tangents(strand: DualStrand, tangents: list[Any]) -> None:
-    """Raise NonFiniteError where a result of forward mode is not finite, if one asked to be told."""
+    """Raise NonFiniteError where a result is not finite, if one asked to be told."""
     if strand.suspect and any(map(non_finite, tangents)):
         name, line = strand.suspect
         raise NonFiniteError(
@@ -206,6 +238,8 @@ def places_of(slot: Cell | Part) -> Tangents:
 
 def apart(tangents: list[Any]) -> list[Any]:
     """Tangents to be kept: not views, which later writes to their base would change."""
+    if type(tangents) is Rows:  # whoever writes to them copies them first
+        return tangents
     return [np.copy(p) if _is_view(p) else p for p in tangents]
 
 

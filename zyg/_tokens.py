@@ -174,25 +174,14 @@ def through_rule(way: Callable[[Use], list[Matrix | None]], use: Use) -> list[Ma
         return [None] * len(use.outs)
     try:
         made = _by_formula(use) if way is forward else None
-        if made is not None or not _goes_with_tokens(use):
-            return made or _dense(use)
+        if made is not None:
+            return made
+        if not use.rule.rule.__module__.startswith(("zyg.rules.", "zyg.scipy.")):
+            return _dense(use)
         with np.errstate(all="ignore"):
             return way(use)
     except Exception:  # whatever a rule does that does not go with tokens
         return _dense(use)
-
-
-def _goes_with_tokens(use: Use) -> bool:
-    # np.imag takes tokens for real, and would lose them.
-    if any(map(_is_complex, (*use.specs, *use.outs))):
-        return False
-    return use.rule.rule.__module__.startswith(("zyg.rules.", "zyg.scipy."))  # type: ignore[no-any-return]
-
-
-def _is_complex(spec: Any) -> bool:
-    if type(spec) is tuple:
-        return bool(spec[1].kind == "c")
-    return spec is not None and issubclass(spec, (complex, np.complexfloating))
 
 
 def _dense(use: Use) -> list[Matrix | None]:
@@ -240,8 +229,6 @@ def backward(use: Use) -> list[Matrix | None]:
         c = c() if callable(c) else c
         for place, part in [(0, c)] if container is None else container.match(c, ""):
             if part is not None and mine[place] is not None:
-                if np.shape(part) != shape_of(own[place]):
-                    return _dense(use)
                 parts.append(_arrivals(part, own[place], starts[-1]).T.tocsr() @ mine[place])
     whole = united(parts)
     if whole is None:
@@ -324,7 +311,7 @@ _known: dict[Any, Callable[..., list[Matrix] | None]] = {
 
 def _by_formula(use: Use) -> list[Matrix | None] | None:
     known = _known.get(use.rule.key)
-    if known is None or any(container for _, container, _ in use.active):
+    if known is None:
         return None
     by_place = {k: sets for (k, _, _), sets in zip(use.active, use.found, strict=True)}
     made = known(by_place, use.args)

@@ -57,8 +57,8 @@ def _refuse_conversion(x: Traced, to: str, how: str) -> NoReturn:
         "module convert their arguments.",
         "use what takes watched values: np.sin(x) for math.sin(x), np.stack([x, y]) for "
         "np.array([x, y]), x * np.ones(n) for np.full(n, x), x.astype(...) to convert, "
-        "mu + sigma * rng.normal(size=n) for rng.normal(mu, sigma, n), or zyg.numpy for numpy; "
-        "zyg.stop_gradient(x) gives the plain value if that is what you want.",
+        "mu + sigma * rng.normal(size=n) for rng.normal(mu, sigma, n), zyg.numpy for numpy, "
+        "zyg.scipy for scipy; zyg.stop_gradient(x) gives the plain value if that is what you want.",
     )
 
 

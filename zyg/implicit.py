@@ -103,7 +103,7 @@ def _check_value(r: Any, what: str, x: Any = None) -> None:
 
 
 def _check_solved(r: Any, matrix: Any, x: Any, tolerance: float) -> None:
-    step, size = (float(np.sqrt(np.sum(np.abs(v) ** 2))) for v in (_solved(matrix, r), x))
+    step, size = (_norm(v) for v in (_solved(matrix, r), x))
     if not step <= tolerance * max(size, tolerance):
         raise ConvergenceError(
             f"x does not solve the equation: a Newton step would move it by {step:.3g}, where its "
@@ -111,6 +111,10 @@ def _check_solved(r: Any, matrix: Any, x: Any, tolerance: float) -> None:
             "the derivative of a solution is that of the equation at the solution.",
             "solve to a smaller residual, or pass a larger tolerance= to zyg.implicit.",
         )
+
+
+def _norm(x: Any) -> float:
+    return float(np.linalg.norm(np.reshape(x, -1)) if np.ndim(x) else abs(x))
 
 
 def fixed_point(
@@ -179,9 +183,7 @@ def _fixed(
             return lambda y_dot: DualCall(at, (y, *leaves), {}, [(y_dot, *full)]).y_dots[0]
 
         given = [tangents[k] for k in moving]
-        return _fixed(
-            tangent, zeros_of(spec_of(y)), (y, *leaves, *given), tolerance, iterations
-        )
+        return _fixed(tangent, zeros_of(spec_of(y)), (y, *leaves, *given), tolerance, iterations)
 
     if not any(map(is_traced, leaves)):
         return run(*leaves)
@@ -189,10 +191,12 @@ def _fixed(
 
 
 def _iterated(step: Function, x: Any, tolerance: float, iterations: int) -> Any:
+    x = copied(x)
     for _ in range(iterations):
-        before, x = copied(x), step(x)
+        before, x = copied(x), step(x)  # which may write to what it is given
         _check_value(x, "a step of the iteration", before)
-        size, moved = _largest(x), _largest(x - before)
+        with np.errstate(all="ignore"):
+            size, moved = _largest(x), _largest(x - before)
         if moved <= max(tolerance, 4 * _eps(x)) * size < np.inf:
             return copied(x)
     raise ConvergenceError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from zyg._entries import has_complex, project, spec_of, zeros_of
 from zyg._registry import adjoint
-from zyg._strand import TRACED, innermost, is_traced, settle, strip
+from zyg._strand import TRACED, innermost, settle, strip
 from zyg._structure import Structure
 from zyg.errors import HolomorphicError
 from zyg.forward import DualCall
@@ -25,7 +25,6 @@ __all__ = ["diaghessian", "hessian", "holomorphic", "hvp", "jacobian", "wirtinge
 
 Function = Callable[..., Any]
 
-_CHUNK = 64  # directions carried along at once
 _FEW = 8  # elements of the arguments for which one forward run costs no more than a reverse pass
 
 
@@ -69,6 +68,11 @@ def _refuse_complex(inputs: list[Structure]) -> None:
             )
 
 
+def _chunk(directions: int) -> int:
+    """How many directions are carried along at once: fewer where their arrays are large."""
+    return min(max(10**6 // max(directions, 1), 8), 256)
+
+
 def _units(leaves: list[Any], unit: complex = 1) -> Iterator[list[Any]]:
     """For each element of the leaves, cotangents or tangents: `unit` there, 0 or None else."""
     for k, x in enumerate(leaves):
@@ -96,8 +100,9 @@ def _columns(
         for u in _units(s.leaves, unit)
     ]
     found: list[list[Any]] = []
-    for start in range(0, max(len(directions), 1), _CHUNK):
-        call = DualCall(f, args, kwargs, directions[start : start + _CHUNK], readonly=readonly)
+    chunk = _chunk(len(directions))
+    for start in range(0, max(len(directions), 1), chunk):
+        call = DualCall(f, args, kwargs, directions[start : start + chunk], readonly=readonly)
         result = Structure(call.y, watchable)
         found.extend(_leaves(result, y_dot) for y_dot in call.y_dots)
     return result, found
@@ -206,8 +211,9 @@ def diaghessian(f: Function, x: Any) -> Any:
     ]
     made: list[list[Any]] = [[] for _ in inputs.leaves]
     units = [[inputs.tangent(u)] for u in _units(inputs.leaves)]
-    for start in range(0, len(units), _CHUNK):
-        call = DualCall(_gradient_of(f), (x,), {}, units[start : start + _CHUNK])
+    chunk = _chunk(len(units))
+    for start in range(0, len(units), chunk):
+        call = DualCall(_gradient_of(f), (x,), {}, units[start : start + chunk])
         for (k, place), y_dot in zip(places[start:], call.y_dots, strict=False):
             column = _leaves(inputs, y_dot)[k]
             made[k].append(column[place] if place else column)
@@ -295,11 +301,11 @@ def holomorphic(f: Function, z: Any) -> Any:
 
 
 def forwarddiff(f: Function, x: Any) -> Any:
-    """``f(x)``, whose Jacobian by x is taken in forward mode on the way, 64 numbers of x at a time.
+    """``f(x)``, whose Jacobian by x is taken in forward mode on the way, 256 numbers at a time.
 
     For a long computation with few inputs: what it does with x is not kept on the tape. What else
     f depends on (its closure) is watched as ever, and keeps its gradient. f is called once for each
-    64 numbers in x, and must not write to x.
+    256 numbers in x, and must not write to x.
 
     >>> import zyg
     >>> def power(x):
@@ -327,7 +333,8 @@ def forwarddiff(f: Function, x: Any) -> Any:
     columns = []
     for unit in (1, 1j) if any(map(has_complex, below)) else (1,):
         result, found = _columns(at, below, {}, inputs, unit, readonly=True)
-        columns.append([_stacked([row[n] for row in found], y) for n, y in enumerate(result.leaves)])
+        leaves = enumerate(result.leaves)
+        columns.append([_stacked([row[n] for row in found], y) for n, y in leaves])
     return result.rebuild(_attached(result.leaves, columns, *call.leaves))
 
 
@@ -338,8 +345,6 @@ def _stacked(parts: list[Any], y: Any) -> Any:
 @adjoint
 def _attached(y: list[Any], columns: list[list[Any]], *leaves: Any) -> Any:
     """`y`, with derivatives by the leaves: along each of their elements, and imaginary ones."""
-    if any(map(is_traced, leaves)):
-        y = _attached(y, columns, *leaves)
 
     def attached_pullback(y_bar: list[Any]) -> tuple[Any, ...]:
         parts = [_inner_products(part, y_bar) for part in columns]

@@ -324,7 +324,7 @@ def _check_tangents(
     for x, y_dot in zip(result.leaves, y_dots[0], strict=True):
         _demand(kind(y_dot) == kind(x), name, f"the tangent of a {kind(x)} is a {kind(y_dot)}")
     _demand(all(map(identical, *y_dots)), name, "two equal tangents gave different results")
-    left = flat(args, call.y_dots[1][1])
+    left = flat(args, call.y_dots[1][1] or ())  # None if there are no arguments
     kept = [*map(identical, before, [*inputs, *left])]
     _demand(all(kept), name, "its pushforward changed the tangents or the values of its operands")
     arrays = Structure(y, _samples.is_array).leaves

@@ -40,15 +40,36 @@ def check(f, x, order=2):
     assert first.shape == x.shape
     assert first.dtype == x.dtype
     np.testing.assert_allclose(first, differences(f, x), rtol=1e-6, atol=1e-7)
+    direction = np.cos(np.arange(x.size)).reshape(x.shape)
+    check_forward(f, x, direction, first)
     for _ in range(order - 1):
-        f = slope_along(f, np.cos(np.arange(x.size)).reshape(x.shape))
+        lower, f = f, slope_along(f, direction)
         slope = zyg.gradient(f, x, zeros=True)[0]
         np.testing.assert_allclose(slope, differences(f, x), rtol=1e-6, atol=1e-7)
+        check_forward(f, x, direction, slope)
+        check_forward(slope_forward(lower, direction), x, direction, slope)
+        other = zyg.gradient(slope_forward(lower, direction), x, zeros=True)[0]
+        np.testing.assert_allclose(other, slope, rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(x, found)
+
+
+def check_forward(f, x, direction, first):
+    """The derivative of f in forward mode, along one direction and along all, is `first`."""
+    given = direction.copy()
+    y, y_dot = zyg.pushforward(f, (x,), (given,))
+    np.testing.assert_array_equal(y, zyg.pullback(f, x)[0], strict=True)
+    np.testing.assert_array_equal(given, direction)
+    np.testing.assert_allclose(y_dot, np.sum(first * direction), rtol=1e-9, atol=1e-9)
+    columns = zyg.jacobian(f, x, mode="forward")[0]
+    np.testing.assert_allclose(columns, first, rtol=1e-9, atol=1e-9)
 
 
 def slope_along(f, direction):
     return lambda x: np.sum(zyg.gradient(f, x, zeros=True)[0] * direction)
+
+
+def slope_forward(f, direction):
+    return lambda x: zyg.pushforward(f, (x,), (direction,))[1]
 
 
 def same_error(f, x):

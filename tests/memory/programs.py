@@ -594,7 +594,7 @@ class Failure:
 
 
 def check(program, *, second=False):
-    """None if all holds, the Failure, or "unreliable" if differences tell no derivative here."""
+    """Whether all holds, at second order in every mixture of modes: None if all holds, the Failure, or "unreliable" if differences tell no derivative here."""
     f = program.function()
     x = program.x.copy()
     expected, arrays = _on_numpy(f, x)
@@ -634,23 +634,57 @@ def check(program, *, second=False):
         return Failure(
             "the gradient is wrong", f"along u: {numpy.sum(first * u)}, {slope}\n{first}"
         )
+    if failure := _check_forward(watched, program.x, u, first, expected, log, arrays):
+        return failure
     if not second:
         return None
-
-    def along(x):
-        return numpy.sum(zyg.gradient(watched, x, zeros=True)[0] * v)
-
-    slope, reliable = _slope(along, x, u)
+    slope, reliable = _slope(lambda x: numpy.sum(_reverse(watched, v)(x)), x, u)
     if not reliable:
         return "unreliable"
+    for outer in (_reverse, _forward):
+        for inner in (_reverse, _forward):
+            order = f"second order, {outer.__name__[1:]} over {inner.__name__[1:]},"
+            try:
+                found = outer(inner(watched, v), u)(x)
+            except Exception as error:
+                return Failure(
+                    f"{order} raises {type(error).__name__}", traceback.format_exc(limit=-8)
+                )
+            if not _close(found, slope):
+                return Failure(f"{order} is wrong", f"along u: {found}, {slope}")
+    return None
+
+
+def _reverse(f, direction):
+    """The slope of f along a direction, from its gradient."""
+    return lambda x: numpy.sum(zyg.gradient(f, x, zeros=True)[0] * direction)
+
+
+def _forward(f, direction):
+    return lambda x: zyg.pushforward(f, (x,), (direction,))[1]
+
+
+def _check_forward(watched, x, u, first, expected, log, arrays):
+    """What must hold in forward mode, along one direction and along all."""
+    found, given = x.copy(), u.copy()
     try:
-        found = zyg.gradient(along, x, zeros=True)[0]
+        value, slope = zyg.pushforward(watched, (found,), (given,))
+        if failure := _compare(log, arrays, "in forward mode"):
+            return failure
+        columns = zyg.jacobian(watched, found, mode="forward")[0]
     except Exception as error:
         return Failure(
-            f"second order raises {type(error).__name__}", traceback.format_exc(limit=-8)
+            f"forward mode raises {type(error).__name__}", traceback.format_exc(limit=-6)
         )
-    if not _close(numpy.sum(found * u), slope):
-        return Failure("the second order is wrong", f"along u: {numpy.sum(found * u)}, {slope}")
+    if type(value) is not type(expected) or value.tobytes() != expected.tobytes():
+        return Failure("the value in forward mode is not NumPy's", f"{value!r}, {expected!r}")
+    if found.tobytes() != x.tobytes() or given.tobytes() != u.tobytes():
+        return Failure("forward mode modified the argument or its tangent")
+    size = numpy.sum(numpy.abs(first * u))
+    if abs(slope - numpy.sum(first * u)) > 1e-10 * max(1.0, size):
+        return Failure("forward mode is wrong", f"along u: {slope}, {numpy.sum(first * u)}")
+    if not numpy.allclose(columns, first, rtol=1e-10, atol=1e-10 * max(1.0, size)):
+        return Failure("forward mode along all directions is wrong", f"{columns}\n{first}")
     return None
 
 

@@ -67,7 +67,9 @@ CALLS = {
     ],
     linalg.solve_sylvester: [call(M, TWO, B)],
     linalg.solve_continuous_lyapunov: [call(M, SPD), call(M, array(3, 3))],
-    linalg.solve_discrete_lyapunov: [call(0.1 * M, array(3, 3)), call(M, SPD, method="bilinear", order=1)],
+    linalg.solve_discrete_lyapunov: [
+        call(0.1 * M, array(3, 3)), call(M, SPD, method="bilinear", order=1),
+    ],
     linalg.inv: [call(M), call(matrix(1, 1))],
     linalg.det: [call(M), call(matrix(2, 3, 3))],
     linalg.pinv: [call(A), call(A.T), call(M)],

@@ -1,11 +1,11 @@
-"""Calls of the rules for scipy.signal and scipy.sparse."""
+"""Calls of the rules for scipy.signal, scipy.sparse and sums of scipy.integrate."""
 
 import numpy as np
 import scipy.sparse
 
-from zyg.scipy import signal, sparse
+from zyg.scipy import integrate, signal, sparse
 
-from ..rules.calls import V, W, array, call
+from ..rules.calls import CUBE, V, W, array, call
 
 IMAGE, WIDE = array(3, 4), array(5)
 MODES = ("full", "same", "valid")
@@ -62,6 +62,12 @@ CALLS = {
     signal.lfilter: [
         call(W, np.array([2.0, 0.4]), V, order=1), call(W[:2], W[1:] + 3, array(3, 2), 0, order=1),
         call(W[:2], np.array([1.5]), W),
+    ],
+    integrate.trapezoid: [
+        call(CUBE), call(CUBE, V), call(CUBE, axis=1), call(CUBE, CUBE, axis=0), call(V, dx=0.3),
+    ],
+    integrate.cumulative_trapezoid: [
+        call(CUBE), call(CUBE, W, axis=1), call(V, initial=0), call(CUBE, dx=0.3, axis=0),
     ],
     product_by_elements: [call(array(5), W), call(array(5), array(3, 2))],
     product_from_the_right: [call(array(5), W)],

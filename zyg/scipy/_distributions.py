@@ -9,13 +9,13 @@ import functools
 from typing import ClassVar
 
 import numpy as np
+from scipy import special as sp
 from scipy import stats
 
 from zyg._strand import strip
 from zyg.rules._helpers import as_array
 from zyg.scipy._linalg_factors import cholesky
 from zyg.scipy._linalg_systems import solve_triangular
-from zyg.scipy._special_table import sp
 
 LOG_2PI = np.log(2 * np.pi)
 

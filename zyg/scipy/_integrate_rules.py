@@ -14,6 +14,7 @@ from zyg.checkpoints import one_entry
 from zyg.errors import unknown_call
 from zyg.forward import pushforward
 from zyg.gradients import pullback
+from zyg.rules._helpers import as_array
 from zyg.scipy._closures import as_tuple, opened, plain, refuse
 from zyg.scipy._namespace import dispatching, holds_watched
 
@@ -213,3 +214,28 @@ def quad(func, a, b, args=(), full_output=0, **options):
     result = scipy.integrate.quad(*given, **rest)
     make, values = opened(func, args)
     return _integral(make, a, b, rest, 0.0, values), *result[1:]
+
+
+# Sums over samples
+
+
+def _areas(y, x, dx, axis):
+    """The areas between neighbouring samples, along the last axis; as SciPy adds them up."""
+    y = np.moveaxis(as_array(y), axis, -1)
+    if x is not None:
+        dx = np.diff(as_array(x) if np.ndim(x) == 1 else np.moveaxis(x, axis, -1), axis=-1)
+    return y, dx * (y[..., 1:] + y[..., :-1]) / 2.0
+
+
+@composed(scipy.integrate.trapezoid)
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    return np.sum(_areas(y, x, dx, axis)[1], axis=-1)
+
+
+@composed(scipy.integrate.cumulative_trapezoid)
+def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
+    y, areas = _areas(y, x, dx, axis)
+    sums = np.cumsum(areas, axis=-1)
+    if initial is not None:
+        sums = np.concatenate([np.full_like(strip(y[..., :1]), initial), sums], axis=-1)
+    return np.moveaxis(sums, -1, axis)

@@ -181,7 +181,8 @@ def _class(base, layout):
         T = property(transpose)
 
     Matrix.__name__ = Matrix.__qualname__ = base.__name__
-    Matrix.__module__, Matrix.__doc__ = "zyg.scipy.sparse", base.__doc__
+    Matrix.__module__ = "zyg.scipy.sparse"
+    Matrix.__doc__ = f"scipy.sparse.{base.__name__}, whose products take watched arrays."
     return Matrix
 
 

@@ -11,7 +11,7 @@ from zyg._strand import strip
 from zyg.errors import MissingRuleError
 from zyg.rules._helpers import conj, is_complex, spread
 from zyg.scipy._namespace import rule_for
-from zyg.scipy._special_table import refused, series
+from zyg.scipy._special_slopes import refused, series
 
 
 @rule_for(sp.logsumexp)

@@ -3,8 +3,8 @@
 >>> import numpy as np, zyg
 >>> from zyg.scipy import linalg
 >>> zyg.gradient(lambda a: linalg.expm(a)[0, 1], np.zeros((2, 2)))[0]
-array([[0. , 0.5],
-       [0. , 0. ]])
+array([[0., 1.],
+       [0., 0.]])
 
 """
 
@@ -12,6 +12,7 @@ import scipy.linalg
 
 from zyg.scipy import _linalg_factors as _linalg_factors
 from zyg.scipy import _linalg_systems as _linalg_systems
+from zyg.scipy import _matrix_functions as _matrix_functions
 from zyg.scipy._namespace import drop_in
 
 __getattr__ = drop_in(scipy.linalg, globals())

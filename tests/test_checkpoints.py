@@ -1,0 +1,387 @@
+"""checkpoint: the same derivatives, less memory, the same random numbers, and what is refused."""
+
+import random
+import tracemalloc
+from collections import namedtuple
+from fractions import Fraction
+from functools import partial, reduce
+
+import numpy as np
+import pytest
+
+import zyg
+from zyg.errors import AdjointError
+
+X = np.array([0.5, -1.2, 2.0])
+U = np.array([1.0, 0.5, -2.0])
+check = zyg.checkpoint
+Pair = namedtuple("Pair", "first second")
+
+
+def in_reverse(f):
+    return lambda x: np.sum(zyg.gradient(f, x, zeros=True)[0] * U)
+
+
+def in_forward(f):
+    return lambda x: zyg.pushforward(f, (x,), (U,))[1]
+
+
+def structured(x):
+    made = check(lambda v: {"a": v * v, "b": [v[0], "s", None, 3], "c": Pair(v[1:], v[2])}, x)
+    assert made["b"][1:] == ["s", None, 3]
+    assert isinstance(made["c"], Pair)
+    return np.sum(made["a"]) * made["b"][0] + np.sum(made["c"].first) * made["c"].second
+
+
+def plainly(x):
+    return np.sum(x * x) * x[0] + np.sum(x[1:]) * x[2]
+
+
+# name: (with checkpoints, without)
+SAME = {
+    "one": (lambda x: np.sum(check(np.sin, x) ** 2), lambda x: np.sum(np.sin(x) ** 2)),
+    "structures": (structured, plainly),
+    "nested": (
+        lambda x: np.sum(check(lambda v: check(lambda w: w**3, v) * v, x) ** 2),
+        lambda x: np.sum(x**8),
+    ),
+    "a closure": (
+        lambda x: np.sum(check(lambda v: np.sin(v) * x[1], x * 2)),
+        lambda x: np.sum(np.sin(x * 2) * x[1]),
+    ),
+    "only a closure": (lambda x: check(lambda: np.sum(x**3)), lambda x: np.sum(x**3)),
+    "keywords": (
+        lambda x: np.sum(check(lambda v, *, k, n: v * k**n, x, k=x[0], n=2)),
+        lambda x: np.sum(x * x[0] ** 2),
+    ),
+    "an array in two places": (
+        lambda x: np.sum(check(lambda p: p[0] * p[1] * p[0], [x, x])),
+        lambda x: np.sum(x**3),
+    ),
+    "views": (
+        lambda x: np.sum(check(lambda p: p[0] * p[1] ** 2, [x[1:], x[:2]])),
+        lambda x: np.sum(x[1:] * x[:2] ** 2),
+    ),
+    "the argument itself": (lambda x: np.sum(check(lambda v: v, x) ** 3), lambda x: np.sum(x**3)),
+    "a part of the argument": (
+        lambda x: np.sum(check(lambda v: v[1:], x) ** 3),
+        lambda x: np.sum(x[1:] ** 3),
+    ),
+    "no dependence": (lambda x: np.sum(x**2) * check(lambda v: 3.0, x), lambda x: 3 * np.sum(x**2)),
+    "writes inside": (
+        lambda x: np.sum(check(lambda v: _shifted(v * 1.0), x) ** 2),
+        lambda x: np.sum(_shifted(x * 1.0) ** 2),
+    ),
+    "the result is written": (
+        lambda x: np.sum(_shifted(check(lambda v: v * v, x)) ** 2),
+        lambda x: np.sum(_shifted(x * x) ** 2),
+    ),
+    "complex": (
+        lambda x: np.sum(np.abs(check(lambda v: np.exp(1j * v) * v**2, x)) ** 2),
+        lambda x: np.sum(x**4),
+    ),
+    "a loop": (
+        lambda x: np.sum(reduce(lambda v, _: check(lambda w: np.sin(w) * x[0], v), range(2), x)),
+        lambda x: np.sum(reduce(lambda v, _: np.sin(v) * x[0], range(2), x)),
+    ),
+}
+
+
+def _shifted(y):
+    y[1:] *= y[:-1]
+    y[0] = y[2] ** 2
+    return y
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_derivatives_are_the_same_in_every_mixture_of_modes(name):
+    f, plain = SAME[name]
+    assert zyg.value_and_gradient(f, X)[0] == pytest.approx(plain(X.copy()), rel=1e-15)
+    for order in (1, 2, 3):
+        expected = float(reduce(lambda g, mode: mode(g), [in_reverse] * order, plain)(X))
+        for choice in np.ndindex(*[2] * order):
+            g = reduce(lambda g, k: (in_reverse, in_forward)[k](g), choice, f)
+            assert float(g(X)) == pytest.approx(expected, rel=1e-9, abs=1e-9), choice
+
+
+@pytest.mark.parametrize(
+    "x", [2.0, 3, np.float32(2), Fraction(1, 3), 1 + 1j, X.astype(np.float32), np.zeros(0)]
+)
+def test_any_type_of_argument(x):
+    def of(f):
+        return zyg.gradient(lambda x: np.sum(abs(f(x)) ** 2) if np.ndim(x) else abs(f(x)) ** 2, x)
+
+    def cube(v):
+        return v**3
+
+    (found,), (expected,) = of(lambda x: check(cube, x)), of(cube)
+    assert type(found) is type(expected)
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
+
+
+def test_without_a_gradient_it_is_f():
+    made = []
+    assert check(lambda x, k: made.append(x) or x, made, k=2) is made
+
+
+def test_how_often_f_runs():
+    calls = []
+
+    def cube(v):
+        calls.append(1)
+        return v**3
+
+    def f(x):
+        return check(cube, x)
+
+    def count(run):
+        calls.clear()
+        run()
+        return len(calls)
+
+    assert count(lambda: zyg.gradient(f, 2.0)) == 2
+    _, back = zyg.pullback(f, 2.0)
+    assert count(lambda: [back(1.0), back(1.0)]) == 2
+    assert count(lambda: zyg.hessian(f, 2.0)) == 3
+    assert count(lambda: zyg.pullback(f, 2.0)) == 1
+
+
+def layer(v):
+    for _ in range(10):
+        v = np.sin(np.cos(v))
+    return v
+
+
+def test_the_steps_of_f_need_no_memory():
+    x = np.linspace(0.0, 1.0, 5000)
+
+    def peak(f):
+        tracemalloc.start()
+        try:
+            zyg.gradient(lambda x: np.sum(reduce(lambda v, _: f(v), range(10), x)), x)
+            return tracemalloc.get_traced_memory()[1] / x.nbytes
+        finally:
+            tracemalloc.stop()
+
+    peak(layer)
+    assert peak(layer) > 180  # 200 operations that keep an array each
+    assert peak(lambda v: check(layer, v)) < 60
+
+
+# Random numbers
+
+generator = np.random.default_rng(1)
+legacy = np.random.RandomState(2)
+
+
+class Noisy:
+    scale = 2.0
+
+    def __init__(self, rng):
+        self.rng = rng
+
+    def __call__(self, v):
+        return self.scale * v * self.rng.normal()
+
+    def method(self, v):
+        return v * self.rng.normal()
+
+
+def of_global(v):
+    return v * generator.normal() * legacy.normal()
+
+
+def of_comprehension(v):
+    return sum(v * generator.normal() for _ in range(3))
+
+
+def make_noisy():
+    rng, other = np.random.default_rng(3), random.Random(4)
+    noisy = Noisy(rng)
+    return [
+        lambda v: v * np.random.rand() * random.random(),
+        lambda v: v * rng.normal() * other.random(),
+        partial(lambda g, v: v * g.normal(), rng),
+        lambda v, g=rng: v * g.normal(),
+        noisy,
+        noisy.method,
+        of_global,
+        of_comprehension,
+        lambda v: (lambda: v * rng.normal())(),
+    ]
+
+
+@pytest.mark.parametrize("k", range(len(make_noisy())))
+def test_the_second_run_sees_the_same_random_numbers(k):
+    def run(f):
+        np.random.seed(5)
+        random.seed(6)
+        before = generator.bit_generator.state, legacy.get_state()
+        value, (slope,) = zyg.value_and_gradient(f, 1.0)
+        after = np.random.rand(), random.random(), generator.normal(), legacy.normal()
+        generator.bit_generator.state = before[0]
+        legacy.set_state(before[1])
+        return value, slope, after
+
+    f = make_noisy()[k]
+    value, slope, after = run(lambda x: check(f, x))
+    assert value == slope  # the function is linear
+    f = make_noisy()[k]
+    assert run(f) == (value, slope, after)  # the generators are left as one run leaves them
+
+
+def test_a_generator_as_an_argument():
+    rng = np.random.default_rng(7)
+    value, (slope,) = zyg.value_and_gradient(
+        lambda x: check(
+            lambda v, rng, k: v * rng.normal() * k.random(), x, rng, k=random.Random(1)
+        ),
+        1.0,
+    )
+    assert value == slope
+    assert rng.normal() == np.random.default_rng(7).normal(size=2)[1]
+
+
+def indirectly(v):
+    return of_global(v)
+
+
+def test_a_second_run_that_differs_is_refused():
+    with pytest.raises(AdjointError) as caught:
+        zyg.gradient(lambda x: check(indirectly, x), 1.0)
+    text = str(caught.value)
+    assert "indirectly gave another value when zyg.checkpoint ran it again" in text
+    assert "test_checkpoints.py" in text
+    assert "as an argument" in text
+
+
+variable = 1.0
+
+
+def of_variable(v):
+    return v * variable
+
+
+def test_a_global_variable_that_changed_is_noticed():
+    global variable
+
+    def f(x):
+        global variable
+        y = check(of_variable, x)
+        variable = 5.0
+        return y
+
+    with pytest.raises(AdjointError, match="of_variable gave another value"):
+        zyg.gradient(f, 2.0)
+    variable = 1.0
+
+
+def test_the_random_state_is_restored_after_an_exception_in_the_second_run():
+    class Fails:
+        n = 0
+
+        def __call__(self, v):
+            Fails.n += 1
+            y = v * np.random.rand()
+            if Fails.n == 2:
+                raise KeyError("second")
+            return y
+
+    np.random.seed(8)
+    expected = np.random.rand(2)[1]
+    np.random.seed(8)
+    with pytest.raises(KeyError, match="second"):
+        zyg.gradient(lambda x: check(Fails(), x), 1.0)
+    assert np.random.rand() == expected
+    assert zyg.nestlevel() == 0
+
+
+# What f may not do
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f: zyg.gradient(f, X),
+        lambda f: zyg.hessian(f, X),
+        lambda f: zyg.pushforward(f, (X,), (U,)),
+    ],
+)
+def test_writes_to_arguments_are_refused(derivative):
+    def writes(v):
+        v[0] = 1.0
+        return v
+
+    with pytest.raises(ValueError, match="read-only"):
+        derivative(lambda x: np.sum(check(writes, x)))
+    np.testing.assert_array_equal(X, [0.5, -1.2, 2.0])
+
+
+@pytest.mark.parametrize("n", [3, 300])
+def test_a_plain_array_that_f_closes_over_is_kept_as_it_was(n):
+    x, factor = np.ones(n), np.full(n, 2.0)
+
+    def f(x):
+        y = check(lambda v: v * factor, x)
+        factor[0] = 100.0
+        return np.sum(y)
+
+    if n == 3:  # small arrays are copied
+        np.testing.assert_array_equal(zyg.gradient(f, x)[0], 2.0)
+        factor[0] = 2.0
+        np.testing.assert_array_equal(zyg.hessian(f, x), 0.0)
+    else:
+        with pytest.raises(ValueError, match="read-only"):
+            zyg.gradient(f, x)
+        assert factor.flags.writeable
+
+
+watched_global = None
+
+
+def of_watched_global(v):
+    return v * watched_global
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_a_watched_global_is_refused_and_not_dropped(mode):
+    def f(x):
+        global watched_global
+        watched_global = x * 2
+        return check(of_watched_global, x)
+
+    with pytest.raises(AdjointError) as caught:
+        zyg.jacobian(f, 2.0, mode=mode)
+    text = str(caught.value)
+    assert "checkpoint depends on a watched value that is not among its arguments" in text
+    assert "return check(of_watched_global, x)" in text
+    assert "pass the value as an argument" in text
+
+
+def test_a_watched_global_where_nothing_else_is_watched():
+    def f(x):
+        global watched_global
+        watched_global = x * 2
+        return check(of_watched_global, 3.0)
+
+    assert zyg.gradient(f, 2.0) == (6.0,)
+
+
+def test_levels_are_kept_apart():
+    def f(a):
+        return zyg.gradient(lambda x: check(lambda v: v**2 * a**3, x), 2.0)[0]
+
+    assert zyg.gradient(f, 3.0) == (4 * 27.0,)
+    assert zyg.pushforward(f, (3.0,), (1.0,))[1] == 4 * 27.0
+
+
+def test_an_exception_in_f_comes_unchanged():
+    error = KeyError("mine")
+
+    def fails(v):
+        raise error
+
+    with pytest.raises(KeyError) as caught:
+        zyg.gradient(lambda x: check(fails, x), 1.0)
+    assert caught.value is error
+    assert zyg.nestlevel() == 0

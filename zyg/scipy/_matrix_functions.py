@@ -1,0 +1,141 @@
+"""Functions of matrices, and matrices made of arrays.
+
+N. Higham, "Functions of matrices" (2008), theorem 3.6: f([[A, E], [0, A]]) holds the derivative of
+f at A along E; and the transpose of the derivative at A is that at A^H.
+"""
+
+import numpy as np
+from scipy import linalg
+
+from zyg._strand import strip
+from zyg.errors import MissingRuleError, unknown_call
+from zyg.rules._helpers import conj
+from zyg.scipy._linalg_systems import adjoint_of, solve_sylvester
+from zyg.scipy._namespace import rule_for
+
+
+def _matrix_function(function):
+    def of_matrix(A, *parameters):
+        y = rule(A, *parameters)
+
+        def of_matrix_pullback(y_bar):
+            h, n = adjoint_of(A), np.shape(A)[-1]
+            above = np.concatenate([h, y_bar], axis=-1)
+            below = np.concatenate([np.zeros_like(strip(h)), h], axis=-1)
+            both = np.concatenate([above, below], axis=-2)
+            nothing = (_refuse_exponent,) * len(parameters)
+            return (rule(both, *parameters)[..., :n, n:], *nothing)
+
+        return y, of_matrix_pullback
+
+    of_matrix.__name__ = function.__name__
+    rule = rule_for(function)(of_matrix)
+
+
+def _refuse_exponent():
+    raise MissingRuleError(
+        "scipy.linalg.fractional_matrix_power cannot be differentiated with respect to t.",
+        "its rule is that of the matrix.",
+        "write expm(t * logm(A)), or pass zyg.stop_gradient(t).",
+    )
+
+
+for _function in (
+    linalg.expm, linalg.cosm, linalg.sinm, linalg.tanm, linalg.coshm, linalg.sinhm, linalg.tanhm,
+    linalg.fractional_matrix_power,
+):  # fmt: skip
+    _matrix_function(_function)
+
+
+@rule_for(linalg.sqrtm)
+def sqrtm(A):
+    y = sqrtm(A)
+
+    def sqrtm_pullback(y_bar):
+        h = adjoint_of(y)
+        return (solve_sylvester(h, h, y_bar),)
+
+    return y, sqrtm_pullback
+
+
+@rule_for(linalg.logm)
+def logm(A, *, disp=True):
+    """Square roots to the neighbourhood of 1, there int_0^1 B^-1 E B^-1 dt with B = 1 + t (A - 1):
+    Higham 2008, section 11.8, for the derivative.
+    """
+    if not disp:
+        raise unknown_call("scipy.linalg.logm", "its rule does not know disp=False")
+    y = logm(A)
+
+    def logm_pullback(y_bar):
+        h, e, one = adjoint_of(A), y_bar, np.eye(len(A))
+        while np.linalg.norm(strip(h) - one, 1) > 0.25:
+            h = sqrtm(h)
+            e = 2 * solve_sylvester(h, h, e)
+        total = 0.0
+        for t, weight in zip(*np.polynomial.legendre.leggauss(8), strict=True):
+            b = np.linalg.inv(one + 0.5 * (1 + t) * (h - one))
+            total = total + 0.5 * weight * np.matmul(np.matmul(b, e), b)
+        return (total,)
+
+    return y, logm_pullback
+
+
+# Matrices made of arrays
+
+
+@rule_for(linalg.block_diag)
+def block_diag(*arrs):
+    shapes = [np.shape(a) for a in arrs]
+
+    def block_diag_pullback(y_bar):
+        parts, row, column = [], 0, 0
+        for shape in shapes:
+            rows, columns = (1,) * (2 - len(shape)) + shape
+            part = y_bar[row : row + rows, column : column + columns]
+            parts.append(np.reshape(part, shape))
+            row, column = row + rows, column + columns
+        return tuple(parts)
+
+    return block_diag(*arrs), block_diag_pullback
+
+
+def _gathered(function, places):
+    """A matrix whose elements are those of c, and then of r, in these places."""
+
+    def gathered(c, r=None):
+        y = rule(c) if r is None else rule(c, r)
+        n, m = np.size(c), np.size(c if r is None else r)
+
+        def gathered_pullback(y_bar):
+            where = places(n, m, r is None)
+
+            def at(k):
+                return np.sum(np.where(where == k, y_bar, 0.0))
+
+            c_bar = np.reshape(np.stack([at(k) for k in range(n)]), np.shape(c))
+            if r is None:
+                if function is linalg.toeplitz:  # the first row is that of a Hermitian matrix
+                    mirrored = [at(0) * 0, *(conj(at(n + k)) for k in range(1, n))]
+                    c_bar = c_bar + np.reshape(np.stack(mirrored), np.shape(c))
+                return (c_bar,)
+            return c_bar, np.reshape(np.stack([at(n + k) for k in range(m)]), np.shape(r))
+
+        return y, gathered_pullback
+
+    gathered.__name__ = function.__name__
+    rule = rule_for(function)(gathered)
+
+
+def _toeplitz_places(n, m, alone):
+    d = np.arange(n)[:, None] - np.arange(m)
+    return np.where(d >= 0, d, n - d)
+
+
+def _hankel_places(n, m, alone):
+    s = np.arange(n)[:, None] + np.arange(m)
+    return np.where(s < n, s, -1 if alone else s + 1)
+
+
+_gathered(linalg.toeplitz, _toeplitz_places)
+_gathered(linalg.hankel, _hankel_places)

@@ -1,0 +1,282 @@
+"""Partial derivatives of special functions that are more than a line, and of whole families.
+
+Sources: the NIST Digital Library of Mathematical Functions (dlmf.nist.gov), chapters 5 to 25. A
+parameter in which no elementary derivative is known (the order of a Bessel function) is refused
+by name. At 0, the slope of what contains |x| is that of its symmetric part.
+"""
+
+import math
+
+import numpy as np
+from scipy import special as sp
+
+from zyg._registry import rules
+from zyg._strand import strip
+from zyg.errors import MissingRuleError
+from zyg.rules._helpers import is_complex
+from zyg.scipy._incomplete import betainc_a
+
+ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
+
+
+def refused(name, parameter):
+    """The partial derivative that is not known: of a function, in a parameter."""
+
+    def partial(*args):
+        raise MissingRuleError(
+            f"scipy.special.{name} cannot be differentiated with respect to {parameter}.",
+            "no formula in known functions gives this derivative.",
+            f"pass zyg.stop_gradient({parameter}), or write a rule of your own with zyg.adjoint.",
+        )
+
+    return partial
+
+
+def real_only(name, partial):
+    """A partial derivative for real numbers, of what is not complex-differentiable."""
+
+    def checked(*args):
+        if any(map(is_complex, args)):
+            raise MissingRuleError(
+                f"scipy.special.{name} of complex numbers has no rule.",
+                "it contains the modulus of its argument, so it is not complex-differentiable.",
+                "multiply the unscaled function with the factor that you mean.",
+            )
+        return partial(*args)
+
+    return checked
+
+
+def series(x, radius, coefficients, far):
+    """A power series in `x` where |x| < radius, ``far(x)`` elsewhere: smooth to every order."""
+    near = np.abs(strip(x)) < radius
+    inner, total = np.where(near, x, 0.0), 0.0
+    for c in reversed(coefficients):
+        total = total * inner + c
+    return np.where(near, total, far(np.where(near, 1.0, x)))
+
+
+# Gamma functions
+
+
+def zeta(s, q):
+    """The zeta function of Hurwitz, of watched numbers too."""
+    return rules[sp.zeta](s, q)
+
+
+def polygamma(n, x):
+    """The n-th derivative of psi, n > 0: (-1)^(n+1) n! zeta(n+1, x), also for complex x."""
+    scale = (-1.0) ** (n + 1) * math.factorial(n)
+    return scale * (_hurwitz(n + 1, x) if is_complex(x) else zeta(n + 1, x))
+
+
+def _hurwitz(s, q):
+    """sum of (q + k)^-s over k >= 0 for complex q: a sum, and its rest by DLMF 2.10.1."""
+    n = 12 + max(0, -math.floor(np.min(np.real(strip(q)), initial=0.0)))
+    total = 0.0
+    for k in range(n):
+        total = total + (q + k) ** -s
+    q = q + n
+    total = total + q ** (1 - s) / (s - 1) + 0.5 * q**-s
+    factor = s
+    for k, bernoulli in enumerate((1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6), 1):
+        total = total + bernoulli * factor / math.factorial(2 * k) * q ** (1 - s - 2 * k)
+        factor *= (s + 2 * k - 1) * (s + 2 * k)
+    return total
+
+
+def rgamma_x(x, y):
+    """-psi(x) / gamma(x); left of 1/2 reflected, where psi and gamma have poles."""
+    left = np.real(strip(x)) < 0.5
+    inner = 1 - np.where(left, x, 0.5)
+    angle = math.pi * inner
+    reflected = -np.cos(angle) - sp.psi(inner) * np.sin(angle) / math.pi
+    right = np.where(left, 1.0, x)
+    return np.where(left, sp.gamma(inner) * reflected, -sp.psi(right) * sp.rgamma(right))
+
+
+def gammainc_x(a, x, y):
+    return np.exp(sp.xlogy(a - 1, x) - x - sp.gammaln(a))
+
+
+def betainc_x(a, b, x, y):
+    return np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
+
+
+def stdtr_t(df, t, y):
+    height = np.exp(-sp.betaln(0.5 * df, 0.5)) / np.sqrt(df)
+    return height * np.exp(-0.5 * (df + 1) * np.log1p(t * t / df))
+
+
+def stdtr_df(df, t, y):
+    # F(-|t|) = I_z(df/2, 1/2) / 2 with z = df / (df + t^2)
+    z, zero = df / (df + t * t), strip(t) == 0
+    inner = np.where(zero, 0.5, z)
+    slope = 0.5 * betainc_a(0.5 * df, 0.5, inner, inner)
+    slope = slope + np.abs(t) / df * stdtr_t(df, t, y)
+    return -0.5 * np.sign(t) * np.where(zero, 0.0, slope)
+
+
+# The normal distribution
+
+
+def log_ndtr_x(x, y):
+    """density / ndtr; on the left by erfcx, in which nothing underflows."""
+    left = np.real(strip(x)) < 0
+    tail = math.sqrt(2 / math.pi) / sp.erfcx(-np.where(left, x, 0.0) / math.sqrt(2))
+    right = np.where(left, 0.0, x)
+    return np.where(left, tail, np.exp(-0.5 * right * right) / (ROOT_2PI * sp.ndtr(right)))
+
+
+def voigt(x, sigma, gamma):
+    """The partials of Re wofz(z) / (sigma sqrt(2 pi)), z = (x + i gamma) / (sigma sqrt(2))."""
+    z = (x + 1j * gamma) / (sigma * math.sqrt(2))
+    w = sp.wofz(z)
+    slope = 2 * (1j / ROOT_PI - z * w)
+    scale = 1 / (sigma * ROOT_2PI)
+    inner = scale / (sigma * math.sqrt(2))
+    return (
+        np.real(slope) * inner,
+        -np.real(w + z * slope) * scale / sigma,
+        -np.imag(slope) * inner,
+    )
+
+
+# Powers, logarithms and their transformations
+
+
+def zero_at_zero(x, d):
+    """`d`, which is 0 where x is 0."""
+    return np.where(strip(x) == 0, 0.0, d)
+
+
+def xlogy_x(x, y, z):
+    none = (strip(x) == 0) & (strip(y) == 0)
+    return np.where(none, 0.0, np.log(np.where(none, 1.0, y)))
+
+
+def xlog1py_x(x, y, z):
+    none = (strip(x) == 0) & (strip(y) == -1)
+    return np.where(none, 0.0, np.log1p(np.where(none, 0.0, y)))
+
+
+def expm1_slope(u):
+    """d/du of expm1(u) / u"""
+    terms = [(k + 1) / math.factorial(k + 2) for k in range(20)]
+    return series(u, 1.0, terms, lambda u: (u * np.exp(u) - np.expm1(u)) / (u * u))
+
+
+def log1p_slope(w):
+    """d/dw of log1p(w) / w"""
+    terms = [(-1) ** (k + 1) * (k + 1) / (k + 2) for k in range(18)]
+    return series(w, 0.1, terms, lambda w: (w / (1 + w) - np.log1p(w)) / (w * w))
+
+
+def pseudo_huber_delta(delta, r, y):
+    # With s = sqrt(1 + u^2), 2 delta (s - 1) - delta u^2 / s = delta (s - 1)^2 / s.
+    u2 = (r / delta) ** 2
+    s = np.sqrt(1 + u2)
+    return delta * (u2 / (s + 1)) ** 2 / s
+
+
+def log1p_over(w):
+    """log1p(w) / w"""
+    terms = [(-1) ** k / (k + 1) for k in range(18)]
+    return series(w, 0.1, terms, lambda w: np.log1p(w) / w)
+
+
+def expn_x(n, x, y):
+    first = n == 0
+    return np.where(first, -y * (1 + 1 / x), -sp.expn(np.where(first, 0, n - 1), x))
+
+
+# Elliptic integrals: hypergeometric series where the closed form cancels
+
+
+def ellipk_m(m, y):
+    near = np.abs(strip(m)) < 0.5
+    far = np.where(near, 0.7, m)
+    closed = (sp.ellipe(far) - (1 - far) * sp.ellipk(far)) / (2 * far * (1 - far))
+    return np.where(near, math.pi / 8 * sp.hyp2f1(1.5, 1.5, 2, np.where(near, m, 0.0)), closed)
+
+
+def ellipkm1_p(p, y):
+    far = strip(p) < 0.5
+    inner, small = 1 - np.where(far, 1.0, p), np.where(far, p, 0.3)
+    closed = (sp.ellipe(1 - small) - small * sp.ellipkm1(small)) / (2 * small * (1 - small))
+    return -np.where(far, closed, math.pi / 8 * sp.hyp2f1(1.5, 1.5, 2, inner))
+
+
+def ellipe_m(m, y):
+    near = np.abs(strip(m)) < 0.5
+    far = np.where(near, 0.7, m)
+    closed = (sp.ellipe(far) - sp.ellipk(far)) / (2 * far)
+    return np.where(near, -math.pi / 8 * sp.hyp2f1(0.5, 1.5, 2, np.where(near, m, 0.0)), closed)
+
+
+# Families whose derivative is that of a neighbour; their parameters are constants
+
+
+def of_parameters(f, names, slope):
+    """The partials of `f`: refused in its parameters, ``slope(*parameters, x, y)`` in x."""
+    name, count = f.__name__, len(names)
+
+    def partial(*args):
+        # The parameters of a single number come as numbers of its field.
+        return slope(*(np.real(strip(p)) for p in args[:count]), *args[count:])
+
+    return *(refused(name, parameter) for parameter in names), partial
+
+
+def bessel(f, before=0.5, after=-0.5, factor=None, like=None):
+    """d/dz f(v, z) = before f(v - 1, z) + after f(v + 1, z): DLMF 10.6.1, 10.29.1.
+
+    `factor(z)` is the logarithmic derivative of what a scaled function is multiplied by; `like`
+    has the same rule, for integer orders.
+    """
+
+    def slope(v, z, y):
+        d = before * f(v - 1, z) + after * f(v + 1, z)
+        return d if factor is None else d + factor(z) * y
+
+    return of_parameters(like or f, ["the order v"], slope)
+
+
+def scaled_by_modulus(f, after, factor):
+    order, partial = bessel(f, 0.5, after, factor)
+    return order, real_only(f.__name__, partial)
+
+
+def struve(f, sign):
+    """DLMF 11.4.27 and 11.4.28"""
+
+    def slope(v, z, y):
+        power = (0.5 * z) ** v / (ROOT_PI * sp.gamma(v + 1.5))
+        return 0.5 * (f(v - 1, z) + sign * f(v + 1, z) + power)
+
+    return of_parameters(f, ["the order v"], slope)
+
+
+def spherical(f, before, after):
+    """DLMF 10.51.2 and 10.51.5"""
+
+    def slope(n, z, y):
+        less, more = np.abs(n - 1).astype(int), (n + 1).astype(int)
+        neighbours = before * n * rules[f](less, z) + after * more * rules[f](more, z)
+        return neighbours / (n + more)
+
+    return of_parameters(f, ["the order n"], lambda n, z, y: slope(np.asarray(n), z, y))
+
+
+def polynomial(f, slope, parameters=()):
+    """An orthogonal polynomial in x: DLMF 18.9(iii).
+
+    `slope` takes the degree n, the next smaller degree, the parameters, and x.
+    """
+    whole = all(types.startswith("l") for types in f.types)
+
+    def partial(n, *args):
+        n = np.asarray(n).astype(int) if whole else n
+        return np.where(n == 0, 0.0, slope(n, np.where(n == 0, 0, n - 1), *args[:-1]))
+
+    return of_parameters(f, ["the degree n", *parameters], partial)
