@@ -268,3 +268,130 @@ def test_a_rule_is_called_with_its_keywords():
 
 def test_what_gives_several_results_in_any_structure():
     zyg.check_adjoint(lambda x, y: {"sum": x + y, "parts": (x, [y, 2.0 * x])}, X, X + 1)
+
+
+# What both find in forward mode
+
+
+def pushed(pushforward, value=np.square, pullback=lambda y_bar, x: (2 * y_bar * np.conj(x),)):
+    """A function with the right pullback and this pushforward, which also gets the arguments."""
+    made = rule(value, pullback)
+
+    @made.pushforward
+    def pushed_forward(*args):
+        return value(*args), lambda *tangents: pushforward(*tangents, *args)
+
+    return made
+
+
+def linear(places, value, pullback):
+    made = rule(value, pullback)
+    made.linear = places
+    return made
+
+
+def test_right_forward_rules_are_accepted():
+    zyg.check_adjoint(pushed(lambda x_dot, x: 2 * x * x_dot), X)
+    zyg.check_adjoint(pushed(lambda x_dot, x: 2 * x * x_dot), np.array(2.0))
+    times = linear((0, 1), np.multiply, lambda c, x, y: (c * np.conj(y), c * np.conj(x)))
+    zyg.check_adjoint(times, X, X + 1)
+    both = pushed(
+        lambda x_dot, x: {"a": 2 * x_dot, "b": [2 * x * x_dot, None]},
+        lambda x: {"a": 2 * x, "b": [x * x, "text"]},
+        lambda c, x: (2 * c["a"] + 2 * np.conj(x) * c["b"][0],),
+    )
+    zyg.check_adjoint(both, X)
+
+
+def stopped(x_dot, x):
+    return 2 * zyg.stop_gradient(x) * x_dot
+
+
+WRONG_FORWARD = {
+    "a factor": (pushed(lambda x_dot, x: x * x_dot), (X,), 1),
+    "a part in a million": (pushed(lambda x_dot, x: 2.000002 * x * x_dot), (X,), 1),
+    "None where something moves": (pushed(lambda x_dot, x: None), (X,), 1),
+    "a constant": (pushed(lambda x_dot, x: np.ones(3)), (X,), 1),
+    "the tangent itself": (pushed(lambda x_dot, x: x_dot), (X,), 1),
+    "NaN": (pushed(lambda x_dot, x: np.nan * x_dot), (X,), 1),
+    "hidden from the second order": (pushed(stopped), (X,), 2),
+    "not linear though marked": (
+        linear((0,), np.square, lambda c, x: (2 * c * np.conj(x),)),
+        (X,),
+        1,
+    ),
+    "affine though marked linear": (linear((0,), lambda x: x + 1, lambda c, x: (c,)), (X,), 1),
+    "linear in one of two marked": (
+        linear((0, 1), lambda x, y: x * y * y, lambda c, x, y: (c * y * y, 2 * c * x * y)),
+        (X, X + 1),
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_FORWARD)
+def test_wrong_forward_rules_are_found(name):
+    f, args, order = WRONG_FORWARD[name]
+    zyg.check_gradient(f, *args, modes=("reverse",))
+    zyg.check_gradient(f, *args, order=order - 1)
+    for check in (zyg.check_gradient, zyg.check_adjoint):
+        with pytest.raises(GradientMismatchError, match=f"order {order} .*taken in .*forward"):
+            check(f, *args)
+
+
+def test_a_forward_rule_wrong_for_one_moving_argument_is_found():
+    def pushforward(x_dot, y_dot, x, y):
+        if x_dot is None:
+            return x * y_dot * 2
+        return x_dot * y + (0 if y_dot is None else x * y_dot)
+
+    wrong = pushed(pushforward, np.multiply, lambda c, x, y: (c * y, c * x))
+    zyg.check_gradient(wrong, X, X + 1)
+    with pytest.raises(GradientMismatchError, match=r"by argument 1.*forward"):
+        zyg.check_adjoint(wrong, X, X + 1)
+
+
+BROKEN_FORWARD = {
+    r"the tangent of its result has shape \(\); the result \(3,\)": lambda x_dot, x: np.sum(x_dot),
+    r"the tangent of its result has shape \(1, 3\)": lambda x_dot, x: (2 * x * x_dot)[None],
+    "the tangent of its result is a list": lambda x_dot, x: [0.0, 0.0, 0.0],
+    "changed the tangents or the values": lambda x_dot, x: x * x_dot.__imul__(2.0),
+    "two equal tangents gave different": lambda x_dot, x: x_dot * 2 * x * _grown(),
+}
+
+
+def _grown(calls=[]):  # noqa: B006
+    calls.append(1)
+    return 1 + 1e-10 * len(calls)
+
+
+@pytest.mark.parametrize("promise", BROKEN_FORWARD)
+def test_broken_promises_of_forward_rules_are_found(promise):
+    with pytest.raises(AdjointError, match=promise):
+        zyg.check_adjoint(pushed(BROKEN_FORWARD[promise]), X.copy())
+
+
+def test_a_forward_rule_that_writes_to_the_argument_is_found():
+    def overwrites(x_dot, x):
+        x *= 2.0
+        return x * x_dot
+
+    with pytest.raises(AdjointError, match="broke its promise"):
+        zyg.check_adjoint(pushed(overwrites), X.copy())
+
+
+def test_a_forward_rule_with_another_value_is_found():
+    made = rule(np.square, lambda y_bar, x: (2 * y_bar * np.conj(x),))
+    made.pushforward(lambda x: (x * x + 1e-9, lambda x_dot: 2 * x * x_dot))
+    zyg.check_gradient(made, X)
+    with pytest.raises(AdjointError, match="under a gradient its value is"):
+        zyg.check_adjoint(made, X)
+
+
+def test_modes_can_be_chosen():
+    wrong = pushed(lambda x_dot, x: x * x_dot)
+    zyg.check_gradient(wrong, X, modes=("reverse",))
+    with pytest.raises(GradientMismatchError):
+        zyg.check_gradient(wrong, X, modes=("forward",))
+    hooked = lambda x: zyg.hook(lambda d: d, x) ** 2  # noqa: E731
+    zyg.check_gradient(hooked, X, modes=("reverse",))

@@ -287,8 +287,7 @@ def holomorphic(f: Function, z: Any) -> Any:
     by_z, by_conjugate = wirtinger(f, z)
     pairs = zip(*(Structure(d, watchable).leaves for d in (by_z, by_conjugate)), strict=True)
     for d, other in ((strip(d), strip(other)) for d, other in pairs):
-        largest = np.max(np.abs(d), initial=0.0)
-        wrong = np.max(np.abs(other), initial=0.0)
+        largest, wrong = (float(np.max(np.abs(x), initial=0.0)) for x in (d, other))
         eps = np.finfo(d.dtype if isinstance(d, (np.ndarray, np.generic)) else float).eps
         if not wrong <= np.sqrt(eps) * largest:
             raise HolomorphicError(

@@ -594,7 +594,10 @@ class Failure:
 
 
 def check(program, *, second=False):
-    """Whether all holds, at second order in every mixture of modes: None if all holds, the Failure, or "unreliable" if differences tell no derivative here."""
+    """None if all holds, the Failure, or "unreliable" if differences tell no derivative here.
+
+    At second order, in every mixture of modes.
+    """
     f = program.function()
     x = program.x.copy()
     expected, arrays = _on_numpy(f, x)
