@@ -380,3 +380,15 @@ def test_the_result_shares_no_memory_with_the_solution():
     y, back = zyg.pullback(lambda a: zyg.implicit(lambda x: x - a, x), X)
     assert not np.shares_memory(y, x)
     np.testing.assert_allclose(back(np.ones(3))[0], 1.0)
+
+
+def test_a_solution_may_be_overwritten():
+    def f(a):
+        x = 2.0 * zyg.primal(a)
+        y = zyg.implicit(lambda x: x - 2 * a, x)
+        x[:] = 99.0
+        return np.sum(y**2)
+
+    value, (slope,) = zyg.value_and_gradient(f, X)
+    assert value == np.sum((2 * X) ** 2)
+    np.testing.assert_allclose(slope, 8 * X)

@@ -196,10 +196,10 @@ def advance_checked(entry: tuple[Any, ...], suspect: list[str]) -> None:
                 suspect[:] = [name_of_entry(entry), user_line()]
 
 
-def check_tangents(strand: DualStrand, tangents: list[Any]) -> None:
+def check_tangents(suspect: list[str], tangents: list[Any]) -> None:
     """Raise NonFiniteError where a result is not finite, if one asked to be told."""
-    if strand.suspect and any(map(non_finite, tangents)):
-        name, line = strand.suspect
+    if suspect and any(map(non_finite, tangents)):
+        name, line = suspect
         raise NonFiniteError(
             f"the tangent of the result of {name} is infinite or NaN.",
             f"the derivative is infinite or undefined there. The line of f:\n    {line}",

@@ -25,6 +25,8 @@ class DualCall(Call):
     `readonly`, f is refused writes to its arguments.
     """
 
+    strand: DualStrand
+
     def __init__(
         self,
         f: Callable[..., Any],
@@ -49,7 +51,6 @@ class DualCall(Call):
             for slot, column in zip(slots, columns, strict=True):
                 if type(slot) is Part and any(map(_differ, places_of(slot) or (), column)):
                     raise _two_ways(what)
-
         if self.readonly:
             every = (slot for slots in self.slots for slot in slots)
             self.strand.readonly.update(s.slot if type(s) is Part else s for s in every)
@@ -66,7 +67,7 @@ class DualCall(Call):
                 if u is None
                 else [copied(project(p, spec)) for p in u]
             )
-        check_tangents(self.strand, [p for row in rows for p in row])
+        check_tangents(self.strand.suspect, [p for row in rows for p in row])
         columns = zip(*rows, strict=True) if rows else [[] for _ in self.directions]
         self.y_dots = [result.tangent(list(column)) for column in columns]
         self.y = result.rebuild([copied(settle(x)) for x in result.leaves])

@@ -45,9 +45,10 @@ def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) ->
     call = TakenApart(residual, args)
     if not call.leaves:
         return x
+    solution = copied(x)
 
     def run(*leaves: Any) -> Any:
-        return x
+        return solution
 
     def at(x: Any, *leaves: Any) -> Any:
         residual, args = call.rebuild(leaves)
@@ -64,7 +65,7 @@ def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) ->
                 "take real and imaginary parts apart: let x be np.stack([z.real, z.imag]).",
             )
         matrix = jacobian(lambda x: at(x, *leaves), y)[0]
-        _check_solved(*map(strip, (r, matrix, y)), tolerance)
+        _check_solved(strip(r), strip(matrix), strip(y), tolerance)
         weights = _solved(np.transpose(matrix, _adjoint_axes(y)), y_bar)
         _, back = pullback(lambda *leaves: at(copied(y), *leaves), *leaves)
         return back(-weights)  # type: ignore[no-any-return]
