@@ -17,7 +17,10 @@ from rich.table import Table
 
 from benchmarks.harness import Peers, Result, in_units, measure
 
-NAMES = ("scalars", "small_arrays", "element_loop", "network", "mutation", "derivatives", "imports")
+NAMES = (
+    "scalars", "small_arrays", "element_loop", "network", "mutation", "derivatives", "tasks",
+    "imports",
+)  # fmt: skip
 PEERS = ("torch", "autograd")
 
 
@@ -40,8 +43,9 @@ def main() -> None:
     for name, reason in peers.skipped.items():
         console.print(f"{name} skipped: {reason}", highlight=False)
     for result in results:
-        if result.case.note:
-            console.print(f"{result.case.title}: {result.case.note}", markup=False, highlight=False)
+        note = result.case.note
+        if text := note(result) if callable(note) else note:
+            console.print(f"{result.case.title}: {text}", markup=False, highlight=False)
     if options.json:
         made_by = {name: version(name) for name in ("zyg", "numpy", *peers.modules)}
         made_by["python"], made_by["machine"] = platform.python_version(), platform.machine()
@@ -75,13 +79,16 @@ def _rows(result: Result, results: list[Result], judged: bool) -> Iterator[dict[
             "seconds": result.time(name),
             "ratio": result.time(name) / result.time("zyg"),
             "target": target and target.text,
-            "reached": bool(target.reached(result, group)) if target and judged else None,
+            "reached": target.reached(result, group) if target and judged else None,
             "repeats": len(result.samples[name]),
         }
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title="one thread; medians of interleaved repeats", title_justify="left")
+    table = Table(
+        title="one thread unless it says otherwise; medians of interleaved repeats",
+        title_justify="left",
+    )
     for column in ("benchmark", "program"):
         table.add_column(column, no_wrap=True)
     for column in ("per operation", "ratio to zyg"):

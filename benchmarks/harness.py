@@ -33,7 +33,7 @@ class Case:
     targets: Sequence[Target] = ()
     rtol: float = 1e-9
     repeats: int = 15
-    note: str = ""
+    note: str | Callable[[Result], str] = ""  # printed below the table
 
 
 @dataclass
@@ -50,11 +50,14 @@ class Result:
 
 @dataclass(frozen=True)
 class Target:
-    """What `program` is to show; `reached` answers from a result and those of its group so far."""
+    """What `program` is to show; `reached` answers from a result and those of its group so far.
+
+    It answers None where this machine could not tell.
+    """
 
     program: str
     text: str
-    reached: Callable[[Result, list[Result]], bool]
+    reached: Callable[[Result, list[Result]], bool | None]
 
 
 def times_faster(peer: str, factor: float) -> Target:

@@ -21,11 +21,11 @@ def test_all_benchmarks_run_without_peers_and_write_json(tmp_path):
     rows = json.loads(file.read_text())["rows"]
     groups = {row["group"] for row in rows}
     assert groups == {
-        "scalars", "small_arrays", "element_loop", "network", "mutation", "derivatives", "imports",
+        "scalars", "small_arrays", "element_loop", "network", "mutation", "derivatives", "tasks",
+        "imports",
     }  # fmt: skip
-    assert {row["program"] for row in rows} == {
-        "zyg", "numpy", "unprotected", "its gradient", "by columns", "by rows",
-    }  # fmt: skip
+    assert {row["program"] for row in rows} >= {"zyg", "numpy", "unprotected", "trio", "sequential"}
+    assert not {row["program"] for row in rows} & {"torch", "autograd"}
     assert all(row["seconds"] > 0 for row in rows)
     assert "torch skipped" in done.stdout
 

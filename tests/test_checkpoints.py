@@ -385,3 +385,9 @@ def test_an_exception_in_f_comes_unchanged():
         zyg.gradient(lambda x: check(fails, x), 1.0)
     assert caught.value is error
     assert zyg.nestlevel() == 0
+
+
+@pytest.mark.parametrize("verb", [zyg.checkpoint, zyg.forwarddiff])
+def test_a_result_that_is_computed_later_is_refused(verb):
+    with pytest.raises(zyg.errors.StructureError, match="returned an iterator, a map"):
+        zyg.gradient(lambda x: next(verb(lambda y: map(np.sin, [y]), x)), 0.3)

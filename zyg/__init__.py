@@ -8,7 +8,8 @@ General layout, each floor importing only from those above it in this list:
     _strand                         watched values and the tape they are noted on
     _memory                         views, and who owns what
     _reverse                        the reverse pass over a tape
-    _entries                        what an entry notes, what a cotangent must look like
+    _entries _crossing              what an entry notes; values that go from task to task
+    _schedule                       the reverse pass of concurrent programs
     _dual                           duals: tangents instead of entries
     _elementwise                    functions with partial derivatives
     _bind                           the one interception point
@@ -16,16 +17,17 @@ General layout, each floor importing only from those above it in this list:
     _attributes _traced             what watched values answer, and what they refuse
     _numbers _arrays                watched numbers, watched arrays
     gradients rules/                the verbs of reverse mode; NumPy's adjoints by domain
-    forward _tokens                 the verbs of forward mode; what the results of a rule depend on
+    forward _tokens threads trio asynchronous    forward mode; what depends on what; tasks
     jacobians checkpoints _samples  verbs made of those; what the checks are made of
-    _patterns                       which elements depend on which
-    implicit sparse                 solutions of equations; sparse derivatives
-    numpy math scipy testing explain      drop-in namespaces; checks; what a program keeps and why
+    _patterns _shipping             which elements depend on which; calls in other processes
+    implicit sparse executors _timeline   equations; sparse derivatives; pools; pictures of tasks
+    numpy math scipy testing explain distributed    drop-in namespaces; checks; explanations; Dask
 """
 
 from zyg import _arrays as _arrays
 from zyg import _numbers as _numbers
 from zyg import rules as rules
+from zyg import threads as threads
 from zyg._config import config as config
 from zyg._registry import adjoint as adjoint
 from zyg._registry import nondifferentiable as nondifferentiable
@@ -33,7 +35,11 @@ from zyg._registry import scalar_rule as scalar_rule
 from zyg._strand import is_traced as is_traced
 from zyg._strand import nestlevel as nestlevel
 from zyg._structure import Tangent as Tangent
+from zyg.asynchronous import gradient_async as gradient_async
+from zyg.asynchronous import pullback_async as pullback_async
+from zyg.asynchronous import value_and_gradient_async as value_and_gradient_async
 from zyg.checkpoints import checkpoint as checkpoint
+from zyg.executors import wrap_executor as wrap_executor
 from zyg.explain import explain as explain
 from zyg.forward import pushforward as pushforward
 from zyg.gradients import gradient as gradient

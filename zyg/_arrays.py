@@ -21,9 +21,10 @@ class TracedArray(Watched):
     """A watched ndarray.
 
     `unread`: no pullback keeps its memory, so a write has nothing to save. `viewed`: it has views.
+    `versioned`: it is written to, and other tasks have used it.
     """
 
-    __slots__ = ("unread", "viewed")
+    __slots__ = ("unread", "versioned", "viewed")
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -16,13 +16,14 @@ import numpy as np
 
 from zyg import _registry
 from zyg._config import setting
+from zyg._crossing import brought
 from zyg._dual import Tangents, pushes, tangents_of
 from zyg._elementwise import elementwise
 from zyg._entries import Spec, is_result, note, project, spec_of, zeros_of
 from zyg._memory import Place, base_of, home, keep, lay_out, like_operands, root_of, view
 from zyg._registry import CONSTANT, Adjoint, Composed, ScalarRule, late_rule, rules
-from zyg._reverse import Run, non_finite, strong_times
-from zyg._strand import ARRAYS, TRACED, cut, innermost, settle, strip
+from zyg._reverse import Later, Run, non_finite, strong_times
+from zyg._strand import ARRAYS, TRACED, cut, here, innermost, settle, strip
 from zyg._structure import Structure, is_number
 from zyg.errors import AdjointError, MissingRuleError, unknown_call
 
@@ -98,13 +99,14 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     values = [x for _, _, leaves in places for x in leaves]
     strand = innermost([settle(x) for x in values])
     if strand is not None:
+        strand = strand if strand.alone else here(strand)
         values = [home(strand, x) for x in values]
     primals = list(args)
     if strand is not None:
         primals = [keep(strand, x) if type(x) is np.ndarray else x for x in args]
     active: list[tuple[int, Structure | None, list[tuple[int, Spec] | None]]] = []
     for k, container, leaves in places:
-        unwrapped = [settle(x) for x in leaves]
+        unwrapped = [x if strand is None else brought(strand, x) for x in map(settle, leaves)]
         slots: list[tuple[int, Spec] | None] = []
         for n, x in enumerate(unwrapped):
             if type(x) in TRACED and x.strand is strand:
@@ -148,7 +150,7 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
             cut(x, f"{rule.name}, which made integers of it")
         return y
     for x in values:
-        if type(x) in ARRAYS and x.strand is strand and _shares(y, x.primal):
+        if type(x) in ARRAYS and x.strand.level == strand.level and _shares(y, x.primal):
             if rule.own:
                 y = np.copy(y)  # a rule of one's own makes a new value, whatever it returns
                 break
@@ -192,9 +194,20 @@ def adjoint_pullback(
     pullback: Callable[[Any], Any],
     active: list[tuple[int, Structure | None, list[tuple[int, Spec] | None]]],
     count: int,
-) -> list[tuple[int, Any]]:
-    """What a rule's pullback contributes to the slots of its watched operands."""
+) -> Any:
+    """What a rule's pullback contributes to the slots of its watched operands, now or later."""
     bars = pullback(y_bar)
+    if type(bars) is Later:
+        make = bars.make
+        return Later(
+            bars.future, lambda found: _contributions(make(found), run, y_bar, rule, active, count)
+        )
+    return _contributions(bars, run, y_bar, rule, active, count)
+
+
+def _contributions(
+    bars: Any, run: Run, y_bar: Any, rule: Adjoint, active: list[Any], count: int
+) -> list[tuple[int, Any]]:
     if not isinstance(bars, tuple):
         raise _broken(rule, f"its pullback returned {type(bars).__name__}, not a tuple")
     most = count if rule.variadic else len(rule.places)
@@ -246,9 +259,9 @@ def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any
     It is zero where all tangents of the operands are, though a derivative is infinite.
     """
     y = result.root
-    alike = type(y_dot) is np.ndarray and type(y) is np.ndarray and y_dot.shape == y.shape
-    if alike and np.isfinite(np.vdot(y_dot, y_dot)):  # nothing to refuse or to mend
-        return y_dot
+    if type(y_dot) is type(y) and type(y) in (np.ndarray, np.float64) and y_dot.shape == y.shape:
+        if np.isfinite(np.vdot(y_dot, y_dot)):  # nothing to refuse or to mend
+            return y_dot
     tangents = [zeros_of(spec_of(y)) for y in result.leaves]
     suspect = setting("strong_zero") and any(map(non_finite, _plain_leaves(y_dot)))
     if suspect and not any(map(np.any, _plain_leaves(row))):

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any
 
-_defaults: dict[str, Any] = {"strong_zero": True, "check_nan": False}
+_defaults: dict[str, Any] = {"strong_zero": True, "check_nan": False, "workers": None}
 _here: ContextVar[dict[str, Any]] = ContextVar("zyg_config")
 
 
 def setting(name: str) -> Any:
     """The value of a setting at this place of the program."""
     return _here.get({}).get(name, _defaults[name])
+
+
+def settings() -> dict[str, Any]:
+    """All settings at this place of the program."""
+    return {**_defaults, **_here.get({})}
+
+
+@contextmanager
+def under(options: dict[str, Any]) -> Iterator[None]:
+    """All settings as they were at another place, perhaps of another process."""
+    before = _here.set(options)
+    try:
+        yield
+    finally:
+        _here.reset(before)
 
 
 class config:  # noqa: N801 - a verb to the user
@@ -22,7 +39,10 @@ class config:  # noqa: N801 - a verb to the user
     derivative, so that the branch of ``np.where`` not taken never poisons a gradient.
     check_nan (False): a gradient that is not finite raises `NonFiniteError`, which names the line
     of f and the rule where the first infinite or NaN cotangent came from; slower, for finding
-    faults. Raises TypeError for an unknown option.
+    faults.
+    workers (None): how many threads help the calling one to reverse a program of threads; by
+    default as many as there are other cores. The gradient does not depend on it, to the last bit.
+    Raises TypeError for an unknown option.
 
     >>> import numpy as np, zyg
     >>> f = lambda x: np.where(x > 0, np.sqrt(x), 0.0)

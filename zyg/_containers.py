@@ -395,6 +395,8 @@ _HOLDERS = {
     "types.SimpleNamespace", "argparse.Namespace", "collections.UserDict", "collections.UserList",
     "collections.ChainMap", "statistics.NormalDist",
 }  # fmt: skip
+# What runs tasks passes through, too: a nursery or a future is what it is, as a lock or a queue is.
+_ENGINES = {"distributed", "loky", "mpi4py", "trio", "zyg.executors", "zyg.distributed"}
 
 
 @functools.lru_cache(maxsize=4096)
@@ -409,6 +411,8 @@ def _kind_of_class(cls: Any) -> Kind | None:
         return _OBJECT
     package = module.partition(".")[0]
     if package in sys.stdlib_module_names and package != "__main__":
+        return None
+    if package in _ENGINES or module in _ENGINES:
         return None
     # If the layout is C's, there is nothing in it that Python could replace.
     return _OBJECT if _maker(cls) is object.__new__ else None

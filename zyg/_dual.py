@@ -23,9 +23,11 @@ from typing import Any
 import numpy as np
 
 from zyg._config import setting
+from zyg._crossing import brought
 from zyg._entries import project, spec_of, zeros_of
 from zyg._memory import Part, at_slot, base_of, float_dtype, order_of, release
-from zyg._reverse import Run, name_of_entry, non_finite, plain_times, reverse, strong_times
+from zyg._reverse import Run, name_of_entry, non_finite, plain_times, strong_times
+from zyg._schedule import reverse
 from zyg._strand import TRACED, Strand, strip, watch
 from zyg._structure import Structure
 from zyg.errors import NonFiniteError, user_line
@@ -286,8 +288,8 @@ def transposed(
     bars = [watch(strand, zeros_of(cell.spec), strand.new_slot()) for cell in cells]
     try:
         y_bar = bars[0] if result is None else result.rebuild(bars)
-        pairs = list(pull(Run(plain_times), y_bar, *args))
-        strand.open = False
+        pairs = [(slot, brought(strand, c)) for slot, c in pull(Run(plain_times), y_bar, *args)]
+        strand.close()
         moving = [(c, u) for slot, c in pairs if (u := tangents_of(slot)) is not None]
         if not moving:
             return [None] * len(cells)

@@ -7,12 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from zyg._crossing import gathered
 from zyg._dual import Tangents, pushes, scaled, summed, tangents_of
 from zyg._entries import has_complex, note, project, spec_of
 from zyg._memory import home, keep, like_operands
 from zyg._registry import ScalarRule
 from zyg._reverse import Run
-from zyg._strand import ARRAYS, TRACED, Strand, innermost, settle, strip, watch, watcher_of
+from zyg._strand import (
+    ARRAYS,
+    TRACED,
+    Strand,
+    innermost,
+    mine,
+    settle,
+    strip,
+    watch,
+    watcher_of,
+)
 from zyg._structure import is_number
 from zyg.errors import unknown_call
 
@@ -31,6 +42,8 @@ def elementwise(rule: ScalarRule, *args: Any) -> Any:
                 strand = x.strand
     if strand is None:
         return rule.function(*args)
+    if not strand.alone:
+        strand, args = gathered(strand, args)
     if len(args) != len(rule.partials):
         raise unknown_call(rule.name, f"it takes {len(rule.partials)} arguments, not {len(args)}")
     primals = [x.primal if type(x) in TRACED and x.strand is strand else x for x in args]
@@ -53,7 +66,7 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     (out, None, partial, slot, (arguments of the partial)): no closure, no projection.
     """
     strand, primal = x.strand, x.primal
-    if type(primal) is not np.ndarray or not strand.open:
+    if type(primal) is not np.ndarray or not (strand.alone or mine(strand) is strand):
         return elementwise(
             rule, *((x, constant) if k == 0 else (constant, x))[: len(rule.partials)]
         )

@@ -8,6 +8,7 @@ comes (another shape, dtype or field of numbers than the result), the entry keep
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Complex, Real
 from typing import Any
 
 import numpy as np
@@ -58,10 +59,10 @@ def has_complex(x: Any) -> bool:
 
 def _as_number(c: Any, kind: type) -> Any:
     """A plain number as a cotangent of a number of this type; an int counts as a real."""
-    if isinstance(c, (complex, np.complexfloating)):
-        if issubclass(kind, (complex, np.complexfloating)):
-            return kind(c)
-        c = c.real if hasattr(kind, "real") and not hasattr(kind, "_mpc_") else c
+    if issubclass(kind, Complex) and not issubclass(kind, Real):
+        return c if type(c) is kind else kind(c)  # type: ignore[call-arg]
+    if is_complex(c):
+        c = c.real
     if kind is int or issubclass(kind, np.integer):
         kind = float
     common = issubclass(kind, (float, complex, np.number))

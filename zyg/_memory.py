@@ -14,12 +14,22 @@ from __future__ import annotations
 
 from copy import copy
 from itertools import pairwise
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy as np
 
-from zyg._strand import ARRAYS, TRACED, Strand, Traced, settle, strip, watch, watcher_of
+from zyg._strand import (
+    ARRAYS,
+    TRACED,
+    Strand,
+    Traced,
+    crossing,
+    settle,
+    strip,
+    watch,
+    watcher_of,
+)
 from zyg.errors import MutationError, StructureError, user_line
 
 _FLOAT64 = np.dtype(np.float64)
@@ -27,7 +37,7 @@ _FLOAT64 = np.dtype(np.float64)
 # The strand of an array that no gradient watches (yet): a buffer, or what outlived its gradient
 # and was written since.
 IDLE = Strand()
-IDLE.open = False
+IDLE.close()
 
 
 def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -69,11 +79,14 @@ class Place:
         return place.of(shadow)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Place) and all(
-            getattr(self, name) == getattr(other, name) for name in self.__slots__
-        )
+        return isinstance(other, Place) and self.key == other.key
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells this place from others."""
+        return tuple(getattr(self, name) for name in self.__slots__)
 
     @property
     def repeats(self) -> tuple[int, ...]:
@@ -144,8 +157,9 @@ def lay_out(x: Any) -> Any:
     plain = strip(base.primal)
     contiguous = plain.flags.c_contiguous or plain.flags.f_contiguous
     if not contiguous or base_of(base.primal) is not base.primal:
-        base.primal = np.copy(base.primal, order="C")
-        base.strand.borrowed.discard(base.slot)
+        with crossing:  # another task may be about to write to it
+            base.primal = np.copy(base.primal, order="C")
+            base.strand.borrowed.discard(base.slot)
     return base
 
 
@@ -292,7 +306,7 @@ def raise_to(strand: Strand, base: Any) -> Strand:
 
 _SMALL = 1024  # bytes
 _kept: dict[int, int] = {}  # id of a read-only array -> how many strands keep it
-_mutex = Lock()
+_mutex = RLock()  # a collection of garbage may release a strand anywhere
 
 
 def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -310,10 +324,12 @@ def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _make_read_only(strand: Strand, a: np.ndarray[Any, Any]) -> None:
     """Until the strand is released."""
     if id(a) not in strand.kept and (a.flags.writeable or id(a) in _kept):
+        line = user_line() if strand.lines is not None else ""
         with _mutex:
-            _kept[id(a)] = _kept.get(id(a), 0) + 1
-            a.flags.writeable = False
-        strand.kept[id(a)] = (a, user_line() if strand.lines is not None else "")
+            if strand.open:  # or else a thread has outlived its gradient
+                _kept[id(a)] = _kept.get(id(a), 0) + 1
+                a.flags.writeable = False
+                strand.kept[id(a)] = (a, line)
 
 
 def _small_copy(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from zyg._attributes import attribute, define_attributes
+from zyg._crossing import brought
 from zyg._elementwise import elementwise
 from zyg._registry import ScalarRule
-from zyg._strand import TRACED, cut, strip, watcher_of
+from zyg._strand import TRACED, cut, mine, strip, watcher_of
 from zyg._traced import Watched, is_foreign, operator_rules
 from zyg.errors import OWN_TEXT
 
@@ -72,13 +73,14 @@ define_attributes(TracedReal, float, int, np.float64)
 
 # One text for + - * /, because a function call per operator would cost as much as the operator:
 # a watched operand on this strand, a plain number, anything else as `TracedScalar` does it. A
-# partial of 1 from a plain number notes nothing: x + c shares the slot of x.
+# partial of 1 from a plain number notes nothing: x + c shares the slot of x. Operands of other
+# tasks are brought over first.
 
 _SHORT_PATH = """
 def __{name}__(self, other):
     strand = self.strand
     t = type(other)
-    if strand.open:
+    if strand.alone or (m := mine(strand)) is strand:
         if t is TracedReal and other.strand is strand{guard}:
             a, b = self.primal, other.primal
             y = TracedReal()
@@ -94,18 +96,25 @@ def __{name}__(self, other):
             y.strand = strand
             {from_left}
             return y
+        if t is TracedReal and other.strand is not strand and other.strand.level == strand.level:
+            return self {symbol} brought(strand, other)
+    elif m is not None:
+        return brought(m, self) {symbol} other
     return NotImplemented if is_foreign(self, other) else elementwise(rule, self, other)
 
 def __r{name}__(self, other):
     strand = self.strand
     t = type(other)
-    if strand.open and (t is float or t is int or t is float64){reflected_guard}:
-        a, b = other, self.primal
-        y = TracedReal()
-        y.primal = value = a {symbol} b
-        y.strand = strand
-        {from_right}
-        return y
+    if (t is float or t is int or t is float64){reflected_guard}:
+        if strand.alone or (m := mine(strand)) is strand:
+            a, b = other, self.primal
+            y = TracedReal()
+            y.primal = value = a {symbol} b
+            y.strand = strand
+            {from_right}
+            return y
+        if m is not None:
+            return other {symbol} brought(m, self)
     return NotImplemented if is_foreign(self, other) else elementwise(rule, other, self)
 """
 
@@ -130,7 +139,8 @@ for _name, _symbol, _da, _db, _guard, _reflected_guard in (
     )
     _scope = {
         "TracedReal": TracedReal, "elementwise": elementwise, "is_foreign": is_foreign,
-        "float64": np.float64, "rule": operator_rules[_name],
+        "float64": np.float64, "rule": operator_rules[_name], "mine": mine,
+        "brought": brought,
     }  # fmt: skip
     exec(compile(_text, OWN_TEXT, "exec"), _scope)
     for _method in (f"__{_name}__", f"__r{_name}__"):
@@ -145,7 +155,7 @@ def _pow(self: Any, other: Any, modulo: Any = None) -> Any:
     if modulo is not None:  # integers only
         return pow(cut(self, "pow()"), cut(other, "pow()"), cut(modulo, "pow()"))
     strand = self.strand
-    if strand.open and type(other) is int and other > 1:
+    if type(other) is int and other > 1 and (strand.alone or mine(strand) is strand):
         a = self.primal
         y = TracedReal()
         y.primal = a**other

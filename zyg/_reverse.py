@@ -13,7 +13,7 @@ infinite or NaN factor. Finite programs pay nothing for it.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,21 @@ class Run:
             array[index] = contents
 
 
+class Later:
+    """Contributions that are computed elsewhere: `make` makes them of the result of `future`.
+
+    A concurrent reverse pass steps back through other strands meanwhile; a lone strand waits.
+    """
+
+    __slots__ = ("future", "make")
+
+    def __init__(self, future: Any, make: Callable[[Any], Any]) -> None:
+        self.future, self.make = future, make
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.make(self.future.result()))
+
+
 def reverse(
     strand: Strand,
     seeds: Iterable[tuple[Any, Any]],
@@ -113,24 +128,27 @@ def reverse(
     """
     step_back = _step_back_checked if check else _step_back
     run = Run(times)
+    end = len(strand.tape)  # before the slots are counted: a thread of f may still be running
     run.bars = [None] * strand.new_slot()
     for slot, c in seeds:
         run.add(slot, c)
     if strand.turn is None:
-        step_back(strand, run)
+        step_back(strand, run, end)
         return run.bars
     with strand.turn:
         try:
-            step_back(strand, run)
+            step_back(strand, run, end)
         finally:
             run.finish()
     return run.bars
 
 
-def _step_back(strand: Strand, run: Run) -> None:
+def _step_back(strand: Strand, run: Run, end: int) -> None:
     times, bars = run.times, run.bars
     plain = times is plain_times
     places = reversed(strand.tape)
+    for _ in range(places.__length_hint__() - end):  # what came since
+        next(places)
     for b, j, a, i, out in zip(places, places, places, places, places, strict=True):
         if i is None:
             if type(out) is int:
@@ -193,19 +211,22 @@ def contributions_of(entry: Sequence[Any], run: Run) -> Iterable[tuple[Any, Any]
     return a(run, y_bar, *b)  # type: ignore[no-any-return]
 
 
-def _step_back_checked(strand: Strand, run: Run) -> None:
+def _step_back_checked(strand: Strand, run: Run, end: int) -> None:
     tape = strand.tape
-    for k in range(len(tape) - 5, -1, -5):
+    for k in range(end - 5, -1, -5):
         entry = tape[k : k + 5]
         for slot, c in contributions_of(entry, run):
-            if non_finite(c):
-                line = (strand.lines or {}).get(k, "unknown")
-                raise NonFiniteError(
-                    f"the cotangent of an operand of {name_of_entry(entry)} is {strip(c)!r}.",
-                    f"the derivative is infinite or undefined there. The line of f:\n    {line}",
-                    "keep the argument of that function away from where it has no derivative.",
-                )
+            demand_finite(c, entry, (strand.lines or {}).get(k, "unknown"))
             run.add(slot, c)
+
+
+def demand_finite(c: Any, entry: Sequence[Any], line: str) -> None:
+    if non_finite(c):
+        raise NonFiniteError(
+            f"the cotangent of an operand of {name_of_entry(entry)} is {strip(c)!r}.",
+            f"the derivative is infinite or undefined there. The line of f:\n    {line}",
+            "keep the argument of that function away from where it has no derivative.",
+        )
 
 
 def name_of_entry(entry: Sequence[Any]) -> str:

@@ -20,6 +20,13 @@ into the entry, because `next` and `list.extend` are each atomic: threads that a
 strand interleave whole entries, and any interleaving of operations that did not wait for each
 other is a valid order to reverse.
 
+Tasks. A strand belongs to one task. Where a task is started by `fork`, it gets strands of its own,
+one for each level that is active around it, and what it does is noted there. A value of another
+strand of the same level that it uses is *imported*: `_crossing` notes an alias of it, whose
+cotangent the reverse pass delivers to the strand that the value came from. So all inputs of an
+entry are slots of its own strand, and strands can be reversed at the same time. A level with one
+strand pays nothing for this: `alone` says so.
+
 A level is a number from a counter, not a depth: nothing has to be unwound after an exception, and
 a newer level always has a larger number, which is all that nesting needs.
 """
@@ -47,22 +54,26 @@ class Strand:
     dual = False  # whether it carries tangents and keeps no tape: `_dual.DualStrand`
 
     __slots__ = (
-        "began_at", "borrowed", "copies", "cuts", "entangled", "kept", "level", "lines",
-        "new_slot", "note",
-        "open", "readonly", "tape", "turn",
+        "alone", "began_at", "borrowed", "children", "copies", "cuts", "entangled", "exports",
+        "family", "imports", "kept", "level", "lines", "name", "new_slot", "note", "open",
+        "parallel", "path", "readonly", "reversing", "tape", "turn", "written",
     )  # fmt: skip
 
-    def __init__(self) -> None:
-        self.level = next(_levels)
+    def __init__(self, parent: Strand | None = None, name: str = "main") -> None:
+        self.level: int = parent.level if parent else next(_levels)
         self.open = True
+        self.alone = parent is None  # open, and the only strand of its level
         self.tape: list[Any] = []
         self.note: Callable[[tuple[Any, ...]], None] = self.tape.extend
         self.new_slot: Callable[[], Any] = count().__next__
         # Where the strands around it were when this one began: a larger slot is younger than it.
-        self.began_at = {outer: outer.new_slot() for outer in active.get()}
-        self.borrowed: set[int] = set()  # slots of arrays whose memory is the caller's
-        self.readonly: set[int] = set()  # those that are read-only to the caller
-        self.entangled: set[int] = set()  # those that share memory with another argument's
+        self.began_at: dict[Strand, Any] = (
+            parent.began_at if parent else {outer: outer.new_slot() for outer in active.get()}
+        )
+        self.borrowed: set[Any] = set()  # slots of arrays whose memory is the caller's
+        self.readonly: set[Any] = set()  # those that are read-only to the caller
+        self.entangled: set[Any] = set()  # those that share memory with another argument's
+        self.written: set[Any] = set()  # those of arrays that were written since they got the slot
         self.copies: dict[int, tuple[Any, bytes, Any]] = {}  # of small plain arrays, by id
         # Plain arrays that entries rely on, with the line that does, by id.
         self.kept: dict[int, tuple[Any, str]] = {}
@@ -71,6 +82,21 @@ class Strand:
         self.lines: dict[int, str] | None = None
         self.cuts: list[tuple[Any, str, str]] = []
         self.turn: RLock | None = None  # taken by reverse passes, once something was written
+        self.reversing = False  # by a task of a loop, which may be between two slices
+        # All strands of the level, the first one first; where in the tree of tasks this one is.
+        self.family: list[Strand] = parent.family if parent else []  # empty: there is but this
+        self.children: int = 0
+        self.path: tuple[int, ...] = (*parent.path, parent.children) if parent else ()
+        self.name = name
+        self.parallel = False  # whether its task has a thread of its own
+        self.imports: dict[tuple[Strand, Any], Any] = {}  # aliases here, by where they come from
+        self.exports: dict[Any, list[Any]] = {}  # the imports of each slot by other strands
+
+    def close(self) -> None:
+        """No strand of the level takes entries any more, nor brings values over."""
+        with crossing:
+            for strand in self.family or (self,):
+                strand.open = strand.alone = False
 
     def record_lines(self) -> None:
         """Note the user's line with every entry from now on."""
@@ -82,6 +108,53 @@ class Strand:
             tape.extend(entry)
 
         self.note = note_with_line
+
+
+crossing = RLock()  # held while a value crosses from strand to strand, and while one is written
+
+
+def fork(name: str, *, parallel: bool = False) -> tuple[Strand, ...]:
+    """Strands for a new task, to be set as `active` in it: one for each level that is active here.
+
+    Their path depends on the order in which this task forks, and on nothing that others do.
+    """
+    return tuple([child(strand, name, parallel) for strand in active.get()])
+
+
+def child(parent: Strand, name: str, parallel: bool) -> Strand:
+    if parent.dual:  # tangents travel with their values
+        return parent
+    with crossing:
+        if not parent.open:
+            return parent
+        parent.alone = False
+        if not parent.family:
+            parent.family.append(parent)
+        child = Strand(parent, name)
+        parent.children += 1
+        parent.family.append(child)
+    child.parallel = parallel
+    if parent.lines is not None:
+        child.record_lines()
+    return child
+
+
+def here(strand: Strand) -> Strand:
+    """The strand of this task at the level of `strand`; in a thread nobody forked, `strand`."""
+    for mine in active.get():
+        if mine.level == strand.level:
+            return mine
+    return strand
+
+
+def mine(strand: Strand) -> Strand | None:
+    """The strand of this task at the level of `strand`, if that is open: `here` for the fast."""
+    if not strand.open:
+        return None
+    strands = active.get()
+    if strands and strands[-1].level == strand.level:
+        return strands[-1]
+    return here(strand)
 
 
 class Traced:
@@ -162,7 +235,7 @@ def nestlevel() -> int:
     (0, (1.0,))
 
     """
-    return len(active.get())
+    return sum(strand.open for strand in active.get())  # a task may outlive a gradient
 
 
 def innermost(values: Iterator[Any] | list[Any] | tuple[Any, ...]) -> Strand | None:

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from zyg._crossing import brought
 from zyg._dual import Tangents, places_of, pushes, tangents_of, writable
 from zyg._entries import note, project, spec_of
 from zyg._memory import (
@@ -34,7 +35,7 @@ from zyg._memory import (
     view,
 )
 from zyg._reverse import Run
-from zyg._strand import ARRAYS, TRACED, settle, strip, watch
+from zyg._strand import ARRAYS, TRACED, Strand, crossing, here, settle, strip, watch
 from zyg.errors import ConversionError, MutationError
 
 
@@ -51,11 +52,23 @@ def read(x: Any, index: Any) -> Any:
         return view(x, Place(strip(x.primal)[index], strip(base.primal)))
     if not x.strand.open:
         return like_operands(plain, (x,))
+    if not x.strand.alone:
+        x, index = _brought_part(x, index)
     primal = x.primal
     y = plain if type(primal) is np.ndarray else primal[index]
     return note(
         x.strand, y, read_pullback, x.slot, index, _is_unique(index), primal.shape, primal.dtype
     )
+
+
+def _brought_part(x: Any, index: Any) -> tuple[Any, Any]:
+    """``x[index]`` as a read on the strand of this task; from another's array, of the element."""
+    mine = here(x.strand)
+    if x.strand is not mine and _is_basic(index):
+        base = lay_out(x)
+        index = index if type(index) is tuple else (index,)
+        x, index = view(x, Place(strip(x.primal)[(*index, ...)], strip(base.primal))), ()
+    return brought(mine, x), index
 
 
 def read_pullback(
@@ -89,6 +102,11 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
 
     A buffer that nothing watches is watched from now on by the level of the value.
     """
+    with crossing:
+        _write(x, index, value, add)
+
+
+def _write(x: Any, index: Any, value: Any, add: bool) -> None:
     value, base = settle(value), base_of(x)
     watched = type(value) in TRACED
     if not add and type(value) in ARRAYS and base_of(value) is base and _is_same(x, index, value):
@@ -105,18 +123,18 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
                 base.primal, base.strand = settle(base.primal).copy(), IDLE
             _assign(x.primal, index, value, add)
             return
-        home(value.strand, x)
+        home(here(value.strand), x)
     strand = base.strand
     if watched and value.strand.level > strand.level:
-        began = value.strand.began_at.get(strand)
-        if began is not None and base.slot < began:
+        if _made_before(value.strand, base):
             raise MutationError(
                 "a value of an inner gradient cannot be written into an array of an outer one.",
                 "the inner gradient ends first, and the array would be left with a value that is "
                 "watched by nobody.",
                 "return the value from the inner function, or make the array inside it.",
             )
-        strand = raise_to(value.strand, base)
+        strand = raise_to(here(value.strand), base)
+    value = brought(strand, value)
     mine = watched and value.strand is strand
     dtype = strip(base.primal).dtype
     if watched and dtype.kind not in "fc" and np.result_type(strip(value)).kind not in "iu":
@@ -146,6 +164,16 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
         goal = (value.slot, spec_of(value.primal), last)
     slot, whole = x.slot, (target.shape, target.dtype)
     strand.note((None, None, unwrite, None, (target, index, before, slot, whole, add, goal)))
+    if not strand.dual:  # whose slots live as long as their values, and no longer
+        strand.written.add(base.slot)
+
+
+def _made_before(inner: Strand, base: Any) -> bool:
+    """Whether an array is older than an inner gradient; one of another task counts as older."""
+    began = inner.began_at.get(base.strand)
+    if began is None:
+        return any(s.level == base.strand.level for s in inner.began_at)
+    return bool(base.slot < began)
 
 
 def unwrite(

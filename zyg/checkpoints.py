@@ -20,7 +20,7 @@ from zyg._registry import Adjoint
 from zyg._strand import TRACED, Strand, is_traced, settle, strip
 from zyg._structure import Structure
 from zyg.errors import AdjointError
-from zyg.gradients import pullback
+from zyg.gradients import called, complete, pullback
 
 __all__ = ["TakenApart", "checkpoint", "one_entry"]
 
@@ -75,7 +75,9 @@ def one_entry(
 
     def applied(inner: Sequence[Any]) -> Any:
         watched = any(map(is_traced, inner))
-        return one_entry(name, run, pull, inner, push) if watched else run(*map(_read_only, inner))
+        if watched:
+            return one_entry(name, run, pull, inner, push)
+        return complete(run(*map(_read_only, inner)), f"zyg.{name}")
 
     def rule(*inner: Any) -> Any:
         y = applied(inner)
@@ -83,6 +85,7 @@ def one_entry(
 
     rule.__name__ = name
     made = Adjoint(rule, rule)
+    made.places, made.variadic = [], True  # as its signature would say
     if push is not None:
 
         @made.pushforward
@@ -119,13 +122,13 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """
     call = TakenApart(f, args, kwargs)
     if not call.leaves:
-        return f(*args, **kwargs)
+        return called(f, args, kwargs)
     generators = [random, np.random.mtrand._rand, *_generators(f, args, kwargs)]
     before = [_state(g) for g in generators]
 
     def run(*leaves: Any) -> Any:
         f, args, kwargs = call.rebuild(leaves)
-        return f(*args, **kwargs)
+        return called(f, args, kwargs)
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
         with _rewound(generators, before):

@@ -10,6 +10,7 @@ import linecache
 import os
 import sys
 from types import FrameType
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +60,15 @@ class ZygError(Exception):
 
     def __init__(self, what: str, why: str, fix: str) -> None:
         super().__init__(f"{what}\n  where: {user_line()}\n  why:   {why}\n  fix:   {fix}")
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[ZygError], args: tuple[Any, ...], state: dict[str, Any]) -> ZygError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class NonScalarOutputError(ZygError, TypeError):
@@ -157,6 +167,33 @@ class PatternError(ZygError, ValueError):
     Example: ``sparse_jacobian(f, x, pattern)`` where f depends on more than `pattern` says. Remedy:
     add what is missing; without a pattern, it is detected.
     """
+
+
+class RunningLoopError(ZygError, TypeError):
+    """An async function was given to a verb that is not awaited, inside a running loop.
+
+    Example: ``zyg.gradient(f, x)`` with ``async def f`` in a trio task. Remedy: ``await
+    zyg.gradient_async(f, x)``.
+    """
+
+
+class ShippingError(ZygError, TypeError):
+    """A call that cannot be sent to another process.
+
+    Example: a closure that holds a lock or an open file. Remedy: make such things in the task.
+    """
+
+
+class RecomputationError(ZygError, RuntimeError):
+    """A task that was run again for its derivative gave another value than the first time.
+
+    Examples: it draws unseeded random numbers, or reads a file that has changed. Remedy: pass a
+    seed as an argument, and make the generator in the task.
+    """
+
+
+class AdjointInvariantError(ZygError, RuntimeError):
+    """The reverse pass of a concurrent program cannot advance: a bug in zyg, not in the program."""
 
 
 class GradientMismatchError(ZygError, AssertionError):

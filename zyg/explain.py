@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from zyg._bind import adjoint_pullback
+from zyg._crossing import deliver, pass_on
 from zyg._elementwise import elementwise_pullback
 from zyg._entries import gather
 from zyg._memory import Part, root_of
 from zyg._reverse import name_of_entry
-from zyg._strand import strip
+from zyg._strand import Strand, strip
+from zyg._timeline import Entry, Place, Task, Timeline, grouped, in_order
 from zyg._writes import read_pullback, unwrite
 from zyg.gradients import Trace
 
@@ -23,28 +24,24 @@ __all__ = ["Explanation", "explain"]
 _MOST = 300  # entries in a picture
 
 
-@dataclass(frozen=True)
-class _Entry:
-    name: str
-    line: str
-    outputs: tuple[int, ...]
-    inputs: tuple[int, ...]
-    saved: int  # bytes that this entry is the first to keep
-    is_write: bool
-
-
 class Explanation:
     """What `explain` found; prints as text, and draws itself."""
 
     def __init__(self, trace: Trace, gradients: tuple[Any, ...]) -> None:
-        self._entries = list(_entries(trace))
+        strands = trace.strand.family or [trace.strand]
+        self._tasks = [Task(strand.name, strand.path) for strand in strands]
+        self._entries = in_order(_tapes(strands))
         self._arguments = list(_arguments(trace, gradients))
-        self._cuts = [(_slot(slot), how, line) for slot, how, line in trace.strand.cuts]
-        self._results = {_slot(target[0]) for target in trace.out if target is not None}
+        self._cuts = [
+            ((k, _slot(slot)), how, line)
+            for k, strand in enumerate(strands) for slot, how, line in strand.cuts
+        ]  # fmt: skip
+        self._results = {(0, _slot(target[0])): None for target in trace.out if target is not None}
         self._y = trace.y
 
     def __str__(self) -> str:
-        return "\n".join([*self._text_of_lines(), "", *self._text_of_arguments()])
+        tasks = ["", *self._text_of_tasks()] if len(self._tasks) > 1 else []
+        return "\n".join([*self._text_of_lines(), *tasks, "", *self._text_of_arguments()])
 
     __repr__ = __str__
 
@@ -67,6 +64,20 @@ class Explanation:
             yield f"{count[line]:8d}  {_size(size):>10}  {line}"
         yield f"{len(self._entries):8d}  {_size(sum(e.saved for e in self._entries)):>10}  in all"
 
+    def _text_of_tasks(self) -> Iterator[str]:
+        """What each task noted: its entries, the values of others among them, what others used."""
+        tasks = range(len(self._tasks))
+        entries, imports, exports = ([0] * len(tasks) for _ in range(3))
+        for entry in self._entries:
+            entries[entry.task] += 1
+            if entry.is_import:
+                imports[entry.task] += 1
+                exports[entry.inputs[0][0]] += 1
+        yield f"{'entries':>8}  {'imports':>8}  {'exports':>8}  task"
+        for label, group in grouped(self._tasks):
+            sums = (sum(counts[k] for k in group) for counts in (entries, imports, exports))
+            yield "  ".join([*(f"{n:8d}" for n in sums), label])
+
     def _text_of_arguments(self) -> Iterator[str]:
         for name, slot, gradient in self._arguments:
             if gradient is not None and np.any(strip(gradient) != 0):
@@ -87,7 +98,7 @@ class Explanation:
             else:
                 yield f"{name}: its gradient is {what}; what depends on it does not reach the value"
 
-    def _reached_from(self, slot: int) -> set[int]:
+    def _reached_from(self, slot: Place) -> set[Place]:
         reached = {slot}
         for entry in self._entries:
             if reached.intersection(entry.inputs):
@@ -126,7 +137,12 @@ class Explanation:
         return "\n".join(["digraph explanation {", "  rankdir=LR; node [shape=box];", *lines, "}"])
 
     def svg(self) -> str:
-        """The entries as a picture, from left to right. Raises ValueError for a large program."""
+        """The entries as a picture, from left to right. Raises ValueError for a large program.
+
+        Tasks are drawn one below the other, with the messages between them and their cotangents.
+        """
+        if len(self._tasks) > 1:
+            return self._timeline()
         nodes, edges = self._graph()
         column = [0] * len(nodes)
         for a, b in edges:  # edges point to later nodes, so one pass in order is enough
@@ -156,9 +172,19 @@ class Explanation:
             f'fill="#888"/></marker></defs>{"".join(body)}</svg>'
         )
 
+    def _timeline(self) -> str:
+        n = len(self._arguments)
+        names = self._arguments[0][0] if n == 1 else f"{n} arguments"
+        first = Entry(names, "", 0, tuple(slot for _, slot, _ in self._arguments), ())
+        last = Entry("value", "", 0, (), tuple(self._results))
+        return Timeline(self._tasks, [first, *self._entries, last]).svg()
+
     def html(self) -> str:
         """The text, and the picture where there is one, as a page for a browser."""
-        picture = self.svg() if len(self._entries) <= _MOST else ""
+        try:
+            picture = self.svg()
+        except ValueError:  # too large
+            picture = ""
         return (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>zyg.explain</title>'
             f'<body style="font-family: sans-serif"><pre>{html.escape(str(self))}</pre>{picture}'
@@ -201,32 +227,47 @@ def _slot(slot: Any) -> int:
     return int(slot.slot if type(slot) is Part else slot)
 
 
-def _arguments(trace: Trace, gradients: tuple[Any, ...]) -> Iterator[tuple[str, int, Any]]:
-    """(name, slot, gradient) of every number and array in the arguments."""
+def _arguments(trace: Trace, gradients: tuple[Any, ...]) -> Iterator[tuple[str, Place, Any]]:
+    """(name, place, gradient) of every number and array in the arguments."""
     for k, (structure, slots, gradient) in enumerate(
         zip(trace.inputs, trace.slots, gradients, strict=True)
     ):
         found = dict(structure.match(gradient, "the gradient")) if gradient is not None else {}
         for place, (slot, path) in enumerate(zip(slots, structure.paths(), strict=True)):
-            yield f"argument {k}{path}", _slot(slot), found.get(place)
+            yield f"argument {k}{path}", (0, _slot(slot)), found.get(place)
 
 
-def _entries(trace: Trace) -> Iterator[_Entry]:
-    tape, lines = trace.strand.tape, trace.strand.lines or {}
+def _tapes(strands: list[Strand]) -> list[list[Entry]]:
+    number = {strand: k for k, strand in enumerate(strands)}
     kept: set[int] = set()
+    return [[*_entries(strand, number, kept)] for strand in strands]
+
+
+def _entries(strand: Strand, number: dict[Strand, int], kept: set[int]) -> Iterator[Entry]:
+    tape, lines, task = strand.tape, strand.lines or {}, number[strand]
     for k in range(0, len(tape), 5):
         entry = tape[k : k + 5]
-        out = entry[0]
-        outputs = out if type(out) is tuple else () if out is None else (out,)
-        if out is None:
-            outputs = (_slot(entry[4][3]),)
+        out, pull = entry[0], entry[2]
+        outputs = out if type(out) is tuple else (entry[4][3],) if out is None else (out,)
         saved = 0
-        for a in _arrays_in(entry[4], entry[2]):
+        for a in _arrays_in(entry[4], pull):
             if id(root_of(a)) not in kept:
                 kept.add(id(root_of(a)))
                 saved += a.nbytes
-        inputs = tuple(map(_slot, _inputs(entry)))
-        yield _Entry(name_of_entry(entry), lines.get(k, "?"), outputs, inputs, saved, out is None)
+        is_import = pull is deliver
+        made = entry[4][0] if is_import else None
+        inputs = [made.slot] if made else _inputs(entry)
+        source = number[made.source] if made else task
+        yield Entry(
+            "import" if made else name_of_entry(entry),
+            lines.get(k, "?"),
+            task,
+            tuple((task, _slot(slot)) for slot in outputs),
+            tuple((source, _slot(slot)) for slot in inputs),
+            saved,
+            is_write=out is None,
+            is_import=is_import,
+        )
 
 
 def _inputs(entry: list[Any]) -> list[Any]:
@@ -242,7 +283,7 @@ def _inputs(entry: list[Any]) -> list[Any]:
         return [slot for slot, _, _ in b[0]]
     if a is adjoint_pullback:
         return [target[0] for _, _, targets in b[2] for target in targets if target is not None]
-    if a is read_pullback:
+    if a is read_pullback or a is pass_on:
         return [b[0]]
     return [b[6][0]] if a is unwrite and b[6] is not None else []
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from zyg._config import setting
+from zyg._crossing import brought
 from zyg._entries import project, spec_of, zeros_of
 from zyg._memory import at_slot, forbid_shared_writes, release, watch_together
 from zyg._registry import adjoint
-from zyg._reverse import non_finite, plain_times, reverse, strong_times
+from zyg._reverse import non_finite, plain_times, strong_times
+from zyg._schedule import reverse
 from zyg._strand import TRACED, Strand, active, cut, settle, strip
 from zyg._structure import Structure, is_leaf, is_number
 from zyg.errors import (
     ComplexOutputError,
     MissingRuleError,
     NonScalarOutputError,
+    RunningLoopError,
     StructureError,
     raising_line,
 )
@@ -37,9 +42,10 @@ class Call:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         arguments: str,
+        run: bool = True,
     ) -> None:
         self.strand = strand
-        self.name = getattr(f, "__name__", type(f).__name__)
+        self.name = _name_of(f)
         self.inputs = [Structure(x, watchable, shared=True) for x in args]
         leaves = [[settle(x) for x in structure.leaves] for structure in self.inputs]
         # Copied, what the caller writes to an argument afterwards does not reach `back`.
@@ -48,10 +54,19 @@ class Call:
         self.slots = [[x.slot for x in part] for part in values]
         self.specs = [[spec_of(x) for x in part] for part in leaves]
         self.begin()
-        watched = [s.rebuild(part) for s, part in zip(self.inputs, values, strict=True)]
+        self.watched = [s.rebuild(part) for s, part in zip(self.inputs, values, strict=True)]
+        if run:
+            with self.running():
+                value = called(f, self.watched, kwargs)
+            self.end(value)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """While f runs: its strand is active; afterwards it takes entries no more."""
+        strand = self.strand
         depth = active.set((*active.get(), strand))
         try:
-            value = f(*watched, **kwargs)
+            yield
         except BaseException as error:
             if strand.kept and isinstance(error, ValueError) and "read-only" in str(error):
                 error.add_note(_OVERWRITTEN)
@@ -61,12 +76,16 @@ class Call:
                     error.add_note(
                         "zyg: large plain operands are used at\n    " + "\n    ".join(used)
                     )
-            release(strand)
+            self.release()
             raise
         finally:
             active.reset(depth)
-            strand.open = False
-        self.end(value)
+            strand.close()
+
+    def release(self) -> None:
+        """Let go of what the strands keep."""
+        for strand in self.strand.family or (self.strand,):
+            release(strand)
 
     def begin(self) -> None:
         """What is to be done before f runs."""
@@ -87,20 +106,39 @@ class Trace(Call):
         *,
         arguments: str = "protected",
         lines: bool = False,
+        run: bool = True,
     ) -> None:
         strand = Strand()
         if lines or setting("check_nan"):
             strand.record_lines()
-        super().__init__(strand, f, args, kwargs, arguments)
+        super().__init__(strand, f, args, kwargs, arguments, run)
 
     def end(self, value: Any) -> None:
         self.result = Structure(value, _is_traced)
-        mine = [down_to(self.strand, x) for x in self.result.leaves]
+        mine = [
+            brought(self.strand, down_to(self.strand, x), late=True) for x in self.result.leaves
+        ]
         self.out = [None if x is None else (x.slot, spec_of(x.primal)) for x in mine]
         self.y = self.result.rebuild([copied(settle(x)) for x in self.result.leaves])
 
     def back(self, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
         """The gradient of each argument, for a cotangent of the whole value."""
+        return self.back_from(self.seeds(y_bar), zeros)
+
+    def back_from(self, seeds: Any, zeros: bool) -> tuple[Any, ...]:
+        """The same, for cotangents of slots: pairs of a slot and what it gets."""
+        steps, bars = self.steps_back(zeros), None
+        # A warning about 1/0 in a derivative would name a line that is not the user's.
+        with np.errstate(all="ignore"):
+            while True:
+                try:
+                    times, check = steps.send(bars)
+                except StopIteration as done:
+                    return done.value  # type: ignore[no-any-return]
+                bars = reverse(self.strand, seeds, times, check=check)
+
+    def seeds(self, y_bar: Any) -> list[tuple[Any, Any]]:
+        """The slots of the value, with the parts of its cotangent."""
         seeds = []
         for place, part in self.result.match(y_bar, f"the value of {self.name}"):
             if part is not None and (target := self.out[place]) is not None:
@@ -114,37 +152,39 @@ class Trace(Call):
                         "pass np.ones_like(y) for the gradient of the sum of y.",
                     )
                 seeds.append((slot, project(part, spec)))
-        return self.back_from(seeds, zeros)
+        return seeds
 
     def close(self) -> None:
         """Let go of what the pullback keeps: it cannot run any more."""
-        release(self.strand)
-        self.strand.tape.clear()  # its entries may hold watched values, which hold the strand
+        self.release()
+        for strand in self.strand.family or (self.strand,):
+            strand.tape.clear()  # its entries may hold watched values, which hold the strand
+            strand.imports.clear()
+            strand.exports.clear()
+        self.strand.family.clear()
 
     def __del__(self) -> None:
         if hasattr(self, "strand"):
             self.close()
 
-    def back_from(self, seeds: list[tuple[int, Any]], zeros: bool) -> tuple[Any, ...]:
-        """The gradient of each argument, for cotangents of single slots."""
-        # A warning about 1/0 in a derivative would name a line that is not the user's.
-        with np.errstate(all="ignore"):
-            for times in (plain_times, strong_times):
-                bars = reverse(self.strand, seeds, times)
-                cotangents = [[at_slot(bars, s) for s in places] for places in self.slots]
-                del bars
-                finite = not any(non_finite(c) for part in cotangents for c in part)
-                if finite or not setting("strong_zero"):
-                    break
-            if not finite and self.strand.lines is not None and setting("check_nan"):
-                reverse(self.strand, seeds, times, check=True)
-            for part, specs in zip(cotangents, self.specs, strict=True):
-                for k, spec in enumerate(specs):
-                    if part[k] is not None:
-                        part[k] = project(part[k], spec)
-                        part[k] = _take(part, k)
-                    elif zeros:
-                        part[k] = zeros_of(spec)
+    def steps_back(self, zeros: bool) -> Generator[Any, Any, tuple[Any, ...]]:
+        """The gradient of each argument; yields the reverse passes it needs: (times, check)."""
+        for times in (plain_times, strong_times):
+            bars = yield times, False
+            cotangents = [[at_slot(bars, s) for s in places] for places in self.slots]
+            del bars
+            finite = not any(non_finite(c) for part in cotangents for c in part)
+            if finite or not setting("strong_zero"):
+                break
+        if not finite and self.strand.lines is not None and setting("check_nan"):
+            yield times, True
+        for part, specs in zip(cotangents, self.specs, strict=True):
+            for k, spec in enumerate(specs):
+                if part[k] is not None:
+                    part[k] = project(part[k], spec)
+                    part[k] = _take(part, k)
+                elif zeros:
+                    part[k] = zeros_of(spec)
         return tuple(map(Structure.tangent, self.inputs, cotangents))
 
 
@@ -165,7 +205,7 @@ def _is_traced(x: Any) -> bool:
 
 def down_to(strand: Strand, x: Any) -> Any:
     """What `x` is on this strand, below gradients that ended meanwhile; None if it is not on it."""
-    while type(x) in TRACED and x.strand is not strand:
+    while type(x) in TRACED and x.strand.level != strand.level:
         x = x.primal
     return x if type(x) in TRACED else None
 
@@ -196,7 +236,48 @@ def copied(x: Any) -> Any:
     return np.copy(x) if isinstance(x, np.ndarray) else x
 
 
-def _one(trace: Trace, value: Any) -> Any:
+def _name_of(f: Any) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def complete(y: Any, verb: str) -> Any:
+    """`y`, a value that `verb` needs whole; an iterator would compute outside of it, later."""
+    if isinstance(y, Iterator):
+        raise StructureError(
+            f"the function given to {verb} returned an iterator, a {type(y).__name__}.",
+            "what it computes when it is used is no part of the call, and its derivative is lost.",
+            "return a list: list(map(f, xs)), [f(x) for x in xs].",
+        )
+    return y
+
+
+def called(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """``f(*args, **kwargs)``; an async f is run under trio."""
+    coroutine = f(*args, **kwargs)
+    if not inspect.iscoroutine(coroutine):
+        return coroutine
+    import sniffio  # with trio
+    import trio
+
+    try:
+        library = sniffio.current_async_library()
+    except sniffio.AsyncLibraryNotFoundError:
+        library = ""
+    if library:
+        coroutine.close()
+        raise RunningLoopError(
+            f"{_name_of(f)} is async, and a loop of {library} is running.",
+            "a derivative that is not awaited would have to run the loop inside itself.",
+            "write await zyg.gradient_async(f, x), value_and_gradient_async or pullback_async.",
+        )
+
+    async def main() -> Any:
+        return await coroutine
+
+    return trio.run(main)
+
+
+def one(trace: Trace, value: Any) -> Any:
     """The cotangent 1 of a real number; raises where `value` is anything else."""
     plain = strip(value)
     if is_complex(plain):
@@ -219,6 +300,13 @@ def _one(trace: Trace, value: Any) -> Any:
     if isinstance(plain, (float, np.floating)):
         return type(plain)(1)
     return 1.0 if isinstance(plain, (int, np.integer)) else 1
+
+
+def loss_seed(trace: Trace) -> Any:
+    """The cotangent 1 of a loss, which is the value or the first of a tuple (loss, aux...)."""
+    if type(trace.y) is tuple and trace.y:
+        return (one(trace, trace.y[0]), *[None] * (len(trace.y) - 1))
+    return one(trace, trace.y)
 
 
 def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
@@ -260,7 +348,7 @@ def gradient(
     """
     trace = Trace(f, args, kwargs)
     try:
-        return trace.back(_one(trace, trace.y), zeros)
+        return trace.back(one(trace, trace.y), zeros)
     finally:  # now, though an exception may keep this frame
         trace.close()
 
@@ -280,11 +368,7 @@ def value_and_gradient(
     """
     trace = Trace(f, args, kwargs)
     try:
-        if type(trace.y) is tuple and trace.y:
-            seed: Any = (_one(trace, trace.y[0]), *[None] * (len(trace.y) - 1))
-        else:
-            seed = _one(trace, trace.y)
-        return trace.y, trace.back(seed, zeros)
+        return trace.y, trace.back(loss_seed(trace), zeros)
     finally:
         trace.close()
 

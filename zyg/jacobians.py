@@ -19,7 +19,7 @@ from zyg._strand import TRACED, innermost, settle, strip
 from zyg._structure import Structure
 from zyg.errors import HolomorphicError
 from zyg.forward import DualCall
-from zyg.gradients import Trace, down_to, gradient, watchable
+from zyg.gradients import Trace, complete, down_to, gradient, watchable
 
 __all__ = ["diaghessian", "hessian", "holomorphic", "hvp", "jacobian", "wirtinger"]
 
@@ -327,7 +327,7 @@ def forwarddiff(f: Function, x: Any) -> Any:
     inputs = [Structure(v, watchable) for v in below]
 
     def at(*leaves: Any) -> Any:
-        return f(call.rebuild(list(leaves)))
+        return complete(f(call.rebuild(list(leaves))), "zyg.forwarddiff")
 
     columns = []
     for unit in (1, 1j) if any(map(has_complex, below)) else (1,):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg import scalar_rules
 from zyg._registry import adjoint
 from zyg._strand import TRACED, strip
 from zyg._traced import as_array as as_array
@@ -17,7 +18,7 @@ NO = np._NoValue  # what NumPy takes for an argument that was not given
 
 def is_complex(x: Any) -> bool:
     """Whether a number or an array is complex, watched or not."""
-    return np.iscomplexobj(strip(x))
+    return scalar_rules.is_complex(strip(x))
 
 
 def conj(x: Any) -> Any:

@@ -1,0 +1,32 @@
+"""Every test here has a time limit: a deadlock fails, and does not hang."""
+
+import faulthandler
+import sys
+import threading
+
+import pytest
+
+LIMIT = 60  # seconds
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    names = pyfuncitem._fixtureinfo.argnames
+    arguments = {name: pyfuncitem.funcargs[name] for name in names}
+    raised = []
+
+    def run():
+        try:
+            pyfuncitem.obj(**arguments)
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, name="test", daemon=True)
+    thread.start()
+    thread.join(LIMIT)
+    if thread.is_alive():
+        faulthandler.dump_traceback(sys.__stderr__)
+        pytest.fail(f"still running after {LIMIT} s")
+    if raised:
+        raise raised[0]
+    return True

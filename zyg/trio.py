@@ -1,0 +1,102 @@
+"""trio, whose tasks are reversed by tasks: ``from zyg import trio``.
+
+`open_nursery` and `to_thread.run_sync` give each task, and each thread, a strand of its own; all
+else is trio's. Channels need nothing: a message is a value like any other, and what its receiver
+does with it finds its way back to its sender (`zyg._crossing`). Plain trio gives the same
+gradients; its tasks share one strand, which is reversed in one piece.
+
+>>> import zyg
+>>> from zyg import trio
+>>> async def total(x):
+...     send, receive = trio.open_memory_channel(0)
+...     async def produce():
+...         async with send:
+...             for k in range(1, 5):
+...                 await send.send(k * x)
+...     async with trio.open_nursery() as nursery:
+...         nursery.start_soon(produce)
+...         return sum([y * y async for y in receive])
+>>> zyg.gradient(total, 3.0)
+(180.0,)
+
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import Token
+from types import SimpleNamespace
+from typing import Any
+
+import trio
+
+from zyg._strand import Strand, active, fork
+
+
+class Nursery:
+    """A nursery of trio's, whose tasks have strands of their own; everything else is the same."""
+
+    def __init__(self, nursery: trio.Nursery) -> None:
+        self._nursery = nursery
+
+    def start_soon(
+        self, async_fn: Callable[..., Awaitable[Any]], *args: Any, name: object = None
+    ) -> None:
+        """As trio's."""
+        before = _forked(async_fn, name)
+        try:
+            self._nursery.start_soon(async_fn, *args, name=name)
+        finally:
+            active.reset(before)
+
+    async def start(
+        self, async_fn: Callable[..., Awaitable[Any]], *args: Any, name: object = None
+    ) -> Any:
+        """As trio's."""
+        before = _forked(async_fn, name)
+        try:
+            return await self._nursery.start(async_fn, *args, name=name)
+        finally:
+            active.reset(before)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._nursery, name)
+
+
+def _forked(f: Any, name: object, *, parallel: bool = False) -> Token[tuple[Strand, ...]]:
+    """While a task is started: its context, a copy of this one, has strands of its own."""
+    if name is None:
+        name = getattr(f, "__qualname__", f)
+    return active.set(fork(str(name), parallel=parallel))
+
+
+def open_nursery(
+    strict_exception_groups: bool | None = None,
+) -> AbstractAsyncContextManager[Any]:
+    """As trio's."""
+    made = trio.open_nursery(strict_exception_groups)
+    return _open(made) if active.get() else made
+
+
+@asynccontextmanager
+async def _open(made: AbstractAsyncContextManager[trio.Nursery]) -> AsyncIterator[Nursery]:
+    async with made as nursery:
+        yield Nursery(nursery)
+
+
+async def run_sync(sync_fn: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """As trio's ``to_thread.run_sync``; the thread is reversed on a thread."""
+    before = _forked(sync_fn, options.get("thread_name"), parallel=True)
+    try:
+        return await trio.to_thread.run_sync(sync_fn, *args, **options)
+    finally:
+        active.reset(before)
+
+
+to_thread = SimpleNamespace(**vars(trio.to_thread))
+to_thread.run_sync = run_sync
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(trio, name)
