@@ -259,9 +259,9 @@ def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any
     It is zero where all tangents of the operands are, though a derivative is infinite.
     """
     y = result.root
-    if type(y_dot) is type(y) and type(y) in (np.ndarray, np.float64) and y_dot.shape == y.shape:
-        if np.isfinite(np.vdot(y_dot, y_dot)):  # nothing to refuse or to mend
-            return y_dot
+    alike = type(y_dot) is type(y) and type(y) in (np.ndarray, np.float64)
+    if alike and y_dot.shape == y.shape and np.isfinite(np.vdot(y_dot, y_dot)):
+        return y_dot  # nothing to refuse or to mend
     tangents = [zeros_of(spec_of(y)) for y in result.leaves]
     suspect = setting("strong_zero") and any(map(non_finite, _plain_leaves(y_dot)))
     if suspect and not any(map(np.any, _plain_leaves(row))):
