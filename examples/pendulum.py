@@ -43,11 +43,11 @@ class Pendulum:
         return np.stack([self.angle, 0.0])
 
 
-# Its angles at TIMES
+# Its angles
 
 
 def by_steps(pendulum, substeps=5):
-    """By Runge and Kutta's method of fourth order."""
+    """At TIMES, by Runge and Kutta's method of fourth order."""
     h = (TIMES[1] - TIMES[0]) / substeps
     state = pendulum.start()
     angles = [state[0]]
@@ -62,10 +62,10 @@ def by_steps(pendulum, substeps=5):
     return np.stack(angles)
 
 
-def by_odeint(pendulum, tolerance=1e-7):
+def by_odeint(pendulum, times=TIMES, tolerance=1e-7):
     """By SciPy, whose steps are of its own choice."""
     start = pendulum.start()
-    return integrate.odeint(pendulum.slope, start, TIMES, rtol=tolerance, atol=tolerance)[:, 0]
+    return integrate.odeint(pendulum.slope, start, times, rtol=tolerance, atol=tolerance)[:, 0]
 
 
 # The fit
@@ -122,8 +122,9 @@ def shown(pendulum, errors):
 def save_picture(path, observed, guess, found):
     figure = Figure(layout="constrained")
     axes = figure.subplots()
-    axes.plot(TIMES, by_steps(guess), "--", color="grey", label="first guess")
-    axes.plot(TIMES, by_steps(found), label="fit")
+    times = np.linspace(TIMES[0], TIMES[-1], 301)
+    axes.plot(times, by_odeint(guess, times), "--", color="grey", label="first guess")
+    axes.plot(times, by_odeint(found, times), label="fit")
     axes.errorbar(TIMES, observed, NOISE, fmt=".", color="black", label="observed")
     axes.set(xlabel="seconds", ylabel="angle")
     axes.legend()
