@@ -652,3 +652,19 @@ def test_forwarddiff_refuses_writes_to_the_argument():
                 ),
                 x,
             )
+
+
+def test_the_hessian_of_an_object_is_named_after_it_and_has_its_fields_only():
+    class Pair:
+        def __init__(self):
+            self.a, self.b = 2.0, 3.0
+
+    for f in (lambda p: p.a**2 * p.b, lambda p: zyg.checkpoint(lambda: p.a**2 * p.b)):
+        h = zyg.hessian(f, Pair())
+
+        assert h == zyg.Tangent(
+            "Pair", a=zyg.Tangent("Pair", a=6.0, b=4.0), b=zyg.Tangent("Pair", a=4.0, b=0.0)
+        )
+        assert set(vars(h)) == {"a", "b"}
+    (j,) = zyg.jacobian(lambda p: zyg.gradient(lambda p: p.a * p.b, p)[0], Pair(), mode="reverse")
+    assert j.a == zyg.Tangent("Pair", a=0.0, b=1.0)

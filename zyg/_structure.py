@@ -260,6 +260,8 @@ class Structure:
             kind = self._seen[one][0]
             if kind.bag:
                 vars(done[one]).update(values(one))
+                if isinstance(self._seen[one][1], Tangent):  # whose name is no field of it
+                    del vars(done[one])["_of"]
             elif kind.mutable and kind is not CELL:
                 kind.fill(done[one], values(one))
         return done[id(self.root)]
@@ -351,5 +353,8 @@ def _misfit(what: str, path: str, needed: str, got: str) -> StructureError:
 
 
 def name_of(x: Any) -> str:
-    """What the Tangent of `x` is called: its type, or its own name if it is a function."""
+    """What the Tangent of `x` is called: its type, or its own name if it is a function, or what
+    it is the tangent of."""
+    if isinstance(x, Tangent):
+        return x._of
     return x.__name__ if isinstance(x, types.FunctionType) else type(x).__name__
