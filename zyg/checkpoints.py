@@ -177,19 +177,22 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(inner)
 
 
-def _state(generator: Any) -> Any:
+def _access(generator: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:
+    """How the state of a random generator is read, and how it is set."""
     if isinstance(generator, np.random.Generator):
-        return generator.bit_generator.state
-    return generator.get_state() if hasattr(generator, "get_state") else generator.getstate()
+        bits: Any = generator.bit_generator
+        return lambda: bits.state, lambda state: setattr(bits, "state", state)
+    if isinstance(generator, np.random.RandomState):
+        return generator.get_state, generator.set_state
+    return generator.getstate, generator.setstate
+
+
+def _state(generator: Any) -> Any:
+    return _access(generator)[0]()
 
 
 def _set_state(generator: Any, state: Any) -> None:
-    if isinstance(generator, np.random.Generator):
-        generator.bit_generator.state = state
-    elif hasattr(generator, "set_state"):
-        generator.set_state(state)
-    else:
-        generator.setstate(state)
+    _access(generator)[1](state)
 
 
 @contextmanager

@@ -111,3 +111,40 @@ def test_second_derivatives_of_the_normal_distribution_of_several_variables():
     x, spread = np.array([0.3, 1.0]), np.array([[2.0, 0.3], [0.3, 1.2]])
 
     zyg.check_gradient(lambda s: stats.multivariate_normal.logpdf(x, None, s), spread)
+
+
+# In the middle of a symmetric distribution formulas change sides
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [("norm", ()), ("laplace", ()), ("logistic", ()), ("cauchy", ()), ("t", (4.0,))],
+)
+@pytest.mark.parametrize("x", [0.0, np.zeros(2)], ids=["number", "array"])
+def test_slopes_in_the_middle_of_a_distribution(name, shapes, x):
+    distribution, height = getattr(stats, name), getattr(scipy.stats, name).pdf(0.0, *shapes)
+
+    def slope(method, at):
+        total = lambda x: np.sum(getattr(distribution, method)(x, *shapes))  # noqa: E731
+        (reverse,) = zyg.gradient(total, at)
+        tangent = zyg.pushforward(total, (at,), (np.ones_like(at),))[1] / np.size(at)
+        np.testing.assert_allclose(tangent, np.mean(reverse))
+        return reverse
+
+    for method, at, expected in (
+        ("cdf", x, height), ("sf", x, -height), ("logcdf", x, 2 * height),
+        ("logsf", x, -2 * height), ("ppf", x + 0.5, 1 / height), ("isf", x + 0.5, -1 / height),
+    ):  # fmt: skip
+        np.testing.assert_allclose(slope(method, at), expected, rtol=1e-12)
+
+
+def test_the_density_of_t_at_0_moves_with_its_degrees_of_freedom():
+    def by_df(x):
+        return zyg.gradient(lambda df: stats.t.cdf(x, df), 4.0)[0]
+
+    h = 1e-3
+    density = [scipy.stats.t.pdf(0.0, 4 + k * h) for k in (1, -1, 2, -2)]
+    expected = (8 * (density[0] - density[1]) - (density[2] - density[3])) / (12 * h)
+
+    assert by_df(0.0) == 0.0
+    assert zyg.gradient(by_df, 0.0)[0] == pytest.approx(expected, rel=1e-9)

@@ -7,21 +7,20 @@ import signal
 import time
 from concurrent import futures
 
+import distributed
 import numpy as np
 import pytest
 
 import zyg
+import zyg.distributed
 from zyg.errors import ConversionError, RecomputationError, ShippingError
-
-distributed = pytest.importorskip("distributed")
-import zyg.distributed  # noqa: E402
 
 X = np.linspace(0.2, 1.4, 5)
 
 
 @pytest.fixture(scope="module")
 def raw():
-    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with (
         distributed.LocalCluster(2, processes=True, **options) as cluster,
         distributed.Client(cluster) as client,

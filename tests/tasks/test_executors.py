@@ -13,6 +13,7 @@ from concurrent import futures
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from fractions import Fraction
 
+import loky
 import numpy as np
 import pytest
 import trio
@@ -636,7 +637,6 @@ def test_nothing_is_left_when_a_gradient_has_been_taken(pool):
 
 
 def test_loky():
-    loky = pytest.importorskip("loky")
     with loky.ProcessPoolExecutor(1) as raw:
         g = zyg.gradient(functools.partial(closures, zyg.wrap_executor(raw)), X)[0]
 

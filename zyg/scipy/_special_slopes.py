@@ -114,7 +114,9 @@ def stdtr_df(df, t, y):
     inner = np.where(zero, 0.5, z)
     slope = 0.5 * betainc_a(0.5 * df, 0.5, inner, inner)
     slope = slope + np.abs(t) / df * stdtr_t(df, t, y)
-    return -0.5 * np.sign(t) * np.where(zero, 0.0, slope)
+    # At t = 0 it is 0, and as steep as the density there moves with df.
+    steep = 0.5 * (sp.psi(0.5 * (df + 1)) - sp.psi(0.5 * df)) - 0.5 / df
+    return np.where(zero, t * stdtr_t(df, 0.0, y) * steep, -0.5 * np.sign(t) * slope)
 
 
 # The normal distribution

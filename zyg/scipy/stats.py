@@ -92,13 +92,20 @@ cauchy = _continuous(
     ppf=lambda q: -1 / np.tan(np.pi * q),
     isf=lambda q: 1 / np.tan(np.pi * q),
 )
+
+
+def _half_exp(z):
+    """exp(z) / 2 for z up to 0, there with its slope: that of abs(z) would be 0."""
+    return 0.5 * np.exp(np.minimum(z, 0.0))
+
+
 laplace = _continuous(
     "laplace",
     support=_LINE,
     logpdf=lambda z: -np.abs(z) - np.log(2.0),
-    cdf=lambda z: np.where(z > 0, 1 - 0.5 * np.exp(-np.abs(z)), 0.5 * np.exp(-np.abs(z))),
-    sf=lambda z: np.where(z < 0, 1 - 0.5 * np.exp(-np.abs(z)), 0.5 * np.exp(-np.abs(z))),
-    ppf=lambda q: np.sign(q - 0.5) * -np.log(2 * np.minimum(q, 1 - q)),
+    cdf=lambda z: np.where(z > 0, 1 - _half_exp(-z), _half_exp(z)),
+    sf=lambda z: np.where(z < 0, 1 - _half_exp(z), _half_exp(-z)),
+    ppf=lambda q: np.where(q < 0.5, np.log(2 * q), -np.log(2 * (1 - q))),
 )
 logistic = _continuous(
     "logistic",
