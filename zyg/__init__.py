@@ -22,7 +22,11 @@ General layout, each floor importing only from those above it in this list:
     _patterns _shipping             which elements depend on which; calls in other processes
     implicit sparse executors _timeline   equations; sparse derivatives; pools; pictures of tasks
     numpy math scipy testing explain distributed    drop-in namespaces; checks; explanations; Dask
+    kernels/                        scalar functions, read as source and compiled
+    _by_element _kernel_calls broadcasting    a scalar function over arrays
 """
+
+import typing as _typing
 
 from zyg import _arrays as _arrays
 from zyg import _numbers as _numbers
@@ -62,4 +66,20 @@ from zyg.sparse import sparse_jacobian as sparse_jacobian
 from zyg.testing import check_adjoint as check_adjoint
 from zyg.testing import check_gradient as check_gradient
 
+if _typing.TYPE_CHECKING:
+    from zyg.broadcasting import broadcast as broadcast
+    from zyg.broadcasting import elementwise as elementwise
+    from zyg.broadcasting import fuse as fuse
+    from zyg.broadcasting import partials as partials
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    """What not every program needs is loaded when it is first asked for."""
+    if name in ("broadcast", "elementwise", "fuse", "partials"):
+        from zyg import broadcasting
+
+        globals()[name] = found = getattr(broadcasting, name)
+        return found
+    raise AttributeError(f"module 'zyg' has no attribute {name!r}")

@@ -191,12 +191,12 @@ def adjoint_pullback(
     run: Run,
     y_bar: Any,
     rule: Adjoint,
-    pullback: Callable[[Any], Any],
+    pullback: Callable[..., Any],
     active: list[tuple[int, Structure | None, list[tuple[int, Spec] | None]]],
     count: int,
 ) -> Any:
     """What a rule's pullback contributes to the slots of its watched operands, now or later."""
-    bars = pullback(y_bar)
+    bars = pullback(y_bar, run.times is strong_times) if rule.strong else pullback(y_bar)
     if type(bars) is Later:
         make = bars.make
         return Later(

@@ -8,7 +8,11 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any
 
-_defaults: dict[str, Any] = {"strong_zero": True, "check_nan": False, "workers": None}
+_defaults: dict[str, Any] = {
+    "strong_zero": True, "check_nan": False, "workers": None, "fallback": "warn",
+    "accuracy": "fast", "pool_bytes": 1 << 28,
+}  # fmt: skip
+_CHOICES = {"fallback": ("warn", "error", "silent"), "accuracy": ("fast", "libm")}
 _here: ContextVar[dict[str, Any]] = ContextVar("zyg_config")
 
 
@@ -40,9 +44,15 @@ class config:  # noqa: N801 - a verb to the user
     check_nan (False): a gradient that is not finite raises `NonFiniteError`, which names the line
     of f and the rule where the first infinite or NaN cotangent came from; slower, for finding
     faults.
-    workers (None): how many threads help the calling one to reverse a program of threads; by
-    default as many as there are other cores. The gradient does not depend on it, to the last bit.
-    Raises TypeError for an unknown option.
+    workers (None): how many threads help the calling one to reverse a program of threads, and to
+    run a kernel over large arrays; by default as many as there are other cores. The gradient does
+    not depend on it, to the last bit.
+    fallback ("warn"): what `broadcast` does with a function that cannot be made into a kernel:
+    "warn" and call it for each element, do that and be "silent", or raise an "error".
+    accuracy ("fast"): whether kernels use exponentials and their like that run in vector
+    instructions, to a few units in the last place, or those of the C library, "libm".
+    pool_bytes (2**28): how much memory of arrays that are gone kernels keep for their next results.
+    Raises TypeError for an unknown option, ValueError for an unknown choice.
 
     >>> import numpy as np, zyg
     >>> f = lambda x: np.where(x > 0, np.sqrt(x), 0.0)
@@ -58,6 +68,9 @@ class config:  # noqa: N801 - a verb to the user
         if unknown := options.keys() - _defaults.keys():
             known = ", ".join(_defaults)
             raise TypeError(f"unknown zyg option {min(unknown)!r}; there are: {known}")
+        for name, choices in _CHOICES.items():
+            if options.get(name, choices[0]) not in choices:
+                raise ValueError(f"{name} is one of {choices}, not {options[name]!r}")
         self._options = options
         self._before = {name: _defaults[name] for name in options}
         self._tokens: list[Token[dict[str, Any]]] = []

@@ -31,6 +31,7 @@ from zyg._strand import (
     watcher_of,
 )
 from zyg.errors import MutationError, StructureError, user_line
+from zyg.kernels.buffers import Lease
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -315,10 +316,15 @@ def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return a
     if a.nbytes <= _SMALL:
         return _small_copy(strand, a)
-    if a.base is not None:
+    if not owns_memory(a):
         return a.copy()
     _make_read_only(strand, a)
     return a
+
+
+def owns_memory(a: np.ndarray[Any, Any]) -> bool:
+    """Whether nobody but this array and its views can write where its elements are."""
+    return a.base is None or isinstance(a.base, Lease)
 
 
 def _make_read_only(strand: Strand, a: np.ndarray[Any, Any]) -> None:

@@ -123,19 +123,24 @@ class _Signed:
 class Adjoint(_Signed):
     """`rule(*args, **kwargs)` returns ``y, pullback``; calling the Adjoint applies it.
 
-    `push(*args, **kwargs)` returns ``y, pushforward``. Without one, forward mode uses `linear`, the
-    places of the arguments in each of which the function is linear, or else transposes the
-    pullback.
+    With `strong`, its pullback is called as ``pullback(y_bar, strong)``, and keeps exact zeros zero
+    where the second is true. `push(*args, **kwargs)` returns ``y, pushforward``. Without one,
+    forward mode uses `linear`, the places of the arguments in each of which the function is linear,
+    or else transposes the pullback.
     """
 
     push: Callable[..., Any] | None = None
 
     def __init__(
-        self, key: Callable[..., Any], rule: Callable[..., Any], linear: tuple[int, ...] = ()
+        self,
+        key: Callable[..., Any],
+        rule: Callable[..., Any],
+        linear: tuple[int, ...] = (),
+        strong: bool = False,
     ) -> None:
         functools.update_wrapper(self, rule)
         super().__init__(key, rule)
-        self.rule, self.linear = rule, linear
+        self.rule, self.linear, self.strong = rule, linear, strong
         self.own = key is rule
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

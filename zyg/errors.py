@@ -24,12 +24,13 @@ _PYTHON = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
 def user_frame() -> FrameType | None:
     """The innermost frame that is neither zyg's nor NumPy's nor Python's own: the user's line."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not _is_users(frame.f_code.co_filename):
+    while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
 
-def _is_users(file: str) -> bool:
+def is_users(file: str) -> bool:
+    """Whether a file is neither zyg's nor NumPy's nor Python's own."""
     if file.startswith(_OURS + _NUMPY):
         return False
     return not file.startswith(_PYTHON) or "-packages" + os.sep in file
@@ -49,7 +50,7 @@ def raising_line(error: BaseException) -> str:
     """The innermost line of the user's that an exception came through."""
     here, found = error.__traceback__, None
     while here is not None:
-        if _is_users(here.tb_frame.f_code.co_filename):
+        if is_users(here.tb_frame.f_code.co_filename):
             found = here
         here = here.tb_next
     return user_line(found.tb_frame, found.tb_lineno) if found else user_line()
@@ -190,6 +191,43 @@ class RecomputationError(ZygError, RuntimeError):
     Examples: it draws unseeded random numbers, or reads a file that has changed. Remedy: pass a
     seed as an argument, and make the generator in the task.
     """
+
+
+class KernelError(ZygError, TypeError):
+    """A scalar function that cannot be made into a kernel.
+
+    Examples: a list comprehension or a print in it; no source text. Remedy: the message names the
+    expression, and what to write instead.
+    """
+
+    place = ""
+    effect = False  # the function does something besides computing its value
+
+    def locate(self, place: str) -> None:
+        """Say where in the scalar function it was; the innermost place stays."""
+        if not self.place:
+            head, _, rest = str(self).partition("\n  where: ")
+            called, _, why = rest.partition("\n")
+            self.place = place
+            self.args = (f"{head}\n  where: {place}\n  in:    {called}\n{why}",)
+
+
+class CaptureError(KernelError):
+    """A scalar function uses an array of an enclosing scope.
+
+    Example: ``zyg.broadcast(lambda x: x * w, x)`` with an array w. Remedy: pass it as an operand.
+    """
+
+
+class ShapeError(ZygError, ValueError):
+    """Operands of a kernel whose shapes do not broadcast.
+
+    Example: operands of shapes (2, 3) and (4,). Remedy: insert axes, as ``x[:, None]``.
+    """
+
+
+class PerformanceWarning(UserWarning):
+    """A function could not be compiled, and runs element by element in Python: right, and slow."""
 
 
 class AdjointInvariantError(ZygError, RuntimeError):

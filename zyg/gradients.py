@@ -13,7 +13,7 @@ import numpy as np
 from zyg._config import setting
 from zyg._crossing import brought
 from zyg._entries import project, spec_of, zeros_of
-from zyg._memory import at_slot, forbid_shared_writes, release, watch_together
+from zyg._memory import at_slot, forbid_shared_writes, owns_memory, release, watch_together
 from zyg._registry import adjoint
 from zyg._reverse import non_finite, plain_times, strong_times
 from zyg._schedule import reverse
@@ -226,7 +226,7 @@ def _take(holder: list[Any], k: int) -> Any:
     """
     x = holder[k]
     holder[k] = None
-    if type(x) is np.ndarray and (x.base is not None or sys.getrefcount(x) > _ALONE):
+    if type(x) is np.ndarray and not (owns_memory(x) and sys.getrefcount(x) <= _ALONE):
         return x.copy()
     return x
 

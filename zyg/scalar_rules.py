@@ -154,14 +154,15 @@ def _digamma(x: Any) -> Any:
     Reflected to x >= 1/2, shifted beyond 10, and there the asymptotic series
     log x - 1/(2 x) - sum_k B(2k) / (2k x^2k), whose first omitted term is below 1e-16.
     """
-    if x < 0.5:
-        return _digamma(1 - x) - PI / np.tan(PI * (x - np.rint(x)))
+    low = x < 0.5
+    reflected = where(low, PI / np.tan(PI * where(low, x - np.rint(x), 0.25)), 0.0)
+    x = where(low, 1 - x, x)
     shift = sum(1 / (x + k) for k in range(10))
     x = x + 10
     series: Any = 0.0
     for c in (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12):
         series = (series + c) / (x * x)
-    return np.log(x) - 0.5 / x - series - shift
+    return np.log(x) - 0.5 / x - series - shift - reflected
 
 
 table: dict[Callable[..., Any], tuple[Partial, ...]] = {

@@ -1,0 +1,172 @@
+"""Calls of kernels: to the tracer one operation, with a pullback that is a kernel too.
+
+The pullback goes by the partial derivatives, kept from the first pass, or by the operands once
+more, whichever is expected to be faster. Where a derivative is itself differentiated, it is the
+call of another kernel: of the scalar function (cotangents, operands) -> cotangents.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg._bind import bind
+from zyg._by_element import broadcast_shape, warn
+from zyg._config import setting
+from zyg._entries import project, spec_of
+from zyg._registry import Adjoint
+from zyg._reverse import non_finite
+from zyg._strand import TRACED, innermost, settle
+from zyg.kernels.compiled import CompilationError
+from zyg.kernels.ir import type_of
+from zyg.kernels.launch import run
+from zyg.kernels.plans import Output
+from zyg.kernels.scalar import Kernel
+
+_CORES = os.cpu_count() or 1
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+
+
+class _Call:
+    """What is known when a kernel is called on watched operands."""
+
+    def __init__(self, kernel: Kernel, active: tuple[int, ...], mode: str) -> None:
+        self.kernel, self.active, self.mode = kernel, active, mode
+
+
+def apply(kernel: Kernel, operands: Sequence[Any], mode: str = "auto") -> tuple[Any, ...]:
+    """The outputs of a kernel, watched if an operand is."""
+    operands = [settle(x) for x in operands]
+    strand = innermost(operands)
+    if strand is None:
+        return run_kernel(kernel, operands)
+    level = strand.level
+    active = tuple(
+        k for k, x in enumerate(operands) if type(x) in TRACED and x.strand.level == level
+    )
+    made = bind(_kernel, (_Call(kernel, active, mode), *operands))
+    return made if type(made) is tuple else (made,)
+
+
+def broadcast_kernel(call: _Call, *operands: Any) -> Any:
+    made = apply(call.kernel, operands)
+    return made if len(made) > 1 else made[0]
+
+
+def _rule(call: _Call, *operands: Any) -> Any:
+    kernel, active = call.kernel, call.active
+    count = len(kernel.program.outputs)
+    nested = any(type(x) in TRACED for x in operands)
+    slopes: tuple[Any, ...] = ()
+    masks: list[list[int]] = []
+    if not nested and mode_of(kernel, call.mode) == "cache":
+        both, masks = kernel.partials(active)
+        made = run_kernel(both, operands)
+        y, slopes = made[:count], made[count:]
+    else:
+        y = apply(kernel, operands, call.mode)
+
+    def broadcast_pullback(y_bar: Any, strong: bool) -> Any:
+        bars = [c for c, x in zip(y_bar if count > 1 else (y_bar,), kernel.program.outputs,
+                                  strict=True) if type_of(x) != "bool"]  # fmt: skip
+        if nested or any(type(c) in TRACED for c in bars):
+            back, moving = kernel.pullback(active, strong)
+            made = apply(back, [*bars, *operands])
+            made = tuple([
+                project(c, spec_of(operands[k])) for k, c in zip(moving, made, strict=True)
+            ])  # fmt: skip
+        else:
+            kept = slopes and not strong
+            back, moving = kernel.products(masks) if kept else kernel.pullback(active, strong)
+            made = run_kernel(back, [*bars, *(slopes if kept else operands)],
+                        [np.shape(operands[k]) for k in moving])  # fmt: skip
+        result: list[Any] = [None] * (len(operands) + 1)
+        for k, c in zip(moving, made, strict=True):
+            result[k + 1] = c
+        return tuple(result)
+
+    return (y if count > 1 else y[0]), broadcast_pullback
+
+
+def _pushforward(call: _Call, *operands: Any) -> Any:
+    kernel, outputs = call.kernel, call.kernel.program.outputs
+    y = apply(kernel, operands)
+
+    def broadcast_pushforward(_: None, *tangents: Any) -> Any:
+        moving = tuple(k for k, t in enumerate(tangents) if t is not None)
+        along = [*(tangents[k] for k in moving), *operands]
+        y_dot = apply(kernel.pushforward(moving), along)[len(outputs) :]
+        if setting("strong_zero") and any(map(non_finite, y_dot)):
+            y_dot = apply(kernel.pushforward(moving, strong=True), along)[len(outputs) :]
+        if len(outputs) == 1:
+            return y_dot[0]
+        return tuple(
+            None if type_of(x) == "bool" else t for x, t in zip(outputs, y_dot, strict=True)
+        )
+
+    return (y if len(y) > 1 else y[0]), broadcast_pushforward
+
+
+_kernel = Adjoint(broadcast_kernel, _rule, strong=True)
+_kernel.pushforward(_pushforward)
+
+
+def mode_of(kernel: Kernel, mode: str) -> str:
+    """ "cache" or "recompute": what the pullback of a kernel goes by."""
+    if mode not in ("auto", "cache", "recompute"):
+        raise ValueError(f'mode is "auto", "cache" or "recompute", not {mode!r}')
+    return mode if mode != "auto" else "recompute" if kernel.fast else "cache"
+
+
+# Running it
+
+
+def run_kernel(
+    kernel: Kernel,
+    operands: Sequence[Any],
+    shapes: Sequence[Any] | None = None,
+    out: np.ndarray | None = None,
+) -> tuple[Any, ...]:
+    """The outputs for plain operands; those with a shape summed to it."""
+    dtype, results = dtypes_of(kernel, operands)
+    shapes = shapes or [None] * len(results)
+    outputs = [Output(d, s, out) for d, s in zip(results, shapes, strict=True)]
+    if out is not None and not np.can_cast(results[0], out.dtype, "same_kind"):
+        raise TypeError(f"a result of {results[0]} cannot be written into an array of {out.dtype}")
+    try:
+        made = _launched(kernel, operands, outputs, dtype)
+    except ValueError:
+        broadcast_shape(operands)
+        raise
+    return tuple([y if y.ndim or out is not None else y[()] for y in made])
+
+
+def _launched(
+    kernel: Kernel, operands: Sequence[Any], outputs: list[Output], dtype: np.dtype[Any]
+) -> tuple[np.ndarray, ...]:
+    others = setting("workers")
+    workers = _CORES if others is None else 1 + others
+    accuracy = setting("accuracy")
+    options = {"dtype": dtype, "workers": workers, "accuracy": accuracy}
+    try:
+        return run(kernel.program, operands, outputs, **options)
+    except CompilationError as error:
+        if setting("fallback") == "error":
+            raise
+        warn(kernel.program, f"numba could not compile it: {str(error).splitlines()[0]}")
+        return run(kernel.program, operands, outputs, **options, backend="python")
+
+
+def dtypes_of(kernel: Kernel, operands: Sequence[Any]) -> tuple[np.dtype[Any], list[np.dtype[Any]]]:
+    """What floats are computed in, and the dtypes of the outputs."""
+    dtypes = [x.dtype for x in operands if hasattr(x, "dtype")]
+    floats = [d for d in dtypes if d.kind == "f"]
+    wide = np.result_type(*floats) if floats else _FLOAT64
+    known = [d for d in dtypes if d.kind in "iu"]
+    whole = np.result_type(*known) if known and not floats else np.dtype(np.int64)
+    by_type = {"float": wide, "int": whole, "bool": np.dtype(bool)}
+    results = [by_type[type_of(x)] for x in kernel.program.outputs]
+    return (_FLOAT64 if wide.itemsize > 4 else _FLOAT32), results

@@ -1,0 +1,145 @@
+"""Operands as a kernel takes them, and the arrays that it writes its results into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from zyg.kernels import buffers
+from zyg.kernels.geometry import Adapter, Loop, Shape
+
+_NUMBERS: dict[str, type] = {"float": float, "int": int, "bool": bool}
+_KINDS = {"float": "fiub", "int": "iub", "bool": "b"}  # of NumPy: what each type is loaded from
+
+
+def is_array(x: Any) -> bool:
+    """Whether an operand is more than one number."""
+    return isinstance(x, np.ndarray) and x.size != 1
+
+
+def has_type(dtype: np.dtype[Any]) -> bool:
+    """Whether numba has arrays of this type, on the CPU."""
+    return dtype.isnative and (dtype.kind in "iub" or dtype in (np.float32, np.float64))
+
+
+def adapter(x: Any, type: str, dtype: np.dtype[Any]) -> Adapter | None:
+    """What turns operands such as x into what a kernel takes; None where they are that already.
+
+    Raises TypeError for an operand that an input of this type cannot take.
+    """
+    kind = np.asarray(x).dtype.kind if not isinstance(x, int) or type == "bool" else "i"
+    if kind not in _KINDS[type]:
+        raise TypeError(f"an input of type {type} cannot be {np.asarray(x).dtype}")
+    if not isinstance(x, np.ndarray):
+        return _NUMBERS[type]
+    if x.size == 1:
+        return lambda x: _NUMBERS[type](x.item())
+    if type == "int" and x.dtype.kind == "u" and x.dtype.itemsize == 8:
+        return _signed
+    if has_type(x.dtype):
+        return None if x.flags.aligned else lambda x: x.copy("K")
+    native = x.dtype.newbyteorder("=")
+    return lambda x: x.astype(native if has_type(native) else dtype)
+
+
+def _signed(x: np.ndarray) -> np.ndarray:
+    if x.size and x.max() > np.iinfo(np.int64).max:
+        raise OverflowError("an unsigned operand is too large for int64")
+    return x.astype(np.int64)
+
+
+def finisher(loop: Loop, shape: Shape, stored: np.dtype[Any], dtype: np.dtype[Any]) -> Adapter:
+    """What turns an array in the order of the loops into a result."""
+    padded = (1,) * (len(loop.order) - len(shape)) + shape
+    ordered = tuple(padded[a] for a in loop.order)
+    back = tuple(np.argsort(loop.order).tolist())
+    turned = back != tuple(range(len(back)))
+
+    def finish(array: np.ndarray) -> np.ndarray:
+        if turned:
+            array = array.reshape(ordered).transpose(back)
+        if array.shape != shape:
+            array = array.reshape(shape)
+        if stored == dtype:
+            return array
+        with np.errstate(all="ignore"):  # as in a kernel: too large for float16 is infinite
+            return array.astype(dtype)
+
+    return finish
+
+
+def _handed_over(array: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    if out is None:
+        return array
+    np.copyto(out, array, casting="same_kind")
+    return out
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """A result in new memory."""
+
+    shape: Shape  # in the order of the loops
+    stored: np.dtype[Any]
+    finished: Adapter
+    partial = False  # whether each chunk has its own
+
+    def make(self, out: np.ndarray | None) -> np.ndarray:
+        return buffers.empty(self.shape, self.stored)
+
+    def part(self, array: np.ndarray, chunk: int) -> np.ndarray:
+        return array
+
+    def finish(self, array: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+        return _handed_over(self.finished(array), out)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A result that the kernel writes straight into the array that was given for it."""
+
+    view: Adapter | None
+    partial = False
+
+    def make(self, out: np.ndarray) -> np.ndarray:
+        return out if self.view is None else self.view(out)
+
+    def part(self, array: np.ndarray, chunk: int) -> np.ndarray:
+        return array
+
+    def finish(self, array: np.ndarray, out: np.ndarray) -> np.ndarray:
+        return out
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A result that is summed: one sum per chunk, or one in all where chunks do not meet in it."""
+
+    shape: Shape  # in the order of the loops; 1 where it is summed
+    stored: np.dtype[Any]
+    finished: Adapter
+    chunks: int
+
+    @property
+    def partial(self) -> bool:
+        return self.chunks > 1
+
+    def make(self, out: np.ndarray | None) -> np.ndarray:
+        return np.zeros((self.chunks, *self.shape), self.stored)
+
+    def part(self, array: np.ndarray, chunk: int) -> np.ndarray:
+        own: np.ndarray = array[chunk if self.partial else 0]
+        return own
+
+    def finish(self, array: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+        total: np.ndarray = (
+            np.add.reduce(array, axis=0, dtype=wide(self.stored)) if self.partial else array[0]
+        )
+        return _handed_over(self.finished(total), out)
+
+
+def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """What sums of this type are taken in."""
+    return np.dtype(np.float64 if dtype.kind == "f" else np.int64)

@@ -1,0 +1,71 @@
+"""Memory of results, kept for later results of the same size.
+
+The system hands out fresh memory in pages that it clears at their first touch, which takes longer
+than a kernel takes to fill them. So the memory of a large result goes back to a pool when the array
+and all its views are gone. The array does not own its memory: its base is a `Lease`, which every
+view holds on to, and whose end is the end of the last of them.
+
+There are no locks. The end of a lease can come at any line of any thread, also inside this module,
+where a lock might be held by that thread itself; the steps that matter are single operations of a
+dictionary, which are atomic.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from zyg._config import setting
+
+SMALLEST = 1 << 18  # bytes; below, the allocator of the C library reuses memory itself
+_STEP = 1 << 16  # sizes are rounded up to these, so that similar ones share
+
+_idle: dict[int, np.ndarray] = {}  # in the order of return
+_returns = itertools.count()
+
+
+class Lease:
+    """The base of an array whose memory is on loan."""
+
+    __slots__ = ("__array_interface__", "_memory")
+
+    def __init__(self, memory: np.ndarray, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._memory = memory
+        owned = memory.__array_interface__
+        self.__array_interface__ = {**owned, "shape": shape, "typestr": dtype.str, "strides": None}
+
+    def __del__(self) -> None:
+        _idle[next(_returns)] = self._memory
+        _shrink()
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    """An array in C order whose elements are not set; memory is reused where it is large."""
+    size = math.prod(shape) * dtype.itemsize
+    if size < SMALLEST:
+        return np.empty(shape, dtype)
+    lease: Any = Lease(_take(-(-size // _STEP) * _STEP), shape, dtype)
+    return np.asarray(lease, dtype)
+
+
+def _take(size: int) -> np.ndarray:
+    """Memory of `size` bytes: that which came back last is the likeliest to be in the cache."""
+    for key in [key for key, memory in list(_idle.items()) if memory.size == size][::-1]:
+        memory = _idle.pop(key, None)
+        if memory is not None:  # else another thread has taken it
+            return memory
+    return np.empty(size, np.uint8)
+
+
+def _shrink() -> None:
+    """Drop what came back longest ago, until the pool is not larger than it may be."""
+    idle = list(_idle.items())
+    excess = sum(memory.size for _, memory in idle) - setting("pool_bytes")
+    for key, memory in idle:
+        if excess <= 0:
+            break
+        excess -= memory.size
+        _idle.pop(key, None)

@@ -1,0 +1,108 @@
+"""The loops of a broadcast: in which order, and which axes are run through as one.
+
+Axes are ordered as NumPy orders them, by the strides of the operands, so that the innermost loop
+steps through memory in the smallest steps; results are laid out in the same order. Axes of length 1
+are left out. Neighbouring axes become one where every operand either steps through both of them
+evenly, or through none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Shape = tuple[int, ...]
+Adapter = Callable[[Any], Any]
+
+
+class Loop(NamedTuple):
+    """The axes of a broadcast, outermost first: all of them in `order`, merged in `groups`."""
+
+    order: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
+    shape: Shape  # one length per group, at least one
+
+
+def strides_within(array: np.ndarray, ndim: int) -> tuple[int, ...]:
+    """The strides of an array that is broadcast to `ndim` axes; 0 where it is repeated."""
+    own = (0 if n == 1 else s for n, s in zip(array.shape, array.strides, strict=True))
+    return (0,) * (ndim - array.ndim) + tuple(own)
+
+
+def spans_within(shape: Shape, ndim: int) -> tuple[bool, ...]:
+    """Along which of `ndim` axes a shape is not repeated."""
+    return (False,) * (ndim - len(shape)) + tuple(n != 1 for n in shape)
+
+
+def loop_over(
+    shape: Shape, strides: Sequence[tuple[int, ...]], spans: Sequence[tuple[bool, ...]]
+) -> Loop:
+    """The loop over operands of these strides, and results that are new along these axes."""
+    order = _order(len(shape), strides)
+    groups: list[tuple[int, ...]] = []
+    for axis in (a for a in order if shape[a] != 1):
+        if groups and _evenly(groups[-1][-1], axis, shape[axis], strides, spans):
+            groups[-1] += (axis,)
+        else:
+            groups.append((axis,))
+    lengths = [int(np.prod([shape[a] for a in group])) for group in groups]
+    return Loop(order, tuple(groups), tuple(lengths)) if groups else Loop(order, ((),), (1,))
+
+
+def _order(ndim: int, strides: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """NumPy's insertion sort (npyiter_find_best_axis_ordering): C order unless strides object."""
+    order = list(range(ndim))
+    for k in range(1, ndim):
+        place = k
+        for j in range(k - 1, -1, -1):
+            pairs = [(abs(s[order[j]]), abs(s[order[k]])) for s in strides]
+            larger = [outer < inner for outer, inner in pairs if outer and inner]
+            if larger and not all(larger):
+                break
+            if larger:
+                place = j
+        order.insert(place, order.pop(k))
+    return tuple(order)
+
+
+def _evenly(
+    outer: int,
+    inner: int,
+    n: int,
+    strides: Sequence[tuple[int, ...]],
+    spans: Sequence[tuple[bool, ...]],
+) -> bool:
+    return all(s[outer] == s[inner] * n for s in strides) and all(
+        s[outer] == s[inner] for s in spans
+    )
+
+
+def pattern(loop: Loop, steps: Sequence[int | bool]) -> str:
+    """Per loop, F where an operand is followed element by element, B where it is broadcast."""
+    return "".join("F" if group and steps[group[-1]] else "B" for group in loop.groups)
+
+
+def viewer(loop: Loop, array: np.ndarray, ndim: int) -> Adapter | None:
+    """What views arrays laid out like this one in the shape of the loop; None if they have it."""
+    steps = strides_within(array, ndim)
+    own = array.ndim
+    first = tuple(slice(None) if s else slice(1) for s in steps[ndim - own :])
+    repeated = any(n > 1 and not s for n, s in zip(array.shape, steps[ndim - own :], strict=True))
+    axes = tuple(a - ndim + own for a in loop.order if a >= ndim - own)
+    turned = axes != tuple(range(own))
+    letters = pattern(loop, steps)
+    shape = tuple(n if c == "F" else 1 for n, c in zip(loop.shape, letters, strict=True))
+
+    if not repeated and not turned and shape == array.shape:
+        return None
+
+    def view(x: np.ndarray) -> np.ndarray:
+        if repeated:
+            x = x[first]
+        if turned:
+            x = x.transpose(axes)
+        return x.reshape(shape)
+
+    return view

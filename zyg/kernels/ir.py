@@ -1,0 +1,244 @@
+"""The intermediate representation of a scalar function: values, operations, regions.
+
+A `Program` takes and returns numbers. Its body is a `Block`: operations in order, and what the
+block yields. Control flow is structured: an `If` has two blocks, a `For` and a `While` carry values
+from one round to the next. Every value is made once (static single assignment); what a region
+gives to its surroundings, it yields. A number that is known stands where a value could (`Atom`).
+
+Operations are named after NumPy's ufuncs (`multiply`, `tanh`, `less`); besides, there are `select`
+(the second operand where the first is true, else the third), `float`, `int`, `erf` and its like of
+the math module, and `constant` (its operand, through which no derivative flows).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Type = str  # "float", "int" or "bool"
+
+
+class Value:
+    """A number that is not known before the program runs."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: Type) -> None:
+        self.type = type
+
+
+Atom = Value | float | int | bool
+
+
+def type_of(x: Atom) -> Type:
+    return x.type if isinstance(x, Value) else type(x).__name__
+
+
+@dataclass(eq=False)
+class Block:
+    ops: list[Any] = field(default_factory=list)
+    yields: list[Atom] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Op:
+    """``out = name(*args)``; `callee` is the program of a function that has a rule of its own."""
+
+    name: str
+    args: tuple[Atom, ...]
+    out: Value
+    callee: Program | None = None
+
+
+@dataclass(eq=False)
+class If:
+    condition: Atom
+    then: Block
+    orelse: Block
+    outs: list[Value]
+
+
+@dataclass(eq=False)
+class For:
+    """``for index in range(*span)``; `params` start as `init`, then are what `body` yields."""
+
+    index: Value
+    span: tuple[Atom, Atom, Atom]
+    init: list[Atom]
+    params: list[Value]
+    body: Block
+    outs: list[Value]
+
+
+@dataclass(eq=False)
+class While:
+    """While `test` yields true; `params` start as `init`, then are what `body` yields."""
+
+    test: Block
+    init: list[Atom]
+    params: list[Value]
+    body: Block
+    outs: list[Value]
+
+
+@dataclass(eq=False)
+class Program:
+    """A function of numbers; it returns what its body yields.
+
+    `rule` has the partial derivatives of a function that brings its own.
+    """
+
+    name: str
+    inputs: list[Value]
+    body: Block
+    rule: Any = None
+
+    @property
+    def outputs(self) -> list[Atom]:
+        return self.body.yields
+
+
+def blocks_of(op: Any) -> Sequence[Block]:
+    """The blocks inside an operation."""
+    if isinstance(op, If):
+        return op.then, op.orelse
+    if isinstance(op, While):
+        return op.test, op.body
+    return (op.body,) if isinstance(op, For) else ()
+
+
+def operations(block: Block) -> Iterator[Any]:
+    """All operations, those inside others too."""
+    for op in block.ops:
+        yield op
+        for inner in blocks_of(op):
+            yield from operations(inner)
+
+
+def prune(block: Block, live: set[Value] | None = None) -> set[Value]:
+    """Remove what nothing that is yielded depends on; returns what the block reads from outside."""
+    live = {*(live or ()), *_values(block.yields)}
+    kept = []
+    for op in reversed(block.ops):
+        reads = _needed(op, live)
+        if reads is not None:
+            live |= reads
+            kept.append(op)
+    block.ops = kept[::-1]
+    return live
+
+
+def _values(atoms: Sequence[Atom]) -> set[Value]:
+    return {x for x in atoms if isinstance(x, Value)}
+
+
+def _needed(op: Any, live: set[Value]) -> set[Value] | None:
+    """What an operation reads, once it makes only what is live; None if that is nothing."""
+    if isinstance(op, Op):
+        return _values(op.args) if op.out in live else None
+    keep = [k for k, out in enumerate(op.outs) if out in live]
+    if not keep:
+        return None
+    if isinstance(op, If):
+        _keep(op.outs, keep)
+        reads = _values([op.condition])
+        for block in (op.then, op.orelse):
+            _keep(block.yields, keep)
+            reads |= prune(block)
+        return reads
+    # A carried value is needed if it leaves the loop, or decides on one that does.
+    while True:
+        needed = {op.params[k] for k in keep}
+        body = Block([*op.body.ops], [op.body.yields[k] for k in keep])
+        reads = _reads(body)
+        if isinstance(op, While):
+            reads |= _reads(op.test)
+        more = [k for k, p in enumerate(op.params) if p in reads and p not in needed]
+        if not more:
+            break
+        keep = sorted([*keep, *more])
+    for part in (op.outs, op.params, op.init, op.body.yields):
+        _keep(part, keep)
+    reads = prune(op.body) | _values(op.init)
+    reads |= prune(op.test) if isinstance(op, While) else _values(op.span)
+    return reads - set(op.params) - ({op.index} if isinstance(op, For) else set())
+
+
+def _keep(items: list[Any], places: list[int]) -> None:
+    items[:] = [items[k] for k in places]
+
+
+def _reads(block: Block) -> set[Value]:
+    """What a block would read if it were pruned; the block stays as it is."""
+    live = _values(block.yields)
+    for op in reversed(block.ops):
+        outs = [op.out] if isinstance(op, Op) else op.outs
+        if not live.isdisjoint(outs):
+            live |= _all_reads(op)
+    return live
+
+
+def _all_reads(op: Any) -> set[Value]:
+    if isinstance(op, Op):
+        return _values(op.args)
+    reads = _values([op.condition]) if isinstance(op, If) else _values(op.init)
+    if isinstance(op, For):
+        reads |= _values(op.span)
+    for block in blocks_of(op):
+        reads |= _values(block.yields).union(*map(_all_reads, block.ops))
+    return reads
+
+
+def show(program: Program) -> str:
+    """The program as text, for those who look inside."""
+    names: dict[Value, str] = {}
+
+    def name(x: Atom) -> str:
+        if not isinstance(x, Value):
+            return repr(x)
+        return names.setdefault(x, f"%{len(names)}")
+
+    def typed(x: Value) -> str:
+        return f"{name(x)}: {x.type}"
+
+    def row(atoms: Sequence[Atom], each: Callable[[Any], str] = name) -> str:
+        return ", ".join(map(each, atoms))
+
+    def lines(block: Block, indent: str, last: str = "yield") -> Iterator[str]:
+        for op in block.ops:
+            if isinstance(op, Op):
+                yield f"{indent}{typed(op.out)} = {op.name}({row(op.args)})"
+                continue
+            if isinstance(op, If):
+                yield f"{indent}{row(op.outs, typed)} = if {name(op.condition)}"
+            else:
+                is_for = isinstance(op, For)
+                kind = f"for {name(op.index)} in range({row(op.span)})" if is_for else "while"
+                start = ", ".join(map("{} = {}".format, map(typed, op.params), map(name, op.init)))
+                yield f"{indent}{row(op.outs, typed)} = {kind} with {start}"
+            for word, inner in zip(_WORDS[type(op)], blocks_of(op), strict=True):
+                yield f"{indent}{word}:"
+                yield from lines(inner, indent + "    ")
+        yield f"{indent}{last} {row(block.yields)}"
+
+    head = f"{program.name}({row(program.inputs, typed)})"
+    return "\n".join([head, *lines(program.body, "    ", "return")])
+
+
+_WORDS = {If: ("then", "else"), While: ("test", "do"), For: ("do",)}
+
+
+def is_number(x: Any) -> bool:
+    """Whether an object may stand for an atom."""
+    return type(x) in (float, int, bool)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two known numbers are the same, to the sign of zero; NaN is itself."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return math.copysign(1, a) == math.copysign(1, b) and (a == b or (a != a and b != b))
+    return bool(a == b)

@@ -1,0 +1,66 @@
+"""Where a compiled kernel gets the functions that its text calls: the imports of its module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from zyg.kernels.ir import Op
+
+_OF_MATH = frozenset({"erf", "erfc", "gamma", "lgamma"})  # NumPy has them not
+_WRITTEN = frozenset({"remainder", "floor_divide", "fmod", "heaviside"})  # numba's are not NumPy's
+_INSTRUCTIONS = frozenset({
+    "add", "subtract", "multiply", "divide", "negative", "positive", "square", "reciprocal", "less",
+    "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or",
+    "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "float",
+    "int", "select", "constant", "absolute", "sqrt", "floor", "ceil", "trunc", "rint", "sign",
+    "maximum", "minimum", "fmax", "fmin", "copysign", "isnan", "isinf", "isfinite", "signbit",
+    "deg2rad", "rad2deg",
+})  # fmt: skip
+_SPELLED = {"float_power": "power"}  # np.float_power of float32 is float64
+
+
+def imports(names: Iterable[str], dtype: str, backend: str, accuracy: str) -> str:
+    """The lines that define T, the loop's own functions and `names`."""
+    own = "native" if backend == "numba" else "plain"
+    lines = [
+        f"from numpy import {dtype} as T, int64",
+        f"from zyg.kernels.{own} import contiguous, inlined, total",
+    ]
+    for name in sorted(names):
+        module, spelled = _source(name, dtype, backend, accuracy)
+        lines.append(f"from {module} import {spelled} as {name}")
+    return "\n".join(lines)
+
+
+def vectorised(dtype: str, accuracy: str) -> Callable[[Op], bool]:
+    """Which operations numba's compiled code does to several numbers at once."""
+
+    def known(op: Op) -> bool:
+        if op.callee is not None:
+            return False
+        if op.name in _INSTRUCTIONS:
+            return True
+        return op.out.type == "float" and _vector_math(op.name, dtype, accuracy) is not None
+
+    return known
+
+
+def _vector_math(name: str, dtype: str, accuracy: str) -> str | None:
+    """The name of a function in `vector_math`, if it is wanted and there."""
+    if accuracy != "fast":
+        return None
+    from zyg.kernels import vector_math
+
+    fast = _SPELLED.get(name, name) + dtype.removeprefix("float")
+    return fast if hasattr(vector_math, fast) else None
+
+
+def _source(name: str, dtype: str, backend: str, accuracy: str) -> tuple[str, str]:
+    spelled = _SPELLED.get(name, name)
+    if backend == "python":
+        return ("zyg.kernels.plain" if name in _OF_MATH else "numpy"), spelled
+    if fast := _vector_math(name, dtype, accuracy):
+        return "zyg.kernels.vector_math", fast
+    if name in _WRITTEN:
+        return "zyg.kernels.native", name
+    return ("math" if name in _OF_MATH else "numpy"), spelled

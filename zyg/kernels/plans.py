@@ -1,0 +1,287 @@
+"""Plans: what a call needs besides its arrays, worked out once per kind of operands.
+
+A plan knows the loops, how each operand and result is seen in their shape, how the work is divided
+into chunks, and the kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from zyg.kernels.arrays import Fresh, Given, Sum, adapter, finisher, has_type, is_array, wide
+from zyg.kernels.branches import without_branches
+from zyg.kernels.compiled import Kernel, kernel_of
+from zyg.kernels.emit import emit
+from zyg.kernels.geometry import (
+    Adapter,
+    Loop,
+    Shape,
+    loop_over,
+    pattern,
+    spans_within,
+    strides_within,
+    viewer,
+)
+from zyg.kernels.ir import Program, type_of
+from zyg.kernels.loops import TILE, Loops, Operand, Result
+from zyg.kernels.names import imports, vectorised
+from zyg.kernels.threads import in_parallel
+
+CHUNK = 1 << 17  # elements: much work beside the start of a thread, little beside large arrays
+_SUMS_PER_ELEMENT = 1 / 16  # so much memory, at most, goes into the sums of chunks
+
+_STORED_IN = {"float": "f", "int": "iuf", "bool": "biuf"}  # kinds of NumPy, for each type
+
+
+class Output(NamedTuple):
+    """What is wanted of one result: its type, the shape it is summed to, an array to write into."""
+
+    dtype: np.dtype[Any]
+    shape: Shape | None = None  # None: that of the broadcast
+    out: np.ndarray | None = None
+
+
+class Target(NamedTuple):
+    """How a program is to be run: the type of its floats, how exactly, and by what."""
+
+    dtype: np.dtype[Any]
+    accuracy: str
+    backend: str
+
+
+class Description(NamedTuple):
+    """What is known of a kernel, for those who look inside."""
+
+    shape: Shape  # of the loops, outermost first
+    operands: list[str]  # per loop F: element by element, B: broadcast; "" for a number
+    results: list[str]
+    chunks: int
+    kernel: Kernel | None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a call needs besides its arrays."""
+
+    taken: list[
+        tuple[int, Adapter | None]
+    ]  # which operands the kernel takes, and what is done to them
+    results: list[Fresh | Given | Sum]
+    kernel: Kernel | None  # None where there are no elements
+    chunks: list[tuple[int, int]]  # of the loop that is divided
+    lengths: list[int]  # of the other loops
+    tiles: list[np.dtype[Any]]
+    description: Description
+
+    def run(
+        self, operands: Sequence[Any], outs: Sequence[Any], workers: int
+    ) -> tuple[np.ndarray, ...]:
+        arrays = [r.make(out) for r, out in zip(self.results, outs, strict=True)]
+        if self.kernel is not None:
+            args = [operands[k] if adapt is None else adapt(operands[k]) for k, adapt in self.taken]
+            self._call(self.kernel.call, args, arrays, workers)
+        return tuple([
+            r.finish(array, out) for r, array, out in zip(self.results, arrays, outs, strict=True)
+        ])  # fmt: skip
+
+    def _call(
+        self, call: Callable[..., None], args: list[Any], arrays: list[np.ndarray], workers: int
+    ) -> None:
+        chunks = self.chunks
+        if workers <= 1 and not any(r.partial for r in self.results):
+            chunks = [(chunks[0][0], chunks[-1][1])]
+
+        def chunk(k: int) -> None:
+            parts = [r.part(array, k) for r, array in zip(self.results, arrays, strict=True)]
+            tiles = [np.empty(TILE, dtype) for dtype in self.tiles]
+            call(*chunks[k], *self.lengths, *args, *parts, *tiles)
+
+        in_parallel(chunk, len(chunks), workers)
+
+
+class Planner:
+    """Makes the plan for operands and outputs of one kind.
+
+    `same` says per output which operands are the very array that is to be written into; None where
+    it overlaps anything in another way, so that the result must be made elsewhere and copied.
+    """
+
+    def __init__(
+        self,
+        operands: Sequence[Any],
+        types: Sequence[str],
+        outputs: Sequence[Output],
+        same: Sequence[tuple[int, ...] | None],
+        dtype: np.dtype[Any],
+    ) -> None:
+        self.outputs, self.dtype = outputs, dtype
+        self.shape = np.broadcast_shapes(*[np.shape(x) for x in operands])
+        self.ndim = len(self.shape)
+        self.adapters = [adapter(x, t, dtype) for x, t in zip(operands, types, strict=True)]
+        self.operands = [
+            x if adapt is None else adapt(x)
+            for x, adapt in zip(operands, self.adapters, strict=True)
+        ]
+        self.types = types
+        self.spans = [spans_within(self._shape_of(o), self.ndim) for o in outputs]
+        self.summed = [
+            any(n != 1 and not s for n, s in zip(self.shape, spans, strict=True))
+            for spans in self.spans
+        ]
+        self.given = [
+            not summed and indices is not None and self._fits(output)
+            for output, summed, indices in zip(outputs, self.summed, same, strict=True)
+        ]
+        self.shared = {
+            i: k
+            for k, (indices, given) in enumerate(zip(same, self.given, strict=True))
+            for i in indices or ()
+            if given and self.adapters[i] is None
+        }
+        self.loop = self._loop()
+        self.axis, self.chunks = self._division()
+
+    def plan(self, program: Program, target: Target) -> Plan:
+        operands = [self._operand(k) for k in range(len(self.operands))]
+        results = [self._result(k, type_of(x)) for k, x in enumerate(program.outputs)]
+        layout = [r for r, _ in results]
+        loops = Loops(self.dtype.name, operands, layout, len(self.loop.shape), self.axis)
+        empty = not math.prod(self.shape)
+        kernel = None if empty else kernel_of(_text(program, loops, target), target.backend)
+        n = self.loop.shape[self.axis]
+        bounds = [n * k // self.chunks for k in range(self.chunks + 1)]
+        return Plan(
+            [(k, self._taken(k)) for k in range(len(operands)) if k not in self.shared],
+            [r for _, r in results],
+            kernel,
+            [*pairwise(bounds)],
+            [m for d, m in enumerate(self.loop.shape) if d != self.axis],
+            [np.dtype(dtype) for dtype in loops.tiles],
+            Description(
+                self.loop.shape,
+                [o.pattern for o in operands],
+                [r.pattern for r in layout],
+                self.chunks,
+                kernel,
+            ),
+        )
+
+    def _shape_of(self, output: Output) -> Shape:
+        return self.shape if output.shape is None else output.shape
+
+    def _fits(self, output: Output) -> bool:
+        """Whether a kernel can write this result straight into the array given for it."""
+        out = output.out
+        return (
+            out is not None
+            and out.shape == self.shape
+            and out.dtype == output.dtype
+            and has_type(out.dtype)
+            and out.flags.aligned
+            and out.flags.writeable
+            and all(s or n == 1 for n, s in zip(out.shape, out.strides, strict=True))
+        )
+
+    def _loop(self) -> Loop:
+        if 0 in self.shape:
+            axes = tuple(range(self.ndim))
+            return Loop(axes, tuple((a,) for a in axes), self.shape)
+        arrays = [x for x in self.operands if is_array(x)]
+        arrays += [o.out for o, given in zip(self.outputs, self.given, strict=True) if given]
+        sums = [s for s, summed in zip(self.spans, self.summed, strict=True) if summed]
+        return loop_over(self.shape, [strides_within(x, self.ndim) for x in arrays], sums)
+
+    def _division(self) -> tuple[int, int]:
+        """Which loop is divided into how many chunks.
+
+        Into as many as there is work for; but where chunks have sums of their own, those must stay
+        small beside the arrays. The outermost loop is preferred: its chunks lie together.
+        """
+        shape = self.loop.shape
+        size = math.prod(shape)
+        wanted = -(-size // CHUNK)
+        patterns = [
+            pattern(self.loop, s)
+            for s, summed in zip(self.spans, self.summed, strict=True)
+            if summed
+        ]
+        if wanted <= 1:
+            return 0, 1
+        for axis in sorted(range(len(shape)), key=lambda axis: -min(shape[axis], wanted)):
+            count = min(shape[axis], wanted)
+            apart = [_sum_shape(shape, p) for p in patterns if p[axis] == "B"]
+            if count * sum(map(math.prod, apart)) <= size * _SUMS_PER_ELEMENT:
+                return axis, count
+        return 0, 1
+
+    def _operand(self, k: int) -> Operand:
+        x, type = self.operands[k], self.types[k]
+        if not is_array(x):
+            return Operand(type)
+        steps = strides_within(x, self.ndim)
+        letters = pattern(self.loop, steps)
+        return Operand(type, x.dtype.name, letters, self._packed(x), self.shared.get(k))
+
+    def _taken(self, k: int) -> Adapter | None:
+        adapt = self.adapters[k]
+        if not is_array(self.operands[k]):
+            return adapt
+        view = viewer(self.loop, self.operands[k], self.ndim)
+        if adapt is None or view is None:
+            return adapt or view
+        return lambda x: view(adapt(x))
+
+    def _packed(self, x: np.ndarray) -> bool:
+        innermost = self.loop.groups[-1]
+        return not innermost or strides_within(x, self.ndim)[innermost[-1]] == x.itemsize
+
+    def _result(self, k: int, type: str) -> tuple[Result, Fresh | Given | Sum]:
+        output = self.outputs[k]
+        if output.dtype.kind not in _STORED_IN[type]:
+            raise TypeError(f"a result of type {type} cannot be stored as {output.dtype}")
+        shape = self.loop.shape
+        if self.given[k]:
+            out: Any = output.out
+            given = Given(viewer(self.loop, out, self.ndim))
+            return Result(type, out.dtype.name, "F" * len(shape), self._packed(out)), given
+        letters = pattern(self.loop, self.spans[k]) if self.summed[k] else "F" * len(shape)
+        stored = output.dtype if has_type(output.dtype) else self.dtype
+        if self.summed[k]:
+            stored = self._sum_type(type, letters)
+        finished = finisher(self.loop, self._shape_of(output), stored, output.dtype)
+        layout = Result(type, stored.name, letters, summed=self.summed[k])
+        if not self.summed[k]:
+            return layout, Fresh(shape, stored, finished)
+        return layout, Sum(_sum_shape(shape, letters), stored, finished, self._apart(letters))
+
+    def _apart(self, letters: str) -> int:
+        """How many sums there are of each element of a result: one per chunk where those meet."""
+        return self.chunks if letters[self.axis] == "B" else 1
+
+    def _sum_type(self, type: str, letters: str) -> np.dtype[Any]:
+        if type != "float":
+            return np.dtype(np.int64)
+        shape = self.loop.shape
+        sums = math.prod(_sum_shape(shape, letters)) * self._apart(letters)
+        many = math.prod(shape) > TILE * sums
+        return wide(self.dtype) if letters[-1] == "B" or many else self.dtype
+
+
+def _sum_shape(shape: Shape, letters: str) -> Shape:
+    return tuple(n if c == "F" else 1 for n, c in zip(shape, letters, strict=True))
+
+
+def _text(program: Program, loops: Loops, target: Target) -> str:
+    if target.backend == "numba":
+        fast = vectorised(target.dtype.name, target.accuracy)
+        program = without_branches(program, fast)
+    body = emit(program, [f"x{k}" for k in range(len(program.inputs))])
+    head = imports(body.functions, target.dtype.name, target.backend, target.accuracy)
+    helpers = [f"@inlined\n{definition}" for definition in body.definitions]
+    return "\n\n\n".join([head, *helpers, loops.text(body)]) + "\n"

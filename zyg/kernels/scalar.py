@@ -1,0 +1,177 @@
+"""Scalar functions as kernels: read once for each kind of operands, with their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import FunctionType, MethodType
+from typing import Any, TypeVar
+
+from zyg.errors import KernelError
+from zyg.kernels import forward
+from zyg.kernels.captures import Captures, Path
+from zyg.kernels.ir import If, Op, Program, Type, Value, operations, show
+from zyg.kernels.joins import split
+from zyg.kernels.read import read
+from zyg.kernels.record import Builder, Number, atom_of
+
+_MOST_KINDS = 64  # programs of one function
+_MOST_VALUES = 4  # of a captured int, after which it is an operand
+
+# A program of these alone runs about as fast as memory is read.
+_FAST = {
+    "add", "subtract", "multiply", "divide", "negative", "square", "reciprocal", "select", "float",
+    "int", "absolute", "maximum", "minimum", "fmax", "fmin", "sign", "sqrt", "floor", "ceil",
+    "rint", "trunc", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+    "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite",
+    "constant", "deg2rad", "rad2deg", "copysign", "signbit",
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "sin", "cos",
+}  # fmt: skip
+
+
+Made = TypeVar("Made")
+
+
+class Kernel:
+    """A program with its derivatives, each made when it is first asked for."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._derived: dict[Any, Any] = {}  # by what they are
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.program.name}>"
+
+    def partials(
+        self, active: tuple[int, ...], strong: bool = False
+    ) -> tuple[Kernel, list[list[int]]]:
+        """The outputs, then the partial derivatives that are not zero; of which inputs they are."""
+
+        def make() -> tuple[Kernel, list[list[int]]]:
+            program, masks = forward.partials(self.program, active, strong)
+            return Kernel(program), masks
+
+        return self._once(("partials", active, strong), make)
+
+    def pushforward(self, active: tuple[int, ...], strong: bool = False) -> Kernel:
+        """(tangents of the active inputs, inputs) -> (outputs, their tangents)."""
+        key = ("pushforward", active, strong)
+        return self._once(key, lambda: Kernel(forward.pushforward(self.program, active, strong)))
+
+    def pullback(
+        self, active: tuple[int, ...], strong: bool = False, values: bool = False
+    ) -> tuple[Kernel, list[int]]:
+        """(cotangents of the outputs, inputs) -> ([outputs], cotangents of inputs); of which."""
+
+        def make() -> tuple[Kernel, list[int]]:
+            program, moving = forward.pullback(self.program, active, strong, values)
+            return Kernel(program), moving
+
+        return self._once(("pullback", active, strong, values), make)
+
+    def products(self, masks: list[list[int]]) -> tuple[Kernel, list[int]]:
+        """(cotangents of the outputs, partial derivatives) -> cotangents of inputs; of which."""
+
+        def make() -> tuple[Kernel, list[int]]:
+            program, moving = forward.products(masks)
+            return Kernel(program), moving
+
+        return self._once(("products", *map(tuple, masks)), make)
+
+    def _once(self, key: Any, make: Callable[[], Made]) -> Made:
+        if key not in self._derived:
+            self._derived[key] = make()
+        return self._derived[key]  # type: ignore[no-any-return]
+
+    @property
+    def fast(self) -> bool:
+        """Whether to compute it twice costs less than to keep what it computed."""
+
+        def quick(op: Any) -> bool:
+            return isinstance(op, If) or (isinstance(op, Op) and op.name in _FAST and not op.callee)
+
+        return self._once("fast", lambda: all(map(quick, operations(self.program.body))))
+
+
+class Read:
+    """A function that was read for one kind of operands."""
+
+    def __init__(
+        self, kernel: Kernel, make: Callable[[list[Any]], Any], captures: Captures
+    ) -> None:
+        self.kernel, self.make, self.captures = kernel, make, captures
+
+
+_known: dict[Any, list[Read]] = {}
+_varying: dict[Any, set[Path]] = {}
+
+
+def read_for(
+    f: Callable[..., Any],
+    kinds: tuple[Type, ...],
+    shape: Any,
+    arguments: Callable[[list[Any]], Sequence[Any]],
+    plain: Callable[[Any], Any],
+) -> Read:
+    """The kernel of `f` for operands of these types, which `arguments` arranges in its arguments.
+
+    `shape` is what `arguments` depends on. A kernel is used again while what it took from outside
+    of the function is the same.
+    """
+    code = _code_of(f)
+    key = code, kinds, shape
+    found = _known.setdefault(key, [])
+    for entry in found:
+        if entry.captures.fits(f):
+            return entry
+    varying = _varying.setdefault(code, set())
+    for path in {p for entry in found for p in entry.captures.guards}:
+        values = {v for e in found if type(v := e.captures.guards.get(path)) is int}
+        if len(values) >= _MOST_VALUES:
+            varying.add(path)
+    captures = Captures(plain, frozenset(varying))
+    try:
+        program, make = read(f, kinds, arguments, captures)
+    except KernelError:
+        if not varying:
+            raise
+        captures = Captures(plain)  # an index, for example, has to be known
+        program, make = read(f, kinds, arguments, captures)
+    found.append(Read(Kernel(program), make, captures))
+    del found[:-_MOST_KINDS]
+    return found[-1]
+
+
+def _code_of(f: Any) -> Any:
+    """What two functions have in common that differ in what they take from outside only."""
+    kinds: list[type] = []
+    while not isinstance(f, FunctionType):
+        kinds.append(type(f))
+        if isinstance(f, (partial, MethodType)):
+            f = f.func if isinstance(f, partial) else f.__func__
+        elif callable(f) and isinstance(type(f).__call__, FunctionType):
+            f = type(f).__call__
+        else:
+            return f
+    return (*kinds, f.__code__)
+
+
+_recorded: dict[str, Kernel] = {}
+
+
+def recorded(f: Callable[..., Any], kinds: tuple[Type, ...]) -> tuple[Kernel, Any]:
+    """The kernel of what `f` does when it is called, and how its result is made of the outputs."""
+    builder = Builder()
+    inputs = [Value(kind) for kind in kinds]
+    result = f(*(Number(x, builder) for x in inputs))
+    found: list[Any] = []
+    make = split(result, found)
+    if not found:
+        raise KernelError(
+            f"the function returned a {type(result).__name__}, which is no result of a kernel.",
+            "a kernel returns a number, or a tuple of numbers.",
+            "return the numbers.",
+        )
+    builder.block.yields = [atom_of(x) for x in found]
+    program = Program("fused", inputs, builder.block)
+    return _recorded.setdefault(show(program), Kernel(program)), make

@@ -1,0 +1,120 @@
+"""The source of a Python function: its syntax tree, its places in the file."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+from collections.abc import Iterator, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+from zyg.errors import KernelError
+
+Node = ast.FunctionDef | ast.Lambda
+
+
+def source_of(f: FunctionType) -> Node:
+    """The definition of a function; KernelError where there is no source, or not that of `f`."""
+    return _definition(f.__code__)
+
+
+@functools.lru_cache(maxsize=1024)
+def _definition(code: CodeType) -> Node:
+    linecache.checkcache(code.co_filename)
+    text = "".join(linecache.getlines(code.co_filename))
+    try:
+        tree, compiled = _parsed(text, code.co_filename)
+    except (SyntaxError, ValueError):
+        tree, compiled = ast.Module([], []), ()
+    if code.co_name == "<lambda>":
+        found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _is_body(n.body, code)]
+    else:
+        found = [
+            n  # type: ignore[misc]
+            for n in ast.walk(tree)
+            if isinstance(n, ast.FunctionDef)
+            and n.name == code.co_name
+            and min([n.lineno, *(d.lineno for d in n.decorator_list)]) == code.co_firstlineno
+        ]
+    alike = [c for c in compiled if c.co_firstlineno == code.co_firstlineno and _alike(c, code)]
+    if len(found) != 1 or not alike:
+        why = (
+            f"{code.co_filename} has no text for it."
+            if not text
+            else f"{len(found)} functions at that place fit it."
+            if alike
+            else f"{code.co_filename} has changed since it was imported."
+        )
+        raise KernelError(
+            f"the source of {code.co_name} ({code.co_filename}:{code.co_firstlineno}) is not "
+            "there to be read.",
+            f"a kernel is made from the text of a function; {why}",
+            "define it with def, in a file or a notebook cell.",
+        )
+    return found[0]
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(text: str, filename: str) -> tuple[ast.Module, tuple[CodeType, ...]]:
+    return ast.parse(text), tuple(_codes(compile(text, filename, "exec", dont_inherit=True)))
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _is_body(body: ast.expr, code: CodeType) -> bool:
+    """Whether an expression is the body of a lambda: the outermost place of its instructions."""
+    span = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)
+    return span in set(code.co_positions()) and code.co_firstlineno <= body.lineno
+
+
+def _alike(compiled: CodeType, code: CodeType) -> bool:
+    """Whether a text still says what was compiled from it; pytest rewrites asserts."""
+    if (
+        compiled.co_name != code.co_name
+        or compiled.co_varnames[: code.co_argcount] != (code.co_varnames[: code.co_argcount])
+    ):
+        return False
+    rewritten = any(name.startswith("@py") for name in code.co_names + code.co_varnames)
+    return rewritten or (
+        compiled.co_code == code.co_code
+        and compiled.co_names == code.co_names
+        and _constants(compiled) == _constants(code)
+    )
+
+
+def _constants(code: CodeType) -> list[Any]:
+    return [repr(c) for c in code.co_consts if not isinstance(c, CodeType)]
+
+
+def place_of(code: CodeType, node: ast.AST) -> str:
+    """``file:line: expression``, of a node of a function."""
+    text = ast.unparse(node).partition("\n")[0]
+    return f"{code.co_filename}:{getattr(node, 'lineno', code.co_firstlineno)}: {text}"
+
+
+def has(body: Sequence[ast.stmt], kind: type[ast.stmt]) -> bool:
+    """Whether a loop has a statement of this kind; a break of a loop inside is not its own."""
+    for statement in body:
+        if isinstance(statement, kind):
+            return True
+        inside = isinstance(statement, (ast.For, ast.While)) and kind is not ast.Return
+        parts = [getattr(statement, name, []) for name in ("body", "orelse")]
+        if any(has(part, kind) for part in (parts[1:] if inside else parts)):
+            return True
+    return False
+
+
+def leaves(body: Sequence[ast.stmt]) -> bool:
+    return has(body, ast.Break) or has(body, ast.Return)
+
+
+def assigned(body: Sequence[ast.stmt]) -> list[str]:
+    """The variables that statements assign."""
+    names = (n for s in body for n in ast.walk(s) if isinstance(n, ast.Name))
+    return list(dict.fromkeys(n.id for n in names if isinstance(n.ctx, ast.Store)))

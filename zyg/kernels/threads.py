@@ -1,0 +1,40 @@
+"""Threads that help with the chunks of a kernel, which runs without the interpreter's lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+_helpers: dict[int, ThreadPoolExecutor] = {}
+os.register_at_fork(after_in_child=_helpers.clear)  # threads do not survive a fork
+
+
+def in_parallel(work: Callable[[int], None], count: int, workers: int) -> None:
+    """Call `work` with each number below `count`, in this thread and workers - 1 others."""
+    if count == 1:
+        work(0)
+        return
+    chunks = iter(range(count))
+
+    def take() -> None:
+        for k in chunks:  # shared: each number comes once
+            work(k)
+
+    others = min(workers, count) - 1
+    tasks = [_pool(others).submit(take) for _ in range(others)]
+    take()
+    for task in tasks:
+        task.result()
+
+
+def _pool(size: int) -> ThreadPoolExecutor:
+    pool = _helpers.get(size)
+    if pool is None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        pool = _helpers.setdefault(size, ThreadPoolExecutor(size, "zyg kernel"))
+    return pool
