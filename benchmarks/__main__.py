@@ -19,9 +19,9 @@ from benchmarks.harness import Peers, Result, in_units, measure
 
 NAMES = (
     "scalars", "small_arrays", "element_loop", "network", "mutation", "derivatives", "tasks",
-    "imports",
+    "imports", "kernels",
 )  # fmt: skip
-PEERS = ("torch", "autograd")
+PEERS = ("torch", "autograd", "jax")
 
 
 def main() -> None:
@@ -36,6 +36,7 @@ def main() -> None:
         for case in importlib.import_module(f"benchmarks.{name}").cases(peers, options.quick):
             console.print(f"measuring {name}: {case.title}", markup=False, highlight=False)
             results.append(measure(name, case, **limits))
+            case.programs.clear()  # and with them go their arrays
     rows = [row for result in results for row in _rows(result, results, judged=not options.quick)]
     console.print(_table(rows))
     if options.quick:

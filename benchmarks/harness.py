@@ -95,6 +95,11 @@ def flat(factor: float) -> Target:
 
 # Peers
 
+_PREPARE: dict[str, Callable[[Any], None]] = {
+    "torch": lambda torch: torch.set_num_threads(1),
+    "jax": lambda jax: jax.config.update("jax_enable_x64", True),
+}
+
 
 class Peers:
     """The libraries to compare with; `skipped` says why one is left out."""
@@ -114,8 +119,7 @@ class Peers:
             except ImportError as error:
                 self.skipped[name] = f"cannot be imported ({error})"
             else:
-                if name == "torch":
-                    self.modules[name].set_num_threads(1)
+                _PREPARE.get(name, lambda module: None)(self.modules[name])
         return self.modules.get(name)
 
 

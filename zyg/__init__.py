@@ -2,7 +2,7 @@
 
 General layout, each floor importing only from those above it in this list:
 
-    errors                          every exception, and the one message template
+    errors _protocol                every exception, and the one message template; device arrays
     scalar_rules _registry _containers _config    what derivatives are; what values are made of
     _structure                      values <-> their numbers and arrays
     _strand                         watched values and the tape they are noted on
@@ -16,7 +16,8 @@ General layout, each floor importing only from those above it in this list:
     _writes                         reading and writing parts of arrays
     _attributes _traced             what watched values answer, and what they refuse
     _numbers _arrays                watched numbers, watched arrays
-    gradients rules/                the verbs of reverse mode; NumPy's adjoints by domain
+    gradients rules/ _device        the verbs of reverse mode; NumPy's adjoints by domain; watched
+                                    device arrays
     forward _tokens threads trio asynchronous    forward mode; what depends on what; tasks
     jacobians checkpoints _samples  verbs made of those; what the checks are made of
     _patterns _shipping             which elements depend on which; calls in other processes
@@ -29,6 +30,7 @@ General layout, each floor importing only from those above it in this list:
 import typing as _typing
 
 from zyg import _arrays as _arrays
+from zyg import _device as _device
 from zyg import _numbers as _numbers
 from zyg import rules as rules
 from zyg import threads as threads

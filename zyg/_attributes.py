@@ -57,7 +57,7 @@ def _to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "T": np.transpose, "real": np.real, "imag": np.imag, "mT": np.matrix_transpose,
 }  # fmt: skip
-_METHODS: dict[str, Callable[..., Any]] = {
+METHODS: dict[str, Callable[..., Any]] = {
     **{
         f.__name__: f
         for f in (
@@ -85,7 +85,7 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {  # written in operations that have
     "view": _view,
     "to_device": _to_device,
 }
-_OF_BUFFERS = {*_FUNCTIONS, *_METHODS, *_OF_ARRAYS, "flat", "reshape", "transpose"}
+_OF_BUFFERS = {*_FUNCTIONS, *METHODS, *_OF_ARRAYS, "flat", "reshape", "transpose"}
 _WRITES = {"setfield", "setflags", "byteswap"}
 
 
@@ -100,8 +100,8 @@ def attribute(x: Any, name: str) -> Any:
         return bind(_FUNCTIONS[name], (x,))
     if name in _PLAIN_ATTRIBUTES:
         return getattr(plain, name)
-    if name in _METHODS:
-        return functools.partial(_call_method, _METHODS[name], x)
+    if name in METHODS:
+        return functools.partial(_call_method, METHODS[name], x)
     if name == "flat":
         return _flat(x)
     if name in ("reshape", "transpose"):

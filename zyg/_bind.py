@@ -19,8 +19,9 @@ from zyg._config import setting
 from zyg._crossing import brought
 from zyg._dual import Tangents, pushes, tangents_of
 from zyg._elementwise import elementwise
-from zyg._entries import Spec, is_result, note, project, spec_of, zeros_of
+from zyg._entries import Spec, is_result, lacking, note, project, shape_of, spec_of, zeros_of
 from zyg._memory import Place, base_of, home, keep, lay_out, like_operands, root_of, view
+from zyg._protocol import is_device
 from zyg._registry import CONSTANT, Adjoint, Composed, ScalarRule, late_rule, rules
 from zyg._reverse import Later, Run, non_finite, strong_times
 from zyg._strand import ARRAYS, TRACED, cut, here, innermost, settle, strip
@@ -32,28 +33,34 @@ _PLAIN = (type(None), bool, str, int, float, complex, np.ndarray, slice, type, n
 
 def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
     """`f(*args, **kwargs)` by the rule of `f`; a function without rule raises MissingRuleError."""
-    rule = f if isinstance(f, (Adjoint, ScalarRule)) else rules.get(f) or late_rule(f)
-    kwargs = kwargs or {}
-    if rule is CONSTANT:
-        plain = functools.partial(_plain, lambda x: cut(x, f"{f.__name__}, which is constant"))
-        return f(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
-    if isinstance(rule, Adjoint):
-        return call_adjoint(rule, args, kwargs)
-    if isinstance(rule, ScalarRule):
-        if kwargs:
-            raise unknown_call(
-                rule.name, f"its rule does not know the keyword {next(iter(kwargs))!r}"
-            )
-        return elementwise(rule, *args)
-    if isinstance(rule, Composed):
-        if kwargs:
-            args, kwargs = _positional(rule, args, kwargs)
-        return rule.function(*args, **kwargs)
-    values = Structure((args, kwargs), _is_watched)
-    if innermost([settle(x) for x in values.leaves]) is not None:
-        raise _missing(f)
-    args, kwargs = values.rebuild([settle(x) for x in values.leaves])
-    return f(*args, **kwargs)
+    try:
+        rule = f if isinstance(f, (Adjoint, ScalarRule)) else rules.get(f) or late_rule(f)
+        kwargs = kwargs or {}
+        if rule is CONSTANT:
+            plain = functools.partial(_plain, lambda x: cut(x, f"{f.__name__}, which is constant"))
+            return f(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        if isinstance(rule, Adjoint):
+            return call_adjoint(rule, args, kwargs)
+        if isinstance(rule, ScalarRule):
+            if kwargs:
+                raise unknown_call(
+                    rule.name, f"its rule does not know the keyword {next(iter(kwargs))!r}"
+                )
+            return elementwise(rule, *args)
+        if isinstance(rule, Composed):
+            if kwargs:
+                args, kwargs = _positional(rule, args, kwargs)
+            return rule.function(*args, **kwargs)
+        values = Structure((args, kwargs), _is_watched)
+        if innermost([settle(x) for x in values.leaves]) is not None:
+            raise _missing(f)
+        args, kwargs = values.rebuild([settle(x) for x in values.leaves])
+        return f(*args, **kwargs)
+    except TypeError as error:
+        own = isinstance(f, Adjoint)
+        if own or not (made := lacking(error, f.__name__, [*args, *(kwargs or {}).values()])):
+            raise
+        raise made from error
 
 
 def _plain(unwrap: Callable[[Any], Any], x: Any) -> Any:
@@ -166,7 +173,8 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
 def _is_integer(x: Any) -> bool:
     """Whether a value is of integers: a number, or an array by its dtype."""
     plain = strip(x)
-    dtype = plain.dtype if isinstance(plain, (np.ndarray, np.generic)) else None
+    typed = isinstance(plain, (np.ndarray, np.generic)) or is_device(type(plain))
+    dtype = plain.dtype if typed else None
     return dtype.kind in "iub" if dtype is not None else isinstance(plain, int)
 
 
@@ -196,13 +204,19 @@ def adjoint_pullback(
     count: int,
 ) -> Any:
     """What a rule's pullback contributes to the slots of its watched operands, now or later."""
-    bars = pullback(y_bar, run.times is strong_times) if rule.strong else pullback(y_bar)
-    if type(bars) is Later:
-        make = bars.make
-        return Later(
-            bars.future, lambda found: _contributions(make(found), run, y_bar, rule, active, count)
-        )
-    return _contributions(bars, run, y_bar, rule, active, count)
+    try:
+        bars = pullback(y_bar, run.times is strong_times) if rule.strong else pullback(y_bar)
+        if type(bars) is Later:
+            make = bars.make
+            return Later(
+                bars.future,
+                lambda found: _contributions(make(found), run, y_bar, rule, active, count),
+            )
+        return _contributions(bars, run, y_bar, rule, active, count)
+    except TypeError as error:
+        if rule.own or not (made := lacking(error, rule.name, [y_bar])):
+            raise
+        raise made from error
 
 
 def _contributions(
@@ -217,7 +231,8 @@ def _contributions(
         span = f"{least}" if least == most else f"{least} to {most}"
         raise _broken(rule, f"its pullback returned {len(bars)} cotangents where {span} are needed")
     contributions = []
-    strong = run.times is strong_times and not any(map(np.any, _plain_leaves(y_bar)))
+    strong = run.times is strong_times and not rule.strong
+    moves = _moves(y_bar) if strong else True
     for k, inside, slots in active:
         c = bars[k] if k < len(bars) else None  # an int that says where, not how much
         if callable(c):
@@ -228,9 +243,18 @@ def _contributions(
         for place, part in parts:
             if (target := slots[place]) is not None and part is not None:
                 slot, spec = target
-                part = zeros_of(spec) if strong and non_finite(part) else part
+                if moves is not True and non_finite(part):
+                    part = np.where(moves, part, 0.0) if moves is not False else zeros_of(spec)
                 contributions.append((slot, _checked(rule, k, part, spec)))
     return contributions
+
+
+def _moves(y_bar: Any) -> Any:
+    """Whether any part of a cotangent is not zero: on a device, an array of no axes says so."""
+    leaves = _plain_leaves(y_bar)
+    if any(is_device(type(c)) for c in leaves):
+        return functools.reduce(operator.or_, map(np.any, leaves))
+    return any(map(np.any, leaves))
 
 
 def _plain_leaves(y_bar: Any) -> list[Any]:
@@ -264,7 +288,8 @@ def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any
         return y_dot  # nothing to refuse or to mend
     tangents = [zeros_of(spec_of(y)) for y in result.leaves]
     suspect = setting("strong_zero") and any(map(non_finite, _plain_leaves(y_dot)))
-    if suspect and not any(map(np.any, _plain_leaves(row))):
+    moves = _moves(row) if suspect else True
+    if moves is False:
         return result.tangent(tangents)
     for place, c in result.match(y_dot, f"the result of {rule.name}", "tangent"):
         if c is not None:
@@ -272,7 +297,7 @@ def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any
             if isinstance(c, (list, tuple)) or got != needed:
                 kind = f"has shape {got}" if got != needed else f"is a {type(c).__name__}"
                 raise _broken(rule, f"the tangent of its result {kind}; the result {needed}")
-            tangents[place] = c
+            tangents[place] = c if moves is True else np.where(moves, c, 0.0)
     return result.tangent(tangents)
 
 
@@ -315,11 +340,11 @@ def _checked(rule: Adjoint, k: int, c: Any, spec: Spec) -> Any:
         if type(c) is np.ndarray and c.shape == shape and c.dtype is dtype:
             return c
     else:
-        shape = ()
+        shape = shape_of(spec)
     if np.shape(c) != shape:
         got, needed = np.shape(c), shape
         raise _broken(rule, f"the cotangent of argument {k} has shape {got}; its argument {needed}")
-    if not (isinstance(c, np.ndarray) or is_number(strip(c))):
+    if not (isinstance(c, np.ndarray) or is_device(type(c)) or is_number(strip(c))):
         raise _broken(rule, f"the cotangent of argument {k} is a {type(c).__name__}, not a number")
     return project(c, spec)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 import zyg.math
 from zyg._config import setting
+from zyg._protocol import on_gpu
 from zyg._strand import strip
 from zyg.errors import KernelError, PerformanceWarning, ShapeError, is_users
 from zyg.kernels.joins import children
@@ -57,8 +58,8 @@ def by_element(
 ) -> Any:
     """`f` of each element of the operands, which `arguments` arranges; `why` there is no kernel."""
     shape = broadcast_shape(operands)
-    if 0 in shape:
-        raise why  # nothing says what it would return
+    if 0 in shape or any(on_gpu(strip(x)) for x in operands):
+        raise why  # nothing says what it would return; each element would be copied to the host
     call = _on_watched_numbers(f, {}) if isinstance(f, FunctionType) else f
     flat = [np.ravel(np.broadcast_to(x, shape)) for x in operands]
     rows = [call(*arguments([x[k] for x in flat])) for k in range(math.prod(shape))]

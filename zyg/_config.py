@@ -40,7 +40,8 @@ class config:  # noqa: N801 - a verb to the user
     """Set options; in a ``with`` statement, for that block only.
 
     strong_zero (True): a cotangent that is exactly zero stays zero through an infinite or NaN local
-    derivative, so that the branch of ``np.where`` not taken never poisons a gradient.
+    derivative, so that the branch of ``np.where`` not taken never poisons a gradient. Free on
+    finite arrays of the host; on device arrays, at which nobody looks, every product selects.
     check_nan (False): a gradient that is not finite raises `NonFiniteError`, which names the line
     of f and the rule where the first infinite or NaN cotangent came from; slower, for finding
     faults.

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg._protocol import is_device
 from zyg.errors import StructureError
 
 ATOMS = {
@@ -60,7 +61,7 @@ def is_leaf(x: Any) -> bool:
         return x.dtype.kind in "fciu"
     if isinstance(x, np.ndarray):
         raise _refused(t.__name__)
-    return is_number(x)
+    return x.dtype.kind in "fciu" if is_device(t) else is_number(x)
 
 
 def _refused(name: str) -> StructureError:
@@ -431,6 +432,8 @@ def kind_of(x: Any) -> Kind | None:
         return _OBJECT_ARRAY if x.dtype.kind == "O" else None
     if isinstance(x, array) and x.typecode in "fd":
         raise _refused("array.array")
+    if is_device(t):
+        return None
     if hasattr(t, "__array__") and not isinstance(x, np.generic):
         raise _refused(t.__name__)
     return _kind_of_class(t)

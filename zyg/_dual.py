@@ -26,6 +26,7 @@ from zyg._config import setting
 from zyg._crossing import brought
 from zyg._entries import project, spec_of, zeros_of
 from zyg._memory import Part, at_slot, base_of, float_dtype, order_of, release
+from zyg._protocol import is_device
 from zyg._reverse import Run, name_of_entry, non_finite, plain_times, strong_times
 from zyg._schedule import reverse
 from zyg._strand import TRACED, Strand, strip, watch
@@ -213,6 +214,8 @@ def times(p: Any, d: Any) -> Any:
     """p * d, where an exact zero stays zero (`strong_times`)."""
     c = p * d
     plain = strip(c)
+    if is_device(type(plain)):
+        return strong_times(p, d) if setting("strong_zero") else c
     # The sum of squares is NaN where an element is, and for no other reason.
     total = np.vdot(plain, plain) if isinstance(plain, np.ndarray) else plain
     if total != total and setting("strong_zero"):

@@ -9,8 +9,9 @@ import numpy as np
 
 from zyg._crossing import gathered
 from zyg._dual import Tangents, pushes, scaled, summed, tangents_of
-from zyg._entries import has_complex, note, project, spec_of
+from zyg._entries import has_complex, lacking, note, project, spec_of
 from zyg._memory import home, keep, like_operands
+from zyg._protocol import is_device
 from zyg._registry import ScalarRule
 from zyg._reverse import Run
 from zyg._strand import (
@@ -49,7 +50,12 @@ def elementwise(rule: ScalarRule, *args: Any) -> Any:
     primals = [x.primal if type(x) in TRACED and x.strand is strand else x for x in args]
     # An outer level's values go through the rule again: not every function dispatches on them.
     outer = any(type(p) in TRACED for p in primals)
-    y = elementwise(rule, *primals) if outer else rule.function(*primals)
+    try:
+        y = elementwise(rule, *primals) if outer else rule.function(*primals)
+    except TypeError as error:
+        if not (made := lacking(error, rule.name, primals)):
+            raise
+        raise made from error
     return _note_elementwise(rule, strand, args, primals, y)
 
 
@@ -100,9 +106,10 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
 def _note_elementwise(
     rule: ScalarRule, strand: Strand, args: Sequence[Any], primals: list[Any], y: Any
 ) -> Any:
-    if type(y) not in watcher_of and not is_number(y):
+    if type(y) not in watcher_of and not is_number(y) and not is_device(type(y)):
         raise unknown_call(rule.name, f"it returned a {type(y).__name__}, not a number or an array")
-    arrays = type(y) is np.ndarray
+    host = type(y) is np.ndarray
+    arrays = host or (type(y) not in _BUILTIN and is_device(type(y)))
     shape, dtype = (y.shape, y.dtype) if arrays else ((), None)
     plain = arrays and dtype in (_FLOAT64, _FLOAT32)
     saved: list[Any] = [None] * (len(args) + 1)
@@ -110,7 +117,7 @@ def _note_elementwise(
     for k, x in enumerate(args):
         if type(x) in TRACED and x.strand is strand:
             p = primals[k]
-            alike = plain and type(p) is np.ndarray and p.dtype is dtype and p.shape == shape
+            alike = plain and type(p) is type(y) and p.dtype is dtype and p.shape == shape
             active.append((x.slot, rule.partials[k], None if alike else spec_of(p)))
             for place, read in enumerate((rule.saves or rule.find_saves())[k]):
                 if read:
@@ -131,7 +138,7 @@ def _note_elementwise(
         saved = [convert(v, y) for v in saved]
     conjugate = not alike and any(map(has_complex, (y, *primals)))
     watched = note(strand, y, elementwise_pullback, active, saved, conjugate)
-    if arrays:
+    if host:
         watched.unread = saved[-1] is None
     return watched
 

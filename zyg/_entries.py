@@ -7,20 +7,21 @@ comes (another shape, dtype or field of numbers than the result), the entry keep
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Complex, Real
 from typing import Any
 
 import numpy as np
 
 from zyg._memory import float_dtype
+from zyg._protocol import DeviceSpec, is_device
 from zyg._reverse import Run
 from zyg._strand import TRACED, Strand, strip, watch, watcher_of
 from zyg._structure import Structure, is_number
-from zyg.errors import StructureError
+from zyg.errors import ConversionError, MissingRuleError, StructureError, ZygError
 from zyg.scalar_rules import is_complex
 
-Spec = Any  # (shape, dtype) of an array, or the type of a number
+Spec = Any  # (shape, dtype) of an array, the type of a number, or a DeviceSpec
 
 
 def spec_of(x: Any) -> Spec:
@@ -28,7 +29,15 @@ def spec_of(x: Any) -> Spec:
     plain = strip(x)
     if isinstance(plain, np.ndarray):
         return plain.shape, float_dtype(plain.dtype)
-    return type(plain)
+    kind = type(plain)
+    return DeviceSpec(plain, float_dtype(plain.dtype)) if is_device(kind) else kind
+
+
+def shape_of(spec: Spec) -> tuple[int, ...]:
+    """The shape of what a spec describes."""
+    if type(spec) is tuple:
+        return spec[0]  # type: ignore[no-any-return]
+    return spec.shape if type(spec) is DeviceSpec else ()
 
 
 def project(c: Any, spec: Spec) -> Any:
@@ -37,19 +46,48 @@ def project(c: Any, spec: Spec) -> Any:
         shape, dtype = spec
         if type(c) is np.ndarray and c.dtype is dtype and c.shape == shape:
             return c
+        if is_device(type(c)):
+            raise _transfer("an array of the device", "an array of the host")
         if np.shape(c) != shape:
             c = unbroadcast(c, shape)
         if getattr(c, "dtype", None) is not dtype or isinstance(c, np.generic):
             c = _as_dtype(c, dtype)
         return c
+    if type(spec) is DeviceSpec:
+        return _on_device(c, spec)
     if type(c) not in TRACED:
         if isinstance(c, np.ndarray):
             c = c.sum() if c.ndim else c[()]
+        elif is_device(type(c)):
+            raise _transfer("an array of the device", "a number of the host")
         return _as_number(c, spec)
     if np.ndim(c):
         c = np.sum(c)
     is_real = not issubclass(spec, (complex, np.complexfloating))
     return np.real(c) if is_real and has_complex(c) else c
+
+
+def _on_device(c: Any, spec: DeviceSpec) -> Any:
+    """The cotangent `c` as one of a device array."""
+    if not is_device(type(c)):
+        if isinstance(c, np.ndarray):
+            raise _transfer("an array of the host", "an array of the device")
+        c = spec.zeros() + c
+    if c.shape != spec.shape:
+        c = unbroadcast(c, spec.shape)
+    if has_complex(c) and spec.dtype.kind != "c":
+        c = np.real(c)
+    return c if c.dtype == spec.dtype else c.astype(spec.dtype)
+
+
+def _transfer(given: str, needed: str) -> ConversionError:
+    return ConversionError(
+        f"{given} is the cotangent of {needed}.",
+        "it would have to be copied from one to the other, which is never done unasked: a copy to "
+        "the host waits until the device has done all its work.",
+        "pass numbers that meet device arrays as arrays of no axes of their library, as "
+        "cupy.asarray(x); use zyg.stop_gradient(x) where no gradient by x is wanted.",
+    )
 
 
 def has_complex(x: Any) -> bool:
@@ -142,16 +180,38 @@ def is_result(x: Any) -> bool:
     """Whether a result is watched: a number or a numeric array, plain or of an outer level."""
     if type(x) in TRACED:
         return True
-    return x.dtype.kind in "fciu" if isinstance(x, np.ndarray) else is_number(x)
+    if isinstance(x, np.ndarray) or is_device(type(x)):
+        return x.dtype.kind in "fciu"
+    return is_number(x)
 
 
 def zeros_of(spec: Spec) -> Any:
     """The zero cotangent of what `spec` describes."""
     if type(spec) is tuple:
         return np.zeros(*spec)
+    if type(spec) is DeviceSpec:
+        return spec.zeros()
     if spec is int or issubclass(spec, np.integer):
         return 0.0
     try:
         return spec(0)
     except TypeError:  # a number type that is not made from a plain number alone
         return 0.0
+
+
+def lacking(error: TypeError, name: str, operands: Sequence[Any]) -> MissingRuleError | None:
+    """What to say where the library of a device array, or a rule, does not do what NumPy does."""
+    plain = map(strip, Structure(operands, _is_any_array).leaves)
+    libraries = [type(x).__module__.partition(".")[0] for x in plain if is_device(type(x))]
+    if not libraries or isinstance(error, ZygError):
+        return None
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return MissingRuleError(
+        f"np.{name} of arrays of {libraries[0]} has no rule for these arguments: {reason}",
+        f"either {libraries[0]} has no such function, or the rule needs NumPy's own arrays.",
+        "write it in functions that are there, or give it a rule with zyg.adjoint.",
+    )
+
+
+def _is_any_array(x: Any) -> bool:
+    return type(x) in TRACED or is_device(type(x))

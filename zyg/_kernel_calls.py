@@ -27,6 +27,7 @@ from zyg.kernels.plans import Output
 from zyg.kernels.scalar import Kernel
 
 _CORES = os.cpu_count() or 1
+_OF_THE_HOST = (np.ndarray, np.generic, float, int)
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -62,7 +63,7 @@ def _rule(call: _Call, *operands: Any) -> Any:
     nested = any(type(x) in TRACED for x in operands)
     slopes: tuple[Any, ...] = ()
     masks: list[list[int]] = []
-    if not nested and mode_of(kernel, call.mode) == "cache":
+    if not nested and mode_of(kernel, call.mode, operands, active) == "cache":
         both, masks = kernel.partials(active)
         made = run_kernel(both, operands)
         y, slopes = made[:count], made[count:]
@@ -70,21 +71,23 @@ def _rule(call: _Call, *operands: Any) -> Any:
         y = apply(kernel, operands, call.mode)
 
     def broadcast_pullback(y_bar: Any, strong: bool) -> Any:
-        bars = [c for c, x in zip(y_bar if count > 1 else (y_bar,), kernel.program.outputs,
-                                  strict=True) if type_of(x) != "bool"]  # fmt: skip
-        if nested or any(type(c) in TRACED for c in bars):
-            back, moving = kernel.pullback(active, strong)
-            made = apply(back, [*bars, *operands])
-            made = tuple([
-                project(c, spec_of(operands[k])) for k, c in zip(moving, made, strict=True)
-            ])  # fmt: skip
-        else:
-            kept = slopes and not strong
-            back, moving = kernel.products(masks) if kept else kernel.pullback(active, strong)
-            made = run_kernel(back, [*bars, *(slopes if kept else operands)],
-                        [np.shape(operands[k]) for k in moving])  # fmt: skip
+        bars = [
+            c
+            for c, x in zip(y_bar if count > 1 else (y_bar,), kernel.program.outputs, strict=True)
+            if type_of(x) != "bool"
+        ]
+        outer = nested or any(type(c) in TRACED for c in bars)
+        kept = slopes and not strong and not outer
+        back, moving = kernel.products(masks) if kept else kernel.pullback(active, strong)
+        given = [*bars, *(slopes if kept else operands)]
+        found: Sequence[Any] = ()
+        if outer and moving:
+            specs = [spec_of(operands[k]) for k in moving]
+            found = [project(c, s) for c, s in zip(apply(back, given), specs, strict=True)]
+        elif moving:
+            found = run_kernel(back, given, [np.shape(operands[k]) for k in moving])
         result: list[Any] = [None] * (len(operands) + 1)
-        for k, c in zip(moving, made, strict=True):
+        for k, c in zip(moving, found, strict=True):
             result[k + 1] = c
         return tuple(result)
 
@@ -114,11 +117,20 @@ _kernel = Adjoint(broadcast_kernel, _rule, strong=True)
 _kernel.pushforward(_pushforward)
 
 
-def mode_of(kernel: Kernel, mode: str) -> str:
-    """ "cache" or "recompute": what the pullback of a kernel goes by."""
-    if mode not in ("auto", "cache", "recompute"):
-        raise ValueError(f'mode is "auto", "cache" or "recompute", not {mode!r}')
-    return mode if mode != "auto" else "recompute" if kernel.fast else "cache"
+def mode_of(kernel: Kernel, mode: str, operands: Sequence[Any], active: Sequence[int]) -> str:
+    """How the pullback of a kernel is computed: from a "cache" of partial derivatives, or not.
+
+    A cheap kernel is fastest computed twice; and a large cache would be memory fresh from the
+    system, which costs more than a kernel. On a GPU nobody looks whether a gradient is finite: all
+    products keep exact zeros, which those of a cache do not.
+    """
+    if mode != "auto":
+        return mode
+    if setting("strong_zero") and not all(isinstance(x, _OF_THE_HOST) for x in operands):
+        return "recompute"
+    largest = max((x.nbytes for x in operands if isinstance(x, np.ndarray)), default=0)
+    large = largest * len(active) > setting("pool_bytes")
+    return "recompute" if kernel.cheap or large else "cache"
 
 
 # Running it
@@ -130,18 +142,23 @@ def run_kernel(
     shapes: Sequence[Any] | None = None,
     out: np.ndarray | None = None,
 ) -> tuple[Any, ...]:
-    """The outputs for plain operands; those with a shape summed to it."""
+    """The outputs for plain operands, those with a shape summed to it; on the GPU if they are."""
+    if not all(isinstance(x, _OF_THE_HOST) for x in operands):
+        from zyg_cuda import run as run_on_gpu
+
+        made: tuple[Any, ...] = run_on_gpu(kernel, operands, shapes, out)
+        return made
     dtype, results = dtypes_of(kernel, operands)
     shapes = shapes or [None] * len(results)
     outputs = [Output(d, s, out) for d, s in zip(results, shapes, strict=True)]
     if out is not None and not np.can_cast(results[0], out.dtype, "same_kind"):
         raise TypeError(f"a result of {results[0]} cannot be written into an array of {out.dtype}")
     try:
-        made = _launched(kernel, operands, outputs, dtype)
+        arrays = _launched(kernel, operands, outputs, dtype)
     except ValueError:
         broadcast_shape(operands)
         raise
-    return tuple([y if y.ndim or out is not None else y[()] for y in made])
+    return tuple([y if y.ndim or out is not None else y[()] for y in arrays])
 
 
 def _launched(

@@ -12,6 +12,7 @@ a watched array is a view of it. Nothing here knows how many levels there are.
 
 from __future__ import annotations
 
+import sys
 from copy import copy
 from itertools import pairwise
 from threading import RLock
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg._protocol import is_device
 from zyg._strand import (
     ARRAYS,
     TRACED,
@@ -31,9 +33,10 @@ from zyg._strand import (
     watcher_of,
 )
 from zyg.errors import MutationError, StructureError, user_line
-from zyg.kernels.buffers import Lease
+from zyg.kernels import buffers
 
 _FLOAT64 = np.dtype(np.float64)
+_ONE_VIEW = 3  # what getrefcount says in `owns_memory` of an array that only its view holds
 
 # The strand of an array that no gradient watches (yet): a buffer, or what outlived its gradient
 # and was written since.
@@ -203,7 +206,9 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
             strand.readonly.add(slot)
         small = type(x) is np.ndarray and x.nbytes <= _SMALL
         if type(x) in ARRAYS or (_is_array(x) and (how == "copied" or (small and how != "bare"))):
-            x = np.copy(x)
+            x = buffers.copy(x) if type(x) is np.ndarray else np.copy(x)
+        elif how == "copied" and is_device(type(x)):
+            x = x.copy()
         elif type(x) is np.ndarray:
             if how == "protected":
                 _make_read_only(strand, x)
@@ -317,14 +322,18 @@ def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if a.nbytes <= _SMALL:
         return _small_copy(strand, a)
     if not owns_memory(a):
-        return a.copy()
+        return buffers.copy(a)
     _make_read_only(strand, a)
     return a
 
 
 def owns_memory(a: np.ndarray[Any, Any]) -> bool:
     """Whether nobody but this array and its views can write where its elements are."""
-    return a.base is None or isinstance(a.base, Lease)
+    base = a.base
+    if isinstance(base, np.ndarray) and sys.getrefcount(base) <= _ONE_VIEW:
+        base = base.base  # of an array in another shape, which only this one holds
+        return isinstance(base, buffers.Lease)
+    return base is None or isinstance(base, buffers.Lease)
 
 
 def _make_read_only(strand: Strand, a: np.ndarray[Any, Any]) -> None:

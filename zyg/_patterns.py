@@ -25,6 +25,7 @@ import numpy as np
 from zyg._bind import adjoint_pullback, adjoint_pushforward
 from zyg._dual import Cell
 from zyg._elementwise import elementwise_pullback
+from zyg._entries import shape_of
 from zyg._memory import Part, release
 from zyg._strand import Strand, strip
 from zyg._structure import Structure
@@ -36,7 +37,6 @@ from zyg._tokens import (
     matrix_of,
     numbered,
     scipy_sparse,
-    shape_of,
     through_rule,
     united,
 )

@@ -41,6 +41,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg._protocol import DeviceArray, is_device
 from zyg.errors import StructureError, user_line
 
 _levels = count(1)
@@ -185,7 +186,10 @@ def watch(strand: Strand, primal: Any, slot: int) -> Any:
                 "a subclass of numpy.ndarray has semantics of its own, unknown to NumPy's rules.",
                 "pass a plain array: np.asarray(x), or x.filled(...) for a masked array.",
             )
-        cls = watcher_of[object]
+        if is_device(type(primal)):
+            cls = watcher_of[type(primal)] = watcher_of[DeviceArray]
+        else:
+            cls = watcher_of[object]
     x = cls()
     x.primal = primal
     x.strand = strand

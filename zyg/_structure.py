@@ -29,6 +29,7 @@ from zyg._containers import (
     kind_of,
     no_places,
 )
+from zyg._protocol import is_device
 from zyg.errors import StructureError
 
 __all__ = ["Structure", "Tangent", "is_leaf", "is_number", "name_of"]
@@ -234,7 +235,7 @@ class Structure:
 
         def at(place: int) -> Any:
             value = cotangents[place]
-            if place in given and isinstance(value, np.ndarray):
+            if place in given and (isinstance(value, np.ndarray) or is_device(type(value))):
                 return value.copy()  # no two results share memory, though the arguments did
             given.add(place)
             return value
@@ -335,6 +336,8 @@ def _step(key: Any) -> str:
 
 def _check_leaf(c: Any, what: str, path: str) -> None:
     if c is None or isinstance(c, (np.ndarray, np.generic, list, tuple, bool)) or is_number(c):
+        return
+    if is_device(type(c)):
         return
     raise _misfit(what, path, "a number or an array", _described(c))
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zyg._containers import ATOMS
+from zyg._entries import shape_of
 from zyg._strand import TRACED
 from zyg._structure import Structure
 from zyg.rules._helpers import kept
@@ -54,11 +55,6 @@ def numbered(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 def united(parts: Sequence[Matrix]) -> Matrix | None:
     """The union of the sets of every element."""
     return functools.reduce(lambda a, b: a + b, parts) if parts else None
-
-
-def shape_of(spec: Any) -> tuple[int, ...]:
-    """The shape of what a spec describes."""
-    return spec[0] if type(spec) is tuple else ()
 
 
 def _size_of(spec: Any) -> int:

@@ -22,6 +22,7 @@ import numpy as np
 
 from zyg._bind import bind
 from zyg._elementwise import elementwise, elementwise_of_one
+from zyg._protocol import is_device
 from zyg._registry import ScalarRule, rules
 from zyg._strand import ARRAYS, TRACED, Traced, cut, innermost, is_traced, settle, strip, watcher_of
 from zyg._structure import is_number
@@ -236,12 +237,12 @@ def is_foreign(x: Any, other: Any) -> bool:
         return False
     if type(other) in _FOREIGN:
         return not (type(x) in ARRAYS and type(other) in (list, tuple))
-    return not (isinstance(other, np.ndarray) or is_number(other))
+    return not (isinstance(other, np.ndarray) or is_number(other) or is_device(type(other)))
 
 
 def as_array(x: Any) -> Any:
     """`x` as np.asarray makes it, watched or not; watched numbers in a list are stacked."""
-    if type(x) in ARRAYS or type(x) is np.ndarray:
+    if type(x) in ARRAYS or type(x) is np.ndarray or is_device(type(x)):
         return x
     if type(x) in TRACED:
         return np.reshape(np.atleast_1d(x), ())  # an array even of a NumPy scalar

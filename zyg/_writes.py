@@ -34,6 +34,7 @@ from zyg._memory import (
     raise_to,
     view,
 )
+from zyg._protocol import is_device
 from zyg._reverse import Run
 from zyg._strand import ARRAYS, TRACED, Strand, crossing, here, settle, strip, watch
 from zyg.errors import ConversionError, MutationError
@@ -41,7 +42,7 @@ from zyg.errors import ConversionError, MutationError
 
 def read(x: Any, index: Any) -> Any:
     """``x[index]`` of a watched array: a view, where NumPy gives one. The index carries nothing."""
-    index = _frozen(index)
+    index = frozen(index)
     if not x.strand.open:
         rest = settle(x)
         if type(rest) in TRACED:
@@ -57,7 +58,7 @@ def read(x: Any, index: Any) -> Any:
     primal = x.primal
     y = plain if type(primal) is np.ndarray else primal[index]
     return note(
-        x.strand, y, read_pullback, x.slot, index, _is_unique(index), primal.shape, primal.dtype
+        x.strand, y, read_pullback, x.slot, index, is_unique(index), primal.shape, primal.dtype
     )
 
 
@@ -102,6 +103,8 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
 
     A buffer that nothing watches is watched from now on by the level of the value.
     """
+    if type(x) not in ARRAYS:
+        _refuse_on_device()
     with crossing:
         _write(x, index, value, add)
 
@@ -116,7 +119,7 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
             base.primal, base.strand = np.copy(settle(base)), IDLE
         write(settle(x), index, value, add=add)
         return
-    index = _frozen(index)
+    index = frozen(index)
     if not base.strand.open:
         if not watched:
             if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run
@@ -160,12 +163,20 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
         strand.turn = RLock()
     goal = None
     if mine:
-        last = None if add or strand.dual or _is_unique(index) else _last(index, target.shape)
+        last = None if add or strand.dual or is_unique(index) else _last(index, target.shape)
         goal = (value.slot, spec_of(value.primal), last)
     slot, whole = x.slot, (target.shape, target.dtype)
     strand.note((None, None, unwrite, None, (target, index, before, slot, whole, add, goal)))
     if not strand.dual:  # whose slots live as long as their values, and no longer
         strand.written.add(base.slot)
+
+
+def _refuse_on_device() -> NoReturn:
+    raise MutationError(
+        "a watched device array cannot be written.",
+        "views and overwritten contents are followed in the memory of the host only.",
+        "make a new array: x = x + y for x += y, np.where(mask, value, x), np.concatenate.",
+    )
 
 
 def _made_before(inner: Strand, base: Any) -> bool:
@@ -215,14 +226,14 @@ pushes[unwrite] = write_pushforward
 def _assign(target: Any, index: Any, contents: Any, add: bool) -> None:
     if not add:
         target[index] = contents
-    elif _is_unique(index):
+    elif is_unique(index):
         target[index] += contents
     else:
         np.add.at(target, index, contents)
 
 
 def _is_same(x: Any, index: Any, value: Any) -> bool:
-    index = _frozen(index)
+    index = frozen(index)
     if not _is_basic(index) or type(value.slot) is not Part:
         return False
     plain = strip(x.primal)[index]
@@ -247,6 +258,8 @@ def _last(index: Any, shape: tuple[int, ...]) -> Any:
 
 def augment(x: Any, function: Any, ufunc: Any, other: Any) -> Any:
     """``x += other`` and its kin, into the memory of `x`."""
+    if type(x) not in ARRAYS:
+        _refuse_on_device()
     other = settle(other)
     if ufunc in (np.add, np.subtract):
         sign = other if ufunc is np.add else -_as_array(other)
@@ -311,18 +324,18 @@ def refuse_store() -> NoReturn:
 # Indices
 
 
-def _frozen(index: Any) -> Any:
+def frozen(index: Any) -> Any:
     """An index of plain values, which later writes to the caller's index arrays do not reach."""
     if type(index) is int:
         return index
     if type(index) is tuple:
-        return tuple(map(_frozen, index))
+        return tuple(map(frozen, index))
     index = strip(index)
     if isinstance(index, slice):
         return slice(strip(index.start), strip(index.stop), strip(index.step))
     if isinstance(index, list):
-        return np.array([_frozen(k) for k in index], dtype=None if index else np.intp)
-    return index.copy() if isinstance(index, np.ndarray) else index
+        return np.array([frozen(k) for k in index], dtype=None if index else np.intp)
+    return index.copy() if isinstance(index, np.ndarray) or is_device(type(index)) else index
 
 
 def _is_basic(index: Any) -> bool:
@@ -336,13 +349,13 @@ def _is_basic(index: Any) -> bool:
     return isinstance(index, (int, slice, np.integer)) and not isinstance(index, bool)
 
 
-def _is_unique(index: Any) -> bool:
+def is_unique(index: Any) -> bool:
     """Whether no element is named twice, so that a plain in-place sum will do."""
     if type(index) is int:
         return True
     if type(index) is tuple:
-        return all(map(_is_unique, index))
-    if isinstance(index, np.ndarray):
+        return all(map(is_unique, index))
+    if isinstance(index, np.ndarray) or is_device(type(index)):
         return bool(index.dtype.kind == "b")
     return _is_basic(index) or isinstance(index, (bool, np.bool_))
 
@@ -351,11 +364,11 @@ def at(ufunc: Any, x: Any, index: Any, *operand: Any) -> None:
     """``ufunc.at(x, index, operand)``: repeated elements are each changed in turn."""
     if type(x) not in TRACED:
         refuse_store()
-    index = _frozen(index)
+    index = frozen(index)
     if ufunc in (np.add, np.subtract):
         write(x, index, operand[0] if ufunc is np.add else -_as_array(operand[0]), add=True)
         return
-    if _is_unique(index):
+    if is_unique(index):
         write(x, index, ufunc(x[index], *operand))
         return
     places = np.arange(x.size).reshape(x.shape)[index]

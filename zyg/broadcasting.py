@@ -11,7 +11,7 @@ Sutter and J. P. Vielma, Dynamic Automatic Differentiation of GPU Broadcast Kern
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,13 @@ from zyg._by_element import by_element, warn
 from zyg._config import setting
 from zyg._entries import project, spec_of
 from zyg._kernel_calls import apply, dtypes_of, mode_of, run_kernel
+from zyg._protocol import on_gpu
 from zyg._reverse import non_finite
 from zyg._strand import TRACED, settle, strip
 from zyg._structure import is_number
-from zyg.errors import CaptureError, KernelError, MutationError
+from zyg.errors import CaptureError, KernelError, MissingRuleError, MutationError
 from zyg.kernels.emit import emit
+from zyg.kernels.ir import type_of
 from zyg.kernels.joins import children
 from zyg.kernels.launch import describe
 from zyg.kernels.plans import Output
@@ -32,6 +34,7 @@ from zyg.kernels.scalar import Kernel, Read, read_for, recorded
 
 __all__ = ["Elementwise", "broadcast", "elementwise", "fuse", "partials"]
 
+_LEAVES = {np.ndarray, float, int, bool, np.float64, np.float32}
 _TYPES = {"f": "float", "i": "int", "u": "int", "b": "bool"}
 
 
@@ -77,7 +80,8 @@ def partials(f: Callable[..., Any], *arrays: Any) -> tuple[Any, Any]:
 
     The result is (y, (dy/dx1, dy/dx2, ...)). Operands are those of `broadcast`; each derivative has
     the shape of the result, and is None for an operand of bools. For a function of several results
-    there is a tuple of derivatives for each. Raises KernelError where `broadcast` with fallback="error" does.
+    there is a tuple of derivatives for each. Raises KernelError where `broadcast` with
+    fallback="error" does.
 
     >>> import numpy as np, zyg
     >>> zyg.partials(lambda x, y: x * y, np.array([1.0, 2.0]), 3.0)
@@ -136,18 +140,28 @@ class Elementwise:
         read = _read(self.scalar, leaves, tree)
         if isinstance(read, KernelError):
             raise read
-        operands = [*leaves, *read.captures.values(self.scalar)]
-        bars, _ = _flattened([y_bar] if len(read.kernel.program.outputs) == 1 else y_bar)
+        kernel, outputs = read.kernel, read.kernel.program.outputs
+        operands = [settle(x) for x in (*leaves, *read.captures.values(self.scalar))]
+        parts = [y_bar] if len(outputs) == 1 else (children(y_bar) or (None, [y_bar]))[1]
+        bars, _ = _flattened(
+            [c for c, x in zip(parts, outputs, strict=True) if type_of(x) != "bool"]
+        )
         active = tuple(k for k, x in enumerate(leaves) if _type_of(x) != "bool")
-        kernel, count = read.kernel, len(read.kernel.program.outputs)
-        plain = [*map(strip, bars), *map(strip, operands)]
-        back, moving = kernel.pullback(active, values=True)
-        shapes = [None] * count + [np.shape(operands[k]) for k in moving]
-        made = run_kernel(back, plain, shapes)
+        for strong in (False, True):
+            back, moving = kernel.pullback(active, strong, values=True)
+            given = [*bars, *operands]
+            if any(type(x) in TRACED for x in given):
+                made = apply(back, given)
+            else:
+                shapes = [None] * len(outputs) + [np.shape(operands[k]) for k in moving]
+                made = run_kernel(back, given, shapes)
+            cotangents = made[len(outputs) :]
+            if not (setting("strong_zero") and any(map(non_finite, cotangents))):
+                break
         found: list[Any] = [None] * len(leaves)
-        for k, c in zip(moving, made[count:], strict=True):
+        for k, c in zip(moving, cotangents, strict=True):
             found[k] = project(c, spec_of(operands[k]))
-        return read.make([*made[:count]]), _rebuilt(tree, found)
+        return read.make([*made[: len(outputs)]]), _rebuilt(tree, found)
 
     def source(self, *dtypes: Any, order: int = 1) -> str:
         """The text of the kernel's scalar function with its partial derivatives of that order.
@@ -182,7 +196,7 @@ class Elementwise:
             "operands": found.operands,
             "results": found.results,
             "dtype": dtype.name,
-            "mode": mode_of(read.kernel, self.mode),
+            "mode": mode_of(read.kernel, self.mode, operands, range(len(leaves))),
             "chunks": found.chunks,
             "kernel": found.kernel and found.kernel.text,
             "origin": found.kernel and found.kernel.origin,
@@ -209,8 +223,9 @@ def elementwise(f: Callable[..., Any] | None = None, *, mode: str = "auto") -> A
 def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
     """`f`, a function of arrays in ufuncs and operators, as one kernel.
 
-    It is called once with placeholders, which record the ufuncs, and the recorded chain runs as one
-    loop. Raises KernelError for anything that is not elementwise.
+    It is called with placeholders, which record the ufuncs, and the recorded chain runs as one
+    loop. Raises KernelError for anything that is not elementwise, and for arrays and watched
+    numbers that it uses and is not given.
 
     >>> import numpy as np, zyg
     >>> f = zyg.fuse(lambda x, y: np.tanh(x) * y + 1.0)
@@ -222,7 +237,16 @@ def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f)
     def fused(*arrays: Any, out: np.ndarray | None = None) -> Any:
         leaves, _ = _flattened(arrays)
-        kernel, make = recorded(f, tuple(map(_type_of, leaves)))
+        try:
+            kernel, make = recorded(f, tuple(map(_type_of, leaves)))
+        except (TypeError, MissingRuleError) as error:
+            if isinstance(error, KernelError):
+                raise
+            raise KernelError(
+                f"{getattr(f, '__name__', f)} cannot be fused: {str(error).splitlines()[0]}",
+                "it is called with placeholders, which know ufuncs, operators and plain numbers.",
+                "pass arrays and watched numbers that it uses as arguments.",
+            ) from error
         return _broadcast(kernel, make, leaves, out, "auto")
 
     return fused
@@ -231,10 +255,11 @@ def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
 def _broadcast(
     kernel: Kernel, make: Any, operands: list[Any], out: np.ndarray | None, mode: str
 ) -> Any:
-    mode_of(kernel, mode)
+    if mode not in ("auto", "cache", "recompute"):
+        raise ValueError(f'mode is "auto", "cache" or "recompute", not {mode!r}')
     if out is None:
         return make(list(apply(kernel, operands, mode)))
-    if type(out) is not np.ndarray or len(kernel.program.outputs) > 1:
+    if not (type(out) is np.ndarray or on_gpu(out)) or len(kernel.program.outputs) > 1:
         raise TypeError("out= is a plain array, for a function of one result")
     operands = [settle(x) for x in operands]
     if any(type(x) in TRACED for x in operands):
@@ -251,6 +276,8 @@ def _broadcast(
 
 def _flattened(arrays: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
     """The operands, those in namedtuples and dataclasses too, and how they were arranged."""
+    if all(type(x) in _LEAVES for x in arrays):
+        return [*arrays], (None,) * len(arrays)
     leaves: list[Any] = []
     tree = tuple(_taken_apart(x, leaves) for x in arrays)
     return leaves, tree
@@ -258,7 +285,7 @@ def _flattened(arrays: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
 
 def _taken_apart(x: Any, leaves: list[Any]) -> Any:
     x = settle(x)
-    if type(x) in TRACED or type(x) is np.ndarray or is_number(x):
+    if type(x) in TRACED or type(x) is np.ndarray or is_number(x) or on_gpu(x):
         leaves.append(x)
         return None
     inside = None if type(x) in (list, tuple) else children(x)
@@ -274,11 +301,11 @@ def _taken_apart(x: Any, leaves: list[Any]) -> Any:
 def _rebuilt(tree: Any, leaves: Sequence[Any]) -> tuple[Any, ...]:
     """What `_flattened` took apart, of other leaves."""
     rest = iter(leaves)
+    return tuple([_build(node, rest) for node in tree])
 
-    def build(node: Any) -> Any:
-        return next(rest) if node is None else node[1]([build(part) for part in node[2]])
 
-    return tuple(build(node) for node in tree)
+def _build(node: Any, leaves: Iterator[Any]) -> Any:
+    return next(leaves) if node is None else node[1]([_build(part, leaves) for part in node[2]])
 
 
 def _shape_of_tree(tree: Any) -> Any:
@@ -290,6 +317,8 @@ def _type_of(x: Any) -> str:
     """The type of an operand's elements in a kernel; KernelError where kernels have none."""
     plain = strip(x)
     dtype = getattr(plain, "dtype", None)
+    if dtype is not None and not isinstance(dtype, np.dtype) and on_gpu(plain):  # torch's own
+        dtype = np.dtype(plain.detach().__cuda_array_interface__["typestr"])
     if dtype is None and isinstance(plain, (bool, int, float)):
         return "bool" if isinstance(plain, bool) else type(plain).__name__
     if dtype is None or dtype.kind not in _TYPES or dtype.itemsize > 8:

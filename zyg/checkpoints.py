@@ -16,10 +16,11 @@ import numpy as np
 
 from zyg._entries import is_result
 from zyg._memory import keep
+from zyg._protocol import is_device
 from zyg._registry import Adjoint
 from zyg._strand import TRACED, Strand, is_traced, settle, strip
 from zyg._structure import Structure
-from zyg.errors import AdjointError
+from zyg.errors import AdjointError, MissingRuleError
 from zyg.gradients import called, complete, pullback
 
 __all__ = ["TakenApart", "checkpoint", "one_entry"]
@@ -123,6 +124,13 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     call = TakenApart(f, args, kwargs)
     if not call.leaves:
         return called(f, args, kwargs)
+    if any(is_device(type(x)) for x in call.leaves):
+        raise MissingRuleError(
+            "zyg.checkpoint of device arrays has no rule.",
+            "whether the second run gives the value of the first would have to be looked at, and "
+            "its library's random generators are not known.",
+            "call the function without zyg.checkpoint.",
+        )
     generators = [random, np.random.mtrand._rand, *_generators(f, args, kwargs)]
     before = [_state(g) for g in generators]
 

@@ -16,7 +16,8 @@ import numpy as np
 
 OWN_TEXT = "<zyg: the short path of watched numbers>"  # the file name of code made from text
 
-_OURS = (OWN_TEXT, os.path.dirname(os.path.abspath(__file__)) + os.sep)
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_OURS = (OWN_TEXT, _HERE + os.sep, _HERE + "_cuda" + os.sep)
 _NUMPY = (os.path.dirname(np.__file__) + os.sep, "<__array_function__")
 _PYTHON = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
 

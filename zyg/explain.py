@@ -13,6 +13,7 @@ from zyg._crossing import deliver, pass_on
 from zyg._elementwise import elementwise_pullback
 from zyg._entries import gather
 from zyg._memory import Part, root_of
+from zyg._protocol import DeviceSpec, is_device
 from zyg._reverse import name_of_entry
 from zyg._strand import Strand, strip
 from zyg._timeline import Entry, Place, Task, Timeline, grouped, in_order
@@ -80,7 +81,8 @@ class Explanation:
 
     def _text_of_arguments(self) -> Iterator[str]:
         for name, slot, gradient in self._arguments:
-            if gradient is not None and np.any(strip(gradient) != 0):
+            plain = strip(gradient)
+            if gradient is not None and (is_device(type(plain)) or np.any(plain != 0)):
                 yield f"{name}: the value depends on it"
                 continue
             what = "None" if gradient is None else "zero"
@@ -220,6 +222,8 @@ def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
 
 
 def _one_of(spec: Any) -> Any:
+    if type(spec) is DeviceSpec:
+        return spec.zeros() + 1.0
     return np.ones(*spec) if type(spec) is tuple else 1.0
 
 
@@ -297,7 +301,7 @@ def _arrays_in(*values: Any) -> Iterator[np.ndarray[Any, Any]]:
             continue
         seen.add(id(x))
         x = strip(x)
-        if isinstance(x, np.ndarray):
+        if isinstance(x, np.ndarray) or is_device(type(x)):
             yield x
         elif isinstance(x, (tuple, list)):
             waiting.extend(x)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg._dual import Cell, DualStrand, check_tangents, places_of, tangents_of, writable
-from zyg._entries import has_complex, project, spec_of, zeros_of
+from zyg._entries import has_complex, project, shape_of, spec_of, zeros_of
 from zyg._memory import Part, release
 from zyg._strand import settle, strip
 from zyg._structure import Structure
@@ -79,7 +79,7 @@ def _by_leaf(inputs: Structure, specs: list[Any], x_dot: Any, what: str) -> list
     made: list[Any] = [None] * len(specs)
     for place, part in inputs.match(x_dot, what, "tangent"):
         spec = specs[place]
-        shape = spec[0] if type(spec) is tuple else ()
+        shape = shape_of(spec)
         if part is None:
             continue
         if np.shape(part) != shape:

@@ -12,8 +12,16 @@ import numpy as np
 
 from zyg._config import setting
 from zyg._crossing import brought
-from zyg._entries import project, spec_of, zeros_of
-from zyg._memory import at_slot, forbid_shared_writes, owns_memory, release, watch_together
+from zyg._entries import project, shape_of, spec_of, zeros_of
+from zyg._memory import (
+    at_slot,
+    float_dtype,
+    forbid_shared_writes,
+    owns_memory,
+    release,
+    watch_together,
+)
+from zyg._protocol import DeviceSpec, is_device
 from zyg._registry import adjoint
 from zyg._reverse import non_finite, plain_times, strong_times
 from zyg._schedule import reverse
@@ -27,6 +35,7 @@ from zyg.errors import (
     StructureError,
     raising_line,
 )
+from zyg.kernels import buffers
 from zyg.scalar_rules import is_complex
 
 __all__ = ["gradient", "hook", "primal", "pullback", "stop_gradient", "value_and_gradient"]
@@ -143,7 +152,7 @@ class Trace(Call):
         for place, part in self.result.match(y_bar, f"the value of {self.name}"):
             if part is not None and (target := self.out[place]) is not None:
                 slot, spec = target
-                shape = spec[0] if type(spec) is tuple else ()
+                shape = shape_of(spec)
                 if np.shape(part) != shape:
                     raise StructureError(
                         f"a cotangent of shape {np.shape(part)} does not fit the value of "
@@ -169,10 +178,12 @@ class Trace(Call):
 
     def steps_back(self, zeros: bool) -> Generator[Any, Any, tuple[Any, ...]]:
         """The gradient of each argument; yields the reverse passes it needs: (times, check)."""
-        for times in (plain_times, strong_times):
+        device = any(type(spec) is DeviceSpec for specs in self.specs for spec in specs)
+        plain = not (device and setting("strong_zero"))  # or else nobody will see whether it did
+        for times in (plain_times, strong_times) if plain else (strong_times,):
             bars = yield times, False
             cotangents = [[at_slot(bars, s) for s in places] for places in self.slots]
-            del bars
+            bars.clear()  # whoever else holds the list, the cotangents are only here now
             finite = not any(non_finite(c) for part in cotangents for c in part)
             if finite or not setting("strong_zero"):
                 break
@@ -227,13 +238,15 @@ def _take(holder: list[Any], k: int) -> Any:
     x = holder[k]
     holder[k] = None
     if type(x) is np.ndarray and not (owns_memory(x) and sys.getrefcount(x) <= _ALONE):
-        return x.copy()
-    return x
+        return buffers.copy(x)
+    return x.copy() if is_device(type(x)) else x
 
 
 def copied(x: Any) -> Any:
     """An array apart from the memory that the reverse pass relies on."""
-    return np.copy(x) if isinstance(x, np.ndarray) else x
+    if type(x) is np.ndarray:
+        return buffers.copy(x)
+    return np.copy(x) if isinstance(x, np.ndarray) or is_device(type(x)) else x
 
 
 def _name_of(f: Any) -> str:
@@ -286,11 +299,11 @@ def one(trace: Trace, value: Any) -> Any:
             "a complex result has two derivatives, one of its real and one of its imaginary part.",
             "return y.real, y.imag or abs(y), or use zyg.pullback(f, z) with a cotangent of y.",
         )
-    if isinstance(plain, np.ndarray) and plain.shape == () and plain.dtype.kind in "fiu":
-        return np.ones((), spec_of(plain)[1])
+    array = isinstance(plain, np.ndarray) or is_device(type(plain))
+    if array and plain.shape == () and plain.dtype.kind in "fiu":
+        return np.ones_like(plain, dtype=float_dtype(plain.dtype))
     if not is_number(plain):
-        kind = type(plain).__name__
-        what = f"an array of shape {plain.shape}" if isinstance(plain, np.ndarray) else f"a {kind}"
+        what = f"an array of shape {plain.shape}" if array else f"a {type(plain).__name__}"
         raise NonScalarOutputError(
             f"{trace.name} returned {what}; gradient needs one real number.",
             "only a number has a gradient; an array has a Jacobian.",

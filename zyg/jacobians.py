@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from zyg._entries import has_complex, project, spec_of, zeros_of
+from zyg._protocol import is_device
 from zyg._registry import adjoint
 from zyg._strand import TRACED, innermost, settle, strip
 from zyg._structure import Structure
-from zyg.errors import HolomorphicError
+from zyg.errors import HolomorphicError, MissingRuleError
 from zyg.forward import DualCall
 from zyg.gradients import Trace, complete, down_to, gradient, watchable
 
@@ -60,6 +61,12 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
 
 def _refuse_complex(inputs: list[Structure]) -> None:
     for k, x in ((k, x) for k, s in enumerate(inputs) for x in s.leaves):
+        if is_device(type(x)):
+            raise MissingRuleError(
+                f"argument {k} of the function is on a device: no Jacobian is made there.",
+                "the directions that it takes are made in the memory of the host.",
+                "use zyg.pullback, zyg.pushforward or zyg.hvp with directions of the device.",
+            )
         if has_complex(x):
             raise HolomorphicError(
                 f"argument {k} of the function is complex; a Jacobian is by real numbers.",

@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg._protocol import is_device
 from zyg.errors import MissingRuleError
 
 Partial = Callable[..., Any] | float | complex
@@ -48,8 +49,8 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 def is_complex(x: Any) -> bool:
     """Whether a number or an array is complex."""
-    if isinstance(x, (np.ndarray, np.generic)):
-        return x.dtype.kind == "c"
+    if isinstance(x, (np.ndarray, np.generic)) or is_device(type(x)):
+        return bool(x.dtype.kind == "c")
     return not isinstance(x, (float, int)) and isinstance(x, Complex) and not isinstance(x, Real)
 
 

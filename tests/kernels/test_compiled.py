@@ -2,20 +2,24 @@
 
 import itertools
 import math
+import os
 import re
 import subprocess
 import sys
 import threading
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from zyg.kernels import compiled, names
+from zyg.kernels import compiled, launch, names, stored, vector_math
 from zyg.kernels.branches import without_branches
-from zyg.kernels.compiled import CompilationError, cache_directory, kernel_of
+from zyg.kernels.compiled import CompilationError, kernel_of
 from zyg.kernels.ir import Block, If, Op, Program, Value, operations
 from zyg.kernels.launch import describe, run
-from zyg.kernels.plans import Output
+from zyg.kernels.machine import library_of
+from zyg.kernels.plans import CHUNK, Output
+from zyg.kernels.stored import cache_directory
 
 from .programs import no_two_alike, outputs, program
 
@@ -123,6 +127,12 @@ def test_fast_functions_come_from_vector_math():
     assert "vector_math" not in names.imports(["exp"], "float32", "numba", "libm")
 
 
+def test_all_fast_functions_are_known():
+    assert {f"{name}{width}" for name in names.VECTORISED for width in (32, 64)} == {
+        *vector_math.__all__
+    }
+
+
 def branching(name):
     """The function ``name(x) if x > 0 else -x``, with a branch."""
     x, positive, y = Value("float"), Value("bool"), Value("float")
@@ -150,16 +160,33 @@ def test_many_operands_are_vectorised():
     x = [np.ones(8, np.float32) for _ in range(16)]
     run(target, x, outputs((F32, None)) * 15, dtype=F32)
     text = describe(target, x, outputs((F32, None)) * 15, dtype=F32).kernel.text
-    module = sys.modules["zyg_kernel_" + compiled._digest(text)]
-    assembly = next(iter(module.kernel.inspect_asm().values()))
+    assembly = library_of(compiled._namespace(text), "again").get_asm_str()
     packed, single = (len(re.findall(rf"\bv?mul{s}s\b", assembly)) for s in ("p", "s"))
     assert packed >= single  # both 0 where instructions have other names than on x86
 
 
 def test_a_text_that_numba_refuses():
     with pytest.raises(CompilationError, match=r"(?s)TypingError.*def kernel") as caught:
-        kernel_of("signature = 'void(int64)'\ndef kernel(n):\n    n.nothing()\n", "numba")
+        kernel_of('signature = "void(int64)"\ndef kernel(n):\n    n.nothing()\n', "numba")
     assert "n.nothing()" in caught.value.text
+
+
+def text_that_writes(number):
+    return f'signature = "void(float64[:])"\ndef kernel(a):\n    a[0] = {number}\n'
+
+
+def written(kernel):
+    out = np.zeros(1)
+    kernel.bind([((1,), (8,))])(out)
+    return out[0]
+
+
+def test_what_no_program_can_do_is_not_silent():
+    text = 'signature = "void(int64)"\ndef kernel(n):\n    for i in range(0, 5, n): pass\n'
+    call = kernel_of(text, "numba").bind([])
+    call(1)
+    with pytest.raises(RuntimeError, match="raised"):
+        call(0)
 
 
 PROGRAM = """
@@ -167,23 +194,26 @@ import sys, numpy as np
 from zyg.kernels.ir import Block, Op, Program, Value
 from zyg.kernels.launch import describe, run
 from zyg.kernels.plans import Output
-x, y = Value("float"), Value("float")
-f = Program("f", [x], Block([Op("multiply", (x, float(sys.argv[1])), y)], [y]))
+x, s, y = Value("float"), Value("float"), Value("float")
+ops = [Op("sin", (x,), s), Op("multiply", (s, float(sys.argv[1])), y)]
+f = Program("f", [x], Block(ops, [y, y]))
 F64 = np.dtype(float)
-result, = run(f, [np.arange(3.0)], [Output(F64)], dtype=F64)
-print(describe(f, [np.arange(3.0)], [Output(F64)], dtype=F64).kernel.origin, result.tolist())
+args = f, [np.arange(3.0)], [Output(F64), Output(F64, ())]
+y, total = run(*args, dtype=F64)
+assert np.allclose(y, np.sin(np.arange(3)) * float(sys.argv[1])) and np.isclose(total, y.sum())
+print(describe(*args, dtype=F64).kernel.origin, "numba" in sys.modules)
 """
 
 
-def fresh_process(factor=2.0):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM, str(factor)],
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.stderr == ""
-    return done.stdout.strip()
+def process(factor):
+    command = [sys.executable, "-W", "error", "-c", PROGRAM, str(factor)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def printed(process):
+    out, errors = process.communicate(timeout=100)
+    assert errors == ""
+    return out.strip()
 
 
 @pytest.fixture
@@ -193,38 +223,132 @@ def own_cache(tmp_path, monkeypatch):
 
 
 def test_the_next_process_does_not_compile(own_cache):
-    assert fresh_process() == "compiled [0.0, 2.0, 4.0]"
-    files = {path: path.read_bytes() for path in own_cache.rglob("*") if path.is_file()}
-    assert len(files) == 3
-    assert fresh_process() == "disk [0.0, 2.0, 4.0]"
-    assert {path: path.read_bytes() for path in own_cache.rglob("*") if path.is_file()} == files
-    assert fresh_process(3.0) == "compiled [0.0, 3.0, 6.0]"
+    at_once = [process(2.0) for _ in range(2)]
+    assert {printed(p) for p in at_once} <= {"compiled True", "disk False"}
+    ((path, content),) = [(path, path.read_bytes()) for path in own_cache.iterdir()]
+    assert printed(process(2.0)) == "disk False"
+    assert [(path, path.read_bytes()) for path in own_cache.iterdir()] == [(path, content)]
+    assert printed(process(3.0)) == "compiled True"
 
 
-@pytest.mark.parametrize("which", ["*.py", "*.nbi", "*.nbc"])
-@pytest.mark.parametrize("damage", [b"", b"\x80\x04half"])
-def test_damaged_files_are_replaced(own_cache, which, damage):
-    text = (
-        f"signature = 'void(float64[:])'\ndef kernel(a):\n    a[0] = {len(which) + len(damage)}\n"
-    )
+@pytest.fixture
+def forget(monkeypatch):
+    """Let a program be run as in the next process."""
+
+    def forget():
+        monkeypatch.setattr(compiled, "_kernels", {})
+        monkeypatch.setattr(launch, "_plans", {})
+
+    return forget
+
+
+FROM_DISK = {
+    "sin": 1, "cos": 1, "tan": 1, "exp": 1, "erf": 1, "gamma": 1, "lgamma": 1, "arcsin": 1,
+    "power": 2, "nextafter": 2, "remainder": 2, "floor_divide": 2, "arctan2": 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_functions_from_disk(dtype, forget):
+    x, y = Value("float"), Value("float")
+    ops = [Op(name, (x, y)[:arity], Value("float")) for name, arity in FROM_DISK.items()]
+    target = Program("f", [x, y], Block(ops, [op.out for op in ops]))
+    a, b = np.array([*itertools.product(SPECIAL, repeat=2)], dtype).T.copy()
+    call = target, [a, b], [Output(dtype)] * len(ops)
+    run(*call, dtype=dtype)
+    forget()
+    found = run(*call, dtype=dtype)
+    assert describe(*call, dtype=dtype).kernel.origin == "disk"
+    for name, z in zip(FROM_DISK, found, strict=True):
+        args = (a, b)[: FROM_DISK[name]]
+        np.testing.assert_allclose(z, right(name, *args), 1e-6 if dtype == F32 else 1e-14, 1e-30)
+
+
+def test_ints_and_sums_from_disk_on_any_number_of_threads(forget):
+    x, k, b = Value("float"), Value("int"), Value("bool")
+    half, y, z = Value("int"), Value("float"), Value("float")
+    ops = [Op("floor_divide", (k, 2), half), Op("multiply", (x, half), y)]
+    ops.append(Op("select", (b, y, x), z))
+    target = Program("f", [x, k, b], Block(ops, [half, z]))
+    operands = [
+        np.linspace(0, 1, 3 * CHUNK).reshape(3, CHUNK)[:, ::-1],
+        np.arange(-1, 2)[:, None],
+        True,
+    ]
+    call = target, operands, outputs((np.dtype(int), (3, 1)), (F64, ()))
+    first = run(*call, dtype=F64, workers=2)
+    for workers in (1, 2):
+        forget()
+        again = run(*call, dtype=F64, workers=workers)
+        assert describe(*call, dtype=F64).kernel.origin == "disk"
+        assert [a.tobytes() for a in again] == [a.tobytes() for a in first]
+    np.testing.assert_array_equal(first[0][:, 0], [-CHUNK, 0, 0])
+
+
+def halved(file):
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def changed(file):
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        halved,
+        changed,
+        lambda file: file.write_bytes(b""),
+        pytest.param(
+            lambda file: file.chmod(0o602),
+            marks=pytest.mark.skipif(not hasattr(os, "getuid"), reason="no such modes on Windows"),
+        ),
+    ],
+)
+def test_files_that_are_not_as_they_were_written_are_replaced(own_cache, damage):
+    text = text_that_writes(5)
     assert compiled._compiled(text).origin == "compiled"
-    (file,) = own_cache.rglob(which)
-    file.write_bytes(damage)
-    for _ in range(3):
-        kernel = compiled._compiled(text)
-    out = np.zeros(1)
-    kernel.call(out)
-    assert out[0] == len(which) + len(damage)
-    assert kernel.origin == "disk"
+    (file,) = own_cache.iterdir()
+    damage(file)
+    assert compiled._compiled(text).origin == "compiled"
+    kernel = compiled._compiled(text)
+    assert (kernel.origin, written(kernel)) == ("disk", 5)
+
+
+def test_files_of_other_users_are_not_loaded(own_cache, monkeypatch):
+    text = text_that_writes(6)
+    compiled._compiled(text)
+    (file,) = own_cache.iterdir()
+    monkeypatch.setattr(os, "getuid", lambda: file.stat().st_uid + 1, raising=False)
+    assert compiled._compiled(text).origin == "compiled"
+
+
+def test_code_that_calls_what_is_not_there_is_not_loaded(own_cache):
+    target = llvm.Target.from_default_triple()
+    llvm.initialize_native_asmprinter()
+    module = llvm.parse_assembly(
+        "declare void @zyg_no()\ndefine void @f() {\n call void @zyg_no()\n ret void\n}"
+    )
+    stored.keep("f", target.create_target_machine().emit_object(module))
+    assert stored.load("f") is None
 
 
 def test_a_place_that_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("ZYG_CACHE_DIR", str(tmp_path / "file" / "below"))
-    kernel = compiled._compiled("signature = 'void(float64[:])'\ndef kernel(a):\n    a[0] = 1\n")
-    out = np.zeros(1)
-    kernel.call(out)
-    assert (kernel.origin, out[0]) == ("compiled", 1)
+    kernel = compiled._compiled(text_that_writes(7))
+    assert (kernel.origin, written(kernel)) == ("compiled", 7)
+
+
+def test_a_full_disk_leaves_nothing_behind(own_cache, monkeypatch):
+    def full(*args):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert written(compiled._compiled(text_that_writes(8))) == 8
+    assert [*own_cache.iterdir()] == []
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path):
@@ -236,7 +360,7 @@ def test_where_the_cache_is(monkeypatch, tmp_path):
 
 
 def test_threads_that_want_the_same_kernel_compile_it_once(own_cache):
-    text = "signature = 'void(float64[:])'\ndef kernel(a):\n    a[0] = 17\n"
+    text = text_that_writes(17)
     found = []
     threads = [
         threading.Thread(target=lambda: found.append(kernel_of(text, "numba"))) for _ in "abc"

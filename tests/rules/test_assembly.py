@@ -128,3 +128,13 @@ def test_block_of_a_single_array_is_a_copy():
     y, _ = zyg.pullback(lambda x: np.block(x), CUBE)
 
     assert not np.shares_memory(y, CUBE)
+
+
+def test_split_into_a_watched_number_of_parts():
+    def f(x, n):
+        return sum(k * np.sum(part) for k, part in enumerate(np.split(x, n)))
+
+    g, nothing = zyg.gradient(f, np.arange(6.0), 3)
+
+    assert g.tolist() == [0.0, 0.0, 1.0, 1.0, 2.0, 2.0]
+    assert nothing is None

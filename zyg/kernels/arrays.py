@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.kernels import buffers
-from zyg.kernels.geometry import Adapter, Loop, Shape
+from zyg.kernels.geometry import Adapter, Layout, Loop, Shape, packed_layout
 
 _NUMBERS: dict[str, type] = {"float": float, "int": int, "bool": bool}
 _KINDS = {"float": "fiub", "int": "iub", "bool": "b"}  # of NumPy: what each type is loaded from
@@ -86,6 +86,10 @@ class Fresh:
     finished: Adapter
     partial = False  # whether each chunk has its own
 
+    @property
+    def layout(self) -> Layout:
+        return packed_layout(self.shape, self.stored.itemsize)
+
     def make(self, out: np.ndarray | None) -> np.ndarray:
         return buffers.empty(self.shape, self.stored)
 
@@ -100,11 +104,11 @@ class Fresh:
 class Given:
     """A result that the kernel writes straight into the array that was given for it."""
 
-    view: Adapter | None
+    layout: Layout
     partial = False
 
     def make(self, out: np.ndarray) -> np.ndarray:
-        return out if self.view is None else self.view(out)
+        return out
 
     def part(self, array: np.ndarray, chunk: int) -> np.ndarray:
         return array
@@ -125,6 +129,10 @@ class Sum:
     @property
     def partial(self) -> bool:
         return self.chunks > 1
+
+    @property
+    def layout(self) -> Layout:
+        return packed_layout(self.shape, self.stored.itemsize)
 
     def make(self, out: np.ndarray | None) -> np.ndarray:
         return np.zeros((self.chunks, *self.shape), self.stored)

@@ -7,7 +7,8 @@ view holds on to, and whose end is the end of the last of them.
 
 There are no locks. The end of a lease can come at any line of any thread, also inside this module,
 where a lock might be held by that thread itself; the steps that matter are single operations of a
-dictionary, which are atomic.
+dictionary, which are atomic. (``list(_idle)`` is one; that of its items makes tuples, and making a
+tuple may start the collector, which may end a lease.)
 """
 
 from __future__ import annotations
@@ -53,19 +54,29 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
 
 def _take(size: int) -> np.ndarray:
     """Memory of `size` bytes: that which came back last is the likeliest to be in the cache."""
-    for key in [key for key, memory in list(_idle.items()) if memory.size == size][::-1]:
-        memory = _idle.pop(key, None)
-        if memory is not None:  # else another thread has taken it
-            return memory
+    for key in reversed(list(_idle)):
+        memory = _idle.get(key)
+        if memory is not None and memory.size == size and _idle.pop(key, None) is not None:
+            return memory  # which no other thread has taken meanwhile
     return np.empty(size, np.uint8)
 
 
 def _shrink() -> None:
     """Drop what came back longest ago, until the pool is not larger than it may be."""
-    idle = list(_idle.items())
-    excess = sum(memory.size for _, memory in idle) - setting("pool_bytes")
-    for key, memory in idle:
+    found = [(key, _idle.get(key)) for key in list(_idle)]
+    excess = sum(memory.size for _, memory in found if memory is not None) - setting("pool_bytes")
+    for key, memory in found:
         if excess <= 0:
             break
-        excess -= memory.size
-        _idle.pop(key, None)
+        if memory is not None:
+            excess -= memory.size
+            _idle.pop(key, None)
+
+
+def copy(x: np.ndarray) -> np.ndarray:
+    """A copy of an array, in memory of the pool where it is large."""
+    if x.nbytes < SMALLEST or not x.flags.c_contiguous or x.dtype.hasobject:
+        return x.copy(order="K")
+    y = empty(x.shape, x.dtype)
+    np.copyto(y, x)
+    return y

@@ -162,21 +162,12 @@ _STEPS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def named(path: Path) -> str:
-    """A path as the program spells it."""
+    """A path as the program spells it, from the last name on."""
     text = ""
     for kind, key in path:
-        text += (
-            ""
-            if kind == "itself"
-            else (
-                f".{key}"
-                if kind == "attr" and text
-                else f"[{key!r}]"
-                if kind == "item"
-                else f"{key}"
-            )
-        )
-    return text
+        part = f".{key}" if kind == "attr" else f"[{key!r}]"
+        text = text + part if kind in ("attr", "item") else str(key)
+    return text.removeprefix(".")
 
 
 def lookup(f: FunctionType, name: str) -> tuple[Any, tuple[str, str]] | None:

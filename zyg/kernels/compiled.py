@@ -1,28 +1,27 @@
-"""From the text of a kernel to a function that runs: compiled by numba, or plain Python.
+"""From the text of a kernel to a function that runs: machine code, or plain Python.
 
-What numba compiles is kept on disk for the next process. The text is written to a file that is
-named after everything the compiled code depends on, numba keeps the machine code beside it. Where
-nothing can be written, every process compiles for itself. A file that is not what it should be is
-replaced.
+Machine code is on disk from an earlier process, or else numba makes it, and it is kept. Both ways
+it is called through one entry (see `machine`), by ctypes, which lets go of the interpreter's lock.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sys
-import tempfile
+import ctypes
+import re
+import struct
 import threading
 import time
-from collections.abc import Callable
-from functools import cache
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
-_OWN_MODULES = ("vector_*.py", "native.py")  # their machine code is part of every kernel
+from zyg.kernels import stored
+from zyg.kernels.geometry import Layout
+
+_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p)
+_PACKED = {"int64": "q", "boolean": "q", "float32": "d", "float64": "d"}
 
 
 class CompilationError(Exception):
@@ -35,9 +34,13 @@ class CompilationError(Exception):
 
 
 class Kernel(NamedTuple):
-    """A function over arrays; where it is from ("compiled", "disk", "python"), what it took."""
+    """A function over arrays; where it is from ("compiled", "disk", "python"), what it took.
 
-    call: Callable[..., None]
+    The parameters are numbers and then arrays. ``bind`` takes the layouts of the arrays and gives a
+    function of the parameters, which does not look at the layouts of its arrays.
+    """
+
+    bind: Callable[[Sequence[Layout]], Callable[..., None]]
     text: str
     origin: str
     seconds: float
@@ -60,101 +63,73 @@ def kernel_of(text: str, backend: str) -> Kernel:
 
 
 def _interpreted(text: str) -> Kernel:
-    call = _module("zyg_kernel", "<kernel>", text).kernel
+    kernel = _namespace(text)["kernel"]
 
-    def quiet(*args: Any) -> None:
-        with np.errstate(all="ignore"):
-            call(*args)
+    def bind(layouts: Sequence[Layout]) -> Callable[..., None]:
+        def call(*args: Any) -> None:
+            first = len(args) - len(layouts)
+            pairs = zip(args[first:], layouts, strict=True)
+            with np.errstate(all="ignore"):
+                kernel(*args[:first], *[as_strided(x, *layout) for x, layout in pairs])
 
-    return Kernel(quiet, text, "python", 0.0)
+        return call
+
+    return Kernel(bind, text, "python", 0.0)
 
 
 def _compiled(text: str) -> Kernel:
     start = time.perf_counter()
-    file = _on_disk(text)
-    function = None
-    if file is not None:
-        try:
-            function = _jitted(text, file)
-        except Exception:
-            # Whatever is wrong with the files, or with the text: without the files it shows.
-            for stale in file.parent.glob(f"**/{file.stem}*"):
-                stale.unlink(missing_ok=True)
-    if function is None:
-        try:
-            function = _jitted(text, None)
-        except Exception as error:
-            raise CompilationError(error, text) from error
-    origin = "disk" if function.stats.cache_hits else "compiled"
-    # Types were settled when the plan was made: calling past the dispatcher saves it a look at each
-    # array, and lets it take read-only ones.
-    call = function.get_overload(function.signatures[0])
-    return Kernel(call, text, origin, time.perf_counter() - start)
+    name = stored.name_of(text)
+    loaded, origin = stored.load(name), "disk"
+    if loaded is None:
+        loaded, origin = _machine_code(text, name), "compiled"
+    address, owner = loaded
+    entry: Any = _ENTRY(address)
+    entry.owner = owner  # holds the code
+    return Kernel(_binder(entry, text), text, origin, time.perf_counter() - start)
 
 
-def _jitted(text: str, file: Path | None) -> Any:
-    from numba import njit
+def _machine_code(text: str, name: str) -> tuple[int, Any]:
+    from zyg.kernels.machine import library_of
 
-    from zyg.kernels.native import NoAlias
+    try:
+        library = library_of(_namespace(text), name)
+        address = library.get_pointer_to_function(name)
+    except Exception as error:
+        raise CompilationError(error, text) from error
+    if not library.has_dynamic_globals:  # addresses in this process
+        _, _, (code, _) = library.serialize_using_object_code()
+        stored.keep(name, code)
+    return address, library
 
-    name = file.stem if file else "zyg_kernel_" + _digest(text)
-    module = _module(name, str(file or f"<{name}>"), text)
-    sys.modules[name] = module  # numba imports it by name when it loads machine code
-    jit = njit(
-        module.signature,
-        cache=file is not None,
-        nogil=True,
-        error_model="numpy",
-        pipeline_class=NoAlias,
-    )
-    module.kernel = jit(module.kernel)  # type: ignore[attr-defined]
-    return module.kernel
+
+def _binder(entry: Any, text: str) -> Callable[[Sequence[Layout]], Callable[..., None]]:
+    (signature,) = re.findall(r'^signature = "void\((.*)\)"$', text, re.MULTILINE)
+    parameters = re.findall(r"([a-z]\w+)(\[?)", signature)
+    pack = struct.Struct("".join("Q" if array else _PACKED[t] for t, array in parameters)).pack
+
+    def bind(layouts: Sequence[Layout]) -> Callable[..., None]:
+        words = [n for layout in layouts for numbers in layout for n in numbers]
+        packed_layouts = struct.pack(f"{len(words)}q", *words)
+        first = len(parameters) - len(layouts)
+
+        def call(*args: Any) -> None:
+            try:
+                values = pack(*args[:first], *map(id, args[first:]))
+            except struct.error as error:
+                raise OverflowError("an operand is too large for int64") from error
+            if entry(values, packed_layouts):
+                raise RuntimeError("a kernel raised an exception, which no program can make it do")
+
+        return call
+
+    return bind
 
 
 _MAKERS = {"numba": _compiled, "python": _interpreted}
 
 
-def _module(name: str, file: str, text: str) -> ModuleType:
-    module = ModuleType(name)
-    module.__file__ = file
-    exec(compile(text, file, "exec"), module.__dict__)
-    return module
-
-
-def _on_disk(text: str) -> Path | None:
-    """The file of a kernel, with this text in it; None where there is no place for files."""
-    try:
-        directory = cache_directory()
-        directory.mkdir(parents=True, exist_ok=True)
-        file = directory / f"zyg_kernel_{_digest(text)}.py"
-        if not (file.exists() and file.read_bytes() == text.encode()):
-            with tempfile.NamedTemporaryFile(dir=directory, delete=False) as part:
-                part.write(text.encode())
-            os.replace(part.name, file)
-    except (OSError, RuntimeError):  # RuntimeError: nobody knows where home is
-        return None
-    return file
-
-
-def cache_directory() -> Path:
-    """Where compiled kernels are kept: ZYG_CACHE_DIR, else zyg's place in the user's cache."""
-    if own := os.environ.get("ZYG_CACHE_DIR"):
-        return Path(own)
-    place = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return Path(place or Path.home() / ".cache") / "zyg"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(_toolchain() + text.encode()).hexdigest()[:32]
-
-
-@cache
-def _toolchain() -> bytes:
-    """What else the machine code depends on; numba itself looks at Python and the processor."""
-    import llvmlite  # type: ignore[import-untyped]
-    import numba
-
-    here = Path(__file__).parent
-    files = [file for pattern in _OWN_MODULES for file in sorted(here.glob(pattern))]
-    own = b"".join(file.read_bytes() for file in files)
-    return f"{numba.__version__} {llvmlite.__version__} ".encode() + own
+def _namespace(text: str) -> dict[str, Any]:
+    namespace = {"__name__": "zyg_kernel"}
+    exec(compile(text, "<kernel>", "exec"), namespace)
+    return namespace

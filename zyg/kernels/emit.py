@@ -86,7 +86,9 @@ class _Emitter:
                 product = " * ".join([args[0]] * int(abs(n)))
                 return product if n > 0 else f"T(1.0) / ({product})"
         self.text.functions.add(op.name)
-        return f"{op.name}({', '.join(args)})"
+        call = f"{op.name}({', '.join(args)})"
+        mixed = op.name == "power" and type_of(op.args[1]) != op.out.type
+        return f"T({call})" if mixed else call  # a power of an int is a double, to NumPy
 
     def defined(self, callee: Program) -> str:
         """The name of a function that has a rule of its own, defined before the kernel."""

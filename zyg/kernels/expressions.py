@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import math
 import operator
 from collections.abc import Callable
 from types import FunctionType, ModuleType
@@ -13,6 +14,7 @@ import numpy as np
 
 from zyg.errors import KernelError
 from zyg.kernels.captures import Captures, Outside, Path, lookup, named
+from zyg.kernels.functions import meaning
 from zyg.kernels.ir import Block, Op, type_of
 from zyg.kernels.joins import Different, Unknown, described, join
 from zyg.kernels.record import Builder, Number, atom_of
@@ -101,6 +103,9 @@ class Expressions:
 
     def _attribute(self, node: ast.Attribute) -> Any:
         owner = self.value(node.value)
+        if isinstance(owner, ModuleType) and owner.__name__ == "zyg.math":
+            of_math = getattr(math, node.attr, None)
+            return getattr(owner, node.attr) if meaning(of_math) is None else of_math
         if isinstance(owner, Outside):
             found = getattr(owner.value, node.attr)
             return self.outside(found, (*owner.path, ("attr", node.attr)))

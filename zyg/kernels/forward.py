@@ -339,5 +339,4 @@ def _finished(name: str, inputs: list[Value], forward: Forward, outs: list[Atom]
     block = forward.builder.block
     block.yields = outs
     prune(block)
-    program = Program(name, inputs, block)
-    return program
+    return Program(name, inputs, block)

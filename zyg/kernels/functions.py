@@ -133,7 +133,7 @@ def meaning(f: Any) -> str | Callable[..., Any] | None:
     """The name of an operation, or how `f` is written in operations; None for other functions."""
     name = getattr(f, "__name__", "")
     if getattr(f, "__module__", None) == "zyg.math":
-        f = getattr(math, name)
+        f = getattr(math, name, f)
     try:
         if f in WRITTEN:
             return WRITTEN[f]

@@ -8,12 +8,14 @@ evenly, or through none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 Shape = tuple[int, ...]
+Layout = tuple[Shape, tuple[int, ...]]  # of an array: shape and strides
 Adapter = Callable[[Any], Any]
 
 
@@ -84,25 +86,15 @@ def pattern(loop: Loop, steps: Sequence[int | bool]) -> str:
     return "".join("F" if group and steps[group[-1]] else "B" for group in loop.groups)
 
 
-def viewer(loop: Loop, array: np.ndarray, ndim: int) -> Adapter | None:
-    """What views arrays laid out like this one in the shape of the loop; None if they have it."""
+def layout_within(loop: Loop, array: np.ndarray, ndim: int) -> Layout:
+    """Shape and strides of an array, seen in the shape of the loop."""
     steps = strides_within(array, ndim)
-    own = array.ndim
-    first = tuple(slice(None) if s else slice(1) for s in steps[ndim - own :])
-    repeated = any(n > 1 and not s for n, s in zip(array.shape, steps[ndim - own :], strict=True))
-    axes = tuple(a - ndim + own for a in loop.order if a >= ndim - own)
-    turned = axes != tuple(range(own))
     letters = pattern(loop, steps)
-    shape = tuple(n if c == "F" else 1 for n, c in zip(loop.shape, letters, strict=True))
+    followed = zip(loop.groups, loop.shape, letters, strict=True)
+    seen = [(n, steps[group[-1]]) if c == "F" else (1, 0) for group, n, c in followed]
+    return tuple(n for n, _ in seen), tuple(s for _, s in seen)
 
-    if not repeated and not turned and shape == array.shape:
-        return None
 
-    def view(x: np.ndarray) -> np.ndarray:
-        if repeated:
-            x = x[first]
-        if turned:
-            x = x.transpose(axes)
-        return x.reshape(shape)
-
-    return view
+def packed_layout(shape: Shape, itemsize: int) -> Layout:
+    """Shape and strides of an array in C order."""
+    return shape, tuple(itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape)))

@@ -48,7 +48,7 @@ class Loops:
     """The text of one kernel, and the types of its parameters.
 
     The parameters are: from where to where the loop `chunked` runs, the lengths of the others,
-    the operands, the results, and one tile for each sum along the innermost loop.
+    the operands, numbers first, the results, and one tile for each sum along the innermost loop.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Loops:
         axes = ", ".join(":" * self.ndim)
         parameters = [("lo", "int64"), ("hi", "int64")]
         parameters += [(f"n{d}", "int64") for d in range(self.ndim) if d != self.chunked]
-        for k, operand in enumerate(self.operands):
+        for k, operand in sorted(enumerate(self.operands), key=lambda pair: pair[1].pattern != ""):
             if operand.shared is None:
                 plain = "bool" if operand.type == "bool" else self._stored(operand.type)
                 array = f"{operand.dtype}[{axes}]"

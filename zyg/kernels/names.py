@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 from zyg.kernels.ir import Op
 
 _OF_MATH = frozenset({"erf", "erfc", "gamma", "lgamma"})  # NumPy has them not
-_WRITTEN = frozenset({"remainder", "floor_divide", "fmod", "heaviside"})  # numba's are not NumPy's
+_WRITTEN = frozenset({  # in native: where numba's are not NumPy's, or not for a process without it
+    "remainder", "floor_divide", "fmod", "heaviside", "gamma", "nextafter",
+})  # fmt: skip
 _INSTRUCTIONS = frozenset({
     "add", "subtract", "multiply", "divide", "negative", "positive", "square", "reciprocal", "less",
     "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or",
@@ -17,6 +19,12 @@ _INSTRUCTIONS = frozenset({
     "deg2rad", "rad2deg",
 })  # fmt: skip
 _SPELLED = {"float_power": "power"}  # np.float_power of float32 is float64
+# In vector_math, for float32 and float64; listed, as that module imports numba, which a kernel that
+# is on disk does without.
+VECTORISED = frozenset({
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "power", "sin", "cos", "tan", "arctan",
+    "sinh", "cosh", "tanh", "erf",
+})  # fmt: skip
 
 
 def imports(names: Iterable[str], dtype: str, backend: str, accuracy: str) -> str:
@@ -47,12 +55,10 @@ def vectorised(dtype: str, accuracy: str) -> Callable[[Op], bool]:
 
 def _vector_math(name: str, dtype: str, accuracy: str) -> str | None:
     """The name of a function in `vector_math`, if it is wanted and there."""
-    if accuracy != "fast":
-        return None
-    from zyg.kernels import vector_math
-
-    fast = _SPELLED.get(name, name) + dtype.removeprefix("float")
-    return fast if hasattr(vector_math, fast) else None
+    spelled = _SPELLED.get(name, name)
+    if accuracy == "fast" and spelled in VECTORISED:
+        return spelled + dtype.removeprefix("float")
+    return None
 
 
 def _source(name: str, dtype: str, backend: str, accuracy: str) -> tuple[str, str]:

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
+from numba.core.cgutils import get_or_insert_function
 from numba.core.compiler import Compiler
 from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic, overload
@@ -117,3 +119,27 @@ def _by_type(of_floats: Any, of_ints: Any) -> Callable[..., Any]:
 remainder = _by_type(_remainder, _whole_remainder)
 floor_divide = _by_type(_floor_divide, _whole_quotient)
 fmod = _by_type(_fmod, _whole_fmod)
+
+
+def _call_of_c(name: str, *reals: Any) -> Any:
+    """Of the C library. numba calls functions of its own instead, which only numba can load."""
+    symbol = name + {types.float32: "f", types.float64: ""}[reals[0]]
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        type = ir.FunctionType(args[0].type, [x.type for x in args])
+        function = get_or_insert_function(  # type: ignore[no-untyped-call]
+            builder.module, type, symbol
+        )
+        return builder.call(function, args)
+
+    return reals[0](*reals), lower
+
+
+@intrinsic
+def gamma(typing_context: Any, x: Any) -> Any:
+    return _call_of_c("tgamma", x)
+
+
+@intrinsic
+def nextafter(typing_context: Any, x: Any, y: Any) -> Any:
+    return _call_of_c("nextafter", x, y)

@@ -22,11 +22,12 @@ from zyg.kernels.geometry import (
     Adapter,
     Loop,
     Shape,
+    layout_within,
     loop_over,
+    packed_layout,
     pattern,
     spans_within,
     strides_within,
-    viewer,
 )
 from zyg.kernels.ir import Program, type_of
 from zyg.kernels.loops import TILE, Loops, Operand, Result
@@ -69,11 +70,9 @@ class Description(NamedTuple):
 class Plan:
     """All that a call needs besides its arrays."""
 
-    taken: list[
-        tuple[int, Adapter | None]
-    ]  # which operands the kernel takes, and what is done to them
+    taken: list[tuple[int, Adapter | None]]  # the operands of the kernel, what is done to them
     results: list[Fresh | Given | Sum]
-    kernel: Kernel | None  # None where there are no elements
+    call: Callable[..., None] | None  # None where there are no elements
     chunks: list[tuple[int, int]]  # of the loop that is divided
     lengths: list[int]  # of the other loops
     tiles: list[np.dtype[Any]]
@@ -83,14 +82,14 @@ class Plan:
         self, operands: Sequence[Any], outs: Sequence[Any], workers: int
     ) -> tuple[np.ndarray, ...]:
         arrays = [r.make(out) for r, out in zip(self.results, outs, strict=True)]
-        if self.kernel is not None:
+        if self.call is not None:
             args = [operands[k] if adapt is None else adapt(operands[k]) for k, adapt in self.taken]
-            self._call(self.kernel.call, args, arrays, workers)
+            self._run(self.call, args, arrays, workers)
         return tuple([
             r.finish(array, out) for r, array, out in zip(self.results, arrays, outs, strict=True)
         ])  # fmt: skip
 
-    def _call(
+    def _run(
         self, call: Callable[..., None], args: list[Any], arrays: list[np.ndarray], workers: int
     ) -> None:
         chunks = self.chunks
@@ -150,23 +149,32 @@ class Planner:
     def plan(self, program: Program, target: Target) -> Plan:
         operands = [self._operand(k) for k in range(len(self.operands))]
         results = [self._result(k, type_of(x)) for k, x in enumerate(program.outputs)]
-        layout = [r for r, _ in results]
-        loops = Loops(self.dtype.name, operands, layout, len(self.loop.shape), self.axis)
-        empty = not math.prod(self.shape)
-        kernel = None if empty else kernel_of(_text(program, loops, target), target.backend)
+        loops = Loops(
+            self.dtype.name, operands, [r for r, _ in results], len(self.loop.shape), self.axis
+        )
+        taken = [k for k in range(len(operands)) if k not in self.shared]
+        taken.sort(key=lambda k: is_array(self.operands[k]))
+        arrays = [self.operands[k] for k in taken if is_array(self.operands[k])]
+        layouts = [layout_within(self.loop, x, self.ndim) for x in arrays]
+        layouts += [r.layout for _, r in results]
+        layouts += [packed_layout((TILE,), np.dtype(dtype).itemsize) for dtype in loops.tiles]
+        kernel, call = None, None
+        if math.prod(self.shape):
+            kernel = kernel_of(_text(program, loops, target), target.backend)
+            call = kernel.bind(layouts)
         n = self.loop.shape[self.axis]
         bounds = [n * k // self.chunks for k in range(self.chunks + 1)]
         return Plan(
-            [(k, self._taken(k)) for k in range(len(operands)) if k not in self.shared],
+            [(k, self.adapters[k]) for k in taken],
             [r for _, r in results],
-            kernel,
+            call,
             [*pairwise(bounds)],
             [m for d, m in enumerate(self.loop.shape) if d != self.axis],
             [np.dtype(dtype) for dtype in loops.tiles],
             Description(
                 self.loop.shape,
                 [o.pattern for o in operands],
-                [r.pattern for r in layout],
+                [r.pattern for r, _ in results],
                 self.chunks,
                 kernel,
             ),
@@ -228,15 +236,6 @@ class Planner:
         letters = pattern(self.loop, steps)
         return Operand(type, x.dtype.name, letters, self._packed(x), self.shared.get(k))
 
-    def _taken(self, k: int) -> Adapter | None:
-        adapt = self.adapters[k]
-        if not is_array(self.operands[k]):
-            return adapt
-        view = viewer(self.loop, self.operands[k], self.ndim)
-        if adapt is None or view is None:
-            return adapt or view
-        return lambda x: view(adapt(x))
-
     def _packed(self, x: np.ndarray) -> bool:
         innermost = self.loop.groups[-1]
         return not innermost or strides_within(x, self.ndim)[innermost[-1]] == x.itemsize
@@ -248,7 +247,7 @@ class Planner:
         shape = self.loop.shape
         if self.given[k]:
             out: Any = output.out
-            given = Given(viewer(self.loop, out, self.ndim))
+            given = Given(layout_within(self.loop, out, self.ndim))
             return Result(type, out.dtype.name, "F" * len(shape), self._packed(out)), given
         letters = pattern(self.loop, self.spans[k]) if self.summed[k] else "F" * len(shape)
         stored = output.dtype if has_type(output.dtype) else self.dtype

@@ -25,7 +25,7 @@ from zyg._registry import CONSTANT, Adjoint, ScalarRule, late_rule, rules
 from zyg.errors import KernelError, is_users
 from zyg.kernels.captures import Captures, Outside, Path
 from zyg.kernels.functions import AT_ONCE, meaning, rule_of
-from zyg.kernels.ir import Block, Program, Type, Value
+from zyg.kernels.ir import Block, Program, Type, Value, prune
 from zyg.kernels.joins import described, is_leaf, split
 from zyg.kernels.record import Builder, Number, atom_of
 from zyg.kernels.source import source_of
@@ -65,6 +65,7 @@ def read(
         )
     block = reader.builder.block
     block.yields = [atom_of(x) for x in found]
+    prune(block)
     return Program(_name(f), [*inputs, *reader.lifted], block), make
 
 
@@ -166,14 +167,14 @@ class Reader:
                 return self.inline(f, path, args, kwargs)
         if isinstance(f, type) and (hasattr(f, "_make") or _is_plain_dataclass(f)):
             return f(*args, **kwargs)
-        if f in (len, isinstance):  # what they say is guarded
-            sample = [_SAMPLES[x.atom.type] if isinstance(x, Number) else x for x in args]
-            return f(*(x.value if isinstance(x, Outside) else x for x in sample))
-        if f in AT_ONCE:
-            return f(*(self.elements(x) if isinstance(x, Outside) else x for x in args), **kwargs)
         if callable(f) and isinstance(type(f).__call__, FunctionType):
             call = (*path, ("attr", "__call__"))
             return self.call(Outside(f.__call__, call), args, kwargs)
+        if any(f is known for known in (len, isinstance)):  # what they say is guarded
+            plain: list[Any] = [x.value if isinstance(x, Outside) else x for x in args]
+            return f(*(_SAMPLES[x.atom.type] if isinstance(x, Number) else x for x in plain))
+        if any(f is known for known in AT_ONCE):
+            return f(*(self.elements(x) if isinstance(x, Outside) else x for x in args), **kwargs)
         raise KernelError(
             f"{_name(f)} has no kernel.",
             "a kernel calls NumPy's and math's functions of real numbers, and Python functions.",

@@ -111,6 +111,8 @@ class Builder:
             return "bool", tuple(self.to("bool", x) for x in args)
         if name == "power":
             return self._power(args)
+        if name in _BITWISE and "float" not in kinds:
+            return "int", tuple(self.to("int", x) for x in args)
         if name == "ldexp":
             return "float", (self.to("float", args[0]), self.to("int", args[1]))
         if name in _NUMBER or name in _COMPARE or (name in _WHOLE and kinds[0] != "float"):

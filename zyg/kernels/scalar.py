@@ -7,6 +7,7 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any, TypeVar
 
+from zyg._registry import rules
 from zyg.errors import KernelError
 from zyg.kernels import forward
 from zyg.kernels.captures import Captures, Path
@@ -18,14 +19,13 @@ from zyg.kernels.record import Builder, Number, atom_of
 _MOST_KINDS = 64  # programs of one function
 _MOST_VALUES = 4  # of a captured int, after which it is an operand
 
-# A program of these alone runs about as fast as memory is read.
-_FAST = {
+# A program of these alone runs as fast as memory is read.
+_CHEAP = {
     "add", "subtract", "multiply", "divide", "negative", "square", "reciprocal", "select", "float",
     "int", "absolute", "maximum", "minimum", "fmax", "fmin", "sign", "sqrt", "floor", "ceil",
     "rint", "trunc", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
     "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite",
     "constant", "deg2rad", "rad2deg", "copysign", "signbit",
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh", "sin", "cos",
 }  # fmt: skip
 
 
@@ -84,13 +84,15 @@ class Kernel:
         return self._derived[key]  # type: ignore[no-any-return]
 
     @property
-    def fast(self) -> bool:
+    def cheap(self) -> bool:
         """Whether to compute it twice costs less than to keep what it computed."""
 
-        def quick(op: Any) -> bool:
-            return isinstance(op, If) or (isinstance(op, Op) and op.name in _FAST and not op.callee)
+        def is_cheap(op: Any) -> bool:
+            return isinstance(op, If) or (
+                isinstance(op, Op) and op.name in _CHEAP and not op.callee
+            )
 
-        return self._once("fast", lambda: all(map(quick, operations(self.program.body))))
+        return self._once("cheap", lambda: all(map(is_cheap, operations(self.program.body))))
 
 
 class Read:
@@ -116,10 +118,10 @@ def read_for(
     """The kernel of `f` for operands of these types, which `arguments` arranges in its arguments.
 
     `shape` is what `arguments` depends on. A kernel is used again while what it took from outside
-    of the function is the same.
+    of the function, and the rules, are the same.
     """
     code = _code_of(f)
-    key = code, kinds, shape
+    key = code, kinds, shape, rules.version
     found = _known.setdefault(key, [])
     for entry in found:
         if entry.captures.fits(f):

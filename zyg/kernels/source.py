@@ -28,7 +28,7 @@ def _definition(code: CodeType) -> Node:
     except (SyntaxError, ValueError):
         tree, compiled = ast.Module([], []), ()
     if code.co_name == "<lambda>":
-        found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _is_body(n.body, code)]
+        found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _is_of(n, code)]
     else:
         found = [
             n  # type: ignore[misc]
@@ -67,10 +67,17 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _is_body(body: ast.expr, code: CodeType) -> bool:
-    """Whether an expression is the body of a lambda: the outermost place of its instructions."""
-    span = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)
-    return span in set(code.co_positions()) and code.co_firstlineno <= body.lineno
+def _is_of(node: ast.Lambda, code: CodeType) -> bool:
+    """Whether a lambda expression is where the code was compiled from, to the column."""
+    if node.lineno != code.co_firstlineno:
+        return False
+    alone = compile(ast.Expression(node), code.co_filename, "eval", dont_inherit=True)
+    compiled = [c for c in alone.co_consts if isinstance(c, CodeType)][-1]  # after its defaults
+    return _places(compiled) == _places(code)
+
+
+def _places(code: CodeType) -> set[Any]:
+    return {place for place in code.co_positions() if place[3]}  # those of expressions
 
 
 def _alike(compiled: CodeType, code: CodeType) -> bool:

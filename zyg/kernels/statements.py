@@ -17,7 +17,9 @@ from zyg.kernels.source import Node, assigned, has, leaves
 # Variables of the reader's own; a name of Python's cannot begin so.
 _RETURNED, _VALUE, _BROKEN, _CONTINUED = "%returned", "%value", "%broken", "%continued"
 _FLAGS = (_RETURNED, _BROKEN, _CONTINUED)
-_UNROLLED = 8  # rounds of a loop that are read one by one
+_UNROLLED = (
+    32  # rounds that are read one by one; a loop inside that over elements is not vectorised
+)
 
 _NO_SIDE = Unknown("it has a value on one side of a condition only.")
 
@@ -126,9 +128,9 @@ class Statements(Expressions):
     def assign(self, target: ast.expr, found: Any) -> None:
         if isinstance(target, ast.Name):
             self.env[target.id] = found
-        elif isinstance(target, ast.Starred):
-            raise self.refuse(target, "a starred variable", "give each value a name.")
         elif isinstance(target, (ast.Tuple, ast.List)):
+            if starred := [t for t in target.elts if isinstance(t, ast.Starred)]:
+                raise self.refuse(starred[0], "a starred variable", "give each value a name.")
             values = self.reader.elements(found)
             if len(values) != len(target.elts):
                 raise self.refuse(
@@ -171,7 +173,7 @@ class Statements(Expressions):
             self.env = dict(before)
             with self.builder.inside(block):
                 side()
-            sides.append((self.env, self.stopped() is True))
+            sides.append((self.env, any(self.env.get(flag) is True for flag in _FLAGS)))
         consumed = sides[0][1] != sides[1][1]
         if consumed:
             k = 0 if sides[1][1] else 1
@@ -286,6 +288,9 @@ class Statements(Expressions):
             return self.value(node.test)
 
         self._looped(node, lambda: self._carried(node, [], test, lambda: self.run(node.body)))
+        always = isinstance(node.test, ast.Constant) and node.test.value
+        if always and not has(node.body, ast.Break):
+            self.env[_RETURNED] = True
 
     def _counted(self, node: ast.For, index: str, start: Any, stop: Any, step: int) -> None:
         """A loop that runs to its end."""
@@ -366,7 +371,7 @@ class Statements(Expressions):
         self.builder.block.ops.append(finish([atom_of(x) for x in init], block, outs))
         made = [self.builder.wrap(x) for x in outs]
         self.env = dict(before)
-        for name in inside.keys() - before.keys():
+        for name in (n for n in inside.keys() - before.keys() if not n.startswith("%")):
             self.env[name] = Unknown("it is set in a loop that may not run; set it before, too.")
         self.env.update((n, m(made)) for n, m in zip(names, makes, strict=True))
 

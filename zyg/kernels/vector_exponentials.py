@@ -91,7 +91,7 @@ def _family(
     exp2_least, exp2_most = real(-bias - digits - 1), real(bias + 2)  # give 0 and infinity
     exp_least, exp_most = real(math.floor(exp2_least * _LN2)), real(math.ceil(exp2_most * _LN2))
     expm1_least, expm1_is_exp = real(-(digits + 3) * _LN2), real(1.5 * digits)
-    tanh_is_1 = real((digits + 3) * _LN2 / 2)
+    tanh_is_1 = real((digits + 5) * _LN2 / 2)  # there 1 - 2 / exp(2 x) is 1, with room
 
     @inline_part
     def with_sign(y: Any, x: Any) -> Any:

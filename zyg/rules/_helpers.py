@@ -8,12 +8,36 @@ from typing import Any
 import numpy as np
 
 from zyg import scalar_rules
+from zyg._protocol import is_device
 from zyg._registry import adjoint
 from zyg._strand import TRACED, strip
 from zyg._traced import as_array as as_array
 from zyg.errors import MutationError
 
 NO = np._NoValue  # what NumPy takes for an argument that was not given
+
+
+def given(*args: Any) -> tuple[Any, ...]:
+    """The arguments up to the last that was given: other libraries know no placeholders."""
+    end = len(args)
+    while args[end - 1] is NO:
+        end -= 1
+    return args[:end]
+
+
+def like(x: Any) -> Any:
+    """What np.zeros, np.tri and np.arange take as like=, to make an array that `x` can meet.
+
+    With it, np.ones, np.full and np.eye pass on arguments that CuPy does not take.
+    """
+    plain = strip(x)
+    return plain if is_device(type(plain)) else None
+
+
+def plain_array(x: Any) -> Any:
+    """The array under all levels, as np.asarray makes it, or as it is on its device."""
+    plain = strip(x)
+    return plain if is_device(type(plain)) else np.asarray(plain)
 
 
 def is_complex(x: Any) -> bool:
@@ -34,7 +58,8 @@ def dagger(a: Any) -> Any:
 def triangle(a: Any, upper: bool = False) -> Any:
     """Weights: 1 in one triangle, 1/2 on the diagonal, in the precision of `a`."""
     n, dtype = np.shape(a)[-1], strip(a).real.dtype
-    weights = np.tri(n, dtype=dtype) - 0.5 * np.eye(n, dtype=dtype)
+    below, on = (np.tri(n, k=k, dtype=dtype, like=like(a)) for k in (-1, 0))
+    weights = 0.5 * (below + on)
     return weights.T if upper else weights
 
 
@@ -49,6 +74,11 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     return tuple(int(k) % ndim for k in axes) if ndim else ()
+
+
+def inverse(order: Any) -> list[int]:
+    """The permutation that undoes another, as the numbers that any library takes for axes."""
+    return sorted(range(len(order)), key=order.__getitem__)
 
 
 def kept(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
@@ -67,7 +97,7 @@ def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
 
     For plain arrays a view with strides of zero, made directly: np.broadcast_to costs ten times it.
     """
-    if type(c) in TRACED:
+    if type(c) in TRACED or is_device(type(c)):
         return np.broadcast_to(np.reshape(c, kept(shape, axis)), shape)
     c = np.ascontiguousarray(c).reshape(kept(shape, axis))
     steps = [0 if n == 1 else step for n, step in zip(c.shape, c.strides, strict=True)]
@@ -76,7 +106,7 @@ def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
 
 def places_of(x: Any) -> Any:
     """The place of every element in the flattened array."""
-    return np.arange(np.size(x)).reshape(np.shape(x))
+    return np.arange(np.size(x), like=like(x)).reshape(np.shape(x))
 
 
 def at_places(x: Any, places: Any) -> Any:
@@ -96,7 +126,7 @@ def without_nan(a: Any, value: float) -> Any:
     """`a` with this value for every NaN; a NaN that was replaced has slope 0."""
     a = as_array(a)
     nan = np.isnan(strip(a))
-    return np.where(nan, value, a) if np.any(nan) else a
+    return np.where(nan, value, a) if is_device(type(nan)) or np.any(nan) else a
 
 
 def no_out(out: Any) -> None:

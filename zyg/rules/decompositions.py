@@ -37,7 +37,7 @@ from zyg.rules._helpers import conj, dagger, is_complex, of_triangle, triangle
 
 @adjoint(np.linalg.cholesky)
 def cholesky(a, /, *, upper=False):
-    y = np.linalg.cholesky(a, upper=upper)
+    y = np.linalg.cholesky(a, upper=True) if upper else np.linalg.cholesky(a)
 
     def cholesky_pullback(y_bar):
         # dL = L half(L^-1 dA L^-H), where half takes the lower triangle with half the diagonal.

@@ -12,7 +12,7 @@ import numpy as np
 from zyg._registry import adjoint, composed
 from zyg._strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import as_array, normal_axes
+from zyg.rules._helpers import as_array, like, normal_axes
 
 _EXCHANGED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
@@ -25,14 +25,14 @@ def _fitted(c, shape):
             c = c[(*(slice(None),) * axis, slice(n))]
         elif have[axis] < n:
             missing = (*have[:axis], n - have[axis], *have[axis + 1 :])
-            c = np.concatenate([c, np.zeros(missing, strip(c).dtype)], axis=axis)
+            c = np.concatenate([c, np.zeros(missing, strip(c).dtype, like=like(c))], axis=axis)
     return c
 
 
 def _weighted(c, axis, n, weight):
     """Half a spectrum of length n, with this weight for the bins whose mirror image is another."""
     m = np.shape(c)[axis]
-    weights = np.full(m, weight, strip(c).real.dtype)
+    weights = np.zeros(m, strip(c).real.dtype, like=like(c)) + weight
     weights[0] = 1
     if n % 2 == 0:
         weights[m - 1] = 1

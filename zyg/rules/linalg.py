@@ -17,7 +17,7 @@ from zyg._entries import unbroadcast
 from zyg._registry import adjoint, composed, nondifferentiable
 from zyg._strand import TRACED, strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import conj, dagger, is_complex, of_triangle, with_value
+from zyg.rules._helpers import conj, dagger, is_complex, like, of_triangle, with_value
 
 nondifferentiable(np.linalg.matrix_rank)
 
@@ -214,7 +214,7 @@ def slogdet(a):
         if is_complex(sign):  # d sign = i sign im(trace(a^-1 da))
             of_log = of_log + 1j * np.imag(sign_bar * conj(sign))
         safe = a
-        if type(of_log) not in TRACED:
+        if type(of_log) not in TRACED and like(sign) is None:
             idle = np.asarray((strip(sign) == 0) & (of_log == 0))[..., None, None]
             safe = np.where(idle, np.eye(np.shape(a)[-1]), a) if np.any(idle) else a
         return (_scaled(of_log, dagger(np.linalg.inv(safe))),)

@@ -8,13 +8,13 @@ import numpy as np
 from zyg._registry import adjoint, composed
 from zyg._strand import TRACED, strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import kept, normal_axes, spread, with_value
+from zyg.rules._helpers import kept, normal_axes, plain_array, spread, with_value
 
 
 @composed(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
     ord = _plain_order(ord)
-    if np.asarray(strip(x)).dtype.kind not in "fc":
+    if plain_array(x).dtype.kind not in "fc":
         x = np.multiply(x, 1.0)
     axes = normal_axes(axis, np.ndim(x))
     if ord in (None, "fro", "f") or (ord == 2 and len(axes) == 1):

@@ -5,7 +5,7 @@ import numpy as np
 from zyg._registry import composed
 from zyg._strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import as_array, at_places, cast, places_of
+from zyg.rules._helpers import as_array, at_places, cast, like, places_of
 
 
 @composed(np.pad)
@@ -26,7 +26,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
         return at_places(array, places)
     dtype, ndim = strip(array).dtype, np.ndim(array)
     if mode in ("constant", "linear_ramp") and option is None:
-        option = np.zeros((), dtype)
+        option = np.zeros((), dtype, like=like(array))
     for axis, (before, after) in enumerate(_widths(pad_width, ndim)):
         if odd:
             array = _reflected(array, axis, before, after, mode == "symmetric")

@@ -8,7 +8,7 @@ import numpy as np
 from zyg._entries import unbroadcast
 from zyg._registry import adjoint, composed, nondifferentiable
 from zyg._strand import strip
-from zyg.rules._helpers import as_array, conj
+from zyg.rules._helpers import as_array, conj, inverse, like
 
 nondifferentiable(np.einsum_path)
 
@@ -56,13 +56,13 @@ def _contraction(y, a, b, axes_a, axes_b):
         def a_bar():
             # What is left of b are its summed axes, in b's order.
             c = np.tensordot(y_bar, conj(b), (places[len(free_a) :], free_b))
-            order = free_a + [axes_a[k] for k in np.argsort(axes_b)]
-            return np.transpose(c, np.argsort(order))
+            order = free_a + [axes_a[k] for k in inverse(axes_b)]
+            return np.transpose(c, inverse(order))
 
         def b_bar():
             c = np.tensordot(conj(a), y_bar, (free_a, places[: len(free_a)]))
-            order = [axes_b[k] for k in np.argsort(axes_a)] + free_b
-            return np.transpose(c, np.argsort(order))
+            order = [axes_b[k] for k in inverse(axes_a)] + free_b
+            return np.transpose(c, inverse(order))
 
         return a_bar, b_bar
 
@@ -186,7 +186,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 
 def _padded(x, before, after):
     """`x` with zeros before and after, along its last axis."""
-    zeros = np.zeros((*np.shape(x)[:-1], 1), strip(x).dtype)
+    zeros = np.zeros((*np.shape(x)[:-1], 1), strip(x).dtype, like=like(x))
     return np.concatenate([zeros] * before + [x] + [zeros] * after, axis=-1)
 
 
@@ -314,12 +314,13 @@ def _operand_cotangent(k, letters, output, operands, y_bar, optimize):
         if c in mine[:place]:  # a diagonal: zero off it
             other = next(spare)
             terms.append(c + other)
-            values.append(np.eye(size[c]))
+            below, on = (np.tri(size[c], k=k, like=like(y_bar)) for k in (-1, 0))
+            values.append(on - below)
             target += other
         else:
             if c not in present:  # summed away within the operand itself
                 terms.append(c)
-                values.append(np.ones(size[c]))
+                values.append(np.zeros(size[c], like=like(y_bar)) + 1)
             target += c
     c = np.einsum(",".join(terms) + "->" + target, *values, optimize=optimize)
     return unbroadcast(c, shape)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from zyg._entries import unbroadcast
+from zyg._protocol import is_device
 from zyg._registry import adjoint, composed
 from zyg._strand import strip
 from zyg.rules._helpers import (
@@ -10,8 +11,11 @@ from zyg.rules._helpers import (
     as_array,
     conj,
     count,
+    given,
+    inverse,
     no_out,
     normal_axes,
+    plain_array,
     spread,
     without_nan,
 )
@@ -22,6 +26,10 @@ def _masked(c, where):
     return c if where is NO or where is True else np.where(where, c, 0.0)
 
 
+def _called(function, where, *args):
+    return function(*given(*args), **({} if where is NO else {"where": where}))
+
+
 @adjoint(np.sum)
 def sum(a, axis=None, dtype=None, out=None, keepdims=NO, initial=NO, where=NO):
     no_out(out)
@@ -30,7 +38,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=NO, initial=NO, where=NO):
         a_bar = _masked(spread(y_bar, np.shape(a), axis), where)
         return a_bar, None, None, None, None, lambda: np.sum(y_bar)
 
-    return np.sum(a, axis, dtype, None, keepdims, initial, where), sum_pullback
+    return np.sum(*given(a, axis, dtype, None, keepdims, initial, where)), sum_pullback
 
 
 @sum.pushforward
@@ -40,10 +48,10 @@ def sum_push(a, axis=None, dtype=None, out=None, keepdims=NO, initial=NO, where=
     def sum_pushforward(a_dot, *others):
         # Affine, where `initial` is given, and not linear.
         a_dot = np.zeros_like(a) if a_dot is None else a_dot
-        y_dot = np.sum(a_dot, axis, dtype, None, keepdims, where=where)
+        y_dot = _called(np.sum, where, a_dot, axis, dtype, None, keepdims)
         return y_dot + others[4] if len(others) > 4 and others[4] is not None else y_dot
 
-    return np.sum(a, axis, dtype, None, keepdims, initial, where), sum_pushforward
+    return np.sum(*given(a, axis, dtype, None, keepdims, initial, where)), sum_pushforward
 
 
 def _seen(function, a, where):
@@ -59,14 +67,14 @@ def _number(a, axis, seen):
     if seen is None:
         return count(np.shape(a), axis)
     n = np.sum(np.broadcast_to(seen, np.shape(a)), axis=axis, keepdims=True)
-    dtype = np.asarray(strip(a)).real.dtype
-    return np.asarray(n, dtype if dtype.kind == "f" else float)
+    dtype = plain_array(a).real.dtype
+    return n.astype(dtype if dtype.kind == "f" else float)
 
 
 def _mean(function, linear):
     def mean(a, axis=None, dtype=None, out=None, keepdims=NO, *, where=NO):
         no_out(out)
-        y = function(a, axis, dtype, None, keepdims, where=where)
+        y = _called(function, where, a, axis, dtype, None, keepdims)
         seen = None if (seen := _seen(function, a, where)) is None else np.copy(seen)
 
         def mean_pullback(y_bar):
@@ -98,7 +106,7 @@ def _products_of_others(a, axis):
     before = np.cumprod(np.concatenate([one, flat[..., :-1]], axis=-1), axis=-1)
     after = np.cumprod(np.concatenate([one, np.flip(flat[..., 1:], -1)], axis=-1), axis=-1)
     rest = np.reshape(before * np.flip(after, -1), [shape[k] for k in order])
-    return np.transpose(rest, np.argsort(order))
+    return np.transpose(rest, inverse(order))
 
 
 def _divides(a, y):
@@ -106,6 +114,8 @@ def _divides(a, y):
 
     The diagonal of its second derivative, 0, cancels up to rounding times max |a| / min |a|.
     """
+    if is_device(type(a)):
+        return False  # nobody looks
     size = np.abs(a)
     least, most = np.min(size, initial=np.inf), np.max(size, initial=0)
     return least > 1e-3 * most and np.all((y != 0) & np.isfinite(y))
@@ -114,7 +124,7 @@ def _divides(a, y):
 @adjoint(np.prod)
 def prod(a, axis=None, dtype=None, out=None, keepdims=NO, initial=NO, where=NO):
     no_out(out)
-    y = np.prod(a, axis, dtype, None, keepdims, initial, where)
+    y = np.prod(*given(a, axis, dtype, None, keepdims, initial, where))
 
     def prod_pullback(y_bar):
         factors = a if where is NO or where is True else np.where(where, a, 1)
@@ -127,7 +137,7 @@ def prod(a, axis=None, dtype=None, out=None, keepdims=NO, initial=NO, where=NO):
             a_bar = np.zeros_like(a)
         return (
             _masked(a_bar, where), None, None, None, None,
-            lambda: np.sum(y_bar * conj(np.prod(factors, axis, None, None, keepdims))),
+            lambda: np.sum(y_bar * conj(np.prod(*given(factors, axis, None, None, keepdims)))),
         )  # fmt: skip
 
     return y, prod_pullback
@@ -154,9 +164,12 @@ def _first(hits, axis):
     others = tuple(k for k in range(hits.ndim) if k not in axes)
     moved = hits.transpose(others + axes)
     flat = moved.reshape(*[hits.shape[k] for k in others], -1)
-    first = np.zeros(flat.shape, bool)
-    np.put_along_axis(first, np.expand_dims(np.argmax(flat, axis=-1), -1), True, axis=-1)
-    return (first & flat).reshape(moved.shape).transpose(np.argsort(others + axes))
+    if is_device(type(flat)):
+        first = np.cumsum(flat, axis=-1) == 1
+    else:
+        first = np.zeros(flat.shape, bool)
+        np.put_along_axis(first, np.expand_dims(np.argmax(flat, axis=-1), -1), True, axis=-1)
+    return (first & flat).reshape(moved.shape).transpose(inverse(others + axes))
 
 
 def _extremum(function):
@@ -168,14 +181,15 @@ def _extremum(function):
 
     def extremum(a, axis=None, out=None, keepdims=NO, initial=NO, where=NO):
         no_out(out)
-        y = function(a, axis, None, keepdims, initial, where)
+        y = function(*given(a, axis, None, keepdims, initial, where))
 
         def extremum_pullback(y_bar):
-            plain, top = np.asarray(strip(a)), np.asarray(strip(y))
+            plain, top = plain_array(a), plain_array(y)
             start = None if initial is NO else np.asarray(strip(initial), top.dtype)
             kept = np.True_ if start is None else ~is_extremal(start, top)
             hits = is_extremal(plain, spread(top, plain.shape, axis))
-            hits &= spread(np.broadcast_to(kept, top.shape), plain.shape, axis)
+            if start is not None:
+                hits &= spread(np.broadcast_to(kept, top.shape), plain.shape, axis)
             if where is not NO:
                 hits &= where
             a_bar = np.where(_first(hits, axis), spread(y_bar, plain.shape, axis), 0.0)
@@ -221,7 +235,8 @@ for _function in (np.var, np.std, np.nanvar, np.nanstd):
 @adjoint
 def _variance(function, a, axis, dtype, ddof, keepdims, where, mean):
     """np.var, np.std and those that pass over NaN, which has slope 0."""
-    y = function(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)
+    options = {} if where is mean is NO else {"where": where, "mean": mean}
+    y = function(*given(a, axis, dtype, None, ddof, keepdims), **options)
 
     def variance_pullback(y_bar):
         seen = _seen(function, a, where)

@@ -17,6 +17,7 @@ from zyg.rules._helpers import (
     as_array,
     conj,
     count,
+    like,
     no_out,
     normal_axes,
     with_value,
@@ -106,7 +107,8 @@ def _cumulative(function, scan, identity):
             return y
         shape = list(np.shape(y))
         shape[axis] = 1
-        return np.concatenate([np.full(shape, identity, strip(y).dtype), y], axis=axis)
+        first = np.zeros(shape, strip(y).dtype, like=like(y)) + identity
+        return np.concatenate([first, y], axis=axis)
 
     composed(function)(cumulative)
 

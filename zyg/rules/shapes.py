@@ -8,7 +8,7 @@ from zyg._entries import unbroadcast
 from zyg._registry import adjoint, composed
 from zyg._strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import is_complex, no_out
+from zyg.rules._helpers import inverse, is_complex, like, no_out, plain_array
 
 
 def _restored(function):
@@ -51,7 +51,7 @@ def _order_of(a, order):
     """C or F: what order="A" and order="K" come to for this array."""
     if order in ("C", "F"):
         return order
-    flags = np.asarray(strip(a)).flags
+    flags = plain_array(a).flags
     if order == "K" and not flags.forc:
         raise MissingRuleError(
             "np.ravel with order='K' of an array that is neither C- nor F-contiguous has no rule.",
@@ -64,7 +64,7 @@ def _order_of(a, order):
 @adjoint(np.transpose, linear=(0,))
 def transpose(a, axes=None):
     def transpose_pullback(y_bar):
-        return (np.transpose(y_bar, None if axes is None else np.argsort(_positive(axes))),)
+        return (np.transpose(y_bar, None if axes is None else inverse(_positive(axes))),)
 
     return np.transpose(a, axes), transpose_pullback
 
@@ -242,7 +242,9 @@ def column_stack(tup):
 
 @composed(np.array_split)
 def array_split(ary, indices_or_sections, axis=0):
-    parts = np.array_split(np.arange(np.shape(ary)[axis]), indices_or_sections)
+    where = strip(indices_or_sections)  # a watched int says where, not how much
+    where = [int(k) for k in where] if np.ndim(where) else where
+    parts = np.array_split(np.arange(np.shape(ary)[axis]), where)
     before = (slice(None),) * (axis % np.ndim(ary))
     starts = np.cumsum([0, *(len(p) for p in parts)]).tolist()
     return [
@@ -301,7 +303,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
     no_out(out)
     flat = np.ravel(a) if axis is None else a
     k = (0 if axis is None else axis) % max(np.ndim(flat), 1)
-    indices = np.asarray(strip(indices))
+    indices = plain_array(indices)
     if mode == "wrap":
         indices = indices % np.shape(flat)[k]
     elif mode == "clip":
@@ -330,13 +332,15 @@ def _where(condition, x, y):
 @_where.pushforward
 def where_push(condition, x, y):
     def where_pushforward(_condition, x_dot, y_dot):
-        # False is the zero of every dtype.
-        parts = (
-            np.zeros(np.shape(v), bool) if d is None else d for v, d in ((x, x_dot), (y, y_dot))
-        )
+        parts = (_false(v) if d is None else d for v, d in ((x, x_dot), (y, y_dot)))
         return np.where(condition, *parts)
 
     return np.where(condition, x, y), where_pushforward
+
+
+def _false(x):
+    """The zero of every dtype, in the shape of `x`."""
+    return np.zeros(np.shape(x), bool, like=like(x)) if np.ndim(x) else False
 
 
 @composed(np.clip)
@@ -375,7 +379,13 @@ def _clip(a, low, high):
 @adjoint(np.diagonal)
 def diagonal(a, offset=0, axis1=0, axis2=1):
     def diagonal_pullback(y_bar):
-        raise AssertionError("a diagonal is a view, and a view needs no pullback")
+        # Of a device array: on the host a diagonal is a view, and a view needs no pullback.
+        n, m, last = np.shape(a)[axis1], np.shape(a)[axis2], np.shape(y_bar)[-1] - 1
+        if last < 0:
+            return (np.zeros_like(a),)
+        rows = y_bar[..., np.clip(np.arange(n) + min(offset, 0), 0, last).tolist()]
+        below, on = (np.tri(n, m, k, bool, like=like(a)) for k in (offset - 1, offset))
+        return (np.moveaxis(np.where(on & ~below, rows[..., None], 0.0), (-2, -1), (axis1, axis2)),)
 
     return np.diagonal(a, offset, axis1, axis2), diagonal_pullback
 
@@ -404,13 +414,13 @@ _diag.linear = (0,)
 
 @composed(np.tril)
 def tril(m, k=0):
-    return np.where(np.tri(*np.shape(m)[-2:], k=k, dtype=bool), m, _zero(m))
+    return np.where(np.tri(*np.shape(m)[-2:], k=k, dtype=bool, like=like(m)), m, _zero(m))
 
 
 @composed(np.triu)
 def triu(m, k=0):
-    return np.where(np.tri(*np.shape(m)[-2:], k=k - 1, dtype=bool), _zero(m), m)
+    return np.where(np.tri(*np.shape(m)[-2:], k=k - 1, dtype=bool, like=like(m)), _zero(m), m)
 
 
 def _zero(m):
-    return np.zeros(1, strip(m).dtype)
+    return np.zeros(1, strip(m).dtype, like=like(m))

@@ -11,7 +11,16 @@ import numpy as np
 
 from zyg._registry import adjoint, composed
 from zyg._strand import TRACED, strip
-from zyg.rules._helpers import as_array, count, no_out, normal_axes, places_of, with_value
+from zyg.rules._helpers import (
+    as_array,
+    count,
+    inverse,
+    no_out,
+    normal_axes,
+    places_of,
+    plain_array,
+    with_value,
+)
 
 
 @composed(np.take_along_axis)
@@ -47,7 +56,7 @@ def trim_zeros(filt, *args, **kwargs):
 @composed(np.sort)
 def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     a = as_array(a)
-    one = np.empty((1,) * np.ndim(a), np.asarray(strip(a)).dtype)
+    one = np.empty((1,) * np.ndim(a), plain_array(a).dtype)
     np.sort(one, axis, kind, order, stable=stable)  # raises where NumPy does
     if axis is None:
         a, axis = np.ravel(a), -1
@@ -190,7 +199,7 @@ def _order_statistic(call, a, axis, skips_nan=False, q=0.5, scale=1, method=None
     if skips_nan:
         rank[nan & ~undefined] = np.nan
         last = np.maximum(last - nan.sum(-1, keepdims=True), 0)
-    place = call(rank.reshape(moved).transpose(np.argsort(others + axes)))
+    place = call(rank.reshape(moved).transpose(inverse(others + axes)))
     place = np.moveaxis(np.reshape(place, (-1, *outer)), 0, -1)
     low = np.where(undefined, last, np.floor(place)).astype(np.intp)
     high = np.minimum(low + 1, last)

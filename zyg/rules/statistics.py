@@ -2,9 +2,19 @@
 
 import numpy as np
 
+from zyg._protocol import is_device
 from zyg._registry import adjoint, composed
 from zyg._strand import strip
-from zyg.rules._helpers import NO, as_array, conj, is_complex, normal_axes, with_value
+from zyg.rules._helpers import (
+    NO,
+    as_array,
+    conj,
+    inverse,
+    is_complex,
+    normal_axes,
+    plain_array,
+    with_value,
+)
 
 
 @composed(np.average)
@@ -15,11 +25,11 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=NO):
         return (y, np.average(strip(a), axis, None, True, keepdims=keepdims)[1]) if returned else y
     weights = as_array(weights)
     w = _aligned(weights, np.shape(a), axis)
-    dtype = np.result_type(*(np.asarray(strip(x)).dtype for x in (a, weights)))
-    exact = np.asarray(strip(a)).dtype.kind in "biu"
+    dtype = np.result_type(*(plain_array(x).dtype for x in (a, weights)))
+    exact = plain_array(a).dtype.kind in "biu"
     dtype = np.result_type(dtype, float) if exact else dtype
     total = 0.0 if w is None else np.sum(w, axis, dtype, keepdims=keepdims)
-    if np.any(strip(total) == 0):
+    if not is_device(type(total)) and np.any(strip(total) == 0):
         return np.average(strip(a), axis, strip(weights))  # raises
     y = np.sum((np.astype(a, dtype) if exact else a) * w, axis, keepdims=keepdims) / total
     return (y, np.copy(np.broadcast_to(total, np.shape(y)))) if returned else y
@@ -33,7 +43,7 @@ def _aligned(weights, shape, axis):
     if axis is None or np.shape(weights) != tuple(shape[k] for k in axes):
         return None
     wide = [n if k in axes else 1 for k, n in enumerate(shape)]
-    return np.reshape(np.transpose(weights, np.argsort(axes)), wide)
+    return np.reshape(np.transpose(weights, inverse(axes)), wide)
 
 
 # Covariance
@@ -102,7 +112,7 @@ def bincount(x, /, weights=None, minlength=0):
     y = np.bincount(x, weights, minlength)
 
     def bincount_pullback(y_bar):
-        return None, lambda: y_bar[np.asarray(strip(x))], None
+        return None, lambda: y_bar[plain_array(x)], None
 
     return y, bincount_pullback
 

@@ -1,0 +1,130 @@
+"""Machine code of kernels on disk, for the next process: kept, found again, loaded without numba.
+
+A file is named after all that its content depends on, so that nothing in it is ever out of date.
+It is machine code, and runs as this user: only a file is loaded that belongs to them, that nobody
+else can write to, and whose checksum is right. Where that fails, or nothing can be read or written,
+there is no kernel on disk, and whoever asked compiles it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import sys
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_OWN_MODULES = ("vector_*.py", "native.py", "machine.py", "stored.py")  # part of every kernel
+_CHECKSUM = 32  # bytes, at the start of a file
+
+_loads = itertools.count()
+
+
+def cache_directory() -> Path:
+    """Where compiled kernels are kept: ZYG_CACHE_DIR, else zyg's place in the user's cache."""
+    if own := os.environ.get("ZYG_CACHE_DIR"):
+        return Path(own)
+    place = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return Path(place or Path.home() / ".cache") / "zyg"
+
+
+def name_of(text: str) -> str:
+    """The name of the kernel with this text, for its file and for its entry."""
+    return "zyg_kernel_" + hashlib.sha256(_toolchain() + text.encode()).hexdigest()[:32]
+
+
+def load(name: str) -> tuple[int, Any] | None:
+    """The address of a kernel's entry, and what keeps the code in memory; None if it is not kept.
+
+    LLVM's linker looks functions of the C library up in the process, and reports what it lacks.
+    """
+    code = _read(name)
+    if code is None:
+        return None
+    import llvmlite.binding as llvm  # type: ignore[import-untyped]
+
+    library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(name)
+    library.add_current_process()
+    try:
+        loaded = library.link(_linker(), f"{name}_{next(_loads)}")
+    except RuntimeError:
+        return None
+    return loaded[name], loaded
+
+
+def keep(name: str, code: bytes) -> None:
+    """Write object code to disk, if possible; replaced as a whole, as others may read it."""
+    import tempfile  # which takes longer than to load a kernel
+
+    with suppress(OSError, RuntimeError):  # RuntimeError: nobody knows where home is
+        file = _file(name)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, part = tempfile.mkstemp(dir=file.parent)
+        try:
+            with open(handle, "wb") as whole:
+                whole.write(_checksum(code) + code)
+            os.replace(part, file)
+        finally:
+            Path(part).unlink(missing_ok=True)
+
+
+def _read(name: str) -> bytes | None:
+    try:
+        with _file(name).open("rb") as file:
+            status = os.fstat(file.fileno())
+            content = file.read()
+    except (OSError, RuntimeError):
+        return None
+    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+        return None
+    checksum, code = content[:_CHECKSUM], content[_CHECKSUM:]
+    return code if checksum == _checksum(code) else None
+
+
+def _checksum(code: bytes) -> bytes:
+    return hashlib.sha256(code).digest()
+
+
+def _file(name: str) -> Path:
+    return cache_directory() / f"{name}.o"
+
+
+@cache
+def _linker() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    return llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
+
+
+@cache
+def _toolchain() -> bytes:
+    """What machine code depends on besides the text: the processor, and all that compiles.
+
+    numba is asked for its version without being imported.
+    """
+    import llvmlite.binding as llvm
+
+    spec = find_spec("numba")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError("No module named 'numba'", name="numba")
+    here = Path(__file__).parent
+    sources = [Path(spec.origin).with_name("_version.py")]
+    sources += [file for pattern in _OWN_MODULES for file in sorted(here.glob(pattern))]
+    facts = (
+        llvm.get_process_triple(),
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        llvm.llvm_version_info,
+        sys.version,
+        object.__basicsize__,
+        np.__version__,
+        sorted(setting for setting in os.environ.items() if setting[0].startswith("NUMBA_")),
+    )
+    return repr(facts).encode() + b"".join(source.read_bytes() for source in sources)
