@@ -1,0 +1,52 @@
+"""Functions written for the GPU, run as Python on awkward numbers, against NumPy."""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+NUMBERS = [0.0, -0.0, 1.0, -1.0, 0.75, 2.5, -2.5, 3.7, -3.7, np.inf, -np.inf, np.nan, 1e30, -1e30]
+WHOLE = [0, 1, -1, 2, -2, 3, -3, 7, -7, 1 << 40]
+ONE = ["absolute", "sign", "signbit", "deg2rad", "rad2deg"]
+TWO = ["maximum", "minimum", "fmax", "fmin", "fmod", "remainder", "floor_divide", "heaviside",
+       "logaddexp", "logaddexp2"]  # fmt: skip
+
+
+@pytest.fixture
+def functions(monkeypatch):
+    pytest.importorskip("numba_cuda", reason="numba-cuda is not installed: pip install 'zyg[cuda]'")
+    from zyg_cuda import functions
+
+    # The device's functions do not raise; NumPy's are like them.
+    names = ("fmod", "copysign", "floor", "log1p", "exp")
+    device = SimpleNamespace(**{name: getattr(np, name) for name in names})
+    monkeypatch.setattr(functions, "math", device)
+    return functions
+
+
+@pytest.mark.parametrize("name", [*ONE, *TWO])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions_of_floats_follow_numpy(name, dtype, functions):
+    form = functions._of_floats(dtype)[name]
+    numbers = [dtype(x) for x in NUMBERS]
+    with np.errstate(all="ignore"):
+        for args in itertools.product(numbers, repeat=1 if name in ONE else 2):
+            y, right = form(*args), getattr(np, name)(*args)
+            assert np.asarray(y).dtype == right.dtype, args
+            np.testing.assert_allclose(y, right, 4 * np.finfo(dtype).eps, err_msg=f"{args}")
+            if name in ("fmod", "remainder", "floor_divide") and y == 0:
+                assert np.signbit(y) == np.signbit(right), args
+
+
+@pytest.mark.parametrize("name", ["sign", "remainder", "floor_divide", "fmod"])
+def test_functions_of_ints_follow_numpy(name, functions):
+    form = functions._OF_INTS[name]
+    with np.errstate(all="ignore"):
+        for args in itertools.product(WHOLE, repeat=1 if name == "sign" else 2):
+            assert form(*args) == getattr(np, name)(*args), args
+
+
+def test_powers_of_ints(functions):
+    for x, n in itertools.product((-3, 0, 1, 2), range(9)):
+        assert functions._OF_INTS["power"](x, n) == x**n

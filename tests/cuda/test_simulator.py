@@ -1,0 +1,22 @@
+"""Kernels for the GPU in numba's simulator: in a process of its own, as numba decides at import."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def test_kernels_run_in_the_simulator():
+    command = [sys.executable, "-m", "pytest", "-n0", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, str(FOLDER / "in_simulator.py")],
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
+        cwd=FOLDER.parents[1],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
