@@ -601,3 +601,35 @@ def test_one_pass_keeps_exact_zeros():
     root = zyg.elementwise(lambda x: math.sqrt(x * x))
 
     assert root.one_pass(np.ones(2), np.array([0.0, 2.0]))[1][0].tolist() == [0.0, 1.0]
+
+
+SPEED = 2.0
+
+
+@zyg.elementwise
+def fading(x):
+    return math.exp(-SPEED * x)
+
+
+def test_an_elementwise_function_is_a_scalar_function_too(monkeypatch):
+    x = np.ones(2)
+    for speed in (2.0, 3.0):
+        monkeypatch.setitem(globals(), "SPEED", speed)
+        for y in (fading(x), zyg.broadcast(fading, x), zyg.partials(fading, x)[0]):
+            np.testing.assert_allclose(y, math.exp(-speed), rtol=1e-14)
+        twice = zyg.broadcast(lambda x: 2 * fading(x), x)
+        np.testing.assert_allclose(twice, 2 * math.exp(-speed), rtol=1e-14)
+
+
+def test_a_method_as_a_scalar_function_of_a_watched_object():
+    class Bowl:
+        def __init__(self, depth):
+            self.depth = depth
+
+        def at(self, x):
+            return self.depth * x * x
+
+    def total(bowl):
+        return zyg.broadcast(bowl.at, np.array([1.0, 2.0])).sum()
+
+    assert zyg.gradient(total, Bowl(1.5))[0].depth == 5.0

@@ -66,6 +66,7 @@ def broadcast(
     array([0.5     , 1.090784])
 
     """
+    f = f.scalar if isinstance(f, Elementwise) else f
     leaves, tree = _flattened(arrays)
     read = _read(f, leaves, tree)
     if isinstance(read, KernelError):
@@ -88,6 +89,7 @@ def partials(f: Callable[..., Any], *arrays: Any) -> tuple[Any, Any]:
     (array([3., 6.]), (array([3., 3.]), array([1., 2.])))
 
     """
+    f = f.scalar if isinstance(f, Elementwise) else f
     leaves, tree = _flattened(arrays)
     read = _read(f, leaves, tree)
     if isinstance(read, KernelError):
@@ -332,7 +334,6 @@ def _type_of(x: Any) -> str:
 
 def _read(f: Callable[..., Any], leaves: list[Any], tree: Any) -> Read | KernelError:
     """The kernel of `f` for these operands, or why there is none."""
-    f = f.scalar if isinstance(f, Elementwise) else f
     try:
         kinds = tuple(map(_type_of, leaves))
         shape = _shape_of_tree(tree)
