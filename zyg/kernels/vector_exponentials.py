@@ -2,7 +2,8 @@
 
 One text serves both types, which choose the constants (`_family`). The exponentials take x to
 n ln 2 + r with an integer n, and expm1(r) from a polynomial: Chebyshev interpolation on
-[-ln(2)/2, ln(2)/2]. The logarithms take x to 2**k m with m next to 1, and ln(m) from a series in
+[-ln(2)/2, ln(2)/2], evaluated by Estrin's scheme, since in a chain of functions each waits for the
+one before. The logarithms take x to 2**k m with m next to 1, and ln(m) from a series in
 (m - 1) / (m + 1): FreeBSD's msun, e_log.c and e_logf.c.
 """
 
@@ -32,18 +33,22 @@ _LN2 = math.log(2)
 @inline_part
 def _expm1_near_0_32(r: Any) -> Any:
     real = np.float32
-    p = real(0.0013933731) + r * real(0.0001989108)
-    p = real(0.041666463) + r * (real(0.0083333105) + r * p)
-    return r + r * r * (real(0.5) + r * (real(0.16666667) + r * p))
+    r2 = r * r
+    high = real(0.041666463) + r * real(0.0083333105)
+    high += r2 * (real(0.0013933731) + r * real(0.0001989108))
+    return r + r2 * ((real(0.5) + r * real(0.16666667)) + r2 * high)
 
 
 @inline_part
 def _expm1_near_0_64(r: Any) -> Any:
-    p = 2.7620201591031547e-07 + r * 2.5100472505694996e-08
-    p = 2.4801521057868204e-05 + r * (2.7557268276905696e-06 + r * p)
-    p = 0.0013888888917367081 + r * (0.00019841269863171557 + r * p)
-    p = 0.041666666666623824 + r * (0.008333333333330039 + r * p)
-    return r + r * r * (0.5 + r * (0.16666666666666669 + r * p))
+    r2 = r * r
+    r4 = r2 * r2
+    high = 2.4801521057868204e-05 + r * 2.7557268276905696e-06
+    high += r2 * (2.7620201591031547e-07 + r * 2.5100472505694996e-08)
+    p = (0.041666666666623824 + r * 0.008333333333330039) + r2 * (
+        0.0013888888917367081 + r * 0.00019841269863171557
+    )
+    return r + r2 * ((0.5 + r * 0.16666666666666669) + r2 * (p + r4 * high))
 
 
 @inline_part
