@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numba import config, cuda
 
+import zyg
 import zyg_cuda
 from zyg import errors
 from zyg._kernel_calls import dtypes_of
@@ -294,11 +295,40 @@ def test_operands_that_do_not_go_together():
 
 
 def test_functions_with_rules_of_their_own():
-    import zyg
-
     def soft(x):
         return math.log1p(math.exp(-abs(x))) + max(x, 0.0)
 
     smooth = zyg.scalar_rule(soft, lambda x, y: 1 / (1 + np.exp(-x)))
     both, _ = kernel_of(lambda x: 2 * smooth(x), "float").partials((0,))
     agrees_with_the_host(both, values(5))
+
+
+def wave(x, w):
+    return math.sin(w * x) if x > 0 else x * w
+
+
+def test_the_public_functions_take_device_arrays():
+    x, w, y_bar = values(3, 4), values(4, seed=1), values(3, 4, seed=2)
+    devices = [cuda.to_device(x), cuda.to_device(w)]
+    right, (right_x, right_w) = zyg.partials(wave, x, w)
+
+    y, (dy_dx, dy_dw) = zyg.partials(wave, *devices)
+    _, bars = zyg.elementwise(wave).one_pass(cuda.to_device(y_bar), *devices)
+    out = cuda.to_device(np.zeros((3, 4)))
+    zyg.broadcast(wave, *devices, out=out)
+
+    for found, expected in (
+        (zyg.broadcast(wave, *devices), right),
+        (out, right),
+        (y, right),
+        (dy_dx, right_x),
+        (dy_dw, right_w),
+        (bars[0], y_bar * right_x),
+        (bars[1], np.sum(y_bar * right_w, axis=0)),
+    ):
+        np.testing.assert_allclose(found.copy_to_host(), expected, 1e-12, 1e-14)
+
+
+def test_a_device_array_is_not_computed_with_element_by_element():
+    with zyg.config(fallback="silent"), pytest.raises(errors.KernelError, match="comprehension"):
+        zyg.broadcast(lambda x: sum([x for _ in range(2)]), cuda.to_device(np.ones(3)))
