@@ -24,13 +24,14 @@ from zyg._protocol import on_gpu
 from zyg._reverse import non_finite
 from zyg._strand import TRACED, settle, strip
 from zyg._structure import is_number
-from zyg.errors import CaptureError, KernelError, MissingRuleError, MutationError
+from zyg.errors import CaptureError, KernelError, MissingRuleError
 from zyg.kernels.emit import emit
 from zyg.kernels.ir import type_of
 from zyg.kernels.joins import children
 from zyg.kernels.launch import describe
 from zyg.kernels.plans import Output
 from zyg.kernels.scalar import Kernel, Read, read_for, recorded
+from zyg.rules._helpers import no_out
 
 __all__ = ["Elementwise", "broadcast", "elementwise", "fuse", "partials"]
 
@@ -89,14 +90,8 @@ def partials(f: Callable[..., Any], *arrays: Any) -> tuple[Any, Any]:
     (array([3., 6.]), (array([3., 3.]), array([1., 2.])))
 
     """
-    f = f.scalar if isinstance(f, Elementwise) else f
-    leaves, tree = _flattened(arrays)
-    read = _read(f, leaves, tree)
-    if isinstance(read, KernelError):
-        raise read
-    operands = [settle(x) for x in (*leaves, *read.captures.values(f))]
+    read, leaves, tree, operands, active = _demanded(f, arrays)
     kernel, count = read.kernel, len(read.kernel.program.outputs)
-    active = tuple(k for k, x in enumerate(leaves) if _type_of(x) != "bool")
     both, masks = kernel.partials(active)
     made = apply(both, operands)
     if setting("strong_zero") and any(map(non_finite, made[count:])):
@@ -138,17 +133,12 @@ class Elementwise:
         (array([1., 9.]), (array([2., 6.]),))
 
         """
-        leaves, tree = _flattened(arrays)
-        read = _read(self.scalar, leaves, tree)
-        if isinstance(read, KernelError):
-            raise read
+        read, leaves, tree, operands, active = _demanded(self.scalar, arrays)
         kernel, outputs = read.kernel, read.kernel.program.outputs
-        operands = [settle(x) for x in (*leaves, *read.captures.values(self.scalar))]
         parts = [y_bar] if len(outputs) == 1 else (children(y_bar) or (None, [y_bar]))[1]
         bars, _ = _flattened(
             [c for c, x in zip(parts, outputs, strict=True) if type_of(x) != "bool"]
         )
-        active = tuple(k for k, x in enumerate(leaves) if _type_of(x) != "bool")
         for strong in (False, True):
             back, moving = kernel.pullback(active, strong, values=True)
             given = [*bars, *operands]
@@ -265,11 +255,7 @@ def _broadcast(
         raise TypeError("out= is a plain array, for a function of one result")
     operands = [settle(x) for x in operands]
     if any(type(x) in TRACED for x in operands):
-        raise MutationError(
-            "a watched result cannot be written into out=.",
-            "a plain array has room for numbers only, so the derivative would be lost.",
-            "use the array that broadcast returns.",
-        )
+        no_out(out)
     return run_kernel(kernel, operands, out=out)[0]
 
 
@@ -342,6 +328,20 @@ def _read(f: Callable[..., Any], leaves: list[Any], tree: Any) -> Read | KernelE
         if isinstance(error, CaptureError) or error.effect or setting("fallback") == "error":
             raise
         return error
+
+
+def _demanded(
+    f: Callable[..., Any], arrays: Sequence[Any]
+) -> tuple[Read, list[Any], tuple[Any, ...], list[Any], tuple[int, ...]]:
+    """What there must be a kernel for: also all its operands, and which of those given can move."""
+    f = f.scalar if isinstance(f, Elementwise) else f
+    leaves, tree = _flattened(arrays)
+    read = _read(f, leaves, tree)
+    if isinstance(read, KernelError):
+        raise read
+    operands = [settle(x) for x in (*leaves, *read.captures.values(f))]
+    active = tuple(k for k, x in enumerate(leaves) if _type_of(x) != "bool")
+    return read, leaves, tree, operands, active
 
 
 def _parameters(f: Callable[..., Any], count: int) -> list[str]:

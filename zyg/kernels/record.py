@@ -153,7 +153,7 @@ class Builder:
         pairs = list(zip(then.yields, orelse.yields, strict=True))
         if not then.ops and not orelse.ops:
             return [self.op("select", condition, a, b) for a, b in pairs]
-        kinds = [max(type_of(a), type_of(b), key=_RANK.__getitem__) for a, b in pairs]
+        kinds = [wider(type_of(a), type_of(b)) for a, b in pairs]
         for block in (then, orelse):
             with self.inside(block):
                 made = zip(kinds, block.yields, strict=True)
