@@ -633,3 +633,11 @@ def test_a_method_as_a_scalar_function_of_a_watched_object():
         return zyg.broadcast(bowl.at, np.array([1.0, 2.0])).sum()
 
     assert zyg.gradient(total, Bowl(1.5))[0].depth == 5.0
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (1,), ()])
+def test_one_pass_refuses_a_cotangent_of_another_shape(shape):
+    square = zyg.elementwise(lambda x: x * x)
+
+    with pytest.raises(ShapeError, match=r"does not fit the value, which has shape \(3,\)"):
+        square.one_pass(np.ones(shape), np.ones(3))

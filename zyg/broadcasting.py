@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg._by_element import by_element, warn
+from zyg._by_element import broadcast_shape, by_element, warn
 from zyg._config import setting
 from zyg._entries import project, spec_of
 from zyg._kernel_calls import apply, dtypes_of, mode_of, run_kernel
@@ -24,7 +24,7 @@ from zyg._protocol import on_gpu
 from zyg._reverse import non_finite
 from zyg._strand import TRACED, settle, strip
 from zyg._structure import is_number
-from zyg.errors import CaptureError, KernelError, MissingRuleError
+from zyg.errors import CaptureError, KernelError, MissingRuleError, ShapeError
 from zyg.kernels.emit import emit
 from zyg.kernels.ir import type_of
 from zyg.kernels.joins import children
@@ -126,6 +126,7 @@ class Elementwise:
         """The value, and the operands' cotangents for a cotangent that is known beforehand.
 
         One loop that reads every operand once; `y_bar` has the structure and shape of the value.
+        Raises ShapeError where it has another shape.
 
         >>> import numpy as np, zyg
         >>> square = zyg.elementwise(lambda x: x * x)
@@ -139,6 +140,15 @@ class Elementwise:
         bars, _ = _flattened(
             [c for c, x in zip(parts, outputs, strict=True) if type_of(x) != "bool"]
         )
+        shape = broadcast_shape(operands)
+        for c in bars:
+            if np.shape(strip(c)) != shape:
+                raise ShapeError(
+                    f"a cotangent of shape {np.shape(strip(c))} does not fit the value, which has "
+                    f"shape {shape}.",
+                    "a cotangent has the shape of the value it belongs to.",
+                    "pass np.ones_like(y) for the gradient of the sum of y.",
+                )
         for strong in (False, True):
             back, moving = kernel.pullback(active, strong, values=True)
             given = [*bars, *operands]
