@@ -52,7 +52,7 @@ def main() -> None:
     back(arrays[0])
     calls = since_mark()
 
-    from zyg.kernels.compiled import _kernels
+    from zyg.compiler.back.compiled import _kernels
 
     made = sum(kernel.seconds for kernel in _kernels.values())
     seconds["make the kernels"], seconds["the rest of the gradient"] = made, calls - made

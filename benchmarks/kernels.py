@@ -25,7 +25,7 @@ import zyg
 from benchmarks.cell import sigmoid, update, update_arrays
 from benchmarks.harness import Case, Peers, Result, Target, at_most, in_units, times_faster
 from benchmarks.imports import ENVIRONMENT, fresh
-from zyg import _kernel_calls
+from zyg.broadcasting import calls
 from zyg.kernels.scalar import read_for
 
 Program = Callable[[], Any]
@@ -77,10 +77,10 @@ class Problem:
         """What the tracer calls: the rule and its pullback, without what belongs to the tracer."""
         arrays = [*self.wrt, *self.constants]
         read = read_for(self.scalar, ("float",) * len(arrays), None, lambda x: x, lambda x: x)
-        call = _kernel_calls._Call(read.kernel, tuple(range(len(self.wrt))), mode)
+        call = calls._Call(read.kernel, tuple(range(len(self.wrt))), mode)
 
         def program() -> Any:
-            _y, back = _kernel_calls._rule(call, *arrays)
+            _y, back = calls._rule(call, *arrays)
             return back(self.y_bar, False)[1 : 1 + len(self.wrt)]
 
         return program

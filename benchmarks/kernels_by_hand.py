@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from zyg.kernels import vector_math
-from zyg.kernels.native import NoAlias, inlined
+from zyg.compiler.back import vector_math
+from zyg.compiler.back.native import NoAlias, inlined
 
 by_hand = njit(error_model="numpy", pipeline_class=NoAlias)
 

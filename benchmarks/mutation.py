@@ -18,7 +18,7 @@ import numpy as np
 import zyg
 from benchmarks import network
 from benchmarks.harness import Case, Peers, flat, times_faster, times_slower
-from zyg import _memory
+from zyg.core import protection
 
 LARGEST = 16000  # at the next size, PyTorch takes 18 s for one gradient
 
@@ -126,10 +126,10 @@ def of_protection(title: str, f: Callable[..., Any], x: Any) -> Case:
         (g,) = zyg.gradient(f, x)
         return list(g.values()) if isinstance(g, dict) else g
 
-    users = [m for m in _modules() if getattr(m, "keep", None) is _memory.keep]
+    users = [m for m in _modules() if getattr(m, "keep", None) is protection.keep]
 
     def unprotected():
-        protect = _memory.keep
+        protect = protection.keep
         for m in users:
             m.keep = lambda strand, a: a
         try:

@@ -21,13 +21,13 @@ from typing import Any
 from distributed import Client
 from distributed import Future as RemoteFuture
 
-from zyg import _shipping
-from zyg._config import settings
-from zyg._shipping import ship
-from zyg._strand import TRACED, active
-from zyg._structure import Structure
+from zyg.base.config import settings
+from zyg.base.structure import Structure
+from zyg.core.strand import TRACED, active
 from zyg.errors import ShippingError
-from zyg.executors import Task
+from zyg.tasks import recipes
+from zyg.tasks.executors import Task
+from zyg.tasks.recipes import ship
 
 __all__ = ["TaskClient", "wrap_client"]
 
@@ -120,22 +120,22 @@ class _Cluster:
     ) -> tuple[Any, Any]:
         """The future of the value of a recipe, and that of what is kept for its adjoint."""
         if not (keep and self.keep):
-            return self._submit(_shipping.call, recipe, operands, constants), None
-        kept = self._submit(_shipping.keep, recipe, operands, constants)
+            return self._submit(recipes.call, recipe, operands, constants), None
+        kept = self._submit(recipes.keep, recipe, operands, constants)
         return self.client.submit(_value, kept, pure=False), kept
 
     def _submit(self, make: Any, recipe: Any, operands: list[Any], constants: list[Any]) -> Any:
         args = (settings(), make, recipe, operands, constants)
-        return self.client.submit(_shipping.run, *args, pure=False, **self.options)
+        return self.client.submit(recipes.run, *args, pure=False, **self.options)
 
     def back(self, kept: Any, bars: Sequence[Any], expected: list[Any]) -> Any:
         """The future of the cotangents of the operands."""
         return self.client.submit(_back, kept, [*bars], expected, pure=False)
 
 
-def _value(kept: _shipping.Kept) -> Any:
+def _value(kept: recipes.Kept) -> Any:
     return kept.value
 
 
-def _back(kept: _shipping.Kept, bars: list[Any], expected: list[Any]) -> Any:
+def _back(kept: recipes.Kept, bars: list[Any], expected: list[Any]) -> Any:
     return kept.back(bars, expected)

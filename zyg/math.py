@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from zyg._elementwise import elementwise
-from zyg._registry import ScalarRule
-from zyg._strand import TRACED, settle, strip
+from zyg.base.registry import ScalarRule
+from zyg.base.scalar_rules import table
+from zyg.core.elementwise import elementwise
+from zyg.core.strand import TRACED, settle, strip
 from zyg.errors import MissingRuleError
-from zyg.scalar_rules import table
 
 pi, e, tau, inf, nan = math.pi, math.e, math.tau, math.inf, math.nan
 

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from typing import Any
 
-from zyg._strand import active, fork
+from zyg.core.strand import active, fork
 
 __all__ = ["Thread", "in_strand", "map"]
 

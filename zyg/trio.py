@@ -2,7 +2,7 @@
 
 `open_nursery` and `to_thread.run_sync` give each task, and each thread, a strand of its own; all
 else is trio's. Channels need nothing: a message is a value like any other, and what its receiver
-does with it finds its way back to its sender (`zyg._crossing`). Plain trio gives the same
+does with it finds its way back to its sender (`zyg.core.exchange`). Plain trio gives the same
 gradients; its tasks share one strand, which is reversed in one piece.
 
 >>> import zyg
@@ -31,7 +31,7 @@ from typing import Any
 
 import trio
 
-from zyg._strand import Strand, active, fork
+from zyg.core.strand import Strand, active, fork
 
 
 class Nursery:

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from zyg._kernel_calls import dtypes_of
 from zyg.errors import ShapeError
+from zyg.kernels.dtypes import dtypes_of
 from zyg_cuda.arrays import Library
 from zyg_cuda.errors import DriverError
 from zyg_cuda.operands import check, check_target, given, target_of

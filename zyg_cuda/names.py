@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from zyg.kernels import names as host
+from zyg.compiler.back import names as host
 
 # numba.cuda maps functions of the math module to libdevice, by the type of the operand.
 _OF_MATH = {

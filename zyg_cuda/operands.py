@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from zyg.compiler.back.compiled import Shape
 from zyg.errors import ShapeError
-from zyg.kernels.geometry import Shape
 from zyg_cuda.arrays import Library, library_of
 from zyg_cuda.errors import DeviceArrayError
 from zyg_cuda.plans import Array

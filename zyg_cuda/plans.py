@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from zyg.kernels.emit import emit
-from zyg.kernels.geometry import Loop, Shape, loop_over, pattern, spans_within, strides_within
-from zyg.kernels.ir import Program, type_of
+from zyg.compiler.back.compiled import Shape
+from zyg.compiler.back.emit import emit
+from zyg.compiler.ir import Program, type_of
+from zyg.kernels.geometry import Loop, loop_over, pattern, spans_within, strides_within
 from zyg_cuda.names import imports
 from zyg_cuda.text import THREADS, Kernel, Operand, Result, Site, Variant, over_slots
 

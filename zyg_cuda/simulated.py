@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.kernels.plain import inlined
+from zyg.compiler.back.plain import inlined
 
 __all__ = ["inlined", "load_of", "store_of"]
 

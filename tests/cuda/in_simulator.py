@@ -10,8 +10,8 @@ from numba import config, cuda
 import zyg
 import zyg_cuda
 from zyg import errors
-from zyg._kernel_calls import dtypes_of
 from zyg.kernels import launch as host
+from zyg.kernels.dtypes import dtypes_of
 from zyg.kernels.plans import Output
 
 from .programs import CELL, PARTIALS, VALUES, cell, kernel_of, root

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 import zyg
-from zyg._device import _READY
-from zyg._entries import is_result
-from zyg._structure import Structure
+from zyg.base.structure import Structure
+from zyg.core.entries import is_result
 from zyg.errors import ConversionError, MissingRuleError, MutationError, ZygError
+from zyg.watched.device import _READY
 
 from .device_array import DeviceArray
 
@@ -297,9 +297,9 @@ def test_a_result_that_is_not_used_does_not_poison_the_gradient():
 
 
 def test_a_kernel_runs_on_watched_device_arrays(monkeypatch):
-    from zyg import _kernel_calls
+    from zyg.broadcasting import calls
 
-    on_the_host = _kernel_calls.run_kernel
+    on_the_host = calls.run_kernel
 
     def run_kernel(kernel, operands, *rest):
         return on_device(on_the_host(kernel, [on_host(x) for x in operands], *rest))
@@ -308,7 +308,7 @@ def test_a_kernel_runs_on_watched_device_arrays(monkeypatch):
         return np.sum(zyg.broadcast(lambda u, v: u * v if u > 0 else u - v, x @ w, b) ** 2)
 
     wanted = zyg.gradient(loss, W, B, X)
-    monkeypatch.setattr(_kernel_calls, "run_kernel", run_kernel)
+    monkeypatch.setattr(calls, "run_kernel", run_kernel)
     for c, w in zip(zyg.gradient(loss, *on_device((W, B, X))), wanted, strict=True):
         assert type(c) is DeviceArray
         np.testing.assert_allclose(c.host, w, rtol=1e-14)

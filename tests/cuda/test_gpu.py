@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import zyg_cuda
-from zyg._kernel_calls import dtypes_of
 from zyg.kernels import launch as host
+from zyg.kernels.dtypes import dtypes_of
 from zyg.kernels.plans import Output
 
 from .programs import CELL, PARTIALS, VALUES, cell, kernel_of, product_of, root

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.kernels.ir import Block, Op, Program, Value
-from zyg.kernels.record import KNOWN
+from zyg.compiler.ir import Block, Op, Program, Value
+from zyg.compiler.record import KNOWN
 from zyg.kernels.scalar import Kernel
 
 from .programs import array, cell, kernel_of, launches, product_of, root

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 
-from zyg.kernels.functions import meaning
-from zyg.kernels.ir import Program, Value
+from zyg.compiler.functions import meaning
+from zyg.compiler.ir import Program, Value
+from zyg.compiler.record import Builder, atom_of
 from zyg.kernels.plans import Output
-from zyg.kernels.record import Builder, atom_of
 
 where = meaning(np.where)
 

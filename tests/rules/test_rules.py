@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import zyg
-from zyg._registry import CONSTANT, rules
-from zyg.scalar_rules import table
+from zyg.base.registry import CONSTANT, rules
+from zyg.base.scalar_rules import table
 
 from .calls import CUBE, A, V, array, call, label, matrix
 

@@ -8,7 +8,7 @@ import pytest
 import scipy.optimize
 
 import zyg
-from zyg._registry import CONSTANT, rules
+from zyg.base.registry import CONSTANT, rules
 from zyg.scipy import integrate, linalg, optimize, signal, sparse, special, stats  # noqa: F401
 
 from ..rules.calls import label

@@ -20,7 +20,7 @@ import trio
 
 import zyg
 from zyg.errors import ConversionError, RecomputationError, ShippingError
-from zyg.executors import Task
+from zyg.tasks.executors import Task
 
 X = np.linspace(0.2, 1.4, 5)
 
@@ -570,7 +570,7 @@ def test_unseeded_random_numbers_are_noticed(pool):
 
 
 def test_the_value_is_compared_up_to_rounding():
-    from zyg._shipping import alike, sketch
+    from zyg.tasks.recipes import alike, sketch
 
     x = np.random.default_rng(0).normal(size=1000)
     nan = np.array([1.0, np.nan, np.inf])

@@ -9,9 +9,9 @@ import trio
 
 import zyg
 from zyg import trio as zyg_trio
-from zyg._crossing import deliver
+from zyg.core.exchange import deliver
+from zyg.core.trace import Trace
 from zyg.errors import AdjointInvariantError
-from zyg.gradients import Trace
 
 
 class Interrupted(BaseException):

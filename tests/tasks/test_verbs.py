@@ -13,14 +13,9 @@ import trio
 
 import zyg
 import zyg.numpy
-from zyg import _schedule
 from zyg import trio as zyg_trio
-from zyg.errors import (
-    ComplexOutputError,
-    NonScalarOutputError,
-    RunningLoopError,
-    StructureError,
-)
+from zyg.core import adjoint_tasks
+from zyg.errors import ComplexOutputError, NonScalarOutputError, RunningLoopError, StructureError
 
 
 def run_in(loop, f, *args, **kwargs):
@@ -36,7 +31,7 @@ def loop(request):
 
 
 async def square(x):
-    await _schedule._checkpoint()()
+    await adjoint_tasks._checkpoint()()
     return x * x
 
 
@@ -186,7 +181,7 @@ def test_nesting_inside_a_loop(loop):
 
 @pytest.fixture
 def _short_slices(monkeypatch):
-    monkeypatch.setattr(_schedule, "_SLICE", 1e-4)
+    monkeypatch.setattr(adjoint_tasks, "_SLICE", 1e-4)
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield

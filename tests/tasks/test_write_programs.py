@@ -9,7 +9,7 @@ import pytest
 
 import zyg
 
-from ..memory.programs import Program, Survey, check, describe, loss, program, shrink
+from ..core.programs import Program, Survey, check, describe, loss, program, shrink
 
 
 class Worker:

@@ -329,7 +329,7 @@ def test_memory_is_as_it_was_after_a_reverse_pass(way):
 
 def shapes_delivered(monkeypatch, f, x):
     """The shapes of the arrays that cross from task to task in a reverse pass."""
-    from zyg._schedule import AdjointChannel
+    from zyg.core.adjoint_tasks import AdjointChannel
 
     shapes, send = [], AdjointChannel.send
 

@@ -1,9 +1,11 @@
-"""Kernels: a scalar function, read as source, differentiated and compiled into one loop.
+"""Kernels on the CPU: a scalar function's program as one loop over arrays.
 
-ir                              what a scalar function is: values, operations, regions
-record source                   numbers that record what is done with them; Python's text
-captures functions              what a function takes from outside; what it may call
-read                            source -> program
-forward                         program -> the program of its derivatives
-emit                            program -> Python text
+geometry                        in which order a loop runs through which axes
+arrays                          operands as a loop takes them, results as it writes them
+loops                           the text of a loop around a function's statements
+threads                         a loop in several threads
+plans                           one loop for operands of these layouts
+launch                          a program over arrays: its plan, found or made, and run
+scalar                          a scalar function with its programs and their derivatives
+dtypes                          what a kernel computes in, and the dtypes of its results
 """

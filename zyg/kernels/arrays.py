@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from zyg.kernels import buffers
-from zyg.kernels.geometry import Adapter, Layout, Loop, Shape, packed_layout
+from zyg.base import buffers
+from zyg.compiler.back.compiled import Adapter, Layout, Shape
+from zyg.kernels.geometry import Loop, packed_layout
 
 _NUMBERS: dict[str, type] = {"float": float, "int": int, "bool": bool}
 _KINDS = {"float": "fiub", "int": "iub", "bool": "b"}  # of NumPy: what each type is loaded from

@@ -9,14 +9,12 @@ evenly, or through none.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-Shape = tuple[int, ...]
-Layout = tuple[Shape, tuple[int, ...]]  # of an array: shape and strides
-Adapter = Callable[[Any], Any]
+from zyg.compiler.back.compiled import Layout, Shape
 
 
 class Loop(NamedTuple):

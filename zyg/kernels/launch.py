@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.kernels.ir import Program
+from zyg.compiler.ir import Program
 from zyg.kernels.plans import Description, Output, Plan, Planner, Target
 
 _MOST_PLANS = 4096

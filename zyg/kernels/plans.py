@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zyg.compiler.back.branches import without_branches
+from zyg.compiler.back.compiled import Adapter, Kernel, Shape, kernel_of
+from zyg.compiler.back.emit import emit
+from zyg.compiler.back.names import imports, vectorised
+from zyg.compiler.ir import Program, type_of
 from zyg.kernels.arrays import Fresh, Given, Sum, adapter, finisher, has_type, is_array, wide
-from zyg.kernels.branches import without_branches
-from zyg.kernels.compiled import Kernel, kernel_of
-from zyg.kernels.emit import emit
 from zyg.kernels.geometry import (
-    Adapter,
     Loop,
-    Shape,
     layout_within,
     loop_over,
     packed_layout,
@@ -29,9 +29,7 @@ from zyg.kernels.geometry import (
     spans_within,
     strides_within,
 )
-from zyg.kernels.ir import Program, type_of
 from zyg.kernels.loops import TILE, Loops, Operand, Result
-from zyg.kernels.names import imports, vectorised
 from zyg.kernels.threads import in_parallel
 
 CHUNK = 1 << 17  # elements: much work beside the start of a thread, little beside large arrays

@@ -7,14 +7,14 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import Any, TypeVar
 
-from zyg._registry import rules
+from zyg.base.registry import rules
+from zyg.compiler.derive import forward
+from zyg.compiler.front.captures import Captures, Path
+from zyg.compiler.front.joins import split
+from zyg.compiler.front.reader import read
+from zyg.compiler.ir import If, Op, Program, Type, Value, operations, show
+from zyg.compiler.record import Builder, Number, atom_of
 from zyg.errors import KernelError
-from zyg.kernels import forward
-from zyg.kernels.captures import Captures, Path
-from zyg.kernels.ir import If, Op, Program, Type, Value, operations, show
-from zyg.kernels.joins import split
-from zyg.kernels.read import read
-from zyg.kernels.record import Builder, Number, atom_of
 
 _MOST_KINDS = 64  # programs of one function
 _MOST_VALUES = 4  # of a captured int, after which it is an operand

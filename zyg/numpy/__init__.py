@@ -23,9 +23,9 @@ from numpy import fft as fft
 from numpy import linalg as linalg
 from numpy import random as random
 
-from zyg._memory import buffer
-from zyg._strand import ARRAYS
-from zyg._traced import as_array, holds_watched
+from zyg.core.strand import ARRAYS
+from zyg.core.views import buffer
+from zyg.watched.value import as_array, holds_watched
 
 
 def _creates(name: str) -> Any:

@@ -1,4 +1,16 @@
-"""NumPy's adjoints, by domain; importing this package registers them all."""
+"""NumPy's adjoints, by domain; importing this package registers them all.
+
+kit                             what rules of several domains share
+elementwise                     functions of numbers
+reductions scans norms          what is reduced or cumulated along axes; the methods of ufuncs
+products linalg decompositions  products of arrays; equations; factors of matrices
+shapes assembly padding         arrays rearranged, put together, put in the middle of others
+writes                          functions that make buffers, or write into them
+sorting statistics              order; averages, covariances, histograms
+calculus polynomials fft        differences and interpolation; polynomials; Fourier transforms
+functional                      functions that call a function of the user's
+constants                       functions that carry no derivative
+"""
 
 from zyg.rules import assembly as assembly
 from zyg.rules import calculus as calculus

@@ -5,10 +5,10 @@ Whatever only chooses elements is done once by NumPy on their places, and then o
 
 import numpy as np
 
-from zyg._registry import composed
-from zyg._strand import strip
+from zyg.base.registry import composed
+from zyg.core.strand import strip
 from zyg.errors import unknown_call
-from zyg.rules._helpers import as_array, at_places, cast, places_of
+from zyg.rules.kit import as_array, at_places, cast, places_of
 
 
 @composed(np.delete)

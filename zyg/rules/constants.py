@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zyg._registry import nondifferentiable
+from zyg.base.registry import nondifferentiable
 
 nondifferentiable(
     # questions about shape and type

@@ -29,10 +29,10 @@ valued SVD" (2019); C. Boeddeker et al., "On the computation of complex-valued g
 
 import numpy as np
 
-from zyg._registry import adjoint, composed
-from zyg._strand import TRACED, strip
+from zyg.base.registry import adjoint, composed
+from zyg.core.strand import TRACED, strip
 from zyg.errors import DegenerateError, MissingRuleError
-from zyg.rules._helpers import conj, dagger, is_complex, of_triangle, triangle
+from zyg.rules.kit import conj, dagger, is_complex, of_triangle, triangle
 
 
 @adjoint(np.linalg.cholesky)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from zyg._registry import adjoint, composed, scalar_rule
-from zyg._strand import strip
-from zyg.rules._helpers import as_array, is_complex, no_out
-from zyg.scalar_rules import table
+from zyg.base.registry import adjoint, composed, scalar_rule
+from zyg.base.scalar_rules import table
+from zyg.core.strand import strip
+from zyg.rules.kit import as_array, is_complex, no_out
 
 for _function, _partials in table.items():
     scalar_rule(_function, *_partials)

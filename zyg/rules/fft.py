@@ -9,10 +9,10 @@ parts of the bins that are their own mirror image, has slope 0 by the same formu
 
 import numpy as np
 
-from zyg._registry import adjoint, composed
-from zyg._strand import strip
+from zyg.base.registry import adjoint, composed
+from zyg.core.strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import as_array, like, normal_axes
+from zyg.rules.kit import as_array, like, normal_axes
 
 _EXCHANGED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 

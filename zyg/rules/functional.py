@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from zyg._registry import composed
-from zyg._strand import strip
-from zyg.rules._helpers import as_array, normal_axes
+from zyg.base.registry import composed
+from zyg.core.strand import strip
+from zyg.rules.kit import as_array, normal_axes
 
 
 @composed(np.apply_along_axis)

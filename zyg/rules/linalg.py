@@ -13,11 +13,11 @@ import inspect
 
 import numpy as np
 
-from zyg._entries import unbroadcast
-from zyg._registry import adjoint, composed, nondifferentiable
-from zyg._strand import TRACED, strip
+from zyg.base.registry import adjoint, composed, nondifferentiable
+from zyg.core.cotangents import unbroadcast
+from zyg.core.strand import TRACED, strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import conj, dagger, is_complex, like, of_triangle, with_value
+from zyg.rules.kit import conj, dagger, is_complex, like, of_triangle, with_value
 
 nondifferentiable(np.linalg.matrix_rank)
 

@@ -5,10 +5,10 @@ Every norm has slope 0 at 0. Of equal singular values the first counts, as of eq
 
 import numpy as np
 
-from zyg._registry import adjoint, composed
-from zyg._strand import TRACED, strip
+from zyg.base.registry import adjoint, composed
+from zyg.core.strand import TRACED, strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import kept, normal_axes, plain_array, spread, with_value
+from zyg.rules.kit import kept, normal_axes, plain_array, spread, with_value
 
 
 @composed(np.linalg.norm)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from zyg._registry import composed
-from zyg._strand import strip
+from zyg.base.registry import composed
+from zyg.core.strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import as_array, at_places, cast, like, places_of
+from zyg.rules.kit import as_array, at_places, cast, like, places_of
 
 
 @composed(np.pad)

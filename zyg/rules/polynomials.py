@@ -4,9 +4,9 @@ import operator
 
 import numpy as np
 
-from zyg._registry import adjoint, composed
-from zyg._strand import strip
-from zyg.rules._helpers import as_array, conj
+from zyg.base.registry import adjoint, composed
+from zyg.core.strand import strip
+from zyg.rules.kit import as_array, conj
 
 
 def _coefficients(p):

@@ -5,10 +5,10 @@ import string
 
 import numpy as np
 
-from zyg._entries import unbroadcast
-from zyg._registry import adjoint, composed, nondifferentiable
-from zyg._strand import strip
-from zyg.rules._helpers import as_array, conj, inverse, like
+from zyg.base.registry import adjoint, composed, nondifferentiable
+from zyg.core.cotangents import unbroadcast
+from zyg.core.strand import strip
+from zyg.rules.kit import as_array, conj, inverse, like
 
 nondifferentiable(np.einsum_path)
 

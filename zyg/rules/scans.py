@@ -7,12 +7,11 @@ at all places at once.
 
 import numpy as np
 
-from zyg._bind import bind
-from zyg._registry import CONSTANT, ScalarRule, adjoint, composed, rules
-from zyg._strand import cut, strip
-from zyg._traced import ufunc_methods
+from zyg.base.registry import CONSTANT, ScalarRule, adjoint, composed, rules
+from zyg.core.bind import bind
+from zyg.core.strand import cut, strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import (
+from zyg.rules.kit import (
     NO,
     as_array,
     conj,
@@ -23,6 +22,7 @@ from zyg.rules._helpers import (
     with_value,
     without_nan,
 )
+from zyg.watched.value import ufunc_methods
 
 
 @adjoint(np.cumsum, linear=(0,))

@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 
-from zyg._entries import unbroadcast
-from zyg._registry import adjoint, composed
-from zyg._strand import strip
+from zyg.base.registry import adjoint, composed
+from zyg.core.cotangents import unbroadcast
+from zyg.core.strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import inverse, is_complex, like, no_out, plain_array
+from zyg.rules.kit import inverse, is_complex, like, no_out, plain_array
 
 
 def _restored(function):

@@ -9,9 +9,9 @@ import functools
 
 import numpy as np
 
-from zyg._registry import adjoint, composed
-from zyg._strand import TRACED, strip
-from zyg.rules._helpers import (
+from zyg.base.registry import adjoint, composed
+from zyg.core.strand import TRACED, strip
+from zyg.rules.kit import (
     as_array,
     count,
     inverse,

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from zyg._protocol import is_device
-from zyg._registry import adjoint, composed
-from zyg._strand import strip
-from zyg.rules._helpers import (
+from zyg.base.array_types import is_device
+from zyg.base.registry import adjoint, composed
+from zyg.core.strand import strip
+from zyg.rules.kit import (
     NO,
     as_array,
     conj,

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from zyg._memory import buffer
-from zyg._registry import composed
-from zyg._strand import TRACED, strip
-from zyg._writes import refuse_store, write
+from zyg.base.registry import composed
+from zyg.core.indexing import write
+from zyg.core.inplace import refuse_store
+from zyg.core.strand import TRACED, strip
+from zyg.core.views import buffer
 
 
 def _like(function):

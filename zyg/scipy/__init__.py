@@ -9,6 +9,17 @@ their plain names too.
 >>> zyg.gradient(lambda x: special.erf(x), 0.0)
 (1.1283791670955126,)
 
+An underscore says: not one of SciPy's modules.
+
+_namespace _closures                        what the drop-in modules share; what a function holds
+_incomplete _special_slopes _special_table  slopes of special functions; functions of numbers
+_special_functions special                  those with several values, and of arrays
+_linalg_systems _linalg_factors _matrix_functions linalg  equations, factors, functions
+_distributions stats                        distributions as formulas
+_integrate_rules integrate                  integrals, differential equations
+_optimize_rules optimize                    minima and roots, by the implicit function theorem
+_signal_rules signal                        convolutions
+_sparse_rules _sparse_linalg sparse         matrices whose stored elements may be watched
 """
 
 try:

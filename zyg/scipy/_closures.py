@@ -1,7 +1,7 @@
 """What a function holds that is watched: found, taken out, and put in again."""
 
-from zyg._strand import TRACED, strip
-from zyg._structure import Structure
+from zyg.base.structure import Structure
+from zyg.core.strand import TRACED, strip
 from zyg.errors import MissingRuleError
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import special as sp
 from scipy import stats
 
-from zyg._strand import strip
-from zyg.rules._helpers import as_array
+from zyg.core.strand import strip
+from zyg.rules.kit import as_array
 from zyg.scipy._linalg_factors import cholesky
 from zyg.scipy._linalg_systems import solve_triangular
 

@@ -8,15 +8,15 @@ equations", 2018); forward mode solves the sensitivity equation.
 import numpy as np
 import scipy.integrate
 
-from zyg._registry import composed
-from zyg._strand import strip
-from zyg.checkpoints import one_entry
+from zyg.base.registry import composed
+from zyg.core.strand import strip
 from zyg.errors import unknown_call
-from zyg.forward import pushforward
-from zyg.gradients import pullback
-from zyg.rules._helpers import as_array
+from zyg.rules.kit import as_array
 from zyg.scipy._closures import as_tuple, opened, plain, refuse
 from zyg.scipy._namespace import dispatching, holds_watched
+from zyg.verbs.checkpoints import one_entry
+from zyg.verbs.gradients import pullback
+from zyg.verbs.pushforward import pushforward
 
 
 def _joined(parts):

@@ -7,18 +7,12 @@ of the Cholesky decomposition" (2016).
 import numpy as np
 from scipy import linalg
 
-from zyg._strand import strip
+from zyg.core.strand import strip
 from zyg.errors import unknown_call
-from zyg.gradients import pullback
-from zyg.rules._helpers import conj, is_complex
-from zyg.scipy._linalg_systems import (
-    adjoint_of,
-    permutation,
-    reading,
-    solve_triangular,
-    used,
-)
+from zyg.rules.kit import conj, is_complex
+from zyg.scipy._linalg_systems import adjoint_of, permutation, reading, solve_triangular, used
 from zyg.scipy._namespace import rule_for
+from zyg.verbs.gradients import pullback
 
 
 def _product(*factors):

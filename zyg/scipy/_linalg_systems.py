@@ -7,10 +7,10 @@ read of a matrix (the other triangle, the corners of a banded storage) has the c
 import numpy as np
 from scipy import linalg
 
-from zyg._entries import unbroadcast
-from zyg._strand import strip
+from zyg.core.cotangents import unbroadcast
+from zyg.core.strand import strip
 from zyg.errors import unknown_call
-from zyg.rules._helpers import as_array, conj
+from zyg.rules.kit import as_array, conj
 from zyg.scipy._namespace import rule_for
 
 

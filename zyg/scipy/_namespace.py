@@ -7,10 +7,10 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from zyg._bind import bind
-from zyg._registry import Adjoint, rules
-from zyg._strand import TRACED
-from zyg._structure import Structure
+from zyg.base.registry import Adjoint, rules
+from zyg.base.structure import Structure
+from zyg.core.bind import bind
+from zyg.core.strand import TRACED
 
 
 def rule_for(key: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..., Adjoint]:

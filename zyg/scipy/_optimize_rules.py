@@ -5,12 +5,12 @@ import inspect
 import numpy as np
 import scipy.optimize
 
-from zyg._registry import composed
-from zyg._strand import strip
-from zyg.gradients import pullback
-from zyg.implicit import implicit
-from zyg.jacobians import jacobian
+from zyg.base.registry import composed
+from zyg.core.strand import strip
 from zyg.scipy._closures import as_tuple, plain, refuse
+from zyg.verbs.gradients import pullback
+from zyg.verbs.implicit import implicit
+from zyg.verbs.jacobians import jacobian
 
 
 def _solution(residual, x):

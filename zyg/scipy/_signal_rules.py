@@ -4,9 +4,9 @@ import numpy as np
 import scipy.signal
 
 from zyg.errors import unknown_call
-from zyg.gradients import pullback
-from zyg.rules._helpers import as_array, conj
+from zyg.rules.kit import as_array, conj
 from zyg.scipy._namespace import rule_for
+from zyg.verbs.gradients import pullback
 
 
 def _embedded(y_bar, mode, n1, n2):

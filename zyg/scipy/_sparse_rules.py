@@ -4,9 +4,9 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
-from zyg._strand import TRACED
+from zyg.core.strand import TRACED
 from zyg.errors import unknown_call
-from zyg.rules._helpers import conj
+from zyg.rules.kit import conj
 from zyg.scipy._namespace import holds_watched, rule_for
 
 

@@ -10,10 +10,10 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg._registry import rules
-from zyg._strand import strip
+from zyg.base.registry import rules
+from zyg.core.strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules._helpers import is_complex
+from zyg.rules.kit import is_complex
 from zyg.scipy._incomplete import betainc_a
 
 ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)

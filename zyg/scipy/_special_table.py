@@ -1,11 +1,11 @@
-"""The partial derivatives of SciPy's special functions of numbers, as in `zyg.scalar_rules`."""
+"""The partial derivatives of SciPy's special functions of numbers, as in `base.scalar_rules`."""
 
 import math
 
 import numpy as np
 from scipy import special as sp
 
-from zyg._registry import scalar_rule
+from zyg.base.registry import scalar_rule
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
 from zyg.scipy._special_slopes import (
     ROOT_2PI,

@@ -1,0 +1,127 @@
+"""What a kernel may hold: the kernel of a function gives what the function itself gives."""
+
+import importlib.util
+import inspect
+
+import numpy as np
+import pytest
+
+import zyg
+from zyg.compiler.back.emit import emit
+from zyg.compiler.back.names import imports
+from zyg.compiler.derive import forward
+from zyg.kernels.launch import run
+from zyg.kernels.plans import Output
+from zyg.kernels.scalar import read_for
+
+from . import language
+from .language import ALL
+
+F64 = np.dtype(float)
+DTYPES = {"float": F64, "int": np.dtype(np.int64), "bool": np.dtype(bool)}
+KINDS = ("float", "float", "int")
+
+rng = np.random.default_rng(7)
+POINTS = (
+    np.concatenate([rng.uniform(-3, 3, 12), [0.0, 1.0]]),
+    np.concatenate([rng.uniform(-2, 3, 12), [1.0, 1.0]]),
+    np.array([0, 1, 2, 3, 4, 5, -1, -3, 2, 1, 0, 7, 0, 1]),
+)
+ROWS = [(float(x), float(y), int(k)) for x, y, k in zip(*POINTS, strict=True)]
+
+
+def in_python(program, operands, backend="python"):
+    """The results of a program, by the text run as plain Python."""
+    types = [getattr(y, "type", type(y).__name__) for y in program.outputs]
+    results = [Output(DTYPES[kind], None) for kind in types]
+    return run(program, operands, results, dtype=F64, backend=backend)
+
+
+def read(f):
+    found = read_for(f, KINDS, None, lambda numbers: numbers, lambda x: x)
+    return found.kernel.program, [*POINTS, *found.captures.values(f)]
+
+
+def imported(text, path, **names):
+    """A module made of a text that is there to be read."""
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    vars(module).update(names)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_text_gives_what_the_function_gives(name):
+    f = ALL[name]
+    program, operands = read(f)
+    (got,) = in_python(program, operands)
+    np.testing.assert_allclose(got, [f(*row) for row in ROWS], rtol=1e-13, atol=1e-14)
+
+
+def slope(f, row):
+    """The gradient of f by x and y, by the rules of watched numbers."""
+    return zyg.gradient(lambda x, y: 1.0 * f(x, y, row[2]), *row[:2], zeros=True)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_partial_derivatives_are_those_of_watched_numbers(name):
+    f = ALL[name]
+    program, operands = read(f)
+    partials, masks = forward.partials(program, (0, 1))
+    with np.errstate(all="ignore"):
+        got = in_python(partials, operands)[1:]
+    rows = np.zeros((2, len(ROWS)))
+    for k, d in zip(masks[0], got, strict=True):
+        rows[k] = d
+    right = np.transpose([slope(f, row) for row in ROWS])
+    np.testing.assert_allclose(rows, right, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_text_computes_in_its_own_precision(name):
+    program, operands = read(ALL[name])
+    partials, _ = forward.partials(program, (0, 1))
+    names = [f"x{n}" for n in range(len(operands))]
+    text = emit(partials, names)
+    assert "float64" not in "\n".join(text.lines)
+    body = [*text.lines, f"return [{', '.join(text.results)}]"]
+    lines = [f"def f({', '.join(names)}):", *("    " + line for line in body)]
+    space = {}
+    exec(imports(text.functions, "float32", "python", "libm"), space)
+    exec("\n".join([*text.definitions, *lines]), space)
+    types = {"float": np.float32, "int": (int, np.int64), "bool": (bool, np.bool_)}
+    with np.errstate(all="ignore"):
+        row = [np.float32(x) if isinstance(x, float) else x for x in ROWS[0]]
+        captured = [np.float32(x) if isinstance(x, float) else x for x in operands[3:]]
+        for value, out in zip(space["f"](*row, *captured), partials.outputs, strict=True):
+            kind = getattr(out, "type", type(out).__name__)
+            assert isinstance(value, types[kind])
+
+
+# One of each form that the text of a program can have; compiling takes its time.
+COMPILED = [
+    "return_in_nested_loops", "backwards_to_a_computed_bound", "while_with_work_in_its_test",
+    "rotation_of_three", "int_that_becomes_float_in_a_loop", "bool_that_becomes_int",
+    "and_of_mixed_types", "and_guards", "whole_numbers", "floats_by_division", "rounding", "bits",
+    "powers", "structures",
+]  # fmt: skip
+
+
+def test_compiled_kernels_give_the_same(tmp_path):
+    calls = ", ".join(f"{name}(x, y, k)" for name in COMPILED)
+    text = f"def bundle(x, y, k):\n    return {calls}\n"
+    f = imported(text, tmp_path / "bundle.py", **ALL).bundle
+    program, operands = read(f)
+    compiled = in_python(program, operands, "numba")
+    for got, right in zip(compiled, in_python(program, operands), strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-12, atol=1e-13)
+
+
+def test_no_program_is_left_out():
+    here = {f for f in vars(language).values() if inspect.isfunction(f)}
+    missing = {
+        f.__name__ for f in here if [*inspect.signature(f).parameters][:3] == ["x", "y", "k"]
+    }
+    assert missing <= {f.__name__ for f in ALL.values() if inspect.isfunction(f)}

@@ -1,0 +1,20 @@
+"""Every example runs as its reader runs it, and the assert that it ends in holds."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs_and_its_assert_holds(path):
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=100)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_there_are_examples():
+    assert EXAMPLES

@@ -1,0 +1,220 @@
+"""The architecture: who imports whom, what is public, how large a file may be, what has a doctest."""
+
+# ruff: noqa: E501 - one case per line
+
+import ast
+import doctest
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import zyg
+from zyg.compiler.back import stored
+
+ROOT = Path(zyg.__file__).parent
+CONTRIBUTING = (ROOT.parent / "CONTRIBUTING.md").read_text()
+FILES = sorted([*ROOT.rglob("*.py"), *(ROOT.parent / "zyg_cuda").rglob("*.py")])
+
+PUBLIC = {
+    "Tangent", "adjoint", "broadcast", "check_adjoint", "check_gradient", "checkpoint", "config", "diaghessian",
+    "elementwise", "explain", "fixed_point", "forwarddiff", "fuse", "gradient", "gradient_async", "hessian",
+    "holomorphic", "hook", "hvp", "implicit", "is_traced", "jacobian", "nestlevel",
+    "nondifferentiable", "partials", "primal", "pullback", "pullback_async", "pushforward", "scalar_rule",
+    "sparse_hessian", "sparse_jacobian", "stop_gradient", "value_and_gradient",
+    "value_and_gradient_async", "wirtinger", "wrap_executor",
+}  # fmt: skip
+# The paths that users import, besides `zyg` itself.
+PATHS = {"errors", "numpy", "math", "scipy", "trio", "threads", "distributed"}
+
+
+def name_of(path):
+    """A file's module: zyg.core.bind, zyg.rules for a package's __init__."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in FILES}
+PACKAGES = [m for m, path in MODULES.items() if path.name == "__init__.py" and m != "zyg"]
+
+
+def floors():
+    """The packages of the table in CONTRIBUTING.md, lowest first."""
+    table = [line for line in CONTRIBUTING.splitlines() if line.startswith("| `zyg")]
+    names = [re.findall(r"`([\w/.]+)`", row.split("|")[1]) for row in table]
+    return [name.removesuffix(".py").replace("/", ".") for row in names for name in row]
+
+
+def page(package):
+    """The files that a package's own page names, in reading order."""
+    doc = ast.get_docstring(ast.parse(MODULES[package].read_text())) or ""
+    rows = re.findall(r"^([a-z_]\w*(?: [a-z_]\w*)*)(?:  +\S.*|$)", doc, re.MULTILINE)
+    return [name for row in rows for name in row.split()]
+
+
+def imports(path):
+    """The modules of ours that a file imports, wherever in the file it does."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name}:{node.lineno} imports relatively"
+            inner = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = [name if name in MODULES else node.module for name in inner]
+        else:
+            continue
+        yield from (name for name in names if name.partition(".")[0] in ("zyg", "zyg_cuda"))
+
+
+def floor_of(module, order):
+    """The place in CONTRIBUTING.md of the package, or the file, that a module is in."""
+    while module not in order:
+        module = module.rpartition(".")[0]
+        assert module, "no row"
+    return order.index(module)
+
+
+def test_every_package_and_every_file_of_its_own_has_a_row_in_the_table():
+    order = floors()
+    inside = [m for m in MODULES if m.count(".") == 1 and not m.startswith("zyg_cuda")]
+
+    assert len(order) == len({*order})
+    assert {*order} == {*inside, "zyg", "zyg_cuda"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_file_imports_from_its_own_package_and_from_those_before_it(module):
+    order = floors()
+    for other in imports(MODULES[module]):
+        assert floor_of(other, order) <= floor_of(module, order), f"{module} imports {other}"
+
+
+def test_the_two_towers_do_not_know_each_other():
+    for module, path in MODULES.items():
+        for one, two in (("zyg.core", "zyg.compiler"), ("zyg.compiler", "zyg.core")):
+            if module.startswith(one):
+                assert not [other for other in imports(path) if other.startswith(two)], module
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_page_of_a_package_names_its_files_in_the_order_in_which_they_import(package):
+    below = [m for m in MODULES if m.rpartition(".")[0] == package]
+    named = [f"{package}.{name}" for name in page(package)]
+
+    assert sorted(named) == sorted(below)
+    for k, file in enumerate(named):
+        inside = [m for m in MODULES if m == file or m.startswith(file + ".")]
+        for other in {other for m in inside for other in imports(MODULES[m])}:
+            later = [m for m in named[k + 1 :] if other == m or other.startswith(m + ".")]
+            assert not later, f"{file} comes before {other}, which it imports"
+            assert other != package, f"{file} imports {package}, which is not ready"
+
+
+def test_only_calls_of_kernels_load_the_gpu_and_only_where_an_operand_is_there():
+    users = [m for m, path in MODULES.items() if any("zyg_cuda" in o for o in imports(path))]
+    outside = [m for m in users if not m.startswith("zyg_cuda")]
+    top = [n for n in ast.parse(MODULES[outside[0]].read_text()).body if hasattr(n, "module")]
+
+    assert outside == ["zyg.broadcasting.calls"]
+    assert not [n for n in top if "zyg_cuda" in n.module]
+
+
+def named_in_strings(path):
+    """The dotted names of ours in a file's strings; docstrings may speak of what users write."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            for name in re.findall(r"\bzyg(?:_cuda)?(?:\.[a-zA-Z_]\w*)+", node.value):
+                yield node.lineno, name
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_what_a_string_names_exists(module):
+    for line, name in named_in_strings(MODULES[module]):
+        try:
+            assert name in MODULES or pkgutil.resolve_name(name)
+        except (ImportError, AttributeError):
+            pytest.fail(f"{module}:{line} names {name}, which does not exist")
+
+
+def test_the_files_that_are_part_of_every_compiled_kernel_exist():
+    for pattern in stored._OWN_MODULES:
+        assert [*Path(stored.__file__).parent.glob(pattern)], pattern
+
+
+def test_public_names():
+    for name in ("broadcast", "elementwise", "fuse", "partials"):  # loaded when asked for
+        assert callable(getattr(zyg, name))
+    modules = {n for n, v in vars(zyg).items() if isinstance(v, ModuleType)}
+    public = {name for name in vars(zyg) if not name.startswith("_")}
+    assert public - modules == PUBLIC
+    assert not modules & PUBLIC, "a package would hide the function of its name, or be hidden"
+    assert {n for n in modules if n not in PATHS and not n.startswith("_")} <= {*inside()}
+
+
+def inside():
+    """The names below zyg that are packages of the engine: no paths for users."""
+    return [m.removeprefix("zyg.") for m in MODULES if m.count(".") == 1]
+
+
+def test_there_are_the_paths_that_users_import():
+    for path in PATHS:
+        assert f"zyg.{path}" in MODULES
+
+
+def test_every_public_function_has_a_docstring_with_a_doctest():
+    parser = doctest.DocTestParser()
+    for name in PUBLIC:
+        doc = inspect.getdoc(getattr(zyg, name))
+        assert doc, name
+        examples = parser.get_examples(doc)
+        assert examples, f"{name} has no doctest"
+        assert len(examples) <= 6, f"the doctest of {name} is too long"
+        first = doc.splitlines()[0]
+        assert first.endswith("."), f"the first line of the docstring of {name} is no sentence"
+
+
+def test_every_file_says_what_it_is():
+    for path in FILES:
+        assert ast.get_docstring(ast.parse(path.read_text())), path.name
+
+
+def test_no_file_is_longer_than_450_lines():
+    for path in FILES:
+        lines = len(path.read_text().splitlines())
+        assert lines <= 450, f"{name_of(path)} has {lines} lines"
+
+
+def test_nothing_but_zyg_and_numpy_is_imported_by_zyg():
+    code = (
+        "import sys, numpy; before = set(sys.modules); import zyg; "
+        "print(*sorted({m.partition('.')[0] for m in set(sys.modules) - before}))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    new = set(run.stdout.split()) - set(sys.stdlib_module_names)
+    assert not new - {"zyg", "numpy"}  # NumPy loads numpy.fft when it is first used
+    assert not new & {"numba", "trio", "scipy"}
+
+
+def test_importing_zyg_changes_nothing_in_python_or_numpy():
+    code = (
+        "import numpy as np, sys, warnings; "
+        "before = (sys.getrecursionlimit(), np.geterr(), list(warnings.filters), sys.excepthook); "
+        "import zyg; "
+        "assert before == "
+        "(sys.getrecursionlimit(), np.geterr(), list(warnings.filters), sys.excepthook)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (ROOT / "py.typed").exists()
+
+
+def test_no_file_uses_characters_that_cannot_be_typed():
+    for path in FILES:
+        assert path.read_text().isascii(), path.name

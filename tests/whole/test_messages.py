@@ -1,0 +1,727 @@
+"""Every refusal: what happened, on which line of the user's, why, and what to do instead."""
+
+# ruff: noqa: E501 - one case per line
+
+import ast
+import cmath
+import copy
+import inspect
+import linecache
+import math
+import pickle
+import re
+import statistics
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import zyg
+from zyg import errors, gradient, pullback
+
+ARRAY = np.array([1.0, 2.0, 3.0])
+
+
+def refusal(error, f, *args):
+    """The text of the error that the gradient of `f` raises, whose template and place are checked."""
+    with pytest.raises(error) as caught:
+        gradient(f, *args)
+    text = str(caught.value)
+    check_template(text)
+    check_place(text, f)
+    return " ".join(text.split())
+
+
+def check_template(text):
+    what, where, why, fix = re.fullmatch(
+        r"(.+?)\n  where: (.+?)\n  why:   (.+?)\n  fix:   (.+)", text, re.DOTALL
+    ).groups()
+    assert what.endswith(".")
+    assert why.endswith(".")
+    assert all(len(part) > 10 for part in (what, where, why, fix))
+
+
+def check_place(text, f):
+    """The place is a line of f, and its source text is shown."""
+    file, line, source = re.search(r"where: (.+):(\d+), in [^:]+: (.+)", text).groups()
+    lines, first = inspect.getsourcelines(f)
+    assert file == __file__
+    assert first <= int(line) < first + len(lines)
+    assert source == linecache.getline(file, int(line)).strip()
+
+
+# Results that have no gradient
+
+
+def test_an_array_result():
+    with pytest.raises(errors.NonScalarOutputError) as caught:
+        gradient(np.sin, ARRAY)
+    text = str(caught.value)
+    check_template(text)
+    assert "sin returned an array of shape (3,); gradient needs one real number." in text
+    assert "only a number has a gradient; an array has a Jacobian." in text
+    assert "np.sum(y)" in text
+    assert "zyg.pullback(f, x)" in text
+    assert f"{__file__}:" in text
+    assert "gradient(np.sin, ARRAY)" in text
+
+
+@pytest.mark.parametrize(
+    ("f", "kind"),
+    [
+        (lambda x: np.reshape(x, (1,)), r"an array of shape \(1,\)"),
+        (lambda x: np.ones((1, 1)) * x, r"an array of shape \(1, 1\)"),
+        (lambda x: [x], "a list"),
+        (lambda x: {"a": x}, "a dict"),
+        (lambda x: (x, x), "a tuple"),
+        (lambda x: None, "a NoneType"),
+        (lambda x: "text", "a str"),
+        (lambda x: x > 0, "a bool"),
+        (lambda x: np.array(True), r"an array of shape \(\)"),
+    ],
+)
+def test_results_that_are_not_a_number(f, kind):
+    with pytest.raises(errors.NonScalarOutputError, match=f"returned {kind}; gradient needs"):
+        gradient(f, 2.0)
+
+
+def test_an_array_of_one_element_is_not_a_number_but_a_0_d_array_is():
+    with pytest.raises(errors.NonScalarOutputError):
+        gradient(lambda x: x * 2, np.ones(1))
+    assert gradient(lambda x: np.sum(x * 2).reshape(()), np.ones(1))[0] == [2.0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda z: z * z, lambda z: np.array(1j) * z, lambda z: np.exp(1j * np.abs(z)), lambda z: 1j],
+)
+def test_complex_results(f):
+    with pytest.raises(errors.ComplexOutputError) as caught:
+        gradient(f, 1 + 2j)
+    text = str(caught.value)
+    check_template(text)
+    assert "<lambda> returned a complex value; gradient needs one real number." in text
+    assert "y.real, y.imag or abs(y)" in text
+    assert "zyg.pullback(f, z)" in text
+
+
+def test_value_and_gradient_says_the_same_of_its_loss():
+    with pytest.raises(errors.NonScalarOutputError, match=r"an array of shape \(3,\)"):
+        zyg.value_and_gradient(lambda x: (x, 1.0), ARRAY)
+    with pytest.raises(errors.NonScalarOutputError, match="a tuple"):
+        zyg.value_and_gradient(lambda x: (), 1.0)
+
+
+# Conversions that would drop a derivative
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: float(x), 1.0),
+        (lambda x: float(x), np.float64(1.0)),
+        (lambda x: float(np.sum(x)), ARRAY),
+        (lambda x: float(x), 1),
+        (lambda x: complex(x), 1.0),
+        (lambda x: complex(x), 1j),
+        (lambda x: math.sin(x), 1.0),
+        (lambda x: math.sqrt(np.sum(x)), ARRAY),
+        (lambda x: math.pow(2.0, x), 1.0),
+        (lambda x: math.hypot(3.0, x), 1.0),
+        (lambda x: math.fsum([x, 1.0]), 1.0),
+        (lambda x: cmath.exp(x), 1j),
+        (lambda x: cmath.exp(x), 1.0),
+        (lambda x: np.asarray(x), ARRAY),
+        (lambda x: np.asarray(x), 1.0),
+        (lambda x: np.array(x), ARRAY),
+        (lambda x: np.array([x, 1.0]), 1.0),
+        (lambda x: np.array([[x, x], [x, x]]), 1.0),
+        (lambda x: np.array([x, x]), ARRAY),
+        (lambda x: np.asarray([x[0], x[1]]), ARRAY),
+        (lambda x: np.array([1.0, 2.0], dtype=float) + np.array([x, 2.0], dtype=float), 1.0),
+        (lambda x: np.float64(x), 1.0),
+        (lambda x: np.float32(x), 1.0),
+        (lambda x: np.full(3, x), 1.0),
+        (lambda x: np.fromiter((x for _ in range(2)), float), 1.0),
+        (lambda x: ARRAY.copy().fill(x), 1.0),
+        (lambda x: ARRAY.copy().put([0], x), 1.0),
+        (lambda x: ARRAY.dot(x), ARRAY),
+        (lambda x: memoryview(x), ARRAY),
+        (lambda x: bytes(x), ARRAY),
+        (lambda x: np.ascontiguousarray(x), ARRAY),
+        (lambda x: x.tobytes(), ARRAY),
+        (lambda x: x.data, ARRAY),
+        (lambda x: x.as_integer_ratio(), 1.0),
+        (lambda x: x.hex(), 1.0),
+        (lambda x: x.view(np.int64), ARRAY),
+        (lambda x: x.__array_interface__["data"], ARRAY),
+    ],
+)
+def test_conversions_are_refused_never_silent(f, x):
+    """Refused (by zyg, or by Python where a protocol is missing), or followed; never a plain value."""
+    try:
+        y, back = pullback(f, x)
+    except (errors.ConversionError, errors.MutationError, errors.MissingRuleError, AttributeError,
+            TypeError):  # fmt: skip
+        return
+    (x_bar,) = back(np.ones(np.shape(y)))
+    assert x_bar is not None
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "what"),
+    [
+        (lambda x: float(x), 1.0, "float(x) of a watched float would drop its derivative."),
+        (lambda x: complex(x), 1.0, "complex(x) of a watched float would drop its derivative."),
+        (lambda x: math.sin(x), 1.0, "float(x) of a watched float would drop its derivative."),
+        (lambda x: math.exp(np.sum(x)), ARRAY, "float(x) of a watched float64 would drop"),
+        (lambda x: cmath.sin(x), 1j, "complex(x) of a watched complex would drop its derivative."),
+        (lambda x: np.asarray(x), ARRAY, "np.asarray of a watched ndarray would drop"),
+        (lambda x: np.array([x, 2.0]), 1.0, "of a watched float would drop its derivative."),
+    ],
+)
+def test_conversion_messages(f, x, what):
+    text = refusal(errors.ConversionError, f, x)
+    assert what in text
+    assert "functions of C code and of the math module convert their arguments." in text
+    assert "use what takes watched values: np.sin(x) for math.sin(x), np.stack([x, y])" in text
+    assert "zyg.stop_gradient(x)" in text
+
+
+def _store_scalar(x):
+    b = np.zeros(3)
+    b[0] = x
+    return b[0]
+
+
+def _store_scalar_slice(x):
+    b = np.zeros(3)
+    b[1:] = x
+    return b[1]
+
+
+def _store_array(x):
+    b = np.zeros(3)
+    b[:] = x
+    return np.sum(b)
+
+
+def _store_array_mask(x):
+    b = np.zeros(3)
+    b[np.array([True, True, True])] = x
+    return np.sum(b)
+
+
+def _store_list(x):
+    b = np.zeros((2, 3))
+    b[0] = [x, x, x]
+    return np.sum(b)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [(_store_scalar, 1.0), (_store_scalar, np.float64(1)), (_store_scalar_slice, 1.0),
+     (_store_array, ARRAY), (_store_array_mask, ARRAY), (_store_scalar, 1), (_store_list, 1.0)],
+)  # fmt: skip
+def test_storing_into_a_plain_array(f, x):
+    text = refusal(errors.ConversionError, f, x)
+    assert "a watched value cannot be stored in a plain NumPy array." in text
+    assert "np.stack" in text
+    assert "zyg.stop_gradient(x)" in text
+
+
+# Writes that cannot be followed
+
+
+def _plain_iadd(x):
+    b = np.zeros(3)
+    b += x
+    return np.sum(b)
+
+
+def _plain_slice_iadd(x):
+    b = np.zeros(3)
+    b[:] += x
+    return np.sum(b)
+
+
+def _plain_element_iadd(x):
+    b = np.zeros(3)
+    b[0] += x
+    return b[0]
+
+
+def _out(x):
+    b = np.zeros(3)
+    np.add(x, 1.0, out=b)
+    return np.sum(b)
+
+
+def _positional_out(x):
+    b = np.zeros(3)
+    np.exp(x, b)
+    return np.sum(b)
+
+
+def _sum_out(x):
+    b = np.zeros(())
+    np.sum(x, out=b)
+    return b
+
+
+def _matmul_out(x):
+    b = np.zeros(3)
+    np.matmul(np.eye(3), x, out=b)
+    return np.sum(b)
+
+
+def _copyto(x):
+    b = np.zeros(3)
+    np.copyto(b, x)
+    return np.sum(b)
+
+
+def _add_at(x):
+    b = np.zeros(3)
+    np.add.at(b, [0, 1, 2], x)
+    return np.sum(b)
+
+
+def _put(x):
+    b = np.zeros(3)
+    np.put(b, [0, 1, 2], x)
+    return np.sum(b)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        *((f, ARRAY) for f in (_plain_iadd, _plain_slice_iadd, _out, _positional_out, _sum_out)),
+        *((f, ARRAY) for f in (_matmul_out, _copyto, _add_at, _put)),
+        *((f, 1.0) for f in (_plain_iadd, _plain_slice_iadd, _plain_element_iadd, _out)),
+        *((f, 1.0) for f in (_positional_out, _sum_out, _copyto, _add_at, _put)),
+    ],
+)
+def test_writes_into_plain_arrays_are_refused(f, x):
+    text = refusal(errors.ZygError, f, x)
+    assert any(word in text for word in ("plain", "cannot write", "no rule")), text
+
+
+@pytest.mark.parametrize("f", [_plain_iadd, _out, _positional_out])
+def test_the_message_of_an_output_array(f):
+    text = refusal(errors.ConversionError, f, ARRAY)
+    assert "a watched value cannot be stored in a plain NumPy array" in text
+    assert "the array has room for numbers only" in text
+    assert "import zyg.numpy as np" in text
+
+
+def _setflags(x):
+    x.setflags(write=False)
+    return np.sum(x)
+
+
+def _byteswap(x):
+    x.byteswap(inplace=True)
+    return np.sum(x)
+
+
+@pytest.mark.parametrize("f", [_setflags, _byteswap])
+def test_writes_that_are_not_followed_are_refused(f):
+    text = refusal(errors.MutationError, f, ARRAY)
+    assert "not followed" in text
+
+
+# Plain arrays that a pullback relies on
+
+
+def _overwritten(x):
+    w = np.ones(3)
+    y = x * w
+    w[:] = 5.0
+    return np.sum(y)
+
+
+def _overwritten_in_a_product(x):
+    w = np.eye(3)
+    y = w @ x
+    w *= 5.0
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("f", [_overwritten, _overwritten_in_a_product])
+def test_a_small_plain_array_overwritten_before_the_reverse_pass_is_right(f):
+    np.testing.assert_array_equal(gradient(f, ARRAY)[0], np.ones(3))
+
+
+def test_an_argument_overwritten_before_the_reverse_pass_is_right():
+    x = ARRAY.copy()
+    _, back = pullback(lambda x: np.sum(x * x), x)
+    x[:] = 100.0
+    np.testing.assert_array_equal(back(1.0)[0], 2 * ARRAY)
+
+
+def test_an_index_array_overwritten_before_the_reverse_pass_is_right():
+    index = np.array([0, 1])
+
+    def f(x):
+        y = x[index]
+        index[:] = 2
+        return np.sum(y)
+
+    np.testing.assert_array_equal(gradient(f, ARRAY)[0], [1.0, 1.0, 0.0])
+
+
+# Functions without a rule
+
+
+def shown_rule(text):
+    """The rule that a message shows, as source text."""
+    return textwrap.dedent(text[text.index("    @zyg.adjoint") :])
+
+
+def test_an_unknown_numpy_function_is_named_and_a_rule_is_shown():
+    with pytest.raises(errors.MissingRuleError) as caught:
+        gradient(lambda x: np.sum(np.busday_count(x, x)), ARRAY)
+    text = str(caught.value)
+    check_template(text)
+    check_place(text, test_an_unknown_numpy_function_is_named_and_a_rule_is_shown)
+    assert text.startswith("np.busday_count has no rule, so zyg cannot differentiate it.")
+    assert "zyg.nondifferentiable(" in text
+    (rule,) = ast.parse(shown_rule(text)).body
+    assert rule.name == "busday_count"
+
+
+UNKNOWN = {
+    "np.busday_offset": lambda x: np.busday_offset(x, 1),
+    "np.datetime_as_string": lambda x: np.datetime_as_string(x),
+    "np.is_busday": lambda x: np.is_busday(x),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_the_rule_that_is_shown_can_be_compiled_and_run(name):
+    """The text names a function that exists, and defines a rule for it."""
+    with pytest.raises(errors.MissingRuleError) as caught:
+        pullback(UNKNOWN[name], ARRAY)
+    text = str(caught.value)
+    assert text.startswith(f"{name} has no rule")
+    source = shown_rule(text)
+    scope = {"zyg": zyg, "np": np}
+    before = dict(zyg.base.registry.rules)
+    try:
+        exec(compile(source, "<message>", "exec"), scope)
+    finally:
+        zyg.base.registry.rules.clear()
+        zyg.base.registry.rules.update(before)
+    assert callable(scope[name.rpartition(".")[2]])
+
+
+def test_an_unknown_function_of_another_library_is_named():
+    class Special:
+        """What dispatches as NumPy does, and is no part of NumPy."""
+
+    def dispatched(x):
+        return x.__array_function__(dispatched, (), (x,), {})
+
+    dispatched.__module__ = "library.special"
+    with pytest.raises(errors.MissingRuleError, match=r"library\.special\.dispatched has no rule"):
+        gradient(dispatched, 1.0)
+
+
+def test_an_unknown_keyword_of_a_known_function_is_named():
+    text = refusal(errors.MissingRuleError, lambda x: np.sum(np.add(x, 1.0, where=x > 0)), ARRAY)
+    assert "add cannot be differentiated with these arguments" in text
+    assert "does not know the keyword 'where'" in text
+    assert "write a rule for your case with zyg.adjoint" in text
+
+
+def test_an_unknown_keyword_of_an_adjoint_is_named():
+    text = refusal(
+        errors.MissingRuleError,
+        lambda x: np.transpose(x, nonsense=1) if False else x.reshape(3, copy=False, nonsense=1),
+        ARRAY,
+    )
+    assert "reshape" in text
+    assert "'nonsense'" in text
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.subtract.reduce(x, dtype=np.float32),
+        lambda x: np.hypot.accumulate(x, dtype=np.float32),
+        lambda x: np.hypot.reduceat(x, [0, 1], dtype=np.float32),
+    ],
+)
+def test_a_ufunc_method_without_rule_is_named(f):
+    text = refusal(errors.MissingRuleError, f, ARRAY)
+    assert re.match(r"np\.(hypot|subtract)\.\w+ with dtype= has no rule", text)
+
+
+def test_ufunc_methods_with_a_rule():
+    np.testing.assert_array_equal(gradient(lambda x: np.add.reduce(x), ARRAY)[0], np.ones(3))
+    np.testing.assert_array_equal(
+        gradient(lambda x: np.sum(np.add.accumulate(x)), ARRAY)[0], [3.0, 2.0, 1.0]
+    )
+    with pytest.raises(errors.NonScalarOutputError):
+        gradient(lambda x: np.add.reduce(x), np.ones((2, 2)))
+
+
+def test_an_attribute_without_rule_is_named():
+    text = refusal(errors.ConversionError, lambda x: x.base, ARRAY)
+    assert "the attribute 'base' of a watched ndarray has no rule." in text
+    assert "zyg.primal(x)" in text
+
+
+def test_pickling():
+    text = refusal(errors.ConversionError, lambda x: pickle.dumps(x), 1.0)
+    assert "a watched value cannot be pickled." in text
+    assert "zyg.stop_gradient(x)" in text
+    refusal(errors.ConversionError, lambda x: pickle.dumps({"a": [x]}), ARRAY)
+
+
+def test_a_closed_value_can_be_pickled_and_copied():
+    kept = []
+    gradient(lambda x: kept.append(x) or x, 2.0)
+    assert pickle.loads(pickle.dumps(kept[0])) == 2.0
+    assert copy.deepcopy(kept[0]) == 2.0
+
+
+# Rules that break their contract
+
+
+def broken(rule):
+    return zyg.adjoint(rule)
+
+
+def test_a_rule_that_returns_no_pullback():
+    @broken
+    def bad(x):
+        return x * 2
+
+    text = refusal(errors.AdjointError, lambda x: bad(x), 1.0)
+    assert "the rule bad returned float, not (y, pullback)." in text
+    assert "return y, pullback" in text
+
+
+def test_a_rule_whose_pullback_is_not_callable():
+    @broken
+    def bad(x):
+        return x * 2, 3.0
+
+    assert "not (y, pullback)" in refusal(errors.AdjointError, lambda x: bad(x), 1.0)
+
+
+def reverse_refusal(f, *args):
+    with pytest.raises(errors.AdjointError) as caught:
+        gradient(f, *args)
+    check_template(str(caught.value))
+    return " ".join(str(caught.value).split())
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_rule_with_the_wrong_number_of_cotangents(count):
+    @broken
+    def bad(x, y):
+        return x * y, lambda c: (c,) * count
+
+    text = reverse_refusal(bad, 2.0, 3.0)
+    assert "the rule of bad" in text
+    assert f"its pullback returned {count} cotangents where 2 are needed" in text
+    line = inspect.getsourcelines(bad.rule)[1]
+    assert f"{__file__}:{line}" in text
+    assert "zyg.check_adjoint" in text
+
+
+@pytest.mark.parametrize("bars", [3.0, [3.0], None, np.ones(1)], ids=repr)
+def test_a_rule_whose_pullback_returns_no_tuple(bars):
+    @broken
+    def bad(x):
+        return x * 2, lambda c: bars
+
+    text = reverse_refusal(bad, 2.0)
+    assert f"its pullback returned {type(bars).__name__}, not a tuple" in text
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2,), (1, 3), (3, 1)])
+def test_a_rule_with_a_cotangent_of_the_wrong_shape(shape):
+    @broken
+    def bad(x):
+        return np.sum(x), lambda c: (np.ones(shape),)
+
+    text = reverse_refusal(bad, ARRAY)
+    assert f"the cotangent of argument 0 has shape {shape}; its argument (3,)" in text
+
+
+def test_a_rule_with_an_array_for_the_cotangent_of_a_number():
+    @broken
+    def bad(x):
+        return x * 2, lambda c: (np.ones(2),)
+
+    assert "has shape (2,); its argument ()" in reverse_refusal(bad, 2.0)
+
+
+def test_a_callable_cotangent_is_checked_like_any_other():
+    @broken
+    def bad(x):
+        return np.sum(x), lambda c: (lambda: np.ones(2),)
+
+    assert "has shape (2,); its argument (3,)" in reverse_refusal(bad, ARRAY)
+
+
+def test_a_rule_with_a_cotangent_that_is_no_number():
+    @broken
+    def bad(x):
+        return x * 2, lambda c: ("text",)
+
+    with pytest.raises(errors.ZygError) as caught:
+        gradient(bad, 2.0)
+    check_template(str(caught.value))
+
+
+def test_a_rule_with_a_structured_cotangent_that_does_not_fit():
+    @broken
+    def bad(xs):
+        return xs[0] * xs[1], lambda c: ([c],)
+
+    with pytest.raises(
+        errors.StructureError, match=r"argument 0 of bad: at the top it needs 2 parts"
+    ):
+        gradient(bad, [2.0, 3.0])
+
+
+def test_a_hook_that_changes_the_shape():
+    with pytest.raises(
+        errors.AdjointError, match=r"rule of hook.*has shape \(\); its argument \(3,\)"
+    ):
+        gradient(lambda x: np.sum(zyg.hook(np.sum, x)), ARRAY)
+
+
+def test_a_hook_that_returns_nothing_lets_nothing_flow():
+    assert gradient(lambda x: zyg.hook(lambda c: None, x) * 2, 1.0) == (None,)
+
+
+def test_a_partial_that_cannot_be_called_is_refused_at_once():
+    for wrong in (lambda x: x, lambda: 1, lambda x, y, z: 1, np.cos):
+        with pytest.raises(
+            errors.AdjointError, match="partial derivative 0 of sin cannot be called"
+        ):
+            zyg.scalar_rule(math.sin, wrong)
+
+
+def test_a_scalar_rule_called_with_the_wrong_number_of_arguments():
+    erf = zyg.scalar_rule(math.erf, lambda x, y: 2 / np.sqrt(np.pi) * np.exp(-x * x))
+    text = refusal(errors.MissingRuleError, lambda x: erf(x, 2.0), 1.0)
+    assert "it takes 1 arguments, not 2" in text
+
+
+# Cotangents, structures, settings
+
+
+def test_a_cotangent_that_does_not_fit():
+    def two(x):
+        return {"a": x, "b": [x, x]}
+
+    _, back = pullback(two, 1.0)
+    with pytest.raises(errors.StructureError) as caught:
+        back({"a": 1.0, "b": [1.0]})
+    text = str(caught.value)
+    check_template(text)
+    assert "the cotangent does not fit the value of two: at ['b'] it needs 2 parts" in text
+    assert "back({" in text
+
+
+def test_a_cotangent_of_the_wrong_shape():
+    _, back = pullback(np.sin, ARRAY)
+    with pytest.raises(errors.StructureError) as caught:
+        back(np.ones(2))
+    text = str(caught.value)
+    check_template(text)
+    assert "a cotangent of shape (2,) does not fit the value of sin, which has shape (3,)." in text
+    assert "np.ones_like(y)" in text
+
+
+def test_a_masked_array():
+    with pytest.raises(errors.StructureError) as caught:
+        gradient(np.sum, np.ma.array([1.0]))
+    text = str(caught.value)
+    check_template(text)
+    assert text.startswith("zyg cannot watch a MaskedArray.")
+    assert "x.filled(...)" in text
+
+
+def test_an_unknown_setting():
+    with pytest.raises(TypeError, match="unknown zyg option 'strong'; there are: strong_zero"):
+        zyg.config(strong=True)
+
+
+# The errors themselves
+
+
+def test_every_error_says_cause_example_and_remedy_in_its_docstring():
+    for name, error in vars(errors).items():
+        if (
+            inspect.isclass(error)
+            and issubclass(error, errors.ZygError)
+            and error is not errors.ZygError
+        ):
+            assert name.endswith("Error")
+            assert error.__doc__, name
+            assert len(error.__doc__.splitlines()) >= 1
+
+
+def test_errors_are_also_pythons_own_kind():
+    assert issubclass(errors.ConversionError, TypeError)
+    assert issubclass(errors.MutationError, TypeError)
+    assert issubclass(errors.MissingRuleError, NotImplementedError)
+    assert issubclass(errors.GradientMismatchError, AssertionError)
+
+
+def test_the_place_is_the_users_line_even_in_a_helper_of_theirs():
+    def helper(y):
+        return float(y)
+
+    with pytest.raises(errors.ConversionError) as caught:
+        gradient(lambda x: helper(x), 1.0)
+    check_place(str(caught.value), helper)
+    assert "in helper: return float(y)" in str(caught.value)
+
+
+def test_the_place_is_the_users_line_when_the_standard_library_converts():
+    def f(xs):
+        return statistics.fmean(xs)
+
+    with pytest.raises(errors.ConversionError) as caught:
+        gradient(f, [1.0, 2.0])
+    check_place(str(caught.value), f)
+
+
+def test_the_place_of_code_without_a_file_is_still_a_place():
+    scope = {}
+    exec(compile("def f(x):\n    return float(x)\n", "<typed in>", "exec"), scope)
+    with pytest.raises(errors.ConversionError, match=r"where: <typed in>:2, in f\n"):
+        gradient(scope["f"], 1.0)
+
+
+def test_no_message_shows_zygs_own_files_as_the_place():
+    for f, x in ((lambda x: float(x), 1.0), (lambda x: np.unwrap(x), ARRAY), (_setflags, ARRAY)):
+        with pytest.raises(errors.ZygError) as caught:
+            gradient(f, x)
+        place = re.search(r"where: (.+):\d+, in", str(caught.value))[1]
+        assert place == __file__
+
+
+def test_an_error_of_the_users_is_not_wrapped():
+    class MineError(Exception):
+        pass
+
+    def f(x):
+        raise MineError("as it was")
+
+    with pytest.raises(MineError, match=r"^as it was$") as caught:
+        gradient(f, 1.0)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert caught.traceback[-1].name == "f"
+    assert sys.exception() is None

@@ -1,0 +1,439 @@
+"""How each kind of container is taken apart and put together again.
+
+A kind lists the parts of a container as (key, value) pairs: an int for a place, a `Key` for a key
+of a dict, a name for an attribute, None for what a closure's cell holds. A mutable kind makes an
+empty copy (`shell`) and puts values in (`fill`), so that cycles can close; an immutable one is made
+in one go (`make`). The gradient of a `bag` is a `Tangent`, that of any other kind a container of
+its own kind. A copy is made below the constructor, as `copy` and `pickle` make it: no method of the
+user's runs. What cannot hold a derivative has no kind and passes through whole.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from array import array
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from zyg.base.array_types import is_device
+from zyg.errors import StructureError
+
+ATOMS = {
+    type(None), bool, str, bytes, bytearray, type, range, slice, type(...), type(NotImplemented),
+    types.ModuleType, types.BuiltinFunctionType, types.CodeType, types.GeneratorType,
+    types.CoroutineType, types.FrameType, np.dtype, np.ufunc, np.bool_, np.str_, np.bytes_,
+}  # fmt: skip
+_NUMBERS = {int, float, complex, Fraction, Decimal}
+
+
+def is_number(x: Any) -> bool:
+    """Whether `x` is a number that can be watched: of any type that counts as one, not a bool."""
+    t = x.__class__
+    return t in _NUMBERS or (t not in ATOMS and _counts_as_number(t))
+
+
+@functools.lru_cache(maxsize=4096)
+def _counts_as_number(t: type) -> bool:
+    if issubclass(t, (bool, Enum, type)):
+        return False
+    if issubclass(t, np.generic):
+        return issubclass(t, np.number) and not issubclass(t, np.timedelta64)
+    if issubclass(t, Number):
+        return True
+    # Number types that register nowhere: arithmetic and a conversion to float, and no array.
+    needs = ("__float__", "__add__", "__mul__", "__truediv__", "__neg__")
+    return all(hasattr(t, name) for name in needs) and not hasattr(t, "__array__")
+
+
+def is_leaf(x: Any) -> bool:
+    """Whether `x` is a number or a numeric array."""
+    t = type(x)
+    if t is np.ndarray:
+        return x.dtype.kind in "fciu"
+    if isinstance(x, np.ndarray):
+        raise _refused(t.__name__)
+    return x.dtype.kind in "fciu" if is_device(t) else is_number(x)
+
+
+def _refused(name: str) -> StructureError:
+    return StructureError(
+        f"zyg cannot watch a {name}.",
+        "it is an array with semantics of its own, which NumPy's rules do not know.",
+        "pass a plain array: np.asarray(x), x.to_numpy(), x.filled(...) or x.numpy().",
+    )
+
+
+class Key:
+    """A key of a dict: kept apart from the attributes of a dict subclass."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    def __repr__(self) -> str:
+        return repr(self.key)
+
+
+CellOf = Callable[[types.CellType], types.CellType]
+
+
+class Kind:
+    """A container as its attributes; the other kinds differ from it."""
+
+    bag = False
+    mutable = True
+    builtin = True  # a container of Python's, whose identity means nothing
+
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        return _attributes(x)
+
+    def shell(self, x: Any, cell_of: CellOf) -> Any:
+        return _bare(type(x))
+
+    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
+        _set_attributes(copy, values)
+
+    def make(self, x: Any, values: dict[Any, Any]) -> Any:
+        raise NotImplementedError
+
+    def blank(self, x: Any) -> Any:
+        """The gradient of `x`, yet without parts; `fill` puts them in."""
+        return self.shell(x, lambda cell: cell)
+
+    def misfit(self, x: Any, c: Any) -> str | None:
+        """What the cotangent `c` of `x` lacks, so that it can have its parts; None if nothing."""
+        return None
+
+
+class _Places(Kind):
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        return [*enumerate(x), *_attributes(x)]
+
+    def misfit(self, x: Any, c: Any) -> str | None:
+        ordered = hasattr(c, "__len__") and hasattr(c, "__getitem__")
+        if ordered and not isinstance(c, (str, bytes, dict)) and len(c) == len(x):
+            return None
+        return f"{len(x)} part{'s' * (len(x) != 1)}"
+
+
+class _List(_Places):
+    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
+        if type(copy) is list:
+            copy.extend(values.values())
+            return
+        list.extend(copy, [v for k, v in values.items() if isinstance(k, int)])
+        _set_attributes(copy, values)
+
+
+class _Deque(_Places):
+    def shell(self, x: Any, cell_of: CellOf) -> Any:
+        copy = _bare(type(x))
+        deque.__init__(copy, (), x.maxlen)
+        return copy
+
+    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
+        deque.extend(copy, [v for k, v in values.items() if isinstance(k, int)])
+        _set_attributes(copy, values)
+
+
+class _Tuple(_Places):
+    mutable = False
+
+    def make(self, x: Any, values: dict[Any, Any]) -> Any:
+        if type(x) is tuple:
+            return tuple(values.values())
+        copy = tuple.__new__(type(x), [v for k, v in values.items() if isinstance(k, int)])
+        _set_attributes(copy, values)
+        return copy
+
+
+class _Dict(Kind):
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        return [*((Key(k), v) for k, v in _items(x)), *_attributes(x)]
+
+    def shell(self, x: Any, cell_of: CellOf) -> Any:
+        copy = _bare(type(x))
+        if isinstance(x, defaultdict):
+            copy.default_factory = x.default_factory
+        return copy
+
+    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
+        put = OrderedDict.__setitem__ if isinstance(copy, OrderedDict) else dict.__setitem__
+        for k, v in values.items():
+            if isinstance(k, Key):
+                put(copy, k.key, v)
+        _set_attributes(copy, values)
+
+    def misfit(self, x: Any, c: Any) -> str | None:
+        if not isinstance(c, (dict, types.MappingProxyType)):
+            return f"a {type(x).__name__}"
+        known = {k for k, _ in _items(x)}
+        return next((f"no key {k!r}" for k in c if k not in known), None)
+
+
+def _items(x: Any) -> Any:
+    if isinstance(x, OrderedDict):
+        return OrderedDict.items(x)
+    return dict.items(x) if isinstance(x, dict) else x.items()
+
+
+class _ReadOnlyDict(_Dict):
+    mutable = False
+
+    def make(self, x: Any, values: dict[Any, Any]) -> Any:
+        return types.MappingProxyType({k.key: v for k, v in values.items()})
+
+
+class _Set(Kind):
+    """A set, which has no places for parts: refused if it holds numbers, or objects that do."""
+
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        if any(is_number(v) and not isinstance(v, (int, np.integer)) for v in _flat(x)):
+            raise no_places()
+        return [(None, v) for v in _flat(x) if not is_number(v)]
+
+    def shell(self, x: Any, cell_of: CellOf) -> Any:
+        if isinstance(x, frozenset):
+            return x
+        copy = _bare(type(x))
+        set.update(copy, x)
+        return copy
+
+    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
+        pass
+
+
+def _flat(x: Any) -> Iterator[Any]:
+    for v in x:
+        if type(v) in (tuple, frozenset):
+            yield from _flat(v)
+        else:
+            yield v
+
+
+def no_places() -> StructureError:
+    return StructureError(
+        "zyg cannot watch the numbers in a set.",
+        "a set has no places, so a gradient could not say which element each part belongs to.",
+        "use a list, a tuple or a dict.",
+    )
+
+
+class _ObjectArray(_Places):
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        return list(enumerate(x.flat))
+
+    def shell(self, x: Any, cell_of: CellOf) -> Any:
+        return np.empty(x.shape, dtype=object)
+
+    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
+        for k, v in values.items():
+            copy[np.unravel_index(k, copy.shape)] = v
+
+    def misfit(self, x: Any, c: Any) -> str | None:
+        same = isinstance(c, np.ndarray) and c.shape == x.shape
+        return None if same else f"an array of shape {x.shape}"
+
+
+class _Cell(Kind):
+    """A variable of a closure, which several functions may share. Its gradient is its content's."""
+
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        return [(None, x.cell_contents)]
+
+    def shell(self, x: Any, cell_of: CellOf) -> Any:
+        return cell_of(x)
+
+    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
+        copy.cell_contents = values[None]
+
+
+class _Function(Kind):
+    """A closure: its variables by name, defaults as default_0 or default_key, its attributes."""
+
+    bag, builtin = True, False
+
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        cells = zip(x.__code__.co_freevars, x.__closure__ or (), strict=True)
+        return [
+            *((name, cell) for name, cell in cells if _is_full(cell)),
+            *((f"default_{k}", v) for k, v in enumerate(x.__defaults__ or ())),
+            *((f"default_{k}", v) for k, v in (x.__kwdefaults__ or {}).items()),
+            *((f"attribute_{k}", v) for k, v in x.__dict__.items()),
+        ]
+
+    def shell(self, x: Any, cell_of: CellOf) -> Any:
+        cells = tuple(cell_of(cell) for cell in x.__closure__ or ())
+        copy = types.FunctionType(x.__code__, x.__globals__, x.__name__, x.__defaults__, cells)
+        copy.__kwdefaults__ = x.__kwdefaults__
+        copy.__qualname__, copy.__module__, copy.__doc__ = x.__qualname__, x.__module__, x.__doc__
+        return copy
+
+    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
+        if copy.__defaults__:
+            places = range(len(copy.__defaults__))
+            copy.__defaults__ = tuple(values[f"default_{k}"] for k in places)
+        if copy.__kwdefaults__:
+            copy.__kwdefaults__ = {k: values[f"default_{k}"] for k in copy.__kwdefaults__}
+        copy.__dict__.update(
+            {
+                k.removeprefix("attribute_"): v
+                for k, v in values.items()
+                if k.startswith("attribute_")
+            }
+        )
+
+
+class _Method(Kind):
+    bag, mutable = True, False
+
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        return [("__self__", x.__self__), ("__func__", x.__func__)]
+
+    def make(self, x: Any, values: dict[Any, Any]) -> Any:
+        return types.MethodType(values["__func__"], values["__self__"])
+
+
+class _Partial(Kind):
+    bag, builtin = True, False
+
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        own = [(name, v) for name, v in _attributes(x) if name != "__dict__"]
+        return [("func", x.func), ("args", x.args), ("keywords", x.keywords), *own]
+
+    def shell(self, x: Any, cell_of: CellOf) -> Any:
+        return functools.partial.__new__(type(x), len)
+
+    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
+        own = dict(values)
+        state = own.pop("func"), own.pop("args"), own.pop("keywords"), None
+        functools.partial.__setstate__(copy, state)  # type: ignore[attr-defined]
+        _set_attributes(copy, own)
+
+
+class _Object(Kind):
+    bag, builtin = True, False
+
+
+def _is_full(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True
+
+
+@functools.lru_cache(maxsize=4096)
+def _slots(cls: Any) -> dict[str, types.MemberDescriptorType]:
+    """The slots of a class, by the names under which they are stored (private names mangled)."""
+    return {
+        name: member
+        for base in reversed(cls.__mro__)
+        if "__slots__" in vars(base)
+        for name, member in vars(base).items()
+        if isinstance(member, types.MemberDescriptorType)
+    }
+
+
+def _attributes(x: Any) -> list[tuple[Any, Any]]:
+    if type(x) in _WITHOUT_ATTRIBUTES:
+        return []
+    fields = getattr(x, "__dict__", None)
+    pairs = list(fields.items()) if isinstance(fields, dict) else []
+    cls: Any = type(x)
+    for name, member in _slots(cls).items():
+        try:
+            pairs.append((name, member.__get__(x)))
+        except AttributeError:  # a slot that is empty
+            continue
+    return pairs
+
+
+def _set_attributes(copy: Any, values: dict[Any, Any]) -> None:
+    cls: Any = type(copy)
+    slots = _slots(cls)
+    for name, value in values.items():
+        if isinstance(name, str):
+            if name in slots:
+                slots[name].__set__(copy, value)
+            else:
+                copy.__dict__[name] = value
+
+
+@functools.lru_cache(maxsize=4096)
+def _maker(cls: Any) -> Callable[..., Any]:
+    """The `__new__` of the class in C that decides the layout of `cls`."""
+    makers = (vars(base).get("__new__") for base in cls.__mro__)
+    return next(m for m in makers if isinstance(m, types.BuiltinFunctionType))
+
+
+def _bare(cls: type) -> Any:
+    """An instance of `cls` that nothing has initialised."""
+    return _maker(cls)(cls)
+
+
+CELL, SET, _OBJECT_ARRAY, _OBJECT = _Cell(), _Set(), _ObjectArray(), _Object()
+BY_TYPE: dict[type, Kind] = {
+    list: _List(), tuple: _Tuple(), dict: _Dict(), deque: _Deque(), set: SET, frozenset: SET,
+    types.MappingProxyType: _ReadOnlyDict(), types.CellType: CELL, types.FunctionType: _Function(),
+    types.MethodType: _Method(), functools.partial: _Partial(),
+}  # fmt: skip
+_WITHOUT_ATTRIBUTES = {list, tuple, dict, deque}
+
+# Of the standard library's classes, those that hold a user's numbers. All others pass through: a
+# thread, a logger or a random generator must stay itself.
+_HOLDERS = {
+    "types.SimpleNamespace", "argparse.Namespace", "collections.UserDict", "collections.UserList",
+    "collections.ChainMap", "statistics.NormalDist",
+}  # fmt: skip
+# What runs tasks passes through, too: a nursery or a future is what it is, as a lock or a queue is.
+_ENGINES = {"distributed", "loky", "mpi4py", "trio", "zyg.tasks.executors", "zyg.distributed"}
+
+
+@functools.lru_cache(maxsize=4096)
+def _kind_of_class(cls: Any) -> Kind | None:
+    for base, kind in BY_TYPE.items():
+        if issubclass(cls, base):
+            return kind
+    if issubclass(cls, (type, Enum, types.ModuleType)):
+        return None
+    module = cls.__module__ or ""
+    if f"{module}.{cls.__name__}" in _HOLDERS:
+        return _OBJECT
+    package = module.partition(".")[0]
+    if package in sys.stdlib_module_names and package != "__main__":
+        return None
+    if package in _ENGINES or module in _ENGINES:
+        return None
+    # If the layout is C's, there is nothing in it that Python could replace.
+    return _OBJECT if _maker(cls) is object.__new__ else None
+
+
+def kind_of(x: Any) -> Kind | None:
+    """How to take `x` apart; None where it passes through whole."""
+    t: Any = type(x)
+    if t in ATOMS:
+        return None
+    if t in BY_TYPE:
+        return BY_TYPE[t]
+    if isinstance(x, np.ndarray):
+        if x.dtype.names is not None:
+            raise _refused("structured array")
+        return _OBJECT_ARRAY if x.dtype.kind == "O" else None
+    if isinstance(x, array) and x.typecode in "fd":
+        raise _refused("array.array")
+    if is_device(t):
+        return None
+    if hasattr(t, "__array__") and not isinstance(x, np.generic):
+        raise _refused(t.__name__)
+    return _kind_of_class(t)

@@ -1,0 +1,363 @@
+"""Containers, objects and closures <-> leaves.
+
+`Structure` takes a value apart into the leaves that a predicate selects and everything else, and
+puts it together again: as a copy with other leaves, or as the gradient of the value. It walks
+lists, tuples, dicts, deques, object arrays, functions (their closure cells and defaults), bound
+methods, partials and the attributes of any Python object. An object met twice is one object; cycles
+are fine, and depth is no limit. Nothing is ever modified. An object that holds no leaf is kept as
+it is, identity included; strings, modules, files, locks and the like pass through.
+"""
+
+from __future__ import annotations
+
+import threading
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from zyg.base.array_types import is_device
+from zyg.base.containers import (
+    ATOMS,
+    BY_TYPE,
+    CELL,
+    SET,
+    Key,
+    Kind,
+    is_leaf,
+    is_number,
+    kind_of,
+    no_places,
+)
+from zyg.errors import StructureError
+
+__all__ = ["Structure", "Tangent", "is_leaf", "is_number", "name_of"]
+
+
+class Tangent:
+    """The gradient of an object: a bag of its attributes' gradients, named after its type.
+
+    Equals and prints by its fields; ``vars(tangent)`` is the dict of them.
+
+    >>> import zyg
+    >>> class Model:
+    ...     def __init__(self):
+    ...         self.w, self.name = 2.0, "linear"
+    >>> zyg.gradient(lambda m, x: m.w * x, Model(), 3.0)
+    (Tangent(Model, w=3.0, name=None), 2.0)
+
+    """
+
+    __slots__ = ("__dict__", "_of")
+    _of: str
+
+    def __init__(self, of: str, /, **fields: Any) -> None:
+        self.__dict__.update(fields)
+        object.__setattr__(self, "_of", of)
+
+    def __eq__(self, other: object) -> bool:
+        return _same(self, other) if isinstance(other, Tangent) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        here = (threading.get_ident(), id(self))
+        if here in _printing:
+            return f"Tangent({self._of}, ...)"
+        _printing.add(here)
+        try:
+            fields = "".join(f", {name}={value!r}" for name, value in vars(self).items())
+        finally:
+            _printing.remove(here)
+        return f"Tangent({self._of}{fields})"
+
+
+_printing: set[tuple[int, int]] = set()  # a tangent that holds itself is printed once per thread
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Equality of gradients: containers by content, arrays by shape and elements."""
+    waiting = [(a, b)]
+    seen: set[tuple[int, int]] = set()
+    while waiting:
+        a, b = waiting.pop()
+        if (id(a), id(b)) in seen:
+            continue
+        seen.add((id(a), id(b)))
+        if isinstance(a, Tangent) and isinstance(b, Tangent):
+            if a._of != b._of or vars(a).keys() != vars(b).keys():
+                return False
+            waiting.extend((v, vars(b)[k]) for k, v in vars(a).items())
+        elif isinstance(a, dict) and isinstance(b, dict):
+            if a.keys() != b.keys():
+                return False
+            waiting.extend((a[k], b[k]) for k in a)
+        elif isinstance(a, (list, tuple)) and type(a) is type(b):
+            if len(a) != len(b):
+                return False
+            waiting.extend(zip(a, b, strict=True))
+        elif isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            if not np.array_equal(a, b):
+                return False
+        elif not bool(a == b):
+            return False
+    return True
+
+
+class Structure:
+    """`root` taken apart: `leaves`, the values that the predicate selects.
+
+    With `shared` (for arguments), an array met twice is one leaf, and a copy has lists, dicts and
+    the like of its own even where they hold no leaf; without, every place is a leaf of its own, and
+    whatever holds no leaf is kept. `repeated` tells whether a container that holds leaves was met
+    twice.
+    """
+
+    def __init__(self, root: Any, leaf: Callable[[Any], bool], *, shared: bool = False) -> None:
+        self.root = root
+        self.shared = shared
+        self.leaves: list[Any] = []
+        self._place_of: dict[int, int] = {}
+        # id -> (kind, the container, its parts: key, value, place among the leaves or None)
+        self._seen: dict[int, tuple[Kind, Any, list[tuple[Any, Any, int | None]]]] = {}
+        self._live: dict[int, bool] = {}  # ids of the containers with a leaf somewhere below
+        self.repeated = False
+        self._top = self._place(root, leaf)
+        if self._top is None:
+            self._scan(leaf)
+
+    def _place(self, x: Any, leaf: Callable[[Any], bool]) -> int | None:
+        if type(x) in ATOMS or type(x) in BY_TYPE or not leaf(x):
+            return None
+        place = self._place_of.get(id(x))
+        if place is None:
+            place = len(self.leaves)
+            self.leaves.append(x)
+            if self.shared and not is_number(x):  # two equal numbers are two variables
+                self._place_of[id(x)] = place
+        return place
+
+    def _scan(self, leaf: Callable[[Any], bool]) -> None:
+        parents: dict[int, list[int]] = {}
+        holders: list[int] = []
+        waiting = [self.root]
+        while waiting:
+            x = waiting.pop()
+            kind = None if id(x) in self._seen else kind_of(x)
+            if kind is None:
+                continue
+            parts = [(key, value, self._place(value, leaf)) for key, value in kind.parts(x)]
+            self._seen[id(x)] = (kind, x, parts)
+            for _, value, place in parts:
+                if place is not None:
+                    holders.append(id(x))
+                elif type(value) not in ATOMS:
+                    parents.setdefault(id(value), []).append(id(x))
+                    waiting.append(value)
+        while holders:
+            one = holders.pop()
+            if one not in self._live:
+                self._live[one] = True
+                holders.extend(parents.get(one, ()))
+                if self.shared and self._seen[one][0] is SET:
+                    raise no_places()
+        self.repeated = any(len(parents.get(one, ())) > 1 for one in self._live)
+
+    def rebuild(self, leaves: list[Any]) -> Any:
+        """A copy of the root with these leaves in place of its own."""
+        if self._top is not None:
+            return leaves[self._top]
+        if not self._live:
+            return self.root
+        copied = self._copied()
+        done: dict[int, Any] = {}
+
+        def cell_of(cell: types.CellType) -> types.CellType:
+            if id(cell) not in copied:
+                return cell
+            return done.setdefault(id(cell), types.CellType())  # type: ignore[no-any-return]
+
+        def values(one: int) -> dict[Any, Any]:
+            return {
+                key: done.get(id(v), v) if place is None else leaves[place]
+                for key, v, place in self._seen[one][2]
+            }
+
+        for one in copied:
+            kind, x, _ = self._seen[one]
+            if kind.mutable:
+                done[one] = kind.shell(x, cell_of)
+        for one in self._inside_out(copied, done):
+            kind, x, _ = self._seen[one]
+            done[one] = kind.make(x, values(one))
+        for one in copied:
+            kind = self._seen[one][0]
+            if kind.mutable:
+                kind.fill(done[one], values(one))
+        return done[id(self.root)]
+
+    def _copied(self) -> dict[int, bool]:
+        """The containers of a copy: those with leaves, and an argument's builtin ones in them."""
+        copied = dict(self._live)
+        waiting = list(copied) if self.shared else []
+        while waiting:
+            for _, value, _ in self._seen[waiting.pop()][2]:
+                one = id(value)
+                if one in self._seen and one not in copied and self._seen[one][0].builtin:
+                    copied[one] = True
+                    waiting.append(one)
+        return copied
+
+    def _inside_out(self, which: dict[int, bool], done: dict[int, Any]) -> Iterator[int]:
+        """The immutable containers, each after those in it; they form no cycle among themselves."""
+        late = [one for one in which if one not in done]
+        while late:
+            one = late[-1]
+            inner = [
+                id(v) for _, v, _ in self._seen[one][2] if id(v) in which and id(v) not in done
+            ]
+            if inner:
+                late.extend(inner)
+                continue
+            late.pop()
+            if one not in done:
+                yield one
+
+    def tangent(self, cotangents: list[Any]) -> Any:
+        """The gradient of the root: a cotangent at each leaf, None for everything else."""
+        if self._top is not None:
+            return cotangents[self._top]
+        if all(c is None for c in cotangents):
+            return None
+        given: set[int] = set()
+        done: dict[int, Any] = {}
+
+        def at(place: int) -> Any:
+            value = cotangents[place]
+            if place in given and (isinstance(value, np.ndarray) or is_device(type(value))):
+                return value.copy()  # no two results share memory, though the arguments did
+            given.add(place)
+            return value
+
+        def part(v: Any, place: int | None) -> Any:
+            while place is None and id(v) in self._live and self._seen[id(v)][0] is CELL:
+                _, v, place = self._seen[id(v)][2][0]
+            return done.get(id(v)) if place is None else at(place)
+
+        def values(one: int) -> dict[Any, Any]:
+            return {key: part(v, place) for key, v, place in self._seen[one][2]}
+
+        for one in self._live:
+            kind, x, _ = self._seen[one]
+            if kind.bag:
+                done[one] = Tangent(name_of(x))
+            elif kind.mutable:
+                done[one] = kind.blank(x)
+        for one in self._inside_out(self._live, done):
+            kind, x, _ = self._seen[one]
+            done[one] = kind.make(x, values(one))
+        for one in self._live:
+            kind = self._seen[one][0]
+            if kind.bag:
+                vars(done[one]).update(values(one))
+                if isinstance(self._seen[one][1], Tangent):  # whose name is no field of it
+                    del vars(done[one])["_of"]
+            elif kind.mutable and kind is not CELL:
+                kind.fill(done[one], values(one))
+        return done[id(self.root)]
+
+    def paths(self) -> list[str]:
+        """Where each leaf is, as one would write it after the root's name: ``['w'][0].x``."""
+        found = [""] * len(self.leaves)
+        waiting = [(self.root, "")]
+        seen: set[int] = set()
+        while waiting:
+            x, path = waiting.pop()
+            if id(x) in self._live and id(x) not in seen:
+                seen.add(id(x))
+                for key, value, place in self._seen[id(x)][2]:
+                    if place is None:
+                        waiting.append((value, path + _step(key)))
+                    else:
+                        found[place] = found[place] or path + _step(key)
+        return found
+
+    def match(self, other: Any, what: str, of: str = "cotangent") -> list[tuple[int, Any]]:
+        """(place, part) for every part of `other`, which has this structure, or None for parts.
+
+        Raises StructureError where it does not fit; `what` names the thing in the message.
+        """
+        what = f"the {of} does not fit {what}"
+        if self._top is not None:
+            _check_leaf(other, what, "")
+            return [(self._top, other)]
+        found: list[tuple[int, Any]] = []
+        waiting = [(self.root, other, "")]
+        seen: set[tuple[int, int]] = set()
+        while waiting:
+            x, c, path = waiting.pop()
+            if c is None or id(x) not in self._live or (id(x), id(c)) in seen:
+                continue
+            seen.add((id(x), id(c)))
+            kind, _, parts = self._seen[id(x)]
+            if lack := kind.misfit(x, c):
+                raise _misfit(what, path, lack, _described(c))
+            if isinstance(c, Tangent) and (more := vars(c).keys() - {key for key, _, _ in parts}):
+                raise _misfit(what, path, f"no field {min(more)!r}", _described(c))
+            flat = c.ravel() if isinstance(c, np.ndarray) and c.ndim > 1 else c
+            for key, value, place in parts:
+                if place is None and id(value) not in self._live:
+                    continue
+                inner = f"{path}{_step(key)}"
+                try:
+                    part = _part(flat, key)
+                except (KeyError, AttributeError, IndexError, TypeError):
+                    raise _misfit(what, inner, "a part", f"none in {_described(c)}") from None
+                if place is None:
+                    waiting.append((value, part, inner))
+                else:
+                    _check_leaf(part, what, inner)
+                    found.append((place, part))
+        return found
+
+
+def _part(c: Any, key: Any) -> Any:
+    if isinstance(key, Key):
+        return c.get(key.key)
+    if key is None:
+        return c
+    return getattr(c, key) if isinstance(key, str) else c[key]
+
+
+def _step(key: Any) -> str:
+    return "" if key is None else f".{key}" if isinstance(key, str) else f"[{key!r}]"
+
+
+def _check_leaf(c: Any, what: str, path: str) -> None:
+    if c is None or isinstance(c, (np.ndarray, np.generic, list, tuple, bool)) or is_number(c):
+        return
+    if is_device(type(c)):
+        return
+    raise _misfit(what, path, "a number or an array", _described(c))
+
+
+def _described(c: Any) -> str:
+    t = type(c).__name__
+    return f"a {t} of {len(c)}" if isinstance(c, (list, tuple, dict)) else f"a {t}"
+
+
+def _misfit(what: str, path: str, needed: str, got: str) -> StructureError:
+    return StructureError(
+        f"{what}: at {path or 'the top'} it needs {needed}, got {got}.",
+        "it must have the structure of the value it belongs to, with None for zeros.",
+        "pass the same containers as the value, with one number or array for each of its own.",
+    )
+
+
+def name_of(x: Any) -> str:
+    """What the Tangent of `x` is called: its type, or its own name if it is a function, or what
+    it is the tangent of."""
+    if isinstance(x, Tangent):
+        return x._of
+    return x.__name__ if isinstance(x, types.FunctionType) else type(x).__name__

@@ -1,0 +1,6 @@
+"""`broadcast`, `partials`, `elementwise`, `fuse`: where watched values meet kernels.
+
+fallback                        a scalar function called for each element
+calls                           a call of a kernel as one operation of the tracer
+verbs                           what users call
+"""

@@ -1,0 +1,361 @@
+"""Broadcasting a scalar function over arrays, as one kernel.
+
+``broadcast(f, *arrays)`` reads the source of `f`, compiles it into one loop over the arrays, and
+differentiates it there: forward mode inside, with a handful of partial derivatives per element,
+however long `f` is.
+
+Kernels are called in `calls`. The method is that of J. Revels, T. Besard, V. Churavy, B. De
+Sutter and J. P. Vielma, Dynamic Automatic Differentiation of GPU Broadcast Kernels, 2018.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.base.array_types import on_gpu
+from zyg.base.config import setting
+from zyg.base.structure import is_number
+from zyg.broadcasting.calls import apply, mode_of, run_kernel
+from zyg.broadcasting.fallback import broadcast_shape, by_element, warn
+from zyg.compiler.back.emit import emit
+from zyg.compiler.front.joins import children
+from zyg.compiler.ir import type_of
+from zyg.core.cotangents import project, spec_of
+from zyg.core.reverse import non_finite
+from zyg.core.strand import TRACED, settle, strip
+from zyg.errors import CaptureError, KernelError, MissingRuleError, ShapeError
+from zyg.kernels.dtypes import dtypes_of
+from zyg.kernels.launch import describe
+from zyg.kernels.plans import Output
+from zyg.kernels.scalar import Kernel, Read, read_for, recorded
+from zyg.rules.kit import no_out
+
+__all__ = ["Elementwise", "broadcast", "elementwise", "fuse", "partials"]
+
+_LEAVES = {np.ndarray, float, int, bool, np.float64, np.float32}
+_TYPES = {"f": "float", "i": "int", "u": "int", "b": "bool"}
+
+
+def broadcast(
+    f: Callable[..., Any], *arrays: Any, out: np.ndarray | None = None, mode: str = "auto"
+) -> Any:
+    """`f`, a function of numbers, at each element of arrays that broadcast, as one compiled loop.
+
+    `f` is a plain Python function or lambda: arithmetic, comparisons, branches, loops, functions
+    of math and NumPy, helper functions. It returns a number, or a tuple, namedtuple or dataclass of
+    numbers, for which an array each is returned. Operands are arrays of floats, ints or bools in
+    any layout, numbers, or namedtuples and dataclasses of those; floats keep their precision, and
+    ints do not raise it. Numbers that `f` takes from outside are operands too: they are read at
+    each call, and watched ones get their gradient.
+
+    `mode` says what the pullback goes by: "cache", the partial derivatives, computed with the
+    value; "recompute", the operands; "auto", whichever is expected to be faster. `out` is an array
+    to write into, of no watched values.
+
+    Raises KernelError for what cannot be in a kernel (with ``zyg.config(fallback="error")``; else
+    such functions run element by element in Python, after a PerformanceWarning), CaptureError for
+    an array that `f` uses and is not given, ShapeError for shapes that do not broadcast.
+
+    >>> import math, numpy as np, zyg
+    >>> swish = lambda x: x / (1 + math.exp(-x))
+    >>> zyg.broadcast(swish, np.array([-1.0, 0.0, 2.0])).round(6)
+    array([-0.268941,  0.      ,  1.761594])
+    >>> zyg.gradient(lambda x: zyg.broadcast(swish, x).sum(), np.array([0.0, 2.0]))[0].round(6)
+    array([0.5     , 1.090784])
+
+    """
+    f = f.scalar if isinstance(f, Elementwise) else f
+    leaves, tree = _flattened(arrays)
+    read = _read(f, leaves, tree)
+    if isinstance(read, KernelError):
+        warn((getattr(f, "__code__", f), read.place), str(read))
+        return by_element(f, leaves, lambda numbers: _rebuilt(tree, numbers), read, out)
+    operands = [*leaves, *read.captures.values(f)]
+    return _broadcast(read.kernel, read.make, operands, out, mode)
+
+
+def partials(f: Callable[..., Any], *arrays: Any) -> tuple[Any, Any]:
+    """The values of `f` and its partial derivatives at each element, in one pass.
+
+    The result is (y, (dy/dx1, dy/dx2, ...)). Operands are those of `broadcast`; each derivative has
+    the shape of the result, and is None for an operand of bools. For a function of several results
+    there is a tuple of derivatives for each. Raises KernelError where `broadcast` with
+    fallback="error" does.
+
+    >>> import numpy as np, zyg
+    >>> zyg.partials(lambda x, y: x * y, np.array([1.0, 2.0]), 3.0)
+    (array([3., 6.]), (array([3., 3.]), array([1., 2.])))
+
+    """
+    read, leaves, tree, operands, active = _demanded(f, arrays)
+    kernel, count = read.kernel, len(read.kernel.program.outputs)
+    both, masks = kernel.partials(active)
+    made = apply(both, operands)
+    if setting("strong_zero") and any(map(non_finite, made[count:])):
+        both, masks = kernel.partials(active, strong=True)
+        made = apply(both, operands)
+    slopes = iter(made[count:])
+    rows = []
+    for value, mask in zip(made, masks, strict=False):
+        row: list[Any] = [np.zeros_like(strip(value)) if k in active else None
+                          for k in range(len(leaves))]  # fmt: skip
+        for k in mask:
+            row[k] = next(slopes)
+        rows.append(_rebuilt(tree, row))
+    return read.make([*made[:count]]), rows[0] if count == 1 else read.make([*rows])
+
+
+class Elementwise:
+    """A scalar function that broadcasts when it is called; made by `elementwise`.
+
+    ``F.scalar`` is the function itself, ``F.source(...)`` the text of its kernel or of its
+    derivatives', ``F.inspect(*arrays)`` what a call does.
+    """
+
+    def __init__(self, f: Callable[..., Any], mode: str = "auto") -> None:
+        functools.update_wrapper(self, f)
+        self.scalar, self.mode = f, mode
+
+    def __call__(self, *arrays: Any, out: np.ndarray | None = None) -> Any:
+        return broadcast(self.scalar, *arrays, out=out, mode=self.mode)
+
+    def one_pass(self, y_bar: Any, *arrays: Any) -> tuple[Any, tuple[Any, ...]]:
+        """The value, and the operands' cotangents for a cotangent that is known beforehand.
+
+        One loop that reads every operand once; `y_bar` has the structure and shape of the value.
+        Raises ShapeError where it has another shape.
+
+        >>> import numpy as np, zyg
+        >>> square = zyg.elementwise(lambda x: x * x)
+        >>> square.one_pass(np.ones(2), np.array([1.0, 3.0]))
+        (array([1., 9.]), (array([2., 6.]),))
+
+        """
+        read, leaves, tree, operands, active = _demanded(self.scalar, arrays)
+        kernel, outputs = read.kernel, read.kernel.program.outputs
+        parts = [y_bar] if len(outputs) == 1 else (children(y_bar) or (None, [y_bar]))[1]
+        bars, _ = _flattened(
+            [c for c, x in zip(parts, outputs, strict=True) if type_of(x) != "bool"]
+        )
+        shape = broadcast_shape(operands)
+        for c in bars:
+            if np.shape(strip(c)) != shape:
+                raise ShapeError(
+                    f"a cotangent of shape {np.shape(strip(c))} does not fit the value, which has "
+                    f"shape {shape}.",
+                    "a cotangent has the shape of the value it belongs to.",
+                    "pass np.ones_like(y) for the gradient of the sum of y.",
+                )
+        for strong in (False, True):
+            back, moving = kernel.pullback(active, strong, values=True)
+            given = [*bars, *operands]
+            if any(type(x) in TRACED for x in given):
+                made = apply(back, given)
+            else:
+                shapes = [None] * len(outputs) + [np.shape(operands[k]) for k in moving]
+                made = run_kernel(back, given, shapes)
+            cotangents = made[len(outputs) :]
+            if not (setting("strong_zero") and any(map(non_finite, cotangents))):
+                break
+        found: list[Any] = [None] * len(leaves)
+        for k, c in zip(moving, cotangents, strict=True):
+            found[k] = project(c, spec_of(operands[k]))
+        return read.make([*made[: len(outputs)]]), _rebuilt(tree, found)
+
+    def source(self, *dtypes: Any, order: int = 1) -> str:
+        """The text of the kernel's scalar function with its partial derivatives of that order.
+
+        Operands are of float64 unless `dtypes` says otherwise. T is the type that it computes in.
+        """
+        names = _parameters(self.scalar, len(dtypes))
+        kinds = tuple(_TYPES[np.dtype(d).kind] for d in dtypes or [np.float64] * len(names))
+        read = read_for(self.scalar, kinds, None, lambda x: x, strip)
+        kernel = read.kernel
+        active = tuple(k for k, kind in enumerate(kinds) if kind != "bool")
+        for _ in range(order):
+            kernel, _ = kernel.partials(active)
+        names += [f"captured{k}" for k in range(len(kernel.program.inputs) - len(names))]
+        text = emit(kernel.program, names)
+        body = [*text.lines, f"return {', '.join(text.results)}"]
+        head = f"def {kernel.program.name}({', '.join(names)}):"
+        return "\n".join([*text.definitions, head, *("    " + line for line in body)])
+
+    def inspect(self, *arrays: Any) -> dict[str, Any]:
+        """What a call with these arrays does: loops, operands, mode, where the kernel is from."""
+        leaves, tree = _flattened(arrays)
+        read = _read(self.scalar, leaves, tree)
+        if isinstance(read, KernelError):
+            return {"kernel": None, "reason": str(read)}
+        operands = [strip(x) for x in (*leaves, *read.captures.values(self.scalar))]
+        dtype, results = dtypes_of(read.kernel, operands)
+        outputs = [Output(d) for d in results]
+        found = describe(read.kernel.program, operands, outputs, dtype=dtype)
+        return {
+            "loops": found.shape,
+            "operands": found.operands,
+            "results": found.results,
+            "dtype": dtype.name,
+            "mode": mode_of(read.kernel, self.mode, operands, range(len(leaves))),
+            "chunks": found.chunks,
+            "kernel": found.kernel and found.kernel.text,
+            "origin": found.kernel and found.kernel.origin,
+            "seconds": found.kernel and found.kernel.seconds,
+        }
+
+
+def elementwise(f: Callable[..., Any] | None = None, *, mode: str = "auto") -> Any:
+    """A decorator that makes a scalar function broadcast over arrays, as `broadcast` does.
+
+    >>> import numpy as np, zyg
+    >>> @zyg.elementwise
+    ... def relu(x):
+    ...     return x if x > 0 else 0.0
+    >>> relu(np.array([-1.0, 2.0]))
+    array([0., 2.])
+    >>> relu.scalar(3.0)
+    3.0
+
+    """
+    return functools.partial(Elementwise, mode=mode) if f is None else Elementwise(f, mode)
+
+
+def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
+    """`f`, a function of arrays in ufuncs and operators, as one kernel.
+
+    It is called with placeholders, which record the ufuncs, and the recorded chain runs as one
+    loop. Raises KernelError for anything that is not elementwise, and for arrays and watched
+    numbers that it uses and is not given.
+
+    >>> import numpy as np, zyg
+    >>> f = zyg.fuse(lambda x, y: np.tanh(x) * y + 1.0)
+    >>> f(np.zeros(2), np.ones(2))
+    array([1., 1.])
+
+    """
+
+    @functools.wraps(f)
+    def fused(*arrays: Any, out: np.ndarray | None = None) -> Any:
+        leaves, _ = _flattened(arrays)
+        try:
+            kernel, make = recorded(f, tuple(map(_type_of, leaves)))
+        except (TypeError, MissingRuleError) as error:
+            if isinstance(error, KernelError):
+                raise
+            raise KernelError(
+                f"{getattr(f, '__name__', f)} cannot be fused: {str(error).splitlines()[0]}",
+                "it is called with placeholders, which know ufuncs, operators and plain numbers.",
+                "pass arrays and watched numbers that it uses as arguments.",
+            ) from error
+        return _broadcast(kernel, make, leaves, out, "auto")
+
+    return fused
+
+
+def _broadcast(
+    kernel: Kernel, make: Any, operands: list[Any], out: np.ndarray | None, mode: str
+) -> Any:
+    if mode not in ("auto", "cache", "recompute"):
+        raise ValueError(f'mode is "auto", "cache" or "recompute", not {mode!r}')
+    if out is None:
+        return make(list(apply(kernel, operands, mode)))
+    if not (type(out) is np.ndarray or on_gpu(out)) or len(kernel.program.outputs) > 1:
+        raise TypeError("out= is a plain array, for a function of one result")
+    operands = [settle(x) for x in operands]
+    if any(type(x) in TRACED for x in operands):
+        no_out(out)
+    return run_kernel(kernel, operands, out=out)[0]
+
+
+# Operands
+
+
+def _flattened(arrays: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
+    """The operands, those in namedtuples and dataclasses too, and how they were arranged."""
+    if all(type(x) in _LEAVES for x in arrays):
+        return [*arrays], (None,) * len(arrays)
+    leaves: list[Any] = []
+    tree = tuple(_taken_apart(x, leaves) for x in arrays)
+    return leaves, tree
+
+
+def _taken_apart(x: Any, leaves: list[Any]) -> Any:
+    x = settle(x)
+    if type(x) in TRACED or type(x) is np.ndarray or is_number(x) or on_gpu(x):
+        leaves.append(x)
+        return None
+    inside = None if type(x) in (list, tuple) else children(x)
+    if inside is None:
+        if isinstance(x, np.ma.MaskedArray):
+            raise TypeError("a masked array is no operand of a kernel: its mask would be lost")
+        leaves.append(np.asarray(x))
+        return None
+    kind, parts, make = inside
+    return kind, make, tuple(_taken_apart(part, leaves) for part in parts)
+
+
+def _rebuilt(tree: Any, leaves: Sequence[Any]) -> tuple[Any, ...]:
+    """What `_flattened` took apart, of other leaves."""
+    rest = iter(leaves)
+    return tuple([_build(node, rest) for node in tree])
+
+
+def _build(node: Any, leaves: Iterator[Any]) -> Any:
+    return next(leaves) if node is None else node[1]([_build(part, leaves) for part in node[2]])
+
+
+def _shape_of_tree(tree: Any) -> Any:
+    """What of a tree two calls have in common."""
+    return tuple(None if n is None else (n[0], _shape_of_tree(n[2])) for n in tree)
+
+
+def _type_of(x: Any) -> str:
+    """The type of an operand's elements in a kernel; KernelError where kernels have none."""
+    plain = strip(x)
+    dtype = getattr(plain, "dtype", None)
+    if dtype is not None and not isinstance(dtype, np.dtype) and on_gpu(plain):  # torch's own
+        dtype = np.dtype(plain.detach().__cuda_array_interface__["typestr"])
+    if dtype is None and isinstance(plain, (bool, int, float)):
+        return "bool" if isinstance(plain, bool) else type(plain).__name__
+    if dtype is None or dtype.kind not in _TYPES or dtype.itemsize > 8:
+        raise KernelError(
+            f"an operand of {dtype or type(plain).__name__} has no place in a kernel.",
+            "kernels compute with real numbers of at most 64 bits.",
+            "for complex numbers pass real and imaginary part, or call ufuncs on whole arrays.",
+        )
+    return _TYPES[dtype.kind]
+
+
+def _read(f: Callable[..., Any], leaves: list[Any], tree: Any) -> Read | KernelError:
+    """The kernel of `f` for these operands, or why there is none."""
+    try:
+        kinds = tuple(map(_type_of, leaves))
+        shape = _shape_of_tree(tree)
+        return read_for(f, kinds, shape, lambda numbers: _rebuilt(tree, numbers), strip)
+    except KernelError as error:
+        if isinstance(error, CaptureError) or error.effect or setting("fallback") == "error":
+            raise
+        return error
+
+
+def _demanded(
+    f: Callable[..., Any], arrays: Sequence[Any]
+) -> tuple[Read, list[Any], tuple[Any, ...], list[Any], tuple[int, ...]]:
+    """What there must be a kernel for: also all its operands, and which of those given can move."""
+    f = f.scalar if isinstance(f, Elementwise) else f
+    leaves, tree = _flattened(arrays)
+    read = _read(f, leaves, tree)
+    if isinstance(read, KernelError):
+        raise read
+    operands = [settle(x) for x in (*leaves, *read.captures.values(f))]
+    active = tuple(k for k, x in enumerate(leaves) if _type_of(x) != "bool")
+    return read, leaves, tree, operands, active
+
+
+def _parameters(f: Callable[..., Any], count: int) -> list[str]:
+    code = getattr(f, "__code__", None)
+    names = list(code.co_varnames[: code.co_argcount]) if code else []
+    return names if names and count in (0, len(names)) else [f"x{k}" for k in range(count)]

@@ -1,0 +1,9 @@
+"""Functions read as source: program, derivative, machine code. Knows no tracer.
+
+ir                              what a function is here: values, operations, regions
+record                          numbers that record what is done with them
+functions                       what functions of NumPy, math and SciPy mean as operations
+front                           source -> program
+derive                          program -> the program of its derivatives
+back                            program -> text -> machine code
+"""

@@ -1,0 +1,156 @@
+"""From a program to Python text: flat statements, one for each operation.
+
+The text computes in one floating point type, which it calls T; every constant is written
+``T(0.5)``, every conversion from an integer ``T(i)``, so that float32 stays float32. Functions are
+called by the names of their operations. Whoever runs the text defines those: numba's compiled code,
+the GPU and plain Python take the same text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from zyg.compiler.ir import Atom, Block, For, If, Op, Program, Value, While, type_of
+
+_INFIX = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "less": "<", "less_equal": "<=",
+    "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=", "logical_and": "&",
+    "logical_or": "|", "logical_xor": "!=", "bitwise_and": "&", "bitwise_or": "|",
+    "bitwise_xor": "^",
+}  # fmt: skip
+_TEMPLATES = {
+    "negative": "-{}", "positive": "{}", "logical_not": "not {}", "invert": "~{}", "float": "T({})",
+    "int": "int64({})", "select": "{1} if {0} else {2}", "constant": "{}", "square": "{0} * {0}",
+    "reciprocal": "T(1.0) / {}",
+}  # fmt: skip
+_FACTORS = 4  # up to this power, x**n is a product
+
+
+@dataclass
+class Text:
+    """The statements of a program, the names of its results, and the functions they call."""
+
+    lines: list[str]
+    results: list[str]
+    functions: set[str] = field(default_factory=set)
+    definitions: list[str] = field(
+        default_factory=list
+    )  # of functions that have rules of their own
+
+
+def emit(program: Program, names: Sequence[str]) -> Text:
+    """The text of a program whose inputs have these names."""
+    return _Emitter(program, names).text
+
+
+class _Emitter:
+    def __init__(self, program: Program, names: Sequence[str]) -> None:
+        self.names = dict(zip(program.inputs, names, strict=True))
+        self.text = Text([], [])
+        self.callees: dict[Program, str] = {}
+        self.text.lines += self.block(program.body)
+        self.text.results += map(self.atom, program.outputs)
+
+    def atom(self, x: Atom) -> str:
+        if isinstance(x, Value):
+            if x not in self.names:
+                self.names[x] = f"v{len(self.names)}"
+            return self.names[x]
+        if type_of(x) != "float":
+            return repr(x)
+        if not math.isfinite(x):
+            return {math.inf: "T(1e999)", -math.inf: "T(-1e999)"}.get(x, "T(1e999 - 1e999)")
+        return f"T({float(x)!r})"
+
+    def block(self, block: Block) -> Iterator[str]:
+        for op in block.ops:
+            yield from _WAYS[type(op)](self, op)
+
+    def op(self, op: Op) -> Iterator[str]:
+        yield f"{self.atom(op.out)} = {self.expression(op)}"
+
+    def expression(self, op: Op) -> str:
+        args = [self.atom(x) for x in op.args]
+        if op.callee is not None:
+            return f"{self.defined(op.callee)}({', '.join(args)})"
+        if op.name in _INFIX:
+            return f" {_INFIX[op.name]} ".join(args)
+        if op.name in _TEMPLATES:
+            return _TEMPLATES[op.name].format(*args)
+        if op.name == "power" and not isinstance(op.args[1], Value):
+            n = op.args[1]
+            if 0 < abs(n) <= _FACTORS and n == int(n):
+                product = " * ".join([args[0]] * int(abs(n)))
+                return product if n > 0 else f"T(1.0) / ({product})"
+        self.text.functions.add(op.name)
+        call = f"{op.name}({', '.join(args)})"
+        mixed = op.name == "power" and type_of(op.args[1]) != op.out.type
+        return f"T({call})" if mixed else call  # a power of an int is a double, to NumPy
+
+    def defined(self, callee: Program) -> str:
+        """The name of a function that has a rule of its own, defined before the kernel."""
+        if callee not in self.callees:
+            name = callee.name if callee.name.isidentifier() else "function"
+            name = self.callees[callee] = f"{name}_{len(self.callees)}"
+            names = [f"x{k}" for k in range(len(callee.inputs))]
+            inner = _Emitter(callee, names).text
+            self.text.functions |= inner.functions
+            self.text.definitions += inner.definitions
+            body = [*inner.lines, f"return {inner.results[0]}"]
+            lines = [f"def {name}({', '.join(names)}):", *("    " + line for line in body)]
+            self.text.definitions.append("\n".join(lines))
+        return self.callees[callee]
+
+    def assigned(self, outs: Sequence[Value], atoms: Sequence[Atom]) -> Iterator[str]:
+        """All at once: one may be read for another."""
+        pairs = [(self.atom(out), self.atom(x)) for out, x in zip(outs, atoms, strict=True)]
+        pairs = [(out, x) for out, x in pairs if out != x]
+        reads = {x for _, x in pairs}
+        if any(out in reads for out, _ in pairs):
+            yield f"{', '.join(out for out, _ in pairs)} = {', '.join(x for _, x in pairs)}"
+        else:
+            yield from (f"{out} = {x}" for out, x in pairs)
+
+    def if_(self, op: If) -> Iterator[str]:
+        sides = [
+            [*self.block(block), *self.assigned(op.outs, block.yields)]
+            for block in (op.then, op.orelse)
+        ]
+        yield f"if {self.atom(op.condition)}:"
+        yield from _indented(sides[0])
+        if sides[1]:
+            yield "else:"
+            yield from _indented(sides[1])
+
+    def for_(self, op: For) -> Iterator[str]:
+        yield from self.assigned(op.params, op.init)
+        span = ", ".join(map(self.atom, op.span))
+        yield f"for {self.atom(op.index)} in range({span}):"
+        yield from _indented([*self.block(op.body), *self.assigned(op.params, op.body.yields)])
+        yield from self.assigned(op.outs, op.params)
+
+    def while_(self, op: While) -> Iterator[str]:
+        yield from self.assigned(op.params, op.init)
+        test = [*self.block(op.test)]
+        condition = self.atom(op.test.yields[0])
+        body = [*self.block(op.body), *self.assigned(op.params, op.body.yields)]
+        if test:
+            yield from test
+            yield f"while {condition}:"
+            yield from _indented([*body, *test])
+        else:
+            yield f"while {condition}:"
+            yield from _indented(body)
+        yield from self.assigned(op.outs, op.params)
+
+
+_WAYS: dict[type, Callable[[_Emitter, Any], Iterator[str]]] = {
+    Op: _Emitter.op, If: _Emitter.if_, For: _Emitter.for_, While: _Emitter.while_,
+}  # fmt: skip
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return ["    " + line for line in lines or ["pass"]]

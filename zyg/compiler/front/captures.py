@@ -1,0 +1,184 @@
+"""What a scalar function takes from outside: globals, closure cells, defaults, attributes.
+
+A floating point number becomes an operand, so that a change of it needs no new kernel, and a
+watched one gets its gradient. Everything else is baked into the kernel: ints, flags, helper
+functions. Each use is remembered with its *path* from the function, so that the next call can tell
+whether the kernel still fits. An int that keeps changing becomes an operand too.
+"""
+
+from __future__ import annotations
+
+import builtins
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from zyg.compiler.ir import Type, same
+from zyg.compiler.record import Number
+from zyg.errors import CaptureError
+
+Path = tuple[tuple[str, Any], ...]
+
+_BAKED = (str, bytes, int, enum.Enum, type(None), type(Ellipsis), np.ufunc, BuiltinFunctionType)
+_KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
+
+
+class Outside:
+    """A captured object that is no number; its parts are looked up by path."""
+
+    def __init__(self, value: Any, path: Path) -> None:
+        self.value, self.path = value, path
+
+
+@dataclass
+class Captures:
+    """What one kernel takes from outside. `plain` takes the watching off a watched value.
+
+    With `baking`, numbers are baked in like everything else: a function that has a rule of its own
+    is a function of its arguments alone.
+    """
+
+    plain: Callable[[Any], Any]
+    varying: frozenset[Path] = frozenset()
+    baking: bool = False
+    guards: dict[Path, Any] = field(default_factory=dict)
+    operands: dict[Path, Number] = field(default_factory=dict)
+
+    def found(self, value: Any, path: Path, lift: Callable[[Type], Number]) -> Any:
+        """What a captured value is to the function that is read."""
+        if path in self.operands:
+            return self.operands[path]
+        kind = self._lifted(value, path)
+        if kind is not None and self.baking:
+            return self._baked(value, path)
+        if kind is not None:
+            self.operands[path] = number = lift(kind)
+            return number
+        plain = self.plain(value)
+        if isinstance(plain, np.ndarray):
+            raise CaptureError(
+                f"the kernel uses the array {named(path)}, of shape {plain.shape}, which is not "
+                "among its operands.",
+                "a kernel runs once for each element of its operands, and sees single numbers.",
+                "pass the array to the function as an operand, with an argument for it.",
+            )
+        if path[-1][0] == "builtin":
+            return value  # no one rebinds these
+        if isinstance(value, _BAKED):
+            self.guards[path] = value
+            return value
+        if isinstance(value, FunctionType):
+            self.guards[path] = value.__code__
+        elif isinstance(value, type):
+            self.guards[path] = value
+        elif not isinstance(value, ModuleType):  # what is used of a module is guarded itself
+            self.guards[path] = _outline(value)
+        return Outside(value, path)
+
+    def _baked(self, value: Any, path: Path) -> Any:
+        """A captured number of a function that has a rule of its own."""
+        if self.plain(value) is not value:
+            raise CaptureError(
+                f"the watched number {named(path)} is used inside a function that has a rule.",
+                "the rule has derivatives by the arguments only.",
+                "pass it to the function as an argument.",
+            )
+        self.guards[path] = value
+        return value
+
+    def _lifted(self, value: Any, path: Path) -> Type | None:
+        """The type of a captured value that becomes an operand."""
+        plain = self.plain(value)
+        if isinstance(plain, (np.ndarray, np.generic)) and plain.ndim == 0:
+            return _KINDS.get(plain.dtype.kind) if plain.dtype.itemsize <= 8 else None
+        if isinstance(plain, float):
+            return "float"
+        if type(plain) is int and (plain is not value or path in self.varying):
+            return "int"
+        return None
+
+    def fits(self, f: Any) -> bool:
+        """Whether everything that was baked in is still what it was."""
+        try:
+            return all(
+                _agrees(follow(f, path), seen) for path, seen in self.guards.items()
+            ) and all(
+                self._lifted(follow(f, path), path) == number.atom.type
+                for path, number in self.operands.items()
+            )
+        except (AttributeError, LookupError, ValueError, TypeError):
+            return False
+
+    def values(self, f: Any) -> list[Any]:
+        """The captured operands, as they are now."""
+        return [follow(f, path) for path in self.operands]
+
+
+def _agrees(value: Any, seen: Any) -> bool:
+    if isinstance(seen, CodeType):
+        return isinstance(value, FunctionType) and value.__code__ is seen
+    if type(seen) is tuple:
+        return seen == _outline(value)
+    return value is seen or (type(seen) in (float, int, bool, str, bytes) and same(value, seen))
+
+
+def _outline(value: Any) -> tuple[type, int | None]:
+    """What must not change of a captured object; its parts are guarded as far as they are used."""
+    return type(value), len(value) if hasattr(type(value), "__len__") else None
+
+
+def follow(f: Any, path: Path) -> Any:
+    """The object at a path from a function; LookupError, AttributeError where it is gone."""
+    for kind, key in path:
+        f = _STEPS[kind](f, key)
+    return f
+
+
+def _cell(f: Any, name: str) -> Any:
+    return f.__closure__[f.__code__.co_freevars.index(name)].cell_contents
+
+
+def _default(f: Any, name: str) -> Any:
+    if f.__kwdefaults__ and name in f.__kwdefaults__:
+        return f.__kwdefaults__[name]
+    code = f.__code__
+    place = code.co_varnames.index(name) - code.co_argcount
+    return f.__defaults__[place]
+
+
+_STEPS: dict[str, Callable[[Any, Any], Any]] = {
+    "closure": _cell,
+    "global": lambda f, name: f.__globals__[name],
+    "builtin": lambda f, name: getattr(builtins, name),
+    "default": _default,
+    "attr": getattr,
+    "item": lambda f, key: f[key],
+    "itself": lambda f, key: key,  # where no path leads from the function
+}
+
+
+def named(path: Path) -> str:
+    """A path as the program spells it, from the last name on."""
+    text = ""
+    for kind, key in path:
+        part = f".{key}" if kind == "attr" else f"[{key!r}]"
+        text = text + part if kind in ("attr", "item") else str(key)
+    return text.removeprefix(".")
+
+
+def lookup(f: FunctionType, name: str) -> tuple[Any, tuple[str, str]] | None:
+    """A name of a function's surroundings: its value, and the step that leads to it."""
+    if name in f.__code__.co_freevars:
+        try:
+            return _cell(f, name), ("closure", name)
+        except ValueError:  # not assigned yet
+            return None
+    if name in f.__globals__:
+        return f.__globals__[name], ("global", name)
+    if hasattr(builtins, name):
+        return getattr(builtins, name), ("builtin", name)
+    return None

@@ -1,0 +1,298 @@
+"""From the source of a scalar function to its program.
+
+A `Reader` follows the syntax tree as Python would run it, on numbers that record what is done with
+them. What is known while reading (ints, flags, tuples, helper functions) is computed at once, and
+an `if` on it has one side only. Helper functions are read where they are called.
+
+An `if` on a recorded number is read on both sides, and the variables that differ are joined. A
+side that returns takes no part in what follows: the rest of the statements goes into the other
+side, so that a function has one exit, whatever its returns. A loop that is left early carries
+flags; where a flag may be set, what follows is in an `if` on it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from zyg.base.registry import CONSTANT, Adjoint, ScalarRule, late_rule, rules
+from zyg.compiler.front.captures import Captures, Outside, Path
+from zyg.compiler.front.joins import described, is_leaf, split
+from zyg.compiler.front.source import source_of
+from zyg.compiler.front.statements import Statements
+from zyg.compiler.functions import AT_ONCE, meaning, rule_of
+from zyg.compiler.ir import Block, Program, Type, Value, prune
+from zyg.compiler.record import Builder, Number, atom_of
+from zyg.errors import KernelError, is_users
+
+_DEEPEST = 60  # calls within calls
+_WRITTEN_FOR_ANY_NUMBER = {
+    "zyg.base.scalar_rules", "zyg.math", "zyg.scipy._special_table", "zyg.scipy._special_slopes",
+}  # fmt: skip
+_LONGEST = 20_000  # operations
+_SAMPLES = {"float": np.float64(), "int": 0, "bool": False}  # what isinstance says of a number
+
+
+def read(
+    f: Callable[..., Any],
+    kinds: Sequence[Type],
+    arguments: Callable[[list[Any]], Sequence[Any]],
+    captures: Captures,
+) -> tuple[Program, Callable[[list[Any]], Any]]:
+    """The program of `f`, and how its result is made of the program's outputs.
+
+    `kinds` are the types of the operands, of which `arguments` makes the arguments of `f`. The
+    program's further inputs are what `captures` found to be operands, in that order. Raises
+    KernelError for what a kernel cannot do.
+    """
+    reader = Reader(captures)
+    inputs = [Value(kind) for kind in kinds]
+    numbers = [reader.builder.wrap(x) for x in inputs]
+    result = reader.call(Outside(f, ()), arguments(numbers), {})
+    found: list[Any] = []
+    make = split(result, found)
+    if not found or not _is_result(result):
+        raise KernelError(
+            f"{_name(f)} returned {described(result)}, which is no result of a kernel.",
+            "a kernel returns a number, or a tuple, namedtuple or dataclass of numbers.",
+            "return the numbers.",
+        )
+    block = reader.builder.block
+    block.yields = [atom_of(x) for x in found]
+    prune(block)
+    return Program(_name(f), [*inputs, *reader.lifted], block), make
+
+
+def call_partial(partial: Callable[..., Any], numbers: Sequence[Any], builder: Builder) -> Any:
+    """A partial derivative at recorded numbers; its operations are appended by `builder`."""
+    reader = Reader(Captures(lambda x: x, frozenset(), baking=True))
+    reader.builder = builder
+    return reader.call(partial, numbers, {})
+
+
+def _is_plain_dataclass(f: type) -> bool:
+    return dataclasses.is_dataclass(f) and not hasattr(f, "__post_init__")
+
+
+def _is_result(x: Any) -> bool:
+    return is_leaf(x) or isinstance(x, tuple) or dataclasses.is_dataclass(x)
+
+
+def _name(f: Any) -> str:
+    name = getattr(f, "__name__", type(f).__name__)
+    return "scalar" if name == "<lambda>" else str(name)
+
+
+class Reader:
+    """What the functions that make up one kernel have in common."""
+
+    def __init__(self, captures: Captures) -> None:
+        self.builder, self.captures = Builder(), captures
+        self.lifted: list[Value] = []
+        self.ruled: dict[Any, Program] = {}
+        self.depth = 0
+
+    def lift(self, kind: Type) -> Number:
+        """A new operand, for a captured number."""
+        value = Value(kind)
+        self.lifted.append(value)
+        return Number(value, self.builder)
+
+    def call(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """What a call gives: an operation, the value of a helper, or something known."""
+        path: Path = (("itself", f),)
+        if isinstance(f, Outside):
+            f, path = f.value, f.path
+        elif isinstance(f, MethodType):  # of an object that is made in the kernel
+            return self.call(f.__func__, [f.__self__, *args], kwargs)
+        while (inner := _wrapped(f)) is not None:
+            attribute, f = inner
+            path = (*path, ("attr", attribute))
+        if isinstance(f, MethodType):
+            owner, function = (self._part(f, path, name) for name in ("__self__", "__func__"))
+            return self.call(function, [owner, *args], kwargs)
+        if isinstance(f, functools.partial):
+            return self._partial(f, path, args, kwargs)
+        rule = _rule_of(f)
+        if isinstance(rule, Adjoint) and meaning(f) is None:
+            raise KernelError(
+                f"{rule.name} has an adjoint of its own, and no place in a kernel.",
+                "a kernel needs partial derivatives, not a pullback.",
+                f"give them: zyg.scalar_rule({rule.name}, lambda x, y: ...).",
+            )
+        if isinstance(rule, ScalarRule) and not _is_usual(rule):
+            return self._call_ruled(rule, path, args, kwargs)
+        f = rule.function if isinstance(rule, ScalarRule) else f
+        result = self._plain_call(f, path, args, kwargs)
+        if rule is CONSTANT:
+            found: list[Any] = []
+            make = split(result, found)
+            return make([
+                x.record("constant", x) if isinstance(x, Number) else x for x in found
+            ])  # fmt: skip
+        return result
+
+    def _plain_call(self, f: Any, path: Path, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        written = meaning(f)
+        if callable(written):
+            return written(
+                *(self.elements(x) if isinstance(x, Outside) else x for x in args), **kwargs
+            )
+        recorded = any(isinstance(x, Number) for x in args)
+        if written is not None:
+            if not recorded:
+                return f(*args, **kwargs)
+            if kwargs:
+                raise KernelError(
+                    f"the keyword {next(iter(kwargs))} of {_name(f)} has no kernel.",
+                    "a kernel calls functions of numbers with numbers.",
+                    "leave it out.",
+                )
+            arity = getattr(getattr(np, written, None), "nin", 1)
+            if len(args) != arity:
+                raise TypeError(f"in a kernel, {_name(f)} is a function of {arity} numbers")
+            return self.builder.wrap(self.builder.op(written, *map(atom_of, args)))
+        if _is_stop_gradient(f):
+            return args[0].record("constant", args[0]) if recorded else args[0]
+        if isinstance(f, FunctionType):
+            if f.__module__ in _WRITTEN_FOR_ANY_NUMBER:
+                return f(*args, **kwargs)
+            if is_users(f.__code__.co_filename):
+                return self.inline(f, path, args, kwargs)
+        if isinstance(f, type) and (hasattr(f, "_make") or _is_plain_dataclass(f)):
+            return f(*args, **kwargs)
+        if callable(f) and isinstance(type(f).__call__, FunctionType):
+            call = (*path, ("attr", "__call__"))
+            return self.call(Outside(f.__call__, call), args, kwargs)
+        if any(f is known for known in (len, isinstance)):  # what they say is guarded
+            plain: list[Any] = [x.value if isinstance(x, Outside) else x for x in args]
+            return f(*(_SAMPLES[x.atom.type] if isinstance(x, Number) else x for x in plain))
+        if any(f is known for known in AT_ONCE):
+            return f(*(self.elements(x) if isinstance(x, Outside) else x for x in args), **kwargs)
+        raise KernelError(
+            f"{_name(f)} has no kernel.",
+            "a kernel calls NumPy's and math's functions of real numbers, and Python functions.",
+            "write it in those, or give zyg a Python function and its partial derivatives with "
+            "zyg.scalar_rule(f, ...).",
+        )
+
+    def elements(self, x: Any) -> Any:
+        """The elements of something known to have elements."""
+        if isinstance(x, Outside):
+            if not isinstance(x.value, (tuple, list, range)):
+                raise TypeError(f"a captured {type(x.value).__name__} is not gone through")
+            return [
+                self.captures.found(part, (*x.path, ("item", k)), self.lift)
+                for k, part in enumerate(x.value)
+            ]
+        if isinstance(x, Number):
+            raise TypeError("a number has no elements")
+        return list(x)
+
+    def _part(self, f: Any, path: Path, attribute: str) -> Any:
+        """A captured attribute."""
+        inside = (*path, ("attr", attribute))
+        return self.captures.found(getattr(f, attribute), inside, self.lift)
+
+    def _partial(self, f: Any, path: Path, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        function, given, named = (self._part(f, path, x) for x in ("func", "args", "keywords"))
+        values = {
+            k: self.captures.found(v, (*named.path, ("item", k)), self.lift)
+            for k, v in f.keywords.items()
+        }
+        return self.call(function, [*self.elements(given), *args], {**values, **kwargs})
+
+    def _call_ruled(
+        self, rule: ScalarRule, path: Path, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> Any:
+        """A call of a function that has partial derivatives of its own: an operation, whole."""
+        if kwargs or len(args) != len(rule.partials):
+            raise KernelError(
+                f"{rule.name} is called with other arguments than its rule has.",
+                f"its rule has {len(rule.partials)} partial derivatives.",
+                "call it with as many positional arguments.",
+            )
+        if rule not in self.ruled:
+            self.ruled[rule] = self._callee(rule, path, len(args))
+        return self.builder.wrap(
+            self.builder.op(rule.name, *map(atom_of, args), callee=self.ruled[rule])
+        )
+
+    def _callee(self, rule: ScalarRule, path: Path, count: int) -> Program:
+        """The program of a function that has partial derivatives of its own."""
+        outer, self.builder = self.builder, Builder()
+        baking, self.captures.baking = self.captures.baking, True
+        try:
+            inputs = [Value("float") for _ in range(count)]
+            numbers = [self.builder.wrap(x) for x in inputs]
+            y = self._plain_call(rule.function, path, numbers, {})
+            y = self.builder.wrap(self.builder.to("float", atom_of(y)))
+            body = Block([*self.builder.block.ops], [atom_of(y)])
+            for partial in filter(callable, rule.partials):  # what they use is guarded
+                self.call(partial, [*numbers, y], {})
+        finally:
+            self.builder, self.captures.baking = outer, baking
+        return Program(rule.name, inputs, body, rule)
+
+    def inline(self, f: FunctionType, path: Path, args: Sequence[Any], kwargs: Any) -> Any:
+        """The value of a Python function, read where it is called."""
+        node = source_of(f)
+        signature = inspect.signature(f, follow_wrapped=False)
+        bound = signature.bind(*args, **kwargs)
+        env = dict(bound.arguments)
+        frame = Statements(self, f, path, env)
+        for name, p in signature.parameters.items():
+            if name not in env:
+                if p.kind is p.VAR_POSITIONAL:
+                    env[name] = ()
+                elif p.kind is not p.VAR_KEYWORD:
+                    env[name] = frame.outside(p.default, (*path, ("default", name)))
+        if self.depth >= _DEEPEST or len(self.builder.block.ops) > _LONGEST:
+            raise KernelError(
+                f"{f.__name__} makes the kernel too long.",
+                "a helper function is read where it is called, and this one calls itself without "
+                "an end that is known while reading.",
+                "write a loop.",
+            )
+        self.depth += 1
+        try:
+            return frame.result(node)
+        finally:
+            self.depth -= 1
+
+
+def _wrapped(f: Any) -> tuple[str, Any] | None:
+    """What a decorator keeps of the function it was given, and under which name."""
+    for attribute in ("scalar", "py_func"):  # zyg.elementwise; numba's dispatchers
+        if not isinstance(f, (FunctionType, type)) and isinstance(
+            inner := getattr(f, attribute, None), (FunctionType, MethodType, functools.partial)
+        ):
+            return attribute, inner
+    return None
+
+
+def _rule_of(f: Any) -> Any:
+    """The rule that zyg has for a function; a wrapper by zyg.nondifferentiable is constant."""
+    if isinstance(f, (Adjoint, ScalarRule)):
+        return f
+    try:
+        found = rules.get(f) or late_rule(f)
+    except TypeError:
+        return None
+    return found or (CONSTANT if rules.get(getattr(f, "__wrapped__", None)) is CONSTANT else None)
+
+
+def _is_usual(rule: ScalarRule) -> bool:
+    """Whether an operation of kernels has this very rule."""
+    name = meaning(rule.function)
+    return isinstance(name, str) and rule_of(name).partials == rule.partials
+
+
+def _is_stop_gradient(f: Any) -> bool:
+    return getattr(f, "__name__", "") == "stop_gradient" and f.__module__ == "zyg.verbs.gradients"

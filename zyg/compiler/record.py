@@ -1,0 +1,301 @@
+"""Recording operations: a `Builder` appends them to a block, a `Number` does so by its operators.
+
+A `Number` is what a scalar function computes with while it is read. It answers operators and
+NumPy's ufuncs with further numbers, so that whatever is written in those, such as the table of
+scalar derivatives, can be called on it.
+
+The builder types every operation, computes what is known at once, and makes a value only once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from zyg.compiler.ir import Atom, Block, If, Op, Program, Type, Value, is_number, same, type_of
+from zyg.errors import KernelError
+
+_RANK = {"bool": 0, "int": 1, "float": 2}
+
+# What an operation takes and makes. "number": its operands brought to one type, at least int, which
+# is that of the result; the others are named by the type of the result.
+_NUMBER = {
+    "add", "subtract", "multiply", "negative", "positive", "absolute", "maximum", "minimum", "fmax",
+    "fmin", "remainder", "floor_divide", "fmod", "square", "sign",
+}  # fmt: skip
+_COMPARE = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
+_LOGIC = {"logical_and", "logical_or", "logical_xor", "logical_not"}
+_TEST = {"isnan", "isinf", "isfinite", "signbit"}
+_WHOLE = {"floor", "ceil", "rint", "trunc", "fix"}  # nothing happens to an int
+_BITWISE = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor",
+            "invert": "logical_not"}  # fmt: skip
+_OTHER_NAMES = {"fabs": "absolute", "radians": "deg2rad", "degrees": "rad2deg", "fix": "trunc"}
+_FLOAT = {
+    "divide", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp",
+    "logaddexp2", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "hypot", "sinh",
+    "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "copysign", "heaviside", "reciprocal",
+    "deg2rad", "rad2deg", "float_power", "nextafter", "erf", "erfc", "gamma", "lgamma",
+}  # fmt: skip
+KNOWN = _NUMBER | _COMPARE | _LOGIC | _TEST | _WHOLE | _FLOAT | {
+    *_BITWISE, *_OTHER_NAMES, "power", "ldexp", "select", "constant",
+}  # fmt: skip
+
+
+class Builder:
+    """Appends operations to the innermost open block."""
+
+    def __init__(self) -> None:
+        self.blocks = [Block()]
+        self.seen: list[dict[Any, Atom]] = [{}]  # what each open block has computed
+        self.by_reciprocals = False  # divide by multiplying with 1 / x where that is known
+
+    @property
+    def block(self) -> Block:
+        return self.blocks[-1]
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[Block]:
+        """While it lasts, operations are appended to `block`; others do not see what it makes."""
+        self.blocks.append(block)
+        self.seen.append({})
+        try:
+            yield block
+        finally:
+            self.blocks.pop()
+            self.seen.pop()
+
+    def op(self, name: str, *args: Atom, callee: Program | None = None) -> Atom:
+        """The result of an operation: a new value, one made before, or a number."""
+        name = _OTHER_NAMES.get(name, name)
+        if name in _BITWISE and all(type_of(x) == "bool" for x in args):
+            name = _BITWISE[name]
+        kind, args = self._typed(name, args, callee)
+        if (known := None if callee else _simplified(name, args)) is not None:
+            return known
+        if name == "multiply" and (minus := [k for k in (0, 1) if same(args[k], -1.0)]):
+            return self.op("negative", args[1 - minus[0]])
+        if name == "divide" and self.by_reciprocals:
+            one_over = self._known(("divide", None, (float, "1.0"), args[1]))
+            if one_over is not None:
+                return self.op("multiply", args[0], one_over)
+        key = (name, callee, *(x if isinstance(x, Value) else (type(x), repr(x)) for x in args))
+        if (known := self._known(key)) is not None:
+            return known
+        out = Value(kind)
+        self.block.ops.append(Op(name, args, out, callee))
+        self.seen[-1][key] = out
+        return out
+
+    def _known(self, key: Any) -> Atom | None:
+        """The result of an operation that was recorded before, where it can be seen."""
+        return next((seen[key] for seen in reversed(self.seen) if key in seen), None)
+
+    def _typed(
+        self, name: str, args: tuple[Atom, ...], callee: Program | None
+    ) -> tuple[Type, tuple[Atom, ...]]:
+        """The type of the result, and the operands brought to the types that it needs."""
+        kinds = [type_of(x) for x in args]
+        if callee is not None:
+            made = zip(args, callee.inputs, strict=True)
+            return "float", tuple(self.to(p.type, x) for x, p in made)
+        if name in ("float", "int", "constant"):
+            return (kinds[0] if name == "constant" else name), args
+        if name == "select":
+            kind = max(kinds[1:], key=_RANK.__getitem__)
+            return kind, (self.to("bool", args[0]), *(self.to(kind, x) for x in args[1:]))
+        if name in _LOGIC:
+            return "bool", tuple(self.to("bool", x) for x in args)
+        if name == "power":
+            return self._power(args)
+        if name in _BITWISE and "float" not in kinds:
+            return "int", tuple(self.to("int", x) for x in args)
+        if name == "ldexp":
+            return "float", (self.to("float", args[0]), self.to("int", args[1]))
+        if name in _NUMBER or name in _COMPARE or (name in _WHOLE and kinds[0] != "float"):
+            kind = max(["int", *kinds], key=_RANK.__getitem__)
+            out = "bool" if name in _COMPARE else kind
+        elif name in _FLOAT or name in _TEST or name in _WHOLE:
+            kind, out = "float", "bool" if name in _TEST else "float"
+        else:
+            raise KernelError(
+                f"{name} has no kernel.",
+                "a kernel is made of NumPy's arithmetic and elementary functions of real numbers.",
+                "write it in those, or give zyg a Python function and its partial derivatives with "
+                "zyg.scalar_rule(f, ...).",
+            )
+        return out, tuple(self.to(kind, x) for x in args)
+
+    def _power(self, args: tuple[Atom, ...]) -> tuple[Type, tuple[Atom, ...]]:
+        x, p = args
+        if type_of(p) != "float" and type_of(x) != "float":
+            if not isinstance(p, Value) and p >= 0:
+                return "int", (self.to("int", x), int(p))
+            return "float", (self.to("float", x), self.to("int", p))
+        return "float", (self.to("float", x), p if type_of(p) == "float" else self.to("int", p))
+
+    def to(self, kind: Type, x: Atom) -> Atom:
+        """`x` in another type."""
+        before = type_of(x)
+        if kind == before:
+            return x
+        if kind == "bool":
+            return self.op("not_equal", x, 0.0 if before == "float" else 0)
+        if not isinstance(x, Value):
+            return float(x) if kind == "float" else int(x)
+        return self.op(kind, x)
+
+    def branch(self, condition: Atom, then: Block, orelse: Block) -> list[Atom]:
+        """What the two blocks yield, by a condition: an `If`, or selections where nothing runs."""
+        pairs = list(zip(then.yields, orelse.yields, strict=True))
+        if not then.ops and not orelse.ops:
+            return [self.op("select", condition, a, b) for a, b in pairs]
+        kinds = [wider(type_of(a), type_of(b)) for a, b in pairs]
+        for block in (then, orelse):
+            with self.inside(block):
+                made = zip(kinds, block.yields, strict=True)
+                block.yields = [self.to(kind, x) for kind, x in made]
+        outs = [Value(kind) for kind in kinds]
+        self.block.ops.append(If(condition, then, orelse, outs))
+        return [*outs]
+
+    def wrap(self, x: Atom) -> Any:
+        """What a scalar function sees of an atom."""
+        return Number(x, self) if isinstance(x, Value) else x
+
+
+def wider(a: Type, b: Type) -> Type:
+    return max(a, b, key=_RANK.__getitem__)
+
+
+def _simplified(name: str, args: tuple[Atom, ...]) -> Atom | None:
+    """What an operation is without being run, or None; exact for every operand, NaN too."""
+    if not any(isinstance(x, Value) for x in args):
+        return _computed(name, args)
+    first, last = args[0], args[-1]
+    if name == "multiply":
+        if not isinstance(last, Value) and last == 1:
+            return first
+        return last if not isinstance(first, Value) and first == 1 else None
+    if name == "divide" and not isinstance(last, Value) and last == 1:
+        return first
+    if name == "positive" or (name in _WHOLE and type_of(first) == "int"):
+        return first
+    if name == "power" and not isinstance(last, Value) and last in (0, 1):
+        return first if last == 1 else (1 if type_of(first) == "int" else 1.0)
+    if name == "select":
+        if not isinstance(first, Value):
+            return args[1] if first else last
+        return last if last is args[1] or same(args[1], last) else None
+    if name in ("logical_and", "logical_or"):
+        for x, y in ((first, last), (last, first)):
+            if not isinstance(x, Value):
+                return y if x == (name == "logical_and") else x
+    return None
+
+
+def _computed(name: str, args: tuple[Atom, ...]) -> Atom:
+    """An operation on numbers, in double precision."""
+    if name in ("float", "int"):
+        return float(args[0]) if name == "float" else int(args[0])  # type: ignore[arg-type]
+    if name == "constant":
+        return args[0]
+    if name == "select":
+        return args[1] if args[0] else args[2]
+    function: Any = getattr(np, name, None) or getattr(math, name)
+    if name == "power" and isinstance(args[0], float):
+        function, args = np.float_power, tuple(map(float, args))  # type: ignore[arg-type]
+    with np.errstate(all="ignore"):
+        y = function(*args)
+    return y.item() if isinstance(y, np.generic) else y  # type: ignore[no-any-return]
+
+
+_PYTHON = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power",
+    "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor",
+}  # fmt: skip
+_COMPARISONS = {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal",
+    "ne": "not_equal",
+}  # fmt: skip
+_UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
+
+
+class Number:
+    """A number of a scalar function that is being read; it records what is done with it."""
+
+    __slots__ = ("atom", "builder")
+
+    def __init__(self, atom: Value, builder: Builder) -> None:
+        self.atom, self.builder = atom, builder
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(self.atom.type)
+
+    def record(self, name: str, *args: Any) -> Any:
+        """The result of an operation on numbers, of which some are recorded."""
+        return self.builder.wrap(self.builder.op(name, *map(atom_of, args)))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        if method != "__call__" or kwargs:
+            how = f".{method}" if method != "__call__" else f" with {next(iter(kwargs))}="
+            raise KernelError(
+                f"np.{ufunc.__name__}{how} has no kernel.",
+                "a scalar function computes with single numbers.",
+                f"call np.{ufunc.__name__} of numbers.",
+            )
+        return self.record(ufunc.__name__, *args)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: Any, kwargs: dict[str, Any]
+    ) -> Any:
+        if function is np.where and len(args) == 3:
+            return self.record("select", *args)
+        raise KernelError(
+            f"np.{function.__name__} has no kernel.",
+            "a scalar function computes with single numbers, by NumPy's ufuncs.",
+            "compute it outside of the kernel, or in ufuncs.",
+        )
+
+    def __bool__(self) -> bool:
+        raise KernelError(
+            "the truth of a number of a kernel is not known while the kernel is made.",
+            "this code was called, and not read as source.",
+            "use np.where instead of if.",
+        )
+
+    __hash__ = object.__hash__
+
+
+def atom_of(x: Any) -> Atom:
+    """The atom of a number, recorded or plain; TypeError for anything else."""
+    if isinstance(x, Number):
+        return x.atom
+    if isinstance(x, np.generic):
+        x = x.item()
+    if is_number(x):
+        return x  # type: ignore[no-any-return]
+    if isinstance(x, (float, int)):
+        return float(x) if isinstance(x, float) else int(x)
+    raise TypeError(f"{x!r} is no real number")
+
+
+def _operators() -> None:
+    def forward(name: str) -> Any:
+        return lambda self, *other: self.record(name, self, *other)
+
+    def reflected(name: str) -> Any:
+        return lambda self, other: self.record(name, other, self)
+
+    for python, name in {**_PYTHON, **_COMPARISONS, **_UNARY}.items():
+        setattr(Number, f"__{python}__", forward(name))
+    for python, name in _PYTHON.items():
+        setattr(Number, f"__r{python}__", reflected(name))
+
+
+_operators()

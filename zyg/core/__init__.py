@@ -1,0 +1,19 @@
+"""The heart: programs watched as they run, their tapes, and the way back. In reading order:
+
+strand                          watched values, and the tape of one task at one level
+views                           NumPy's memory: a view is a place of its base
+cotangents                      what a cotangent must look like to fit what it belongs to
+protection                      memory that an entry relies on, guarded from writes
+entries                         how an entry is written down, and what it adds to which slots
+reverse                         the reverse pass over one strand
+exchange                        values that go from task to task
+tangents                        the slots of forward mode
+adjoint_tasks                   the reverse pass of a concurrent program
+elementwise                     functions with partial derivatives
+adjoints                        functions with a rule that returns ``y, pullback``
+indexing                        parts of arrays, read and written
+inplace                         writes in NumPy's other spellings
+bind                            the one interception point
+duals                           forward mode: tangents instead of entries
+trace                           one call of a function, its arguments watched
+"""

@@ -1,0 +1,317 @@
+"""Functions with a rule that returns ``y, pullback``: their calls, and the way back."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.base.array_types import is_device
+from zyg.base.config import setting
+from zyg.base.registry import Adjoint, Composed
+from zyg.base.structure import Structure, is_number
+from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
+from zyg.core.entries import is_result, lacking, note
+from zyg.core.exchange import brought
+from zyg.core.protection import keep
+from zyg.core.reverse import Later, Run, non_finite, strong_times
+from zyg.core.strand import ARRAYS, TRACED, cut, here, innermost, settle, strip
+from zyg.core.tangents import Tangents, pushes, tangents_of
+from zyg.core.views import Place, base_of, home, lay_out, like_operands, root_of, view
+from zyg.errors import AdjointError, unknown_call
+
+_PLAIN = (type(None), bool, str, int, float, complex, np.ndarray, slice, type, np.dtype)
+
+
+def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """`rule` applied: its value, watched, with its pullback noted."""
+    if kwargs:
+        args, kwargs = _positional(rule, args, kwargs)
+    places: list[tuple[int, Structure | None, list[Any]]] = []
+    for k, x in enumerate(args):
+        if type(x) in TRACED:
+            places.append((k, None, [x]))
+        elif type(x) not in _PLAIN and (rule.own or type(x) in (list, tuple)):
+            inside = Structure(x, _is_watched)
+            if inside.leaves:
+                places.append((k, inside, inside.leaves))
+    values = [x for _, _, leaves in places for x in leaves]
+    strand = innermost([settle(x) for x in values])
+    if strand is not None:
+        strand = strand if strand.alone else here(strand)
+        values = [home(strand, x) for x in values]
+    primals = list(args)
+    if strand is not None:
+        primals = [keep(strand, x) if type(x) is np.ndarray else x for x in args]
+    active: list[tuple[int, Structure | None, list[tuple[int, Spec] | None]]] = []
+    for k, container, leaves in places:
+        unwrapped = [x if strand is None else brought(strand, x) for x in map(settle, leaves)]
+        slots: list[tuple[int, Spec] | None] = []
+        for n, x in enumerate(unwrapped):
+            if type(x) in TRACED and x.strand is strand:
+                unwrapped[n] = x.primal
+                slots.append((x.slot, spec_of(x.primal)))
+            else:
+                slots.append(None)
+                if type(x) in ARRAYS:  # an outer level may write to it before the pullback runs
+                    unwrapped[n] = np.copy(x)
+        primals[k] = container.rebuild(unwrapped) if container else unwrapped[0]
+        active.append((k, container, slots))
+    if strand is None and not rule.own:
+        y = rule.key(*primals, **kwargs)
+        for x in values:  # a view of a buffer is a buffer
+            if type(x) in TRACED and _shares(y, x.primal):
+                return _view_of(x, y, rule, args, kwargs)
+        return like_operands(y, values)
+    moving = {k for k, _, _ in active} if strand is not None and strand.dual else set()
+    if moving and rule.push is None and moving <= {*rule.linear}:
+        made = _linear(rule, primals, kwargs)
+    else:
+        made = (rule.push if moving and rule.push else rule.rule)(*primals, **kwargs)
+    if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
+        raise AdjointError(
+            f"the rule {rule.name} returned {type(made).__name__}, not (y, pullback).",
+            "a rule returns the value of its function and the function's pullback.",
+            "return y, pullback   (and write zyg.adjoint(f) to give a rule to another function f)",
+        )
+    y, pullback = made
+    if strand is None:
+        return y
+    if rule.own and any(x.strand is strand for x in Structure(y, _is_watched).leaves):
+        raise AdjointError(
+            f"{rule.name} depends on a watched value that is not among its arguments.",
+            "a rule sees its arguments plain, and its pullback has no place for the derivative by "
+            "anything else: a variable of an enclosing function, or a global one.",
+            "pass the value as an argument (a closure passed as an argument is taken apart).",
+        )
+    if not rule.own and _is_integer(y) and not all(map(_is_integer, values)):
+        for x in values:  # a conversion to integers has slope 0, whatever the rule says of floats
+            cut(x, f"{rule.name}, which made integers of it")
+        return y
+    for x in values:
+        if type(x) in ARRAYS and x.strand.level == strand.level and _shares(y, x.primal):
+            if rule.own:
+                y = np.copy(y)  # a rule of one's own makes a new value, whatever it returns
+                break
+            return _view_of(x, y, rule, args, kwargs)
+    for x in values:
+        if type(x) in ARRAYS:
+            x.unread = False
+    if moving and (rule.push or moving <= {*rule.linear}):
+        return note(strand, y, adjoint_pushforward, rule, pullback, active, args, y)
+    return note(strand, y, adjoint_pullback, rule, pullback, active, len(args))
+
+
+def _is_integer(x: Any) -> bool:
+    """Whether a value is of integers: a number, or an array by its dtype."""
+    plain = strip(x)
+    typed = isinstance(plain, (np.ndarray, np.generic)) or is_device(type(plain))
+    dtype = plain.dtype if typed else None
+    return dtype.kind in "iub" if dtype is not None else isinstance(plain, int)
+
+
+def _shares(y: Any, primal: Any) -> bool:
+    """Whether a result lies in the memory of an operand."""
+    y, primal = strip(y), strip(primal)
+    if type(y) is not np.ndarray or type(primal) is not np.ndarray:
+        return False
+    return y is primal or (y.base is not None and root_of(y) is root_of(primal))
+
+
+def _view_of(x: Any, y: Any, rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """What NumPy answers with a view is a view of `x`: it needs no entry and no pullback."""
+    before = strip(x.primal)
+    whole = strip(lay_out(x).primal)
+    if strip(x.primal) is not before and base_of(x) is x:  # copied, to be contiguous
+        return call_adjoint(rule, args, kwargs)
+    return view(x, Place(strip(y), whole))
+
+
+def adjoint_pullback(
+    run: Run,
+    y_bar: Any,
+    rule: Adjoint,
+    pullback: Callable[..., Any],
+    active: list[tuple[int, Structure | None, list[tuple[int, Spec] | None]]],
+    count: int,
+) -> Any:
+    """What a rule's pullback contributes to the slots of its watched operands, now or later."""
+    try:
+        bars = pullback(y_bar, run.times is strong_times) if rule.strong else pullback(y_bar)
+        if type(bars) is Later:
+            make = bars.make
+            return Later(
+                bars.future,
+                lambda found: _contributions(make(found), run, y_bar, rule, active, count),
+            )
+        return _contributions(bars, run, y_bar, rule, active, count)
+    except TypeError as error:
+        if rule.own or not (made := lacking(error, rule.name, [y_bar])):
+            raise
+        raise made from error
+
+
+def _contributions(
+    bars: Any, run: Run, y_bar: Any, rule: Adjoint, active: list[Any], count: int
+) -> list[tuple[int, Any]]:
+    if not isinstance(bars, tuple):
+        raise _broken(rule, f"its pullback returned {type(bars).__name__}, not a tuple")
+    most = count if rule.variadic else len(rule.places)
+    needed = [k for k, _, slots in active if any(s and s[1] is not int for s in slots)]
+    least = count if rule.variadic else max(most - len(rule.defaults), 1 + max(needed, default=0))
+    if not least <= len(bars) <= most:
+        span = f"{least}" if least == most else f"{least} to {most}"
+        raise _broken(rule, f"its pullback returned {len(bars)} cotangents where {span} are needed")
+    contributions = []
+    strong = run.times is strong_times and not rule.strong
+    moves = _moves(y_bar) if strong else True
+    for k, inside, slots in active:
+        c = bars[k] if k < len(bars) else None  # an int that says where, not how much
+        if callable(c):
+            c = c()
+        if c is None:
+            continue
+        parts = [(0, c)] if inside is None else inside.match(c, f"argument {k} of {rule.name}")
+        for place, part in parts:
+            if (target := slots[place]) is not None and part is not None:
+                slot, spec = target
+                if moves is not True and non_finite(part):
+                    part = np.where(moves, part, 0.0) if moves is not False else zeros_of(spec)
+                contributions.append((slot, _checked(rule, k, part, spec)))
+    return contributions
+
+
+def _moves(y_bar: Any) -> Any:
+    """Whether any part of a cotangent is not zero: on a device, an array of no axes says so."""
+    leaves = _plain_leaves(y_bar)
+    if any(is_device(type(c)) for c in leaves):
+        return functools.reduce(operator.or_, map(np.any, leaves))
+    return any(map(np.any, leaves))
+
+
+def _plain_leaves(y_bar: Any) -> list[Any]:
+    return [strip(c) for c in Structure(y_bar, is_result).leaves]
+
+
+def adjoint_pushforward(
+    rule: Adjoint, pushforward: Callable[..., Any], active: list[Any], args: Sequence[Any], y: Any
+) -> Tangents:
+    """The tangents of a rule's result, from its pushforward and the tangents of its operands."""
+    rows: list[list[Any]] = []
+    for k, container, slots in active:
+        leaves = [None if s is None else tangents_of(s[0]) for s in slots]
+        moving = [u for u in leaves if u is not None]
+        rows = rows or [[None] * len(args) for _ in moving[0]] if moving else rows
+        for d, row in enumerate(rows if moving else ()):
+            parts = [None if u is None else u[d] for u in leaves]
+            row[k] = container.tangent(parts) if container else parts[0]
+    result = Structure(y, is_result)
+    return [_pushed(rule, result, pushforward(*row), row) for row in rows] or None
+
+
+def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any:
+    """A rule's tangent, of the shapes of its result or refused.
+
+    It is zero where all tangents of the operands are, though a derivative is infinite.
+    """
+    y = result.root
+    alike = type(y_dot) is type(y) and type(y) in (np.ndarray, np.float64)
+    if alike and y_dot.shape == y.shape and np.isfinite(np.vdot(y_dot, y_dot)):
+        return y_dot  # nothing to refuse or to mend
+    tangents = [zeros_of(spec_of(y)) for y in result.leaves]
+    suspect = setting("strong_zero") and any(map(non_finite, _plain_leaves(y_dot)))
+    moves = _moves(row) if suspect else True
+    if moves is False:
+        return result.tangent(tangents)
+    for place, c in result.match(y_dot, f"the result of {rule.name}", "tangent"):
+        if c is not None:
+            got, needed = np.shape(c), np.shape(result.leaves[place])
+            if isinstance(c, (list, tuple)) or got != needed:
+                kind = f"has shape {got}" if got != needed else f"is a {type(c).__name__}"
+                raise _broken(rule, f"the tangent of its result {kind}; the result {needed}")
+            tangents[place] = c if moves is True else np.where(moves, c, 0.0)
+    return result.tangent(tangents)
+
+
+def _linear(rule: Adjoint, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The value and the pushforward of a function that is linear in each of the moving operands."""
+
+    plain = not rule.own and all(type(x) in _PLAIN for x in args)
+
+    def pushforward(*tangents: Any) -> Any:
+        parts = []
+        for k, x_dot in enumerate(tangents):
+            if x_dot is not None:
+                moved = [*args]
+                moved[k] = _filled(args[k], x_dot)
+                direct = plain and type(x_dot) is np.ndarray
+                parts.append(rule.key(*moved, **kwargs) if direct else rule(*moved, **kwargs))
+        return functools.reduce(operator.add, parts)
+
+    return rule(*args, **kwargs), pushforward
+
+
+def _filled(x: Any, x_dot: Any) -> Any:
+    """The tangent of a container, zeros where it has None."""
+    if type(x) not in (list, tuple):
+        return x_dot
+    inside = Structure(x, is_result)
+    full = [zeros_of(spec_of(leaf)) for leaf in inside.leaves]
+    for place, part in inside.match(x_dot, "an operand", "tangent"):
+        full[place] = full[place] if part is None else part
+    return inside.rebuild(full)
+
+
+pushes[adjoint_pushforward] = adjoint_pushforward
+
+
+def _checked(rule: Adjoint, k: int, c: Any, spec: Spec) -> Any:
+    """A rule's cotangent, of the shape of its argument or refused."""
+    if type(spec) is tuple:
+        shape, dtype = spec
+        if type(c) is np.ndarray and c.shape == shape and c.dtype is dtype:
+            return c
+    else:
+        shape = shape_of(spec)
+    if np.shape(c) != shape:
+        got, needed = np.shape(c), shape
+        raise _broken(rule, f"the cotangent of argument {k} has shape {got}; its argument {needed}")
+    if not (isinstance(c, np.ndarray) or is_device(type(c)) or is_number(strip(c))):
+        raise _broken(rule, f"the cotangent of argument {k} is a {type(c).__name__}, not a number")
+    return project(c, spec)
+
+
+def _broken(rule: Adjoint, what: str) -> AdjointError:
+    code = getattr(rule.rule, "__code__", None)
+    place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+    return AdjointError(
+        f"the rule of {rule.name}{place} broke its contract: {what}.",
+        "a pullback returns a tuple with one cotangent per positional argument: a value of that "
+        "argument's shape, None, or a function of no arguments that returns it; a pushforward "
+        "returns what has the structure and the shapes of the result.",
+        "mend the rule; zyg.check_adjoint(f, *args) tests all that a rule promises.",
+    )
+
+
+def _positional(
+    rule: Adjoint | Composed, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """The same call with as few keywords as the rule's signature allows."""
+    try:
+        args, kwargs = rule.positional(args, kwargs)
+    except TypeError:
+        unknown = [k for k in kwargs if k not in rule.signature.parameters]
+        if not unknown or getattr(rule, "own", False):
+            raise
+        why = f"its rule does not know the keyword {unknown[0]!r}"
+        raise unknown_call(rule.name, why) from None
+    if kwargs and isinstance(rule, Adjoint) and Structure(kwargs, _is_watched).leaves:
+        raise unknown_call(rule.name, "a keyword-only argument of it is watched")
+    return args, kwargs
+
+
+def _is_watched(x: Any) -> bool:
+    return type(x) in TRACED

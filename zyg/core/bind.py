@@ -1,0 +1,88 @@
+"""The one interception point: every call on watched values meets in `bind`.
+
+`bind` asks for the rule of a function and hands the call over: a rule with a pullback to
+`adjoints`, one of the table to `elementwise`. There the newest level among the arguments is found,
+that level's values only are unwrapped, and an entry is noted. The rule runs one level further out:
+if the unwrapped values are watched there, its own operations are noted there. That is all of
+nesting.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.base import registry
+from zyg.base.registry import CONSTANT, Adjoint, Composed, ScalarRule, late_rule, rules
+from zyg.base.structure import Structure
+from zyg.core.adjoints import _is_watched, _positional, call_adjoint
+from zyg.core.elementwise import elementwise
+from zyg.core.entries import lacking
+from zyg.core.strand import TRACED, cut, innermost, settle
+from zyg.errors import MissingRuleError, unknown_call
+
+
+def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
+    """`f(*args, **kwargs)` by the rule of `f`; a function without rule raises MissingRuleError."""
+    try:
+        rule = f if isinstance(f, (Adjoint, ScalarRule)) else rules.get(f) or late_rule(f)
+        kwargs = kwargs or {}
+        if rule is CONSTANT:
+            plain = functools.partial(_plain, lambda x: cut(x, f"{f.__name__}, which is constant"))
+            return f(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
+        if isinstance(rule, Adjoint):
+            return call_adjoint(rule, args, kwargs)
+        if isinstance(rule, ScalarRule):
+            if kwargs:
+                raise unknown_call(
+                    rule.name, f"its rule does not know the keyword {next(iter(kwargs))!r}"
+                )
+            return elementwise(rule, *args)
+        if isinstance(rule, Composed):
+            if kwargs:
+                args, kwargs = _positional(rule, args, kwargs)
+            return rule.function(*args, **kwargs)
+        values = Structure((args, kwargs), _is_watched)
+        if innermost([settle(x) for x in values.leaves]) is not None:
+            raise _missing(f)
+        args, kwargs = values.rebuild([settle(x) for x in values.leaves])
+        return f(*args, **kwargs)
+    except TypeError as error:
+        own = isinstance(f, Adjoint)
+        if own or not (made := lacking(error, f.__name__, [*args, *(kwargs or {}).values()])):
+            raise
+        raise made from error
+
+
+def _plain(unwrap: Callable[[Any], Any], x: Any) -> Any:
+    if type(x) in TRACED:
+        return unwrap(x)
+    if type(x) in (list, tuple, dict):
+        inside = Structure(x, _is_watched)
+        return inside.rebuild([unwrap(v) for v in inside.leaves]) if inside.leaves else x
+    return x
+
+
+def _missing(f: Any) -> MissingRuleError:
+    name = getattr(f, "__name__", repr(f))
+    foreign = isinstance(f, np.ufunc) and not hasattr(np, name)  # SciPy's ufuncs name no module
+    module = "scipy.special" if foreign else getattr(f, "__module__", None) or "np"
+    short = module.replace("numpy", "np")
+    return MissingRuleError(
+        f"{short}.{name} has no rule, so zyg cannot differentiate it.",
+        "only functions with a rule can be called on watched values; the derivative of any other "
+        "would be lost.",
+        "write its rule, or declare it constant with zyg.nondifferentiable(f):\n"
+        f"    @zyg.adjoint({short}.{name})\n"
+        f"    def {name}(x):\n"
+        f"        y = {short}.{name}(x)\n"
+        f"        def {name}_pullback(y_bar):\n"
+        f"            return (...,)          # one cotangent per argument\n"
+        f"        return y, {name}_pullback",
+    )
+
+
+registry.intercept = bind  # type: ignore[assignment]

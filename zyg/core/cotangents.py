@@ -1,0 +1,145 @@
+"""What an entry notes, and what the cotangents that reach it must look like.
+
+What an operand must get back is fixed when it is used: where its cotangent cannot be used as it
+comes (another shape, dtype or field of numbers than the result), the entry keeps a `spec`, and
+`project` brings the cotangent to it. A real operand thus always gets a real cotangent.
+"""
+
+from __future__ import annotations
+
+from numbers import Complex, Real
+from typing import Any
+
+import numpy as np
+
+from zyg.base.array_types import DeviceSpec, is_device
+from zyg.base.scalar_rules import is_complex
+from zyg.core.strand import TRACED, strip
+from zyg.core.views import float_dtype
+from zyg.errors import ConversionError
+
+Spec = Any  # (shape, dtype) of an array, the type of a number, or a DeviceSpec
+
+
+def spec_of(x: Any) -> Spec:
+    """The shape and dtype of an array, the type of a number."""
+    plain = strip(x)
+    if isinstance(plain, np.ndarray):
+        return plain.shape, float_dtype(plain.dtype)
+    kind = type(plain)
+    return DeviceSpec(plain, float_dtype(plain.dtype)) if is_device(kind) else kind
+
+
+def shape_of(spec: Spec) -> tuple[int, ...]:
+    """The shape of what a spec describes."""
+    if type(spec) is tuple:
+        return spec[0]  # type: ignore[no-any-return]
+    return spec.shape if type(spec) is DeviceSpec else ()
+
+
+def project(c: Any, spec: Spec) -> Any:
+    """The cotangent `c` as a cotangent of what `spec` describes: its shape, dtype, field."""
+    if type(spec) is tuple:
+        shape, dtype = spec
+        if type(c) is np.ndarray and c.dtype is dtype and c.shape == shape:
+            return c
+        if is_device(type(c)):
+            raise _transfer("an array of the device", "an array of the host")
+        if np.shape(c) != shape:
+            c = unbroadcast(c, shape)
+        if getattr(c, "dtype", None) is not dtype or isinstance(c, np.generic):
+            c = _as_dtype(c, dtype)
+        return c
+    if type(spec) is DeviceSpec:
+        return _on_device(c, spec)
+    if type(c) not in TRACED:
+        if isinstance(c, np.ndarray):
+            c = c.sum() if c.ndim else c[()]
+        elif is_device(type(c)):
+            raise _transfer("an array of the device", "a number of the host")
+        return _as_number(c, spec)
+    if np.ndim(c):
+        c = np.sum(c)
+    is_real = not issubclass(spec, (complex, np.complexfloating))
+    return np.real(c) if is_real and has_complex(c) else c
+
+
+def _on_device(c: Any, spec: DeviceSpec) -> Any:
+    """The cotangent `c` as one of a device array."""
+    if not is_device(type(c)):
+        if isinstance(c, np.ndarray):
+            raise _transfer("an array of the host", "an array of the device")
+        c = spec.zeros() + c
+    if c.shape != spec.shape:
+        c = unbroadcast(c, spec.shape)
+    if has_complex(c) and spec.dtype.kind != "c":
+        c = np.real(c)
+    return c if c.dtype == spec.dtype else c.astype(spec.dtype)
+
+
+def _transfer(given: str, needed: str) -> ConversionError:
+    return ConversionError(
+        f"{given} is the cotangent of {needed}.",
+        "it would have to be copied from one to the other, which is never done unasked: a copy to "
+        "the host waits until the device has done all its work.",
+        "pass numbers that meet device arrays as arrays of no axes of their library, as "
+        "cupy.asarray(x); use zyg.stop_gradient(x) where no gradient by x is wanted.",
+    )
+
+
+def has_complex(x: Any) -> bool:
+    """Whether a value, watched or not, is complex."""
+    return is_complex(strip(x))
+
+
+def _as_number(c: Any, kind: type) -> Any:
+    """A plain number as a cotangent of a number of this type; an int counts as a real."""
+    if issubclass(kind, Complex) and not issubclass(kind, Real):
+        return c if type(c) is kind else kind(c)  # type: ignore[call-arg]
+    if is_complex(c):
+        c = c.real
+    if kind is int or issubclass(kind, np.integer):
+        kind = float
+    common = issubclass(kind, (float, complex, np.number))
+    if type(c) is kind or not (common or isinstance(c, (int, float, complex, np.number))):
+        return c
+    try:
+        return kind(c)  # type: ignore[call-arg]
+    except TypeError:  # a number type that is not made from a plain number alone
+        return c
+
+
+def _as_dtype(c: Any, dtype: np.dtype[Any]) -> Any:
+    if has_complex(c) and dtype.kind != "c":
+        c = np.real(c)
+    if type(c) in TRACED:
+        c = c if np.shape(c) else np.reshape(c, ())
+        return c if c.dtype == dtype else np.astype(c, dtype)
+    return np.asarray(c, dtype=dtype)
+
+
+def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:
+    """The sum of `c` over the axes along which an operand of this shape was broadcast."""
+    have = np.shape(c)
+    if len(have) < len(shape) or (have != shape and np.broadcast_shapes(have, shape) != have):
+        return np.broadcast_to(c, shape)
+    extra = len(have) - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        k + extra for k, n in enumerate(shape) if n == 1 and have[k + extra] != 1
+    )
+    c = np.sum(c, axis=axes) if axes else c
+    return c if np.shape(c) == shape else np.reshape(c, shape)
+
+
+def zeros_of(spec: Spec) -> Any:
+    """The zero cotangent of what `spec` describes."""
+    if type(spec) is tuple:
+        return np.zeros(*spec)
+    if type(spec) is DeviceSpec:
+        return spec.zeros()
+    if spec is int or issubclass(spec, np.integer):
+        return 0.0
+    try:
+        return spec(0)
+    except TypeError:  # a number type that is not made from a plain number alone
+        return 0.0

@@ -1,0 +1,179 @@
+"""Forward mode: the same `bind`, tangents instead of entries.
+
+A `DualStrand` keeps no tape. A slot on it is a `Cell`, which holds the tangents of its value, and
+`note` does not write an entry down: it computes the tangents of what the entry made from those of
+what it read. A tangent thus lives as long as its value. Views, writes, levels and everything that
+`bind` does are the same as in reverse mode; an array's tangents have its layout, as a shadow has.
+
+Each entry says how cotangents go back. `pushes` has, by the function that an entry names, how
+tangents go forward; what is not in it is transposed: the pullback is called with a watched
+cotangent, to which it is linear, and the reverse pass of that takes the tangents of the operands to
+those of the result.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.base.config import setting
+from zyg.base.structure import Structure
+from zyg.core.adjoint_tasks import reverse
+from zyg.core.cotangents import project, spec_of, zeros_of
+from zyg.core.entries import name_of_entry
+from zyg.core.exchange import brought
+from zyg.core.protection import release
+from zyg.core.reverse import Run, non_finite, plain_times, strong_times
+from zyg.core.strand import TRACED, Strand, watch
+from zyg.core.tangents import (
+    Cell,
+    Rows,
+    Tangents,
+    apart,
+    pushes,
+    scaled,
+    summed,
+    tangents_of,
+)
+from zyg.core.views import at_slot
+from zyg.errors import NonFiniteError, user_line
+
+
+class DualStrand(Strand):
+    """One level of forward mode."""
+
+    __slots__ = ("suspect",)
+    dual = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.new_slot = Cell
+        self.note = advance
+        self.suspect: list[str] = []  # what made the first infinite or NaN tangent, and its line
+        if setting("check_nan"):
+            self.note = functools.partial(advance_checked, suspect=self.suspect)
+
+
+def advance(entry: tuple[Any, ...]) -> None:
+    """Compute the tangents of what an entry made."""
+    out, i, a, j, b = entry
+    if i is not None:
+        out.tangents = _of_numbers(i.tangents, a, None if j is None else j.tangents, b)
+        return
+    with np.errstate(all="ignore"):  # f's own warnings have been given
+        if j is not None:
+            u = tangents_of(j)
+            if u is not None:
+                d = a if b is None else a(*b)
+                out.tangents = apart(scaled(u, d))
+        elif out is None:
+            pushes[a](*b)
+        else:
+            _advance_other(out, a, b)
+
+
+def _of_numbers(u: Tangents, a: Any, v: Tangents, b: Any) -> Tangents:
+    if v is None:
+        if u is None:
+            return None
+        made = [_float(p) * _float(a) for p in u]
+    elif u is None:
+        return _of_numbers(v, b, None, None)
+    else:
+        made = [_float(p) * _float(a) + _float(q) * _float(b) for p, q in zip(u, v, strict=True)]
+    for c in made:
+        if c != c:  # zero times infinity, perhaps
+            with np.errstate(all="ignore"):
+                return summed(scaled(u, a), None if v is None else scaled(v, b))
+    return made
+
+
+def _float(x: Any) -> Any:
+    """A number whose arithmetic does not warn, as that of NumPy's does."""
+    return float(x) if type(x) is np.float64 else x
+
+
+def _advance_other(out: Any, pull: Any, args: Any) -> None:
+    cells, result = (out,), None
+    if type(out) is tuple:
+        cells, (result, _, pull, args) = out, args
+    push = pushes.get(pull)
+    if push is None:
+        made = transposed(cells, result, pull, args)
+    else:
+        whole = push(*args)
+        made = [whole] if result is None else _by_leaf(result, whole)
+    for cell, found in zip(cells, made, strict=True):
+        if found is not None:
+            fits = type(found) is Rows and found.fits(cell.spec)
+            cell.tangents = found if fits else apart([project(p, cell.spec) for p in found])
+
+
+def _by_leaf(result: Structure, whole: Tangents) -> list[Tangents]:
+    """The tangents of each leaf of a result, from those of the whole."""
+    made: list[Any] = [None] * len(result.leaves)
+    if whole is None:
+        return made
+    for k, y_dot in enumerate(whole):
+        for place, part in result.match(y_dot, "the result of a pushforward", "tangent"):
+            if made[place] is None:
+                made[place] = [zeros_of(spec_of(result.leaves[place])) for _ in whole]
+            if part is not None:
+                made[place][k] = part
+    return made
+
+
+def advance_checked(entry: tuple[Any, ...], suspect: list[str]) -> None:
+    """`advance`, which remembers where a tangent first became infinite or NaN."""
+    advance(entry)
+    if not suspect:
+        for cell in entry[0] if type(entry[0]) is tuple else (entry[0],):
+            if cell is not None and cell.tangents and any(map(non_finite, cell.tangents)):
+                suspect[:] = [name_of_entry(entry), user_line()]
+
+
+def check_tangents(suspect: list[str], tangents: list[Any]) -> None:
+    """Raise NonFiniteError where a result is not finite, if one asked to be told."""
+    if suspect and any(map(non_finite, tangents)):
+        name, line = suspect
+        raise NonFiniteError(
+            f"the tangent of the result of {name} is infinite or NaN.",
+            f"the derivative is infinite or undefined there. The line of f:\n    {line}",
+            "keep the argument of that function away from where it has no derivative.",
+        )
+
+
+def transposed(
+    cells: Sequence[Cell], result: Structure | None, pull: Any, args: Any
+) -> list[Tangents]:
+    """The tangents of results, from the pullback of the entry that made them."""
+    strand = Strand()
+    bars = [watch(strand, zeros_of(cell.spec), strand.new_slot()) for cell in cells]
+    try:
+        y_bar = bars[0] if result is None else result.rebuild(bars)
+        pairs = [(slot, brought(strand, c)) for slot, c in pull(Run(plain_times), y_bar, *args)]
+        strand.close()
+        moving = [(c, u) for slot, c in pairs if (u := tangents_of(slot)) is not None]
+        if not moving:
+            return [None] * len(cells)
+        made: list[list[Any]] = [[] for _ in cells]
+        for k in range(len(moving[0][1])):
+            seeds = [
+                (c.slot, project(u[k], spec_of(c)))
+                for c, u in moving
+                if type(c) in TRACED and c.strand is strand
+            ]
+            for times in (plain_times, strong_times):
+                shadows = reverse(strand, seeds, times)
+                at = [at_slot(shadows, w.slot) for w in bars]
+                if not (setting("strong_zero") and any(map(non_finite, at))):
+                    break
+            for found, p, cell in zip(made, at, cells, strict=True):
+                found.append(zeros_of(cell.spec) if p is None else p)
+        return list(made)
+    finally:
+        release(strand)
+        strand.tape.clear()

@@ -1,0 +1,208 @@
+"""Elementwise functions: their partial derivatives, from the table, noted with the operands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.base.array_types import is_device
+from zyg.base.registry import ScalarRule
+from zyg.base.structure import is_number
+from zyg.core.cotangents import has_complex, project, spec_of
+from zyg.core.entries import lacking, note
+from zyg.core.exchange import gathered
+from zyg.core.protection import keep
+from zyg.core.reverse import Run
+from zyg.core.strand import (
+    ARRAYS,
+    TRACED,
+    Strand,
+    innermost,
+    mine,
+    settle,
+    strip,
+    watch,
+    watcher_of,
+)
+from zyg.core.tangents import Tangents, pushes, scaled, summed, tangents_of
+from zyg.core.views import home, like_operands
+from zyg.errors import unknown_call
+
+_BUILTIN = {type(None), int, float, complex, np.float64, np.complex128}
+_FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
+
+
+def elementwise(rule: ScalarRule, *args: Any) -> Any:
+    """`rule.function(*args)`, noted with the partial derivatives of the table."""
+    strand: Strand | None = None
+    for x in args:
+        if type(x) in TRACED:
+            if not x.strand.open:
+                return like_operands(elementwise(rule, *arranged(args)), args)
+            if strand is None or x.strand.level > strand.level:
+                strand = x.strand
+    if strand is None:
+        return rule.function(*args)
+    if not strand.alone:
+        strand, args = gathered(strand, args)
+    if len(args) != len(rule.partials):
+        raise unknown_call(rule.name, f"it takes {len(rule.partials)} arguments, not {len(args)}")
+    primals = [x.primal if type(x) in TRACED and x.strand is strand else x for x in args]
+    # An outer level's values go through the rule again: not every function dispatches on them.
+    outer = any(type(p) in TRACED for p in primals)
+    try:
+        y = elementwise(rule, *primals) if outer else rule.function(*primals)
+    except TypeError as error:
+        if not (made := lacking(error, rule.name, primals)):
+            raise
+        raise made from error
+    return _note_elementwise(rule, strand, args, primals, y)
+
+
+def arranged(args: Sequence[Any]) -> list[Any]:
+    """The operands, ended levels taken off; arrays that were theirs join the newest strand."""
+    strand = innermost([settle(x) for x in args])
+    return [settle(x) if strand is None else home(strand, x) for x in args]
+
+
+def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
+    """The short path of `elementwise`: `x`, in place k of one or two, is the only watched operand.
+
+    Where everything is a plain float array of one shape and dtype, the entry is
+    (out, None, partial, slot, (arguments of the partial)): no closure, no projection.
+    """
+    strand, primal = x.strand, x.primal
+    if type(primal) is not np.ndarray or not (strand.alone or mine(strand) is strand):
+        return elementwise(
+            rule, *((x, constant) if k == 0 else (constant, x))[: len(rule.partials)]
+        )
+    partial, reads = rule.partials[k], (rule.saves or rule.find_saves())[k]
+    if type(constant) is np.ndarray and reads[1 - k]:
+        constant = keep(strand, constant)
+    if len(reads) == 2:
+        y = rule.function(primal)
+        saved: Any = (primal if reads[0] else None, y if reads[1] else None)
+    else:
+        first, second = (primal, constant) if k == 0 else (constant, primal)
+        y = rule.function(first, second)
+        saved = (first if reads[0] else None, second if reads[1] else None, y if reads[2] else None)
+    if type(y) is np.ndarray and (type(constant) is not np.ndarray or y.shape == primal.shape):
+        dtype = y.dtype
+        if dtype is primal.dtype and (dtype is _FLOAT64 or dtype is _FLOAT32):
+            watched: Any = watcher_of[np.ndarray]()
+            watched.primal = y
+            watched.strand = strand
+            watched.slot = out = strand.new_slot()
+            watched.unread = not reads[-1]
+            if reads[k]:
+                x.unread = False
+            strand.note((out, None, partial, x.slot, saved if callable(partial) else None))
+            return watched
+    args = (x,) if len(reads) == 2 else (x, constant) if k == 0 else (constant, x)
+    primals = [primal if a is x else a for a in args]
+    return _note_elementwise(rule, strand, args, primals, y)
+
+
+def _note_elementwise(
+    rule: ScalarRule, strand: Strand, args: Sequence[Any], primals: list[Any], y: Any
+) -> Any:
+    if type(y) not in watcher_of and not is_number(y) and not is_device(type(y)):
+        raise unknown_call(rule.name, f"it returned a {type(y).__name__}, not a number or an array")
+    host = type(y) is np.ndarray
+    arrays = host or (type(y) not in _BUILTIN and is_device(type(y)))
+    shape, dtype = (y.shape, y.dtype) if arrays else ((), None)
+    plain = arrays and dtype in (_FLOAT64, _FLOAT32)
+    saved: list[Any] = [None] * (len(args) + 1)
+    active = []
+    for k, x in enumerate(args):
+        if type(x) in TRACED and x.strand is strand:
+            p = primals[k]
+            alike = plain and type(p) is type(y) and p.dtype is dtype and p.shape == shape
+            active.append((x.slot, rule.partials[k], None if alike else spec_of(p)))
+            for place, read in enumerate((rule.saves or rule.find_saves())[k]):
+                if read:
+                    saved[place] = y if place == len(primals) else primals[place]
+    alike = all(spec is None for _, _, spec in active)
+    for place, x in enumerate(args):
+        if type(x) is np.ndarray and saved[place] is x:
+            saved[place] = keep(strand, x)
+        elif type(x) in ARRAYS and saved[place] is not None and not strand.dual:
+            if x.strand is strand:
+                x.unread = False
+            else:  # an outer level may write to it before this entry is reversed
+                saved[place] = np.copy(x)
+    if arrays and not alike:
+        saved = [_as_real(v, y) for v in saved]
+    if not arrays:
+        convert = _as_numpy if all(map(_is_builtin, (y, *primals))) else _as_exact
+        saved = [convert(v, y) for v in saved]
+    conjugate = not alike and any(map(has_complex, (y, *primals)))
+    watched = note(strand, y, elementwise_pullback, active, saved, conjugate)
+    if host:
+        watched.unread = saved[-1] is None
+    return watched
+
+
+def elementwise_pullback(
+    run: Run, y_bar: Any, active: list[Any], saved: list[Any], conjugate: bool
+) -> list[tuple[int, Any]]:
+    bars = []
+    for slot, partial, spec in active:
+        d = partial(*saved) if callable(partial) else partial
+        if conjugate and has_complex(d):
+            d = np.conjugate(d)
+        c = y_bar if type(d) is int and d == 1 else run.times(y_bar, d)
+        bars.append((slot, c if spec is None else project(c, spec)))
+    return bars
+
+
+def _as_real(x: Any, y: Any) -> Any:
+    """Integers in the dtype of a result that is not: in their own, 1 + x * x may wrap around."""
+    kind = getattr(getattr(strip(x), "dtype", None), "kind", None)
+    dtype = strip(y).dtype
+    return x.astype(dtype) if kind in ("i", "u") and dtype.kind in "fc" else x
+
+
+def elementwise_pushforward(active: list[Any], saved: list[Any], conjugate: bool) -> Tangents:
+    total: Tangents = None
+    for slot, partial, _ in active:
+        u = tangents_of(slot)
+        if u is not None:
+            d = partial(*saved) if callable(partial) else partial
+            total = summed(total, scaled(u, d))
+    return total
+
+
+pushes[elementwise_pullback] = elementwise_pushforward
+
+
+def _as_exact(x: Any, y: Any) -> Any:
+    """A Python int beside a Fraction as a Fraction, so that 1 / 3 is not rounded."""
+    kind = type(strip(y))
+    if issubclass(kind, np.inexact):
+        return _as_real(x, y)
+    if type(x) is not int or kind in _BUILTIN or issubclass(kind, (np.generic, np.ndarray)):
+        return x
+    try:
+        return kind(x)
+    except TypeError:
+        return x
+
+
+def _is_builtin(x: Any) -> bool:
+    return type(x) in _BUILTIN or (type(x) in TRACED and type(strip(x)) in _BUILTIN)
+
+
+def _as_numpy(x: Any, y: Any) -> Any:
+    """Python's numbers as NumPy's, for which 1 / 0 is inf and not an exception.
+
+    A real number with a complex result, (-4.0) ** 0.5, is complex to the derivative too.
+    """
+    if type(x) in TRACED:  # an outer level's: the same number in another type keeps its slot
+        if isinstance(strip(y), complex) and not has_complex(x):
+            return np.multiply(x, np.complex128(1))  # its cotangent must become real again
+        return watch(x.strand, _as_numpy(x.primal, strip(y)), x.slot)
+    t = complex if x is not None and isinstance(y, complex) else type(x)
+    return np.float64(x) if t is float or t is int else np.complex128(x) if t is complex else x

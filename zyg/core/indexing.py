@@ -1,0 +1,293 @@
+"""Reading and writing parts of watched arrays, in both directions.
+
+A read adds its cotangent to the part of the shadow that was read. A write notes what it wrote over;
+stepping back through it takes the cotangent of the new contents from the shadow, clears the shadow
+there, and puts the old contents back, so that a pullback that keeps an array by reference finds
+what it saw; where no pullback keeps it, nothing is saved. `Run.finish` writes again what was
+undone. All of it costs what the part costs.
+
+A write happens in the memory of the primal. Where an outer level watches that memory it is a write
+of that level, noted there, and so are the undoing and the doing again.
+"""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import Any, NoReturn
+
+import numpy as np
+
+from zyg.base.array_types import is_device
+from zyg.core.cotangents import project, spec_of
+from zyg.core.entries import note
+from zyg.core.exchange import brought
+from zyg.core.reverse import Run
+from zyg.core.strand import ARRAYS, TRACED, Strand, crossing, here, settle, strip, watch
+from zyg.core.tangents import Tangents, places_of, pushes, tangents_of, writable
+from zyg.core.views import (
+    IDLE,
+    Part,
+    Place,
+    base_of,
+    buffer,
+    float_dtype,
+    home,
+    lay_out,
+    like_operands,
+    own,
+    raise_to,
+    view,
+)
+from zyg.errors import MutationError
+
+
+def read(x: Any, index: Any) -> Any:
+    """``x[index]`` of a watched array: a view, where NumPy gives one. The index carries nothing."""
+    index = frozen(index)
+    if not x.strand.open:
+        rest = settle(x)
+        if type(rest) in TRACED:
+            return rest[index]
+    plain = strip(x.primal)[index]
+    if type(plain) is np.ndarray and _is_basic(index):
+        base = lay_out(x)
+        return view(x, Place(strip(x.primal)[index], strip(base.primal)))
+    if not x.strand.open:
+        return like_operands(plain, (x,))
+    if not x.strand.alone:
+        x, index = _brought_part(x, index)
+    primal = x.primal
+    y = plain if type(primal) is np.ndarray else primal[index]
+    return note(
+        x.strand, y, read_pullback, x.slot, index, is_unique(index), primal.shape, primal.dtype
+    )
+
+
+def _brought_part(x: Any, index: Any) -> tuple[Any, Any]:
+    """``x[index]`` as a read on the strand of this task; from another's array, of the element."""
+    mine = here(x.strand)
+    if x.strand is not mine and _is_basic(index):
+        base = lay_out(x)
+        index = index if type(index) is tuple else (index,)
+        x, index = view(x, Place(strip(x.primal)[(*index, ...)], strip(base.primal))), ()
+    return brought(mine, x), index
+
+
+def read_pullback(
+    run: Run, y_bar: Any, slot: int | Part, index: Any, unique: bool, shape: Any, dtype: Any
+) -> Any:
+    if slot in run.owned and type(y_bar) not in TRACED:
+        shadow = run.bars[slot]
+    elif type(slot) is Part and slot.place.repeats:
+        c = buffer(np.zeros(shape, float_dtype(dtype)))
+        np.add.at(c, index, y_bar)
+        return ((slot, settle(c)),)
+    else:
+        shadow = run.shadow(slot, y_bar, (shape, dtype))
+    if unique:
+        shadow[index] += y_bar
+    else:
+        np.add.at(shadow, index, y_bar)
+    return ()
+
+
+def read_pushforward(slot: Any, index: Any, unique: bool, shape: Any, dtype: Any) -> Tangents:
+    u = places_of(slot)
+    return None if u is None else [p[index] for p in u]
+
+
+pushes[read_pullback] = read_pushforward
+
+
+def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
+    """``x[index] = value``, or with `add` what np.add.at(x, index, value) does.
+
+    A buffer that nothing watches is watched from now on by the level of the value.
+    """
+    if type(x) not in ARRAYS:
+        _refuse_on_device()
+    with crossing:
+        _write(x, index, value, add)
+
+
+def _write(x: Any, index: Any, value: Any, add: bool) -> None:
+    value, base = settle(value), base_of(x)
+    watched = type(value) in TRACED
+    if not add and type(value) in ARRAYS and base_of(value) is base and _is_same(x, index, value):
+        return  # the second half of x[a:b] += c: Python assigns the view to itself
+    if not base.strand.open and type(settle(base)) in TRACED:
+        if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run
+            base.primal, base.strand = np.copy(settle(base)), IDLE
+        write(settle(x), index, value, add=add)
+        return
+    index = frozen(index)
+    if not base.strand.open:
+        if not watched:
+            if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run
+                base.primal, base.strand = settle(base.primal).copy(), IDLE
+            _assign(x.primal, index, value, add)
+            return
+        home(here(value.strand), x)
+    strand = base.strand
+    if watched and value.strand.level > strand.level:
+        if _made_before(value.strand, base):
+            raise MutationError(
+                "a value of an inner gradient cannot be written into an array of an outer one.",
+                "the inner gradient ends first, and the array would be left with a value that is "
+                "watched by nobody.",
+                "return the value from the inner function, or make the array inside it.",
+            )
+        strand = raise_to(here(value.strand), base)
+    value = brought(strand, value)
+    mine = watched and value.strand is strand
+    dtype = strip(base.primal).dtype
+    if watched and dtype.kind not in "fc" and np.result_type(strip(value)).kind not in "iu":
+        raise MutationError(
+            f"a watched value cannot be written into an array of {dtype}.",
+            "the conversion would cut off its fraction and its derivative.",
+            "make the array of floats, or write zyg.stop_gradient(value).",
+        )
+    own(x)
+    contents = settle(value.primal) if mine else value
+    if type(value) in ARRAYS and base_of(value) is base:
+        contents = np.copy(contents)  # as meant: NumPy reads some overlaps while it writes them
+    if type(contents) in TRACED and type(base.primal) is np.ndarray:
+        base.primal = watch(contents.strand, base.primal, contents.strand.new_slot())
+    target = x.primal
+    before = None
+    if not (strand.dual or getattr(x, "unread", False)):
+        before = target[index]
+        if isinstance(before, np.ndarray):
+            before = np.copy(before)
+    _assign(target, index, contents, add)
+    if strand.turn is None:
+        strand.turn = RLock()
+    goal = None
+    if mine:
+        last = None if add or strand.dual or is_unique(index) else _last(index, target.shape)
+        goal = (value.slot, spec_of(value.primal), last)
+    slot, whole = x.slot, (target.shape, target.dtype)
+    strand.note((None, None, unwrite, None, (target, index, before, slot, whole, add, goal)))
+    if not strand.dual:  # whose slots live as long as their values, and no longer
+        strand.written.add(base.slot)
+
+
+def _refuse_on_device() -> NoReturn:
+    raise MutationError(
+        "a watched device array cannot be written.",
+        "views and overwritten contents are followed in the memory of the host only.",
+        "make a new array: x = x + y for x += y, np.where(mask, value, x), np.concatenate.",
+    )
+
+
+def _made_before(inner: Strand, base: Any) -> bool:
+    """Whether an array is older than an inner gradient; one of another task counts as older."""
+    began = inner.began_at.get(base.strand)
+    if began is None:
+        return any(s.level == base.strand.level for s in inner.began_at)
+    return bool(base.slot < began)
+
+
+def unwrite(
+    run: Run, target: Any, index: Any, before: Any, slot: Any, whole: Any, add: bool, goal: Any
+) -> Any:
+    if before is not None:
+        run.restore(target, index, before)
+    if run.bars[slot.slot if type(slot) is Part else slot] is None:
+        return ()
+    shadow = run.shadow(slot, None, whole)
+    c = shadow[index]
+    if isinstance(c, np.ndarray):
+        c = np.copy(c)
+    if not add:
+        shadow[index] = 0.0
+    if goal is None:
+        return ()
+    to, spec, last = goal
+    return ((to, project(c if last is None else np.where(last, c, 0.0), spec)),)
+
+
+def write_pushforward(
+    target: Any, index: Any, before: Any, slot: Any, whole: Any, add: bool, goal: Any
+) -> None:
+    """What is written to an array is written to its tangents."""
+    new = None if goal is None else tangents_of(goal[0])
+    old = (slot.slot if type(slot) is Part else slot).tangents
+    if new is None:
+        if add or old is None:
+            return
+        new = [0.0] * len(old)
+    for shadow, p in zip(writable(slot, whole, new), new, strict=True):
+        _assign(shadow, index, np.copy(p) if isinstance(p, np.ndarray) else p, add)
+
+
+pushes[unwrite] = write_pushforward
+
+
+def _assign(target: Any, index: Any, contents: Any, add: bool) -> None:
+    if not add:
+        target[index] = contents
+    elif is_unique(index):
+        target[index] += contents
+    else:
+        np.add.at(target, index, contents)
+
+
+def _is_same(x: Any, index: Any, value: Any) -> bool:
+    index = frozen(index)
+    if not _is_basic(index) or type(value.slot) is not Part:
+        return False
+    plain = strip(x.primal)[index]
+    whole = strip(base_of(x).primal)
+    return isinstance(plain, np.ndarray) and Place(plain, whole) == value.slot.place
+
+
+def _last(index: Any, shape: tuple[int, ...]) -> Any:
+    """Which elements of a fancy index are the last to name their place; None where all are."""
+    places = np.arange(int(np.prod(shape))).reshape(shape)[index]
+    flat = places.ravel()[::-1]
+    _, first = np.unique(flat, return_index=True)
+    if first.size == flat.size:
+        return None
+    last = np.zeros(flat.size, bool)
+    last[flat.size - 1 - first] = True
+    return last.reshape(places.shape)
+
+
+# Indices
+
+
+def frozen(index: Any) -> Any:
+    """An index of plain values, which later writes to the caller's index arrays do not reach."""
+    if type(index) is int:
+        return index
+    if type(index) is tuple:
+        return tuple(map(frozen, index))
+    index = strip(index)
+    if isinstance(index, slice):
+        return slice(strip(index.start), strip(index.stop), strip(index.step))
+    if isinstance(index, list):
+        return np.array([frozen(k) for k in index], dtype=None if index else np.intp)
+    return index.copy() if isinstance(index, np.ndarray) or is_device(type(index)) else index
+
+
+def _is_basic(index: Any) -> bool:
+    """Whether NumPy answers with a view: no array and no bool in the index."""
+    if type(index) is int:
+        return True
+    if type(index) is tuple:
+        return all(map(_is_basic, index))
+    if index is None or index is Ellipsis:
+        return True
+    return isinstance(index, (int, slice, np.integer)) and not isinstance(index, bool)
+
+
+def is_unique(index: Any) -> bool:
+    """Whether no element is named twice, so that a plain in-place sum will do."""
+    if type(index) is int:
+        return True
+    if type(index) is tuple:
+        return all(map(is_unique, index))
+    if isinstance(index, np.ndarray) or is_device(type(index)):
+        return bool(index.dtype.kind == "b")
+    return _is_basic(index) or isinstance(index, (bool, np.bool_))

@@ -1,0 +1,136 @@
+"""Writes in NumPy's other spellings: ``x += y``, ``out=x``, ``ufunc.at`` and their kin."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from zyg.core.indexing import _refuse_on_device, frozen, is_unique, write
+from zyg.core.strand import ARRAYS, TRACED, settle, strip
+from zyg.core.views import (
+    base_of,
+    buffer,
+)
+from zyg.errors import ConversionError
+
+# Writes in NumPy's other spellings
+
+
+def augment(x: Any, function: Any, ufunc: Any, other: Any) -> Any:
+    """``x += other`` and its kin, into the memory of `x`."""
+    if type(x) not in ARRAYS:
+        _refuse_on_device()
+    other = settle(other)
+    if ufunc in (np.add, np.subtract):
+        sign = other if ufunc is np.add else -_as_array(other)
+        _check_output(x, np.result_type(x.dtype, strip(other)), other, ufunc, (x, other))
+        write(x, ..., sign, add=True)
+    else:
+        write_result(x, function(_operand(x), other), ufunc=ufunc, inputs=(x, other))
+    return x
+
+
+def _operand(x: Any) -> Any:
+    rest = settle(x)
+    return x if type(rest) in TRACED else rest
+
+
+def _as_array(x: Any) -> Any:
+    return np.asarray(x) if isinstance(x, (list, tuple)) else x
+
+
+def _check_output(x: Any, dtype: Any, value: Any, ufunc: Any, inputs: tuple[Any, ...]) -> None:
+    """Raise what NumPy raises where a result of this dtype and shape does not go into ``out=x``."""
+    shape = np.shape(value)
+    try:
+        fits = np.broadcast_shapes(shape, x.shape) == x.shape
+    except ValueError:
+        fits = False
+    if fits and np.can_cast(dtype, x.dtype, "same_kind"):
+        return
+    if ufunc is not None:  # NumPy says it best
+        ufunc(*map(strip, inputs), out=strip(x).copy())
+    elif not fits:
+        raise ValueError(f"output of shape {x.shape} does not fit a result of shape {shape}")
+    raise TypeError(
+        f"Cannot cast output from {dtype!r} to {x.dtype!r} with casting rule 'same_kind'"
+    )
+
+
+def write_result(
+    x: Any, value: Any, where: Any = True, *, ufunc: Any = None, inputs: tuple[Any, ...] = ()
+) -> None:
+    """Write the result of a function into ``out=x``, with NumPy's rules for shapes and casts."""
+    if type(x) not in TRACED:
+        refuse_store()
+    plain = strip(value)
+    _check_output(x, np.result_type(plain), value, ufunc, inputs)
+    if where is True:
+        write(x, ..., value)
+        return
+    mask = np.broadcast_to(strip(where), x.shape)
+    write(x, mask, np.broadcast_to(value, x.shape)[mask])
+
+
+def refuse_store() -> NoReturn:
+    raise ConversionError(
+        "a watched value cannot be stored in a plain NumPy array.",
+        "the array has room for numbers only, so the derivative would be lost.",
+        "make the buffer with zyg.numpy (import zyg.numpy as np) or np.zeros_like(x), collect the "
+        "values in a list and np.stack it, or store zyg.stop_gradient(x).",
+    )
+
+
+def at(ufunc: Any, x: Any, index: Any, *operand: Any) -> None:
+    """``ufunc.at(x, index, operand)``: repeated elements are each changed in turn."""
+    if type(x) not in TRACED:
+        refuse_store()
+    index = frozen(index)
+    if ufunc in (np.add, np.subtract):
+        write(x, index, operand[0] if ufunc is np.add else -_as_array(operand[0]), add=True)
+        return
+    if is_unique(index):
+        write(x, index, ufunc(x[index], *operand))
+        return
+    places = np.arange(x.size).reshape(x.shape)[index]
+    values = [np.broadcast_to(v, places.shape) for v in operand]
+    turns = _turns(places.ravel()).reshape(places.shape)
+    for turn in range(int(turns.max(initial=-1)) + 1):
+        now = turns == turn
+        part = np.unravel_index(places[now], x.shape)
+        write(x, part, ufunc(x[part], *(v[now] for v in values)))
+
+
+def _turns(places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """How often the same place came before each of these."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    fresh = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: ordered.size]
+    start = np.maximum.accumulate(np.where(fresh, np.arange(ordered.size), 0))
+    turns = np.empty_like(places)
+    turns[order] = np.arange(ordered.size) - start
+    return turns
+
+
+def resize(x: Any, *shape: Any, refcheck: bool = True) -> None:
+    """``x.resize(shape)``: the same elements in another shape, cut off or filled up with zeros."""
+    if base_of(x) is not x or getattr(x, "viewed", False) or not strip(x).flags.c_contiguous:
+        raise ValueError(
+            "cannot resize an array that references or is referenced\n"
+            "by another array in this way.\nUse the np.resize function"
+        )
+    new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    n, flat = int(np.prod(new)), np.reshape(np.copy(x), -1)
+    rest = np.zeros(max(n - x.size, 0), x.dtype)
+    made: Any = np.copy(np.reshape(np.concatenate([flat[:n], rest]), new))
+    if type(made) not in TRACED:
+        made = buffer(made)
+    x.primal, x.strand, x.slot, x.unread = made.primal, made.strand, made.slot, False
+
+
+def sort_in_place(x: Any, order: np.ndarray[Any, Any], axis: int) -> None:
+    """Write the elements of `x` into `x` in this order along an axis."""
+    index: list[Any] = list(np.ogrid[tuple(slice(n) for n in x.shape)])
+    index[axis] = order
+    write(x, ..., x[tuple(index)])

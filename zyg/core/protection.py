@@ -1,0 +1,164 @@
+"""Memory that an entry relies on, guarded from writes: the arguments, and plain operands."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from zyg.base import buffers
+from zyg.base.array_types import is_device
+from zyg.core.strand import (
+    ARRAYS,
+    Strand,
+    strip,
+    watch,
+)
+from zyg.core.views import Place, base_of, lay_out, root_of, view
+from zyg.errors import StructureError, user_line
+
+_ONE_VIEW = 3  # what getrefcount says in `owns_memory` of an array that only its view holds
+
+
+# Arguments
+
+
+def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
+    """The leaves of one argument, watched. Arrays that share memory are views of one variable.
+
+    "copied": apart from the caller's memory at once. "protected": before the first write; until
+    then the caller's large arrays are read-only, and small ones are copied anyhow. "bare": before
+    the first write, and the caller sees to it that nobody else writes.
+    """
+
+    def watched(x: Any) -> Any:
+        slot = strand.new_slot()
+        if type(x) is np.ndarray and not x.flags.writeable and id(x) not in _kept:
+            strand.readonly.add(slot)
+        small = type(x) is np.ndarray and x.nbytes <= _SMALL
+        if type(x) in ARRAYS or (_is_array(x) and (how == "copied" or (small and how != "bare"))):
+            x = buffers.copy(x) if type(x) is np.ndarray else np.copy(x)
+        elif how == "copied" and is_device(type(x)):
+            x = x.copy()
+        elif type(x) is np.ndarray:
+            if how == "protected":
+                _make_read_only(strand, x)
+            strand.borrowed.add(slot)
+        return watch(strand, x, slot)
+
+    groups: dict[int, list[Any]] = {}
+    for x in leaves:
+        if _is_array(x):
+            groups.setdefault(id(_whole(x)), []).append(x)
+    bases = {}
+    for root, arrays in groups.items():
+        spans = sorted(np.lib.array_utils.byte_bounds(strip(x)) for x in arrays if x.size)
+        if any(start < end for (_, end), (start, _) in pairwise(spans)):
+            whole = _whole(arrays[0])
+            memory = strip(lay_out(whole) if type(whole) in ARRAYS else whole)
+            contiguous = memory.flags.c_contiguous or memory.flags.f_contiguous
+            if memory.dtype.kind not in "fciu" or not contiguous:
+                raise StructureError(
+                    "two arrays of one argument share memory in a way zyg cannot follow.",
+                    "what is written to one is seen in the other, and their gradients add up.",
+                    "pass the array they are views of, or copies.",
+                )
+            bases[root] = (memory, watched(whole))
+    together = []
+    for x in leaves:
+        found = bases.get(id(_whole(x))) if _is_array(x) else None
+        together.append(view(found[1], Place(strip(x), found[0])) if found else watched(x))
+    return together
+
+
+def _whole(x: Any) -> Any:
+    """The array whose memory `x` is a part of."""
+    return base_of(x) if type(x) in ARRAYS else root_of(x)
+
+
+def forbid_shared_writes(strand: Strand, leaves: list[Any], values: list[Any]) -> None:
+    """Note which of the values stand for arrays that share memory with one of another argument."""
+    owners: dict[int, list[tuple[int, Any, Any]]] = {}
+    for argument, (part, watched) in enumerate(zip(leaves, values, strict=True)):
+        for leaf, x in zip(part, watched, strict=True):
+            if _is_array(leaf):
+                plain = strip(leaf)
+                owners.setdefault(id(root_of(plain)), []).append((argument, plain, base_of(x)))
+    for shared in owners.values():
+        for k, (argument, plain, x) in enumerate(shared):
+            for other, memory, y in shared[:k]:
+                if argument != other and np.may_share_memory(plain, memory):
+                    strand.entangled.update((x.slot, y.slot))
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(strip(x), np.ndarray)
+
+
+# Plain arrays that a pullback keeps. NumPy tells nobody of a write to them. A small one is copied,
+# and so is a view, which can be written through others that nobody knows. A large array of its own
+# is made read-only until the pullback is gone: a write then raises, at the user's line. (A view of
+# it made before stays writable, and so it does for ufunc.at, which NumPy lets write to anything.
+# Comparing the contents would cost two more passes over the array, for every operation.)
+
+_SMALL = 1024  # bytes
+_kept: dict[int, int] = {}  # id of a read-only array -> how many strands keep it
+_mutex = RLock()  # a collection of garbage may release a strand anywhere
+
+
+def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A plain operand, as an entry of this strand may keep it."""
+    if strand.dual:
+        return a
+    if a.nbytes <= _SMALL:
+        return _small_copy(strand, a)
+    if not owns_memory(a):
+        return buffers.copy(a)
+    _make_read_only(strand, a)
+    return a
+
+
+def owns_memory(a: np.ndarray[Any, Any]) -> bool:
+    """Whether nobody but this array and its views can write where its elements are."""
+    base = a.base
+    if isinstance(base, np.ndarray) and sys.getrefcount(base) <= _ONE_VIEW:
+        base = base.base  # of an array in another shape, which only this one holds
+        return isinstance(base, buffers.Lease)
+    return base is None or isinstance(base, buffers.Lease)
+
+
+def _make_read_only(strand: Strand, a: np.ndarray[Any, Any]) -> None:
+    """Until the strand is released."""
+    if id(a) not in strand.kept and (a.flags.writeable or id(a) in _kept):
+        line = user_line() if strand.lines is not None else ""
+        with _mutex:
+            if strand.open:  # or else a thread has outlived its gradient
+                _kept[id(a)] = _kept.get(id(a), 0) + 1
+                a.flags.writeable = False
+                strand.kept[id(a)] = (a, line)
+
+
+def _small_copy(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy of a small array: the last one again, while the contents are the same."""
+    contents = a.tobytes()
+    last = strand.copies.get(id(a))
+    if last is not None and last[0] is a and last[1] == contents:
+        return last[2]  # type: ignore[no-any-return]
+    copied = a.copy()
+    strand.copies[id(a)] = (a, contents, copied)
+    return copied
+
+
+def release(strand: Strand) -> None:
+    """Let go of what the entries of a strand kept."""
+    strand.copies.clear()
+    with _mutex:
+        while strand.kept:
+            key, (a, _) = strand.kept.popitem()
+            _kept[key] -= 1
+            if not _kept[key]:
+                del _kept[key]
+                a.flags.writeable = True

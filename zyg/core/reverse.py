@@ -1,0 +1,253 @@
+"""The reverse pass: step a strand backwards, accumulate cotangents.
+
+A run owns everything that changes: cotangents are kept in its list, indexed by slot, so the same
+strand can be reversed again and by several threads at once. The first contribution to a slot is
+kept by reference (rules may return arrays they do not own), the second makes a sum that the run
+owns, and only such sums are added to in place.
+
+Zero times infinity: the pass runs on plain arithmetic; only where an argument's gradient comes out
+non-finite is it run again with `strong_times`, for which an exact zero stays zero through an
+infinite or NaN factor. Finite programs pay nothing for it. On a device nobody can tell which those
+are without waiting for it, so there the pass runs with strong products from the first, and they
+select without asking: several times the memory traffic of a product, and no copy to the host;
+``zyg.config(strong_zero=False)`` has plain products instead.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.base.array_types import is_device
+from zyg.core.entries import contributions_of, name_of_entry
+from zyg.core.strand import TRACED, Strand, strip, watch
+from zyg.core.views import Part, float_dtype, order_of
+from zyg.errors import NonFiniteError
+
+plain_times = operator.mul
+
+
+class Run:
+    """One reverse pass over one strand."""
+
+    __slots__ = ("bars", "owned", "redo", "times")
+
+    def __init__(self, times: Callable[[Any, Any], Any]) -> None:
+        self.bars: list[Any] = []
+        self.owned: set[int] = set()
+        self.times = times
+        self.redo: list[tuple[Any, Any, Any]] = []  # (array, index, contents) of writes undone
+
+    def add(self, slot: Any, c: Any) -> None:
+        """Accumulate the contribution `c`, of the shape and dtype of the slot's value."""
+        if type(slot) is Part:
+            self.add_part(slot, c)
+            return
+        have = self.bars[slot]
+        if have is None:
+            self.bars[slot] = c
+        elif slot in self.owned and type(c) is np.ndarray:
+            np.add(have, c, out=have)
+        else:
+            self.bars[slot] = total = have + c
+            if type(total) is np.ndarray:
+                self.owned.add(slot)
+            else:
+                self.owned.discard(slot)
+
+    def add_part(self, part: Part, c: Any) -> None:
+        """Accumulate into the place of a view; along broadcast axes all elements are one."""
+        axes = part.place.repeats
+        shadow = self.shadow(part, c)
+        if axes:
+            first = tuple(slice(0, 1) if k in axes else slice(None) for k in range(shadow.ndim))
+            shadow = shadow[first]
+            c = np.sum(c, axis=axes, keepdims=True)
+        shadow += c
+
+    def shadow(self, slot: Any, like: Any, whole: Any = None) -> Any:
+        """The cotangent of an array or a view as an array to be written to.
+
+        `whole` is the layout (shape, dtype) of an array that is no view. Watched if `like`, which
+        will be written to it, is.
+        """
+        if type(slot) is Part:
+            at, layout, order = slot.slot, (slot.shape, slot.dtype), slot.order
+        else:
+            at, layout, order = slot, whole, "C"
+        shape, dtype = layout
+        have = self.bars[at]
+        if at not in self.owned or (type(slot) is Part and order_of(strip(have)) != order):
+            if have is None:
+                have = np.zeros(shape, float_dtype(dtype), order)
+            else:
+                have = np.copy(have, order)
+            self.owned.add(at)
+        if type(like) in TRACED and type(have) not in TRACED:
+            have = watch(like.strand, have, like.strand.new_slot())
+        self.bars[at] = have
+        return slot.place.of_shadow(have, dtype) if type(slot) is Part else have
+
+    def restore(self, array: Any, index: Any, contents: Any) -> None:
+        """Undo one write, and remember to do it again."""
+        self.redo.append((array, index, np.copy(array[index])))
+        array[index] = contents
+
+    def finish(self) -> None:
+        """Do all writes again that were undone: memory is as it was found."""
+        while self.redo:
+            array, index, contents = self.redo.pop()
+            array[index] = contents
+
+
+class Later:
+    """Contributions that are computed elsewhere: `make` makes them of the result of `future`.
+
+    A concurrent reverse pass steps back through other strands meanwhile; a lone strand waits.
+    """
+
+    __slots__ = ("future", "make")
+
+    def __init__(self, future: Any, make: Callable[[Any], Any]) -> None:
+        self.future, self.make = future, make
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.make(self.future.result()))
+
+
+def reverse(
+    strand: Strand,
+    seeds: Iterable[tuple[Any, Any]],
+    times: Callable[[Any, Any], Any],
+    *,
+    check: bool = False,
+) -> list[Any]:
+    """The cotangents by slot, once all entries of the strand have been stepped back through.
+
+    With `check`, by the plain way of doing it, and each contribution looked at: the first that is
+    infinite or NaN raises NonFiniteError.
+    """
+    step_back = _step_back_checked if check else _step_back
+    run = Run(times)
+    end = len(strand.tape)  # before the slots are counted: a thread of f may still be running
+    run.bars = [None] * strand.new_slot()
+    for slot, c in seeds:
+        run.add(slot, c)
+    if strand.turn is None:
+        step_back(strand, run, end)
+        return run.bars
+    with strand.turn:
+        try:
+            step_back(strand, run, end)
+        finally:
+            run.finish()
+    return run.bars
+
+
+def _step_back(strand: Strand, run: Run, end: int) -> None:
+    times, bars = run.times, run.bars
+    plain = times is plain_times
+    places = reversed(strand.tape)
+    for _ in range(places.__length_hint__() - end):  # what came since
+        next(places)
+    for b, j, a, i, out in zip(places, places, places, places, places, strict=True):
+        if i is None:
+            if type(out) is int:
+                y_bar = bars[out]
+                if y_bar is None:
+                    continue
+                bars[out] = None
+            elif out is None:
+                for slot, c in a(run, *b):
+                    run.add(slot, c)
+                continue
+            else:
+                y_bar = [bars[k] for k in out]
+                if all(c is None for c in y_bar):
+                    continue
+            if j is not None:
+                if plain:  # written as an operator, for which NumPy reuses temporary arrays
+                    c = y_bar * a(*b) if b is not None else y_bar if a == 1 else y_bar * a
+                else:
+                    c = times(y_bar, a if b is None else a(*b))
+                if type(j) is int and bars[j] is None:
+                    bars[j] = c
+                    if c is not y_bar and type(c) is np.ndarray:
+                        run.owned.add(j)
+                else:
+                    run.add(j, c)
+                continue
+            for slot, c in a(run, y_bar, *b):
+                if type(slot) is int and bars[slot] is None:
+                    bars[slot] = c
+                else:
+                    run.add(slot, c)
+            continue
+        y_bar = bars[out]
+        if y_bar is not None:
+            have = bars[i]
+            c = y_bar * a if plain else times(y_bar, a)
+            bars[i] = c if have is None else have + c
+            if j is not None:
+                have = bars[j]
+                c = y_bar * b if plain else times(y_bar, b)
+                bars[j] = c if have is None else have + c
+
+
+def _step_back_checked(strand: Strand, run: Run, end: int) -> None:
+    tape = strand.tape
+    for k in range(end - 5, -1, -5):
+        entry = tape[k : k + 5]
+        for slot, c in contributions_of(entry, run):
+            demand_finite(c, entry, (strand.lines or {}).get(k, "unknown"))
+            run.add(slot, c)
+
+
+def demand_finite(c: Any, entry: Sequence[Any], line: str) -> None:
+    plain = strip(c)  # asked for, so that a device array is looked at, too
+    if not np.all(np.isfinite(plain)) if is_device(type(plain)) else non_finite(plain):
+        raise NonFiniteError(
+            f"the cotangent of an operand of {name_of_entry(entry)} is {plain!r}.",
+            f"the derivative is infinite or undefined there. The line of f:\n    {line}",
+            "keep the argument of that function away from where it has no derivative.",
+        )
+
+
+def strong_times(y_bar: Any, d: Any) -> Any:
+    """y_bar * d, where an exact zero stays zero: 0 * inf, 0 * NaN and inf * 0 are 0.
+
+    A NaN cotangent stays NaN through a zero derivative: it says that something went wrong. Whether
+    there is a zero in a device array, nobody looks.
+    """
+    c = y_bar * d
+    g, s = strip(y_bar), strip(d)
+    if is_device(type(c)):
+        if type(s) in (int, float) and 0 < abs(s) < np.inf:
+            return c
+        return np.where((g == 0) | ((s == 0) & np.isinf(g)), 0.0, c)
+    zero = (g == 0) | ((s == 0) & np.isinf(_float(g)))
+    if not np.any(zero):
+        return c
+    return np.where(zero, 0.0, c) if np.ndim(c) else c * 0 if _finite(c) else 0.0
+
+
+def _float(x: Any) -> Any:
+    return x if isinstance(x, (np.ndarray, np.inexact, float, complex)) else float(x)
+
+
+def _finite(c: Any) -> bool:
+    return bool(np.isfinite(_float(strip(c))))
+
+
+def non_finite(c: Any) -> bool:
+    """Whether a cotangent has an infinite or NaN part; one on a device may, for all we know."""
+    c = strip(c)
+    if is_device(type(c)):
+        return True
+    if isinstance(c, np.ndarray):
+        # The sum first, which is cheap; that of finite half-precision numbers may overflow.
+        return c.dtype.kind in "fc" and not (np.isfinite(c.sum()) or np.isfinite(c).all())
+    return isinstance(c, (float, complex, np.number)) and not np.isfinite(c)

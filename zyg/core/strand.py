@@ -1,0 +1,251 @@
+"""Watched values and the tape they are noted on.
+
+A *strand* is the tape of one task at one level; one call of `pullback` opens one strand. Its tape
+is a flat list, five places per entry, in the order in which things happened:
+
+    (out, i, a, j, b)              real numbers: x_i_bar += y_bar * a,  x_j_bar += y_bar * b
+    (out, i, a, None, None)        the same with one watched operand
+    (out, None, d, j, args)        arrays of one shape: x_j_bar += y_bar * d(*args)
+    (out, None, pull, None, args)  anything else: pull(run, y_bar, *args) yields (slot, cotangent)
+    (None, None, undo, None, args) a write: undo(run, *args) yields (slot, cotangent)
+
+`out`, `i`, `j` are slots (for a view, a `Part` of its base's): every watched value has one, and a
+reverse run keeps its cotangents in a list indexed by slot, so cotangents belong to the run and not
+to the values. `out` is a tuple of slots where a function returns several values. Two numbers may
+share a slot when their cotangents are the same by definition (x and x + 1).
+
+A flat list, because a tuple per entry would be one more object for the cyclic collector to walk: a
+tape of a million scalar operations costs it nothing. The slot is drawn from a counter and written
+into the entry, because `next` and `list.extend` are each atomic: threads that append to the same
+strand interleave whole entries, and any interleaving of operations that did not wait for each
+other is a valid order to reverse.
+
+Tasks. A strand belongs to one task. Where a task is started by `fork`, it gets strands of its own,
+one for each level that is active around it, and what it does is noted there. A value of another
+strand of the same level that it uses is *imported*: `_crossing` notes an alias of it, whose
+cotangent the reverse pass delivers to the strand that the value came from. So all inputs of an
+entry are slots of its own strand, and strands can be reversed at the same time. A level with one
+strand pays nothing for this: `alone` says so.
+
+A level is a number from a counter, not a depth: nothing has to be unwound after an exception, and
+a newer level always has a larger number, which is all that nesting needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from itertools import count
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from zyg.base.array_types import DeviceArray, is_device
+from zyg.errors import StructureError, user_line
+
+_levels = count(1)
+# The strands of the gradients that run around this line, outermost first.
+active: ContextVar[tuple[Strand, ...]] = ContextVar("zyg_active", default=())
+
+
+class Strand:
+    """The tape of one task at one level; takes entries only while `open`."""
+
+    dual = False  # whether it carries tangents and keeps no tape: `_dual.DualStrand`
+
+    __slots__ = (
+        "alone", "began_at", "borrowed", "children", "copies", "cuts", "entangled", "exports",
+        "family", "imports", "kept", "level", "lines", "name", "new_slot", "note", "open",
+        "parallel", "path", "readonly", "reversing", "tape", "turn", "written",
+    )  # fmt: skip
+
+    def __init__(self, parent: Strand | None = None, name: str = "main") -> None:
+        self.level: int = parent.level if parent else next(_levels)
+        self.open = True
+        self.alone = parent is None  # open, and the only strand of its level
+        self.tape: list[Any] = []
+        self.note: Callable[[tuple[Any, ...]], None] = self.tape.extend
+        self.new_slot: Callable[[], Any] = count().__next__
+        # Where the strands around it were when this one began: a larger slot is younger than it.
+        self.began_at: dict[Strand, Any] = (
+            parent.began_at if parent else {outer: outer.new_slot() for outer in active.get()}
+        )
+        self.borrowed: set[Any] = set()  # slots of arrays whose memory is the caller's
+        self.readonly: set[Any] = set()  # those that are read-only to the caller
+        self.entangled: set[Any] = set()  # those that share memory with another argument's
+        self.written: set[Any] = set()  # those of arrays that were written since they got the slot
+        self.copies: dict[int, tuple[Any, bytes, Any]] = {}  # of small plain arrays, by id
+        # Plain arrays that entries rely on, with the line that does, by id.
+        self.kept: dict[int, tuple[Any, str]] = {}
+        # Only where someone will ask: the user's line of each entry, by its place on the tape, and
+        # where a derivative ended: (slot, how, line).
+        self.lines: dict[int, str] | None = None
+        self.cuts: list[tuple[Any, str, str]] = []
+        self.turn: RLock | None = None  # taken by reverse passes, once something was written
+        self.reversing = False  # by a task of a loop, which may be between two slices
+        # All strands of the level, the first one first; where in the tree of tasks this one is.
+        self.family: list[Strand] = parent.family if parent else []  # empty: there is but this
+        self.children: int = 0
+        self.path: tuple[int, ...] = (*parent.path, parent.children) if parent else ()
+        self.name = name
+        self.parallel = False  # whether its task has a thread of its own
+        self.imports: dict[tuple[Strand, Any], Any] = {}  # aliases here, by where they come from
+        self.exports: dict[Any, list[Any]] = {}  # the imports of each slot by other strands
+
+    def close(self) -> None:
+        """No strand of the level takes entries any more, nor brings values over."""
+        with crossing:
+            for strand in self.family or (self,):
+                strand.open = strand.alone = False
+
+    def record_lines(self) -> None:
+        """Note the user's line with every entry from now on."""
+        self.lines = lines = {}
+        tape = self.tape
+
+        def note_with_line(entry: tuple[Any, ...]) -> None:
+            lines[len(tape)] = user_line()
+            tape.extend(entry)
+
+        self.note = note_with_line
+
+
+crossing = RLock()  # held while a value crosses from strand to strand, and while one is written
+
+
+def fork(name: str, *, parallel: bool = False) -> tuple[Strand, ...]:
+    """Strands for a new task, to be set as `active` in it: one for each level that is active here.
+
+    Their path depends on the order in which this task forks, and on nothing that others do.
+    """
+    return tuple([child(strand, name, parallel) for strand in active.get()])
+
+
+def child(parent: Strand, name: str, parallel: bool) -> Strand:
+    if parent.dual:  # tangents travel with their values
+        return parent
+    with crossing:
+        if not parent.open:
+            return parent
+        parent.alone = False
+        if not parent.family:
+            parent.family.append(parent)
+        child = Strand(parent, name)
+        parent.children += 1
+        parent.family.append(child)
+    child.parallel = parallel
+    if parent.lines is not None:
+        child.record_lines()
+    return child
+
+
+def here(strand: Strand) -> Strand:
+    """The strand of this task at the level of `strand`; in a thread nobody forked, `strand`."""
+    for mine in active.get():
+        if mine.level == strand.level:
+            return mine
+    return strand
+
+
+def mine(strand: Strand) -> Strand | None:
+    """The strand of this task at the level of `strand`, if that is open: `here` for the fast."""
+    if not strand.open:
+        return None
+    strands = active.get()
+    if strands and strands[-1].level == strand.level:
+        return strands[-1]
+    return here(strand)
+
+
+class Traced:
+    """A watched value: its primal (watched too, if an outer level does), its strand, its slot."""
+
+    __slots__ = ("primal", "slot", "strand")
+
+    primal: Any
+    strand: Strand
+    slot: Any
+
+
+# The classes among them whose primal is an array.
+ARRAYS: set[type] = set()
+
+# Which class watches a primal of which type; `_traced` fills it in. TRACED holds the classes.
+watcher_of: dict[type, type[Traced]] = {}
+TRACED: set[type] = set()
+
+
+def watch(strand: Strand, primal: Any, slot: int) -> Any:
+    """The watched value of a number or an array."""
+    cls = watcher_of.get(type(primal))
+    if cls is None:
+        if isinstance(primal, np.ndarray):
+            raise StructureError(
+                f"zyg cannot watch an array of type {type(primal).__name__}.",
+                "a subclass of numpy.ndarray has semantics of its own, unknown to NumPy's rules.",
+                "pass a plain array: np.asarray(x), or x.filled(...) for a masked array.",
+            )
+        if is_device(type(primal)):
+            cls = watcher_of[type(primal)] = watcher_of[DeviceArray]
+        else:
+            cls = watcher_of[object]
+    x = cls()
+    x.primal = primal
+    x.strand = strand
+    x.slot = slot
+    return x
+
+
+def cut(x: Any, how: str) -> Any:
+    """The plain value of `x`, whose derivative ends here; noted where lines are."""
+    while type(x) in TRACED:
+        if x.strand.lines is not None and x.strand.open:
+            x.strand.cuts.append((x.slot, how, user_line()))
+        x = x.primal
+    return x
+
+
+def settle(x: Any) -> Any:
+    """`x` itself, or what is left of it once every gradient that has ended is taken off."""
+    while type(x) in TRACED and not x.strand.open:
+        x = x.primal
+    return x
+
+
+def strip(x: Any) -> Any:
+    """The plain value under all levels."""
+    while type(x) in TRACED:
+        x = x.primal
+    return x
+
+
+def is_traced(x: Any) -> bool:
+    """Whether a running gradient watches `x`.
+
+    >>> import zyg
+    >>> zyg.is_traced(1.0), zyg.gradient(lambda x: x * zyg.is_traced(x), 3.0)
+    (False, (1.0,))
+
+    """
+    return type(settle(x)) in TRACED
+
+
+def nestlevel() -> int:
+    """How many gradients are being taken around this line.
+
+    >>> import zyg
+    >>> zyg.nestlevel(), zyg.gradient(lambda x: x * zyg.nestlevel(), 3.0)
+    (0, (1.0,))
+
+    """
+    return sum(strand.open for strand in active.get())  # a task may outlive a gradient
+
+
+def innermost(values: Iterator[Any] | list[Any] | tuple[Any, ...]) -> Strand | None:
+    """The strand of the newest level among the given (settled) values."""
+    strand: Strand | None = None
+    for x in values:
+        if type(x) in TRACED and (strand is None or x.strand.level > strand.level):
+            strand = x.strand
+    return strand

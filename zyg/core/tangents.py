@@ -1,0 +1,173 @@
+"""Forward mode: the same `bind`, tangents instead of entries.
+
+A `DualStrand` keeps no tape. A slot on it is a `Cell`, which holds the tangents of its value, and
+`note` does not write an entry down: it computes the tangents of what the entry made from those of
+what it read. A tangent thus lives as long as its value. Views, writes, levels and everything that
+`bind` does are the same as in reverse mode; an array's tangents have its layout, as a shadow has.
+
+Each entry says how cotangents go back. `pushes` has, by the function that an entry names, how
+tangents go forward; what is not in it is transposed: the pullback is called with a watched
+cotangent, to which it is linear, and the reverse pass of that takes the tangents of the operands to
+those of the result.
+
+A strand may carry several tangents at once: what does not depend on them is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from zyg.base.array_types import is_device
+from zyg.base.config import setting
+from zyg.core.reverse import strong_times
+from zyg.core.strand import TRACED, strip, watch
+from zyg.core.views import Part, base_of, float_dtype, order_of
+
+Tangents = list[Any] | None  # one for each direction; None where nothing moves
+
+# The function that an entry names -> how tangents go through it: push(*args) gives the tangents.
+pushes: dict[Callable[..., Any], Callable[..., Tangents]] = {}
+
+_ages = count()
+
+
+class Cell:
+    """A slot of forward mode: the tangents of a value.
+
+    `spec` is what the value is like, where it is not a real number; `owned` says that the tangents
+    are arrays of this cell alone, in its layout, which may be written to. Whoever reads them whole
+    may keep them, and ends that; what lies in views of them is copied before it is kept.
+    """
+
+    __slots__ = ("age", "owned", "spec", "tangents")
+
+    def __init__(self) -> None:
+        self.tangents: Tangents = None
+        self.owned = False
+        self.spec: Any = None
+        self.age = next(_ages)
+
+    def __lt__(self, other: Cell) -> bool:
+        return self.age < other.age
+
+
+class Rows(list[Any]):
+    """The tangents of a small array along many directions: the rows of one array, `stack`."""
+
+    def __init__(self, stack: np.ndarray[Any, Any]) -> None:
+        super().__init__(stack)
+        self.stack = stack
+
+    def fits(self, spec: Any) -> bool:
+        return (
+            type(spec) is tuple and self.stack.shape[1:] == spec[0] and self.stack.dtype == spec[1]
+        )
+
+
+def _stacked(u: list[Any]) -> Any:
+    """The tangents as one array, where that is faster; else None."""
+    if type(u) is Rows:
+        return u.stack
+    first = u[0]
+    if len(u) < 8 or type(first) is not np.ndarray or first.nbytes > 4096:
+        return None
+    alike = all(type(p) is np.ndarray and p.shape == first.shape for p in u)
+    return np.array(u) if alike else None
+
+
+def scaled(u: list[Any], d: Any) -> list[Any]:
+    """The tangents times a derivative."""
+    if type(d) is int and d == 1:
+        return u
+    stack = None if type(d) in TRACED else _stacked(u)
+    if stack is None:
+        return [times(p, d) for p in u]
+    if (more := np.ndim(d) - np.ndim(stack) + 1) > 0:
+        stack = stack.reshape(len(u), *(1,) * more, *stack.shape[1:])
+    return Rows(times(stack, d))
+
+
+def summed(u: Tangents, v: Tangents) -> Tangents:
+    """The sum of tangents that come from two operands."""
+    if u is None or v is None:
+        return v if u is None else u
+    if type(u) is Rows and type(v) is Rows and u.stack.ndim == v.stack.ndim:
+        return Rows(u.stack + v.stack)
+    return [p + q for p, q in zip(u, v, strict=True)]
+
+
+def times(p: Any, d: Any) -> Any:
+    """p * d, where an exact zero stays zero (`strong_times`)."""
+    c = p * d
+    plain = strip(c)
+    if is_device(type(plain)):
+        return strong_times(p, d) if setting("strong_zero") else c
+    # The sum of squares is NaN where an element is, and for no other reason.
+    total = np.vdot(plain, plain) if isinstance(plain, np.ndarray) else plain
+    if total != total and setting("strong_zero"):
+        return strong_times(p, d)
+    return c
+
+
+def tangents_of(slot: Cell | Part) -> Tangents:
+    """The tangents at a slot, or at the part of one that a view is."""
+    if type(slot) is not Part:
+        slot.owned = False  # type: ignore[union-attr]
+    return places_of(slot)
+
+
+def places_of(slot: Cell | Part) -> Tangents:
+    """The same, where they are not kept."""
+    if type(slot) is not Part:
+        return slot.tangents  # type: ignore[union-attr]
+    base: Any = slot.slot
+    if base.tangents is None:
+        return None
+    base.tangents = [_laid_out(p, slot) for p in base.tangents]
+    return [slot.place.of_shadow(p, slot.dtype) for p in base.tangents]
+
+
+def apart(tangents: list[Any]) -> list[Any]:
+    """Tangents to be kept: not views, which later writes to their base would change."""
+    if type(tangents) is Rows:  # whoever writes to them copies them first
+        return tangents
+    return [np.copy(p) if _is_view(p) else p for p in tangents]
+
+
+def _is_view(p: Any) -> bool:
+    return p.base is not None if type(p) is np.ndarray else base_of(p) is not p
+
+
+def _laid_out(p: Any, part: Part) -> Any:
+    """A tangent in the layout of its base, an array of its own."""
+    right = base_of(p) is p and order_of(strip(p)) == part.order and strip(p).flags.forc
+    return p if right else np.copy(p, order=part.order)
+
+
+def writable(slot: Cell | Part, whole: Any, like: Sequence[Any]) -> list[Any]:
+    """The tangents at the slot of an array, to be written to; `whole` is its layout.
+
+    They are watched where those in `like`, which will be written to them, are.
+    """
+    part = slot if type(slot) is Part else None
+    cell: Any = part.slot if part else slot
+    shape, dtype = (part.shape, part.dtype) if part else whole
+    order: Any = part.order if part else "C"
+    if cell.tangents is None:
+        cell.tangents = [np.zeros(shape, float_dtype(dtype), order) for _ in like]
+    elif not cell.owned:
+        cell.tangents = [np.copy(p, order=order) for p in cell.tangents]
+    elif part:
+        cell.tangents = [_laid_out(p, part) for p in cell.tangents]
+    cell.owned = True
+    cell.tangents = [
+        watch(x.strand, p, x.strand.new_slot())
+        if type(x) in TRACED and type(p) not in TRACED
+        else p
+        for p, x in zip(cell.tangents, like, strict=True)
+    ]
+    return places_of(slot) or []

@@ -1,0 +1,277 @@
+"""One call of a function with its arguments watched, and the way back to their cotangents."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from zyg.base import buffers
+from zyg.base.array_types import DeviceSpec, is_device
+from zyg.base.config import setting
+from zyg.base.structure import Structure, is_leaf
+from zyg.core.adjoint_tasks import reverse
+from zyg.core.cotangents import project, shape_of, spec_of, zeros_of
+from zyg.core.exchange import brought
+from zyg.core.protection import forbid_shared_writes, owns_memory, release, watch_together
+from zyg.core.reverse import non_finite, plain_times, strong_times
+from zyg.core.strand import TRACED, Strand, active, settle
+from zyg.core.views import at_slot
+from zyg.errors import (
+    RunningLoopError,
+    StructureError,
+    raising_line,
+)
+
+
+class Call:
+    """One call of `f` with its arguments watched on a strand."""
+
+    def __init__(
+        self,
+        strand: Strand,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        arguments: str,
+        run: bool = True,
+    ) -> None:
+        self.strand = strand
+        self.name = _name_of(f)
+        self.inputs = [Structure(x, watchable, shared=True) for x in args]
+        leaves = [[settle(x) for x in structure.leaves] for structure in self.inputs]
+        # Copied, what the caller writes to an argument afterwards does not reach `back`.
+        values = [watch_together(strand, part, arguments) for part in leaves]
+        forbid_shared_writes(strand, leaves, values)
+        self.slots = [[x.slot for x in part] for part in values]
+        self.specs = [[spec_of(x) for x in part] for part in leaves]
+        self.begin()
+        self.watched = [s.rebuild(part) for s, part in zip(self.inputs, values, strict=True)]
+        if run:
+            with self.running():
+                value = called(f, self.watched, kwargs)
+            self.end(value)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """While f runs: its strand is active; afterwards it takes entries no more."""
+        strand = self.strand
+        depth = active.set((*active.get(), strand))
+        try:
+            yield
+        except BaseException as error:
+            if strand.kept and isinstance(error, ValueError) and "read-only" in str(error):
+                error.add_note(_OVERWRITTEN)
+                if strand.lines is not None:
+                    error.add_note(f"zyg: written at {raising_line(error)}")
+                    used = dict.fromkeys(line for _, line in strand.kept.values())
+                    error.add_note(
+                        "zyg: large plain operands are used at\n    " + "\n    ".join(used)
+                    )
+            self.release()
+            raise
+        finally:
+            active.reset(depth)
+            strand.close()
+
+    def release(self) -> None:
+        """Let go of what the strands keep."""
+        for strand in self.strand.family or (self.strand,):
+            release(strand)
+
+    def begin(self) -> None:
+        """What is to be done before f runs."""
+
+    def end(self, value: Any) -> None:
+        """What is to be done with the value, watched."""
+        raise NotImplementedError
+
+
+class Trace(Call):
+    """One call of `f`, watched: its value `y`, and the way back to the arguments' cotangents."""
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        arguments: str = "protected",
+        lines: bool = False,
+        run: bool = True,
+    ) -> None:
+        strand = Strand()
+        if lines or setting("check_nan"):
+            strand.record_lines()
+        super().__init__(strand, f, args, kwargs, arguments, run)
+
+    def end(self, value: Any) -> None:
+        self.result = Structure(value, _is_traced)
+        mine = [
+            brought(self.strand, down_to(self.strand, x), late=True) for x in self.result.leaves
+        ]
+        self.out = [None if x is None else (x.slot, spec_of(x.primal)) for x in mine]
+        self.y = self.result.rebuild([copied(settle(x)) for x in self.result.leaves])
+
+    def back(self, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
+        """The gradient of each argument, for a cotangent of the whole value."""
+        return self.back_from(self.seeds(y_bar), zeros)
+
+    def back_from(self, seeds: Any, zeros: bool) -> tuple[Any, ...]:
+        """The same, for cotangents of slots: pairs of a slot and what it gets."""
+        steps, bars = self.steps_back(zeros), None
+        # A warning about 1/0 in a derivative would name a line that is not the user's.
+        with np.errstate(all="ignore"):
+            while True:
+                try:
+                    times, check = steps.send(bars)
+                except StopIteration as done:
+                    return done.value  # type: ignore[no-any-return]
+                bars = reverse(self.strand, seeds, times, check=check)
+
+    def seeds(self, y_bar: Any) -> list[tuple[Any, Any]]:
+        """The slots of the value, with the parts of its cotangent."""
+        seeds = []
+        for place, part in self.result.match(y_bar, f"the value of {self.name}"):
+            if part is not None and (target := self.out[place]) is not None:
+                slot, spec = target
+                shape = shape_of(spec)
+                if np.shape(part) != shape:
+                    raise StructureError(
+                        f"a cotangent of shape {np.shape(part)} does not fit the value of "
+                        f"{self.name}, which has shape {shape}.",
+                        "a cotangent has the shape of the value it belongs to.",
+                        "pass np.ones_like(y) for the gradient of the sum of y.",
+                    )
+                seeds.append((slot, project(part, spec)))
+        return seeds
+
+    def close(self) -> None:
+        """Let go of what the pullback keeps: it cannot run any more."""
+        self.release()
+        for strand in self.strand.family or (self.strand,):
+            strand.tape.clear()  # its entries may hold watched values, which hold the strand
+            strand.imports.clear()
+            strand.exports.clear()
+        self.strand.family.clear()
+
+    def __del__(self) -> None:
+        if hasattr(self, "strand"):
+            self.close()
+
+    def steps_back(self, zeros: bool) -> Generator[Any, Any, tuple[Any, ...]]:
+        """The gradient of each argument; yields the reverse passes it needs: (times, check)."""
+        device = any(type(spec) is DeviceSpec for specs in self.specs for spec in specs)
+        plain = not (device and setting("strong_zero"))  # or else nobody will see whether it did
+        for times in (plain_times, strong_times) if plain else (strong_times,):
+            bars = yield times, False
+            cotangents = [[at_slot(bars, s) for s in places] for places in self.slots]
+            bars.clear()  # whoever else holds the list, the cotangents are only here now
+            finite = not any(non_finite(c) for part in cotangents for c in part)
+            if finite or not setting("strong_zero"):
+                break
+        if not finite and self.strand.lines is not None and setting("check_nan"):
+            yield times, True
+        for part, specs in zip(cotangents, self.specs, strict=True):
+            for k, spec in enumerate(specs):
+                if part[k] is not None:
+                    part[k] = project(part[k], spec)
+                    part[k] = _take(part, k)
+                elif zeros:
+                    part[k] = zeros_of(spec)
+        return tuple(map(Structure.tangent, self.inputs, cotangents))
+
+
+_OVERWRITTEN = (
+    "zyg: if this array is an operand of an earlier operation, its contents are needed for the "
+    "derivative, and it is read-only until then. Make the buffer with zyg.numpy, or write into "
+    "a copy; zyg.explain names the lines that use it."
+)
+
+
+def watchable(x: Any) -> bool:
+    return type(x) in TRACED or is_leaf(x)
+
+
+def _is_traced(x: Any) -> bool:
+    return type(x) in TRACED
+
+
+def down_to(strand: Strand, x: Any) -> Any:
+    """What `x` is on this strand, below gradients that ended meanwhile; None if it is not on it."""
+    while type(x) in TRACED and x.strand.level != strand.level:
+        x = x.primal
+    return x if type(x) in TRACED else None
+
+
+def _references(holder: list[Any]) -> int:
+    x = holder[0]
+    holder[0] = None
+    return sys.getrefcount(x)
+
+
+_ALONE = _references([np.empty(0)])  # what getrefcount says of an array that nobody else holds
+
+
+def _take(holder: list[Any], k: int) -> Any:
+    """The cotangent at a place, copied if it is an array whose memory anyone else might hold.
+
+    A rule may return what it was given, a view of it, or an array that it keeps.
+    """
+    x = holder[k]
+    holder[k] = None
+    if type(x) is np.ndarray and not (owns_memory(x) and sys.getrefcount(x) <= _ALONE):
+        return buffers.copy(x)
+    return x.copy() if is_device(type(x)) else x
+
+
+def copied(x: Any) -> Any:
+    """An array apart from the memory that the reverse pass relies on."""
+    if type(x) is np.ndarray:
+        return buffers.copy(x)
+    return np.copy(x) if isinstance(x, np.ndarray) or is_device(type(x)) else x
+
+
+def _name_of(f: Any) -> str:
+    return getattr(f, "__name__", type(f).__name__)
+
+
+def complete(y: Any, verb: str) -> Any:
+    """`y`, a value that `verb` needs whole; an iterator would compute outside of it, later."""
+    if isinstance(y, Iterator):
+        raise StructureError(
+            f"the function given to {verb} returned an iterator, a {type(y).__name__}.",
+            "what it computes when it is used is no part of the call, and its derivative is lost.",
+            "return a list: list(map(f, xs)), [f(x) for x in xs].",
+        )
+    return y
+
+
+def called(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """``f(*args, **kwargs)``; an async f is run under trio."""
+    coroutine = f(*args, **kwargs)
+    if not inspect.iscoroutine(coroutine):
+        return coroutine
+    import sniffio  # with trio
+    import trio
+
+    try:
+        library = sniffio.current_async_library()
+    except sniffio.AsyncLibraryNotFoundError:
+        library = ""
+    if library:
+        coroutine.close()
+        raise RunningLoopError(
+            f"{_name_of(f)} is async, and a loop of {library} is running.",
+            "a derivative that is not awaited would have to run the loop inside itself.",
+            "write await zyg.gradient_async(f, x), value_and_gradient_async or pullback_async.",
+        )
+
+    async def main() -> Any:
+        return await coroutine
+
+    return trio.run(main)

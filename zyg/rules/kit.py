@@ -1,0 +1,152 @@
+"""What several domains of rules share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from zyg.base import scalar_rules
+from zyg.base.array_types import is_device
+from zyg.base.registry import adjoint
+from zyg.core.strand import TRACED, strip
+from zyg.errors import MutationError
+from zyg.watched.value import as_array as as_array
+
+NO = np._NoValue  # what NumPy takes for an argument that was not given
+
+
+def given(*args: Any) -> tuple[Any, ...]:
+    """The arguments up to the last that was given: other libraries know no placeholders."""
+    end = len(args)
+    while args[end - 1] is NO:
+        end -= 1
+    return args[:end]
+
+
+def like(x: Any) -> Any:
+    """What np.zeros, np.tri and np.arange take as like=, to make an array that `x` can meet.
+
+    With it, np.ones, np.full and np.eye pass on arguments that CuPy does not take.
+    """
+    plain = strip(x)
+    return plain if is_device(type(plain)) else None
+
+
+def plain_array(x: Any) -> Any:
+    """The array under all levels, as np.asarray makes it, or as it is on its device."""
+    plain = strip(x)
+    return plain if is_device(type(plain)) else np.asarray(plain)
+
+
+def is_complex(x: Any) -> bool:
+    """Whether a number or an array is complex, watched or not."""
+    return scalar_rules.is_complex(strip(x))
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate; `x` itself where it is real."""
+    return np.conjugate(x) if is_complex(x) else x
+
+
+def dagger(a: Any) -> Any:
+    """The conjugate transpose of every matrix of a stack."""
+    return conj(np.swapaxes(a, -1, -2))
+
+
+def triangle(a: Any, upper: bool = False) -> Any:
+    """Weights: 1 in one triangle, 1/2 on the diagonal, in the precision of `a`."""
+    n, dtype = np.shape(a)[-1], strip(a).real.dtype
+    below, on = (np.tri(n, k=k, dtype=dtype, like=like(a)) for k in (-1, 0))
+    weights = 0.5 * (below + on)
+    return weights.T if upper else weights
+
+
+def of_triangle(s: Any, upper: bool = False) -> Any:
+    """The cotangent of a matrix of which one triangle is read, from that of the Hermitian whole."""
+    return (s + dagger(s)) * triangle(s, upper)
+
+
+def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes of a reduction as a tuple of numbers from 0; None means all."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    return tuple(int(k) % ndim for k in axes) if ndim else ()
+
+
+def inverse(order: Any) -> list[int]:
+    """The permutation that undoes another, as the numbers that any library takes for axes."""
+    return sorted(range(len(order)), key=order.__getitem__)
+
+
+def kept(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    """The shape of a reduction over `axis` with keepdims."""
+    axes = normal_axes(axis, len(shape))
+    return tuple(1 if k in axes else n for k, n in enumerate(shape))
+
+
+def count(shape: tuple[int, ...], axis: Any) -> int:
+    """How many elements a reduction over `axis` makes one of."""
+    return math.prod(shape[k] for k in normal_axes(axis, len(shape)))
+
+
+def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
+    """The cotangent of a reduction over `axis`, broadcast back to the shape that was reduced.
+
+    For plain arrays a view with strides of zero, made directly: np.broadcast_to costs ten times it.
+    """
+    if type(c) in TRACED or is_device(type(c)):
+        return np.broadcast_to(np.reshape(c, kept(shape, axis)), shape)
+    c = np.ascontiguousarray(c).reshape(kept(shape, axis))
+    steps = [0 if n == 1 else step for n, step in zip(c.shape, c.strides, strict=True)]
+    return np.ndarray(shape, c.dtype, c, 0, steps) if c.size else np.zeros(shape, c.dtype)
+
+
+def places_of(x: Any) -> Any:
+    """The place of every element in the flattened array."""
+    return np.arange(np.size(x), like=like(x)).reshape(np.shape(x))
+
+
+def at_places(x: Any, places: Any) -> Any:
+    """The elements at these places of the flattened array."""
+    return np.reshape(np.ravel(x)[np.ravel(places)], np.shape(places))
+
+
+def cast(x: Any, dtype: np.dtype[Any]) -> Any:
+    """`x` as what is written into an array of this dtype becomes."""
+    if is_complex(x) and dtype.kind != "c":
+        np.empty(1, dtype)[...] = strip(x)  # warns as NumPy does
+        x = np.real(x)
+    return x if strip(x).dtype == dtype else np.astype(x, dtype)
+
+
+def without_nan(a: Any, value: float) -> Any:
+    """`a` with this value for every NaN; a NaN that was replaced has slope 0."""
+    a = as_array(a)
+    nan = np.isnan(strip(a))
+    return np.where(nan, value, a) if is_device(type(nan)) or np.any(nan) else a
+
+
+def no_out(out: Any) -> None:
+    """Refuse a positional out= of a function that has one."""
+    if out is not None:
+        raise MutationError(
+            "a watched result cannot be written into out=.",
+            "a plain array has room for numbers only, so the derivative would be lost.",
+            "use the value that the function returns.",
+        )
+
+
+@adjoint
+def with_value(d: Any, y: tuple[Any]) -> Any:
+    """`y`, as NumPy computed it; its derivative is that of `d`, the same value by a formula.
+
+    `y` comes in a tuple, so that it is nobody's operand: the caller gets it as it is.
+    """
+
+    def with_value_pullback(y_bar: Any) -> Any:
+        return y_bar, None
+
+    return (y[0] if strip(d) is d else with_value(d, y)), with_value_pullback

@@ -1,0 +1,283 @@
+"""Executors of `concurrent.futures`, and what has their interface, whose tasks are differentiated.
+
+Tasks on threads share the memory of the program, so their strands are reversed like all others, on
+threads. Tasks in other processes are entries: forward they are run as they are, and in the reverse
+pass run again there, watched, and stepped back. All of these are out at the same time.
+
+A submitted task has strands of its own here. They import its operands when it is submitted, so
+that later writes do not reach it; its result is noted on them when it is first asked for, so that
+it does not matter who asks. Where an outer level watches, the adjoint is itself a task whose result
+is noted: that is all of higher orders.
+
+>>> import zyg
+>>> from concurrent.futures import ThreadPoolExecutor
+>>> def total(x):
+...     with zyg.wrap_executor(ThreadPoolExecutor(2)) as pool:
+...         return sum(pool.map(lambda k: k * x * x, [1.0, 2.0]))
+>>> zyg.gradient(total, 3.0)
+(18.0,)
+
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from itertools import chain
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from zyg.base.config import settings
+from zyg.core.exchange import brought
+from zyg.core.reverse import Later
+from zyg.core.strand import ARRAYS, TRACED, Strand, active, child, here, is_traced, settle, strip
+from zyg.tasks import recipes
+from zyg.tasks.recipes import Backwards, Forwards, all_integers, carriers, ship, sketch
+from zyg.threads import in_strand
+from zyg.verbs.checkpoints import one_entry
+
+__all__ = ["Task", "TaskExecutor", "wrap_executor"]
+
+
+def wrap_executor(executor: Executor, *, recompute: bool | None = None) -> TaskExecutor:
+    """`executor`, whose tasks are differentiated: a `concurrent.futures.Executor`.
+
+    Tasks on threads are noted as they run. With ``recompute``, which is the default for everything
+    but a ThreadPoolExecutor (process pools, loky, mpi4py.futures), the executor runs the plain
+    function, and once more, watched, in the reverse pass; so it has to be open until then, and a
+    task has to be a function of its arguments and its closure: give it a seed, not a generator.
+    Needs cloudpickle. Without a gradient around it, it is the executor itself that runs the task.
+
+    >>> import zyg
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with zyg.wrap_executor(ThreadPoolExecutor(2)) as pool:
+    ...     zyg.gradient(lambda x: pool.submit(pow, x, 2).result(), 3.0)
+    (6.0,)
+
+    """
+    if recompute is None:
+        recompute = not isinstance(executor, ThreadPoolExecutor)
+    return TaskExecutor(executor, recompute)
+
+
+class TaskExecutor(Executor):
+    """An executor whose tasks are differentiated."""
+
+    def __init__(self, executor: Executor, recompute: bool) -> None:
+        self._executor, self._recompute = executor, recompute
+
+    def submit(self, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """As the executor's; a watched task in another process is a `Task`, which is a future."""
+        if not active.get():
+            return self._executor.submit(f, *args, **kwargs)
+        if not self._recompute:
+            name = getattr(f, "__name__", type(f).__name__)
+            task = functools.partial(_noting, f, f"{name}, submitted by {submitter()}")
+            return self._executor.submit(in_strand(task, name), *args, **kwargs)
+        recipe, operands, _ = ship(f, args, kwargs)
+        if not operands:
+            return self._executor.submit(f, *args, **kwargs)
+        return Task(self, recipe, operands)
+
+    def map(
+        self,
+        f: Callable[..., Any],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int = 1,
+    ) -> Iterator[Any]:
+        """As the executor's; `chunksize` items to a task."""
+        if not active.get():
+            return self._executor.map(f, *iterables, timeout=timeout, chunksize=chunksize)
+        items = [*zip(*iterables, strict=False)]
+        chunks = [items[k : k + chunksize] for k in range(0, len(items), chunksize)]
+        some = functools.partial(_map, f)
+        functools.update_wrapper(some, f)
+        return chain.from_iterable(super().map(some, chunks, timeout=timeout))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As the executor's."""
+        self._executor.shutdown(wait, cancel_futures=cancel_futures)
+
+    def start(
+        self, recipe: Any, operands: list[Any], constants: list[Any], keep: bool
+    ) -> tuple[Any, None]:
+        """Have a recipe run; nothing is kept in the worker."""
+        args = (settings(), recipes.call, recipe, operands, constants)
+        return self._executor.submit(recipes.run, *args), None
+
+    def back(self, kept: Any, bars: Sequence[Any], expected: list[Any]) -> Any:
+        raise AssertionError("nothing is kept in the workers of an executor")
+
+
+def _map(f: Callable[..., Any], items: list[Any]) -> list[Any]:
+    return [f(*item) for item in items]
+
+
+def _noting(f: Callable[..., Any], what: str, /, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return f(*args, **kwargs)
+    except BaseException as error:
+        error.add_note(f"zyg: raised by {what}")
+        raise
+
+
+def submitter() -> str:
+    """The task that runs this line, as a note names it."""
+    strands = active.get()
+    return f"task {strands[-1].name!r}" if strands else "the reverse pass"
+
+
+class Task(Future[Any]):
+    """A recipe that runs elsewhere: the future of its value, watched where its operands are."""
+
+    _raw: Any  # the engine's own future
+    _whole: bool  # whether integers of the value are watched
+
+    def __init__(
+        self, backend: Any, recipe: Any, operands: Sequence[Any], constants: Sequence[Any] = ()
+    ) -> None:
+        super().__init__()
+        self._links = [x for x in constants if isinstance(x, Task)]
+        self._whole = all_integers(operands) and all(x._whole for x in self._links)
+        if self._links:
+            links = enumerate(constants)
+            recipe.links = [(k, x._whole) for k, x in links if isinstance(x, Task)]
+        self._backend, self._recipe = backend, recipe
+        self._constants = [x._raw if isinstance(x, Task) else x for x in constants]
+        self._what = f"{recipe.name}, submitted by {submitter()}"
+        self._strands = _strands(operands, self._links, recipe.name)
+        self._operands = [self._import(x) for x in operands]
+        self._lock = RLock()
+        self._arrived = self._noted = False
+        self._value: Any = None
+        keep = len(self._strands) == 1 and not self._strands[0].dual
+        plain = [strip(x) for x in self._operands]
+        self._raw, self._kept = backend.start(recipe, plain, self._constants, keep)
+        self._raw.add_done_callback(self._arrive)
+
+    def _import(self, x: Any) -> Any:
+        """An operand as of now: what is written to it later does not reach it."""
+        x = settle(x)
+        if type(x) not in TRACED:
+            return x
+        mine = next(s for s in self._strands if s.level == x.strand.level)
+        return np.copy(x) if mine.dual and type(x) in ARRAYS else brought(mine, x)
+
+    def _arrive(self, raw: Any) -> None:
+        with self._lock:
+            if self._arrived:
+                return
+            self._arrived = True
+        if raw.cancelled():
+            super().cancel()
+            self.set_running_or_notify_cancel()
+            return
+        try:
+            value = raw.result()
+        except BaseException as raised:
+            error = raised
+        else:
+            self.set_result(value)
+            return
+        error.add_note(f"zyg: raised by {self._what}")
+        if isinstance(error, BrokenExecutor):
+            error.add_note(_DIED)
+        self.set_exception(error)
+
+    def cancel(self) -> bool:
+        """As a future's: a task that has begun goes on."""
+        if self._raw.cancel() is False:
+            return False
+        self._arrive(self._raw)
+        return self.cancelled()
+
+    def running(self) -> bool:
+        """As a future's."""
+        return not self.done() and bool(self._raw.running())
+
+    def result(self, timeout: float | None = None) -> Any:
+        """As a future's; the value is watched."""
+        value = super().result(timeout)
+        if not self._strands:
+            return value
+        with self._lock:
+            if not self._noted:
+                before = active.set(self._strands)
+                try:
+                    self._value = self._note(value)
+                finally:
+                    active.reset(before)
+                self._noted = True
+        return self._value
+
+    def _note(self, value: Any) -> Any:
+        leaves, rebuild = carriers(value, self._whole)
+        leaves = [_apart(x) for x in leaves]
+        expected = sketch(leaves)
+        linked = [carriers(task.result(), task._whole)[0] for task in self._links]
+        operands = [*self._operands, *chain.from_iterable(linked)]
+
+        def pull(y: Any, inner: Sequence[Any], bars: Any) -> Any:
+            both = [*inner, *bars]
+            if self._kept is not None and not any(map(is_traced, both)):
+                return Later(self._backend.back(self._kept, bars, expected), tuple)
+            adjoint = Backwards(self._recipe, len(inner), expected)
+            return Later(self._follow(adjoint, both), tuple)
+
+        def push(y: Any, inner: Sequence[Any], tangents: Any) -> Any:
+            moving = [x_dot is not None for x_dot in tangents]
+            dots = [x_dot for x_dot in tangents if x_dot is not None]
+            return self._follow(Forwards(self._recipe, moving), [*inner, *dots]).result()
+
+        name = self._recipe.name
+        return rebuild(one_entry(name, lambda *_: leaves, pull, operands, push))
+
+    def _follow(self, recipe: Any, operands: Sequence[Any]) -> Task:
+        try:
+            return Task(self._backend, recipe, operands, self._constants)
+        except RuntimeError as error:
+            error.add_note(_DIED if isinstance(error, BrokenExecutor) else _CLOSED)
+            raise
+
+    def __reduce__(self) -> Any:
+        """As an argument of another task: its value, which is waited for."""
+        return _value, (self.result(),)
+
+    def __getattr__(self, name: str) -> Any:
+        """What else a future of the engine's has."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._raw, name)
+
+
+def _value(x: Any) -> Any:
+    return x
+
+
+_DIED = (
+    "zyg: a worker process died, and the executor is of no use any more. Open a new one and take "
+    "the gradient again; if the worker ran out of memory, with smaller tasks."
+)
+_CLOSED = (
+    "zyg: the reverse pass submits the adjoints of the tasks: take the gradient inside of the "
+    "executor's with-block, not the executor inside of the function."
+)
+
+
+def _strands(operands: Sequence[Any], links: Sequence[Task], name: str) -> tuple[Strand, ...]:
+    """Strands for a task, one for each level that watches an operand."""
+    parents = {strand.level: here(strand) for task in links for strand in task._strands}
+    for x in map(settle, operands):
+        while type(x) in TRACED:
+            parents[x.strand.level] = here(x.strand)
+            x = x.primal
+    return tuple(child(parents[level], name, False) for level in sorted(parents))
+
+
+def _apart(x: Any) -> Any:
+    """An array of a result, in memory of its own."""
+    return np.copy(x) if isinstance(x, np.ndarray) and isinstance(x.base, np.ndarray) else x

@@ -1,0 +1,157 @@
+"""The ledger: what becomes of every public function of NumPy that is given a watched value.
+
+``python -m zyg.tools.ledger`` prints docs/coverage.md. A function is in exactly one class: its rule
+says which, or else that NumPy asks watched arguments what to do (it is refused then, because there
+is no rule), or else it is named below.
+"""
+
+import sys
+import textwrap
+import types
+import warnings
+from collections.abc import Collection, Iterable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from zyg.base.registry import CONSTANT, LATE, rules
+
+Ledger = dict[tuple[str, str], dict[str, Any]]  # (module, class) -> functions by name
+
+DIFFERENTIATED, CALLS, CONSTANTS, REFUSED, OUTSIDE = (
+    "differentiated", "differentiated through what they call", "constant", "refused by name",
+    "outside",
+)  # fmt: skip
+
+# The functions that NumPy calls without asking their arguments, and why each is where it is.
+NAMED = {
+    CALLS: "fromfunction fftfreq rfftfreq",
+    CONSTANTS: """bartlett blackman hamming hanning broadcast_shapes diag_indices empty eye
+        identity indices isdtype isfortran isscalar issubdtype iterable mask_indices ones
+        promote_types tri tril_indices triu_indices zeros""",
+    REFUSED: """arange array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray
+        asmatrix bmat from_dlpack frombuffer fromiter frompyfunc full kaiser mintypecode
+        nested_iters require""",
+}
+REASONS = {
+    "text": """base_repr binary_repr format_float_positional format_float_scientific fromstring
+        typename""",
+    "files": "fromfile fromregex genfromtxt load loadtxt save savetxt savez savez_compressed",
+    "dates": "busday_count busday_offset datetime_as_string datetime_data is_busday",
+    "deprecated": "in1d row_stack trapz",
+    "settings and information": """get_include get_printoptions getbufsize geterr geterrcall info
+        printoptions set_printoptions setbufsize seterr seterrcall show_config show_runtime test""",
+}
+CLASS_OF = {name: kind for kind, names in NAMED.items() for name in names.split()}
+CLASS_OF.update((name, OUTSIDE) for names in REASONS.values() for name in names.split())
+
+
+def public(module: Any) -> dict[str, Any]:
+    """The public functions of a module, by name; classes are not functions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        found = {name: getattr(module, name) for name in dir(module) if name[0] != "_"}
+    no_functions = (type, types.ModuleType)
+    return {n: f for n, f in found.items() if callable(f) and not isinstance(f, no_functions)}
+
+
+def class_of(name: str, function: Any) -> str:
+    """The class of a function of NumPy; KeyError if it is in none."""
+    if CLASS_OF.get(name) is OUTSIDE:
+        return OUTSIDE
+    if function in rules:
+        return CONSTANTS if rules[function] is CONSTANT else DIFFERENTIATED
+    asks = isinstance(function, np.ufunc) or hasattr(function, "_implementation")
+    return REFUSED if asks else CLASS_OF[name]
+
+
+def ledger() -> Ledger:
+    """The functions of NumPy, SciPy and math, by module and class."""
+    made: Ledger = {}
+    for module in (np, np.linalg, np.fft):
+        for name, f in public(module).items():
+            made.setdefault((module.__name__, class_of(name, f)), {})[name] = f
+    seen = {f for functions in made.values() for f in functions.values()}
+    for f, rule in rules.items():
+        home = getattr(f, "__module__", None) or ""
+        if f not in seen and rule is not CONSTANT and home.partition(".")[0] in ("numpy", "math"):
+            made.setdefault((home, DIFFERENTIATED), {})[f.__name__] = f
+    for package, registers in LATE.items():
+        try:
+            import_module(registers)
+        except ImportError:
+            continue
+        ours = {n: f for n, f in public(sys.modules[package]).items() if f in rules}
+        for name, f in ours.items():
+            kind = CONSTANTS if rules[f] is CONSTANT else DIFFERENTIATED
+            made.setdefault((package, kind), {})[name] = f
+    return made
+
+
+def counts(made: Ledger, package: str = "numpy") -> tuple[int, int]:
+    """How many names of a package are differentiated, and of how many functions."""
+    found = [
+        f
+        for (module, kind), functions in made.items()
+        if kind in (DIFFERENTIATED, CALLS) and module.partition(".")[0] == package
+        for f in functions.values()
+    ]
+    return len(found), len(set(found))
+
+
+_INTRODUCTION = """\
+# Coverage
+
+What becomes of every public function of NumPy {version} that is given a watched value, under its
+plain name. Made from the registry of rules by `python -m zyg.tools.ledger`; the tests compare.
+
+**{names} names are differentiated** ({functions} functions: `np.abs` is `np.absolute`), to any
+order; steps (`np.floor`) have slope 0. *Constant* means that the function answers from the plain
+value and carries no derivative. *Refused by name* means an exception that names the function, or
+the conversion that it makes of its arguments, and the line.
+
+Classes are not in the table: `np.poly1d` carries watched coefficients; `np.vectorize`,
+`np.nditer`, `np.ndenumerate`, `np.matrix` and the classes of `np.polynomial` refuse watched values.
+Of the functions of `np.polynomial`, those that evaluate a series (`polyval`, `chebval`, `legval`,
+`hermval`, `hermeval`, `lagval`) are differentiated with respect to the point; watched coefficients
+are refused.
+
+Random numbers are constants: write `mu + sigma * rng.normal(size=n)`. Watched parameters of a
+distribution are refused (`rng.normal(mu, sigma)`), because a sample has no derivative in them.
+"""
+
+
+def document() -> str:
+    """The text of docs/coverage.md."""
+    made = ledger()
+    names, functions = counts(made)
+    version = ".".join(np.__version__.split(".")[:2])
+    text = [_INTRODUCTION.format(version=version, names=names, functions=functions)]
+    sections = sorted(made.items(), key=_order)
+    text += [_section(*item) for item in sections if item[0][0].startswith("numpy")]
+    text.append("## Outside: they take no arrays of numbers, or only write them down\n")
+    present = {n for (_, kind), found in made.items() if kind is OUTSIDE for n in found}
+    for reason, listed in REASONS.items():
+        if here := present.intersection(listed.split()):
+            text.append(f"{reason.capitalize()}:\n{_wrapped(here)}\n")
+    text += [_section(*item) for item in sections if not item[0][0].startswith("numpy")]
+    return "\n".join(filter(None, text))
+
+
+def _order(item: tuple[tuple[str, str], Any]) -> tuple[str, int]:
+    (module, kind), _ = item
+    return module, (DIFFERENTIATED, CALLS, CONSTANTS, REFUSED, OUTSIDE).index(kind)
+
+
+def _section(place: tuple[str, str], found: Collection[str]) -> str:
+    module, kind = place
+    return "" if kind is OUTSIDE else f"## `{module}`: {kind} ({len(found)})\n\n{_wrapped(found)}\n"
+
+
+def _wrapped(names: Iterable[str]) -> str:
+    return textwrap.fill(" ".join(f"`{n}`" for n in sorted(names)), 100, break_on_hyphens=False)
+
+
+if __name__ == "__main__":
+    print(document(), end="")

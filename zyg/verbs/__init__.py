@@ -1,0 +1,9 @@
+"""The verbs: what users call on functions.
+
+gradients                       `gradient`, `pullback` and what goes with them
+asynchronous                    the same, to be awaited
+pushforward                     forward mode
+jacobians                       `jacobian`, `hessian` and all that is made of both modes
+checkpoints                     less memory: run again on the way back
+implicit                        solutions of equations
+"""

@@ -1,0 +1,109 @@
+"""The verbs to be awaited: f is an async function, and the loop that runs stays responsive.
+
+f runs in the task that awaits; the reverse pass runs there too, in slices, and can be cancelled
+between any two entries. Tasks that have threads of their own are reversed on threads.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import numpy as np
+
+from zyg.core.adjoint_tasks import reverse_async
+from zyg.core.trace import Trace
+from zyg.verbs.gradients import loss_seed, one
+
+__all__ = ["gradient_async", "pullback_async", "value_and_gradient_async"]
+
+AsyncFunction = Callable[..., Any]  # one that is not async can be awaited too
+
+
+async def _traced(f: AsyncFunction, args: Any, kwargs: Any, arguments: str = "protected") -> Trace:
+    trace = Trace(f, args, kwargs, arguments=arguments, run=False)
+    with trace.running():
+        value = f(*trace.watched, **kwargs)
+        if inspect.isawaitable(value):
+            value = await value
+    trace.end(value)
+    return trace
+
+
+async def _back(trace: Trace, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
+    seeds, steps, bars = trace.seeds(y_bar), trace.steps_back(zeros), None
+    with np.errstate(all="ignore"):
+        while True:
+            try:
+                times, check = steps.send(bars)
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
+            bars = await reverse_async(trace.strand, seeds, times, check=check)
+
+
+async def pullback_async(
+    f: AsyncFunction, *args: Any, **kwargs: Any
+) -> tuple[Any, Callable[..., Awaitable[Any]]]:
+    """The value of ``await f(*args, **kwargs)`` and its pullback, to be awaited as well.
+
+    As `pullback` in everything else.
+
+    >>> import trio, zyg
+    >>> async def square(x):
+    ...     return x * x
+    >>> async def main():
+    ...     y, back = await zyg.pullback_async(square, 3.0)
+    ...     return y, await back(1.0)
+    >>> trio.run(main)
+    (9.0, (6.0,))
+
+    """
+    trace = await _traced(f, args, kwargs, "copied")
+
+    async def back(y_bar: Any, *, zeros: bool = False) -> tuple[Any, ...]:
+        return await _back(trace, y_bar, zeros)
+
+    return trace.y, back
+
+
+async def value_and_gradient_async(
+    f: AsyncFunction, *args: Any, zeros: bool = False, **kwargs: Any
+) -> tuple[Any, tuple[Any, ...]]:
+    """The value of ``await f(*args, **kwargs)`` and its gradient, inside a running loop.
+
+    As `value_and_gradient` in everything else.
+
+    >>> import trio, zyg
+    >>> async def square(x):
+    ...     return x * x
+    >>> trio.run(zyg.value_and_gradient_async, square, 3.0)
+    (9.0, (6.0,))
+
+    """
+    trace = await _traced(f, args, kwargs)
+    try:
+        return trace.y, await _back(trace, loss_seed(trace), zeros)
+    finally:
+        trace.close()
+
+
+async def gradient_async(
+    f: AsyncFunction, *args: Any, zeros: bool = False, **kwargs: Any
+) -> tuple[Any, ...]:
+    """The gradient of ``await f(*args, **kwargs)``, inside a running loop of trio or asyncio.
+
+    As `gradient` in everything else. Other tasks of the loop go on meanwhile.
+
+    >>> import trio, zyg
+    >>> async def square(x):
+    ...     return x * x
+    >>> trio.run(zyg.gradient_async, square, 3.0)
+    (6.0,)
+
+    """
+    trace = await _traced(f, args, kwargs)
+    try:
+        return await _back(trace, one(trace, trace.y), zeros)
+    finally:
+        trace.close()

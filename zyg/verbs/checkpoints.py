@@ -1,0 +1,217 @@
+"""Calls that are one entry on the tape, whatever happens inside.
+
+The call is taken apart: the watched numbers and arrays in the function's closure and its arguments
+become the operands of a rule, so that nothing it depends on is lost.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from zyg.base.array_types import is_device
+from zyg.base.registry import Adjoint
+from zyg.base.structure import Structure
+from zyg.core.entries import is_result
+from zyg.core.protection import keep
+from zyg.core.strand import TRACED, Strand, is_traced, settle, strip
+from zyg.core.trace import called, complete
+from zyg.errors import AdjointError, MissingRuleError
+from zyg.verbs.gradients import pullback
+
+__all__ = ["TakenApart", "checkpoint", "one_entry"]
+
+
+class TakenApart:
+    """A call: the watched numbers and arrays in it, and what it is with others in their places.
+
+    An array met twice is one. The call is run again in the reverse pass, so its plain arrays are
+    kept as they are now, as those that an entry refers to.
+    """
+
+    def __init__(self, *parts: Any) -> None:
+        self.whole = Structure(parts, _is_array_or_watched, shared=True)
+        every = self.whole.leaves
+        self.places = [k for k, x in enumerate(every) if type(x) in TRACED]
+        self.leaves = [every[k] for k in self.places]
+        self.kept = [*every]
+        for strand in {s for x in self.leaves for s in _strands(x)}:
+            self.kept = [keep(strand, a) if type(a) is np.ndarray else a for a in self.kept]
+
+    def rebuild(self, leaves: Sequence[Any]) -> Any:
+        full = [*self.kept]
+        for k, x in zip(self.places, leaves, strict=True):
+            full[k] = x
+        return self.whole.rebuild(full)
+
+
+def _is_array_or_watched(x: Any) -> bool:
+    return type(x) in TRACED or (type(x) is np.ndarray and x.dtype.kind != "O")
+
+
+def _strands(x: Any) -> Iterator[Strand]:
+    """The strands of all levels that watch a value."""
+    x = settle(x)
+    while type(x) in TRACED:
+        yield x.strand
+        x = settle(x.primal)
+
+
+def one_entry(
+    name: str,
+    run: Callable[..., Any],
+    pull: Callable[[Any, Sequence[Any], Any], tuple[Any, ...]],
+    leaves: Sequence[Any],
+    push: Callable[[Any, Sequence[Any], Any], Any] | None = None,
+) -> Any:
+    """``run(*leaves)``, noted as one entry of each level that watches the leaves.
+
+    ``pull(y, leaves, y_bar)`` gives their cotangents, with everything one level further out, and
+    ``push(y, leaves, tangents)`` the tangent of y, if it is not to be the transpose of that.
+    """
+
+    def applied(inner: Sequence[Any]) -> Any:
+        watched = any(map(is_traced, inner))
+        if watched:
+            return one_entry(name, run, pull, inner, push)
+        return complete(run(*map(_read_only, inner)), f"zyg.{name}")
+
+    def rule(*inner: Any) -> Any:
+        y = applied(inner)
+        return y, lambda y_bar: pull(y, inner, y_bar)
+
+    rule.__name__ = name
+    made = Adjoint(rule, rule)
+    made.places, made.variadic = [], True  # as its signature would say
+    if push is not None:
+
+        @made.pushforward
+        def forward(*inner: Any) -> Any:
+            y = applied(inner)
+            return y, lambda *tangents: push(y, inner, tangents)
+
+    return made(*leaves)
+
+
+def _read_only(x: Any) -> Any:
+    """An array as `run` may use it: a write would not be followed, so NumPy refuses it."""
+    if type(x) is not np.ndarray:
+        return x
+    x = x.view()
+    x.flags.writeable = False
+    return x
+
+
+def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """``f(*args, **kwargs)``, run again in the reverse pass, so that its steps need no memory.
+
+    The result may have any structure. The second run sees the random state that the first one saw:
+    of NumPy's and Python's global generators and of every generator in the closure, the arguments
+    and the globals that f names. f runs once more for each reverse pass, and for each level of
+    nested gradients; it must not write to its arguments, which are read-only under a gradient.
+
+    >>> import numpy as np, zyg
+    >>> def layer(x):
+    ...     return np.tanh(np.sin(x) * np.exp(x))
+    >>> zyg.gradient(lambda x: zyg.checkpoint(layer, zyg.checkpoint(layer, x)), 0.0)
+    (1.0,)
+
+    """
+    call = TakenApart(f, args, kwargs)
+    if not call.leaves:
+        return called(f, args, kwargs)
+    if any(is_device(type(x)) for x in call.leaves):
+        raise MissingRuleError(
+            "zyg.checkpoint of device arrays has no rule.",
+            "whether the second run gives the value of the first would have to be looked at, and "
+            "its library's random generators are not known.",
+            "call the function without zyg.checkpoint.",
+        )
+    generators = [random, np.random.mtrand._rand, *_generators(f, args, kwargs)]
+    before = [_state(g) for g in generators]
+
+    def run(*leaves: Any) -> Any:
+        f, args, kwargs = call.rebuild(leaves)
+        return called(f, args, kwargs)
+
+    def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
+        with _rewound(generators, before):
+            again, back = pullback(run, *leaves)
+        if not _alike(y, again):
+            raise AdjointError(
+                f"{getattr(f, '__name__', type(f).__name__)} gave another value when zyg.checkpoint"
+                " ran it again for the reverse pass.",
+                "something that it uses has changed since its first run: a generator of random "
+                "numbers that is not found, or a variable.",
+                "pass the generator, or the value of the variable, as an argument.",
+            )
+        return back(y_bar)  # type: ignore[no-any-return]
+
+    return one_entry("checkpoint", run, pull, call.leaves)
+
+
+def _alike(y: Any, again: Any) -> bool:
+    """Whether two values are the same, up to rounding."""
+    pairs = [[strip(v) for v in Structure(x, is_result).leaves] for x in (y, again)]
+    return len(pairs[0]) == len(pairs[1]) and all(
+        np.shape(a) == np.shape(b) and _close(a, b) for a, b in zip(*pairs, strict=True)
+    )
+
+
+def _close(a: Any, b: Any) -> bool:
+    if not isinstance(a, (float, complex, np.ndarray, np.generic)):
+        return bool(a == b)
+    return np.allclose(a, b, rtol=1e-3, atol=1e-3 * np.max(np.abs(a), initial=0), equal_nan=True)
+
+
+def _generators(f: Any, args: Any, kwargs: Any) -> list[Any]:
+    """The random generators in a call, and those among the globals that the function names."""
+    kinds = (np.random.Generator, np.random.RandomState, random.Random)
+    code = getattr(f, "__code__", None)
+    named = [f.__globals__.get(name) for name in _names(code)] if code else []
+    parts = (f, args, kwargs, [g for g in named if isinstance(g, kinds)])
+    held = Structure(parts, lambda x: type(x) in TRACED or isinstance(x, kinds), shared=True)
+    return [x for x in held.leaves if isinstance(x, kinds)]
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)
+
+
+def _access(generator: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:
+    """How the state of a random generator is read, and how it is set."""
+    if isinstance(generator, np.random.Generator):
+        bits: Any = generator.bit_generator
+        return lambda: bits.state, lambda state: setattr(bits, "state", state)
+    if isinstance(generator, np.random.RandomState):
+        return generator.get_state, generator.set_state
+    return generator.getstate, generator.setstate
+
+
+def _state(generator: Any) -> Any:
+    return _access(generator)[0]()
+
+
+def _set_state(generator: Any, state: Any) -> None:
+    _access(generator)[1](state)
+
+
+@contextmanager
+def _rewound(generators: list[Any], states: list[Any]) -> Iterator[None]:
+    """The generators in the given states, and afterwards again in those they were found in."""
+    found = [_state(g) for g in generators]
+    try:
+        for g, state in zip(generators, states, strict=True):
+            _set_state(g, state)
+        yield
+    finally:
+        for g, state in zip(generators, found, strict=True):
+            _set_state(g, state)

@@ -1,0 +1,157 @@
+"""The verbs of reverse mode: what a user calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zyg.base.array_types import is_device
+from zyg.base.registry import adjoint
+from zyg.base.scalar_rules import is_complex
+from zyg.base.structure import Structure, is_number
+from zyg.core.strand import cut, strip
+from zyg.core.trace import Trace, _is_traced, copied
+from zyg.core.views import float_dtype
+from zyg.errors import (
+    ComplexOutputError,
+    MissingRuleError,
+    NonScalarOutputError,
+)
+
+
+def one(trace: Trace, value: Any) -> Any:
+    """The cotangent 1 of a real number; raises where `value` is anything else."""
+    plain = strip(value)
+    if is_complex(plain):
+        raise ComplexOutputError(
+            f"{trace.name} returned a complex value; gradient needs one real number.",
+            "a complex result has two derivatives, one of its real and one of its imaginary part.",
+            "return y.real, y.imag or abs(y), or use zyg.pullback(f, z) with a cotangent of y.",
+        )
+    array = isinstance(plain, np.ndarray) or is_device(type(plain))
+    if array and plain.shape == () and plain.dtype.kind in "fiu":
+        return np.ones_like(plain, dtype=float_dtype(plain.dtype))
+    if not is_number(plain):
+        what = f"an array of shape {plain.shape}" if array else f"a {type(plain).__name__}"
+        raise NonScalarOutputError(
+            f"{trace.name} returned {what}; gradient needs one real number.",
+            "only a number has a gradient; an array has a Jacobian.",
+            "reduce it (np.sum(y)), or use zyg.pullback(f, x) with a cotangent of y; "
+            "value_and_gradient takes a tuple (loss, aux...).",
+        )
+    if isinstance(plain, (float, np.floating)):
+        return type(plain)(1)
+    return 1.0 if isinstance(plain, (int, np.integer)) else 1
+
+
+def loss_seed(trace: Trace) -> Any:
+    """The cotangent 1 of a loss, which is the value or the first of a tuple (loss, aux...)."""
+    if type(trace.y) is tuple and trace.y:
+        return (one(trace, trace.y[0]), *[None] * (len(trace.y) - 1))
+    return one(trace, trace.y)
+
+
+def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of ``f(*args, **kwargs)`` and its pullback.
+
+    ``back(y_bar)`` takes a cotangent of the value (its structure and shapes) and returns a tuple
+    with the cotangent of each positional argument; ``back(y_bar, zeros=True)`` gives zeros instead
+    of None where nothing depends on an argument. `back` may be called again, and from several
+    threads. Raises `StructureError` where y_bar does not fit the value.
+
+    >>> import numpy as np, zyg
+    >>> y, back = zyg.pullback(np.multiply, np.array([1.0, 2.0]), 3.0)
+    >>> y, back(np.array([1.0, 10.0]))
+    (array([3., 6.]), (array([ 3., 30.]), 21.0))
+
+    """
+    trace = Trace(f, args, kwargs, arguments="copied")
+
+    def back(y_bar: Any, *, zeros: bool = False) -> tuple[Any, ...]:
+        return trace.back(y_bar, zeros)
+
+    return trace.y, back
+
+
+def gradient(
+    f: Callable[..., Any], *args: Any, zeros: bool = False, **kwargs: Any
+) -> tuple[Any, ...]:
+    """The gradient of ``f(*args, **kwargs)``, a real number: one entry per positional argument.
+
+    An entry has the structure, shapes and dtypes of its argument: containers stay what they are,
+    other objects become `Tangent`. It is None where nothing depends on the argument, or zeros with
+    ``zeros=True``. For complex arguments it is x_bar + i y_bar, the direction of steepest ascent.
+    Raises `NonScalarOutputError` when f returns anything but one real number.
+
+    >>> import numpy as np, zyg
+    >>> zyg.gradient(lambda x, y: np.sum(x * y), np.array([1.0, 2.0]), 3.0)
+    (array([3., 3.]), 3.0)
+
+    """
+    trace = Trace(f, args, kwargs)
+    try:
+        return trace.back(one(trace, trace.y), zeros)
+    finally:  # now, though an exception may keep this frame
+        trace.close()
+
+
+def value_and_gradient(
+    f: Callable[..., Any], *args: Any, zeros: bool = False, **kwargs: Any
+) -> tuple[Any, tuple[Any, ...]]:
+    """The value of ``f(*args, **kwargs)`` and its gradient, as `gradient` gives it.
+
+    f may return a tuple (loss, aux...): the gradient is that of the loss, and the whole tuple is
+    the value, with aux as f left it.
+
+    >>> import zyg
+    >>> zyg.value_and_gradient(lambda x: (x * x, "a note"), 3.0)
+    ((9.0, 'a note'), (6.0,))
+
+    """
+    trace = Trace(f, args, kwargs)
+    try:
+        return trace.y, trace.back(loss_seed(trace), zeros)
+    finally:
+        trace.close()
+
+
+@adjoint
+def hook(g: Callable[[Any], Any], x: Any) -> Any:
+    """`x`, whose cotangent passes through `g` on the way back.
+
+    >>> import zyg
+    >>> zyg.gradient(lambda x: 2 * zyg.hook(lambda x_bar: -x_bar, x), 1.0)
+    (-2.0,)
+
+    """
+
+    def hook_pullback(x_bar: Any) -> tuple[Any, ...]:
+        return None, g(x_bar)
+
+    return x, hook_pullback
+
+
+@hook.pushforward  # type: ignore[untyped-decorator]
+def hook_forward(g: Callable[[Any], Any], x: Any) -> Any:
+    raise MissingRuleError(
+        "zyg.hook has no meaning in forward mode.",
+        "a hook acts on cotangents, and forward mode has tangents only.",
+        'take the derivative in reverse: jacobian(..., mode="reverse"), or gradient.',
+    )
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` as a constant: the plain value of a number, an array or a structure of them.
+
+    >>> import zyg
+    >>> zyg.gradient(lambda x: x * zyg.stop_gradient(x), 3.0)
+    (3.0,)
+
+    """
+    inside = Structure(x, _is_traced)
+    return inside.rebuild([copied(cut(v, "stop_gradient")) for v in inside.leaves])
+
+
+primal = stop_gradient

@@ -1,0 +1,218 @@
+"""Solutions of equations, differentiated by the implicit-function theorem.
+
+Where r(x, p) = 0, the derivative of x by p is -(dr/dx)^-1 dr/dp, however x was found: the solver's
+own steps are neither kept nor differentiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.core.cotangents import has_complex, spec_of, zeros_of
+from zyg.core.strand import is_traced, strip
+from zyg.core.trace import copied, watchable
+from zyg.errors import ConvergenceError, HolomorphicError, StructureError
+from zyg.verbs.checkpoints import TakenApart, one_entry
+from zyg.verbs.gradients import pullback, stop_gradient
+from zyg.verbs.jacobians import jacobian
+from zyg.verbs.pushforward import DualCall
+
+__all__ = ["fixed_point", "implicit"]
+
+Function = Callable[..., Any]
+
+
+def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) -> Any:
+    """`x`, a number or an array found in any way, as the solution of ``residual(x, *args) == 0``.
+
+    The derivative by `args` and by the closure of `residual` is that of the solution; x itself
+    counts as a constant. `residual` returns the shape of x; its Jacobian by x is taken densely and
+    solved. Raises `ConvergenceError` in the reverse pass where a Newton step would still move x by
+    more than `tolerance` of its size, and LinAlgError where the Jacobian is singular.
+
+    >>> import zyg
+    >>> def root(a):
+    ...     x = zyg.primal(a) ** 0.5                    # by any solver
+    ...     return zyg.implicit(lambda x, a: x * x - a, x, a)
+    >>> zyg.gradient(root, 4.0)
+    (0.25,)
+
+    """
+    x = stop_gradient(x)
+    _check_value(x, "the solution")
+    call = TakenApart(residual, args)
+    if not call.leaves:
+        return x
+    solution = copied(x)
+
+    def run(*leaves: Any) -> Any:
+        return solution
+
+    def at(x: Any, *leaves: Any) -> Any:
+        residual, args = call.rebuild(leaves)
+        r = residual(x, *args)
+        _check_value(r, "the residual", x)
+        return r
+
+    def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
+        r = at(copied(y), *leaves)
+        if has_complex(y) or has_complex(r):
+            raise HolomorphicError(
+                "zyg.implicit got a complex equation.",
+                "it solves with the Jacobian by real numbers.",
+                "take real and imaginary parts apart: let x be np.stack([z.real, z.imag]).",
+            )
+        matrix = jacobian(lambda x: at(x, *leaves), y)[0]
+        _check_solved(strip(r), strip(matrix), strip(y), tolerance)
+        weights = _solved(np.transpose(matrix, _adjoint_axes(y)), y_bar)
+        _, back = pullback(lambda *leaves: at(copied(y), *leaves), *leaves)
+        return back(-weights)  # type: ignore[no-any-return]
+
+    return one_entry("implicit", run, pull, call.leaves)
+
+
+def _adjoint_axes(x: Any) -> tuple[int, ...]:
+    """The axes of a matrix by the elements of x, those of the columns first."""
+    n = np.ndim(x)
+    return (*range(n, 2 * n), *range(n))
+
+
+def _solved(matrix: Any, r: Any) -> Any:
+    """The solution of a linear equation for numbers of any type, or an array of any shape."""
+    if np.ndim(matrix):
+        n = np.size(r)
+        return np.reshape(
+            np.linalg.solve(np.reshape(matrix, (n, n)), np.reshape(r, (n,))), np.shape(r)
+        )
+    if matrix == 0:
+        raise np.linalg.LinAlgError("Singular matrix")
+    return r / matrix
+
+
+def _check_value(r: Any, what: str, x: Any = None) -> None:
+    """Raise unless `r` is a number or an array, of the shape of x."""
+    if not watchable(r) or (x is not None and np.shape(r) != np.shape(x)):
+        got = f"has shape {np.shape(r)}" if watchable(r) else f"is a {type(r).__name__}"
+        needed = "a number or an array" if x is None else f"one of the shape of x, {np.shape(x)}"
+        raise StructureError(
+            f"{what} {got}, where {needed} is needed.",
+            "an equation for each unknown, and a number for each, determine a derivative.",
+            "put the unknowns into one array, and return an array of its shape.",
+        )
+
+
+def _check_solved(r: Any, matrix: Any, x: Any, tolerance: float) -> None:
+    step, size = (_norm(v) for v in (_solved(matrix, r), x))
+    if not step <= tolerance * max(size, tolerance):
+        raise ConvergenceError(
+            f"x does not solve the equation: a Newton step would move it by {step:.3g}, where its "
+            f"size is {size:.3g}.",
+            "the derivative of a solution is that of the equation at the solution.",
+            "solve to a smaller residual, or pass a larger tolerance= to zyg.implicit.",
+        )
+
+
+def _norm(x: Any) -> float:
+    return float(np.linalg.norm(np.reshape(x, -1)) if np.ndim(x) else abs(x))
+
+
+def fixed_point(
+    f: Function, x: Any, *args: Any, tolerance: float = 1e-10, iterations: int = 10_000
+) -> Any:
+    """The fixed point of ``x = f(x, *args)``, a number or an array, by iteration from `x`.
+
+    The iteration ends where a step is at most `tolerance` of the size of x. The derivative, by
+    `args` and by the closure of f, is that of the fixed point, from an iteration of the same kind:
+    neither start nor steps are kept. Raises `ConvergenceError` where `iterations` do not suffice.
+    Christianson, "Reverse accumulation and attractive fixed points" (1994).
+
+    >>> import zyg
+    >>> root = lambda a: zyg.fixed_point(lambda x, a: (x + a / x) / 2, 1.0, a)
+    >>> round(zyg.gradient(root, 4.0)[0], 6)
+    0.25
+
+    """
+    start = stop_gradient(x)
+    _check_value(start, "the start")
+    call = TakenApart(f, args)
+
+    def stepper(*leaves: Any) -> Function:
+        g, rest = call.rebuild(leaves) if leaves else (f, args)
+        return lambda x: g(x, *rest)
+
+    return _fixed(stepper, start, call.leaves, tolerance, iterations)
+
+
+def _fixed(
+    stepper: Callable[..., Function],
+    start: Any,
+    leaves: Sequence[Any],
+    tolerance: float,
+    iterations: int,
+) -> Any:
+    """The fixed point of ``x = stepper(*leaves)(x)``; `stepper` itself holds nothing watched.
+
+    Its derivatives are fixed points of linear maps, and are found in this way again: where an outer
+    level watches them, the iteration may have ended before their own derivatives have converged.
+    """
+
+    def at(x: Any, *leaves: Any) -> Any:
+        return stepper(*leaves)(x)
+
+    def run(*leaves: Any) -> Any:
+        return _iterated(stepper(*leaves), start, tolerance, iterations)
+
+    def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
+        def adjoint(y_bar: Any, y: Any, *leaves: Any) -> Function:
+            _, back = pullback(lambda x: at(x, *leaves), y)
+            return lambda w: y_bar + back(w, zeros=True)[0]
+
+        w = _fixed(adjoint, zeros_of(spec_of(y)), (y_bar, y, *leaves), tolerance, iterations)
+        _, back = pullback(lambda *leaves: at(copied(y), *leaves), *leaves)
+        return back(w)  # type: ignore[no-any-return]
+
+    def push(y: Any, leaves: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        moving = [k for k, u in enumerate(tangents) if u is not None]
+
+        def tangent(y: Any, *rest: Any) -> Function:
+            leaves, given = rest[: len(tangents)], rest[len(tangents) :]
+            full: list[Any] = [None] * len(tangents)
+            for k, u in zip(moving, given, strict=True):
+                full[k] = u
+            return lambda y_dot: DualCall(at, (y, *leaves), {}, [(y_dot, *full)]).y_dots[0]
+
+        given = [tangents[k] for k in moving]
+        return _fixed(tangent, zeros_of(spec_of(y)), (y, *leaves, *given), tolerance, iterations)
+
+    if not any(map(is_traced, leaves)):
+        return run(*leaves)
+    return one_entry("fixed_point", run, pull, leaves, push)
+
+
+def _iterated(step: Function, x: Any, tolerance: float, iterations: int) -> Any:
+    x = copied(x)
+    for _ in range(iterations):
+        before, x = copied(x), step(x)  # which may write to what it is given
+        _check_value(x, "a step of the iteration", before)
+        with np.errstate(all="ignore"):
+            size, moved = _largest(x), _largest(x - before)
+        if moved <= max(tolerance, 4 * _eps(x)) * size < np.inf:
+            return copied(x)
+    raise ConvergenceError(
+        f"no fixed point was reached in {iterations} iterations; the last moved x by {moved:.3g}.",
+        "the iteration converges only where the map contracts.",
+        "start nearer, damp the map, or pass more iterations= or a larger tolerance=.",
+    )
+
+
+def _largest(x: Any) -> float:
+    return float(np.max(np.abs(x), initial=0.0) if np.ndim(x) else abs(x))
+
+
+def _eps(x: Any) -> float:
+    """The relative size of rounding in x: what two steps may differ by for ever."""
+    dtype = getattr(x, "dtype", None)
+    return float(np.finfo(dtype).eps) if dtype is not None and dtype.kind in "fc" else 0.0

@@ -1,0 +1,168 @@
+"""Forward mode for users: tangents of the arguments in, tangents of the value out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.base.structure import Structure
+from zyg.core.cotangents import has_complex, project, shape_of, spec_of, zeros_of
+from zyg.core.duals import DualStrand, check_tangents
+from zyg.core.protection import release
+from zyg.core.strand import settle, strip
+from zyg.core.tangents import Cell, places_of, tangents_of, writable
+from zyg.core.trace import Call, copied, down_to, watchable
+from zyg.core.views import Part
+from zyg.errors import StructureError
+
+__all__ = ["DualCall", "pushforward"]
+
+
+class DualCall(Call):
+    """One call of `f` with tangents along: its value `y`, and `y_dots`, one for each direction.
+
+    A direction has one tangent per argument, of its structure; None where it does not move. With
+    `readonly`, f is refused writes to its arguments.
+    """
+
+    strand: DualStrand
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        directions: Sequence[Sequence[Any]],
+        *,
+        readonly: bool = False,
+    ) -> None:
+        self.directions, self.readonly = directions, readonly
+        super().__init__(DualStrand(), f, args, kwargs, "protected")
+
+    def begin(self) -> None:
+        for k, (inputs, slots, specs) in enumerate(
+            zip(self.inputs, self.slots, self.specs, strict=True)
+        ):
+            what = f"argument {k} of {self.name}"
+            rows = [_by_leaf(inputs, specs, d[k], what) for d in self.directions]
+            columns = [[row[n] for row in rows] for n in range(len(slots))]
+            for slot, spec, column in zip(slots, specs, columns, strict=True):
+                _start(slot, spec, column)
+            for slot, column in zip(slots, columns, strict=True):
+                if type(slot) is Part and any(map(_differ, places_of(slot) or (), column)):
+                    raise _two_ways(what)
+        if self.readonly:
+            every = (slot for slots in self.slots for slot in slots)
+            self.strand.readonly.update(s.slot if type(s) is Part else s for s in every)
+
+    def end(self, value: Any) -> None:
+        result = Structure(value, watchable)
+        rows: list[list[Any]] = []
+        for x in result.leaves:
+            mine = down_to(self.strand, x)
+            u = None if mine is None else tangents_of(mine.slot)
+            spec = spec_of(x)
+            rows.append(
+                [zeros_of(spec) for _ in self.directions]
+                if u is None
+                else [copied(project(p, spec)) for p in u]
+            )
+        check_tangents(self.strand.suspect, [p for row in rows for p in row])
+        columns = zip(*rows, strict=True) if rows else [[] for _ in self.directions]
+        self.y_dots = [result.tangent(list(column)) for column in columns]
+        self.y = result.rebuild([copied(settle(x)) for x in result.leaves])
+        release(self.strand)
+
+
+def _by_leaf(inputs: Structure, specs: list[Any], x_dot: Any, what: str) -> list[Any]:
+    """The tangent of an argument at each of its leaves; None where none is given."""
+    made: list[Any] = [None] * len(specs)
+    for place, part in inputs.match(x_dot, what, "tangent"):
+        spec = specs[place]
+        shape = shape_of(spec)
+        if part is None:
+            continue
+        if np.shape(part) != shape:
+            raise StructureError(
+                f"a tangent of shape {np.shape(part)} does not fit {what}, of shape {shape}.",
+                "a tangent has the shape of the value it belongs to.",
+                "pass an array of that shape: the direction in which the argument moves.",
+            )
+        if has_complex(part) and not has_complex(zeros_of(spec)):
+            raise StructureError(
+                f"a complex tangent does not fit {what}, which is real.",
+                "a real number moves along the real axis only.",
+                "pass the real part, or a complex argument: x + 0j.",
+            )
+        part = project(part, spec)
+        if _differ(part, made[place]):
+            raise _two_ways(what)
+        made[place] = copied(part)
+    return made
+
+
+def _start(slot: Cell | Part, spec: Any, tangents: list[Any]) -> None:
+    """Give the value at a slot its tangents; a view's are a part of its base's."""
+    if all(p is None for p in tangents):
+        return
+    if type(slot) is not Part:
+        slot.tangents = [zeros_of(spec) if p is None else p for p in tangents]  # type: ignore[union-attr]
+        return
+    for part, p in zip(writable(slot, None, tangents), tangents, strict=True):
+        if p is not None:
+            moves = _moves(p)
+            part[moves] = p[moves]
+
+
+def _moves(p: Any) -> Any:
+    """Where a tangent says that an array moves: another view of the memory may say so elsewhere."""
+    return p != 0 if type(p) is np.ndarray else ...
+
+
+def _differ(p: Any, q: Any) -> bool:
+    """Whether two tangents of the same memory contradict each other; None says nothing."""
+    if p is None or q is None:
+        return False
+    p, q, moves = strip(p), strip(q), _moves(q)
+    return bool(np.any((p != q)[moves] & (q == q)[moves])) if np.ndim(q) else bool(p != q)
+
+
+def _two_ways(what: str) -> StructureError:
+    return StructureError(
+        f"{what} holds an array in two places, and their tangents differ.",
+        "arrays that share memory are one variable, and it moves in one direction.",
+        "pass the same tangent in both places, or zeros or None in one of them.",
+    )
+
+
+def pushforward(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any
+) -> tuple[Any, Any]:
+    """The value of ``f(*primals, **kwargs)`` and its derivative along `tangents`: forward mode.
+
+    `tangents` has one entry per argument, of its structure and shapes, or None where it does not
+    move. The derivative has the structure, shapes and dtypes of the value, with zeros where
+    nothing moves. Memory is that of f: no tape is kept. Raises `StructureError` where a tangent
+    does not fit.
+
+    >>> import numpy as np, zyg
+    >>> zyg.pushforward(np.multiply, (np.array([1.0, 2.0]), 3.0), (np.array([1.0, 0.0]), 1.0))
+    (array([3., 6.]), array([4., 2.]))
+
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise StructureError(
+            "pushforward takes the arguments of f as a tuple, and their tangents as a tuple.",
+            "each argument has a tangent of its own.",
+            "write pushforward(f, (x,), (x_dot,)).",
+        )
+    if len(primals) != len(tangents):
+        raise StructureError(
+            f"pushforward got {len(primals)} arguments and {len(tangents)} tangents.",
+            "each argument has a tangent of its own.",
+            "pass None for the tangent of an argument that does not move.",
+        )
+    call = DualCall(f, tuple(primals), kwargs, [tangents])
+    return call.y, call.y_dots[0]

@@ -1,0 +1,8 @@
+"""What watched values answer, and what they refuse.
+
+attributes                      methods and attributes of arrays, as functions
+value                           what watched numbers and arrays have in common
+numbers                         watched numbers
+arrays                          watched arrays
+device                          watched arrays of a device
+"""

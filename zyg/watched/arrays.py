@@ -1,0 +1,128 @@
+"""Watched arrays, and views of them."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from zyg.core.bind import bind
+from zyg.core.indexing import read, write
+from zyg.core.inplace import augment
+from zyg.core.strand import ARRAYS, TRACED, strip, watcher_of
+from zyg.core.views import Part, Place
+from zyg.watched.attributes import attribute, define_attributes
+from zyg.watched.value import Watched, is_foreign
+
+
+class TracedArray(Watched):
+    """A watched ndarray.
+
+    `unread`: no pullback keeps its memory, so a write has nothing to save. `viewed`: it has views.
+    `versioned`: it is written to, and other tasks have used it.
+    """
+
+    __slots__ = ("unread", "versioned", "viewed")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.primal)
+
+    def __iter__(self) -> Iterator[Any]:
+        if np.ndim(self) == 0:
+            raise TypeError("iteration over a 0-d array")
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        return read(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        write(self, index, value)
+
+    def __contains__(self, value: Any) -> bool:
+        return strip(value) in strip(self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return NotImplemented if is_foreign(self, other) else bind(np.matmul, (self, other))
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return NotImplemented if is_foreign(self, other) else bind(np.matmul, (other, self))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+
+def _define_part(name: str) -> None:
+    part = functools.partial(attribute, name=name)
+    setattr(TracedArray, name, property(part, lambda x, value: write(part(x), ..., value)))
+
+
+define_attributes(TracedArray, np.ndarray)
+for _name in ("real", "imag", "flat"):
+    _define_part(_name)
+
+
+def _define_write(name: str) -> None:
+    function, ufunc = getattr(operator, f"__{name}__"), _INPLACE[name]
+
+    def augmented(self: Any, other: Any) -> Any:
+        return augment(self, function, ufunc, other)
+
+    setattr(TracedArray, f"__i{name}__", augmented)
+
+
+_INPLACE = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide,
+    "floordiv": np.floor_divide, "mod": np.remainder, "pow": np.power, "matmul": np.matmul,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "lshift": np.left_shift, "rshift": np.right_shift,
+}  # fmt: skip
+for _name in _INPLACE:
+    _define_write(_name)
+
+
+class TracedView(TracedArray):
+    """A view of a watched array: a place of its base, wherever the memory of the base is."""
+
+    __slots__ = ("base_array", "cached", "place", "whole")
+
+    base_array: Any
+    cached: Any
+    place: Place
+    whole: Any
+
+    @property
+    def unread(self) -> bool:
+        return getattr(self.base_array, "unread", False)
+
+    @unread.setter
+    def unread(self, value: bool) -> None:
+        self.base_array.unread = value
+
+    @property
+    def primal(self) -> Any:
+        whole = self.base_array.primal
+        if self.whole is not whole:
+            self.whole, self.cached = whole, self.place.of(whole)
+        return self.cached
+
+    @property
+    def strand(self) -> Any:  # type: ignore[override]
+        return self.base_array.strand
+
+    @property
+    def slot(self) -> Any:
+        return Part(self.base_array, self.place)
+
+
+TRACED.update((TracedArray, TracedView))
+ARRAYS.update((TracedArray, TracedView))
+watcher_of[Place] = TracedView
+watcher_of.update(dict.fromkeys((np.ndarray, TracedArray, TracedView), TracedArray))

@@ -1,0 +1,176 @@
+"""Watched numbers.
+
+`TracedReal` (float, int, numpy.float64) has the short path: ``+ - * /`` and integer powers of real
+numbers note slots and partial derivatives, without closure or rule. `TracedScalar` is for any other
+type of number and goes through `elementwise`, which must give the same results.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from zyg.base.registry import ScalarRule
+from zyg.core.elementwise import elementwise
+from zyg.core.exchange import brought
+from zyg.core.strand import TRACED, cut, mine, strip, watcher_of
+from zyg.errors import OWN_TEXT
+from zyg.watched.attributes import attribute, define_attributes
+from zyg.watched.value import Watched, is_foreign, operator_rules
+
+_ROUND = ScalarRule(round, (0, 0))
+
+
+class _Number(Watched):
+    """A watched number: every operator of Python's data model."""
+
+    __slots__ = ()
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is None:
+            return round(strip(self))
+        return elementwise(_ROUND, self, digits)
+
+    def __trunc__(self) -> Any:
+        return int(cut(self, "trunc()"))
+
+    def __floor__(self) -> Any:
+        return math.floor(cut(self, "floor()"))
+
+    def __ceil__(self) -> Any:
+        return math.ceil(cut(self, "ceil()"))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+
+class TracedScalar(_Number):
+    """A watched number of any type that is not a `TracedReal`."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return attribute(self, name)
+
+
+class TracedReal(_Number):
+    """A watched float, int or numpy.float64: the short path, filled in from the texts below.
+
+    No __getattr__: with one, CPython looks up every attribute by the slow way. What these three
+    types have is listed instead.
+    """
+
+    __slots__ = ()
+
+
+define_attributes(TracedReal, float, int, np.float64)
+
+
+# One text for + - * /, because a function call per operator would cost as much as the operator:
+# a watched operand on this strand, a plain number, anything else as `TracedScalar` does it. A
+# partial of 1 from a plain number notes nothing: x + c shares the slot of x. Operands of other
+# tasks are brought over first.
+
+_SHORT_PATH = """
+def __{name}__(self, other):
+    strand = self.strand
+    t = type(other)
+    if strand.alone or (m := mine(strand)) is strand:
+        if t is TracedReal and other.strand is strand{guard}:
+            a, b = self.primal, other.primal
+            y = TracedReal()
+            y.primal = value = a {symbol} b
+            y.strand = strand
+            y.slot = out = strand.new_slot()
+            strand.note((out, self.slot, {da}, other.slot, {db}))
+            return y
+        if (t is float or t is int or t is float64){guard}:
+            a, b = self.primal, other
+            y = TracedReal()
+            y.primal = value = a {symbol} b
+            y.strand = strand
+            {from_left}
+            return y
+        if t is TracedReal and other.strand is not strand and other.strand.level == strand.level:
+            return self {symbol} brought(strand, other)
+    elif m is not None:
+        return brought(m, self) {symbol} other
+    return NotImplemented if is_foreign(self, other) else elementwise(rule, self, other)
+
+def __r{name}__(self, other):
+    strand = self.strand
+    t = type(other)
+    if (t is float or t is int or t is float64){reflected_guard}:
+        if strand.alone or (m := mine(strand)) is strand:
+            a, b = other, self.primal
+            y = TracedReal()
+            y.primal = value = a {symbol} b
+            y.strand = strand
+            {from_right}
+            return y
+        if m is not None:
+            return other {symbol} brought(m, self)
+    return NotImplemented if is_foreign(self, other) else elementwise(rule, other, self)
+"""
+
+_NOTE = "y.slot = out = strand.new_slot(); strand.note((out, self.slot, {d}, None, None))"
+_SHARE = "y.slot = self.slot"
+
+for _name, _symbol, _da, _db, _guard, _reflected_guard in (
+    ("add", "+", "1.0", "1.0", "", ""),
+    ("sub", "-", "1.0", "-1.0", "", ""),
+    ("mul", "*", "b", "a", "", ""),
+    ("truediv", "/", "1 / b", "-value / b", " and other", " and self.primal"),
+):
+    _text = _SHORT_PATH.format(
+        name=_name,
+        symbol=_symbol,
+        da=_da,
+        db=_db,
+        guard=_guard,
+        reflected_guard=_reflected_guard,
+        from_left=_SHARE if _da == "1.0" else _NOTE.format(d=_da),
+        from_right=_SHARE if _db == "1.0" else _NOTE.format(d=_db),
+    )
+    _scope = {
+        "TracedReal": TracedReal, "elementwise": elementwise, "is_foreign": is_foreign,
+        "float64": np.float64, "rule": operator_rules[_name], "mine": mine,
+        "brought": brought,
+    }  # fmt: skip
+    exec(compile(_text, OWN_TEXT, "exec"), _scope)
+    for _method in (f"__{_name}__", f"__r{_name}__"):
+        setattr(TracedReal, _method, _scope[_method])
+
+
+def _neg(self: Any) -> Any:
+    return self * -1.0 if type(self.primal) is float else elementwise(operator_rules["neg"], self)
+
+
+def _pow(self: Any, other: Any, modulo: Any = None) -> Any:
+    if modulo is not None:  # integers only
+        return pow(cut(self, "pow()"), cut(other, "pow()"), cut(modulo, "pow()"))
+    strand = self.strand
+    if type(other) is int and other > 1 and (strand.alone or mine(strand) is strand):
+        a = self.primal
+        y = TracedReal()
+        y.primal = a**other
+        y.strand = strand
+        y.slot = out = strand.new_slot()
+        strand.note((out, self.slot, other * a ** (other - 1), None, None))
+        return y
+    if is_foreign(self, other):
+        return NotImplemented
+    return elementwise(operator_rules["pow"], self, other)
+
+
+setattr(TracedReal, "__neg__", _neg)  # noqa: B010
+setattr(TracedReal, "__pow__", _pow)  # noqa: B010
+
+TRACED.update((TracedReal, TracedScalar))
+watcher_of.update({object: TracedScalar, TracedScalar: TracedScalar})
+watcher_of.update(dict.fromkeys((float, int, np.float64, TracedReal), TracedReal))

@@ -1,0 +1,315 @@
+"""Watched numbers and arrays: what they answer, and what they refuse.
+
+A watched value stands in for the plain one wherever Python lets it: it answers operators, NumPy's
+protocols, attributes and ``isinstance``. Whatever would turn it into a plain number without a
+trace (``float(x)``, ``np.asarray(x)``, a C function) is refused; what carries no derivative
+(comparison, ``int``, ``bool``, formatting, hashing) is answered from the plain value.
+
+`TracedReal` (float, int, numpy.float64) has the short path: ``+ - * /`` and integer powers of real
+numbers note slots and partial derivatives, without closure or rule. `TracedScalar` is for any other
+number type and goes through `elementwise`, which must give the same results.
+"""
+
+from __future__ import annotations
+
+import dis
+import operator
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from zyg.base.array_types import is_device
+from zyg.base.registry import ScalarRule, rules
+from zyg.base.scalar_rules import operators, table
+from zyg.base.structure import is_number
+from zyg.core.bind import bind
+from zyg.core.elementwise import elementwise, elementwise_of_one
+from zyg.core.inplace import at, refuse_store, write_result
+from zyg.core.strand import (
+    ARRAYS,
+    TRACED,
+    Traced,
+    cut,
+    innermost,
+    is_traced,
+    settle,
+    strip,
+    watcher_of,
+)
+from zyg.errors import ConversionError
+
+operator_rules = {
+    name: ScalarRule(function, table[ufunc]) for name, (function, ufunc) in operators.items()
+}
+
+# What answers ufunc.reduce, accumulate and reduceat; `zyg.rules.scans` fills it in.
+ufunc_methods: dict[str, Callable[..., Any]] = {}
+
+
+def _caller() -> str:
+    """Which instruction called the caller of this function: "%", "[]", "[]=" or its name."""
+    frame = sys._getframe(2)
+    code, at = frame.f_code.co_code, frame.f_lasti
+    name = dis.opname[code[at]]
+    if name == "BINARY_OP":  # its argument says which one; x[i] is one of them from 3.14 on
+        return {6: "%", 19: "%", 26: "[]"}.get(code[at + 1], name)
+    return {"BINARY_SUBSCR": "[]", "STORE_SUBSCR": "[]="}.get(name, name)
+
+
+def _refuse_conversion(x: Traced, to: str, how: str) -> NoReturn:
+    kind = type(strip(x)).__name__
+    if how == "[]=":
+        refuse_store()
+    raise ConversionError(
+        f"{to} of a watched {kind} would drop its derivative.",
+        "a plain number or array carries no derivative; functions of C code and of the math "
+        "module convert their arguments.",
+        "use what takes watched values: np.sin(x) for math.sin(x), np.stack([x, y]) for "
+        "np.array([x, y]), x * np.ones(n) for np.full(n, x), x.astype(...) to convert, "
+        "mu + sigma * rng.normal(size=n) for rng.normal(mu, sigma, n), zyg.numpy for numpy, "
+        "zyg.scipy for scipy; zyg.stop_gradient(x) gives the plain value if that is what you want.",
+    )
+
+
+class Watched(Traced):
+    """What watched numbers and arrays have in common."""
+
+    __slots__ = ()
+    __array_priority__ = 1000.0
+
+    @property
+    def __class__(self) -> Any:
+        # isinstance(x, float) and isinstance(x, np.ndarray) hold. Not so inside the modules of
+        # number types written in Python: their operators ask isinstance(other, Me), and then read
+        # the other's fields instead of leaving it the operator.
+        cls = type(strip(self))
+        home = "fractions" if cls is int else cls.__module__.partition(".")[0]
+        frame: Any = sys._getframe(1)
+        if frame.f_globals.get("__name__") == "abc":  # isinstance(other, numbers.Rational)
+            frame = frame.f_back
+        asking = frame.f_globals.get("__name__", "").partition(".")[0]
+        return type(self) if asking == home and home != "numpy" else cls
+
+    @__class__.setter
+    def __class__(self, other: Any) -> None:
+        raise TypeError("the class of a watched value cannot be set")
+
+    # NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            if "out" in kwargs:
+                return _into(ufunc, method, inputs, **kwargs)
+            if innermost([settle(x) for x in inputs]) is None:
+                return getattr(ufunc, method)(*map(settle, inputs), **kwargs)
+        if method == "__call__":
+            rule = rules.get(ufunc)
+            if type(rule) is ScalarRule and not kwargs:
+                if len(inputs) == 1 == len(rule.partials):
+                    return elementwise_of_one(rule, self, None, 0)
+                return _apply(rule, inputs)
+            return bind(ufunc, inputs, kwargs)
+        if method == "at":
+            return at(ufunc, *inputs)
+        if method == "outer":
+            first, second = inputs
+            first = np.reshape(first, np.shape(first) + (1,) * np.ndim(second))
+            return ufunc(first, second, **kwargs)
+        if innermost([settle(x) for x in inputs]) is None:
+            return getattr(ufunc, method)(*map(settle, inputs), **kwargs)
+        return ufunc_methods[method](ufunc, *inputs, **kwargs)
+
+    def __array_function__(self, f: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if "out" in kwargs:
+            out = kwargs.pop("out")
+            if out is not None:
+                value = bind(f, args, kwargs)
+                if type(out) in TRACED:
+                    write_result(out, value)
+                elif is_traced(value):
+                    refuse_store()
+                else:
+                    np.copyto(out, settle(value))
+                return out
+        return bind(f, args, kwargs)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        x = settle(self)
+        if type(x) not in TRACED:
+            return np.array(x, dtype=dtype)
+        plain = strip(x)
+        how = _caller()
+        if how == "[]" and np.asarray(plain).dtype.kind in "iu":
+            return np.asarray(plain)  # an integer that indexes carries nothing
+        _refuse_conversion(self, "np.asarray", how)
+
+    def __float__(self) -> float:
+        x = settle(self)
+        if type(x) not in TRACED:
+            return float(x)
+        how = _caller()
+        if how == "%":  # "%.3f" % x: the only operator that converts to float
+            return float(strip(x))
+        _refuse_conversion(self, "float(x)", how)
+
+    def __complex__(self) -> complex:
+        x = settle(self)
+        if type(x) not in TRACED:
+            return complex(x)
+        _refuse_conversion(self, "complex(x)", _caller())
+
+    # What carries no derivative
+
+    def __int__(self) -> int:
+        return int(cut(self, "int()"))
+
+    def __index__(self) -> int:
+        return operator.index(cut(self, "use as an index"))
+
+    def __bool__(self) -> bool:
+        return bool(cut(self, "bool()"))
+
+    def __repr__(self) -> str:
+        return repr(strip(self))
+
+    def __str__(self) -> str:
+        return str(strip(self))
+
+    def __format__(self, spec: str) -> str:
+        return format(strip(self), spec)
+
+    def __hash__(self) -> int:
+        x = settle(self)
+        if type(x) in TRACED and not isinstance(strip(x), (int, np.integer)):
+            raise ConversionError(
+                "a watched value cannot be a key: of a dict, of a set, of a memoised function.",
+                "an entry stored for the equal plain number would be found, without derivative.",
+                "use the position or a name as the key, or zyg.stop_gradient(x).",
+            )
+        return hash(strip(x))
+
+    # Python's copies: a number is immutable, and a copied array is a new variable's worth
+
+    def __copy__(self) -> Any:
+        return self.copy() if isinstance(self, np.ndarray) else self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self.__copy__()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        x = settle(self)
+        if type(x) not in TRACED:
+            return x.__reduce_ex__(protocol)
+        raise ConversionError(
+            "a watched value cannot be pickled.",
+            "the bytes would hold a plain number, and the derivative would be lost.",
+            "pickle zyg.stop_gradient(x), or what `gradient` returns.",
+        )
+
+
+def _into(ufunc: Any, method: str, inputs: Any, out: Any, where: Any = True, **kwargs: Any) -> Any:
+    """A ufunc with out=: its value, written."""
+    plain = any(o is not None and type(o) not in TRACED for o in out)
+    if plain and innermost([settle(x) for x in inputs]) is not None:
+        refuse_store()
+    value = getattr(ufunc, method)(*inputs, **kwargs)
+    values = value if type(value) is tuple else (value,)
+    for o, v in zip(out, values, strict=True):
+        if type(o) in TRACED:
+            write_result(o, v, where, ufunc=ufunc if method == "__call__" else None, inputs=inputs)
+        elif o is not None:
+            np.copyto(o, v, where=where)
+    return out[0] if len(out) == 1 else out
+
+
+def _apply(rule: ScalarRule, inputs: tuple[Any, ...]) -> Any:
+    """A scalar rule on the arguments of a ufunc: by the short path if just one is watched."""
+    if len(inputs) == 2 == len(rule.partials):
+        first, second = inputs
+        if type(first) in (list, tuple) or type(second) in (list, tuple):
+            return _apply(rule, (as_array(first), as_array(second)))
+        if type(first) not in TRACED:
+            return elementwise_of_one(rule, second, first, 1)
+        if type(second) not in TRACED:
+            return elementwise_of_one(rule, first, second, 0)
+    return elementwise(rule, *inputs)
+
+
+# What a number leaves to the other operand: its own repetition or formatting.
+_FOREIGN = (str, bytes, bytearray, list, tuple, dict, set, frozenset, type(None))
+
+
+def is_foreign(x: Any, other: Any) -> bool:
+    """Whether an operator is the other operand's to answer: it is no number and no array."""
+    if type(other) in watcher_of or type(other) in TRACED or isinstance(other, (bool, np.generic)):
+        return False
+    if type(other) in _FOREIGN:
+        return not (type(x) in ARRAYS and type(other) in (list, tuple))
+    return not (isinstance(other, np.ndarray) or is_number(other) or is_device(type(other)))
+
+
+def as_array(x: Any) -> Any:
+    """`x` as np.asarray makes it, watched or not; watched numbers in a list are stacked."""
+    if type(x) in ARRAYS or type(x) is np.ndarray or is_device(type(x)):
+        return x
+    if type(x) in TRACED:
+        return np.reshape(np.atleast_1d(x), ())  # an array even of a NumPy scalar
+    return np.stack([*map(as_array, x)]) if holds_watched(x) else np.asarray(x)
+
+
+def holds_watched(x: Any) -> bool:
+    """Whether a value is watched, or one of those in nested lists is."""
+    return type(x) in TRACED or (isinstance(x, (list, tuple)) and any(map(holds_watched, x)))
+
+
+def _define_operator(name: str, rule: ScalarRule) -> None:
+    binary = len(rule.partials) == 2
+
+    def forward(self: Any, other: Any) -> Any:
+        if type(other) in TRACED:
+            return elementwise(rule, self, other)
+        if type(other) in watcher_of:
+            return elementwise_of_one(rule, self, other, 0)
+        if is_foreign(self, other):
+            return NotImplemented
+        return _apply(rule, (self, other))
+
+    def backward(self: Any, other: Any) -> Any:
+        if is_foreign(self, other):
+            return NotImplemented
+        return _apply(rule, (other, self))
+
+    def unary(self: Any) -> Any:
+        return elementwise_of_one(rule, self, None, 0)
+
+    setattr(Watched, f"__{name}__", forward if binary else unary)
+    if binary:
+        setattr(Watched, f"__r{name}__", backward)
+
+
+for _name, _rule in operator_rules.items():
+    _define_operator(_name, _rule)
+
+
+def _define_constant(name: str, symbol: str) -> None:
+    function = getattr(operator, name)
+
+    def constant(self: Any, other: Any) -> Any:
+        return function(cut(self, symbol), cut(other, symbol))
+
+    def reflected(self: Any, other: Any) -> Any:
+        return function(cut(other, symbol), cut(self, symbol))
+
+    setattr(Watched, name, constant)
+    if name in ("__and__", "__or__", "__xor__", "__lshift__", "__rshift__"):
+        setattr(Watched, f"__r{name[2:]}", reflected)
+
+
+for _name, _symbol in (
+    ("lt", "<"), ("le", "<="), ("eq", "=="), ("ne", "!="), ("gt", ">"), ("ge", ">="),
+    ("and", "&"), ("or", "|"), ("xor", "^"), ("lshift", "<<"), ("rshift", ">>"),
+):  # fmt: skip
+    _define_constant(f"__{_name}__", _symbol)
+setattr(Watched, "__invert__", lambda self: ~strip(self))  # noqa: B010
