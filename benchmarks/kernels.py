@@ -77,10 +77,10 @@ class Problem:
         """What the tracer calls: the rule and its pullback, without what belongs to the tracer."""
         arrays = [*self.wrt, *self.constants]
         read = read_for(self.scalar, ("float",) * len(arrays), None, lambda x: x, lambda x: x)
-        call = calls._Call(read.kernel, tuple(range(len(self.wrt))), mode)
+        call = calls.KernelCall(read.kernel, tuple(range(len(self.wrt))), mode)
 
         def program() -> Any:
-            _y, back = calls._rule(call, *arrays)
+            _y, back = calls.kernel_adjoint(call, *arrays)
             return back(self.y_bar, False)[1 : 1 + len(self.wrt)]
 
         return program

@@ -201,16 +201,16 @@ class KernelError(ZygError, TypeError):
     expression, and what to write instead.
     """
 
-    place = ""
+    source_line = ""
     effect = False  # the function does something besides computing its value
 
-    def locate(self, place: str) -> None:
+    def locate(self, line: str) -> None:
         """Say where in the scalar function it was; the innermost place stays."""
-        if not self.place:
+        if not self.source_line:
             head, _, rest = str(self).partition("\n  where: ")
             called, _, why = rest.partition("\n")
-            self.place = place
-            self.args = (f"{head}\n  where: {place}\n  in:    {called}\n{why}",)
+            self.source_line = line
+            self.args = (f"{head}\n  where: {line}\n  in:    {called}\n{why}",)
 
 
 class CaptureError(KernelError):

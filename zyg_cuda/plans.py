@@ -18,7 +18,7 @@ from zyg.compiler.back.emit import emit
 from zyg.compiler.ir import Program, type_of
 from zyg.kernels.geometry import Loop, loop_over, pattern, spans_within, strides_within
 from zyg_cuda.names import imports
-from zyg_cuda.text import THREADS, Kernel, Operand, Result, Site, Variant, over_slots
+from zyg_cuda.text import THREADS, GridLoops, Operand, Result, Site, Variant, over_slots
 
 _BLOCKS = 132 * 32  # of a grid: several times what the largest device runs at once, in even rounds
 _BLOCKS_OF_SUMS = 132 * 8  # what it runs at once: each makes one more sum
@@ -174,7 +174,7 @@ class Planner:
             results.append(Result(type, site, self.summed[k]))
         wide = "int32" if self._is_small([*operands, *results], grid, block, lanes) else "int64"
         variant = Variant(self.dtype.name, wide, kept, dims, slots > 1, lanes)
-        kernel = Kernel(variant, operands, results)
+        kernel = GridLoops(variant, operands, results)
         body = emit(self.program, [f"x{k}" for k in range(len(operands))])
         body.results = [body.results[k] for k in which]
         text = kernel.text(body)

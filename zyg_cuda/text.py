@@ -70,7 +70,7 @@ class Variant:
         return self.kept[self.dims.index("x")] == "B"
 
 
-class Kernel:
+class GridLoops:
     """Writes one kernel. `steps` has the values of the parameters s0, s1, ... afterwards."""
 
     def __init__(

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 import zyg
 from zyg.base.structure import Structure
-from zyg.core.indexing import unwrite
+from zyg.core.indexing import undo_write
 from zyg.core.tangents import pushes
 from zyg.core.trace import watchable
 from zyg.errors import HolomorphicError, MissingRuleError, PatternError, StructureError
@@ -279,7 +279,7 @@ def test_many_tokens_are_told_apart():
 
 def test_everything_that_goes_forward_has_its_pattern():
     on_device = device.read_pullback  # of which there are no patterns
-    assert {*pushes, *_flows} - {unwrite, on_device} == {*_flows}
+    assert {*pushes, *_flows} - {undo_write, on_device} == {*_flows}
 
 
 TABLES = [

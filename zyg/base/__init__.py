@@ -4,6 +4,6 @@ array_types                     kinds of arrays: NumPy's, a device's
 scalar_rules                    the table: scalar function -> partial derivatives
 registry                        which rule belongs to which function
 containers structure            kinds of containers; values <-> their numbers and arrays
-buffers                         memory of results, kept for later results of the same size
 config                          settings
+buffers                         memory of results, kept for later results of the same size
 """

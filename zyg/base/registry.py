@@ -92,7 +92,7 @@ class _Signed:
         return inspect.signature(self.function)
 
     @functools.cached_property
-    def places(self) -> list[inspect.Parameter]:
+    def positional(self) -> list[inspect.Parameter]:
         """The parameters that can be given by position."""
         of_a_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         return [p for p in self.signature.parameters.values() if p.kind in of_a_place]
@@ -103,8 +103,8 @@ class _Signed:
 
     @functools.cached_property
     def defaults(self) -> dict[str, Any]:
-        """The defaults of `places`."""
-        return {p.name: p.default for p in self.places if p.default is not p.empty}
+        """The defaults of `positional`."""
+        return {p.name: p.default for p in self.positional if p.default is not p.empty}
 
     @functools.cached_property
     def keywords(self) -> frozenset[str]:
@@ -113,17 +113,18 @@ class _Signed:
             p.name for p in self.signature.parameters.values() if p.kind is p.KEYWORD_ONLY
         )
 
-    def positional(
+    def without_keywords(
         self, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> tuple[Sequence[Any], dict[str, Any]]:
         """The same call with as few keywords as possible; TypeError where it is none."""
         full, left = [*args], dict(kwargs)
-        for p in self.places[len(args) :]:
+        for p in self.positional[len(args) :]:
             if p.name in left and p.kind is p.POSITIONAL_OR_KEYWORD:
                 full.append(left.pop(p.name))
             elif p.name in self.defaults:
                 full.append(self.defaults[p.name])
-        fits = len(full) == len(self.places) or (len(full) > len(self.places) and self.variadic)
+        beyond = len(full) - len(self.positional)
+        fits = beyond == 0 or (beyond > 0 and self.variadic)
         if fits and left.keys() <= self.keywords:
             return full, left
         call = self.signature.bind(*args, **kwargs)
@@ -152,7 +153,7 @@ class Adjoint(_Signed):
         functools.update_wrapper(self, rule)
         super().__init__(key, rule)
         self.rule, self.linear, self.strong = rule, linear, strong
-        self.own = key is rule
+        self.standalone = key is rule
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return intercept(self, args, kwargs)

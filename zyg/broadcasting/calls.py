@@ -21,7 +21,7 @@ from zyg.compiler.ir import type_of
 from zyg.core.bind import bind
 from zyg.core.cotangents import project, spec_of
 from zyg.core.reverse import non_finite
-from zyg.core.strand import TRACED, innermost, settle
+from zyg.core.strand import WATCHED, innermost, settle
 from zyg.kernels.dtypes import dtypes_of
 from zyg.kernels.launch import run
 from zyg.kernels.plans import Output
@@ -31,7 +31,7 @@ _CORES = os.cpu_count() or 1
 _OF_THE_HOST = (np.ndarray, np.generic, float, int)
 
 
-class _Call:
+class KernelCall:
     """What is known when a kernel is called on watched operands."""
 
     def __init__(self, kernel: Kernel, active: tuple[int, ...], mode: str) -> None:
@@ -46,21 +46,21 @@ def apply(kernel: Kernel, operands: Sequence[Any], mode: str = "auto") -> tuple[
         return run_kernel(kernel, operands)
     level = strand.level
     active = tuple(
-        k for k, x in enumerate(operands) if type(x) in TRACED and x.strand.level == level
+        k for k, x in enumerate(operands) if type(x) in WATCHED and x.strand.level == level
     )
-    made = bind(_kernel, (_Call(kernel, active, mode), *operands))
+    made = bind(kernel_call, (KernelCall(kernel, active, mode), *operands))
     return made if type(made) is tuple else (made,)
 
 
-def broadcast_kernel(call: _Call, *operands: Any) -> Any:
+def call_kernel(call: KernelCall, *operands: Any) -> Any:
     made = apply(call.kernel, operands)
     return made if len(made) > 1 else made[0]
 
 
-def _rule(call: _Call, *operands: Any) -> Any:
+def kernel_adjoint(call: KernelCall, *operands: Any) -> Any:
     kernel, active = call.kernel, call.active
     count = len(kernel.program.outputs)
-    nested = any(type(x) in TRACED for x in operands)
+    nested = any(type(x) in WATCHED for x in operands)
     slopes: tuple[Any, ...] = ()
     masks: list[list[int]] = []
     if not nested and mode_of(kernel, call.mode, operands, active) == "cache":
@@ -76,7 +76,7 @@ def _rule(call: _Call, *operands: Any) -> Any:
             for c, x in zip(y_bar if count > 1 else (y_bar,), kernel.program.outputs, strict=True)
             if type_of(x) != "bool"
         ]
-        outer = nested or any(type(c) in TRACED for c in bars)
+        outer = nested or any(type(c) in WATCHED for c in bars)
         kept = slopes and not strong and not outer
         back, moving = kernel.products(masks) if kept else kernel.pullback(active, strong)
         given = [*bars, *(slopes if kept else operands)]
@@ -94,7 +94,7 @@ def _rule(call: _Call, *operands: Any) -> Any:
     return (y if count > 1 else y[0]), broadcast_pullback
 
 
-def _pushforward(call: _Call, *operands: Any) -> Any:
+def kernel_pushforward(call: KernelCall, *operands: Any) -> Any:
     kernel, outputs = call.kernel, call.kernel.program.outputs
     y = apply(kernel, operands)
 
@@ -113,8 +113,8 @@ def _pushforward(call: _Call, *operands: Any) -> Any:
     return (y if len(y) > 1 else y[0]), broadcast_pushforward
 
 
-_kernel = Adjoint(broadcast_kernel, _rule, strong=True)
-_kernel.pushforward(_pushforward)
+kernel_call = Adjoint(call_kernel, kernel_adjoint, strong=True)
+kernel_call.pushforward(kernel_pushforward)
 
 
 def mode_of(kernel: Kernel, mode: str, operands: Sequence[Any], active: Sequence[int]) -> str:

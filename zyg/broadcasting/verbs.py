@@ -26,7 +26,7 @@ from zyg.compiler.front.joins import children
 from zyg.compiler.ir import type_of
 from zyg.core.cotangents import project, spec_of
 from zyg.core.reverse import non_finite
-from zyg.core.strand import TRACED, settle, strip
+from zyg.core.strand import WATCHED, settle, strip
 from zyg.errors import CaptureError, KernelError, MissingRuleError, ShapeError
 from zyg.kernels.dtypes import dtypes_of
 from zyg.kernels.launch import describe
@@ -72,7 +72,7 @@ def broadcast(
     leaves, tree = _flattened(arrays)
     read = _read(f, leaves, tree)
     if isinstance(read, KernelError):
-        warn((getattr(f, "__code__", f), read.place), str(read))
+        warn((getattr(f, "__code__", f), read.source_line), str(read))
         return by_element(f, leaves, lambda numbers: _rebuilt(tree, numbers), read, out)
     operands = [*leaves, *read.captures.values(f)]
     return _broadcast(read.kernel, read.make, operands, out, mode)
@@ -153,7 +153,7 @@ class Elementwise:
         for strong in (False, True):
             back, moving = kernel.pullback(active, strong, values=True)
             given = [*bars, *operands]
-            if any(type(x) in TRACED for x in given):
+            if any(type(x) in WATCHED for x in given):
                 made = apply(back, given)
             else:
                 shapes = [None] * len(outputs) + [np.shape(operands[k]) for k in moving]
@@ -265,7 +265,7 @@ def _broadcast(
     if not (type(out) is np.ndarray or on_gpu(out)) or len(kernel.program.outputs) > 1:
         raise TypeError("out= is a plain array, for a function of one result")
     operands = [settle(x) for x in operands]
-    if any(type(x) in TRACED for x in operands):
+    if any(type(x) in WATCHED for x in operands):
         no_out(out)
     return run_kernel(kernel, operands, out=out)[0]
 
@@ -284,7 +284,7 @@ def _flattened(arrays: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
 
 def _taken_apart(x: Any, leaves: list[Any]) -> Any:
     x = settle(x)
-    if type(x) in TRACED or type(x) is np.ndarray or is_number(x) or on_gpu(x):
+    if type(x) in WATCHED or type(x) is np.ndarray or is_number(x) or on_gpu(x):
         leaves.append(x)
         return None
     inside = None if type(x) in (list, tuple) else children(x)

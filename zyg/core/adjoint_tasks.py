@@ -33,7 +33,7 @@ from zyg.core.exchange import Import, deliver
 from zyg.core.reverse import Later, Run, demand_finite
 from zyg.core.reverse import reverse as reverse_alone
 from zyg.core.strand import Strand, active, fork
-from zyg.core.views import Part
+from zyg.core.views import ViewSlot
 from zyg.errors import AdjointInvariantError
 
 
@@ -79,7 +79,7 @@ class AdjointChannel:
         self.upto += 1
         if c is None:
             return
-        if type(slot) is Part:
+        if type(slot) is ViewSlot:
             self.parts.append((slot, c))
         elif self.total is None:
             self.total = c

@@ -15,12 +15,12 @@ from zyg.base.registry import Adjoint, Composed
 from zyg.base.structure import Structure, is_number
 from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
 from zyg.core.entries import is_result, lacking, note
-from zyg.core.exchange import brought
+from zyg.core.exchange import bring
 from zyg.core.protection import keep
 from zyg.core.reverse import Later, Run, non_finite, strong_times
-from zyg.core.strand import ARRAYS, TRACED, cut, here, innermost, settle, strip
+from zyg.core.strand import ARRAYS, WATCHED, cut, innermost, is_watched, local, settle, strip
 from zyg.core.tangents import Tangents, pushes, tangents_of
-from zyg.core.views import Place, base_of, home, lay_out, like_operands, root_of, view
+from zyg.core.views import Place, adopt, base_of, lay_out, like_operands, root_of, view
 from zyg.errors import AdjointError, unknown_call
 
 _PLAIN = (type(None), bool, str, int, float, complex, np.ndarray, slice, type, np.dtype)
@@ -32,26 +32,26 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         args, kwargs = _positional(rule, args, kwargs)
     places: list[tuple[int, Structure | None, list[Any]]] = []
     for k, x in enumerate(args):
-        if type(x) in TRACED:
+        if type(x) in WATCHED:
             places.append((k, None, [x]))
-        elif type(x) not in _PLAIN and (rule.own or type(x) in (list, tuple)):
-            inside = Structure(x, _is_watched)
+        elif type(x) not in _PLAIN and (rule.standalone or type(x) in (list, tuple)):
+            inside = Structure(x, is_watched)
             if inside.leaves:
                 places.append((k, inside, inside.leaves))
     values = [x for _, _, leaves in places for x in leaves]
     strand = innermost([settle(x) for x in values])
     if strand is not None:
-        strand = strand if strand.alone else here(strand)
-        values = [home(strand, x) for x in values]
+        strand = strand if strand.alone else local(strand)
+        values = [adopt(strand, x) for x in values]
     primals = list(args)
     if strand is not None:
         primals = [keep(strand, x) if type(x) is np.ndarray else x for x in args]
     active: list[tuple[int, Structure | None, list[tuple[int, Spec] | None]]] = []
     for k, container, leaves in places:
-        unwrapped = [x if strand is None else brought(strand, x) for x in map(settle, leaves)]
+        unwrapped = [x if strand is None else bring(strand, x) for x in map(settle, leaves)]
         slots: list[tuple[int, Spec] | None] = []
         for n, x in enumerate(unwrapped):
-            if type(x) in TRACED and x.strand is strand:
+            if type(x) in WATCHED and x.strand is strand:
                 unwrapped[n] = x.primal
                 slots.append((x.slot, spec_of(x.primal)))
             else:
@@ -60,10 +60,10 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
                     unwrapped[n] = np.copy(x)
         primals[k] = container.rebuild(unwrapped) if container else unwrapped[0]
         active.append((k, container, slots))
-    if strand is None and not rule.own:
+    if strand is None and not rule.standalone:
         y = rule.key(*primals, **kwargs)
         for x in values:  # a view of a buffer is a buffer
-            if type(x) in TRACED and _shares(y, x.primal):
+            if type(x) in WATCHED and _shares(y, x.primal):
                 return _view_of(x, y, rule, args, kwargs)
         return like_operands(y, values)
     moving = {k for k, _, _ in active} if strand is not None and strand.dual else set()
@@ -80,20 +80,20 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     y, pullback = made
     if strand is None:
         return y
-    if rule.own and any(x.strand is strand for x in Structure(y, _is_watched).leaves):
+    if rule.standalone and any(x.strand is strand for x in Structure(y, is_watched).leaves):
         raise AdjointError(
             f"{rule.name} depends on a watched value that is not among its arguments.",
             "a rule sees its arguments plain, and its pullback has no place for the derivative by "
             "anything else: a variable of an enclosing function, or a global one.",
             "pass the value as an argument (a closure passed as an argument is taken apart).",
         )
-    if not rule.own and _is_integer(y) and not all(map(_is_integer, values)):
+    if not rule.standalone and _is_integer(y) and not all(map(_is_integer, values)):
         for x in values:  # a conversion to integers has slope 0, whatever the rule says of floats
             cut(x, f"{rule.name}, which made integers of it")
         return y
     for x in values:
         if type(x) in ARRAYS and x.strand.level == strand.level and _shares(y, x.primal):
-            if rule.own:
+            if rule.standalone:
                 y = np.copy(y)  # a rule of one's own makes a new value, whatever it returns
                 break
             return _view_of(x, y, rule, args, kwargs)
@@ -149,7 +149,7 @@ def adjoint_pullback(
             )
         return _contributions(bars, run, y_bar, rule, active, count)
     except TypeError as error:
-        if rule.own or not (made := lacking(error, rule.name, [y_bar])):
+        if rule.standalone or not (made := lacking(error, rule.name, [y_bar])):
             raise
         raise made from error
 
@@ -159,7 +159,7 @@ def _contributions(
 ) -> list[tuple[int, Any]]:
     if not isinstance(bars, tuple):
         raise _broken(rule, f"its pullback returned {type(bars).__name__}, not a tuple")
-    most = count if rule.variadic else len(rule.places)
+    most = count if rule.variadic else len(rule.positional)
     needed = [k for k, _, slots in active if any(s and s[1] is not int for s in slots)]
     least = count if rule.variadic else max(most - len(rule.defaults), 1 + max(needed, default=0))
     if not least <= len(bars) <= most:
@@ -239,7 +239,7 @@ def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any
 def _linear(rule: Adjoint, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """The value and the pushforward of a function that is linear in each of the moving operands."""
 
-    plain = not rule.own and all(type(x) in _PLAIN for x in args)
+    plain = not rule.standalone and all(type(x) in _PLAIN for x in args)
 
     def pushforward(*tangents: Any) -> Any:
         parts = []
@@ -301,17 +301,13 @@ def _positional(
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """The same call with as few keywords as the rule's signature allows."""
     try:
-        args, kwargs = rule.positional(args, kwargs)
+        args, kwargs = rule.without_keywords(args, kwargs)
     except TypeError:
         unknown = [k for k in kwargs if k not in rule.signature.parameters]
-        if not unknown or getattr(rule, "own", False):
+        if not unknown or getattr(rule, "standalone", False):
             raise
         why = f"its rule does not know the keyword {unknown[0]!r}"
         raise unknown_call(rule.name, why) from None
-    if kwargs and isinstance(rule, Adjoint) and Structure(kwargs, _is_watched).leaves:
+    if kwargs and isinstance(rule, Adjoint) and Structure(kwargs, is_watched).leaves:
         raise unknown_call(rule.name, "a keyword-only argument of it is watched")
     return args, kwargs
-
-
-def _is_watched(x: Any) -> bool:
-    return type(x) in TRACED

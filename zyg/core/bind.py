@@ -18,10 +18,10 @@ import numpy as np
 from zyg.base import registry
 from zyg.base.registry import CONSTANT, Adjoint, Composed, ScalarRule, late_rule, rules
 from zyg.base.structure import Structure
-from zyg.core.adjoints import _is_watched, _positional, call_adjoint
+from zyg.core.adjoints import _positional, call_adjoint
 from zyg.core.elementwise import elementwise
 from zyg.core.entries import lacking
-from zyg.core.strand import TRACED, cut, innermost, settle
+from zyg.core.strand import WATCHED, cut, innermost, is_watched, settle
 from zyg.errors import MissingRuleError, unknown_call
 
 
@@ -45,7 +45,7 @@ def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> A
             if kwargs:
                 args, kwargs = _positional(rule, args, kwargs)
             return rule.function(*args, **kwargs)
-        values = Structure((args, kwargs), _is_watched)
+        values = Structure((args, kwargs), is_watched)
         if innermost([settle(x) for x in values.leaves]) is not None:
             raise _missing(f)
         args, kwargs = values.rebuild([settle(x) for x in values.leaves])
@@ -58,10 +58,10 @@ def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> A
 
 
 def _plain(unwrap: Callable[[Any], Any], x: Any) -> Any:
-    if type(x) in TRACED:
+    if type(x) in WATCHED:
         return unwrap(x)
     if type(x) in (list, tuple, dict):
-        inside = Structure(x, _is_watched)
+        inside = Structure(x, is_watched)
         return inside.rebuild([unwrap(v) for v in inside.leaves]) if inside.leaves else x
     return x
 

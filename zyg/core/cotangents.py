@@ -14,7 +14,7 @@ import numpy as np
 
 from zyg.base.array_types import DeviceSpec, is_device
 from zyg.base.scalar_rules import is_complex
-from zyg.core.strand import TRACED, strip
+from zyg.core.strand import WATCHED, strip
 from zyg.core.views import float_dtype
 from zyg.errors import ConversionError
 
@@ -52,7 +52,7 @@ def project(c: Any, spec: Spec) -> Any:
         return c
     if type(spec) is DeviceSpec:
         return _on_device(c, spec)
-    if type(c) not in TRACED:
+    if type(c) not in WATCHED:
         if isinstance(c, np.ndarray):
             c = c.sum() if c.ndim else c[()]
         elif is_device(type(c)):
@@ -112,7 +112,7 @@ def _as_number(c: Any, kind: type) -> Any:
 def _as_dtype(c: Any, dtype: np.dtype[Any]) -> Any:
     if has_complex(c) and dtype.kind != "c":
         c = np.real(c)
-    if type(c) in TRACED:
+    if type(c) in WATCHED:
         c = c if np.shape(c) else np.reshape(c, ())
         return c if c.dtype == dtype else np.astype(c, dtype)
     return np.asarray(c, dtype=dtype)

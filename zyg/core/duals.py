@@ -24,10 +24,10 @@ from zyg.base.structure import Structure
 from zyg.core.adjoint_tasks import reverse
 from zyg.core.cotangents import project, spec_of, zeros_of
 from zyg.core.entries import name_of_entry
-from zyg.core.exchange import brought
+from zyg.core.exchange import bring
 from zyg.core.protection import release
 from zyg.core.reverse import Run, non_finite, plain_times, strong_times
-from zyg.core.strand import TRACED, Strand, watch
+from zyg.core.strand import WATCHED, Strand, watch
 from zyg.core.tangents import (
     Cell,
     Rows,
@@ -154,7 +154,7 @@ def transposed(
     bars = [watch(strand, zeros_of(cell.spec), strand.new_slot()) for cell in cells]
     try:
         y_bar = bars[0] if result is None else result.rebuild(bars)
-        pairs = [(slot, brought(strand, c)) for slot, c in pull(Run(plain_times), y_bar, *args)]
+        pairs = [(slot, bring(strand, c)) for slot, c in pull(Run(plain_times), y_bar, *args)]
         strand.close()
         moving = [(c, u) for slot, c in pairs if (u := tangents_of(slot)) is not None]
         if not moving:
@@ -164,7 +164,7 @@ def transposed(
             seeds = [
                 (c.slot, project(u[k], spec_of(c)))
                 for c, u in moving
-                if type(c) in TRACED and c.strand is strand
+                if type(c) in WATCHED and c.strand is strand
             ]
             for times in (plain_times, strong_times):
                 shadows = reverse(strand, seeds, times)

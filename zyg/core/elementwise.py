@@ -12,22 +12,22 @@ from zyg.base.registry import ScalarRule
 from zyg.base.structure import is_number
 from zyg.core.cotangents import has_complex, project, spec_of
 from zyg.core.entries import lacking, note
-from zyg.core.exchange import gathered
+from zyg.core.exchange import bring_all
 from zyg.core.protection import keep
 from zyg.core.reverse import Run
 from zyg.core.strand import (
     ARRAYS,
-    TRACED,
+    WATCHED,
     Strand,
     innermost,
-    mine,
+    local_or_none,
     settle,
     strip,
     watch,
     watcher_of,
 )
 from zyg.core.tangents import Tangents, pushes, scaled, summed, tangents_of
-from zyg.core.views import home, like_operands
+from zyg.core.views import adopt, like_operands
 from zyg.errors import unknown_call
 
 _BUILTIN = {type(None), int, float, complex, np.float64, np.complex128}
@@ -38,7 +38,7 @@ def elementwise(rule: ScalarRule, *args: Any) -> Any:
     """`rule.function(*args)`, noted with the partial derivatives of the table."""
     strand: Strand | None = None
     for x in args:
-        if type(x) in TRACED:
+        if type(x) in WATCHED:
             if not x.strand.open:
                 return like_operands(elementwise(rule, *arranged(args)), args)
             if strand is None or x.strand.level > strand.level:
@@ -46,12 +46,12 @@ def elementwise(rule: ScalarRule, *args: Any) -> Any:
     if strand is None:
         return rule.function(*args)
     if not strand.alone:
-        strand, args = gathered(strand, args)
+        strand, args = bring_all(strand, args)
     if len(args) != len(rule.partials):
         raise unknown_call(rule.name, f"it takes {len(rule.partials)} arguments, not {len(args)}")
-    primals = [x.primal if type(x) in TRACED and x.strand is strand else x for x in args]
+    primals = [x.primal if type(x) in WATCHED and x.strand is strand else x for x in args]
     # An outer level's values go through the rule again: not every function dispatches on them.
-    outer = any(type(p) in TRACED for p in primals)
+    outer = any(type(p) in WATCHED for p in primals)
     try:
         y = elementwise(rule, *primals) if outer else rule.function(*primals)
     except TypeError as error:
@@ -64,7 +64,7 @@ def elementwise(rule: ScalarRule, *args: Any) -> Any:
 def arranged(args: Sequence[Any]) -> list[Any]:
     """The operands, ended levels taken off; arrays that were theirs join the newest strand."""
     strand = innermost([settle(x) for x in args])
-    return [settle(x) if strand is None else home(strand, x) for x in args]
+    return [settle(x) if strand is None else adopt(strand, x) for x in args]
 
 
 def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
@@ -74,7 +74,7 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     (out, None, partial, slot, (arguments of the partial)): no closure, no projection.
     """
     strand, primal = x.strand, x.primal
-    if type(primal) is not np.ndarray or not (strand.alone or mine(strand) is strand):
+    if type(primal) is not np.ndarray or not (strand.alone or local_or_none(strand) is strand):
         return elementwise(
             rule, *((x, constant) if k == 0 else (constant, x))[: len(rule.partials)]
         )
@@ -117,7 +117,7 @@ def _note_elementwise(
     saved: list[Any] = [None] * (len(args) + 1)
     active = []
     for k, x in enumerate(args):
-        if type(x) in TRACED and x.strand is strand:
+        if type(x) in WATCHED and x.strand is strand:
             p = primals[k]
             alike = plain and type(p) is type(y) and p.dtype is dtype and p.shape == shape
             active.append((x.slot, rule.partials[k], None if alike else spec_of(p)))
@@ -192,7 +192,7 @@ def _as_exact(x: Any, y: Any) -> Any:
 
 
 def _is_builtin(x: Any) -> bool:
-    return type(x) in _BUILTIN or (type(x) in TRACED and type(strip(x)) in _BUILTIN)
+    return type(x) in _BUILTIN or (type(x) in WATCHED and type(strip(x)) in _BUILTIN)
 
 
 def _as_numpy(x: Any, y: Any) -> Any:
@@ -200,7 +200,7 @@ def _as_numpy(x: Any, y: Any) -> Any:
 
     A real number with a complex result, (-4.0) ** 0.5, is complex to the derivative too.
     """
-    if type(x) in TRACED:  # an outer level's: the same number in another type keeps its slot
+    if type(x) in WATCHED:  # an outer level's: the same number in another type keeps its slot
         if isinstance(strip(y), complex) and not has_complex(x):
             return np.multiply(x, np.complex128(1))  # its cotangent must become real again
         return watch(x.strand, _as_numpy(x.primal, strip(y)), x.slot)

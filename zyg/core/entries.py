@@ -15,7 +15,7 @@ from zyg.base.array_types import is_device
 from zyg.base.registry import ScalarRule, rules
 from zyg.base.structure import Structure, is_number
 from zyg.core.cotangents import Spec, spec_of, zeros_of
-from zyg.core.strand import TRACED, Strand, strip, watch, watcher_of
+from zyg.core.strand import WATCHED, Strand, strip, watch, watcher_of
 from zyg.errors import MissingRuleError, StructureError, ZygError
 
 
@@ -52,7 +52,7 @@ def name_of_entry(entry: Sequence[Any]) -> str:
             if isinstance(rule, ScalarRule) and partial in rule.partials:
                 return str(rule.name)
     name = str(a.__name__)
-    return {"unwrite": "write"}.get(name, name.removesuffix("_pullback"))
+    return {"undo_write": "write"}.get(name, name.removesuffix("_pullback"))
 
 
 def note(strand: Strand, y: Any, pull: Callable[..., Any], *args: Any) -> Any:
@@ -99,7 +99,7 @@ def gather(
 
 def is_result(x: Any) -> bool:
     """Whether a result is watched: a number or a numeric array, plain or of an outer level."""
-    if type(x) in TRACED:
+    if type(x) in WATCHED:
         return True
     if isinstance(x, np.ndarray) or is_device(type(x)):
         return x.dtype.kind in "fciu"
@@ -121,4 +121,4 @@ def lacking(error: TypeError, name: str, operands: Sequence[Any]) -> MissingRule
 
 
 def _is_any_array(x: Any) -> bool:
-    return type(x) in TRACED or is_device(type(x))
+    return type(x) in WATCHED or is_device(type(x))

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from zyg.core.reverse import Run
-from zyg.core.strand import ARRAYS, TRACED, Strand, crossing, here, strip, watch
+from zyg.core.strand import ARRAYS, WATCHED, Strand, exchange_lock, local, strip, watch
 from zyg.core.views import base_of
 
 
@@ -42,18 +42,18 @@ class Import:
         self.rank = 0
 
 
-def gathered(strand: Strand, args: Any) -> tuple[Strand, tuple[Any, ...]]:
+def bring_all(strand: Strand, args: Any) -> tuple[Strand, tuple[Any, ...]]:
     """The strand of this task at the level of `strand`, and operands that are values of it."""
-    mine = here(strand)
-    return mine, tuple([brought(mine, x) for x in args])
+    here = local(strand)
+    return here, tuple([bring(here, x) for x in args])
 
 
-def brought(strand: Strand, x: Any, *, late: bool = False) -> Any:
+def bring(strand: Strand, x: Any, *, late: bool = False) -> Any:
     """`x` as an operand on `strand`: an alias, if it is of another strand of the level.
 
     Once the level is closed, there are only those that are `late`: the results of f.
     """
-    if type(x) not in TRACED or x.strand is strand or x.strand.level != strand.level:
+    if type(x) not in WATCHED or x.strand is strand or x.strand.level != strand.level:
         return x
     key: tuple[Any, ...]
     if type(x) not in ARRAYS:
@@ -61,7 +61,7 @@ def brought(strand: Strand, x: Any, *, late: bool = False) -> Any:
         alias = strand.imports.get(key)
         if alias is not None:
             return alias
-    with crossing:
+    with exchange_lock:
         if not (strand.open or late):
             return x
         if type(x) not in ARRAYS:

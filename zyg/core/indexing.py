@@ -13,28 +13,28 @@ of that level, noted there, and so are the undoing and the doing again.
 from __future__ import annotations
 
 from threading import RLock
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from zyg.base.array_types import is_device
 from zyg.core.cotangents import project, spec_of
 from zyg.core.entries import note
-from zyg.core.exchange import brought
+from zyg.core.exchange import bring
 from zyg.core.reverse import Run
-from zyg.core.strand import ARRAYS, TRACED, Strand, crossing, here, settle, strip, watch
-from zyg.core.tangents import Tangents, places_of, pushes, tangents_of, writable
+from zyg.core.strand import ARRAYS, WATCHED, Strand, exchange_lock, local, settle, strip, watch
+from zyg.core.tangents import Tangents, pushes, tangent_views, tangents_of, writable
 from zyg.core.views import (
     IDLE,
-    Part,
     Place,
+    ViewSlot,
+    adopt,
     base_of,
     buffer,
     float_dtype,
-    home,
     lay_out,
     like_operands,
-    own,
+    make_writable,
     raise_to,
     view,
 )
@@ -46,7 +46,7 @@ def read(x: Any, index: Any) -> Any:
     index = frozen(index)
     if not x.strand.open:
         rest = settle(x)
-        if type(rest) in TRACED:
+        if type(rest) in WATCHED:
             return rest[index]
     plain = strip(x.primal)[index]
     if type(plain) is np.ndarray and _is_basic(index):
@@ -55,7 +55,7 @@ def read(x: Any, index: Any) -> Any:
     if not x.strand.open:
         return like_operands(plain, (x,))
     if not x.strand.alone:
-        x, index = _brought_part(x, index)
+        x, index = _bring_part(x, index)
     primal = x.primal
     y = plain if type(primal) is np.ndarray else primal[index]
     return note(
@@ -63,22 +63,22 @@ def read(x: Any, index: Any) -> Any:
     )
 
 
-def _brought_part(x: Any, index: Any) -> tuple[Any, Any]:
+def _bring_part(x: Any, index: Any) -> tuple[Any, Any]:
     """``x[index]`` as a read on the strand of this task; from another's array, of the element."""
-    mine = here(x.strand)
-    if x.strand is not mine and _is_basic(index):
+    here = local(x.strand)
+    if x.strand is not here and _is_basic(index):
         base = lay_out(x)
         index = index if type(index) is tuple else (index,)
         x, index = view(x, Place(strip(x.primal)[(*index, ...)], strip(base.primal))), ()
-    return brought(mine, x), index
+    return bring(here, x), index
 
 
 def read_pullback(
-    run: Run, y_bar: Any, slot: int | Part, index: Any, unique: bool, shape: Any, dtype: Any
+    run: Run, y_bar: Any, slot: int | ViewSlot, index: Any, unique: bool, shape: Any, dtype: Any
 ) -> Any:
-    if slot in run.owned and type(y_bar) not in TRACED:
+    if slot in run.owned and type(y_bar) not in WATCHED:
         shadow = run.bars[slot]
-    elif type(slot) is Part and slot.place.repeats:
+    elif type(slot) is ViewSlot and slot.place.repeats:
         c = buffer(np.zeros(shape, float_dtype(dtype)))
         np.add.at(c, index, y_bar)
         return ((slot, settle(c)),)
@@ -92,11 +92,28 @@ def read_pullback(
 
 
 def read_pushforward(slot: Any, index: Any, unique: bool, shape: Any, dtype: Any) -> Tangents:
-    u = places_of(slot)
+    u = tangent_views(slot)
     return None if u is None else [p[index] for p in u]
 
 
 pushes[read_pullback] = read_pushforward
+
+
+class Write(NamedTuple):
+    """What the entry of a write keeps: ``target[index] = value``, with `add` ``+=``.
+
+    `before` is what was written over, where a pullback may need it; `slot` and `layout` (shape,
+    dtype) are those of the array; `source` is (slot, spec, which elements were written last) of the
+    value, where that is watched.
+    """
+
+    target: Any
+    index: Any
+    before: Any
+    slot: Any
+    layout: Any
+    add: bool
+    source: Any
 
 
 def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
@@ -106,16 +123,16 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
     """
     if type(x) not in ARRAYS:
         _refuse_on_device()
-    with crossing:
+    with exchange_lock:
         _write(x, index, value, add)
 
 
 def _write(x: Any, index: Any, value: Any, add: bool) -> None:
     value, base = settle(value), base_of(x)
-    watched = type(value) in TRACED
+    watched = type(value) in WATCHED
     if not add and type(value) in ARRAYS and base_of(value) is base and _is_same(x, index, value):
         return  # the second half of x[a:b] += c: Python assigns the view to itself
-    if not base.strand.open and type(settle(base)) in TRACED:
+    if not base.strand.open and type(settle(base)) in WATCHED:
         if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run
             base.primal, base.strand = np.copy(settle(base)), IDLE
         write(settle(x), index, value, add=add)
@@ -127,7 +144,7 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
                 base.primal, base.strand = settle(base.primal).copy(), IDLE
             _assign(x.primal, index, value, add)
             return
-        home(here(value.strand), x)
+        adopt(local(value.strand), x)
     strand = base.strand
     if watched and value.strand.level > strand.level:
         if _made_before(value.strand, base):
@@ -137,9 +154,9 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
                 "watched by nobody.",
                 "return the value from the inner function, or make the array inside it.",
             )
-        strand = raise_to(here(value.strand), base)
-    value = brought(strand, value)
-    mine = watched and value.strand is strand
+        strand = raise_to(local(value.strand), base)
+    value = bring(strand, value)
+    own_value = watched and value.strand is strand
     dtype = strip(base.primal).dtype
     if watched and dtype.kind not in "fc" and np.result_type(strip(value)).kind not in "iu":
         raise MutationError(
@@ -147,11 +164,11 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
             "the conversion would cut off its fraction and its derivative.",
             "make the array of floats, or write zyg.stop_gradient(value).",
         )
-    own(x)
-    contents = settle(value.primal) if mine else value
+    make_writable(x)
+    contents = settle(value.primal) if own_value else value
     if type(value) in ARRAYS and base_of(value) is base:
         contents = np.copy(contents)  # as meant: NumPy reads some overlaps while it writes them
-    if type(contents) in TRACED and type(base.primal) is np.ndarray:
+    if type(contents) in WATCHED and type(base.primal) is np.ndarray:
         base.primal = watch(contents.strand, base.primal, contents.strand.new_slot())
     target = x.primal
     before = None
@@ -162,12 +179,13 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
     _assign(target, index, contents, add)
     if strand.turn is None:
         strand.turn = RLock()
-    goal = None
-    if mine:
+    source = None
+    if own_value:
         last = None if add or strand.dual or is_unique(index) else _last(index, target.shape)
-        goal = (value.slot, spec_of(value.primal), last)
-    slot, whole = x.slot, (target.shape, target.dtype)
-    strand.note((None, None, unwrite, None, (target, index, before, slot, whole, add, goal)))
+        source = (value.slot, spec_of(value.primal), last)
+    layout = target.shape, target.dtype
+    written = Write(target, index, before, x.slot, layout, add, source)
+    strand.note((None, None, undo_write, None, written))
     if not strand.dual:  # whose slots live as long as their values, and no longer
         strand.written.add(base.slot)
 
@@ -188,40 +206,40 @@ def _made_before(inner: Strand, base: Any) -> bool:
     return bool(base.slot < began)
 
 
-def unwrite(
-    run: Run, target: Any, index: Any, before: Any, slot: Any, whole: Any, add: bool, goal: Any
+def undo_write(
+    run: Run, target: Any, index: Any, before: Any, slot: Any, layout: Any, add: bool, source: Any
 ) -> Any:
     if before is not None:
         run.restore(target, index, before)
-    if run.bars[slot.slot if type(slot) is Part else slot] is None:
+    if run.bars[slot.slot if type(slot) is ViewSlot else slot] is None:
         return ()
-    shadow = run.shadow(slot, None, whole)
+    shadow = run.shadow(slot, None, layout)
     c = shadow[index]
     if isinstance(c, np.ndarray):
         c = np.copy(c)
     if not add:
         shadow[index] = 0.0
-    if goal is None:
+    if source is None:
         return ()
-    to, spec, last = goal
+    to, spec, last = source
     return ((to, project(c if last is None else np.where(last, c, 0.0), spec)),)
 
 
 def write_pushforward(
-    target: Any, index: Any, before: Any, slot: Any, whole: Any, add: bool, goal: Any
+    target: Any, index: Any, before: Any, slot: Any, layout: Any, add: bool, source: Any
 ) -> None:
     """What is written to an array is written to its tangents."""
-    new = None if goal is None else tangents_of(goal[0])
-    old = (slot.slot if type(slot) is Part else slot).tangents
+    new = None if source is None else tangents_of(source[0])
+    old = (slot.slot if type(slot) is ViewSlot else slot).tangents
     if new is None:
         if add or old is None:
             return
         new = [0.0] * len(old)
-    for shadow, p in zip(writable(slot, whole, new), new, strict=True):
+    for shadow, p in zip(writable(slot, layout, new), new, strict=True):
         _assign(shadow, index, np.copy(p) if isinstance(p, np.ndarray) else p, add)
 
 
-pushes[unwrite] = write_pushforward
+pushes[undo_write] = write_pushforward
 
 
 def _assign(target: Any, index: Any, contents: Any, add: bool) -> None:
@@ -235,7 +253,7 @@ def _assign(target: Any, index: Any, contents: Any, add: bool) -> None:
 
 def _is_same(x: Any, index: Any, value: Any) -> bool:
     index = frozen(index)
-    if not _is_basic(index) or type(value.slot) is not Part:
+    if not _is_basic(index) or type(value.slot) is not ViewSlot:
         return False
     plain = strip(x.primal)[index]
     whole = strip(base_of(x).primal)

@@ -23,8 +23,8 @@ import numpy as np
 
 from zyg.base.array_types import is_device
 from zyg.core.entries import contributions_of, name_of_entry
-from zyg.core.strand import TRACED, Strand, strip, watch
-from zyg.core.views import Part, float_dtype, order_of
+from zyg.core.strand import WATCHED, Strand, strip, watch
+from zyg.core.views import ViewSlot, float_dtype, order_of
 from zyg.errors import NonFiniteError
 
 plain_times = operator.mul
@@ -43,7 +43,7 @@ class Run:
 
     def add(self, slot: Any, c: Any) -> None:
         """Accumulate the contribution `c`, of the shape and dtype of the slot's value."""
-        if type(slot) is Part:
+        if type(slot) is ViewSlot:
             self.add_part(slot, c)
             return
         have = self.bars[slot]
@@ -58,7 +58,7 @@ class Run:
             else:
                 self.owned.discard(slot)
 
-    def add_part(self, part: Part, c: Any) -> None:
+    def add_part(self, part: ViewSlot, c: Any) -> None:
         """Accumulate into the place of a view; along broadcast axes all elements are one."""
         axes = part.place.repeats
         shadow = self.shadow(part, c)
@@ -74,22 +74,22 @@ class Run:
         `whole` is the layout (shape, dtype) of an array that is no view. Watched if `like`, which
         will be written to it, is.
         """
-        if type(slot) is Part:
+        if type(slot) is ViewSlot:
             at, layout, order = slot.slot, (slot.shape, slot.dtype), slot.order
         else:
             at, layout, order = slot, whole, "C"
         shape, dtype = layout
         have = self.bars[at]
-        if at not in self.owned or (type(slot) is Part and order_of(strip(have)) != order):
+        if at not in self.owned or (type(slot) is ViewSlot and order_of(strip(have)) != order):
             if have is None:
                 have = np.zeros(shape, float_dtype(dtype), order)
             else:
                 have = np.copy(have, order)
             self.owned.add(at)
-        if type(like) in TRACED and type(have) not in TRACED:
+        if type(like) in WATCHED and type(have) not in WATCHED:
             have = watch(like.strand, have, like.strand.new_slot())
         self.bars[at] = have
-        return slot.place.of_shadow(have, dtype) if type(slot) is Part else have
+        return slot.place.of_shadow(have, dtype) if type(slot) is ViewSlot else have
 
     def restore(self, array: Any, index: Any, contents: Any) -> None:
         """Undo one write, and remember to do it again."""

@@ -95,7 +95,7 @@ class Strand:
 
     def close(self) -> None:
         """No strand of the level takes entries any more, nor brings values over."""
-        with crossing:
+        with exchange_lock:
             for strand in self.family or (self,):
                 strand.open = strand.alone = False
 
@@ -111,7 +111,7 @@ class Strand:
         self.note = note_with_line
 
 
-crossing = RLock()  # held while a value crosses from strand to strand, and while one is written
+exchange_lock = RLock()  # held while a value goes from strand to strand, or is written
 
 
 def fork(name: str, *, parallel: bool = False) -> tuple[Strand, ...]:
@@ -125,7 +125,7 @@ def fork(name: str, *, parallel: bool = False) -> tuple[Strand, ...]:
 def child(parent: Strand, name: str, parallel: bool) -> Strand:
     if parent.dual:  # tangents travel with their values
         return parent
-    with crossing:
+    with exchange_lock:
         if not parent.open:
             return parent
         parent.alone = False
@@ -140,25 +140,25 @@ def child(parent: Strand, name: str, parallel: bool) -> Strand:
     return child
 
 
-def here(strand: Strand) -> Strand:
+def local(strand: Strand) -> Strand:
     """The strand of this task at the level of `strand`; in a thread nobody forked, `strand`."""
-    for mine in active.get():
-        if mine.level == strand.level:
-            return mine
+    for own in active.get():
+        if own.level == strand.level:
+            return own
     return strand
 
 
-def mine(strand: Strand) -> Strand | None:
-    """The strand of this task at the level of `strand`, if that is open: `here` for the fast."""
+def local_or_none(strand: Strand) -> Strand | None:
+    """The strand of this task at the level of `strand`, if that is open: `local` for the fast."""
     if not strand.open:
         return None
     strands = active.get()
     if strands and strands[-1].level == strand.level:
         return strands[-1]
-    return here(strand)
+    return local(strand)
 
 
-class Traced:
+class Watched:
     """A watched value: its primal (watched too, if an outer level does), its strand, its slot."""
 
     __slots__ = ("primal", "slot", "strand")
@@ -171,9 +171,9 @@ class Traced:
 # The classes among them whose primal is an array.
 ARRAYS: set[type] = set()
 
-# Which class watches a primal of which type; `_traced` fills it in. TRACED holds the classes.
-watcher_of: dict[type, type[Traced]] = {}
-TRACED: set[type] = set()
+# Which class watches a primal of which type; `_traced` fills it in. WATCHED holds the classes.
+watcher_of: dict[type, type[Watched]] = {}
+WATCHED: set[type] = set()
 
 
 def watch(strand: Strand, primal: Any, slot: int) -> Any:
@@ -197,9 +197,14 @@ def watch(strand: Strand, primal: Any, slot: int) -> Any:
     return x
 
 
+def is_watched(x: Any) -> bool:
+    """Whether `x` is a watched value, of a running gradient or of one that has ended."""
+    return type(x) in WATCHED
+
+
 def cut(x: Any, how: str) -> Any:
     """The plain value of `x`, whose derivative ends here; noted where lines are."""
-    while type(x) in TRACED:
+    while type(x) in WATCHED:
         if x.strand.lines is not None and x.strand.open:
             x.strand.cuts.append((x.slot, how, user_line()))
         x = x.primal
@@ -208,14 +213,14 @@ def cut(x: Any, how: str) -> Any:
 
 def settle(x: Any) -> Any:
     """`x` itself, or what is left of it once every gradient that has ended is taken off."""
-    while type(x) in TRACED and not x.strand.open:
+    while type(x) in WATCHED and not x.strand.open:
         x = x.primal
     return x
 
 
 def strip(x: Any) -> Any:
     """The plain value under all levels."""
-    while type(x) in TRACED:
+    while type(x) in WATCHED:
         x = x.primal
     return x
 
@@ -228,7 +233,7 @@ def is_traced(x: Any) -> bool:
     (False, (1.0,))
 
     """
-    return type(settle(x)) in TRACED
+    return type(settle(x)) in WATCHED
 
 
 def nestlevel() -> int:
@@ -246,6 +251,6 @@ def innermost(values: Iterator[Any] | list[Any] | tuple[Any, ...]) -> Strand | N
     """The strand of the newest level among the given (settled) values."""
     strand: Strand | None = None
     for x in values:
-        if type(x) in TRACED and (strand is None or x.strand.level > strand.level):
+        if type(x) in WATCHED and (strand is None or x.strand.level > strand.level):
             strand = x.strand
     return strand

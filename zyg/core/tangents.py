@@ -24,8 +24,8 @@ import numpy as np
 from zyg.base.array_types import is_device
 from zyg.base.config import setting
 from zyg.core.reverse import strong_times
-from zyg.core.strand import TRACED, strip, watch
-from zyg.core.views import Part, base_of, float_dtype, order_of
+from zyg.core.strand import WATCHED, strip, watch
+from zyg.core.views import ViewSlot, base_of, float_dtype, order_of
 
 Tangents = list[Any] | None  # one for each direction; None where nothing moves
 
@@ -83,7 +83,7 @@ def scaled(u: list[Any], d: Any) -> list[Any]:
     """The tangents times a derivative."""
     if type(d) is int and d == 1:
         return u
-    stack = None if type(d) in TRACED else _stacked(u)
+    stack = None if type(d) in WATCHED else _stacked(u)
     if stack is None:
         return [times(p, d) for p in u]
     if (more := np.ndim(d) - np.ndim(stack) + 1) > 0:
@@ -113,16 +113,16 @@ def times(p: Any, d: Any) -> Any:
     return c
 
 
-def tangents_of(slot: Cell | Part) -> Tangents:
+def tangents_of(slot: Cell | ViewSlot) -> Tangents:
     """The tangents at a slot, or at the part of one that a view is."""
-    if type(slot) is not Part:
+    if type(slot) is not ViewSlot:
         slot.owned = False  # type: ignore[union-attr]
-    return places_of(slot)
+    return tangent_views(slot)
 
 
-def places_of(slot: Cell | Part) -> Tangents:
+def tangent_views(slot: Cell | ViewSlot) -> Tangents:
     """The same, where they are not kept."""
-    if type(slot) is not Part:
+    if type(slot) is not ViewSlot:
         return slot.tangents  # type: ignore[union-attr]
     base: Any = slot.slot
     if base.tangents is None:
@@ -142,18 +142,18 @@ def _is_view(p: Any) -> bool:
     return p.base is not None if type(p) is np.ndarray else base_of(p) is not p
 
 
-def _laid_out(p: Any, part: Part) -> Any:
+def _laid_out(p: Any, part: ViewSlot) -> Any:
     """A tangent in the layout of its base, an array of its own."""
     right = base_of(p) is p and order_of(strip(p)) == part.order and strip(p).flags.forc
     return p if right else np.copy(p, order=part.order)
 
 
-def writable(slot: Cell | Part, whole: Any, like: Sequence[Any]) -> list[Any]:
+def writable(slot: Cell | ViewSlot, whole: Any, like: Sequence[Any]) -> list[Any]:
     """The tangents at the slot of an array, to be written to; `whole` is its layout.
 
     They are watched where those in `like`, which will be written to them, are.
     """
-    part = slot if type(slot) is Part else None
+    part = slot if type(slot) is ViewSlot else None
     cell: Any = part.slot if part else slot
     shape, dtype = (part.shape, part.dtype) if part else whole
     order: Any = part.order if part else "C"
@@ -166,8 +166,8 @@ def writable(slot: Cell | Part, whole: Any, like: Sequence[Any]) -> list[Any]:
     cell.owned = True
     cell.tangents = [
         watch(x.strand, p, x.strand.new_slot())
-        if type(x) in TRACED and type(p) not in TRACED
+        if type(x) in WATCHED and type(p) not in WATCHED
         else p
         for p, x in zip(cell.tangents, like, strict=True)
     ]
-    return places_of(slot) or []
+    return tangent_views(slot) or []

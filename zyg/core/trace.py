@@ -16,10 +16,10 @@ from zyg.base.config import setting
 from zyg.base.structure import Structure, is_leaf
 from zyg.core.adjoint_tasks import reverse
 from zyg.core.cotangents import project, shape_of, spec_of, zeros_of
-from zyg.core.exchange import brought
+from zyg.core.exchange import bring
 from zyg.core.protection import forbid_shared_writes, owns_memory, release, watch_together
 from zyg.core.reverse import non_finite, plain_times, strong_times
-from zyg.core.strand import TRACED, Strand, active, settle
+from zyg.core.strand import WATCHED, Strand, active, is_watched, settle
 from zyg.core.views import at_slot
 from zyg.errors import (
     RunningLoopError,
@@ -53,7 +53,7 @@ class Call:
         self.watched = [s.rebuild(part) for s, part in zip(self.inputs, values, strict=True)]
         if run:
             with self.running():
-                value = called(f, self.watched, kwargs)
+                value = run_function(f, self.watched, kwargs)
             self.end(value)
 
     @contextmanager
@@ -110,12 +110,10 @@ class Trace(Call):
         super().__init__(strand, f, args, kwargs, arguments, run)
 
     def end(self, value: Any) -> None:
-        self.result = Structure(value, _is_traced)
-        mine = [
-            brought(self.strand, down_to(self.strand, x), late=True) for x in self.result.leaves
-        ]
-        self.out = [None if x is None else (x.slot, spec_of(x.primal)) for x in mine]
-        self.y = self.result.rebuild([copied(settle(x)) for x in self.result.leaves])
+        self.result = Structure(value, is_watched)
+        ours = [bring(self.strand, down_to(self.strand, x), late=True) for x in self.result.leaves]
+        self.out = [None if x is None else (x.slot, spec_of(x.primal)) for x in ours]
+        self.y = self.result.rebuild([copy_out(settle(x)) for x in self.result.leaves])
 
     def back(self, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
         """The gradient of each argument, for a cotangent of the whole value."""
@@ -194,18 +192,14 @@ _OVERWRITTEN = (
 
 
 def watchable(x: Any) -> bool:
-    return type(x) in TRACED or is_leaf(x)
-
-
-def _is_traced(x: Any) -> bool:
-    return type(x) in TRACED
+    return type(x) in WATCHED or is_leaf(x)
 
 
 def down_to(strand: Strand, x: Any) -> Any:
     """What `x` is on this strand, below gradients that ended meanwhile; None if it is not on it."""
-    while type(x) in TRACED and x.strand.level != strand.level:
+    while type(x) in WATCHED and x.strand.level != strand.level:
         x = x.primal
-    return x if type(x) in TRACED else None
+    return x if type(x) in WATCHED else None
 
 
 def _references(holder: list[Any]) -> int:
@@ -229,7 +223,7 @@ def _take(holder: list[Any], k: int) -> Any:
     return x.copy() if is_device(type(x)) else x
 
 
-def copied(x: Any) -> Any:
+def copy_out(x: Any) -> Any:
     """An array apart from the memory that the reverse pass relies on."""
     if type(x) is np.ndarray:
         return buffers.copy(x)
@@ -240,7 +234,7 @@ def _name_of(f: Any) -> str:
     return getattr(f, "__name__", type(f).__name__)
 
 
-def complete(y: Any, verb: str) -> Any:
+def demand_complete(y: Any, verb: str) -> Any:
     """`y`, a value that `verb` needs whole; an iterator would compute outside of it, later."""
     if isinstance(y, Iterator):
         raise StructureError(
@@ -251,7 +245,7 @@ def complete(y: Any, verb: str) -> Any:
     return y
 
 
-def called(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def run_function(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """``f(*args, **kwargs)``; an async f is run under trio."""
     coroutine = f(*args, **kwargs)
     if not inspect.iscoroutine(coroutine):

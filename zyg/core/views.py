@@ -19,10 +19,10 @@ import numpy as np
 
 from zyg.core.strand import (
     ARRAYS,
-    TRACED,
+    WATCHED,
     Strand,
-    Traced,
-    crossing,
+    Watched,
+    exchange_lock,
     settle,
     strip,
     watch,
@@ -55,7 +55,7 @@ class Place:
 
     def of(self, whole: Any) -> Any:
         """This place of an array that has the layout of the base."""
-        if type(whole) in TRACED:
+        if type(whole) in WATCHED:
             return view(whole, self)
         memory = whole if whole.flags.c_contiguous else whole.T
         made = np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
@@ -93,12 +93,12 @@ class Place:
         return tuple(k for k, (n, step) in enumerate(pairs) if n > 1 and step == 0)
 
 
-class Part:
+class ViewSlot:
     """What stands for the slot of a view: the slot of its base, the base's layout, the place."""
 
     __slots__ = ("dtype", "order", "place", "shape", "slot")
 
-    def __init__(self, base: Traced, place: Place) -> None:
+    def __init__(self, base: Watched, place: Place) -> None:
         whole = strip(base.primal)
         self.slot, self.place = base.slot, place
         self.shape, self.dtype, self.order = whole.shape, whole.dtype, order_of(whole)
@@ -155,13 +155,13 @@ def lay_out(x: Any) -> Any:
     plain = strip(base.primal)
     contiguous = plain.flags.c_contiguous or plain.flags.f_contiguous
     if not contiguous or base_of(base.primal) is not base.primal:
-        with crossing:  # another task may be about to write to it
+        with exchange_lock:  # another task may be about to write to it
             base.primal = np.copy(base.primal, order="C")
             base.strand.borrowed.discard(base.slot)
     return base
 
 
-def own(x: Any) -> None:
+def make_writable(x: Any) -> None:
     """See to it that `x` may be written: it is copied before the first write, if it is an argument
     or if an outer level keeps it. Raises NumPy's ValueError if it is read-only to its user.
     """
@@ -183,9 +183,9 @@ def own(x: Any) -> None:
         base.unread = True
 
 
-def at_slot(bars: list[Any], slot: int | Part) -> Any:
+def at_slot(bars: list[Any], slot: int | ViewSlot) -> Any:
     """The cotangent at a slot, or at the part of one that a view is."""
-    if type(slot) is not Part:
+    if type(slot) is not ViewSlot:
         return bars[slot]  # type: ignore[index]
     whole = bars[slot.slot]
     if whole is None:
@@ -195,13 +195,13 @@ def at_slot(bars: list[Any], slot: int | Part) -> Any:
     return slot.place.of_shadow(whole, slot.dtype)
 
 
-def home(strand: Strand, x: Any) -> Any:
+def adopt(strand: Strand, x: Any) -> Any:
     """`x` as an operand on this strand: what has ended or was idle is watched from now on.
 
     An array that could be written later must be: a pullback keeps it by reference.
     """
     rest = settle(x)
-    if type(rest) is not np.ndarray or type(x) not in TRACED:
+    if type(rest) is not np.ndarray or type(x) not in WATCHED:
         return rest
     base = base_of(x)
     ended = base.strand is not IDLE

@@ -12,16 +12,11 @@ of its own adds up in many lanes, in float64. A sum along other loops is added r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
+
+from zyg.compiler.back.emit import Text
 
 TILE = 1024  # elements: they stay in the first cache
-
-
-class Text(Protocol):
-    """The statements of a scalar function, the expressions of its results, what they call."""
-
-    lines: list[str]
-    results: list[str]
 
 
 class Operand(NamedTuple):

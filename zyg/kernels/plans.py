@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zyg.compiler.back.branches import without_branches
-from zyg.compiler.back.compiled import Adapter, Kernel, Shape, kernel_of
+from zyg.compiler.back.compiled import Adapter, MachineKernel, Shape, kernel_of
 from zyg.compiler.back.emit import emit
 from zyg.compiler.back.names import imports, vectorised
 from zyg.compiler.ir import Program, type_of
@@ -61,7 +61,7 @@ class Description(NamedTuple):
     operands: list[str]  # per loop F: element by element, B: broadcast; "" for a number
     results: list[str]
     chunks: int
-    kernel: Kernel | None
+    kernel: MachineKernel | None
 
 
 @dataclass(frozen=True)

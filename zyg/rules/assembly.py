@@ -8,25 +8,25 @@ import numpy as np
 from zyg.base.registry import composed
 from zyg.core.strand import strip
 from zyg.errors import unknown_call
-from zyg.rules.kit import as_array, at_places, cast, places_of
+from zyg.rules.kit import as_array, at_places, cast, flat_indices
 
 
 @composed(np.delete)
 def delete(arr, obj, axis=None):
-    return at_places(arr, np.delete(places_of(arr), strip(obj), axis))
+    return at_places(arr, np.delete(flat_indices(arr), strip(obj), axis))
 
 
 @composed(np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
     if writeable:
         raise unknown_call("sliding_window_view", "its windows are copies, so writeable=True")
-    windows = np.lib.stride_tricks.sliding_window_view(places_of(x), window_shape, axis)
+    windows = np.lib.stride_tricks.sliding_window_view(flat_indices(x), window_shape, axis)
     return at_places(x, windows)
 
 
 @composed(np.resize)
 def resize(a, new_shape):
-    places = np.resize(places_of(a), new_shape)
+    places = np.resize(flat_indices(a), new_shape)
     return at_places(a, places) if np.size(a) else np.zeros(places.shape, as_array(strip(a)).dtype)
 
 
@@ -42,7 +42,7 @@ def insert(arr, obj, values, axis=None):
     dtype = as_array(strip(arr)).dtype
     values = as_array(values)
     # Place -1 - k stands for values[k], which lies that far from the end of both together.
-    source = np.insert(places_of(arr), strip(obj), -1 - places_of(values), axis)
+    source = np.insert(flat_indices(arr), strip(obj), -1 - flat_indices(values), axis)
     both = [np.ravel(arr), np.flip(np.ravel(cast(values, dtype)))]
     return at_places(np.concatenate(both), source)
 

@@ -5,7 +5,7 @@ import numpy as np
 from zyg.base.registry import composed
 from zyg.core.strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import as_array, at_places, cast, like, places_of
+from zyg.rules.kit import as_array, at_places, cast, flat_indices, like
 
 
 @composed(np.pad)
@@ -20,7 +20,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
     for name, value in kwargs.items():
         option = as_array(value) if name.endswith("_values") else value
         kwargs[name] = strip(option)
-    places = np.pad(places_of(array), pad_width, mode, **kwargs)  # raises where NumPy does
+    places = np.pad(flat_indices(array), pad_width, mode, **kwargs)  # raises where NumPy does
     odd = kwargs.get("reflect_type") == "odd"
     if mode in ("edge", "wrap", "reflect", "symmetric") and not odd:
         return at_places(array, places)

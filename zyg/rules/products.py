@@ -303,15 +303,15 @@ def _parsed(subscripts, ndims):
 
 def _operand_cotangent(k, letters, output, operands, y_bar, optimize):
     """The cotangent of operand k: its letters summed back from the result and the others."""
-    mine, shape = letters[k], np.shape(operands[k])
+    axes, shape = letters[k], np.shape(operands[k])
     terms = [output, *(t for j, t in enumerate(letters) if j != k)]
     values = [y_bar, *(conj(x) for j, x in enumerate(operands) if j != k)]
-    size = dict(zip(mine, shape, strict=True))
+    size = dict(zip(axes, shape, strict=True))
     present = set("".join(terms))
-    spare = (c for c in string.ascii_letters if c not in present | set(mine))
+    spare = (c for c in string.ascii_letters if c not in present | set(axes))
     target = ""
-    for place, c in enumerate(mine):
-        if c in mine[:place]:  # a diagonal: zero off it
+    for place, c in enumerate(axes):
+        if c in axes[:place]:  # a diagonal: zero off it
             other = next(spare)
             terms.append(c + other)
             below, on = (np.tri(size[c], k=k, like=like(y_bar)) for k in (-1, 0))

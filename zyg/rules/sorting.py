@@ -10,14 +10,14 @@ import functools
 import numpy as np
 
 from zyg.base.registry import adjoint, composed
-from zyg.core.strand import TRACED, strip
+from zyg.core.strand import WATCHED, strip
 from zyg.rules.kit import (
     as_array,
     count,
+    flat_indices,
     inverse,
     no_out,
     normal_axes,
-    places_of,
     plain_array,
     with_value,
 )
@@ -26,20 +26,20 @@ from zyg.rules.kit import (
 @composed(np.take_along_axis)
 def take_along_axis(arr, indices, axis=-1):
     arr = as_array(arr)
-    return np.ravel(arr)[np.take_along_axis(places_of(arr), strip(indices), axis)]
+    return np.ravel(arr)[np.take_along_axis(flat_indices(arr), strip(indices), axis)]
 
 
 @composed(np.compress)
 def compress(condition, a, axis=None, out=None):
     no_out(out)
     a = as_array(a)
-    return np.ravel(a)[np.compress(strip(as_array(condition)), places_of(a), axis)]
+    return np.ravel(a)[np.compress(strip(as_array(condition)), flat_indices(a), axis)]
 
 
 @composed(np.extract)
 def extract(condition, arr):
     arr = as_array(arr)
-    return np.ravel(arr)[np.extract(strip(as_array(condition)), places_of(arr))]
+    return np.ravel(arr)[np.extract(strip(as_array(condition)), flat_indices(arr))]
 
 
 @adjoint(np.trim_zeros)
@@ -168,7 +168,7 @@ _ALPHA_BETA = {
 
 def _moved_by(q, scale, method, n):
     """What a change of q adds to the place of the quantile: 0, with its slope to the right."""
-    if type(q) not in TRACED or method not in _ALPHA_BETA:
+    if type(q) not in WATCHED or method not in _ALPHA_BETA:
         return 0.0
     alpha, beta = _ALPHA_BETA[method]
     plain = strip(q) / scale

@@ -1,17 +1,17 @@
 """What a function holds that is watched: found, taken out, and put in again."""
 
 from zyg.base.structure import Structure
-from zyg.core.strand import TRACED, strip
+from zyg.core.strand import WATCHED, strip
 from zyg.errors import MissingRuleError
 
 
-def _is_watched(x):
-    return type(x) in TRACED
+def is_watched(x):
+    return type(x) in WATCHED
 
 
 def plain(x):
     """`x`, a function perhaps, with the plain values of what it holds."""
-    held = Structure(x, _is_watched)
+    held = Structure(x, is_watched)
     return held.rebuild([strip(v) for v in held.leaves])
 
 
@@ -23,7 +23,7 @@ def opened(function, args=()):
     """(make, values): ``make(values)`` is the function ``x -> function(x, *args)`` again, for
     any values in place of the watched ones that it and args hold. `make` itself holds none.
     """
-    held = Structure((function, args), _is_watched)
+    held = Structure((function, args), is_watched)
     holes = [_Hole() for _ in held.leaves]  # not those of a function inside of this one
     own = {id(hole) for hole in holes}
     emptied = Structure(held.rebuild(holes), lambda x: id(x) in own)

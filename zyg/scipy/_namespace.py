@@ -10,7 +10,7 @@ from typing import Any
 from zyg.base.registry import Adjoint, rules
 from zyg.base.structure import Structure
 from zyg.core.bind import bind
-from zyg.core.strand import TRACED
+from zyg.core.strand import WATCHED
 
 
 def rule_for(key: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..., Adjoint]:
@@ -28,7 +28,7 @@ def rule_for(key: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[
 
 def holds_watched(*values: Any) -> bool:
     """Whether anything in these values is watched, in containers and closures too."""
-    return bool(Structure(values, lambda x: type(x) in TRACED).leaves)
+    return bool(Structure(values, lambda x: type(x) in WATCHED).leaves)
 
 
 def dispatching(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -31,7 +31,7 @@ from zyg.core.protection import release
 from zyg.core.strand import Strand, strip
 from zyg.core.tangents import Cell
 from zyg.core.trace import Call, down_to
-from zyg.core.views import Part
+from zyg.core.views import ViewSlot
 from zyg.sparsity.tokens import (
     Matrix,
     Use,
@@ -69,8 +69,8 @@ class PatternCall(Call):
         self.slots[0][0].tangents = matrix_of(every, every, (self.n, self.n))
 
     def end(self, value: Any) -> None:
-        mine = down_to(self.strand, value)
-        found = None if mine is None else _sets_at(mine.slot, self.n)
+        ours = down_to(self.strand, value)
+        found = None if ours is None else _sets_at(ours.slot, self.n)
         self.y = strip(value)
         self.pattern = matrix_of([], [], (np.size(self.y), self.n)) if found is None else found
         release(self.strand)
@@ -96,15 +96,15 @@ def _row(sets: Any, k: int) -> frozenset[int]:
     return frozenset(sets.indices[sets.indptr[k] : sets.indptr[k + 1]].tolist())
 
 
-def _sets_at(slot: Cell | Part, n: int) -> Matrix | None:
+def _sets_at(slot: Cell | ViewSlot, n: int) -> Matrix | None:
     """The sets at a slot, a row for each element; None where nothing depends on the argument."""
-    base: Any = slot.slot if type(slot) is Part else slot
+    base: Any = slot.slot if type(slot) is ViewSlot else slot
     if base.tangents is None:
         return None
     if isinstance(base.tangents, list):
         base.tangents = _as_matrix(base.tangents, n)
     whole = _as_matrix(base.tangents, n)
-    return whole[_places(slot, None).ravel()] if type(slot) is Part else whole
+    return whole[_places(slot, None).ravel()] if type(slot) is ViewSlot else whole
 
 
 def _set_at(slot: Any, n: int) -> frozenset[int] | None:
@@ -115,9 +115,9 @@ def _set_at(slot: Any, n: int) -> frozenset[int] | None:
     return None if sets is None else _row(sets, 0)
 
 
-def _places(slot: Cell | Part, shape: Any) -> np.ndarray[Any, Any]:
+def _places(slot: Cell | ViewSlot, shape: Any) -> np.ndarray[Any, Any]:
     """For each element of a view, which element of its base it is; `shape` is that of a base."""
-    if type(slot) is not Part:
+    if type(slot) is not ViewSlot:
         return numbered(shape)
     place = slot.place
     layout = place.shape, place.strides, place.offset
@@ -193,7 +193,7 @@ def _elementwise(
 def _read(
     n: int, cells: Sequence[Cell], _: Any, slot: Any, index: Any, unique: bool, shape: Any, __: Any
 ) -> list[Any]:
-    base = slot.slot if type(slot) is Part else slot
+    base = slot.slot if type(slot) is ViewSlot else slot
     if base.tangents is None:
         return [None]
     places = _places(slot, shape)[index]
@@ -205,19 +205,18 @@ def _read(
 
 
 def _write(
-    n: int, target: Any, index: Any, before: Any, slot: Any, whole: Any, add: bool, goal: Any
+    n: int, target: Any, index: Any, before: Any, slot: Any, layout: Any, add: bool, source: Any
 ) -> None:
-    part = slot if type(slot) is Part else None
+    part = slot if type(slot) is ViewSlot else None
     base = part.slot if part else slot
-    source = None if goal is None else goal[0]
-    new = None if source is None else _sets_at(source, n)
+    new = None if source is None else _sets_at(source[0], n)
     if new is None and (add or base.tangents is None):
         return
-    shape = part.shape if part else whole[0]
+    shape = part.shape if part else layout[0]
     size = math.prod(shape)
     if base.tangents is None:
         base.tangents = matrix_of([], [], (size, n))
-    places = _places(slot, whole[0])[index]
+    places = _places(slot, layout[0])[index]
     if not np.ndim(places):
         sets = base.tangents
         if not isinstance(sets, list):
@@ -232,7 +231,7 @@ def _write(
         (stays,) = np.nonzero(stays)
         old = matrix_of(stays, stays, (size, size)) @ old
     if new is not None:
-        given = shape_of(goal[1])
+        given = shape_of(source[1])
         given = given[max(len(given) - np.ndim(places), 0) :]  # what is cut off are ones
         numbers = np.broadcast_to(numbered(given), places.shape)
         old = old + matrix_of(places, numbers, (size, new.shape[0])) @ new

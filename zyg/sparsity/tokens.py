@@ -19,7 +19,7 @@ import numpy as np
 from zyg.base.containers import ATOMS
 from zyg.base.structure import Structure
 from zyg.core.cotangents import shape_of
-from zyg.core.strand import TRACED
+from zyg.core.strand import WATCHED
 from zyg.rules.kit import kept
 
 Matrix = Any  # a Boolean scipy.sparse.csr_array: a row for each element of a value
@@ -200,8 +200,8 @@ def forward(use: Use) -> list[Matrix | None]:
     ]
     tangents: list[Any] = [None] * len(use.args)
     for k, container, slots in use.active:
-        mine, tokens = tokens[: len(slots)], tokens[len(slots) :]
-        tangents[k] = container.tangent(mine) if container else mine[0]
+        ours, tokens = tokens[: len(slots)], tokens[len(slots) :]
+        tangents[k] = container.tangent(ours) if container else ours[0]
     stack = scipy_sparse().vstack([s for s in use.found if s is not None], format="csr")
     made: list[Matrix | None] = [None] * len(use.outs)
     y_dot = use.moves(*tangents)
@@ -219,13 +219,13 @@ def backward(use: Use) -> list[Matrix | None]:
     x_bars = use.moves(bars[0] if use.result is None else use.result.rebuild(bars))
     found, specs, parts = use.found, use.specs, []
     for k, container, slots in use.active:
-        mine, found = found[: len(slots)], found[len(slots) :]
+        ours, found = found[: len(slots)], found[len(slots) :]
         own, specs = specs[: len(slots)], specs[len(slots) :]
-        c = x_bars[k] if k < len(x_bars) and any(s is not None for s in mine) else None
+        c = x_bars[k] if k < len(x_bars) and any(s is not None for s in ours) else None
         c = c() if callable(c) else c
         for place, part in [(0, c)] if container is None else container.match(c, ""):
-            if part is not None and mine[place] is not None:
-                parts.append(_arrivals(part, own[place], starts[-1]).T.tocsr() @ mine[place])
+            if part is not None and ours[place] is not None:
+                parts.append(_arrivals(part, own[place], starts[-1]).T.tocsr() @ ours[place])
     whole = united(parts)
     if whole is None:
         return [None] * len(use.outs)
@@ -244,12 +244,12 @@ def _product(found: dict[int, Matrix | None], args: Sequence[Any]) -> list[Matri
     parts = []
     (m, n), p = (1, *np.shape(a))[-2:], (*np.shape(b), 1)[1]
     if (sets := found.get(0)) is not None:  # y[i, k] depends on a[i, j], where b[j, k] is not 0
-        at = np.ones((n, p), bool) if type(b) in TRACED else np.reshape(b, (n, p)) != 0
+        at = np.ones((n, p), bool) if type(b) in WATCHED else np.reshape(b, (n, p)) != 0
         i, (j, k) = np.arange(m)[:, None], np.nonzero(at)
         whole = numbered((m, n)) // max(n, 1), numbered((m, p)) // max(p, 1)
         parts.append(_summed(sets, at, (p * i + k, n * i + j), whole, m))
     if (sets := found.get(1)) is not None:  # and on b[j, k], where a[i, j] is not 0
-        at = np.ones((m, n), bool) if type(a) in TRACED else np.reshape(a, (m, n)) != 0
+        at = np.ones((m, n), bool) if type(a) in WATCHED else np.reshape(a, (m, n)) != 0
         k, (i, j) = np.arange(p)[:, None], np.nonzero(at)
         whole = numbered((n, p)) % max(p, 1), numbered((m, p)) % max(p, 1)
         parts.append(_summed(sets, at, (p * i + k, p * j + k), whole, p))

@@ -13,10 +13,10 @@ from zyg.core.adjoints import adjoint_pullback
 from zyg.core.elementwise import elementwise_pullback
 from zyg.core.entries import gather, name_of_entry
 from zyg.core.exchange import deliver, pass_on
-from zyg.core.indexing import read_pullback, unwrite
+from zyg.core.indexing import read_pullback, undo_write
 from zyg.core.strand import Strand, strip
 from zyg.core.trace import Trace
-from zyg.core.views import Part, root_of
+from zyg.core.views import ViewSlot, root_of
 from zyg.tools.timeline import Entry, Place, Task, Timeline, grouped, in_order
 
 __all__ = ["Explanation", "explain"]
@@ -227,7 +227,7 @@ def _one_of(spec: Any) -> Any:
 
 
 def _slot(slot: Any) -> int:
-    return int(slot.slot if type(slot) is Part else slot)
+    return int(slot.slot if type(slot) is ViewSlot else slot)
 
 
 def _arguments(trace: Trace, gradients: tuple[Any, ...]) -> Iterator[tuple[str, Place, Any]]:
@@ -288,7 +288,7 @@ def _inputs(entry: list[Any]) -> list[Any]:
         return [target[0] for _, _, targets in b[2] for target in targets if target is not None]
     if a is read_pullback or a is pass_on:
         return [b[0]]
-    return [b[6][0]] if a is unwrite and b[6] is not None else []
+    return [b.source[0]] if a is undo_write and b.source is not None else []
 
 
 def _arrays_in(*values: Any) -> Iterator[np.ndarray[Any, Any]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from zyg.core.adjoint_tasks import reverse_async
 from zyg.core.trace import Trace
-from zyg.verbs.gradients import loss_seed, one
+from zyg.verbs.gradients import seed_of_loss, seed_of_one
 
 __all__ = ["gradient_async", "pullback_async", "value_and_gradient_async"]
 
@@ -83,7 +83,7 @@ async def value_and_gradient_async(
     """
     trace = await _traced(f, args, kwargs)
     try:
-        return trace.y, await _back(trace, loss_seed(trace), zeros)
+        return trace.y, await _back(trace, seed_of_loss(trace), zeros)
     finally:
         trace.close()
 
@@ -104,6 +104,6 @@ async def gradient_async(
     """
     trace = await _traced(f, args, kwargs)
     try:
-        return await _back(trace, one(trace, trace.y), zeros)
+        return await _back(trace, seed_of_one(trace, trace.y), zeros)
     finally:
         trace.close()

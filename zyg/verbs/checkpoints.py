@@ -19,8 +19,8 @@ from zyg.base.registry import Adjoint
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
 from zyg.core.protection import keep
-from zyg.core.strand import TRACED, Strand, is_traced, settle, strip
-from zyg.core.trace import called, complete
+from zyg.core.strand import WATCHED, Strand, is_traced, settle, strip
+from zyg.core.trace import demand_complete, run_function
 from zyg.errors import AdjointError, MissingRuleError
 from zyg.verbs.gradients import pullback
 
@@ -37,7 +37,7 @@ class TakenApart:
     def __init__(self, *parts: Any) -> None:
         self.whole = Structure(parts, _is_array_or_watched, shared=True)
         every = self.whole.leaves
-        self.places = [k for k, x in enumerate(every) if type(x) in TRACED]
+        self.places = [k for k, x in enumerate(every) if type(x) in WATCHED]
         self.leaves = [every[k] for k in self.places]
         self.kept = [*every]
         for strand in {s for x in self.leaves for s in _strands(x)}:
@@ -51,13 +51,13 @@ class TakenApart:
 
 
 def _is_array_or_watched(x: Any) -> bool:
-    return type(x) in TRACED or (type(x) is np.ndarray and x.dtype.kind != "O")
+    return type(x) in WATCHED or (type(x) is np.ndarray and x.dtype.kind != "O")
 
 
 def _strands(x: Any) -> Iterator[Strand]:
     """The strands of all levels that watch a value."""
     x = settle(x)
-    while type(x) in TRACED:
+    while type(x) in WATCHED:
         yield x.strand
         x = settle(x.primal)
 
@@ -79,7 +79,7 @@ def one_entry(
         watched = any(map(is_traced, inner))
         if watched:
             return one_entry(name, run, pull, inner, push)
-        return complete(run(*map(_read_only, inner)), f"zyg.{name}")
+        return demand_complete(run(*map(_read_only, inner)), f"zyg.{name}")
 
     def rule(*inner: Any) -> Any:
         y = applied(inner)
@@ -87,7 +87,7 @@ def one_entry(
 
     rule.__name__ = name
     made = Adjoint(rule, rule)
-    made.places, made.variadic = [], True  # as its signature would say
+    made.positional, made.variadic = [], True  # as its signature would say
     if push is not None:
 
         @made.pushforward
@@ -124,7 +124,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """
     call = TakenApart(f, args, kwargs)
     if not call.leaves:
-        return called(f, args, kwargs)
+        return run_function(f, args, kwargs)
     if any(is_device(type(x)) for x in call.leaves):
         raise MissingRuleError(
             "zyg.checkpoint of device arrays has no rule.",
@@ -137,7 +137,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     def run(*leaves: Any) -> Any:
         f, args, kwargs = call.rebuild(leaves)
-        return called(f, args, kwargs)
+        return run_function(f, args, kwargs)
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
         with _rewound(generators, before):
@@ -175,7 +175,7 @@ def _generators(f: Any, args: Any, kwargs: Any) -> list[Any]:
     code = getattr(f, "__code__", None)
     named = [f.__globals__.get(name) for name in _names(code)] if code else []
     parts = (f, args, kwargs, [g for g in named if isinstance(g, kinds)])
-    held = Structure(parts, lambda x: type(x) in TRACED or isinstance(x, kinds), shared=True)
+    held = Structure(parts, lambda x: type(x) in WATCHED or isinstance(x, kinds), shared=True)
     return [x for x in held.leaves if isinstance(x, kinds)]
 
 

@@ -11,8 +11,8 @@ from zyg.base.array_types import is_device
 from zyg.base.registry import adjoint
 from zyg.base.scalar_rules import is_complex
 from zyg.base.structure import Structure, is_number
-from zyg.core.strand import cut, strip
-from zyg.core.trace import Trace, _is_traced, copied
+from zyg.core.strand import cut, is_watched, strip
+from zyg.core.trace import Trace, copy_out
 from zyg.core.views import float_dtype
 from zyg.errors import (
     ComplexOutputError,
@@ -21,7 +21,7 @@ from zyg.errors import (
 )
 
 
-def one(trace: Trace, value: Any) -> Any:
+def seed_of_one(trace: Trace, value: Any) -> Any:
     """The cotangent 1 of a real number; raises where `value` is anything else."""
     plain = strip(value)
     if is_complex(plain):
@@ -46,11 +46,11 @@ def one(trace: Trace, value: Any) -> Any:
     return 1.0 if isinstance(plain, (int, np.integer)) else 1
 
 
-def loss_seed(trace: Trace) -> Any:
+def seed_of_loss(trace: Trace) -> Any:
     """The cotangent 1 of a loss, which is the value or the first of a tuple (loss, aux...)."""
     if type(trace.y) is tuple and trace.y:
-        return (one(trace, trace.y[0]), *[None] * (len(trace.y) - 1))
-    return one(trace, trace.y)
+        return (seed_of_one(trace, trace.y[0]), *[None] * (len(trace.y) - 1))
+    return seed_of_one(trace, trace.y)
 
 
 def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
@@ -78,9 +78,9 @@ def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Cal
 def gradient(
     f: Callable[..., Any], *args: Any, zeros: bool = False, **kwargs: Any
 ) -> tuple[Any, ...]:
-    """The gradient of ``f(*args, **kwargs)``, a real number: one entry per positional argument.
+    """The gradient of ``f(*args, **kwargs)``, a real number: one per positional argument.
 
-    An entry has the structure, shapes and dtypes of its argument: containers stay what they are,
+    It has the structure, shapes and dtypes of its argument: containers stay what they are,
     other objects become `Tangent`. It is None where nothing depends on the argument, or zeros with
     ``zeros=True``. For complex arguments it is x_bar + i y_bar, the direction of steepest ascent.
     Raises `NonScalarOutputError` when f returns anything but one real number.
@@ -92,7 +92,7 @@ def gradient(
     """
     trace = Trace(f, args, kwargs)
     try:
-        return trace.back(one(trace, trace.y), zeros)
+        return trace.back(seed_of_one(trace, trace.y), zeros)
     finally:  # now, though an exception may keep this frame
         trace.close()
 
@@ -112,7 +112,7 @@ def value_and_gradient(
     """
     trace = Trace(f, args, kwargs)
     try:
-        return trace.y, trace.back(loss_seed(trace), zeros)
+        return trace.y, trace.back(seed_of_loss(trace), zeros)
     finally:
         trace.close()
 
@@ -150,8 +150,8 @@ def stop_gradient(x: Any) -> Any:
     (3.0,)
 
     """
-    inside = Structure(x, _is_traced)
-    return inside.rebuild([copied(cut(v, "stop_gradient")) for v in inside.leaves])
+    inside = Structure(x, is_watched)
+    return inside.rebuild([copy_out(cut(v, "stop_gradient")) for v in inside.leaves])
 
 
 primal = stop_gradient

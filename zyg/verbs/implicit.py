@@ -13,7 +13,7 @@ import numpy as np
 
 from zyg.core.cotangents import has_complex, spec_of, zeros_of
 from zyg.core.strand import is_traced, strip
-from zyg.core.trace import copied, watchable
+from zyg.core.trace import copy_out, watchable
 from zyg.errors import ConvergenceError, HolomorphicError, StructureError
 from zyg.verbs.checkpoints import TakenApart, one_entry
 from zyg.verbs.gradients import pullback, stop_gradient
@@ -46,7 +46,7 @@ def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) ->
     call = TakenApart(residual, args)
     if not call.leaves:
         return x
-    solution = copied(x)
+    solution = copy_out(x)
 
     def run(*leaves: Any) -> Any:
         return solution
@@ -58,7 +58,7 @@ def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) ->
         return r
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
-        r = at(copied(y), *leaves)
+        r = at(copy_out(y), *leaves)
         if has_complex(y) or has_complex(r):
             raise HolomorphicError(
                 "zyg.implicit got a complex equation.",
@@ -68,7 +68,7 @@ def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) ->
         matrix = jacobian(lambda x: at(x, *leaves), y)[0]
         _check_solved(strip(r), strip(matrix), strip(y), tolerance)
         weights = _solved(np.transpose(matrix, _adjoint_axes(y)), y_bar)
-        _, back = pullback(lambda *leaves: at(copied(y), *leaves), *leaves)
+        _, back = pullback(lambda *leaves: at(copy_out(y), *leaves), *leaves)
         return back(-weights)  # type: ignore[no-any-return]
 
     return one_entry("implicit", run, pull, call.leaves)
@@ -171,7 +171,7 @@ def _fixed(
             return lambda w: y_bar + back(w, zeros=True)[0]
 
         w = _fixed(adjoint, zeros_of(spec_of(y)), (y_bar, y, *leaves), tolerance, iterations)
-        _, back = pullback(lambda *leaves: at(copied(y), *leaves), *leaves)
+        _, back = pullback(lambda *leaves: at(copy_out(y), *leaves), *leaves)
         return back(w)  # type: ignore[no-any-return]
 
     def push(y: Any, leaves: Sequence[Any], tangents: Sequence[Any]) -> Any:
@@ -193,14 +193,14 @@ def _fixed(
 
 
 def _iterated(step: Function, x: Any, tolerance: float, iterations: int) -> Any:
-    x = copied(x)
+    x = copy_out(x)
     for _ in range(iterations):
-        before, x = copied(x), step(x)  # which may write to what it is given
+        before, x = copy_out(x), step(x)  # which may write to what it is given
         _check_value(x, "a step of the iteration", before)
         with np.errstate(all="ignore"):
             size, moved = _largest(x), _largest(x - before)
         if moved <= max(tolerance, 4 * _eps(x)) * size < np.inf:
-            return copied(x)
+            return copy_out(x)
     raise ConvergenceError(
         f"no fixed point was reached in {iterations} iterations; the last moved x by {moved:.3g}.",
         "the iteration converges only where the map contracts.",

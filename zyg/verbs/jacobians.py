@@ -17,8 +17,8 @@ from zyg.base.array_types import is_device
 from zyg.base.registry import adjoint
 from zyg.base.structure import Structure
 from zyg.core.cotangents import has_complex, project, spec_of, zeros_of
-from zyg.core.strand import TRACED, innermost, settle, strip
-from zyg.core.trace import Trace, complete, down_to, watchable
+from zyg.core.strand import WATCHED, innermost, settle, strip
+from zyg.core.trace import Trace, demand_complete, down_to, watchable
 from zyg.errors import HolomorphicError, MissingRuleError
 from zyg.verbs.gradients import gradient
 from zyg.verbs.pushforward import DualCall
@@ -324,18 +324,18 @@ def forwarddiff(f: Function, x: Any) -> Any:
     (100.0,)
 
     """
-    call = Structure(x, lambda v: type(v) in TRACED, shared=True)
+    call = Structure(x, lambda v: type(v) in WATCHED, shared=True)
     strand = innermost([settle(v) for v in call.leaves])
     if strand is None:
         return f(x)
-    mine = [down_to(strand, v) for v in call.leaves]
+    ours = [down_to(strand, v) for v in call.leaves]
     below = tuple(
-        settle(v) if w is None else w.primal for v, w in zip(call.leaves, mine, strict=True)
+        settle(v) if w is None else w.primal for v, w in zip(call.leaves, ours, strict=True)
     )
     inputs = [Structure(v, watchable) for v in below]
 
     def at(*leaves: Any) -> Any:
-        return complete(f(call.rebuild(list(leaves))), "zyg.forwarddiff")
+        return demand_complete(f(call.rebuild(list(leaves))), "zyg.forwarddiff")
 
     columns = []
     for unit in (1, 1j) if any(map(has_complex, below)) else (1,):

@@ -12,9 +12,9 @@ from zyg.core.cotangents import has_complex, project, shape_of, spec_of, zeros_o
 from zyg.core.duals import DualStrand, check_tangents
 from zyg.core.protection import release
 from zyg.core.strand import settle, strip
-from zyg.core.tangents import Cell, places_of, tangents_of, writable
-from zyg.core.trace import Call, copied, down_to, watchable
-from zyg.core.views import Part
+from zyg.core.tangents import Cell, tangent_views, tangents_of, writable
+from zyg.core.trace import Call, copy_out, down_to, watchable
+from zyg.core.views import ViewSlot
 from zyg.errors import StructureError
 
 __all__ = ["DualCall", "pushforward"]
@@ -51,28 +51,28 @@ class DualCall(Call):
             for slot, spec, column in zip(slots, specs, columns, strict=True):
                 _start(slot, spec, column)
             for slot, column in zip(slots, columns, strict=True):
-                if type(slot) is Part and any(map(_differ, places_of(slot) or (), column)):
+                if type(slot) is ViewSlot and any(map(_differ, tangent_views(slot) or (), column)):
                     raise _two_ways(what)
         if self.readonly:
             every = (slot for slots in self.slots for slot in slots)
-            self.strand.readonly.update(s.slot if type(s) is Part else s for s in every)
+            self.strand.readonly.update(s.slot if type(s) is ViewSlot else s for s in every)
 
     def end(self, value: Any) -> None:
         result = Structure(value, watchable)
         rows: list[list[Any]] = []
         for x in result.leaves:
-            mine = down_to(self.strand, x)
-            u = None if mine is None else tangents_of(mine.slot)
+            ours = down_to(self.strand, x)
+            u = None if ours is None else tangents_of(ours.slot)
             spec = spec_of(x)
             rows.append(
                 [zeros_of(spec) for _ in self.directions]
                 if u is None
-                else [copied(project(p, spec)) for p in u]
+                else [copy_out(project(p, spec)) for p in u]
             )
         check_tangents(self.strand.suspect, [p for row in rows for p in row])
         columns = zip(*rows, strict=True) if rows else [[] for _ in self.directions]
         self.y_dots = [result.tangent(list(column)) for column in columns]
-        self.y = result.rebuild([copied(settle(x)) for x in result.leaves])
+        self.y = result.rebuild([copy_out(settle(x)) for x in result.leaves])
         release(self.strand)
 
 
@@ -99,15 +99,15 @@ def _by_leaf(inputs: Structure, specs: list[Any], x_dot: Any, what: str) -> list
         part = project(part, spec)
         if _differ(part, made[place]):
             raise _two_ways(what)
-        made[place] = copied(part)
+        made[place] = copy_out(part)
     return made
 
 
-def _start(slot: Cell | Part, spec: Any, tangents: list[Any]) -> None:
+def _start(slot: Cell | ViewSlot, spec: Any, tangents: list[Any]) -> None:
     """Give the value at a slot its tangents; a view's are a part of its base's."""
     if all(p is None for p in tangents):
         return
-    if type(slot) is not Part:
+    if type(slot) is not ViewSlot:
         slot.tangents = [zeros_of(spec) if p is None else p for p in tangents]  # type: ignore[union-attr]
         return
     for part, p in zip(writable(slot, None, tangents), tangents, strict=True):
@@ -142,7 +142,7 @@ def pushforward(
 ) -> tuple[Any, Any]:
     """The value of ``f(*primals, **kwargs)`` and its derivative along `tangents`: forward mode.
 
-    `tangents` has one entry per argument, of its structure and shapes, or None where it does not
+    `tangents` has one tangent per argument, of its structure and shapes, or None where it does not
     move. The derivative has the structure, shapes and dtypes of the value, with zeros where
     nothing moves. Memory is that of f: no tape is kept. Raises `StructureError` where a tangent
     does not fit.

@@ -12,13 +12,13 @@ import numpy as np
 from zyg.core.bind import bind
 from zyg.core.indexing import read, write
 from zyg.core.inplace import augment
-from zyg.core.strand import ARRAYS, TRACED, strip, watcher_of
-from zyg.core.views import Part, Place
+from zyg.core.strand import ARRAYS, WATCHED, strip, watcher_of
+from zyg.core.views import Place, ViewSlot
 from zyg.watched.attributes import attribute, define_attributes
-from zyg.watched.value import Watched, is_foreign
+from zyg.watched.value import WatchedValue, is_foreign
 
 
-class TracedArray(Watched):
+class WatchedArray(WatchedValue):
     """A watched ndarray.
 
     `unread`: no pullback keeps its memory, so a write has nothing to save. `viewed`: it has views.
@@ -61,10 +61,10 @@ class TracedArray(Watched):
 
 def _define_part(name: str) -> None:
     part = functools.partial(attribute, name=name)
-    setattr(TracedArray, name, property(part, lambda x, value: write(part(x), ..., value)))
+    setattr(WatchedArray, name, property(part, lambda x, value: write(part(x), ..., value)))
 
 
-define_attributes(TracedArray, np.ndarray)
+define_attributes(WatchedArray, np.ndarray)
 for _name in ("real", "imag", "flat"):
     _define_part(_name)
 
@@ -75,7 +75,7 @@ def _define_write(name: str) -> None:
     def augmented(self: Any, other: Any) -> Any:
         return augment(self, function, ufunc, other)
 
-    setattr(TracedArray, f"__i{name}__", augmented)
+    setattr(WatchedArray, f"__i{name}__", augmented)
 
 
 _INPLACE = {
@@ -88,7 +88,7 @@ for _name in _INPLACE:
     _define_write(_name)
 
 
-class TracedView(TracedArray):
+class WatchedView(WatchedArray):
     """A view of a watched array: a place of its base, wherever the memory of the base is."""
 
     __slots__ = ("base_array", "cached", "place", "whole")
@@ -119,10 +119,10 @@ class TracedView(TracedArray):
 
     @property
     def slot(self) -> Any:
-        return Part(self.base_array, self.place)
+        return ViewSlot(self.base_array, self.place)
 
 
-TRACED.update((TracedArray, TracedView))
-ARRAYS.update((TracedArray, TracedView))
-watcher_of[Place] = TracedView
-watcher_of.update(dict.fromkeys((np.ndarray, TracedArray, TracedView), TracedArray))
+WATCHED.update((WatchedArray, WatchedView))
+ARRAYS.update((WatchedArray, WatchedView))
+watcher_of[Place] = WatchedView
+watcher_of.update(dict.fromkeys((np.ndarray, WatchedArray, WatchedView), WatchedArray))

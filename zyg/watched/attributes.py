@@ -15,7 +15,7 @@ import numpy as np
 from zyg.core.bind import bind
 from zyg.core.indexing import write
 from zyg.core.inplace import resize, sort_in_place
-from zyg.core.strand import ARRAYS, TRACED, settle, strip, watch
+from zyg.core.strand import ARRAYS, WATCHED, settle, strip, watch
 from zyg.errors import ConversionError, MutationError
 
 _PLAIN_ATTRIBUTES = {
@@ -92,7 +92,7 @@ _WRITES = {"setfield", "setflags", "byteswap"}
 
 def attribute(x: Any, name: str) -> Any:
     plain, rest = strip(x), settle(x)
-    if type(rest) not in TRACED and not (type(x) in ARRAYS and name in _OF_BUFFERS):
+    if type(rest) not in WATCHED and not (type(x) in ARRAYS and name in _OF_BUFFERS):
         return getattr(rest, name)
     if name.startswith("_") or not hasattr(plain, name):
         # A protocol that is not ours to answer (__array_interface__, _mpf_), or a plain mistake.
@@ -147,7 +147,7 @@ def _to_list(x: Any) -> Any:
 
 def _as_python(x: Any) -> Any:
     """A watched NumPy scalar as a watched Python number: the same cotangent, the same slot."""
-    if type(x) in TRACED and isinstance(x.primal, np.generic):
+    if type(x) in WATCHED and isinstance(x.primal, np.generic):
         return watch(x.strand, x.primal.item(), x.slot)
     return x
 

@@ -19,17 +19,17 @@ from zyg.base.registry import adjoint, rules
 from zyg.base.structure import Structure
 from zyg.core.cotangents import spec_of
 from zyg.core.entries import lacking, note
-from zyg.core.exchange import brought
+from zyg.core.exchange import bring
 from zyg.core.indexing import frozen, is_unique
 from zyg.core.reverse import Run
-from zyg.core.strand import TRACED, here, settle, watcher_of
-from zyg.core.tangents import Tangents, places_of, pushes
+from zyg.core.strand import WATCHED, local, settle, watcher_of
+from zyg.core.tangents import Tangents, pushes, tangent_views
 from zyg.errors import ConversionError, MissingRuleError
-from zyg.watched.arrays import TracedArray
+from zyg.watched.arrays import WatchedArray
 from zyg.watched.attributes import METHODS, attribute
 
 
-class TracedDeviceArray(TracedArray):
+class WatchedDeviceArray(WatchedArray):
     """A watched array of another library's."""
 
     __slots__ = ()
@@ -37,7 +37,7 @@ class TracedDeviceArray(TracedArray):
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
         # The truth: compiled code that is told that this is its library's array reads its fields.
-        return TracedDeviceArray
+        return WatchedDeviceArray
 
     @property
     def __cuda_array_interface__(self) -> Any:
@@ -51,7 +51,7 @@ class TracedDeviceArray(TracedArray):
 
     def __array_function__(self, f: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if not self.strand.open:
-            values = Structure((args, kwargs), lambda x: type(x) in TRACED)
+            values = Structure((args, kwargs), lambda x: type(x) in WATCHED)
             args, kwargs = values.rebuild([settle(x) for x in values.leaves])
             return f(*args, **kwargs)
         _demand_ready(f)
@@ -69,13 +69,13 @@ def _define_method(name: str, function: Any) -> None:
         _demand_ready(function)
         return attribute(self, name)(*args, **kwargs)
 
-    setattr(TracedDeviceArray, name, method)
+    setattr(WatchedDeviceArray, name, method)
 
 
 for _name, _function in METHODS.items():
     _define_method(_name, _function)
-TRACED.add(TracedDeviceArray)
-watcher_of.update(dict.fromkeys((DeviceArray, TracedDeviceArray), TracedDeviceArray))
+WATCHED.add(WatchedDeviceArray)
+watcher_of.update(dict.fromkeys((DeviceArray, WatchedDeviceArray), WatchedDeviceArray))
 
 # The functions whose rules neither look at elements nor make arrays of the host.
 _READY = {
@@ -131,7 +131,7 @@ def read(x: Any, index: Any) -> Any:
     if not x.strand.open:
         return settle(x)[index]
     if not x.strand.alone:
-        x = brought(here(x.strand), x)
+        x = bring(local(x.strand), x)
     primal = x.primal
     pull = read_pullback, x.slot, index, is_unique(index), spec_of(primal)
     return note(x.strand, primal[index], *pull)
@@ -141,7 +141,7 @@ def read_pullback(
     run: Run, y_bar: Any, slot: int, index: Any, unique: bool, spec: DeviceSpec
 ) -> Any:
     have = run.bars[slot]
-    if type(y_bar) in TRACED or type(have) in TRACED:
+    if type(y_bar) in WATCHED or type(have) in WATCHED:
         return ((slot, _placed(y_bar, index, unique, spec)),)
     if slot not in run.owned:
         run.bars[slot] = spec.zeros() if have is None else have.copy()
@@ -151,7 +151,7 @@ def read_pullback(
 
 
 def read_pushforward(slot: Any, index: Any, unique: bool, spec: DeviceSpec) -> Tangents:
-    u = places_of(slot)
+    u = tangent_views(slot)
     return None if u is None else [p[index] for p in u]
 
 

@@ -1,8 +1,8 @@
 """Watched numbers.
 
-`TracedReal` (float, int, numpy.float64) has the short path: ``+ - * /`` and integer powers of real
-numbers note slots and partial derivatives, without closure or rule. `TracedScalar` is for any other
-type of number and goes through `elementwise`, which must give the same results.
+`WatchedReal` (float, int, numpy.float64) has the short path: ``+ - * /`` and integer powers of
+real numbers note slots and partial derivatives, without closure or rule. `WatchedScalar` is for any
+other type of number and goes through `elementwise`, which must give the same results.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 
 from zyg.base.registry import ScalarRule
 from zyg.core.elementwise import elementwise
-from zyg.core.exchange import brought
-from zyg.core.strand import TRACED, cut, mine, strip, watcher_of
+from zyg.core.exchange import bring
+from zyg.core.strand import WATCHED, cut, local_or_none, strip, watcher_of
 from zyg.errors import OWN_TEXT
 from zyg.watched.attributes import attribute, define_attributes
-from zyg.watched.value import Watched, is_foreign, operator_rules
+from zyg.watched.value import WatchedValue, is_foreign, operator_rules
 
 _ROUND = ScalarRule(round, (0, 0))
 
 
-class _Number(Watched):
+class _Number(WatchedValue):
     """A watched number: every operator of Python's data model."""
 
     __slots__ = ()
@@ -49,8 +49,8 @@ class _Number(Watched):
         return other // self, other % self
 
 
-class TracedScalar(_Number):
-    """A watched number of any type that is not a `TracedReal`."""
+class WatchedScalar(_Number):
+    """A watched number of any type that is not a `WatchedReal`."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class TracedScalar(_Number):
         return attribute(self, name)
 
 
-class TracedReal(_Number):
+class WatchedReal(_Number):
     """A watched float, int or numpy.float64: the short path, filled in from the texts below.
 
     No __getattr__: with one, CPython looks up every attribute by the slow way. What these three
@@ -68,11 +68,11 @@ class TracedReal(_Number):
     __slots__ = ()
 
 
-define_attributes(TracedReal, float, int, np.float64)
+define_attributes(WatchedReal, float, int, np.float64)
 
 
 # One text for + - * /, because a function call per operator would cost as much as the operator:
-# a watched operand on this strand, a plain number, anything else as `TracedScalar` does it. A
+# a watched operand on this strand, a plain number, anything else as `WatchedScalar` does it. A
 # partial of 1 from a plain number notes nothing: x + c shares the slot of x. Operands of other
 # tasks are brought over first.
 
@@ -80,10 +80,10 @@ _SHORT_PATH = """
 def __{name}__(self, other):
     strand = self.strand
     t = type(other)
-    if strand.alone or (m := mine(strand)) is strand:
-        if t is TracedReal and other.strand is strand{guard}:
+    if strand.alone or (m := local_or_none(strand)) is strand:
+        if t is WatchedReal and other.strand is strand{guard}:
             a, b = self.primal, other.primal
-            y = TracedReal()
+            y = WatchedReal()
             y.primal = value = a {symbol} b
             y.strand = strand
             y.slot = out = strand.new_slot()
@@ -91,30 +91,30 @@ def __{name}__(self, other):
             return y
         if (t is float or t is int or t is float64){guard}:
             a, b = self.primal, other
-            y = TracedReal()
+            y = WatchedReal()
             y.primal = value = a {symbol} b
             y.strand = strand
             {from_left}
             return y
-        if t is TracedReal and other.strand is not strand and other.strand.level == strand.level:
-            return self {symbol} brought(strand, other)
+        if t is WatchedReal and other.strand is not strand and other.strand.level == strand.level:
+            return self {symbol} bring(strand, other)
     elif m is not None:
-        return brought(m, self) {symbol} other
+        return bring(m, self) {symbol} other
     return NotImplemented if is_foreign(self, other) else elementwise(rule, self, other)
 
 def __r{name}__(self, other):
     strand = self.strand
     t = type(other)
     if (t is float or t is int or t is float64){reflected_guard}:
-        if strand.alone or (m := mine(strand)) is strand:
+        if strand.alone or (m := local_or_none(strand)) is strand:
             a, b = other, self.primal
-            y = TracedReal()
+            y = WatchedReal()
             y.primal = value = a {symbol} b
             y.strand = strand
             {from_right}
             return y
         if m is not None:
-            return other {symbol} brought(m, self)
+            return other {symbol} bring(m, self)
     return NotImplemented if is_foreign(self, other) else elementwise(rule, other, self)
 """
 
@@ -138,13 +138,13 @@ for _name, _symbol, _da, _db, _guard, _reflected_guard in (
         from_right=_SHARE if _db == "1.0" else _NOTE.format(d=_db),
     )
     _scope = {
-        "TracedReal": TracedReal, "elementwise": elementwise, "is_foreign": is_foreign,
-        "float64": np.float64, "rule": operator_rules[_name], "mine": mine,
-        "brought": brought,
+        "WatchedReal": WatchedReal, "elementwise": elementwise, "is_foreign": is_foreign,
+        "float64": np.float64, "rule": operator_rules[_name], "local_or_none": local_or_none,
+        "bring": bring,
     }  # fmt: skip
     exec(compile(_text, OWN_TEXT, "exec"), _scope)
     for _method in (f"__{_name}__", f"__r{_name}__"):
-        setattr(TracedReal, _method, _scope[_method])
+        setattr(WatchedReal, _method, _scope[_method])
 
 
 def _neg(self: Any) -> Any:
@@ -155,9 +155,9 @@ def _pow(self: Any, other: Any, modulo: Any = None) -> Any:
     if modulo is not None:  # integers only
         return pow(cut(self, "pow()"), cut(other, "pow()"), cut(modulo, "pow()"))
     strand = self.strand
-    if type(other) is int and other > 1 and (strand.alone or mine(strand) is strand):
+    if type(other) is int and other > 1 and (strand.alone or local_or_none(strand) is strand):
         a = self.primal
-        y = TracedReal()
+        y = WatchedReal()
         y.primal = a**other
         y.strand = strand
         y.slot = out = strand.new_slot()
@@ -168,9 +168,9 @@ def _pow(self: Any, other: Any, modulo: Any = None) -> Any:
     return elementwise(operator_rules["pow"], self, other)
 
 
-setattr(TracedReal, "__neg__", _neg)  # noqa: B010
-setattr(TracedReal, "__pow__", _pow)  # noqa: B010
+setattr(WatchedReal, "__neg__", _neg)  # noqa: B010
+setattr(WatchedReal, "__pow__", _pow)  # noqa: B010
 
-TRACED.update((TracedReal, TracedScalar))
-watcher_of.update({object: TracedScalar, TracedScalar: TracedScalar})
-watcher_of.update(dict.fromkeys((float, int, np.float64, TracedReal), TracedReal))
+WATCHED.update((WatchedReal, WatchedScalar))
+watcher_of.update({object: WatchedScalar, WatchedScalar: WatchedScalar})
+watcher_of.update(dict.fromkeys((float, int, np.float64, WatchedReal), WatchedReal))

@@ -5,9 +5,7 @@ protocols, attributes and ``isinstance``. Whatever would turn it into a plain nu
 trace (``float(x)``, ``np.asarray(x)``, a C function) is refused; what carries no derivative
 (comparison, ``int``, ``bool``, formatting, hashing) is answered from the plain value.
 
-`TracedReal` (float, int, numpy.float64) has the short path: ``+ - * /`` and integer powers of real
-numbers note slots and partial derivatives, without closure or rule. `TracedScalar` is for any other
-number type and goes through `elementwise`, which must give the same results.
+`numbers` says how numbers of several types are watched, `arrays` and `device` how arrays are.
 """
 
 from __future__ import annotations
@@ -29,8 +27,8 @@ from zyg.core.elementwise import elementwise, elementwise_of_one
 from zyg.core.inplace import at, refuse_store, write_result
 from zyg.core.strand import (
     ARRAYS,
-    TRACED,
-    Traced,
+    WATCHED,
+    Watched,
     cut,
     innermost,
     is_traced,
@@ -58,7 +56,7 @@ def _caller() -> str:
     return {"BINARY_SUBSCR": "[]", "STORE_SUBSCR": "[]="}.get(name, name)
 
 
-def _refuse_conversion(x: Traced, to: str, how: str) -> NoReturn:
+def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
     kind = type(strip(x)).__name__
     if how == "[]=":
         refuse_store()
@@ -73,7 +71,7 @@ def _refuse_conversion(x: Traced, to: str, how: str) -> NoReturn:
     )
 
 
-class Watched(Traced):
+class WatchedValue(Watched):
     """What watched numbers and arrays have in common."""
 
     __slots__ = ()
@@ -126,7 +124,7 @@ class Watched(Traced):
             out = kwargs.pop("out")
             if out is not None:
                 value = bind(f, args, kwargs)
-                if type(out) in TRACED:
+                if type(out) in WATCHED:
                     write_result(out, value)
                 elif is_traced(value):
                     refuse_store()
@@ -137,7 +135,7 @@ class Watched(Traced):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         x = settle(self)
-        if type(x) not in TRACED:
+        if type(x) not in WATCHED:
             return np.array(x, dtype=dtype)
         plain = strip(x)
         how = _caller()
@@ -147,7 +145,7 @@ class Watched(Traced):
 
     def __float__(self) -> float:
         x = settle(self)
-        if type(x) not in TRACED:
+        if type(x) not in WATCHED:
             return float(x)
         how = _caller()
         if how == "%":  # "%.3f" % x: the only operator that converts to float
@@ -156,7 +154,7 @@ class Watched(Traced):
 
     def __complex__(self) -> complex:
         x = settle(self)
-        if type(x) not in TRACED:
+        if type(x) not in WATCHED:
             return complex(x)
         _refuse_conversion(self, "complex(x)", _caller())
 
@@ -182,7 +180,7 @@ class Watched(Traced):
 
     def __hash__(self) -> int:
         x = settle(self)
-        if type(x) in TRACED and not isinstance(strip(x), (int, np.integer)):
+        if type(x) in WATCHED and not isinstance(strip(x), (int, np.integer)):
             raise ConversionError(
                 "a watched value cannot be a key: of a dict, of a set, of a memoised function.",
                 "an entry stored for the equal plain number would be found, without derivative.",
@@ -200,7 +198,7 @@ class Watched(Traced):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         x = settle(self)
-        if type(x) not in TRACED:
+        if type(x) not in WATCHED:
             return x.__reduce_ex__(protocol)
         raise ConversionError(
             "a watched value cannot be pickled.",
@@ -211,13 +209,13 @@ class Watched(Traced):
 
 def _into(ufunc: Any, method: str, inputs: Any, out: Any, where: Any = True, **kwargs: Any) -> Any:
     """A ufunc with out=: its value, written."""
-    plain = any(o is not None and type(o) not in TRACED for o in out)
+    plain = any(o is not None and type(o) not in WATCHED for o in out)
     if plain and innermost([settle(x) for x in inputs]) is not None:
         refuse_store()
     value = getattr(ufunc, method)(*inputs, **kwargs)
     values = value if type(value) is tuple else (value,)
     for o, v in zip(out, values, strict=True):
-        if type(o) in TRACED:
+        if type(o) in WATCHED:
             write_result(o, v, where, ufunc=ufunc if method == "__call__" else None, inputs=inputs)
         elif o is not None:
             np.copyto(o, v, where=where)
@@ -230,9 +228,9 @@ def _apply(rule: ScalarRule, inputs: tuple[Any, ...]) -> Any:
         first, second = inputs
         if type(first) in (list, tuple) or type(second) in (list, tuple):
             return _apply(rule, (as_array(first), as_array(second)))
-        if type(first) not in TRACED:
+        if type(first) not in WATCHED:
             return elementwise_of_one(rule, second, first, 1)
-        if type(second) not in TRACED:
+        if type(second) not in WATCHED:
             return elementwise_of_one(rule, first, second, 0)
     return elementwise(rule, *inputs)
 
@@ -243,7 +241,7 @@ _FOREIGN = (str, bytes, bytearray, list, tuple, dict, set, frozenset, type(None)
 
 def is_foreign(x: Any, other: Any) -> bool:
     """Whether an operator is the other operand's to answer: it is no number and no array."""
-    if type(other) in watcher_of or type(other) in TRACED or isinstance(other, (bool, np.generic)):
+    if type(other) in watcher_of or type(other) in WATCHED or isinstance(other, (bool, np.generic)):
         return False
     if type(other) in _FOREIGN:
         return not (type(x) in ARRAYS and type(other) in (list, tuple))
@@ -254,21 +252,21 @@ def as_array(x: Any) -> Any:
     """`x` as np.asarray makes it, watched or not; watched numbers in a list are stacked."""
     if type(x) in ARRAYS or type(x) is np.ndarray or is_device(type(x)):
         return x
-    if type(x) in TRACED:
+    if type(x) in WATCHED:
         return np.reshape(np.atleast_1d(x), ())  # an array even of a NumPy scalar
     return np.stack([*map(as_array, x)]) if holds_watched(x) else np.asarray(x)
 
 
 def holds_watched(x: Any) -> bool:
     """Whether a value is watched, or one of those in nested lists is."""
-    return type(x) in TRACED or (isinstance(x, (list, tuple)) and any(map(holds_watched, x)))
+    return type(x) in WATCHED or (isinstance(x, (list, tuple)) and any(map(holds_watched, x)))
 
 
 def _define_operator(name: str, rule: ScalarRule) -> None:
     binary = len(rule.partials) == 2
 
     def forward(self: Any, other: Any) -> Any:
-        if type(other) in TRACED:
+        if type(other) in WATCHED:
             return elementwise(rule, self, other)
         if type(other) in watcher_of:
             return elementwise_of_one(rule, self, other, 0)
@@ -284,9 +282,9 @@ def _define_operator(name: str, rule: ScalarRule) -> None:
     def unary(self: Any) -> Any:
         return elementwise_of_one(rule, self, None, 0)
 
-    setattr(Watched, f"__{name}__", forward if binary else unary)
+    setattr(WatchedValue, f"__{name}__", forward if binary else unary)
     if binary:
-        setattr(Watched, f"__r{name}__", backward)
+        setattr(WatchedValue, f"__r{name}__", backward)
 
 
 for _name, _rule in operator_rules.items():
@@ -302,9 +300,9 @@ def _define_constant(name: str, symbol: str) -> None:
     def reflected(self: Any, other: Any) -> Any:
         return function(cut(other, symbol), cut(self, symbol))
 
-    setattr(Watched, name, constant)
+    setattr(WatchedValue, name, constant)
     if name in ("__and__", "__or__", "__xor__", "__lshift__", "__rshift__"):
-        setattr(Watched, f"__r{name[2:]}", reflected)
+        setattr(WatchedValue, f"__r{name[2:]}", reflected)
 
 
 for _name, _symbol in (
@@ -312,4 +310,4 @@ for _name, _symbol in (
     ("and", "&"), ("or", "|"), ("xor", "^"), ("lshift", "<<"), ("rshift", ">>"),
 ):  # fmt: skip
     _define_constant(f"__{_name}__", _symbol)
-setattr(Watched, "__invert__", lambda self: ~strip(self))  # noqa: B010
+setattr(WatchedValue, "__invert__", lambda self: ~strip(self))  # noqa: B010

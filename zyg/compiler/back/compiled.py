@@ -36,7 +36,7 @@ class CompilationError(Exception):
         self.text = text
 
 
-class Kernel(NamedTuple):
+class MachineKernel(NamedTuple):
     """A function over arrays; where it is from ("compiled", "disk", "python"), what it took.
 
     The parameters are numbers and then arrays. ``bind`` takes the layouts of the arrays and gives a
@@ -49,11 +49,11 @@ class Kernel(NamedTuple):
     seconds: float
 
 
-_kernels: dict[tuple[str, str], Kernel] = {}
+_kernels: dict[tuple[str, str], MachineKernel] = {}
 _lock = threading.RLock()
 
 
-def kernel_of(text: str, backend: str) -> Kernel:
+def kernel_of(text: str, backend: str) -> MachineKernel:
     """The kernel of this text, made at most once.
 
     Raises CompilationError where numba refuses the text.
@@ -65,7 +65,7 @@ def kernel_of(text: str, backend: str) -> Kernel:
         return kernel
 
 
-def _interpreted(text: str) -> Kernel:
+def _interpreted(text: str) -> MachineKernel:
     kernel = _namespace(text)["kernel"]
 
     def bind(layouts: Sequence[Layout]) -> Callable[..., None]:
@@ -77,10 +77,10 @@ def _interpreted(text: str) -> Kernel:
 
         return call
 
-    return Kernel(bind, text, "python", 0.0)
+    return MachineKernel(bind, text, "python", 0.0)
 
 
-def _compiled(text: str) -> Kernel:
+def _compiled(text: str) -> MachineKernel:
     start = time.perf_counter()
     name = stored.name_of(text)
     loaded, origin = stored.load(name), "disk"
@@ -89,7 +89,7 @@ def _compiled(text: str) -> Kernel:
     address, owner = loaded
     entry: Any = _ENTRY(address)
     entry.owner = owner  # holds the code
-    return Kernel(_binder(entry, text), text, origin, time.perf_counter() - start)
+    return MachineKernel(_binder(entry, text), text, origin, time.perf_counter() - start)
 
 
 def _machine_code(text: str, name: str) -> tuple[int, Any]:
