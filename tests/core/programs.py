@@ -1,6 +1,6 @@
 """Random programs that write into arrays, and what must hold of each.
 
-    python -m tests.memory.programs --count 100000 --seed 7
+    python -m tests.core.programs --count 100000 --seed 7
 
 A program is the text of one function. It is run on plain NumPy and, with `zyg.numpy` for `np`, on
 watched arrays; it grows statement by statement, each tried on plain NumPy first, so that every
@@ -807,7 +807,7 @@ def describe(seed, small, failure):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m tests.memory.programs", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.core.programs", description=__doc__)
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--failures", type=int, default=5, help="stop after so many")

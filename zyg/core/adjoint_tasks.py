@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.config import setting
-from zyg.core.entries import contributions_of, name_of_entry
+from zyg.core.entries import contributions, name_of
 from zyg.core.exchange import Import, deliver
 from zyg.core.reverse import Later, Run, demand_finite
 from zyg.core.reverse import reverse as reverse_alone
@@ -150,7 +150,7 @@ class AdjointTask:
                 self.at = at - 5
         except BaseException as error:
             error.add_note(
-                f"zyg: while running the adjoint of {name_of_entry(tape[at - 5 : at])} recorded by "
+                f"zyg: while running the adjoint of {name_of(tape[at - 5 : at])} recorded by "
                 f"task {self.strand.name!r} (path {'.'.join(map(str, self.strand.path)) or 'root'})"
             )
             raise
@@ -158,13 +158,13 @@ class AdjointTask:
 
     def _through(self, entry: list[Any], run: Run) -> bool:
         """Step back through one entry; False if what it contributes is being computed elsewhere."""
-        contributions: Any = self.awaited or contributions_of(entry, run)
-        if type(contributions) is Later and self.awaited is None:
-            self.awaited = contributions
-            self.pass_.wake_after(contributions, self)
+        found: Any = self.awaited or contributions(entry, run)
+        if type(found) is Later and self.awaited is None:
+            self.awaited = found
+            self.pass_.wake_after(found, self)
             return False
         self.awaited = None
-        for slot, c in contributions:
+        for slot, c in found:
             if self.pass_.check:
                 line = (self.strand.lines or {}).get(self.at - 5, "unknown")
                 demand_finite(c, entry, line)

@@ -14,12 +14,12 @@ from zyg.base.config import setting
 from zyg.base.registry import Adjoint, Composed
 from zyg.base.structure import Structure, is_number
 from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
-from zyg.core.entries import is_result, lacking, note
+from zyg.core.entries import Kind, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
 from zyg.core.protection import keep
 from zyg.core.reverse import Later, Run, non_finite, strong_times
 from zyg.core.strand import ARRAYS, WATCHED, cut, innermost, is_watched, local, settle, strip
-from zyg.core.tangents import Tangents, pushes, tangents_of
+from zyg.core.tangents import Tangents, tangents_of
 from zyg.core.views import Place, adopt, base_of, lay_out, like_operands, root_of, view
 from zyg.errors import AdjointError, unknown_call
 
@@ -265,7 +265,16 @@ def _filled(x: Any, x_dot: Any) -> Any:
     return inside.rebuild(full)
 
 
-pushes[adjoint_pushforward] = adjoint_pushforward
+def _slots_of(rule: Adjoint, _: Any, active: list[Any], *__: Any) -> list[Any]:
+    return [target[0] for _, _, slots in active for target in slots if target is not None]
+
+
+def _name_of(rule: Adjoint, *_: Any) -> str:
+    return str(rule.name)
+
+
+kinds[adjoint_pullback] = Kind(_slots_of, None, _name_of)
+kinds[adjoint_pushforward] = Kind(_slots_of, adjoint_pushforward, _name_of)
 
 
 def _checked(rule: Adjoint, k: int, c: Any, spec: Spec) -> Any:

@@ -5,10 +5,10 @@ A `DualStrand` keeps no tape. A slot on it is a `Cell`, which holds the tangents
 what it read. A tangent thus lives as long as its value. Views, writes, levels and everything that
 `bind` does are the same as in reverse mode; an array's tangents have its layout, as a shadow has.
 
-Each entry says how cotangents go back. `pushes` has, by the function that an entry names, how
-tangents go forward; what is not in it is transposed: the pullback is called with a watched
-cotangent, to which it is linear, and the reverse pass of that takes the tangents of the operands to
-those of the result.
+Each entry says how cotangents go back. `entries.kinds` has, by the function that an entry names,
+how tangents go forward; where it does not say, the entry is transposed: the pullback is called with
+a watched cotangent, to which it is linear, and the reverse pass of that takes the tangents of the
+operands to those of the result.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from zyg.base.config import setting
 from zyg.base.structure import Structure
 from zyg.core.adjoint_tasks import reverse
 from zyg.core.cotangents import project, spec_of, zeros_of
-from zyg.core.entries import name_of_entry
+from zyg.core.entries import kinds, name_of, parts_of
 from zyg.core.exchange import bring
 from zyg.core.protection import release
 from zyg.core.reverse import Run, non_finite, plain_times, strong_times
@@ -33,7 +33,6 @@ from zyg.core.tangents import (
     Rows,
     Tangents,
     apart,
-    pushes,
     scaled,
     summed,
     tangents_of,
@@ -70,9 +69,9 @@ def advance(entry: tuple[Any, ...]) -> None:
                 d = a if b is None else a(*b)
                 out.tangents = apart(scaled(u, d))
         elif out is None:
-            pushes[a](*b)
+            kinds[a].push(*b)  # type: ignore[misc]
         else:
-            _advance_other(out, a, b)
+            _advance_other(entry)
 
 
 def _of_numbers(u: Tangents, a: Any, v: Tangents, b: Any) -> Tangents:
@@ -96,11 +95,9 @@ def _float(x: Any) -> Any:
     return float(x) if type(x) is np.float64 else x
 
 
-def _advance_other(out: Any, pull: Any, args: Any) -> None:
-    cells, result = (out,), None
-    if type(out) is tuple:
-        cells, (result, _, pull, args) = out, args
-    push = pushes.get(pull)
+def _advance_other(entry: tuple[Any, ...]) -> None:
+    cells, result, pull, args = parts_of(entry)
+    push = kinds[pull].push
     if push is None:
         made = transposed(cells, result, pull, args)
     else:
@@ -130,9 +127,9 @@ def advance_checked(entry: tuple[Any, ...], suspect: list[str]) -> None:
     """`advance`, which remembers where a tangent first became infinite or NaN."""
     advance(entry)
     if not suspect:
-        for cell in entry[0] if type(entry[0]) is tuple else (entry[0],):
-            if cell is not None and cell.tangents and any(map(non_finite, cell.tangents)):
-                suspect[:] = [name_of_entry(entry), user_line()]
+        for cell in parts_of(entry)[0]:
+            if cell.tangents and any(map(non_finite, cell.tangents)):
+                suspect[:] = [name_of(entry), user_line()]
 
 
 def check_tangents(suspect: list[str], tangents: list[Any]) -> None:

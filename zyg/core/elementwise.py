@@ -11,7 +11,7 @@ from zyg.base.array_types import is_device
 from zyg.base.registry import ScalarRule
 from zyg.base.structure import is_number
 from zyg.core.cotangents import has_complex, project, spec_of
-from zyg.core.entries import lacking, note
+from zyg.core.entries import Kind, kinds, lacking, name_of_partial, note
 from zyg.core.exchange import bring_all
 from zyg.core.protection import keep
 from zyg.core.reverse import Run
@@ -26,7 +26,7 @@ from zyg.core.strand import (
     watch,
     watcher_of,
 )
-from zyg.core.tangents import Tangents, pushes, scaled, summed, tangents_of
+from zyg.core.tangents import Tangents, scaled, summed, tangents_of
 from zyg.core.views import adopt, like_operands
 from zyg.errors import unknown_call
 
@@ -175,7 +175,13 @@ def elementwise_pushforward(active: list[Any], saved: list[Any], conjugate: bool
     return total
 
 
-pushes[elementwise_pullback] = elementwise_pushforward
+kinds[elementwise_pullback] = Kind(
+    lambda active, *_: [slot for slot, _, _ in active],
+    elementwise_pushforward,
+    lambda active, *_: next(
+        filter(None, (name_of_partial(d) for _, d, _ in active)), "elementwise"
+    ),
+)
 
 
 def _as_exact(x: Any, y: Any) -> Any:

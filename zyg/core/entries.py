@@ -1,13 +1,14 @@
 """Entries: how one is noted, and what it adds to which slots on the way back.
 
-`strand` has the forms of an entry. What is known of an entry as such, and not of one function, is
-here; the loops of the reverse pass that read entries by place are in `reverse` and `adjoint_tasks`.
+`strand` has the forms of an entry. Whoever asks something of a single entry asks here. What carries
+out every entry of a tape reads its five places by itself, for speed: the loops of the reverse pass
+in `reverse` and `adjoint_tasks`, and the strands that keep no tape, in `duals` and `patterns`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +20,69 @@ from zyg.core.strand import WATCHED, Strand, strip, watch, watcher_of
 from zyg.errors import MissingRuleError, StructureError, ZygError
 
 
-def contributions_of(entry: Sequence[Any], run: Any) -> Iterable[tuple[Any, Any]]:
-    """What one entry adds to which slots, given what has come to its own."""
+class Kind(NamedTuple):
+    """What is known of every entry that names a certain function, by the entry's arguments.
+
+    `inputs(*args)` are the slots that it contributes to. `push(*args)` gives the tangents of what
+    it made, or else its pullback is transposed. `name(*args)` is the user's function.
+    """
+
+    inputs: Callable[..., list[Any]]
+    push: Callable[..., Any] | None = None
+    name: Callable[..., str] | None = None
+
+
+# A registry: filled by the files whose functions entries name, as they are imported.
+kinds: dict[Callable[..., Any], Kind] = {}
+
+
+def parts_of(entry: Sequence[Any]) -> tuple[tuple[Any, ...], Structure | None, Any, Any]:
+    """The slots that an entry made, the structure of several, its function and its arguments."""
+    out, _, a, _, b = entry
+    if type(out) is not tuple:
+        return () if out is None else (out,), None, a, b
+    result, _, pull, args = b
+    return out, result, pull, args
+
+
+def outputs_of(entry: Sequence[Any]) -> tuple[Any, ...]:
+    """The slots whose values an entry made or changed."""
+    return parts_of(entry)[0] or (entry[4].slot,)
+
+
+def inputs_of(entry: Sequence[Any]) -> list[Any]:
+    """The slots that an entry contributes to."""
+    _, i, _, j, _ = entry
+    if i is None and j is None:
+        _, _, pull, args = parts_of(entry)
+        return kinds[pull].inputs(*args)
+    return [slot for slot in (i, j) if slot is not None]
+
+
+def name_of(entry: Sequence[Any]) -> str:
+    """The function that an entry is of, as well as it can be told."""
+    _, i, a, j, _ = entry
+    if i is not None:
+        return "an operator on numbers"
+    if j is not None:
+        return name_of_partial(a) or str(a.__name__)
+    _, _, pull, args = parts_of(entry)
+    name = kinds[pull].name
+    return name(*args) if name else str(pull.__name__).removesuffix("_pullback")
+
+
+def name_of_partial(partial: Any) -> str:
+    """The function that a partial derivative is of; empty if it is nobody's."""
+    names = (str(r.name) for r in rules.values() if type(r) is ScalarRule and partial in r.partials)
+    return next(names, "")
+
+
+def contributions(entry: Sequence[Any], run: Any) -> Iterable[tuple[Any, Any]]:
+    """What one entry adds to which slots, given what has come to its own.
+
+    The loops of `reverse` and `adjoint_tasks` have copies of this, for speed; a test holds them
+    together.
+    """
     out, i, a, j, b = entry
     if out is None:
         return a(run, *b)  # type: ignore[no-any-return]
@@ -35,24 +97,6 @@ def contributions_of(entry: Sequence[Any], run: Any) -> Iterable[tuple[Any, Any]
     if j is not None:
         return [(j, run.times(y_bar, a if b is None else a(*b)))]
     return a(run, y_bar, *b)  # type: ignore[no-any-return]
-
-
-def name_of_entry(entry: Sequence[Any]) -> str:
-    """The function that an entry is of, as well as it can be told."""
-    _, i, a, j, b = entry
-    if i is not None:
-        return "an operator on numbers"
-    if type(b) is tuple and len(b) == 4 and callable(b[2]):  # several results at once
-        return name_of_entry((None, None, b[2], None, b[3]))
-    if getattr(b[0] if b else None, "name", None):
-        return str(b[0].name)
-    active = [(None, a, None)] if j is not None else b[0] if b and type(b[0]) is list else []
-    for _, partial, _ in active:
-        for rule in rules.values():
-            if isinstance(rule, ScalarRule) and partial in rule.partials:
-                return str(rule.name)
-    name = str(a.__name__)
-    return {"undo_write": "write"}.get(name, name.removesuffix("_pullback"))
 
 
 def note(strand: Strand, y: Any, pull: Callable[..., Any], *args: Any) -> Any:

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.core.entries import Kind, kinds
 from zyg.core.reverse import Run
 from zyg.core.strand import ARRAYS, WATCHED, Strand, exchange_lock, local, strip, watch
 from zyg.core.views import base_of
@@ -112,5 +113,9 @@ def pass_on(run: Run, y_bar: Any, old: int, new: int) -> Any:
 
 
 def deliver(run: Run, y_bar: Any, made: Import) -> Any:
-    """The cotangent of an alias leaves its strand: `_schedule` hands it to the adjoint channel."""
+    """The cotangent of an alias leaves its strand: `adjoint_tasks` hands it to a channel."""
     raise AssertionError("a strand with imports is reversed together with the others of its level")
+
+
+kinds[pass_on] = Kind(lambda old, new: [old])
+kinds[deliver] = Kind(lambda made: [made.slot])  # a slot of the strand that it came from

@@ -19,11 +19,11 @@ import numpy as np
 
 from zyg.base.array_types import is_device
 from zyg.core.cotangents import project, spec_of
-from zyg.core.entries import note
+from zyg.core.entries import Kind, kinds, note
 from zyg.core.exchange import bring
 from zyg.core.reverse import Run
 from zyg.core.strand import ARRAYS, WATCHED, Strand, exchange_lock, local, settle, strip, watch
-from zyg.core.tangents import Tangents, pushes, tangent_views, tangents_of, writable
+from zyg.core.tangents import Tangents, tangent_views, tangents_of, writable
 from zyg.core.views import (
     IDLE,
     Place,
@@ -96,7 +96,7 @@ def read_pushforward(slot: Any, index: Any, unique: bool, shape: Any, dtype: Any
     return None if u is None else [p[index] for p in u]
 
 
-pushes[read_pullback] = read_pushforward
+kinds[read_pullback] = Kind(lambda slot, *_: [slot], read_pushforward)
 
 
 class Write(NamedTuple):
@@ -225,6 +225,11 @@ def undo_write(
     return ((to, project(c if last is None else np.where(last, c, 0.0), spec)),)
 
 
+def _source_of(*write: Any) -> list[Any]:
+    source = Write(*write).source
+    return [] if source is None else [source[0]]
+
+
 def write_pushforward(
     target: Any, index: Any, before: Any, slot: Any, layout: Any, add: bool, source: Any
 ) -> None:
@@ -239,7 +244,7 @@ def write_pushforward(
         _assign(shadow, index, np.copy(p) if isinstance(p, np.ndarray) else p, add)
 
 
-pushes[undo_write] = write_pushforward
+kinds[undo_write] = Kind(_source_of, write_pushforward, lambda *_: "write")
 
 
 def _assign(target: Any, index: Any, contents: Any, add: bool) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import is_device
-from zyg.core.entries import contributions_of, name_of_entry
+from zyg.core.entries import contributions, name_of
 from zyg.core.strand import WATCHED, Strand, strip, watch
 from zyg.core.views import ViewSlot, float_dtype, order_of
 from zyg.errors import NonFiniteError
@@ -201,7 +201,7 @@ def _step_back_checked(strand: Strand, run: Run, end: int) -> None:
     tape = strand.tape
     for k in range(end - 5, -1, -5):
         entry = tape[k : k + 5]
-        for slot, c in contributions_of(entry, run):
+        for slot, c in contributions(entry, run):
             demand_finite(c, entry, (strand.lines or {}).get(k, "unknown"))
             run.add(slot, c)
 
@@ -210,7 +210,7 @@ def demand_finite(c: Any, entry: Sequence[Any], line: str) -> None:
     plain = strip(c)  # asked for, so that a device array is looked at, too
     if not np.all(np.isfinite(plain)) if is_device(type(plain)) else non_finite(plain):
         raise NonFiniteError(
-            f"the cotangent of an operand of {name_of_entry(entry)} is {plain!r}.",
+            f"the cotangent of an operand of {name_of(entry)} is {plain!r}.",
             f"the derivative is infinite or undefined there. The line of f:\n    {line}",
             "keep the argument of that function away from where it has no derivative.",
         )

@@ -1,21 +1,12 @@
-"""Forward mode: the same `bind`, tangents instead of entries.
+"""The slots of forward mode, which hold tangents, and what is done with them.
 
-A `DualStrand` keeps no tape. A slot on it is a `Cell`, which holds the tangents of its value, and
-`note` does not write an entry down: it computes the tangents of what the entry made from those of
-what it read. A tangent thus lives as long as its value. Views, writes, levels and everything that
-`bind` does are the same as in reverse mode; an array's tangents have its layout, as a shadow has.
-
-Each entry says how cotangents go back. `pushes` has, by the function that an entry names, how
-tangents go forward; what is not in it is transposed: the pullback is called with a watched
-cotangent, to which it is linear, and the reverse pass of that takes the tangents of the operands to
-those of the result.
-
-A strand may carry several tangents at once: what does not depend on them is computed once.
+A strand may carry several tangents at once: what does not depend on them is computed once. An
+array's tangents have its layout, as a shadow has. `duals` has what carries entries out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -28,9 +19,6 @@ from zyg.core.strand import WATCHED, strip, watch
 from zyg.core.views import ViewSlot, base_of, float_dtype, order_of
 
 Tangents = list[Any] | None  # one for each direction; None where nothing moves
-
-# The function that an entry names -> how tangents go through it: push(*args) gives the tangents.
-pushes: dict[Callable[..., Any], Callable[..., Tangents]] = {}
 
 _ages = count()
 

@@ -26,6 +26,7 @@ from zyg.base.structure import Structure
 from zyg.core.adjoints import adjoint_pullback, adjoint_pushforward
 from zyg.core.cotangents import shape_of
 from zyg.core.elementwise import elementwise_pullback
+from zyg.core.entries import parts_of
 from zyg.core.indexing import read_pullback
 from zyg.core.protection import release
 from zyg.core.strand import Strand, strip
@@ -160,9 +161,7 @@ def _propagate(n: int, entry: tuple[Any, ...]) -> None:
     elif out is None:
         _write(n, *b)
     else:
-        cells, result, pull, args = (out,), None, a, b
-        if type(out) is tuple:
-            cells, (result, _, pull, args) = out, b
+        cells, result, pull, args = parts_of(entry)
         for cell, sets in zip(cells, _flows[pull](n, cells, result, *args), strict=True):
             if isinstance(sets, frozenset) or sets is None or type(cell.spec) is tuple:
                 cell.tangents = sets

@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import DeviceSpec, is_device
-from zyg.core.adjoints import adjoint_pullback
-from zyg.core.elementwise import elementwise_pullback
-from zyg.core.entries import gather, name_of_entry
-from zyg.core.exchange import deliver, pass_on
-from zyg.core.indexing import read_pullback, undo_write
+from zyg.core.entries import inputs_of, name_of, outputs_of
+from zyg.core.exchange import deliver
 from zyg.core.strand import Strand, strip
 from zyg.core.trace import Trace
 from zyg.core.views import ViewSlot, root_of
@@ -251,7 +248,6 @@ def _entries(strand: Strand, number: dict[Strand, int], kept: set[int]) -> Itera
     for k in range(0, len(tape), 5):
         entry = tape[k : k + 5]
         out, pull = entry[0], entry[2]
-        outputs = out if type(out) is tuple else (entry[4][3],) if out is None else (out,)
         saved = 0
         for a in _arrays_in(entry[4], pull):
             if id(root_of(a)) not in kept:
@@ -259,36 +255,17 @@ def _entries(strand: Strand, number: dict[Strand, int], kept: set[int]) -> Itera
                 saved += a.nbytes
         is_import = pull is deliver
         made = entry[4][0] if is_import else None
-        inputs = [made.slot] if made else _inputs(entry)
         source = number[made.source] if made else task
         yield Entry(
-            "import" if made else name_of_entry(entry),
+            "import" if made else name_of(entry),
             lines.get(k, "?"),
             task,
-            tuple((task, _slot(slot)) for slot in outputs),
-            tuple((source, _slot(slot)) for slot in inputs),
+            tuple((task, _slot(slot)) for slot in outputs_of(entry)),
+            tuple((source, _slot(slot)) for slot in inputs_of(entry)),
             saved,
             is_write=out is None,
             is_import=is_import,
         )
-
-
-def _inputs(entry: list[Any]) -> list[Any]:
-    """The slots that an entry contributes to."""
-    _, i, a, j, b = entry
-    if i is not None:
-        return [i] if j is None else [i, j]
-    if j is not None:
-        return [j]
-    if a is gather:
-        return _inputs([None, None, b[2], None, b[3]])
-    if a is elementwise_pullback:
-        return [slot for slot, _, _ in b[0]]
-    if a is adjoint_pullback:
-        return [target[0] for _, _, targets in b[2] for target in targets if target is not None]
-    if a is read_pullback or a is pass_on:
-        return [b[0]]
-    return [b.source[0]] if a is undo_write and b.source is not None else []
 
 
 def _arrays_in(*values: Any) -> Iterator[np.ndarray[Any, Any]]:

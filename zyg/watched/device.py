@@ -18,12 +18,12 @@ from zyg.base.array_types import DeviceArray, DeviceSpec
 from zyg.base.registry import adjoint, rules
 from zyg.base.structure import Structure
 from zyg.core.cotangents import spec_of
-from zyg.core.entries import lacking, note
+from zyg.core.entries import Kind, kinds, lacking, note
 from zyg.core.exchange import bring
 from zyg.core.indexing import frozen, is_unique
 from zyg.core.reverse import Run
 from zyg.core.strand import WATCHED, local, settle, watcher_of
-from zyg.core.tangents import Tangents, pushes, tangent_views
+from zyg.core.tangents import Tangents, tangent_views
 from zyg.errors import ConversionError, MissingRuleError
 from zyg.watched.arrays import WatchedArray
 from zyg.watched.attributes import METHODS, attribute
@@ -155,7 +155,7 @@ def read_pushforward(slot: Any, index: Any, unique: bool, spec: DeviceSpec) -> T
     return None if u is None else [p[index] for p in u]
 
 
-pushes[read_pullback] = read_pushforward
+kinds[read_pullback] = Kind(lambda slot, *_: [slot], read_pushforward)
 
 
 @adjoint
