@@ -23,7 +23,7 @@ from distributed import Future as RemoteFuture
 
 from zyg.base.config import settings
 from zyg.base.structure import Structure
-from zyg.core.strand import WATCHED, active
+from zyg.core.strand import active, is_watched
 from zyg.errors import ShippingError
 from zyg.tasks import recipes
 from zyg.tasks.executors import Task
@@ -104,7 +104,7 @@ _OPTIONS = {
 
 
 def _is_whole(x: Any) -> bool:
-    return isinstance(x, (Task, RemoteFuture)) or type(x) in WATCHED
+    return isinstance(x, (Task, RemoteFuture)) or is_watched(x)
 
 
 class _Cluster:

@@ -18,7 +18,7 @@ import numpy as np
 from zyg.base.registry import ScalarRule
 from zyg.base.scalar_rules import table
 from zyg.core.elementwise import elementwise
-from zyg.core.strand import WATCHED, settle, strip
+from zyg.core.strand import is_watched, settle, strip
 from zyg.errors import MissingRuleError
 
 pi, e, tau, inf, nan = math.pi, math.e, math.tau, math.inf, math.nan
@@ -55,7 +55,7 @@ def log(x: Any, *base: Any) -> Any:
 
 def hypot(*coordinates: Any) -> Any:
     """As math.hypot, of any number of coordinates; slope 0 at the origin."""
-    if not any(type(settle(x)) in WATCHED for x in coordinates):
+    if not any(is_watched(settle(x)) for x in coordinates):
         return math.hypot(*map(settle, coordinates))
     if len(coordinates) != 2:
         return np.linalg.norm(np.stack(coordinates)) if coordinates else 0.0
@@ -73,7 +73,7 @@ def dist(p: Any, q: Any) -> Any:
 def fsum(values: Any) -> Any:
     """As math.fsum for plain numbers; watched ones are added in order."""
     values = [settle(v) for v in values]
-    return sum(values) if any(type(v) in WATCHED for v in values) else math.fsum(values)
+    return sum(values) if any(map(is_watched, values)) else math.fsum(values)
 
 
 def prod(values: Any, *, start: Any = 1) -> Any:
@@ -91,7 +91,7 @@ def __getattr__(name: str) -> Any:
         return rule
 
     def plain(*args: Any) -> Any:
-        if name not in _CONSTANT and any(type(settle(x)) in WATCHED for x in args):
+        if name not in _CONSTANT and any(is_watched(settle(x)) for x in args):
             raise MissingRuleError(
                 f"math.{name} has no rule, so zyg cannot differentiate it.",
                 "its derivative is not in the table of scalar derivatives.",

@@ -21,7 +21,7 @@ from zyg.compiler.ir import type_of
 from zyg.core.bind import bind
 from zyg.core.cotangents import project, spec_of
 from zyg.core.reverse import non_finite
-from zyg.core.strand import WATCHED, innermost, settle
+from zyg.core.strand import innermost, is_watched, settle
 from zyg.kernels.dtypes import dtypes_of
 from zyg.kernels.launch import run
 from zyg.kernels.plans import Output
@@ -45,9 +45,7 @@ def apply(kernel: Kernel, operands: Sequence[Any], mode: str = "auto") -> tuple[
     if strand is None:
         return run_kernel(kernel, operands)
     level = strand.level
-    active = tuple(
-        k for k, x in enumerate(operands) if type(x) in WATCHED and x.strand.level == level
-    )
+    active = tuple(k for k, x in enumerate(operands) if is_watched(x) and x.strand.level == level)
     made = bind(kernel_call, (KernelCall(kernel, active, mode), *operands))
     return made if type(made) is tuple else (made,)
 
@@ -60,7 +58,7 @@ def call_kernel(call: KernelCall, *operands: Any) -> Any:
 def kernel_adjoint(call: KernelCall, *operands: Any) -> Any:
     kernel, active = call.kernel, call.active
     count = len(kernel.program.outputs)
-    nested = any(type(x) in WATCHED for x in operands)
+    nested = any(map(is_watched, operands))
     slopes: tuple[Any, ...] = ()
     masks: list[list[int]] = []
     if not nested and mode_of(kernel, call.mode, operands, active) == "cache":
@@ -76,7 +74,7 @@ def kernel_adjoint(call: KernelCall, *operands: Any) -> Any:
             for c, x in zip(y_bar if count > 1 else (y_bar,), kernel.program.outputs, strict=True)
             if type_of(x) != "bool"
         ]
-        outer = nested or any(type(c) in WATCHED for c in bars)
+        outer = nested or any(map(is_watched, bars))
         kept = slopes and not strong and not outer
         back, moving = kernel.products(masks) if kept else kernel.pullback(active, strong)
         given = [*bars, *(slopes if kept else operands)]

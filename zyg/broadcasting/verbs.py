@@ -26,7 +26,7 @@ from zyg.compiler.front.joins import children
 from zyg.compiler.ir import type_of
 from zyg.core.cotangents import project, spec_of
 from zyg.core.reverse import non_finite
-from zyg.core.strand import WATCHED, settle, strip
+from zyg.core.strand import is_watched, settle, strip
 from zyg.errors import CaptureError, KernelError, MissingRuleError, ShapeError
 from zyg.kernels.dtypes import dtypes_of
 from zyg.kernels.launch import describe
@@ -153,7 +153,7 @@ class Elementwise:
         for strong in (False, True):
             back, moving = kernel.pullback(active, strong, values=True)
             given = [*bars, *operands]
-            if any(type(x) in WATCHED for x in given):
+            if any(map(is_watched, given)):
                 made = apply(back, given)
             else:
                 shapes = [None] * len(outputs) + [np.shape(operands[k]) for k in moving]
@@ -265,7 +265,7 @@ def _broadcast(
     if not (type(out) is np.ndarray or on_gpu(out)) or len(kernel.program.outputs) > 1:
         raise TypeError("out= is a plain array, for a function of one result")
     operands = [settle(x) for x in operands]
-    if any(type(x) in WATCHED for x in operands):
+    if any(map(is_watched, operands)):
         no_out(out)
     return run_kernel(kernel, operands, out=out)[0]
 
@@ -284,7 +284,7 @@ def _flattened(arrays: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
 
 def _taken_apart(x: Any, leaves: list[Any]) -> Any:
     x = settle(x)
-    if type(x) in WATCHED or type(x) is np.ndarray or is_number(x) or on_gpu(x):
+    if is_watched(x) or type(x) is np.ndarray or is_number(x) or on_gpu(x):
         leaves.append(x)
         return None
     inside = None if type(x) in (list, tuple) else children(x)

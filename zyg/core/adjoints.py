@@ -18,7 +18,17 @@ from zyg.core.entries import Kind, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
 from zyg.core.protection import keep
 from zyg.core.reverse import Later, Run, non_finite, strong_times
-from zyg.core.strand import ARRAYS, WATCHED, cut, innermost, is_watched, local, settle, strip
+from zyg.core.strand import (
+    ARRAYS,
+    WATCHED,
+    cut,
+    innermost,
+    is_watched,
+    local,
+    settle,
+    strip,
+    watched_leaves,
+)
 from zyg.core.tangents import Tangents, tangents_of
 from zyg.core.views import Place, adopt, base_of, lay_out, like_operands, root_of, view
 from zyg.errors import AdjointError, unknown_call
@@ -80,7 +90,7 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     y, pullback = made
     if strand is None:
         return y
-    if rule.standalone and any(x.strand is strand for x in Structure(y, is_watched).leaves):
+    if rule.standalone and any(x.strand is strand for x in watched_leaves(y)):
         raise AdjointError(
             f"{rule.name} depends on a watched value that is not among its arguments.",
             "a rule sees its arguments plain, and its pullback has no place for the derivative by "
@@ -317,6 +327,6 @@ def _positional(
             raise
         why = f"its rule does not know the keyword {unknown[0]!r}"
         raise unknown_call(rule.name, why) from None
-    if kwargs and isinstance(rule, Adjoint) and Structure(kwargs, is_watched).leaves:
+    if kwargs and isinstance(rule, Adjoint) and watched_leaves(kwargs):
         raise unknown_call(rule.name, "a keyword-only argument of it is watched")
     return args, kwargs

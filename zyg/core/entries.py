@@ -16,7 +16,7 @@ from zyg.base.array_types import is_device
 from zyg.base.registry import ScalarRule, rules
 from zyg.base.structure import Structure, is_number
 from zyg.core.cotangents import Spec, spec_of, zeros_of
-from zyg.core.strand import WATCHED, Strand, strip, watch, watcher_of
+from zyg.core.strand import Strand, is_watched, strip, watch, watcher_of
 from zyg.errors import MissingRuleError, StructureError, ZygError
 
 
@@ -143,7 +143,7 @@ def gather(
 
 def is_result(x: Any) -> bool:
     """Whether a result is watched: a number or a numeric array, plain or of an outer level."""
-    if type(x) in WATCHED:
+    if is_watched(x):
         return True
     if isinstance(x, np.ndarray) or is_device(type(x)):
         return x.dtype.kind in "fciu"
@@ -165,4 +165,4 @@ def lacking(error: TypeError, name: str, operands: Sequence[Any]) -> MissingRule
 
 
 def _is_any_array(x: Any) -> bool:
-    return type(x) in WATCHED or is_device(type(x))
+    return is_watched(x) or is_device(type(x))

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from zyg.core.indexing import _refuse_on_device, frozen, is_unique, write
-from zyg.core.strand import ARRAYS, WATCHED, settle, strip
+from zyg.core.strand import ARRAYS, is_watched, settle, strip
 from zyg.core.views import (
     base_of,
     buffer,
@@ -33,7 +33,7 @@ def augment(x: Any, function: Any, ufunc: Any, other: Any) -> Any:
 
 def _operand(x: Any) -> Any:
     rest = settle(x)
-    return x if type(rest) in WATCHED else rest
+    return x if is_watched(rest) else rest
 
 
 def _as_array(x: Any) -> Any:
@@ -62,7 +62,7 @@ def write_result(
     x: Any, value: Any, where: Any = True, *, ufunc: Any = None, inputs: tuple[Any, ...] = ()
 ) -> None:
     """Write the result of a function into ``out=x``, with NumPy's rules for shapes and casts."""
-    if type(x) not in WATCHED:
+    if not is_watched(x):
         refuse_store()
     plain = strip(value)
     _check_output(x, np.result_type(plain), value, ufunc, inputs)
@@ -84,7 +84,7 @@ def refuse_store() -> NoReturn:
 
 def at(ufunc: Any, x: Any, index: Any, *operand: Any) -> None:
     """``ufunc.at(x, index, operand)``: repeated elements are each changed in turn."""
-    if type(x) not in WATCHED:
+    if not is_watched(x):
         refuse_store()
     index = frozen(index)
     if ufunc in (np.add, np.subtract):
@@ -124,7 +124,7 @@ def resize(x: Any, *shape: Any, refcheck: bool = True) -> None:
     n, flat = int(np.prod(new)), np.reshape(np.copy(x), -1)
     rest = np.zeros(max(n - x.size, 0), x.dtype)
     made: Any = np.copy(np.reshape(np.concatenate([flat[:n], rest]), new))
-    if type(made) not in WATCHED:
+    if not is_watched(made):
         made = buffer(made)
     x.primal, x.strand, x.slot, x.unread = made.primal, made.strand, made.slot, False
 

@@ -42,6 +42,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import DeviceArray, is_device
+from zyg.base.structure import Structure
 from zyg.errors import StructureError, user_line
 
 _levels = count(1)
@@ -200,6 +201,11 @@ def watch(strand: Strand, primal: Any, slot: int) -> Any:
 def is_watched(x: Any) -> bool:
     """Whether `x` is a watched value, of a running gradient or of one that has ended."""
     return type(x) in WATCHED
+
+
+def watched_leaves(x: Any) -> list[Any]:
+    """The watched values in a structure."""
+    return Structure(x, is_watched).leaves
 
 
 def cut(x: Any, how: str) -> Any:

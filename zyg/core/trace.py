@@ -19,7 +19,7 @@ from zyg.core.cotangents import project, shape_of, spec_of, zeros_of
 from zyg.core.exchange import bring
 from zyg.core.protection import forbid_shared_writes, owns_memory, release, watch_together
 from zyg.core.reverse import non_finite, plain_times, strong_times
-from zyg.core.strand import WATCHED, Strand, active, is_watched, settle
+from zyg.core.strand import Strand, active, is_watched, settle
 from zyg.core.views import at_slot
 from zyg.errors import (
     RunningLoopError,
@@ -192,14 +192,14 @@ _OVERWRITTEN = (
 
 
 def watchable(x: Any) -> bool:
-    return type(x) in WATCHED or is_leaf(x)
+    return is_watched(x) or is_leaf(x)
 
 
 def down_to(strand: Strand, x: Any) -> Any:
     """What `x` is on this strand, below gradients that ended meanwhile; None if it is not on it."""
-    while type(x) in WATCHED and x.strand.level != strand.level:
+    while is_watched(x) and x.strand.level != strand.level:
         x = x.primal
-    return x if type(x) in WATCHED else None
+    return x if is_watched(x) else None
 
 
 def _references(holder: list[Any]) -> int:

@@ -30,7 +30,7 @@ valued SVD" (2019); C. Boeddeker et al., "On the computation of complex-valued g
 import numpy as np
 
 from zyg.base.registry import adjoint, composed
-from zyg.core.strand import WATCHED, strip
+from zyg.core.strand import is_watched, strip
 from zyg.errors import DegenerateError, MissingRuleError
 from zyg.rules.kit import conj, dagger, is_complex, of_triangle, triangle
 
@@ -90,7 +90,7 @@ def _counts(part, size):
 
 def _watched(*cotangents):
     """Whether other cotangents than these will matter, so that their zeros prove nothing."""
-    return any(type(c) in WATCHED for c in cotangents)
+    return any(map(is_watched, cotangents))
 
 
 def _demand_vectors(name, open_to, asked, strict):

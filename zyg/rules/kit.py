@@ -10,7 +10,7 @@ import numpy as np
 from zyg.base import scalar_rules
 from zyg.base.array_types import is_device
 from zyg.base.registry import adjoint
-from zyg.core.strand import WATCHED, strip
+from zyg.core.strand import is_watched, strip
 from zyg.errors import MutationError
 from zyg.watched.value import as_array as as_array
 
@@ -97,7 +97,7 @@ def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
 
     For plain arrays a view with strides of zero, made directly: np.broadcast_to costs ten times it.
     """
-    if type(c) in WATCHED or is_device(type(c)):
+    if is_watched(c) or is_device(type(c)):
         return np.broadcast_to(np.reshape(c, kept(shape, axis)), shape)
     c = np.ascontiguousarray(c).reshape(kept(shape, axis))
     steps = [0 if n == 1 else step for n, step in zip(c.shape, c.strides, strict=True)]

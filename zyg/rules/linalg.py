@@ -15,7 +15,7 @@ import numpy as np
 
 from zyg.base.registry import adjoint, composed, nondifferentiable
 from zyg.core.cotangents import unbroadcast
-from zyg.core.strand import WATCHED, strip
+from zyg.core.strand import is_watched, strip
 from zyg.errors import MissingRuleError
 from zyg.rules.kit import conj, dagger, is_complex, like, of_triangle, with_value
 
@@ -180,7 +180,7 @@ def _lstsq(a, b, rcond):
         if np.size(residuals):  # their sum of squares does not move with x
             moved = 2 * rest * residuals_bar
             a_bar, b_bar = a_bar - np.matmul(moved, dagger(xs)), b_bar + moved
-        if type(s_bar) in WATCHED or np.any(s_bar):
+        if is_watched(s_bar) or np.any(s_bar):
             u, _, vh = np.linalg.svd(a, full_matrices=False)
             a_bar = a_bar + np.matmul(u * s_bar, vh)
         return a_bar, np.reshape(b_bar, np.shape(b)), None
@@ -214,7 +214,7 @@ def slogdet(a):
         if is_complex(sign):  # d sign = i sign im(trace(a^-1 da))
             of_log = of_log + 1j * np.imag(sign_bar * conj(sign))
         safe = a
-        if type(of_log) not in WATCHED and like(sign) is None:
+        if not is_watched(of_log) and like(sign) is None:
             idle = np.asarray((strip(sign) == 0) & (of_log == 0))[..., None, None]
             safe = np.where(idle, np.eye(np.shape(a)[-1]), a) if np.any(idle) else a
         return (_scaled(of_log, dagger(np.linalg.inv(safe))),)
@@ -246,7 +246,7 @@ def adjugate(a):
     def adjugate_pullback(y_bar):
         return (adjugate_slope(dagger(a), y_bar),)
 
-    if type(a) in WATCHED:
+    if is_watched(a):
         return adjugate(a), adjugate_pullback
     (u, s, vh), factor = _with_determinant(a)
     product, rest, zeros = _without_zeros(s)
@@ -271,7 +271,7 @@ def adjugate_slope(a, a_dot):
 
         return a_bar, lambda: adjugate_slope(dagger(a), y_bar)
 
-    if type(a) in WATCHED:
+    if is_watched(a):
         return adjugate_slope(a, a_dot), adjugate_slope_pullback
     (u, s, vh), factor = _with_determinant(a)
     product, rest, zeros = _without_zeros(s)

@@ -6,7 +6,7 @@ Every norm has slope 0 at 0. Of equal singular values the first counts, as of eq
 import numpy as np
 
 from zyg.base.registry import adjoint, composed
-from zyg.core.strand import WATCHED, strip
+from zyg.core.strand import is_watched, strip
 from zyg.errors import MissingRuleError
 from zyg.rules.kit import kept, normal_axes, plain_array, spread, with_value
 
@@ -41,7 +41,7 @@ _OF_SINGULAR_VALUES = {2: np.max, -2: np.min, "nuc": np.sum}
 
 
 def _plain_order(ord):
-    if type(ord) in WATCHED and isinstance(strip(ord), float) and np.isfinite(strip(ord)):
+    if is_watched(ord) and isinstance(strip(ord), float) and np.isfinite(strip(ord)):
         raise MissingRuleError(
             "np.linalg.norm cannot be differentiated with respect to ord.",
             "ord chooses the norm; its rule differentiates the vector only.",

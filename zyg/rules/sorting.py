@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from zyg.base.registry import adjoint, composed
-from zyg.core.strand import WATCHED, strip
+from zyg.core.strand import is_watched, strip
 from zyg.rules.kit import (
     as_array,
     count,
@@ -168,7 +168,7 @@ _ALPHA_BETA = {
 
 def _moved_by(q, scale, method, n):
     """What a change of q adds to the place of the quantile: 0, with its slope to the right."""
-    if type(q) not in WATCHED or method not in _ALPHA_BETA:
+    if not is_watched(q) or method not in _ALPHA_BETA:
         return 0.0
     alpha, beta = _ALPHA_BETA[method]
     plain = strip(q) / scale

@@ -5,7 +5,7 @@ import numpy as np
 from zyg.base.registry import composed
 from zyg.core.indexing import write
 from zyg.core.inplace import refuse_store
-from zyg.core.strand import WATCHED, strip
+from zyg.core.strand import is_watched, strip
 from zyg.core.views import buffer
 
 
@@ -29,7 +29,7 @@ def full_like(a, fill_value, dtype=None, **kwargs):
 
 
 def _target(a):
-    if type(a) not in WATCHED:
+    if not is_watched(a):
         refuse_store()
     return a
 

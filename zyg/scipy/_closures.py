@@ -1,12 +1,8 @@
 """What a function holds that is watched: found, taken out, and put in again."""
 
 from zyg.base.structure import Structure
-from zyg.core.strand import WATCHED, strip
+from zyg.core.strand import is_watched, strip
 from zyg.errors import MissingRuleError
-
-
-def is_watched(x):
-    return type(x) in WATCHED
 
 
 def plain(x):

@@ -9,11 +9,11 @@ import numpy as np
 import scipy.integrate
 
 from zyg.base.registry import composed
-from zyg.core.strand import strip
+from zyg.core.strand import strip, watched_leaves
 from zyg.errors import unknown_call
 from zyg.rules.kit import as_array
 from zyg.scipy._closures import as_tuple, opened, plain, refuse
-from zyg.scipy._namespace import dispatching, holds_watched
+from zyg.scipy._namespace import dispatching
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
@@ -33,7 +33,7 @@ def _parted(vector, like):
 def _array(values):
     """Numbers, of which some may be watched, as an array."""
     if isinstance(values, (list, tuple)):
-        return np.stack(values) if holds_watched(values) else np.asarray(values)
+        return np.stack(values) if watched_leaves(values) else np.asarray(values)
     return np.atleast_1d(values)
 
 

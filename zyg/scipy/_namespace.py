@@ -8,9 +8,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from zyg.base.registry import Adjoint, rules
-from zyg.base.structure import Structure
 from zyg.core.bind import bind
-from zyg.core.strand import WATCHED
+from zyg.core.strand import watched_leaves
 
 
 def rule_for(key: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..., Adjoint]:
@@ -26,17 +25,12 @@ def rule_for(key: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[
     return register
 
 
-def holds_watched(*values: Any) -> bool:
-    """Whether anything in these values is watched, in containers and closures too."""
-    return bool(Structure(values, lambda x: type(x) in WATCHED).leaves)
-
-
 def dispatching(f: Callable[..., Any]) -> Callable[..., Any]:
     """`f` itself on plain values; on watched ones its rule, or the error that it has none."""
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return bind(f, args, kwargs) if holds_watched(args, kwargs) else f(*args, **kwargs)
+        return bind(f, args, kwargs) if watched_leaves((args, kwargs)) else f(*args, **kwargs)
 
     return call
 

@@ -4,10 +4,10 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
-from zyg.core.strand import WATCHED
+from zyg.core.strand import is_watched, watched_leaves
 from zyg.errors import unknown_call
 from zyg.rules.kit import conj
-from zyg.scipy._namespace import holds_watched, rule_for
+from zyg.scipy._namespace import rule_for
 
 
 class Pattern:
@@ -117,14 +117,14 @@ def sparse(a):
 
 def matmul(a, x):
     """``a @ x`` of a sparse matrix and an array, of which either may be watched."""
-    if not isinstance(a, Sparse) and type(x) not in WATCHED:
+    if not isinstance(a, Sparse) and not is_watched(x):
         return a @ x
     return sparse(a) @ x
 
 
 def spsolve(a, b, permc_spec=None, use_umfpack=True):
     """scipy.sparse.linalg.spsolve, of a matrix and a right-hand side that may be watched."""
-    if not isinstance(a, Sparse) and type(b) not in WATCHED:
+    if not isinstance(a, Sparse) and not is_watched(b):
         return scipy.sparse.linalg.spsolve(a, b, permc_spec, use_umfpack)
     a = sparse(a)
     return solution(a.data, b, a.pattern, a.transposed)
@@ -151,7 +151,7 @@ def _class(base, layout):
 
     class Matrix(base):
         def __new__(cls, arg1, shape=None, *args, **options):
-            if not holds_watched(arg1):
+            if not watched_leaves(arg1):
                 return super().__new__(cls)
             if type(arg1) is not tuple:
                 why = "a watched matrix is made of (data, places), not of an array"
@@ -162,17 +162,17 @@ def _class(base, layout):
             return Sparse(data, Pattern(rows, columns, tuple(shape)))
 
         def __matmul__(self, x):
-            return sparse(self) @ x if type(x) in WATCHED else super().__matmul__(x)
+            return sparse(self) @ x if is_watched(x) else super().__matmul__(x)
 
         def __rmatmul__(self, x):
-            return x @ sparse(self) if type(x) in WATCHED else super().__rmatmul__(x)
+            return x @ sparse(self) if is_watched(x) else super().__rmatmul__(x)
 
         def __mul__(self, x):
             product = isinstance(self, scipy.sparse.spmatrix) and np.ndim(x)
-            return sparse(self) @ x if product and type(x) in WATCHED else super().__mul__(x)
+            return sparse(self) @ x if product and is_watched(x) else super().__mul__(x)
 
         def dot(self, x):
-            return self @ x if type(x) in WATCHED else super().dot(x)
+            return self @ x if is_watched(x) else super().dot(x)
 
         def transpose(self, *args, **options):
             flipped = super().transpose(*args, **options)

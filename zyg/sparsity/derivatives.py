@@ -22,7 +22,7 @@ import numpy as np
 
 from zyg.base.structure import is_number
 from zyg.core.cotangents import has_complex, spec_of
-from zyg.core.strand import WATCHED, is_traced
+from zyg.core.strand import is_traced, is_watched
 from zyg.core.trace import Trace
 from zyg.errors import HolomorphicError, MissingRuleError, PatternError, StructureError
 from zyg.sparsity.patterns import PatternCall
@@ -146,7 +146,7 @@ def _complex(verb: str) -> HolomorphicError:
 
 def _flat(y: Any, verb: str) -> Array:
     """A result, or its derivative, as a vector."""
-    if type(y) in WATCHED:
+    if is_watched(y):
         raise _no_derivative(verb)
     if not isinstance(y, np.ndarray) and not is_number(y):
         raise StructureError(

@@ -19,7 +19,7 @@ import numpy as np
 from zyg.base.containers import ATOMS
 from zyg.base.structure import Structure
 from zyg.core.cotangents import shape_of
-from zyg.core.strand import WATCHED
+from zyg.core.strand import is_watched
 from zyg.rules.kit import kept
 
 Matrix = Any  # a Boolean scipy.sparse.csr_array: a row for each element of a value
@@ -244,12 +244,12 @@ def _product(found: dict[int, Matrix | None], args: Sequence[Any]) -> list[Matri
     parts = []
     (m, n), p = (1, *np.shape(a))[-2:], (*np.shape(b), 1)[1]
     if (sets := found.get(0)) is not None:  # y[i, k] depends on a[i, j], where b[j, k] is not 0
-        at = np.ones((n, p), bool) if type(b) in WATCHED else np.reshape(b, (n, p)) != 0
+        at = np.ones((n, p), bool) if is_watched(b) else np.reshape(b, (n, p)) != 0
         i, (j, k) = np.arange(m)[:, None], np.nonzero(at)
         whole = numbered((m, n)) // max(n, 1), numbered((m, p)) // max(p, 1)
         parts.append(_summed(sets, at, (p * i + k, n * i + j), whole, m))
     if (sets := found.get(1)) is not None:  # and on b[j, k], where a[i, j] is not 0
-        at = np.ones((m, n), bool) if type(a) in WATCHED else np.reshape(a, (m, n)) != 0
+        at = np.ones((m, n), bool) if is_watched(a) else np.reshape(a, (m, n)) != 0
         k, (i, j) = np.arange(p)[:, None], np.nonzero(at)
         whole = numbered((n, p)) % max(p, 1), numbered((m, p)) % max(p, 1)
         parts.append(_summed(sets, at, (p * i + k, p * j + k), whole, p))

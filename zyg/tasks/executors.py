@@ -33,7 +33,17 @@ import numpy as np
 from zyg.base.config import settings
 from zyg.core.exchange import bring
 from zyg.core.reverse import Later
-from zyg.core.strand import ARRAYS, WATCHED, Strand, active, child, is_traced, local, settle, strip
+from zyg.core.strand import (
+    ARRAYS,
+    Strand,
+    active,
+    child,
+    is_traced,
+    is_watched,
+    local,
+    settle,
+    strip,
+)
 from zyg.tasks import recipes
 from zyg.tasks.recipes import Backwards, Forwards, all_integers, carriers, ship, sketch
 from zyg.threads import in_strand
@@ -162,7 +172,7 @@ class Task(Future[Any]):
     def _import(self, x: Any) -> Any:
         """An operand as of now: what is written to it later does not reach it."""
         x = settle(x)
-        if type(x) not in WATCHED:
+        if not is_watched(x):
             return x
         strand = next(s for s in self._strands if s.level == x.strand.level)
         return np.copy(x) if strand.dual and type(x) in ARRAYS else bring(strand, x)
@@ -272,7 +282,7 @@ def _strands(operands: Sequence[Any], links: Sequence[Task], name: str) -> tuple
     """Strands for a task, one for each level that watches an operand."""
     parents = {strand.level: local(strand) for task in links for strand in task._strands}
     for x in map(settle, operands):
-        while type(x) in WATCHED:
+        while is_watched(x):
             parents[x.strand.level] = local(x.strand)
             x = x.primal
     return tuple(child(parents[level], name, False) for level in sorted(parents))

@@ -26,7 +26,7 @@ import numpy as np
 from zyg.base.config import under
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
-from zyg.core.strand import WATCHED, active, settle, strip
+from zyg.core.strand import active, is_watched, settle, strip
 from zyg.errors import RecomputationError, ShippingError
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
@@ -165,7 +165,7 @@ def _lifting() -> Any:
             self.places: dict[int, int] = {}
 
         def persistent_id(self, x: Any) -> Any:
-            if type(x) in WATCHED and type(settle(x)) in WATCHED:
+            if is_watched(x) and is_watched(settle(x)):
                 return 0, self._place(x, self.operands)
             return (1, self._place(x, self.constants)) if isinstance(x, self.types) else None
 
@@ -231,7 +231,7 @@ def keep(recipe: Any, operands: Sequence[Any], constants: Sequence[Any]) -> Kept
 
 def plain(value: Any) -> Any:
     """A value without anything of zyg's in it."""
-    inside = Structure(value, lambda x: type(x) in WATCHED)
+    inside = Structure(value, is_watched)
     return inside.rebuild([strip(x) for x in inside.leaves])
 
 
@@ -243,7 +243,7 @@ def carriers(value: Any, whole: bool) -> tuple[list[Any], Callable[[list[Any]], 
 
     Integers among them count something, unless all operands are integers, which is `whole`.
     """
-    found = Structure(value, lambda x: type(x) in WATCHED or is_result(x), shared=True)
+    found = Structure(value, lambda x: is_watched(x) or is_result(x), shared=True)
     places = [k for k, x in enumerate(found.leaves) if whole or not _is_integer(x)]
 
     def rebuild(others: list[Any]) -> Any:

@@ -19,7 +19,7 @@ from zyg.base.registry import Adjoint
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
 from zyg.core.protection import keep
-from zyg.core.strand import WATCHED, Strand, is_traced, settle, strip
+from zyg.core.strand import Strand, is_traced, is_watched, settle, strip
 from zyg.core.trace import demand_complete, run_function
 from zyg.errors import AdjointError, MissingRuleError
 from zyg.verbs.gradients import pullback
@@ -37,7 +37,7 @@ class TakenApart:
     def __init__(self, *parts: Any) -> None:
         self.whole = Structure(parts, _is_array_or_watched, shared=True)
         every = self.whole.leaves
-        self.places = [k for k, x in enumerate(every) if type(x) in WATCHED]
+        self.places = [k for k, x in enumerate(every) if is_watched(x)]
         self.leaves = [every[k] for k in self.places]
         self.kept = [*every]
         for strand in {s for x in self.leaves for s in _strands(x)}:
@@ -51,13 +51,13 @@ class TakenApart:
 
 
 def _is_array_or_watched(x: Any) -> bool:
-    return type(x) in WATCHED or (type(x) is np.ndarray and x.dtype.kind != "O")
+    return is_watched(x) or (type(x) is np.ndarray and x.dtype.kind != "O")
 
 
 def _strands(x: Any) -> Iterator[Strand]:
     """The strands of all levels that watch a value."""
     x = settle(x)
-    while type(x) in WATCHED:
+    while is_watched(x):
         yield x.strand
         x = settle(x.primal)
 
@@ -175,7 +175,7 @@ def _generators(f: Any, args: Any, kwargs: Any) -> list[Any]:
     code = getattr(f, "__code__", None)
     named = [f.__globals__.get(name) for name in _names(code)] if code else []
     parts = (f, args, kwargs, [g for g in named if isinstance(g, kinds)])
-    held = Structure(parts, lambda x: type(x) in WATCHED or isinstance(x, kinds), shared=True)
+    held = Structure(parts, lambda x: is_watched(x) or isinstance(x, kinds), shared=True)
     return [x for x in held.leaves if isinstance(x, kinds)]
 
 

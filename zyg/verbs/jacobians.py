@@ -17,7 +17,7 @@ from zyg.base.array_types import is_device
 from zyg.base.registry import adjoint
 from zyg.base.structure import Structure
 from zyg.core.cotangents import has_complex, project, spec_of, zeros_of
-from zyg.core.strand import WATCHED, innermost, settle, strip
+from zyg.core.strand import innermost, is_watched, settle, strip
 from zyg.core.trace import Trace, demand_complete, down_to, watchable
 from zyg.errors import HolomorphicError, MissingRuleError
 from zyg.verbs.gradients import gradient
@@ -324,7 +324,7 @@ def forwarddiff(f: Function, x: Any) -> Any:
     (100.0,)
 
     """
-    call = Structure(x, lambda v: type(v) in WATCHED, shared=True)
+    call = Structure(x, is_watched, shared=True)
     strand = innermost([settle(v) for v in call.leaves])
     if strand is None:
         return f(x)
