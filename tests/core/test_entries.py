@@ -10,7 +10,7 @@ import zyg.numpy as znp
 from zyg.core import adjoints, elementwise, exchange, indexing
 from zyg.core.adjoint_tasks import ReversePass
 from zyg.core.entries import gather, inputs_of, kinds, name_of, outputs_of
-from zyg.core.reverse import plain_times, reverse, strong_times
+from zyg.core.reverse import reverse
 from zyg.core.trace import Trace
 from zyg.core.views import ViewSlot
 from zyg.verbs.gradients import seed_of_one
@@ -54,12 +54,12 @@ PROGRAMS = [
 def passes(trace):
     """The cotangents of all slots: by the fast loop, by single entries, by an adjoint task."""
     seeds = trace.seeds(seed_of_one(trace, trace.y))
-    for times in (plain_times, strong_times):
-        concurrent = ReversePass(trace.strand, seeds, times, False)
+    for strong in (False, True):
+        concurrent = ReversePass(trace.strand, seeds, strong, False)
         concurrent.work()
         concurrent.root.run.finish()
-        one_by_one = reverse(trace.strand, seeds, times, check=True)
-        yield reverse(trace.strand, seeds, times), one_by_one, concurrent.bars()
+        one_by_one = reverse(trace.strand, seeds, strong, check=True)
+        yield reverse(trace.strand, seeds, strong), one_by_one, concurrent.bars()
 
 
 def same(trace):

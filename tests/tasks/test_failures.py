@@ -114,7 +114,7 @@ def test_a_corrupted_trace_raises_and_does_not_hang(workers):
         return sum(zyg.threads.map(lambda k: np.sin(x * k), range(4)))
 
     trace = Trace(f, (0.5,), {})
-    strand = trace.strand.family[2]
+    strand = trace.strand.kin.family[2]
     at = strand.tape.index(deliver)
     strand.tape[at - 2 : at + 3] = [None, None, lambda run: (), None, ()]
     before = threading.active_count()

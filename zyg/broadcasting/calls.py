@@ -20,7 +20,7 @@ from zyg.compiler.back.compiled import CompilationError
 from zyg.compiler.ir import type_of
 from zyg.core.bind import bind
 from zyg.core.cotangents import project, spec_of
-from zyg.core.reverse import non_finite
+from zyg.core.reverse import all_finite, plain_then_strong
 from zyg.core.strand import innermost, is_watched, settle
 from zyg.kernels.dtypes import dtypes_of
 from zyg.kernels.launch import run
@@ -99,9 +99,10 @@ def kernel_pushforward(call: KernelCall, *operands: Any) -> Any:
     def broadcast_pushforward(_: None, *tangents: Any) -> Any:
         moving = tuple(k for k, t in enumerate(tangents) if t is not None)
         along = [*(tangents[k] for k in moving), *operands]
-        y_dot = apply(kernel.pushforward(moving), along)[len(outputs) :]
-        if setting("strong_zero") and any(map(non_finite, y_dot)):
-            y_dot = apply(kernel.pushforward(moving, strong=True), along)[len(outputs) :]
+        for strong in plain_then_strong():
+            y_dot = apply(kernel.pushforward(moving, strong), along)[len(outputs) :]
+            if all_finite(y_dot):
+                break
         if len(outputs) == 1:
             return y_dot[0]
         return tuple(

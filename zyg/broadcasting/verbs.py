@@ -25,7 +25,7 @@ from zyg.compiler.back.emit import emit
 from zyg.compiler.front.joins import children
 from zyg.compiler.ir import type_of
 from zyg.core.cotangents import project, spec_of
-from zyg.core.reverse import non_finite
+from zyg.core.reverse import all_finite, plain_then_strong
 from zyg.core.strand import is_watched, settle, strip
 from zyg.errors import CaptureError, KernelError, MissingRuleError, ShapeError
 from zyg.kernels.dtypes import dtypes_of
@@ -93,11 +93,11 @@ def partials(f: Callable[..., Any], *arrays: Any) -> tuple[Any, Any]:
     """
     read, leaves, tree, operands, active = _demanded(f, arrays)
     kernel, count = read.kernel, len(read.kernel.program.outputs)
-    both, masks = kernel.partials(active)
-    made = apply(both, operands)
-    if setting("strong_zero") and any(map(non_finite, made[count:])):
-        both, masks = kernel.partials(active, strong=True)
+    for strong in plain_then_strong():
+        both, masks = kernel.partials(active, strong)
         made = apply(both, operands)
+        if all_finite(made[count:]):
+            break
     slopes = iter(made[count:])
     rows = []
     for value, mask in zip(made, masks, strict=False):
@@ -150,7 +150,7 @@ class Elementwise:
                     "a cotangent has the shape of the value it belongs to.",
                     "pass np.ones_like(y) for the gradient of the sum of y.",
                 )
-        for strong in (False, True):
+        for strong in plain_then_strong():
             back, moving = kernel.pullback(active, strong, values=True)
             given = [*bars, *operands]
             if any(map(is_watched, given)):
@@ -159,7 +159,7 @@ class Elementwise:
                 shapes = [None] * len(outputs) + [np.shape(operands[k]) for k in moving]
                 made = run_kernel(back, given, shapes)
             cotangents = made[len(outputs) :]
-            if not (setting("strong_zero") and any(map(non_finite, cotangents))):
+            if all_finite(cotangents):
                 break
         found: list[Any] = [None] * len(leaves)
         for k, c in zip(moving, cotangents, strict=True):

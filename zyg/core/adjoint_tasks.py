@@ -113,10 +113,11 @@ class AdjointTask:
 
     def __init__(self, strand: Strand, pass_: ReversePass, ranks: dict[Strand, int]) -> None:
         self.strand, self.pass_, self.rank = strand, pass_, ranks[strand]
-        self.run = Run(pass_.times)
+        self.run = Run(pass_.strong)
         self.at = len(strand.tape)  # before the slots are counted: a task may still be running
         self.run.bars = [None] * strand.new_slot()
-        self.channels = {slot: AdjointChannel(made, ranks) for slot, made in strand.exports.items()}
+        exports = strand.kin.exports.items()
+        self.channels = {slot: AdjointChannel(made, ranks) for slot, made in exports}
         self.context: Context | None = None
         self.awaited: Later | None = None  # what is computed elsewhere, of the entry at `at`
         self.stepping = self.woken = False  # woken before the thread that stepped it has left it
@@ -149,9 +150,10 @@ class AdjointTask:
                     return False
                 self.at = at - 5
         except BaseException as error:
+            kin = self.strand.kin
             error.add_note(
                 f"zyg: while running the adjoint of {name_of(tape[at - 5 : at])} recorded by "
-                f"task {self.strand.name!r} (path {'.'.join(map(str, self.strand.path)) or 'root'})"
+                f"task {kin.name!r} (path {'.'.join(map(str, kin.path)) or 'root'})"
             )
             raise
         return all(self._receive(slot) for slot in [*channels])
@@ -166,8 +168,7 @@ class AdjointTask:
         self.awaited = None
         for slot, c in found:
             if self.pass_.check:
-                line = (self.strand.lines or {}).get(self.at - 5, "unknown")
-                demand_finite(c, entry, line)
+                demand_finite(c, entry, self.strand.line_of(self.at - 5))
             run.add(slot, c)
         return True
 
@@ -186,14 +187,14 @@ class ReversePass:
         self,
         root: Strand,
         seeds: Iterable[tuple[Any, Any]],
-        times: Callable[[Any, Any], Any],
+        strong: bool,
         check: bool,
     ) -> None:
-        self.times, self.check = times, check
+        self.strong, self.check = strong, check
         self.stopped = False
         self.errors: list[tuple[tuple[int, ...], BaseException]] = []  # by the paths of tasks
         # A task before those that it forked, and of these the last one first.
-        strands = sorted(root.family or [root], key=lambda strand: [-k for k in strand.path])
+        strands = sorted(root.level_strands(), key=lambda strand: [-k for k in strand.kin.path])
         ranks = {strand: rank for rank, strand in enumerate(strands)}
         self.tasks = [AdjointTask(strand, self, ranks) for strand in strands]
         self.root = self.tasks[0]
@@ -203,21 +204,23 @@ class ReversePass:
             made: channel
             for task in self.tasks
             for slot, channel in task.channels.items()
-            for made in task.strand.exports[slot]
+            for made in task.strand.kin.exports[slot]
         }
         self.changed = threading.Condition()
         self.ready = [*range(len(self.tasks))]  # a heap of ranks
         self.running = 0
         self.elsewhere: set[Later] = set()  # what adjoint tasks wait for that others compute
         self.left = len(self.ready)
-        self.parallel = sum(strand.parallel for strand in strands)
+        self.parallel = sum(strand.kin.parallel for strand in strands)
         # What an outer level sees can be reversed in parallel too, and is noted where it does not
         # depend on the schedule: on the strand of the adjoint task that adds something up.
         self.nested = bool(self.parallel and active.get())
         if self.nested:
             for task in self.tasks:
                 task.context = copy_context()
-                task.context.run(active.set, fork(f"adjoint of {task.strand.name}", parallel=True))
+                task.context.run(
+                    active.set, fork(f"adjoint of {task.strand.kin.name}", parallel=True)
+                )
 
     def deliver(self, made: Import, c: Any) -> None:
         """Give the cotangent of an import to its channel."""
@@ -271,7 +274,7 @@ class ReversePass:
                 done = task.context.run(task.step, until) if task.context else task.step(until)
             except BaseException as error:
                 done = False
-                self.fail(error, task.strand.path)
+                self.fail(error, task.strand.kin.path)
 
     def _left(self, task: AdjointTask, done: bool | None) -> None:
         """A thread has stepped a task as far as it could."""
@@ -320,7 +323,7 @@ class ReversePass:
             self.changed.notify_all()
 
     def _stuck(self) -> AdjointInvariantError:
-        names = [task.strand.name for task in self.tasks if task.at or task.channels]
+        names = [task.strand.kin.name for task in self.tasks if task.at or task.channels]
         return AdjointInvariantError(
             f"the reverse pass cannot advance; waiting: {', '.join(names)}.",
             "an import never delivered its cotangent. This is a bug in zyg.",
@@ -340,15 +343,15 @@ class ReversePass:
 def reverse(
     strand: Strand,
     seeds: Iterable[tuple[Any, Any]],
-    times: Callable[[Any, Any], Any],
+    strong: bool,
     *,
     check: bool = False,
 ) -> list[Any]:
     """The cotangents of a strand's slots; its level is reversed with the help of some threads."""
-    if not strand.family:
-        return reverse_alone(strand, seeds, times, check=check)
+    if not strand.kin.family:
+        return reverse_alone(strand, seeds, strong, check=check)
     with _turn(strand):
-        pass_ = ReversePass(strand, seeds, times, check)
+        pass_ = ReversePass(strand, seeds, strong, check)
         with pass_.helped():
             pass_.work()
         return pass_.bars()
@@ -360,7 +363,7 @@ _SLICE = 0.005  # seconds for which a loop is kept from its other tasks
 async def reverse_async(
     strand: Strand,
     seeds: Iterable[tuple[Any, Any]],
-    times: Callable[[Any, Any], Any],
+    strong: bool,
     *,
     check: bool = False,
 ) -> list[Any]:
@@ -368,17 +371,17 @@ async def reverse_async(
     checkpoint = _checkpoint()
     turn = _turn(strand)
     # Another task of this loop may be between two of its slices, and a thread in the midst of it.
-    while strand.reversing or not turn.acquire(blocking=False):
+    while strand.memory.reversing or not turn.acquire(blocking=False):
         await checkpoint()
-    strand.reversing = True
+    strand.memory.reversing = True
     try:
-        pass_ = ReversePass(strand, seeds, times, check)
+        pass_ = ReversePass(strand, seeds, strong, check)
         with pass_.helped():
             while not pass_.work(time.monotonic() + _SLICE):
                 await checkpoint()
         return pass_.bars()
     finally:
-        strand.reversing = False
+        strand.memory.reversing = False
         turn.release()
 
 
@@ -397,5 +400,5 @@ def _checkpoint() -> Callable[[], Awaitable[Any]]:
 
 def _turn(strand: Strand) -> Any:
     """What reverse passes over a level take turns by, if anything was written there."""
-    turns = [s.turn for s in strand.family or (strand,) if s.turn is not None]
+    turns = [m.turn for s in strand.level_strands() if (m := s.memory).turn is not None]
     return turns[0] if turns else threading.RLock()

@@ -17,7 +17,7 @@ from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
 from zyg.core.entries import Kind, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
 from zyg.core.protection import keep
-from zyg.core.reverse import Later, Run, non_finite, strong_times
+from zyg.core.reverse import Later, Run, non_finite
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
@@ -150,7 +150,7 @@ def adjoint_pullback(
 ) -> Any:
     """What a rule's pullback contributes to the slots of its watched operands, now or later."""
     try:
-        bars = pullback(y_bar, run.times is strong_times) if rule.strong else pullback(y_bar)
+        bars = pullback(y_bar, run.strong) if rule.strong else pullback(y_bar)
         if type(bars) is Later:
             make = bars.make
             return Later(
@@ -176,7 +176,7 @@ def _contributions(
         span = f"{least}" if least == most else f"{least} to {most}"
         raise _broken(rule, f"its pullback returned {len(bars)} cotangents where {span} are needed")
     contributions = []
-    strong = run.times is strong_times and not rule.strong
+    strong = run.strong and not rule.strong
     moves = _moves(y_bar) if strong else True
     for k, inside, slots in active:
         c = bars[k] if k < len(bars) else None  # an int that says where, not how much

@@ -26,7 +26,7 @@ from zyg.core.cotangents import project, spec_of, zeros_of
 from zyg.core.entries import kinds, name_of, parts_of
 from zyg.core.exchange import bring
 from zyg.core.protection import release
-from zyg.core.reverse import Run, non_finite, plain_times, strong_times
+from zyg.core.reverse import Run, all_finite, non_finite, plain_then_strong
 from zyg.core.strand import WATCHED, Strand, watch
 from zyg.core.tangents import (
     Cell,
@@ -151,7 +151,7 @@ def transposed(
     bars = [watch(strand, zeros_of(cell.spec), strand.new_slot()) for cell in cells]
     try:
         y_bar = bars[0] if result is None else result.rebuild(bars)
-        pairs = [(slot, bring(strand, c)) for slot, c in pull(Run(plain_times), y_bar, *args)]
+        pairs = [(slot, bring(strand, c)) for slot, c in pull(Run(False), y_bar, *args)]
         strand.close()
         moving = [(c, u) for slot, c in pairs if (u := tangents_of(slot)) is not None]
         if not moving:
@@ -163,10 +163,10 @@ def transposed(
                 for c, u in moving
                 if type(c) in WATCHED and c.strand is strand
             ]
-            for times in (plain_times, strong_times):
-                shadows = reverse(strand, seeds, times)
+            for strong in plain_then_strong():
+                shadows = reverse(strand, seeds, strong)
                 at = [at_slot(shadows, w.slot) for w in bars]
-                if not (setting("strong_zero") and any(map(non_finite, at))):
+                if all_finite(at):
                     break
             for found, p, cell in zip(made, at, cells, strict=True):
                 found.append(zeros_of(cell.spec) if p is None else p)

@@ -16,7 +16,7 @@ from zyg.base.array_types import is_device
 from zyg.base.registry import ScalarRule, rules
 from zyg.base.structure import Structure, is_number
 from zyg.core.cotangents import Spec, spec_of, zeros_of
-from zyg.core.strand import Strand, is_watched, strip, watch, watcher_of
+from zyg.core.strand import ARRAYS, Strand, is_watched, strip, watch, watcher_of
 from zyg.errors import MissingRuleError, StructureError, ZygError
 
 
@@ -107,10 +107,12 @@ def note(strand: Strand, y: Any, pull: Callable[..., Any], *args: Any) -> Any:
     """
     cls = watcher_of.get(type(y))
     if cls is not None:
-        watched = cls()
+        watched: Any = cls()
         watched.primal = y
         watched.strand = strand
         watched.slot = out = strand.new_slot()
+        if cls in ARRAYS:
+            watched.unread = watched.viewed = watched.versioned = False
         if strand.dual:
             out.spec = spec_of(y)
         strand.note((out, None, pull, None, args))

@@ -39,7 +39,7 @@ class Import:
 
     def __init__(self, source: Strand, slot: Any, target: Strand) -> None:
         self.source, self.slot, self.target = source, slot, target
-        self.number = len(target.imports)
+        self.number = len(target.kin.imports)
         self.rank = 0
 
 
@@ -59,7 +59,7 @@ def bring(strand: Strand, x: Any, *, late: bool = False) -> Any:
     key: tuple[Any, ...]
     if type(x) not in ARRAYS:
         key = x.strand, x.slot
-        alias = strand.imports.get(key)
+        alias = strand.kin.imports.get(key)
         if alias is not None:
             return alias
     with exchange_lock:
@@ -68,10 +68,10 @@ def bring(strand: Strand, x: Any, *, late: bool = False) -> Any:
         if type(x) not in ARRAYS:
             return _imported(strand, key, x.slot, x.primal)
         base = base_of(x)
-        if base.slot in base.strand.written:
+        if base.slot in base.strand.memory.written:
             _new_version(base.strand, base)
         key = (base.strand, base.slot) if base is x else (base.strand, base.slot, *x.place.key)
-        alias = strand.imports.get(key)
+        alias = strand.kin.imports.get(key)
         return _imported(strand, key, x.slot, _apart(x, base)) if alias is None else alias
 
 
@@ -79,16 +79,17 @@ def _imported(strand: Strand, key: tuple[Any, ...], slot: Any, primal: Any) -> A
     made = Import(key[0], slot, strand)
     alias = watch(strand, primal, strand.new_slot())
     strand.note((alias.slot, None, deliver, None, (made,)))
-    key[0].exports.setdefault(key[1], []).append(made)
-    strand.imports[key] = alias  # from now on others may find it, in a thread that shares the tape
+    key[0].kin.exports.setdefault(key[1], []).append(made)
+    # From now on others may find it, in a thread that shares the tape.
+    strand.kin.imports[key] = alias
     return alias
 
 
 def _apart(x: Any, base: Any) -> Any:
     """The primal of an array, where no later write will reach it."""
-    if getattr(base, "versioned", False) and 2 * strip(x).nbytes <= strip(base).nbytes:
+    if base.versioned and 2 * strip(x).nbytes <= strip(base).nbytes:
         return np.copy(x.primal)
-    base.strand.borrowed.add(base.slot)
+    base.strand.memory.borrowed.add(base.slot)
     return x.primal
 
 
@@ -96,7 +97,8 @@ def _new_version(strand: Strand, base: Any) -> None:
     """A new slot for the contents of an array from now on."""
     old, new = base.slot, strand.new_slot()
     strand.note((new, None, pass_on, None, (old, new)))
-    for marked in (strand.borrowed, strand.readonly, strand.entangled):
+    memory = strand.memory
+    for marked in (memory.borrowed, memory.readonly, memory.entangled):
         if old in marked:
             marked.add(new)
     base.slot, base.versioned = new, True

@@ -172,13 +172,13 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
         base.primal = watch(contents.strand, base.primal, contents.strand.new_slot())
     target = x.primal
     before = None
-    if not (strand.dual or getattr(x, "unread", False)):
+    if not (strand.dual or x.unread):
         before = target[index]
         if isinstance(before, np.ndarray):
             before = np.copy(before)
     _assign(target, index, contents, add)
-    if strand.turn is None:
-        strand.turn = RLock()
+    if strand.memory.turn is None:
+        strand.memory.turn = RLock()
     source = None
     if own_value:
         last = None if add or strand.dual or is_unique(index) else _last(index, target.shape)
@@ -187,7 +187,7 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
     written = Write(target, index, before, x.slot, layout, add, source)
     strand.note((None, None, undo_write, None, written))
     if not strand.dual:  # whose slots live as long as their values, and no longer
-        strand.written.add(base.slot)
+        strand.memory.written.add(base.slot)
 
 
 def _refuse_on_device() -> NoReturn:
@@ -200,9 +200,9 @@ def _refuse_on_device() -> NoReturn:
 
 def _made_before(inner: Strand, base: Any) -> bool:
     """Whether an array is older than an inner gradient; one of another task counts as older."""
-    began = inner.began_at.get(base.strand)
+    began = inner.kin.began_at.get(base.strand)
     if began is None:
-        return any(s.level == base.strand.level for s in inner.began_at)
+        return any(s.level == base.strand.level for s in inner.kin.began_at)
     return bool(base.slot < began)
 
 

@@ -115,7 +115,7 @@ def _turns(places: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def resize(x: Any, *shape: Any, refcheck: bool = True) -> None:
     """``x.resize(shape)``: the same elements in another shape, cut off or filled up with zeros."""
-    if base_of(x) is not x or getattr(x, "viewed", False) or not strip(x).flags.c_contiguous:
+    if base_of(x) is not x or x.viewed or not strip(x).flags.c_contiguous:
         raise ValueError(
             "cannot resize an array that references or is referenced\n"
             "by another array in this way.\nUse the np.resize function"

@@ -37,7 +37,7 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
     def watched(x: Any) -> Any:
         slot = strand.new_slot()
         if type(x) is np.ndarray and not x.flags.writeable and id(x) not in _kept:
-            strand.readonly.add(slot)
+            strand.memory.readonly.add(slot)
         small = type(x) is np.ndarray and x.nbytes <= _SMALL
         if type(x) in ARRAYS or (_is_array(x) and (how == "copied" or (small and how != "bare"))):
             x = buffers.copy(x) if type(x) is np.ndarray else np.copy(x)
@@ -46,7 +46,7 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
         elif type(x) is np.ndarray:
             if how == "protected":
                 _make_read_only(strand, x)
-            strand.borrowed.add(slot)
+            strand.memory.borrowed.add(slot)
         return watch(strand, x, slot)
 
     groups: dict[int, list[Any]] = {}
@@ -91,7 +91,7 @@ def forbid_shared_writes(strand: Strand, leaves: list[Any], values: list[Any]) -
         for k, (argument, plain, x) in enumerate(shared):
             for other, memory, y in shared[:k]:
                 if argument != other and np.may_share_memory(plain, memory):
-                    strand.entangled.update((x.slot, y.slot))
+                    strand.memory.entangled.update((x.slot, y.slot))
 
 
 def _is_array(x: Any) -> bool:
@@ -132,32 +132,35 @@ def owns_memory(a: np.ndarray[Any, Any]) -> bool:
 
 def _make_read_only(strand: Strand, a: np.ndarray[Any, Any]) -> None:
     """Until the strand is released."""
-    if id(a) not in strand.kept and (a.flags.writeable or id(a) in _kept):
-        line = user_line() if strand.lines is not None else ""
+    kept = strand.memory.kept
+    if id(a) not in kept and (a.flags.writeable or id(a) in _kept):
+        line = user_line() if strand.trail is not None else ""
         with _mutex:
             if strand.open:  # or else a thread has outlived its gradient
                 _kept[id(a)] = _kept.get(id(a), 0) + 1
                 a.flags.writeable = False
-                strand.kept[id(a)] = (a, line)
+                kept[id(a)] = (a, line)
 
 
 def _small_copy(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A copy of a small array: the last one again, while the contents are the same."""
     contents = a.tobytes()
-    last = strand.copies.get(id(a))
+    copies = strand.memory.copies
+    last = copies.get(id(a))
     if last is not None and last[0] is a and last[1] == contents:
         return last[2]  # type: ignore[no-any-return]
     copied = a.copy()
-    strand.copies[id(a)] = (a, contents, copied)
+    copies[id(a)] = (a, contents, copied)
     return copied
 
 
 def release(strand: Strand) -> None:
     """Let go of what the entries of a strand kept."""
-    strand.copies.clear()
+    kept = strand.memory.kept
+    strand.memory.copies.clear()
     with _mutex:
-        while strand.kept:
-            key, (a, _) = strand.kept.popitem()
+        while kept:
+            key, (a, _) = kept.popitem()
             _kept[key] -= 1
             if not _kept[key]:
                 del _kept[key]

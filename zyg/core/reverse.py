@@ -22,23 +22,23 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import is_device
+from zyg.base.config import setting
 from zyg.core.entries import contributions, name_of
 from zyg.core.strand import WATCHED, Strand, strip, watch
 from zyg.core.views import ViewSlot, float_dtype, order_of
 from zyg.errors import NonFiniteError
 
-plain_times = operator.mul
-
 
 class Run:
     """One reverse pass over one strand."""
 
-    __slots__ = ("bars", "owned", "redo", "times")
+    __slots__ = ("bars", "owned", "redo", "strong", "times")
 
-    def __init__(self, times: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, strong: bool) -> None:
         self.bars: list[Any] = []
         self.owned: set[int] = set()
-        self.times = times
+        self.strong = strong  # whether products keep exact zeros
+        self.times: Callable[[Any, Any], Any] = strong_times if strong else operator.mul
         self.redo: list[tuple[Any, Any, Any]] = []  # (array, index, contents) of writes undone
 
     def add(self, slot: Any, c: Any) -> None:
@@ -121,7 +121,7 @@ class Later:
 def reverse(
     strand: Strand,
     seeds: Iterable[tuple[Any, Any]],
-    times: Callable[[Any, Any], Any],
+    strong: bool,
     *,
     check: bool = False,
 ) -> list[Any]:
@@ -131,15 +131,16 @@ def reverse(
     infinite or NaN raises NonFiniteError.
     """
     step_back = _step_back_checked if check else _step_back
-    run = Run(times)
+    run = Run(strong)
     end = len(strand.tape)  # before the slots are counted: a thread of f may still be running
     run.bars = [None] * strand.new_slot()
     for slot, c in seeds:
         run.add(slot, c)
-    if strand.turn is None:
+    turn = strand.memory.turn
+    if turn is None:
         step_back(strand, run, end)
         return run.bars
-    with strand.turn:
+    with turn:
         try:
             step_back(strand, run, end)
         finally:
@@ -148,8 +149,7 @@ def reverse(
 
 
 def _step_back(strand: Strand, run: Run, end: int) -> None:
-    times, bars = run.times, run.bars
-    plain = times is plain_times
+    times, bars, plain = run.times, run.bars, not run.strong
     places = reversed(strand.tape)
     for _ in range(places.__length_hint__() - end):  # what came since
         next(places)
@@ -202,7 +202,7 @@ def _step_back_checked(strand: Strand, run: Run, end: int) -> None:
     for k in range(end - 5, -1, -5):
         entry = tape[k : k + 5]
         for slot, c in contributions(entry, run):
-            demand_finite(c, entry, (strand.lines or {}).get(k, "unknown"))
+            demand_finite(c, entry, strand.line_of(k))
             run.add(slot, c)
 
 
@@ -214,6 +214,16 @@ def demand_finite(c: Any, entry: Sequence[Any], line: str) -> None:
             f"the derivative is infinite or undefined there. The line of f:\n    {line}",
             "keep the argument of that function away from where it has no derivative.",
         )
+
+
+def plain_then_strong(*, unseen: bool = False) -> tuple[bool, ...]:
+    """Whether to compute with strong products: in turn, until `all_finite` holds of what comes out.
+
+    With `unseen`, nobody would see whether it is, as on a device: with strong ones at once.
+    """
+    if not setting("strong_zero"):
+        return (False,)
+    return (True,) if unseen else (False, True)
 
 
 def strong_times(y_bar: Any, d: Any) -> Any:
@@ -240,6 +250,11 @@ def _float(x: Any) -> Any:
 
 def _finite(c: Any) -> bool:
     return bool(np.isfinite(_float(strip(c))))
+
+
+def all_finite(cotangents: Iterable[Any]) -> bool:
+    """Whether none of these has an infinite or NaN part, for all that can be seen."""
+    return not any(map(non_finite, cotangents))
 
 
 def non_finite(c: Any) -> bool:

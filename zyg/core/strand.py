@@ -33,7 +33,7 @@ a newer level always has a larger number, which is all that nesting needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from itertools import count
 from threading import RLock
@@ -50,15 +50,64 @@ _levels = count(1)
 active: ContextVar[tuple[Strand, ...]] = ContextVar("zyg_active", default=())
 
 
+class Memory:
+    """What a strand knows of arrays that are not its own alone: slots, and arrays by their ids."""
+
+    __slots__ = (
+        "borrowed", "copies", "entangled", "kept", "readonly", "reversing", "turn", "written",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.borrowed: set[Any] = set()  # slots of arrays whose memory is the caller's
+        self.readonly: set[Any] = set()  # those that are read-only to the caller
+        self.entangled: set[Any] = set()  # those that share memory with another argument's
+        self.written: set[Any] = set()  # those of arrays that were written since they got the slot
+        self.copies: dict[int, tuple[Any, bytes, Any]] = {}  # of small plain arrays
+        # Plain arrays that entries rely on, with the line that does.
+        self.kept: dict[int, tuple[Any, str]] = {}
+        self.turn: RLock | None = None  # taken by reverse passes, once something was written
+        self.reversing = False  # by a task of a loop, which may be between two slices
+
+
+class Kin:
+    """What a strand is to the others of its level, and to those around it."""
+
+    __slots__ = (
+        "began_at", "children", "exports", "family", "imports", "name", "parallel", "path",
+    )  # fmt: skip
+
+    def __init__(self, parent: Kin | None, name: str) -> None:
+        # Where the strands around it were when its level began: a larger slot is younger than it.
+        self.began_at: dict[Strand, Any] = (
+            parent.began_at if parent else {outer: outer.new_slot() for outer in active.get()}
+        )
+        # All strands of the level, the first one first; where in the tree of tasks this one is.
+        self.family: list[Strand] = parent.family if parent else []  # empty: there is but this
+        self.path: tuple[int, ...] = (*parent.path, parent.children) if parent else ()
+        self.children: int = 0
+        self.name = name
+        self.parallel = False  # whether its task has a thread of its own
+        self.imports: dict[tuple[Strand, Any], Any] = {}  # aliases here, by where they come from
+        self.exports: dict[Any, list[Any]] = {}  # the imports of each slot by other strands
+
+
+class Trail:
+    """The user's line of each entry, by its place on the tape; where derivatives ended."""
+
+    __slots__ = ("cuts", "lines")
+
+    def __init__(self) -> None:
+        self.lines: dict[int, str] = {}
+        self.cuts: list[tuple[Any, str, str]] = []  # (slot, how, line)
+
+
 class Strand:
     """The tape of one task at one level; takes entries only while `open`."""
 
-    dual = False  # whether it carries tangents and keeps no tape: `_dual.DualStrand`
+    dual = False  # whether it carries tangents and keeps no tape: `duals.DualStrand`
 
     __slots__ = (
-        "alone", "began_at", "borrowed", "children", "copies", "cuts", "entangled", "exports",
-        "family", "imports", "kept", "level", "lines", "name", "new_slot", "note", "open",
-        "parallel", "path", "readonly", "reversing", "tape", "turn", "written",
+        "alone", "kin", "level", "memory", "new_slot", "note", "open", "tape", "trail",
     )  # fmt: skip
 
     def __init__(self, parent: Strand | None = None, name: str = "main") -> None:
@@ -68,48 +117,34 @@ class Strand:
         self.tape: list[Any] = []
         self.note: Callable[[tuple[Any, ...]], None] = self.tape.extend
         self.new_slot: Callable[[], Any] = count().__next__
-        # Where the strands around it were when this one began: a larger slot is younger than it.
-        self.began_at: dict[Strand, Any] = (
-            parent.began_at if parent else {outer: outer.new_slot() for outer in active.get()}
-        )
-        self.borrowed: set[Any] = set()  # slots of arrays whose memory is the caller's
-        self.readonly: set[Any] = set()  # those that are read-only to the caller
-        self.entangled: set[Any] = set()  # those that share memory with another argument's
-        self.written: set[Any] = set()  # those of arrays that were written since they got the slot
-        self.copies: dict[int, tuple[Any, bytes, Any]] = {}  # of small plain arrays, by id
-        # Plain arrays that entries rely on, with the line that does, by id.
-        self.kept: dict[int, tuple[Any, str]] = {}
-        # Only where someone will ask: the user's line of each entry, by its place on the tape, and
-        # where a derivative ended: (slot, how, line).
-        self.lines: dict[int, str] | None = None
-        self.cuts: list[tuple[Any, str, str]] = []
-        self.turn: RLock | None = None  # taken by reverse passes, once something was written
-        self.reversing = False  # by a task of a loop, which may be between two slices
-        # All strands of the level, the first one first; where in the tree of tasks this one is.
-        self.family: list[Strand] = parent.family if parent else []  # empty: there is but this
-        self.children: int = 0
-        self.path: tuple[int, ...] = (*parent.path, parent.children) if parent else ()
-        self.name = name
-        self.parallel = False  # whether its task has a thread of its own
-        self.imports: dict[tuple[Strand, Any], Any] = {}  # aliases here, by where they come from
-        self.exports: dict[Any, list[Any]] = {}  # the imports of each slot by other strands
+        self.memory = Memory()
+        self.kin: Kin = Kin(parent.kin if parent else None, name)
+        self.trail: Trail | None = None  # only where someone will ask
+
+    def level_strands(self) -> Sequence[Strand]:
+        """All strands of the level, the first one first."""
+        return self.kin.family or (self,)
 
     def close(self) -> None:
         """No strand of the level takes entries any more, nor brings values over."""
         with exchange_lock:
-            for strand in self.family or (self,):
+            for strand in self.level_strands():
                 strand.open = strand.alone = False
 
     def record_lines(self) -> None:
         """Note the user's line with every entry from now on."""
-        self.lines = lines = {}
-        tape = self.tape
+        self.trail = Trail()
+        lines, tape = self.trail.lines, self.tape
 
         def note_with_line(entry: tuple[Any, ...]) -> None:
             lines[len(tape)] = user_line()
             tape.extend(entry)
 
         self.note = note_with_line
+
+    def line_of(self, at: int) -> str:
+        """The user's line of the entry at a place of the tape."""
+        return self.trail.lines.get(at, "unknown") if self.trail else "unknown"
 
 
 exchange_lock = RLock()  # held while a value goes from strand to strand, or is written
@@ -130,13 +165,14 @@ def child(parent: Strand, name: str, parallel: bool) -> Strand:
         if not parent.open:
             return parent
         parent.alone = False
-        if not parent.family:
-            parent.family.append(parent)
+        kin = parent.kin
+        if not kin.family:
+            kin.family.append(parent)
         child = Strand(parent, name)
-        parent.children += 1
-        parent.family.append(child)
-    child.parallel = parallel
-    if parent.lines is not None:
+        kin.children += 1
+        kin.family.append(child)
+    child.kin.parallel = parallel
+    if parent.trail is not None:
         child.record_lines()
     return child
 
@@ -191,10 +227,12 @@ def watch(strand: Strand, primal: Any, slot: int) -> Any:
             cls = watcher_of[type(primal)] = watcher_of[DeviceArray]
         else:
             cls = watcher_of[object]
-    x = cls()
+    x: Any = cls()
     x.primal = primal
     x.strand = strand
     x.slot = slot
+    if cls in ARRAYS:
+        x.unread = x.viewed = x.versioned = False
     return x
 
 
@@ -211,8 +249,8 @@ def watched_leaves(x: Any) -> list[Any]:
 def cut(x: Any, how: str) -> Any:
     """The plain value of `x`, whose derivative ends here; noted where lines are."""
     while type(x) in WATCHED:
-        if x.strand.lines is not None and x.strand.open:
-            x.strand.cuts.append((x.slot, how, user_line()))
+        if x.strand.trail is not None and x.strand.open:
+            x.strand.trail.cuts.append((x.slot, how, user_line()))
         x = x.primal
     return x
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from types import CoroutineType
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from zyg.core.adjoint_tasks import reverse
 from zyg.core.cotangents import project, shape_of, spec_of, zeros_of
 from zyg.core.exchange import bring
 from zyg.core.protection import forbid_shared_writes, owns_memory, release, watch_together
-from zyg.core.reverse import non_finite, plain_times, strong_times
+from zyg.core.reverse import all_finite, plain_then_strong
 from zyg.core.strand import Strand, active, is_watched, settle
 from zyg.core.views import at_slot
 from zyg.errors import (
@@ -52,35 +52,13 @@ class Call:
         self.begin()
         self.watched = [s.rebuild(part) for s, part in zip(self.inputs, values, strict=True)]
         if run:
-            with self.running():
+            with Running(self):
                 value = run_function(f, self.watched, kwargs)
             self.end(value)
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """While f runs: its strand is active; afterwards it takes entries no more."""
-        strand = self.strand
-        depth = active.set((*active.get(), strand))
-        try:
-            yield
-        except BaseException as error:
-            if strand.kept and isinstance(error, ValueError) and "read-only" in str(error):
-                error.add_note(_OVERWRITTEN)
-                if strand.lines is not None:
-                    error.add_note(f"zyg: written at {raising_line(error)}")
-                    used = dict.fromkeys(line for _, line in strand.kept.values())
-                    error.add_note(
-                        "zyg: large plain operands are used at\n    " + "\n    ".join(used)
-                    )
-            self.release()
-            raise
-        finally:
-            active.reset(depth)
-            strand.close()
-
     def release(self) -> None:
         """Let go of what the strands keep."""
-        for strand in self.strand.family or (self.strand,):
+        for strand in self.strand.level_strands():
             release(strand)
 
     def begin(self) -> None:
@@ -89,6 +67,36 @@ class Call:
     def end(self, value: Any) -> None:
         """What is to be done with the value, watched."""
         raise NotImplementedError
+
+
+class Running:
+    """While f runs: the strand of its call is active; afterwards it takes entries no more."""
+
+    __slots__ = ("before", "call")
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+
+    def __enter__(self) -> None:
+        self.before = active.set((*active.get(), self.call.strand))
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        active.reset(self.before)
+        self.call.strand.close()
+        if error is not None:
+            _explain_read_only(self.call.strand, error)
+            self.call.release()
+
+
+def _explain_read_only(strand: Strand, error: BaseException) -> None:
+    """Say of NumPy's refusal to write what zyg may have to do with it."""
+    kept = strand.memory.kept
+    if kept and isinstance(error, ValueError) and "read-only" in str(error):
+        error.add_note(_OVERWRITTEN)
+        if strand.trail is not None:
+            error.add_note(f"zyg: written at {raising_line(error)}")
+            used = dict.fromkeys(line for _, line in kept.values())
+            error.add_note("zyg: large plain operands are used at\n    " + "\n    ".join(used))
 
 
 class Trace(Call):
@@ -110,8 +118,9 @@ class Trace(Call):
         super().__init__(strand, f, args, kwargs, arguments, run)
 
     def end(self, value: Any) -> None:
+        strand = self.strand
         self.result = Structure(value, is_watched)
-        ours = [bring(self.strand, down_to(self.strand, x), late=True) for x in self.result.leaves]
+        ours = [bring(strand, down_to(strand, x), late=True) for x in self.result.leaves]
         self.out = [None if x is None else (x.slot, spec_of(x.primal)) for x in ours]
         self.y = self.result.rebuild([copy_out(settle(x)) for x in self.result.leaves])
 
@@ -121,15 +130,24 @@ class Trace(Call):
 
     def back_from(self, seeds: Any, zeros: bool) -> tuple[Any, ...]:
         """The same, for cotangents of slots: pairs of a slot and what it gets."""
-        steps, bars = self.steps_back(zeros), None
         # A warning about 1/0 in a derivative would name a line that is not the user's.
         with np.errstate(all="ignore"):
-            while True:
-                try:
-                    times, check = steps.send(bars)
-                except StopIteration as done:
-                    return done.value  # type: ignore[no-any-return]
-                bars = reverse(self.strand, seeds, times, check=check)
+            for strong in self.passes():
+                cotangents = self.at_arguments(reverse(self.strand, seeds, strong))
+                if finite := all_finite(chain.from_iterable(cotangents)):
+                    break
+            if self.is_checked(finite):
+                reverse(self.strand, seeds, strong, check=True)
+        return self.gradients(cotangents, zeros)
+
+    def passes(self) -> tuple[bool, ...]:
+        """With which products to step back: on a device nobody sees whether they are finite."""
+        unseen = any(type(spec) is DeviceSpec for specs in self.specs for spec in specs)
+        return plain_then_strong(unseen=unseen)
+
+    def is_checked(self, finite: bool) -> bool:
+        """Whether one asked to be told where a cotangent was first not finite."""
+        return not finite and self.strand.trail is not None and setting("check_nan")
 
     def seeds(self, y_bar: Any) -> list[tuple[Any, Any]]:
         """The slots of the value, with the parts of its cotangent."""
@@ -148,32 +166,14 @@ class Trace(Call):
                 seeds.append((slot, project(part, spec)))
         return seeds
 
-    def close(self) -> None:
-        """Let go of what the pullback keeps: it cannot run any more."""
-        self.release()
-        for strand in self.strand.family or (self.strand,):
-            strand.tape.clear()  # its entries may hold watched values, which hold the strand
-            strand.imports.clear()
-            strand.exports.clear()
-        self.strand.family.clear()
+    def at_arguments(self, bars: list[Any]) -> list[list[Any]]:
+        """The cotangents of the arguments' leaves, which nobody else holds from now on."""
+        cotangents = [[at_slot(bars, slot) for slot in slots] for slots in self.slots]
+        bars.clear()
+        return cotangents
 
-    def __del__(self) -> None:
-        if hasattr(self, "strand"):
-            self.close()
-
-    def steps_back(self, zeros: bool) -> Generator[Any, Any, tuple[Any, ...]]:
-        """The gradient of each argument; yields the reverse passes it needs: (times, check)."""
-        device = any(type(spec) is DeviceSpec for specs in self.specs for spec in specs)
-        plain = not (device and setting("strong_zero"))  # or else nobody will see whether it did
-        for times in (plain_times, strong_times) if plain else (strong_times,):
-            bars = yield times, False
-            cotangents = [[at_slot(bars, s) for s in places] for places in self.slots]
-            bars.clear()  # whoever else holds the list, the cotangents are only here now
-            finite = not any(non_finite(c) for part in cotangents for c in part)
-            if finite or not setting("strong_zero"):
-                break
-        if not finite and self.strand.lines is not None and setting("check_nan"):
-            yield times, True
+    def gradients(self, cotangents: list[list[Any]], zeros: bool) -> tuple[Any, ...]:
+        """The gradient of each argument, of its structure and in memory of its own."""
         for part, specs in zip(cotangents, self.specs, strict=True):
             for k, spec in enumerate(specs):
                 if part[k] is not None:
@@ -182,6 +182,19 @@ class Trace(Call):
                 elif zeros:
                     part[k] = zeros_of(spec)
         return tuple(map(Structure.tangent, self.inputs, cotangents))
+
+    def close(self) -> None:
+        """Let go of what the pullback keeps: it cannot run any more."""
+        self.release()
+        for strand in self.strand.level_strands():
+            strand.tape.clear()  # its entries may hold watched values, which hold the strand
+            strand.kin.imports.clear()
+            strand.kin.exports.clear()
+        self.strand.kin.family.clear()
+
+    def __del__(self) -> None:
+        if hasattr(self, "strand"):
+            self.close()
 
 
 _OVERWRITTEN = (
@@ -248,7 +261,7 @@ def demand_complete(y: Any, verb: str) -> Any:
 def run_function(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """``f(*args, **kwargs)``; an async f is run under trio."""
     coroutine = f(*args, **kwargs)
-    if not inspect.iscoroutine(coroutine):
+    if not isinstance(coroutine, CoroutineType):
         return coroutine
     import sniffio  # with trio
     import trio

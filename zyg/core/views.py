@@ -157,7 +157,7 @@ def lay_out(x: Any) -> Any:
     if not contiguous or base_of(base.primal) is not base.primal:
         with exchange_lock:  # another task may be about to write to it
             base.primal = np.copy(base.primal, order="C")
-            base.strand.borrowed.discard(base.slot)
+            base.strand.memory.borrowed.discard(base.slot)
     return base
 
 
@@ -166,19 +166,18 @@ def make_writable(x: Any) -> None:
     or if an outer level keeps it. Raises NumPy's ValueError if it is read-only to its user.
     """
     base = lay_out(x)
-    borrowed = base.strand.borrowed
-    memory = base.primal
+    marked, memory = base.strand.memory, base.primal
     kept = type(memory) is np.ndarray and not memory.flags.writeable
-    if base.slot in base.strand.readonly or (base is not x and x.place.readonly):
+    if base.slot in marked.readonly or (base is not x and x.place.readonly):
         raise ValueError("assignment destination is read-only")
-    if base.slot in base.strand.entangled:
+    if base.slot in marked.entangled:
         raise MutationError(
             "this array shares memory with an array of another argument, and cannot be written.",
             "the write would be seen through both arguments, whose gradients are separate.",
             "pass a copy as one of them, or both as parts of one argument.",
         )
-    if kept or base.slot in borrowed:
-        borrowed.discard(base.slot)
+    if kept or base.slot in marked.borrowed:
+        marked.borrowed.discard(base.slot)
         base.primal = np.copy(memory, order=order_of(strip(memory)))
         base.unread = True
 
@@ -208,7 +207,7 @@ def adopt(strand: Strand, x: Any) -> Any:
     base.primal = settle(base.primal)
     base.strand, base.slot = strand, strand.new_slot()
     if ended:  # its memory belongs to a pullback that may yet run
-        strand.borrowed.add(base.slot)
+        strand.memory.borrowed.add(base.slot)
     return x
 
 
@@ -218,6 +217,6 @@ def raise_to(strand: Strand, base: Any) -> Strand:
     To the inner level its memory is the outer level's array, and is again when the inner one ends.
     """
     outer = watch(base.strand, base.primal, base.slot)
-    outer.unread = getattr(base, "unread", False)
+    outer.unread = base.unread
     base.primal, base.strand, base.slot = outer, strand, strand.new_slot()
     return strand

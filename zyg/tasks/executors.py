@@ -138,7 +138,7 @@ def _noting(f: Callable[..., Any], what: str, /, *args: Any, **kwargs: Any) -> A
 def submitter() -> str:
     """The task that runs this line, as a note names it."""
     strands = active.get()
-    return f"task {strands[-1].name!r}" if strands else "the reverse pass"
+    return f"task {strands[-1].kin.name!r}" if strands else "the reverse pass"
 
 
 class Task(Future[Any]):

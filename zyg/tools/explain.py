@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,14 @@ class Explanation:
     """What `explain` found; prints as text, and draws itself."""
 
     def __init__(self, trace: Trace, gradients: tuple[Any, ...]) -> None:
-        strands = trace.strand.family or [trace.strand]
-        self._tasks = [Task(strand.name, strand.path) for strand in strands]
+        strands = trace.strand.level_strands()
+        self._tasks = [Task(strand.kin.name, strand.kin.path) for strand in strands]
         self._entries = in_order(_tapes(strands))
         self._arguments = list(_arguments(trace, gradients))
         self._cuts = [
             ((k, _slot(slot)), how, line)
-            for k, strand in enumerate(strands) for slot, how, line in strand.cuts
+            for k, strand in enumerate(strands) if strand.trail
+            for slot, how, line in strand.trail.cuts
         ]  # fmt: skip
         self._results = {(0, _slot(target[0])): None for target in trace.out if target is not None}
         self._y = trace.y
@@ -237,14 +238,14 @@ def _arguments(trace: Trace, gradients: tuple[Any, ...]) -> Iterator[tuple[str, 
             yield f"argument {k}{path}", (0, _slot(slot)), found.get(place)
 
 
-def _tapes(strands: list[Strand]) -> list[list[Entry]]:
+def _tapes(strands: Sequence[Strand]) -> list[list[Entry]]:
     number = {strand: k for k, strand in enumerate(strands)}
     kept: set[int] = set()
     return [[*_entries(strand, number, kept)] for strand in strands]
 
 
 def _entries(strand: Strand, number: dict[Strand, int], kept: set[int]) -> Iterator[Entry]:
-    tape, lines, task = strand.tape, strand.lines or {}, number[strand]
+    tape, task = strand.tape, number[strand]
     for k in range(0, len(tape), 5):
         entry = tape[k : k + 5]
         out, pull = entry[0], entry[2]
@@ -258,7 +259,7 @@ def _entries(strand: Strand, number: dict[Strand, int], kept: set[int]) -> Itera
         source = number[made.source] if made else task
         yield Entry(
             "import" if made else name_of(entry),
-            lines.get(k, "?"),
+            strand.line_of(k),
             task,
             tuple((task, _slot(slot)) for slot in outputs_of(entry)),
             tuple((source, _slot(slot)) for slot in inputs_of(entry)),

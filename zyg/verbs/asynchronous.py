@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from zyg.core.adjoint_tasks import reverse_async
-from zyg.core.trace import Trace
+from zyg.core.reverse import all_finite
+from zyg.core.trace import Running, Trace
 from zyg.verbs.gradients import seed_of_loss, seed_of_one
 
 __all__ = ["gradient_async", "pullback_async", "value_and_gradient_async"]
@@ -23,7 +25,7 @@ AsyncFunction = Callable[..., Any]  # one that is not async can be awaited too
 
 async def _traced(f: AsyncFunction, args: Any, kwargs: Any, arguments: str = "protected") -> Trace:
     trace = Trace(f, args, kwargs, arguments=arguments, run=False)
-    with trace.running():
+    with Running(trace):
         value = f(*trace.watched, **kwargs)
         if inspect.isawaitable(value):
             value = await value
@@ -32,14 +34,16 @@ async def _traced(f: AsyncFunction, args: Any, kwargs: Any, arguments: str = "pr
 
 
 async def _back(trace: Trace, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
-    seeds, steps, bars = trace.seeds(y_bar), trace.steps_back(zeros), None
+    """`Trace.back`, awaited."""
+    strand, seeds = trace.strand, trace.seeds(y_bar)
     with np.errstate(all="ignore"):
-        while True:
-            try:
-                times, check = steps.send(bars)
-            except StopIteration as done:
-                return done.value  # type: ignore[no-any-return]
-            bars = await reverse_async(trace.strand, seeds, times, check=check)
+        for strong in trace.passes():
+            cotangents = trace.at_arguments(await reverse_async(strand, seeds, strong))
+            if finite := all_finite(chain.from_iterable(cotangents)):
+                break
+        if trace.is_checked(finite):
+            await reverse_async(strand, seeds, strong, check=True)
+    return trace.gradients(cotangents, zeros)
 
 
 async def pullback_async(

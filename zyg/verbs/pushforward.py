@@ -55,7 +55,7 @@ class DualCall(Call):
                     raise _two_ways(what)
         if self.readonly:
             every = (slot for slots in self.slots for slot in slots)
-            self.strand.readonly.update(s.slot if type(s) is ViewSlot else s for s in every)
+            self.strand.memory.readonly.update(s.slot if type(s) is ViewSlot else s for s in every)
 
     def end(self, value: Any) -> None:
         result = Structure(value, watchable)

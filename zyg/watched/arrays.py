@@ -99,8 +99,8 @@ class WatchedView(WatchedArray):
     whole: Any
 
     @property
-    def unread(self) -> bool:
-        return getattr(self.base_array, "unread", False)
+    def unread(self) -> Any:
+        return self.base_array.unread
 
     @unread.setter
     def unread(self, value: bool) -> None:
