@@ -21,6 +21,7 @@ from zyg.core.reverse import Later, Run, non_finite
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
+    Strand,
     cut,
     innermost,
     is_watched,
@@ -33,33 +34,50 @@ from zyg.core.tangents import Tangents, tangents_of
 from zyg.core.views import Place, adopt, base_of, lay_out, like_operands, root_of, view
 from zyg.errors import AdjointError, unknown_call
 
+# (argument, its structure, (slot, spec) of each watched value in it or None)
+Active = tuple[int, Structure | None, list[tuple[Any, Spec] | None]]
+
 _PLAIN = (type(None), bool, str, int, float, complex, np.ndarray, slice, type, np.dtype)
 
 
-def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """`rule` applied: its value, watched, with its pullback noted."""
-    if kwargs:
-        args, kwargs = _positional(rule, args, kwargs)
-    places: list[tuple[int, Structure | None, list[Any]]] = []
-    for k, x in enumerate(args):
-        if type(x) in WATCHED:
-            places.append((k, None, [x]))
-        elif type(x) not in _PLAIN and (rule.standalone or type(x) in (list, tuple)):
-            inside = Structure(x, is_watched)
-            if inside.leaves:
-                places.append((k, inside, inside.leaves))
-    values = [x for _, _, leaves in places for x in leaves]
-    strand = innermost([settle(x) for x in values])
-    if strand is not None:
-        strand = strand if strand.alone else local(strand)
-        values = [adopt(strand, x) for x in values]
-    primals = list(args)
-    if strand is not None:
-        primals = [keep(strand, x) if type(x) is np.ndarray else x for x in args]
-    active: list[tuple[int, Structure | None, list[tuple[int, Spec] | None]]] = []
-    for k, container, leaves in places:
+class Operands:
+    """The arguments of a call as its rule takes them: values of this call's strand are unwrapped.
+
+    `active` has for each argument that is or holds watched values its place, its structure if it
+    holds them, and the slot and spec of each that is of the strand.
+    """
+
+    __slots__ = ("active", "args", "primals", "strand", "values")
+
+    def __init__(self, rule: Adjoint, args: Sequence[Any]) -> None:
+        self.args = args
+        places: list[tuple[int, Structure | None, list[Any]]] = []
+        for k, x in enumerate(args):
+            if type(x) in WATCHED:
+                places.append((k, None, [x]))
+            elif type(x) not in _PLAIN and (rule.standalone or type(x) in (list, tuple)):
+                inside = Structure(x, is_watched)
+                if inside.leaves:
+                    places.append((k, inside, inside.leaves))
+        self.values = [x for _, _, leaves in places for x in leaves]
+        strand = innermost([settle(x) for x in self.values])
+        self.primals = list(args)
+        if strand is not None:
+            strand = strand if strand.alone else local(strand)
+            self.values = [adopt(strand, x) for x in self.values]
+            self.primals = [keep(strand, x) if type(x) is np.ndarray else x for x in args]
+        self.strand = strand
+        self.active: list[Active] = []
+        for k, container, leaves in places:
+            unwrapped, slots = self._unwrapped(leaves)
+            self.primals[k] = container.rebuild(unwrapped) if container else unwrapped[0]
+            self.active.append((k, container, slots))
+
+    def _unwrapped(self, leaves: list[Any]) -> tuple[list[Any], list[tuple[Any, Spec] | None]]:
+        """What the rule sees of watched values, and the slots of those that are of the strand."""
+        strand = self.strand
         unwrapped = [x if strand is None else bring(strand, x) for x in map(settle, leaves)]
-        slots: list[tuple[int, Spec] | None] = []
+        slots: list[tuple[Any, Spec] | None] = []
         for n, x in enumerate(unwrapped):
             if type(x) in WATCHED and x.strand is strand:
                 unwrapped[n] = x.primal
@@ -68,51 +86,79 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
                 slots.append(None)
                 if type(x) in ARRAYS:  # an outer level may write to it before the pullback runs
                     unwrapped[n] = np.copy(x)
-        primals[k] = container.rebuild(unwrapped) if container else unwrapped[0]
-        active.append((k, container, slots))
-    if strand is None and not rule.standalone:
+        return unwrapped, slots
+
+    def sharing(self, y: Any) -> Any:
+        """The operand in whose memory a result lies; None if it has memory of its own."""
+        level = None if self.strand is None else self.strand.level
+        for x in self.values:
+            if type(x) in ARRAYS and level in (None, x.strand.level) and _shares(y, x.primal):
+                return x
+        return None
+
+
+def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """`rule` applied: its value, watched, with its pullback noted."""
+    if kwargs:
+        args, kwargs = _positional(rule, args, kwargs)
+    operands = Operands(rule, args)
+    strand, primals = operands.strand, operands.primals
+    if strand is None and not rule.standalone:  # buffers, and what outlived its gradient
         y = rule.key(*primals, **kwargs)
-        for x in values:  # a view of a buffer is a buffer
-            if type(x) in WATCHED and _shares(y, x.primal):
-                return _view_of(x, y, rule, args, kwargs)
-        return like_operands(y, values)
-    moving = {k for k, _, _ in active} if strand is not None and strand.dual else set()
-    if moving and rule.push is None and moving <= {*rule.linear}:
-        made = _linear(rule, primals, kwargs)
+        x = operands.sharing(y)  # a view of a buffer is a buffer
+        return (
+            like_operands(y, operands.values) if x is None else _view_of(x, y, rule, args, kwargs)
+        )
+    moving = {k for k, _, _ in operands.active} if strand is not None and strand.dual else set()
+    linear = bool(moving) and rule.push is None and moving <= {*rule.linear}
+    y, back = _applied(rule, primals, kwargs, linear, bool(moving))
+    if strand is None:
+        return y
+    if not rule.standalone:
+        if _is_integer(y) and not all(map(_is_integer, operands.values)):
+            for x in operands.values:  # slope 0, whatever the rule says of floats
+                cut(x, f"{rule.name}, which made integers of it")
+            return y
+        x = operands.sharing(y)
+        if x is not None:
+            return _view_of(x, y, rule, args, kwargs)
     else:
-        made = (rule.push if moving and rule.push else rule.rule)(*primals, **kwargs)
-    if not (isinstance(made, tuple) and len(made) == 2 and callable(made[1])):
+        _demand_closed(rule, strand, y)
+        if operands.sharing(y) is not None:
+            y = np.copy(y)  # a rule of one's own makes a new value, whatever it returns
+    for x in operands.values:
+        if type(x) in ARRAYS:
+            x.unread = False
+    if linear or (moving and rule.push):
+        return note(strand, y, adjoint_pushforward, rule, back, operands.active, args, y)
+    return note(strand, y, adjoint_pullback, rule, back, operands.active, len(args))
+
+
+def _applied(
+    rule: Adjoint, primals: list[Any], kwargs: dict[str, Any], linear: bool, moving: bool
+) -> tuple[Any, Callable[..., Any]]:
+    """What a rule returns in its mode: the value, and its pullback or its pushforward."""
+    if linear:
+        return _linear(rule, primals, kwargs)
+    found = (rule.push if moving and rule.push else rule.rule)(*primals, **kwargs)
+    if not (isinstance(found, tuple) and len(found) == 2 and callable(found[1])):
         raise AdjointError(
-            f"the rule {rule.name} returned {type(made).__name__}, not (y, pullback).",
+            f"the rule {rule.name} returned {type(found).__name__}, not (y, pullback).",
             "a rule returns the value of its function and the function's pullback.",
             "return y, pullback   (and write zyg.adjoint(f) to give a rule to another function f)",
         )
-    y, pullback = made
-    if strand is None:
-        return y
-    if rule.standalone and any(x.strand is strand for x in watched_leaves(y)):
+    return found
+
+
+def _demand_closed(rule: Adjoint, strand: Strand, y: Any) -> None:
+    """Refuse a value that depends on more than the arguments."""
+    if any(x.strand is strand for x in watched_leaves(y)):
         raise AdjointError(
             f"{rule.name} depends on a watched value that is not among its arguments.",
             "a rule sees its arguments plain, and its pullback has no place for the derivative by "
             "anything else: a variable of an enclosing function, or a global one.",
             "pass the value as an argument (a closure passed as an argument is taken apart).",
         )
-    if not rule.standalone and _is_integer(y) and not all(map(_is_integer, values)):
-        for x in values:  # a conversion to integers has slope 0, whatever the rule says of floats
-            cut(x, f"{rule.name}, which made integers of it")
-        return y
-    for x in values:
-        if type(x) in ARRAYS and x.strand.level == strand.level and _shares(y, x.primal):
-            if rule.standalone:
-                y = np.copy(y)  # a rule of one's own makes a new value, whatever it returns
-                break
-            return _view_of(x, y, rule, args, kwargs)
-    for x in values:
-        if type(x) in ARRAYS:
-            x.unread = False
-    if moving and (rule.push or moving <= {*rule.linear}):
-        return note(strand, y, adjoint_pushforward, rule, pullback, active, args, y)
-    return note(strand, y, adjoint_pullback, rule, pullback, active, len(args))
 
 
 def _is_integer(x: Any) -> bool:
@@ -145,7 +191,7 @@ def adjoint_pullback(
     y_bar: Any,
     rule: Adjoint,
     pullback: Callable[..., Any],
-    active: list[tuple[int, Structure | None, list[tuple[int, Spec] | None]]],
+    active: list[Active],
     count: int,
 ) -> Any:
     """What a rule's pullback contributes to the slots of its watched operands, now or later."""
@@ -165,7 +211,7 @@ def adjoint_pullback(
 
 
 def _contributions(
-    bars: Any, run: Run, y_bar: Any, rule: Adjoint, active: list[Any], count: int
+    bars: Any, run: Run, y_bar: Any, rule: Adjoint, active: list[Active], count: int
 ) -> list[tuple[int, Any]]:
     if not isinstance(bars, tuple):
         raise _broken(rule, f"its pullback returned {type(bars).__name__}, not a tuple")
@@ -207,7 +253,11 @@ def _plain_leaves(y_bar: Any) -> list[Any]:
 
 
 def adjoint_pushforward(
-    rule: Adjoint, pushforward: Callable[..., Any], active: list[Any], args: Sequence[Any], y: Any
+    rule: Adjoint,
+    pushforward: Callable[..., Any],
+    active: list[Active],
+    args: Sequence[Any],
+    y: Any,
 ) -> Tangents:
     """The tangents of a rule's result, from its pushforward and the tangents of its operands."""
     rows: list[list[Any]] = []
@@ -246,7 +296,9 @@ def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any
     return result.tangent(tangents)
 
 
-def _linear(rule: Adjoint, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _linear(
+    rule: Adjoint, args: list[Any], kwargs: dict[str, Any]
+) -> tuple[Any, Callable[..., Any]]:
     """The value and the pushforward of a function that is linear in each of the moving operands."""
 
     plain = not rule.standalone and all(type(x) in _PLAIN for x in args)
