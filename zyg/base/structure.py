@@ -116,16 +116,18 @@ class Structure:
 
     def __init__(self, root: Any, leaf: Callable[[Any], bool], *, shared: bool = False) -> None:
         self.root = root
+        self.repeated = False
+        self.is_leaf = type(root) not in ATOMS and type(root) not in BY_TYPE and leaf(root)
+        if self.is_leaf:
+            self.leaves: list[Any] = [root]
+            return
         self.shared = shared
-        self.leaves: list[Any] = []
+        self.leaves = []
         self._place_of: dict[int, int] = {}
         # id -> (kind, the container, its parts: key, value, place among the leaves or None)
         self._seen: dict[int, tuple[Kind, Any, list[tuple[Any, Any, int | None]]]] = {}
         self._live: dict[int, bool] = {}  # ids of the containers with a leaf somewhere below
-        self.repeated = False
-        self._top = self._place(root, leaf)
-        if self._top is None:
-            self._scan(leaf)
+        self._scan(leaf)
 
     def _place(self, x: Any, leaf: Callable[[Any], bool]) -> int | None:
         if type(x) in ATOMS or type(x) in BY_TYPE or not leaf(x):
@@ -166,8 +168,8 @@ class Structure:
 
     def rebuild(self, leaves: list[Any]) -> Any:
         """A copy of the root with these leaves in place of its own."""
-        if self._top is not None:
-            return leaves[self._top]
+        if self.is_leaf:
+            return leaves[0]
         if not self._live:
             return self.root
         copied = self._copied()
@@ -226,8 +228,8 @@ class Structure:
 
     def tangent(self, cotangents: list[Any]) -> Any:
         """The gradient of the root: a cotangent at each leaf, None for everything else."""
-        if self._top is not None:
-            return cotangents[self._top]
+        if self.is_leaf:
+            return cotangents[0]
         if all(c is None for c in cotangents):
             return None
         given: set[int] = set()
@@ -270,6 +272,8 @@ class Structure:
     def paths(self) -> list[str]:
         """Where each leaf is, as one would write it after the root's name: ``['w'][0].x``."""
         found = [""] * len(self.leaves)
+        if self.is_leaf:
+            return found
         waiting = [(self.root, "")]
         seen: set[int] = set()
         while waiting:
@@ -289,9 +293,9 @@ class Structure:
         Raises StructureError where it does not fit; `what` names the thing in the message.
         """
         what = f"the {of} does not fit {what}"
-        if self._top is not None:
+        if self.is_leaf:
             _check_leaf(other, what, "")
-            return [(self._top, other)]
+            return [(0, other)]
         found: list[tuple[int, Any]] = []
         waiting = [(self.root, other, "")]
         seen: set[tuple[int, int]] = set()

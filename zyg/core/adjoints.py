@@ -51,6 +51,8 @@ class Operands:
 
     def __init__(self, rule: Adjoint, args: Sequence[Any]) -> None:
         self.args = args
+        if self._alone(args):
+            return
         places: list[tuple[int, Structure | None, list[Any]]] = []
         for k, x in enumerate(args):
             if type(x) in WATCHED:
@@ -73,6 +75,28 @@ class Operands:
             self.primals[k] = container.rebuild(unwrapped) if container else unwrapped[0]
             self.active.append((k, container, slots))
 
+    def _alone(self, args: Sequence[Any]) -> bool:
+        """The short way: watched arguments of one strand, alone, and others that hold nothing."""
+        strand = None
+        for x in args:
+            if type(x) in WATCHED:
+                if not x.strand.alone or (strand or x.strand) is not x.strand:
+                    return False
+                strand = x.strand
+            elif type(x) not in _PLAIN:
+                return False
+        if strand is None:
+            return False
+        self.strand, self.values, self.primals, self.active = strand, [], [*args], []
+        for k, x in enumerate(args):
+            if type(x) in WATCHED:
+                self.values.append(x)
+                self.primals[k] = primal = x.primal
+                self.active.append((k, None, [(x.slot, spec_of(primal))]))
+            elif type(x) is np.ndarray:
+                self.primals[k] = keep(strand, x)
+        return True
+
     def _unwrapped(self, leaves: list[Any]) -> tuple[list[Any], list[tuple[Any, Spec] | None]]:
         """What the rule sees of watched values, and the slots of those that are of the strand."""
         strand = self.strand
@@ -90,6 +114,8 @@ class Operands:
 
     def sharing(self, y: Any) -> Any:
         """The operand in whose memory a result lies; None if it has memory of its own."""
+        if type(y) is np.float64:
+            return None
         level = None if self.strand is None else self.strand.level
         for x in self.values:
             if type(x) in ARRAYS and level in (None, x.strand.level) and _shares(y, x.primal):
@@ -163,6 +189,8 @@ def _demand_closed(rule: Adjoint, strand: Strand, y: Any) -> None:
 
 def _is_integer(x: Any) -> bool:
     """Whether a value is of integers: a number, or an array by its dtype."""
+    if type(x) is np.float64 or type(x) is float:
+        return False
     plain = strip(x)
     typed = isinstance(plain, (np.ndarray, np.generic)) or is_device(type(plain))
     dtype = plain.dtype if typed else None
@@ -216,11 +244,8 @@ def _contributions(
     if not isinstance(bars, tuple):
         raise _broken(rule, f"its pullback returned {type(bars).__name__}, not a tuple")
     most = count if rule.variadic else len(rule.positional)
-    needed = [k for k, _, slots in active if any(s and s[1] is not int for s in slots)]
-    least = count if rule.variadic else max(most - len(rule.defaults), 1 + max(needed, default=0))
-    if not least <= len(bars) <= most:
-        span = f"{least}" if least == most else f"{least} to {most}"
-        raise _broken(rule, f"its pullback returned {len(bars)} cotangents where {span} are needed")
+    if len(bars) != most:
+        _demand_count(rule, len(bars), most, active)
     contributions = []
     strong = run.strong and not rule.strong
     moves = _moves(y_bar) if strong else True
@@ -238,6 +263,17 @@ def _contributions(
                     part = np.where(moves, part, 0.0) if moves is not False else zeros_of(spec)
                 contributions.append((slot, _checked(rule, k, part, spec)))
     return contributions
+
+
+def _demand_count(rule: Adjoint, count: int, most: int, active: list[Active]) -> None:
+    """Refuse fewer cotangents than a call needs: those of defaults may be missing."""
+    if not rule.variadic and max(active[-1][0] + 1, most - len(rule.defaults)) <= count < most:
+        return
+    needed = [k for k, _, slots in active if any(s and s[1] is not int for s in slots)]
+    least = most if rule.variadic else max(most - len(rule.defaults), 1 + max(needed, default=0))
+    if not least <= count <= most:
+        span = f"{least}" if least == most else f"{least} to {most}"
+        raise _broken(rule, f"its pullback returned {count} cotangents where {span} are needed")
 
 
 def _moves(y_bar: Any) -> Any:

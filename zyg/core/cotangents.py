@@ -18,11 +18,16 @@ from zyg.core.strand import WATCHED, strip
 from zyg.core.views import float_dtype
 from zyg.errors import ConversionError
 
+_FLOAT64 = np.dtype(np.float64)
 Spec = Any  # (shape, dtype) of an array, the type of a number, or a DeviceSpec
 
 
 def spec_of(x: Any) -> Spec:
     """The shape and dtype of an array, the type of a number."""
+    if type(x) is float:
+        return float
+    if type(x) is np.ndarray and x.dtype is _FLOAT64:
+        return x.shape, _FLOAT64
     plain = strip(x)
     if isinstance(plain, np.ndarray):
         return plain.shape, float_dtype(plain.dtype)
@@ -49,6 +54,8 @@ def project(c: Any, spec: Spec) -> Any:
             c = unbroadcast(c, shape)
         if getattr(c, "dtype", None) is not dtype or isinstance(c, np.generic):
             c = _as_dtype(c, dtype)
+        return c
+    if type(c) is spec and (spec is float or spec is np.float64):
         return c
     if type(spec) is DeviceSpec:
         return _on_device(c, spec)

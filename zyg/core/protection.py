@@ -34,27 +34,16 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
     the first write, and the caller sees to it that nobody else writes.
     """
 
-    def watched(x: Any) -> Any:
-        slot = strand.new_slot()
-        if type(x) is np.ndarray and not x.flags.writeable and id(x) not in _kept:
-            strand.memory.readonly.add(slot)
-        small = type(x) is np.ndarray and x.nbytes <= _SMALL
-        if type(x) in ARRAYS or (_is_array(x) and (how == "copied" or (small and how != "bare"))):
-            x = buffers.copy(x) if type(x) is np.ndarray else np.copy(x)
-        elif how == "copied" and is_device(type(x)):
-            x = x.copy()
-        elif type(x) is np.ndarray:
-            if how == "protected":
-                _make_read_only(strand, x)
-            strand.memory.borrowed.add(slot)
-        return watch(strand, x, slot)
-
+    if len(leaves) < 2:
+        return [_watched(strand, leaves[0], how)] if leaves else []
     groups: dict[int, list[Any]] = {}
     for x in leaves:
         if _is_array(x):
             groups.setdefault(id(_whole(x)), []).append(x)
     bases = {}
     for root, arrays in groups.items():
+        if len(arrays) < 2:
+            continue
         spans = sorted(np.lib.array_utils.byte_bounds(strip(x)) for x in arrays if x.size)
         if any(start < end for (_, end), (start, _) in pairwise(spans)):
             whole = _whole(arrays[0])
@@ -66,12 +55,32 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
                     "what is written to one is seen in the other, and their gradients add up.",
                     "pass the array they are views of, or copies.",
                 )
-            bases[root] = (memory, watched(whole))
+            bases[root] = (memory, _watched(strand, whole, how))
     together = []
     for x in leaves:
         found = bases.get(id(_whole(x))) if _is_array(x) else None
-        together.append(view(found[1], Place(strip(x), found[0])) if found else watched(x))
+        place = Place(strip(x), found[0]) if found else None
+        together.append(view(found[1], place) if found and place else _watched(strand, x, how))
     return together
+
+
+def _watched(strand: Strand, x: Any, how: str) -> Any:
+    """One value, watched, that shares no memory with others of its argument."""
+    slot = strand.new_slot()
+    if type(x) is np.ndarray:
+        if not x.flags.writeable and id(x) not in _kept:
+            strand.memory.readonly.add(slot)
+        if how == "copied" or (x.nbytes <= _SMALL and how != "bare"):
+            x = buffers.copy(x)
+        else:
+            if how == "protected":
+                _make_read_only(strand, x)
+            strand.memory.borrowed.add(slot)
+    elif type(x) in ARRAYS:
+        x = np.copy(x)
+    elif how == "copied" and is_device(type(x)):
+        x = x.copy()
+    return watch(strand, x, slot)
 
 
 def _whole(x: Any) -> Any:
@@ -81,6 +90,8 @@ def _whole(x: Any) -> Any:
 
 def forbid_shared_writes(strand: Strand, leaves: list[Any], values: list[Any]) -> None:
     """Note which of the values stand for arrays that share memory with one of another argument."""
+    if len(leaves) < 2:
+        return
     owners: dict[int, list[tuple[int, Any, Any]]] = {}
     for argument, (part, watched) in enumerate(zip(leaves, values, strict=True)):
         for leaf, x in zip(part, watched, strict=True):

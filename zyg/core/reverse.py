@@ -15,6 +15,7 @@ select without asking: several times the memory traffic of a product, and no cop
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -259,10 +260,16 @@ def all_finite(cotangents: Iterable[Any]) -> bool:
 
 def non_finite(c: Any) -> bool:
     """Whether a cotangent has an infinite or NaN part; one on a device may, for all we know."""
-    c = strip(c)
+    if c is None:
+        return False
+    if type(c) is float:
+        return not math.isfinite(c)
+    if type(c) is not np.ndarray:
+        c = strip(c)
     if is_device(type(c)):
         return True
     if isinstance(c, np.ndarray):
         # The sum first, which is cheap; that of finite half-precision numbers may overflow.
-        return c.dtype.kind in "fc" and not (np.isfinite(c.sum()) or np.isfinite(c).all())
+        total = np.add.reduce(c, axis=None)
+        return c.dtype.kind in "fc" and not (np.isfinite(total) or np.isfinite(c).all())
     return isinstance(c, (float, complex, np.number)) and not np.isfinite(c)

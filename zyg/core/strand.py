@@ -78,9 +78,10 @@ class Kin:
 
     def __init__(self, parent: Kin | None, name: str) -> None:
         # Where the strands around it were when its level began: a larger slot is younger than it.
-        self.began_at: dict[Strand, Any] = (
-            parent.began_at if parent else {outer: outer.new_slot() for outer in active.get()}
-        )
+        self.began_at: dict[Strand, Any] = parent.began_at if parent else {}
+        if parent is None:
+            for outer in active.get():
+                self.began_at[outer] = outer.new_slot()
         # All strands of the level, the first one first; where in the tree of tasks this one is.
         self.family: list[Strand] = parent.family if parent else []  # empty: there is but this
         self.path: tuple[int, ...] = (*parent.path, parent.children) if parent else ()
@@ -128,7 +129,8 @@ class Strand:
     def close(self) -> None:
         """No strand of the level takes entries any more, nor brings values over."""
         with exchange_lock:
-            for strand in self.level_strands():
+            self.open = self.alone = False
+            for strand in self.kin.family:
                 strand.open = strand.alone = False
 
     def record_lines(self) -> None:

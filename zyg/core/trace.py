@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, repeat
+from operator import attrgetter
 from types import CoroutineType
 from typing import Any
 
@@ -15,11 +16,11 @@ from zyg.base.array_types import DeviceSpec, is_device
 from zyg.base.config import setting
 from zyg.base.structure import Structure, is_leaf
 from zyg.core.adjoint_tasks import reverse
-from zyg.core.cotangents import project, shape_of, spec_of, zeros_of
+from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
 from zyg.core.exchange import bring
 from zyg.core.protection import forbid_shared_writes, owns_memory, release, watch_together
 from zyg.core.reverse import all_finite, plain_then_strong
-from zyg.core.strand import Strand, active, is_watched, settle
+from zyg.core.strand import WATCHED, Strand, active, is_watched, settle
 from zyg.core.views import at_slot
 from zyg.errors import (
     RunningLoopError,
@@ -41,16 +42,26 @@ class Call:
         run: bool = True,
     ) -> None:
         self.strand = strand
-        self.name = _name_of(f)
-        self.inputs = [Structure(x, watchable, shared=True) for x in args]
-        leaves = [[settle(x) for x in structure.leaves] for structure in self.inputs]
-        # Copied, what the caller writes to an argument afterwards does not reach `back`.
-        values = [watch_together(strand, part, arguments) for part in leaves]
-        forbid_shared_writes(strand, leaves, values)
-        self.slots = [[x.slot for x in part] for part in values]
-        self.specs = [[spec_of(x) for x in part] for part in leaves]
+        self.name = getattr(f, "__name__", type(f).__name__)
+        self.inputs: list[Structure] = []
+        self.slots: list[list[Any]] = []
+        self.specs: list[list[Spec]] = []
+        self.watched: list[Any] = []
+        leaves, values = [], []
+        for x in args:
+            inputs = Structure(x, watchable, shared=True)
+            plain = [*map(settle, inputs.leaves)]
+            # Copied, what the caller writes to an argument afterwards does not reach `back`.
+            watched = watch_together(strand, plain, arguments)
+            self.inputs.append(inputs)
+            self.slots.append([*map(_slot_of, watched)])
+            self.specs.append([*map(spec_of, plain)])
+            self.watched.append(inputs.rebuild(watched))
+            leaves.append(plain)
+            values.append(watched)
+        if len(args) > 1:
+            forbid_shared_writes(strand, leaves, values)
         self.begin()
-        self.watched = [s.rebuild(part) for s, part in zip(self.inputs, values, strict=True)]
         if run:
             with Running(self):
                 value = run_function(f, self.watched, kwargs)
@@ -102,6 +113,8 @@ def _explain_read_only(strand: Strand, error: BaseException) -> None:
 class Trace(Call):
     """One call of `f`, watched: its value `y`, and the way back to the arguments' cotangents."""
 
+    closed = False
+
     def __init__(
         self,
         f: Callable[..., Any],
@@ -120,9 +133,13 @@ class Trace(Call):
     def end(self, value: Any) -> None:
         strand = self.strand
         self.result = Structure(value, is_watched)
-        ours = [bring(strand, down_to(strand, x), late=True) for x in self.result.leaves]
-        self.out = [None if x is None else (x.slot, spec_of(x.primal)) for x in ours]
-        self.y = self.result.rebuild([copy_out(settle(x)) for x in self.result.leaves])
+        self.out: list[tuple[Any, Spec] | None] = []  # the slot and the spec of each leaf
+        plain = []
+        for x in self.result.leaves:
+            ours = x if x.strand is strand else bring(strand, down_to(strand, x), late=True)
+            self.out.append(None if ours is None else (ours.slot, spec_of(ours.primal)))
+            plain.append(copy_out(settle(x)))
+        self.y = self.result.rebuild(plain)
 
     def back(self, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
         """The gradient of each argument, for a cotangent of the whole value."""
@@ -136,21 +153,22 @@ class Trace(Call):
                 cotangents = self.at_arguments(reverse(self.strand, seeds, strong))
                 if finite := all_finite(chain.from_iterable(cotangents)):
                     break
-            if self.is_checked(finite):
+            if not finite and self.is_checked():
                 reverse(self.strand, seeds, strong, check=True)
         return self.gradients(cotangents, zeros)
 
     def passes(self) -> tuple[bool, ...]:
         """With which products to step back: on a device nobody sees whether they are finite."""
-        unseen = any(type(spec) is DeviceSpec for specs in self.specs for spec in specs)
-        return plain_then_strong(unseen=unseen)
+        return plain_then_strong(unseen=DeviceSpec in map(type, chain.from_iterable(self.specs)))
 
-    def is_checked(self, finite: bool) -> bool:
+    def is_checked(self) -> bool:
         """Whether one asked to be told where a cotangent was first not finite."""
-        return not finite and self.strand.trail is not None and setting("check_nan")
+        return self.strand.trail is not None and setting("check_nan")
 
     def seeds(self, y_bar: Any) -> list[tuple[Any, Any]]:
         """The slots of the value, with the parts of its cotangent."""
+        if self.result.is_leaf and (target := self.out[0]) and type(y_bar) is target[1]:
+            return [(target[0], y_bar)]
         seeds = []
         for place, part in self.result.match(y_bar, f"the value of {self.name}"):
             if part is not None and (target := self.out[place]) is not None:
@@ -168,7 +186,7 @@ class Trace(Call):
 
     def at_arguments(self, bars: list[Any]) -> list[list[Any]]:
         """The cotangents of the arguments' leaves, which nobody else holds from now on."""
-        cotangents = [[at_slot(bars, slot) for slot in slots] for slots in self.slots]
+        cotangents = [[*map(at_slot, repeat(bars), slots)] for slots in self.slots]
         bars.clear()
         return cotangents
 
@@ -185,18 +203,20 @@ class Trace(Call):
 
     def close(self) -> None:
         """Let go of what the pullback keeps: it cannot run any more."""
-        self.release()
+        self.closed = True
         for strand in self.strand.level_strands():
+            release(strand)
             strand.tape.clear()  # its entries may hold watched values, which hold the strand
             strand.kin.imports.clear()
             strand.kin.exports.clear()
         self.strand.kin.family.clear()
 
     def __del__(self) -> None:
-        if hasattr(self, "strand"):
+        if not self.closed and hasattr(self, "strand"):
             self.close()
 
 
+_slot_of = attrgetter("slot")
 _OVERWRITTEN = (
     "zyg: if this array is an operand of an earlier operation, its contents are needed for the "
     "derivative, and it is read-only until then. Make the buffer with zyg.numpy, or write into "
@@ -205,14 +225,14 @@ _OVERWRITTEN = (
 
 
 def watchable(x: Any) -> bool:
-    return is_watched(x) or is_leaf(x)
+    return type(x) in WATCHED or is_leaf(x)
 
 
 def down_to(strand: Strand, x: Any) -> Any:
     """What `x` is on this strand, below gradients that ended meanwhile; None if it is not on it."""
-    while is_watched(x) and x.strand.level != strand.level:
+    while type(x) in WATCHED and x.strand.level != strand.level:
         x = x.primal
-    return x if is_watched(x) else None
+    return x if type(x) in WATCHED else None
 
 
 def _references(holder: list[Any]) -> int:
@@ -243,10 +263,6 @@ def copy_out(x: Any) -> Any:
     return np.copy(x) if isinstance(x, np.ndarray) or is_device(type(x)) else x
 
 
-def _name_of(f: Any) -> str:
-    return getattr(f, "__name__", type(f).__name__)
-
-
 def demand_complete(y: Any, verb: str) -> Any:
     """`y`, a value that `verb` needs whole; an iterator would compute outside of it, later."""
     if isinstance(y, Iterator):
@@ -273,7 +289,7 @@ def run_function(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, A
     if library:
         coroutine.close()
         raise RunningLoopError(
-            f"{_name_of(f)} is async, and a loop of {library} is running.",
+            f"{getattr(f, '__name__', f)} is async, and a loop of {library} is running.",
             "a derivative that is not awaited would have to run the loop inside itself.",
             "write await zyg.gradient_async(f, x), value_and_gradient_async or pullback_async.",
         )

@@ -83,6 +83,8 @@ def inverse(order: Any) -> list[int]:
 
 def kept(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     """The shape of a reduction over `axis` with keepdims."""
+    if axis is None:
+        return (1,) * len(shape)
     axes = normal_axes(axis, len(shape))
     return tuple(1 if k in axes else n for k, n in enumerate(shape))
 

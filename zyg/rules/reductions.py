@@ -38,6 +38,8 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=NO, initial=NO, where=NO):
         a_bar = _masked(spread(y_bar, np.shape(a), axis), where)
         return a_bar, None, None, None, None, lambda: np.sum(y_bar)
 
+    if type(a) is np.ndarray and dtype is None and keepdims is initial is where is NO:
+        return np.add.reduce(a, axis), sum_pullback  # what np.sum calls, at a quarter of its price
     return np.sum(*given(a, axis, dtype, None, keepdims, initial, where)), sum_pullback
 
 

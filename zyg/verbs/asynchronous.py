@@ -41,7 +41,7 @@ async def _back(trace: Trace, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
             cotangents = trace.at_arguments(await reverse_async(strand, seeds, strong))
             if finite := all_finite(chain.from_iterable(cotangents)):
                 break
-        if trace.is_checked(finite):
+        if not finite and trace.is_checked():
             await reverse_async(strand, seeds, strong, check=True)
     return trace.gradients(cotangents, zeros)
 

@@ -23,6 +23,8 @@ from zyg.errors import (
 
 def seed_of_one(trace: Trace, value: Any) -> Any:
     """The cotangent 1 of a real number; raises where `value` is anything else."""
+    if type(value) is np.float64 or type(value) is float:
+        return type(value)(1)
     plain = strip(value)
     if is_complex(plain):
         raise ComplexOutputError(

@@ -1,0 +1,80 @@
+"""Calls of rules: the short way of operands that are alone is the long one, bit for bit."""
+
+import numpy as np
+import pytest
+
+import zyg
+import zyg.numpy as znp
+from zyg.core.adjoints import Operands
+
+from .programs import program
+
+X = np.array([[0.3, -1.2, 0.7], [1.1, 0.4, -0.6]])
+CALLS = {
+    "one operand": lambda x: np.linalg.norm(x) + np.prod(x, axis=0)[1],
+    "two": lambda x: np.sum(np.matmul(x, x.T) + np.outer(x[0], x[1])[:2, :2]),
+    "a plain array": lambda x: np.sum(np.matmul(x, np.arange(12.0).reshape(3, 4))),
+    "numbers": lambda x: np.trapezoid(x[0], dx=x[1, 2]) + np.linalg.norm(x[0], 3),
+    "a list": lambda x: np.sum(np.concatenate([x, 2 * x]) ** 2),
+    "several results": lambda x: np.linalg.qr(x.T[:2])[1].sum(),
+    "integers": lambda x: np.sum(np.astype(x, int)) + x[0, 0],
+    "views": lambda x: np.sum(np.swapaxes(x, 0, 1)[:2] ** 2),
+}
+
+
+def both_ways(monkeypatch, f, x):
+    """What f gives, its gradient and its Hessian: by the short way, and by the long one."""
+
+    def found():
+        value, (x_bar,) = zyg.value_and_gradient(f, x)
+        return value, x_bar, zyg.hvp(f, x, np.cos(x)), zyg.pushforward(f, (x,), (np.sin(x),))[1]
+
+    short = found()
+    taken = []
+    monkeypatch.setattr(Operands, "_alone", lambda self, args: taken.append(args))
+    assert [type(v) for v in short] == [type(v) for v in found()]
+    for one, other in zip(short, found(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    return taken
+
+
+@pytest.mark.parametrize("f", CALLS.values(), ids=CALLS)
+def test_of_calls_of_all_kinds(monkeypatch, f):
+    assert both_ways(monkeypatch, f, X)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_of_random_programs(monkeypatch, seed):
+    one = program(seed)
+    f = one.function()
+    both_ways(monkeypatch, lambda x: f(x, znp, []), one.x)
+
+
+def test_the_short_way_is_for_one_strand_alone(monkeypatch):
+    """Values of two levels, of another task, of a gradient that has ended go the long way."""
+    ways = []
+    alone = Operands._alone
+    monkeypatch.setattr(
+        Operands, "_alone", lambda self, args: ways.append(alone(self, args)) or ways[-1]
+    )
+    left = []
+
+    def f(x):
+        left.append(x)
+        return np.dot(x, x)
+
+    assert np.array_equal(zyg.gradient(f, X[0])[0], 2 * X[0])
+    assert ways == [True]
+    np.dot(left[0], X[0])
+    assert ways == [True, False]
+
+    def outer(x):
+        return zyg.gradient(lambda y: np.dot(x, y) * 2.0, X[1])[0][0]
+
+    ways.clear()
+    zyg.gradient(outer, X[0])
+    assert ways[0] is False
+
+    ways.clear()
+    zyg.gradient(lambda x: sum(zyg.threads.map(lambda k: np.dot(x, x) * k, [1.0, 2.0])), X[0])
+    assert ways == [False, False]
