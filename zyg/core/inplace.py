@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, NoReturn
 
 import numpy as np
 
 from zyg.core.indexing import _refuse_on_device, frozen, is_unique, write
-from zyg.core.strand import ARRAYS, is_watched, settle, strip
-from zyg.core.views import (
-    base_of,
-    buffer,
-)
+from zyg.core.strand import ARRAYS, exchange_lock, is_watched, settle, strip
+from zyg.core.views import base_of, buffer, make_writable
 from zyg.errors import ConversionError
-
-# Writes in NumPy's other spellings
-
 
 def augment(x: Any, function: Any, ufunc: Any, other: Any) -> Any:
     """``x += other`` and its kin, into the memory of `x`."""
@@ -23,17 +18,52 @@ def augment(x: Any, function: Any, ufunc: Any, other: Any) -> Any:
         _refuse_on_device()
     other = settle(other)
     if ufunc in (np.add, np.subtract):
-        sign = other if ufunc is np.add else -_as_array(other)
+        other = _as_array(other)
+        sign = other if ufunc is np.add else -other
         _check_output(x, np.result_type(x.dtype, strip(other)), other, ufunc, (x, other))
         write(x, ..., sign, add=True)
     else:
-        write_result(x, function(_operand(x), other), ufunc=ufunc, inputs=(x, other))
+        value = _rounded_in_place(x, function(_operand(x), other), function, other)
+        write_result(x, value, ufunc=ufunc, inputs=(x, other))
     return x
 
 
 def _operand(x: Any) -> Any:
     rest = settle(x)
     return x if is_watched(rest) else rest
+
+
+def _rounded_in_place(x: Any, value: Any, function: Any, other: Any) -> Any:
+    """The new `value` of a function, rounded as NumPy's in-place operator rounds it.
+
+    NumPy has other loops of powers and of complex products for memory that runs backwards than for
+    a new array, and for one complex number. So it computes once more, in the memory of `x`.
+    """
+    plain = strip(x)
+    if function is not operator.pow and plain.dtype.kind != "c":
+        return value
+    other = strip(other)
+    if not (_runs_backwards(plain) or _runs_backwards(other) or plain.size == 1):
+        return value
+    if np.ndim(value) == 0:
+        value = np.reshape(np.atleast_1d(value), ())  # an array even of a number
+    made = strip(value)
+    if (made.shape, made.dtype) != (plain.shape, plain.dtype) or isinstance(other, (list, tuple)):
+        return value  # refused, or rounded by the conversion
+    with exchange_lock:
+        if x.strand.open:
+            make_writable(x)
+            plain = strip(x)
+        if plain.flags.writeable:
+            before = plain.copy()
+            with np.errstate(all="ignore"):  # it has warned already
+                made[...] = getattr(operator, f"__i{function.__name__}__")(plain, other)
+            plain[...] = before
+    return value
+
+
+def _runs_backwards(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and min(x.strides, default=0) < 0
 
 
 def _as_array(x: Any) -> Any:
