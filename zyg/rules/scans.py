@@ -5,6 +5,8 @@ x[k]), and its pullback a linear recurrence from the end, whose factors are the 
 at all places at once.
 """
 
+import functools
+
 import numpy as np
 
 from zyg.base.registry import CONSTANT, ScalarRule, adjoint, composed, rules
@@ -178,6 +180,28 @@ def fold(ufunc, x):
     return y, fold_pullback
 
 
+def _mended(ufunc, y, d):
+    """NumPy's reduction `y`, but the fold `d` where that is another number."""
+    d = strip(d)
+    if not isinstance(y, (np.ndarray, np.generic)) or not _forgets(ufunc, y.dtype):
+        return y
+    near = np.isclose(y, d, rtol=64 * np.finfo(y.dtype).eps, atol=0, equal_nan=True)
+    return np.positive(np.where(near, y, d), dtype=y.dtype)  # a number, where `y` is one
+
+
+@functools.cache
+def _forgets(ufunc, dtype):
+    """Whether NumPy's reduce of three numbers forgets the one in the middle.
+
+    NumPy 2.4 does, for power and arctan2 on processors with AVX-512: their loops do not expect to
+    write all results to one place. The processor is not asked, but NumPy.
+    """
+    if dtype.kind not in "fc":
+        return False
+    x = np.array([2, 3, 2], dtype)
+    return not np.isclose(ufunc.reduce(x), functools.reduce(ufunc, x), equal_nan=True)
+
+
 @_method
 def reduce(ufunc, x, axis=0, keepdims=False, initial=NO, where=True):
     y = ufunc.reduce(strip(x), axis, None, None, keepdims, strip(initial), where)
@@ -198,7 +222,8 @@ def reduce(ufunc, x, axis=0, keepdims=False, initial=NO, where=True):
         rows = np.concatenate([np.broadcast_to(initial, (*outer, 1)), rows], axis=-1)
     if np.size(rows) == 0:
         return y
-    return with_value(np.reshape(fold(ufunc, rows)[..., -1], np.shape(y)), (y,))
+    d = np.reshape(fold(ufunc, rows)[..., -1], np.shape(y))
+    return with_value(d, (_mended(ufunc, y, d),))
 
 
 @_method
@@ -230,4 +255,7 @@ def reduceat(ufunc, x, indices, axis=0):
         for a, b in zip(starts, [*starts[1:], np.shape(x)[axis]], strict=True)
     ]
     parts = [ufunc.reduce(x[(*before, s)], axis=axis, keepdims=True) for s in stretches]
-    return with_value(np.concatenate(parts, axis), (y,)) if parts else y
+    if not parts:
+        return y
+    d = np.concatenate(parts, axis)
+    return with_value(d, (_mended(ufunc, y, d),))
