@@ -12,6 +12,7 @@ from zyg.core.strand import ARRAYS, exchange_lock, is_watched, settle, strip
 from zyg.core.views import base_of, buffer, make_writable
 from zyg.errors import ConversionError
 
+
 def augment(x: Any, function: Any, ufunc: Any, other: Any) -> Any:
     """``x += other`` and its kin, into the memory of `x`."""
     if type(x) not in ARRAYS:

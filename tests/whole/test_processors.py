@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FOUND = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
 WIDE = [name for name in FOUND if name == "X86_V4" or name.startswith("AVX512")]
-FAST = ["tests/rules/test_ufunc_methods.py", "tests/memory/test_rounding.py"]
+FAST = ["tests/rules/test_ufunc_methods.py", "tests/core/test_rounding.py"]
 
 
 @pytest.mark.parametrize(
     ("features", "paths"),
     [
-        pytest.param(WIDE, [*FAST, "tests/memory/test_programs.py"], id="without-AVX-512"),
+        pytest.param(WIDE, [*FAST, "tests/core/test_programs.py"], id="without-AVX-512"),
         pytest.param(FOUND, FAST, id="without-any"),
     ],
 )
