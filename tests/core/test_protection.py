@@ -10,6 +10,7 @@ import pytest
 
 import zyg
 from zyg import errors
+from zyg.core.protection import owns_memory
 
 from .checks import LINE, check, loss
 
@@ -118,6 +119,24 @@ def test_base_of_a_view_that_became_an_operand(n):
         except (ValueError, errors.ZygError):
             continue
         np.testing.assert_array_equal(slope, found)
+
+
+def test_result_of_a_kernel_overwritten_after_a_view_of_it_in_another_shape_became_an_operand():
+    c = zyg.broadcast(lambda t: 2.0 * t, np.ones((256, 256)))
+    view = c.reshape(-1)
+
+    def f(x):
+        y = x * view
+        c[0, 0] = 100.0
+        return np.sum(y)
+
+    (slope,) = zyg.gradient(f, np.ones(view.size))
+    np.testing.assert_array_equal(slope, np.full(view.size, 2.0))
+
+
+def test_result_of_a_kernel_in_another_shape_is_not_copied():
+    c = zyg.broadcast(lambda t: 2.0 * t, np.ones((256, 256))).reshape(-1)
+    assert owns_memory(c)
 
 
 @pytest.mark.parametrize("n", [3, 1000])
