@@ -53,7 +53,7 @@ def _caller() -> str:
     name = dis.opname[code[at]]
     if name == "BINARY_OP":  # its argument says which one; x[i] is one of them from 3.14 on
         return {6: "%", 19: "%", 26: "[]"}.get(code[at + 1], name)
-    return {"BINARY_SUBSCR": "[]", "STORE_SUBSCR": "[]="}.get(name, name)
+    return {"BINARY_SUBSCR": "[]", "STORE_SUBSCR": "[]=", "STORE_SLICE": "[]="}.get(name, name)
 
 
 def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
