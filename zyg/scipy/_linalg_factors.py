@@ -192,7 +192,7 @@ def lu(a, **options):
 
 
 @rule_for(linalg.qr)
-def qr(a, overwrite_a=False, lwork=None, mode="full", **options):
+def qr(a, *, lwork=None, mode="full", **options):
     options = used("qr", options)
     made = qr(a, mode=mode, **options)
     rows, columns = np.shape(a)[-2:]
