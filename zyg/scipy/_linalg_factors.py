@@ -141,17 +141,21 @@ def cholesky(a, lower=False, **options):
     return y, _cholesky_pullback(y, lower)
 
 
+# What cho_factor makes of the triangle it does not read: it leaves it, or clears it (SciPy 1.18).
+_LEAVES = bool(linalg.cho_factor(np.array([[1.0, 0.0], [0.5, 1.0]]))[0][1, 0])
+
+
 @rule_for(linalg.cho_factor)
 def cho_factor(a, lower=False, **options):
-    c, _ = cho_factor(a, lower, **used("cho_factor", options))
+    made = cho_factor(a, lower, **used("cho_factor", options))
+    c = made[0]
 
     def cho_factor_pullback(y_bar):
-        # The other triangle is left as it was in a.
         own, other = (np.tril, np.triu) if lower else (np.triu, np.tril)
         (a_bar,) = _cholesky_pullback(own(c), lower)(own(y_bar[0]))
-        return (a_bar + other(y_bar[0], 1 if lower else -1),)
+        return (a_bar + other(y_bar[0], 1 if lower else -1) if _LEAVES else a_bar,)
 
-    return (c, lower), cho_factor_pullback
+    return made, cho_factor_pullback
 
 
 def _lu_pullback(a, left, right, left_bar, right_bar):
