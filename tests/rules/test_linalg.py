@@ -165,7 +165,7 @@ def rebuilt(a):
 
 def rebuilt_from_eig(a):
     w, v = np.linalg.eig(a)
-    return np.sum(C * ((v * np.exp(w)) @ np.linalg.inv(v)))
+    return np.sum(C * np.real((v * np.exp(w)) @ np.linalg.inv(v)))  # complex from NumPy 2.5 on
 
 
 @pytest.mark.parametrize("x", [REPEATED, np.eye(4), np.diag([1.0, 1.0, 2.0, 3.0])])
@@ -213,7 +213,7 @@ def test_a_matrix_without_a_basis_of_eigenvectors_is_refused():
     jordan = np.array([[1.0, 1.0], [0.0, 1.0]])
     for f in (np.linalg.eigvals, lambda a: np.linalg.eig(a)[0]):
         with pytest.raises(zyg.errors.DegenerateError, match="no basis of eigenvectors"):
-            zyg.gradient(lambda a, f=f: np.sum(f(a) ** 2), jordan)
+            zyg.gradient(lambda a, f=f: np.sum(np.real(f(a)) ** 2), jordan)
 
 
 def test_eigenvalues_found_in_another_order_are_recognised():
@@ -239,7 +239,7 @@ def test_where_no_cotangent_arrives_nothing_is_refused():
     jordan, dependent = np.array([[1.0, 1.0], [0.0, 1.0]]), np.ones((2, 2))
     x = np.stack([jordan, dependent, np.diag([2.0, 3.0]), np.eye(2)])
     for f in (np.linalg.qr, np.linalg.eig, np.linalg.eigh, np.linalg.svd):
-        g = zyg.gradient(lambda a, f=f: np.sum(np.exp(f(a)[0][2])), x)[0]
+        g = zyg.gradient(lambda a, f=f: np.sum(np.exp(np.real(f(a)[0][2]))), x)[0]
 
         np.testing.assert_array_equal(g[[0, 1, 3]], 0)
 
@@ -381,4 +381,9 @@ def test_what_numpy_refuses_is_refused_in_its_words(f, x):
 @pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
 @pytest.mark.parametrize(("m", "n"), [(2, 2), (2, 3), (3, 2)])
 def test_the_cross_product_of_vectors_of_two_numbers(m, n):
-    zyg.check_gradient(np.cross, array(4, m), array(4, n), order=1)
+    a, b = array(4, m), array(4, n)
+    try:
+        np.cross(a, b)
+    except ValueError:
+        pytest.skip("NumPy has no such product from 2.5 on")
+    zyg.check_gradient(np.cross, a, b, order=1)
