@@ -85,6 +85,16 @@ def test_plain_matrices_give_scipys_own_result():
     assert linalg.LinAlgError is scipy.linalg.LinAlgError
 
 
+def test_least_squares_of_as_many_matrices_as_rows():
+    a, b = array(4, 4, 3), array(4, 4, 2)
+    try:
+        linalg.lstsq(a, b)
+    except ValueError:
+        pytest.skip("SciPy takes more than one matrix from 1.16 on")
+
+    zyg.check_gradient(lambda a, b: linalg.lstsq(a, b)[1], a, b, order=1)
+
+
 def test_systems_from_factors():
     b = array(3, 2)
 

@@ -88,7 +88,8 @@ def lstsq(a, b, **options):
         multiplier = np.matmul(adjoint_of(p), columns(x_bar))
         b_bar = multiplier
         if np.size(made[1]):
-            b_bar = b_bar + 2 * rest * np.real(residue_bar)  # of a real number in complex dtype
+            residue_bar = np.real(residue_bar)  # of a real number in complex dtype
+            b_bar = b_bar + _scaled(2 * rest, np.atleast_1d(residue_bar))
 
         def a_bar():
             free = columns(x_bar) - np.matmul(adjoint_of(np.matmul(p, a)), columns(x_bar))
