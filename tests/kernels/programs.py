@@ -53,7 +53,7 @@ def no_two_alike(shape, start=1):
 def layouts(array):
     """The same values, differently in memory."""
     yield array
-    yield np.asfortranarray(array)
+    yield array.copy(order="F")  # asfortranarray would give a number an axis
     wide = np.zeros((*array.shape, 2), array.dtype)
     wide[..., 1] = array
     yield wide[..., 1]
