@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import trio as plain_trio
+import trio.testing
 
 import zyg
 import zyg.numpy
