@@ -33,7 +33,7 @@ RULED = {f for f, rule in rules.items() if rule is not CONSTANT and f not in tab
 EVERY = [pytest.param(f, c, id=label(f, c)) for f, calls in CALLS.items() for c in calls]
 
 
-# What makes buffers and writes into arrays is tested in tests/memory.
+# What makes buffers and writes into arrays is tested in tests/core.
 WRITES = {
     np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copyto, np.put, np.place,
     np.putmask, np.put_along_axis, np.fill_diagonal,

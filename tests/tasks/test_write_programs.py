@@ -1,4 +1,4 @@
-"""The random programs that write into arrays (tests/memory), their statements spread over tasks."""
+"""The random programs that write into arrays (tests/core), their statements spread over tasks."""
 
 import queue
 import random
