@@ -1,9 +1,9 @@
 """What a derivative is and what a value is made of; knows no tape.
 
+config                          settings
+buffers                         memory of results, kept for later results of the same size
 array_types                     kinds of arrays: NumPy's, a device's
 scalar_rules                    the table: scalar function -> partial derivatives
 registry                        which rule belongs to which function
 containers structure            kinds of containers; values <-> their numbers and arrays
-config                          settings
-buffers                         memory of results, kept for later results of the same size
 """

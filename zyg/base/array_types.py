@@ -1,32 +1,140 @@
-"""Arrays of other libraries, known by the protocols that they answer: those of a GPU, as CuPy's.
+"""Kinds of arrays: what zyg has to know of a type of arrays, one row for each kind.
 
-A device array answers NumPy's functions (``__array_ufunc__``, ``__array_function__``), so that the
-rules, written in ``np.``, compute on it as they stand; its memory is a device's, as
-``__cuda_array_interface__`` says; and it is no np.ndarray. Nobody looks at its elements on the way:
-each look is a copy to the host, for which all work in flight must be waited.
+The rules are written in ``np.``, so an array of another library takes part where it answers NumPy's
+functions (``__array_ufunc__``, ``__array_function__``) and has a shape, a NumPy dtype and a method
+``copy``. Where its kind makes a difference, whoever comes across it asks ``array_type(x)``, and no
+file but this one knows which kinds there are. A new library is a new row.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-_PROTOCOLS = ("__array_ufunc__", "__array_function__", "__cuda_array_interface__")
+from zyg.base import buffers
 
 
-class DeviceArray:
-    """What stands for the types of all device arrays in a table by type."""
+class ArrayType:
+    """One type of arrays of another library; a row is a class of such types."""
+
+    readable = True  # whether an element may be looked at on the way: nobody waits for it
+    on_host = True  # whether what is made in the memory of the host may meet it
+
+    def __init__(self, t: type) -> None:
+        # Whose functions make such arrays; "" for NumPy's, and for what is no array.
+        self.library = t.__module__.partition(".")[0]
+        self.sample: Any = None
+
+    @staticmethod
+    def takes(t: type) -> bool:
+        """Whether this is the row of `t`."""
+        raise NotImplementedError
+
+    def spec(self, x: Any, dtype: np.dtype[Any]) -> ArraySpec:
+        """What a cotangent of the plain array `x` looks like, whose elements are of `dtype`."""
+        if self.sample is None:
+            self.sample = np.empty_like(x, shape=(0,))
+        return ArraySpec(self, x.shape, dtype)
+
+    def zeros(self, spec: ArraySpec) -> Any:
+        """The zero cotangent: np.zeros_like of an empty array, for `x` would keep its memory."""
+        return np.zeros_like(self.sample, dtype=spec.dtype, shape=spec.shape)
+
+    def copy(self, x: Any) -> Any:
+        """`x` in memory of its own."""
+        return x.copy()
 
 
-def _answers(t: type) -> bool:
-    """Whether `t` is a type of device arrays, plain or watched."""
-    return all(hasattr(t, name) for name in _PROTOCOLS) and not issubclass(t, np.ndarray)
+class ArraySpec:
+    """What a cotangent of another library's array looks like: its type, shape and dtype."""
+
+    __slots__ = ("array_type", "dtype", "shape")
+
+    def __init__(self, array_type: ArrayType, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.array_type, self.shape, self.dtype = array_type, shape, dtype
+
+    def zeros(self) -> Any:
+        return self.array_type.zeros(self)
 
 
-is_device: Callable[[type], bool] = functools.lru_cache(maxsize=4096)(_answers)
+# The table
+
+Row = TypeVar("Row", bound=type[ArrayType])
+
+_rows: list[type[ArrayType]] = []
+_MOST = 4096  # types of which the row is remembered: a program may make classes as it runs
+
+
+class _Found(dict[type, ArrayType]):
+    def __missing__(self, t: type) -> ArrayType:
+        if len(self) >= _MOST:
+            self.clear()
+        self[t] = found = next(row for row in reversed(_rows) if row.takes(t))(t)
+        return found
+
+
+_found = _Found()
+
+
+def row(kind: Row) -> Row:
+    """Add a row to the table; it is asked before those that are there."""
+    _rows.append(kind)
+    _found.clear()
+    return kind
+
+
+def array_type(x: Any) -> ArrayType:
+    """What is known of the type of `x`, an array or anything else."""
+    return _found[type(x)]
+
+
+def is_array(x: Any) -> bool:
+    """Whether `x` is an array, NumPy's or another library's, plain or watched."""
+    return isinstance(x, np.ndarray) or bool(array_type(x).library)
+
+
+@row
+class _NoArrays(ArrayType):
+    """Numbers, and whatever else is no array."""
+
+    def __init__(self, t: type) -> None:
+        self.library = ""
+
+    @staticmethod
+    def takes(t: type) -> bool:
+        return True
+
+    def copy(self, x: Any) -> Any:
+        return x
+
+
+@row
+class _NumPyArrays(ArrayType):
+    """NumPy's own, whose spec is (shape, dtype)."""
+
+    def __init__(self, t: type) -> None:
+        self.library = ""
+
+    @staticmethod
+    def takes(t: type) -> bool:
+        return issubclass(t, np.ndarray)
+
+    def copy(self, x: Any) -> Any:
+        return buffers.copy(x)
+
+
+@row
+class _DeviceArrays(ArrayType):
+    """Those of a GPU, as CuPy's: each look at an element is a copy to the host, for which all work
+    in flight must be waited. They are known by the protocols that they answer, also watched."""
+
+    readable = on_host = False
+
+    @staticmethod
+    def takes(t: type) -> bool:
+        protocols = "__array_ufunc__", "__array_function__", "__cuda_array_interface__"
+        return all(hasattr(t, name) for name in protocols) and not issubclass(t, np.ndarray)
 
 
 def on_gpu(x: Any) -> bool:
@@ -34,26 +142,3 @@ def on_gpu(x: Any) -> bool:
     if hasattr(type(x), "__cuda_array_interface__"):
         return bool(getattr(x, "is_cuda", True))  # torch has one class for all its tensors
     return getattr(type(x), "__cuda_ndarray__", False) is True
-
-
-_samples: dict[type, Any] = {}
-
-
-class DeviceSpec:
-    """What a cotangent of a device array looks like: its shape, dtype and library.
-
-    `sample` is an empty array of the library, for np.zeros_like: an entry that kept the array
-    itself for this would keep its memory.
-    """
-
-    __slots__ = ("dtype", "sample", "shape")
-
-    def __init__(self, plain: Any, dtype: np.dtype[Any]) -> None:
-        self.shape, self.dtype = plain.shape, dtype
-        kind = type(plain)
-        if kind not in _samples:
-            _samples[kind] = np.empty_like(plain, shape=(0,))
-        self.sample = _samples[kind]
-
-    def zeros(self) -> Any:
-        return np.zeros_like(self.sample, dtype=self.dtype, shape=self.shape)

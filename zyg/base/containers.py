@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type
 from zyg.errors import StructureError
 
 ATOMS = {
@@ -61,7 +61,7 @@ def is_leaf(x: Any) -> bool:
         return x.dtype.kind in "fciu"
     if isinstance(x, np.ndarray):
         raise _refused(t.__name__)
-    return x.dtype.kind in "fciu" if is_device(t) else is_number(x)
+    return x.dtype.kind in "fciu" if array_type(x).library else is_number(x)
 
 
 def _refused(name: str) -> StructureError:
@@ -432,7 +432,7 @@ def kind_of(x: Any) -> Kind | None:
         return _OBJECT_ARRAY if x.dtype.kind == "O" else None
     if isinstance(x, array) and x.typecode in "fd":
         raise _refused("array.array")
-    if is_device(t):
+    if array_type(x).library:
         return None
     if hasattr(t, "__array__") and not isinstance(x, np.generic):
         raise _refused(t.__name__)

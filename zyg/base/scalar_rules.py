@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type
 from zyg.errors import MissingRuleError
 
 Partial = Callable[..., Any] | float | complex
@@ -49,7 +49,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 def is_complex(x: Any) -> bool:
     """Whether a number or an array is complex."""
-    if isinstance(x, (np.ndarray, np.generic)) or is_device(type(x)):
+    if isinstance(x, (np.ndarray, np.generic)) or array_type(x).library:
         return bool(x.dtype.kind == "c")
     return not isinstance(x, (float, int)) and isinstance(x, Complex) and not isinstance(x, Real)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import is_array
 from zyg.base.containers import (
     ATOMS,
     BY_TYPE,
@@ -237,7 +237,7 @@ class Structure:
 
         def at(place: int) -> Any:
             value = cotangents[place]
-            if place in given and (isinstance(value, np.ndarray) or is_device(type(value))):
+            if place in given and is_array(value):
                 return value.copy()  # no two results share memory, though the arguments did
             given.add(place)
             return value
@@ -339,9 +339,7 @@ def _step(key: Any) -> str:
 
 
 def _check_leaf(c: Any, what: str, path: str) -> None:
-    if c is None or isinstance(c, (np.ndarray, np.generic, list, tuple, bool)) or is_number(c):
-        return
-    if is_device(type(c)):
+    if c is None or isinstance(c, (np.generic, list, tuple, bool)) or is_array(c) or is_number(c):
         return
     raise _misfit(what, path, "a number or an array", _described(c))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type, is_array
 from zyg.base.config import setting
 from zyg.base.registry import Adjoint, Composed
 from zyg.base.structure import Structure, is_number
@@ -192,9 +192,9 @@ def _is_integer(x: Any) -> bool:
     if type(x) is np.float64 or type(x) is float:
         return False
     plain = strip(x)
-    typed = isinstance(plain, (np.ndarray, np.generic)) or is_device(type(plain))
-    dtype = plain.dtype if typed else None
-    return dtype.kind in "iub" if dtype is not None else isinstance(plain, int)
+    if is_array(plain) or isinstance(plain, np.generic):
+        return bool(plain.dtype.kind in "iub")
+    return isinstance(plain, int)
 
 
 def _shares(y: Any, primal: Any) -> bool:
@@ -277,11 +277,11 @@ def _demand_count(rule: Adjoint, count: int, most: int, active: list[Active]) ->
 
 
 def _moves(y_bar: Any) -> Any:
-    """Whether any part of a cotangent is not zero: on a device, an array of no axes says so."""
+    """Whether any part of a cotangent is not zero: an array of no axes where nobody may look."""
     leaves = _plain_leaves(y_bar)
-    if any(is_device(type(c)) for c in leaves):
-        return functools.reduce(operator.or_, map(np.any, leaves))
-    return any(map(np.any, leaves))
+    if all(array_type(c).readable for c in leaves):
+        return any(map(np.any, leaves))
+    return functools.reduce(operator.or_, map(np.any, leaves))
 
 
 def _plain_leaves(y_bar: Any) -> list[Any]:
@@ -386,7 +386,7 @@ def _checked(rule: Adjoint, k: int, c: Any, spec: Spec) -> Any:
     if np.shape(c) != shape:
         got, needed = np.shape(c), shape
         raise _broken(rule, f"the cotangent of argument {k} has shape {got}; its argument {needed}")
-    if not (isinstance(c, np.ndarray) or is_device(type(c)) or is_number(strip(c))):
+    if not (is_array(c) or is_number(strip(c))):
         raise _broken(rule, f"the cotangent of argument {k} is a {type(c).__name__}, not a number")
     return project(c, spec)
 

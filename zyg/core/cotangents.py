@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import DeviceSpec, is_device
+from zyg.base.array_types import ArraySpec, array_type
 from zyg.base.scalar_rules import is_complex
 from zyg.core.strand import WATCHED, strip
 from zyg.core.views import float_dtype
 from zyg.errors import ConversionError
 
 _FLOAT64 = np.dtype(np.float64)
-Spec = Any  # (shape, dtype) of an array, the type of a number, or a DeviceSpec
+Spec = Any  # (shape, dtype) of an array, the type of a number, or an ArraySpec
 
 
 def spec_of(x: Any) -> Spec:
@@ -31,15 +31,20 @@ def spec_of(x: Any) -> Spec:
     plain = strip(x)
     if isinstance(plain, np.ndarray):
         return plain.shape, float_dtype(plain.dtype)
-    kind = type(plain)
-    return DeviceSpec(plain, float_dtype(plain.dtype)) if is_device(kind) else kind
+    kind = array_type(plain)
+    return kind.spec(plain, float_dtype(plain.dtype)) if kind.library else type(plain)
 
 
 def shape_of(spec: Spec) -> tuple[int, ...]:
     """The shape of what a spec describes."""
     if type(spec) is tuple:
         return spec[0]  # type: ignore[no-any-return]
-    return spec.shape if type(spec) is DeviceSpec else ()
+    return () if isinstance(spec, type) else spec.shape
+
+
+def is_readable(spec: Spec) -> bool:
+    """Whether the elements of what a spec describes may be looked at on the way."""
+    return type(spec) is tuple or isinstance(spec, type) or spec.array_type.readable
 
 
 def project(c: Any, spec: Spec) -> Any:
@@ -48,7 +53,7 @@ def project(c: Any, spec: Spec) -> Any:
         shape, dtype = spec
         if type(c) is np.ndarray and c.dtype is dtype and c.shape == shape:
             return c
-        if is_device(type(c)):
+        if not array_type(c).on_host:
             raise _transfer("an array of the device", "an array of the host")
         if np.shape(c) != shape:
             c = unbroadcast(c, shape)
@@ -57,12 +62,12 @@ def project(c: Any, spec: Spec) -> Any:
         return c
     if type(c) is spec and (spec is float or spec is np.float64):
         return c
-    if type(spec) is DeviceSpec:
-        return _on_device(c, spec)
+    if not isinstance(spec, type):
+        return _of_library(c, spec)
     if type(c) not in WATCHED:
         if isinstance(c, np.ndarray):
             c = c.sum() if c.ndim else c[()]
-        elif is_device(type(c)):
+        elif not array_type(c).on_host:
             raise _transfer("an array of the device", "a number of the host")
         return _as_number(c, spec)
     if np.ndim(c):
@@ -71,10 +76,10 @@ def project(c: Any, spec: Spec) -> Any:
     return np.real(c) if is_real and has_complex(c) else c
 
 
-def _on_device(c: Any, spec: DeviceSpec) -> Any:
-    """The cotangent `c` as one of a device array."""
-    if not is_device(type(c)):
-        if isinstance(c, np.ndarray):
+def _of_library(c: Any, spec: ArraySpec) -> Any:
+    """The cotangent `c` as one of another library's array."""
+    if not array_type(c).library:
+        if isinstance(c, np.ndarray) and not spec.array_type.on_host:
             raise _transfer("an array of the host", "an array of the device")
         c = spec.zeros() + c
     if c.shape != spec.shape:
@@ -142,11 +147,11 @@ def zeros_of(spec: Spec) -> Any:
     """The zero cotangent of what `spec` describes."""
     if type(spec) is tuple:
         return np.zeros(*spec)
-    if type(spec) is DeviceSpec:
+    if not isinstance(spec, type):
         return spec.zeros()
     if spec is int or issubclass(spec, np.integer):
         return 0.0
     try:
-        return spec(0)
+        return spec(0)  # type: ignore[call-arg]
     except TypeError:  # a number type that is not made from a plain number alone
         return 0.0

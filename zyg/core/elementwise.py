@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type
 from zyg.base.registry import ScalarRule
 from zyg.base.structure import is_number
 from zyg.core.cotangents import has_complex, project, spec_of
@@ -109,10 +109,10 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
 def _note_elementwise(
     rule: ScalarRule, strand: Strand, args: Sequence[Any], primals: list[Any], y: Any
 ) -> Any:
-    if type(y) not in watcher_of and not is_number(y) and not is_device(type(y)):
+    if type(y) not in watcher_of and not is_number(y) and not array_type(y).library:
         raise unknown_call(rule.name, f"it returned a {type(y).__name__}, not a number or an array")
     host = type(y) is np.ndarray
-    arrays = host or (type(y) not in _BUILTIN and is_device(type(y)))
+    arrays = host or (type(y) not in _BUILTIN and bool(array_type(y).library))
     shape, dtype = (y.shape, y.dtype) if arrays else ((), None)
     plain = arrays and dtype in (_FLOAT64, _FLOAT32)
     saved: list[Any] = [None] * (len(args) + 1)

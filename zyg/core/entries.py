@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type, is_array
 from zyg.base.registry import ScalarRule, rules
 from zyg.base.structure import Structure, is_number
 from zyg.core.cotangents import Spec, spec_of, zeros_of
@@ -147,15 +145,15 @@ def is_result(x: Any) -> bool:
     """Whether a result is watched: a number or a numeric array, plain or of an outer level."""
     if is_watched(x):
         return True
-    if isinstance(x, np.ndarray) or is_device(type(x)):
+    if is_array(x):
         return x.dtype.kind in "fciu"
     return is_number(x)
 
 
 def lacking(error: TypeError, name: str, operands: Sequence[Any]) -> MissingRuleError | None:
-    """What to say where the library of a device array, or a rule, does not do what NumPy does."""
+    """What to say where the library of an array, or a rule, does not do what NumPy does."""
     plain = map(strip, Structure(operands, _is_any_array).leaves)
-    libraries = [type(x).__module__.partition(".")[0] for x in plain if is_device(type(x))]
+    libraries = [found for x in plain if (found := array_type(x).library)]
     if not libraries or isinstance(error, ZygError):
         return None
     reason = (str(error).splitlines() or [type(error).__name__])[0]
@@ -167,4 +165,4 @@ def lacking(error: TypeError, name: str, operands: Sequence[Any]) -> MissingRule
 
 
 def _is_any_array(x: Any) -> bool:
-    return is_watched(x) or is_device(type(x))
+    return is_watched(x) or bool(array_type(x).library)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import is_array
 from zyg.core.cotangents import project, spec_of
 from zyg.core.entries import Kind, kinds, note
 from zyg.core.exchange import bring
@@ -291,7 +291,7 @@ def frozen(index: Any) -> Any:
         return slice(strip(index.start), strip(index.stop), strip(index.step))
     if isinstance(index, list):
         return np.array([frozen(k) for k in index], dtype=None if index else np.intp)
-    return index.copy() if isinstance(index, np.ndarray) or is_device(type(index)) else index
+    return index.copy() if is_array(index) else index
 
 
 def _is_basic(index: Any) -> bool:
@@ -311,6 +311,6 @@ def is_unique(index: Any) -> bool:
         return True
     if type(index) is tuple:
         return all(map(is_unique, index))
-    if isinstance(index, np.ndarray) or is_device(type(index)):
+    if is_array(index):
         return bool(index.dtype.kind == "b")
     return _is_basic(index) or isinstance(index, (bool, np.bool_))

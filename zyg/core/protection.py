@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base import buffers
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type
 from zyg.core.strand import (
     ARRAYS,
     Strand,
@@ -87,8 +87,8 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
             strand.memory.borrowed.add(slot)
     elif type(x) in ARRAYS:
         x = np.copy(x)
-    elif how == "copied" and is_device(type(x)):
-        x = x.copy()
+    elif how == "copied":
+        x = array_type(x).copy(x)
     return watch(strand, x, slot)
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type
 from zyg.base.config import setting
 from zyg.core.entries import contributions, name_of
 from zyg.core.strand import WATCHED, Strand, strip, watch
@@ -208,8 +208,9 @@ def _step_back_checked(strand: Strand, run: Run, end: int) -> None:
 
 
 def demand_finite(c: Any, entry: Sequence[Any], line: str) -> None:
-    plain = strip(c)  # asked for, so that a device array is looked at, too
-    if not np.all(np.isfinite(plain)) if is_device(type(plain)) else non_finite(plain):
+    plain = strip(c)  # asked for, so that what nobody looks at unasked is looked at, too
+    bad = non_finite(plain) if array_type(plain).readable else not np.all(np.isfinite(plain))
+    if bad:
         raise NonFiniteError(
             f"the cotangent of an operand of {name_of(entry)} is {plain!r}.",
             f"the derivative is infinite or undefined there. The line of f:\n    {line}",
@@ -231,11 +232,11 @@ def strong_times(y_bar: Any, d: Any) -> Any:
     """y_bar * d, where an exact zero stays zero: 0 * inf, 0 * NaN and inf * 0 are 0.
 
     A NaN cotangent stays NaN through a zero derivative: it says that something went wrong. Whether
-    there is a zero in a device array, nobody looks.
+    there is a zero in an array that is not readable, nobody looks.
     """
     c = y_bar * d
     g, s = strip(y_bar), strip(d)
-    if is_device(type(c)):
+    if not array_type(c).readable:
         if type(s) in (int, float) and 0 < abs(s) < np.inf:
             return c
         return np.where((g == 0) | ((s == 0) & np.isinf(g)), 0.0, c)
@@ -259,14 +260,14 @@ def all_finite(cotangents: Iterable[Any]) -> bool:
 
 
 def non_finite(c: Any) -> bool:
-    """Whether a cotangent has an infinite or NaN part; one on a device may, for all we know."""
+    """Whether a cotangent has an infinite or NaN part; one that nobody may look at counts."""
     if c is None:
         return False
     if type(c) is float:
         return not math.isfinite(c)
     if type(c) is not np.ndarray:
         c = strip(c)
-    if is_device(type(c)):
+    if not array_type(c).readable:
         return True
     if isinstance(c, np.ndarray):
         # The sum first, which is cheap; that of finite half-precision numbers may overflow.

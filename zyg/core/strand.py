@@ -41,7 +41,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import DeviceArray, is_device
+from zyg.base.array_types import ArrayType, array_type
 from zyg.base.structure import Structure
 from zyg.errors import StructureError, user_line
 
@@ -225,8 +225,8 @@ def watch(strand: Strand, primal: Any, slot: int) -> Any:
                 "a subclass of numpy.ndarray has semantics of its own, unknown to NumPy's rules.",
                 "pass a plain array: np.asarray(x), or x.filled(...) for a masked array.",
             )
-        if is_device(type(primal)):
-            cls = watcher_of[type(primal)] = watcher_of[DeviceArray]
+        if array_type(primal).library:
+            cls = watcher_of[type(primal)] = watcher_of[ArrayType]
         else:
             cls = watcher_of[object]
     x: Any = cls()

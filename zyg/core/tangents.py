@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type
 from zyg.base.config import setting
 from zyg.core.reverse import strong_times
 from zyg.core.strand import WATCHED, strip, watch
@@ -92,7 +92,7 @@ def times(p: Any, d: Any) -> Any:
     """p * d, where an exact zero stays zero (`strong_times`)."""
     c = p * d
     plain = strip(c)
-    if is_device(type(plain)):
+    if not array_type(plain).readable:
         return strong_times(p, d) if setting("strong_zero") else c
     # The sum of squares is NaN where an element is, and for no other reason.
     total = np.vdot(plain, plain) if isinstance(plain, np.ndarray) else plain

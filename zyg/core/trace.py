@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from zyg.base import buffers
-from zyg.base.array_types import DeviceSpec, is_device
+from zyg.base.array_types import array_type, is_array
 from zyg.base.config import setting
 from zyg.base.structure import Structure, is_leaf
 from zyg.core.adjoint_tasks import reverse
-from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
+from zyg.core.cotangents import Spec, is_readable, project, shape_of, spec_of, zeros_of
 from zyg.core.exchange import bring
 from zyg.core.protection import forbid_shared_writes, owns_memory, release, watch_together
 from zyg.core.reverse import all_finite, plain_then_strong
@@ -158,8 +158,8 @@ class Trace(Call):
         return self.gradients(cotangents, zeros)
 
     def passes(self) -> tuple[bool, ...]:
-        """With which products to step back: on a device nobody sees whether they are finite."""
-        return plain_then_strong(unseen=DeviceSpec in map(type, chain.from_iterable(self.specs)))
+        """With which products to step back, by who may see whether what comes back is finite."""
+        return plain_then_strong(unseen=not all(map(is_readable, chain.from_iterable(self.specs))))
 
     def is_checked(self) -> bool:
         """Whether one asked to be told where a cotangent was first not finite."""
@@ -251,16 +251,16 @@ def _take(holder: list[Any], k: int) -> Any:
     """
     x = holder[k]
     holder[k] = None
-    if type(x) is np.ndarray and not (owns_memory(x) and sys.getrefcount(x) <= _ALONE):
-        return buffers.copy(x)
-    return x.copy() if is_device(type(x)) else x
+    if type(x) is np.ndarray and owns_memory(x) and sys.getrefcount(x) <= _ALONE:
+        return x
+    return array_type(x).copy(x)
 
 
 def copy_out(x: Any) -> Any:
     """An array apart from the memory that the reverse pass relies on."""
     if type(x) is np.ndarray:
         return buffers.copy(x)
-    return np.copy(x) if isinstance(x, np.ndarray) or is_device(type(x)) else x
+    return np.copy(x) if is_array(x) else x
 
 
 def demand_complete(y: Any, verb: str) -> Any:

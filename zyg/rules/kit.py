@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base import scalar_rules
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type
 from zyg.base.registry import adjoint
 from zyg.core.strand import is_watched, strip
 from zyg.errors import MutationError
@@ -31,13 +31,13 @@ def like(x: Any) -> Any:
     With it, np.ones, np.full and np.eye pass on arguments that CuPy does not take.
     """
     plain = strip(x)
-    return plain if is_device(type(plain)) else None
+    return plain if array_type(plain).library else None
 
 
 def plain_array(x: Any) -> Any:
-    """The array under all levels, as np.asarray makes it, or as it is on its device."""
+    """The array under all levels, as np.asarray makes it, or as its library made it."""
     plain = strip(x)
-    return plain if is_device(type(plain)) else np.asarray(plain)
+    return plain if array_type(plain).library else np.asarray(plain)
 
 
 def is_complex(x: Any) -> bool:
@@ -99,7 +99,7 @@ def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
 
     For plain arrays a view with strides of zero, made directly: np.broadcast_to costs ten times it.
     """
-    if is_watched(c) or is_device(type(c)):
+    if is_watched(c) or array_type(c).library:
         return np.broadcast_to(np.reshape(c, kept(shape, axis)), shape)
     c = np.ascontiguousarray(c).reshape(kept(shape, axis))
     steps = [0 if n == 1 else step for n, step in zip(c.shape, c.strides, strict=True)]
@@ -128,7 +128,7 @@ def without_nan(a: Any, value: float) -> Any:
     """`a` with this value for every NaN; a NaN that was replaced has slope 0."""
     a = as_array(a)
     nan = np.isnan(strip(a))
-    return np.where(nan, value, a) if is_device(type(nan)) or np.any(nan) else a
+    return a if array_type(nan).readable and not np.any(nan) else np.where(nan, value, a)
 
 
 def no_out(out: Any) -> None:

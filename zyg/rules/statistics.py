@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type
 from zyg.base.registry import adjoint, composed
 from zyg.core.strand import strip
 from zyg.rules.kit import (
@@ -29,7 +29,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=NO):
     exact = plain_array(a).dtype.kind in "biu"
     dtype = np.result_type(dtype, float) if exact else dtype
     total = 0.0 if w is None else np.sum(w, axis, dtype, keepdims=keepdims)
-    if not is_device(type(total)) and np.any(strip(total) == 0):
+    if array_type(total).readable and np.any(strip(total) == 0):
         return np.average(strip(a), axis, strip(weights))  # raises
     y = np.sum((np.astype(a, dtype) if exact else a) * w, axis, keepdims=keepdims) / total
     return (y, np.copy(np.broadcast_to(total, np.shape(y)))) if returned else y

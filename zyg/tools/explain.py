@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import DeviceSpec, is_device
+from zyg.base.array_types import array_type, is_array
 from zyg.core.entries import inputs_of, name_of, outputs_of
 from zyg.core.exchange import deliver
 from zyg.core.strand import Strand, strip
@@ -79,7 +79,8 @@ class Explanation:
     def _text_of_arguments(self) -> Iterator[str]:
         for name, slot, gradient in self._arguments:
             plain = strip(gradient)
-            if gradient is not None and (is_device(type(plain)) or np.any(plain != 0)):
+            seen = array_type(plain).readable
+            if gradient is not None and (not seen or np.any(plain != 0)):
                 yield f"{name}: the value depends on it"
                 continue
             what = "None" if gradient is None else "zero"
@@ -219,9 +220,9 @@ def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
 
 
 def _one_of(spec: Any) -> Any:
-    if type(spec) is DeviceSpec:
-        return spec.zeros() + 1.0
-    return np.ones(*spec) if type(spec) is tuple else 1.0
+    if isinstance(spec, type):
+        return 1.0
+    return np.ones(*spec) if type(spec) is tuple else spec.zeros() + 1.0
 
 
 def _slot(slot: Any) -> int:
@@ -278,7 +279,7 @@ def _arrays_in(*values: Any) -> Iterator[np.ndarray[Any, Any]]:
             continue
         seen.add(id(x))
         x = strip(x)
-        if isinstance(x, np.ndarray) or is_device(type(x)):
+        if is_array(x):
             yield x
         elif isinstance(x, (tuple, list)):
             waiting.extend(x)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type
 from zyg.base.registry import Adjoint
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
@@ -125,7 +125,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     call = TakenApart(f, args, kwargs)
     if not call.leaves:
         return run_function(f, args, kwargs)
-    if any(is_device(type(x)) for x in call.leaves):
+    if not all(array_type(x).readable for x in call.leaves):
         raise MissingRuleError(
             "zyg.checkpoint of device arrays has no rule.",
             "whether the second run gives the value of the first would have to be looked at, and "

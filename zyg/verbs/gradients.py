@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import is_array
 from zyg.base.registry import adjoint
 from zyg.base.scalar_rules import is_complex
 from zyg.base.structure import Structure, is_number
@@ -32,7 +32,7 @@ def seed_of_one(trace: Trace, value: Any) -> Any:
             "a complex result has two derivatives, one of its real and one of its imaginary part.",
             "return y.real, y.imag or abs(y), or use zyg.pullback(f, z) with a cotangent of y.",
         )
-    array = isinstance(plain, np.ndarray) or is_device(type(plain))
+    array = is_array(plain)
     if array and plain.shape == () and plain.dtype.kind in "fiu":
         return np.ones_like(plain, dtype=float_dtype(plain.dtype))
     if not is_number(plain):

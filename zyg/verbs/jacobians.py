@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type
 from zyg.base.registry import adjoint
 from zyg.base.structure import Structure
 from zyg.core.cotangents import has_complex, project, spec_of, zeros_of
@@ -62,7 +62,7 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
 
 def _refuse_complex(inputs: list[Structure]) -> None:
     for k, x in ((k, x) for k, s in enumerate(inputs) for x in s.leaves):
-        if is_device(type(x)):
+        if not array_type(x).on_host:
             raise MissingRuleError(
                 f"argument {k} of the function is on a device: no Jacobian is made there.",
                 "the directions that it takes are made in the memory of the host.",

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from zyg.base.array_types import DeviceArray, DeviceSpec
+from zyg.base.array_types import ArraySpec, ArrayType
 from zyg.base.registry import adjoint, rules
 from zyg.base.structure import Structure
 from zyg.core.cotangents import spec_of
@@ -75,7 +75,7 @@ def _define_method(name: str, function: Any) -> None:
 for _name, _function in METHODS.items():
     _define_method(_name, _function)
 WATCHED.add(WatchedDeviceArray)
-watcher_of.update(dict.fromkeys((DeviceArray, WatchedDeviceArray), WatchedDeviceArray))
+watcher_of.update(dict.fromkeys((ArrayType, WatchedDeviceArray), WatchedDeviceArray))
 
 # The functions whose rules neither look at elements nor make arrays of the host.
 _READY = {
@@ -138,7 +138,7 @@ def read(x: Any, index: Any) -> Any:
 
 
 def read_pullback(
-    run: Run, y_bar: Any, slot: int, index: Any, unique: bool, spec: DeviceSpec
+    run: Run, y_bar: Any, slot: int, index: Any, unique: bool, spec: ArraySpec
 ) -> Any:
     have = run.bars[slot]
     if type(y_bar) in WATCHED or type(have) in WATCHED:
@@ -150,7 +150,7 @@ def read_pullback(
     return ()
 
 
-def read_pushforward(slot: Any, index: Any, unique: bool, spec: DeviceSpec) -> Tangents:
+def read_pushforward(slot: Any, index: Any, unique: bool, spec: ArraySpec) -> Tangents:
     u = tangent_views(slot)
     return None if u is None else [p[index] for p in u]
 
@@ -159,7 +159,7 @@ kinds[read_pullback] = Kind(lambda slot, *_: [slot], read_pushforward)
 
 
 @adjoint
-def _placed(c: Any, index: Any, unique: bool, spec: DeviceSpec) -> Any:
+def _placed(c: Any, index: Any, unique: bool, spec: ArraySpec) -> Any:
     """Zeros, with `c` added at the index."""
 
     def placed_pullback(y_bar: Any) -> Any:

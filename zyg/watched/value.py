@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from zyg.base.array_types import is_device
+from zyg.base.array_types import array_type, is_array
 from zyg.base.registry import ScalarRule, rules
 from zyg.base.scalar_rules import operators, table
 from zyg.base.structure import is_number
@@ -245,12 +245,12 @@ def is_foreign(x: Any, other: Any) -> bool:
         return False
     if type(other) in _FOREIGN:
         return not (type(x) in ARRAYS and type(other) in (list, tuple))
-    return not (isinstance(other, np.ndarray) or is_number(other) or is_device(type(other)))
+    return not (is_array(other) or is_number(other))
 
 
 def as_array(x: Any) -> Any:
     """`x` as np.asarray makes it, watched or not; watched numbers in a list are stacked."""
-    if type(x) in ARRAYS or type(x) is np.ndarray or is_device(type(x)):
+    if type(x) in ARRAYS or type(x) is np.ndarray or array_type(x).library:
         return x
     if type(x) in WATCHED:
         return np.reshape(np.atleast_1d(x), ())  # an array even of a NumPy scalar
