@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import array_type
+from zyg.base.array_types import array_type, is_array
 from zyg.base.config import setting
 from zyg.core.entries import contributions, name_of
 from zyg.core.strand import WATCHED, Strand, strip, watch
@@ -247,7 +247,7 @@ def strong_times(y_bar: Any, d: Any) -> Any:
 
 
 def _float(x: Any) -> Any:
-    return x if isinstance(x, (np.ndarray, np.inexact, float, complex)) else float(x)
+    return x if isinstance(x, (np.inexact, float, complex)) or is_array(x) else float(x)
 
 
 def _finite(c: Any) -> bool:
@@ -267,10 +267,11 @@ def non_finite(c: Any) -> bool:
         return not math.isfinite(c)
     if type(c) is not np.ndarray:
         c = strip(c)
-    if not array_type(c).readable:
+    kind = array_type(c)
+    if not kind.readable:
         return True
-    if isinstance(c, np.ndarray):
+    if isinstance(c, np.ndarray) or kind.library:
         # The sum first, which is cheap; that of finite half-precision numbers may overflow.
-        total = np.add.reduce(c, axis=None)
+        total = np.add.reduce(c, axis=None) if type(c) is np.ndarray else c.sum()
         return c.dtype.kind in "fc" and not (np.isfinite(total) or np.isfinite(c).all())
     return isinstance(c, (float, complex, np.number)) and not np.isfinite(c)

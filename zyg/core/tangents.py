@@ -92,10 +92,11 @@ def times(p: Any, d: Any) -> Any:
     """p * d, where an exact zero stays zero (`strong_times`)."""
     c = p * d
     plain = strip(c)
-    if not array_type(plain).readable:
+    kind = array_type(plain)
+    if not kind.readable:
         return strong_times(p, d) if setting("strong_zero") else c
     # The sum of squares is NaN where an element is, and for no other reason.
-    total = np.vdot(plain, plain) if isinstance(plain, np.ndarray) else plain
+    total = np.vdot(plain, plain) if isinstance(plain, np.ndarray) or kind.library else plain
     if total != total and setting("strong_zero"):
         return strong_times(p, d)
     return c
