@@ -11,6 +11,7 @@ https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Protocol
 
@@ -40,9 +41,7 @@ def is_device_array(x: Any) -> bool:
     return library_of(type(x)) is not None and bool(getattr(x, "is_cuda", True))
 
 
-@cache
-def library_of(kind: type) -> Library | None:
-    """The library of arrays of a type; None if they are in the memory of the host."""
+def _library_of(kind: type) -> Library | None:
     if getattr(kind, "__cuda_ndarray__", False) and not hasattr(kind, "__cuda_array_interface__"):
         return _Simulator()
     if not hasattr(kind, "__cuda_array_interface__"):
@@ -52,6 +51,11 @@ def library_of(kind: type) -> Library | None:
         if root in roots:
             return library(sys.modules[root])
     return _Numba()
+
+
+# The library of arrays of a type; None if they are in the memory of the host. Written like this,
+# since to mypy no type is hashable.
+library_of: Callable[[type], Library | None] = cache(_library_of)
 
 
 class _Interface:

@@ -28,10 +28,10 @@ def written(T: Any) -> SimpleNamespace:  # noqa: N803 - as in the text of kernel
 def _of_floats(T: Any) -> dict[str, Any]:  # noqa: N803
     zero, one, log2, degree = T(0), T(1), T(LOG2), T(DEGREE)
 
-    def sign(x):
+    def sign(x: Any) -> Any:
         return x if x != x else T(x > 0) - T(x < 0)
 
-    def remainder(x, y):  # as npy_divmod of NumPy
+    def remainder(x: Any, y: Any) -> Any:  # as npy_divmod of NumPy
         r = math.fmod(x, y)
         if r == zero:
             r = math.copysign(r, y)
@@ -39,7 +39,7 @@ def _of_floats(T: Any) -> dict[str, Any]:  # noqa: N803
             r += y
         return r
 
-    def floor_divide(x, y):  # as npy_floor_divide of NumPy
+    def floor_divide(x: Any, y: Any) -> Any:  # as npy_floor_divide of NumPy
         q = x / y
         if y != zero:
             r = math.fmod(x, y)
@@ -53,7 +53,7 @@ def _of_floats(T: Any) -> dict[str, Any]:  # noqa: N803
                 q = below + one if whole - below > T(0.5) else below
         return q
 
-    def logaddexp(x, y):  # as npy_logaddexp of NumPy
+    def logaddexp(x: Any, y: Any) -> Any:  # as npy_logaddexp of NumPy
         if x == y:
             return x + log2
         d = x - y
@@ -61,7 +61,7 @@ def _of_floats(T: Any) -> dict[str, Any]:  # noqa: N803
             return x + math.log1p(math.exp(-d))
         return y + math.log1p(math.exp(d))
 
-    def logaddexp2(x, y):
+    def logaddexp2(x: Any, y: Any) -> Any:
         if x == y:
             return x + one
         d = x - y
@@ -69,10 +69,10 @@ def _of_floats(T: Any) -> dict[str, Any]:  # noqa: N803
             return x + math.log1p(math.exp(-d * log2)) / log2
         return y + math.log1p(math.exp(d * log2)) / log2
 
-    def power(x, y):
+    def power(x: Any, y: Any) -> Any:
         return math.pow(T(x), T(y))
 
-    def heaviside(x, at_zero):
+    def heaviside(x: Any, at_zero: Any) -> Any:
         if x == zero:
             return at_zero
         return x if x != x else T(x > zero)
@@ -98,12 +98,12 @@ def _of_floats(T: Any) -> dict[str, Any]:  # noqa: N803
     }
 
 
-def _whole_fmod(x, y):
+def _whole_fmod(x: Any, y: Any) -> Any:
     r = 0 if y == 0 else abs(x) % abs(y)
     return -r if x < 0 else r
 
 
-def _whole_power(x, n):
+def _whole_power(x: Any, n: Any) -> Any:
     y = 1
     while n > 0:
         if n & 1:

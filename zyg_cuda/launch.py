@@ -199,7 +199,7 @@ def is_simulated() -> bool:
     """Whether kernels run in numba's simulator; raises where they cannot run at all."""
     from numba import config, cuda
 
-    if config.ENABLE_CUDASIM:
+    if config.ENABLE_CUDASIM:  # type: ignore[attr-defined]
         return True
     if find_spec("numba_cuda") is None:
         raise ImportError("kernels on a GPU need numba-cuda: pip install 'zyg[cuda]'")

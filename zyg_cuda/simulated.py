@@ -42,5 +42,5 @@ def _memory(dtype: np.dtype[Any], width: int, address: int, index: int) -> np.nd
     size = dtype.itemsize
     assert address % min(16, size * width) == 0, "an access that is not aligned"
     assert width == 1 or index % width == 0, "an access that is not aligned"
-    place = (ctypes.c_char * (size * width)).from_address(address + int(index) * size)
+    place: Any = (ctypes.c_char * (size * width)).from_address(address + int(index) * size)
     return np.frombuffer(place, dtype)

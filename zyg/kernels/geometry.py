@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,7 +25,20 @@ class Loop(NamedTuple):
     shape: Shape  # one length per group, at least one
 
 
-def strides_within(array: np.ndarray, ndim: int) -> tuple[int, ...]:
+class Strided(Protocol):
+    """How an array lies in memory, be it NumPy's or a GPU's."""
+
+    @property
+    def shape(self) -> Shape: ...
+
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+
+    @property
+    def ndim(self) -> int: ...
+
+
+def strides_within(array: Strided, ndim: int) -> tuple[int, ...]:
     """The strides of an array that is broadcast to `ndim` axes; 0 where it is repeated."""
     own = (0 if n == 1 else s for n, s in zip(array.shape, array.strides, strict=True))
     return (0,) * (ndim - array.ndim) + tuple(own)
