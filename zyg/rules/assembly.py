@@ -3,6 +3,8 @@
 Whatever only chooses elements is done once by NumPy on their places, and then on the elements.
 """
 
+from typing import Any
+
 import numpy as np
 
 from zyg.base.registry import composed
@@ -125,7 +127,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     places = list(range(len(xi)))
     if indexing == "xy":
         places[:2] = places[1::-1]
-    grids = [
+    grids: Any = [
         np.reshape(x, [-1 if k == place else 1 for k in range(len(xi))])
         for x, place in zip(xi, places, strict=True)
     ]

@@ -162,7 +162,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 @adjoint
 def _linspace(start, stop, num, endpoint, dtype, axis):
-    y, step = np.linspace(start, stop, num, endpoint, True, dtype, axis)
+    y, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=dtype, axis=axis)
 
     def linspace_pullback(bars):
         moves = strip(y).dtype.kind in "fc"  # integers are rounded: slope 0

@@ -7,6 +7,8 @@ the inverse would count twice; backward, it stands for both. What `irfft` ignore
 parts of the bins that are their own mirror image, has slope 0 by the same formula.
 """
 
+from typing import Any
+
 import numpy as np
 
 from zyg.base.registry import adjoint, composed
@@ -14,7 +16,7 @@ from zyg.core.strand import strip
 from zyg.errors import MissingRuleError
 from zyg.rules.kit import as_array, like, normal_axes
 
-_EXCHANGED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+_EXCHANGED: Any = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
 def _fitted(c, shape):
@@ -111,6 +113,7 @@ def _many_axes(function, default):
     adjoint(function, linear=(0,))(transform)
 
 
+_function: Any
 for _function in (np.fft.fft, np.fft.ifft, np.fft.rfft, np.fft.irfft):
     _one_axis(_function)
 for _function in (np.fft.fft2, np.fft.ifft2, np.fft.rfft2, np.fft.irfft2):

@@ -3,6 +3,8 @@
 Every norm has slope 0 at 0. Of equal singular values the first counts, as of equal elements.
 """
 
+from typing import Any
+
 import numpy as np
 
 from zyg.base.registry import adjoint, composed
@@ -37,7 +39,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
     return np.expand_dims(y, axes) if keepdims else y
 
 
-_OF_SINGULAR_VALUES = {2: np.max, -2: np.min, "nuc": np.sum}
+_OF_SINGULAR_VALUES: dict[Any, Any] = {2: np.max, -2: np.min, "nuc": np.sum}
 
 
 def _plain_order(ord):

@@ -64,8 +64,8 @@ def polydiv(u, v):
     first = 0
     while first < len(r) - 1 and np.allclose(strip(r)[first], 0, rtol=1e-14):
         first += 1
-    q = np.astype(np.stack(q), dtype) if q else np.zeros(1, dtype)
-    return _like_operands(q, u, v), _like_operands(r[first:], u, v)
+    quotient = np.astype(np.stack(q), dtype) if q else np.zeros(1, dtype)
+    return _like_operands(quotient, u, v), _like_operands(r[first:], u, v)
 
 
 @composed(np.polyder)

@@ -2,6 +2,7 @@
 
 import functools
 import string
+from typing import Any
 
 import numpy as np
 
@@ -122,7 +123,7 @@ def vecdot(x1, x2, *, axis=-1):
 
         return lambda: back(conj(bar) * v, u), lambda: back(bar * u, v)
 
-    return np.vecdot(x1, x2, axis=axis), vecdot_pullback
+    return np.vecdot(x1, x2, axis=axis), vecdot_pullback  # type: ignore[call-overload]
 
 
 def matvec(x1, x2):
@@ -347,7 +348,7 @@ def einsum(*operands, optimize=False):
     letters, output = _parsed(subscripts, tuple(map(np.ndim, values)))
 
     def einsum_pullback(y_bar):
-        bars = [None] * len(operands)
+        bars: list[Any] = [None] * len(operands)
         fast = optimize is not False
         for k, place in enumerate(places):
             bars[place] = functools.partial(

@@ -1,5 +1,7 @@
 """Reductions. A pullback spreads the cotangent over what was reduced."""
 
+from typing import Any
+
 import numpy as np
 
 from zyg.base.array_types import array_type
@@ -202,6 +204,7 @@ def _extremum(function):
     adjoint(function)(extremum)
 
 
+_function: Any
 for _function in (np.max, np.amax, np.min, np.amin, np.nanmax, np.nanmin):
     _extremum(_function)
 

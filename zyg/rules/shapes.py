@@ -295,7 +295,7 @@ def repeat(a, repeats, axis=None):
     flat = np.ravel(a) if axis is None else a
     k = (0 if axis is None else axis) % np.ndim(flat)
     source = np.repeat(np.arange(np.shape(flat)[k]), repeats)
-    return flat[(*(slice(None),) * k, source)]
+    return flat[(slice(None),) * k + (source,)]
 
 
 @composed(np.take)
@@ -414,12 +414,17 @@ _diag.linear = (0,)
 
 @composed(np.tril)
 def tril(m, k=0):
-    return np.where(np.tri(*np.shape(m)[-2:], k=k, dtype=bool, like=like(m)), m, _zero(m))
+    return np.where(_below(m, k), m, _zero(m))
 
 
 @composed(np.triu)
 def triu(m, k=0):
-    return np.where(np.tri(*np.shape(m)[-2:], k=k - 1, dtype=bool, like=like(m)), _zero(m), m)
+    return np.where(_below(m, k - 1), _zero(m), m)
+
+
+def _below(m, k):
+    """Where the k-th diagonal is, and below it."""
+    return np.tri(*np.shape(m)[-2:], k=k, dtype=bool, like=like(m))  # type: ignore[call-overload]
 
 
 def _zero(m):

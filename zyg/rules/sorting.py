@@ -6,6 +6,7 @@ the places of the elements, or to their ranks: its own decisions, whatever they 
 """
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -111,7 +112,7 @@ def _unique(function):
         made = function(strip(x))
         values = made[0] if isinstance(made, tuple) else made
         picked = np.ravel(x)[_first_places(strip(x), values, None, equal_nan=False)]
-        return made._replace(values=picked) if isinstance(made, tuple) else picked
+        return picked if values is made else made._replace(values=picked)
 
     composed(function)(unique_of)
 
@@ -134,7 +135,7 @@ def choose(a, choices, out=None, mode="raise"):
     choices = [*map(_listed, choices)]
     y = np.choose(strip(a), [*map(strip, choices)], mode=mode)
     chosen = np.choose(strip(a), range(len(choices)), mode=mode)
-    d = 0.0
+    d: Any = 0.0
     for k, x in enumerate(choices):
         d = np.where(chosen == k, x, d)
     return with_value(d, (y,))

@@ -22,7 +22,9 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=NO):
     a = as_array(a)
     if weights is None:
         y = np.mean(a, axis, keepdims=keepdims)
-        return (y, np.average(strip(a), axis, None, True, keepdims=keepdims)[1]) if returned else y
+        if not returned:
+            return y
+        return y, np.average(strip(a), axis, returned=True, keepdims=keepdims)[1]
     weights = as_array(weights)
     w = _aligned(weights, np.shape(a), axis)
     dtype = np.result_type(*(plain_array(x).dtype for x in (a, weights)))

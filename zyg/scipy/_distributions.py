@@ -6,7 +6,7 @@ points outside, and arguments that define no distribution are seen to here. What
 """
 
 import functools
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special as sp
@@ -47,7 +47,7 @@ class _Distribution:
     def __getattr__(self, name):
         if name.startswith("_") or name not in self.methods:
             return getattr(self.scipys, name)
-        method = functools.partial(self._method, name)
+        method: Any = functools.partial(self._method, name)
         method.__name__ = f"{self.name}.{name}"
         return method
 
@@ -186,7 +186,8 @@ class MultivariateNormal:
         return getattr(stats.multivariate_normal, name)
 
     def logpdf(self, x, mean=None, cov=1.0):
-        x, mean, factor = _wide(x), *self._mean_and_factor(mean, cov)
+        x = _wide(x)
+        mean, factor = self._mean_and_factor(mean, cov)
         n = len(factor)
         rows = np.reshape(x, (-1, n)) - mean
         unit = solve_triangular(factor, np.transpose(rows), 0, True)

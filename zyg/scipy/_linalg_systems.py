@@ -4,6 +4,8 @@ M. Giles, "An extended collection of matrix derivative results" (2008). What a f
 read of a matrix (the other triangle, the corners of a banded storage) has the cotangent 0.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import linalg
 
@@ -70,7 +72,7 @@ def _diagonal(a):
     return np.tril(np.triu(a))
 
 
-_READS = {  # assume_a -> what is read of a, and its transpose; each takes `lower`
+_READS: dict[Any, Any] = {  # assume_a -> what is read of a, and its transpose; each takes `lower`
     **dict.fromkeys((None, "gen", "general", "banded"), (_identity, _identity)),
     **dict.fromkeys(("upper triangular",), (np.triu, np.triu)),
     **dict.fromkeys(("lower triangular",), (np.tril, np.tril)),

@@ -149,7 +149,7 @@ def _from_csc(data, rows, starts):
 def _class(base, layout):
     """SciPy's class, whose products take watched arrays; a `Sparse` of watched elements."""
 
-    class Matrix(base):
+    class Matrix(base):  # type: ignore[misc, valid-type]
         def __new__(cls, arg1, shape=None, *args, **options):
             if not watched_leaves(arg1):
                 return super().__new__(cls)
