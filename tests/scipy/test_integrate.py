@@ -38,6 +38,14 @@ def test_odeint():
     zyg.check_gradient(states, Y, np.array([0.0, 0.3, 0.9]), 0.7, 0.4, order=1, rtol=1e-5)
 
 
+def test_the_jacobian_given_to_odeint_by_position_is_not_taken_for_another_option():
+    def last(rate):
+        slopes = (lambda y, t, a: -a * y), (lambda y, t, a: [[-a]])
+        return integrate.odeint(slopes[0], 1.0, np.array([0.0, 0.5]), (rate,), slopes[1])[-1, 0]
+
+    assert zyg.gradient(last, 0.7)[0] == pytest.approx(-0.5 * np.exp(-0.35), rel=1e-5)
+
+
 def test_solve_ivp():
     zyg.check_gradient(last_state, Y, 0.7, 0.1, 0.5, order=1, rtol=1e-5)
 

@@ -106,11 +106,14 @@ def _steering(options, *names):
 
 
 @composed(scipy.integrate.odeint)
-def odeint(func, y0, t, args=(), tfirst=False, **options):
+def odeint(
+    func, y0, t, args=(), Dfun=None, col_deriv=0, full_output=0, *, tfirst=False, **options
+):  # fmt: skip
     args, name = as_tuple(args), "scipy.integrate.odeint"
+    options |= {"Dfun": Dfun, "col_deriv": col_deriv, "full_output": full_output}
     given, rest = plain(((func, y0, t, args), options))
     result = scipy.integrate.odeint(*given, tfirst=tfirst, **rest)
-    states = result[0] if options.get("full_output") else result
+    states = result[0] if full_output else result
     steering = _steering(options, "rtol", "atol", "mxstep", "hmax", "hmin", "h0")
 
     def slope(t, y, *args):
@@ -123,7 +126,7 @@ def odeint(func, y0, t, args=(), tfirst=False, **options):
     make, values = opened(slope, args)
     _check_real(name, y0, *values)
     ys = _trajectory(solve, make, states, _array(y0), _array(t), values)
-    return (ys, result[1]) if options.get("full_output") else ys
+    return (ys, result[1]) if full_output else ys
 
 
 @composed(scipy.integrate.solve_ivp)
