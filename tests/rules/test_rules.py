@@ -153,6 +153,8 @@ def test_the_same_array_in_several_places():
 
 def test_bounds_of_clip_can_be_keywords():
     zyg.check_gradient(lambda x, low, high: np.clip(x, min=low, max=high), A, -1.01, 1.02)
+    with pytest.raises(ValueError, match="forbidden"):
+        zyg.pullback(lambda x: np.clip(x, 0.0, 1.0, min=0.5), A)
 
 
 def test_norm_is_not_differentiated_in_its_order():

@@ -28,7 +28,7 @@ _restored(np.expand_dims)
 
 
 @adjoint(np.reshape, linear=(0,))
-def reshape(a, shape, order="C", *, copy=None):
+def reshape(a, /, shape, order="C", *, copy=None):
     order = _order_of(a, order)
 
     def reshape_pullback(y_bar):
@@ -90,7 +90,7 @@ def moveaxis(a, source, destination):
 
 
 @composed(np.matrix_transpose)
-def matrix_transpose(x):
+def matrix_transpose(x, /):
     return np.swapaxes(x, -1, -2)
 
 
@@ -168,7 +168,7 @@ _atleast(
 
 
 @composed(np.concatenate)
-def concatenate(arrays, axis=0, out=None, *, dtype=None):
+def concatenate(arrays, /, axis=0, out=None, *, dtype=None):
     no_out(out)
     return _concatenate(list(arrays), axis, dtype)
 
@@ -312,7 +312,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
 
 
 @composed(np.where)
-def where(condition, x=None, y=None):
+def where(condition, x=None, y=None, /):
     condition = strip(condition)
     return np.nonzero(condition) if x is None and y is None else _where(condition, x, y)
 
@@ -346,9 +346,11 @@ def _false(x):
 @composed(np.clip)
 def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
     no_out(out)
-    low = a_min if min is None else min
-    high = a_max if max is None else max
-    return _clip(a, low, high)
+    if min is None and max is None:
+        return _clip(a, a_min, a_max)
+    if a_min is not None or a_max is not None:
+        np.clip(strip(a), strip(a_min), strip(a_max), min=strip(min), max=strip(max))  # raises
+    return _clip(a, min, max)
 
 
 @adjoint
