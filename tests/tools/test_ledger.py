@@ -3,7 +3,6 @@
 `python -m zyg.tools.ledger > docs/coverage.md` brings the table up to date.
 """
 
-import inspect
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +26,6 @@ from zyg.tools.ledger import (
     public,
 )
 
-ACCEPTS = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 V = np.array([0.3, 1.2, 2.5])
 TABLE = Path(__file__).parents[2] / "docs" / "coverage.md"
 FUNCTIONS = {
@@ -113,24 +111,6 @@ THROUGH = {
 @pytest.mark.parametrize("name", NAMED[CALLS].split())
 def test_a_function_written_in_operators_is_differentiated_through_them(name):
     zyg.check_gradient(THROUGH[name], 0.7)
-
-
-def positional(f):
-    return [p.name for p in inspect.signature(f).parameters.values() if p.kind in ACCEPTS]
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_rule_names_its_arguments_as_numpy_does(name):
-    f = FUNCTIONS[name][1]
-    signature = getattr(rules.get(f), "signature", None)
-    if signature is None or isinstance(f, np.ufunc):
-        return
-    try:
-        known = positional(f)
-    except ValueError:  # a function in C that does not tell
-        return
-    ours = positional(rules[f].rule if hasattr(rules[f], "rule") else rules[f].function)
-    assert ours == known[: len(ours)]
 
 
 def rows(text):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.registry import adjoint, composed
+from zyg.base.registry import composed
 from zyg.core.strand import is_watched, strip
 from zyg.rules.kit import (
     as_array,
@@ -41,14 +41,6 @@ def compress(condition, a, axis=None, out=None):
 def extract(condition, arr):
     arr = as_array(arr)
     return np.ravel(arr)[np.extract(strip(as_array(condition)), flat_indices(arr))]
-
-
-@adjoint(np.trim_zeros)
-def trim_zeros(filt, *args, **kwargs):
-    def trim_zeros_pullback(y_bar):
-        raise AssertionError("what is left is a view, and a view needs no pullback")
-
-    return np.trim_zeros(filt, *args, **kwargs), trim_zeros_pullback
 
 
 # Sorting

@@ -74,13 +74,13 @@ def place(arr, mask, vals):
 
 
 @composed(np.putmask)
-def putmask(a, mask, values):
+def putmask(a, /, mask, values):
     mask = np.reshape(np.asarray(strip(mask), bool), a.shape)
     write(_target(a), mask, np.reshape(_repeated(values, mask.size), a.shape)[mask])
 
 
 @composed(np.put_along_axis)
-def put_along_axis(arr, indices, values, axis=-1):
+def put_along_axis(arr, indices, values, axis):
     if axis is None:
         write(_target(arr), np.unravel_index(strip(indices), arr.shape), values)
         return

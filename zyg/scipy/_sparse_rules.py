@@ -41,11 +41,12 @@ def _product(data, x, pattern, transposed=False):
 
 
 @rule_for(_product, linear=(0, 1))
-def product(data, x, pattern=None, transposed=False):
+def product(data, x, pattern, transposed=False):
     def product_pullback(y_bar):
         return (
             lambda: _weights(y_bar, x, pattern, transposed),
             lambda: product(conj(data), y_bar, pattern, not transposed),
+            None,
         )
 
     return product(data, x, pattern, transposed), product_pullback
@@ -57,12 +58,12 @@ def _solution(data, b, pattern, transposed=False):
 
 
 @rule_for(_solution, linear=(1,))
-def solution(data, b, pattern=None, transposed=False):
+def solution(data, b, pattern, transposed=False):
     x = solution(data, b, pattern, transposed)
 
     def solution_pullback(x_bar):
         b_bar = solution(conj(data), x_bar, pattern, not transposed)
-        return (lambda: -_weights(b_bar, x, pattern, transposed)), b_bar
+        return (lambda: -_weights(b_bar, x, pattern, transposed)), b_bar, None
 
     return x, solution_pullback
 
