@@ -211,8 +211,9 @@ def test_importing_zyg_changes_nothing_in_python_or_numpy():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_package_says_that_it_is_typed():
-    assert (ROOT / "py.typed").exists()
+def test_the_packages_say_that_they_are_typed():
+    for package in ("zyg", "zyg_cuda"):
+        assert (ROOT.parent / package / "py.typed").exists()
 
 
 def test_no_file_uses_characters_that_cannot_be_typed():
