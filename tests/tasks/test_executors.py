@@ -473,6 +473,8 @@ def test_settings_go_with_a_task(pool):
 def test_a_worker_forked_inside_of_a_gradient_is_not_in_it():
     if sys.version_info >= (3, 12):
         pytest.skip("forking a process that has threads warns")
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("there is no fork on Windows")
 
     def f(x):
         return pool.submit(lambda x: x * zyg.nestlevel(), x).result()

@@ -9,6 +9,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -214,6 +215,20 @@ def test_importing_zyg_changes_nothing_in_python_or_numpy():
 def test_the_packages_say_that_they_are_typed():
     for package in ("zyg", "zyg_cuda"):
         assert (ROOT.parent / package / "py.typed").exists()
+
+
+def test_there_is_one_list_of_pythons():
+    """The classifiers, which noxfile.py reads; what cannot read them says the same."""
+    settings = tomllib.loads((ROOT.parent / "pyproject.toml").read_text())
+    name = "Programming Language :: Python :: 3."
+    found = [c for c in settings["project"]["classifiers"] if c.startswith(name)]
+    pythons = [c.rpartition(" ")[2] for c in found]
+    workflow = (ROOT.parent / ".github" / "workflows" / "test.yml").read_text()
+
+    assert pythons == sorted(pythons, key=lambda python: int(python.split(".")[1]))
+    assert settings["project"]["requires-python"] == f">={pythons[0]}"
+    assert settings["tool"]["ruff"]["target-version"] == "py" + pythons[0].replace(".", "")
+    assert [*dict.fromkeys(re.findall(r'"(3\.\d+)"', workflow))] == pythons
 
 
 def test_no_file_uses_characters_that_cannot_be_typed():
