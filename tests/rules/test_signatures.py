@@ -35,7 +35,7 @@ PASSING_ON = {
     optimize.minimize, optimize.minimize_scalar, optimize.least_squares,
 }  # fmt: skip
 # Where NumPy and SciPy mark what was not given, to pass it on to other classes, or to warn.
-MARKED = {"keepdims": False, "a_min": None, "a_max": None, "min": None, "max": None, "disp": True}
+MARKED = {"keepdims": False, **dict.fromkeys(("a_min", "a_max", "min", "max"))}
 # Functions with fewer parameters, or parameters of other kinds, in a NumPy before 2.4.
 CHANGED = {np.reshape, np.take_along_axis, np.trim_zeros}
 

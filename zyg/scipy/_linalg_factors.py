@@ -4,6 +4,8 @@ M. Giles, "An extended collection of matrix derivative results" (2008); I. Murra
 of the Cholesky decomposition" (2016).
 """
 
+import inspect
+
 import numpy as np
 from scipy import linalg
 
@@ -196,8 +198,12 @@ def lu(a, **options):
     return (p, left, right), lu_pullback
 
 
+# An object in newer versions of SciPy, which warn of anything else.
+_NO_LWORK = inspect.signature(linalg.qr).parameters["lwork"].default
+
+
 @rule_for(linalg.qr)
-def qr(a, *, lwork=None, mode="full", **options):
+def qr(a, overwrite_a=False, lwork=_NO_LWORK, mode="full", **options):
     options = used("qr", options)
     made = qr(a, mode=mode, **options)
     rows, columns = np.shape(a)[-2:]
