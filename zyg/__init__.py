@@ -9,6 +9,7 @@ public names, and nothing else.
 
 import typing as _typing
 
+from zyg import kernels as kernels
 from zyg import rules as rules
 from zyg import threads as threads
 from zyg.base.config import config as config

@@ -11,12 +11,11 @@ https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 
+from zyg.base.caches import remembered
 from zyg_cuda.errors import DeviceArrayError
 from zyg_cuda.plans import Array, Made, made_in
 
@@ -41,7 +40,9 @@ def is_device_array(x: Any) -> bool:
     return library_of(type(x)) is not None and bool(getattr(x, "is_cuda", True))
 
 
-def _library_of(kind: type) -> Library | None:
+@remembered(64)
+def library_of(kind: type) -> Library | None:
+    """The library of arrays of a type; None if they are in the memory of the host."""
     if getattr(kind, "__cuda_ndarray__", False) and not hasattr(kind, "__cuda_array_interface__"):
         return _Simulator()
     if not hasattr(kind, "__cuda_array_interface__"):
@@ -51,11 +52,6 @@ def _library_of(kind: type) -> Library | None:
         if root in roots:
             return library(sys.modules[root])
     return _Numba()
-
-
-# The library of arrays of a type; None if they are in the memory of the host. Written like this,
-# since to mypy no type is hashable.
-library_of: Callable[[type], Library | None] = cache(_library_of)
 
 
 class _Interface:

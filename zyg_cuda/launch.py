@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.caches import Cache, remembered
 from zyg.errors import ShapeError
 from zyg.kernels.dtypes import dtypes_of
 from zyg_cuda.arrays import Library
@@ -25,12 +26,11 @@ from zyg_cuda.plans import Array, Launch, Made, Output, Plan, Planner
 from zyg_cuda.ptx import executed
 from zyg_cuda.text import THREADS
 
-_MOST_PLANS = 4096
 _SIMULATED_THREADS = 16  # each is a thread of the host
 _NUMBERS: dict[str, type] = {"float": float, "int": int, "bool": bool}
 
-_plans: dict[Any, Plan] = {}
-_launchers: dict[Any, Any] = {}
+_plans: Cache[Any, Plan] = Cache(4096)
+_launchers: Cache[Any, Any] = Cache(4096)
 
 
 def run(
@@ -59,10 +59,8 @@ def run(
     key = (kernel, shapes and tuple(shapes), *layouts)
     plan = _plans.get(key)
     if plan is None:
-        if len(_plans) >= _MOST_PLANS:
-            _plans.clear()
-            _launchers.clear()
-        plan = _plans[key] = _planned(kernel, operands, taken, shapes, target, simulated)
+        plan = _planned(kernel, operands, taken, shapes, target, simulated)
+        _plans.put(key, plan)
     with _on(device, simulated):
         made = [_made(library, m, device, plan) if out is None else out for m in plan.results]
         if plan.launches:
@@ -155,17 +153,21 @@ class _Calls:
         if self.simulated:  # a kernel of the simulator remembers only the last grid
             return compiled(text, self.device)[grid, block]
         key = text, grid, block, self.device, self.stream
-        if key not in _launchers:
+        launcher = _launchers.get(key)
+        if launcher is None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # numba warns of grids that do not fill the device
                 kernel = compiled(text, self.device)
-                _launchers[key] = kernel[grid, block, _stream(self.stream)]
-        return _launchers[key]
+                launcher = _launchers.put(key, kernel[grid, block, _stream(self.stream)])
+        return launcher
 
 
-@cache
+@remembered(1024)
 def compiled(text: str, device: int) -> Any:
-    """The kernel of this text for a device."""
+    """The kernel of this text for a device.
+
+    Forgotten while it runs, its code stays on the device: numba's context holds it.
+    """
     from numba import cuda
 
     module = executed(text)

@@ -13,13 +13,13 @@ import numba
 import numpy as np
 import pytest
 
+import zyg
 from zyg.compiler.back import compiled, names, stored, vector_math
 from zyg.compiler.back.branches import without_branches
 from zyg.compiler.back.compiled import CompilationError, kernel_of
 from zyg.compiler.back.machine import library_of
 from zyg.compiler.back.stored import cache_directory
 from zyg.compiler.ir import Block, If, Op, Program, Value, operations
-from zyg.kernels import launch
 from zyg.kernels.launch import describe, run
 from zyg.kernels.plans import CHUNK, Output
 
@@ -234,17 +234,6 @@ def test_the_next_process_does_not_compile(own_cache):
     assert printed(process(3.0)) == "compiled True"
 
 
-@pytest.fixture
-def forget(monkeypatch):
-    """Let a program be run as in the next process."""
-
-    def forget():
-        monkeypatch.setattr(compiled, "_kernels", {})
-        monkeypatch.setattr(launch, "_plans", {})
-
-    return forget
-
-
 FROM_DISK = {
     "sin": 1, "cos": 1, "tan": 1, "exp": 1, "erf": 1, "gamma": 1, "lgamma": 1, "arcsin": 1,
     "power": 2, "nextafter": 2, "remainder": 2, "floor_divide": 2, "arctan2": 2,
@@ -252,14 +241,14 @@ FROM_DISK = {
 
 
 @pytest.mark.parametrize("dtype", [F32, F64])
-def test_functions_from_disk(dtype, forget):
+def test_functions_from_disk(dtype):
     x, y = Value("float"), Value("float")
     ops = [Op(name, (x, y)[:arity], Value("float")) for name, arity in FROM_DISK.items()]
     target = Program("f", [x, y], Block(ops, [op.out for op in ops]))
     a, b = np.array([*itertools.product(SPECIAL, repeat=2)], dtype).T.copy()
     call = target, [a, b], [Output(dtype)] * len(ops)
     run(*call, dtype=dtype)
-    forget()
+    zyg.kernels.clear()
     found = run(*call, dtype=dtype)
     assert describe(*call, dtype=dtype).kernel.origin == "disk"
     for name, z in zip(FROM_DISK, found, strict=True):
@@ -267,7 +256,7 @@ def test_functions_from_disk(dtype, forget):
         np.testing.assert_allclose(z, right(name, *args), 1e-6 if dtype == F32 else 1e-14, 1e-30)
 
 
-def test_ints_and_sums_from_disk_on_any_number_of_threads(forget):
+def test_ints_and_sums_from_disk_on_any_number_of_threads():
     x, k, b = Value("float"), Value("int"), Value("bool")
     half, y, z = Value("int"), Value("float"), Value("float")
     ops = [Op("floor_divide", (k, 2), half), Op("multiply", (x, half), y)]
@@ -281,7 +270,7 @@ def test_ints_and_sums_from_disk_on_any_number_of_threads(forget):
     call = target, operands, outputs((np.dtype(int), (3, 1)), (F64, ()))
     first = run(*call, dtype=F64, workers=2)
     for workers in (1, 2):
-        forget()
+        zyg.kernels.clear()
         again = run(*call, dtype=F64, workers=workers)
         assert describe(*call, dtype=F64).kernel.origin == "disk"
         assert [a.tobytes() for a in again] == [a.tobytes() for a in first]

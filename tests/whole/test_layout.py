@@ -4,12 +4,14 @@
 
 import ast
 import doctest
+import importlib
 import inspect
 import pkgutil
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import MutableMapping, MutableSequence, MutableSet
 from pathlib import Path
 from types import ModuleType
 
@@ -31,7 +33,7 @@ PUBLIC = {
     "value_and_gradient_async", "wirtinger", "wrap_executor",
 }  # fmt: skip
 # The paths that users import, besides `zyg` itself.
-PATHS = {"errors", "numpy", "math", "scipy", "trio", "threads", "distributed"}
+PATHS = {"errors", "kernels", "numpy", "math", "scipy", "trio", "threads", "distributed"}
 
 
 def name_of(path):
@@ -145,6 +147,154 @@ def test_what_a_string_names_exists(module):
 def test_the_files_that_are_part_of_every_compiled_kernel_exist():
     for pattern in stored._OWN_MODULES:
         assert [*Path(stored.__file__).parent.glob(pattern)], pattern
+
+
+# Every dictionary, list or set at the top of a module is filled when modules are imported (a
+# registry, which some module owns), or is a `Cache`; these few live with what they speak of.
+REGISTRIES = {
+    "zyg.base.caches._all": "caches",
+    "zyg.base.config._defaults": "settings",
+    "zyg.base.containers.ATOMS": "types",
+    "zyg.base.registry.rules": "rules",
+    "zyg.core.strand.ARRAYS": "types",
+    "zyg.core.strand.WATCHED": "types",
+    "zyg.core.strand.watcher_of": "types",
+    "zyg.core.tangents.pushes": "entries",
+    "zyg.tools.ledger.CLASS_OF": "ledger",
+    "zyg.watched.value.ufunc_methods": "methods",
+}
+LIVE = {
+    "zyg.base.buffers._idle": "memory, as much as pool_bytes allows",
+    "zyg.base.structure._printing": "tangents that are being printed",
+    "zyg.core.protection._kept": "arrays that open strands keep, which hold them",
+}
+_CHANGES = {
+    "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem",
+    "remove", "setdefault", "update", "__setitem__",
+}  # fmt: skip
+
+
+class _Changes(ast.NodeVisitor):
+    """The names that a file changes the object of, and that no function of its own gives one."""
+
+    def __init__(self):
+        self.locals, self.found, self.imported = [], set(), {}
+
+    def visit_ImportFrom(self, node):
+        for alias in node.names:
+            self.imported[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+
+    def visit_Lambda(self, node):
+        args = node.args
+        names = {a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
+        names |= {a.arg for a in (args.vararg, args.kwarg) if a}
+        if not isinstance(node, ast.Lambda):
+            inside = [n for statement in node.body for n in ast.walk(statement)]
+            names |= {n.id for n in inside if isinstance(n, ast.Name) and stored_in(n)}
+            names -= {name for n in inside if isinstance(n, ast.Global) for name in n.names}
+        self.locals.append(names)
+        self.generic_visit(node)
+        self.locals.pop()
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda  # noqa: N815
+
+    def visit_Attribute(self, node):
+        if node.attr in _CHANGES:
+            self.changed(node.value)
+        self.generic_visit(node)
+
+    def visit_Subscript(self, node):
+        if stored_in(node):
+            self.changed(node.value)
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node):
+        self.changed(node.target)
+        self.generic_visit(node)
+
+    def changed(self, target):
+        name = ast.unparse(target)
+        first, _, rest = name.partition(".")
+        if first not in set().union(*self.locals) and not isinstance(target, ast.Subscript):
+            self.found.add((first, rest))
+
+
+def stored_in(node):
+    return isinstance(node.ctx, (ast.Store, ast.Del))
+
+
+def changed_somewhere():
+    """The full names of the objects at the top of modules that some line changes."""
+    for module, path in MODULES.items():
+        visitor = _Changes()
+        visitor.visit(ast.parse(path.read_text()))
+        for name, rest in visitor.found:
+            full = visitor.imported.get(name, f"{module}.{name}")
+            yield f"{full}.{rest}" if rest else full
+
+
+def tops(module):
+    """What the statements at the top of a module name, with what they assign."""
+    for node in ast.parse(MODULES[module].read_text()).body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from ((t.id, node.value) for t in targets if isinstance(t, ast.Name))
+
+
+def is_container(module, name, value):
+    """Whether a name at the top of a module is a dict, a list, a set, or of a class of those."""
+    if module.startswith("zyg_cuda"):  # which needs numba-cuda to be imported
+        call = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
+        kinds = ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp
+        return isinstance(value, kinds) or call in ("dict", "list", "set", "defaultdict", "deque")
+    made = getattr(importlib.import_module(module), name)
+    return isinstance(made, (MutableMapping, MutableSequence, MutableSet))
+
+
+def test_what_is_global_is_a_registry_or_a_cache():
+    known, changed = {**REGISTRIES, **LIVE}, {*changed_somewhere()}
+    containers = {
+        f"{module}.{name}"
+        for module in MODULES
+        for name, value in tops(module)
+        if is_container(module, name, value)
+    }
+    grown = (containers & changed) - known.keys()
+    assert not grown, "name the registry and whose it is, or make it a zyg.base.caches.Cache"
+    assert known.keys() <= containers
+    assert known.keys() <= changed, "nobody changes it: it is a table, and needs no owner"
+
+
+def test_the_reader_of_changes_sees_them():
+    head = "from zyg import m\ndef g(y):\n    global x\n"
+    for line in ("x[0] = 1", "del x[0]", "x |= y", "x.update(y)", "f(x.clear)", "m.x.add(1)"):
+        visitor = _Changes()
+        visitor.visit(ast.parse(f"{head}    {line}\n    y.add(x)"))
+        assert {(visitor.imported.get(n, n), r) for n, r in visitor.found} == {
+            ("zyg.m", "x") if "m." in line else ("x", "")
+        }
+
+
+# What functions remember that is neither a user's nor can become much.
+FEW = {
+    "zyg.rules.products._best_split": "1024 of a few ints",
+    "zyg.rules.products._parsed": "1024 texts of einsum",
+    "zyg_cuda.functions.written": "one of each type of floats; numba keeps them anyway",
+    "zyg_cuda.memory.load_of": "one of each dtype and width; numba keeps them anyway",
+    "zyg_cuda.memory.store_of": "one of each dtype and width; numba keeps them anyway",
+}
+
+
+def test_what_a_function_remembers_is_bounded_and_can_be_forgotten():
+    """By `remembered`; or it is of no arguments, or of few that are nobody's."""
+    few = set()
+    for module, path in MODULES.items():
+        functions = [n for n in ast.walk(ast.parse(path.read_text())) if hasattr(n, "returns")]
+        for f in functions:
+            how = {re.sub(r"\(.*", "", ast.unparse(decorator)) for decorator in f.decorator_list}
+            if how & {"cache", "functools.cache", "functools.lru_cache"} and ast.unparse(f.args):
+                few.add(f"{module}.{f.name}")
+    assert few == FEW.keys(), "use zyg.base.caches.remembered"
 
 
 def test_public_names():

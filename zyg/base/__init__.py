@@ -2,6 +2,7 @@
 
 config                          settings
 buffers                         memory of results, kept for later results of the same size
+caches                          what was worked out, bounded and forgotten on demand
 array_types                     kinds of arrays: NumPy's, a device's
 scalar_rules                    the table: scalar function -> partial derivatives
 registry                        which rule belongs to which function

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from zyg.base import buffers
+from zyg.base.caches import Cache
 
 
 class ArrayType:
@@ -62,19 +63,8 @@ class ArraySpec:
 
 Row = TypeVar("Row", bound=type[ArrayType])
 
-_rows: list[type[ArrayType]] = []
-_MOST = 4096  # types of which the row is remembered: a program may make classes as it runs
-
-
-class _Found(dict[type, ArrayType]):
-    def __missing__(self, t: type) -> ArrayType:
-        if len(self) >= _MOST:
-            self.clear()
-        self[t] = found = next(row for row in reversed(_rows) if row.takes(t))(t)
-        return found
-
-
-_found = _Found()
+_rows: list[type[ArrayType]] = []  # a registry: the row that came last is asked first
+_found: Cache[type, ArrayType] = Cache(4096)  # a program may make classes as it runs
 
 
 def row(kind: Row) -> Row:
@@ -86,7 +76,8 @@ def row(kind: Row) -> Row:
 
 def array_type(x: Any) -> ArrayType:
     """What is known of the type of `x`, an array or anything else."""
-    return _found[type(x)]
+    t = type(x)
+    return _found.get(t) or _found.put(t, next(r for r in reversed(_rows) if r.takes(t))(t))
 
 
 def is_array(x: Any) -> bool:

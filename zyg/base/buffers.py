@@ -73,6 +73,11 @@ def _shrink() -> None:
             _idle.pop(key, None)
 
 
+def clear() -> None:
+    """Give back what is kept for later results."""
+    _idle.clear()
+
+
 def copy(x: np.ndarray) -> np.ndarray:
     """A copy of an array, in memory of the pool where it is large."""
     if x.nbytes < SMALLEST or not x.flags.c_contiguous or x.dtype.hasobject:

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import array_type
+from zyg.base.caches import remembered
 from zyg.errors import StructureError
 
 ATOMS = {
@@ -41,7 +42,7 @@ def is_number(x: Any) -> bool:
     return t in _NUMBERS or (t not in ATOMS and _counts_as_number(t))
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered(4096)
 def _counts_as_number(t: type) -> bool:
     if issubclass(t, (bool, Enum, type)):
         return False
@@ -333,7 +334,7 @@ def _is_full(cell: types.CellType) -> bool:
     return True
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered(4096)
 def _slots(cls: Any) -> dict[str, types.MemberDescriptorType]:
     """The slots of a class, by the names under which they are stored (private names mangled)."""
     return {
@@ -370,7 +371,7 @@ def _set_attributes(copy: Any, values: dict[Any, Any]) -> None:
                 copy.__dict__[name] = value
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered(4096)
 def _maker(cls: Any) -> Callable[..., Any]:
     """The `__new__` of the class in C that decides the layout of `cls`."""
     makers = (vars(base).get("__new__") for base in cls.__mro__)
@@ -400,7 +401,7 @@ _HOLDERS = {
 _ENGINES = {"distributed", "loky", "mpi4py", "trio", "zyg.tasks.executors", "zyg.distributed"}
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered(4096)
 def _kind_of_class(cls: Any) -> Kind | None:
     for base, kind in BY_TYPE.items():
         if issubclass(cls, base):

@@ -16,18 +16,19 @@ import numpy as np
 
 import zyg.math
 from zyg.base.array_types import on_gpu
+from zyg.base.caches import Cache
 from zyg.base.config import setting
 from zyg.compiler.front.joins import children
 from zyg.core.strand import strip
 from zyg.errors import KernelError, PerformanceWarning, ShapeError, is_users
 
-_warned: set[Any] = set()
+_warned: Cache[Any, bool] = Cache(1024)
 
 
 def warn(key: Any, reason: str) -> None:
     """Say once for each `key`, a function or what stands in its way, that it is slow."""
-    if setting("fallback") == "warn" and key not in _warned:
-        _warned.add(key)
+    if setting("fallback") == "warn" and not _warned.get(key):
+        _warned.put(key, True)
         warnings.warn(
             f"zyg.broadcast runs element by element, in Python. {reason}",
             PerformanceWarning,

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.caches import Cache
 from zyg.compiler.ir import Program
 from zyg.kernels.plans import Description, Output, Plan, Planner, Target
 
-_MOST_PLANS = 4096
-
-_plans: dict[Any, Plan] = {}
+_plans: Cache[Any, Plan] = Cache(4096)
 
 
 def run(
@@ -65,12 +64,10 @@ def _plan(
     key = (program, target, *layouts, *places)
     plan = _plans.get(key)
     if plan is None:
-        if len(_plans) >= _MOST_PLANS:
-            _plans.clear()
         types = [x.type for x in program.inputs]
         same = [place[0] for place in places]
         planner = Planner(operands, types, outputs, same, target.dtype)
-        plan = _plans[key] = planner.plan(program, target)
+        plan = _plans.put(key, planner.plan(program, target))
     return plan
 
 

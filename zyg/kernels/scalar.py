@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import FunctionType, MethodType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from zyg.base.caches import Cache
 from zyg.base.registry import rules
 from zyg.compiler.derive import forward
 from zyg.compiler.front.captures import Captures, Path
@@ -104,8 +105,15 @@ class Read:
         self.kernel, self.make, self.captures = kernel, make, captures
 
 
-_known: dict[Any, list[Read]] = {}
-_varying: dict[Any, set[Path]] = {}
+class Reads(NamedTuple):
+    """All that was read of a function for one kind of operands, by the rules of one version."""
+
+    version: int
+    reads: list[Read]
+
+
+_known: Cache[Any, Reads] = Cache(1024)
+_varying: Cache[Any, set[Path]] = Cache(1024)  # by code
 
 
 def read_for(
@@ -121,12 +129,17 @@ def read_for(
     of the function, and the rules, are the same.
     """
     code = _code_of(f)
-    key = code, kinds, shape, rules.version
-    found = _known.setdefault(key, [])
+    key, version = (code, kinds, shape), rules.version
+    known = _known.get(key)
+    if known is None or known.version != version:
+        known = _known.put(key, Reads(version, []))
+    found = known.reads
     for entry in found:
         if entry.captures.fits(f):
             return entry
-    varying = _varying.setdefault(code, set())
+    varying = _varying.get(code)
+    if varying is None:
+        varying = _varying.put(code, set())
     for path in {p for entry in found for p in entry.captures.guards}:
         values = {v for e in found if type(v := e.captures.guards.get(path)) is int}
         if len(values) >= _MOST_VALUES:
@@ -139,9 +152,9 @@ def read_for(
             raise
         captures = Captures(plain)  # an index, for example, has to be known
         program, make = read(f, kinds, arguments, captures)
-    found.append(Read(Kernel(program), make, captures))
+    found.append(made := Read(Kernel(program), make, captures))
     del found[:-_MOST_KINDS]
-    return found[-1]
+    return made
 
 
 def _code_of(f: Any) -> Any:
@@ -158,7 +171,7 @@ def _code_of(f: Any) -> Any:
     return (*kinds, f.__code__)
 
 
-_recorded: dict[str, Kernel] = {}
+_recorded: Cache[str, tuple[int, Kernel]] = Cache(1024)  # with the version of the rules
 
 
 def recorded(f: Callable[..., Any], kinds: tuple[Type, ...]) -> tuple[Kernel, Any]:
@@ -176,4 +189,8 @@ def recorded(f: Callable[..., Any], kinds: tuple[Type, ...]) -> tuple[Kernel, An
         )
     builder.block.yields = [atom_of(x) for x in found]
     program = Program("fused", inputs, builder.block)
-    return _recorded.setdefault(show(program), Kernel(program)), make
+    text, version = show(program), rules.version
+    known = _recorded.get(text)
+    if known is None or known[0] != version:
+        known = _recorded.put(text, (version, Kernel(program)))
+    return known[1], make

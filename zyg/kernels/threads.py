@@ -6,10 +6,12 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from zyg.base.caches import Cache
+
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-_helpers: dict[int, ThreadPoolExecutor] = {}
+_helpers: Cache[int, ThreadPoolExecutor] = Cache(8)  # by how many threads there are
 os.register_at_fork(after_in_child=_helpers.clear)  # threads do not survive a fork
 
 
@@ -36,5 +38,5 @@ def _pool(size: int) -> ThreadPoolExecutor:
     if pool is None:
         from concurrent.futures import ThreadPoolExecutor
 
-        pool = _helpers.setdefault(size, ThreadPoolExecutor(size, "zyg kernel"))
+        pool = _helpers.put(size, ThreadPoolExecutor(size, "zyg kernel"))
     return pool

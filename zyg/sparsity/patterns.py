@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.caches import remembered
 from zyg.base.structure import Structure
 from zyg.core.adjoints import adjoint_pullback, adjoint_pushforward
 from zyg.core.cotangents import shape_of
@@ -125,7 +126,7 @@ def _places(slot: Cell | ViewSlot, shape: Any) -> np.ndarray[Any, Any]:
     return _places_of(*layout, slot.dtype.itemsize, slot.shape, slot.order)
 
 
-@functools.lru_cache(maxsize=16)
+@remembered(16)
 def _places_of(
     shape: tuple[int, ...],
     strides: tuple[int, ...],

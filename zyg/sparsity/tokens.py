@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zyg.base.caches import remembered
 from zyg.base.containers import ATOMS
 from zyg.base.structure import Structure
 from zyg.core.cotangents import shape_of
@@ -46,7 +47,7 @@ def matrix_of(rows: Any, columns: Any, shape: tuple[int, int]) -> Matrix:
     return scipy_sparse().csr_array((np.ones(rows.size, bool), (rows, columns)), shape)
 
 
-@functools.lru_cache(maxsize=16)
+@remembered(16)
 def numbered(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """An array of this shape whose elements are numbered."""
     return np.arange(math.prod(shape)).reshape(shape)

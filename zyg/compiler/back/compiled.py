@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from zyg.base.caches import Cache
 from zyg.compiler.back import stored
 
 Shape = tuple[int, ...]
@@ -49,19 +50,19 @@ class MachineKernel(NamedTuple):
     seconds: float
 
 
-_kernels: dict[tuple[str, str], MachineKernel] = {}
+_kernels: Cache[tuple[str, str], MachineKernel] = Cache(1024)
 _lock = threading.RLock()
 
 
 def kernel_of(text: str, backend: str) -> MachineKernel:
-    """The kernel of this text, made at most once.
+    """The kernel of this text, made at most once while it is remembered.
 
     Raises CompilationError where numba refuses the text.
     """
     with _lock:
         kernel = _kernels.get((text, backend))
         if kernel is None:
-            kernel = _kernels[text, backend] = _MAKERS[backend](text)
+            kernel = _kernels.put((text, backend), _MAKERS[backend](text))
         return kernel
 
 

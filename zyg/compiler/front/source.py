@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import functools
 import linecache
 from collections.abc import Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
+from zyg.base.caches import remembered
 from zyg.errors import KernelError
 
 Node = ast.FunctionDef | ast.Lambda
@@ -19,7 +19,7 @@ def source_of(f: FunctionType) -> Node:
     return _definition(f.__code__)
 
 
-@functools.lru_cache(maxsize=1024)
+@remembered(1024)
 def _definition(code: CodeType) -> Node:
     linecache.checkcache(code.co_filename)
     text = "".join(linecache.getlines(code.co_filename))
@@ -55,7 +55,7 @@ def _definition(code: CodeType) -> Node:
     return found[0]
 
 
-@functools.lru_cache(maxsize=64)
+@remembered(64)
 def _parsed(text: str, filename: str) -> tuple[ast.Module, tuple[CodeType, ...]]:
     return ast.parse(text), tuple(_codes(compile(text, filename, "exec", dont_inherit=True)))
 
