@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import zyg
+import zyg.math
 from zyg.broadcasting import calls
 from zyg.errors import CaptureError, KernelError
 from zyg.kernels import scalar
@@ -249,6 +250,48 @@ def test_partials_methods_and_objects_are_told_apart():
     for _ in range(2):
         for f in forms:
             np.testing.assert_allclose(zyg.broadcast(f, X), [f(x) for x in X], rtol=1e-14)
+
+
+class Holding:
+    def __init__(self, f):
+        self.f = f
+
+    def __call__(self, x):
+        return self.f(x)
+
+
+def half(x):
+    return x / 2
+
+
+def ruled(slope):
+    def halved(x):
+        return half(x)
+
+    return zyg.scalar_rule(halved, slope), halved
+
+
+def test_functions_that_are_known_whole_are_told_apart():
+    """They have the same code, or none: what they are is all that can be compared."""
+    known = [zyg.math.sin, zyg.math.cos, zyg.elementwise(lambda x: 2 * x), np.real, np.sinc, np.fix]
+    known += [zyg.elementwise(lambda x: 3 * x), math.floor, math.ceil]
+    for _ in range(2):
+        for h in known:
+            expected = [getattr(h, "scalar", h)(x) for x in X.tolist()]
+            for f in (h, lambda x: h(x), Holding(h), functools.partial(h)):  # noqa: B023
+                np.testing.assert_allclose(zyg.broadcast(f, X), expected, rtol=1e-14)
+
+
+def test_functions_of_one_text_with_other_rules(reads):
+    known = [(slope, h) for slope in (2.0, 3.0) for h in ruled(slope)]
+    for k in range(4):
+        for slope, h in known:
+            for f in (h, lambda x: h(x)):  # noqa: B023
+                found = zyg.gradient(lambda x: zyg.broadcast(f, x).sum(), X)[0]  # noqa: B023
+                assert (found == slope).all()
+        if k == 0:
+            del reads[:]
+    assert not reads
 
 
 def test_gradients_by_captured_attributes_elements_and_defaults():

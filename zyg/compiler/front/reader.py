@@ -111,15 +111,17 @@ class Reader:
             f, path = f.value, f.path
         elif isinstance(f, MethodType):  # of an object that is made in the kernel
             return self.call(f.__func__, [f.__self__, *args], kwargs)
-        while (inner := _wrapped(f)) is not None:
-            attribute, f = inner
-            path = (*path, ("attr", attribute))
+        while (attribute := _wrapped(f)) is not None:
+            inner = self._part(f, path, attribute)
+            f, path = inner.value, inner.path
         if isinstance(f, MethodType):
             owner, function = (self._part(f, path, name) for name in ("__self__", "__func__"))
             return self.call(function, [owner, *args], kwargs)
         if isinstance(f, functools.partial):
             return self._partial(f, path, args, kwargs)
         rule = _rule_of(f)
+        if (rule is not None or meaning(f) is not None) and not _leads_nowhere(path):
+            self.captures.guards[path] = f  # of which nothing is read that could be guarded
         if isinstance(rule, Adjoint) and meaning(f) is None:
             raise KernelError(
                 f"{rule.name} has an adjoint of its own, and no place in a kernel.",
@@ -127,6 +129,8 @@ class Reader:
                 f"give them: zyg.scalar_rule({rule.name}, lambda x, y: ...).",
             )
         if isinstance(rule, ScalarRule) and not _is_usual(rule):
+            if f is rule:
+                path = (*path, ("attr", "function"))
             return self._call_ruled(rule, path, args, kwargs)
         f = rule.function if isinstance(rule, ScalarRule) else f
         result = self._plain_call(f, path, args, kwargs)
@@ -267,13 +271,18 @@ class Reader:
             self.depth -= 1
 
 
-def _wrapped(f: Any) -> tuple[str, Any] | None:
-    """What a decorator keeps of the function it was given, and under which name."""
+def _leads_nowhere(path: Path) -> bool:
+    """Whether a path begins at an object that is not found again from the function."""
+    return path != () and path[0][0] == "itself"
+
+
+def _wrapped(f: Any) -> str | None:
+    """Under which name a decorator keeps the function it was given."""
     for attribute in ("scalar", "py_func"):  # zyg.elementwise; numba's dispatchers
         if not isinstance(f, (FunctionType, type)) and isinstance(
-            inner := getattr(f, attribute, None), (FunctionType, MethodType, functools.partial)
+            getattr(f, attribute, None), (FunctionType, MethodType, functools.partial)
         ):
-            return attribute, inner
+            return attribute
     return None
 
 
