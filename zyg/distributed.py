@@ -22,6 +22,7 @@ from distributed import Client
 from distributed import Future as RemoteFuture
 
 from zyg.base.config import settings
+from zyg.base.containers import Engine
 from zyg.base.structure import Structure
 from zyg.core.strand import active, is_watched
 from zyg.errors import ShippingError
@@ -55,7 +56,7 @@ def wrap_client(client: Client, *, keep: str = "worker") -> TaskClient:
     return TaskClient(client, keep == "worker")
 
 
-class TaskClient:
+class TaskClient(Engine):
     """A client whose tasks are differentiated."""
 
     def __init__(self, client: Any, keep: bool) -> None:
@@ -107,7 +108,7 @@ def _is_whole(x: Any) -> bool:
     return isinstance(x, (Task, RemoteFuture)) or is_watched(x)
 
 
-class _Cluster:
+class _Cluster(Engine):
     """How tasks are run on a cluster."""
 
     def __init__(self, client: Client, keep: bool, options: dict[str, Any]) -> None:

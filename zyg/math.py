@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.marks import for_any_number, stands_for
 from zyg.base.registry import ScalarRule
 from zyg.base.scalar_rules import table
 from zyg.core.elementwise import elementwise
@@ -23,7 +24,8 @@ from zyg.errors import MissingRuleError
 
 pi, e, tau, inf, nan = math.pi, math.e, math.tau, math.inf, math.nan
 
-_ROOT_PI = math.sqrt(math.pi)
+for_any_number(__name__)
+
 _PARTIALS: dict[str, tuple[Any, ...]] = {
     **{
         name: table[ufunc]
@@ -37,8 +39,8 @@ _PARTIALS: dict[str, tuple[Any, ...]] = {
             "tanh": np.tanh, "ldexp": np.ldexp,
         }.items()
     },
-    "erf": (lambda x, y: 2 / _ROOT_PI * np.exp(-x * x),),
-    "erfc": (lambda x, y: -2 / _ROOT_PI * np.exp(-x * x),),
+    "erf": table[math.erf],
+    "erfc": table[math.erfc],
 }  # fmt: skip
 _CONSTANT = {
     "ceil", "comb", "factorial", "floor", "gcd", "isclose", "isfinite", "isinf", "isnan", "isqrt",
@@ -47,12 +49,14 @@ _CONSTANT = {
 _log = ScalarRule(math.log, table[np.log])
 
 
+@stands_for(math.log)
 def log(x: Any, *base: Any) -> Any:
     """As math.log; the base may be watched too."""
     y = elementwise(_log, x)
     return y / elementwise(_log, *base) if base else y
 
 
+@stands_for(math.hypot)
 def hypot(*coordinates: Any) -> Any:
     """As math.hypot, of any number of coordinates; slope 0 at the origin."""
     if not any(is_watched(settle(x)) for x in coordinates):
@@ -65,17 +69,20 @@ def hypot(*coordinates: Any) -> Any:
 _hypot = ScalarRule(math.hypot, table[np.hypot])
 
 
+@stands_for(math.dist)
 def dist(p: Any, q: Any) -> Any:
     """As math.dist."""
     return hypot(*(a - b for a, b in zip(p, q, strict=True)))
 
 
+@stands_for(math.fsum)
 def fsum(values: Any) -> Any:
     """As math.fsum for plain numbers; watched ones are added in order."""
     values = [settle(v) for v in values]
     return sum(values) if any(map(is_watched, values)) else math.fsum(values)
 
 
+@stands_for(math.prod)
 def prod(values: Any, *, start: Any = 1) -> Any:
     """As math.prod."""
     for v in values:
@@ -90,6 +97,7 @@ def __getattr__(name: str) -> Any:
         globals()[name] = rule
         return rule
 
+    @stands_for(function)
     def plain(*args: Any) -> Any:
         if name not in _CONSTANT and any(is_watched(settle(x)) for x in args):
             raise MissingRuleError(
@@ -99,4 +107,5 @@ def __getattr__(name: str) -> Any:
             )
         return function(*map(strip, args))
 
+    globals()[name] = plain
     return plain

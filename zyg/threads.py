@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from typing import Any
 
+from zyg.base.containers import Engine
 from zyg.core.strand import active, fork
 
 __all__ = ["Thread", "in_strand", "map"]
@@ -68,7 +69,7 @@ def map(
         return [value for future in futures for value in future.result()]
 
 
-class Thread(threading.Thread):
+class Thread(threading.Thread, Engine):
     """A `threading.Thread` with strands of its own, in the context of the task that makes it.
 
     >>> import zyg

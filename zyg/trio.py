@@ -31,10 +31,11 @@ from typing import Any
 
 import trio
 
+from zyg.base.containers import Engine
 from zyg.core.strand import Strand, active, fork
 
 
-class Nursery:
+class Nursery(Engine):
     """A nursery of trio's, whose tasks have strands of their own; everything else is the same."""
 
     def __init__(self, nursery: trio.Nursery) -> None:

@@ -18,7 +18,10 @@ from types import ModuleType
 import pytest
 
 import zyg
-from zyg.compiler.back import stored
+from zyg.base import containers
+from zyg.base.registry import LATE
+from zyg.compiler.back import names, stored
+from zyg.compiler.front import expressions
 
 ROOT = Path(zyg.__file__).parent
 CONTRIBUTING = (ROOT.parent / "CONTRIBUTING.md").read_text()
@@ -144,6 +147,22 @@ def test_what_a_string_names_exists(module):
             pytest.fail(f"{module}:{line} names {name}, which does not exist")
 
 
+@pytest.mark.parametrize("backend", ["numba", "python"])
+@pytest.mark.parametrize("accuracy", ["fast", "libm"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_the_text_of_a_kernel_imports_exists(backend, accuracy, dtype):
+    every = names.VECTORISED | names._OF_MATH | names._WRITTEN
+    lines = names.imports(every, dtype, backend, accuracy)
+
+    exec(lines, {})
+    assert {*re.findall(r"from (zyg[\w.]*)", lines)} <= {*MODULES}
+
+
+def test_the_classes_and_modules_that_are_known_by_name_exist():
+    for name in (*containers._HOLDERS, *expressions._FIXED, *LATE):
+        assert pkgutil.resolve_name(name)
+
+
 def test_the_files_that_are_part_of_every_compiled_kernel_exist():
     for pattern in stored._OWN_MODULES:
         assert [*Path(stored.__file__).parent.glob(pattern)], pattern
@@ -155,6 +174,10 @@ REGISTRIES = {
     "zyg.base.caches._all": "caches",
     "zyg.base.config._defaults": "settings",
     "zyg.base.containers.ATOMS": "types",
+    "zyg.base.marks._for_any_number": "modules",
+    "zyg.base.marks._formulas": "packages",
+    "zyg.base.marks._plain": "math",
+    "zyg.base.marks._stopping": "verbs",
     "zyg.base.registry.rules": "rules",
     "zyg.core.strand.ARRAYS": "types",
     "zyg.core.strand.WATCHED": "types",

@@ -398,7 +398,14 @@ _HOLDERS = {
     "collections.ChainMap", "statistics.NormalDist",
 }  # fmt: skip
 # What runs tasks passes through, too: a nursery or a future is what it is, as a lock or a queue is.
-_ENGINES = {"distributed", "loky", "mpi4py", "trio", "zyg.tasks.executors", "zyg.distributed"}
+# Those of other packages, which zyg does without, are known by name.
+_ENGINES = {"distributed", "loky", "mpi4py", "trio"}
+
+
+class Engine:
+    """The base of zyg's own classes that run tasks."""
+
+    __slots__ = ()
 
 
 @remembered(4096)
@@ -406,7 +413,7 @@ def _kind_of_class(cls: Any) -> Kind | None:
     for base, kind in BY_TYPE.items():
         if issubclass(cls, base):
             return kind
-    if issubclass(cls, (type, Enum, types.ModuleType)):
+    if issubclass(cls, (type, Enum, types.ModuleType, Engine)):
         return None
     module = cls.__module__ or ""
     if f"{module}.{cls.__name__}" in _HOLDERS:
@@ -414,7 +421,7 @@ def _kind_of_class(cls: Any) -> Kind | None:
     package = module.partition(".")[0]
     if package in sys.stdlib_module_names and package != "__main__":
         return None
-    if package in _ENGINES or module in _ENGINES:
+    if package in _ENGINES:
         return None
     # If the layout is C's, there is nothing in it that Python could replace.
     return _OBJECT if _maker(cls) is object.__new__ else None

@@ -19,6 +19,7 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
+from zyg.base.marks import is_formula
 from zyg.errors import AdjointError
 
 CONSTANT = "constant"
@@ -86,6 +87,11 @@ class _Signed:
     def __init__(self, key: Callable[..., Any], function: Callable[..., Any]) -> None:
         self.key, self.function = key, function
         self.name = getattr(key, "__name__", repr(key))
+
+    @functools.cached_property
+    def ours(self) -> bool:
+        """Whether zyg wrote it, in NumPy's functions; a user's may do anything."""
+        return is_formula(self.function)
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:

@@ -32,7 +32,10 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import array_type
+from zyg.base.marks import for_any_number
 from zyg.errors import MissingRuleError
+
+for_any_number(__name__)
 
 Partial = Callable[..., Any] | float | complex
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.marks import plain_of
 from zyg.base.registry import ScalarRule, rules
 from zyg.compiler.record import KNOWN, Number
 
@@ -131,14 +132,13 @@ AT_ONCE = {len, range, enumerate, zip, isinstance, tuple, list, reversed, sum, s
 
 def meaning(f: Any) -> str | Callable[..., Any] | None:
     """The name of an operation, or how `f` is written in operations; None for other functions."""
-    name = getattr(f, "__name__", "")
-    if getattr(f, "__module__", None) == "zyg.math":
-        f = getattr(math, name, f)
     try:
+        f = plain_of(f)
         if f in WRITTEN:
             return WRITTEN[f]
     except TypeError:  # not hashable
         return None
+    name = getattr(f, "__name__", "")
     if isinstance(f, np.ufunc):
         if f is getattr(np, name, None):
             return name if name in KNOWN else None

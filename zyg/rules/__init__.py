@@ -12,6 +12,7 @@ functional                      functions that call a function of the user's
 constants                       functions that carry no derivative
 """
 
+from zyg.base.marks import formulas
 from zyg.rules import assembly as assembly
 from zyg.rules import calculus as calculus
 from zyg.rules import constants as constants
@@ -30,3 +31,5 @@ from zyg.rules import shapes as shapes
 from zyg.rules import sorting as sorting
 from zyg.rules import statistics as statistics
 from zyg.rules import writes as writes
+
+formulas(__name__)

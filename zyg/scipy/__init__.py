@@ -30,4 +30,7 @@ except ImportError as error:
         "pip install 'zyg[scipy]'"
     ) from error
 
+from zyg.base.marks import formulas as _formulas
+
+_formulas(__name__)
 __version__ = _scipy.__version__

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from scipy import special as sp
 
+from zyg.base.marks import for_any_number
 from zyg.base.registry import scalar_rule
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
 from zyg.scipy._special_slopes import (
@@ -38,6 +39,8 @@ from zyg.scipy._special_slopes import (
     zero_at_zero,
     zeta,
 )
+
+for_any_number(__name__)
 
 TABLE = {
     # error functions, and the normal distribution

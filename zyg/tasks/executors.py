@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.config import settings
+from zyg.base.containers import Engine
 from zyg.core.exchange import bring
 from zyg.core.reverse import Later
 from zyg.core.strand import (
@@ -73,7 +74,7 @@ def wrap_executor(executor: Executor, *, recompute: bool | None = None) -> TaskE
     return TaskExecutor(executor, recompute)
 
 
-class TaskExecutor(Executor):
+class TaskExecutor(Executor, Engine):
     """An executor whose tasks are differentiated."""
 
     def __init__(self, executor: Executor, recompute: bool) -> None:
@@ -141,7 +142,7 @@ def submitter() -> str:
     return f"task {strands[-1].kin.name!r}" if strands else "the reverse pass"
 
 
-class Task(Future[Any]):
+class Task(Future[Any], Engine):
     """A recipe that runs elsewhere: the future of its value, watched where its operands are."""
 
     _raw: Any  # the engine's own future

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import is_array
+from zyg.base.marks import stops_gradient
 from zyg.base.registry import adjoint
 from zyg.base.scalar_rules import is_complex
 from zyg.base.structure import Structure, is_number
@@ -144,6 +145,7 @@ def hook_forward(g: Callable[[Any], Any], x: Any) -> Any:
     )
 
 
+@stops_gradient
 def stop_gradient(x: Any) -> Any:
     """`x` as a constant: the plain value of a number, an array or a structure of them.
 

@@ -106,9 +106,7 @@ _READY = {
 
 
 def _demand_ready(f: Any) -> None:
-    rule = rules.get(f)
-    ours = getattr(getattr(rule, "function", None), "__module__", "").startswith("zyg.rules")
-    if ours and f not in _READY:
+    if getattr(rules.get(f), "ours", False) and f not in _READY:
         raise MissingRuleError(
             f"np.{f.__name__} of a watched device array has no rule.",
             "its rule looks at elements, which would copy them to the host, or makes arrays there.",

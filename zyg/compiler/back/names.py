@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 
 from zyg.compiler.ir import Op
 
+# Of this package; written out, as two of them import numba (see VECTORISED).
+_PLAIN, _NATIVE, _VECTOR = (f"{__package__}.{name}" for name in ("plain", "native", "vector_math"))
 _OF_MATH = frozenset({"erf", "erfc", "gamma", "lgamma"})  # NumPy has them not
 _WRITTEN = frozenset({  # in native: where numba's are not NumPy's, or not for a process without it
     "remainder", "floor_divide", "fmod", "heaviside", "gamma", "nextafter",
@@ -29,10 +31,10 @@ VECTORISED = frozenset({
 
 def imports(names: Iterable[str], dtype: str, backend: str, accuracy: str) -> str:
     """The lines that define T, the loop's own functions and `names`."""
-    own = "native" if backend == "numba" else "plain"
+    own = _NATIVE if backend == "numba" else _PLAIN
     lines = [
         f"from numpy import {dtype} as T, int64",
-        f"from zyg.compiler.back.{own} import contiguous, inlined, total",
+        f"from {own} import contiguous, inlined, total",
     ]
     for name in sorted(names):
         module, spelled = _source(name, dtype, backend, accuracy)
@@ -64,9 +66,9 @@ def _vector_math(name: str, dtype: str, accuracy: str) -> str | None:
 def _source(name: str, dtype: str, backend: str, accuracy: str) -> tuple[str, str]:
     spelled = _SPELLED.get(name, name)
     if backend == "python":
-        return ("zyg.compiler.back.plain" if name in _OF_MATH else "numpy"), spelled
+        return (_PLAIN if name in _OF_MATH else "numpy"), spelled
     if fast := _vector_math(name, dtype, accuracy):
-        return "zyg.compiler.back.vector_math", fast
+        return _VECTOR, fast
     if name in _WRITTEN:
-        return "zyg.compiler.back.native", name
+        return _NATIVE, name
     return ("math" if name in _OF_MATH else "numpy"), spelled

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import enum
-import math
 import operator
 from collections.abc import Callable
 from types import FunctionType, ModuleType
@@ -15,7 +14,6 @@ import numpy as np
 from zyg.compiler.front.captures import Captures, Outside, Path, lookup, named
 from zyg.compiler.front.joins import Different, Unknown, described, join
 from zyg.compiler.front.source import place_of
-from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Block, Op, type_of
 from zyg.compiler.record import Builder, Number, atom_of
 from zyg.errors import KernelError
@@ -103,9 +101,6 @@ class Expressions:
 
     def _attribute(self, node: ast.Attribute) -> Any:
         owner = self.value(node.value)
-        if isinstance(owner, ModuleType) and owner.__name__ == "zyg.math":
-            of_math = getattr(math, node.attr, None)
-            return getattr(owner, node.attr) if meaning(of_math) is None else of_math
         if isinstance(owner, Outside):
             found = getattr(owner.value, node.attr)
             return self.outside(found, (*owner.path, ("attr", node.attr)))

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.marks import is_for_any_number, is_stopping
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule, late_rule, rules
 from zyg.compiler.front.captures import Captures, Outside, Path
 from zyg.compiler.front.joins import described, is_leaf, split
@@ -32,9 +33,6 @@ from zyg.compiler.record import Builder, Number, atom_of
 from zyg.errors import KernelError, is_users
 
 _DEEPEST = 60  # calls within calls
-_WRITTEN_FOR_ANY_NUMBER = {
-    "zyg.base.scalar_rules", "zyg.math", "zyg.scipy._special_table", "zyg.scipy._special_slopes",
-}  # fmt: skip
 _LONGEST = 20_000  # operations
 _SAMPLES = {"float": np.float64(), "int": 0, "bool": False}  # what isinstance says of a number
 
@@ -120,7 +118,8 @@ class Reader:
         if isinstance(f, functools.partial):
             return self._partial(f, path, args, kwargs)
         rule = _rule_of(f)
-        if (rule is not None or meaning(f) is not None) and not _leads_nowhere(path):
+        whole = rule is not None or meaning(f) is not None or is_for_any_number(f)
+        if whole and not _leads_nowhere(path):
             self.captures.guards[path] = f  # of which nothing is read that could be guarded
         if isinstance(rule, Adjoint) and meaning(f) is None:
             raise KernelError(
@@ -162,10 +161,10 @@ class Reader:
             if len(args) != arity:
                 raise TypeError(f"in a kernel, {_name(f)} is a function of {arity} numbers")
             return self.builder.wrap(self.builder.op(written, *map(atom_of, args)))
-        if _is_stop_gradient(f):
+        if is_stopping(f):
             return args[0].record("constant", args[0]) if recorded else args[0]
         if isinstance(f, FunctionType):
-            if f.__module__ in _WRITTEN_FOR_ANY_NUMBER:
+            if is_for_any_number(f):
                 return f(*args, **kwargs)
             if is_users(f.__code__.co_filename):
                 return self.inline(f, path, args, kwargs)
@@ -301,7 +300,3 @@ def _is_usual(rule: ScalarRule) -> bool:
     """Whether an operation of kernels has this very rule."""
     name = meaning(rule.function)
     return isinstance(name, str) and rule_of(name).partials == rule.partials
-
-
-def _is_stop_gradient(f: Any) -> bool:
-    return getattr(f, "__name__", "") == "stop_gradient" and f.__module__ == "zyg.verbs.gradients"

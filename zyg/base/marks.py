@@ -1,0 +1,63 @@
+"""What modules and functions say of themselves, so that nobody has to know them by their names.
+
+The compiler does not import what stands on the heart, and yet reads functions that call it; whoever
+looks at a rule has to know how it is written. So those who are meant put a mark on themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_for_any_number: set[str] = set()
+_formulas: set[str] = set()
+_plain: dict[Any, Any] = {}
+_stopping: set[Any] = set()
+
+
+def for_any_number(module: str) -> None:
+    """The functions of a module may be called with anything that computes as a number does."""
+    _for_any_number.add(module)
+
+
+def is_for_any_number(f: Any) -> bool:
+    # Not by __module__, which functools.wraps gives to the wrapper.
+    return getattr(f, "__globals__", {}).get("__name__") in _for_any_number
+
+
+def formulas(package: str) -> None:
+    """The rules in a package are formulas in NumPy's functions, which compute with any elements."""
+    _formulas.add(package)
+
+
+def is_formula(f: Any) -> bool:
+    """Whether a rule's function is one of those."""
+    return getattr(f, "__globals__", {}).get("__package__") in _formulas
+
+
+def stands_for(plain: Any) -> Callable[[Function], Function]:
+    """A decorator: on plain numbers the function is this one of Python's."""
+
+    def mark(function: Function) -> Function:
+        _plain[function] = plain
+        return function
+
+    return mark
+
+
+def plain_of(f: Any) -> Any:
+    """What `f` stands for, or `f`; TypeError where it is not hashable."""
+    return _plain.get(f, f)
+
+
+def stops_gradient(function: Function) -> Function:
+    """A decorator: the result is the argument, as a constant."""
+    _stopping.add(function)
+    return function
+
+
+def is_stopping(f: Any) -> bool:
+    return isinstance(f, FunctionType) and f in _stopping
