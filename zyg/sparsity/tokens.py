@@ -75,7 +75,7 @@ class Token:
         self.of = of
 
     def __add__(self, other: Any) -> Token:
-        return Token(self.of | other.of) if type(other) is Token else self * other
+        return Token(self.of | other.of) if type(other) is Token else self.__mul__(other)
 
     def __mul__(self, other: Any) -> Token:
         return self if isinstance(other, _REAL) else NotImplemented
