@@ -99,10 +99,12 @@ class ConversionError(ZygError, TypeError):
 
 
 class MutationError(ZygError, TypeError):
-    """A write into an array that zyg cannot follow.
+    """A write that zyg cannot follow.
 
-    Examples: ``x[0] = 1.0``, ``x += 1`` on a watched array, ``out=`` of a ufunc. Remedy: build a
-    new array.
+    ``x[0] = 1.0``, ``x += 1`` and ``np.sin(x, out=x)`` are followed and differentiated. Examples of
+    what is not: a watched value written into a buffer of ints; a write into an array that shares
+    memory with another argument, or that is on a GPU; ``x.setflags()``. Remedy: make a new array,
+    or what the message says.
     """
 
 
