@@ -9,6 +9,7 @@ import functools
 
 import numpy as np
 
+from zyg.base.caches import remembered
 from zyg.base.registry import CONSTANT, ScalarRule, adjoint, composed, rules
 from zyg.core.bind import bind
 from zyg.core.strand import cut, strip
@@ -189,7 +190,7 @@ def _mended(ufunc, y, d):
     return np.positive(np.where(near, y, d), dtype=y.dtype)  # a number, where `y` is one
 
 
-@functools.cache
+@remembered(64)
 def _forgets(ufunc, dtype):
     """Whether NumPy's reduce of three numbers forgets the one in the middle.
 
