@@ -214,7 +214,7 @@ def process(factor):
 
 
 def printed(process):
-    out, errors = process.communicate(timeout=100)
+    out, errors = process.communicate(timeout=600)
     assert errors == ""
     return out.strip()
 
@@ -360,7 +360,7 @@ def test_threads_that_want_the_same_kernel_compile_it_once(own_cache):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(100)
     assert len(found) == 3
     assert len({id(kernel) for kernel in found}) == 1
 
@@ -370,7 +370,7 @@ def test_numba_is_not_loaded_before_the_first_kernel():
         [sys.executable, "-c", "import sys, zyg.kernels.launch; print('numba' in sys.modules)"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
     assert done.stdout.strip() == "False", done.stderr
 

@@ -381,7 +381,7 @@ def test_nested_gradients_release_what_they_kept():
 
 def test_protection_from_many_threads():
     c = np.ones(1000)
-    start = threading.Barrier(8, timeout=30)
+    start = threading.Barrier(8, timeout=100)
 
     def some(k):
         start.wait()
@@ -389,7 +389,7 @@ def test_protection_from_many_threads():
             zyg.gradient(lambda x: np.sum(x * c * x), np.ones(1000))
 
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(some, range(8), timeout=60))
+        list(pool.map(some, range(8), timeout=300))
     assert c.flags.writeable
 
 

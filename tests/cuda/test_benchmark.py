@@ -13,7 +13,7 @@ def test_the_benchmark_runs_and_draws_its_figures(tmp_path):
     command = [sys.executable, "-m", "benchmarks.gpu_hmlstm", "--dry-run", "--json", str(file)]
     done = subprocess.run(
         [*command, "--plot", str(figures)], cwd=ROOT, capture_output=True, text=True,
-        timeout=110, check=False,
+        timeout=600, check=False,
     )  # fmt: skip
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -282,7 +282,7 @@ def test_calls_from_many_threads():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(100)
         assert not thread.is_alive()
     assert faults == []
 

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import sys
 import threading
-import time
 import warnings
 
 import numpy as np
@@ -197,7 +196,16 @@ def many_entries(x, n=20_000):
 @pytest.mark.usefixtures("_short_slices")
 @pytest.mark.parametrize("threaded", [False, True])
 def test_other_tasks_run_during_a_reverse_pass(threaded):
-    turns = []
+    turns, enough = [], threading.Event()
+
+    @zyg.adjoint
+    def held(x):
+        def held_pullback(y_bar):
+            if threading.current_thread().name != "test":  # the loop's, which has turns in between
+                enough.wait()
+            return (y_bar,)
+
+        return x * 1.0, held_pullback
 
     async def f(x):
         if not threaded:
@@ -205,7 +213,7 @@ def test_other_tasks_run_during_a_reverse_pass(threaded):
         ys = []
 
         def work():
-            ys.append(many_entries(x))
+            ys.append(held(many_entries(x)))
 
         async with zyg_trio.open_nursery() as nursery:
             for _ in range(2):
@@ -219,6 +227,8 @@ def test_other_tasks_run_during_a_reverse_pass(threaded):
             async def others():
                 while True:
                     turns.append(1)
+                    if len(turns) == 2:
+                        enough.set()
                     await trio.lowlevel.checkpoint()
 
             nursery.start_soon(others)
@@ -230,23 +240,43 @@ def test_other_tasks_run_during_a_reverse_pass(threaded):
     assert len(turns) >= 2
 
 
-stepped = []
+stepped, passes = [], []
 
 
 @zyg.adjoint
 def counted(x):
     def counted_pullback(y_bar):
         stepped.append(1)
-        time.sleep(0)  # for another thread
+        if threading.current_thread().name != "test" and len(passes) == 1:
+            with passes[0].changed:
+                passes[0].changed.wait_for(lambda: passes[0].stopped)
         return (y_bar,)
 
     return x * 1.0, counted_pullback
 
 
-@pytest.mark.usefixtures("_short_slices")
+@pytest.fixture
+def _threads_step_once(monkeypatch):
+    """In the first reverse pass, threads other than the test's take one step, and then wait.
+
+    They go on when the pass has been stopped; else they could be through with it before the loop
+    has had a turn, on a machine that is busy.
+    """
+
+    class Pass(adjoint_tasks.ReversePass):
+        def __init__(self, *args):
+            super().__init__(*args)
+            passes.append(self)
+
+    monkeypatch.setattr(adjoint_tasks, "ReversePass", Pass)
+    yield
+    passes.clear()
+
+
+@pytest.mark.usefixtures("_short_slices", "_threads_step_once")
 @pytest.mark.parametrize("how", ["loop", "thread"])
 def test_a_reverse_pass_is_cancelled_between_two_entries(how):
-    n = 2000 if how == "thread" else 200
+    n = 500
 
     async def f(x):
         ys = []
@@ -296,7 +326,7 @@ def test_a_reverse_pass_is_cancelled_between_two_entries(how):
 def test_asyncio_cancels_a_reverse_pass():
     async def f(x):
         y = x
-        for _ in range(200):
+        for _ in range(500):
             y = counted(y)
         return y
 
@@ -309,7 +339,7 @@ def test_asyncio_cancels_a_reverse_pass():
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert len(stepped) < 200
+        assert len(stepped) < 500
         return await back(1.0)
 
     assert asyncio.run(main()) == (1.0,)

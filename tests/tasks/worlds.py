@@ -248,7 +248,7 @@ class UnderThreads:
         self.channels[channel].put(value)
 
     def receive(self, channel):
-        return self.channels[channel].get(timeout=20)
+        return self.channels[channel].get(timeout=100)
 
     def start(self, k):
         wrapped = self.program.tasks[k].kind == "zyg.thread"
@@ -274,7 +274,7 @@ class UnderThreads:
 
         thread = zyg.threads.Thread(target=forever, daemon=True)
         thread.start()
-        got = [messages.get(timeout=20) for _ in range(n)]
+        got = [messages.get(timeout=100) for _ in range(n)]
         stop.set()
         while thread.is_alive():  # it may be waiting for room
             try:

@@ -270,7 +270,7 @@ def test_a_pullback_in_threads_gives_each_its_own_result():
 
 
 def test_gradients_in_threads_do_not_meet():
-    gate = threading.Barrier(8, timeout=10)
+    gate = threading.Barrier(8, timeout=100)
 
     def work(k):
         def f(x):
@@ -291,7 +291,7 @@ def test_gradients_in_threads_do_not_meet():
 def test_raw_threads_work_on_one_gradient_at_once():
     def f(x, a):
         parts = [None] * 8
-        gate = threading.Barrier(8, timeout=10)
+        gate = threading.Barrier(8, timeout=100)
 
         def work(k):
             gate.wait()

@@ -435,7 +435,7 @@ def test_an_exception_leaves_nothing_dirty(verb):
 
 
 def test_threads_push_forward_at_the_same_time():
-    barrier, found = threading.Barrier(4, timeout=10), {}
+    barrier, found = threading.Barrier(4, timeout=100), {}
 
     def work(k):
         def f(x):
@@ -451,7 +451,7 @@ def test_threads_push_forward_at_the_same_time():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(100)
     assert len(found) == 4
     np.testing.assert_array_equal(found[0], found[3])
     assert not np.array_equal(found[0], found[1])

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 def run(*arguments):
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
 
 
 def test_all_benchmarks_run_without_peers_and_write_json(tmp_path):
