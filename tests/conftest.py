@@ -1,7 +1,7 @@
 """One hypothesis profile for all tests: the same examples in every run, no deadline.
 
-One thread of BLAS: the tests run in as many processes as there are cores. Kernels that tests
-compile are kept apart from the user's.
+One thread of BLAS: the tests may run in as many processes as there are cores. Kernels that tests
+compile are kept apart from the user's; the processes of one run share them.
 """
 
 import os
@@ -23,7 +23,10 @@ settings.load_profile("zyg")
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory):
+def _own_cache(request, tmp_path_factory):
+    place = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):  # a process of xdist's, with a folder in the run's
+        place = place.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ZYG_CACHE_DIR", str(tmp_path_factory.mktemp("kernels")))
+        patch.setenv("ZYG_CACHE_DIR", str(place / "kernels"))
         yield
