@@ -24,6 +24,7 @@ from zyg.kernels.launch import describe, run
 from zyg.kernels.plans import CHUNK, Output
 
 from ..kernels.programs import no_two_alike, outputs, program
+from ..marks import slow_after
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 ONE = [
@@ -68,7 +69,7 @@ def right(name, *args):
         return np.array([getattr(plain, name)(x) for x in args[0]])
 
 
-@pytest.mark.parametrize("backend", ["numba", "python"])
+@pytest.mark.parametrize("backend", slow_after(1, ["python", "numba"]))
 @pytest.mark.parametrize("dtype", [F32, F64])
 @pytest.mark.parametrize(
     ("which", "arity", "kind"), [(ONE, 1, "float"), (TWO, 2, "float"), (TESTS, 1, "bool")]
@@ -225,6 +226,7 @@ def own_cache(tmp_path, monkeypatch):
     return tmp_path / "kernels"
 
 
+@pytest.mark.slow
 def test_the_next_process_does_not_compile(own_cache):
     at_once = [process(2.0) for _ in range(2)]
     assert {printed(p) for p in at_once} <= {"compiled True", "disk False"}
@@ -240,7 +242,7 @@ FROM_DISK = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", [F32, F64])
+@pytest.mark.parametrize("dtype", slow_after(1, [F64, F32]))
 def test_functions_from_disk(dtype):
     x, y = Value("float"), Value("float")
     ops = [Op(name, (x, y)[:arity], Value("float")) for name, arity in FROM_DISK.items()]

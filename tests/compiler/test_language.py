@@ -109,6 +109,7 @@ COMPILED = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_compiled_kernels_give_the_same(tmp_path):
     calls = ", ".join(f"{name}(x, y, k)" for name in COMPILED)
     text = f"def bundle(x, y, k):\n    return {calls}\n"

@@ -89,6 +89,7 @@ def reference(name, *xs):
         return np.array([np.longdouble(mpmath.nstr(mpmath.erf(float(x)), 25)) for x in xs[0]])
 
 
+@pytest.mark.slow
 @CASES
 def test_random_arguments(name, width, rng):
     x = random_numbers(WIDTHS[width], 300 if name == "erf" else 20_000, rng)
@@ -207,6 +208,7 @@ print(sum(kernel.stats.cache_hits.values()), len(tanh64.signatures))
 """
 
 
+@pytest.mark.slow
 def test_a_cached_kernel_compiles_nothing(tmp_path):
     file = tmp_path / "cached.py"
     file.write_text(CACHED)

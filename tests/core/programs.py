@@ -806,6 +806,14 @@ def describe(seed, small, failure):
     return f"seed {seed}: {failure}\n\n{small}\n"
 
 
+def check_chunk(number, size=125):
+    """Check the programs of one of the chunks into which tests divide the seeds."""
+    result = survey(range(number * size, (number + 1) * size), most=3)
+
+    assert not result.failures, "\n\n".join(describe(*failure) for failure in result.failures)
+    assert result.unreliable <= 0.05 * size  # differences must not excuse many
+
+
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.core.programs", description=__doc__)
     parser.add_argument("--count", type=int, default=10000)

@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_the_benchmark_runs_and_draws_its_figures(tmp_path):
     file, figures = tmp_path / "rows.json", tmp_path / "figures"
     command = [sys.executable, "-m", "benchmarks.gpu_hmlstm", "--dry-run", "--json", str(file)]

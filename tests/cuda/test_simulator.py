@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parent
 
 
+@pytest.mark.slow
 def test_kernels_run_in_the_simulator():
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     env = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 
 class Call(NamedTuple):
@@ -88,6 +89,15 @@ INDEX_LISTS = np.array([[0, 2], [2, 2]])
 
 def name_of(f):
     return f.__name__
+
+
+def every(calls):
+    """All calls of a table as parameters; after its first, those of a function are slow."""
+    return [
+        pytest.param(f, c, id=label(f, c), marks=[pytest.mark.slow] if k else [])
+        for f, cs in calls.items()
+        for k, c in enumerate(cs)
+    ]
 
 
 def label(f, c):

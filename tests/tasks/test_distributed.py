@@ -20,7 +20,7 @@ X = np.linspace(0.2, 1.4, 5)
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only the latter, which kills there
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("processes", marks=pytest.mark.slow)])
 def raw():
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     # 15 s after a worker was lost, Dask gives up the one in its place if that is not there: on a

@@ -29,7 +29,7 @@ def processes(n):
     return ProcessPoolExecutor(n, mp_context=multiprocessing.get_context("spawn"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("processes", marks=pytest.mark.slow)])
 def raw():
     with processes(2) as pool:
         yield pool
@@ -638,6 +638,7 @@ def test_nothing_is_left_when_a_gradient_has_been_taken(pool):
     assert not [x for x in gc.get_objects() if type(x) is Task]
 
 
+@pytest.mark.slow
 def test_loky():
     with loky.ProcessPoolExecutor(1) as raw:
         g = zyg.gradient(functools.partial(closures, zyg.wrap_executor(raw)), X)[0]

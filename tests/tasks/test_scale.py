@@ -48,10 +48,12 @@ async def crowd(x, n):
     return sum(results)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_messages():
     assert zyg.gradient(pipeline, 1.0, n=25_000) == (25_000 * 8.0,)
 
 
+@pytest.mark.slow
 def test_ten_thousand_tasks():
     assert zyg.gradient(crowd, 1.0, n=10_000) == (10_000 * 9_999 / 2,)
 

@@ -10,6 +10,7 @@ import pytest
 import zyg
 
 from ..core.programs import Program, Survey, check, describe, loss, program, shrink
+from ..marks import slow_after
 
 
 class Worker:
@@ -72,7 +73,7 @@ class Spread(Program):
                 worker.end()
 
 
-@pytest.mark.parametrize("chunk", range(12))
+@pytest.mark.parametrize("chunk", slow_after(1, range(12)))
 def test_gradients_do_not_depend_on_who_writes(chunk):
     result = Survey(failures=[])
     for seed in range(50_000 + 25 * chunk, 50_025 + 25 * chunk):

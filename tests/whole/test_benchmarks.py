@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -13,6 +15,7 @@ def run(*arguments):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
 
 
+@pytest.mark.slow
 def test_all_benchmarks_run_without_peers_and_write_json(tmp_path):
     file = tmp_path / "results.json"
     done = run("-m", "benchmarks", "--quick", "--without-peers", "--json", file)
@@ -30,6 +33,7 @@ def test_all_benchmarks_run_without_peers_and_write_json(tmp_path):
     assert "torch skipped" in done.stdout
 
 
+@pytest.mark.slow
 def test_programs_whose_gradients_differ_are_not_timed():
     done = run(
         "-c",

@@ -9,6 +9,7 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs_and_its_assert_holds(path):
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=600)
