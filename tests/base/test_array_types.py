@@ -9,6 +9,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 import zyg
 from zyg.base import array_types
 from zyg.base.array_types import ArrayType, array_type, is_array
+from zyg.base.caches import Cache
 from zyg.core.strand import watcher_of
 from zyg.errors import ConversionError, MissingRuleError, MutationError
 
@@ -73,7 +74,7 @@ class Boxes(ArrayType):
 
 def added(monkeypatch, kind):
     monkeypatch.setattr(array_types, "_rows", [*array_types._rows])
-    monkeypatch.setattr(array_types, "_found", array_types._Found())
+    monkeypatch.setattr(array_types, "_found", Cache(4096))
     array_types.row(kind)
 
 
@@ -143,7 +144,7 @@ def test_a_row_is_asked_once_for_a_type_and_again_when_there_is_another(monkeypa
 
 def test_the_table_remembers_no_more_types_than_it_may(monkeypatch):
     added(monkeypatch, Boxes)
-    monkeypatch.setattr(array_types, "_MOST", 4)
+    monkeypatch.setattr(array_types, "_found", Cache(4))
     for k in range(10):
         array_type(type(f"T{k}", (), {})())
     assert len(array_types._found) <= 4
