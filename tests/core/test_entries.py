@@ -127,6 +127,31 @@ def test_a_write_of_a_constant_contributes_nowhere():
     assert len(outputs_of(write)) == 1
 
 
+@pytest.mark.parametrize("index", [np.s_[0:2], np.s_[1, ::-1], np.s_[...], 1])
+def test_an_operator_in_place_of_a_part_is_one_write(index):
+    """Python assigns to the part what the operator returned, which is the part itself."""
+
+    def f(x):
+        y = 1.0 * x
+        y[index] += 2.0
+        part = y[index]
+        y[index] = part  # as Python does
+        return y[0, 0] * y[1, 1]
+
+    assert [name_of(e) for e in entries_of(f, X)].count("write") == 1
+    assert zyg.gradient(f, X)[0].any()
+
+
+def test_a_part_that_is_written_elsewhere_is_a_write():
+    def f(x):
+        y = 1.0 * x
+        y[1] = y[0]
+        return (y[1] ** 2).sum()
+
+    assert [name_of(e) for e in entries_of(f, X)].count("write") == 1
+    np.testing.assert_array_equal(zyg.gradient(f, X)[0], [2 * X[0], 0 * X[0]])
+
+
 def test_every_function_that_entries_name_is_known():
     files = adjoints, elementwise, exchange, indexing, device
     named = {

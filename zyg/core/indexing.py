@@ -43,7 +43,7 @@ from zyg.errors import MutationError
 
 def read(x: Any, index: Any) -> Any:
     """``x[index]`` of a watched array: a view, where NumPy gives one. The index carries nothing."""
-    index = frozen(index)
+    given, index = index, frozen(index)
     if not x.strand.open:
         rest = settle(x)
         if type(rest) in WATCHED:
@@ -51,7 +51,9 @@ def read(x: Any, index: Any) -> Any:
     plain = strip(x.primal)[index]
     if type(plain) is np.ndarray and _is_basic(index):
         base = lay_out(x)
-        return view(x, Place(strip(x.primal)[index], strip(base.primal)))
+        made = view(x, Place(strip(x.primal)[index], strip(base.primal)))
+        made.taken = x, given
+        return made
     if not x.strand.open:
         return like_operands(plain, (x,))
     if not x.strand.alone:
@@ -130,8 +132,10 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
 def _write(x: Any, index: Any, value: Any, add: bool) -> None:
     value, base = settle(value), base_of(x)
     watched = type(value) in WATCHED
-    if not add and type(value) in ARRAYS and base_of(value) is base and _is_same(x, index, value):
-        return  # the second half of x[a:b] += c: Python assigns the view to itself
+    if not add and type(value) in ARRAYS and value is not base_of(value):
+        source, given = value.taken
+        if source is x and given is index:
+            return  # the second half of x[a:b] += c: Python assigns the view that it was given
     if not base.strand.open and type(settle(base)) in WATCHED:
         if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run
             base.primal, base.strand = np.copy(settle(base)), IDLE
@@ -254,15 +258,6 @@ def _assign(target: Any, index: Any, contents: Any, add: bool) -> None:
         target[index] += contents
     else:
         np.add.at(target, index, contents)
-
-
-def _is_same(x: Any, index: Any, value: Any) -> bool:
-    index = frozen(index)
-    if not _is_basic(index) or type(value.slot) is not ViewSlot:
-        return False
-    plain = strip(x.primal)[index]
-    whole = strip(base_of(x).primal)
-    return isinstance(plain, np.ndarray) and Place(plain, whole) == value.slot.place
 
 
 def _last(index: Any, shape: tuple[int, ...]) -> Any:

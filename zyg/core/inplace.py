@@ -73,7 +73,7 @@ def _as_array(x: Any) -> Any:
 
 def _check_output(x: Any, dtype: Any, value: Any, ufunc: Any, inputs: tuple[Any, ...]) -> None:
     """Raise what NumPy raises where a result of this dtype and shape does not go into ``out=x``."""
-    shape = np.shape(value)
+    shape = np.shape(strip(value))
     try:
         fits = np.broadcast_shapes(shape, x.shape) == x.shape
     except ValueError:

@@ -146,6 +146,7 @@ def view(x: Any, place: Place) -> Any:
     made.base_array, made.place = base_of(x), place
     made.base_array.viewed = True
     made.whole = made.cached = None
+    made.taken = None, None
     return made
 
 

@@ -89,13 +89,17 @@ for _name in _INPLACE:
 
 
 class WatchedView(WatchedArray):
-    """A view of a watched array: a place of its base, wherever the memory of the base is."""
+    """A view of a watched array: a place of its base, wherever the memory of the base is.
 
-    __slots__ = ("base_array", "cached", "place", "whole")
+    `taken` is the array and the index that it was read by, if it was: what ``x[a:b] += c`` assigns.
+    """
+
+    __slots__ = ("base_array", "cached", "place", "taken", "whole")
 
     base_array: Any
     cached: Any
     place: Place
+    taken: tuple[Any, Any]
     whole: Any
 
     @property
