@@ -358,6 +358,35 @@ def test_every_file_says_what_it_is():
         assert ast.get_docstring(ast.parse(path.read_text())), path.name
 
 
+# Functions of more than 40 lines of code, and why each is one.
+LONG = {
+    "zyg.compiler.back.vector_exponentials._family": "functions of one dtype, which numba wants as closures",
+    "zyg.compiler.front.reader._plain_call": "what a call may be of, in the order in which it is asked",
+    "zyg.core.reverse._step_back": "the loop over a tape, with contributions written out for speed",
+    "zyg_cuda.functions._of_floats": "functions of one dtype, which numba wants as closures",
+}
+
+
+def lines_of_code(function, text):
+    """Without its docstring, comments and empty lines."""
+    doc = function.body[0].end_lineno if ast.get_docstring(function) else function.lineno
+    body = text.splitlines()[doc : function.end_lineno]
+    return sum(1 for line in body if line.strip() and not line.lstrip().startswith("#"))
+
+
+def test_no_function_is_longer_than_40_lines_without_a_reason():
+    long = set()
+    for module, path in MODULES.items():
+        text = path.read_text()
+        for f in ast.walk(ast.parse(text)):
+            if (
+                isinstance(f, (ast.FunctionDef, ast.AsyncFunctionDef))
+                and lines_of_code(f, text) > 40
+            ):
+                long.add(f"{module}.{f.name}")
+    assert long == LONG.keys()
+
+
 def test_no_file_is_longer_than_450_lines():
     for path in FILES:
         lines = len(path.read_text().splitlines())

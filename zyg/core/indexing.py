@@ -131,43 +131,17 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
 
 def _write(x: Any, index: Any, value: Any, add: bool) -> None:
     value, base = settle(value), base_of(x)
-    watched = type(value) in WATCHED
     if not add and type(value) in ARRAYS and value is not base_of(value):
         source, given = value.taken
         if source is x and given is index:
             return  # the second half of x[a:b] += c: Python assigns the view that it was given
-    if not base.strand.open and type(settle(base)) in WATCHED:
-        if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run
-            base.primal, base.strand = np.copy(settle(base)), IDLE
-        write(settle(x), index, value, add=add)
+    if not base.strand.open and not _opened(x, base, index, value, add):
         return
     index = frozen(index)
-    if not base.strand.open:
-        if not watched:
-            if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run
-                base.primal, base.strand = settle(base.primal).copy(), IDLE
-            _assign(x.primal, index, value, add)
-            return
-        adopt(local(value.strand), x)
-    strand = base.strand
-    if watched and value.strand.level > strand.level:
-        if _made_before(value.strand, base):
-            raise MutationError(
-                "a value of an inner gradient cannot be written into an array of an outer one.",
-                "the inner gradient ends first, and the array would be left with a value that is "
-                "watched by nobody.",
-                "return the value from the inner function, or make the array inside it.",
-            )
-        strand = raise_to(local(value.strand), base)
+    strand = _strand_of_write(base, value)
     value = bring(strand, value)
-    own_value = watched and value.strand is strand
-    dtype = strip(base.primal).dtype
-    if watched and dtype.kind not in "fc" and np.result_type(strip(value)).kind not in "iu":
-        raise MutationError(
-            f"a watched value cannot be written into an array of {dtype}.",
-            "the conversion would cut off its fraction and its derivative.",
-            "make the array of floats, or write zyg.stop_gradient(value).",
-        )
+    own_value = type(value) in WATCHED and value.strand is strand
+    _demand_room(strip(base.primal).dtype, value)
     make_writable(x)
     contents = settle(value.primal) if own_value else value
     if type(value) in ARRAYS and base_of(value) is base:
@@ -192,6 +166,52 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
     strand.note((None, None, undo_write, None, written))
     if not strand.dual:  # whose slots live as long as their values, and no longer
         strand.memory.written.add(base.slot)
+
+
+def _opened(x: Any, base: Any, index: Any, value: Any, add: bool) -> bool:
+    """Whether a write into an array that no gradient watches any more is to be noted.
+
+    If so, the level of the value watches the array from now on; if not, it has been done.
+    """
+    rest = settle(base)
+    outer = type(rest) in WATCHED
+    if not outer and type(value) in WATCHED:
+        adopt(local(value.strand), x)
+        return True
+    if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run
+        base.primal, base.strand = np.copy(rest), IDLE
+    if outer:
+        write(settle(x), index, value, add=add)
+    else:
+        _assign(x.primal, frozen(index), value, add)
+    return False
+
+
+def _strand_of_write(base: Any, value: Any) -> Strand:
+    """The strand that a write is noted on; an inner level's watches the array from now on."""
+    strand: Strand = base.strand
+    if type(value) not in WATCHED or value.strand.level <= strand.level:
+        return strand
+    if _made_before(value.strand, base):
+        raise MutationError(
+            "a value of an inner gradient cannot be written into an array of an outer one.",
+            "the inner gradient ends first, and the array would be left with a value that is "
+            "watched by nobody.",
+            "return the value from the inner function, or make the array inside it.",
+        )
+    return raise_to(local(value.strand), base)
+
+
+def _demand_room(dtype: np.dtype[Any], value: Any) -> None:
+    """Refuse a watched value with a fraction in an array of integers."""
+    if type(value) not in WATCHED or dtype.kind in "fc":
+        return
+    if np.result_type(strip(value)).kind not in "iu":
+        raise MutationError(
+            f"a watched value cannot be written into an array of {dtype}.",
+            "the conversion would cut off its fraction and its derivative.",
+            "make the array of floats, or write zyg.stop_gradient(value).",
+        )
 
 
 def _refuse_on_device() -> NoReturn:

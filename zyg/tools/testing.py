@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,14 +161,12 @@ def _compare(check: _Check, args: Sequence[Any]) -> None:
         slope = _difference_quotient(check.f, inputs, v, w, precision.step)
         for mode in check.modes:
             if mode == "reverse":
-                pairs = [
-                    pair
-                    for k in moved
-                    for pair in zip(directions[k], samples.matched(inputs[k], bars[k]), strict=True)
-                ]
+                along = [*chain(*(directions[k] for k in moved))]
+                across = [*chain(*(samples.matched(inputs[k], bars[k]) for k in moved))]
             else:
-                y_dot = _pushforward(check, args, inputs, v)
-                pairs = [*zip(samples.matched(result, y_dot), w, strict=True)]
+                along = samples.matched(result, _pushforward(check, args, inputs, v))
+                across = w
+            pairs = [*zip(along, across, strict=True)]
             got = sum(inner(d, c) for d, c in pairs)
             size = max(slope.size, sum(inner(np.abs(d), np.abs(c)) for d, c in pairs))
             tolerance = precision.atol + precision.rtol * size + slope.rounding
