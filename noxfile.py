@@ -12,6 +12,8 @@ EXTRAS = PROJECT["project"]["optional-dependencies"]
 # What users have; the tools of the tests are always the newest.
 LIBRARIES = [*PROJECT["project"]["dependencies"], *EXTRAS["scipy"], *EXTRAS["distributed"]]
 
+EVERYTHING = ["-n", "auto", "--dist=worksteal"]
+
 nox.options.sessions = ["lint", "tests", "oldest"]
 
 
@@ -28,11 +30,11 @@ def lint(session):
 def tests(session):
     """The tests with the newest libraries; what follows -- is for pytest."""
     session.install("-e", ".[test]")
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *(session.posargs or EVERYTHING))
 
 
 @nox.session(python=PYTHONS[0])
 def oldest(session):
     """The tests with the oldest libraries that pyproject.toml admits."""
     session.install("-e", ".[test]", *[bound.replace(">=", "==") for bound in LIBRARIES])
-    session.run("pytest", *session.posargs)
+    session.run("pytest", *(session.posargs or EVERYTHING))
