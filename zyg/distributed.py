@@ -30,7 +30,7 @@ from zyg.tasks import recipes
 from zyg.tasks.executors import Task
 from zyg.tasks.recipes import ship
 
-__all__ = ["TaskClient", "wrap_client"]
+__all__ = ["wrap_client"]
 
 
 def wrap_client(client: Client, *, keep: str = "worker") -> TaskClient:

@@ -22,7 +22,7 @@ from typing import Any
 from zyg.base.containers import Engine
 from zyg.core.strand import active, fork
 
-__all__ = ["Thread", "in_strand", "map"]
+__all__ = ["Thread", "map"]
 
 
 def in_strand(f: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -130,6 +130,28 @@ def test_only_calls_of_kernels_load_the_gpu_and_only_where_an_operand_is_there()
     assert not [n for n in top if "zyg_cuda" in n.module]
 
 
+@pytest.mark.parametrize("module", [m for m in MODULES if m.startswith("zyg.rules.")])
+def test_a_rule_needs_one_import(module):
+    kit = "zyg.rules.kit"
+    others = {*imports(MODULES[module])} - {kit, "zyg.errors"}
+    assert module == kit or not others, f"give it to the author of rules through {kit}"
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if m.count(".") > 1])
+def test_a_rule_of_scipys_takes_of_the_floors_below_what_the_kit_has(module):
+    if module.startswith("zyg.scipy._"):
+        below = ("zyg.base", "zyg.core", "zyg.watched")
+        assert not [other for other in imports(MODULES[module]) if other.startswith(below)]
+
+
+def test_no_list_of_public_names_has_those_of_the_engine():
+    for module, path in MODULES.items():
+        if module.count(".") > 1 and not module.startswith(
+            ("zyg.scipy", "zyg.compiler.back.vector")
+        ):
+            assert "__all__" not in path.read_text(), module
+
+
 def named_in_strings(path):
     """The dotted names of ours in a file's strings; docstrings may speak of what users write."""
     for node in ast.walk(ast.parse(path.read_text())):
@@ -249,11 +271,19 @@ def stored_in(node):
 
 def changed_somewhere():
     """The full names of the objects at the top of modules that some line changes."""
-    for module, path in MODULES.items():
-        visitor = _Changes()
-        visitor.visit(ast.parse(path.read_text()))
+    visitors = {module: _Changes() for module in MODULES}
+    for module, visitor in visitors.items():
+        visitor.visit(ast.parse(MODULES[module].read_text()))
+    imported = {
+        f"{module}.{name}": full
+        for module, visitor in visitors.items()
+        for name, full in visitor.imported.items()
+    }
+    for module, visitor in visitors.items():
         for name, rest in visitor.found:
-            full = visitor.imported.get(name, f"{module}.{name}")
+            full = f"{module}.{name}"
+            while full in imported:  # also through a module that hands it on
+                full = imported[full]
             yield f"{full}.{rest}" if rest else full
 
 

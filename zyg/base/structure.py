@@ -25,14 +25,16 @@ from zyg.base.containers import (
     SET,
     Key,
     Kind,
-    is_leaf,
-    is_number,
     kind_of,
     no_places,
 )
+from zyg.base.containers import (
+    is_leaf as is_leaf,
+)
+from zyg.base.containers import (
+    is_number as is_number,
+)
 from zyg.errors import StructureError
-
-__all__ = ["Structure", "Tangent", "is_leaf", "is_number", "name_of"]
 
 
 class Tangent:

@@ -34,8 +34,6 @@ from zyg.kernels.plans import Output
 from zyg.kernels.scalar import Kernel, Read, read_for, recorded
 from zyg.rules.kit import no_out
 
-__all__ = ["Elementwise", "broadcast", "elementwise", "fuse", "partials"]
-
 _LEAVES = {np.ndarray, float, int, bool, np.float64, np.float32}
 _TYPES = {"f": "float", "i": "int", "u": "int", "b": "bool"}
 

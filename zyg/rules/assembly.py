@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.registry import composed
-from zyg.core.strand import strip
 from zyg.errors import unknown_call
-from zyg.rules.kit import as_array, at_places, cast, flat_indices
+from zyg.rules.kit import as_array, at_places, cast, composed, flat_indices, strip
 
 
 @composed(np.delete)

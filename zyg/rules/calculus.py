@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from zyg.base.registry import adjoint, composed
-from zyg.core.cotangents import unbroadcast
-from zyg.core.strand import strip
-from zyg.rules.kit import as_array, conj
+from zyg.rules.kit import adjoint, as_array, composed, conj, strip, unbroadcast
 
 
 def _listed(x):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zyg.base.registry import nondifferentiable
+from zyg.rules.kit import nondifferentiable
 
 nondifferentiable(
     # questions about shape and type

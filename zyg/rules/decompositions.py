@@ -29,10 +29,18 @@ valued SVD" (2019); C. Boeddeker et al., "On the computation of complex-valued g
 
 import numpy as np
 
-from zyg.base.registry import adjoint, composed
-from zyg.core.strand import is_watched, strip
 from zyg.errors import DegenerateError, MissingRuleError
-from zyg.rules.kit import conj, dagger, is_complex, of_triangle, triangle
+from zyg.rules.kit import (
+    adjoint,
+    composed,
+    conj,
+    dagger,
+    is_complex,
+    is_watched,
+    of_triangle,
+    strip,
+    triangle,
+)
 
 
 @adjoint(np.linalg.cholesky)

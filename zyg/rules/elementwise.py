@@ -2,10 +2,7 @@
 
 import numpy as np
 
-from zyg.base.registry import adjoint, composed, scalar_rule
-from zyg.base.scalar_rules import table
-from zyg.core.strand import strip
-from zyg.rules.kit import as_array, is_complex, no_out
+from zyg.rules.kit import adjoint, as_array, composed, is_complex, no_out, scalar_rule, strip, table
 
 for _function, _partials in table.items():
     scalar_rule(_function, *_partials)

@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.registry import adjoint, composed
-from zyg.core.strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import as_array, like, normal_axes
+from zyg.rules.kit import adjoint, as_array, composed, like, normal_axes, strip
 
 _EXCHANGED: Any = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from zyg.base.registry import composed
-from zyg.core.strand import strip
-from zyg.rules.kit import as_array, normal_axes
+from zyg.rules.kit import as_array, composed, normal_axes, strip
 
 
 @composed(np.apply_along_axis)

@@ -1,4 +1,4 @@
-"""What several domains of rules share."""
+"""What a rule takes: one import for all that it needs of zyg but its errors; what rules share."""
 
 from __future__ import annotations
 
@@ -8,11 +8,31 @@ from typing import Any
 import numpy as np
 
 from zyg.base import scalar_rules
-from zyg.base.array_types import array_type
-from zyg.base.registry import adjoint
-from zyg.core.strand import is_watched, strip
+from zyg.base.array_types import array_type as array_type
+from zyg.base.caches import remembered as remembered
+from zyg.base.marks import for_any_number as for_any_number
+from zyg.base.registry import CONSTANT as CONSTANT
+from zyg.base.registry import Adjoint as Adjoint
+from zyg.base.registry import ScalarRule as ScalarRule
+from zyg.base.registry import adjoint as adjoint
+from zyg.base.registry import composed as composed
+from zyg.base.registry import nondifferentiable as nondifferentiable
+from zyg.base.registry import rules as rules
+from zyg.base.registry import scalar_rule as scalar_rule
+from zyg.base.scalar_rules import table as table
+from zyg.base.structure import Structure as Structure
+from zyg.core.bind import bind as bind
+from zyg.core.cotangents import unbroadcast as unbroadcast
+from zyg.core.indexing import write as write
+from zyg.core.inplace import refuse_store as refuse_store
+from zyg.core.strand import cut as cut
+from zyg.core.strand import is_watched as is_watched
+from zyg.core.strand import strip as strip
+from zyg.core.strand import watched_leaves as watched_leaves
+from zyg.core.views import buffer as buffer
 from zyg.errors import MutationError
 from zyg.watched.value import as_array as as_array
+from zyg.watched.value import ufunc_methods as ufunc_methods
 
 NO = np._NoValue  # what NumPy takes for an argument that was not given
 

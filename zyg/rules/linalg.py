@@ -13,11 +13,21 @@ import inspect
 
 import numpy as np
 
-from zyg.base.registry import adjoint, composed, nondifferentiable
-from zyg.core.cotangents import unbroadcast
-from zyg.core.strand import is_watched, strip
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import conj, dagger, is_complex, like, of_triangle, with_value
+from zyg.rules.kit import (
+    adjoint,
+    composed,
+    conj,
+    dagger,
+    is_complex,
+    is_watched,
+    like,
+    nondifferentiable,
+    of_triangle,
+    strip,
+    unbroadcast,
+    with_value,
+)
 
 nondifferentiable(np.linalg.matrix_rank)
 

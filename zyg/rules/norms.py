@@ -7,10 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.registry import adjoint, composed
-from zyg.core.strand import is_watched, strip
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import kept, normal_axes, plain_array, spread, with_value
+from zyg.rules.kit import (
+    adjoint,
+    composed,
+    is_watched,
+    kept,
+    normal_axes,
+    plain_array,
+    spread,
+    strip,
+    with_value,
+)
 
 
 @composed(np.linalg.norm)

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from zyg.base.registry import composed
-from zyg.core.strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import as_array, at_places, cast, flat_indices, like
+from zyg.rules.kit import as_array, at_places, cast, composed, flat_indices, like, strip
 
 
 @composed(np.pad)

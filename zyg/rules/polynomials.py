@@ -4,9 +4,7 @@ import operator
 
 import numpy as np
 
-from zyg.base.registry import adjoint, composed
-from zyg.core.strand import strip
-from zyg.rules.kit import as_array, conj
+from zyg.rules.kit import adjoint, as_array, composed, conj, strip
 
 
 def _coefficients(p):

@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.registry import adjoint, composed
-from zyg.core.cotangents import unbroadcast
-from zyg.core.strand import strip
-from zyg.rules.kit import as_array, conj, inverse, like
+from zyg.rules.kit import adjoint, as_array, composed, conj, inverse, like, strip, unbroadcast
 
 
 def _matmul_pullback(a, b):

@@ -4,13 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import array_type
-from zyg.base.registry import adjoint, composed
-from zyg.core.cotangents import unbroadcast
-from zyg.core.strand import strip
 from zyg.rules.kit import (
     NO,
+    adjoint,
+    array_type,
     as_array,
+    composed,
     conj,
     count,
     given,
@@ -19,6 +18,8 @@ from zyg.rules.kit import (
     normal_axes,
     plain_array,
     spread,
+    strip,
+    unbroadcast,
     without_nan,
 )
 

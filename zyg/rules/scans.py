@@ -9,23 +9,28 @@ import functools
 
 import numpy as np
 
-from zyg.base.caches import remembered
-from zyg.base.registry import CONSTANT, ScalarRule, adjoint, composed, rules
-from zyg.core.bind import bind
-from zyg.core.strand import cut, strip
 from zyg.errors import MissingRuleError
 from zyg.rules.kit import (
+    CONSTANT,
     NO,
+    ScalarRule,
+    adjoint,
     as_array,
+    bind,
+    composed,
     conj,
     count,
+    cut,
     like,
     no_out,
     normal_axes,
+    remembered,
+    rules,
+    strip,
+    ufunc_methods,
     with_value,
     without_nan,
 )
-from zyg.watched.value import ufunc_methods
 
 
 @adjoint(np.cumsum, linear=(0,))

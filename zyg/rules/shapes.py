@@ -4,11 +4,18 @@ import itertools
 
 import numpy as np
 
-from zyg.base.registry import adjoint, composed
-from zyg.core.cotangents import unbroadcast
-from zyg.core.strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import inverse, is_complex, like, no_out, plain_array
+from zyg.rules.kit import (
+    adjoint,
+    composed,
+    inverse,
+    is_complex,
+    like,
+    no_out,
+    plain_array,
+    strip,
+    unbroadcast,
+)
 
 
 def _restored(function):

@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.registry import composed
-from zyg.core.strand import is_watched, strip
 from zyg.rules.kit import (
     as_array,
+    composed,
     count,
     flat_indices,
     inverse,
+    is_watched,
     no_out,
     normal_axes,
     plain_array,
+    strip,
     with_value,
 )
 

@@ -2,17 +2,18 @@
 
 import numpy as np
 
-from zyg.base.array_types import array_type
-from zyg.base.registry import adjoint, composed
-from zyg.core.strand import strip
 from zyg.rules.kit import (
     NO,
+    adjoint,
+    array_type,
     as_array,
+    composed,
     conj,
     inverse,
     is_complex,
     normal_axes,
     plain_array,
+    strip,
     with_value,
 )
 

@@ -2,11 +2,7 @@
 
 import numpy as np
 
-from zyg.base.registry import composed
-from zyg.core.indexing import write
-from zyg.core.inplace import refuse_store
-from zyg.core.strand import is_watched, strip
-from zyg.core.views import buffer
+from zyg.rules.kit import buffer, composed, is_watched, refuse_store, strip, write
 
 
 def _like(function):

@@ -1,8 +1,7 @@
 """What a function holds that is watched: found, taken out, and put in again."""
 
-from zyg.base.structure import Structure
-from zyg.core.strand import is_watched, strip
 from zyg.errors import MissingRuleError
+from zyg.rules.kit import Structure, is_watched, strip
 
 
 def plain(x):

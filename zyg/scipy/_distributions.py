@@ -12,8 +12,7 @@ import numpy as np
 from scipy import special as sp
 from scipy import stats
 
-from zyg.core.strand import strip
-from zyg.rules.kit import as_array
+from zyg.rules.kit import as_array, strip
 from zyg.scipy._linalg_factors import cholesky
 from zyg.scipy._linalg_systems import solve_triangular
 

@@ -8,10 +8,8 @@ equations", 2018); forward mode solves the sensitivity equation.
 import numpy as np
 import scipy.integrate
 
-from zyg.base.registry import composed
-from zyg.core.strand import strip, watched_leaves
 from zyg.errors import unknown_call
-from zyg.rules.kit import as_array
+from zyg.rules.kit import as_array, composed, strip, watched_leaves
 from zyg.scipy._closures import as_tuple, opened, plain, refuse
 from zyg.scipy._namespace import dispatching
 from zyg.verbs.checkpoints import one_entry

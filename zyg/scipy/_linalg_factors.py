@@ -9,9 +9,8 @@ import inspect
 import numpy as np
 from scipy import linalg
 
-from zyg.core.strand import strip
 from zyg.errors import unknown_call
-from zyg.rules.kit import conj, is_complex
+from zyg.rules.kit import conj, is_complex, strip
 from zyg.scipy._linalg_systems import adjoint_of, permutation, reading, solve_triangular, used
 from zyg.scipy._namespace import rule_for
 from zyg.verbs.gradients import pullback

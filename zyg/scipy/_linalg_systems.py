@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from zyg.core.cotangents import unbroadcast
-from zyg.core.strand import strip
 from zyg.errors import unknown_call
-from zyg.rules.kit import as_array, conj
+from zyg.rules.kit import as_array, conj, strip, unbroadcast
 from zyg.scipy._namespace import rule_for
 
 

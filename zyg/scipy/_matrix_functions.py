@@ -7,9 +7,8 @@ f at A along E; and the transpose of the derivative at A is that at A^H.
 import numpy as np
 from scipy import linalg
 
-from zyg.core.strand import strip
 from zyg.errors import MissingRuleError, unknown_call
-from zyg.rules.kit import conj
+from zyg.rules.kit import conj, strip
 from zyg.scipy._linalg_systems import adjoint_of, solve_sylvester
 from zyg.scipy._namespace import rule_for
 

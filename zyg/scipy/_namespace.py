@@ -7,9 +7,7 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from zyg.base.registry import Adjoint, rules
-from zyg.core.bind import bind
-from zyg.core.strand import watched_leaves
+from zyg.rules.kit import Adjoint, bind, rules, watched_leaves
 
 
 def rule_for(key: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..., Adjoint]:

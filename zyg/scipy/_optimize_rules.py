@@ -5,8 +5,7 @@ import inspect
 import numpy as np
 import scipy.optimize
 
-from zyg.base.registry import composed
-from zyg.core.strand import strip
+from zyg.rules.kit import composed, strip
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.verbs.gradients import pullback
 from zyg.verbs.implicit import implicit

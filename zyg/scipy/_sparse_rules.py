@@ -4,9 +4,8 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
-from zyg.core.strand import is_watched, watched_leaves
 from zyg.errors import unknown_call
-from zyg.rules.kit import conj
+from zyg.rules.kit import conj, is_watched, watched_leaves
 from zyg.scipy._namespace import rule_for
 
 

@@ -5,11 +5,8 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg.base.registry import adjoint, composed
-from zyg.core.cotangents import unbroadcast
-from zyg.core.strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import conj, is_complex, spread
+from zyg.rules.kit import adjoint, composed, conj, is_complex, spread, strip, unbroadcast
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._special_slopes import refused, series
 

@@ -10,11 +10,8 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg.base.marks import for_any_number
-from zyg.base.registry import rules
-from zyg.core.strand import strip
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import is_complex
+from zyg.rules.kit import for_any_number, is_complex, rules, strip
 from zyg.scipy._incomplete import betainc_a
 
 for_any_number(__name__)

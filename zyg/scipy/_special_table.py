@@ -5,8 +5,7 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg.base.marks import for_any_number
-from zyg.base.registry import scalar_rule
+from zyg.rules.kit import for_any_number, scalar_rule
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
 from zyg.scipy._special_slopes import (
     ROOT_2PI,

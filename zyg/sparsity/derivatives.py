@@ -30,8 +30,6 @@ from zyg.sparsity.tokens import Matrix, scipy_sparse
 from zyg.verbs.gradients import gradient
 from zyg.verbs.pushforward import DualCall
 
-__all__ = ["sparse_hessian", "sparse_jacobian"]
-
 Function = Callable[..., Any]
 Array = np.ndarray[Any, Any]
 

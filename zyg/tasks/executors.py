@@ -50,8 +50,6 @@ from zyg.tasks.recipes import Backwards, Forwards, all_integers, carriers, ship,
 from zyg.threads import in_strand
 from zyg.verbs.checkpoints import one_entry
 
-__all__ = ["Task", "TaskExecutor", "wrap_executor"]
-
 
 def wrap_executor(executor: Executor, *, recompute: bool | None = None) -> TaskExecutor:
     """`executor`, whose tasks are differentiated: a `concurrent.futures.Executor`.

@@ -16,8 +16,6 @@ from zyg.core.trace import Trace
 from zyg.core.views import ViewSlot, root_of
 from zyg.tools.timeline import Entry, Place, Task, Timeline, grouped, in_order
 
-__all__ = ["Explanation", "explain"]
-
 _MOST = 300  # entries in a picture
 
 

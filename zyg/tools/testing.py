@@ -33,8 +33,6 @@ from zyg.tools.samples import (
 )
 from zyg.verbs.pushforward import DualCall
 
-__all__ = ["check_adjoint", "check_gradient"]
-
 
 class _Precision(NamedTuple):
     step: float  # of the differences, relative to the largest element

@@ -18,8 +18,6 @@ from zyg.core.reverse import all_finite
 from zyg.core.trace import Running, Trace
 from zyg.verbs.gradients import seed_of_loss, seed_of_one
 
-__all__ = ["gradient_async", "pullback_async", "value_and_gradient_async"]
-
 AsyncFunction = Callable[..., Any]  # one that is not async can be awaited too
 
 

@@ -24,8 +24,6 @@ from zyg.core.trace import demand_complete, run_function
 from zyg.errors import AdjointError, MissingRuleError
 from zyg.verbs.gradients import pullback
 
-__all__ = ["TakenApart", "checkpoint", "one_entry"]
-
 
 class TakenApart:
     """A call: the watched numbers and arrays in it, and what it is with others in their places.

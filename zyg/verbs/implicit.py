@@ -20,8 +20,6 @@ from zyg.verbs.gradients import pullback, stop_gradient
 from zyg.verbs.jacobians import jacobian
 from zyg.verbs.pushforward import DualCall
 
-__all__ = ["fixed_point", "implicit"]
-
 Function = Callable[..., Any]
 
 

@@ -23,8 +23,6 @@ from zyg.errors import HolomorphicError, MissingRuleError
 from zyg.verbs.gradients import gradient
 from zyg.verbs.pushforward import DualCall
 
-__all__ = ["diaghessian", "hessian", "holomorphic", "hvp", "jacobian", "wirtinger"]
-
 Function = Callable[..., Any]
 
 _FEW = 8  # elements of the arguments for which one forward run costs no more than a reverse pass

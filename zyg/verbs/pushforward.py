@@ -17,8 +17,6 @@ from zyg.core.trace import Call, copy_out, down_to, watchable
 from zyg.core.views import ViewSlot
 from zyg.errors import StructureError
 
-__all__ = ["DualCall", "pushforward"]
-
 
 class DualCall(Call):
     """One call of `f` with tangents along: its value `y`, and `y_dots`, one for each direction.
