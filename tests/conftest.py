@@ -4,6 +4,7 @@ One thread of BLAS: the tests may run in as many processes as there are cores. K
 compile are kept apart from the user's; the processes of one run share them.
 """
 
+import gc
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -30,3 +31,9 @@ def _own_cache(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZYG_CACHE_DIR", str(place / "kernels"))
         yield
+
+
+def pytest_collection_finish():
+    """What has been imported and collected stays: the collector of garbage need not look there."""
+    gc.collect()
+    gc.freeze()

@@ -20,6 +20,8 @@ import zyg
 from zyg.base.registry import ScalarRule
 from zyg.base.scalar_rules import operators, table
 
+from ..marks import slow_after
+
 # Where a function is tried: an interval, or a list of points away from its jumps and kinks.
 REAL, POSITIVE, UNIT, ABOVE = (-2.0, 2.0), (0.3, 3.0), (-0.8, 0.8), (1.2, 3.0)
 APART = [-1.72, -0.31, 0.28, 1.23, 2.81]
@@ -238,17 +240,20 @@ def test_sign_of_a_complex_number_is_refused():
 # Against finite differences, to second order
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", NUMPY)
 def test_second_derivatives_of_arrays(f):
     zyg.check_adjoint(f, *map(np.array, points(f)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", EVERY)
 def test_second_derivatives_of_numbers(f):
     for xs in zip(*points(f), strict=True):
         zyg.check_gradient(callable_of(f), *xs, order=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [p for p in NUMPY if len(table[p.values[0]]) == 2])
 def test_broadcasting_pairs(f):
     column, row = (np.array(x) for x in points(f))
@@ -386,7 +391,7 @@ def slopes_at(f, grid):
 
 
 @pytest.mark.parametrize("f", SMOOTH)
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", slow_after(1, [np.float64, np.float32, np.float16]))
 def test_slopes_are_accurate_at_every_magnitude(f, dtype):
     if f.__module__ == "math" and dtype is not np.float64:
         return

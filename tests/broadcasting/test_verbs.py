@@ -16,6 +16,7 @@ from zyg.errors import CaptureError, KernelError, MutationError, ShapeError
 from zyg.kernels.launch import run
 
 from ..compiler import helpers
+from ..marks import slow_after
 from ..whole.test_policy import FUNCTIONS, INNER, MODES, SECOND
 
 CELL = (0.3, 0.1, 0.2, -0.4)
@@ -544,7 +545,7 @@ NOT_IN_KERNELS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", slow_after(1, MODES))
 @pytest.mark.parametrize("row", FUNCTIONS)
 def test_slopes_are_those_of_the_table_of_policies(row, mode):
     f, at, expected = FUNCTIONS[row]
@@ -563,6 +564,7 @@ def test_slopes_are_those_of_the_table_of_policies(row, mode):
             np.testing.assert_allclose(c[0], d, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("modes", [*itertools.product(MODES, MODES)], ids=" over ".join)
 @pytest.mark.parametrize("row", SECOND)
 def test_second_derivatives_are_those_of_the_table_of_policies(row, modes):

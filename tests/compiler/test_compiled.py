@@ -92,7 +92,9 @@ def test_functions_are_numpys_at_special_values(backend, dtype, which, arity, ki
         np.testing.assert_allclose(y, expected, rtol=tolerance, err_msg=name)
 
 
-@pytest.mark.parametrize("name", ["remainder", "fmod", "floor_divide", "copysign", "rint", "tanh"])
+@pytest.mark.parametrize(
+    "name", slow_after(1, ["remainder", "fmod", "floor_divide", "copysign", "rint", "tanh"])
+)
 def test_zeros_have_numpys_sign(name):
     x, y = np.array([*itertools.product([0.0, -0.0, 2.0, -2.0, 1.0, -1.0], repeat=2)]).T.copy()
     args = (x, y)[: 1 if name in ONE else 2]
@@ -159,6 +161,7 @@ def test_branches_become_selections_where_all_else_vectorises(name, stays):
 
 
 @pytest.mark.skipif(numba.version_info[:2] < (0, 67), reason="numba compares all arrays there")
+@pytest.mark.slow
 def test_many_operands_are_vectorised():
     target = program(("float",) * 16, lambda *x: tuple(a * b for a, b in itertools.pairwise(x)))
     x = [np.ones(8, np.float32) for _ in range(16)]
@@ -242,7 +245,8 @@ FROM_DISK = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", slow_after(1, [F64, F32]))
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [F32, F64])
 def test_functions_from_disk(dtype):
     x, y = Value("float"), Value("float")
     ops = [Op(name, (x, y)[:arity], Value("float")) for name, arity in FROM_DISK.items()]

@@ -96,6 +96,7 @@ def test_random_arguments(name, width, rng):
     assert ulps(loop(name, x), reference(name, x)).max() <= ULPS
 
 
+@pytest.mark.slow
 @CASES
 def test_special_arguments(name, width):
     real = WIDTHS[width]
@@ -111,6 +112,7 @@ def test_special_arguments(name, width):
     assert (np.signbit(y) == np.signbit(exact))[~np.isnan(y)].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_powers(width, rng):
     real = WIDTHS[width]
@@ -128,6 +130,7 @@ def test_powers(width, rng):
     assert (np.signbit(z) == np.signbit(exact))[~np.isnan(z)].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sin", "cos", "tan"])
 def test_next_to_a_multiple_of_a_quarter_turn(name):
     # Up to the limit of the reduction, where few bits remain, and beyond, where C computes.
@@ -138,6 +141,7 @@ def test_next_to_a_multiple_of_a_quarter_turn(name):
     assert loop(name, beyond).tolist() == [getattr(math, name)(v) for v in beyond.tolist()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_exact_powers_of_2(width):
     bias = 127 if width == 32 else 1023
@@ -145,6 +149,7 @@ def test_exact_powers_of_2(width):
     np.testing.assert_array_equal(loop("log2", loop("exp2", n)), n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "width"), ALL)
 def test_loops_are_vectorised_and_keep_the_type(name, width):
     (text,) = compiled(name, width).inspect_asm().values()
@@ -155,6 +160,7 @@ def test_loops_are_vectorised_and_keep_the_type(name, width):
     assert {signature.return_type for signature in f.nopython_signatures} == {TYPES[width]}
 
 
+@pytest.mark.slow
 def test_in_branches(rng):
     exp, log, sin, cos = (getattr(vector_math, f) for f in ("exp32", "log32", "sin32", "cos32"))
 

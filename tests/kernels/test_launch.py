@@ -68,6 +68,7 @@ def test_operands_of_any_layout_and_type_in_python(case):
     check_values(case, "python")
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(four_operands())
 def test_operands_of_any_layout_and_type_compiled(case):
@@ -102,6 +103,7 @@ def test_sums_over_any_axes_in_python(case):
     check_sums(case, "python")
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(sums())
 def test_sums_over_any_axes_compiled(case):

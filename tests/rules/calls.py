@@ -91,13 +91,10 @@ def name_of(f):
     return f.__name__
 
 
-def every(calls):
-    """All calls of a table as parameters; after its first, those of a function are slow."""
-    return [
-        pytest.param(f, c, id=label(f, c), marks=[pytest.mark.slow] if k else [])
-        for f, cs in calls.items()
-        for k, c in enumerate(cs)
-    ]
+def each(calls, most=None):
+    """The calls of a table as parameters, at most so many of a function."""
+    every = [pytest.param(f, c, id=label(f, c)) for f, cs in calls.items() for c in cs[:most]]
+    return pytest.mark.parametrize(("f", "c"), every)
 
 
 def label(f, c):

@@ -19,7 +19,7 @@ import zyg
 from zyg.base.registry import CONSTANT, rules
 from zyg.base.scalar_rules import table
 
-from .calls import CUBE, A, V, array, call, every, matrix
+from .calls import CUBE, A, V, array, call, each, matrix
 
 TABLES = [
     import_module(f".{path.stem}", __package__)
@@ -28,9 +28,6 @@ TABLES = [
 CALLS = {f: calls for table in TABLES for f, calls in table.CALLS.items()}
 
 RULED = {f for f, rule in rules.items() if rule is not CONSTANT and f not in table}
-
-
-EVERY = pytest.mark.parametrize(("f", "c"), every(CALLS))
 
 
 # What makes buffers and writes into arrays is tested in tests/core.
@@ -49,7 +46,13 @@ def test_every_rule_has_a_call():
     assert all(CALLS.values())
 
 
-@EVERY
+@each(CALLS, most=1)
+def test_a_rule_has_the_slopes_of_differences(f, c):
+    zyg.check_adjoint(f, *c.args, **{"order": 1, **c.kwargs})
+
+
+@pytest.mark.slow
+@each(CALLS)
 def test_a_rule_keeps_its_promises(f, c):
     zyg.check_adjoint(f, *c.args, **c.kwargs)
 
@@ -68,7 +71,8 @@ def converted(x, dtype):
     )
 
 
-@EVERY
+@pytest.mark.slow
+@each(CALLS)
 def test_the_value_is_numpys_in_every_dtype(f, c):
     # NumPy's linear algebra knows no half precision.
     no_half = f.__module__ == "numpy.linalg" or f in (np.polyfit, np.roots)
@@ -181,6 +185,7 @@ def test_arrays_are_not_joined_into_an_array(f):
 # Zeros and long products
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zeros", [[], [2], [0, 4], [0, 2, 4]])
 @pytest.mark.parametrize("f", [np.prod, np.cumprod, lambda x: np.prod(x[None, :], axis=1)])
 def test_products_with_zeros_to_third_order(f, zeros):

@@ -5,6 +5,7 @@ import pytest
 
 import zyg
 
+from ..marks import slow_after
 from .calls import A, V, array, with_zeros
 from .calls_sorting import FEW, MANY, METHODS
 
@@ -100,7 +101,7 @@ def test_the_median_of_an_even_number_is_of_two_halves():
 
 
 @pytest.mark.parametrize("f", [np.quantile, np.nanquantile])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", slow_after(2, METHODS))
 def test_quantiles_are_differentiated_in_q(f, method):
     x = array(3, 5)
     zyg.check_gradient(lambda q: f(x, q, axis=1, method=method), MANY)

@@ -11,7 +11,7 @@ import zyg
 from zyg.base.registry import CONSTANT, rules
 from zyg.scipy import integrate, linalg, optimize, signal, sparse, special, stats  # noqa: F401
 
-from ..rules.calls import every
+from ..rules.calls import each
 
 TABLES = [
     import_module(f".{path.stem}", __package__)
@@ -44,6 +44,12 @@ def test_every_rule_has_a_call():
     assert not missing
 
 
-@pytest.mark.parametrize(("f", "c"), every(CALLS))
+@each(CALLS, most=1)
+def test_a_rule_has_the_slopes_of_differences(f, c):
+    zyg.check_adjoint(f, *c.args, **{"order": 1, **c.kwargs})
+
+
+@pytest.mark.slow
+@each(CALLS)
 def test_a_rule_keeps_its_promises(f, c):
     zyg.check_adjoint(f, *c.args, **c.kwargs)

@@ -25,6 +25,8 @@ from zyg.sparsity import tokens
 from zyg.sparsity.patterns import PatternCall, _flows
 from zyg.watched import device
 
+from ..marks import slow_after
+
 
 def numbers(*shape, seed=0):
     return np.random.default_rng(seed).normal(size=shape)
@@ -310,6 +312,7 @@ def flattened(f, c, factor):
     return flat, x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("f", "calls"), CALLS, ids=lambda v: getattr(v, "__name__", ""))
 def test_no_rule_hides_a_dependence(f, calls):
     some = calls[:: 1 + len(calls) // 5]
@@ -451,7 +454,7 @@ def program(seed):
     return f
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", slow_after(10, range(50)))
 def test_jacobians_of_random_programs(seed):
     f, x = program(seed), 0.2 + abs(numbers(6, seed=seed))
 
@@ -459,7 +462,7 @@ def test_jacobians_of_random_programs(seed):
     check(f, x)
 
 
-@pytest.mark.parametrize("seed", range(50, 80))
+@pytest.mark.parametrize("seed", slow_after(10, range(50, 80)))
 def test_hessians_of_random_programs(seed):
     x = 0.2 + abs(numbers(6, seed=seed))
 

@@ -113,7 +113,8 @@ def test_the_wheel_works_where_nothing_but_its_dependencies_is(wheel, tmp_path):
     run(sys.executable, "-m", "venv", "--without-pip", environment)
     (python,) = environment.glob("bin/python" if os.name == "posix" else "Scripts/python.exe")
     pip = (sys.executable, "-m", "pip", "--quiet", "--python", python)
-    run(*pip, "install", "--no-deps", "--no-index", wheel)
+    # What is installed already may be the checkout, which PYTHONPATH names.
+    run(*pip, "install", "--no-deps", "--no-index", "--ignore-installed", wheel)
     # The dependencies come after what was installed; an editable install among them is not seen,
     # for it is a .pth file, and these are read in an environment's own folder only.
     (site,) = {path.parent for path in environment.rglob("zyg") if path.is_dir()}

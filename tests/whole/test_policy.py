@@ -16,6 +16,7 @@ import zyg
 from zyg.base.scalar_rules import table
 from zyg.errors import MissingRuleError
 
+from ..marks import slow_after
 from ..rules.test_rules import CALLS
 
 INF, NAN, PI = math.inf, math.nan, math.pi
@@ -387,7 +388,7 @@ SECOND = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("modes", [*itertools.product(MODES, MODES)], ids=" over ".join)
+@pytest.mark.parametrize("modes", slow_after(1, itertools.product(MODES, MODES)), ids=" over ".join)
 @pytest.mark.parametrize("row", SECOND)
 def test_second_derivatives(row, modes):
     f, at, expected = SECOND[row]
@@ -589,6 +590,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "f", [pytest.param(f, id=f.__name__) for f in table if f.__module__ != "math"]
 )
@@ -638,6 +640,7 @@ MIXTURES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [pytest.param(f, id=f.__name__) for f in CALLS if f not in table])
 def test_every_rule_gives_each_argument_its_own_dtype(f):
     for c, mixture in itertools.product(CALLS[f][:2], MIXTURES):
