@@ -385,6 +385,8 @@ def test_every_public_function_has_a_docstring_with_a_doctest():
         assert len(examples) <= 6, f"the doctest of {name} is too long"
         first = doc.splitlines()[0]
         assert first.endswith("."), f"the first line of the docstring of {name} is no sentence"
+        says = re.search(r"\braise[sd]?\b", doc, re.IGNORECASE)
+        assert says or isinstance(getattr(zyg, name), type), f"{name} does not say what it raises"
 
 
 def test_every_file_says_what_it_is():

@@ -267,7 +267,8 @@ def scalar_rule(function: Callable[..., Any], *partials: Any) -> Callable[..., A
 
     A partial is a number, or a callable of the arguments and the result: ``partial(x, y)``,
     ``partial(x1, x2, y)``. Returns a function that applies the rule, for functions that do not
-    dispatch on their arguments (as those of math).
+    dispatch on their arguments (as those of math). Raises AdjointError where a partial cannot be
+    called like that.
 
     >>> import math, zyg
     >>> def logistic(x):
@@ -286,6 +287,7 @@ def nondifferentiable(*functions: Callable[..., Any]) -> Any:
 
     A function that dispatches on its arguments as NumPy's do is known from then on. Any other runs
     on plain values where it is called through what this returns, so that it is a decorator, too.
+    Never raises.
 
     >>> import zyg
     >>> @zyg.nondifferentiable

@@ -208,6 +208,8 @@ class Elementwise:
 def elementwise(f: Callable[..., Any] | None = None, *, mode: str = "auto") -> Any:
     """A decorator that makes a scalar function broadcast over arrays, as `broadcast` does.
 
+    The decorated function raises what `broadcast` raises.
+
     >>> import numpy as np, zyg
     >>> @zyg.elementwise
     ... def relu(x):

@@ -272,7 +272,7 @@ def strip(x: Any) -> Any:
 
 
 def is_traced(x: Any) -> bool:
-    """Whether a running gradient watches `x`.
+    """Whether a running gradient watches `x`; never raises.
 
     >>> import zyg
     >>> zyg.is_traced(1.0), zyg.gradient(lambda x: x * zyg.is_traced(x), 3.0)
@@ -283,7 +283,7 @@ def is_traced(x: Any) -> bool:
 
 
 def nestlevel() -> int:
-    """How many gradients are being taken around this line.
+    """How many gradients are being taken around this line; never raises.
 
     >>> import zyg
     >>> zyg.nestlevel(), zyg.gradient(lambda x: x * zyg.nestlevel(), 3.0)

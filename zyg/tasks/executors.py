@@ -58,7 +58,9 @@ def wrap_executor(executor: Executor, *, recompute: bool | None = None) -> TaskE
     but a ThreadPoolExecutor (process pools, loky, mpi4py.futures), the executor runs the plain
     function, and once more, watched, in the reverse pass; so it has to be open until then, and a
     task has to be a function of its arguments and its closure: give it a seed, not a generator.
-    Needs cloudpickle. Without a gradient around it, it is the executor itself that runs the task.
+    Needs cloudpickle. Raises ShippingError for what cannot be sent, and RecomputationError on the
+    way back where a task that is run again gives another value. Without a gradient around it, it is
+    the executor itself that runs the task.
 
     >>> import zyg
     >>> from concurrent.futures import ThreadPoolExecutor

@@ -49,7 +49,7 @@ async def pullback_async(
 ) -> tuple[Any, Callable[..., Awaitable[Any]]]:
     """The value of ``await f(*args, **kwargs)`` and its pullback, to be awaited as well.
 
-    As `pullback` in everything else.
+    As `pullback` in everything else, and in what it raises.
 
     >>> import trio, zyg
     >>> async def square(x):
@@ -74,7 +74,7 @@ async def value_and_gradient_async(
 ) -> tuple[Any, tuple[Any, ...]]:
     """The value of ``await f(*args, **kwargs)`` and its gradient, inside a running loop.
 
-    As `value_and_gradient` in everything else.
+    As `value_and_gradient` in everything else, and in what it raises.
 
     >>> import trio, zyg
     >>> async def square(x):
@@ -95,7 +95,7 @@ async def gradient_async(
 ) -> tuple[Any, ...]:
     """The gradient of ``await f(*args, **kwargs)``, inside a running loop of trio or asyncio.
 
-    As `gradient` in everything else. Other tasks of the loop go on meanwhile.
+    As `gradient` in everything else, also in what it raises. Other tasks of the loop go on.
 
     >>> import trio, zyg
     >>> async def square(x):

@@ -112,6 +112,8 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     of NumPy's and Python's global generators and of every generator in the closure, the arguments
     and the globals that f names. f runs once more for each reverse pass, and for each level of
     nested gradients; it must not write to its arguments, which are read-only under a gradient.
+    Raises AdjointError on the way back where the second run gives another value, and
+    MissingRuleError for device arrays.
 
     >>> import numpy as np, zyg
     >>> def layer(x):

@@ -106,7 +106,7 @@ def value_and_gradient(
     """The value of ``f(*args, **kwargs)`` and its gradient, as `gradient` gives it.
 
     f may return a tuple (loss, aux...): the gradient is that of the loss, and the whole tuple is
-    the value, with aux as f left it.
+    the value, with aux as f left it. Raises what `gradient` raises.
 
     >>> import zyg
     >>> zyg.value_and_gradient(lambda x: (x * x, "a note"), 3.0)
@@ -123,6 +123,8 @@ def value_and_gradient(
 @adjoint
 def hook(g: Callable[[Any], Any], x: Any) -> Any:
     """`x`, whose cotangent passes through `g` on the way back.
+
+    Raises MissingRuleError in forward mode, where there are no cotangents.
 
     >>> import zyg
     >>> zyg.gradient(lambda x: 2 * zyg.hook(lambda x_bar: -x_bar, x), 1.0)
@@ -148,6 +150,8 @@ def hook_forward(g: Callable[[Any], Any], x: Any) -> Any:
 @stops_gradient
 def stop_gradient(x: Any) -> Any:
     """`x` as a constant: the plain value of a number, an array or a structure of them.
+
+    Never raises: what is not watched is `x` itself.
 
     >>> import zyg
     >>> zyg.gradient(lambda x: x * zyg.stop_gradient(x), 3.0)

@@ -203,7 +203,7 @@ def hessian(f: Function, x: Any) -> Any:
 def diaghessian(f: Function, x: Any) -> Any:
     """The second derivative of ``f(x)`` by each number in x alone: the diagonal of `hessian`.
 
-    Takes the time of the whole Hessian, and the memory of x.
+    Takes the time of the whole Hessian, and the memory of x. Raises what `hessian` raises.
 
     >>> import numpy as np, zyg
     >>> zyg.diaghessian(lambda x: x[0] ** 2 * x[1], np.array([1.0, 3.0]))
@@ -231,7 +231,8 @@ def diaghessian(f: Function, x: Any) -> Any:
 def hvp(f: Function, x: Any, v: Any) -> Any:
     """The Hessian of ``f(x)``, a real number, times `v`, without the Hessian; forward over reverse.
 
-    `v` has the structure and shapes of x, and so has the result.
+    `v` has the structure and shapes of x, and so has the result. Raises StructureError where it has
+    not, and what `gradient` raises.
 
     >>> import numpy as np, zyg
     >>> zyg.hvp(lambda x: x[0] ** 2 * x[1], np.array([1.0, 3.0]), np.array([0.0, 1.0]))
@@ -310,7 +311,8 @@ def forwarddiff(f: Function, x: Any) -> Any:
 
     For a long computation with few inputs: what it does with x is not kept on the tape. What else
     f depends on (its closure) is watched as ever, and keeps its gradient. f is called once for each
-    256 numbers in x, and must not write to x.
+    256 numbers in x, and must not write to x: NumPy's ValueError is raised. Raises StructureError
+    where f returns an iterator.
 
     >>> import zyg
     >>> def power(x):
