@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 def run(*arguments):
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1800)
 
 
 @pytest.mark.slow
