@@ -8,6 +8,7 @@ public names, and nothing else.
 """
 
 import typing as _typing
+from importlib import import_module as _import_module
 
 from zyg import kernels as kernels
 from zyg import rules as rules
@@ -19,12 +20,6 @@ from zyg.base.registry import scalar_rule as scalar_rule
 from zyg.base.structure import Tangent as Tangent
 from zyg.core.strand import is_traced as is_traced
 from zyg.core.strand import nestlevel as nestlevel
-from zyg.sparsity.derivatives import sparse_hessian as sparse_hessian
-from zyg.sparsity.derivatives import sparse_jacobian as sparse_jacobian
-from zyg.tasks.executors import wrap_executor as wrap_executor
-from zyg.tools.explain import explain as explain
-from zyg.tools.testing import check_adjoint as check_adjoint
-from zyg.tools.testing import check_gradient as check_gradient
 from zyg.verbs.asynchronous import gradient_async as gradient_async
 from zyg.verbs.asynchronous import pullback_async as pullback_async
 from zyg.verbs.asynchronous import value_and_gradient_async as value_and_gradient_async
@@ -54,15 +49,37 @@ if _typing.TYPE_CHECKING:
     from zyg.broadcasting.verbs import elementwise as elementwise
     from zyg.broadcasting.verbs import fuse as fuse
     from zyg.broadcasting.verbs import partials as partials
+    from zyg.sparsity.derivatives import sparse_hessian as sparse_hessian
+    from zyg.sparsity.derivatives import sparse_jacobian as sparse_jacobian
+    from zyg.tasks.executors import wrap_executor as wrap_executor
+    from zyg.tools.explain import explain as explain
+    from zyg.tools.testing import check_adjoint as check_adjoint
+    from zyg.tools.testing import check_gradient as check_gradient
 
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> object:
-    """What not every program needs is loaded when it is first asked for."""
-    if name in ("broadcast", "elementwise", "fuse", "partials"):
-        from zyg.broadcasting import verbs
+# What not every program needs is loaded when it is first asked for.
+_LATE = {
+    "broadcast": "zyg.broadcasting.verbs",
+    "check_adjoint": "zyg.tools.testing",
+    "check_gradient": "zyg.tools.testing",
+    "elementwise": "zyg.broadcasting.verbs",
+    "explain": "zyg.tools.explain",
+    "fuse": "zyg.broadcasting.verbs",
+    "partials": "zyg.broadcasting.verbs",
+    "sparse_hessian": "zyg.sparsity.derivatives",
+    "sparse_jacobian": "zyg.sparsity.derivatives",
+    "wrap_executor": "zyg.tasks.executors",
+}
 
-        globals()[name] = found = getattr(verbs, name)
-        return found
-    raise AttributeError(f"module 'zyg' has no attribute {name!r}")
+
+def __getattr__(name: str) -> object:
+    if name not in _LATE:
+        raise AttributeError(f"module 'zyg' has no attribute {name!r}")
+    globals()[name] = found = getattr(_import_module(_LATE[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})

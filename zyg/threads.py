@@ -14,13 +14,15 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zyg.base.containers import Engine
 from zyg.core.strand import active, fork
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 __all__ = ["Thread", "map"]
 
@@ -49,6 +51,8 @@ def map(
     [8, 9]
 
     """
+    from concurrent.futures import ThreadPoolExecutor  # a third of what zyg loads
+
     items = [*zip(*iterables, strict=False)]
     name = getattr(f, "__name__", "map")
 
