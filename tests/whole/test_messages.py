@@ -616,6 +616,41 @@ def test_a_scalar_rule_called_with_the_wrong_number_of_arguments():
     assert "it takes 1 arguments, not 2" in text
 
 
+def _scaled_by(x):
+    return zyg.scalar_rule(lambda a: a * x, lambda a, y: x)
+
+
+def test_a_scalar_rule_that_depends_on_more_than_its_arguments():
+    for f in (
+        lambda x: _scaled_by(x)(x),
+        lambda x: _scaled_by(x)(2 * x),
+        lambda x: _scaled_by(x)(np.float32(1) * x),
+        lambda x: gradient(lambda z: _scaled_by(z)(x), 2.0)[0],
+        lambda x: zyg.pushforward(lambda z: _scaled_by(z)(x), (2.0,), (1.0,))[1],
+    ):
+        text = refusal(errors.AdjointError, f, 3.0)
+        assert "<lambda> depends on a watched value that is not among its arguments." in text
+        assert "pass the value as an argument" in text
+
+
+def test_an_adjoint_that_depends_on_a_value_of_a_newer_gradient():
+    def by(z):
+        return zyg.adjoint(lambda a: (a * z, lambda y_bar: (y_bar * z,)))
+
+    text = refusal(errors.AdjointError, lambda x: gradient(lambda z: by(z)(x), 2.0)[0], 3.0)
+    assert "depends on a watched value that is not among its arguments." in text
+
+
+def test_a_scalar_rule_may_depend_on_what_an_outer_gradient_watches():
+    assert gradient(lambda x: gradient(lambda z: _scaled_by(x)(z * z), 2.0)[0], 3.0) == (4.0,)
+
+
+def test_a_type_error_of_a_function_with_a_scalar_rule_is_its_own():
+    function = zyg.scalar_rule(lambda a: a + None, 1)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        gradient(lambda x: function(x), 1.0)
+
+
 # Cotangents, structures, settings
 
 

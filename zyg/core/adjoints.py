@@ -14,14 +14,13 @@ from zyg.base.config import setting
 from zyg.base.registry import Adjoint, Composed
 from zyg.base.structure import Structure, is_number
 from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
-from zyg.core.entries import Kind, is_result, kinds, lacking, note
+from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
 from zyg.core.protection import keep
 from zyg.core.reverse import Later, Run, non_finite
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
-    Strand,
     cut,
     innermost,
     is_watched,
@@ -149,7 +148,7 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         if x is not None:
             return _view_of(x, y, rule, args, kwargs)
     else:
-        _demand_closed(rule, strand, y)
+        demand_closed(rule.name, strand, y)
         if operands.sharing(y) is not None:
             y = np.copy(y)  # a rule of one's own makes a new value, whatever it returns
     for x in operands.values:
@@ -174,17 +173,6 @@ def _applied(
             "return y, pullback   (and write zyg.adjoint(f) to give a rule to another function f)",
         )
     return found
-
-
-def _demand_closed(rule: Adjoint, strand: Strand, y: Any) -> None:
-    """Refuse a value that depends on more than the arguments."""
-    if any(x.strand is strand for x in watched_leaves(y)):
-        raise AdjointError(
-            f"{rule.name} depends on a watched value that is not among its arguments.",
-            "a rule sees its arguments plain, and its pullback has no place for the derivative by "
-            "anything else: a variable of an enclosing function, or a global one.",
-            "pass the value as an argument (a closure passed as an argument is taken apart).",
-        )
 
 
 def _is_integer(x: Any) -> bool:

@@ -51,7 +51,7 @@ def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> A
         args, kwargs = values.rebuild([settle(x) for x in values.leaves])
         return f(*args, **kwargs)
     except TypeError as error:
-        own = isinstance(f, Adjoint)
+        own = isinstance(f, (Adjoint, ScalarRule))  # a scalar rule has asked `lacking` itself
         if own or not (made := lacking(error, f.__name__, [*args, *(kwargs or {}).values()])):
             raise
         raise made from error

@@ -11,7 +11,7 @@ from zyg.base.array_types import array_type
 from zyg.base.registry import ScalarRule
 from zyg.base.structure import is_number
 from zyg.core.cotangents import has_complex, project, spec_of
-from zyg.core.entries import Kind, kinds, lacking, name_of_partial, note
+from zyg.core.entries import Kind, demand_closed, kinds, lacking, name_of_partial, note
 from zyg.core.exchange import bring_all
 from zyg.core.protection import keep
 from zyg.core.reverse import Run
@@ -58,6 +58,8 @@ def elementwise(rule: ScalarRule, *args: Any) -> Any:
         if not (made := lacking(error, rule.name, primals)):
             raise
         raise made from error
+    if type(y) in WATCHED and y.strand.level >= strand.level:
+        demand_closed(rule.name, strand, y)
     return _note_elementwise(rule, strand, args, primals, y)
 
 

@@ -14,8 +14,8 @@ from zyg.base.array_types import array_type, is_array
 from zyg.base.registry import ScalarRule, rules
 from zyg.base.structure import Structure, is_number
 from zyg.core.cotangents import Spec, spec_of, zeros_of
-from zyg.core.strand import ARRAYS, Strand, is_watched, strip, watch, watcher_of
-from zyg.errors import MissingRuleError, StructureError, ZygError
+from zyg.core.strand import ARRAYS, Strand, is_watched, strip, watch, watched_leaves, watcher_of
+from zyg.errors import AdjointError, MissingRuleError, StructureError, ZygError
 
 
 class Kind(NamedTuple):
@@ -148,6 +148,17 @@ def is_result(x: Any) -> bool:
     if is_array(x):
         return x.dtype.kind in "fciu"
     return is_number(x)
+
+
+def demand_closed(name: str, strand: Strand, y: Any) -> None:
+    """Refuse the value of a rule of one's own that depends on more than its arguments."""
+    if any(x.strand.open and x.strand.level >= strand.level for x in watched_leaves(y)):
+        raise AdjointError(
+            f"{name} depends on a watched value that is not among its arguments.",
+            "a rule sees its arguments plain, and has no place for the derivative by anything "
+            "else: a variable of an enclosing function, or a global one.",
+            "pass the value as an argument; to @zyg.adjoint, a closure can be passed, too.",
+        )
 
 
 def lacking(error: TypeError, name: str, operands: Sequence[Any]) -> MissingRuleError | None:
