@@ -221,11 +221,23 @@ def test_a_cotangent_of_another_shape_is_found():
 def test_a_rule_wrong_for_complex_numbers_only_is_found():
     wrong = rule(lambda x: 1j * x, lambda y_bar, x: (1j * y_bar,))
     with pytest.raises(GradientMismatchError, match=r"complex128|float64"):
-        zyg.check_adjoint(wrong, X)
+        zyg.check_adjoint(wrong, X, complex=True)
     real_only = rule(lambda x: x * x, lambda y_bar, x: (2 * x * y_bar,))
     zyg.check_gradient(real_only, X)
     with pytest.raises(GradientMismatchError, match="complex128"):
-        zyg.check_adjoint(real_only, X)
+        zyg.check_adjoint(real_only, X, complex=True)
+
+
+def test_a_rule_for_real_numbers_is_tested_with_what_the_arguments_are():
+    @zyg.adjoint
+    def cube(x):
+        return x**3, lambda y_bar: (y_bar * 3 * x**2,)
+
+    for x in (2.0, np.float64(2.0), X, X.astype(np.float32), np.array(2.0)):
+        zyg.check_adjoint(cube, x)
+    for x, asked in ((2.0, True), (X, True), (X + 1j, False), (2 + 1j, False)):
+        with pytest.raises(GradientMismatchError, match="complex"):
+            zyg.check_adjoint(cube, x, complex=asked)
 
 
 def test_a_rule_wrong_in_single_precision_only_is_found():
@@ -257,17 +269,19 @@ def test_a_rule_wrong_with_one_constant_operand_is_found():
 
 
 def test_a_function_that_refuses_complex_numbers_passes():
-    zyg.check_adjoint(np.floor, X + 0.1)
-    zyg.check_adjoint(np.sign, X)
-    zyg.check_adjoint(np.arctan2, X, X + 1)
+    zyg.check_adjoint(np.floor, X + 0.1, complex=True)
+    zyg.check_adjoint(np.sign, X, complex=True)
+    zyg.check_adjoint(np.arctan2, X, X + 1, complex=True)
 
 
 def test_a_rule_is_called_with_its_keywords():
-    zyg.check_adjoint(np.sum, np.ones((2, 3)), axis=0, keepdims=True)
+    zyg.check_adjoint(np.sum, np.ones((2, 3)), axis=0, keepdims=True, complex=True)
 
 
 def test_what_gives_several_results_in_any_structure():
-    zyg.check_adjoint(lambda x, y: {"sum": x + y, "parts": (x, [y, 2.0 * x])}, X, X + 1)
+    zyg.check_adjoint(
+        lambda x, y: {"sum": x + y, "parts": (x, [y, 2.0 * x])}, X, X + 1, complex=True
+    )
 
 
 # What both find in forward mode
@@ -291,16 +305,16 @@ def linear(places, value, pullback):
 
 
 def test_right_forward_rules_are_accepted():
-    zyg.check_adjoint(pushed(lambda x_dot, x: 2 * x * x_dot), X)
-    zyg.check_adjoint(pushed(lambda x_dot, x: 2 * x * x_dot), np.array(2.0))
+    zyg.check_adjoint(pushed(lambda x_dot, x: 2 * x * x_dot), X, complex=True)
+    zyg.check_adjoint(pushed(lambda x_dot, x: 2 * x * x_dot), np.array(2.0), complex=True)
     times = linear((0, 1), np.multiply, lambda c, x, y: (c * np.conj(y), c * np.conj(x)))
-    zyg.check_adjoint(times, X, X + 1)
+    zyg.check_adjoint(times, X, X + 1, complex=True)
     both = pushed(
         lambda x_dot, x: {"a": 2 * x_dot, "b": [2 * x * x_dot, None]},
         lambda x: {"a": 2 * x, "b": [x * x, "text"]},
         lambda c, x: (2 * c["a"] + 2 * np.conj(x) * c["b"][0],),
     )
-    zyg.check_adjoint(both, X)
+    zyg.check_adjoint(both, X, complex=True)
 
 
 def stopped(x_dot, x):

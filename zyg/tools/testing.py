@@ -78,7 +78,13 @@ def check_gradient(
     _compare(_Check(f, _name(f), every, every, order, modes, rtol, atol), args)
 
 
-def check_adjoint(f: Function, *args: Any, order: int = 2, **kwargs: Any) -> None:
+def check_adjoint(
+    f: Function,
+    *args: Any,
+    order: int = 2,
+    complex: bool = False,
+    **kwargs: Any,
+) -> None:
     """Check all that the rule of a function promises, for one call ``f(*args, **kwargs)``.
 
     The value is that of plain f, bit for bit, dtype and type included; every derivative up to this
@@ -86,14 +92,16 @@ def check_adjoint(f: Function, *args: Any, order: int = 2, **kwargs: Any) -> Non
     has its argument's shape, dtype and field of numbers; arguments stay as they were; the pullback
     is linear and may be called again with the same result; no result shares memory with another or
     with an argument; strided and Fortran-ordered arguments give the same. All this again for
-    float32 and, where f takes them, complex versions of float64 arguments (for each argument alone
-    to first order).
+    float32 versions of float64 arguments and, with ``complex``, where f takes them, for complex
+    ones (for each argument alone to first order): a rule for complex numbers is another rule, which
+    multiplies by the conjugate of the derivative.
 
     What it cannot see: a derivative wrong only at other points, in other branches, or in the choice
     at a kink or a tie; anything about arguments that are integers or numbers of other types, or
     passed by keyword; an f that asks for the dtype of its arguments (differences are taken in
     float64); what a rule does with values that are not finite; how fast it is, or how much memory
-    it holds. A keyword of f's own called ``order`` has to be bound first (``functools.partial``).
+    it holds. A keyword of f's own called ``order`` or ``complex`` has to be bound first
+    (``functools.partial``).
     Raises `AdjointError` for a broken promise and `GradientMismatchError` for a wrong derivative.
 
     >>> import numpy as np, zyg
@@ -110,7 +118,7 @@ def check_adjoint(f: Function, *args: Any, order: int = 2, **kwargs: Any) -> Non
 
     own = [args[k] for k in places]
     everything = range(len(places))
-    for n, xs in enumerate((own, *_other_types(call, own))):
+    for n, xs in enumerate((own, *_other_types(call, own, complex))):
         _check_promises(call, _name(f), xs)
         _compare(_Check(call, _name(f), places, everything, order), xs)
         for k in everything if len(places) > 1 else ():
@@ -351,7 +359,7 @@ def _demand(kept: bool, name: str, what: str) -> None:
         )
 
 
-def _other_types(call: Function, args: list[Any]) -> Iterator[list[Any]]:
+def _other_types(call: Function, args: list[Any], complicate: bool) -> Iterator[list[Any]]:
     """The arguments in single precision, and one or all of them complex, where f takes them."""
     if not all(samples.kind_of_numbers(x) == "float64" for a in args for x in leaves(a)):
         return
@@ -359,7 +367,8 @@ def _other_types(call: Function, args: list[Any]) -> Iterator[list[Any]]:
     narrow = [samples.converted(a, samples.as_float32) for a in args]
     complicated = [samples.converted(a, lambda x: samples.as_complex(x, rng)) for a in args]
     mixed = [[*complicated[:1], *args[1:]], [*args[:-1], *complicated[-1:]]]
-    for xs in (narrow, complicated, *(mixed if len(args) > 1 else ())):
+    others = (complicated, *(mixed if len(args) > 1 else ())) if complicate else ()
+    for xs in (narrow, *others):
         if _takes(call, xs):
             yield xs
 
