@@ -104,6 +104,7 @@ def test_complex_results(f):
     assert "<lambda> returned a complex value; gradient needs one real number." in text
     assert "y.real, y.imag or abs(y)" in text
     assert "zyg.pullback(f, z)" in text
+    assert "zyg.holomorphic(f, z) is the complex derivative df/dz" in text
 
 
 def test_value_and_gradient_says_the_same_of_its_loss():

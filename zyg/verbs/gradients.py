@@ -31,7 +31,8 @@ def seed_of_one(trace: Trace, value: Any) -> Any:
         raise ComplexOutputError(
             f"{trace.name} returned a complex value; gradient needs one real number.",
             "a complex result has two derivatives, one of its real and one of its imaginary part.",
-            "return y.real, y.imag or abs(y), or use zyg.pullback(f, z) with a cotangent of y.",
+            "return y.real, y.imag or abs(y), or use zyg.pullback(f, z) with a cotangent of y; "
+            "zyg.holomorphic(f, z) is the complex derivative df/dz, zyg.wirtinger has both.",
         )
     array = is_array(plain)
     if array and plain.shape == () and plain.dtype.kind in "fiu":
