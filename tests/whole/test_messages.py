@@ -506,6 +506,39 @@ def test_a_rule_that_returns_no_pullback():
     assert "return y, pullback" in text
 
 
+def _own_cube(x):
+    return x**3
+
+
+def _own_scaled(x, w):
+    return x * w
+
+
+@pytest.mark.parametrize("own", [_own_cube, _own_scaled, lambda x: x, lambda x: x.T])
+def test_a_rule_for_a_function_of_ones_own(own):
+    rule = (lambda x, w: 0) if own is _own_scaled else (lambda x: 0)
+    with pytest.raises(errors.AdjointError) as caught:
+        zyg.adjoint(own)(rule)
+    text = str(caught.value)
+    name = own.__name__
+    assert f"zyg.adjoint({name}) took {name} itself for a rule" in text
+    assert "write @zyg.adjoint above <lambda>, have it return" in text
+    check_place(text, test_a_rule_for_a_function_of_ones_own)
+
+
+def test_a_rule_may_take_a_function_whose_errors_are_its_own():
+    @zyg.adjoint
+    def at_two(g):
+        return g(2.0), lambda y_bar: (None,)
+
+    assert at_two(lambda x: x * x) == 4.0
+    with pytest.raises(ZeroDivisionError):
+        at_two(lambda x: 1 / (x - 2))
+    with pytest.raises(TypeError, match=r"missing 1 required positional") as caught:
+        at_two(lambda x, y: x)
+    assert not isinstance(caught.value, errors.ZygError)
+
+
 def test_a_rule_whose_pullback_is_not_callable():
     @broken
     def bad(x):

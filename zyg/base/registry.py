@@ -162,7 +162,25 @@ class Adjoint(_Signed):
         self.standalone = key is rule
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and type(args[0]) is FunctionType and self.standalone and not kwargs:
+            return self._of_a_function(args[0])
         return intercept(self, args, kwargs)
+
+    def _of_a_function(self, g: FunctionType) -> Any:
+        """`adjoint(f)(g)`, where g may be meant as the rule of one's own function f."""
+        try:
+            return intercept(self, (g,), {})
+        except (TypeError, AttributeError) as error:
+            if len(inspect.signature(g).parameters) != len(self.signature.parameters):
+                raise
+            raise AdjointError(
+                f"zyg.adjoint({self.name}) took {self.name} itself for a rule, and called it with "
+                f"the function {g.__name__}: {error}",
+                "a function of one's own is called directly, so nobody would ask for a rule that "
+                "was registered for it; zyg.adjoint makes a new function of a rule.",
+                f"write @zyg.adjoint above {g.__name__}, have it return {self.name}'s value and "
+                f"the pullback, and call that instead of {self.name}.",
+            ) from error
 
     def pushforward(self, push: Callable[..., Any]) -> Callable[..., Any]:
         """Give the rule of forward mode, as a decorator: what returns ``y, pushforward``.

@@ -170,7 +170,7 @@ def _applied(
         raise AdjointError(
             f"the rule {rule.name} returned {type(found).__name__}, not (y, pullback).",
             "a rule returns the value of its function and the function's pullback.",
-            "return y, pullback   (and write zyg.adjoint(f) to give a rule to another function f)",
+            "return y, pullback   (zyg.adjoint(f) gives a rule to a function f of NumPy's).",
         )
     return found
 
