@@ -119,6 +119,26 @@ def test_reshape_in_the_order_of_memory():
         np.testing.assert_array_equal(back(y)[0], x)
 
 
+# Lists of watched arrays beside a watched operand
+
+
+@pytest.mark.parametrize(
+    ("f", "order"),
+    [
+        (lambda x: np.sum(np.matmul([x, 2 * x], x)), 2),
+        (lambda x: np.sum(np.matmul(x, [x, np.sin(x), x * x, V])), 2),
+        (lambda x: np.sum(([V, x * x], (x, V)) @ x), 2),
+        (lambda x: np.sum(zyg.jacobian(lambda t: t * t * x, x) @ x), 1),
+        (lambda x: np.sum(np.dot([x, 2 * x], x)), 1),
+        (lambda x: np.sum(np.inner((x, 2 * x), x)), 1),
+        (lambda x: np.sum(np.einsum("ij,j", [x, 2 * x], x)), 1),
+        (lambda x: np.sum(np.tensordot([x, V], x, 1)), 1),
+    ],
+)
+def test_a_list_of_arrays_has_the_cotangents_of_its_rows(f, order):
+    zyg.check_gradient(f, V, order=order)
+
+
 # Reading parts of arrays
 
 

@@ -311,7 +311,8 @@ class Structure:
                 raise _misfit(what, path, lack, _described(c))
             if isinstance(c, Tangent) and (more := vars(c).keys() - {key for key, _, _ in parts}):
                 raise _misfit(what, path, f"no field {min(more)!r}", _described(c))
-            flat = c.ravel() if isinstance(c, np.ndarray) and c.ndim > 1 else c
+            nested = isinstance(x, np.ndarray) and isinstance(c, np.ndarray) and c.ndim > 1
+            flat = c.ravel() if nested else c
             for key, value, place in parts:
                 if place is None and id(value) not in self._live:
                     continue
