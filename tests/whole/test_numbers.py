@@ -1,8 +1,10 @@
 """Numbers of every type: Fractions, Decimals, NumPy's, complex ones, those of one's own."""
 
+import enum
 import functools
 import math
 import numbers
+import operator
 from decimal import Decimal
 from fractions import Fraction
 
@@ -584,3 +586,69 @@ def test_every_operator_on_every_pair_of_types_as_plain_python_does_it(name, kin
             kind = kinds[place]
             assert float(bar) == pytest.approx(float(expected[place]), rel=1e-6)
             assert type(bar) in ({float, kinds[1 - place]} if kind is int else {kind})
+
+
+# Members of enums, which are numbers to operators and cannot be watched
+
+
+class Count(enum.IntEnum):
+    TWO = 2
+
+
+class Flags(enum.IntFlag):
+    A, B = 1, 2
+
+
+class Exponent(float, enum.Enum):
+    HALF, MINUS = 0.5, -0.5
+
+
+class Turn(complex, enum.Enum):
+    LEFT = 1j
+
+
+OPERATORS = (
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.floordiv,
+    operator.mod, np.add, np.multiply, np.power, np.hypot,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("member", [Count.TWO, Flags.A | Flags.B, *Exponent, Turn.LEFT], ids=repr)
+@pytest.mark.parametrize(
+    "x",
+    [3.0, 3, 0.0, np.float64(3), np.float32(3), Fraction(3), 3 + 1j, np.array([3.0, 4.0]),
+     np.array([3, 4]), np.array([3, 4], np.float32)],
+    ids=repr,
+)  # fmt: skip
+def test_a_member_of_an_enum_is_an_operand_as_its_number_is(x, member):
+    number = next(t(member) for t in (int, float, complex) if isinstance(member, t))
+
+    def outcome(f):
+        try:
+            y, back = zyg.pullback(f, x)
+            return repr((y, back(np.ones_like(y) if np.ndim(y) else 1.0)))
+        except (AttributeError, TypeError, ZeroDivisionError) as error:
+            return type(error)
+
+    def check(f):
+        """`f`, of the value and the other operand."""
+        if outcome(lambda _: f(x, member)) == outcome(lambda _: f(x, number)):
+            assert outcome(lambda x: f(x, member)) == outcome(lambda x: f(x, number)), f
+
+    with np.errstate(all="ignore"):
+        for op in OPERATORS:
+            check(op)
+            check(functools.partial(_swapped, op))
+
+
+def _swapped(op, x, other):
+    return op(other, x)
+
+
+def test_an_enum_of_no_numbers_is_no_operand():
+    class Colour(enum.Enum):
+        RED = 1
+
+    for f in (lambda x: x + Colour.RED, lambda x: Colour.RED * x):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            zyg.gradient(f, 2.0)

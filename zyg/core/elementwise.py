@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -192,6 +193,8 @@ def _as_exact(x: Any, y: Any) -> Any:
     kind = type(strip(y))
     if issubclass(kind, np.inexact):
         return _as_real(x, y)
+    if isinstance(x, Enum):
+        x = _value_of(x)
     if type(x) is not int or kind in _BUILTIN or issubclass(kind, (np.generic, np.ndarray)):
         return x
     try:
@@ -201,7 +204,15 @@ def _as_exact(x: Any, y: Any) -> Any:
 
 
 def _is_builtin(x: Any) -> bool:
-    return type(x) in _BUILTIN or (type(x) in WATCHED and type(strip(x)) in _BUILTIN)
+    if type(x) in _BUILTIN or (type(x) in WATCHED and type(strip(x)) in _BUILTIN):
+        return True
+    return isinstance(x, Enum) and type(_value_of(x)) in _BUILTIN
+
+
+def _value_of(x: Any) -> Any:
+    """The number that a member of an enum of numbers is, or the member itself."""
+    types: tuple[Any, ...] = (int, float, complex)
+    return next((t(x) for t in types if isinstance(x, t)), x)
 
 
 def _as_numpy(x: Any, y: Any) -> Any:
@@ -214,4 +225,6 @@ def _as_numpy(x: Any, y: Any) -> Any:
             return np.multiply(x, np.complex128(1))  # its cotangent must become real again
         return watch(x.strand, _as_numpy(x.primal, strip(y)), x.slot)
     t = complex if x is not None and isinstance(y, complex) else type(x)
-    return np.float64(x) if t is float or t is int else np.complex128(x) if t is complex else x
+    if t is float or t is int or t is complex:
+        return np.complex128(x) if t is complex else np.float64(x)
+    return _as_numpy(_value_of(x), y) if isinstance(x, Enum) else x

@@ -14,6 +14,7 @@ import dis
 import operator
 import sys
 from collections.abc import Callable
+from numbers import Number
 from typing import Any, NoReturn
 
 import numpy as np
@@ -245,7 +246,9 @@ def is_foreign(x: Any, other: Any) -> bool:
         return False
     if type(other) in _FOREIGN:
         return not (type(x) in ARRAYS and type(other) in (list, tuple))
-    return not (is_array(other) or is_number(other))
+    return not (
+        is_array(other) or is_number(other) or isinstance(other, Number)
+    )  # an enum of numbers
 
 
 def as_array(x: Any) -> Any:
