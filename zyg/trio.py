@@ -86,11 +86,23 @@ async def _open(made: AbstractAsyncContextManager[trio.Nursery]) -> AsyncIterato
         yield Nursery(nursery)
 
 
-async def run_sync(sync_fn: Callable[..., Any], *args: Any, **options: Any) -> Any:
+async def run_sync(
+    sync_fn: Callable[..., Any],
+    *args: Any,
+    thread_name: str | None = None,
+    abandon_on_cancel: bool = False,
+    limiter: trio.CapacityLimiter | None = None,
+) -> Any:
     """As trio's ``to_thread.run_sync``; the thread is reversed on a thread."""
-    before = _forked(sync_fn, options.get("thread_name"), parallel=True)
+    before = _forked(sync_fn, thread_name, parallel=True)
     try:
-        return await trio.to_thread.run_sync(sync_fn, *args, **options)
+        return await trio.to_thread.run_sync(
+            sync_fn,
+            *args,
+            thread_name=thread_name,
+            abandon_on_cancel=abandon_on_cancel,
+            limiter=limiter,
+        )
     finally:
         active.reset(before)
 

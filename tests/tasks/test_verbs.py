@@ -1,7 +1,9 @@
 """The verbs with async functions, and what their reverse passes do when something goes wrong."""
 
 import asyncio
+import functools
 import gc
+import inspect
 import sys
 import threading
 import warnings
@@ -407,3 +409,20 @@ def test_pullbacks_from_several_tasks(loop):
     factor = many_entries(1.0)
     assert len({c.tobytes() for c in results}) == 1
     np.testing.assert_allclose(results[0], factor * np.frombuffer(wanted), rtol=1e-12)
+
+
+def test_run_sync_takes_what_trios_takes():
+    ours, theirs = (
+        inspect.signature(f) for f in (zyg_trio.to_thread.run_sync, trio.to_thread.run_sync)
+    )
+    described = [
+        [(p.name, p.kind, p.default) for p in s.parameters.values()] for s in (ours, theirs)
+    ]
+    assert described[0] == described[1]
+
+    async def main(x):
+        limiter, name = trio.CapacityLimiter(1), "a thread of a test"
+        run = functools.partial(zyg_trio.to_thread.run_sync, limiter=limiter, thread_name=name)
+        return await run(lambda: x * (threading.current_thread().name == name))
+
+    assert zyg.gradient(main, 3.0) == (1.0,)
