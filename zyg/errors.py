@@ -189,10 +189,12 @@ class ShippingError(ZygError, TypeError):
 
 
 class RecomputationError(ZygError, RuntimeError):
-    """A task that was run again for its derivative gave another value than the first time.
+    """A task that was run again for its derivative gave another value than the first time, or could
+    not be run again.
 
-    Examples: it draws unseeded random numbers, or reads a file that has changed. Remedy: pass a
-    seed as an argument, and make the generator in the task.
+    Examples: it draws unseeded random numbers, or reads a file that has changed; its executor is
+    closed. Remedy: pass a seed as an argument, and make the generator in the task; take the
+    gradient while the executor is open.
     """
 
 

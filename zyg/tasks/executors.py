@@ -45,6 +45,7 @@ from zyg.core.strand import (
     settle,
     strip,
 )
+from zyg.errors import RecomputationError
 from zyg.tasks import recipes
 from zyg.tasks.recipes import Backwards, Forwards, all_integers, carriers, ship, sketch
 from zyg.threads import in_strand
@@ -59,8 +60,8 @@ def wrap_executor(executor: Executor, *, recompute: bool | None = None) -> TaskE
     function, and once more, watched, in the reverse pass; so it has to be open until then, and a
     task has to be a function of its arguments and its closure: give it a seed, not a generator.
     Needs cloudpickle. Raises ShippingError for what cannot be sent, and RecomputationError on the
-    way back where a task that is run again gives another value. Without a gradient around it, it is
-    the executor itself that runs the task.
+    way back where a task that is run again gives another value, or the executor is closed. Without
+    a gradient around it, it is the executor itself that runs the task.
 
     >>> import zyg
     >>> from concurrent.futures import ThreadPoolExecutor
@@ -251,8 +252,15 @@ class Task(Future[Any], Engine):
         try:
             return Task(self._backend, recipe, operands, self._constants)
         except RuntimeError as error:
-            error.add_note(_DIED if isinstance(error, BrokenExecutor) else _CLOSED)
-            raise
+            if isinstance(error, BrokenExecutor):
+                error.add_note(_DIED)
+                raise
+            raise RecomputationError(
+                f"the executor does not take the adjoint of {self._what}: {error}.",
+                "the reverse pass submits the adjoints of the tasks, and the executor is closed.",
+                "keep it open until then: take the gradient inside of the executor's with-block, "
+                "do not open the executor inside of the function.",
+            ) from error
 
     def __reduce__(self) -> Any:
         """As an argument of another task: its value, which is waited for."""
@@ -272,10 +280,6 @@ def _value(x: Any) -> Any:
 _DIED = (
     "zyg: a worker process died, and the executor is of no use any more. Open a new one and take "
     "the gradient again; if the worker ran out of memory, with smaller tasks."
-)
-_CLOSED = (
-    "zyg: the reverse pass submits the adjoints of the tasks: take the gradient inside of the "
-    "executor's with-block, not the executor inside of the function."
 )
 
 
