@@ -11,6 +11,7 @@ import pytest
 
 import zyg
 from zyg import adjoint, config, errors, gradient, pullback
+from zyg.base import config as config_module
 from zyg.base import registry
 from zyg.base.config import setting
 
@@ -644,6 +645,31 @@ def test_a_setting_of_a_block_does_not_reach_other_threads():
         t.start()
         t.join()
     assert seen == [True]
+
+
+def test_a_block_never_sets_anything_for_other_threads():
+    seen = []
+
+    class Watching(dict):
+        def update(self, *args):
+            seen.append(args)
+            super().update(*args)
+
+    before, config_module._defaults = config_module._defaults, Watching(config_module._defaults)
+    try:
+        with config(strong_zero=False), config(check_nan=True) as nothing:
+            assert nothing is None
+            assert not setting("strong_zero")
+            assert setting("check_nan")
+            inside = threading.Thread(target=lambda: seen.append(setting("strong_zero")))
+            inside.start()
+            inside.join(timeout=60)
+        assert seen == [({},), ({},), True]
+        config(strong_zero=False)
+        assert not setting("strong_zero")
+        config(strong_zero=True)
+    finally:
+        config_module._defaults = before
 
 
 def test_one_config_can_be_entered_again_and_inside_itself():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dis
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 _defaults: dict[str, Any] = {
@@ -36,8 +38,16 @@ def under(options: dict[str, Any]) -> Iterator[None]:
         _here.reset(before)
 
 
+def _is_entered(caller: FrameType) -> bool:
+    """Whether a with statement enters what its caller is calling: the next instruction says so."""
+    code, at = caller.f_code.co_code, caller.f_lasti + 2
+    names = [dis.opname[op] for op in code[at : at + 64 : 2]]
+    after = [name for name in names if name != "CACHE"]
+    return after[:1] == ["BEFORE_WITH"] or after[:2] == ["COPY", "LOAD_SPECIAL"]  # from 3.14 on
+
+
 class config:  # noqa: N801 - a verb to the user
-    """Set options; in a ``with`` statement, for that block only.
+    """Set options; in a ``with`` statement, for that block only, and not for other threads.
 
     strong_zero (True): a cotangent that is exactly zero stays zero through an infinite or NaN local
     derivative, so that the branch of ``np.where`` not taken never poisons a gradient. Free on
@@ -73,12 +83,14 @@ class config:  # noqa: N801 - a verb to the user
             if options.get(name, choices[0]) not in choices:
                 raise ValueError(f"{name} is one of {choices}, not {options[name]!r}")
         self._options = options
-        self._before = {name: _defaults[name] for name in options}
+        self._before: dict[str, Any] = {}
         self._tokens: list[Token[dict[str, Any]]] = []
-        _defaults.update(options)
+        if not _is_entered(sys._getframe(1)):
+            self._before = {name: _defaults[name] for name in options}
+            _defaults.update(options)
 
     def __enter__(self) -> None:
-        # Only now is it known that the setting was meant for a block: take it back elsewhere.
+        # Made elsewhere than in the with statement: only now is it known that it was for a block.
         _defaults.update(self._before)
         self._before = {}
         self._tokens.append(_here.set({**_here.get({}), **self._options}))
