@@ -60,8 +60,9 @@ def raising_line(error: BaseException) -> str:
 class ZygError(Exception):
     """The base of all zyg errors; the message says what, where, why and what to do."""
 
-    def __init__(self, what: str, why: str, fix: str) -> None:
-        super().__init__(f"{what}\n  where: {user_line()}\n  why:   {why}\n  fix:   {fix}")
+    def __init__(self, what: str, why: str, fix: str, where: str = "") -> None:
+        place = where or user_line()
+        super().__init__(f"{what}\n  where: {place}\n  why:   {why}\n  fix:   {fix}")
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), self.args, self.__dict__)

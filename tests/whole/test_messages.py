@@ -11,6 +11,7 @@ import math
 import pickle
 import re
 import statistics
+import struct
 import sys
 import textwrap
 
@@ -188,6 +189,32 @@ def test_conversion_messages(f, x, what):
     assert "functions of C code and of the math module convert their arguments." in text
     assert "use what takes watched values: np.sin(x) for math.sin(x), np.stack([x, y])" in text
     assert "zyg.stop_gradient(x)" in text
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: sum(np.nditer(x)), ARRAY),
+        (lambda x: sum(a * b for a, b in np.nditer([x, ARRAY])), ARRAY),
+        (lambda x: memoryview(x)[0], ARRAY),
+        (lambda x: memoryview(x), 1.0),
+        (lambda x: np.sum(np.frombuffer(x)), ARRAY),
+        (lambda x: struct.unpack("d", struct.pack("d", x))[0], 1.0),
+        (lambda x: struct.pack("f", x[0]), ARRAY),
+        (lambda x: gradient(lambda z: struct.unpack("d", struct.pack("d", x))[0] * z, 1.0)[0], 1.0),
+        (lambda x: zyg.pushforward(lambda x: memoryview(x), (x,), (x,))[1], 1.0),
+    ],
+)
+def test_what_c_code_refuses_is_an_error_of_zygs(f, x):
+    text = refusal(errors.ConversionError, f, x)
+    assert "C code was given what it cannot take, as a watched value is: " in text
+    assert "zyg.stop_gradient(x) gives the plain value" in text
+
+
+def test_what_c_code_refuses_of_others_is_its_own():
+    with pytest.raises(TypeError, match="bytes-like object is required, not 'float'") as caught:
+        gradient(lambda x: memoryview(2.0), 1.0)
+    assert type(caught.value) is TypeError
 
 
 def _store_scalar(x):
@@ -428,6 +455,26 @@ def test_an_unknown_function_of_another_library_is_named():
     dispatched.__module__ = "library.special"
     with pytest.raises(errors.MissingRuleError, match=r"library\.special\.dispatched has no rule"):
         gradient(dispatched, 1.0)
+
+
+def _twice(a):
+    return 2 * a
+
+
+def test_what_frompyfunc_made_is_named_after_its_function():
+    for f, x in ((lambda x: np.sum(np.frompyfunc(_twice, 1, 1)(x)), ARRAY),
+                 (lambda x: np.frompyfunc(_twice, 1, 1)(x), 1.0)):  # fmt: skip
+        text = refusal(errors.MissingRuleError, f, x)
+        assert text.startswith("what np.frompyfunc made of _twice has no rule.")
+        assert "zyg.broadcast(f, *arrays)" in text
+
+
+def test_a_ufunc_of_no_known_module_goes_by_its_name():
+    ufunc = np._core.umath._ones_like  # as one that numba made
+
+    text = refusal(errors.MissingRuleError, lambda x: np.sum(ufunc(x)), ARRAY)
+    assert text.startswith("_ones_like has no rule")
+    assert "@zyg.adjoint(_ones_like) def _ones_like(x):" in text
 
 
 def test_an_unknown_keyword_of_a_known_function_is_named():
@@ -723,6 +770,31 @@ def test_a_masked_array():
 def test_an_unknown_setting():
     with pytest.raises(TypeError, match="unknown zyg option 'strong'; there are: strong_zero"):
         zyg.config(strong=True)
+
+
+# Kernels
+
+
+def _product(a, b):
+    return a * b
+
+
+def test_a_result_of_a_kernel_written_into_a_watched_array():
+    for f in (
+        lambda x: np.sum(zyg.broadcast(_twice, x, out=x)),
+        lambda x: np.sum(zyg.broadcast(_twice, ARRAY, out=x)),
+    ):
+        text = refusal(errors.MutationError, f, ARRAY)
+        assert "a watched result cannot be written into out=." in text
+        assert "x[...] = zyg.broadcast(f, x) writes it into a watched array." in text
+
+
+def test_a_kernel_called_with_the_wrong_number_of_arguments():
+    for call in (zyg.broadcast, zyg.partials, lambda f, *xs: zyg.elementwise(f)(*xs)):
+        with pytest.raises(TypeError, match=r"_product\(a, b\): missing a required argument: 'b'"):
+            call(_product, ARRAY)
+        with pytest.raises(TypeError, match=r"_product\(a, b\): too many positional arguments"):
+            call(_product, ARRAY, ARRAY, ARRAY)
 
 
 # The errors themselves

@@ -262,9 +262,11 @@ def _broadcast(
         raise ValueError(f'mode is "auto", "cache" or "recompute", not {mode!r}')
     if out is None:
         return make(list(apply(kernel, operands, mode)))
+    operands = [settle(x) for x in operands]
+    if is_watched(out := settle(out)):
+        no_out(out, "x[...] = zyg.broadcast(f, x) writes it into a watched array")
     if not (type(out) is np.ndarray or on_gpu(out)) or len(kernel.program.outputs) > 1:
         raise TypeError("out= is a plain array, for a function of one result")
-    operands = [settle(x) for x in operands]
     if any(map(is_watched, operands)):
         no_out(out)
     return run_kernel(kernel, operands, out=out)[0]

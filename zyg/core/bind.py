@@ -10,6 +10,7 @@ nesting.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -68,21 +69,36 @@ def _plain(unwrap: Callable[[Any], Any], x: Any) -> Any:
 
 def _missing(f: Any) -> MissingRuleError:
     name = getattr(f, "__name__", repr(f))
-    foreign = isinstance(f, np.ufunc) and not hasattr(np, name)  # SciPy's ufuncs name no module
-    module = "scipy.special" if foreign else getattr(f, "__module__", None) or "np"
-    short = module.replace("numpy", "np")
+    if name.endswith(" (vectorized)"):
+        return MissingRuleError(
+            f"what np.frompyfunc made of {name.removesuffix(' (vectorized)')} has no rule.",
+            "it calls the function with plain elements, so the derivative would be lost.",
+            "use zyg.broadcast(f, *arrays), which compiles the function and its derivative, or "
+            "np.stack([f(a) for a in x]).",
+        )
+    full = ".".join(filter(None, (_module_of(f, name), name)))
     return MissingRuleError(
-        f"{short}.{name} has no rule, so zyg cannot differentiate it.",
+        f"{full} has no rule, so zyg cannot differentiate it.",
         "only functions with a rule can be called on watched values; the derivative of any other "
         "would be lost.",
         "write its rule, or declare it constant with zyg.nondifferentiable(f):\n"
-        f"    @zyg.adjoint({short}.{name})\n"
+        f"    @zyg.adjoint({full})\n"
         f"    def {name}(x):\n"
-        f"        y = {short}.{name}(x)\n"
+        f"        y = {full}(x)\n"
         f"        def {name}_pullback(y_bar):\n"
         f"            return (...,)          # one cotangent per argument\n"
         f"        return y, {name}_pullback",
     )
+
+
+def _module_of(f: Any, name: str) -> str:
+    """Where a function is found, as one writes it; ufuncs of NumPy and of SciPy do not say."""
+    if not isinstance(f, np.ufunc):
+        return (getattr(f, "__module__", None) or "np").replace("numpy", "np")
+    if getattr(np, name, None) is f:
+        return "np"
+    found = getattr(sys.modules.get("scipy.special"), name, None) is f
+    return "scipy.special" if found else ""
 
 
 registry.intercept = bind  # type: ignore[assignment]

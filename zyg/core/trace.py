@@ -23,6 +23,7 @@ from zyg.core.reverse import all_finite, plain_then_strong
 from zyg.core.strand import WATCHED, Strand, active, is_watched, settle
 from zyg.core.views import at_slot
 from zyg.errors import (
+    ConversionError,
     RunningLoopError,
     StructureError,
     raising_line,
@@ -97,6 +98,8 @@ class Running:
         if error is not None:
             _explain_read_only(self.call.strand, error)
             self.call.release()
+            if any(text in str(error) for text in _OF_C_CODE):
+                raise _of_c_code(error) from error
 
 
 def _explain_read_only(strand: Strand, error: BaseException) -> None:
@@ -108,6 +111,26 @@ def _explain_read_only(strand: Strand, error: BaseException) -> None:
             error.add_note(f"zyg: written at {raising_line(error)}")
             used = dict.fromkeys(line for _, line in kept.values())
             error.add_note("zyg: large plain operands are used at\n    " + "\n    ".join(used))
+
+
+# What C code says of an operand that is no array or no float, without asking the operand.
+_OF_C_CODE = (
+    "a bytes-like object is required, not 'Watched",
+    "required argument is not a float",
+    "operand is flagged as writeable, but is an object which cannot be written back",
+)
+
+
+def _of_c_code(error: BaseException) -> ConversionError:
+    """The refusal of a watched value by C code, which knows nothing of it."""
+    return ConversionError(
+        f"C code was given what it cannot take, as a watched value is: {error}.",
+        "memoryview, np.frombuffer, np.nditer and struct.pack read the memory of a plain number "
+        "or array, which carries no derivative.",
+        "loop over x itself, or np.ndindex(x.shape), for np.nditer(x); zyg.stop_gradient(x) gives "
+        "the plain value if that is what you want.",
+        raising_line(error),
+    )
 
 
 class Trace(Call):

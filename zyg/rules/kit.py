@@ -151,13 +151,13 @@ def without_nan(a: Any, value: float) -> Any:
     return a if array_type(nan).readable and not np.any(nan) else np.where(nan, value, a)
 
 
-def no_out(out: Any) -> None:
+def no_out(out: Any, instead: str = "use the value that the function returns") -> None:
     """Refuse a positional out= of a function that has one."""
     if out is not None:
         raise MutationError(
             "a watched result cannot be written into out=.",
             "a plain array has room for numbers only, so the derivative would be lost.",
-            "use the value that the function returns.",
+            f"{instead}.",
         )
 
 

@@ -247,7 +247,10 @@ class Reader:
         """The value of a Python function, read where it is called."""
         node = source_of(f)
         signature = inspect.signature(f, follow_wrapped=False)
-        bound = signature.bind(*args, **kwargs)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{f.__name__}{signature}: {error}") from None
         env = dict(bound.arguments)
         frame = Statements(self, f, path, env)
         for name, p in signature.parameters.items():
