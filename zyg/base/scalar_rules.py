@@ -78,12 +78,23 @@ def _log(x: Any) -> Any:
     return math.log(x) if isinstance(x, Rational) else np.log(x)
 
 
-def _power_x(x: Any, p: Any, y: Any) -> Any:
-    # Where p is 0 the slope is 0, also at x = 0, where x**(p - 1) would be infinite.
-    return where(p == 0, 0, p * x ** where(p == 0, 1, p - 1))
+def _is_nowhere(condition: Any) -> bool:
+    return isinstance(condition, np.ndarray) and not condition.any()
 
 
-def _power_p(x: Any, p: Any, y: Any) -> Any:
+def power_x(x: Any, p: Any, y: Any) -> Any:
+    """p x**(p - 1), which moves with p where p is 0 as elsewhere: there it is p / x * x**p."""
+    zero = p == 0
+    if not zero if isinstance(zero, (bool, np.bool_)) else _is_nowhere(zero):
+        return p * x ** (p - 1)
+    if type(p) in (int, float):
+        return 0  # a constant, which does not move
+    flat = zero & ((x == 0) | (x != x))  # there alone the slope is 0 by convention
+    inner = where(flat, 1, x)
+    return where(flat, 0, where(zero, p / inner, p) * inner ** where(zero, p, p - 1))
+
+
+def power_p(x: Any, p: Any, y: Any) -> Any:
     # |x|: for a negative base and an integer exponent the real part of the complex derivative;
     # for any other exponent y is NaN already.
     base = x if is_complex(x) or is_complex(p) else abs(x)
@@ -177,8 +188,8 @@ table: dict[Callable[..., Any], tuple[Partial, ...]] = {
     np.divide: (lambda x1, x2, y: _reciprocal(x2), lambda x1, x2, y: -y / x2),
     np.negative: (-1,),
     np.positive: (1,),
-    np.power: (_power_x, _power_p),
-    np.float_power: (_power_x, _power_p),
+    np.power: (power_x, power_p),
+    np.float_power: (power_x, power_p),
     np.floor_divide: (0, 0),
     np.remainder: (1, lambda x1, x2, y: -(x1 // x2)),
     np.fmod: (1, lambda x1, x2, y: -np.rint((x1 - y) / x2)),

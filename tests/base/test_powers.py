@@ -1,0 +1,50 @@
+"""Powers where the exponent is 0: constant in x, and yet the slope in x moves with the exponent."""
+
+import math
+import operator
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+import zyg
+
+
+@pytest.mark.parametrize("f", [np.power, np.float_power, operator.pow])
+def test_a_slope_that_is_zero_moves_with_an_exponent_of_zero(f):
+    kernel = zyg.elementwise(lambda x, p: x**p)
+    mixed = [[0.0, 0.5], [0.5, math.log(2.0) ** 2]]
+    for g in (
+        lambda v: f(v[0], v[1]),
+        lambda v: f(v[:1], v[1:])[0],
+        lambda v: kernel(v[:1], v[1:])[0],
+    ):
+        np.testing.assert_allclose(zyg.hessian(g, np.array([2.0, 0.0])), mixed, rtol=1e-15)
+        rows = zyg.jacobian(lambda v, g=g: zyg.gradient(g, v)[0], np.array([2.0, 0.0]))[0]
+        np.testing.assert_allclose(rows, mixed, rtol=1e-15)
+
+
+def test_a_complex_slope_moves_with_an_exponent_of_zero():
+    z = 2 + 1j
+    mixed = zyg.holomorphic(lambda p: zyg.holomorphic(lambda z: z**p, z), 0j)
+
+    assert mixed == pytest.approx(1 / z)
+
+
+def test_the_third_derivative_of_a_power_whose_exponent_passes_one():
+    def slope(f):
+        return lambda x: zyg.gradient(f, x)[0]
+
+    second = slope(slope(lambda x: (x * x + 1) ** x))
+    with mpmath.workdps(30):
+        expected = float(mpmath.diff(lambda x: (x * x + 1) ** x, 1, 3))
+
+    assert slope(second)(1.0) == pytest.approx(expected, rel=1e-13)
+
+
+def test_a_constant_power_has_slope_zero_everywhere():
+    x = np.array([0.0, math.nan, 5e-324, math.inf, -2.0])
+    for p in (0, 0.0, np.zeros(5)):
+        np.testing.assert_array_equal(zyg.gradient(lambda x, p=p: np.sum(x**p), x)[0], np.zeros(5))
+    assert zyg.gradient(lambda x: x**0, Fraction(2)) == (Fraction(0),)
