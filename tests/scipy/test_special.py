@@ -218,3 +218,46 @@ def test_integers_are_taken_as_real_numbers():
     assert zyg.gradient(sp.gammaln, 3)[0] == pytest.approx(sp.psi(3))
     got = zyg.gradient(lambda k: np.sum(sp.erf(k)), np.array([0, 1]))[0]
     assert got.dtype == np.float64
+
+
+def derivative(f):
+    return lambda x: zyg.gradient(f, x)[0]
+
+
+@pytest.mark.parametrize(("f", "slope"), [(sp.xlogy, 0.5), (sp.xlog1py, 1 / 3)])
+def test_the_slopes_of_x_log_y_move_with_x_where_it_is_zero(f, slope):
+    kernel = zyg.elementwise(lambda x, y: f(x, y))
+    expected, v = [[0.0, slope], [slope, 0.0]], np.array([0.0, 2.0])
+    for g in (lambda v: f(v[0], v[1]), lambda v: kernel(v[:1], v[1:])[0]):
+        np.testing.assert_allclose(zyg.hessian(g, v), expected)
+        np.testing.assert_allclose(
+            zyg.jacobian(lambda v, g=g: zyg.gradient(g, v)[0], v)[0], expected
+        )
+    singular = np.array([0.0, 0.0 if f is sp.xlogy else -1.0])
+    assert not zyg.gradient(lambda v: f(v[0], v[1]), singular)[0].any()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: sp.gammaincinv(a, 0.3),
+        lambda a: sp.gammainccinv(a, 0.3),
+        lambda a: sp.betaincinv(a, 2.0, 0.3),
+        lambda a: sp.betainccinv(2.0, a, 0.3),
+    ],
+)
+def test_third_derivatives_of_quantiles_at_the_exponential_shape(f):
+    second, h = derivative(derivative(f)), 1e-3
+    difference = (8 * (second(1 + h) - second(1 - h)) - second(1 + 2 * h) + second(1 - 2 * h)) / (
+        12 * h
+    )
+
+    assert derivative(second)(1.0) == pytest.approx(difference, rel=1e-7)
+
+
+def test_powm1_is_the_power_less_one():
+    for x, p in ((2.0, 0.0), (0.0, 0.0), (-2.0, 2.0), (0.0, 2.0)):
+        got = zyg.gradient(lambda v: sp.powm1(v[0], v[1]), np.array([x, p]))[0]
+        np.testing.assert_allclose(
+            got, zyg.gradient(lambda v: v[0] ** v[1], np.array([x, p]))[0], rtol=1e-14
+        )

@@ -151,3 +151,26 @@ def test_the_density_of_t_at_0_moves_with_its_degrees_of_freedom():
 
     assert by_df(0.0) == 0.0
     assert zyg.gradient(by_df, 0.0)[0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("f", "at"),
+    [
+        (stats.gamma.logpdf, (2.0, 1.0)),
+        (stats.beta.logpdf, (0.3, 1.0, 1.0)),
+        (stats.chi2.logpdf, (2.0, 2.0)),
+        (stats.weibull_min.logpdf, (2.0, 1.0)),
+        (stats.f.logpdf, (2.0, 2.0, 3.0)),
+        (lambda n, p: stats.binom.logpmf(0, n, p), (3.0, 0.5)),
+        (lambda n, p: stats.binom.pmf(0, n, p), (3.0, 0.5)),
+    ],
+)
+def test_hessians_at_usual_parameters(f, at):
+    def slopes(v):
+        return zyg.gradient(lambda v: f(*v), v)[0]
+
+    v, h = np.array(at), 1e-4
+    rows = [(slopes(v + h * e) - slopes(v - h * e)) / (2 * h) for e in np.eye(len(v))]
+
+    np.testing.assert_allclose(zyg.hessian(lambda v: f(*v), v), rows, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(zyg.jacobian(slopes, v)[0], rows, rtol=1e-6, atol=1e-6)

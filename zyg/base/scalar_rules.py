@@ -78,14 +78,17 @@ def _log(x: Any) -> Any:
     return math.log(x) if isinstance(x, Rational) else np.log(x)
 
 
-def _is_nowhere(condition: Any) -> bool:
+def is_nowhere(condition: Any) -> bool:
+    """Whether a condition is known to hold of no element."""
+    if isinstance(condition, (bool, np.bool_)):
+        return not condition
     return isinstance(condition, np.ndarray) and not condition.any()
 
 
 def power_x(x: Any, p: Any, y: Any) -> Any:
     """p x**(p - 1), which moves with p where p is 0 as elsewhere: there it is p / x * x**p."""
     zero = p == 0
-    if not zero if isinstance(zero, (bool, np.bool_)) else _is_nowhere(zero):
+    if is_nowhere(zero):
         return p * x ** (p - 1)
     if type(p) in (int, float):
         return 0  # a constant, which does not move

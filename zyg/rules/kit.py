@@ -19,6 +19,9 @@ from zyg.base.registry import composed as composed
 from zyg.base.registry import nondifferentiable as nondifferentiable
 from zyg.base.registry import rules as rules
 from zyg.base.registry import scalar_rule as scalar_rule
+from zyg.base.scalar_rules import is_nowhere as is_nowhere
+from zyg.base.scalar_rules import power_p as power_p
+from zyg.base.scalar_rules import power_x as power_x
 from zyg.base.scalar_rules import table as table
 from zyg.base.structure import Structure as Structure
 from zyg.core.bind import bind as bind

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import for_any_number, is_complex, rules, strip
+from zyg.rules.kit import for_any_number, is_complex, is_nowhere, rules, strip
 from zyg.scipy._incomplete import betainc_a
 
 for_any_number(__name__)
@@ -147,19 +147,29 @@ def voigt(x, sigma, gamma):
 # Powers, logarithms and their transformations
 
 
-def zero_at_zero(x, d):
-    """`d`, which is 0 where x is 0."""
-    return np.where(strip(x) == 0, 0.0, d)
-
-
 def xlogy_x(x, y, z):
     none = (strip(x) == 0) & (strip(y) == 0)
     return np.where(none, 0.0, np.log(np.where(none, 1.0, y)))
 
 
+def xlogy_y(x, y, z):
+    """x / y, which moves with x at x = 0 as elsewhere, but for y = 0."""
+    none = (strip(x) == 0) & (strip(y) == 0)
+    if is_nowhere(none):
+        return x / y
+    return np.where(none, 0.0, x / np.where(none, 1.0, y))
+
+
 def xlog1py_x(x, y, z):
     none = (strip(x) == 0) & (strip(y) == -1)
     return np.where(none, 0.0, np.log1p(np.where(none, 0.0, y)))
+
+
+def xlog1py_y(x, y, z):
+    none = (strip(x) == 0) & (strip(y) == -1)
+    if is_nowhere(none):
+        return x / (1 + y)
+    return np.where(none, 0.0, x / np.where(none, 1.0, 1 + y))
 
 
 def expm1_slope(u):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg.rules.kit import for_any_number, scalar_rule
+from zyg.rules.kit import for_any_number, power_p, power_x, scalar_rule
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
 from zyg.scipy._special_slopes import (
     ROOT_2PI,
@@ -34,8 +34,9 @@ from zyg.scipy._special_slopes import (
     struve,
     voigt,
     xlog1py_x,
+    xlog1py_y,
     xlogy_x,
-    zero_at_zero,
+    xlogy_y,
     zeta,
 )
 
@@ -179,8 +180,8 @@ TABLE = {
         sp.wright_bessel, ["a", "b"], lambda a, b, x, y: sp.wright_bessel(a, a + b, x)
     ),
     # powers, logarithms and their transformations
-    sp.xlogy: (xlogy_x, lambda x, y, z: zero_at_zero(x, x / y)),
-    sp.xlog1py: (xlog1py_x, lambda x, y, z: zero_at_zero(x, x / (1 + y))),
+    sp.xlogy: (xlogy_x, xlogy_y),
+    sp.xlog1py: (xlog1py_x, xlog1py_y),
     sp.entr: (lambda x, y: -np.log(x) - 1,),
     sp.rel_entr: (lambda x, y, z: np.log(x / y) + 1, lambda x, y, z: -x / y),
     sp.kl_div: (lambda x, y, z: np.log(x / y), lambda x, y, z: 1 - x / y),
@@ -203,10 +204,7 @@ TABLE = {
     sp.expm1: (lambda x, y: np.exp(x),),
     sp.exprel: (lambda x, y: expm1_slope(x),),
     sp.log1p: (lambda x, y: 1 / (1 + x),),
-    sp.powm1: (
-        lambda x, p, y: p * x ** (p - 1),
-        lambda x, p, y: np.log(x) * (y + 1),
-    ),
+    sp.powm1: (power_x, lambda x, p, y: power_p(x, p, y + 1)),
     sp.cbrt: (lambda x, y: 1 / (3 * y * y),),
     sp.exp2: (lambda x, y: math.log(2) * y,),
     sp.exp10: (lambda x, y: math.log(10) * y,),
