@@ -48,3 +48,25 @@ def test_a_constant_power_has_slope_zero_everywhere():
     for p in (0, 0.0, np.zeros(5)):
         np.testing.assert_array_equal(zyg.gradient(lambda x, p=p: np.sum(x**p), x)[0], np.zeros(5))
     assert zyg.gradient(lambda x: x**0, Fraction(2)) == (Fraction(0),)
+
+
+@pytest.mark.parametrize(
+    ("root", "square"),
+    [
+        (
+            lambda v: np.abs(v[0] + 1j * v[1]),
+            lambda v: np.real(v[0] + 1j * v[1]) ** 2 + np.imag(v[0] + 1j * v[1]) ** 2,
+        ),
+        (np.linalg.norm, lambda v: v @ v),
+        (lambda v: np.hypot(v[0], v[1]), lambda v: v[0] ** 2 + v[1] ** 2),
+    ],
+)
+def test_the_square_of_a_modulus_has_the_slopes_of_the_modulus_at_zero(root, square):
+    def squared(v):
+        return root(v) ** 2
+
+    # As docs/numpy.md says: with slope 0 at the kink the chain rule gives 0 there, and not 2.
+    assert not zyg.hessian(squared, np.zeros(2)).any()
+    near = np.array([1e-9, 2e-9])
+    np.testing.assert_allclose(zyg.hessian(squared, near), 2 * np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(zyg.hessian(square, np.zeros(2)), 2 * np.eye(2))

@@ -261,3 +261,37 @@ def test_powm1_is_the_power_less_one():
         np.testing.assert_allclose(
             got, zyg.gradient(lambda v: v[0] ** v[1], np.array([x, p]))[0], rtol=1e-14
         )
+
+
+@pytest.mark.parametrize("f", [sp.kn, sp.yn, sp.expn])
+@pytest.mark.filterwarnings("ignore:floating point number truncated")
+def test_the_order_is_cut_to_an_integer_in_slopes_as_in_values(f):
+    for n in (0.5, 1.7, 2.3):
+        zyg.check_gradient(lambda x, n=n: f(n, x), 1.3)
+        assert zyg.gradient(lambda x, n=n: f(n, x), 1.3) == zyg.gradient(
+            lambda x, n=n: f(int(n), x), 1.3
+        )
+
+
+def test_the_voigt_profile_becomes_that_of_cauchy():
+    x, gamma = 0.3, 0.7
+
+    def cauchy(v):
+        return v[1] / (np.pi * (v[0] ** 2 + v[1] ** 2))
+
+    v = np.array([x, gamma])
+    flat = zyg.hessian(lambda v: sp.voigt_profile(v[0], 0.0, v[1]), v)
+    np.testing.assert_allclose(flat, zyg.hessian(cauchy, v), rtol=1e-14)
+    # a normal distribution of variance s^2 added: half the second slope, times s^2
+    assert zyg.gradient(lambda s: sp.voigt_profile(x, s, gamma), 0.0) == (0.0,)
+    second = derivative(derivative(lambda s: sp.voigt_profile(x, s, gamma)))
+    assert second(0.0) == pytest.approx(zyg.hessian(cauchy, v)[0, 0], rel=1e-14)
+
+
+def test_slopes_of_the_voigt_profile_are_continuous_in_sigma():
+    u = abs(0.3 + 0.7j)
+    below, above = (
+        zyg.hessian(lambda v: sp.voigt_profile(v[0], v[1], v[2]), np.array([0.3, s * u, 0.7]))
+        for s in (0.04 - 1e-12, 0.04 + 1e-12)
+    )
+    np.testing.assert_allclose(below, above, rtol=1e-6)

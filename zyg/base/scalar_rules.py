@@ -6,7 +6,8 @@ functions, so it can be differentiated itself. A constant partial is given as a 
 ufuncs, forward mode and kernels all read this table; subgradients and the treatment of NaN live
 here and nowhere else:
 
-* abs'(0) = 0, sqrt'(0) = inf, hypot and arctan2 at (0, 0) have slope 0;
+* abs'(0) = 0, sqrt'(0) = inf, hypot and arctan2 at (0, 0) have slope 0; and so abs(x)**2 has the
+  second derivative 0 at 0, where that of x * x is 2;
 * maximum at a tie: the second argument, minimum: the first, so that maximum(x, 0) has slope 0 at 0;
 * x**0 has slope 0 at 0, 0**p has slope 0 in p;
 * floor, ceil, round, sign and // have slope 0 everywhere;

@@ -12,7 +12,8 @@ their plain names too.
 An underscore says: not one of SciPy's modules.
 
 _namespace _closures                        what the drop-in modules share; what a function holds
-_incomplete _special_slopes _special_table  slopes of special functions; functions of numbers
+_incomplete _gamma_ratios _special_slopes   slopes of special functions
+_special_table                              special functions of numbers
 _special_functions special                  those with several values, and of arrays
 _linalg_systems _linalg_factors _matrix_functions linalg  equations, factors, functions
 _distributions stats                        distributions as formulas

@@ -132,7 +132,17 @@ def log_ndtr_x(x, y):
 
 def voigt(x, sigma, gamma):
     """The partials of Re wofz(z) / (sigma sqrt(2 pi)), z = (x + i gamma) / (sigma sqrt(2))."""
-    z = (x + 1j * gamma) / (sigma * math.sqrt(2))
+    u = x + 1j * gamma
+    narrow = (strip(sigma) >= 0) & (strip(sigma) < 0.04 * np.abs(strip(u)))
+    if is_nowhere(narrow):
+        return _wide_voigt(u, sigma)
+    near = _narrow_voigt(np.where(narrow, u, 1.0), np.where(narrow, sigma, 0.0))
+    far = _wide_voigt(u, np.where(narrow, 1.0, sigma))
+    return tuple(np.where(narrow, d, e) for d, e in zip(near, far, strict=True))
+
+
+def _wide_voigt(u, sigma):
+    z = u / (sigma * math.sqrt(2))
     w = sp.wofz(z)
     slope = 2 * (1j / ROOT_PI - z * w)
     scale = 1 / (sigma * ROOT_2PI)
@@ -142,6 +152,22 @@ def voigt(x, sigma, gamma):
         -np.real(w + z * slope) * scale / sigma,
         -np.imag(slope) * inner,
     )
+
+
+def _narrow_voigt(u, sigma):
+    """By the series of wofz for large z, in which nothing is divided by sigma: DLMF 7.12.1.
+
+    The profile is Re i/(pi u) sum_k (2k - 1)!! (sigma/u)^(2k).
+    """
+    square = (sigma / u) ** 2
+    by_u, by_sigma = 0.0, 0.0
+    for k in range(12, -1, -1):
+        odd = math.prod(range(1, 2 * k, 2))
+        by_u = by_u * square + odd * (2 * k + 1)
+        by_sigma = by_sigma * square + odd * (2 * k + 1) * (2 * k + 2)
+    by_u = -1j / math.pi * by_u / (u * u)
+    by_sigma = 1j / math.pi * by_sigma * sigma / (u * u * u)
+    return np.real(by_u), np.real(by_sigma), -np.imag(by_u)
 
 
 # Powers, logarithms and their transformations
@@ -198,6 +224,7 @@ def log1p_over(w):
 
 
 def expn_x(n, x, y):
+    n = np.trunc(n)  # as SciPy does
     first = n == 0
     return np.where(first, -y * (1 + 1 / x), -sp.expn(np.where(first, 0, n - 1), x))
 
@@ -244,10 +271,11 @@ def bessel(f, before=0.5, after=-0.5, factor=None, like=None):
     """d/dz f(v, z) = before f(v - 1, z) + after f(v + 1, z): DLMF 10.6.1, 10.29.1.
 
     `factor(z)` is the logarithmic derivative of what a scaled function is multiplied by; `like`
-    has the same rule, for integer orders.
+    has the same rule, for integer orders, to which SciPy cuts others.
     """
 
     def slope(v, z, y):
+        v = np.trunc(v) if like else v
         d = before * f(v - 1, z) + after * f(v + 1, z)
         return d if factor is None else d + factor(z) * y
 

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.rules.kit import for_any_number, power_p, power_x, scalar_rule
+from zyg.scipy._gamma_ratios import beta_a, betaln_a, binom_k, binom_n, poch_z
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
 from zyg.scipy._special_slopes import (
     ROOT_2PI,
@@ -82,22 +83,10 @@ TABLE = {
         lambda n, x, y: (-1.0) ** n * sp.gamma(n + 2.0) * zeta(n + 2.0, x),
     ),
     sp.zeta: (refused("zeta", "x"), lambda x, q, y: -x * zeta(x + 1, q)),
-    sp.beta: (
-        lambda a, b, y: y * (sp.psi(a) - sp.psi(a + b)),
-        lambda a, b, y: y * (sp.psi(b) - sp.psi(a + b)),
-    ),
-    sp.betaln: (
-        lambda a, b, y: sp.psi(a) - sp.psi(a + b),
-        lambda a, b, y: sp.psi(b) - sp.psi(a + b),
-    ),
-    sp.poch: (
-        lambda z, m, y: y * (sp.psi(z + m) - sp.psi(z)),
-        lambda z, m, y: y * sp.psi(z + m),
-    ),
-    sp.binom: (
-        lambda n, k, y: y * (sp.psi(n + 1) - sp.psi(n - k + 1)),
-        lambda n, k, y: y * (sp.psi(n - k + 1) - sp.psi(k + 1)),
-    ),
+    sp.beta: (beta_a, lambda a, b, y: beta_a(b, a, y)),
+    sp.betaln: (betaln_a, lambda a, b, y: betaln_a(b, a, y)),
+    sp.poch: (poch_z, lambda z, m, y: y * sp.psi(z + m)),
+    sp.binom: (binom_n, binom_k),
     # the incomplete ones, their inverses, and distributions that are made of them
     sp.gammainc: (gammainc_a, gammainc_x),
     sp.gammaincc: (
