@@ -174,3 +174,22 @@ def test_hessians_at_usual_parameters(f, at):
 
     np.testing.assert_allclose(zyg.hessian(lambda v: f(*v), v), rows, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(zyg.jacobian(slopes, v)[0], rows, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("method", [*DENSITIES, "ppf", "isf"])
+def test_parameters_that_are_zero_give_scipys_values(name, method):
+    shapes, _ = SHAPES[name]
+    for k in range(len(shapes) + 2):
+        given = [*shapes, 0.0, 1.0]
+        given[k] = 0.0
+        agree(name, method, 0.3, *given)
+        agree(name, method, np.array([0.3, 0.7]), *given)
+
+        def along(p, given=given, k=k):
+            values = [*given[:k], p, *given[k + 1 :]]
+            return getattr(getattr(stats, name), method)(0.3, *values)
+
+        with np.errstate(all="ignore"):
+            value, _ = zyg.value_and_gradient(along, 0.0)
+        np.testing.assert_equal(value, along(0.0))

@@ -27,8 +27,10 @@ def _number(y):
 def _wide(x):
     """`x` in double precision, as SciPy's distributions compute."""
     x = as_array(x) if isinstance(x, (list, tuple)) else x
-    narrow = getattr(strip(x), "dtype", np.float64) != np.float64
-    return x * np.float64(1) if narrow else x
+    plain = strip(x)
+    # Python's zero becomes NumPy's, by which one can divide.
+    as_it_is = plain.dtype == np.float64 if hasattr(plain, "dtype") else plain != 0
+    return x if as_it_is else x * np.float64(1)
 
 
 class _Distribution:
