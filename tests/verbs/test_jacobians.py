@@ -220,8 +220,38 @@ def test_a_hook_needs_reverse_mode():
         return zyg.hook(lambda d: -d, x)
 
     np.testing.assert_array_equal(zyg.jacobian(f, X, mode="reverse")[0], -np.eye(3))
-    with pytest.raises(MissingRuleError, match=r'jacobian\(..., mode="reverse"\)'):
+    with pytest.raises(MissingRuleError, match=r'jacobian\(..., mode="reverse"\)') as caught:
         zyg.jacobian(f, X)
+    assert "hvp and hessian are, works" in str(caught.value)
+
+
+def twice_and_squared(c):
+    return 2 * c + c * np.abs(c)
+
+
+def pair_of(x):
+    return zyg.hook(lambda c: [twice_and_squared(v) for v in c], [x[0] * x[1], x * x])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.sin(zyg.hook(twice_and_squared, x * x))),
+        lambda x: np.sum(zyg.hook(lambda c: np.clip(c, -0.5, 0.5), x * x) ** 2),
+        lambda x: zyg.hook(twice_and_squared, x[0] ** 2) * x[1] * x[2],
+        lambda x: (lambda p: p[0] * p[1][0] + np.sum(p[1] ** 2))(pair_of(x)),
+        lambda x: np.sum(zyg.checkpoint(lambda v: zyg.hook(twice_and_squared, v) ** 3, x)),
+    ],
+)
+def test_second_derivatives_of_a_hooked_program_are_those_of_its_gradient(f):
+    v, h = np.array([1.0, -0.5, 2.0]), 1e-6
+    x = np.array([0.3, 0.7, -0.4])
+    ahead, behind = (zyg.gradient(f, x + s * h * v)[0] for s in (1, -1))
+    expected = (ahead - behind) / (2 * h)
+    np.testing.assert_allclose(zyg.hvp(f, x, v), expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(zyg.hessian(f, x) @ v, expected, rtol=1e-6, atol=1e-6)
+    (over,) = zyg.jacobian(lambda x: zyg.gradient(f, x)[0], x, mode="reverse")
+    np.testing.assert_allclose(over @ v, expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("outer", MODES)

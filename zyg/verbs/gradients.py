@@ -125,7 +125,10 @@ def value_and_gradient(
 def hook(g: Callable[[Any], Any], x: Any) -> Any:
     """`x`, whose cotangent passes through `g` on the way back.
 
-    Raises MissingRuleError in forward mode, where there are no cotangents.
+    The outer level of a Hessian (`hvp`, `hessian`, forward over reverse) differentiates what g
+    makes of the cotangent, as part of the gradient that it is. Forward mode by itself has no
+    cotangents: there it raises MissingRuleError, since a tangent that passes unchanged would give
+    another derivative than the reverse pass.
 
     >>> import zyg
     >>> zyg.gradient(lambda x: 2 * zyg.hook(lambda x_bar: -x_bar, x), 1.0)
@@ -144,7 +147,8 @@ def hook_forward(g: Callable[[Any], Any], x: Any) -> Any:
     raise MissingRuleError(
         "zyg.hook has no meaning in forward mode.",
         "a hook acts on cotangents, and forward mode has tangents only.",
-        'take the derivative in reverse: jacobian(..., mode="reverse"), or gradient.',
+        'take the derivative in reverse: jacobian(..., mode="reverse"), or gradient; forward over '
+        "that, as hvp and hessian are, works.",
     )
 
 
