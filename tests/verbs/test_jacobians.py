@@ -602,6 +602,29 @@ def test_forwarddiff_keeps_the_gradients_of_the_closure():
     assert zyg.gradient(lambda x: zyg.forwarddiff(lambda v: v * x, x), 3.0) == (6.0,)
 
 
+@pytest.mark.parametrize("outer", MODES)
+@pytest.mark.parametrize("inner", MODES)
+def test_forwarddiff_keeps_the_levels_that_are_newer_than_its_argument(outer, inner):
+    def slope(f, x, mode):
+        if mode == "forward":
+            return zyg.pushforward(f, (x,), (1.0,))[1]
+        return zyg.gradient(f, x)[0]
+
+    def f(x, p):
+        return zyg.forwarddiff(lambda v: np.sin(v * p) * v + p, x) * p
+
+    def by_p(x):
+        return slope(lambda p: f(x, p), 2.0, inner)
+
+    h = 1e-5
+    expected = (by_p(0.7 + h) - by_p(0.7 - h)) / (2 * h)
+    assert slope(by_p, 0.7, outer) == pytest.approx(expected, rel=1e-8)
+    x, p = np.array([0.7, 0.2]), np.array([2.0, -1.0])
+    mixed = zyg.jacobian(lambda x: zyg.jacobian(lambda p: f(x, p), p, mode=inner)[0], x, mode=outer)
+    whole = zyg.hessian(lambda q: np.sum(np.sin(q[0] * q[1]) * q[0] * q[1] + q[1] ** 2), [x, p])
+    np.testing.assert_allclose(np.sum(mixed[0], axis=0), whole[1][0], rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("f", "x"),
     [

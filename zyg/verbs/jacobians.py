@@ -17,7 +17,7 @@ from zyg.base.array_types import array_type
 from zyg.base.registry import adjoint
 from zyg.base.structure import Structure
 from zyg.core.cotangents import has_complex, project, spec_of, zeros_of
-from zyg.core.strand import innermost, is_watched, settle, strip
+from zyg.core.strand import active, innermost, is_watched, settle, strip
 from zyg.core.trace import Trace, demand_complete, down_to, watchable
 from zyg.errors import HolomorphicError, MissingRuleError
 from zyg.verbs.gradients import gradient
@@ -311,8 +311,9 @@ def forwarddiff(f: Function, x: Any) -> Any:
 
     For a long computation with few inputs: what it does with x is not kept on the tape. What else
     f depends on (its closure) is watched as ever, and keeps its gradient. f is called once for each
-    256 numbers in x, and must not write to x: NumPy's ValueError is raised. Raises StructureError
-    where f returns an iterator.
+    256 numbers in x, and must not write to x: NumPy's ValueError is raised. Inside of a derivative
+    that is newer than the one by x, it is f(x): what that derivative is made of depends on x, too.
+    Raises StructureError where f returns an iterator.
 
     >>> import zyg
     >>> def power(x):
@@ -326,7 +327,7 @@ def forwarddiff(f: Function, x: Any) -> Any:
     """
     call = Structure(x, is_watched, shared=True)
     strand = innermost([settle(v) for v in call.leaves])
-    if strand is None:
+    if strand is None or any(s.open and s.level > strand.level for s in active.get()):
         return f(x)
     ours = [down_to(strand, v) for v in call.leaves]
     below = tuple(
