@@ -168,13 +168,16 @@ class Structure:
                     raise no_places()
         self.repeated = any(len(parents.get(one, ())) > 1 for one in self._live)
 
-    def rebuild(self, leaves: list[Any]) -> Any:
-        """A copy of the root with these leaves in place of its own."""
+    def rebuild(self, leaves: list[Any], *, whole: bool = True) -> Any:
+        """A copy of the root with these leaves in place of its own.
+
+        An argument's containers that hold no leaf are copied, too, unless not `whole`.
+        """
         if self.is_leaf:
             return leaves[0]
         if not self._live:
             return self.root
-        copied = self._copied()
+        copied = self._copied() if whole else dict(self._live)
         done: dict[int, Any] = {}
 
         def cell_of(cell: types.CellType) -> types.CellType:

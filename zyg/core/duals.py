@@ -27,7 +27,7 @@ from zyg.core.entries import kinds, name_of, parts_of
 from zyg.core.exchange import bring
 from zyg.core.protection import release
 from zyg.core.reverse import Run, all_finite, non_finite, plain_then_strong
-from zyg.core.strand import WATCHED, Strand, watch
+from zyg.core.strand import WATCHED, Confined, Strand, watch
 from zyg.core.tangents import (
     Cell,
     Rows,
@@ -47,13 +47,28 @@ class DualStrand(Strand):
     __slots__ = ("suspect",)
     dual = True
 
-    def __init__(self) -> None:
+    def __init__(self, confined: Confined | None = None) -> None:
         super().__init__()
+        self.confined = confined
         self.new_slot = Cell
         self.note = advance
         self.suspect: list[str] = []  # what made the first infinite or NaN tangent, and its line
         if setting("check_nan"):
             self.note = functools.partial(advance_checked, suspect=self.suspect)
+
+
+class IdleStrand(DualStrand):
+    """One at which nothing moves: its values are known by their type, and nothing else is."""
+
+    __slots__ = ()
+
+    def __init__(self, confined: Confined) -> None:
+        super().__init__(confined)
+        self.note = _ignore
+
+
+def _ignore(entry: tuple[Any, ...]) -> None:
+    """What is to be done with an entry where nothing moves."""
 
 
 def advance(entry: tuple[Any, ...]) -> None:

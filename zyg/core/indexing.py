@@ -22,7 +22,17 @@ from zyg.core.cotangents import project, spec_of
 from zyg.core.entries import Kind, kinds, note
 from zyg.core.exchange import bring
 from zyg.core.reverse import Run
-from zyg.core.strand import ARRAYS, WATCHED, Strand, exchange_lock, local, settle, strip, watch
+from zyg.core.strand import (
+    ARRAYS,
+    WATCHED,
+    Strand,
+    exchange_lock,
+    has_left,
+    local,
+    settle,
+    strip,
+    watch,
+)
 from zyg.core.tangents import Tangents, tangent_views, tangents_of, writable
 from zyg.core.views import (
     IDLE,
@@ -45,6 +55,8 @@ def read(x: Any, index: Any) -> Any:
     """``x[index]`` of a watched array: a view, where NumPy gives one. The index carries nothing."""
     given, index = index, frozen(index)
     if not x.strand.open:
+        if has_left(x):  # a look at an element is no use of it
+            return watch(x.strand, x.primal[index], x.strand.new_slot())
         rest = settle(x)
         if type(rest) in WATCHED:
             return rest[index]

@@ -43,7 +43,7 @@ import numpy as np
 
 from zyg.base.array_types import ArrayType, array_type
 from zyg.base.structure import Structure
-from zyg.errors import StructureError, user_line
+from zyg.errors import AdjointError, StructureError, user_line
 
 _levels = count(1)
 # The strands of the gradients that run around this line, outermost first.
@@ -108,12 +108,13 @@ class Strand:
     dual = False  # whether it carries tangents and keeps no tape: `duals.DualStrand`
 
     __slots__ = (
-        "alone", "kin", "level", "memory", "new_slot", "note", "open", "tape", "trail",
+        "alone", "confined", "kin", "level", "memory", "new_slot", "note", "open", "tape", "trail",
     )  # fmt: skip
 
     def __init__(self, parent: Strand | None = None, name: str = "main") -> None:
         self.level: int = parent.level if parent else next(_levels)
         self.open = True
+        self.confined: Confined | None = None  # if its values must not outlive it
         self.alone = parent is None  # open, and the only strand of its level
         self.tape: list[Any] = []
         self.note: Callable[[tuple[Any, ...]], None] = self.tape.extend
@@ -147,6 +148,33 @@ class Strand:
     def line_of(self, at: int) -> str:
         """The user's line of the entry at a place of the tape."""
         return self.trail.lines.get(at, "unknown") if self.trail else "unknown"
+
+
+class Confined:
+    """Of a strand inside a call of `verb` whose steps the strands around it do not note.
+
+    A value that outlives it got out by a side effect, and its derivative did not.
+    """
+
+    __slots__ = ("around", "verb")
+
+    def __init__(self, verb: str, around: Sequence[Strand]) -> None:
+        self.verb, self.around = verb, around
+
+    def holds(self) -> bool:
+        """Whether a derivative is still being taken that would be lost."""
+        return any(strand.open for strand in self.around)
+
+    def refusal(self) -> AdjointError:
+        """The error of a use of such a value."""
+        return AdjointError(
+            f"a value that left {self.verb} by a side effect is used: its derivative would be "
+            "lost.",
+            "what the function does inside is not noted, so what it puts into a list, an attribute "
+            "or a variable of an enclosing function has no way back to the arguments.",
+            "return the value from the function, too; zyg.stop_gradient(value) is the plain "
+            "number or array, if that is what you want.",
+        )
 
 
 exchange_lock = RLock()  # held while a value goes from strand to strand, or is written
@@ -260,8 +288,27 @@ def cut(x: Any, how: str) -> Any:
 def settle(x: Any) -> Any:
     """`x` itself, or what is left of it once every gradient that has ended is taken off."""
     while type(x) in WATCHED and not x.strand.open:
+        if x.strand.confined is not None and x.strand.confined.holds():
+            raise x.strand.confined.refusal()
         x = x.primal
     return x
+
+
+def strands_of(x: Any) -> Iterator[Strand]:
+    """The strands of all levels that watch a value."""
+    x = settle(x)
+    while type(x) in WATCHED:
+        yield x.strand
+        x = settle(x.primal)
+
+
+def has_left(x: Any) -> bool:
+    """Whether `x` is a value that got out of a call by a side effect, without its derivative."""
+    while type(x) in WATCHED and not x.strand.open:
+        if x.strand.confined is not None and x.strand.confined.holds():
+            return True
+        x = x.primal
+    return False
 
 
 def strip(x: Any) -> Any:
@@ -279,7 +326,7 @@ def is_traced(x: Any) -> bool:
     (False, (1.0,))
 
     """
-    return type(settle(x)) in WATCHED
+    return has_left(x) or type(settle(x)) in WATCHED
 
 
 def nestlevel() -> int:

@@ -20,7 +20,7 @@ from zyg.core.cotangents import Spec, is_readable, project, shape_of, spec_of, z
 from zyg.core.exchange import bring
 from zyg.core.protection import forbid_shared_writes, owns_memory, release, watch_together
 from zyg.core.reverse import all_finite, plain_then_strong
-from zyg.core.strand import WATCHED, Strand, active, is_watched, settle
+from zyg.core.strand import WATCHED, Confined, Strand, active, has_left, is_watched, settle
 from zyg.core.views import at_slot
 from zyg.errors import (
     ConversionError,
@@ -157,11 +157,14 @@ class Trace(Call):
         strand = self.strand
         self.result = Structure(value, is_watched)
         self.out: list[tuple[Any, Spec] | None] = []  # the slot and the spec of each leaf
+        self.left: dict[int, Confined] = {}  # by leaf: where its derivative stayed behind
         plain = []
-        for x in self.result.leaves:
+        for k, x in enumerate(self.result.leaves):
+            if (left := left_for(strand, x)) is not None:
+                self.left[k] = left
             ours = x if x.strand is strand else bring(strand, down_to(strand, x), late=True)
             self.out.append(None if ours is None else (ours.slot, spec_of(ours.primal)))
-            plain.append(copy_out(settle(x)))
+            plain.append(x if has_left(x) else copy_out(settle(x)))
         self.y = self.result.rebuild(plain)
 
     def back(self, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
@@ -194,6 +197,8 @@ class Trace(Call):
             return [(target[0], y_bar)]
         seeds = []
         for place, part in self.result.match(y_bar, f"the value of {self.name}"):
+            if part is not None and place in self.left:
+                raise self.left[place].refusal()
             if part is not None and (target := self.out[place]) is not None:
                 slot, spec = target
                 shape = shape_of(spec)
@@ -256,6 +261,16 @@ def down_to(strand: Strand, x: Any) -> Any:
     while type(x) in WATCHED and x.strand.level != strand.level:
         x = x.primal
     return x if type(x) in WATCHED else None
+
+
+def left_for(strand: Strand, x: Any) -> Confined | None:
+    """Where the derivative of `x` by this level stayed behind, if it did."""
+    while type(x) in WATCHED and x.strand.level != strand.level:
+        confined: Confined | None = x.strand.confined
+        if confined is not None and any(s.level == strand.level for s in confined.around):
+            return confined
+        x = x.primal
+    return None
 
 
 def _references(holder: list[Any]) -> int:

@@ -4,6 +4,7 @@ gradients                       `gradient`, `pullback` and what goes with them
 asynchronous                    the same, to be awaited
 pushforward                     forward mode
 jacobians                       `jacobian`, `hessian` and all that is made of both modes
+effects                         whether a call might keep a value of its own
 checkpoints                     less memory: run again on the way back
 implicit                        solutions of equations
 """

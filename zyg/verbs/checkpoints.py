@@ -6,6 +6,7 @@ become the operands of a rule, so that nothing it depends on is lost.
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,12 +18,13 @@ import numpy as np
 from zyg.base.array_types import array_type
 from zyg.base.registry import Adjoint
 from zyg.base.structure import Structure
+from zyg.core.duals import IdleStrand
 from zyg.core.entries import is_result
 from zyg.core.protection import keep
-from zyg.core.strand import Strand, is_traced, is_watched, settle, strip
-from zyg.core.trace import demand_complete, run_function
+from zyg.core.strand import Confined, has_left, is_traced, is_watched, strands_of, strip
+from zyg.core.trace import Call, Trace, demand_complete, down_to, run_function
 from zyg.errors import AdjointError, MissingRuleError
-from zyg.verbs.gradients import pullback
+from zyg.verbs.effects import keeps_nothing
 
 
 class TakenApart:
@@ -35,29 +37,36 @@ class TakenApart:
     def __init__(self, *parts: Any) -> None:
         self.whole = Structure(parts, _is_array_or_watched, shared=True)
         every = self.whole.leaves
-        self.places = [k for k, x in enumerate(every) if is_watched(x)]
+        self.places = [k for k, x in enumerate(every) if is_watched(x) and not has_left(x)]
         self.leaves = [every[k] for k in self.places]
         self.kept = [*every]
-        for strand in {s for x in self.leaves for s in _strands(x)}:
+        for strand in {s for x in self.leaves for s in strands_of(x)}:
             self.kept = [keep(strand, a) if type(a) is np.ndarray else a for a in self.kept]
 
-    def rebuild(self, leaves: Sequence[Any]) -> Any:
+    @functools.cached_property
+    def keeps_nothing(self) -> bool:
+        """Whether no value of the call can get out but by its result."""
+        return keeps_nothing(self.whole.root)
+
+    def confined(self, verb: str, leaves: Sequence[Any]) -> Confined | None:
+        """For a run of the call whose steps are not noted; None if nothing can get out of it."""
+        if self.keeps_nothing:
+            return None
+        return Confined(verb, [s for x in leaves for s in strands_of(x)])
+
+    def rebuild(self, leaves: Sequence[Any], *, again: bool = True) -> Any:
+        """The parts with these leaves. A first run sees the containers that hold none themselves.
+
+        Later ones see copies of them as they were then.
+        """
         full = [*self.kept]
         for k, x in zip(self.places, leaves, strict=True):
             full[k] = x
-        return self.whole.rebuild(full)
+        return self.whole.rebuild(full, whole=again)
 
 
 def _is_array_or_watched(x: Any) -> bool:
     return is_watched(x) or (type(x) is np.ndarray and x.dtype.kind != "O")
-
-
-def _strands(x: Any) -> Iterator[Strand]:
-    """The strands of all levels that watch a value."""
-    x = settle(x)
-    while is_watched(x):
-        yield x.strand
-        x = settle(x.primal)
 
 
 def one_entry(
@@ -105,6 +114,28 @@ def _read_only(x: Any) -> Any:
     return x
 
 
+class IdleCall(Call):
+    """A call whose values are known for its own wherever they go, and whose steps are not noted."""
+
+    def __init__(self, confined: Confined, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        super().__init__(IdleStrand(confined), f, args, {}, "bare")
+
+    def end(self, value: Any) -> None:
+        result = Structure(value, is_watched)
+        ours = [down_to(self.strand, x) for x in result.leaves]
+        plain = [x if w is None else w.primal for x, w in zip(result.leaves, ours, strict=True)]
+        self.y = result.rebuild(plain)
+
+
+def pullback_inside(
+    confined: Confined | None, f: Callable[..., Any], *args: Any
+) -> tuple[Any, Callable[..., Any]]:
+    """`pullback`, whose values do not outlive it where they are confined."""
+    trace = Trace(f, args, {}, arguments="copied")
+    trace.strand.confined = confined
+    return trace.y, functools.partial(trace.back, zeros=False)
+
+
 def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``f(*args, **kwargs)``, run again in the reverse pass, so that its steps need no memory.
 
@@ -135,13 +166,19 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     generators = [random, np.random.mtrand._rand, *_generators(f, args, kwargs)]
     before = [_state(g) for g in generators]
 
-    def run(*leaves: Any) -> Any:
-        f, args, kwargs = call.rebuild(leaves)
+    def run(*leaves: Any, again: bool = True) -> Any:
+        f, args, kwargs = call.rebuild(leaves, again=again)
         return run_function(f, args, kwargs)
+
+    def first(*leaves: Any) -> Any:
+        once = functools.partial(run, again=False)
+        return once(*leaves) if confined is None else IdleCall(confined, once, leaves).y
+
+    confined = call.confined("zyg.checkpoint", call.leaves)
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
         with _rewound(generators, before):
-            again, back = pullback(run, *leaves)
+            again, back = pullback_inside(confined, run, *leaves)
         if not _alike(y, again):
             raise AdjointError(
                 f"{getattr(f, '__name__', type(f).__name__)} gave another value when zyg.checkpoint"
@@ -152,7 +189,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             )
         return back(y_bar)  # type: ignore[no-any-return]
 
-    return one_entry("checkpoint", run, pull, call.leaves)
+    return one_entry("checkpoint", first, pull, call.leaves)
 
 
 def _alike(y: Any, again: Any) -> bool:

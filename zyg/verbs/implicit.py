@@ -6,16 +6,17 @@ own steps are neither kept nor differentiated.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from zyg.core.cotangents import has_complex, spec_of, zeros_of
-from zyg.core.strand import is_traced, strip
+from zyg.core.strand import Confined, is_traced, strip
 from zyg.core.trace import copy_out, watchable
 from zyg.errors import ConvergenceError, HolomorphicError, StructureError
-from zyg.verbs.checkpoints import TakenApart, one_entry
+from zyg.verbs.checkpoints import IdleCall, TakenApart, one_entry, pullback_inside
 from zyg.verbs.gradients import pullback, stop_gradient
 from zyg.verbs.jacobians import jacobian
 from zyg.verbs.pushforward import DualCall
@@ -137,21 +138,28 @@ def fixed_point(
     _check_value(start, "the start")
     call = TakenApart(f, args)
 
-    def stepper(*leaves: Any) -> Function:
-        g, rest = call.rebuild(leaves) if leaves else (f, args)
+    def stepper(*leaves: Any, again: bool = True) -> Function:
+        g, rest = call.rebuild(leaves, again=again) if leaves else (f, args)
         return lambda x: g(x, *rest)
 
-    return _fixed(stepper, start, call.leaves, tolerance, iterations)
+    first = functools.partial(stepper, again=False)
+    confined = call.confined("zyg.fixed_point", call.leaves)
+    return _fixed(stepper, start, confined, call.leaves, tolerance, iterations, first)
 
 
 def _fixed(
     stepper: Callable[..., Function],
     start: Any,
+    confined: Confined | None,
     leaves: Sequence[Any],
     tolerance: float,
     iterations: int,
+    first: Callable[..., Function] | None = None,
 ) -> Any:
     """The fixed point of ``x = stepper(*leaves)(x)``; `stepper` itself holds nothing watched.
+
+    `first` is what makes the function of the first run. With `confined`, a value that the user's
+    function keeps raises where it is used later.
 
     Its derivatives are fixed points of linear maps, and are found in this way again: where an outer
     level watches them, the iteration may have ended before their own derivatives have converged.
@@ -160,16 +168,26 @@ def _fixed(
     def at(x: Any, *leaves: Any) -> Any:
         return stepper(*leaves)(x)
 
+    begin = first or stepper
+
     def run(*leaves: Any) -> Any:
-        return _iterated(stepper(*leaves), start, tolerance, iterations)
+        if confined is None:
+            return _iterated(begin(*leaves), start, tolerance, iterations)
+
+        def step(x: Any) -> Any:
+            return IdleCall(confined, lambda x, *leaves: begin(*leaves)(x), (x, *leaves)).y
+
+        return _iterated(step, start, tolerance, iterations)
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
         def adjoint(y_bar: Any, y: Any, *leaves: Any) -> Function:
             _, back = pullback(lambda x: at(x, *leaves), y)
             return lambda w: y_bar + back(w, zeros=True)[0]
 
-        w = _fixed(adjoint, zeros_of(spec_of(y)), (y_bar, y, *leaves), tolerance, iterations)
-        _, back = pullback(lambda *leaves: at(copy_out(y), *leaves), *leaves)
+        w = _fixed(
+            adjoint, zeros_of(spec_of(y)), confined, (y_bar, y, *leaves), tolerance, iterations
+        )
+        _, back = pullback_inside(confined, lambda *leaves: at(copy_out(y), *leaves), *leaves)
         return back(w)  # type: ignore[no-any-return]
 
     def push(y: Any, leaves: Sequence[Any], tangents: Sequence[Any]) -> Any:
@@ -183,7 +201,9 @@ def _fixed(
             return lambda y_dot: DualCall(at, (y, *leaves), {}, [(y_dot, *full)]).y_dots[0]
 
         given = [tangents[k] for k in moving]
-        return _fixed(tangent, zeros_of(spec_of(y)), (y, *leaves, *given), tolerance, iterations)
+        return _fixed(
+            tangent, zeros_of(spec_of(y)), confined, (y, *leaves, *given), tolerance, iterations
+        )
 
     if not any(map(is_traced, leaves)):
         return run(*leaves)

@@ -17,7 +17,7 @@ from zyg.base.array_types import array_type
 from zyg.base.registry import adjoint
 from zyg.base.structure import Structure
 from zyg.core.cotangents import has_complex, project, spec_of, zeros_of
-from zyg.core.strand import active, innermost, is_watched, settle, strip
+from zyg.core.strand import Confined, active, innermost, is_watched, settle, strands_of, strip
 from zyg.core.trace import Trace, demand_complete, down_to, watchable
 from zyg.errors import HolomorphicError, MissingRuleError
 from zyg.verbs.gradients import gradient
@@ -96,8 +96,7 @@ def _columns(
     kwargs: dict[str, Any],
     inputs: list[Structure],
     unit: complex,
-    *,
-    readonly: bool = False,
+    confined: Confined | None = None,
 ) -> tuple[Structure, list[list[Any]]]:
     """The value, taken apart, and for each unit tangent of the arguments those of its leaves."""
     directions = [
@@ -108,7 +107,7 @@ def _columns(
     found: list[list[Any]] = []
     chunk = _chunk(len(directions))
     for start in range(0, max(len(directions), 1), chunk):
-        call = DualCall(f, args, kwargs, directions[start : start + chunk], readonly=readonly)
+        call = DualCall(f, args, kwargs, directions[start : start + chunk], confined)
         result = Structure(call.y, watchable)
         found.extend(_leaves(result, y_dot) for y_dot in call.y_dots)
     return result, found
@@ -338,9 +337,10 @@ def forwarddiff(f: Function, x: Any) -> Any:
     def at(*leaves: Any) -> Any:
         return demand_complete(f(call.rebuild(list(leaves))), "zyg.forwarddiff")
 
+    confined = Confined("zyg.forwarddiff", [s for v in call.leaves for s in strands_of(v)])
     columns = []
     for unit in (1, 1j) if any(map(has_complex, below)) else (1,):
-        result, found = _columns(at, below, {}, inputs, unit, readonly=True)
+        result, found = _columns(at, below, {}, inputs, unit, confined)
         leaves = enumerate(result.leaves)
         columns.append([_stacked([row[n] for row in found], y) for n, y in leaves])
     return result.rebuild(_attached(result.leaves, columns, *call.leaves))

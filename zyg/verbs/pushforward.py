@@ -11,9 +11,9 @@ from zyg.base.structure import Structure
 from zyg.core.cotangents import has_complex, project, shape_of, spec_of, zeros_of
 from zyg.core.duals import DualStrand, check_tangents
 from zyg.core.protection import release
-from zyg.core.strand import settle, strip
+from zyg.core.strand import Confined, settle, strip
 from zyg.core.tangents import Cell, tangent_views, tangents_of, writable
-from zyg.core.trace import Call, copy_out, down_to, watchable
+from zyg.core.trace import Call, copy_out, down_to, left_for, watchable
 from zyg.core.views import ViewSlot
 from zyg.errors import StructureError
 
@@ -22,7 +22,7 @@ class DualCall(Call):
     """One call of `f` with tangents along: its value `y`, and `y_dots`, one for each direction.
 
     A direction has one tangent per argument, of its structure; None where it does not move. With
-    `readonly`, f is refused writes to its arguments.
+    `confined`, f is refused writes to its arguments, and its values do not outlive the call.
     """
 
     strand: DualStrand
@@ -33,11 +33,10 @@ class DualCall(Call):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         directions: Sequence[Sequence[Any]],
-        *,
-        readonly: bool = False,
+        confined: Confined | None = None,
     ) -> None:
-        self.directions, self.readonly = directions, readonly
-        super().__init__(DualStrand(), f, args, kwargs, "protected")
+        self.directions = directions
+        super().__init__(DualStrand(confined), f, args, kwargs, "protected")
 
     def begin(self) -> None:
         for k, (inputs, slots, specs) in enumerate(
@@ -51,16 +50,20 @@ class DualCall(Call):
             for slot, column in zip(slots, columns, strict=True):
                 if type(slot) is ViewSlot and any(map(_differ, tangent_views(slot) or (), column)):
                     raise _two_ways(what)
-        if self.readonly:
+        if self.strand.confined is not None:
             every = (slot for slots in self.slots for slot in slots)
             self.strand.memory.readonly.update(s.slot if type(s) is ViewSlot else s for s in every)
 
     def end(self, value: Any) -> None:
         result = Structure(value, watchable)
         rows: list[list[Any]] = []
+        plain = []
         for x in result.leaves:
+            if (left := left_for(self.strand, x)) is not None:
+                raise left.refusal()
             ours = down_to(self.strand, x)
             u = None if ours is None else tangents_of(ours.slot)
+            plain.append(copy_out(settle(x if ours is None else ours.primal)))
             spec = spec_of(x)
             rows.append(
                 [zeros_of(spec) for _ in self.directions]
@@ -70,7 +73,7 @@ class DualCall(Call):
         check_tangents(self.strand.suspect, [p for row in rows for p in row])
         columns = zip(*rows, strict=True) if rows else [[] for _ in self.directions]
         self.y_dots = [result.tangent(list(column)) for column in columns]
-        self.y = result.rebuild([copy_out(settle(x)) for x in result.leaves])
+        self.y = result.rebuild(plain)
         release(self.strand)
 
 

@@ -91,7 +91,10 @@ _WRITES = {"setfield", "setflags", "byteswap"}
 
 
 def attribute(x: Any, name: str) -> Any:
-    plain, rest = strip(x), settle(x)
+    plain = strip(x)
+    if not x.strand.open and name in _PLAIN_ATTRIBUTES:
+        return getattr(plain, name)
+    rest = settle(x)
     if type(rest) not in WATCHED and not (type(x) in ARRAYS and name in _OF_BUFFERS):
         return getattr(rest, name)
     if name.startswith("_") or not hasattr(plain, name):
