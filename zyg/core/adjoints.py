@@ -199,7 +199,13 @@ def _view_of(x: Any, y: Any, rule: Adjoint, args: Sequence[Any], kwargs: dict[st
     whole = strip(lay_out(x).primal)
     if strip(x.primal) is not before and base_of(x) is x:  # copied, to be contiguous
         return call_adjoint(rule, args, kwargs)
-    return view(x, Place(strip(y), whole))
+    place = Place(strip(y), whole)
+    if rule.key in _READ_ONLY:
+        place.readonly = True
+    return view(x, place)
+
+
+_READ_ONLY = (np.broadcast_to, np.diagonal)  # whose views NumPy gives nobody to write to
 
 
 def adjoint_pullback(

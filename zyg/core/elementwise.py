@@ -99,7 +99,7 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
             watched.strand = strand
             watched.slot = out = strand.new_slot()
             watched.unread = not reads[-1]
-            watched.viewed = watched.versioned = False
+            watched.viewed = watched.versioned = watched.locked = False
             if reads[k]:
                 x.unread = False
             strand.note((out, None, partial, x.slot, saved if callable(partial) else None))

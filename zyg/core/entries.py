@@ -110,7 +110,7 @@ def note(strand: Strand, y: Any, pull: Callable[..., Any], *args: Any) -> Any:
         watched.strand = strand
         watched.slot = out = strand.new_slot()
         if cls in ARRAYS:
-            watched.unread = watched.viewed = watched.versioned = False
+            watched.unread = watched.viewed = watched.versioned = watched.locked = False
         if strand.dual:
             out.spec = spec_of(y)
         strand.note((out, None, pull, None, args))

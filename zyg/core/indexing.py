@@ -41,6 +41,7 @@ from zyg.core.views import (
     adopt,
     base_of,
     buffer,
+    demand_writeable,
     float_dtype,
     lay_out,
     like_operands,
@@ -185,6 +186,7 @@ def _opened(x: Any, base: Any, index: Any, value: Any, add: bool) -> bool:
 
     If so, the level of the value watches the array from now on; if not, it has been done.
     """
+    demand_writeable(x)
     rest = settle(base)
     outer = type(rest) in WATCHED
     if not outer and type(value) in WATCHED:

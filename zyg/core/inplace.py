@@ -9,7 +9,7 @@ import numpy as np
 
 from zyg.core.indexing import _refuse_on_device, frozen, is_unique, write
 from zyg.core.strand import ARRAYS, exchange_lock, is_watched, settle, strip
-from zyg.core.views import base_of, buffer, make_writable
+from zyg.core.views import Place, base_of, buffer, lay_out, make_writable
 from zyg.errors import ConversionError
 
 
@@ -158,6 +158,27 @@ def resize(x: Any, *shape: Any, refcheck: bool = True) -> None:
     if not is_watched(made):
         made = buffer(made)
     x.primal, x.strand, x.slot, x.unread = made.primal, made.strand, made.slot, False
+
+
+def set_shape(x: Any, shape: Any) -> None:
+    """``x.shape = shape``: the same memory in another shape, or NumPy's AttributeError."""
+    strip(x).view().shape = shape
+    base = lay_out(x)
+    inside = strip(x).view()
+    inside.shape = shape
+    if base is not x:
+        readonly = x.place.readonly
+        x.place, x.whole, x.taken = Place(inside, strip(base.primal)), None, (None, None)
+        x.place.readonly = readonly
+    elif not x.strand.open:
+        x.primal = np.reshape(x.primal, inside.shape)
+    else:  # a new slot; its views see the new memory, which has the same layout
+        made: Any = np.copy(np.reshape(x, inside.shape))
+        old, new = x.strand.memory, made.strand.memory
+        for slots, more in ((old.readonly, new.readonly), (old.entangled, new.entangled)):
+            if x.slot in slots:
+                more.add(made.slot)
+        x.primal, x.strand, x.slot = made.primal, made.strand, made.slot
 
 
 def sort_in_place(x: Any, order: np.ndarray[Any, Any], axis: int) -> None:

@@ -262,7 +262,7 @@ def watch(strand: Strand, primal: Any, slot: int) -> Any:
     x.strand = strand
     x.slot = slot
     if cls in ARRAYS:
-        x.unread = x.viewed = x.versioned = False
+        x.unread = x.viewed = x.versioned = x.locked = False
     return x
 
 

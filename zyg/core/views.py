@@ -143,8 +143,11 @@ def base_of(x: Any) -> Any:
 def view(x: Any, place: Place) -> Any:
     """The view of a watched array's base at a place of it."""
     made: Any = watcher_of[Place]()
-    made.base_array, made.place = base_of(x), place
-    made.base_array.viewed = True
+    base = base_of(x)
+    made.base_array, made.place = base, place
+    base.viewed = True
+    if base.locked if x is base else x.place.readonly:
+        place.readonly = True
     made.whole = made.cached = None
     made.taken = None, None
     return made
@@ -169,8 +172,7 @@ def make_writable(x: Any) -> None:
     base = lay_out(x)
     marked, memory = base.strand.memory, base.primal
     kept = type(memory) is np.ndarray and not memory.flags.writeable
-    if base.slot in marked.readonly or (base is not x and x.place.readonly):
-        raise ValueError("assignment destination is read-only")
+    demand_writeable(x)
     if base.slot in marked.entangled:
         raise MutationError(
             "this array shares memory with an array of another argument, and cannot be written.",
@@ -181,6 +183,33 @@ def make_writable(x: Any) -> None:
         marked.borrowed.discard(base.slot)
         base.primal = np.copy(memory, order=order_of(strip(memory)))
         base.unread = True
+
+
+def is_writeable(x: Any) -> bool:
+    """Whether the user may write to a watched array: what NumPy's flag of it says."""
+    base = base_of(x)
+    if base.slot in base.strand.memory.readonly:
+        return False
+    return not (base.locked if base is x else x.place.readonly)
+
+
+def set_writeable(x: Any, value: bool) -> None:
+    """``x.flags.writeable = value``; views that were made before keep theirs, as NumPy's do."""
+    base = base_of(x)
+    if base is x:
+        base.locked = not value
+        if value:
+            base.strand.memory.readonly.discard(base.slot)
+        return
+    if value and not is_writeable(base):
+        raise ValueError("cannot set WRITEABLE flag to True of this array")
+    x.place.readonly, x.whole = not value, None
+
+
+def demand_writeable(x: Any) -> None:
+    """Raise NumPy's ValueError if `x` is read-only to its user."""
+    if not is_writeable(x):
+        raise ValueError("assignment destination is read-only")
 
 
 def at_slot(bars: list[Any], slot: int | ViewSlot) -> Any:

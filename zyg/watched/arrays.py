@@ -11,10 +11,10 @@ import numpy as np
 
 from zyg.core.bind import bind
 from zyg.core.indexing import read, write
-from zyg.core.inplace import augment
+from zyg.core.inplace import augment, set_shape
 from zyg.core.strand import ARRAYS, WATCHED, strip, watcher_of
 from zyg.core.views import Place, ViewSlot
-from zyg.watched.attributes import attribute, define_attributes
+from zyg.watched.attributes import Flags, attribute, define_attributes
 from zyg.watched.value import WatchedValue, is_foreign
 
 
@@ -22,10 +22,11 @@ class WatchedArray(WatchedValue):
     """A watched ndarray.
 
     `unread`: no pullback keeps its memory, so a write has nothing to save. `viewed`: it has views.
-    `versioned`: it is written to, and other tasks have used it.
+    `versioned`: it is written to, and other tasks have used it. `locked`: its user has made it
+    read-only, but not its views.
     """
 
-    __slots__ = ("unread", "versioned", "viewed")
+    __slots__ = ("locked", "unread", "versioned", "viewed")
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -67,6 +68,8 @@ def _define_part(name: str) -> None:
 define_attributes(WatchedArray, np.ndarray)
 for _name in ("real", "imag", "flat"):
     _define_part(_name)
+WatchedArray.shape = property(functools.partial(attribute, name="shape"), set_shape)  # type: ignore[attr-defined]
+WatchedArray.flags = property(Flags)  # type: ignore[attr-defined]
 
 
 def _define_write(name: str) -> None:

@@ -16,6 +16,7 @@ from zyg.core.bind import bind
 from zyg.core.indexing import write
 from zyg.core.inplace import resize, sort_in_place
 from zyg.core.strand import ARRAYS, WATCHED, settle, strip, watch
+from zyg.core.views import is_writeable, set_writeable
 from zyg.errors import ConversionError, MutationError
 
 _PLAIN_ATTRIBUTES = {
@@ -88,6 +89,43 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {  # written in operations that have
 }
 _OF_BUFFERS = {*_FUNCTIONS, *METHODS, *_OF_ARRAYS, "flat", "reshape", "transpose"}
 _WRITES = {"setfield", "setflags", "byteswap"}
+
+
+class Flags:
+    """``x.flags``: NumPy's, but that `writeable` is whether the user may write, and can be set."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, x: Any) -> None:
+        self._array = x
+
+    @property
+    def writeable(self) -> bool:
+        return is_writeable(self._array)
+
+    @writeable.setter
+    def writeable(self, value: bool) -> None:
+        set_writeable(self._array, bool(value))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(strip(self._array).flags, name)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.writeable if name in _WRITEABLE else strip(self._array).flags[name]
+
+    def __setitem__(self, name: str, value: bool) -> None:
+        if name not in _WRITEABLE:
+            _refuse_write(f"x.flags[{name!r}] = {value!r}")
+        self.writeable = value
+
+    def __repr__(self) -> str:
+        plain = strip(self._array).flags
+        return repr(plain).replace(
+            f"WRITEABLE : {plain.writeable}", f"WRITEABLE : {self.writeable}"
+        )
+
+
+_WRITEABLE = ("WRITEABLE", "W")
 
 
 def attribute(x: Any, name: str) -> Any:
