@@ -170,6 +170,52 @@ def test_plain_operand_of_any_function_overwritten_after_use(use, n):
         np.testing.assert_array_equal(slope, expected)
 
 
+def _reshape(c):
+    c.shape = (len(c) // 2, 2)
+
+
+def _restride(c):
+    c.strides = (0,)
+
+
+def _retype(c):
+    c.dtype = np.int64
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    "change",
+    [
+        _reshape, _restride, _retype,
+        lambda c: c.resize(len(c) // 2, 2),
+        lambda c: c.resize((len(c) // 2, 2), refcheck=False),
+        lambda c: c.resize(3, refcheck=False), lambda c: c.resize(10**6, refcheck=False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("use", [lambda x, c: x * c, lambda x, c: x @ c, lambda x, c: x[:] / c])
+@pytest.mark.parametrize("n", [4, 1000])
+def test_operand_in_another_shape_dtype_or_size_after_use(use, change, n):
+    c = np.full(n, 2.0)
+    (expected,) = zyg.gradient(lambda x: np.sum(use(x, c)), np.ones(n))
+
+    def f(x):
+        y = use(x, c)
+        with contextlib.suppress(ValueError):  # of NumPy: other arrays refer to it
+            change(c)
+        return np.sum(y)
+
+    np.testing.assert_array_equal(zyg.gradient(f, np.ones(n))[0], expected)
+    assert c.flags.writeable
+
+
+def test_what_primal_gives_of_a_large_argument_is_writable_after_the_gradient():
+    seen = []
+
+    zyg.gradient(lambda x: seen.append(zyg.primal(x)) or np.sum(x * x), np.ones(1000))
+
+    seen[0][0] = 2.0
+
+
 def test_index_arrays_overwritten_after_use():
     def f(x):
         index, mask = np.array([0, 2, 2]), np.array([True, False] * 3)
@@ -434,6 +480,61 @@ def test_a_large_argument_written_behind_the_back_of_f_raises():
         zyg.gradient(_writes_to(x), x)
     assert "zyg" in "".join(caught.value.__notes__)
     x[0] = 1.0
+
+
+@pytest.mark.parametrize("n", [10, 2000])
+@pytest.mark.parametrize("kind", ["a view", "a read-only view", "bytes"])
+def test_an_argument_whose_base_is_written_behind_the_back_of_f_is_right(kind, n):
+    big = np.frombuffer(bytearray(8 * (n + 20)), float) if kind == "bytes" else np.empty(n + 20)
+    big[:] = np.linspace(0.5, 1.5, n + 20)
+    x = big[10 : n + 10]
+    if kind == "a read-only view":
+        x.flags.writeable = False
+    found = x.copy()
+
+    def f(x):
+        y = x * x
+        big[:] = 100.0
+        return np.sum(y * x)
+
+    np.testing.assert_allclose(zyg.gradient(f, x)[0], 3 * found * found)
+    big[:] = 1.0
+
+
+class Borrowed:
+    """Memory that NumPy does not make writable again, as that of another library's arrays."""
+
+    def __init__(self, n):
+        self.memory = np.linspace(1.0, 2.0, n)
+        self.__array_interface__ = self.memory.__array_interface__
+
+
+def test_borrowed_memory_is_copied_and_left_writable():
+    lender = Borrowed(1000)
+    x = np.asarray(lender)
+    found = x.copy()
+
+    def f(w, c):
+        y = w * w * c
+        lender.memory[:] = 50.0
+        return np.sum(y)
+
+    np.testing.assert_array_equal(zyg.gradient(f, x, c=x)[0], 2 * found**2)
+    assert x.flags.writeable
+    assert lender.memory[0] == 50.0
+
+
+@pytest.mark.parametrize("n", [100, 100_000])
+def test_what_zyg_returned_is_an_operand_and_an_argument_and_stays_writable(n):
+    for made in (
+        zyg.broadcast(lambda t: 2.0 * t, np.ones(n)),
+        zyg.gradient(lambda x: np.sum(x * x), np.ones(n))[0],
+        zyg.pullback(lambda x: x * 2, np.ones(n))[0],
+    ):
+        (slope,) = zyg.gradient(lambda x, c=made: np.sum(x * x * c), made)
+
+        np.testing.assert_array_equal(slope, np.full(n, 8.0))
+        made[0] = 1.0
 
 
 def test_an_outer_array_overwritten_before_the_inner_pullback_runs():

@@ -44,12 +44,15 @@ class Lease:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
-    """An array in C order whose elements are not set; memory is reused where it is large."""
+    """An array in C order whose elements are not set; memory is reused where it is large.
+
+    It is a view, as NumPy makes read-only memory writable again only where its base is writable.
+    """
     size = math.prod(shape) * dtype.itemsize
     if size < SMALLEST:
         return np.empty(shape, dtype)
     lease: Any = Lease(_take(-(-size // _STEP) * _STEP), shape, dtype)
-    return np.asarray(lease, dtype)
+    return np.asarray(lease, dtype).view()
 
 
 def _take(size: int) -> np.ndarray:

@@ -6,6 +6,7 @@ import sys
 from itertools import pairwise
 from threading import RLock
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -74,17 +75,21 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
 
 
 def _watched(strand: Strand, x: Any, how: str) -> Any:
-    """One value, watched, that shares no memory with others of its argument."""
+    """One value, watched, that shares no memory with others of its argument.
+
+    Memory that others can write, as that of a view, cannot be protected: it is copied, too.
+    """
     slot = strand.new_slot()
     if type(x) is np.ndarray:
         if not x.flags.writeable and id(x) not in _kept:
             strand.memory.readonly.add(slot)
-        if how == "copied" or (x.nbytes <= _SMALL and how != "bare"):
-            x = buffers.copy(x)
-        else:
-            if how == "protected":
-                _make_read_only(strand, x)
+        held = _hold(strand, x) if how == "protected" and x.nbytes > _SMALL else None
+        if how == "bare" or held is not None:
             strand.memory.borrowed.add(slot)
+        if held is not None:
+            x = held
+        elif how != "bare":
+            x = buffers.copy(x)
     elif type(x) in ARRAYS:
         x = np.copy(x)
     elif how == "copied":
@@ -119,26 +124,45 @@ def _is_array(x: Any) -> bool:
 
 
 # Plain arrays that a pullback keeps. NumPy tells nobody of a write to them. A small one is copied,
-# and so is a view, which can be written through others that nobody knows. A large array of its own
-# is made read-only until the pullback is gone: a write then raises, at the user's line. (A view of
-# it made before stays writable, and so it does for ufunc.at, which NumPy lets write to anything.
-# Comparing the contents would cost two more passes over the array, for every operation.)
+# and so is one whose memory others can write, as that of a view. A large array of its own is made
+# read-only until the pullback is gone: a write then raises, at the user's line. What is kept is a
+# view of it, which shape, strides and dtype given to the array itself do not reach; that somebody
+# refers to it weakly, NumPy takes as a reason not to resize it.
 
 _SMALL = 1024  # bytes
-_kept: dict[int, int] = {}  # id of a read-only array -> how many strands keep it
 _mutex = RLock()  # a collection of garbage may release a strand anywhere
+
+
+class Kept:
+    """A large plain array that entries rely on, and the view of it that they have."""
+
+    __slots__ = ("array", "guard", "holders", "view", "writable")
+
+    def __init__(self, a: np.ndarray[Any, Any]) -> None:
+        self.array, self.guard, self.holders = a, ref(a), 0
+        self.writable = a.flags.writeable
+        a.flags.writeable = False
+        self.view = a.view()
+
+    def let_go(self) -> None:
+        if self.writable:
+            self.array.flags.writeable = self.view.flags.writeable = True
+
+
+_kept: dict[int, Kept] = {}  # by the id of the array, and by that of the view
 
 
 def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A plain operand, as an entry of this strand may keep it."""
     if strand.dual:
         return a
+    held = strand.memory.kept.get(id(a))
+    if held is not None:
+        return held[0].view  # type: ignore[no-any-return]
     if a.nbytes <= _SMALL:
         return _small_copy(strand, a)
-    if not owns_memory(a):
-        return buffers.copy(a)
-    _make_read_only(strand, a)
-    return a
+    view = _hold(strand, a)
+    return buffers.copy(a) if view is None else view
 
 
 def owns_memory(a: np.ndarray[Any, Any]) -> bool:
@@ -150,16 +174,21 @@ def owns_memory(a: np.ndarray[Any, Any]) -> bool:
     return base is None or isinstance(base, buffers.Lease)
 
 
-def _make_read_only(strand: Strand, a: np.ndarray[Any, Any]) -> None:
-    """Until the strand is released."""
-    kept = strand.memory.kept
-    if id(a) not in kept and (a.flags.writeable or id(a) in _kept):
-        line = user_line() if strand.trail is not None else ""
-        with _mutex:
-            if strand.open:  # or else a thread has outlived its gradient
-                _kept[id(a)] = _kept.get(id(a), 0) + 1
-                a.flags.writeable = False
-                kept[id(a)] = (a, line)
+def _hold(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """A view of an array that is read-only until the strand is released; None if it cannot be."""
+    held = strand.memory.kept
+    line = user_line() if strand.trail is not None else ""
+    with _mutex:
+        kept = _kept.get(id(a))
+        if kept is None:
+            if not strand.open or not owns_memory(a):  # a thread may have outlived its gradient
+                return None
+            kept = Kept(a)
+            _kept[id(a)] = _kept[id(kept.view)] = kept
+        if strand.open and id(kept.array) not in held:
+            kept.holders += 1
+            held[id(kept.array)] = kept, line
+        return kept.view
 
 
 def _small_copy(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -176,12 +205,12 @@ def _small_copy(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]
 
 def release(strand: Strand) -> None:
     """Let go of what the entries of a strand kept."""
-    kept = strand.memory.kept
+    held = strand.memory.kept
     strand.memory.copies.clear()
     with _mutex:
-        while kept:
-            key, (a, _) = kept.popitem()
-            _kept[key] -= 1
-            if not _kept[key]:
-                del _kept[key]
-                a.flags.writeable = True
+        while held:
+            kept = held.popitem()[1][0]
+            kept.holders -= 1
+            if not kept.holders:
+                del _kept[id(kept.array)], _kept[id(kept.view)]
+                kept.let_go()
