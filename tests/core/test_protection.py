@@ -216,6 +216,95 @@ def test_what_primal_gives_of_a_large_argument_is_writable_after_the_gradient():
     seen[0][0] = 2.0
 
 
+@zyg.adjoint
+def affine(x, terms):
+    def affine_pullback(y_bar):
+        return y_bar * terms["w"] + terms["more"][0], None
+
+    return x * terms["w"] + np.sum(terms["more"][0] * x), affine_pullback
+
+
+def _overwrite(parts):
+    for a in parts:
+        if type(a) is list:
+            a[:] = [5] * len(a)
+        elif a.flags.writeable:
+            a.fill(5)
+
+
+N, LARGE_N = 4, 400
+CONTAINERS = {
+    "np.where": lambda x, n: (
+        mask := [True, False] * (n // 2), lambda: np.where(mask, x * 2, x)
+    ),
+    "nested lists": lambda x, n: (
+        mask := [[True] * n, [False] * n], lambda: np.where(mask, x * 2, x)
+    ),
+    "np.stack": lambda x, n: (c := np.full(n, 2.0), lambda: np.stack([x, c, x]) * x),
+    "np.einsum": lambda x, n: (c := np.full(n, 2.0), lambda: np.einsum(x, [0], c, [0], [0])),
+    "np.select": lambda x, n: (c := np.ones(n, bool), lambda: np.select([c], [x * 3], x)),
+    "np.average": lambda x, n: (
+        c := np.linspace(1.0, 2.0, n), lambda: np.average(x * x, weights=c)
+    ),
+    "where": lambda x, n: (c := np.arange(n) > 1, lambda: np.sum(x * x, where=c)),
+    "multi_dot": lambda x, n: (
+        c := np.ones((n, n)) + np.eye(n), lambda: np.linalg.multi_dot([x, c, x])
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [N, LARGE_N])
+@pytest.mark.parametrize("made", CONTAINERS.values(), ids=CONTAINERS)
+def test_plain_operand_in_a_container_overwritten_after_use(made, n):
+    def f(x, write):
+        held, call = made(x, n)
+        y = call()
+        if write:
+            _overwrite([held])
+        return np.sum(y)
+
+    x = np.linspace(0.5, 1.0, n)
+    expected = zyg.gradient(f, x, False)[0]
+    try:
+        slope = zyg.gradient(f, x, True)[0]
+    except ValueError as error:
+        assert "read-only" in str(error)  # noqa: PT017 - either outcome is right
+    else:
+        np.testing.assert_array_equal(slope, expected)
+
+
+@pytest.mark.parametrize("n", [3, 1000])
+def test_arrays_in_a_dict_given_to_a_rule_of_ones_own_overwritten_after_use(n):
+    def f(x, write):
+        terms = {"w": np.full(n, 2.0)[:], "more": [np.full(n, 3.0)[:]]}
+        y = affine(x, terms)
+        if write:
+            _overwrite([terms["w"], *terms["more"]])
+            terms["more"][0] = terms["w"] = None
+        return np.sum(y)
+
+    x = np.linspace(0.5, 1.0, n)
+    expected = zyg.gradient(f, x, False)[0]
+    np.testing.assert_array_equal(expected, np.full(n, 5.0))
+    try:
+        slope = zyg.gradient(f, x, True)[0]
+    except ValueError as error:
+        assert "read-only" in str(error)  # noqa: PT017 - either outcome is right
+    else:
+        np.testing.assert_array_equal(slope, expected)
+
+
+def test_a_list_given_to_a_rule_of_ones_own_to_be_filled_is_the_callers():
+    @zyg.adjoint
+    def logged(x, log):
+        log.append(1)
+        return x * 2, lambda y_bar: (y_bar * 2, None)
+
+    log = []
+    zyg.gradient(lambda x: np.sum(logged(x, log)), np.ones(3))
+    assert log == [1]
+
+
 def test_index_arrays_overwritten_after_use():
     def f(x):
         index, mask = np.array([0, 2, 2]), np.array([True, False] * 3)

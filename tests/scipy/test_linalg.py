@@ -106,3 +106,18 @@ def test_systems_from_factors():
 
     zyg.check_gradient(by_lu, M, b)
     zyg.check_gradient(by_cholesky, M, b)
+
+
+@pytest.mark.parametrize("factor", ["lu", "cho"])
+def test_plain_factors_overwritten_after_they_were_used(factor):
+    a, b = matrix(3, 3) @ matrix(3, 3).T, array(3)
+    make = {"lu": scipy.linalg.lu_factor, "cho": scipy.linalg.cho_factor}[factor]
+    solve = {"lu": linalg.lu_solve, "cho": linalg.cho_solve}[factor]
+
+    def f(b):
+        factors = make(a)
+        y = solve(factors, b)
+        factors[0][:] = 5.0
+        return y.sum()
+
+    np.testing.assert_allclose(zyg.gradient(f, b)[0], np.linalg.solve(a.T, np.ones(3)))

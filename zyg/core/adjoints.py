@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
 
 from zyg.base.array_types import array_type, is_array
 from zyg.base.config import setting
+from zyg.base.containers import ATOMS
 from zyg.base.registry import Adjoint, Composed
 from zyg.base.structure import Structure, is_number
 from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
 from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
-from zyg.core.protection import keep
+from zyg.core.protection import keep, keep_parts
 from zyg.core.reverse import Later, Run, non_finite
 from zyg.core.strand import (
     ARRAYS,
@@ -31,12 +32,16 @@ from zyg.core.strand import (
 )
 from zyg.core.tangents import Tangents, tangents_of
 from zyg.core.views import Place, adopt, base_of, lay_out, like_operands, root_of, view
-from zyg.errors import AdjointError, unknown_call
+from zyg.errors import AdjointError, is_users, unknown_call
 
 # (argument, its structure, (slot, spec) of each watched value in it or None)
 Active = tuple[int, Structure | None, list[tuple[Any, Spec] | None]]
 
 _PLAIN = (type(None), bool, str, int, float, complex, np.ndarray, slice, type, np.dtype)
+
+
+def _is_plain_array(x: Any) -> bool:
+    return type(x) is np.ndarray
 
 
 class Operands:
@@ -63,15 +68,19 @@ class Operands:
         self.values = [x for _, _, leaves in places for x in leaves]
         strand = innermost([settle(x) for x in self.values])
         self.primals = list(args)
-        if strand is not None:
-            strand = strand if strand.alone else local(strand)
-            self.values = [adopt(strand, x) for x in self.values]
-            self.primals = [keep(strand, x) if type(x) is np.ndarray else x for x in args]
         self.strand = strand
+        if strand is not None:
+            self.strand = strand = strand if strand.alone else local(strand)
+            self.values = [adopt(strand, x) for x in self.values]
+            held = {k for k, _, _ in places}
+            self.primals = [x if k in held else self._kept(rule, x) for k, x in enumerate(args)]
         self.active: list[Active] = []
         for k, container, leaves in places:
             unwrapped, slots = self._unwrapped(leaves)
-            self.primals[k] = container.rebuild(unwrapped) if container else unwrapped[0]
+            self.primals[k] = unwrapped[0]
+            if container:
+                ours = {*map(id, unwrapped)}
+                self.primals[k] = self._kept(rule, container.rebuild(unwrapped), ours)
             self.active.append((k, container, slots))
 
     def _alone(self, args: Sequence[Any]) -> bool:
@@ -95,6 +104,18 @@ class Operands:
             elif type(x) is np.ndarray:
                 self.primals[k] = keep(strand, x)
         return True
+
+    def _kept(self, rule: Adjoint, x: Any, ours: Container[int] = ()) -> Any:
+        """A plain operand, as the pullback may keep it.
+
+        A container without arrays that is given to a rule of one's own may be there to be filled.
+        """
+        if self.strand is None or type(x) in ATOMS:
+            return x
+        to_fill = type(x) in (list, dict) and rule.standalone and is_users(_code_of(rule)[0])
+        if to_fill and not Structure(x, _is_plain_array).leaves:
+            return x
+        return keep_parts(self.strand, x, ours)
 
     def _unwrapped(self, leaves: list[Any]) -> tuple[list[Any], list[tuple[Any, Spec] | None]]:
         """What the rule sees of watched values, and the slots of those that are of the strand."""
@@ -134,6 +155,8 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         return (
             like_operands(y, operands.values) if x is None else _view_of(x, y, rule, args, kwargs)
         )
+    if kwargs and strand is not None:
+        kwargs = keep_parts(strand, kwargs)
     moving = {k for k, _, _ in operands.active} if strand is not None and strand.dual else set()
     linear = bool(moving) and rule.push is None and moving <= {*rule.linear}
     y, back = _applied(rule, primals, kwargs, linear, bool(moving))
@@ -386,8 +409,8 @@ def _checked(rule: Adjoint, k: int, c: Any, spec: Spec) -> Any:
 
 
 def _broken(rule: Adjoint, what: str) -> AdjointError:
-    code = getattr(rule.rule, "__code__", None)
-    place = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+    file, line = _code_of(rule)
+    place = f" ({file}:{line})" if file else ""
     return AdjointError(
         f"the rule of {rule.name}{place} broke its contract: {what}.",
         "a pullback returns a tuple with one cotangent per positional argument: a value of that "
@@ -395,6 +418,12 @@ def _broken(rule: Adjoint, what: str) -> AdjointError:
         "returns what has the structure and the shapes of the result.",
         "mend the rule; zyg.check_adjoint(f, *args) tests all that a rule promises.",
     )
+
+
+def _code_of(rule: Adjoint) -> tuple[str, int]:
+    """The file and the line where a rule was written, as far as that is known."""
+    code = getattr(rule.rule, "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code else ("", 0)
 
 
 def _positional(

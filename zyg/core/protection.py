@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import sys
+from collections.abc import Container
 from itertools import pairwise
 from threading import RLock
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 
 from zyg.base import buffers
 from zyg.base.array_types import array_type
+from zyg.base.containers import ATOMS
 from zyg.core.strand import (
     ARRAYS,
     Strand,
@@ -163,6 +166,25 @@ def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return _small_copy(strand, a)
     view = _hold(strand, a)
     return buffers.copy(a) if view is None else view
+
+
+def keep_parts(strand: Strand, x: Any, ours: Container[int] = ()) -> Any:
+    """An operand as an entry of this strand may keep it: lists and the like copied, arrays kept.
+
+    An object of one's own stays what it is. `ours` are the ids of what the entry owns already.
+    """
+    if strand.dual or id(x) in ours:
+        return x
+    if type(x) is np.ndarray:
+        return keep(strand, x)
+    if isinstance(x, tuple):
+        parts = [v if type(v) in ATOMS else keep_parts(strand, v, ours) for v in x]
+        return x if all(map(operator.is_, parts, x)) else tuple.__new__(type(x), parts)
+    if type(x) is list:
+        return [v if type(v) in ATOMS else keep_parts(strand, v, ours) for v in x]
+    if type(x) is dict:
+        return {k: keep_parts(strand, v, ours) for k, v in x.items()}
+    return x
 
 
 def owns_memory(a: np.ndarray[Any, Any]) -> bool:
