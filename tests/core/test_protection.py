@@ -10,7 +10,7 @@ import pytest
 
 import zyg
 from zyg import errors
-from zyg.core.protection import owns_memory
+from zyg.core.protection import _overlapping, owns_memory
 
 from .checks import LINE, check, loss
 
@@ -624,6 +624,34 @@ def test_what_zyg_returned_is_an_operand_and_an_argument_and_stays_writable(n):
 
         np.testing.assert_array_equal(slope, np.full(n, 8.0))
         made[0] = 1.0
+
+
+def test_spans_that_overlap_those_of_another_argument_are_all_found():
+    rng = np.random.default_rng(3)
+    for _ in range(1000):
+        n = int(rng.integers(2, 12))
+        starts = rng.integers(0, 30, n)
+        ends = starts + rng.integers(1, 9, n)
+        columns = starts.tolist(), ends.tolist(), rng.integers(0, 3, n).tolist(), range(n)
+        spans = list(zip(*columns, strict=True))
+        expected = {
+            p[3] for p in spans for q in spans if p[2] != q[2] and p[0] < q[1] and q[0] < p[1]
+        }
+
+        assert {*_overlapping(spans)} == expected
+
+
+def test_many_views_of_one_array_beside_another_argument_are_not_compared_in_pairs(monkeypatch):
+    base = np.ones(4 * 3000)
+    views = [base[4 * k : 4 * k + 4] for k in range(3000)]
+    compared = []
+    monkeypatch.setattr(np, "may_share_memory", lambda *args: compared.append(1))
+
+    rows, whole = zyg.gradient(lambda v, b: np.sum(v[7] * b[0]), views, base)
+
+    assert len(compared) == 0
+    np.testing.assert_array_equal(rows[7], np.ones(4))
+    assert whole[0] == 4.0
 
 
 def test_an_outer_array_overwritten_before_the_inner_pullback_runs():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from itertools import pairwise
 from threading import RLock
 from typing import Any
@@ -109,17 +110,41 @@ def forbid_shared_writes(strand: Strand, leaves: list[Any], values: list[Any]) -
     """Note which of the values stand for arrays that share memory with one of another argument."""
     if len(leaves) < 2:
         return
-    owners: dict[int, list[tuple[int, Any, Any]]] = {}
+    owners: dict[int, list[_Span]] = {}
     for argument, (part, watched) in enumerate(zip(leaves, values, strict=True)):
         for leaf, x in zip(part, watched, strict=True):
-            if _is_array(leaf):
+            if _is_array(leaf) and leaf.size:
                 plain = strip(leaf)
-                owners.setdefault(id(root_of(plain)), []).append((argument, plain, base_of(x)))
-    for shared in owners.values():
-        for k, (argument, plain, x) in enumerate(shared):
-            for other, memory, y in shared[:k]:
-                if argument != other and np.may_share_memory(plain, memory):
-                    strand.memory.entangled.update((x.slot, y.slot))
+                start, end = np.lib.array_utils.byte_bounds(plain)
+                span = start, end, argument, base_of(x).slot
+                owners.setdefault(id(root_of(plain)), []).append(span)
+    for spans in owners.values():
+        if any(argument != spans[0][2] for _, _, argument, _ in spans):
+            strand.memory.entangled.update(_overlapping(spans))
+
+
+_Span = tuple[int, int, int, Any]  # where an array starts and ends, its argument, its slot
+
+
+def _overlapping(spans: list[_Span]) -> Iterator[Any]:
+    """The slots of the spans that overlap one of another argument, which starts before or after."""
+    spans = sorted(spans, key=operator.itemgetter(0))
+    yield from _reached(spans)
+    yield from _reached([(-end, -start, *rest) for start, end, *rest in reversed(spans)])
+
+
+def _reached(spans: list[_Span]) -> Iterator[Any]:
+    """The slots of the spans into which one of another argument reaches that comes before."""
+    first = second = -math.inf, -1  # the furthest end so far, and that of any other argument
+    for start, end, argument, slot in spans:
+        if start < (second if argument == first[1] else first)[0]:
+            yield slot
+        if argument == first[1]:
+            first = max(first, (end, argument))
+        elif end > first[0]:
+            first, second = (end, argument), first
+        else:
+            second = max(second, (end, argument))
 
 
 def _is_array(x: Any) -> bool:
