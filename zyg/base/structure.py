@@ -131,6 +131,10 @@ class Structure:
         self._live: dict[int, bool] = {}  # ids of the containers with a leaf somewhere below
         self._scan(leaf)
 
+    def kind_of(self, x: Any) -> Kind | None:
+        """How to take a part apart; None where it passes through whole."""
+        return kind_of(x)
+
     def _place(self, x: Any, leaf: Callable[[Any], bool]) -> int | None:
         if type(x) in ATOMS or type(x) in BY_TYPE or not leaf(x):
             return None
@@ -148,7 +152,7 @@ class Structure:
         waiting = [self.root]
         while waiting:
             x = waiting.pop()
-            kind = None if id(x) in self._seen else kind_of(x)
+            kind = None if id(x) in self._seen else self.kind_of(x)
             if kind is None:
                 continue
             parts = [(key, value, self._place(value, leaf)) for key, value in kind.parts(x)]
@@ -175,9 +179,9 @@ class Structure:
         """
         if self.is_leaf:
             return leaves[0]
-        if not self._live:
-            return self.root
         copied = self._copied() if whole else dict(self._live)
+        if not copied:
+            return self.root
         done: dict[int, Any] = {}
 
         def cell_of(cell: types.CellType) -> types.CellType:

@@ -11,7 +11,7 @@ their plain names too.
 
 An underscore says: not one of SciPy's modules.
 
-_namespace _closures                        what the drop-in modules share; what a function holds
+_namespace _closures                        what the drop-in modules share; functions given to SciPy
 _incomplete _gamma_ratios _special_slopes   slopes of special functions
 _special_table                              special functions of numbers
 _special_functions special                  those with several values, and of arrays

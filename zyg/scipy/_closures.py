@@ -1,4 +1,4 @@
-"""What a function holds that is watched: found, taken out, and put in again."""
+"""Functions given to SciPy: with plain values, and in an error."""
 
 from zyg.errors import MissingRuleError
 from zyg.rules.kit import Structure, is_watched, strip
@@ -8,26 +8,6 @@ def plain(x):
     """`x`, a function perhaps, with the plain values of what it holds."""
     held = Structure(x, is_watched)
     return held.rebuild([strip(v) for v in held.leaves])
-
-
-class _Hole:
-    """The place of a watched value."""
-
-
-def opened(function, args=()):
-    """(make, values): ``make(values)`` is the function ``x -> function(x, *args)`` again, for
-    any values in place of the watched ones that it and args hold. `make` itself holds none.
-    """
-    held = Structure((function, args), is_watched)
-    holes = [_Hole() for _ in held.leaves]  # not those of a function inside of this one
-    own = {id(hole) for hole in holes}
-    emptied = Structure(held.rebuild(holes), lambda x: id(x) in own)
-
-    def make(values):
-        f, rest = emptied.rebuild(list(values))
-        return lambda *x: f(*x, *rest)
-
-    return make, held.leaves
 
 
 def as_tuple(args):

@@ -9,11 +9,12 @@ import numpy as np
 import scipy.integrate
 
 from zyg.errors import unknown_call
-from zyg.rules.kit import as_array, composed, strip, watched_leaves
-from zyg.scipy._closures import as_tuple, opened, plain, refuse
+from zyg.rules.kit import as_array, composed, is_watched, strip, watched_leaves
+from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._namespace import dispatching
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback
+from zyg.verbs.held import Held
 from zyg.verbs.pushforward import pushforward
 
 
@@ -38,14 +39,15 @@ def _array(values):
 # Initial value problems
 
 
-def _trajectory(solve, make, states, y0, times, values):
+def _trajectory(solve, again, states, y0, times, values):
     """`states` as the solution of dy/dt = make(values)(t, y) at these times, from y0 at the first.
 
-    ``solve(f, y, t0, t1)`` takes y from one time to another.
+    ``make = again()``; ``solve(f, y, t0, t1)`` takes y from one time to another.
     """
 
     def pull(ys, leaves, ys_bar):
         y0, times, *values = leaves
+        make = again()
         f, n = make(values), np.size(y0)
 
         def backwards(t, state):
@@ -69,6 +71,7 @@ def _trajectory(solve, make, states, y0, times, values):
     def push(ys, leaves, tangents):
         y0, times, *values = leaves
         y0_dot, times_dot, *values_dot = tangents
+        make = again()
         f, n = make(values), np.size(y0)
 
         def along(t, state):
@@ -109,21 +112,28 @@ def odeint(
 ):  # fmt: skip
     args, name = as_tuple(args), "scipy.integrate.odeint"
     options |= {"Dfun": Dfun, "col_deriv": col_deriv, "full_output": full_output}
-    given, rest = plain(((func, y0, t, args), options))
-    result = scipy.integrate.odeint(*given, tfirst=tfirst, **rest)
+    start, rest = plain(((y0, t), options))
+    held = Held(func, args)
+    result = held.run(
+        name,
+        lambda f, args: scipy.integrate.odeint(f, *start, args, tfirst=tfirst, **rest),
+        (y0, t),
+        moving=slice(1, 2) if tfirst else slice(1),
+    )
     states = result[0] if full_output else result
     steering = _steering(options, "rtol", "atol", "mxstep", "hmax", "hmin", "h0")
 
-    def slope(t, y, *args):
-        return _array(func(t, y, *args) if tfirst else func(y, t, *args))
+    def again():
+        make = held.again()
+        turn = 1 if tfirst else -1
+        return lambda values: lambda *x: _array(make(values)(*x[::turn]))
 
     def solve(f, y, t0, t1):
         run = dispatching(scipy.integrate.odeint)
         return run(f, y, _array([t0, t1]), tfirst=True, **steering)[-1]
 
-    make, values = opened(slope, args)
-    _check_real(name, y0, *values)
-    ys = _trajectory(solve, make, states, _array(y0), _array(t), values)
+    _check_real(name, y0, *held.leaves)
+    ys = _trajectory(solve, again, states, _array(y0), _array(t), held.leaves)
     return (ys, result[1]) if full_output else ys
 
 
@@ -134,26 +144,32 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, **options):
         if options.get(option):
             refuse(name, option, "its rule is that of the states at given times.")
     args = as_tuple(options.get("args") or ())
-    given, rest = plain(((fun, t_span, y0, method, t_eval), options))
-    result = scipy.integrate.solve_ivp(*given, **rest)
+    given, rest = plain(((t_span, y0, method, t_eval), options))
+    held = Held(fun, args)
+    result = held.run(
+        name,
+        lambda f, args: scipy.integrate.solve_ivp(f, *given, **{**rest, "args": args or None}),
+        (t_span, y0, t_eval),
+        moving=slice(1, 2),
+    )
     steering = _steering(options, "rtol", "atol", "max_step")
 
-    def slope(t, y, *args):
-        return _array(fun(t, y, *args))
+    def again():
+        make = held.again()
+        return lambda values: lambda t, y: _array(make(values)(t, y))
 
     def solve(f, y, t0, t1):
         return dispatching(scipy.integrate.solve_ivp)(f, (t0, t1), y, method, **steering).y[:, -1]
 
-    make, values = opened(slope, args)
-    _check_real(name, y0, *values)
+    _check_real(name, y0, *held.leaves)
     start, end = t_span
     if t_eval is None:
         first, times, states = 0, [start, *result.t[1:-1], end], result.y.T
     else:  # from the start, which need not be asked for
         first, times = 1, [start, *(t_eval[k] for k in range(len(t_eval)))]
-        states = np.concatenate([np.reshape(given[2], (1, -1)), result.y.T])
+        states = np.concatenate([np.reshape(given[1], (1, -1)), result.y.T])
     if result.success:
-        ys = _trajectory(solve, make, states, _array(y0), _array(times), values)
+        ys = _trajectory(solve, again, states, _array(y0), _array(times), held.leaves)
         result.t, result.y = _array(times)[first:], np.transpose(ys[first:])
     return result
 
@@ -161,11 +177,13 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, **options):
 # Integrals
 
 
-def _integral(make, a, b, options, like, values):
-    """int_a^b make(values)(t) dt, of a number or of arrays of the shape of `like`."""
+def _integral(held, a, b, options, like, value=None):
+    """int_a^b of what is held, a number or arrays of the shape of `like`; `value` if known."""
 
     def run(a, b, *values):
-        f = make(values)
+        if value is not None:
+            return value
+        f = held.again()(values)
         if np.shape(like) == ():
             return scipy.integrate.quad(f, a, b, **options)[0]
         known = {k: v for k, v in options.items() if k in ("epsabs", "epsrel", "limit", "points")}
@@ -173,6 +191,7 @@ def _integral(make, a, b, options, like, values):
 
     def pull(y, leaves, y_bar):
         a, b, *values = leaves
+        make = held.again()
 
         def slopes(t):
             _, back = pullback(lambda *values: make(values)(t), *values)
@@ -183,13 +202,13 @@ def _integral(make, a, b, options, like, values):
 
         bars = []
         if values:
-            inner, held = opened(slopes)
-            bars = _parted(_integral(inner, a, b, options, _joined(values), held), values)
+            bars = _parted(_integral(Held(slopes), a, b, options, _joined(values)), values)
         return lambda: -at(a), lambda: at(b), *bars
 
     def push(y, leaves, tangents):
         a, b, *values = leaves
         a_dot, b_dot, *values_dot = tangents
+        make = held.again()
         parts = [make(values)(b) * b_dot] if b_dot is not None else []
         if a_dot is not None:
             parts.append(-make(values)(a) * a_dot)
@@ -198,11 +217,10 @@ def _integral(make, a, b, options, like, values):
             def slope(t):
                 return pushforward(lambda *values: make(values)(t), values, values_dot)[1]
 
-            inner, held = opened(slope)
-            parts.append(_integral(inner, a, b, options, y, held))
+            parts.append(_integral(Held(slope), a, b, options, y))
         return sum(parts[1:], parts[0])
 
-    return one_entry("integral", run, pull, (a, b, *values), push)
+    return one_entry("integral", run, pull, (a, b, *held.leaves), push)
 
 
 @composed(scipy.integrate.quad)
@@ -210,11 +228,15 @@ def quad(func, a, b, args=(), full_output=0, **options):
     for option in ("weight", "complex_func"):
         if options.get(option):
             refuse("scipy.integrate.quad", option, "its rule is that of the plain integral.")
-    args = as_tuple(args)
-    given, rest = plain(((func, a, b, args, full_output), options))
-    result = scipy.integrate.quad(*given, **rest)
-    make, values = opened(func, args)
-    return _integral(make, a, b, rest, 0.0, values), *result[1:]
+    held = Held(func, as_tuple(args))
+    ends, rest = plain(((a, b), options))
+    result = held.run(
+        "scipy.integrate.quad",
+        lambda f, args: scipy.integrate.quad(f, *ends, args, full_output, **rest),
+        (a, b),
+        moving=slice(int(is_watched(a) or is_watched(b))),
+    )
+    return _integral(held, a, b, rest, 0.0, result[0]), *result[1:]
 
 
 # Sums over samples

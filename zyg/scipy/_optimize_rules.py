@@ -1,20 +1,26 @@
 """Solutions, differentiated by the implicit function theorem."""
 
+import functools
 import inspect
 
 import numpy as np
 import scipy.optimize
 
-from zyg.rules.kit import composed, strip
+from zyg.rules.kit import as_array, composed, strip
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.verbs.gradients import pullback
+from zyg.verbs.held import Held
 from zyg.verbs.implicit import implicit
 from zyg.verbs.jacobians import jacobian
 
 
-def _solution(residual, x):
-    """`x`, which the solver has found exact enough."""
-    return implicit(residual, x, tolerance=np.inf)
+def _solution(held, residual_of, x):
+    """`x`, which the solver has found exact enough: where residual_of(f) is 0, f as it is held."""
+
+    def residual(x, *values):
+        return residual_of(held.again()(values))(x)
+
+    return implicit(residual, x, *held.leaves, tolerance=np.inf)
 
 
 # What is 0 at the solution: of (f, the options of the solver), a function of x
@@ -75,26 +81,39 @@ def _solver(function, residual_of):
     signature = inspect.signature(function)
 
     def solve(*arguments, **options):
-        result = function(*plain(arguments), **plain(options))
-        call = signature.bind(*arguments, **options)
-        call.apply_defaults()
-        given = call.arguments
-        fun, args = next(iter(given.values())), as_tuple(given.get("args", ()))
-        keywords = given.get("kwargs") or {} if "kwargs" in signature.parameters else {}
+        rest = signature.bind(*arguments, **options).arguments
+        name, fun = next(iter(rest)), rest.pop(next(iter(rest)))
+        args, keywords = as_tuple(rest.pop("args", ())), rest.get("kwargs") or {}
+        if "kwargs" not in signature.parameters or not keywords:
+            with_keywords = fun
+        else:
 
-        def f(x):
-            return fun(x, *args, **keywords)
+            def with_keywords(*x, **_):  # which the solver gives as plain values
+                return fun(*x, **keywords)
 
-        residual = residual_of(f, given)
+        given = {k: p.default for k, p in signature.parameters.items()} | plain(rest)
+        residual_of(with_keywords, given)  # may be refused
+        held = Held(with_keywords, args)
+        result = held.run(
+            f"scipy.optimize.{function.__name__}",
+            lambda f, args: function(**{name: f, **plain(rest), "args": args}),
+            moving=slice(1),
+        )
+        residual_of_f = functools.partial(residual_of, given=given)
+
+        def value(x):
+            y = with_keywords(x, *args)
+            return y[0] if given.get("jac") is True else y
+
         if isinstance(result, dict):  # SciPy's OptimizeResult
             name = "root" if "root" in result else "x"
-            result[name] = x = _solution(residual, result[name])
+            result[name] = x = _solution(held, residual_of_f, result[name])
             if "fun" in result:
-                result["fun"] = f(x)[0] if given.get("jac") is True else f(x)
+                result["fun"] = value(x)
             return result
         if isinstance(result, tuple):  # with full_output
-            return _solution(residual, result[0]), *result[1:]
-        return _solution(residual, result)
+            return _solution(held, residual_of_f, result[0]), *result[1:]
+        return _solution(held, residual_of_f, result)
 
     composed(function)(solve)
 
@@ -117,14 +136,23 @@ def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, **opti
     if np.ndim(0.0 if sigma is None else sigma) > 1 or options.get("full_output"):
         why = "its rule is that of the parameters and their covariance, for independent errors."
         refuse("scipy.optimize.curve_fit", "a matrix sigma, or full_output,", why)
-    given = plain((f, xdata, ydata, p0, sigma, absolute_sigma))
-    best, _ = scipy.optimize.curve_fit(*given, **plain(options))
+    xdata = as_array(xdata) if isinstance(xdata, (list, tuple)) else xdata  # as SciPy gives it to f
+    given, rest = plain(((xdata, ydata, p0, sigma, absolute_sigma), options))
+    ydata = as_array(ydata)
+    held = Held(f)
+    best, _ = held.run(
+        "scipy.optimize.curve_fit",
+        lambda f, _: scipy.optimize.curve_fit(f, *given, **rest),
+        (xdata, ydata, sigma),
+        moving=slice(None),
+    )
+    bounds = {"bounds": rest.get("bounds", (-np.inf, np.inf))}
 
-    def errors(p):
-        return (f(xdata, *p) - ydata) / (1.0 if sigma is None else sigma)
+    def errors_of(f):
+        return lambda p: (f(xdata, *p) - ydata) / (1.0 if sigma is None else as_array(sigma))
 
-    bounds = {"bounds": options.get("bounds", (-np.inf, np.inf))}
-    p = _solution(_squares_slope(errors, bounds), best)
+    p = _solution(held, lambda f: _squares_slope(errors_of(f), bounds), best)
+    errors = errors_of(f)
     (slopes,) = jacobian(errors, p)
     covariance = np.linalg.inv(np.matmul(np.transpose(slopes), slopes))
     if not absolute_sigma:

@@ -6,5 +6,6 @@ pushforward                     forward mode
 jacobians                       `jacobian`, `hessian` and all that is made of both modes
 effects                         whether a call might keep a value of its own
 checkpoints                     less memory: run again on the way back
+held                            a function that runs again, with all that it held at its call
 implicit                        solutions of equations
 """
