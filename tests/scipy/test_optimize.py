@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.integrate
+import scipy.optimize
 
 import zyg
-from zyg.errors import MissingRuleError
+from zyg.errors import ConversionError, MissingRuleError
 from zyg.scipy import optimize
 
 M = np.array([[3.0, 0.5], [0.2, 2.0]])
@@ -140,3 +142,19 @@ def test_constraints_are_refused():
 def test_robust_losses_are_refused():
     with pytest.raises(MissingRuleError, match="loss"):
         zyg.gradient(lambda t: optimize.least_squares(lambda x: x - t, T, loss="cauchy").cost, T)
+
+
+@pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (lambda a: scipy.optimize.brentq(lambda v: v**2 - a, 0, 5), "optimize.brentq"),
+        (lambda a: scipy.optimize.brentq(lambda v, a: v**2 - a, 0, 5, (a,)), "optimize.brentq"),
+        (lambda a: scipy.optimize.bisect(lambda v: v**2 - a, 0, 5), "optimize.bisect"),
+        (lambda a: scipy.optimize.ridder(lambda v: v**2 - a, 0, 5), "optimize.ridder"),
+        (lambda a: scipy.integrate.quad(lambda v: v * a, 0, 1)[0], "integrate.quad"),
+    ],
+)
+def test_plain_scipy_says_what_takes_watched_values(f, name):
+    for derivative in (zyg.gradient, zyg.jacobian, zyg.hessian):
+        with pytest.raises(ConversionError, match=rf"zyg\.scipy\.{name} for scipy\.{name}"):
+            derivative(f, 2.0)

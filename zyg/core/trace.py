@@ -26,6 +26,7 @@ from zyg.errors import (
     ConversionError,
     RunningLoopError,
     StructureError,
+    ZygError,
     raising_line,
 )
 
@@ -98,6 +99,8 @@ class Running:
         if error is not None:
             _explain_read_only(self.call.strand, error)
             self.call.release()
+            if isinstance(error, SystemError) and isinstance(error.__cause__, ZygError):
+                raise error.__cause__ from None  # C code went on after a refusal
             if any(text in str(error) for text in _OF_C_CODE):
                 raise _of_c_code(error) from error
 

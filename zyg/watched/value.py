@@ -37,7 +37,7 @@ from zyg.core.strand import (
     strip,
     watcher_of,
 )
-from zyg.errors import ConversionError
+from zyg.errors import ConversionError, user_frame
 
 operator_rules = {
     name: ScalarRule(function, table[ufunc]) for name, (function, ufunc) in operators.items()
@@ -68,8 +68,19 @@ def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
         "use what takes watched values: np.sin(x) for math.sin(x), np.stack([x, y]) for "
         "np.array([x, y]), x * np.ones(n) for np.full(n, x), x.astype(...) to convert, "
         "mu + sigma * rng.normal(size=n) for rng.normal(mu, sigma, n), zyg.numpy for numpy, "
-        "zyg.scipy for scipy; zyg.stop_gradient(x) gives the plain value if that is what you want.",
+        f"{_of_scipy()}; zyg.stop_gradient(x) gives the plain value if that is what you want.",
     )
+
+
+def _of_scipy() -> str:
+    """What takes watched values instead of SciPy, and of the function of SciPy's that runs."""
+    frame, name = user_frame(), ""
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy."):
+        module = ".".join(frame.f_globals["__name__"].split(".")[:2])
+        if hasattr(sys.modules.get(module), frame.f_code.co_name):
+            name = f"{module}.{frame.f_code.co_name}"  # the outermost is the user's call
+        frame = frame.f_back
+    return f"zyg.{name} for {name}" if name else "zyg.scipy for scipy"
 
 
 class WatchedValue(Watched):
