@@ -11,8 +11,8 @@ from types import FrameType, TracebackType
 from typing import Any
 
 _defaults: dict[str, Any] = {
-    "strong_zero": True, "check_nan": False, "workers": None, "fallback": "warn",
-    "accuracy": "fast", "pool_bytes": 1 << 28,
+    "strong_zero": True, "check_nan": False, "check_operands": False, "workers": None,
+    "fallback": "warn", "accuracy": "fast", "pool_bytes": 1 << 28,
 }  # fmt: skip
 _CHOICES = {"fallback": ("warn", "error", "silent"), "accuracy": ("fast", "libm")}
 _here: ContextVar[dict[str, Any]] = ContextVar("zyg_config")
@@ -55,6 +55,9 @@ class config:  # noqa: N801 - a verb to the user
     check_nan (False): a gradient that is not finite raises `NonFiniteError`, which names the line
     of f and the rule where the first infinite or NaN cotangent came from; slower, for finding
     faults.
+    check_operands (False): whether all of a large plain array that is an operand or an argument is
+    compared before the reverse pass with what it was, and not a part; two passes over it, for
+    finding writes through views made earlier, or by ``ufunc.at``.
     workers (None): how many threads help the calling one to reverse a program of threads, and to
     run a kernel over large arrays; by default as many as there are other cores. The gradient does
     not depend on it, to the last bit.

@@ -5,6 +5,7 @@ views                           NumPy's memory: a view is a place of its base
 cotangents                      what a cotangent must look like to fit what it belongs to
 protection                      memory that an entry relies on, guarded from writes
 entries                         how an entry is written down, and what it adds to which slots
+overwritten                     plain operands that were written although an entry needs them
 reverse                         the reverse pass over one strand
 exchange                        values that go from task to task
 tangents                        the slots of forward mode

@@ -6,6 +6,7 @@ import math
 import operator
 import sys
 from collections.abc import Container, Iterator
+from hashlib import blake2b
 from itertools import pairwise
 from threading import RLock
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 
 from zyg.base import buffers
 from zyg.base.array_types import array_type
+from zyg.base.config import setting
 from zyg.base.containers import ATOMS
 from zyg.core.strand import (
     ARRAYS,
@@ -155,26 +157,56 @@ def _is_array(x: Any) -> bool:
 # and so is one whose memory others can write, as that of a view. A large array of its own is made
 # read-only until the pullback is gone: a write then raises, at the user's line. What is kept is a
 # view of it, which shape, strides and dtype given to the array itself do not reach; that somebody
-# refers to it weakly, NumPy takes as a reason not to resize it.
+# refers to it weakly, NumPy takes as a reason not to resize it. A view of it made before stays
+# writable, and so it does for ufunc.at, which NumPy lets write to anything: so its contents are
+# noted, and stepping back through an entry that uses it raises if they have changed. Beyond some
+# size those are of stretches spread over the array: of all, it would cost two passes over it.
 
 _SMALL = 1024  # bytes
+_WHOLE = 1 << 13  # bytes of an array of which all are compared
+_STRETCH = 8  # elements
 _mutex = RLock()  # a collection of garbage may release a strand anywhere
 
 
 class Kept:
     """A large plain array that entries rely on, and the view of it that they have."""
 
-    __slots__ = ("array", "guard", "holders", "view", "writable")
+    __slots__ = ("array", "guard", "holders", "sample", "view", "writable")
 
     def __init__(self, a: np.ndarray[Any, Any]) -> None:
         self.array, self.guard, self.holders = a, ref(a), 0
         self.writable = a.flags.writeable
         a.flags.writeable = False
         self.view = a.view()
+        self.sample = self.view if a.nbytes <= _WHOLE else sample(self.view)
+
+    def contents(self, whole: bool) -> bytes:
+        """What tells whether the array was written: its contents, or some; a digest if large."""
+        if not whole or self.sample is self.view:
+            return self.sample.tobytes()
+        return blake2b(np.ascontiguousarray(self.view).reshape(-1).view(np.uint8).data).digest()
 
     def let_go(self) -> None:
         if self.writable:
             self.array.flags.writeable = self.view.flags.writeable = True
+
+
+def sample(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A view of some elements that are spread over a large array.
+
+    At least 16 stretches, not more than 256, else one in 4093 elements: little beside a pass over
+    the array. The step is odd, so that it is not in step with the columns of a matrix.
+    """
+    if a.dtype.hasobject:
+        return a
+    flat = a
+    if not flat.flags.c_contiguous:
+        flat = a.transpose(sorted(range(a.ndim), key=lambda k: -abs(a.strides[k])))
+    if not flat.flags.c_contiguous:
+        return a[tuple([slice(None, None, 1 + int(n / 256 ** (1 / a.ndim))) for n in a.shape])]
+    step = max(a.size // 256, min(4093, a.size // 16)) | 1
+    strides = step * a.itemsize, a.itemsize
+    return np.ndarray((a.size // step, _STRETCH), a.dtype, flat, 0, strides)
 
 
 _kept: dict[int, Kept] = {}  # by the id of the array, and by that of the view
@@ -234,8 +266,19 @@ def _hold(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | Non
             _kept[id(a)] = _kept[id(kept.view)] = kept
         if strand.open and id(kept.array) not in held:
             kept.holders += 1
-            held[id(kept.array)] = kept, line
+            whole = setting("check_operands")
+            found = b"" if strand.dual else kept.contents(whole)
+            held[id(kept.array)] = kept, line, whole, found
         return kept.view
+
+
+def changed(strand: Strand) -> list[tuple[np.ndarray[Any, Any], str]]:
+    """The arrays that the entries of a strand keep and somebody wrote, and where they are used."""
+    return [
+        (kept.view, line)
+        for kept, line, whole, before in strand.memory.kept.values()
+        if kept.contents(whole) != before
+    ]
 
 
 def _small_copy(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -63,8 +63,8 @@ class Memory:
         self.entangled: set[Any] = set()  # those that share memory with another argument's
         self.written: set[Any] = set()  # those of arrays that were written since they got the slot
         self.copies: dict[int, tuple[Any, bytes, Any]] = {}  # of small plain arrays
-        # Plain arrays that entries rely on, with the line that does.
-        self.kept: dict[int, tuple[Any, str]] = {}
+        # Plain arrays that entries rely on, with the line that does, and their contents: all, some.
+        self.kept: dict[int, tuple[Any, str, bool, bytes]] = {}
         self.turn: RLock | None = None  # taken by reverse passes, once something was written
         self.reversing = False  # by a task of a loop, which may be between two slices
 

@@ -18,6 +18,7 @@ from zyg.base.structure import Structure, is_leaf
 from zyg.core.adjoint_tasks import reverse
 from zyg.core.cotangents import Spec, is_readable, project, shape_of, spec_of, zeros_of
 from zyg.core.exchange import bring
+from zyg.core.overwritten import demand_unwritten
 from zyg.core.protection import forbid_shared_writes, owns_memory, release, watch_together
 from zyg.core.reverse import all_finite, plain_then_strong
 from zyg.core.strand import WATCHED, Confined, Strand, active, has_left, is_watched, settle
@@ -112,7 +113,7 @@ def _explain_read_only(strand: Strand, error: BaseException) -> None:
         error.add_note(_OVERWRITTEN)
         if strand.trail is not None:
             error.add_note(f"zyg: written at {raising_line(error)}")
-            used = dict.fromkeys(line for _, line in kept.values())
+            used = dict.fromkeys(line for _, line, *_ in kept.values())
             error.add_note("zyg: large plain operands are used at\n    " + "\n    ".join(used))
 
 
@@ -152,7 +153,7 @@ class Trace(Call):
         run: bool = True,
     ) -> None:
         strand = Strand()
-        if lines or setting("check_nan"):
+        if lines or setting("check_nan") or setting("check_operands"):
             strand.record_lines()
         super().__init__(strand, f, args, kwargs, arguments, run)
 
@@ -176,6 +177,7 @@ class Trace(Call):
 
     def back_from(self, seeds: Any, zeros: bool) -> tuple[Any, ...]:
         """The same, for cotangents of slots: pairs of a slot and what it gets."""
+        demand_unwritten(self.strand.level_strands(), seeds)
         # A warning about 1/0 in a derivative would name a line that is not the user's.
         with np.errstate(all="ignore"):
             for strong in self.passes():

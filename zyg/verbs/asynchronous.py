@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from zyg.core.adjoint_tasks import reverse_async
+from zyg.core.overwritten import demand_unwritten
 from zyg.core.reverse import all_finite
 from zyg.core.trace import Running, Trace
 from zyg.verbs.gradients import seed_of_loss, seed_of_one
@@ -34,6 +35,7 @@ async def _traced(f: AsyncFunction, args: Any, kwargs: Any, arguments: str = "pr
 async def _back(trace: Trace, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
     """`Trace.back`, awaited."""
     strand, seeds = trace.strand, trace.seeds(y_bar)
+    demand_unwritten(strand.level_strands(), seeds)
     with np.errstate(all="ignore"):
         for strong in trace.passes():
             cotangents = trace.at_arguments(await reverse_async(strand, seeds, strong))
