@@ -48,9 +48,40 @@ def test_padding_by_a_function_is_refused_by_name():
         zyg.pullback(lambda x: np.pad(x, 1, lambda v, w, axis, kw: None), V)
 
 
-def test_windows_are_copies_and_cannot_be_writeable():
-    with pytest.raises(MissingRuleError, match="writeable=True"):
-        zyg.pullback(lambda x: windows(x, 2, writeable=True), V)
+def test_windows_are_views():
+    def f(x):
+        y = x * 1.5
+        w = windows(y, 2)
+        y[1] *= x[0]
+        y[2:] += x[1]
+        return np.sum(np.sin(w) * w * [1.0, 2.0]) + w[1:].reshape(-1).sum()
+
+    assert zyg.value_and_gradient(f, V)[0] == pytest.approx(f(V), rel=1e-14)
+    zyg.check_gradient(f, V, order=2)
+
+
+def test_windows_can_be_written_where_they_do_not_overlap():
+    def f(x):
+        y = x * 1.5
+        w = windows(y, 2, writeable=True)
+        w[0] *= x[2]
+        w[::2, 1] = x[1] ** 2
+        return np.sum(np.sin(w) * w * [1.0, 2.0])
+
+    assert zyg.value_and_gradient(f, V)[0] == pytest.approx(f(V), rel=1e-14)
+    zyg.check_gradient(f, V, order=2)
+
+
+def test_windows_that_overlap_are_not_written_at_once():
+    def f(x):
+        w = windows(x * 1.5, 2, writeable=True)
+        w *= x[0]
+        return np.sum(w)
+
+    with pytest.raises(zyg.errors.MutationError, match="same memory"):
+        zyg.gradient(f, V)
+    with pytest.raises(ValueError, match="read-only"):
+        zyg.gradient(lambda x: windows(x, 2).fill(0), V)
 
 
 def test_the_room_that_padding_leaves_empty_carries_nothing():

@@ -52,16 +52,19 @@ from zyg.core.views import (
 from zyg.errors import MutationError
 
 
-def read(x: Any, index: Any) -> Any:
-    """``x[index]`` of a watched array: a view, where NumPy gives one. The index carries nothing."""
+def read(x: Any, index: Any, take: Any = None) -> Any:
+    """``x[index]`` of a watched array: a view, where NumPy gives one. The index carries nothing.
+
+    ``take(x)`` makes the same value of arrays that are picked, in another order of memory.
+    """
     given, index = index, frozen(index)
     if not x.strand.open:
         if has_left(x):  # a look at an element is no use of it
             return watch(x.strand, x.primal[index], x.strand.new_slot())
         rest = settle(x)
         if type(rest) in WATCHED:
-            return rest[index]
-    plain = strip(x.primal)[index]
+            return rest[index] if take is None else take(rest)
+    plain = strip(x.primal)[index] if take is None else take(strip(x.primal))
     if type(plain) is np.ndarray and _is_basic(index):
         base = lay_out(x)
         made = view(x, Place(strip(x.primal)[index], strip(base.primal)))
@@ -72,10 +75,22 @@ def read(x: Any, index: Any) -> Any:
     if not x.strand.alone:
         x, index = _bring_part(x, index)
     primal = x.primal
-    y = plain if type(primal) is np.ndarray else primal[index]
+    y = plain
+    if type(primal) is not np.ndarray:
+        y = primal[index] if take is None else take(primal)
     return note(
         x.strand, y, read_pullback, x.slot, index, is_unique(index), primal.shape, primal.dtype
     )
+
+
+def windows(x: Any, shape: Any, axis: Any, writeable: bool) -> Any:
+    """np.lib.stride_tricks.sliding_window_view of a watched array."""
+    base, function = lay_out(x), np.lib.stride_tricks.sliding_window_view
+    place = Place(function(strip(x.primal), shape, axis), strip(base.primal))
+    place.readonly = not writeable
+    made = view(x, place)
+    place.overlaps = not place.is_spread
+    return made
 
 
 def _bring_part(x: Any, index: Any) -> tuple[Any, Any]:
@@ -93,7 +108,7 @@ def read_pullback(
 ) -> Any:
     if slot in run.owned and type(y_bar) not in WATCHED:
         shadow = run.bars[slot]
-    elif type(slot) is ViewSlot and slot.place.repeats:
+    elif type(slot) is ViewSlot and (slot.place.overlaps or slot.place.repeats):
         c = buffer(np.zeros(shape, float_dtype(dtype)))
         np.add.at(c, index, y_bar)
         return ((slot, settle(c)),)
@@ -151,6 +166,8 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
     if not base.strand.open and not _opened(x, base, index, value, add):
         return
     index = frozen(index)
+    if x is not base and x.place.overlaps:
+        x, index = _spread_part(x, index), ...
     strand = _strand_of_write(base, value)
     value = bring(strand, value)
     own_value = type(value) in WATCHED and value.strand is strand
@@ -199,6 +216,22 @@ def _opened(x: Any, base: Any, index: Any, value: Any, add: bool) -> bool:
     else:
         _assign(x.primal, frozen(index), value, add)
     return False
+
+
+def _spread_part(x: Any, index: Any) -> Any:
+    """``x[index]`` of a view whose elements overlap, to be written: refused where these do, too."""
+    demand_writeable(x)
+    if _is_basic(index):
+        index = index if type(index) is tuple else (index,)
+        place = Place(strip(x.primal)[(*index, *([...] * (... not in index)))], strip(lay_out(x)))
+        made = view(x, place)
+        if not place.overlaps:
+            return made
+    raise MutationError(
+        "elements of a view that lie in the same memory cannot be written at once.",
+        "which of several values stays is for NumPy to say, and so is whose derivative does.",
+        "write to the array that it is a view of, or to a part of it without overlaps.",
+    )
 
 
 def _strand_of_write(base: Any, value: Any) -> Strand:

@@ -24,7 +24,7 @@ from zyg.core.strand import (
     strip,
     watch,
 )
-from zyg.core.views import Place, base_of, lay_out, root_of, view
+from zyg.core.views import Place, base_of, copied, lay_out, order_of, root_of, view
 from zyg.errors import StructureError, user_line
 
 
@@ -95,9 +95,9 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
         if held is not None:
             x = held
         elif how != "bare":
-            x = buffers.copy(x)
+            x = buffers.copy(x) if x.flags.forc else copied(x, order_of(x))
     elif type(x) in ARRAYS:
-        x = np.copy(x)
+        x = copied(x, order_of(strip(x)))
     elif how == "copied":
         x = array_type(x).copy(x)
     return watch(strand, x, slot)
@@ -288,9 +288,9 @@ def _small_copy(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]
     last = copies.get(id(a))
     if last is not None and last[0] is a and last[1] == contents:
         return last[2]  # type: ignore[no-any-return]
-    copied = a.copy()
-    copies[id(a)] = (a, contents, copied)
-    return copied
+    made = a.copy() if a.flags.c_contiguous else copied(a, order_of(a))
+    copies[id(a)] = (a, contents, made)
+    return made
 
 
 def release(strand: Strand) -> None:

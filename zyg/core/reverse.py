@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from zyg.base.array_types import array_type, is_array
 from zyg.base.config import setting
 from zyg.core.entries import contributions, name_of
 from zyg.core.strand import WATCHED, Strand, strip, watch
-from zyg.core.views import ViewSlot, float_dtype, order_of
+from zyg.core.views import ViewSlot, copied, float_dtype, lies_in, zeros_in
 from zyg.errors import NonFiniteError
 
 
@@ -60,7 +61,13 @@ class Run:
                 self.owned.discard(slot)
 
     def add_part(self, part: ViewSlot, c: Any) -> None:
-        """Accumulate into the place of a view; along broadcast axes all elements are one."""
+        """Accumulate into the place of a view, of which several elements may be one."""
+        if part.place.overlaps:
+            if np.size(c):
+                whole = copy(part)
+                whole.place, where = part.place.line()
+                np.add.at(self.shadow(whole, c), where, c)
+            return
         axes = part.place.repeats
         shadow = self.shadow(part, c)
         if axes:
@@ -81,11 +88,11 @@ class Run:
             at, layout, order = slot, whole, "C"
         shape, dtype = layout
         have = self.bars[at]
-        if at not in self.owned or (type(slot) is ViewSlot and order_of(strip(have)) != order):
+        if at not in self.owned or (type(slot) is ViewSlot and not lies_in(strip(have), order)):
             if have is None:
-                have = np.zeros(shape, float_dtype(dtype), order)
+                have = zeros_in(shape, float_dtype(dtype), order)
             else:
-                have = np.copy(have, order)
+                have = copied(have, order)
             self.owned.add(at)
         if type(like) in WATCHED and type(have) not in WATCHED:
             have = watch(like.strand, have, like.strand.new_slot())

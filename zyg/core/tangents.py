@@ -16,7 +16,7 @@ from zyg.base.array_types import array_type
 from zyg.base.config import setting
 from zyg.core.reverse import strong_times
 from zyg.core.strand import WATCHED, strip, watch
-from zyg.core.views import ViewSlot, base_of, float_dtype, order_of
+from zyg.core.views import ViewSlot, base_of, copied, float_dtype, lies_in, zeros_in
 
 Tangents = list[Any] | None  # one for each direction; None where nothing moves
 
@@ -133,8 +133,8 @@ def _is_view(p: Any) -> bool:
 
 def _laid_out(p: Any, part: ViewSlot) -> Any:
     """A tangent in the layout of its base, an array of its own."""
-    right = base_of(p) is p and order_of(strip(p)) == part.order and strip(p).flags.forc
-    return p if right else np.copy(p, order=part.order)
+    right = base_of(p) is p and lies_in(strip(p), part.order)
+    return p if right else copied(p, part.order)
 
 
 def writable(slot: Cell | ViewSlot, whole: Any, like: Sequence[Any]) -> list[Any]:
@@ -147,9 +147,9 @@ def writable(slot: Cell | ViewSlot, whole: Any, like: Sequence[Any]) -> list[Any
     shape, dtype = (part.shape, part.dtype) if part else whole
     order: Any = part.order if part else "C"
     if cell.tangents is None:
-        cell.tangents = [np.zeros(shape, float_dtype(dtype), order) for _ in like]
+        cell.tangents = [zeros_in(shape, float_dtype(dtype), order) for _ in like]
     elif not cell.owned:
-        cell.tangents = [np.copy(p, order=order) for p in cell.tangents]
+        cell.tangents = [copied(p, order) for p in cell.tangents]
     elif part:
         cell.tangents = [_laid_out(p, part) for p in cell.tangents]
     cell.owned = True

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.registry import adjoint
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
@@ -44,21 +45,28 @@ def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 class Place:
-    """Where a view lies in the memory of its base; strides and offset are in bytes."""
+    """Where a view lies in the memory of its base; strides and offset are in bytes.
 
-    __slots__ = ("dtype", "offset", "readonly", "shape", "strides")
+    `overlaps`: some of its elements may be one, other than along the axes of a broadcast view.
+    """
+
+    __slots__ = ("dtype", "offset", "overlaps", "readonly", "shape", "strides")
 
     def __init__(self, view: np.ndarray[Any, Any], whole: np.ndarray[Any, Any]) -> None:
         self.shape, self.strides, self.dtype = view.shape, view.strides, view.dtype
-        self.offset = _address(view) - _address(whole) if view.size else 0
+        self.offset = address_of(view) - address_of(whole) if view.size else 0
         self.readonly = whole.flags.writeable and not view.flags.writeable
+        self.overlaps = False
 
     def of(self, whole: Any) -> Any:
         """This place of an array that has the layout of the base."""
         if type(whole) in WATCHED:
             return view(whole, self)
-        memory = whole if whole.flags.c_contiguous else whole.T
-        made = np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
+        memory, offset = whole if whole.flags.c_contiguous else whole.T, self.offset
+        if not memory.flags.c_contiguous:
+            memory = memory_of(whole)
+            offset += address_of(whole) - address_of(memory)
+        made = np.ndarray(self.shape, self.dtype, memory, offset, self.strides)
         if self.readonly:
             made.flags.writeable = False
         return made
@@ -92,6 +100,25 @@ class Place:
         pairs = zip(self.shape, self.strides, strict=True)
         return tuple(k for k, (n, step) in enumerate(pairs) if n > 1 and step == 0)
 
+    @property
+    def is_spread(self) -> bool:
+        """Whether all elements have memory of their own, as can be told from the strides."""
+        end = self.dtype.itemsize
+        for step, n in sorted((abs(s), n) for n, s in zip(self.shape, self.strides, strict=True)):
+            if n > 1 and step < end:
+                return False
+            end = max(end, step * n)
+        return True
+
+    def line(self) -> tuple[Place, Any]:
+        """The memory that it lies in, as a place of one axis; where in it each element lies."""
+        steps = np.indices(self.shape, sparse=True)
+        where = sum((s * k for s, k in zip(self.strides, steps, strict=True)), np.array(0))
+        line, first, size = copy(self), np.min(where), self.dtype.itemsize
+        line.shape, line.strides = (int(np.max(where) - first) // size + 1,), (size,)
+        line.offset, line.readonly, line.overlaps = self.offset + int(first), False, False
+        return line, (where - first) // size
+
 
 class ViewSlot:
     """What stands for the slot of a view: the slot of its base, the base's layout, the place."""
@@ -104,13 +131,82 @@ class ViewSlot:
         self.shape, self.dtype, self.order = whole.shape, whole.dtype, order_of(whole)
 
 
-def order_of(a: np.ndarray[Any, Any]) -> Any:
-    """The order of a contiguous array."""
-    return "C" if a.flags.c_contiguous else "F"
-
-
-def _address(a: np.ndarray[Any, Any]) -> int:
+def address_of(a: np.ndarray[Any, Any]) -> int:
+    """Where the first element of an array lies."""
     return int(a.__array_interface__["data"][0])
+
+
+# Orders: what decides whether NumPy answers with a view or a copy, and in which order a result
+# lies. "C", "F", or else the strides of an array in items: those of the array itself, but with
+# gaps of one item only, so that a base has little more memory than elements.
+
+
+def order_of(a: np.ndarray[Any, Any]) -> Any:
+    """The order of an array."""
+    flags = a.flags
+    if flags.c_contiguous:
+        return "C"
+    if flags.f_contiguous:
+        return "F"
+    order, step, end, before = [1] * a.ndim, 2, 1, a.itemsize
+    longest = sorted(range(a.ndim), key=lambda k: -abs(a.strides[k]))
+    for k in reversed(longest):
+        if a.shape[k] > 1:
+            stride = abs(a.strides[k])
+            step = end if stride == before else end + 1
+            order[k] = -step if a.strides[k] < 0 else step
+            end, before = step * a.shape[k], stride * a.shape[k]
+    return tuple(order)
+
+
+def lies_in(a: np.ndarray[Any, Any], order: Any) -> bool:
+    """Whether an array lies in this order, so that places of it can be given by strides."""
+    if type(order) is str:
+        return a.flags.c_contiguous if order == "C" else a.flags.f_contiguous
+    steps = zip(a.shape, a.strides, order, strict=True)
+    return all(n < 2 or s == k * a.itemsize for n, s, k in steps) and memory_of(a) is not None
+
+
+def memory_of(a: np.ndarray[Any, Any]) -> Any:
+    """The memory that an array lies in as one block; None if it is a part of another's."""
+    base = a.base
+    if type(base) is np.ndarray and base.ndim == 1 and base.flags.c_contiguous:
+        return base
+    block = a.transpose(sorted(range(a.ndim), key=lambda k: -a.strides[k]))
+    return block if block.flags.c_contiguous else None
+
+
+def zeros_in(shape: tuple[int, ...], dtype: np.dtype[Any], order: Any) -> Any:
+    """Zeros in this order."""
+    if order in ("C", "F"):
+        return np.zeros(shape, dtype, order)
+    ends = [k * (n - 1) for n, k in zip(shape, order, strict=True)]
+    first = -sum(min(k, 0) for k in ends)
+    block = np.zeros(first + sum(max(k, 0) for k in ends) + 1, dtype)
+    steps = [k * dtype.itemsize for k in order]
+    return np.ndarray(shape, dtype, block, first * dtype.itemsize, steps)
+
+
+def copied(a: Any, order: Any) -> Any:
+    """A copy of an array, watched or not, that lies in this order."""
+    if order in ("C", "F"):
+        return np.copy(a, order=order)
+    if type(a) in WATCHED:
+        return _relaid(a, order)
+    made = zeros_in(a.shape, a.dtype, order)
+    made[...] = a
+    return made
+
+
+@adjoint
+def _relaid(a: Any, order: Any) -> Any:
+    def relaid_pullback(y_bar: Any) -> Any:
+        return y_bar, None
+
+    return copied(a, order), relaid_pullback
+
+
+_relaid.linear = (0,)
 
 
 def root_of(a: Any) -> Any:
@@ -146,21 +242,24 @@ def view(x: Any, place: Place) -> Any:
     base = base_of(x)
     made.base_array, made.place = base, place
     base.viewed = True
-    if base.locked if x is base else x.place.readonly:
-        place.readonly = True
+    if x is base:
+        place.readonly = place.readonly or base.locked
+    else:
+        place.readonly = place.readonly or x.place.readonly
+        place.overlaps = x.place.overlaps and not place.is_spread
     made.whole = made.cached = None
     made.taken = None, None
     return made
 
 
 def lay_out(x: Any) -> Any:
-    """The base of `x`, its memory contiguous, so that places of it can be given by strides."""
+    """The base of `x`, its memory one block, so that places of it can be given by strides."""
     base = base_of(x)
     plain = strip(base.primal)
-    contiguous = plain.flags.c_contiguous or plain.flags.f_contiguous
-    if not contiguous or base_of(base.primal) is not base.primal:
+    order = order_of(plain)
+    if not lies_in(plain, order) or base_of(base.primal) is not base.primal:
         with exchange_lock:  # another task may be about to write to it
-            base.primal = np.copy(base.primal, order="C")
+            base.primal = copied(base.primal, order)
             base.strand.memory.borrowed.discard(base.slot)
     return base
 
@@ -181,7 +280,7 @@ def make_writable(x: Any) -> None:
         )
     if kept or base.slot in marked.borrowed:
         marked.borrowed.discard(base.slot)
-        base.primal = np.copy(memory, order=order_of(strip(memory)))
+        base.primal = copied(memory, order_of(strip(memory)))
         base.unread = True
 
 
@@ -219,8 +318,8 @@ def at_slot(bars: list[Any], slot: int | ViewSlot) -> Any:
     whole = bars[slot.slot]
     if whole is None:
         return None
-    if type(whole) is np.ndarray:
-        whole = np.asarray(whole, order=slot.order)
+    if type(whole) is np.ndarray and not lies_in(whole, slot.order):
+        whole = copied(whole, slot.order)
     return slot.place.of_shadow(whole, slot.dtype)
 
 

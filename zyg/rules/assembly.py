@@ -3,12 +3,70 @@
 Whatever only chooses elements is done once by NumPy on their places, and then on the elements.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from zyg.errors import unknown_call
-from zyg.rules.kit import as_array, at_places, cast, composed, flat_indices, strip
+from zyg.rules.kit import (
+    as_array,
+    at_places,
+    cast,
+    composed,
+    flat_indices,
+    in_order,
+    is_host_array,
+    no_out,
+    plain_array,
+    read,
+    strip,
+    windows,
+)
+
+# Repeating and choosing
+
+
+@composed(np.tile)
+def tile(A, reps):
+    reps = tuple(np.atleast_1d(reps).tolist())
+    shape = (1,) * (len(reps) - np.ndim(A)) + np.shape(A)
+    reps = (1,) * (len(shape) - len(reps)) + reps
+    if all(n == 1 for n in reps):
+        return np.copy(np.reshape(A, shape))
+    pairs = [n for r, s in zip(reps, shape, strict=True) for n in (1, s)]
+    wide = [n for r, s in zip(reps, shape, strict=True) for n in (r, s)]
+    whole = [r * s for r, s in zip(reps, shape, strict=True)]
+    return in_order(np.reshape(np.broadcast_to(np.reshape(A, pairs), wide), whole), "C")
+
+
+@composed(np.repeat)
+def repeat(a, repeats, axis=None):
+    flat = np.ravel(a) if axis is None else a
+    k = (0 if axis is None else axis) % np.ndim(flat)
+    source = np.repeat(np.arange(np.shape(flat)[k]), repeats)
+    return _taken(flat, source, k)
+
+
+@composed(np.take)
+def take(a, indices, axis=None, out=None, mode="raise"):
+    no_out(out)
+    flat = np.ravel(a) if axis is None else a
+    k = (0 if axis is None else axis) % max(np.ndim(flat), 1)
+    indices = plain_array(indices)
+    if mode == "wrap":
+        indices = indices % np.shape(flat)[k]
+    elif mode == "clip":
+        indices = np.clip(indices, 0, np.shape(flat)[k] - 1)
+    return _taken(flat, indices, k)
+
+
+def _taken(x, indices, axis):
+    """A read whose value np.take makes: in C order, which that of an index of arrays is not."""
+    index = (*(slice(None),) * axis, indices)
+    if not is_host_array(x):
+        return x[index]
+    return read(x, index, functools.partial(np.take, indices=indices, axis=axis))
 
 
 @composed(np.delete)
@@ -18,10 +76,12 @@ def delete(arr, obj, axis=None):
 
 @composed(np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    if is_host_array(x):
+        return windows(x, window_shape, axis, writeable)
     if writeable:
         raise unknown_call("sliding_window_view", "its windows are copies, so writeable=True")
-    windows = np.lib.stride_tricks.sliding_window_view(flat_indices(x), window_shape, axis)
-    return at_places(x, windows)
+    places = np.lib.stride_tricks.sliding_window_view(flat_indices(x), window_shape, axis)
+    return at_places(x, places)
 
 
 @composed(np.resize)
@@ -89,7 +149,7 @@ def unstack(x, /, *, axis=0):
 
 @composed(np.block)
 def block(arrays):
-    np.block(_stripped(arrays))  # raises where NumPy does
+    y = np.block(_stripped(arrays))  # raises where NumPy does
     depth, ndim = _depth(arrays), _ndim(arrays)
 
     def joined(part, level):
@@ -98,7 +158,8 @@ def block(arrays):
         part = as_array(part)
         return np.reshape(part, (1,) * (max(ndim, depth) - np.ndim(part)) + np.shape(part))
 
-    return joined(arrays, depth) if depth else np.copy(joined(arrays, 0))
+    d = joined(arrays, depth) if depth else np.copy(joined(arrays, 0))
+    return in_order(d, y)
 
 
 def _stripped(part):
@@ -131,7 +192,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     ]
     if not sparse:
         grids = np.broadcast_arrays(*grids)
-    return tuple(map(np.copy, grids)) if copy else grids
+    return tuple(np.copy(x, order="C") for x in grids) if copy else grids
 
 
 @composed(np.ix_)
@@ -157,5 +218,6 @@ def vander(x, N=None, increasing=False):
     if width > 1:
         powers = np.broadcast_to(np.reshape(cast(x, dtype), (n, 1)), (n, width - 1))
         columns.append(np.cumprod(powers, axis=1))
-    y = np.concatenate(columns, axis=1)
-    return y if increasing else np.flip(y, 1)
+    if not increasing:
+        columns = [np.flip(c, 1) for c in columns[::-1]]
+    return in_order(np.concatenate(columns, axis=1), "C")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zyg.rules.kit import adjoint, as_array, composed, conj, strip, unbroadcast
+from zyg.rules.kit import adjoint, as_array, composed, conj, in_order, strip, unbroadcast
 
 
 def _listed(x):
@@ -60,7 +60,8 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     for k, h in zip(axes, spacings, strict=True):
         y = np.moveaxis(f if dtype is plain.dtype else np.astype(f, dtype), k, -1)
         slopes = _slopes(y, h, edge_order)
-        made.append(np.moveaxis(np.astype(slopes, dtype, copy=False), -1, k))
+        slopes = np.moveaxis(np.astype(slopes, dtype, copy=False), -1, k)
+        made.append(in_order(slopes, np.empty_like(plain)))
     return made[0] if len(made) == 1 else tuple(made)
 
 

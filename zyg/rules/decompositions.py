@@ -237,10 +237,10 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
 def _hermitian_svd(a, compute_uv):
     """As NumPy does it: from the eigenvalues, whose signs go into vh."""
     w, u = np.linalg.eigh(a) if compute_uv else (np.linalg.eigvalsh(a), None)
+    if not compute_uv:
+        return np.flip(np.sort(np.abs(w)), -1)
     order = np.argsort(np.abs(strip(w)))[..., ::-1]
     s = np.take_along_axis(np.abs(w), order, -1)
-    if not compute_uv:
-        return s
     u = np.take_along_axis(u, order[..., None, :], -1)
     sign = np.take_along_axis(np.copysign(1.0, strip(w)), order, -1)
     vh = dagger(u * sign[..., None, :])

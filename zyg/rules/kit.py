@@ -26,13 +26,17 @@ from zyg.base.scalar_rules import table as table
 from zyg.base.structure import Structure as Structure
 from zyg.core.bind import bind as bind
 from zyg.core.cotangents import unbroadcast as unbroadcast
+from zyg.core.indexing import read as read
+from zyg.core.indexing import windows as windows
 from zyg.core.indexing import write as write
 from zyg.core.inplace import refuse_store as refuse_store
+from zyg.core.strand import ARRAYS
 from zyg.core.strand import cut as cut
 from zyg.core.strand import is_watched as is_watched
 from zyg.core.strand import strip as strip
 from zyg.core.strand import watched_leaves as watched_leaves
 from zyg.core.views import buffer as buffer
+from zyg.core.views import copied, lies_in, order_of
 from zyg.errors import MutationError
 from zyg.watched.value import as_array as as_array
 from zyg.watched.value import ufunc_methods as ufunc_methods
@@ -129,14 +133,28 @@ def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
     return np.ndarray(shape, c.dtype, c, 0, steps) if c.size else np.zeros(shape, c.dtype)
 
 
+def is_host_array(x: Any) -> bool:
+    """Whether `x` is a watched array of NumPy's."""
+    return type(x) in ARRAYS
+
+
 def flat_indices(x: Any) -> Any:
-    """The place of every element in the flattened array."""
-    return np.arange(np.size(x), like=like(x)).reshape(np.shape(x))
+    """The place of every element in the flattened array, in the order of the array."""
+    return in_order(np.arange(np.size(x), like=like(x)).reshape(np.shape(x)), strip(x))
+
+
+def in_order(y: Any, other: Any) -> Any:
+    """`y`, in the order of another array, or in "C" order: a copy only where it does not lie so."""
+    plain = strip(y)
+    if not isinstance(plain, np.ndarray) or not isinstance(other, (np.ndarray, str)):
+        return y
+    order = other if isinstance(other, str) else order_of(other)
+    return y if lies_in(plain, order) else copied(y, order)
 
 
 def at_places(x: Any, places: Any) -> Any:
-    """The elements at these places of the flattened array."""
-    return np.reshape(np.ravel(x)[np.ravel(places)], np.shape(places))
+    """The elements at these places of the flattened array, in the order of the places."""
+    return in_order(np.reshape(np.ravel(x)[np.ravel(places)], np.shape(places)), places)
 
 
 def cast(x: Any, dtype: np.dtype[Any]) -> Any:

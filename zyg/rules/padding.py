@@ -3,7 +3,7 @@
 import numpy as np
 
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import as_array, at_places, cast, composed, flat_indices, like, strip
+from zyg.rules.kit import as_array, at_places, cast, composed, flat_indices, in_order, like, strip
 
 
 @composed(np.pad)
@@ -32,7 +32,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
             pair = (None, None) if option is None else np.broadcast_to(option, (ndim, 2))[axis]
             sides = _SIDES[mode](array, axis, before, after, pair)
             array = _beside(array, axis, sides, before, after)
-    return array if ndim else np.copy(array)
+    return in_order(array, places) if ndim else np.copy(array)
 
 
 def _widths(pad_width, ndim):

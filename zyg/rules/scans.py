@@ -21,6 +21,7 @@ from zyg.rules.kit import (
     conj,
     count,
     cut,
+    in_order,
     like,
     no_out,
     normal_axes,
@@ -116,7 +117,7 @@ def _cumulative(function, scan, identity):
         shape = list(np.shape(y))
         shape[axis] = 1
         first = np.zeros(shape, strip(y).dtype, like=like(y)) + identity
-        return np.concatenate([first, y], axis=axis)
+        return np.concatenate([in_order(first, strip(y)), y], axis=axis)
 
     composed(function)(cumulative)
 

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 
-from zyg.errors import MissingRuleError
 from zyg.rules.kit import (
     adjoint,
     composed,
@@ -44,8 +43,20 @@ def reshape(a, /, shape, order="C", *, copy=None):
     return np.reshape(a, shape, order=order), reshape_pullback
 
 
+@reshape.pushforward
+def reshape_push(a, /, shape, order="C", *, copy=None):
+    order = _order_of(a, order)
+
+    def reshape_pushforward(a_dot, _shape, _order=None):
+        return np.reshape(a_dot, shape, order=order)
+
+    return np.reshape(a, shape, order=order), reshape_pushforward
+
+
 @adjoint(np.ravel, linear=(0,))
 def ravel(a, order="C"):
+    if order == "K":
+        return _ravel_in_memory_order(a)
     order = _order_of(a, order)
 
     def ravel_pullback(y_bar):
@@ -54,18 +65,38 @@ def ravel(a, order="C"):
     return np.ravel(a, order=order), ravel_pullback
 
 
+def _ravel_in_memory_order(a):
+    axes = _axes_in_memory(a)
+
+    def ravel_pullback(y_bar):
+        shape = [np.shape(a)[k] for k in axes]
+        return np.transpose(np.reshape(y_bar, shape), inverse(axes)), None
+
+    return np.ravel(np.transpose(a, axes)), ravel_pullback
+
+
+@ravel.pushforward
+def ravel_push(a, order="C"):
+    axes = _axes_in_memory(a) if order == "K" else None
+    order = "C" if order == "K" else _order_of(a, order)
+
+    def arranged(a):
+        return np.ravel(a if axes is None else np.transpose(a, axes), order=order)
+
+    return arranged(a), lambda a_dot, _order=None: arranged(a_dot)
+
+
 def _order_of(a, order):
-    """C or F: what order="A" and order="K" come to for this array."""
+    """C or F: what order="A" comes to for this array."""
     if order in ("C", "F"):
         return order
-    flags = plain_array(a).flags
-    if order == "K" and not flags.forc:
-        raise MissingRuleError(
-            "np.ravel with order='K' of an array that is neither C- nor F-contiguous has no rule.",
-            "the order of its elements in memory is neither of the two that the rule can undo.",
-            "use order='C' or order='F'.",
-        )
-    return "F" if flags.fnc else "C"
+    return "F" if plain_array(a).flags.fnc else "C"
+
+
+def _axes_in_memory(a):
+    """The axes by the lengths of their strides: what order="K" goes by."""
+    steps = plain_array(a).strides
+    return sorted(range(len(steps)), key=lambda k: -abs(steps[k]))
 
 
 @adjoint(np.transpose, linear=(0,))
@@ -283,39 +314,7 @@ def dsplit(ary, indices_or_sections):
     return np.split(ary, indices_or_sections, axis=2)
 
 
-# Repeating and choosing
-
-
-@composed(np.tile)
-def tile(A, reps):
-    reps = tuple(np.atleast_1d(reps).tolist())
-    shape = (1,) * (len(reps) - np.ndim(A)) + np.shape(A)
-    reps = (1,) * (len(shape) - len(reps)) + reps
-    pairs = [n for r, s in zip(reps, shape, strict=True) for n in (1, s)]
-    wide = [n for r, s in zip(reps, shape, strict=True) for n in (r, s)]
-    whole = [r * s for r, s in zip(reps, shape, strict=True)]
-    return np.reshape(np.broadcast_to(np.reshape(A, pairs), wide), whole)
-
-
-@composed(np.repeat)
-def repeat(a, repeats, axis=None):
-    flat = np.ravel(a) if axis is None else a
-    k = (0 if axis is None else axis) % np.ndim(flat)
-    source = np.repeat(np.arange(np.shape(flat)[k]), repeats)
-    return flat[(slice(None),) * k + (source,)]
-
-
-@composed(np.take)
-def take(a, indices, axis=None, out=None, mode="raise"):
-    no_out(out)
-    flat = np.ravel(a) if axis is None else a
-    k = (0 if axis is None else axis) % max(np.ndim(flat), 1)
-    indices = plain_array(indices)
-    if mode == "wrap":
-        indices = indices % np.shape(flat)[k]
-    elif mode == "clip":
-        indices = np.clip(indices, 0, np.shape(flat)[k] - 1)
-    return flat[(*(slice(None),) * k, indices)]
+# Choosing
 
 
 @composed(np.where)

@@ -15,6 +15,7 @@ from zyg.rules.kit import (
     composed,
     count,
     flat_indices,
+    in_order,
     inverse,
     is_watched,
     no_out,
@@ -54,7 +55,8 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     np.sort(one, axis, kind, order, stable=stable)  # raises where NumPy does
     if axis is None:
         a, axis = np.ravel(a), -1
-    return np.take_along_axis(a, np.argsort(strip(a), axis, kind="stable"), axis)
+    y = np.take_along_axis(a, np.argsort(strip(a), axis, kind="stable"), axis)
+    return in_order(y, np.empty_like(plain_array(a)))
 
 
 @composed(np.partition)
@@ -66,7 +68,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
     # Sorted, both are the same: the n-th of one is the n-th of the other.
     rank = np.argsort(np.argsort(y, axis, kind="stable"), axis)
     order = np.take_along_axis(np.argsort(strip(a), axis, kind="stable"), rank, axis)
-    return np.take_along_axis(a, order, axis)
+    return in_order(np.take_along_axis(a, order, axis), y)
 
 
 @composed(np.sort_complex)
@@ -94,6 +96,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     options.pop("sorted", None)
     places = _first_places(plain, values, axis, **options)
     picked = np.ravel(ar)[places] if axis is None else np.take(ar, places, axis)
+    picked = in_order(picked, values)
     return (picked, *made[1:]) if isinstance(made, tuple) else picked
 
 

@@ -33,7 +33,7 @@ from zyg.core.protection import release
 from zyg.core.strand import Strand, strip
 from zyg.core.tangents import Cell
 from zyg.core.trace import Call, down_to
-from zyg.core.views import ViewSlot
+from zyg.core.views import ViewSlot, address_of, memory_of, zeros_in
 from zyg.sparsity.tokens import (
     Matrix,
     Use,
@@ -140,7 +140,11 @@ def _places_of(
         for axis, (k, step) in enumerate(zip(shape, strides, strict=True))
     ]
     in_memory = np.broadcast_to(sum(steps, np.array(offset)) // itemsize, shape)
-    return np.asarray(np.ravel(numbered(whole), order=order)[in_memory])
+    numbers = zeros_in(whole, np.dtype(int), order)
+    numbers[...] = numbered(whole)
+    memory = memory_of(numbers)
+    first = (address_of(numbers) - address_of(memory)) // numbers.itemsize
+    return np.asarray(memory.ravel()[in_memory + first])
 
 
 def _spread(sets: Matrix, shape: tuple[int, ...], to: tuple[int, ...]) -> Matrix:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from zyg.base.scalar_rules import is_complex
 from zyg.core.bind import bind
 from zyg.core.indexing import write
 from zyg.core.inplace import resize, sort_in_place
@@ -27,6 +28,14 @@ _PLAIN_ATTRIBUTES = {
 
 def _flatten(x: Any, order: str = "C") -> Any:
     return np.copy(bind(np.ravel, (x, order)))
+
+
+def _copy(x: Any, order: str = "C") -> Any:
+    return bind(np.copy, (x, order))
+
+
+def _conjugate(x: Any) -> Any:
+    return bind(np.conjugate, (x,)) if is_complex(strip(x)) else x
 
 
 def _flat(x: Any) -> Any:
@@ -66,13 +75,15 @@ METHODS: dict[str, Callable[..., Any]] = {
             np.sum, np.mean, np.prod, np.var, np.std, np.cumsum, np.cumprod, np.ravel,
             np.swapaxes, np.squeeze, np.repeat, np.clip, np.dot, np.argmax, np.argmin, np.argsort,
             np.any, np.all, np.trace, np.diagonal, np.take, np.nonzero, np.searchsorted, np.round,
-            np.conj, np.conjugate, np.choose,
+            np.choose,
         )
     },
-    "max": np.max, "min": np.min, "copy": np.copy, "conj": np.conjugate,
-    "astype": np.astype,
+    "max": np.max, "min": np.min, "astype": np.astype,
 }  # fmt: skip
 _OF_ARRAYS: dict[str, Callable[..., Any]] = {  # written in operations that have rules
+    "copy": _copy,
+    "conj": _conjugate,
+    "conjugate": _conjugate,
     "compress": lambda x, condition, axis=None: bind(np.compress, (condition, x, axis)),
     "flatten": _flatten,
     "fill": lambda x, value: write(x, ..., value),

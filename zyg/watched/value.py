@@ -203,7 +203,7 @@ class WatchedValue(Watched):
     # Python's copies: a number is immutable, and a copied array is a new variable's worth
 
     def __copy__(self) -> Any:
-        return self.copy() if isinstance(self, np.ndarray) else self
+        return self.copy("K") if isinstance(self, np.ndarray) else self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self.__copy__()

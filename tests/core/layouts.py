@@ -1,0 +1,213 @@
+"""Random programs whose value depends on where elements lie: on what is a view, and what a copy.
+
+    python -m tests.core.layouts --count 100000 --seed 7
+
+A program makes arrays of an array in any layout, writes through `reshape(-1)`, `ravel()` and their
+kin, and reads all of them. Its value is compared with NumPy's, its derivative with a difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+import warnings
+
+import numpy as np
+
+import zyg
+
+SHAPES = [(4,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 1, 3), (2, 3, 2), (3, 2, 2), (2, 2, 3)]
+
+
+def gapped(x):
+    big = np.zeros([n + 1 for n in x.shape])
+    view = big[tuple(slice(n) for n in x.shape)]
+    view[...] = x
+    return view
+
+
+def spaced(x):
+    return np.repeat(x, 2, axis=-1)[..., ::2]
+
+
+def backwards(x):
+    return x[::-1].copy()[::-1]
+
+
+def mirrored(x):
+    return x[..., ::-1].copy()[..., ::-1]
+
+
+def turned(x):
+    return np.swapaxes(np.swapaxes(x, 0, -1).copy(), 0, -1)
+
+
+def permuted(x):
+    return np.moveaxis(np.moveaxis(x, 0, -1).copy(), -1, 0)
+
+
+LAYOUTS = {
+    f.__name__: f for f in (np.copy, gapped, spaced, backwards, mirrored, turned, permuted)
+}  # fmt: skip
+
+MADE = [
+    "{a} * 1.5", "np.sin({a})", "{a} + {b}.sum()", "{a}.copy()", "np.copy({a})", "{a}.copy('K')",
+    "{a}.copy('F')", "{a}.flatten()", "{a}.flatten('K')", "{a}.flatten('F')", "{a}.astype(float)",
+    "{a}.T", "{a}[::-1]", "{a}[..., ::-1]", "{a}[1:]", "{a}[..., :2]", "{a}[..., ::2]",
+    "np.broadcast_to({a}, (2, *{a}.shape)).copy()",
+    "np.copy(np.broadcast_to({a}, (2, *{a}.shape)))",
+    "np.broadcast_to({a}, (2, *{a}.shape)) * 1.1", "np.sort({a}, axis=0)", "np.sort({a})",
+    "np.where({a} > 0, {a}, 0.5)", "np.concatenate([{a}, {a}])", "np.stack([{a}, {a}], -1)",
+    "np.cumsum({a}, axis=0)", "np.take({a}, [0, 0], axis=-1)", "np.repeat({a}, 2, axis=-1)",
+    "np.repeat({a}, 2, axis=0)", "np.flip({a})", "np.roll({a}, 1, axis=0)", "np.clip({a}, -1, 1)",
+    "np.tile({a}, 2)", "np.expand_dims({a}, 1)", "np.squeeze({a})", "np.atleast_2d({a})",
+    "{a}.reshape(-1)", "{a}.reshape(-1, order='F')", "{a}.reshape(-1, 1)", "{a}.swapaxes(0, -1)",
+    "np.maximum({a}, {a}[::-1])", "np.abs({a})", "{a}[[0, 0]]", "{a}[..., [0, 0]]",
+    "np.delete({a}, 0, 0)", "np.insert({a}, 0, 0.5, -1)", "np.pad({a}, 1)", "np.zeros_like({a})",
+    "np.diff({a}, axis=0)", "np.moveaxis({a}, 0, -1)", "np.meshgrid({a}, {b})[0]",
+    "np.partition({a}, 0, axis=0)", "np.apply_along_axis(lambda v: v * 2, 0, {a})",
+    "np.append({a}, {a}, 0)", "np.add.accumulate({a})", "np.positive({a})",
+    "np.full_like({a}, 0.5)", "np.lib.stride_tricks.sliding_window_view({a}, 2, 0)",
+    "np.resize({a}, (2, 2))", "np.rot90({a})", "np.add({a}, 1.0)", "np.round({a}, 2)",
+    "np.tril({a})", "np.gradient({a}, axis=0)", "np.einsum('...->...', {a})",
+    "np.nan_to_num({a})", "np.outer({a}, {b})", "np.matmul({a}, {a}.T)",
+    "np.select([{a} > 0], [{a}], 0.3)", "np.choose(0, [{a}, {a}])", "np.unique({a}, axis=0)",
+    "np.array_split({a}, 2)[0]", "{a}.take([0, 1], 0)", "{a}.real", "{a}.conj()", "{a}.max(0)",
+    "{a}.mean(-1, keepdims=True)", "np.hstack([{a}, {a}])", "np.block([{a}])",
+]  # fmt: skip
+VIEWED = [
+    "{a}.reshape(-1)", "{a}.ravel()", "{a}.ravel('F')", "{a}.T.reshape(-1)", "{a}.T.ravel()",
+    "{a}.reshape(-1, order='F')", "{a}[::-1].reshape(-1)", "{a}.ravel('A')", "{a}.reshape(-1, 1)",
+    "np.reshape({a}, (1, -1))", "{a}[1:].reshape(-1)", "{a}[..., :2].reshape(-1)", "{a}[...]",
+    "{a}.reshape(-1, {a}.shape[-1])", "{a}.reshape(-1, {a}.shape[-1], order='F')", "{a}.squeeze()",
+]  # fmt: skip
+WRITTEN = [
+    "{a}[::3] += 1.0", "{a}[:2] *= 1.5", "{a}[-1] = {b}.sum()", "{a} *= 0.5",
+    "{a}[0] -= {b}.mean()",
+]  # fmt: skip
+
+
+def total(arrays):
+    return sum(
+        np.sum(np.sin(a + k) * np.linspace(1.0, 2.0, a.size).reshape(a.shape))
+        for k, a in enumerate(arrays)
+    )
+
+
+def statement(rng, names):
+    kind = rng.random()
+    forms = MADE if kind < 0.4 else VIEWED if kind < 0.7 else WRITTEN
+    text = rng.choice(forms).format(a=rng.choice(names[-3:]), b=rng.choice(names))
+    return text if forms is WRITTEN else f"{chr(ord('a') + len(names))} = {text}"
+
+
+def function(lines):
+    scope = {"np": np, "total": total}
+    names = [line[0] for line in lines if " = " in line[:4]]
+    body = "\n    ".join(["x, *_ = (x,)", *lines, f"return total([x, {', '.join(names)}])"])
+    exec(f"def program(x):\n    {body}", scope)
+    return scope["program"]
+
+
+def grown(seed):
+    """An argument, and the lines of a program that NumPy accepts and that is smooth there."""
+    rng = random.Random(seed)
+    shape = rng.choice(SHAPES)
+    layout = rng.choice([*LAYOUTS])
+    plain = np.random.default_rng(seed).uniform(-1.5, 1.5, shape)
+    x, lines, names = LAYOUTS[layout](plain), [], ["x"]
+    for _ in range(rng.randint(3, 7)):
+        more = [*lines, statement(rng, names)]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                value = function(more)(alike(x))
+        except Exception:
+            continue
+        if np.ndim(value) == 0 and np.isfinite(value):
+            lines = more
+            if " = " in more[-1][:4]:
+                names.append(more[-1][0])
+    return layout, x, lines
+
+
+def alike(x):
+    """A copy in the same layout."""
+    block = x.base if x.base is not None else x
+    low, _ = np.lib.array_utils.byte_bounds(block)
+    start = x.__array_interface__["data"][0] - low
+    memory = np.frombuffer(bytearray(np.ravel(block, "K").tobytes()), float)
+    return np.ndarray(x.shape, float, memory, start, x.strides)
+
+
+def moved(x, h, direction):
+    y = alike(x)
+    y += h * direction
+    return y
+
+
+def fault(layout, x, lines):
+    """What is wrong with a program; None if nothing is, a word if it is refused."""
+    f = function(lines)
+    want = f(alike(x))
+    direction = np.random.default_rng(1).normal(size=x.shape)
+    try:
+        value, (bar,) = zyg.value_and_gradient(f, x, zeros=True)
+        _, slope = zyg.pushforward(f, (x,), (direction,))
+    except (zyg.errors.ZygError, ValueError) as error:
+        return f"refused: {str(error).splitlines()[0]}"
+    if abs(value - want) > 1e-12 * (1 + abs(want)):
+        return f"the value is {value}, NumPy's {want}"
+    got = np.sum(bar * direction)
+    for h in (1e-5, 1e-6, 1e-7):
+        ends = [f(moved(x, k * h, direction)) for k in (-1, 1)]
+        difference = (ends[1] - ends[0]) / (2 * h)
+        close = [abs(d - difference) <= 1e-5 * (1 + abs(difference)) for d in (got, slope)]
+        if all(close):
+            return None
+    return f"the gradient gives {got}, forward mode {slope}, the difference {difference}"
+
+
+def check(seed):
+    """Raise if a program is wrong; whether it was refused, and with what words."""
+    layout, x, lines = grown(seed)
+    found = fault(layout, x, lines) if lines else None
+    if found is None or found.startswith("refused"):
+        return found
+    k = 0
+    while k < len(lines):  # shrink
+        fewer = lines[:k] + lines[k + 1 :]
+        try:
+            less = fault(layout, x, fewer)
+        except Exception:
+            less = None
+        if less and not less.startswith("refused"):
+            lines, found = fewer, less
+        else:
+            k += 1
+    text = "\n    ".join(lines)
+    raise AssertionError(f"seed {seed}: {found}\nx of shape {x.shape}, {layout}\n    {text}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=10000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    began, wrong, refused = time.time(), 0, {}
+    for seed in range(options.seed, options.seed + options.count):
+        try:
+            found = check(seed)
+            if found:
+                refused[found] = refused.get(found, 0) + 1
+        except AssertionError as error:
+            wrong += 1
+            print(error)
+    print(f"{options.count} programs, {wrong} wrong, {time.time() - began:.0f} s; refused:")
+    for words, number in sorted(refused.items(), key=lambda item: -item[1]):
+        print(f"{number:6} {words}")
+
+
+if __name__ == "__main__":
+    main()
