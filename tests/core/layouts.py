@@ -89,6 +89,8 @@ WRITTEN = [
 
 
 def total(arrays):
+    if not all(np.ndim(a) and isinstance(a, np.ndarray) for a in arrays):
+        raise TypeError("numbers are not what this is about")
     return sum(
         np.sum(np.sin(a + k) * np.linspace(1.0, 2.0, a.size).reshape(a.shape))
         for k, a in enumerate(arrays)
@@ -157,6 +159,8 @@ def fault(layout, x, lines):
         _, slope = zyg.pushforward(f, (x,), (direction,))
     except (zyg.errors.ZygError, ValueError) as error:
         return f"refused: {str(error).splitlines()[0]}"
+    except Exception as error:
+        return f"raises {error!r}"
     if abs(value - want) > 1e-12 * (1 + abs(want)):
         return f"the value is {value}, NumPy's {want}"
     got = np.sum(bar * direction)

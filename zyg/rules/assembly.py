@@ -42,7 +42,7 @@ def tile(A, reps):
 
 @composed(np.repeat)
 def repeat(a, repeats, axis=None):
-    flat = np.ravel(a) if axis is None else a
+    flat = np.ravel(a) if axis is None or np.ndim(a) == 0 else a
     k = (0 if axis is None else axis) % np.ndim(flat)
     source = np.repeat(np.arange(np.shape(flat)[k]), repeats)
     return _taken(flat, source, k)
