@@ -243,7 +243,8 @@ def view(x: Any, place: Place) -> Any:
     made.base_array, made.place = base, place
     base.viewed = True
     if x is base:
-        place.readonly = place.readonly or base.locked
+        if base.locked:
+            place.readonly = True
     else:
         place.readonly = place.readonly or x.place.readonly
         place.overlaps = x.place.overlaps and not place.is_spread
