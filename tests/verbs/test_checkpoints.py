@@ -276,6 +276,115 @@ def test_a_global_variable_that_changed_is_noticed():
     variable = 1.0
 
 
+def in_a_loop(x):
+    s = 0.0
+    for k in (1.0, 2.0):
+        s = s + check(lambda q: (q - 0.7) * k, x)  # noqa: B023
+    return s
+
+
+def by_another_function(x):
+    s = 0.0
+    for k in (1.0, 2.0):
+
+        def scaled(q):
+            return (q - 0.7) * k  # noqa: B023
+
+        s = s + check(lambda q: scaled(q), x)
+    return s
+
+
+def by_a_list_and_a_dict(x):
+    factors, more = [1.0, 3.0], {"k": 2.0}
+    y = check(lambda q: (q - 0.7) * factors[0] * more["k"], x)
+    factors[0], more["k"] = 5.0, 7.0
+    return y
+
+
+def by_the_kind_of_function(x):
+    s = 0.0
+    for f in (np.sin, np.tan):  # the same value at 0
+        s = s + check(lambda q: f(2 * q - 1.4), x)  # noqa: B023
+    return s
+
+
+def by_an_attribute(x):
+    noisy = Noisy(None)
+    noisy.scale, noisy.calls = 2.0, 0
+
+    def f(q):
+        noisy.calls += 1
+        return (q - 0.7) * scale[0]
+
+    scale = [3.0]
+    y = check(f, x) + check(f, x)
+    scale[0] = 1.0
+    return y
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        in_a_loop,
+        by_another_function,
+        by_a_list_and_a_dict,
+        by_the_kind_of_function,
+        by_an_attribute,
+    ],
+)
+def test_the_second_run_sees_the_closure_as_the_first_one_saw_it(f):
+    h = 1e-6
+    for x in (0.7, 0.3):
+        expected = (f(x + h) - f(x - h)) / (2 * h)
+        assert zyg.gradient(f, x)[0] == pytest.approx(expected, rel=1e-8)
+        assert zyg.pushforward(f, (x,), (1.0,))[1] == pytest.approx(expected, rel=1e-8)
+        curvature = (f(x + 1e-4) - 2 * f(x) + f(x - 1e-4)) / 1e-8
+        assert zyg.hessian(f, x) == pytest.approx(curvature, abs=1e-4)
+
+
+table = [1.0, 1e-3]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("change", [1e-4, 1e-6])
+def test_a_small_change_and_one_of_a_small_element_are_noticed(place, change):
+    def f(x):
+        table[:] = [1.0, 1e-3]
+        y = check(lambda q: np.stack([q * table[0], q * 1e3 * table[1], q * 1e6]), x)
+        table[place] *= 1 + change
+        return y[0] + y[1]
+
+    with pytest.raises(AdjointError, match="gave another value"):
+        zyg.gradient(f, 0.7)
+
+
+def of_difference(v):
+    return (v - 2.0) * variable
+
+
+def test_a_global_variable_that_changes_the_slope_alone_is_named():
+    global variable
+
+    def f(x):
+        global variable
+        y = check(of_difference, x)
+        variable = 5.0
+        return y
+
+    with pytest.raises(AdjointError, match="the global variable variable has changed"):
+        zyg.gradient(f, 2.0)
+    variable = 1.0
+
+
+def test_a_run_that_only_rounds_in_another_way_is_the_same():
+    def chaotic(v):  # where a last bit grows by 2**30
+        for _ in range(30):
+            v = 4 * v * (1 - v)
+        return v * np.linalg.det(np.array([[1.0, 0.3], [0.2, 0.9]]) * v)
+
+    assert zyg.gradient(lambda x: check(chaotic, x), 0.3) == zyg.gradient(chaotic, 0.3)
+
+
 def test_the_random_state_is_restored_after_an_exception_in_the_second_run():
     class Fails:
         n = 0

@@ -10,6 +10,7 @@ it is, identity included; strings, modules, files, locks and the like pass throu
 
 from __future__ import annotations
 
+import copy
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -208,6 +209,26 @@ class Structure:
                 kind.fill(done[one], values(one))
         return done[id(self.root)]
 
+    def changed(self) -> set[int]:
+        """The ids of the containers that hold something else than when they were taken apart."""
+        return {
+            one
+            for one, (kind, x, then) in self._seen.items()
+            if kind.mutable and not _unchanged(kind.parts(x), then)
+        }
+
+    def as_it_was(self, leaves: list[Any], changed: set[int]) -> Any:
+        """`rebuild`, with copies of these containers and of all that leads to them, too."""
+        then = copy.copy(self)
+        then._live = {**self._live, **dict.fromkeys(changed, True)}
+        more = True
+        while more:
+            more = False
+            for one, (_, _, parts) in self._seen.items():
+                if one not in then._live and any(id(v) in then._live for _, v, _ in parts):
+                    more = then._live[one] = True
+        return then.rebuild(leaves)
+
     def _copied(self) -> dict[int, bool]:
         """The containers of a copy: those with leaves, and an argument's builtin ones in them."""
         copied = dict(self._live)
@@ -334,6 +355,19 @@ class Structure:
                     _check_leaf(part, what, inner)
                     found.append((place, part))
         return found
+
+
+def _unchanged(now: list[tuple[Any, Any]], then: list[tuple[Any, Any, int | None]]) -> bool:
+    """Whether the parts of a container are the same ones, or equal numbers."""
+    if len(now) != len(then):
+        return False
+    for (_, v), (_, w, _) in zip(now, then, strict=True):
+        if v is not w and not (type(v) is type(w) and type(v) in _PLAIN and v == w):
+            return False
+    return True
+
+
+_PLAIN = {int, float, complex, str, bytes, bool}
 
 
 def _part(c: Any, key: Any) -> Any:

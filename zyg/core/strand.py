@@ -326,7 +326,9 @@ def is_traced(x: Any) -> bool:
     (False, (1.0,))
 
     """
-    return has_left(x) or type(settle(x)) in WATCHED
+    if type(x) not in WATCHED:
+        return False
+    return x.strand.open or has_left(x) or type(settle(x)) in WATCHED
 
 
 def nestlevel() -> int:

@@ -164,11 +164,13 @@ class Trace(Call):
         self.left: dict[int, Confined] = {}  # by leaf: where its derivative stayed behind
         plain = []
         for k, x in enumerate(self.result.leaves):
-            if (left := left_for(strand, x)) is not None:
-                self.left[k] = left
-            ours = x if x.strand is strand else bring(strand, down_to(strand, x), late=True)
+            ours = x
+            if x.strand is not strand:
+                if (left := left_for(strand, x)) is not None:
+                    self.left[k] = left
+                ours = bring(strand, down_to(strand, x), late=True)
             self.out.append(None if ours is None else (ours.slot, spec_of(ours.primal)))
-            plain.append(x if has_left(x) else copy_out(settle(x)))
+            plain.append(x if ours is not x and has_left(x) else copy_out(settle(x)))
         self.y = self.result.rebuild(plain)
 
     def back(self, y_bar: Any, zeros: bool) -> tuple[Any, ...]:

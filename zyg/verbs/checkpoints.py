@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from types import CodeType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from zyg.core.protection import keep
 from zyg.core.strand import Confined, has_left, is_traced, is_watched, strands_of, strip
 from zyg.core.trace import Call, Trace, demand_complete, down_to, run_function
 from zyg.errors import AdjointError, MissingRuleError
-from zyg.verbs.effects import keeps_nothing
+from zyg.verbs.effects import keeps_nothing, names_of
 
 
 class TakenApart:
@@ -40,6 +40,7 @@ class TakenApart:
         self.places = [k for k, x in enumerate(every) if is_watched(x) and not has_left(x)]
         self.leaves = [every[k] for k in self.places]
         self.kept = [*every]
+        self.own: set[int] = set()  # ids of the containers that the call itself writes to
         for strand in {s for x in self.leaves for s in strands_of(x)}:
             self.kept = [keep(strand, a) if type(a) is np.ndarray else a for a in self.kept]
 
@@ -57,12 +58,22 @@ class TakenApart:
     def rebuild(self, leaves: Sequence[Any], *, again: bool = True) -> Any:
         """The parts with these leaves. A first run sees the containers that hold none themselves.
 
-        Later ones see copies of them as they were then.
+        Later ones see them, and variables of enclosing functions, as they were then.
         """
         full = [*self.kept]
         for k, x in zip(self.places, leaves, strict=True):
             full[k] = x
+        if again and (changed := self._changed() - self.own):
+            return self.whole.as_it_was(full, changed)
         return self.whole.rebuild(full, whole=again)
+
+    def _changed(self) -> set[int]:
+        return set() if self.whole.is_leaf else self.whole.changed()
+
+    def note_own(self) -> None:
+        """After the first run: what changed meanwhile is the call's own doing."""
+        if not self.keeps_nothing:
+            self.own |= self._changed()
 
 
 def _is_array_or_watched(x: Any) -> bool:
@@ -143,8 +154,10 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     of NumPy's and Python's global generators and of every generator in the closure, the arguments
     and the globals that f names. f runs once more for each reverse pass, and for each level of
     nested gradients; it must not write to its arguments, which are read-only under a gradient.
-    Raises AdjointError on the way back where the second run gives another value, and
-    MissingRuleError for device arrays.
+    Variables of enclosing functions, and lists and dicts in them, are for the second run what they
+    were for the first. Raises AdjointError on the way back where the second run gives another value
+    or a number that f names has changed among the globals; where a value is used that left f by a
+    side effect; and MissingRuleError for device arrays.
 
     >>> import numpy as np, zyg
     >>> def layer(x):
@@ -170,57 +183,96 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         f, args, kwargs = call.rebuild(leaves, again=again)
         return run_function(f, args, kwargs)
 
+    def plainly(leaves: Sequence[Any], again: bool) -> Any:
+        once = functools.partial(run, again=again)
+        return once(*leaves) if confined is None else IdleCall(confined, once, (*leaves,)).y
+
     def first(*leaves: Any) -> Any:
-        once = functools.partial(run, again=False)
-        return once(*leaves) if confined is None else IdleCall(confined, once, leaves).y
+        y = plainly(leaves, again=False)
+        call.note_own()
+        constants.update(_constants(f, constants))
+        return y
+
+    constants = _constants(f)
 
     confined = call.confined("zyg.checkpoint", call.leaves)
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
         with _rewound(generators, before):
             again, back = pullback_inside(confined, run, *leaves)
-        if not _alike(y, again):
-            raise AdjointError(
-                f"{getattr(f, '__name__', type(f).__name__)} gave another value when zyg.checkpoint"
-                " ran it again for the reverse pass.",
-                "something that it uses has changed since its first run: a generator of random "
-                "numbers that is not found, or a variable.",
-                "pass the generator, or the value of the variable, as an argument.",
-            )
+            # Watched, it may round in another way than it did.
+            if not _alike(y, again):
+                again = plainly([_read_only(strip(x)) for x in leaves], again=True)
+        _demand_unchanged(f, constants)
+        _demand_same(f, y, again)
         return back(y_bar)  # type: ignore[no-any-return]
 
     return one_entry("checkpoint", first, pull, call.leaves)
 
 
-def _alike(y: Any, again: Any) -> bool:
-    """Whether two values are the same, up to rounding."""
+def _demand_same(f: Any, y: Any, again: Any) -> None:
+    if not _alike(y, again, of_largest=True):
+        raise AdjointError(
+            f"{getattr(f, '__name__', type(f).__name__)} gave another value when zyg.checkpoint"
+            " ran it again for the reverse pass.",
+            "something that it uses has changed since its first run: a generator of random "
+            "numbers that is not found, or a variable.",
+            "pass the generator, or the value of the variable, as an argument.",
+        )
+
+
+def _alike(y: Any, again: Any, *, of_largest: bool = False) -> bool:
+    """Whether two values are the same, each number up to its rounding or up to the largest's."""
     pairs = [[strip(v) for v in Structure(x, is_result).leaves] for x in (y, again)]
     return len(pairs[0]) == len(pairs[1]) and all(
-        np.shape(a) == np.shape(b) and _close(a, b) for a, b in zip(*pairs, strict=True)
+        np.shape(a) == np.shape(b) and _close(a, b, of_largest) for a, b in zip(*pairs, strict=True)
     )
 
 
-def _close(a: Any, b: Any) -> bool:
+def _close(a: Any, b: Any, of_largest: bool) -> bool:
     if not isinstance(a, (float, complex, np.ndarray, np.generic)):
         return bool(a == b)
-    return np.allclose(a, b, rtol=1e-3, atol=1e-3 * np.max(np.abs(a), initial=0), equal_nan=True)
+    if np.all(a == b):
+        return True
+    dtype = np.asarray(a).dtype
+    if dtype.kind not in "fc":
+        return bool(np.all(a == b))
+    bound = 256 * float(np.finfo(dtype).eps)
+    finite = np.where(np.isfinite(a), np.abs(a), 0.0)
+    largest = float(np.max(finite, initial=0.0)) if of_largest else 0.0
+    return np.allclose(a, b, rtol=bound, atol=bound * largest, equal_nan=True)
+
+
+def _demand_unchanged(f: Any, constants: dict[str, Any]) -> None:
+    changed = [n for n, v in _constants(f, constants).items() if v != constants[n]]
+    if changed:
+        raise AdjointError(
+            f"the global variable {changed[0]} has changed since zyg.checkpoint ran {f.__name__}: "
+            f"{f.__name__} gave another value, or would have another derivative.",
+            "it is run again for the reverse pass, and reads the variable as it is then.",
+            "pass the value of the variable as an argument.",
+        )
+
+
+def _constants(f: Any, names: Iterable[str] = ()) -> dict[str, Any]:
+    """The numbers and strings among the globals that a function names."""
+    if not isinstance(f, FunctionType):
+        return {}
+    held = {name: f.__globals__.get(name) for name in names or names_of(f.__code__)}
+    return {name: v for name, v in held.items() if type(v) in _CONSTANTS or name in names}
+
+
+_CONSTANTS = {int, float, complex, str, bool}
 
 
 def _generators(f: Any, args: Any, kwargs: Any) -> list[Any]:
     """The random generators in a call, and those among the globals that the function names."""
     kinds = (np.random.Generator, np.random.RandomState, random.Random)
     code = getattr(f, "__code__", None)
-    named = [f.__globals__.get(name) for name in _names(code)] if code else []
+    named = [f.__globals__.get(name) for name in names_of(code)] if code else []
     parts = (f, args, kwargs, [g for g in named if isinstance(g, kinds)])
     held = Structure(parts, lambda x: is_watched(x) or isinstance(x, kinds), shared=True)
     return [x for x in held.leaves if isinstance(x, kinds)]
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _names(inner)
 
 
 def _access(generator: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:
