@@ -1,0 +1,136 @@
+"""Random nests of verbs whose functions close over outer levels and leave values behind.
+
+    python -m tests.verbs.nested_programs --count 100000 --seed 7
+
+A program is a tree: numbers, functions of numbers, and verbs whose function is a tree of its own
+argument and of all variables around it. It is run plainly, each verb as what it means, its
+derivative by central differences; and with zyg, in each mode. A derivative that differs is a
+failure; an AdjointError that names a side effect is one only where no value was left behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+
+import numpy as np
+
+import zyg
+from zyg.errors import AdjointError
+
+STEP = 1e-3
+
+
+def differences(f, x):
+    """The derivative by central differences, of fourth order."""
+    h = STEP
+    far, near = f(x + 2 * h) - f(x - 2 * h), f(x + h) - f(x - h)
+    f(x)  # what it leaves behind last is of this point
+    return (8 * near - far) / (12 * h)
+
+
+def fixed_point(f, x, zyg_too):
+    def step(s, q):
+        return 0.3 * np.sin(s) + 0.3 * f(q)
+
+    if zyg_too:
+        return zyg.fixed_point(step, 0.0, x, tolerance=1e-14)
+    s = 0.0
+    for _ in range(60):
+        s = step(s, x)
+    return s
+
+
+PLAIN = {
+    "gradient": differences,
+    "pushforward": differences,
+    "jacobian": differences,
+    "checkpoint": lambda f, x: f(x),
+    "forwarddiff": lambda f, x: f(x),
+    "fixed_point": lambda f, x: fixed_point(f, x, False),
+    "implicit": lambda f, x: f(x),
+}
+WATCHED = {
+    "gradient": lambda f, x: zyg.gradient(f, x, zeros=True)[0],
+    "pushforward": lambda f, x: zyg.pushforward(f, (x,), (1.0,))[1],
+    "jacobian": lambda f, x: zyg.jacobian(f, x, mode="reverse")[0],
+    "checkpoint": zyg.checkpoint,
+    "forwarddiff": zyg.forwarddiff,
+    "fixed_point": lambda f, x: fixed_point(f, x, True),
+    "implicit": lambda f, x: zyg.implicit(lambda y, q: y - f(q), zyg.primal(f(x)), x),
+}
+DERIVATIVES = ("gradient", "pushforward", "jacobian")
+
+
+def grown(rng, depth, names, derivatives):
+    """The text of an expression in these variables, with `depth` verbs inside each other."""
+    if depth == 0:
+        a, b = rng.choice(names), rng.choice(names)
+        return rng.choice(
+            [f"np.sin({a} * {b})", f"{a} * {b}", f"({a} + 0.5 * {b})", f"np.cos({a}) * {b}", a]
+        )
+    verb = rng.choice([v for v in PLAIN if derivatives or v not in DERIVATIVES])
+    left = derivatives - (verb in DERIVATIVES)
+    new = f"v{len(names)}"
+    body = grown(rng, depth - 1, [*names, new, new], left)
+    if rng.random() < 0.4:
+        body = f"({body}) * {rng.choice([*names, new])}"
+    kind = rng.random()
+    if kind < 0.25:
+        body = f"keep(log, {new} * {rng.choice(names)}, {body})"
+    at = rng.choice(names)
+    text = f"verbs[{verb!r}](lambda {new}: {body}, {at})"
+    if kind < 0.1:
+        return f"({text} + log[-1])"
+    if kind > 0.9:
+        return f"sum([verbs[{verb!r}](lambda {new}: k * ({body}), {at}) for k in (0.5, 1.0)])"
+    return f"({text} + 0.3 * {rng.choice(names)})" if rng.random() < 0.5 else text
+
+
+def keep(log, value, y):
+    log.append(value)
+    return y
+
+
+def function(text, verbs):
+    scope = {"np": np, "verbs": verbs, "keep": keep}
+    exec(f"def program(x):\n    log = []\n    return {text}", scope)
+    return scope["program"]
+
+
+def check(seed):
+    """What is wrong with a program; empty if nothing is."""
+    rng = random.Random(seed)
+    text = grown(rng, rng.randint(1, 3), ["x"], 1)
+    x = round(rng.uniform(0.4, 0.9), 3)
+    expected = differences(function(text, PLAIN), x)
+    for mode in DERIVATIVES:
+        try:
+            found = WATCHED[mode](function(text, WATCHED), x)
+        except AdjointError as error:
+            if "by a side effect" in str(error) and "log[-1]" in text:
+                continue
+            return f"seed {seed}: {text}\n  at {x}, {mode}: {error}"
+        except Exception as error:
+            return f"seed {seed}: {text}\n  at {x}, {mode}: {type(error).__name__}: {error}"
+        if not np.isclose(found, expected, rtol=1e-5, atol=1e-5):
+            return f"seed {seed}: {text}\n  at {x}, {mode}: {found}, by differences {expected}"
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    start, wrong = time.time(), 0
+    for seed in range(given.seed, given.seed + given.count):
+        if failure := check(seed):
+            wrong += 1
+            print(failure, flush=True)
+    print(f"{given.count} programs, {wrong} wrong, {time.time() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+"""Random nests of verbs; `nested_programs.py` says what must hold, and grows more."""
+
+import random
+
+from .nested_programs import PLAIN, check, grown
+
+
+def test_random_nests_of_verbs():
+    failures = [failure for seed in range(12) if (failure := check(seed))]
+    assert not failures, "\n".join(failures)
+
+
+def test_every_verb_occurs_and_values_are_left_behind():
+    texts = [grown(random.Random(seed), 3, ["x"], 1) for seed in range(200)]
+    for part in (*PLAIN, "log[-1]", "for k in"):
+        assert sum(part in text for text in texts) > 3
