@@ -226,15 +226,26 @@ def derivative(f):
 
 @pytest.mark.parametrize(("f", "slope"), [(sp.xlogy, 0.5), (sp.xlog1py, 1 / 3)])
 def test_the_slopes_of_x_log_y_move_with_x_where_it_is_zero(f, slope):
-    kernel = zyg.elementwise(lambda x, y: f(x, y))
     expected, v = [[0.0, slope], [slope, 0.0]], np.array([0.0, 2.0])
-    for g in (lambda v: f(v[0], v[1]), lambda v: kernel(v[:1], v[1:])[0]):
-        np.testing.assert_allclose(zyg.hessian(g, v), expected)
-        np.testing.assert_allclose(
-            zyg.jacobian(lambda v, g=g: zyg.gradient(g, v)[0], v)[0], expected
-        )
+
+    def of_vector(v):
+        return f(v[0], v[1])
+
+    np.testing.assert_allclose(zyg.hessian(of_vector, v), expected)
+    np.testing.assert_allclose(
+        zyg.jacobian(lambda v: zyg.gradient(of_vector, v)[0], v)[0], expected
+    )
     singular = np.array([0.0, 0.0 if f is sp.xlogy else -1.0])
     assert not zyg.gradient(lambda v: f(v[0], v[1]), singular)[0].any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("f", "slope"), [(sp.xlogy, 0.5), (sp.xlog1py, 1 / 3)])
+def test_they_do_in_kernels(f, slope):
+    kernel = zyg.elementwise(lambda x, y: f(x, y))
+    hessian = zyg.hessian(lambda v: kernel(v[:1], v[1:])[0], np.array([0.0, 2.0]))
+
+    np.testing.assert_allclose(hessian, [[0.0, slope], [slope, 0.0]])
 
 
 @pytest.mark.parametrize(
@@ -295,3 +306,17 @@ def test_slopes_of_the_voigt_profile_are_continuous_in_sigma():
         for s in (0.04 - 1e-12, 0.04 + 1e-12)
     )
     np.testing.assert_allclose(below, above, rtol=1e-6)
+
+
+def test_slopes_at_the_ends_of_a_domain():
+    power = 1.3  # boxcox(0, p) = -1/p
+    for f, x in ((sp.boxcox, 0.0), (sp.boxcox1p, -1.0)):
+        first = derivative(lambda p, f=f, x=x: f(x, p))
+        assert first(power) == pytest.approx(power**-2)
+        assert derivative(first)(power) == pytest.approx(-2 * power**-3)
+    for p in (0.0, 1.0):  # a quantile that does not move with the shape
+        assert derivative(lambda a, p=p: sp.betaincinv(a, 2.0, p))(2.0) == 0
+        assert derivative(lambda a, p=p: sp.betainccinv(2.0, a, p))(2.0) == 0
+    assert derivative(lambda a: sp.gammaincinv(a, 0.0))(2.0) == 0
+    with np.errstate(all="ignore"):
+        assert derivative(lambda z: sp.hyp2f1(0, 0.7, 3.0, z))(3.0) == 0

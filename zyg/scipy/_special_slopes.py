@@ -103,6 +103,12 @@ def betainc_x(a, b, x, y):
     return np.exp(sp.xlogy(a - 1, x) + sp.xlog1py(b - 1, -x) - sp.betaln(a, b))
 
 
+def over_density(slope, density):
+    """The slope of a quantile; 0 at the ends of the support, where both may be."""
+    end = (strip(slope) == 0) & (strip(density) == 0)
+    return slope / density if is_nowhere(end) else np.where(end, 0.0, slope / density)
+
+
 def stdtr_t(df, t, y):
     height = np.exp(-sp.betaln(0.5 * df, 0.5)) / np.sqrt(df)
     return height * np.exp(-0.5 * (df + 1) * np.log1p(t * t / df))
@@ -198,6 +204,15 @@ def xlog1py_y(x, y, z):
     return np.where(none, 0.0, x / np.where(none, 1.0, 1 + y))
 
 
+def boxcox_power(log, power, y):
+    """log^2 times the slope of expm1(u) / u at u = power log; 1 / power^2 at log = -inf."""
+    end = (strip(log) == -np.inf) & (strip(power) > 0)
+    if is_nowhere(end):
+        return log**2 * expm1_slope(power * log)
+    inner = np.where(end, 0.0, log)
+    return np.where(end, y * y, inner**2 * expm1_slope(power * inner))
+
+
 def expm1_slope(u):
     """d/du of expm1(u) / u"""
     terms = [(k + 1) / math.factorial(k + 2) for k in range(20)]
@@ -251,6 +266,11 @@ def ellipe_m(m, y):
     far = np.where(near, 0.7, m)
     closed = (sp.ellipe(far) - sp.ellipk(far)) / (2 * far)
     return np.where(near, -math.pi / 8 * sp.hyp2f1(0.5, 1.5, 2, np.where(near, m, 0.0)), closed)
+
+
+def hyp2f1_z(a, b, c, z, y):
+    scale = a * b / c  # 0 also where the series of the neighbour does not converge
+    return np.where(scale == 0, 0.0, scale * sp.hyp2f1(a + 1, b + 1, c + 1, z))
 
 
 # Families whose derivative is that of a neighbour; their parameters are constants

@@ -13,16 +13,19 @@ from zyg.scipy._special_slopes import (
     ROOT_PI,
     bessel,
     betainc_x,
+    boxcox_power,
     ellipe_m,
     ellipk_m,
     ellipkm1_p,
     expm1_slope,
     expn_x,
     gammainc_x,
+    hyp2f1_z,
     log1p_over,
     log1p_slope,
     log_ndtr_x,
     of_parameters,
+    over_density,
     polygamma,
     polynomial,
     pseudo_huber_delta,
@@ -94,11 +97,11 @@ TABLE = {
         lambda a, x, y: -gammainc_x(a, x, y),
     ),
     sp.gammaincinv: (
-        lambda a, p, y: -gammainc_a(a, y, y) / gammainc_x(a, y, p),
+        lambda a, p, y: over_density(-gammainc_a(a, y, y), gammainc_x(a, y, p)),
         lambda a, p, y: 1 / gammainc_x(a, y, p),
     ),
     sp.gammainccinv: (
-        lambda a, p, y: -gammainc_a(a, y, y) / gammainc_x(a, y, p),
+        lambda a, p, y: over_density(-gammainc_a(a, y, y), gammainc_x(a, y, p)),
         lambda a, p, y: -1 / gammainc_x(a, y, p),
     ),
     sp.betainc: (betainc_a, betainc_b, betainc_x),
@@ -108,13 +111,13 @@ TABLE = {
         lambda a, b, x, y: -betainc_x(a, b, x, y),
     ),
     sp.betaincinv: (
-        lambda a, b, p, y: -betainc_a(a, b, y, y) / betainc_x(a, b, y, p),
-        lambda a, b, p, y: -betainc_b(a, b, y, y) / betainc_x(a, b, y, p),
+        lambda a, b, p, y: over_density(-betainc_a(a, b, y, y), betainc_x(a, b, y, p)),
+        lambda a, b, p, y: over_density(-betainc_b(a, b, y, y), betainc_x(a, b, y, p)),
         lambda a, b, p, y: 1 / betainc_x(a, b, y, p),
     ),
     sp.betainccinv: (
-        lambda a, b, p, y: -betainc_a(a, b, y, y) / betainc_x(a, b, y, p),
-        lambda a, b, p, y: -betainc_b(a, b, y, y) / betainc_x(a, b, y, p),
+        lambda a, b, p, y: over_density(-betainc_a(a, b, y, y), betainc_x(a, b, y, p)),
+        lambda a, b, p, y: over_density(-betainc_b(a, b, y, y), betainc_x(a, b, y, p)),
         lambda a, b, p, y: -1 / betainc_x(a, b, y, p),
     ),
     sp.stdtr: (stdtr_df, stdtr_t),
@@ -176,11 +179,11 @@ TABLE = {
     sp.kl_div: (lambda x, y, z: np.log(x / y), lambda x, y, z: 1 - x / y),
     sp.boxcox: (
         lambda x, power, y: x ** (power - 1),
-        lambda x, power, y: np.log(x) ** 2 * expm1_slope(power * np.log(x)),
+        lambda x, power, y: boxcox_power(np.log(x), power, y),
     ),
     sp.boxcox1p: (
         lambda x, power, y: (1 + x) ** (power - 1),
-        lambda x, power, y: np.log1p(x) ** 2 * expm1_slope(power * np.log1p(x)),
+        lambda x, power, y: boxcox_power(np.log1p(x), power, y),
     ),
     sp.inv_boxcox: (
         lambda y, power, x: x / (1 + power * y),
@@ -226,7 +229,7 @@ TABLE = {
     sp.hyp2f1: of_parameters(
         sp.hyp2f1,
         ["a", "b", "c"],
-        lambda a, b, c, z, y: a * b / c * sp.hyp2f1(a + 1, b + 1, c + 1, z),
+        hyp2f1_z,
     ),
     sp.hyperu: of_parameters(
         sp.hyperu, ["a", "b"], lambda a, b, x, y: -a * sp.hyperu(a + 1, b + 1, x)

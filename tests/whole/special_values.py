@@ -1,0 +1,265 @@
+"""Derivatives at special values, where masks and limits are: a search.
+
+Every ufunc of the table, of scipy.special's table and every method of a distribution is looked
+at where its arguments are 0, 1, -1, integers, equal: the gradient against differences of values,
+Hessians (forward over reverse, reverse over reverse, reverse over forward) against differences of
+gradients, third derivatives along a line against differences of second ones. Where the values on
+both sides do not tell a derivative (kinks, poles, the ends of a domain), nothing is compared.
+
+Run it for long as ``python -m tests.whole.special_values --count 100000 --seed 1``.
+"""
+
+import argparse
+import sys
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+import zyg
+from zyg.base.scalar_rules import table
+from zyg.errors import MissingRuleError
+from zyg.scipy import special, stats
+from zyg.scipy._special_table import TABLE
+
+VALUES = [0.0, 1.0, -1.0, 2.0, -2.0, 3.0, 4.0, 10.0, 0.5, -0.5, 0.25, 0.7, 1.3]
+STEPS = np.arange(1, 7)
+METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+COUNTS = ("pmf", "logpmf", "cdf", "sf")
+
+
+# Where there is a slope, and zyg answers NaN: at z = 0, and at the end of the support.
+WITHOUT = {"special.struve", "special.modstruve", *(f"invgamma.{method}" for method in METHODS)}
+
+
+@dataclass
+class Function:
+    """A function of numbers; its first `whole` arguments are integers, which do not move."""
+
+    name: str
+    call: object
+    arity: int
+    whole: int = 0
+
+
+def _functions():
+    for f, partials in table.items():
+        if isinstance(f, np.ufunc) and f is not np.ldexp:  # of an integer
+            yield Function(f"np.{f.__name__}", f, len(partials))
+    for f, partials in TABLE.items():
+        whole = 0
+        while whole < len(partials) and _is_refused(partials[whole]):
+            whole += 1
+        if len(partials) > whole and not any(map(_is_refused, partials[whole:])):
+            called = getattr(special, f.__name__)
+            yield Function(f"special.{f.__name__}", called, len(partials), whole)
+    for name, d in vars(stats).items():
+        if isinstance(d, stats.Continuous):
+            for method in METHODS:
+                yield Function(f"{name}.{method}", getattr(d, method), 1 + len(d.names))
+        elif isinstance(d, stats.Discrete):
+            shapes = len(d.names) - 1
+            for method in COUNTS:
+                yield Function(f"{name}.{method}", getattr(d, method), 1 + shapes, 1)
+
+
+def _is_refused(partial):
+    try:
+        partial(*[1.0] * 8)
+    except MissingRuleError:
+        return True
+    except TypeError:
+        pass
+    return False
+
+
+FUNCTIONS = [*_functions()]
+
+
+# Derivatives of batches: each element of the columns is a point
+
+
+def _columns(x, offsets, direction):
+    return [
+        np.full(len(offsets), a) if not b else a + b * offsets
+        for a, b in zip(x, direction, strict=True)
+    ]
+
+
+class Point:
+    """A function at a point, as one of the arguments that move."""
+
+    def __init__(self, function, x):
+        self.function, self.x = function, np.array(x)
+        self.fixed = [abs(int(a)) for a in x[: function.whole]]
+        self.free = np.array(x[function.whole :])
+
+    def value(self, *free):
+        fixed = [np.full(np.shape(free[0]), a) for a in self.fixed]
+        y = self.function.call(*fixed, *free)
+        return np.real(y) if np.iscomplexobj(y) else y
+
+    def gradients(self, columns):
+        return np.array(zyg.gradient(lambda *c: np.sum(self.value(*c)), *columns, zeros=True))
+
+    def along(self, u):
+        """The function of a number that the function is on a line."""
+        return lambda t: self.value(*(a + b * t if b else a for a, b in zip(self.free, u)))  # noqa: B905
+
+    def vector(self, v):
+        return self.value(*(v[k] for k in range(len(self.free))))
+
+
+def _known(sample):
+    """The derivative at 0 of ``sample(offsets)``, one per row, and where both sides tell it."""
+    found = []
+    for h in (4e-3, 2e-3):
+        y = np.atleast_2d(sample(np.concatenate([-h * STEPS, h * STEPS])))
+        left, right = y[:, : len(STEPS)], y[:, len(STEPS) :]
+        powers = np.vander(STEPS, len(STEPS), increasing=True).T * 1.0
+        weights = np.linalg.solve(powers, np.eye(len(STEPS))[:2].T)  # of the value, of the slope
+        ends = right @ weights[:, 0], left @ weights[:, 0]
+        sides = right @ weights[:, 1] / h, -left @ weights[:, 1] / h
+        central = (right - left)[:, :3] @ np.array([45.0, -9.0, 1.0]) / (60 * h)
+        found.append((central, *sides, *ends))
+    (a, *_), (b, right, left, above, below) = found
+    scale = np.maximum(1.0, np.abs(b))
+    smooth = np.abs(a - b) < 1e-8 * scale
+    smooth &= np.abs(right - b) < 1e-4 * scale
+    smooth &= np.abs(left - b) < 1e-4 * scale
+    smooth &= np.abs(above - below) < 1e-8 * np.maximum(1.0, np.abs(above))
+    return b, smooth & np.isfinite(b), above
+
+
+def _joins(middle, sides):
+    """Whether a value is that of both sides, so that it is not one of the point alone."""
+    return np.abs(middle - sides) < 1e-8 * np.maximum(1.0, np.abs(sides))
+
+
+def _differs(d, expected, known):
+    off = ~(np.abs(d - expected) <= 1e-6 * np.maximum(1.0, np.abs(expected)))
+    return bool(np.any(off & known))
+
+
+def check(function, x, u):
+    """What is wrong with the derivatives of a function at a point, or None; how many were known."""
+    point = Point(function, x)
+    n, compared = len(point.free), 0
+    axes = np.eye(n)
+    with np.errstate(all="ignore"):
+        values = [_known(lambda t, e=e: point.value(*_columns(point.free, t, e))) for e in axes]
+        slopes = [_known(lambda t, e=e: point.gradients(_columns(point.free, t, e))) for e in axes]
+        expected, known, sides = (np.concatenate(part) for part in zip(*values, strict=True))
+        known &= _joins(point.value(*point.free), sides)
+        compared += known.sum()
+        got = zyg.gradient(point.vector, point.free, zeros=True)[0]
+        if _differs(got, expected, known):
+            return f"gradient {got}, want {expected} where {known}", compared
+        expected, reliable, _ = (np.stack(part) for part in zip(*slopes, strict=True))
+        reliable &= known[:, None] & known
+        compared += reliable.sum()
+        for name, hessian in _hessians(point, axes).items():
+            if _differs(hessian, expected, reliable):
+                return f"Hessian, {name}: {hessian}, want {expected} where {reliable}", compared
+        if reliable.all():
+            return _third(point, u, compared)
+    return None, compared
+
+
+def _hessians(point, axes):
+    def slope(v):
+        return zyg.gradient(point.vector, v, zeros=True)[0]
+
+    def ahead(v, e):
+        return zyg.pushforward(point.vector, (v,), (e,))[1]
+
+    x = point.free
+    return {
+        "forward over reverse": zyg.hessian(point.vector, x),
+        "reverse over reverse": np.stack(
+            [zyg.gradient(lambda v, e=e: slope(v) @ e, x, zeros=True)[0] for e in axes]
+        ),
+        "reverse over forward": np.stack(
+            [zyg.gradient(lambda v, e=e: ahead(v, e), x, zeros=True)[0] for e in axes]
+        ),
+    }
+
+
+def _third(point, u, compared):
+    line = point.along(u)
+
+    def slope(f):
+        return lambda t: zyg.gradient(lambda t: np.sum(f(t)), t, zeros=True)[0]
+
+    second = slope(slope(line))
+    expected, known, _ = _known(second)
+    got = slope(second)(np.zeros(1))
+    if _differs(got, expected, known):
+        return f"third derivative along {u}: {got}, want {expected}", compared
+    return None, compared + known.sum()
+
+
+@dataclass
+class Survey:
+    """What a number of points showed."""
+
+    checked: int = 0
+    compared: int = 0
+    kinds: Counter = None
+    failures: list = None
+
+
+def case(seed):
+    """A function, a point and a direction, by the seed."""
+    rng = np.random.default_rng(seed)
+    function = FUNCTIONS[seed % len(FUNCTIONS)]
+    x = []
+    for _ in range(function.arity):
+        x.append(x[-1] if x and rng.random() < 0.3 else float(rng.choice(VALUES)))
+    u = rng.choice([1.0, 0.5, -0.75], function.arity - function.whole)
+    return function, x, u
+
+
+def survey(seeds, most=20):
+    """Check the points of these seeds; stop after so many failures."""
+    result = Survey(kinds=Counter(), failures=[])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in seeds:
+            function, x, u = case(seed)
+            try:
+                wrong, compared = check(function, x, u)
+            except Exception as error:  # what NumPy answers, zyg answers
+                wrong, compared = repr(error), 0
+            result.checked += 1
+            result.compared += compared
+            if compared:
+                result.kinds[function.name] += 1
+            if wrong and not ("nan" in wrong and function.name in WITHOUT):
+                result.failures.append((seed, function.name, x, wrong))
+            if len(result.failures) >= most:
+                break
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.whole.special_values")
+    parser.add_argument("--count", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=0, help="of the first point")
+    parser.add_argument("--failures", type=int, default=20, help="stop after so many")
+    options = parser.parse_args()
+    start = time.perf_counter()
+    result = survey(range(options.seed, options.seed + options.count), options.failures)
+    for failure in result.failures:
+        print(*failure)
+    seconds = time.perf_counter() - start
+    print(f"{result.checked} points in {seconds:.0f} s, {result.compared} derivatives compared")
+    print(f"{len(result.kinds)} of {len(FUNCTIONS)} functions")
+    print("never:", *(f.name for f in FUNCTIONS if f.name not in result.kinds))
+    sys.exit(bool(result.failures))
+
+
+if __name__ == "__main__":
+    main()
