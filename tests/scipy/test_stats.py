@@ -193,3 +193,14 @@ def test_parameters_that_are_zero_give_scipys_values(name, method):
         with np.errstate(all="ignore"):
             value, _ = zyg.value_and_gradient(along, 0.0)
         np.testing.assert_equal(value, along(0.0))
+
+
+@pytest.mark.parametrize("method", ["ppf", "isf"])
+def test_the_median_of_cauchy_has_no_curvature(method):
+    def slope(q):
+        return zyg.gradient(lambda q: getattr(stats.cauchy, method)(q), q)[0]
+
+    assert zyg.gradient(slope, 0.5)[0] == pytest.approx(0.0, abs=1e-12)
+    for q in (0.25 - 1e-9, 0.25 + 1e-9):
+        second = (slope(q + 1e-6) - slope(q - 1e-6)) / 2e-6
+        assert zyg.gradient(slope, q)[0] == pytest.approx(second, rel=1e-6)

@@ -269,8 +269,8 @@ def ellipe_m(m, y):
 
 
 def hyp2f1_z(a, b, c, z, y):
-    scale = a * b / c  # 0 also where the series of the neighbour does not converge
-    return np.where(scale == 0, 0.0, scale * sp.hyp2f1(a + 1, b + 1, c + 1, z))
+    # The constant 1 has slope 0, also where the series of the neighbour does not converge.
+    return np.where(a * b == 0, 0.0, a * b / c * sp.hyp2f1(a + 1, b + 1, c + 1, z))
 
 
 # Families whose derivative is that of a neighbour; their parameters are constants

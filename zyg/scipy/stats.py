@@ -15,6 +15,7 @@ import numpy as np
 import scipy.stats
 from scipy import special as sp
 
+from zyg.rules.kit import strip
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._distributions import LOG_2PI, Continuous, Dirichlet, Discrete, MultivariateNormal
 from zyg.scipy._namespace import drop_in
@@ -83,14 +84,23 @@ t = _continuous(
     ppf=lambda q, df: sp.stdtrit(df, q),
     isf=lambda q, df: -sp.stdtrit(df, q),
 )
+
+
+def _cot(q):
+    """1 / tan(pi q); as a tangent around 1/2, where that of pi q has its pole."""
+    middle = np.abs(strip(q) - 0.5) < 0.25
+    inner, outer = np.where(middle, q, 0.5), np.where(middle, 0.25, q)
+    return np.where(middle, np.tan(np.pi * (0.5 - inner)), 1 / np.tan(np.pi * outer))
+
+
 cauchy = _continuous(
     "cauchy",
     support=_LINE,
     logpdf=lambda z: -np.log(np.pi) - np.log1p(z * z),
     cdf=lambda z: np.arctan2(1.0, -z) / np.pi,
     sf=lambda z: np.arctan2(1.0, z) / np.pi,
-    ppf=lambda q: -1 / np.tan(np.pi * q),
-    isf=lambda q: 1 / np.tan(np.pi * q),
+    ppf=lambda q: -_cot(q),
+    isf=lambda q: _cot(q),
 )
 
 
