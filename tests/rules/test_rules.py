@@ -19,6 +19,7 @@ import zyg
 from zyg.base.registry import CONSTANT, rules
 from zyg.base.scalar_rules import table
 
+from . import overwritten
 from .calls import CUBE, A, V, array, call, each, matrix
 
 TABLES = [
@@ -55,6 +56,13 @@ def test_a_rule_has_the_slopes_of_differences(f, c):
 @each(CALLS)
 def test_a_rule_keeps_its_promises(f, c):
     zyg.check_adjoint(f, *c.args, complex=True, **c.kwargs)
+
+
+def test_plain_operands_overwritten_before_the_reverse_pass():
+    outcomes, wrong = overwritten.search(count=200, seed=1)
+
+    assert not wrong, wrong[0]
+    assert outcomes["right"] > 100
 
 
 def converted(x, dtype):
