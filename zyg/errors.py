@@ -225,6 +225,14 @@ class CaptureError(KernelError):
     """
 
 
+class IntegerOverflowError(ZygError, OverflowError):
+    """A number in a kernel that has no place in the integer type of its operand.
+
+    Example: ``zyg.broadcast(lambda a: a * 2**33, a)`` with an array of int32; NumPy refuses it,
+    too. Remedy: ``a.astype(np.int64)``.
+    """
+
+
 class ShapeError(ZygError, ValueError):
     """Operands of a kernel whose shapes do not broadcast.
 

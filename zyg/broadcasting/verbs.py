@@ -241,7 +241,8 @@ def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
     def fused(*arrays: Any, out: np.ndarray | None = None) -> Any:
         leaves, _ = _flattened(arrays)
         try:
-            kernel, make = recorded(f, tuple(map(_type_of, leaves)))
+            kinds = tuple(map(_type_of, leaves))
+            kernel, make = recorded(f, kinds, _widths_of(kinds, leaves))
         except (TypeError, MissingRuleError) as error:
             if isinstance(error, KernelError):
                 raise
@@ -331,12 +332,21 @@ def _type_of(x: Any) -> str:
     return _TYPES[dtype.kind]
 
 
+def _widths_of(kinds: Sequence[str], leaves: Sequence[Any]) -> tuple[Any, ...]:
+    """NumPy's types of the ints among operands: None for Python's own, nothing where none is."""
+    if "int" not in kinds:
+        return ()
+    found = [getattr(strip(x), "dtype", None) for x in leaves]
+    return tuple([d if isinstance(d, np.dtype) and d.kind in "iu" else None for d in found])
+
+
 def _read(f: Callable[..., Any], leaves: list[Any], tree: Any) -> Read | KernelError:
     """The kernel of `f` for these operands, or why there is none."""
     try:
         kinds = tuple(map(_type_of, leaves))
         shape = _shape_of_tree(tree)
-        return read_for(f, kinds, shape, lambda numbers: _rebuilt(tree, numbers), strip)
+        arguments = functools.partial(_rebuilt, tree)
+        return read_for(f, kinds, shape, arguments, strip, _widths_of(kinds, leaves))
     except KernelError as error:
         if isinstance(error, CaptureError) or error.effect or setting("fallback") == "error":
             raise

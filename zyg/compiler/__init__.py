@@ -3,6 +3,7 @@
 ir                              what a function is here: values, operations, regions
 record                          numbers that record what is done with them
 functions                       what functions of NumPy, math and SciPy mean as operations
+whole                           ints of the operands' types, wrapped around as NumPy's are
 front                           source -> program
 derive                          program -> the program of its derivatives
 back                            program -> text -> machine code

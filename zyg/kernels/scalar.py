@@ -15,6 +15,7 @@ from zyg.compiler.front.joins import split
 from zyg.compiler.front.reader import read
 from zyg.compiler.ir import If, Op, Program, Type, Value, operations, show
 from zyg.compiler.record import Builder, Number, atom_of
+from zyg.compiler.whole import Width, wrap_around
 from zyg.errors import KernelError
 
 _MOST_KINDS = 64  # programs of one function
@@ -26,7 +27,7 @@ _CHEAP = {
     "int", "absolute", "maximum", "minimum", "fmax", "fmin", "sign", "sqrt", "floor", "ceil",
     "rint", "trunc", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
     "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite",
-    "constant", "deg2rad", "rad2deg", "copysign", "signbit",
+    "constant", "bitwise_and", "deg2rad", "rad2deg", "copysign", "signbit",
 }  # fmt: skip
 
 
@@ -122,14 +123,15 @@ def read_for(
     shape: Any,
     arguments: Callable[[list[Any]], Sequence[Any]],
     plain: Callable[[Any], Any],
+    widths: Sequence[Width] = (),
 ) -> Read:
     """The kernel of `f` for operands of these types, which `arguments` arranges in its arguments.
 
-    `shape` is what `arguments` depends on. A kernel is used again while what it took from outside
-    of the function, and the rules, are the same.
+    `shape` is what `arguments` depends on, `widths` are NumPy's types of ints. A kernel is used
+    again while what it took from outside of the function, and the rules, are the same.
     """
     code = _code_of(f)
-    key, version = (code, kinds, shape), rules.version
+    key, version = (code, kinds, shape, widths), rules.version
     known = _known.get(key)
     if known is None or known.version != version:
         known = _known.put(key, Reads(version, []))
@@ -152,6 +154,7 @@ def read_for(
             raise
         captures = Captures(plain)  # an index, for example, has to be known
         program, make = read(f, kinds, arguments, captures)
+    wrap_around(program, widths)
     found.append(made := Read(Kernel(program), make, captures))
     del found[:-_MOST_KINDS]
     return made
@@ -174,7 +177,9 @@ def _code_of(f: Any) -> Any:
 _recorded: Cache[str, tuple[int, Kernel]] = Cache(1024)  # with the version of the rules
 
 
-def recorded(f: Callable[..., Any], kinds: tuple[Type, ...]) -> tuple[Kernel, Any]:
+def recorded(
+    f: Callable[..., Any], kinds: tuple[Type, ...], widths: Sequence[Width] = ()
+) -> tuple[Kernel, Any]:
     """The kernel of what `f` does when it is called, and how its result is made of the outputs."""
     builder = Builder()
     inputs = [Value(kind) for kind in kinds]
@@ -189,6 +194,7 @@ def recorded(f: Callable[..., Any], kinds: tuple[Type, ...]) -> tuple[Kernel, An
         )
     builder.block.yields = [atom_of(x) for x in found]
     program = Program("fused", inputs, builder.block)
+    wrap_around(program, widths)
     text, version = show(program), rules.version
     known = _recorded.get(text)
     if known is None or known[0] != version:

@@ -81,7 +81,7 @@ def _whole_remainder(x: Any, y: Any) -> Any:
 
 @inlined
 def _whole_quotient(x: Any, y: Any) -> Any:
-    return np.floor_divide(x, y)
+    return -x if y == -1 else np.floor_divide(x, y)  # the least int has no negative: it wraps
 
 
 @inlined

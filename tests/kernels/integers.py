@@ -1,0 +1,145 @@
+"""Random expressions of ints: a kernel gives what NumPy gives, overflow included, for every type.
+
+    python -m tests.kernels.integers --count 20000 --seed 7 --backend numba
+
+An expression of two operands of ints and of numbers of Python's is evaluated on arrays by NumPy,
+and as a kernel. Left out is what kernels do in another way: bools are Python's, 0 and 1; uint64
+together with signed types, which is float64 to NumPy; uint64 that wraps around, as kernels compute
+in int64.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+
+import numpy as np
+
+from zyg.errors import IntegerOverflowError
+from zyg.kernels.launch import run
+from zyg.kernels.plans import Output
+from zyg.kernels.scalar import recorded
+
+TYPES = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64")
+LITERALS = (0, 1, 2, 3, 5, 100, -1, -3, 127, 128, 255, 256, -128, -129, 1000, 65535, 2**31, 2**33)
+
+
+def expression(rng, depth):
+    """The text of an expression of the names a and b."""
+
+    def part():
+        return expression(rng, depth - 1)
+
+    if depth == 0 or rng.random() < 0.1:
+        return rng.choice("ab")
+    number = str(rng.choice(LITERALS[:7] if rng.random() < 0.9 else LITERALS))
+    return rng.choice(
+        [
+            lambda: f"({part()} {rng.choice('+-*+-*&|^')} {part()})",
+            lambda: f"({part()} {rng.choice('+-*&|^')} ({number}))",
+            lambda: f"(({number}) {rng.choice('+-*')} {part()})",
+            lambda: f"({part()} {rng.choice(('//', '%'))} {part()})",
+            lambda: f"({part()} {rng.choice(('//', '%'))} ({number}))",
+            lambda: f"{rng.choice(('-', '~', 'abs', '+'))}({part()})",
+            lambda: f"{rng.choice('ab')} ** {rng.choice('23')}",
+            lambda: f"np.{rng.choice(('maximum', 'minimum', 'fmod', 'fmin'))}({part()}, {part()})",
+            lambda: f"np.{rng.choice(('square', 'sign', 'absolute'))}({part()})",
+            lambda: (
+                f"np.where({part()} {rng.choice(('<', '==', '>='))} {part()}, {part()}, {part()})"
+            ),
+        ]
+    )()
+
+
+class Case:
+    """One expression, and the operands for it."""
+
+    def __init__(self, seed):
+        rng = random.Random(seed)
+        self.seed = seed
+        end = rng.choice(["", " * x", " > 3", " // 2"])
+        self.text = f"lambda a, b, x: ({expression(rng, rng.choice((1, 2, 3)))}){end}"
+        values = np.random.default_rng(seed)
+        self.operands = [self._ints(np.dtype(rng.choice(TYPES)), values) for _ in "ab"]
+        self.operands.append(np.linspace(0.5, 2.0, 12))
+
+    @staticmethod
+    def _ints(dtype, values):
+        span = np.iinfo(dtype)
+        ends = [span.min, span.min + 1, span.max, span.max - 1, 0, 1]
+        small = values.integers(max(span.min, -9), 10, 6)
+        return values.permutation(np.array([*ends, *small], dtype))
+
+    def __str__(self):
+        kinds = ", ".join(str(x.dtype) for x in self.operands)
+        return f"seed {self.seed}: {self.text} of {kinds}"
+
+
+def by_numpy(case):
+    """The value; raises OverflowError."""
+    with np.errstate(all="ignore"):
+        return eval(case.text, {"np": np})(*case.operands)
+
+
+def by_kernel(case, backend):
+    a, b, _ = case.operands
+    f = eval(case.text, {"np": np})
+    kernel, _ = recorded(f, ("int", "int", "float"), (a.dtype, b.dtype, None))
+    (kind,) = [getattr(x, "type", type(x).__name__) for x in kernel.program.outputs]
+    dtype = np.dtype({"int": np.int64, "bool": bool, "float": float}[kind])
+    with np.errstate(all="ignore"):
+        options = {"dtype": np.dtype(float), "backend": backend}
+        return run(kernel.program, case.operands, [Output(dtype)], **options)[0]
+
+
+def check(case, backend):
+    """What is wrong, or None."""
+    try:
+        expected = by_numpy(case)
+    except OverflowError:
+        try:
+            found = by_kernel(case, backend)
+        except IntegerOverflowError:
+            return None
+        return f"{case}: NumPy raises OverflowError, a kernel gives {found}"
+    if expected.dtype == object or expected.dtype.kind not in "iufb":
+        return None
+    found = by_kernel(case, backend)
+    if found.dtype.kind == "f" or expected.dtype.kind == "f":
+        same = np.allclose(found, expected, rtol=1e-6)
+    else:
+        same = np.array_equal(found, expected)
+    return None if same else f"{case}:\n{case.operands}\nNumPy {expected}\nkernel {found}"
+
+
+def survey(seeds, backend="python", most=5):
+    """How many cases were checked, and what was wrong."""
+    failures = []
+    checked = 0
+    for seed in seeds:
+        checked += 1
+        if failure := check(Case(seed), backend):
+            failures.append(failure)
+        if len(failures) >= most:
+            break
+    return checked, failures
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.kernels.integers", description=__doc__)
+    parser.add_argument("--count", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=0, help="of the first expression")
+    parser.add_argument("--backend", choices=("python", "numba"), default="python")
+    options = parser.parse_args()
+    start = time.perf_counter()
+    seeds = range(options.seed, options.seed + options.count)
+    checked, failures = survey(seeds, options.backend)
+    print(*failures, sep="\n\n")
+    print(f"{checked} expressions in {time.perf_counter() - start:.0f} s")
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
