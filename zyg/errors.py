@@ -150,6 +150,15 @@ class NonFiniteError(ZygError, ArithmeticError):
     """
 
 
+class LeakError(ZygError, RuntimeError):
+    """A value kept from one gradient is used in another, and ``zyg.config(check_leaks=True)`` asks
+    to be told.
+
+    Example: a memo filled in one gradient and read in the next. Remedy: the message names both
+    lines; make the value anew, or keep `zyg.stop_gradient` of it.
+    """
+
+
 class HolomorphicError(ZygError, TypeError):
     """A complex derivative was asked for where there is none.
 

@@ -11,7 +11,8 @@ from types import FrameType, TracebackType
 from typing import Any
 
 _defaults: dict[str, Any] = {
-    "strong_zero": True, "check_nan": False, "check_operands": False, "workers": None,
+    "strong_zero": True, "check_nan": False, "check_leaks": False, "check_operands": False,
+    "workers": None,
     "fallback": "warn", "accuracy": "fast", "pool_bytes": 1 << 28,
 }  # fmt: skip
 _CHOICES = {"fallback": ("warn", "error", "silent"), "accuracy": ("fast", "libm")}
@@ -55,6 +56,9 @@ class config:  # noqa: N801 - a verb to the user
     check_nan (False): a gradient that is not finite raises `NonFiniteError`, which names the line
     of f and the rule where the first infinite or NaN cotangent came from; slower, for finding
     faults.
+    check_leaks (False): a watched value that was kept from a gradient that has ended, in a memo or
+    a cached property perhaps, raises `LeakError` where it is used in a later gradient, in which it
+    is a constant. The message names the line of the use, and that of the gradient it is from.
     check_operands (False): whether all of a large plain array that is an operand or an argument is
     compared before the reverse pass with what it was, and not a part; two passes over it, for
     finding writes through views made earlier, or by ``ufunc.at``.

@@ -42,8 +42,9 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import ArrayType, array_type
+from zyg.base.config import setting
 from zyg.base.structure import Structure
-from zyg.errors import AdjointError, StructureError, user_line
+from zyg.errors import AdjointError, LeakError, StructureError, user_line
 
 _levels = count(1)
 # The strands of the gradients that run around this line, outermost first.
@@ -73,10 +74,12 @@ class Kin:
     """What a strand is to the others of its level, and to those around it."""
 
     __slots__ = (
-        "began_at", "children", "exports", "family", "imports", "name", "parallel", "path",
+        "began", "began_at", "children", "exports", "family", "imports", "name", "parallel", "path",
     )  # fmt: skip
 
     def __init__(self, parent: Kin | None, name: str) -> None:
+        # The line of the gradient, if values that are kept from it are to be told.
+        self.began: str = parent.began if parent else user_line() if setting("check_leaks") else ""
         # Where the strands around it were when its level began: a larger slot is younger than it.
         self.began_at: dict[Strand, Any] = parent.began_at if parent else {}
         if parent is None:
@@ -290,6 +293,8 @@ def settle(x: Any) -> Any:
     while type(x) in WATCHED and not x.strand.open:
         if x.strand.confined is not None and x.strand.confined.holds():
             raise x.strand.confined.refusal()
+        if x.strand.kin.began:
+            _demand_no_leak(x)
         x = x.primal
     return x
 
@@ -311,6 +316,19 @@ def has_left(x: Any) -> bool:
     return False
 
 
+def _demand_no_leak(x: Any) -> None:
+    """Refuse a value of a gradient that has ended where a later one runs."""
+    now = max((strand.level for strand in active.get() if strand.open), default=0)
+    if now > x.strand.level and setting("check_leaks"):
+        raise LeakError(
+            "a value that was watched by a gradient that has ended is used in another gradient, "
+            "where it is a constant.",
+            f"it was kept, by a cache or a variable perhaps, from the gradient at "
+            f"{x.strand.kin.began}; the derivative by what it was made of is not that of this one.",
+            "make it anew in each gradient, or keep zyg.stop_gradient of it if it is a constant.",
+        )
+
+
 def strip(x: Any) -> Any:
     """The plain value under all levels."""
     while type(x) in WATCHED:
@@ -328,7 +346,11 @@ def is_traced(x: Any) -> bool:
     """
     if type(x) not in WATCHED:
         return False
-    return x.strand.open or has_left(x) or type(settle(x)) in WATCHED
+    if x.strand.open or has_left(x):
+        return True
+    while type(x) in WATCHED and not x.strand.open:
+        x = x.primal
+    return type(x) in WATCHED
 
 
 def nestlevel() -> int:
