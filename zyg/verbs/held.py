@@ -170,7 +170,8 @@ class Held(Structure, Engine):
         return {
             one
             for one, (kind, x, parts) in self._seen.items()
-            if _differ(parts, _parts_now(kind, x)) or any(id(v) in other for _, v, _ in parts)
+            if _differ(parts, _parts_now(kind, x))
+            or (other and any(id(v) in other for _, v, _ in parts))
         }
 
     def lets_numbers_out(self, which: set[int]) -> bool:
