@@ -179,7 +179,8 @@ class Trace(Call):
 
     def back_from(self, seeds: Any, zeros: bool) -> tuple[Any, ...]:
         """The same, for cotangents of slots: pairs of a slot and what it gets."""
-        demand_unwritten(self.strand.level_strands(), seeds)
+        if self.strand.memory.kept or self.strand.kin.family:
+            demand_unwritten(self.strand.level_strands(), seeds)
         # A warning about 1/0 in a derivative would name a line that is not the user's.
         with np.errstate(all="ignore"):
             for strong in self.passes():

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.marks import formulas
 from zyg.base.registry import adjoint
 from zyg.core.strand import (
     ARRAYS,
@@ -207,6 +208,7 @@ def _relaid(a: Any, order: Any) -> Any:
 
 
 _relaid.linear = (0,)
+formulas("zyg.core")  # it computes with any elements
 
 
 def root_of(a: Any) -> Any:
