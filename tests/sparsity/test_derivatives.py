@@ -358,6 +358,7 @@ DENSE = {
 }  # by the table whose calls show it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__.rpartition("_")[2])
 def test_the_rules_that_do_not_go_with_tokens_are_those_known_and_for_the_reason_known(
     table, monkeypatch

@@ -17,6 +17,7 @@ WIDE = [name for name in FOUND if name == "X86_V4" or name.startswith("AVX512")]
 FAST = ["tests/rules/test_ufunc_methods.py", "tests/core/test_rounding.py"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("features", "paths"),
     [
