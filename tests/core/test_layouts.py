@@ -126,6 +126,11 @@ def shape_of_a_buffer(x):
     return np.sum(np.exp(y))
 
 
+# NumPy deprecates it from 2.5 on; a program that does it is differentiated all the same.
+SETS_SHAPE = pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
+
+
+@SETS_SHAPE
 @pytest.mark.parametrize(
     "f", [shape_of_an_array, shape_of_a_view_and_an_argument, shape_of_a_buffer]
 )
@@ -134,6 +139,7 @@ def test_a_shape_can_be_set(f):
     zyg.check_gradient(f, X)
 
 
+@SETS_SHAPE
 def test_a_shape_that_does_not_fit_raises_what_numpy_raises():
     def f(x):
         y = np.reshape(2 * x, (2, 2)).T

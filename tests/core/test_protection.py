@@ -110,9 +110,10 @@ def test_view_made_before_its_base_became_an_operand(n):
 WRITES_PAST_THE_FLAG = {
     "a view": lambda c, view: view.__setitem__(0, 50.0),
     "all of a view": lambda c, view: view.fill(50.0),
-    "ufunc.at": lambda c, view: np.add.at(c, [1], 1.0),
     "a memoryview": lambda c, view: memoryview(view).__setitem__(0, 50.0),
 }
+if np.lib.NumpyVersion(np.__version__) < "2.5.0":  # which heeds the flag there, too
+    WRITES_PAST_THE_FLAG["ufunc.at"] = lambda c, view: np.add.at(c, [1], 1.0)
 
 
 @pytest.mark.parametrize("write", WRITES_PAST_THE_FLAG.values(), ids=WRITES_PAST_THE_FLAG)

@@ -216,11 +216,11 @@ def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A plain operand, as an entry of this strand may keep it."""
     if strand.dual:
         return a
+    if a.nbytes <= _SMALL:
+        return _small_copy(strand, a)
     held = strand.memory.kept.get(id(a))
     if held is not None:
         return held[0].view  # type: ignore[no-any-return]
-    if a.nbytes <= _SMALL:
-        return _small_copy(strand, a)
     view = _hold(strand, a)
     return buffers.copy(a) if view is None else view
 
