@@ -95,9 +95,8 @@ class Held(Structure, Engine):
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...] = ()) -> None:
         self._functions = _FunctionAndGlobals()
-        self._late: dict[
-            int, bool
-        ] = {}  # ids of what is made anew, besides what holds watched values
+        # Ids of what is made anew, besides what holds watched values.
+        self._late: dict[int, bool] = {}
         self._effects: set[int] = set()  # ids of what the function itself changes
         super().__init__((function, args), is_watched)
         inside = {id(v): v for _, _, parts in self._seen.values() for _, v, _ in parts}
