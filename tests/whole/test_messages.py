@@ -211,6 +211,19 @@ def test_what_c_code_refuses_is_an_error_of_zygs(f, x):
     assert "zyg.stop_gradient(x) gives the plain value" in text
 
 
+def test_what_c_code_says_of_plain_values_is_left_as_it_is():
+    """An exception of the user's own leaves f unchanged."""
+    with pytest.raises(struct.error, match=r"^required argument is not a float$") as caught:
+        gradient(lambda x: x * struct.pack("d", "abc")[0], 1.0)
+    assert type(caught.value) is struct.error
+
+
+def test_what_c_code_says_is_told_once_through_all_levels():
+    with pytest.raises(errors.ConversionError) as caught:
+        gradient(lambda y: gradient(lambda x: struct.pack("d", x), y)[0], 1.0)
+    assert str(caught.value).count("C code was given") == 1
+
+
 def test_what_c_code_refuses_of_others_is_its_own():
     with pytest.raises(TypeError, match="bytes-like object is required, not 'float'") as caught:
         gradient(lambda x: memoryview(2.0), 1.0)

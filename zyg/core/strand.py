@@ -75,6 +75,7 @@ class Kin:
 
     __slots__ = (
         "began", "began_at", "children", "exports", "family", "imports", "name", "parallel", "path",
+        "refused",
     )  # fmt: skip
 
     def __init__(self, parent: Kin | None, name: str) -> None:
@@ -91,6 +92,7 @@ class Kin:
         self.children: int = 0
         self.name = name
         self.parallel = False  # whether its task has a thread of its own
+        self.refused = False  # whether a value of it has refused to become a plain one
         self.imports: dict[tuple[Strand, Any], Any] = {}  # aliases here, by where they come from
         self.exports: dict[Any, list[Any]] = {}  # the imports of each slot by other strands
 

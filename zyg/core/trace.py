@@ -62,8 +62,7 @@ class Call:
             self.watched.append(inputs.rebuild(watched))
             leaves.append(plain)
             values.append(watched)
-        if len(args) > 1:
-            forbid_shared_writes(strand, leaves, values)
+        forbid_shared_writes(strand, leaves, values)
         self.begin()
         if run:
             with Running(self):
@@ -102,7 +101,7 @@ class Running:
             self.call.release()
             if isinstance(error, SystemError) and isinstance(error.__cause__, ZygError):
                 raise error.__cause__ from None  # C code went on after a refusal
-            if any(text in str(error) for text in _OF_C_CODE):
+            if _is_of_c_code(self.call.strand, error):
                 raise _of_c_code(error) from error
 
 
@@ -117,12 +116,22 @@ def _explain_read_only(strand: Strand, error: BaseException) -> None:
             error.add_note("zyg: large plain operands are used at\n    " + "\n    ".join(used))
 
 
-# What C code says of an operand that is no array or no float, without asking the operand.
-_OF_C_CODE = (
-    "a bytes-like object is required, not 'Watched",
+# What C code says of an operand that is no array or no float: of a watched one by its name; and of
+# any, after it has dropped the refusal of the operand to be converted.
+_BY_NAME = "a bytes-like object is required, not 'Watched"
+_OF_ANY = (
     "required argument is not a float",
     "operand is flagged as writeable, but is an object which cannot be written back",
 )
+
+
+def _is_of_c_code(strand: Strand, error: BaseException) -> bool:
+    """Whether it was a watched value that C code refused, and not a mistake of the user's."""
+    if isinstance(error, ZygError):
+        return False
+    said = str(error)
+    refused = any(s.kin.refused for s in strand.level_strands())
+    return _BY_NAME in said or (refused and any(text in said for text in _OF_ANY))
 
 
 def _of_c_code(error: BaseException) -> ConversionError:

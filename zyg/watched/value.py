@@ -61,6 +61,7 @@ def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
     kind = type(strip(x)).__name__
     if how == "[]=":
         refuse_store()
+    x.strand.kin.refused = True  # C code may drop the refusal, and say something of its own
     raise ConversionError(
         f"{to} of a watched {kind} would drop its derivative.",
         "a plain number or array carries no derivative; functions of C code and of the math "
