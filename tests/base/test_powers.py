@@ -48,6 +48,18 @@ def test_the_third_derivative_of_a_power_whose_exponent_passes_one():
     assert slope(second)(1.0) == pytest.approx(expected, rel=1e-13)
 
 
+def test_the_mixed_derivative_of_a_power_at_0_1_is_0_in_any_order():
+    v, none = np.array([0.0, 1.0]), np.zeros((2, 2))
+    for g in (lambda v: v[0] ** v[1], lambda v: np.power(v[:1], v[1:])[0]):
+
+        def slopes(v, g=g):
+            return zyg.gradient(g, v)[0]
+
+        np.testing.assert_array_equal(slopes(v), [1.0, 0.0])
+        np.testing.assert_array_equal(zyg.hessian(g, v), none)
+        np.testing.assert_array_equal(zyg.jacobian(slopes, v, mode="reverse")[0], none)
+
+
 def test_a_constant_power_has_slope_zero_everywhere():
     x = np.array([0.0, math.nan, 5e-324, math.inf, -2.0])
     for p in (0, 0.0, np.zeros(5)):

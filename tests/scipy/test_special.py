@@ -320,3 +320,46 @@ def test_slopes_at_the_ends_of_a_domain():
     assert derivative(lambda a: sp.gammaincinv(a, 0.0))(2.0) == 0
     with np.errstate(all="ignore"):
         assert derivative(lambda z: sp.hyp2f1(0, 0.7, 3.0, z))(3.0) == 0
+
+
+@pytest.mark.parametrize("f", [sp.struve, sp.modstruve])
+@pytest.mark.parametrize("v", [-1, 0, 1, 3, -1.5, 0.7])
+def test_struve_functions_near_0(f, v):
+    of_mpmath = mpmath.struveh if f is sp.struve else mpmath.struvel
+
+    def derivative(n, x):
+        g = lambda x: f(v, x)  # noqa: E731
+        for _ in range(n):
+            g = lambda x, g=g: zyg.gradient(g, x)[0]  # noqa: E731
+        return g(x)
+
+    for x in (1e-3, 0.4, 0.999, 1.001):  # the series ends at 1
+        for n in (1, 2, 3):
+            with mpmath.workdps(40):
+                expected = float(mpmath.diff(lambda x: of_mpmath(v, x), x, n))
+            assert derivative(n, x) == pytest.approx(expected, rel=1e-11)
+    if v in (-1, 0, 1, 3):
+        for n in (1, 2, 3):  # at 0, whose neighbours tell it
+            ends = [derivative(n, x) for x in (-1e-4, 1e-4)]
+            assert derivative(n, 0.0) == pytest.approx(np.mean(ends), abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", [sp.huber, sp.pseudo_huber])
+@pytest.mark.parametrize("r", [0.0, 1.5])
+def test_losses_of_width_0(loss, r):
+    def f(v):
+        return loss(v[0], v[1])
+
+    v = np.array([0.0, r])  # there it is 0 for every r, and abs(r) times a width beside 0
+    np.testing.assert_array_equal(zyg.gradient(f, v)[0], [r, 0.0])
+    assert zyg.hessian(f, v)[1, 1] == 0.0
+
+
+def test_pseudo_huber_of_large_and_small_numbers():
+    for delta, r in ((2.0, 1e200), (1.3, -0.4), (1e-200, 3.0), (1e150, 1e-10)):
+        with mpmath.workdps(700):
+            u = mpmath.mpf(r) / delta
+            root = mpmath.sqrt(1 + u * u)
+            expected = delta * (root - 1) ** 2 / root, r / root
+        found = zyg.gradient(sp.pseudo_huber, delta, r)
+        np.testing.assert_allclose(found, [*map(float, expected)], rtol=1e-14)

@@ -1,5 +1,6 @@
 """The distributions have SciPy's values; and what their calls cannot see."""
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.stats
@@ -204,3 +205,32 @@ def test_the_median_of_cauchy_has_no_curvature(method):
     for q in (0.25 - 1e-9, 0.25 + 1e-9):
         second = (slope(q + 1e-6) - slope(q - 1e-6)) / 2e-6
         assert zyg.gradient(slope, q)[0] == pytest.approx(second, rel=1e-6)
+
+
+def test_the_far_tail_of_halfnorm():
+    for z in (0.0, 1.0, 30.0, 50.0, 1e4):
+        with mpmath.workdps(40):
+            tail = mpmath.ncdf(-z)
+            ratio = mpmath.npdf(z) / tail
+            expected = map(float, (mpmath.log(2 * tail), -ratio, -ratio * (ratio - z)))
+        f = stats.halfnorm.logsf
+        got = f(z), zyg.gradient(f, z)[0], zyg.hessian(f, z)
+        np.testing.assert_allclose(got, [*expected], rtol=1e-7, atol=1e-15)
+
+
+@pytest.mark.parametrize("method", [*DENSITIES, "ppf", "isf"])
+def test_invgamma_is_flat_where_it_starts(method):
+    def f(v):
+        return getattr(stats.invgamma, method)(v[0], v[1])
+
+    v = np.array([0.0, 2.0])
+    assert f(v) == getattr(scipy.stats.invgamma, method)(0.0, 2.0)
+    assert zyg.gradient(f, v)[0].tolist() == [0.0, 0.0]
+    assert zyg.hessian(f, v).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize(("n", "slope"), [(1.0, np.inf), (2.0, 1.0), (3.0, 0.0)])
+def test_f_moves_with_its_point_alone_where_it_starts(n, slope):
+    for method, sign in (("cdf", 1), ("sf", -1)):
+        got = zyg.gradient(getattr(stats.f, method), 0.0, n, 3.0)
+        np.testing.assert_allclose(got, [sign * slope, 0.0, 0.0])

@@ -9,7 +9,8 @@ here and nowhere else:
 * abs'(0) = 0, sqrt'(0) = inf, hypot and arctan2 at (0, 0) have slope 0; and so abs(x)**2 has the
   second derivative 0 at 0, where that of x * x is 2;
 * maximum at a tie: the second argument, minimum: the first, so that maximum(x, 0) has slope 0 at 0;
-* x**0 has slope 0 at 0, 0**p has slope 0 in p;
+* x**0 has slope 0 at 0, 0**p has slope 0 in p; and so x**p has the mixed second derivative 0 at
+  (0, 1), which is -inf in the limit;
 * floor, ceil, round, sign and // have slope 0 everywhere;
 * copysign(0, y) has slope 0, as abs; fmax and fmin follow the operand that is not NaN;
 * sinc is smooth at 0, to every order.
@@ -87,15 +88,22 @@ def is_nowhere(condition: Any) -> bool:
 
 
 def power_x(x: Any, p: Any, y: Any) -> Any:
-    """p x**(p - 1), which moves with p where p is 0 as elsewhere: there it is p / x * x**p."""
-    zero = p == 0
-    if is_nowhere(zero):
-        return p * x ** (p - 1)
-    if type(p) in (int, float):
-        return 0  # a constant, which does not move
+    """p x**(p - 1), which moves with p where p is 0 as elsewhere: there it is p / x * x**p.
+
+    At (0, 1) it is 1 whatever p does, as 0**p does not move with p.
+    """
+    if type(p) in (int, float):  # a constant, which does not move
+        return 0 if p == 0 else p * x ** (p - 1)
+    zero, linear = p == 0, p == 1
+    if is_nowhere(linear):
+        if is_nowhere(zero):
+            return p * x ** (p - 1)
+    else:
+        linear = linear & (x == 0)
     flat = zero & ((x == 0) | (x != x))  # there alone the slope is 0 by convention
     inner = where(flat, 1, x)
-    return where(flat, 0, where(zero, p / inner, p) * inner ** where(zero, p, p - 1))
+    slope = where(flat, 0, where(zero, p / inner, p) * inner ** where(zero, p, p - 1))
+    return where(linear, 1, slope)
 
 
 def power_p(x: Any, p: Any, y: Any) -> Any:

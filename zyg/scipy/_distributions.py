@@ -36,6 +36,8 @@ def _wide(x):
 class _Distribution:
     """A distribution by formulas: methods ``f(x, *shapes, loc, scale)``, and a frozen form."""
 
+    starts_flat = False  # whether all derivatives are 0 where the support starts, as outside
+
     def __init__(self, name, shapes, valid, support, formulas):
         self.name, self.valid, self.formulas = name, valid, formulas
         self.names = [*shapes, *self.location]
@@ -109,6 +111,8 @@ class Continuous(_Distribution):
         z = (x - loc) / scale
         plain = strip(z)
         inside = (plain >= self.least) & (plain <= self.most) & ~np.isinf(plain)
+        if self.starts_flat:
+            inside = inside & (plain > self.least)
         y = self._inside(name, z, shapes, inside, valid & (strip(scale) > 0), *_BEYOND[name])
         if name == "logpdf":
             return y - np.log(scale)

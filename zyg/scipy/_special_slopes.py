@@ -226,10 +226,21 @@ def log1p_slope(w):
 
 
 def pseudo_huber_delta(delta, r, y):
-    # With s = sqrt(1 + u^2), 2 delta (s - 1) - delta u^2 / s = delta (s - 1)^2 / s.
-    u2 = (r / delta) ** 2
-    s = np.sqrt(1 + u2)
-    return delta * (u2 / (s + 1)) ** 2 / s
+    # With q = hypot(delta, r): (q - delta)^2 / q, where q - delta is r^2 / (q + delta).
+    q, none = _hypot(delta, r)
+    longer = r / (q + delta) * r
+    return np.where(none, 0.0, longer / q * longer)
+
+
+def pseudo_huber_r(delta, r, y):
+    q, none = _hypot(delta, r)
+    return np.where(none, 0.0, delta / q * r)
+
+
+def _hypot(x, y):
+    """hypot, and where it is 0: there 1, to divide by."""
+    none = (strip(x) == 0) & (strip(y) == 0)
+    return np.hypot(x, np.where(none, 1.0, y)), none
 
 
 def log1p_over(w):
@@ -308,11 +319,25 @@ def scaled_by_modulus(f, after, factor):
 
 
 def struve(f, sign):
-    """DLMF 11.4.27 and 11.4.28"""
+    """DLMF 11.4.27 and 11.4.28; near 0, where those cancel, by the series 11.2.1 and 11.2.2."""
+
+    def by_neighbours(v, z):
+        power = (0.5 * z) ** v * sp.rgamma(v + 1.5) / ROOT_PI
+        return 0.5 * (f(v - 1, z) + sign * f(v + 1, z) + power)
+
+    def by_series(v, z):
+        total = 0.0
+        for k in range(12):
+            c = sign**k * (k + 0.5 * (v + 1)) * sp.rgamma(k + 1.5) * sp.rgamma(k + v + 1.5)
+            total = total + c * (0.5 * z) ** np.where(c == 0, 0.0, 2 * k + v)
+        return total
 
     def slope(v, z, y):
-        power = (0.5 * z) ** v / (ROOT_PI * sp.gamma(v + 1.5))
-        return 0.5 * (f(v - 1, z) + sign * f(v + 1, z) + power)
+        near = np.abs(strip(z)) < 1
+        if is_nowhere(near):
+            return by_neighbours(v, z)
+        far = by_neighbours(v, np.where(near, 1.0, z))
+        return np.where(near, by_series(v, np.where(near, z, 1.0)), far)
 
     return of_parameters(f, ["the order v"], slope)
 

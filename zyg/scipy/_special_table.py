@@ -29,6 +29,7 @@ from zyg.scipy._special_slopes import (
     polygamma,
     polynomial,
     pseudo_huber_delta,
+    pseudo_huber_r,
     refused,
     rgamma_x,
     scaled_by_modulus,
@@ -209,12 +210,9 @@ TABLE = {
     # losses
     sp.huber: (
         lambda delta, r, y: np.maximum(np.abs(r) - delta, 0.0),
-        lambda delta, r, y: np.where(np.abs(r) <= delta, r, delta * np.sign(r)),
+        lambda delta, r, y: np.where((np.abs(r) <= delta) & (delta != 0), r, delta * np.sign(r)),
     ),
-    sp.pseudo_huber: (
-        pseudo_huber_delta,
-        lambda delta, r, y: r / np.sqrt(1 + (r / delta) ** 2),
-    ),
+    sp.pseudo_huber: (pseudo_huber_delta, pseudo_huber_r),
     # exponential integrals, and the dilogarithm
     sp.exp1: (lambda x, y: -np.exp(-x) / x,),
     sp.expi: (lambda x, y: np.exp(x) / x,),

@@ -57,6 +57,7 @@ halfnorm = _continuous(
     logpdf=lambda z: 0.5 * (np.log(2 / np.pi) - z * z),
     cdf=lambda z: sp.erf(z / _ROOT2),
     sf=lambda z: sp.erfc(z / _ROOT2),
+    logsf=lambda z: np.log(2.0) + sp.log_ndtr(-z),
     ppf=lambda q: _ROOT2 * sp.erfinv(q),
     isf=lambda q: _ROOT2 * sp.erfcinv(q),
 )
@@ -214,6 +215,7 @@ invgamma = _continuous(
     ppf=lambda q, a: 1 / sp.gammainccinv(a, q),
     isf=lambda q, a: 1 / sp.gammaincinv(a, q),
 )
+invgamma.starts_flat = True
 beta = _continuous(
     "beta",
     "a b",
@@ -224,6 +226,14 @@ beta = _continuous(
     ppf=lambda q, a, b: sp.betaincinv(a, b, q),
     isf=lambda q, a, b: sp.betainccinv(a, b, q),
 )
+
+
+def _odds(z, n, m):
+    """n z / m; at 0 it moves with z alone where the density there is infinite, and not inf * 0."""
+    ratio, end = n / m, (strip(z) == 0) & (strip(n) < 2)
+    return z * np.where(end, strip(ratio), ratio)
+
+
 f = _continuous(
     "f",
     "dfn dfd",
@@ -232,8 +242,9 @@ f = _continuous(
         + sp.xlogy(0.5 * n - 1, z)
         - sp.betaln(0.5 * n, 0.5 * m)
     ),
-    cdf=lambda z, n, m: sp.betainc(0.5 * n, 0.5 * m, n * z / (n * z + m)),
-    sf=lambda z, n, m: sp.betainc(0.5 * m, 0.5 * n, m / (n * z + m)),
+    # w / (1 + w), in which w stands once
+    cdf=lambda z, n, m: sp.betainc(0.5 * n, 0.5 * m, -np.expm1(-np.log1p(_odds(z, n, m)))),
+    sf=lambda z, n, m: sp.betainc(0.5 * m, 0.5 * n, 1 / (1 + _odds(z, n, m))),
     ppf=lambda q, n, m: (
         m / n * sp.betaincinv(0.5 * n, 0.5 * m, q) / sp.betainccinv(0.5 * m, 0.5 * n, q)
     ),
