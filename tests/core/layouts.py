@@ -16,6 +16,9 @@ import warnings
 import numpy as np
 
 import zyg
+from zyg.core import protection
+from zyg.core.strand import strip
+from zyg.numpy.lib.stride_tricks import as_strided
 
 SHAPES = [(4,), (2, 3), (3, 2), (3, 3), (1, 3), (2, 1, 3), (2, 3, 2), (3, 2, 2), (2, 2, 3)]
 
@@ -75,6 +78,14 @@ MADE = [
     "np.select([{a} > 0], [{a}], 0.3)", "np.choose(0, [{a}, {a}])", "np.unique({a}, axis=0)",
     "np.array_split({a}, 2)[0]", "{a}.take([0, 1], 0)", "{a}.real", "{a}.conj()", "{a}.max(0)",
     "{a}.mean(-1, keepdims=True)", "np.hstack([{a}, {a}])", "np.block([{a}])",
+    "strided({a}, (2, 2), {a}.strides[-1:] * 2, False)",
+    "strided({a}, {a}.shape[::-1], {a}.strides[::-1], True)",
+    "strided({a}, ({a}.size // 2,), (16,), True)", "elsewhere(lambda: {a} * 1.5)",
+    "elsewhere(lambda: {a}[::-1])", "elsewhere(lambda: {a}.T)", "elsewhere(lambda: {a}.copy('K'))",
+    "{a} * np.asfortranarray(np.ones({a}.shape))", "{a} + np.ones({a}.shape)[..., ::-1]",
+    "{a} * np.broadcast_to(np.linspace(0, 1, {a}.shape[-1]), {a}.shape)",
+    "{a}.T + np.broadcast_to(np.linspace(0, 1, {a}.shape[0]), {a}.T.shape)",
+    "np.broadcast_to(np.array([1.5]), {a}.shape) - {a}", "np.broadcast_to({a}[:1], {a}.shape) * 1",
 ]  # fmt: skip
 VIEWED = [
     "{a}.reshape(-1)", "{a}.ravel()", "{a}.ravel('F')", "{a}.T.reshape(-1)", "{a}.T.ravel()",
@@ -84,8 +95,24 @@ VIEWED = [
 ]  # fmt: skip
 WRITTEN = [
     "{a}[::3] += 1.0", "{a}[:2] *= 1.5", "{a}[-1] = {b}.sum()", "{a} *= 0.5",
-    "{a}[0] -= {b}.mean()",
+    "{a}[0] -= {b}.mean()", "elsewhere(lambda: {a}.__imul__({b}.mean()))", "{a}.shape = (-1, 1)",
+    "elsewhere(lambda: {a}.reshape(-1).__setitem__(0, {b}.sum()))",
 ]  # fmt: skip
+
+
+def strided(a, shape, strides, writeable):
+    """np.lib.stride_tricks.as_strided, where that stays within the elements of an array."""
+    inside = as_strided(strip(a), shape, strides)
+    low, high = np.lib.array_utils.byte_bounds(strip(a))
+    start, end = np.lib.array_utils.byte_bounds(inside)
+    if 1 in a.shape or high - low != a.nbytes or start < low or end > high:
+        raise IndexError("this is not about the memory of others")
+    return as_strided(a, shape, strides, writeable=writeable)
+
+
+def elsewhere(f):
+    """What a function gives in a thread of its own."""
+    return zyg.threads.map(lambda _: f(), [0])[0]
 
 
 def total(arrays):
@@ -105,7 +132,7 @@ def statement(rng, names):
 
 
 def function(lines):
-    scope = {"np": np, "total": total}
+    scope = {"np": np, "total": total, "strided": strided, "elsewhere": elsewhere}
     names = [line[0] for line in lines if " = " in line[:4]]
     body = "\n    ".join(["x, *_ = (x,)", *lines, f"return total([x, {', '.join(names)}])"])
     exec(f"def program(x):\n    {body}", scope)
@@ -134,26 +161,33 @@ def grown(seed):
     return layout, x, lines
 
 
-def alike(x):
-    """A copy in the same layout."""
+def alike(x, values=None):
+    """A copy in the same layout, or other values in it."""
     block = x.base if x.base is not None else x
     low, _ = np.lib.array_utils.byte_bounds(block)
     start = x.__array_interface__["data"][0] - low
     memory = np.frombuffer(bytearray(np.ravel(block, "K").tobytes()), float)
-    return np.ndarray(x.shape, float, memory, start, x.strides)
+    y = np.ndarray(x.shape, float, memory, start, x.strides)
+    if values is not None:
+        y[...] = values
+    y.flags.writeable = x.flags.writeable
+    return y
 
 
 def moved(x, h, direction):
-    y = alike(x)
-    y += h * direction
-    return y
+    return alike(x, x + h * direction)
+
+
+def direction_of(x):
+    """A random direction: elements in the same memory move together."""
+    return alike(x, np.random.default_rng(1).normal(size=x.shape)) + 0.0
 
 
 def fault(layout, x, lines):
     """What is wrong with a program; None if nothing is, a word if it is refused."""
     f = function(lines)
     want = f(alike(x))
-    direction = np.random.default_rng(1).normal(size=x.shape)
+    direction = direction_of(x)
     try:
         value, (bar,) = zyg.value_and_gradient(f, x, zeros=True)
         _, slope = zyg.pushforward(f, (x,), (direction,))
@@ -174,7 +208,19 @@ def fault(layout, x, lines):
 
 
 def check(seed):
-    """Raise if a program is wrong; whether it was refused, and with what words."""
+    """Raise if a program is wrong; whether it was refused, and with what words.
+
+    With every other seed what is plain is held as if it were large.
+    """
+    before = protection._SMALL
+    protection._SMALL = -1 if seed % 2 else before
+    try:
+        return _checked(seed)
+    finally:
+        protection._SMALL = before
+
+
+def _checked(seed):
     layout, x, lines = grown(seed)
     found = fault(layout, x, lines) if lines else None
     if found is None or found.startswith("refused"):

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import zyg
+import zyg.numpy
+from zyg import errors
+from zyg.core.strand import strip
 
 from .layouts import LAYOUTS, alike, check, moved
 
@@ -212,3 +215,116 @@ def test_views_are_where_numpy_has_them(f, shape, layout):
 def test_random_programs_are_numpys():
     refused = [seed for seed in range(400) if check(seed)]
     assert not refused
+
+
+def test_what_gives_back_its_argument_in_numpy_does_so_under_a_gradient():
+    def f(x):
+        y = np.squeeze(x)
+        assert y is x
+        return np.sum(y * y)
+
+    np.testing.assert_array_equal(zyg.gradient(f, X)[0], 2 * X)
+
+
+@SETS_SHAPE
+@pytest.mark.parametrize("x", [X[::-1], LARGE[::2], X.reshape(2, 2)[:, ::-1]], ids=str)
+def test_views_see_an_array_in_any_layout_whose_shape_is_set(x):
+    def f(x):
+        before = x[...]
+        x.shape = (*x.shape, 1)
+        x[0] = before.mean() ** 2
+        return np.sum(x**2) + np.sum(3 * before**2)
+
+    assert zyg.value_and_gradient(f, x)[0] == f(alike(x))
+    zyg.check_gradient(f, x[:4])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_view_that_outlived_its_gradient_sees_a_write(layout):
+    left = []
+    x = LAYOUTS[layout](np.arange(6.0).reshape(2, 3))
+    zyg.gradient(lambda x: left.extend([x, x[1:, ::2]]) or np.sum(x), x)
+    left[0][1, 0] = 100.0
+    np.testing.assert_array_equal(zyg.stop_gradient(left[1]), [[100.0, 5.0]])
+
+
+def test_a_write_through_a_view_made_in_another_task_of_a_part():
+    def f(x):
+        y = 2 * x
+        part = y[:2]
+        y *= 0.5
+        zyg.threads.map(lambda k: part.reshape(-1).__setitem__(k, x[3] ** 2), [0])
+        return np.sum(np.sin(y))
+
+    assert zyg.value_and_gradient(f, X)[0] == f(X)
+    zyg.check_gradient(f, X)
+
+
+@pytest.mark.parametrize("n", [4, 2000])
+def test_an_operand_that_is_a_broadcast_view_is_kept_as_one(n):
+    c = np.broadcast_to(np.linspace(0, 1, n), (3, n))
+    z = np.ones((2, n, 3)).transpose(0, 2, 1)
+
+    def f(z):
+        y = z * c
+        assert strip(y).strides == (np.ones_like(z) * c).strides
+        return np.sum(y)
+
+    np.testing.assert_array_equal(zyg.gradient(f, z)[0], np.broadcast_to(c, z.shape))
+
+
+# Views by strides
+
+
+def own_strides(x):
+    pairs = zyg.numpy.lib.stride_tricks.as_strided(x, (3, 2), x.strides * 2)
+    return np.sum(np.sum(pairs, 1) ** 2)
+
+
+def written_through(x):
+    y = np.sin(x)
+    odd = zyg.numpy.lib.stride_tricks.as_strided(y[1:], (2,), (2 * y.strides[0],))
+    odd *= x[0]
+    return np.sum(np.cos(y))
+
+
+def of_a_buffer(x):
+    y = np.zeros_like(x)
+    backwards = zyg.numpy.lib.stride_tricks.as_strided(y[3:], (4,), (-y.strides[0],))
+    backwards[:2] = x[1:3] ** 2
+    return np.sum(y**2 * x)
+
+
+@pytest.mark.parametrize("f", [own_strides, written_through, of_a_buffer])
+@pytest.mark.parametrize("x", [X, X[::-1]], ids=["forwards", "backwards"])
+def test_views_by_strides(f, x):
+    assert zyg.value_and_gradient(f, x)[0] == f(alike(x))
+    zyg.check_gradient(f, x)
+
+
+def test_views_by_strides_that_leave_the_elements_are_refused():
+    as_strided = zyg.numpy.lib.stride_tricks.as_strided
+    for x, shape, strides in [
+        (X, (5,), (8,)), (X, (2,), (-8,)), (X, (2,), (4,)), (np.arange(8.0)[::2], (2,), (8,)),
+    ]:  # fmt: skip
+        with pytest.raises(errors.ConversionError, match="leaves its elements"):
+            zyg.gradient(lambda x: np.sum(as_strided(x, shape, strides)), x)  # noqa: B023
+    assert as_strided(X, (2,), (16,)).tolist() == [X[0], X[2]]
+    with pytest.raises(errors.MutationError, match="in the same memory"):
+        zyg.gradient(lambda x: as_strided(1 * x, (2, 4), (0, 8)).fill(2.0), X)
+
+
+def test_numpys_own_as_strided_names_the_one_that_takes_watched_arrays():
+    with pytest.raises(errors.ConversionError) as caught:
+        zyg.gradient(lambda x: np.sum(np.lib.stride_tricks.as_strided(x, (2,), (8,))), X)
+    named = "zyg.numpy.lib.stride_tricks.as_strided for np.lib.stride_tricks.as_strided;"
+    assert named in str(caught.value)
+
+
+def test_an_argument_whose_elements_share_memory_is_read_but_not_written():
+    shared = np.lib.stride_tricks.as_strided(X, (2, 3), (8, 8))
+    np.testing.assert_array_equal(zyg.gradient(lambda a: np.sum(a * a), shared)[0], 2 * shared)
+    for write in (lambda a: a.fill(1.0), lambda a: a[0].fill(1.0)):
+        for verb in (zyg.gradient, zyg.hessian):
+            with pytest.raises(errors.MutationError, match="share memory with others of it"):
+                verb(lambda a: write(a) or np.sum(a), shared)  # noqa: B023

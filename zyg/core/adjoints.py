@@ -48,10 +48,10 @@ class Operands:
     """The arguments of a call as its rule takes them: values of this call's strand are unwrapped.
 
     `active` has for each argument that is or holds watched values its place, its structure if it
-    holds them, and the slot and spec of each that is of the strand.
+    holds them, and the slot and spec of each of the strand. `seen` is what the rule has of `values`.
     """
 
-    __slots__ = ("active", "args", "primals", "strand", "values")
+    __slots__ = ("active", "args", "primals", "seen", "strand", "values")
 
     def __init__(self, rule: Adjoint, args: Sequence[Any]) -> None:
         self.args = args
@@ -75,6 +75,7 @@ class Operands:
             held = {k for k, _, _ in places}
             self.primals = [x if k in held else self._kept(rule, x) for k, x in enumerate(args)]
         self.active: list[Active] = []
+        self.seen = []
         for k, container, leaves in places:
             unwrapped, slots = self._unwrapped(leaves)
             self.primals[k] = unwrapped[0]
@@ -82,6 +83,7 @@ class Operands:
                 ours = {*map(id, unwrapped)}
                 self.primals[k] = self._kept(rule, container.rebuild(unwrapped), ours)
             self.active.append((k, container, slots))
+            self.seen += unwrapped
 
     def _alone(self, args: Sequence[Any]) -> bool:
         """The short way: watched arguments of one strand, alone, and others that hold nothing."""
@@ -95,11 +97,12 @@ class Operands:
                 return False
         if strand is None:
             return False
-        self.strand, self.values, self.primals, self.active = strand, [], [*args], []
+        self.strand, self.primals, self.values, self.seen, self.active = strand, [*args], [], [], []
         for k, x in enumerate(args):
             if type(x) in WATCHED:
                 self.values.append(x)
                 self.primals[k] = primal = x.primal
+                self.seen.append(primal)
                 self.active.append((k, None, [(x.slot, spec_of(primal))]))
             elif type(x) is np.ndarray:
                 self.primals[k] = keep(strand, x)
@@ -133,12 +136,12 @@ class Operands:
         return unwrapped, slots
 
     def sharing(self, y: Any) -> Any:
-        """The operand in whose memory a result lies; None if it has memory of its own."""
+        """The operand of which a result is a view; None if it has memory of its own."""
         if type(y) is np.float64:
             return None
         level = None if self.strand is None else self.strand.level
-        for x in self.values:
-            if type(x) in ARRAYS and level in (None, x.strand.level) and _shares(y, x.primal):
+        for x, seen in zip(self.values, self.seen, strict=True):
+            if type(x) in ARRAYS and level in (None, x.strand.level) and _shares(y, seen):
                 return x
         return None
 
@@ -218,10 +221,14 @@ def _shares(y: Any, primal: Any) -> bool:
 
 def _view_of(x: Any, y: Any, rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What NumPy answers with a view is a view of `x`: it needs no entry and no pullback."""
+    if y is x.primal:
+        return x  # as np.squeeze does where there is nothing to squeeze
     before = strip(x.primal)
     whole = strip(lay_out(x).primal)
     if strip(x.primal) is not before and base_of(x) is x:  # copied, to be contiguous
         return call_adjoint(rule, args, kwargs)
+    if not _shares(y, whole):  # of the copy that another task has of `x`
+        y = rule.key(*map(strip, args), **kwargs)
     place = Place(strip(y), whole)
     if rule.key in _READ_ONLY:
         place.readonly = True

@@ -24,12 +24,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from zyg.core.entries import Kind, kinds
 from zyg.core.reverse import Run
 from zyg.core.strand import ARRAYS, WATCHED, Strand, exchange_lock, local, strip, watch
-from zyg.core.views import base_of
+from zyg.core.views import base_of, copied, order_of
 
 
 class Import:
@@ -88,7 +86,7 @@ def _imported(strand: Strand, key: tuple[Any, ...], slot: Any, primal: Any) -> A
 def _apart(x: Any, base: Any) -> Any:
     """The primal of an array, where no later write will reach it."""
     if base.versioned and 2 * strip(x).nbytes <= strip(base).nbytes:
-        return np.copy(x.primal)
+        return copied(x.primal, order_of(strip(x)))
     base.strand.memory.borrowed.add(base.slot)
     return x.primal
 

@@ -41,15 +41,17 @@ from zyg.core.views import (
     adopt,
     base_of,
     buffer,
+    copied,
     demand_writeable,
     float_dtype,
     lay_out,
     like_operands,
     make_writable,
+    order_of,
     raise_to,
     view,
 )
-from zyg.errors import MutationError
+from zyg.errors import ConversionError, MutationError
 
 
 def read(x: Any, index: Any, take: Any = None) -> Any:
@@ -85,8 +87,31 @@ def read(x: Any, index: Any, take: Any = None) -> Any:
 
 def windows(x: Any, shape: Any, axis: Any, writeable: bool) -> Any:
     """np.lib.stride_tricks.sliding_window_view of a watched array."""
-    base, function = lay_out(x), np.lib.stride_tricks.sliding_window_view
-    place = Place(function(strip(x.primal), shape, axis), strip(base.primal))
+    lay_out(x)
+    inside = np.lib.stride_tricks.sliding_window_view(strip(x.primal), shape, axis)
+    return _overlapping_view(x, inside, writeable)
+
+
+def strided(x: Any, shape: Any, strides: Any, writeable: bool) -> Any:
+    """np.lib.stride_tricks.as_strided of a watched array, inside of its memory."""
+    before = strip(x.primal).strides
+    whole, plain = strip(lay_out(x).primal), strip(x.primal)
+    inside = np.lib.stride_tricks.as_strided(plain, shape, strides)
+    (low, high), (first, end) = map(np.lib.array_utils.byte_bounds, (whole, inside))
+    dense = high - low == whole.nbytes and plain.strides == before
+    split = any(step % plain.itemsize for step in inside.strides)
+    if not dense or split or first < low or end > high:
+        raise ConversionError(
+            "np.lib.stride_tricks.as_strided of a watched array leaves its elements.",
+            "what lies beside the array, or in gaps between its elements, is not watched.",
+            "stay inside of the array; take the strides from those of np.ascontiguousarray(x).",
+        )
+    return _overlapping_view(x, inside, writeable)
+
+
+def _overlapping_view(x: Any, inside: np.ndarray[Any, Any], writeable: bool) -> Any:
+    """The view of a watched array that lies where a plain one does in its memory."""
+    place = Place(inside, strip(base_of(x).primal))
     place.readonly = not writeable
     made = view(x, place)
     place.overlaps = not place.is_spread
@@ -210,7 +235,7 @@ def _opened(x: Any, base: Any, index: Any, value: Any, add: bool) -> bool:
         adopt(local(value.strand), x)
         return True
     if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run
-        base.primal, base.strand = np.copy(rest), IDLE
+        base.primal, base.strand = copied(rest, order_of(strip(rest))), IDLE
     if outer:
         write(settle(x), index, value, add=add)
     else:

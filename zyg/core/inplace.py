@@ -9,7 +9,7 @@ import numpy as np
 
 from zyg.core.indexing import _refuse_on_device, frozen, is_unique, write
 from zyg.core.strand import ARRAYS, exchange_lock, is_watched, settle, strip
-from zyg.core.views import Place, base_of, buffer, lay_out, make_writable
+from zyg.core.views import Place, base_of, buffer, copied, lay_out, make_writable, order_of
 from zyg.errors import ConversionError
 
 
@@ -173,7 +173,7 @@ def set_shape(x: Any, shape: Any) -> None:
     elif not x.strand.open:
         x.primal = np.reshape(x.primal, inside.shape)
     else:  # a new slot; its views see the new memory, which has the same layout
-        made: Any = np.copy(np.reshape(x, inside.shape))
+        made: Any = copied(np.reshape(x, inside.shape), order_of(inside))
         old, new = x.strand.memory, made.strand.memory
         for slots, more in ((old.readonly, new.readonly), (old.entangled, new.entangled)):
             if x.slot in slots:

@@ -24,7 +24,7 @@ from zyg.core.strand import (
     strip,
     watch,
 )
-from zyg.core.views import Place, base_of, copied, lay_out, order_of, root_of, view
+from zyg.core.views import Place, base_of, copied, is_writeable, lay_out, order_of, root_of, view
 from zyg.errors import StructureError, user_line
 
 
@@ -75,8 +75,12 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
     together = []
     for x in leaves:
         found = bases.get(id(_whole(x))) if _is_array(x) else None
-        place = Place(strip(x), found[0]) if found else None
-        together.append(view(found[1], place) if found and place else _watched(strand, x, how))
+        if found is None:
+            together.append(_watched(strand, x, how))
+            continue
+        place = Place(strip(x), found[0])
+        place.overlaps = not place.is_spread
+        together.append(view(found[1], place))
     return together
 
 
@@ -87,16 +91,24 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
     """
     slot = strand.new_slot()
     if type(x) is np.ndarray:
-        if not x.flags.writeable and id(x) not in _kept:
+        flags = x.flags
+        if not flags.writeable and id(x) not in _kept:
             strand.memory.readonly.add(slot)
+        elif not flags.forc and not Place(x, x).is_spread:
+            strand.memory.entangled.add(slot)
         held = _hold(strand, x) if how == "protected" and x.nbytes > _SMALL else None
         if how == "bare" or held is not None:
             strand.memory.borrowed.add(slot)
         if held is not None:
             x = held
         elif how != "bare":
-            x = buffers.copy(x) if x.flags.forc else copied(x, order_of(x))
+            x = buffers.copy(x) if flags.forc else copied(x, order_of(x))
     elif type(x) in ARRAYS:
+        base, plain = base_of(x), strip(x)
+        if not is_writeable(x):
+            strand.memory.readonly.add(slot)
+        if base.slot in base.strand.memory.entangled or not Place(plain, plain).is_spread:
+            strand.memory.entangled.add(slot)
         x = copied(x, order_of(strip(x)))
     elif how == "copied":
         x = array_type(x).copy(x)
@@ -222,7 +234,7 @@ def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if held is not None:
         return held[0].view  # type: ignore[no-any-return]
     view = _hold(strand, a)
-    return buffers.copy(a) if view is None else view
+    return _copy(a) if view is None else view
 
 
 def keep_parts(strand: Strand, x: Any, ours: Container[int] = ()) -> Any:
@@ -288,9 +300,17 @@ def _small_copy(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]
     last = copies.get(id(a))
     if last is not None and last[0] is a and last[1] == contents:
         return last[2]  # type: ignore[no-any-return]
-    made = a.copy() if a.flags.c_contiguous else copied(a, order_of(a))
+    made = a.copy() if a.flags.c_contiguous else _copy(a)
     copies[id(a)] = (a, contents, made)
     return made
+
+
+def _copy(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy that lies as the array does: what is broadcast stays so."""
+    if a.flags.forc:
+        return buffers.copy(a)
+    once = a[tuple([slice(0, 1) if step == 0 else slice(None) for step in a.strides])]
+    return np.broadcast_to(copied(once, order_of(once)), a.shape)
 
 
 def release(strand: Strand) -> None:

@@ -277,9 +277,10 @@ def make_writable(x: Any) -> None:
     demand_writeable(x)
     if base.slot in marked.entangled:
         raise MutationError(
-            "this array shares memory with an array of another argument, and cannot be written.",
-            "the write would be seen through both arguments, whose gradients are separate.",
-            "pass a copy as one of them, or both as parts of one argument.",
+            "elements of this array share memory with others of it, or of another argument: it "
+            "cannot be written.",
+            "the write would be seen through both, whose gradients are separate.",
+            "pass a copy, or arrays that share memory as parts of one argument.",
         )
     if kept or base.slot in marked.borrowed:
         marked.borrowed.discard(base.slot)

@@ -12,6 +12,7 @@ values that they are given; everything else is NumPy's own.
 >>> zyg.gradient(powers, 2.0)
 (17.0,)
 
+lib                             numpy.lib, with views by strides
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from numpy import random as random
 
 from zyg.core.strand import ARRAYS
 from zyg.core.views import buffer
+from zyg.numpy import lib as lib
 from zyg.watched.value import as_array, holds_watched
 
 

@@ -57,6 +57,9 @@ def _caller() -> str:
     return {"BINARY_SUBSCR": "[]", "STORE_SUBSCR": "[]=", "STORE_SLICE": "[]="}.get(name, name)
 
 
+_STRIDED = "lib.stride_tricks.as_strided"
+
+
 def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
     kind = type(strip(x)).__name__
     if how == "[]=":
@@ -69,13 +72,15 @@ def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
         "use what takes watched values: np.sin(x) for math.sin(x), np.stack([x, y]) for "
         "np.array([x, y]), x * np.ones(n) for np.full(n, x), x.astype(...) to convert, "
         "mu + sigma * rng.normal(size=n) for rng.normal(mu, sigma, n), zyg.numpy for numpy, "
-        f"{_of_scipy()}; zyg.stop_gradient(x) gives the plain value if that is what you want.",
+        f"{_instead()}; zyg.stop_gradient(x) gives the plain value if that is what you want.",
     )
 
 
-def _of_scipy() -> str:
-    """What takes watched values instead of SciPy, and of the function of SciPy's that runs."""
+def _instead() -> str:
+    """What takes watched values instead of SciPy, and of the function that runs."""
     frame, name = user_frame(), ""
+    if sys._getframe(3).f_code is np.lib.stride_tricks.as_strided.__code__:
+        return f"zyg.numpy.{_STRIDED} for np.{_STRIDED}"
     while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy."):
         module = ".".join(frame.f_globals["__name__"].split(".")[:2])
         if hasattr(sys.modules.get(module), frame.f_code.co_name):
