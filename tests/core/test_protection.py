@@ -36,17 +36,20 @@ def test_aliased_augmented_assignment():
     np.testing.assert_allclose(zyg.gradient(f, LINE)[0], 2 * (LINE + 1))
 
 
-def test_small_plain_constant_overwritten_after_use():
+@pytest.mark.parametrize("n", [6, 512])
+def test_small_plain_constant_overwritten_after_use(n):
+    x = np.linspace(0.0, 1.0, n)
+
     def f(x):
-        c = np.full(6, 2.0)
+        c = np.full(n, 2.0)
         y = x * c
         c[:] = 100.0
         c *= 3
         return np.sum(y)
 
-    value, (slope,) = zyg.value_and_gradient(f, LINE)
-    assert value == f(LINE.copy())
-    np.testing.assert_array_equal(slope, np.full(6, 2.0))
+    value, (slope,) = zyg.value_and_gradient(f, x)
+    assert value == f(x)
+    np.testing.assert_array_equal(slope, np.full(n, 2.0))
 
 
 def test_large_plain_constant_overwritten_after_use_raises():

@@ -48,7 +48,7 @@ class Operands:
     """The arguments of a call as its rule takes them: values of this call's strand are unwrapped.
 
     `active` has for each argument that is or holds watched values its place, its structure if it
-    holds them, and the slot and spec of each of the strand. `seen` is what the rule has of `values`.
+    holds them, and the slot and spec of each of the strand. `seen` is what the rule has of them.
     """
 
     __slots__ = ("active", "args", "primals", "seen", "strand", "values")

@@ -44,6 +44,7 @@ from zyg.core.views import (
     copied,
     demand_writeable,
     float_dtype,
+    is_spread,
     lay_out,
     like_operands,
     make_writable,
@@ -114,7 +115,7 @@ def _overlapping_view(x: Any, inside: np.ndarray[Any, Any], writeable: bool) -> 
     place = Place(inside, strip(base_of(x).primal))
     place.readonly = not writeable
     made = view(x, place)
-    place.overlaps = not place.is_spread
+    place.overlaps = not is_spread(place)
     return made
 
 

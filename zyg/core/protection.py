@@ -24,7 +24,17 @@ from zyg.core.strand import (
     strip,
     watch,
 )
-from zyg.core.views import Place, base_of, copied, is_writeable, lay_out, order_of, root_of, view
+from zyg.core.views import (
+    Place,
+    base_of,
+    copied,
+    is_spread,
+    is_writeable,
+    lay_out,
+    order_of,
+    root_of,
+    view,
+)
 from zyg.errors import StructureError, user_line
 
 
@@ -79,7 +89,7 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
             together.append(_watched(strand, x, how))
             continue
         place = Place(strip(x), found[0])
-        place.overlaps = not place.is_spread
+        place.overlaps = not is_spread(place)
         together.append(view(found[1], place))
     return together
 
@@ -94,7 +104,7 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
         flags = x.flags
         if not flags.writeable and id(x) not in _kept:
             strand.memory.readonly.add(slot)
-        elif not flags.forc and not Place(x, x).is_spread:
+        elif not flags.forc and not is_spread(x):
             strand.memory.entangled.add(slot)
         held = _hold(strand, x) if how == "protected" and x.nbytes > _SMALL else None
         if how == "bare" or held is not None:
@@ -107,7 +117,7 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
         base, plain = base_of(x), strip(x)
         if not is_writeable(x):
             strand.memory.readonly.add(slot)
-        if base.slot in base.strand.memory.entangled or not Place(plain, plain).is_spread:
+        if base.slot in base.strand.memory.entangled or not is_spread(plain):
             strand.memory.entangled.add(slot)
         x = copied(x, order_of(strip(x)))
     elif how == "copied":
@@ -174,7 +184,7 @@ def _is_array(x: Any) -> bool:
 # noted, and stepping back through an entry that uses it raises if they have changed. Beyond some
 # size those are of stretches spread over the array: of all, it would cost two passes over it.
 
-_SMALL = 1024  # bytes
+_SMALL = 1 << 12  # bytes; to copy more takes longer than to hold
 _WHOLE = 1 << 13  # bytes of an array of which all are compared
 _STRETCH = 8  # elements
 _mutex = RLock()  # a collection of garbage may release a strand anywhere
@@ -188,7 +198,7 @@ class Kept:
     def __init__(self, a: np.ndarray[Any, Any]) -> None:
         self.array, self.guard, self.holders = a, ref(a), 0
         self.writable = a.flags.writeable
-        a.flags.writeable = False
+        a.setflags(write=False)
         self.view = a.view()
         self.sample = self.view if a.nbytes <= _WHOLE else sample(self.view)
 
@@ -200,7 +210,8 @@ class Kept:
 
     def let_go(self) -> None:
         if self.writable:
-            self.array.flags.writeable = self.view.flags.writeable = True
+            self.array.setflags(write=True)
+            self.view.setflags(write=True)
 
 
 def sample(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -12,6 +12,7 @@ a watched array is a view of it. Nothing here knows how many levels there are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -101,16 +102,6 @@ class Place:
         pairs = zip(self.shape, self.strides, strict=True)
         return tuple(k for k, (n, step) in enumerate(pairs) if n > 1 and step == 0)
 
-    @property
-    def is_spread(self) -> bool:
-        """Whether all elements have memory of their own, as can be told from the strides."""
-        end = self.dtype.itemsize
-        for step, n in sorted((abs(s), n) for n, s in zip(self.shape, self.strides, strict=True)):
-            if n > 1 and step < end:
-                return False
-            end = max(end, step * n)
-        return True
-
     def line(self) -> tuple[Place, Any]:
         """The memory that it lies in, as a place of one axis; where in it each element lies."""
         steps = np.indices(self.shape, sparse=True)
@@ -119,6 +110,16 @@ class Place:
         line.shape, line.strides = (int(np.max(where) - first) // size + 1,), (size,)
         line.offset, line.readonly, line.overlaps = self.offset + int(first), False, False
         return line, (where - first) // size
+
+
+def is_spread(a: Place | np.ndarray[Any, Any]) -> bool:
+    """Whether all elements have memory of their own, as can be told from the strides."""
+    end = a.dtype.itemsize
+    for step, n in sorted([(abs(s), n) for n, s in zip(a.shape, a.strides, strict=True) if n > 1]):
+        if step < end:
+            return False
+        end = step * n
+    return True
 
 
 class ViewSlot:
@@ -177,13 +178,15 @@ def memory_of(a: np.ndarray[Any, Any]) -> Any:
     return block if block.flags.c_contiguous else None
 
 
-def zeros_in(shape: tuple[int, ...], dtype: np.dtype[Any], order: Any) -> Any:
-    """Zeros in this order."""
+def zeros_in(
+    shape: tuple[int, ...], dtype: np.dtype[Any], order: Any, make: Callable[..., Any] = np.zeros
+) -> Any:
+    """Zeros in this order, or what `make` makes."""
     if order in ("C", "F"):
-        return np.zeros(shape, dtype, order)
+        return make(shape, dtype, order)
     ends = [k * (n - 1) for n, k in zip(shape, order, strict=True)]
     first = -sum(min(k, 0) for k in ends)
-    block = np.zeros(first + sum(max(k, 0) for k in ends) + 1, dtype)
+    block = make(first + sum(max(k, 0) for k in ends) + 1, dtype)
     steps = [k * dtype.itemsize for k in order]
     return np.ndarray(shape, dtype, block, first * dtype.itemsize, steps)
 
@@ -194,7 +197,7 @@ def copied(a: Any, order: Any) -> Any:
         return np.copy(a, order=order)
     if type(a) in WATCHED:
         return _relaid(a, order)
-    made = zeros_in(a.shape, a.dtype, order)
+    made = zeros_in(a.shape, a.dtype, order, np.empty)
     made[...] = a
     return made
 
@@ -249,7 +252,7 @@ def view(x: Any, place: Place) -> Any:
             place.readonly = True
     else:
         place.readonly = place.readonly or x.place.readonly
-        place.overlaps = x.place.overlaps and not place.is_spread
+        place.overlaps = x.place.overlaps and not is_spread(place)
     made.whole = made.cached = None
     made.taken = None, None
     return made
