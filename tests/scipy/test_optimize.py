@@ -158,3 +158,19 @@ def test_plain_scipy_says_what_takes_watched_values(f, name):
     for derivative in (zyg.gradient, zyg.jacobian, zyg.hessian):
         with pytest.raises(ConversionError, match=rf"zyg\.scipy\.{name} for scipy\.{name}"):
             derivative(f, 2.0)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: scipy.optimize.fsolve(lambda v: v**2 - a, [1.0])[0],
+        lambda a: scipy.optimize.root(lambda v: v**2 - a, [1.0]).x[0],
+        lambda a: scipy.optimize.leastsq(lambda v: v - a, [1.0])[0][0],
+    ],
+)
+def test_plain_minpack_says_what_takes_watched_values(f, capfd):
+    for derivative in (zyg.gradient, zyg.jacobian):
+        with pytest.raises(ConversionError, match=r"zyg\.scipy\.optimize for scipy\.optimize"):
+            derivative(f, 2.0)
+    assert "ConversionError" in capfd.readouterr().err  # MINPACK prints what it drops

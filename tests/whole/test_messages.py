@@ -181,6 +181,8 @@ def test_conversions_are_refused_never_silent(f, x):
         (lambda x: cmath.sin(x), 1j, "complex(x) of a watched complex would drop its derivative."),
         (lambda x: np.asarray(x), ARRAY, "np.asarray of a watched ndarray would drop"),
         (lambda x: np.array([x, 2.0]), 1.0, "of a watched float would drop its derivative."),
+        (lambda x: bytes(x), 1.0, "bytes(x) of a watched float would drop its derivative."),
+        (lambda x: bytes(x), ARRAY, "bytes(x) of a watched ndarray would drop its derivative."),
     ],
 )
 def test_conversion_messages(f, x, what):

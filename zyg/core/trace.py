@@ -122,6 +122,7 @@ _BY_NAME = "a bytes-like object is required, not 'Watched"
 _OF_ANY = (
     "required argument is not a float",
     "operand is flagged as writeable, but is an object which cannot be written back",
+    "Result from function call is not a proper array of floats",  # MINPACK
 )
 
 
@@ -138,10 +139,10 @@ def _of_c_code(error: BaseException) -> ConversionError:
     """The refusal of a watched value by C code, which knows nothing of it."""
     return ConversionError(
         f"C code was given what it cannot take, as a watched value is: {error}.",
-        "memoryview, np.frombuffer, np.nditer and struct.pack read the memory of a plain number "
-        "or array, which carries no derivative.",
-        "loop over x itself, or np.ndindex(x.shape), for np.nditer(x); zyg.stop_gradient(x) gives "
-        "the plain value if that is what you want.",
+        "memoryview, np.frombuffer, np.nditer, struct.pack and MINPACK read the memory of a plain "
+        "number or array, which carries no derivative.",
+        "loop over x itself, or np.ndindex(x.shape), for np.nditer(x); zyg.scipy.optimize for "
+        "scipy.optimize; zyg.stop_gradient(x) gives the plain value if that is what you want.",
         raising_line(error),
     )
 

@@ -176,6 +176,12 @@ class WatchedValue(Watched):
             return complex(x)
         _refuse_conversion(self, "complex(x)", _caller())
 
+    def __bytes__(self) -> bytes:
+        x = settle(self)
+        if type(x) in WATCHED and not isinstance(strip(x), int):
+            _refuse_conversion(self, "bytes(x)", _caller())
+        return bytes(strip(x))
+
     # What carries no derivative
 
     def __int__(self) -> int:
