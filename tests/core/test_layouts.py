@@ -260,6 +260,24 @@ def test_a_write_through_a_view_made_in_another_task_of_a_part():
     zyg.check_gradient(f, X)
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_results_of_an_argument_that_is_a_broadcast_view_lie_as_numpys(axis):
+    shape = [2, 3, 4]
+    part = np.ones([1 if k == axis else n for k, n in enumerate(shape)])
+
+    def f(x):
+        y = 2 * x
+        y.reshape(-1)[::3] += x.sum()
+        return np.sum(y * np.exp(x))
+
+    for once, whole in ((part, shape), (part.T, shape[::-1])):
+        x = np.broadcast_to(once, whole)
+        value, (x_bar,) = zyg.value_and_gradient(f, x)
+        ends = [f(np.broadcast_to((1 + h) * once, whole)) for h in (1e-6, -1e-6)]
+        assert value == f(x)
+        assert np.sum(x_bar * x) == pytest.approx((ends[0] - ends[1]) / 2e-6)
+
+
 @pytest.mark.parametrize("n", [4, 2000])
 def test_an_operand_that_is_a_broadcast_view_is_kept_as_one(n):
     c = np.broadcast_to(np.linspace(0, 1, n), (3, n))

@@ -144,14 +144,16 @@ def address_of(a: np.ndarray[Any, Any]) -> int:
 
 
 def order_of(a: np.ndarray[Any, Any]) -> Any:
-    """The order of an array."""
+    """The order of an array; broadcast axes are where ufuncs have them in what they make of it."""
     flags = a.flags
     if flags.c_contiguous:
         return "C"
     if flags.f_contiguous:
         return "F"
     order, step, end, before = [1] * a.ndim, 2, 1, a.itemsize
-    longest = sorted(range(a.ndim), key=lambda k: -abs(a.strides[k]))
+    longest = sorted(filter(a.strides.__getitem__, range(a.ndim)), key=lambda k: -abs(a.strides[k]))
+    for k in (k for k in range(a.ndim) if not a.strides[k]):
+        longest.insert(next((n for n, j in enumerate(longest) if j > k), len(longest)), k)
     for k in reversed(longest):
         if a.shape[k] > 1:
             stride = abs(a.strides[k])
