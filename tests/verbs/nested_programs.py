@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import random
 import time
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -62,6 +63,37 @@ WATCHED = {
 }
 DERIVATIVES = ("gradient", "pushforward", "jacobian")
 
+# How a value is left behind in what holds a watched one already, and how it is read.
+KEEPS = {
+    "in_list": "log[-1]",
+    "in_place": "log[0]",
+    "in_box": "box.kept",
+    "in_table": "table['it']",
+    "in_variable": "last",
+}
+PROGRAM = """
+def program(x):
+    log, box, table, last = [x * 1.0], SimpleNamespace(kept=x * 2.0), {"it": x * x}, x * 0.5
+    def in_list(value, y):
+        log.append(value)
+        return y
+    def in_place(value, y):
+        log.reverse()
+        log.reverse()
+        log[0] = value
+        return y
+    def in_box(value, y):
+        box.kept = value
+        return y
+    def in_table(value, y):
+        table["it"] = value
+        return y
+    def in_variable(value, y):
+        nonlocal last
+        last = value
+        return y
+    return """
+
 
 def grown(rng, depth, names, derivatives):
     """The text of an expression in these variables, with `depth` verbs inside each other."""
@@ -77,25 +109,22 @@ def grown(rng, depth, names, derivatives):
     if rng.random() < 0.4:
         body = f"({body}) * {rng.choice([*names, new])}"
     kind = rng.random()
+    keep = rng.choice([*KEEPS])
     if kind < 0.25:
-        body = f"keep(log, {new} * {rng.choice(names)}, {body})"
+        value = f"{new} * {rng.choice(names)}" if rng.random() < 0.8 else rng.choice(names)
+        body = f"{keep}({value}, {body})"
     at = rng.choice(names)
     text = f"verbs[{verb!r}](lambda {new}: {body}, {at})"
     if kind < 0.1:
-        return f"({text} + log[-1])"
+        return f"({text} + {KEEPS[keep]})"
     if kind > 0.9:
         return f"sum([verbs[{verb!r}](lambda {new}: k * ({body}), {at}) for k in (0.5, 1.0)])"
     return f"({text} + 0.3 * {rng.choice(names)})" if rng.random() < 0.5 else text
 
 
-def keep(log, value, y):
-    log.append(value)
-    return y
-
-
 def function(text, verbs):
-    scope = {"np": np, "verbs": verbs, "keep": keep}
-    exec(f"def program(x):\n    log = []\n    return {text}", scope)
+    scope = {"np": np, "verbs": verbs, "SimpleNamespace": SimpleNamespace}
+    exec(PROGRAM + text, scope)
     return scope["program"]
 
 
@@ -109,7 +138,7 @@ def check(seed):
         try:
             found = WATCHED[mode](function(text, WATCHED), x)
         except AdjointError as error:
-            if "by a side effect" in str(error) and "log[-1]" in text:
+            if "by a side effect" in str(error) and any(read in text for read in KEEPS.values()):
                 continue
             return f"seed {seed}: {text}\n  at {x}, {mode}: {error}"
         except Exception as error:

@@ -250,13 +250,16 @@ class _Cell(Kind):
     """A variable of a closure, which several functions may share. Its gradient is its content's."""
 
     def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return [(None, x.cell_contents)]
+        return [(None, x.cell_contents)] if _is_full(x) else []
 
     def shell(self, x: Any, cell_of: CellOf) -> Any:
         return cell_of(x)
 
     def fill(self, copy: Any, values: dict[Any, Any]) -> None:
-        copy.cell_contents = values[None]
+        if values:
+            copy.cell_contents = values[None]
+        elif _is_full(copy):  # which f has deleted
+            del copy.cell_contents
 
 
 class _Function(Kind):

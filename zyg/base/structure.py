@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -173,21 +173,24 @@ class Structure:
                     raise no_places()
         self.repeated = any(len(parents.get(one, ())) > 1 for one in self._live)
 
-    def rebuild(self, leaves: list[Any], *, whole: bool = True) -> Any:
+    def rebuild(
+        self, leaves: list[Any], *, whole: bool = True, done: dict[int, Any] | None = None
+    ) -> Any:
         """A copy of the root with these leaves in place of its own.
 
-        An argument's containers that hold no leaf are copied, too, unless not `whole`.
+        An argument's containers that hold no leaf are copied, too, unless not `whole`. `done` has
+        what is to be instead of others, by their ids, and gets the copies.
         """
         if self.is_leaf:
             return leaves[0]
         copied = self._copied() if whole else dict(self._live)
         if not copied:
             return self.root
-        done: dict[int, Any] = {}
+        done = {} if done is None else done
 
         def cell_of(cell: types.CellType) -> types.CellType:
             if id(cell) not in copied:
-                return cell
+                return done.get(id(cell), cell)  # type: ignore[no-any-return]
             return done.setdefault(id(cell), types.CellType())  # type: ignore[no-any-return]
 
         def values(one: int) -> dict[Any, Any]:
@@ -209,16 +212,32 @@ class Structure:
                 kind.fill(done[one], values(one))
         return done[id(self.root)]
 
-    def changed(self) -> set[int]:
-        """The ids of the containers that hold something else than when they were taken apart."""
-        return {
-            one
-            for one, (kind, x, then) in self._seen.items()
-            if kind.mutable and not _unchanged(kind.parts(x), then)
-        }
+    def written(
+        self, leaves: Sequence[Any] = (), copies: Mapping[int, Any] | None = None
+    ) -> dict[int, tuple[Kind, Any, list[tuple[Any, Any]]]]:
+        """What is not as it was taken apart, by id: kind, container, the parts that it has now.
 
-    def as_it_was(self, leaves: list[Any], changed: set[int]) -> Any:
-        """`rebuild`, with copies of these containers and of all that leads to them, too."""
+        With `copies`, what `rebuild` made of these leaves, it is those that are looked at.
+        """
+        copies = copies or {}
+        found = {}
+        for one, (kind, x, parts) in self._seen.items() if not self.is_leaf else ():
+            if kind.mutable:
+                now = kind.parts(copies.get(one, x))
+                then = (
+                    (key, leaves[place] if copies and place is not None else copies.get(id(v), v))
+                    for key, v, place in parts
+                )
+                if len(now) != len(parts) or not all(map(_is_same, now, then)):
+                    found[one] = kind, x, now
+        return found
+
+    def containers(self) -> dict[int, Any]:
+        """What it was taken apart into, besides the leaves, by id."""
+        return {} if self.is_leaf else {one: x for one, (_, x, _) in self._seen.items()}
+
+    def as_it_was(self, changed: Iterable[int]) -> Structure:
+        """This, but a copy has these containers, and all that leads to them, of its own."""
         then = copy.copy(self)
         then._live = {**self._live, **dict.fromkeys(changed, True)}
         more = True
@@ -227,7 +246,7 @@ class Structure:
             for one, (_, _, parts) in self._seen.items():
                 if one not in then._live and any(id(v) in then._live for _, v, _ in parts):
                     more = then._live[one] = True
-        return then.rebuild(leaves)
+        return then
 
     def _copied(self) -> dict[int, bool]:
         """The containers of a copy: those with leaves, and an argument's builtin ones in them."""
@@ -357,14 +376,12 @@ class Structure:
         return found
 
 
-def _unchanged(now: list[tuple[Any, Any]], then: list[tuple[Any, Any, int | None]]) -> bool:
-    """Whether the parts of a container are the same ones, or equal numbers."""
-    if len(now) != len(then):
+def _is_same(now: tuple[Any, Any], then: tuple[Any, Any]) -> bool:
+    """Whether a part of a container is the same one, or an equal number, at the same place."""
+    (key, v), (other, w) = now, then
+    if key is not other and (key.key != other.key if type(key) is Key else key != other):
         return False
-    for (_, v), (_, w, _) in zip(now, then, strict=True):
-        if v is not w and not (type(v) is type(w) and type(v) in _PLAIN and v == w):
-            return False
-    return True
+    return v is w or (type(v) is type(w) and type(v) in _PLAIN and v == w)
 
 
 _PLAIN = {int, float, complex, str, bytes, bool}

@@ -164,7 +164,8 @@ class Confined:
     __slots__ = ("around", "verb")
 
     def __init__(self, verb: str, around: Sequence[Strand]) -> None:
-        self.verb, self.around = verb, around
+        outer = [v for s in around if s.confined is not None for v in s.confined.around]
+        self.verb, self.around = verb, [*around, *outer]
 
     def holds(self) -> bool:
         """Whether a derivative is still being taken that would be lost."""

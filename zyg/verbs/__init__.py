@@ -3,8 +3,9 @@
 gradients                       `gradient`, `pullback` and what goes with them
 asynchronous                    the same, to be awaited
 pushforward                     forward mode
-jacobians                       `jacobian`, `hessian` and all that is made of both modes
 effects                         whether a call might keep a value of its own
+taken_apart                     a call as the values in it, run with others in their places
+jacobians                       `jacobian`, `hessian` and all that is made of both modes
 checkpoints                     less memory: run again on the way back
 held                            a function that runs again, with all that it held at its call
 implicit                        solutions of equations

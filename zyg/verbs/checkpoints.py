@@ -18,66 +18,12 @@ import numpy as np
 from zyg.base.array_types import array_type
 from zyg.base.registry import Adjoint
 from zyg.base.structure import Structure
-from zyg.core.duals import IdleStrand
 from zyg.core.entries import is_result
-from zyg.core.protection import keep
-from zyg.core.strand import Confined, has_left, is_traced, is_watched, strands_of, strip
-from zyg.core.trace import Call, Trace, demand_complete, down_to, run_function
+from zyg.core.strand import Confined, is_traced, is_watched, strip
+from zyg.core.trace import Trace, demand_complete, run_function
 from zyg.errors import AdjointError, MissingRuleError
-from zyg.verbs.effects import keeps_nothing, names_of
-
-
-class TakenApart:
-    """A call: the watched numbers and arrays in it, and what it is with others in their places.
-
-    An array met twice is one. The call is run again in the reverse pass, so its plain arrays are
-    kept as they are now, as those that an entry refers to.
-    """
-
-    def __init__(self, *parts: Any) -> None:
-        self.whole = Structure(parts, _is_array_or_watched, shared=True)
-        every = self.whole.leaves
-        self.places = [k for k, x in enumerate(every) if is_watched(x) and not has_left(x)]
-        self.leaves = [every[k] for k in self.places]
-        self.kept = [*every]
-        self.own: set[int] = set()  # ids of the containers that the call itself writes to
-        for strand in {s for x in self.leaves for s in strands_of(x)}:
-            self.kept = [keep(strand, a) if type(a) is np.ndarray else a for a in self.kept]
-
-    @functools.cached_property
-    def keeps_nothing(self) -> bool:
-        """Whether no value of the call can get out but by its result."""
-        return keeps_nothing(self.whole.root)
-
-    def confined(self, verb: str, leaves: Sequence[Any]) -> Confined | None:
-        """For a run of the call whose steps are not noted; None if nothing can get out of it."""
-        if self.keeps_nothing:
-            return None
-        return Confined(verb, [s for x in leaves for s in strands_of(x)])
-
-    def rebuild(self, leaves: Sequence[Any], *, again: bool = True) -> Any:
-        """The parts with these leaves. A first run sees the containers that hold none themselves.
-
-        Later ones see them, and variables of enclosing functions, as they were then.
-        """
-        full = [*self.kept]
-        for k, x in zip(self.places, leaves, strict=True):
-            full[k] = x
-        if again and (changed := self._changed() - self.own):
-            return self.whole.as_it_was(full, changed)
-        return self.whole.rebuild(full, whole=again)
-
-    def _changed(self) -> set[int]:
-        return set() if self.whole.is_leaf else self.whole.changed()
-
-    def note_own(self) -> None:
-        """After the first run: what changed meanwhile is the call's own doing."""
-        if not self.keeps_nothing:
-            self.own |= self._changed()
-
-
-def _is_array_or_watched(x: Any) -> bool:
-    return is_watched(x) or (type(x) is np.ndarray and x.dtype.kind != "O")
+from zyg.verbs.effects import names_of
+from zyg.verbs.taken_apart import IdleCall, TakenApart
 
 
 def one_entry(
@@ -125,19 +71,6 @@ def _read_only(x: Any) -> Any:
     return x
 
 
-class IdleCall(Call):
-    """A call whose values are known for its own wherever they go, and whose steps are not noted."""
-
-    def __init__(self, confined: Confined, f: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        super().__init__(IdleStrand(confined), f, args, {}, "bare")
-
-    def end(self, value: Any) -> None:
-        result = Structure(value, is_watched)
-        ours = [down_to(self.strand, x) for x in result.leaves]
-        plain = [x if w is None else w.primal for x, w in zip(result.leaves, ours, strict=True)]
-        self.y = result.rebuild(plain)
-
-
 def pullback_inside(
     confined: Confined | None, f: Callable[..., Any], *args: Any
 ) -> tuple[Any, Callable[..., Any]]:
@@ -153,11 +86,12 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     The result may have any structure. The second run sees the random state that the first one saw:
     of NumPy's and Python's global generators and of every generator in the closure, the arguments
     and the globals that f names. f runs once more for each reverse pass, and for each level of
-    nested gradients; it must not write to its arguments, which are read-only under a gradient.
-    Variables of enclosing functions, and lists and dicts in them, are for the second run what they
-    were for the first. Raises AdjointError on the way back where the second run gives another value
-    or a number that f names has changed among the globals; where a value is used that left f by a
-    side effect; and MissingRuleError for device arrays.
+    nested gradients; it must not write to arrays among its arguments, which are read-only under a
+    gradient. Variables of enclosing functions, and lists, dicts and objects in them, are for the
+    second run what they were for the first, and what it writes to them stays its own. Raises
+    AdjointError on the way back where the second run gives another value or a number that f names
+    has changed among the globals; where a value is used that left f by a side effect; and
+    MissingRuleError for device arrays.
 
     >>> import numpy as np, zyg
     >>> def layer(x):
@@ -179,30 +113,26 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     generators = [random, np.random.mtrand._rand, *_generators(f, args, kwargs)]
     before = [_state(g) for g in generators]
 
-    def run(*leaves: Any, again: bool = True) -> Any:
-        f, args, kwargs = call.rebuild(leaves, again=again)
-        return run_function(f, args, kwargs)
-
-    def plainly(leaves: Sequence[Any], again: bool) -> Any:
-        once = functools.partial(run, again=again)
-        return once(*leaves) if confined is None else IdleCall(confined, once, (*leaves,)).y
+    def run(*leaves: Any) -> Any:
+        return run_function(*call.rebuild(leaves))
 
     def first(*leaves: Any) -> Any:
-        y = plainly(leaves, again=False)
-        call.note_own()
+        rewind = functools.partial(_set_states, generators, before)
+        y = call.first("zyg.checkpoint", run_function, leaves, rewind=rewind)
         constants.update(_constants(f, constants))
         return y
 
     constants = _constants(f)
-
-    confined = call.confined("zyg.checkpoint", call.leaves)
+    confined = call.confined("zyg.checkpoint")
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
+        call.note_changes()
         with _rewound(generators, before):
             again, back = pullback_inside(confined, run, *leaves)
             # Watched, it may round in another way than it did.
             if not _alike(y, again):
-                again = plainly([_read_only(strip(x)) for x in leaves], again=True)
+                plain = [_read_only(strip(x)) for x in leaves]
+                again = run(*plain) if call.keeps_nothing else IdleCall(confined, run, (*plain,)).y
         _demand_unchanged(f, constants)
         _demand_same(f, y, again)
         return back(y_bar)  # type: ignore[no-any-return]
@@ -289,8 +219,9 @@ def _state(generator: Any) -> Any:
     return _access(generator)[0]()
 
 
-def _set_state(generator: Any, state: Any) -> None:
-    _access(generator)[1](state)
+def _set_states(generators: list[Any], states: list[Any]) -> None:
+    for g, state in zip(generators, states, strict=True):
+        _access(g)[1](state)
 
 
 @contextmanager
@@ -298,9 +229,7 @@ def _rewound(generators: list[Any], states: list[Any]) -> Iterator[None]:
     """The generators in the given states, and afterwards again in those they were found in."""
     found = [_state(g) for g in generators]
     try:
-        for g, state in zip(generators, states, strict=True):
-            _set_state(g, state)
+        _set_states(generators, states)
         yield
     finally:
-        for g, state in zip(generators, found, strict=True):
-            _set_state(g, state)
+        _set_states(generators, found)

@@ -10,7 +10,6 @@ else is the user's own.
 from __future__ import annotations
 
 import types
-from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -25,6 +24,7 @@ from zyg.core.strand import Strand, is_watched, settle, strip, watched_leaves
 from zyg.core.trace import copy_out
 from zyg.errors import MissingRuleError, StructureError, is_users, user_line
 from zyg.verbs.checkpoints import one_entry
+from zyg.verbs.taken_apart import empty
 
 _SMALL = 1024  # bytes; a larger array is read-only instead of copied, as an operand is
 
@@ -191,7 +191,7 @@ class Held(Structure, Engine):
         for one in which:
             kind, x, parts = self._seen[one]
             if kind.mutable:
-                _empty(x)
+                empty(x)
                 kind.fill(x, {key: v for key, v, _ in parts})
         for a, was in self._arrays:
             if was is not None and _overwritten(a, was):
@@ -300,14 +300,3 @@ def _differ(parts: list[Any], now: list[Any]) -> bool:
         if v is not w or (key.key != other.key if type(key) is Key else key != other):
             return True
     return False
-
-
-def _empty(x: Any) -> None:
-    """Take out of a container what can be put in."""
-    kinds: tuple[Any, ...] = (list, OrderedDict, dict, set, deque)
-    for kind in kinds:
-        if isinstance(x, kind):
-            kind.clear(x)
-            break
-    if not isinstance(x, types.FunctionType) and hasattr(x, "__dict__"):
-        x.__dict__.clear()

@@ -6,7 +6,6 @@ own steps are neither kept nor differentiated.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,11 +14,12 @@ import numpy as np
 from zyg.core.cotangents import has_complex, spec_of, zeros_of
 from zyg.core.strand import Confined, is_traced, strip
 from zyg.core.trace import copy_out, watchable
-from zyg.errors import ConvergenceError, HolomorphicError, StructureError
-from zyg.verbs.checkpoints import IdleCall, TakenApart, one_entry, pullback_inside
+from zyg.errors import AdjointError, ConvergenceError, HolomorphicError, StructureError
+from zyg.verbs.checkpoints import one_entry, pullback_inside
 from zyg.verbs.gradients import pullback, stop_gradient
 from zyg.verbs.jacobians import jacobian
 from zyg.verbs.pushforward import DualCall
+from zyg.verbs.taken_apart import IdleCall, TakenApart
 
 Function = Callable[..., Any]
 
@@ -57,6 +57,7 @@ def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) ->
         return r
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
+        call.note_changes()
         r = at(copy_out(y), *leaves)
         if has_complex(y) or has_complex(r):
             raise HolomorphicError(
@@ -138,13 +139,17 @@ def fixed_point(
     _check_value(start, "the start")
     call = TakenApart(f, args)
 
-    def stepper(*leaves: Any, again: bool = True) -> Function:
-        g, rest = call.rebuild(leaves, again=again) if leaves else (f, args)
-        return lambda x: g(x, *rest)
+    def stepper(*leaves: Any) -> Function:
+        return _step(*call.rebuild(leaves))
 
-    first = functools.partial(stepper, again=False)
-    confined = call.confined("zyg.fixed_point", call.leaves)
-    return _fixed(stepper, start, confined, call.leaves, tolerance, iterations, first)
+    if not call.leaves:
+        return _iterated(_step(f, args), start, tolerance, iterations)
+    confined = None if call.keeps_nothing else call.confined("zyg.fixed_point")
+    return _fixed(stepper, start, confined, call.leaves, tolerance, iterations, call)
+
+
+def _step(f: Function, args: tuple[Any, ...]) -> Function:
+    return lambda x: f(x, *args)
 
 
 def _fixed(
@@ -154,12 +159,12 @@ def _fixed(
     leaves: Sequence[Any],
     tolerance: float,
     iterations: int,
-    first: Callable[..., Function] | None = None,
+    call: TakenApart | None = None,
 ) -> Any:
     """The fixed point of ``x = stepper(*leaves)(x)``; `stepper` itself holds nothing watched.
 
-    `first` is what makes the function of the first run. With `confined`, a value that the user's
-    function keeps raises where it is used later.
+    `call` is the user's function, taken apart, if that is what is iterated. With `confined`, a
+    value that it keeps raises where it is used later.
 
     Its derivatives are fixed points of linear maps, and are found in this way again: where an outer
     level watches them, the iteration may have ended before their own derivatives have converged.
@@ -168,18 +173,13 @@ def _fixed(
     def at(x: Any, *leaves: Any) -> Any:
         return stepper(*leaves)(x)
 
-    begin = first or stepper
-
     def run(*leaves: Any) -> Any:
-        if confined is None:
-            return _iterated(begin(*leaves), start, tolerance, iterations)
-
-        def step(x: Any) -> Any:
-            return IdleCall(confined, lambda x, *leaves: begin(*leaves)(x), (x, *leaves)).y
-
-        return _iterated(step, start, tolerance, iterations)
+        return _run(stepper, start, confined, leaves, (tolerance, iterations), call)
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
+        if call is not None:
+            call.note_changes()
+
         def adjoint(y_bar: Any, y: Any, *leaves: Any) -> Function:
             _, back = pullback(lambda x: at(x, *leaves), y)
             return lambda w: y_bar + back(w, zeros=True)[0]
@@ -187,10 +187,14 @@ def _fixed(
         w = _fixed(
             adjoint, zeros_of(spec_of(y)), confined, (y_bar, y, *leaves), tolerance, iterations
         )
-        _, back = pullback_inside(confined, lambda *leaves: at(copy_out(y), *leaves), *leaves)
+        z, back = pullback_inside(confined, lambda *leaves: at(copy_out(y), *leaves), *leaves)
+        if call is not None:
+            _check_fixed(strip(z), strip(y), tolerance)
         return back(w)  # type: ignore[no-any-return]
 
     def push(y: Any, leaves: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        if call is not None:
+            call.note_changes()
         moving = [k for k, u in enumerate(tangents) if u is not None]
 
         def tangent(y: Any, *rest: Any) -> Function:
@@ -210,13 +214,35 @@ def _fixed(
     return one_entry("fixed_point", run, pull, leaves, push)
 
 
+def _run(
+    stepper: Callable[..., Function],
+    start: Any,
+    confined: Confined | None,
+    leaves: Sequence[Any],
+    limits: tuple[float, int],
+    call: TakenApart | None,
+) -> Any:
+    if call is not None:
+        return call.first(
+            "zyg.fixed_point",
+            lambda x, *parts: _iterated(_step(*parts), x, *limits),
+            leaves,
+            [start],
+        )
+    if confined is None:
+        return _iterated(stepper(*leaves), start, *limits)
+    return IdleCall(
+        confined, lambda x, *leaves: _iterated(stepper(*leaves), x, *limits), (start, *leaves)
+    ).y
+
+
 def _iterated(step: Function, x: Any, tolerance: float, iterations: int) -> Any:
     x = copy_out(x)
     for _ in range(iterations):
         before, x = copy_out(x), step(x)  # which may write to what it is given
         _check_value(x, "a step of the iteration", before)
         with np.errstate(all="ignore"):
-            size, moved = _largest(x), _largest(x - before)
+            size, moved = _largest(strip(x)), _largest(strip(x) - strip(before))
         if moved <= max(tolerance, 4 * _eps(x)) * size < np.inf:
             return copy_out(x)
     raise ConvergenceError(
@@ -224,6 +250,19 @@ def _iterated(step: Function, x: Any, tolerance: float, iterations: int) -> Any:
         "the iteration converges only where the map contracts.",
         "start nearer, damp the map, or pass more iterations= or a larger tolerance=.",
     )
+
+
+def _check_fixed(z: Any, y: Any, tolerance: float) -> None:
+    with np.errstate(all="ignore"):
+        size, moved = _largest(y), _largest(z - y)
+    if not moved <= max(100 * tolerance, np.sqrt(_eps(y))) * size:
+        raise AdjointError(
+            "the function given to zyg.fixed_point gave another value when it ran again for the "
+            f"reverse pass: its fixed point, of size {size:.3g}, moves by {moved:.3g}.",
+            "its value depends on how often it was called, or something that it uses has changed: "
+            "it is no map that has a fixed point.",
+            "pass what changes as an argument, and return what is to be known later.",
+        )
 
 
 def _largest(x: Any) -> float:

@@ -22,6 +22,7 @@ from zyg.core.trace import Trace, demand_complete, down_to, watchable
 from zyg.errors import HolomorphicError, MissingRuleError
 from zyg.verbs.gradients import gradient
 from zyg.verbs.pushforward import DualCall
+from zyg.verbs.taken_apart import carry_back
 
 Function = Callable[..., Any]
 
@@ -335,7 +336,12 @@ def forwarddiff(f: Function, x: Any) -> Any:
     inputs = [Structure(v, watchable) for v in below]
 
     def at(*leaves: Any) -> Any:
-        return demand_complete(f(call.rebuild(list(leaves))), "zyg.forwarddiff")
+        copies: dict[int, Any] = {}
+        try:
+            y = f(call.rebuild([*leaves], whole=False, done=copies))
+        finally:
+            carry_back(call, [*leaves], copies)
+        return demand_complete(y, "zyg.forwarddiff")
 
     confined = Confined("zyg.forwarddiff", [s for v in call.leaves for s in strands_of(v)])
     columns = []
