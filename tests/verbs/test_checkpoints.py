@@ -380,6 +380,74 @@ def test_a_global_variable_that_changes_the_slope_alone_is_named():
     variable = 1.0
 
 
+factors = {"k": [2.0]}
+written_by_f = []
+calls_of_helper = 0
+
+
+def helper(v):
+    return (v - 2.0) * variable
+
+
+def of_helper(v):
+    return helper(v)
+
+
+def of_table(v):
+    return (v - 2.0) * table[0]
+
+
+def of_nested_table(v):
+    return (v - 2.0) * factors["k"][0]
+
+
+class Layer:
+    def __call__(self, v):
+        return helper(v)
+
+    def method(self, v):
+        return of_table(v)
+
+
+@pytest.mark.parametrize(
+    ("g", "name"),
+    [
+        (of_helper, "variable"), (of_table, "table"), (of_nested_table, "factors"),
+        (Layer().method, "table"), (partial(of_helper), "variable"),
+        (lambda v: of_helper(v), "variable"),
+    ],
+)  # fmt: skip
+def test_globals_of_helper_functions_and_in_containers_that_change_the_slope_are_named(g, name):
+    def change(factor):
+        global variable
+        variable *= factor
+        table[0] *= factor
+        factors["k"][0] *= factor
+
+    def f(x):
+        y = check(g, x)
+        change(2.0)
+        return y
+
+    with pytest.raises(AdjointError, match=f"the global variable {name} has changed since"):
+        zyg.gradient(f, 2.0)
+    change(0.5)
+    assert zyg.gradient(lambda x: check(g, x), 2.0) != (None,)
+
+
+def test_what_f_itself_writes_to_globals_is_no_change():
+    def counting(v):
+        global calls_of_helper
+        calls_of_helper += 1
+        written_by_f.append(v.shape)
+        return v * 2.0
+
+    def g(v):
+        return counting(v) * 1.0
+
+    assert np.all(zyg.gradient(lambda x: np.sum(check(g, check(g, x))), X)[0] == 4.0)
+
+
 def test_a_run_that_only_rounds_in_another_way_is_the_same():
     def chaotic(v):  # where a last bit grows by 2**30
         for _ in range(30):

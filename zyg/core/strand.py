@@ -164,8 +164,11 @@ class Confined:
     __slots__ = ("around", "verb")
 
     def __init__(self, verb: str, around: Sequence[Strand]) -> None:
-        outer = [v for s in around if s.confined is not None for v in s.confined.around]
-        self.verb, self.around = verb, [*around, *outer]
+        self.verb = verb
+        self.around: list[Strand] = [*around]
+        for strand in around:
+            if strand.confined is not None:
+                self.around.extend(strand.confined.around)
 
     def holds(self) -> bool:
         """Whether a derivative is still being taken that would be lost."""

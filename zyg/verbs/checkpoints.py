@@ -22,7 +22,7 @@ from zyg.core.entries import is_result
 from zyg.core.strand import Confined, is_traced, is_watched, strip
 from zyg.core.trace import Trace, demand_complete, run_function
 from zyg.errors import AdjointError, MissingRuleError
-from zyg.verbs.effects import names_of
+from zyg.verbs.effects import globals_of, names_of
 from zyg.verbs.taken_apart import IdleCall, TakenApart
 
 
@@ -72,7 +72,7 @@ def _read_only(x: Any) -> Any:
 
 
 def pullback_inside(
-    confined: Confined | None, f: Callable[..., Any], *args: Any
+    confined: Confined, f: Callable[..., Any], *args: Any
 ) -> tuple[Any, Callable[..., Any]]:
     """`pullback`, whose values do not outlive it where they are confined."""
     trace = Trace(f, args, {}, arguments="copied")
@@ -89,9 +89,9 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     nested gradients; it must not write to arrays among its arguments, which are read-only under a
     gradient. Variables of enclosing functions, and lists, dicts and objects in them, are for the
     second run what they were for the first, and what it writes to them stays its own. Raises
-    AdjointError on the way back where the second run gives another value or a number that f names
-    has changed among the globals; where a value is used that left f by a side effect; and
-    MissingRuleError for device arrays.
+    AdjointError on the way back where the second run gives another value or a number has changed
+    among the globals that f and the functions that it calls name; where a value is used that left f
+    by a side effect; and MissingRuleError for device arrays.
 
     >>> import numpy as np, zyg
     >>> def layer(x):
@@ -100,7 +100,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     (1.0,)
 
     """
-    call = TakenApart(f, args, kwargs)
+    call = TakenApart("zyg.checkpoint", f, args, kwargs)
     if not call.leaves:
         return run_function(f, args, kwargs)
     if not all(array_type(x).readable for x in call.leaves):
@@ -118,22 +118,25 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     def first(*leaves: Any) -> Any:
         rewind = functools.partial(_set_states, generators, before)
-        y = call.first("zyg.checkpoint", run_function, leaves, rewind=rewind)
-        constants.update(_constants(f, constants))
+        y = call.first(run_function, leaves, rewind=rewind)
+        then.update(_globals(f, parts))
         return y
 
-    constants = _constants(f)
-    confined = call.confined("zyg.checkpoint")
+    parts = [*call.whole.containers().values()]
+    before_it, then = _globals(f, parts), dict[tuple[int, str], Any]()
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
         call.note_changes()
+        now = _globals(f, parts)
         with _rewound(generators, before):
-            again, back = pullback_inside(confined, run, *leaves)
+            again, back = pullback_inside(call.confined, run, *leaves)
             # Watched, it may round in another way than it did.
             if not _alike(y, again):
                 plain = [_read_only(strip(x)) for x in leaves]
-                again = run(*plain) if call.keeps_nothing else IdleCall(confined, run, (*plain,)).y
-        _demand_unchanged(f, constants)
+                again = (
+                    run(*plain) if call.keeps_nothing else IdleCall(call.confined, run, (*plain,)).y
+                )
+        _demand_unchanged(f, before_it, then, now)
         _demand_same(f, y, again)
         return back(y_bar)  # type: ignore[no-any-return]
 
@@ -173,26 +176,66 @@ def _close(a: Any, b: Any, of_largest: bool) -> bool:
     return np.allclose(a, b, rtol=bound, atol=bound * largest, equal_nan=True)
 
 
-def _demand_unchanged(f: Any, constants: dict[str, Any]) -> None:
-    changed = [n for n, v in _constants(f, constants).items() if v != constants[n]]
-    if changed:
-        raise AdjointError(
-            f"the global variable {changed[0]} has changed since zyg.checkpoint ran {f.__name__}: "
-            f"{f.__name__} gave another value, or would have another derivative.",
-            "it is run again for the reverse pass, and reads the variable as it is then.",
-            "pass the value of the variable as an argument.",
-        )
+def _demand_unchanged(f: Any, first: _Globals, then: _Globals, now: _Globals) -> None:
+    """Raise where a global variable is not what the first run saw.
+
+    What f itself writes to, lists and variables of its helper functions, is not asked for: the
+    value tells whether it depends on them.
+    """
+    name = getattr(f, "__name__", type(f).__name__)
+    for key, (variable, is_own, before) in first.items():
+        if now.get(key, _NOTHING)[-1] != before and (
+            is_own or then.get(key, _NOTHING)[-1] == before
+        ):
+            raise AdjointError(
+                f"the global variable {variable} has changed since zyg.checkpoint ran {name}: "
+                f"{name} gave another value, or would have another derivative.",
+                "it is run again for the reverse pass, and reads the variable as it is then.",
+                "pass the value of the variable as an argument.",
+            )
 
 
-def _constants(f: Any, names: Iterable[str] = ()) -> dict[str, Any]:
-    """The numbers and strings among the globals that a function names."""
-    if not isinstance(f, FunctionType):
-        return {}
-    held = {name: f.__globals__.get(name) for name in names or names_of(f.__code__)}
-    return {name: v for name, v in held.items() if type(v) in _CONSTANTS or name in names}
+# By the ids of the variables of a module, and a name: it, whether it is a number that the function
+# itself names, and what is in it.
+_Globals = dict[tuple[int, str], tuple[str, bool, list[Any]]]
 
 
+def _globals(f: Any, parts: Iterable[Any]) -> _Globals:
+    """The numbers and texts among the globals of a call's functions, and of those they name."""
+    found: _Globals = {}
+    waiting = [x for x in parts if type(x) is FunctionType]
+    seen = {*map(id, waiting)}
+    while waiting:
+        g = waiting.pop()
+        for name in globals_of(g.__code__):
+            x = g.__globals__.get(name)
+            if type(x) is FunctionType and id(x) not in seen:
+                seen.add(id(x))
+                waiting.append(x)
+            elif type(x) in _CONSTANTS:
+                found[id(g.__globals__), name] = name, g is f, [x]
+            elif type(x) in (list, dict):
+                found[id(g.__globals__), name] = name, False, _contents(x)
+    return found
+
+
+def _contents(x: Any) -> list[Any]:
+    """The numbers and texts in a list or a dict, and which other things are in it."""
+    found: list[Any] = []
+    waiting = [x]
+    while waiting and len(found) < _MOST:
+        x = waiting.pop()
+        if type(x) in (list, tuple, dict):
+            found.append(len(x))
+            waiting.extend([*(x.items() if type(x) is dict else x)][:_MOST])
+        else:
+            found.append(x if type(x) in _CONSTANTS else id(x))
+    return found
+
+
+_NOTHING = "", False, list[Any]()
 _CONSTANTS = {int, float, complex, str, bool}
+_MOST = 1000  # numbers of a list that are looked at, so that a large table costs no time
 
 
 def _generators(f: Any, args: Any, kwargs: Any) -> list[Any]:

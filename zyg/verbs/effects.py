@@ -91,6 +91,16 @@ def names_of(code: CodeType) -> tuple[str, ...]:
 
 
 @remembered(4096)
+def globals_of(code: CodeType) -> tuple[str, ...]:
+    """The names of the globals that a function of the user's reads, and those inside of it."""
+    if not is_users(code.co_filename):
+        return ()
+    own = (s.argval for s in dis.get_instructions(code) if s.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    inner = (name for c in code.co_consts if isinstance(c, CodeType) for name in globals_of(c))
+    return tuple(dict.fromkeys([*own, *inner]))
+
+
+@remembered(4096)
 def _writes(code: CodeType, outside: tuple[str, ...]) -> bool:
     """Whether the code writes to more than its own variables and to containers that it holds."""
     if not _ANYTHING.isdisjoint(code.co_names):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zyg.core.cotangents import has_complex, spec_of, zeros_of
-from zyg.core.strand import Confined, is_traced, strip
+from zyg.core.strand import is_traced, strip
 from zyg.core.trace import copy_out, watchable
 from zyg.errors import AdjointError, ConvergenceError, HolomorphicError, StructureError
 from zyg.verbs.checkpoints import one_entry, pullback_inside
@@ -42,7 +42,7 @@ def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) ->
     """
     x = stop_gradient(x)
     _check_value(x, "the solution")
-    call = TakenApart(residual, args)
+    call = TakenApart("zyg.implicit", residual, args)
     if not call.leaves:
         return x
     solution = copy_out(x)
@@ -137,15 +137,14 @@ def fixed_point(
     """
     start = stop_gradient(x)
     _check_value(start, "the start")
-    call = TakenApart(f, args)
+    call = TakenApart("zyg.fixed_point", f, args)
 
     def stepper(*leaves: Any) -> Function:
         return _step(*call.rebuild(leaves))
 
     if not call.leaves:
         return _iterated(_step(f, args), start, tolerance, iterations)
-    confined = None if call.keeps_nothing else call.confined("zyg.fixed_point")
-    return _fixed(stepper, start, confined, call.leaves, tolerance, iterations, call)
+    return _fixed(stepper, start, call, call.leaves, (tolerance, iterations), first=True)
 
 
 def _step(f: Function, args: tuple[Any, ...]) -> Function:
@@ -155,16 +154,16 @@ def _step(f: Function, args: tuple[Any, ...]) -> Function:
 def _fixed(
     stepper: Callable[..., Function],
     start: Any,
-    confined: Confined | None,
+    call: TakenApart,
     leaves: Sequence[Any],
-    tolerance: float,
-    iterations: int,
-    call: TakenApart | None = None,
+    limits: tuple[float, int],
+    *,
+    first: bool = False,
 ) -> Any:
     """The fixed point of ``x = stepper(*leaves)(x)``; `stepper` itself holds nothing watched.
 
-    `call` is the user's function, taken apart, if that is what is iterated. With `confined`, a
-    value that it keeps raises where it is used later.
+    `call` is the user's function, taken apart: what is iterated in its `first` run, or what the map
+    is made of. A value that it keeps raises where it is used later.
 
     Its derivatives are fixed points of linear maps, and are found in this way again: where an outer
     level watches them, the iteration may have ended before their own derivatives have converged.
@@ -174,27 +173,31 @@ def _fixed(
         return stepper(*leaves)(x)
 
     def run(*leaves: Any) -> Any:
-        return _run(stepper, start, confined, leaves, (tolerance, iterations), call)
+        if first:
+            return _first(call, start, leaves, limits)
+        if call.keeps_nothing:
+            return _iterated(stepper(*leaves), start, *limits)
+        return IdleCall(
+            call.confined,
+            lambda x, *leaves: _iterated(stepper(*leaves), x, *limits),
+            (start, *leaves),
+        ).y
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
-        if call is not None:
-            call.note_changes()
+        call.note_changes()
 
         def adjoint(y_bar: Any, y: Any, *leaves: Any) -> Function:
             _, back = pullback(lambda x: at(x, *leaves), y)
             return lambda w: y_bar + back(w, zeros=True)[0]
 
-        w = _fixed(
-            adjoint, zeros_of(spec_of(y)), confined, (y_bar, y, *leaves), tolerance, iterations
-        )
-        z, back = pullback_inside(confined, lambda *leaves: at(copy_out(y), *leaves), *leaves)
-        if call is not None:
-            _check_fixed(strip(z), strip(y), tolerance)
+        w = _fixed(adjoint, zeros_of(spec_of(y)), call, (y_bar, y, *leaves), limits)
+        z, back = pullback_inside(call.confined, lambda *leaves: at(copy_out(y), *leaves), *leaves)
+        if first:
+            _check_fixed(strip(z), strip(y), limits[0])
         return back(w)  # type: ignore[no-any-return]
 
     def push(y: Any, leaves: Sequence[Any], tangents: Sequence[Any]) -> Any:
-        if call is not None:
-            call.note_changes()
+        call.note_changes()
         moving = [k for k, u in enumerate(tangents) if u is not None]
 
         def tangent(y: Any, *rest: Any) -> Function:
@@ -205,35 +208,18 @@ def _fixed(
             return lambda y_dot: DualCall(at, (y, *leaves), {}, [(y_dot, *full)]).y_dots[0]
 
         given = [tangents[k] for k in moving]
-        return _fixed(
-            tangent, zeros_of(spec_of(y)), confined, (y, *leaves, *given), tolerance, iterations
-        )
+        return _fixed(tangent, zeros_of(spec_of(y)), call, (y, *leaves, *given), limits)
 
     if not any(map(is_traced, leaves)):
         return run(*leaves)
     return one_entry("fixed_point", run, pull, leaves, push)
 
 
-def _run(
-    stepper: Callable[..., Function],
-    start: Any,
-    confined: Confined | None,
-    leaves: Sequence[Any],
-    limits: tuple[float, int],
-    call: TakenApart | None,
-) -> Any:
-    if call is not None:
-        return call.first(
-            "zyg.fixed_point",
-            lambda x, *parts: _iterated(_step(*parts), x, *limits),
-            leaves,
-            [start],
-        )
-    if confined is None:
-        return _iterated(stepper(*leaves), start, *limits)
-    return IdleCall(
-        confined, lambda x, *leaves: _iterated(stepper(*leaves), x, *limits), (start, *leaves)
-    ).y
+def _first(call: TakenApart, start: Any, leaves: Sequence[Any], limits: tuple[float, int]) -> Any:
+    def iterated(x: Any, *parts: Any) -> Any:
+        return _iterated(_step(*parts), x, *limits)
+
+    return call.first(iterated, leaves, [start])
 
 
 def _iterated(step: Function, x: Any, tolerance: float, iterations: int) -> Any:

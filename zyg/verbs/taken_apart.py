@@ -30,16 +30,19 @@ class TakenApart:
     """A call: the watched numbers and arrays in it, and what it is with others in their places.
 
     An array met twice is one. The call is run again in the reverse pass, so its plain arrays are
-    kept as they are now, as those that an entry refers to.
+    kept as they are now, as those that an entry refers to. `confined` is for runs whose steps are
+    not noted.
     """
 
-    def __init__(self, *parts: Any) -> None:
+    def __init__(self, verb: str, *parts: Any) -> None:
         self.whole = self.then = Structure(parts, _is_array_or_watched, shared=True)
         every = self.whole.leaves
         self.places = [k for k, x in enumerate(every) if is_watched(x) and not has_left(x)]
         self.leaves = [every[k] for k in self.places]
         self.kept = [*every]
-        for strand in {s for x in self.leaves for s in strands_of(x)}:
+        strands = {s: None for x in self.leaves for s in strands_of(x)}
+        self.confined = Confined(verb, [*strands])
+        for strand in strands:
             self.kept = [_kept(strand, a) if type(a) is np.ndarray else a for a in self.kept]
         self.written: list[int] = []  # places of the small arrays that the call writes to
 
@@ -48,13 +51,8 @@ class TakenApart:
         """Whether no value of the call can get out but by its result, or what it was given."""
         return keeps_nothing(self.whole.root)
 
-    def confined(self, verb: str) -> Confined:
-        """For a run of the call whose steps are not noted."""
-        return Confined(verb, [s for x in self.leaves for s in strands_of(x)])
-
     def first(
         self,
-        verb: str,
         f: Callable[..., Any],
         leaves: Sequence[Any],
         given: Sequence[Any] = (),
@@ -78,18 +76,23 @@ class TakenApart:
                 try:
                     y = run(*given, *leaves)
                 except Exception:
-                    if not self.whole.written(full, copies):
+                    if not self._is_written(full, copies):
                         raise
                 else:
-                    if not self.whole.written(full, copies):
+                    if not self._is_written(full, copies):
                         return y
                 rewind()  # it writes to what it was given: once more, so that what gets out is told
             try:
-                return IdleCall(self.confined(verb), run, (*given, *leaves)).y
+                return IdleCall(self.confined, run, (*given, *leaves)).y
             finally:
                 carry_back(self.whole, full, copies)
         finally:
             self.written = [k for k, a in self._small() if a.tobytes() != self.kept[k].tobytes()]
+
+    def _is_written(self, full: list[Any], copies: dict[int, Any]) -> bool:
+        """Of a call that keeps nothing: whether it wrote to lists and dicts that it was given."""
+        given = any(type(c) in (list, dict) for c in copies.values())
+        return given and bool(self.whole.written(full, copies))
 
     def _put(self, leaves: Sequence[Any], full: list[Any]) -> None:
         for k, x in zip(self.places, leaves, strict=True):
