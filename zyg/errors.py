@@ -20,6 +20,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _OURS = (OWN_TEXT, _HERE + os.sep, _HERE + "_cuda" + os.sep)
 _NUMPY = (os.path.dirname(np.__file__) + os.sep, "<__array_function__")
 _PYTHON = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
+_INSTALLED = "-packages" + os.sep
 
 
 def user_frame() -> FrameType | None:
@@ -34,7 +35,22 @@ def is_users(file: str) -> bool:
     """Whether a file is neither zyg's nor NumPy's nor Python's own."""
     if file.startswith(_OURS + _NUMPY):
         return False
-    return not file.startswith(_PYTHON) or "-packages" + os.sep in file
+    return not file.startswith(_PYTHON) or _INSTALLED in file
+
+
+def user_place() -> str:
+    """The user's own line, and below it that of the installed library that it called, if any."""
+    inner = frame = user_frame()
+    while frame is not None and not _is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None or frame is inner:
+        return user_line(inner)
+    return f"{user_line(frame)}\n  lib:   {user_line(inner)}"
+
+
+def _is_own(file: str) -> bool:
+    """Whether a file is the user's own: not that of an installed package either."""
+    return is_users(file) and _INSTALLED not in file
 
 
 def user_line(frame: FrameType | None = None, line: int = 0) -> str:
@@ -58,11 +74,18 @@ def raising_line(error: BaseException) -> str:
 
 
 class ZygError(Exception):
-    """The base of all zyg errors; the message says what, where, why and what to do."""
+    """The base of all zyg errors; the message says what, where, why and what to do.
 
-    def __init__(self, what: str, why: str, fix: str, where: str = "") -> None:
-        place = where or user_line()
-        super().__init__(f"{what}\n  where: {place}\n  why:   {why}\n  fix:   {fix}")
+    Its tag, in brackets after what happened, is an entry of docs/refusals.md.
+    """
+
+    tag = ""
+
+    def __init__(self, what: str, why: str, fix: str, where: str = "", tag: str = "") -> None:
+        if tag:
+            self.tag = tag
+        place = where or user_place()
+        super().__init__(f"{what} [{self.tag}]\n  where: {place}\n  why:   {why}\n  fix:   {fix}")
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), self.args, self.__dict__)
@@ -81,6 +104,8 @@ class NonScalarOutputError(ZygError, TypeError):
     cotangent.
     """
 
+    tag = "not-a-number"
+
 
 class ComplexOutputError(NonScalarOutputError):
     """`gradient` of a function whose result is complex.
@@ -88,6 +113,8 @@ class ComplexOutputError(NonScalarOutputError):
     Example: ``gradient(lambda z: z * z, 1j)``. Remedy: differentiate the real part, the imaginary
     part or ``abs``.
     """
+
+    tag = "complex-result"
 
 
 class ConversionError(ZygError, TypeError):
@@ -97,6 +124,8 @@ class ConversionError(ZygError, TypeError):
     Examples: ``float(x)``, ``math.sin(x)``, ``np.asarray(x)``, ``buffer[0] = x``. Remedy: the
     ``np.`` function of the same name, or `zyg.stop_gradient` where the derivative is not wanted.
     """
+
+    tag = "conversion"
 
 
 class MutationError(ZygError, TypeError):
@@ -108,6 +137,8 @@ class MutationError(ZygError, TypeError):
     or what the message says.
     """
 
+    tag = "write"
+
 
 class MissingRuleError(ZygError, NotImplementedError):
     """A function, or a keyword of a function, that has no rule.
@@ -115,6 +146,8 @@ class MissingRuleError(ZygError, NotImplementedError):
     Example: a NumPy function zyg does not know. Remedy: write its rule with `zyg.adjoint`; the
     message shows how.
     """
+
+    tag = "no-rule"
 
 
 class AdjointError(ZygError, TypeError):
@@ -125,12 +158,16 @@ class AdjointError(ZygError, TypeError):
     `zyg.check_adjoint` finds it.
     """
 
+    tag = "contract"
+
 
 class StructureError(ZygError, TypeError):
     """A value that zyg cannot take apart, or a cotangent that does not fit its value.
 
     Examples: a masked array as an argument; ``back((1.0,))`` for a result that is a dict.
     """
+
+    tag = "structure"
 
 
 class DegenerateError(ZygError, np.linalg.LinAlgError):
@@ -141,6 +178,8 @@ class DegenerateError(ZygError, np.linalg.LinAlgError):
     function of what is determined: the values, moduli, projectors.
     """
 
+    tag = "degenerate"
+
 
 class NonFiniteError(ZygError, ArithmeticError):
     """A cotangent became infinite or NaN, and ``zyg.config(check_nan=True)`` asks to be told.
@@ -148,6 +187,8 @@ class NonFiniteError(ZygError, ArithmeticError):
     Example: the derivative of ``np.sqrt(x)`` at 0. Remedy: the message names the line of f and the
     rule; keep its argument away from there.
     """
+
+    tag = "not-finite"
 
 
 class LeakError(ZygError, RuntimeError):
@@ -158,6 +199,8 @@ class LeakError(ZygError, RuntimeError):
     lines; make the value anew, or keep `zyg.stop_gradient` of it.
     """
 
+    tag = "leak"
+
 
 class HolomorphicError(ZygError, TypeError):
     """A complex derivative was asked for where there is none.
@@ -165,6 +208,8 @@ class HolomorphicError(ZygError, TypeError):
     Examples: ``zyg.holomorphic(np.abs, 1j)``; the Jacobian by a complex argument. Remedy:
     `zyg.wirtinger`, which gives both derivatives, by z and by its conjugate.
     """
+
+    tag = "holomorphic"
 
 
 class ConvergenceError(ZygError, ArithmeticError):
@@ -174,6 +219,8 @@ class ConvergenceError(ZygError, ArithmeticError):
     not solve the equation. Remedy: another start, more iterations, a larger tolerance.
     """
 
+    tag = "convergence"
+
 
 class PatternError(ZygError, ValueError):
     """A sparsity pattern that does not have all entries of the matrix, or not its shape.
@@ -181,6 +228,8 @@ class PatternError(ZygError, ValueError):
     Example: ``sparse_jacobian(f, x, pattern)`` where f depends on more than `pattern` says. Remedy:
     add what is missing; without a pattern, it is detected.
     """
+
+    tag = "pattern"
 
 
 class RunningLoopError(ZygError, TypeError):
@@ -190,12 +239,16 @@ class RunningLoopError(ZygError, TypeError):
     zyg.gradient_async(f, x)``.
     """
 
+    tag = "running-loop"
+
 
 class ShippingError(ZygError, TypeError):
     """A call that cannot be sent to another process.
 
     Example: a closure that holds a lock or an open file. Remedy: make such things in the task.
     """
+
+    tag = "shipping"
 
 
 class RecomputationError(ZygError, RuntimeError):
@@ -207,6 +260,8 @@ class RecomputationError(ZygError, RuntimeError):
     gradient while the executor is open.
     """
 
+    tag = "second-run"
+
 
 class KernelError(ZygError, TypeError):
     """A scalar function that cannot be made into a kernel.
@@ -214,6 +269,8 @@ class KernelError(ZygError, TypeError):
     Examples: a list comprehension or a print in it; no source text. Remedy: the message names the
     expression, and what to write instead.
     """
+
+    tag = "kernel"
 
     source_line = ""
     effect = False  # the function does something besides computing its value
@@ -233,6 +290,8 @@ class CaptureError(KernelError):
     Example: ``zyg.broadcast(lambda x: x * w, x)`` with an array w. Remedy: pass it as an operand.
     """
 
+    tag = "capture"
+
 
 class IntegerOverflowError(ZygError, OverflowError):
     """A number in a kernel that has no place in the integer type of its operand.
@@ -241,12 +300,16 @@ class IntegerOverflowError(ZygError, OverflowError):
     too. Remedy: ``a.astype(np.int64)``.
     """
 
+    tag = "int-overflow"
+
 
 class ShapeError(ZygError, ValueError):
     """Operands of a kernel whose shapes do not broadcast.
 
     Example: operands of shapes (2, 3) and (4,). Remedy: insert axes, as ``x[:, None]``.
     """
+
+    tag = "shape"
 
 
 class PerformanceWarning(UserWarning):
@@ -256,9 +319,13 @@ class PerformanceWarning(UserWarning):
 class AdjointInvariantError(ZygError, RuntimeError):
     """The reverse pass of a concurrent program cannot advance: a bug in zyg, not in the program."""
 
+    tag = "bug-in-zyg"
+
 
 class GradientMismatchError(ZygError, AssertionError):
     """`check_gradient` or `check_adjoint` found a derivative that differs from its check."""
+
+    tag = "mismatch"
 
 
 def unknown_call(name: str, why: str) -> MissingRuleError:
@@ -267,4 +334,5 @@ def unknown_call(name: str, why: str) -> MissingRuleError:
         f"{name} cannot be differentiated with these arguments: {why}.",
         "a rule computes the derivative for the arguments it knows; the others would be ignored.",
         f"call {name} without it, or write a rule for your case with zyg.adjoint.",
+        tag="arguments",
     )

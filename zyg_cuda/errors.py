@@ -12,6 +12,8 @@ class DeviceArrayError(ZygError, TypeError):
     message says what to convert.
     """
 
+    tag = "device-array"
+
 
 class DriverError(ZygError, RuntimeError):
     """There is no CUDA driver, or it does not start.
@@ -19,3 +21,5 @@ class DriverError(ZygError, RuntimeError):
     Remedy: a machine with an NVIDIA GPU and its driver; without one, NUMBA_ENABLE_CUDASIM=1 runs
     small kernels in numba's simulator.
     """
+
+    tag = "driver"

@@ -36,7 +36,7 @@ def refusal(error, f, *args):
 
 def check_template(text):
     what, where, why, fix = re.fullmatch(
-        r"(.+?)\n  where: (.+?)\n  why:   (.+?)\n  fix:   (.+)", text, re.DOTALL
+        r"(.+?) \[[a-z-]+\]\n  where: (.+?)\n  why:   (.+?)\n  fix:   (.+)", text, re.DOTALL
     ).groups()
     assert what.endswith(".")
     assert why.endswith(".")
@@ -881,3 +881,22 @@ def test_an_error_of_the_users_is_not_wrapped():
     assert caught.value.__context__ is None
     assert caught.traceback[-1].name == "f"
     assert sys.exception() is None
+
+
+def test_the_place_in_a_library_is_the_users_line_and_below_it_the_librarys(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "some_library.py").write_text("def half(x):\n    return float(x) / 2\n")
+    monkeypatch.syspath_prepend(folder)
+    import some_library
+
+    def f(x):
+        return some_library.half(x)
+
+    for call in (f, some_library.half):
+        with pytest.raises(errors.ConversionError) as caught:
+            gradient(call, 1.0)
+        _, where, lib, *_ = str(caught.value).splitlines()
+        assert where.startswith(f"  where: {__file__}:")
+        assert where.endswith("return some_library.half(x)" if call is f else "gradient(call, 1.0)")
+        assert lib == f"  lib:   {folder}/some_library.py:2, in half: return float(x) / 2"

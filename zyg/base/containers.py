@@ -70,6 +70,7 @@ def _refused(name: str) -> StructureError:
         f"zyg cannot watch a {name}.",
         "it is an array with semantics of its own, which NumPy's rules do not know.",
         "pass a plain array: np.asarray(x), x.to_numpy(), x.filled(...) or x.numpy().",
+        tag="array-kind",
     )
 
 
@@ -227,6 +228,7 @@ def no_places() -> StructureError:
         "zyg cannot watch the numbers in a set.",
         "a set has no places, so a gradient could not say which element each part belongs to.",
         "use a list, a tuple or a dict.",
+        tag="set",
     )
 
 

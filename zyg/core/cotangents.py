@@ -96,6 +96,7 @@ def _transfer(given: str, needed: str) -> ConversionError:
         "the host waits until the device has done all its work.",
         "pass numbers that meet device arrays as arrays of no axes of their library, as "
         "cupy.asarray(x); use zyg.stop_gradient(x) where no gradient by x is wanted.",
+        tag="host-copy",
     )
 
 

@@ -158,6 +158,7 @@ def demand_closed(name: str, strand: Strand, y: Any) -> None:
             "a rule sees its arguments plain, and has no place for the derivative by anything "
             "else: a variable of an enclosing function, or a global one.",
             "pass the value as an argument; to @zyg.adjoint, a closure can be passed, too.",
+            tag="closure",
         )
 
 
@@ -172,6 +173,7 @@ def lacking(error: TypeError, name: str, operands: Sequence[Any]) -> MissingRule
         f"np.{name} of arrays of {libraries[0]} has no rule for these arguments: {reason}",
         f"either {libraries[0]} has no such function, or the rule needs NumPy's own arrays.",
         "write it in functions that are there, or give it a rule with zyg.adjoint.",
+        tag="device",
     )
 
 

@@ -257,6 +257,7 @@ def _spread_part(x: Any, index: Any) -> Any:
         "elements of a view that lie in the same memory cannot be written at once.",
         "which of several values stays is for NumPy to say, and so is whose derivative does.",
         "write to the array that it is a view of, or to a part of it without overlaps.",
+        tag="overlap",
     )
 
 
@@ -271,6 +272,7 @@ def _strand_of_write(base: Any, value: Any) -> Strand:
             "the inner gradient ends first, and the array would be left with a value that is "
             "watched by nobody.",
             "return the value from the inner function, or make the array inside it.",
+            tag="inner-value",
         )
     return raise_to(local(value.strand), base)
 
@@ -284,6 +286,7 @@ def _demand_room(dtype: np.dtype[Any], value: Any) -> None:
             f"a watched value cannot be written into an array of {dtype}.",
             "the conversion would cut off its fraction and its derivative.",
             "make the array of floats, or write zyg.stop_gradient(value).",
+            tag="int-buffer",
         )
 
 
@@ -292,6 +295,7 @@ def _refuse_on_device() -> NoReturn:
         "a watched device array cannot be written.",
         "views and overwritten contents are followed in the memory of the host only.",
         "make a new array: x = x + y for x += y, np.where(mask, value, x), np.concatenate.",
+        tag="device",
     )
 
 

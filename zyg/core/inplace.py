@@ -110,6 +110,7 @@ def refuse_store() -> NoReturn:
         "the array has room for numbers only, so the derivative would be lost.",
         "make the buffer with zyg.numpy (import zyg.numpy as np) or np.zeros_like(x), collect the "
         "values in a list and np.stack it, or store zyg.stop_gradient(x).",
+        tag="plain-buffer",
     )
 
 

@@ -55,4 +55,5 @@ def _overwritten(a: np.ndarray[Any, Any], line: str) -> MutationError:
         f"view of it made earlier, nor for ufunc.at.{where}",
         "use a copy of it, or write into one; zyg.config(check_operands=True) names the line that "
         "uses it.",
+        tag="overwritten",
     )

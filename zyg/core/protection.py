@@ -80,6 +80,7 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
                     "two arrays of one argument share memory in a way zyg cannot follow.",
                     "what is written to one is seen in the other, and their gradients add up.",
                     "pass the array they are views of, or copies.",
+                    tag="shared-memory",
                 )
             bases[root] = (memory, _watched(strand, whole, how))
     together = []

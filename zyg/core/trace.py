@@ -144,6 +144,7 @@ def _of_c_code(error: BaseException) -> ConversionError:
         "loop over x itself, or np.ndindex(x.shape), for np.nditer(x); zyg.scipy.optimize for "
         "scipy.optimize; zyg.stop_gradient(x) gives the plain value if that is what you want.",
         raising_line(error),
+        tag="c-code",
     )
 
 

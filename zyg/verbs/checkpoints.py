@@ -109,6 +109,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             "whether the second run gives the value of the first would have to be looked at, and "
             "its library's random generators are not known.",
             "call the function without zyg.checkpoint.",
+            tag="device",
         )
     generators = [random, np.random.mtrand._rand, *_generators(f, args, kwargs)]
     before = [_state(g) for g in generators]
@@ -151,6 +152,7 @@ def _demand_same(f: Any, y: Any, again: Any) -> None:
             "something that it uses has changed since its first run: a generator of random "
             "numbers that is not found, or a variable.",
             "pass the generator, or the value of the variable, as an argument.",
+            tag="second-run",
         )
 
 
@@ -192,6 +194,7 @@ def _demand_unchanged(f: Any, first: _Globals, then: _Globals, now: _Globals) ->
                 f"{name} gave another value, or would have another derivative.",
                 "it is run again for the reverse pass, and reads the variable as it is then.",
                 "pass the value of the variable as an argument.",
+                tag="second-run",
             )
 
 

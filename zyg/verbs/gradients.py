@@ -149,6 +149,7 @@ def hook_forward(g: Callable[[Any], Any], x: Any) -> Any:
         "a hook acts on cotangents, and forward mode has tangents only.",
         'take the derivative in reverse: jacobian(..., mode="reverse"), or gradient; forward over '
         "that, as hvp and hessian are, works.",
+        tag="hook",
     )
 
 

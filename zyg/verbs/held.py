@@ -257,6 +257,7 @@ def _given(x: Any, name: str, line: str, leaves: list[Any]) -> Any:
             "where the solver was.",
             f"the steps of the solver are not differentiated; it was called at {line}.",
             "compute the value anew from the result, or take zyg.stop_gradient of it.",
+            tag="left",
         )
 
     def push(*_: Any) -> Any:  # forward mode cannot know yet whether anybody will ask

@@ -66,6 +66,7 @@ def _refuse_complex(inputs: list[Structure]) -> None:
                 f"argument {k} of the function is on a device: no Jacobian is made there.",
                 "the directions that it takes are made in the memory of the host.",
                 "use zyg.pullback, zyg.pushforward or zyg.hvp with directions of the device.",
+                tag="device",
             )
         if has_complex(x):
             raise HolomorphicError(

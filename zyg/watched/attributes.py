@@ -45,6 +45,7 @@ def _flat(x: Any) -> Any:
             "x.flat of a watched array that is not contiguous has no rule.",
             "its elements do not lie in memory in this order, so they are no view of one axis.",
             "use np.ravel(x) to read, x[...] = value to write.",
+            tag="attribute",
         )
     return bind(np.ravel, (x,))
 
@@ -56,6 +57,7 @@ def _view(x: Any, dtype: Any = None) -> Any:
             f"x.view({dtype!r}) of a watched array has no rule.",
             "the same memory read as another type has no derivative.",
             "use x.astype(...) to convert; x.real and x.imag for the parts of complex numbers.",
+            tag="attribute",
         )
     return x[...]
 
@@ -171,6 +173,7 @@ def attribute(x: Any, name: str) -> Any:
         f"the attribute {name!r} of a watched {type(plain).__name__} has no rule.",
         "what the plain value answers would carry no derivative.",
         "use a NumPy function or operator instead, or zyg.primal(x) for the plain value.",
+        tag="attribute",
     )
 
 
@@ -215,4 +218,5 @@ def _refuse_write(what: str) -> NoReturn:
         f"{what} changes the memory of a watched array in a way that is not followed.",
         "other views of the same memory and the reverse pass rely on its layout.",
         "make a new array: np.copy(x[:n]), np.concatenate([...]).",
+        tag="memory",
     )

@@ -111,6 +111,7 @@ def _demand_ready(f: Any) -> None:
             f"np.{f.__name__} of a watched device array has no rule.",
             "its rule looks at elements, which would copy them to the host, or makes arrays there.",
             "write it in functions that have one, or give it one of your own with zyg.adjoint.",
+            tag="device",
         )
 
 
@@ -120,6 +121,7 @@ def _refuse_transfer(what: str) -> NoReturn:
         "a number of the host carries no derivative back to the device.",
         "use the array of no axes itself, as x[0] or np.sum(x); zyg.stop_gradient(x).item() gives "
         "the plain number.",
+        tag="host-copy",
     )
 
 

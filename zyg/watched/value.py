@@ -209,6 +209,7 @@ class WatchedValue(Watched):
                 "a watched value cannot be a key: of a dict, of a set, of a memoised function.",
                 "an entry stored for the equal plain number would be found, without derivative.",
                 "use the position or a name as the key, or zyg.stop_gradient(x).",
+                tag="key",
             )
         return hash(strip(x))
 
@@ -228,6 +229,7 @@ class WatchedValue(Watched):
             "a watched value cannot be pickled.",
             "the bytes would hold a plain number, and the derivative would be lost.",
             "pickle zyg.stop_gradient(x), or what `gradient` returns.",
+            tag="pickle",
         )
 
 
