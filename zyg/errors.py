@@ -25,7 +25,11 @@ _INSTALLED = "-packages" + os.sep
 
 def user_frame() -> FrameType | None:
     """The innermost frame that is neither zyg's nor NumPy's nor Python's own: the user's line."""
-    frame: FrameType | None = sys._getframe(1)
+    return _users(sys._getframe(1))
+
+
+def _users(frame: FrameType | None) -> FrameType | None:
+    """The first of a frame and its callers that is the user's."""
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
@@ -41,16 +45,16 @@ def is_users(file: str) -> bool:
 def user_place() -> str:
     """The user's own line, and below it that of the installed library that it called, if any."""
     inner = frame = user_frame()
-    while frame is not None and not _is_own(frame.f_code.co_filename):
-        frame = frame.f_back
+    while frame is not None and is_installed(frame.f_code.co_filename):
+        frame = _users(frame.f_back)
     if frame is None or frame is inner:
         return user_line(inner)
     return f"{user_line(frame)}\n  lib:   {user_line(inner)}"
 
 
-def _is_own(file: str) -> bool:
-    """Whether a file is the user's own: not that of an installed package either."""
-    return is_users(file) and _INSTALLED not in file
+def is_installed(file: str) -> bool:
+    """Whether a file is that of an installed package."""
+    return _INSTALLED in file
 
 
 def user_line(frame: FrameType | None = None, line: int = 0) -> str:

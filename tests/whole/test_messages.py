@@ -22,6 +22,7 @@ import zyg
 from zyg import errors, gradient, pullback
 
 ARRAY = np.array([1.0, 2.0, 3.0])
+RNG = np.random.default_rng(0)
 
 
 def refusal(error, f, *args):
@@ -189,8 +190,53 @@ def test_conversion_messages(f, x, what):
     text = refusal(errors.ConversionError, f, x)
     assert what in text
     assert "functions of C code and of the math module convert their arguments." in text
-    assert "use what takes watched values: np.sin(x) for math.sin(x), np.stack([x, y])" in text
     assert "zyg.stop_gradient(x)" in text
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "fix"),
+    [
+        (lambda x: math.exp(x), 1.0, "use np.exp for math.exp"),
+        (lambda x: math.lgamma(x), 1.0, "use zyg.math.lgamma for math.lgamma"),
+        (lambda x: cmath.exp(x), 1j, "use np.exp for cmath.exp"),
+        (lambda x: 2 * float(x), 1.0, "leave float() out"),
+        (lambda x: np.float64(x), 1.0, "leave np.float64() out"),
+        (lambda x: np.array([x, 2 * x], float), 1.0, "write np.stack([x, 2 * x]) for np.array"),
+        (
+            lambda x: np.array([[x, x], [x, x]], float),
+            1.0,
+            "use zyg.numpy.array for np.array, or zyg.adopt(__name__)",
+        ),
+        (lambda x: np.asarray(x, float), 1.0, "leave np.asarray() out, or use zyg.numpy.asarray"),
+        (lambda x: np.full(3, x), 1.0, "write x * np.ones(n) for np.full(n, x)"),
+        (lambda x: np.fromiter((x for _ in range(2)), float), 1.0, "write np.stack([...])"),
+        (lambda x: RNG.normal(x), 1.0, "write mu + sigma * rng.normal(size=n)"),
+        (
+            lambda x: x > 0 and np.dot(1, 2) + math.sqrt(abs(x)),
+            1.0,
+            "use np.sqrt for math.sqrt",
+        ),
+        (lambda x: [float][0](x), 1.0, "use functions that take watched values, as zyg.numpy has"),
+    ],
+)
+def test_the_remedy_is_that_of_the_call(f, x, fix):
+    assert f"fix: {fix}" in refusal(errors.ConversionError, f, x)
+
+
+def test_the_remedy_in_a_library_is_to_adopt_it(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "a_library.py").write_text(
+        "import numpy as np\n\ndef half(x):\n    return float(x) / 2\n\n"
+        "def filled(x):\n    y = np.zeros(2)\n    y[:] = x\n    return y\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    import a_library
+
+    for call in (a_library.half, a_library.filled):
+        with pytest.raises(errors.ConversionError) as caught:
+            gradient(call, 1.0)
+        assert 'fix:   zyg.adopt("a_library"), once, and then the call again.' in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +316,7 @@ def _store_list(x):
 def test_storing_into_a_plain_array(f, x):
     text = refusal(errors.ConversionError, f, x)
     assert "a watched value cannot be stored in a plain NumPy array." in text
-    assert "np.stack" in text
+    assert "make it with np.zeros_like(x), or import zyg.numpy as np" in text
     assert "zyg.stop_gradient(x)" in text
 
 

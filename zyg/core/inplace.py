@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from zyg.base.remedies import remedy
 from zyg.core.indexing import _refuse_on_device, frozen, is_unique, write
 from zyg.core.strand import ARRAYS, exchange_lock, is_watched, settle, strip
 from zyg.core.views import Place, base_of, buffer, copied, lay_out, make_writable, order_of
@@ -108,8 +109,9 @@ def refuse_store() -> NoReturn:
     raise ConversionError(
         "a watched value cannot be stored in a plain NumPy array.",
         "the array has room for numbers only, so the derivative would be lost.",
-        "make the buffer with zyg.numpy (import zyg.numpy as np) or np.zeros_like(x), collect the "
-        "values in a list and np.stack it, or store zyg.stop_gradient(x).",
+        remedy(
+            "make it with np.zeros_like(x), or import zyg.numpy as np, whose np.zeros(n) has room"
+        ),
         tag="plain-buffer",
     )
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from zyg.base.array_types import array_type, is_array
 from zyg.base.registry import ScalarRule, rules
+from zyg.base.remedies import remedy
 from zyg.base.scalar_rules import operators, table
 from zyg.base.structure import is_number
 from zyg.core.bind import bind
@@ -37,7 +38,7 @@ from zyg.core.strand import (
     strip,
     watcher_of,
 )
-from zyg.errors import ConversionError, user_frame
+from zyg.errors import ConversionError
 
 operator_rules = {
     name: ScalarRule(function, table[ufunc]) for name, (function, ufunc) in operators.items()
@@ -57,9 +58,6 @@ def _caller() -> str:
     return {"BINARY_SUBSCR": "[]", "STORE_SUBSCR": "[]=", "STORE_SLICE": "[]="}.get(name, name)
 
 
-_STRIDED = "lib.stride_tricks.as_strided"
-
-
 def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
     kind = type(strip(x)).__name__
     if how == "[]=":
@@ -69,24 +67,8 @@ def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
         f"{to} of a watched {kind} would drop its derivative.",
         "a plain number or array carries no derivative; functions of C code and of the math "
         "module convert their arguments.",
-        "use what takes watched values: np.sin(x) for math.sin(x), np.stack([x, y]) for "
-        "np.array([x, y]), x * np.ones(n) for np.full(n, x), x.astype(...) to convert, "
-        "mu + sigma * rng.normal(size=n) for rng.normal(mu, sigma, n), zyg.numpy for numpy, "
-        f"{_instead()}; zyg.stop_gradient(x) gives the plain value if that is what you want.",
+        remedy(),
     )
-
-
-def _instead() -> str:
-    """What takes watched values instead of SciPy, and of the function that runs."""
-    frame, name = user_frame(), ""
-    if sys._getframe(3).f_code is np.lib.stride_tricks.as_strided.__code__:
-        return f"zyg.numpy.{_STRIDED} for np.{_STRIDED}"
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy."):
-        module = ".".join(frame.f_globals["__name__"].split(".")[:2])
-        if hasattr(sys.modules.get(module), frame.f_code.co_name):
-            name = f"{module}.{frame.f_code.co_name}"  # the outermost is the user's call
-        frame = frame.f_back
-    return f"zyg.{name} for {name}" if name else "zyg.scipy for scipy"
 
 
 class WatchedValue(Watched):

@@ -1,0 +1,144 @@
+"""The one remedy for the call that was refused, found in the source of the line that made it."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+from collections.abc import Callable
+from types import FrameType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from zyg.errors import is_installed, user_frame
+
+_PLAIN_VALUE = "zyg.stop_gradient(x) gives the plain value if that is what you want"
+
+
+def remedy(otherwise: str = "") -> str:
+    """What to write in place of the call of the user's that runs now.
+
+    In a library that is to adopt it; in the user's own lines `otherwise`, or what the call says.
+    """
+    frame = user_frame()
+    if frame is None:
+        return f"{_PLAIN_VALUE}."
+    scipys = _of_scipy(frame)
+    package = _package_of(frame)
+    if package == "scipy" or scipys:
+        return f"use zyg.{scipys} for {scipys}." if scipys else "use zyg.scipy for scipy."
+    if package:
+        return f'zyg.adopt("{package}"), once, and then the call again.'
+    call = None if otherwise else _running_call(frame)
+    f = _called(call, frame) if call else None
+    cure = next((say(f, call) for is_of, say in _CURES if is_of(f)), "") if call else ""
+    instead = otherwise or cure or "use functions that take watched values, as zyg.numpy has"
+    return f"{instead}; {_PLAIN_VALUE}."
+
+
+def _package_of(frame: FrameType) -> str | None:
+    """The installed package that a frame is of; None for the user's own files."""
+    name = frame.f_globals.get("__name__", "").partition(".")[0]
+    return name if is_installed(frame.f_code.co_filename) else None
+
+
+def _of_scipy(frame: FrameType | None) -> str:
+    """The function of SciPy's that runs, as it is called from outside of SciPy."""
+    name = ""
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy."):
+        module = ".".join(frame.f_globals["__name__"].split(".")[:2])
+        if hasattr(sys.modules.get(module), frame.f_code.co_name):
+            name = f"{module}.{frame.f_code.co_name}"
+        frame = frame.f_back
+    return name
+
+
+def _running_call(frame: FrameType) -> ast.Call | None:
+    """The call that a frame is at, if it is one and its source is there."""
+    code = frame.f_code
+    line, last, start, end = list(code.co_positions())[frame.f_lasti // 2]
+    if line is None or last is None or start is None or end is None:
+        return None
+    lines = [linecache.getline(code.co_filename, n, frame.f_globals) for n in range(line, last + 1)]
+    text = "".join(lines).encode()
+    text = text[start : len(text) - len(lines[-1].encode()) + end]
+    try:
+        tree = ast.parse(b"(" + text + b")", mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    return tree if isinstance(tree, ast.Call) else None
+
+
+def _called(call: ast.Call, frame: FrameType) -> Any:
+    """The function of a call, if its name is one of a variable's or a module's."""
+    names, node = [], call.func
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    scopes = (frame.f_locals, frame.f_globals, frame.f_builtins)
+    value = next((s[node.id] for s in scopes if node.id in s), None)
+    for name in reversed(names):
+        is_namespace = isinstance(value, (ModuleType, type)) or _is_random(value)
+        value = getattr(value, name, None) if is_namespace else None
+    return value
+
+
+def _is_random(x: Any) -> bool:
+    """Whether a value is a generator of NumPy's, which is not loaded to tell."""
+    return type(x).__module__.startswith("numpy.random")
+
+
+# What to write in place of a call, by the function that was called.
+
+
+def _of_math(f: Any, call: ast.Call) -> str:
+    name = f.__name__
+    return f"use {'np' if hasattr(np, name) else 'zyg.math'}.{name} for {f.__module__}.{name}"
+
+
+def _of_conversion(f: Any, call: ast.Call) -> str:
+    return f"leave {ast.unparse(call.func)}() out, or x.astype(...) for an array"
+
+
+def _of_list(f: Any, call: ast.Call) -> str:
+    """A flat list is stacked; NumPy alone has nothing for a nested one."""
+    name, given = ast.unparse(call.func), call.args[0] if call.args else None
+    if isinstance(given, (ast.List, ast.Tuple)):
+        if not any(isinstance(x, (ast.List, ast.Tuple, ast.Starred)) for x in given.elts):
+            return f"write np.stack({ast.unparse(given)}) for {name}"
+        return f"use zyg.numpy.{f.__name__} for {name}, or zyg.adopt(__name__)"
+    return f"leave {name}() out, or use zyg.numpy.{f.__name__} for {name}"
+
+
+_ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
+_CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
+    (lambda f: getattr(f, "__module__", "") in ("math", "cmath"), _of_math),
+    (lambda f: any(f is g for g in _ARRAYS), _of_list),
+    (
+        lambda f: f in (float, complex) or (isinstance(f, type) and issubclass(f, np.generic)),
+        _of_conversion,
+    ),
+    (
+        lambda f: f is np.lib.stride_tricks.as_strided,
+        lambda f, call: (
+            "use zyg.numpy.lib.stride_tricks.as_strided for np.lib.stride_tricks.as_strided"
+        ),
+    ),
+    (lambda f: f is np.full, lambda f, call: "write x * np.ones(n) for np.full(n, x)"),
+    (lambda f: f is np.fromiter, lambda f, call: "write np.stack([...]) for np.fromiter"),
+    (
+        lambda f: _is_random(getattr(f, "__self__", None)),
+        lambda f, call: "write mu + sigma * rng.normal(size=n) for rng.normal(mu, sigma, n)",
+    ),
+    (lambda f: isinstance(f, np.vectorize), lambda f, call: "use zyg.broadcast(f, *arrays)"),
+    (
+        lambda f: type(f).__mro__[-2].__module__ == "_ctypes",
+        lambda f, call: (
+            "zyg.scalar_rule(f, *partials), whose partial derivatives are functions "
+            "of watched values, for a function of C"
+        ),
+    ),
+]
