@@ -45,6 +45,8 @@ from zyg.watched import device as _device  # noqa: F401
 from zyg.watched import numbers as _numbers  # noqa: F401
 
 if _typing.TYPE_CHECKING:
+    from zyg.adoption.verbs import adopt as adopt
+    from zyg.adoption.verbs import adopted as adopted
     from zyg.broadcasting.verbs import broadcast as broadcast
     from zyg.broadcasting.verbs import elementwise as elementwise
     from zyg.broadcasting.verbs import fuse as fuse
@@ -61,6 +63,8 @@ __version__ = "0.1.0"
 
 # What not every program needs is loaded when it is first asked for.
 _LATE = {
+    "adopt": "zyg.adoption.verbs",
+    "adopted": "zyg.adoption.verbs",
     "broadcast": "zyg.broadcasting.verbs",
     "check_adjoint": "zyg.tools.testing",
     "check_gradient": "zyg.tools.testing",

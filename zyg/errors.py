@@ -195,6 +195,14 @@ class NonFiniteError(ZygError, ArithmeticError):
     tag = "not-finite"
 
 
+class AdoptionError(ZygError, ImportError):
+    """A module that cannot be adopted.
+
+    Examples: ``zyg.adopt("colur")``, which does not exist; numpy itself; a compiled module. Remedy:
+    the message has names that exist; adopt the module in Python that calls it.
+    """
+
+
 class LeakError(ZygError, RuntimeError):
     """A value kept from one gradient is used in another, and ``zyg.config(check_leaks=True)`` asks
     to be told.

@@ -29,7 +29,7 @@ CONTRIBUTING = (ROOT.parent / "CONTRIBUTING.md").read_text()
 FILES = sorted([*ROOT.rglob("*.py"), *(ROOT.parent / "zyg_cuda").rglob("*.py")])
 
 PUBLIC = {
-    "Tangent", "adjoint", "broadcast", "check_adjoint", "check_gradient", "checkpoint", "config", "diaghessian",
+    "Tangent", "adjoint", "adopt", "adopted", "broadcast", "check_adjoint", "check_gradient", "checkpoint", "config", "diaghessian",
     "elementwise", "explain", "fixed_point", "forwarddiff", "fuse", "gradient", "gradient_async", "hessian",
     "holomorphic", "hook", "hvp", "implicit", "is_traced", "jacobian", "nestlevel",
     "nondifferentiable", "partials", "primal", "pullback", "pullback_async", "pushforward", "scalar_rule",
@@ -214,6 +214,11 @@ REGISTRIES = {
     "zyg.watched.value.ufunc_methods": "methods",
 }
 LIVE = {
+    "zyg.adoption.originals._drop_ins": "functions and modules with a drop-in",
+    "zyg.adoption.originals._originals": "the same, by their drop-ins",
+    "zyg.adoption.spaces._asked": "what is adopted, until it is released",
+    "zyg.adoption.spaces._spaces": "the namespaces of that",
+    "zyg.base.adoptable._adopted": "their ids",
     "zyg.base.buffers._idle": "memory, as much as pool_bytes allows",
     "zyg.base.structure._printing": "tangents that are being printed",
     "zyg.core.protection._kept": "arrays that open strands keep, which hold them",

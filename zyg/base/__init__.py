@@ -5,6 +5,7 @@ buffers                         memory of results, kept for later results of the
 caches                          what was worked out, bounded and forgotten on demand
 remedies                        what to write in place of the call that was refused
 marks                           what modules and functions say of themselves
+adoptable                       which modules may be adopted, and which are
 array_types                     kinds of arrays: NumPy's, a device's
 scalar_rules                    the table: scalar function -> partial derivatives
 registry                        which rule belongs to which function

@@ -1,0 +1,9 @@
+"""`adopt`: modules in whose namespaces NumPy, math and SciPy are zyg's.
+
+originals                       which values have a drop-in, and the modules that hold those
+places                          where a module's namespace holds such values
+spaces                          adopted namespaces, and what is adopted now
+imports                         what adopted modules import, and modules of theirs imported later
+targets                         what may be adopted, and what is refused
+verbs                           `adopt`, `adopted`
+"""

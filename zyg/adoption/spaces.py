@@ -1,0 +1,130 @@
+"""Adopted namespaces: what was changed in each, and who asked for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from importlib.machinery import EXTENSION_SUFFIXES, BuiltinImporter
+from types import ModuleType
+from typing import Any
+
+from zyg.adoption.places import Place, Walk
+from zyg.base.adoptable import REFUSED, note_adopted
+
+Names = dict[str, Any]
+
+lock = threading.RLock()  # nothing is imported under it
+_asked: list[Target] = []
+_spaces: dict[int, Space] = {}
+
+
+class Target:
+    """What somebody asked for: a module and all that is in it, or all modules of a folder."""
+
+    def __init__(self, name: str, names: Names | None = None, folder: str = "") -> None:
+        self.name, self.names, self._folder = name, names, folder
+
+    def covers(self, name: str, file: str) -> bool:
+        if name == self.name or name.startswith(self.name + "."):
+            return True
+        inside = bool(self._folder) and file.startswith(self._folder + os.sep)
+        return inside and "-packages" + os.sep not in file and name.partition(".")[0] not in REFUSED
+
+
+class Space:
+    """A namespace that is adopted."""
+
+    def __init__(self, names: Names) -> None:
+        self.names, self.name = names, str(names.get("__name__"))
+        self._places: list[Place] = []
+
+    def adopt(self) -> None:
+        """Put drop-ins where there are originals: all, or those that have come since."""
+        for place in Walk(self.names, is_covered).places():
+            place.adopt()
+            self._places.append(place)
+
+    def release(self) -> None:
+        for place in reversed(self._places):
+            place.release()
+
+    def adopted(self) -> list[str]:
+        """The module's names that are, or lead to, drop-ins."""
+        return sorted({place.name for place in self._places})
+
+
+def ask(targets: list[Target]) -> None:
+    """Adopt what targets cover, for as long as they are asked for."""
+    _asked.extend(targets)
+    _settle()
+
+
+def drop(targets: list[Target]) -> None:
+    """Ask for these no longer: what nobody else asks for is released."""
+    _asked[:] = [target for target in _asked if target not in targets]
+    _settle()
+
+
+def asked() -> list[Target]:
+    return list(_asked)
+
+
+def is_covered(name: str, file: str = "") -> bool:
+    return any(target.covers(name, file) for target in asked())
+
+
+def spaces_of(targets: list[Target]) -> list[Space]:
+    """The adopted namespaces that these cover, by name."""
+    found = [s for s in list(_spaces.values()) if any(_is_of(t, s.names) for t in targets)]
+    return sorted(found, key=lambda space: space.name)
+
+
+def _is_of(target: Target, names: Names) -> bool:
+    file = str(names.get("__file__") or "")
+    return names is target.names or target.covers(str(names.get("__name__")), file)
+
+
+def _settle() -> None:
+    """Adopt what is asked for, release what is not."""
+    given = [target.names for target in _asked if target.names is not None]
+    _take([*given, *_loaded()])
+    for space in list(_spaces.values()):
+        if not any(_is_of(target, space.names) for target in _asked):
+            del _spaces[id(space.names)]
+            note_adopted(space.names, False)
+            space.release()
+    for space in _spaces.values():  # also what was shared with those that are released
+        space.adopt()
+
+
+def _take(namespaces: list[Names]) -> list[Space]:
+    """The spaces of those namespaces that are asked for."""
+    wanted = [n for n in namespaces if any(_is_of(target, n) for target in _asked)]
+    for names in wanted:
+        _spaces.setdefault(id(names), Space(names))
+        note_adopted(names, True)
+    return [_spaces[id(names)] for names in wanted]
+
+
+def adopt_loaded(modules: list[ModuleType]) -> None:
+    """Adopt those of these modules, just loaded, that are asked for and Python."""
+    for space in _take([*filter(is_python, map(names_of, modules))]):
+        space.adopt()
+
+
+def _loaded() -> list[Names]:
+    modules = [m for m in list(sys.modules.values()) if isinstance(m, ModuleType)]
+    return [*filter(is_python, map(names_of, modules))]
+
+
+def names_of(module: ModuleType) -> Names:
+    """A module's namespace; vars may load a lazy module first."""
+    names: Names = object.__getattribute__(module, "__dict__")
+    return names
+
+
+def is_python(names: Names) -> bool:
+    """Whether a module is written in Python, and not compiled."""
+    loader, file = names.get("__loader__"), str(names.get("__file__") or "")
+    return loader is not BuiltinImporter and not file.endswith(tuple(EXTENSION_SUFFIXES))

@@ -1,0 +1,108 @@
+"""`adopt` and `adopted`."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from zyg.adoption import spaces
+from zyg.adoption.imports import listen
+from zyg.adoption.originals import learn
+from zyg.adoption.spaces import Target
+from zyg.adoption.targets import target_of
+from zyg.errors import AdoptionError
+
+
+class Adoption:
+    """What `adopt` returns: some modules, adopted until `release`, or for a ``with`` block."""
+
+    def __init__(self, targets: list[Target]) -> None:
+        self._targets = targets
+
+    def release(self) -> None:
+        """Give back what these modules had, but for modules that another adoption asks for too.
+
+        What a module has bound anew since stays so. Releasing twice does nothing. Gradients that
+        are running keep what they have: values that were made stay watched.
+        """
+        with spaces.lock:
+            spaces.drop(self._targets)
+            listen(bool(spaces.asked()))
+
+    @property
+    def modules(self) -> dict[str, list[str]]:
+        """The adopted modules, and the names in each that are or hold drop-ins."""
+        with spaces.lock:
+            wanted = [target for target in self._targets if target in spaces.asked()]
+            return {space.name: space.adopted() for space in spaces.spaces_of(wanted)}
+
+    def __enter__(self) -> Adoption:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        rows = [f"  {name}: {', '.join(names) or '-'}" for name, names in self.modules.items()]
+        return "\n".join(["adopted:", *(rows or ["  nothing"])])
+
+
+def adopt(*modules: ModuleType | str) -> Adoption:
+    """Have modules compute with zyg's numpy, math and SciPy, as if they had been written for it.
+
+    In the namespace of each module, and of the modules in it if it is a package, also of those that
+    are imported later, whatever *is* numpy, math, a module of SciPy, or a function of theirs, is
+    replaced by its drop-in; so it is in class bodies, defaults, closures, containers and partial
+    calls. Where no gradient runs, drop-ins are the functions they stand for. Nothing else is
+    changed: not NumPy, not classes, not compiled code. ``adopt(__name__)`` is for one's own script.
+
+    Returns an object whose ``release()`` gives everything back, and that does so at the end of a
+    ``with`` statement. A module that is adopted twice is released twice. Raises `AdoptionError` for
+    what does not exist, is compiled, or is NumPy, SciPy or zyg itself; then nothing is adopted.
+
+    >>> import types, zyg
+    >>> library = types.ModuleType("library")  # or `import library`
+    >>> exec("from math import exp\\ndef growth(t): return exp(2 * t)", vars(library))
+    >>> with zyg.adopt(library):
+    ...     zyg.gradient(library.growth, 0.0)
+    (2.0,)
+
+    """
+    caller = sys._getframe(1)
+    if not modules:
+        raise AdoptionError(
+            "zyg.adopt was given nothing to adopt.",
+            "it takes modules, or their names.",
+            'write zyg.adopt("package"), or zyg.adopt(__name__) for this module.',
+        )
+    targets = [target_of(module, caller) for module in modules]
+    return adopt_targets(targets)
+
+
+def adopt_targets(targets: list[Target]) -> Adoption:
+    learn()
+    with spaces.lock:
+        spaces.ask(targets)
+        listen(True)
+    return Adoption(targets)
+
+
+def adopted() -> Adoption:
+    """All that is adopted now: printed, it tells which modules, and which names in each.
+
+    Its ``release()`` gives everything back, whoever adopted it. Never raises.
+
+    >>> import types, zyg
+    >>> library = types.ModuleType("library")
+    >>> exec("import math, numpy as np", vars(library))
+    >>> zyg.adopt(library)
+    adopted:
+      library: math, np
+    >>> zyg.adopted().release()
+    >>> zyg.adopted()
+    adopted:
+      nothing
+
+    """
+    return Adoption(spaces.asked())

@@ -1,0 +1,51 @@
+"""Which modules may be adopted, which are, and what to say to whoever could adopt one."""
+
+from __future__ import annotations
+
+import os
+from types import FrameType
+from typing import Any
+
+from zyg.errors import is_users, user_frame
+
+_DROPS_IN = "it is what adopted modules get zyg's functions in place of."
+REFUSED = {
+    "numpy": _DROPS_IN, "scipy": _DROPS_IN, "math": _DROPS_IN, "cmath": _DROPS_IN,
+    "statistics": _DROPS_IN,
+    "zyg": "it computes with NumPy's own functions, as rules do.",
+    "zyg_cuda": "it computes with NumPy's own functions, as rules do.",
+    "numba": "it compiles NumPy's functions, which it knows by their identity.",
+    "llvmlite": "it compiles, and computes nothing.",
+}  # fmt: skip
+
+_adopted: set[int] = set()  # ids of namespaces
+
+
+def note_adopted(names: dict[str, Any], adopted: bool) -> None:
+    (_adopted.add if adopted else _adopted.discard)(id(names))
+
+
+def is_adopted(names: dict[str, Any]) -> bool:
+    """Whether this is the namespace of an adopted module."""
+    return id(names) in _adopted
+
+
+def adoptable(frame: FrameType | None = None) -> str:
+    """The call that would adopt the module that runs, by default where the user's line is.
+
+    Empty where there is none: the module is adopted, or may not be. What SciPy runs is its
+    caller's to adopt.
+    """
+    frame = frame or user_frame()
+    while frame is not None and _top(frame) in REFUSED:
+        frame = frame.f_back
+    if frame is None or is_adopted(frame.f_globals) or not is_users(frame.f_code.co_filename):
+        return ""
+    is_script = "-packages" + os.sep not in frame.f_code.co_filename
+    by_name = frame.f_globals.get("__package__") or not is_script
+    return f'zyg.adopt("{_top(frame)}")' if by_name else "zyg.adopt(__name__)"
+
+
+def _top(frame: FrameType) -> str:
+    name: str = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0]
