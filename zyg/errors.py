@@ -202,6 +202,8 @@ class AdoptionError(ZygError, ImportError):
     the message has names that exist; adopt the module in Python that calls it.
     """
 
+    tag = "adoption"
+
 
 class LeakError(ZygError, RuntimeError):
     """A value kept from one gradient is used in another, and ``zyg.config(check_leaks=True)`` asks

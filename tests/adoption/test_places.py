@@ -217,7 +217,7 @@ def test_a_module_that_asks_what_numpy_is_hears_the_same(write):
 
 def test_the_modules_of_others_are_not_touched(write):
     write({
-        "helping.py": "import math\nTABLE = [math.exp]\ndef g(x, exp=math.exp): return exp(x)",
+        "helping.py": "import math\ntable = [math.exp]\ndef g(x, exp=math.exp): return exp(x)",
         "helped.py": "from helping import g\nimport helping",
     })  # fmt: skip
     import helped
@@ -227,18 +227,18 @@ def test_the_modules_of_others_are_not_touched(write):
         assert zyg.adopted().modules == {"helped": []}
         assert helped.helping is helping
         assert helping.g.__defaults__ == (math.exp,)
-        assert helping.TABLE == [math.exp]
+        assert helping.table == [math.exp]
 
 
 def test_what_the_module_has_bound_anew_stays(write):
-    write({"rebinding.py": "import math\nexp = math.exp\nT = [math.exp, math.exp]"})
+    write({"rebinding.py": "import math\nexp = math.exp\nt = [math.exp, math.exp]"})
     import rebinding
 
     with zyg.adopt("rebinding"):
         rebinding.exp = abs
-        rebinding.T[0] = min
+        rebinding.t[0] = min
     assert rebinding.exp is abs
-    assert rebinding.T == [min, math.exp]
+    assert rebinding.t == [min, math.exp]
     assert rebinding.math is math
 
 
@@ -255,8 +255,8 @@ def test_numpy_math_and_scipy_are_untouched(write):
 
 def test_two_modules_that_share_a_table_are_released_one_after_the_other(write):
     write({
-        "tables.py": "import math\nTABLE = {'exp': math.exp}",
-        "reading.py": "from tables import TABLE\ndef f(x): return TABLE['exp'](x)",
+        "tables.py": "import math\ntable = {'exp': math.exp}",
+        "reading.py": "from tables import table\ndef f(x): return table['exp'](x)",
     })  # fmt: skip
     import reading
     import tables
@@ -265,7 +265,7 @@ def test_two_modules_that_share_a_table_are_released_one_after_the_other(write):
     first.release()
     assert zyg.gradient(reading.f, 0.0) == (1.0,)
     second.release()
-    assert tables.TABLE == {"exp": math.exp}
+    assert tables.table == {"exp": math.exp}
 
 
 def test_a_large_or_circular_module_is_adopted(write):

@@ -99,12 +99,12 @@ class _Finder:
             here.depth += 1
             try:
                 loader.exec_module(module)
+                here.loading.append(module)
             finally:
                 here.depth -= 1
-                here.loading.append(module)
                 if not here.depth:
                     loaded, here.loading = here.loading, []
-                    _adopt([m for m in loaded if sys.modules.get(m.__name__) is m])  # no failures
+                    _adopt(loaded)
 
         loader.exec_module = exec_module
 

@@ -14,8 +14,6 @@ from enum import EnumMeta
 from types import CellType, FunctionType
 from typing import Any, NamedTuple
 
-from zyg.adoption.originals import drop_in
-
 
 class Kind(NamedTuple):
     """A kind of holders: what one holds where, and how that is got and put there."""
@@ -26,7 +24,7 @@ class Kind(NamedTuple):
 
 
 class Place(NamedTuple):
-    """One place, what was there and what is now, and the module's name that leads to it."""
+    """One place, what was there and what is to be, and the module's name that leads to it."""
 
     name: str
     kind: Kind
@@ -35,10 +33,10 @@ class Place(NamedTuple):
     before: Any
     now: Any
 
-    def adopt(self) -> None:
+    def change(self) -> None:
         self.kind.put(self.holder, self.key, self.now)
 
-    def release(self) -> None:
+    def restore(self) -> None:
         """Put back what was there, if nobody else has put something there since."""
         if self.kind.get(self.holder, self.key) is self.now:
             self.kind.put(self.holder, self.key, self.before)
@@ -88,10 +86,12 @@ _AROUND: dict[type, tuple[str, ...]] = {
 
 
 class Walk:
-    """All places of a module, which belong to the walk of the namespace that they were found in."""
+    """All places of a module at which `instead` gives something else for what is there."""
 
-    def __init__(self, names: dict[str, Any], is_adopted: Callable[[str], bool]) -> None:
-        self._names, self._is_adopted = names, is_adopted
+    def __init__(
+        self, names: dict[str, Any], is_adopted: Callable[[str], bool], instead: Callable[..., Any]
+    ) -> None:
+        self._names, self._is_adopted, self._instead = names, is_adopted, instead
         self._met: dict[int, Any] = {}  # holders, which stay alive for their ids' sake
         self._waiting: list[tuple[Kind, Any]] = []
 
@@ -112,7 +112,7 @@ class Walk:
 
     def _renewed(self, value: Any) -> Any:
         """What is to stand in the place of a value; holders are looked into later."""
-        now, cls = drop_in(value), type(value)
+        now, cls = self._instead(value), type(value)
         if now is not value:
             return now
         if cls is tuple or cls is frozenset:

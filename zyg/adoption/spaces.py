@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Callable
 from importlib.machinery import EXTENSION_SUFFIXES, BuiltinImporter
 from types import ModuleType
 from typing import Any
 
+from zyg.adoption.originals import drop_in, original
 from zyg.adoption.places import Place, Walk
 from zyg.base.adoptable import REFUSED, note_adopted
 
@@ -37,21 +39,30 @@ class Space:
 
     def __init__(self, names: Names) -> None:
         self.names, self.name = names, str(names.get("__name__"))
-        self._places: list[Place] = []
+        self._changed: list[Place] = []
+        self._own = self._places(original)  # drop-ins that it uses by itself
+
+    def _places(self, instead: Callable[[Any], Any]) -> list[Place]:
+        return Walk(self.names, is_covered, instead).places()
 
     def adopt(self) -> None:
         """Put drop-ins where there are originals: all, or those that have come since."""
-        for place in Walk(self.names, is_covered).places():
-            place.adopt()
-            self._places.append(place)
+        for place in self._places(drop_in):
+            place.change()
+            self._changed.append(place)
 
     def release(self) -> None:
-        for place in reversed(self._places):
-            place.release()
+        """Put back what was there; originals for what has been imported since."""
+        for place in reversed(self._changed):
+            place.restore()
+        own = {(id(place.holder), place.key) for place in self._own}
+        for place in self._places(original):
+            if (id(place.holder), place.key) not in own:
+                place.change()
 
     def adopted(self) -> list[str]:
-        """The module's names that are, or lead to, drop-ins."""
-        return sorted({place.name for place in self._places})
+        """The module's names that are drop-ins, or lead to some."""
+        return sorted({place.name for place in self._places(original)})
 
 
 def ask(targets: list[Target]) -> None:
@@ -102,8 +113,9 @@ def _take(namespaces: list[Names]) -> list[Space]:
     """The spaces of those namespaces that are asked for."""
     wanted = [n for n in namespaces if any(_is_of(target, n) for target in _asked)]
     for names in wanted:
-        _spaces.setdefault(id(names), Space(names))
-        note_adopted(names, True)
+        if id(names) not in _spaces:
+            _spaces[id(names)] = Space(names)
+            note_adopted(names, True)
     return [_spaces[id(names)] for names in wanted]
 
 

@@ -3,9 +3,9 @@
 config                          settings
 buffers                         memory of results, kept for later results of the same size
 caches                          what was worked out, bounded and forgotten on demand
-remedies                        what to write in place of the call that was refused
 marks                           what modules and functions say of themselves
 adoptable                       which modules may be adopted, and which are
+remedies                        what to write in place of the call that was refused
 array_types                     kinds of arrays: NumPy's, a device's
 scalar_rules                    the table: scalar function -> partial derivatives
 registry                        which rule belongs to which function

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from types import FrameType
 from typing import Any
 
-from zyg.errors import is_users, user_frame
+from zyg.errors import is_installed, is_users, user_frame
 
 _DROPS_IN = "it is what adopted modules get zyg's functions in place of."
 REFUSED = {
@@ -36,14 +35,18 @@ def adoptable(frame: FrameType | None = None) -> str:
     Empty where there is none: the module is adopted, or may not be. What SciPy runs is its
     caller's to adopt.
     """
-    frame = frame or user_frame()
-    while frame is not None and _top(frame) in REFUSED:
-        frame = frame.f_back
+    frame = outside(frame or user_frame())
     if frame is None or is_adopted(frame.f_globals) or not is_users(frame.f_code.co_filename):
         return ""
-    is_script = "-packages" + os.sep not in frame.f_code.co_filename
-    by_name = frame.f_globals.get("__package__") or not is_script
+    by_name = frame.f_globals.get("__package__") or is_installed(frame.f_code.co_filename)
     return f'zyg.adopt("{_top(frame)}")' if by_name else "zyg.adopt(__name__)"
+
+
+def outside(frame: FrameType | None) -> FrameType | None:
+    """The first of a frame and its callers that is not SciPy's, or of another that stays."""
+    while frame is not None and _top(frame) in REFUSED:
+        frame = frame.f_back
+    return frame
 
 
 def _top(frame: FrameType) -> str:

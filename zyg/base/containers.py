@@ -1,11 +1,10 @@
 """How each kind of container is taken apart and put together again.
 
 A kind lists the parts of a container as (key, value) pairs: an int for a place, a `Key` for a key
-of a dict, a name for an attribute, None for what a closure's cell holds. A mutable kind makes an
-empty copy (`shell`) and puts values in (`fill`), so that cycles can close; an immutable one is made
-in one go (`make`). The gradient of a `bag` is a `Tangent`, that of any other kind a container of
-its own kind. A copy is made below the constructor, as `copy` and `pickle` make it: no method of the
-user's runs. What cannot hold a derivative has no kind and passes through whole.
+of a dict, a name for an attribute, None for a closure's cell. A mutable kind makes an empty copy
+(`shell`) and puts values in (`fill`), so that cycles can close; an immutable one is made at once
+(`make`). The gradient of a `bag` is a `Tangent`, that of any other kind a container of its own
+kind. No method of the user's runs. What holds no derivative has no kind.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ def _refused(name: str) -> StructureError:
     return StructureError(
         f"zyg cannot watch a {name}.",
         "it is an array with semantics of its own, which NumPy's rules do not know.",
-        "pass a plain array: np.asarray(x), x.to_numpy(), x.filled(...) or x.numpy().",
+        "pass a plain array: x.to_numpy(), x.filled(...) or x.numpy().",
         tag="array-kind",
     )
 
@@ -224,12 +223,9 @@ def _flat(x: Any) -> Iterator[Any]:
 
 
 def no_places() -> StructureError:
-    return StructureError(
-        "zyg cannot watch the numbers in a set.",
-        "a set has no places, so a gradient could not say which element each part belongs to.",
-        "use a list, a tuple or a dict.",
-        tag="set",
-    )
+    what = "zyg cannot watch the numbers in a set."
+    why = "a set has no places, so a gradient could not say which element each part belongs to."
+    return StructureError(what, why, "use a list, a tuple or a dict.", tag="set")
 
 
 class _ObjectArray(_Places):

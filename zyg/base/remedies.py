@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.adoptable import adoptable, outside
 from zyg.errors import is_installed, user_frame
 
+_ANY = "use functions of zyg.numpy or zyg.math"
 _PLAIN_VALUE = "zyg.stop_gradient(x) gives the plain value if that is what you want"
 
 
@@ -22,36 +24,33 @@ def remedy(otherwise: str = "") -> str:
     In a library that is to adopt it; in the user's own lines `otherwise`, or what the call says.
     """
     frame = user_frame()
-    if frame is None:
+    caller = outside(frame)
+    if frame is None or caller is None:
         return f"{_PLAIN_VALUE}."
-    scipys = _of_scipy(frame)
-    package = _package_of(frame)
-    if package == "scipy" or scipys:
-        return f"use zyg.{scipys} for {scipys}." if scipys else "use zyg.scipy for scipy."
-    if package:
-        return f'zyg.adopt("{package}"), once, and then the call again.'
-    call = None if otherwise else _running_call(frame)
+    adopt = adoptable(caller)
+    if adopt and is_installed(caller.f_code.co_filename):
+        return f"{adopt}, once, and then the call again."
+    cure = otherwise or (_of_call(frame) if caller is frame else _of_scipy(frame))
+    cures = [cure, f"{adopt}, once" if adopt else ""]
+    return f"{', or '.join(filter(None, cures)) or _ANY}; {_PLAIN_VALUE}."
+
+
+def _of_call(frame: FrameType) -> str:
+    """What to write in place of the call that a frame is at; empty if nothing is known."""
+    call = _running_call(frame)
     f = _called(call, frame) if call else None
-    cure = next((say(f, call) for is_of, say in _CURES if is_of(f)), "") if call else ""
-    instead = otherwise or cure or "use functions that take watched values, as zyg.numpy has"
-    return f"{instead}; {_PLAIN_VALUE}."
-
-
-def _package_of(frame: FrameType) -> str | None:
-    """The installed package that a frame is of; None for the user's own files."""
-    name = frame.f_globals.get("__name__", "").partition(".")[0]
-    return name if is_installed(frame.f_code.co_filename) else None
+    return next((say(f, call) for is_of, say in _CURES if is_of(f)), "") if call else ""
 
 
 def _of_scipy(frame: FrameType | None) -> str:
-    """The function of SciPy's that runs, as it is called from outside of SciPy."""
+    """What to call instead of the function of SciPy's that runs, as it was called from outside."""
     name = ""
     while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy."):
         module = ".".join(frame.f_globals["__name__"].split(".")[:2])
         if hasattr(sys.modules.get(module), frame.f_code.co_name):
             name = f"{module}.{frame.f_code.co_name}"
         frame = frame.f_back
-    return name
+    return f"use zyg.{name} for {name}" if name else "use zyg.scipy for scipy"
 
 
 def _running_call(frame: FrameType) -> ast.Call | None:
@@ -109,7 +108,7 @@ def _of_list(f: Any, call: ast.Call) -> str:
     if isinstance(given, (ast.List, ast.Tuple)):
         if not any(isinstance(x, (ast.List, ast.Tuple, ast.Starred)) for x in given.elts):
             return f"write np.stack({ast.unparse(given)}) for {name}"
-        return f"use zyg.numpy.{f.__name__} for {name}, or zyg.adopt(__name__)"
+        return f"use zyg.numpy.{f.__name__} for {name}"
     return f"leave {name}() out, or use zyg.numpy.{f.__name__} for {name}"
 
 
