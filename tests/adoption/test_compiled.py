@@ -129,8 +129,13 @@ def test_a_function_of_an_adopted_module_is_a_kernel_as_ever(write):
 def test_compiled_modules_and_what_they_hold_are_left_alone(write):
     import _elementtree
 
-    write({"holding.py": "import math, _elementtree, operator\n"
-           "get = operator.attrgetter('exp')\ntable = [math.exp, builtins := __builtins__]"})  # fmt: skip
+    write({
+        "holding.py": """
+            import math, _elementtree, operator
+            get = operator.attrgetter("exp")
+            table = [math.exp, __builtins__]
+        """
+    })  # fmt: skip
     import holding
 
     before = dict(vars(_elementtree)), dict(vars(builtins))

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from contextlib import suppress
 from enum import EnumMeta
-from types import CellType, FunctionType
+from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 
@@ -67,6 +67,7 @@ _BODY = Kind(
     lambda cls, name: vars(cls).get(name),
     type.__setattr__,
 )
+_ATOMS = {type(None), bool, int, float, complex, str, bytes, BuiltinFunctionType, ModuleType}
 _FUNCTION = _of("__defaults__", "__kwdefaults__", "__closure__")
 _OTHERS: dict[type, Kind] = {
     CellType: _of("cell_contents"),
@@ -113,7 +114,7 @@ class Walk:
     def _renewed(self, value: Any) -> Any:
         """What is to stand in the place of a value; holders are looked into later."""
         now, cls = self._instead(value), type(value)
-        if now is not value:
+        if now is not value or cls in _ATOMS:
             return now
         if cls is tuple or cls is frozenset:
             parts = [*map(self._renewed, value)]

@@ -68,13 +68,38 @@ class Space:
 def ask(targets: list[Target]) -> None:
     """Adopt what targets cover, for as long as they are asked for."""
     _asked.extend(targets)
-    _settle()
+    given = [target.names for target in targets if target.names is not None]
+    loaded = [m for m in list(sys.modules.values()) if isinstance(m, ModuleType)]
+    _adopt([*given, *map(names_of, loaded)], targets)
+
+
+def adopt_loaded(modules: list[ModuleType]) -> None:
+    """Adopt those of these modules, just loaded, that are asked for."""
+    _adopt([*map(names_of, modules)], _asked)
+
+
+def _adopt(namespaces: list[Names], targets: list[Target]) -> None:
+    wanted = [n for n in namespaces if any(_is_of(t, n) for t in targets) and is_python(n)]
+    for names in wanted:
+        if id(names) not in _spaces:
+            _spaces[id(names)] = Space(names)
+            note_adopted(names, True)
+    for names in wanted:
+        _spaces[id(names)].adopt()
 
 
 def drop(targets: list[Target]) -> None:
     """Ask for these no longer: what nobody else asks for is released."""
     _asked[:] = [target for target in _asked if target not in targets]
-    _settle()
+    released = [s for s in _spaces.values() if not any(_is_of(t, s.names) for t in _asked)]
+    for space in released:
+        del _spaces[id(space.names)]
+        note_adopted(space.names, False)
+    for space in released:
+        space.release()
+    if released:
+        for space in _spaces.values():  # what they shared with others
+            space.adopt()
 
 
 def asked() -> list[Target]:
@@ -87,47 +112,13 @@ def is_covered(name: str, file: str = "") -> bool:
 
 def spaces_of(targets: list[Target]) -> list[Space]:
     """The adopted namespaces that these cover, by name."""
-    found = [s for s in list(_spaces.values()) if any(_is_of(t, s.names) for t in targets)]
-    return sorted(found, key=lambda space: space.name)
+    spaces = [s for s in list(_spaces.values()) if any(_is_of(t, s.names) for t in targets)]
+    return sorted(spaces, key=lambda space: space.name)
 
 
 def _is_of(target: Target, names: Names) -> bool:
     file = str(names.get("__file__") or "")
     return names is target.names or target.covers(str(names.get("__name__")), file)
-
-
-def _settle() -> None:
-    """Adopt what is asked for, release what is not."""
-    given = [target.names for target in _asked if target.names is not None]
-    _take([*given, *_loaded()])
-    for space in list(_spaces.values()):
-        if not any(_is_of(target, space.names) for target in _asked):
-            del _spaces[id(space.names)]
-            note_adopted(space.names, False)
-            space.release()
-    for space in _spaces.values():  # also what was shared with those that are released
-        space.adopt()
-
-
-def _take(namespaces: list[Names]) -> list[Space]:
-    """The spaces of those namespaces that are asked for."""
-    wanted = [n for n in namespaces if any(_is_of(target, n) for target in _asked)]
-    for names in wanted:
-        if id(names) not in _spaces:
-            _spaces[id(names)] = Space(names)
-            note_adopted(names, True)
-    return [_spaces[id(names)] for names in wanted]
-
-
-def adopt_loaded(modules: list[ModuleType]) -> None:
-    """Adopt those of these modules, just loaded, that are asked for and Python."""
-    for space in _take([*filter(is_python, map(names_of, modules))]):
-        space.adopt()
-
-
-def _loaded() -> list[Names]:
-    modules = [m for m in list(sys.modules.values()) if isinstance(m, ModuleType)]
-    return [*filter(is_python, map(names_of, modules))]
 
 
 def names_of(module: ModuleType) -> Names:
