@@ -13,6 +13,7 @@ from typing import Any
 
 from numba.cuda import types
 from numba.cuda.extending import overload
+from numpy import int64, uint64
 
 LOG2, DEGREE = math.log(2.0), math.pi / 180
 
@@ -20,7 +21,7 @@ LOG2, DEGREE = math.log(2.0), math.pi / 180
 @cache
 def written(T: Any) -> SimpleNamespace:  # noqa: N803 - as in the text of kernels
     """The functions, by their NumPy names, with floats of type T."""
-    forms = _of_floats(T)
+    forms = {**_of_floats(T), **_WRAPPING}
     made = {name: _by_type(form, _OF_INTS.get(name, form)) for name, form in forms.items()}
     return SimpleNamespace(**made)
 
@@ -103,22 +104,19 @@ def _whole_fmod(x: Any, y: Any) -> Any:
     return -r if x < 0 else r
 
 
-def _whole_power(x: Any, n: Any) -> Any:
-    y = 1
-    while n > 0:
-        if n & 1:
-            y *= x
-        x *= x
-        n >>= 1
-    return y
-
-
+# In unsigned ints: numba takes the results of others for what is not beyond 64 bits.
+_WRAPPING = {
+    "wrapping_add": lambda x, y: int64(uint64(x) + uint64(y)),
+    "wrapping_subtract": lambda x, y: int64(uint64(x) - uint64(y)),
+    "wrapping_multiply": lambda x, y: int64(uint64(x) * uint64(y)),
+}
 _OF_INTS = {
     "sign": lambda x: (x > 0) - (x < 0),
     "remainder": lambda x, y: 0 if y == 0 else x % y,
-    "floor_divide": lambda x, y: 0 if y == 0 else x // y,
+    "floor_divide": lambda x, y: (
+        int64(uint64(0) - uint64(x)) if y == -1 else 0 if y == 0 else x // y
+    ),
     "fmod": _whole_fmod,
-    "power": _whole_power,
 }
 
 

@@ -46,6 +46,7 @@ def _number(x: Any) -> Any:
     if isinstance(x, (float, int)):
         return x
     if np.ndim(x) == 0:
+        _check_type(x.dtype)
         return x.item()
     raise DeviceArrayError(
         f"an operand of shape {np.shape(x)} is in the memory of the host, others on a GPU.",
@@ -56,18 +57,23 @@ def _number(x: Any) -> Any:
 
 def check(x: Array) -> None:
     """Raise DeviceArrayError for an array that a kernel cannot take."""
-    kind, size = x.dtype.kind, x.dtype.itemsize
-    if kind not in "fiub" or size > 8 or (kind == "u" and size == 8) or not x.dtype.isnative:
-        raise DeviceArrayError(
-            f"an operand of {x.dtype} has no place in a kernel on a GPU.",
-            "kernels compute with floats of at most 64 bits, int64 and bool.",
-            "convert it; of complex numbers pass real and imaginary part.",
-        )
+    _check_type(x.dtype)
+    size = x.dtype.itemsize
     if x.address % size or any(stride % size for stride in x.strides):
         raise DeviceArrayError(
             f"an operand of {x.dtype} is not aligned.",
             "a GPU reads numbers at multiples of their size.",
             "pass a copy.",
+        )
+
+
+def _check_type(dtype: np.dtype[Any]) -> None:
+    kind, size = dtype.kind, dtype.itemsize
+    if kind not in "fiub" or size > 8 or (kind == "u" and size == 8) or not dtype.isnative:
+        raise DeviceArrayError(
+            f"an operand of {dtype} has no place in a kernel on a GPU.",
+            "kernels compute with floats of at most 64 bits, int64 and bool.",
+            "convert it; of complex numbers pass real and imaginary part.",
         )
 
 

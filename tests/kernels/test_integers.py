@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.errors import IntegerOverflowError
+from zyg.errors import IntegerOverflowError, KernelError
 
 from . import integers
 
@@ -101,3 +101,72 @@ def test_kernels_of_one_function_for_several_types_are_apart():
     for dtype in ("int8", "uint8", "int64", "int8"):
         a = np.array([100, 11], dtype)
         np.testing.assert_array_equal(zyg.broadcast(f, a), f(a))
+
+
+UNSIGNED = np.array([2**63, 2**64 - 1, 5, 0, 2**63 + 1025], np.uint64)
+OTHERS = np.array([3, 2**63, 2**64 - 1, 7, 1], np.uint64)
+
+
+def everything(a, b, x):
+    return (
+        a - b, -a, (a - b) // 2**63, a // b, a % b, np.fmod(a, b), np.maximum(a, b), np.fmin(a, b),
+        a < b, a >= 2**63, a > -1, a == b, a * x, np.sign(a), abs(a), a**7, a & b, ~a, np.sqrt(a),
+        np.where(a > b, a, 2**64 - 1), a + (2**63 + 1), a / b, np.clip(a, 2, 300),
+    )  # fmt: skip
+
+
+def test_ints_of_64_bits_without_sign_are_numpys():
+    x = np.linspace(0.5, 2.0, 5)
+    with np.errstate(all="ignore"):
+        expected = everything(UNSIGNED, OTHERS, x)
+    for got, right in zip(zyg.broadcast(everything, UNSIGNED, OTHERS, x), expected, strict=True):
+        np.testing.assert_array_equal(got, right)
+        assert got.dtype == right.dtype
+    assert zyg.broadcast(lambda a: a + 1, UNSIGNED[1]) == 0
+    assert zyg.broadcast(lambda a, n: a + n, UNSIGNED, OTHERS.astype(np.uint8)).dtype == np.uint64
+
+
+def test_derivatives_beside_ints_of_64_bits_without_sign():
+    x = np.linspace(0.5, 2.0, 5)
+    by_a, by_x = zyg.gradient(
+        lambda a, x: np.sum(zyg.broadcast(lambda a, x: a**3 * x + a * x, a, x)), UNSIGNED, x
+    )
+    a = UNSIGNED.astype(float)
+    cube = (UNSIGNED * UNSIGNED * UNSIGNED).astype(float)
+    np.testing.assert_allclose(by_a, (3 * a * a + 1) * x, rtol=1e-15)
+    np.testing.assert_allclose(by_x, cube + a, rtol=1e-15)
+
+
+def test_uint64_together_with_signed_ints_is_compared_and_else_refused():
+    signed = np.array([-1, 2**63 - 1, 5, -(2**63), 1])
+    np.testing.assert_array_equal(
+        zyg.broadcast(lambda a, n: a < n, UNSIGNED, signed), signed > UNSIGNED
+    )
+    for n in (signed, signed.astype(np.int8)):
+        with pytest.raises(KernelError, match=f"uint64 and {n.dtype} have no integer type"):
+            zyg.fuse(lambda a, n: a + n)(UNSIGNED, n)
+
+
+def test_overflow_of_int64_is_no_secret_to_what_follows():
+    a = np.array([-(2**63), 2**63 - 1, 3, -(2**63) + 2])
+    for f in (lambda a: 5 - a > 3, lambda a: (a - 3) // 2, lambda a: a * 2 // 2, lambda a: -a > 0,
+              lambda a: a * a % 7, lambda a: (a + 1) * 0.5, lambda a: a**7, lambda a: a**9 // 3,
+              lambda a: a // -1):  # fmt: skip
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(zyg.broadcast(f, a), f(a))
+
+
+@pytest.mark.parametrize("dtype", [*NARROW, "uint64"])
+def test_a_number_that_has_no_place_in_a_branch_is_refused(dtype):
+    a, most = extremes(dtype), int(np.iinfo(dtype).max)
+
+    def branch(a):
+        if a > 2:
+            return a - 1
+        return most + 1
+
+    for f in (lambda a: a if a > 2 else most + 1, lambda a: np.where(a > 2, a, most + 1), branch):
+        with pytest.raises(IntegerOverflowError, match=f"{most + 1} is out of bounds for {dtype}"):
+            zyg.broadcast(f, a)
+    for f in (lambda a: min(a, most + 1), lambda a: np.clip(a, -(2**40), most + 1)):
+        np.testing.assert_array_equal(zyg.broadcast(f, a), a)  # a bound that nothing reaches

@@ -22,6 +22,7 @@ from zyg.base.structure import is_number
 from zyg.broadcasting.calls import apply, mode_of, run_kernel
 from zyg.broadcasting.fallback import broadcast_shape, by_element, warn
 from zyg.compiler.back.emit import emit
+from zyg.compiler.front.captures import type_for
 from zyg.compiler.front.joins import children
 from zyg.compiler.ir import type_of
 from zyg.core.cotangents import project, spec_of
@@ -35,7 +36,6 @@ from zyg.kernels.scalar import Kernel, Read, read_for, recorded
 from zyg.rules.kit import no_out
 
 _LEAVES = {np.ndarray, float, int, bool, np.float64, np.float32}
-_TYPES = {"f": "float", "i": "int", "u": "int", "b": "bool"}
 
 
 def broadcast(
@@ -170,7 +170,7 @@ class Elementwise:
         Operands are of float64 unless `dtypes` says otherwise. T is the type that it computes in.
         """
         names = _parameters(self.scalar, len(dtypes))
-        kinds = tuple(_TYPES[np.dtype(d).kind] for d in dtypes or [np.float64] * len(names))
+        kinds = tuple(_type_of(np.zeros(1, d)) for d in dtypes or [np.float64] * len(names))
         read = read_for(self.scalar, kinds, None, lambda x: x, strip)
         kernel = read.kernel
         active = tuple(k for k, kind in enumerate(kinds) if kind != "bool")
@@ -323,18 +323,19 @@ def _type_of(x: Any) -> str:
         dtype = np.dtype(plain.detach().__cuda_array_interface__["typestr"])
     if dtype is None and isinstance(plain, (bool, int, float)):
         return "bool" if isinstance(plain, bool) else type(plain).__name__
-    if dtype is None or dtype.kind not in _TYPES or dtype.itemsize > 8:
+    kind = None if dtype is None else type_for(dtype)
+    if kind is None:
         raise KernelError(
             f"an operand of {dtype or type(plain).__name__} has no place in a kernel.",
             "kernels compute with real numbers of at most 64 bits.",
             "for complex numbers pass real and imaginary part, or call ufuncs on whole arrays.",
         )
-    return _TYPES[dtype.kind]
+    return kind
 
 
 def _widths_of(kinds: Sequence[str], leaves: Sequence[Any]) -> tuple[Any, ...]:
     """NumPy's types of the ints among operands: None for Python's own, nothing where none is."""
-    if "int" not in kinds:
+    if "int" not in kinds and "uint" not in kinds:
         return ()
     found = [getattr(strip(x), "dtype", None) for x in leaves]
     return tuple([d if isinstance(d, np.dtype) and d.kind in "iu" else None for d in found])

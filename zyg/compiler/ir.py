@@ -6,8 +6,11 @@ from one round to the next. Every value is made once (static single assignment);
 gives to its surroundings, it yields. A number that is known stands where a value could (`Atom`).
 
 Operations are named after NumPy's ufuncs (`multiply`, `tanh`, `less`); besides, there are `select`
-(the second operand where the first is true, else the third), `float`, `int`, `erf` and its like of
-the math module, and `constant` (its operand, through which no derivative flows).
+(the second operand where the first is true, else the third), `float`, `int`, `uint`, `erf` and its
+like of the math module, and `constant` (its operand, through which no derivative flows).
+
+An "int" is of 64 bits, with a sign. A "uint" is NumPy's uint64, held in the same bits: the text
+says where a sign would matter.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-Type = str  # "float", "int" or "bool"
+Type = str  # "float", "int", "uint" or "bool"
 
 
 class Value:

@@ -19,7 +19,7 @@ import numpy as np
 from zyg.compiler.ir import Atom, Block, If, Op, Program, Type, Value, is_number, same, type_of
 from zyg.errors import KernelError
 
-_RANK = {"bool": 0, "int": 1, "float": 2}
+_RANK = {"bool": 0, "int": 1, "uint": 2, "float": 3}
 
 # What an operation takes and makes. "number": its operands brought to one type, at least int, which
 # is that of the result; the others are named by the type of the result.
@@ -27,7 +27,7 @@ _NUMBER = {
     "add", "subtract", "multiply", "negative", "positive", "absolute", "maximum", "minimum", "fmax",
     "fmin", "remainder", "floor_divide", "fmod", "square", "sign",
 }  # fmt: skip
-_COMPARE = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
+COMPARE = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 _LOGIC = {"logical_and", "logical_or", "logical_xor", "logical_not"}
 _TEST = {"isnan", "isinf", "isfinite", "signbit"}
 _WHOLE = {"floor", "ceil", "rint", "trunc", "fix"}  # nothing happens to an int
@@ -40,7 +40,7 @@ _FLOAT = {
     "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "copysign", "heaviside", "reciprocal",
     "deg2rad", "rad2deg", "float_power", "nextafter", "erf", "erfc", "gamma", "lgamma",
 }  # fmt: skip
-KNOWN = _NUMBER | _COMPARE | _LOGIC | _TEST | _WHOLE | _FLOAT | {
+KNOWN = _NUMBER | COMPARE | _LOGIC | _TEST | _WHOLE | _FLOAT | {
     *_BITWISE, *_OTHER_NAMES, "power", "ldexp", "select", "constant",
 }  # fmt: skip
 
@@ -73,6 +73,8 @@ class Builder:
         name = _OTHER_NAMES.get(name, name)
         if name in _BITWISE and all(type_of(x) == "bool" for x in args):
             name = _BITWISE[name]
+        if name == "sign" and type_of(args[0]) == "uint":
+            return self.op("uint", self.op("not_equal", args[0], 0))
         kind, args = self._typed(name, args, callee)
         if (known := None if callee else _simplified(name, args)) is not None:
             return known
@@ -102,7 +104,7 @@ class Builder:
         if callee is not None:
             made = zip(args, callee.inputs, strict=True)
             return "float", tuple(self.to(p.type, x) for x, p in made)
-        if name in ("float", "int", "constant"):
+        if name in ("float", "int", "uint", "constant"):
             return (kinds[0] if name == "constant" else name), args
         if name == "select":
             kind = max(kinds[1:], key=_RANK.__getitem__)
@@ -112,12 +114,15 @@ class Builder:
         if name == "power":
             return self._power(args)
         if name in _BITWISE and "float" not in kinds:
-            return "int", tuple(self.to("int", x) for x in args)
+            kind = max(["int", *kinds], key=_RANK.__getitem__)
+            return kind, tuple(self.to(kind, x) for x in args)
         if name == "ldexp":
             return "float", (self.to("float", args[0]), self.to("int", args[1]))
-        if name in _NUMBER or name in _COMPARE or (name in _WHOLE and kinds[0] != "float"):
+        if name in _NUMBER or name in COMPARE or (name in _WHOLE and kinds[0] != "float"):
             kind = max(["int", *kinds], key=_RANK.__getitem__)
-            out = "bool" if name in _COMPARE else kind
+            out = "bool" if name in COMPARE else kind
+            if out == "bool" and kind == "uint":
+                kind = "int"  # with or without a sign: compared as they are
         elif name in _FLOAT or name in _TEST or name in _WHOLE:
             kind, out = "float", "bool" if name in _TEST else "float"
         else:
@@ -133,7 +138,8 @@ class Builder:
         x, p = args
         if type_of(p) != "float" and type_of(x) != "float":
             if not isinstance(p, Value) and p >= 0:
-                return "int", (self.to("int", x), int(p))
+                kind = wider("int", type_of(x))
+                return kind, (self.to(kind, x), int(p))
             return "float", (self.to("float", x), self.to("int", p))
         return "float", (self.to("float", x), p if type_of(p) == "float" else self.to("int", p))
 
@@ -176,16 +182,21 @@ def _simplified(name: str, args: tuple[Atom, ...]) -> Atom | None:
     if not any(isinstance(x, Value) for x in args):
         return _computed(name, args)
     first, last = args[0], args[-1]
+    if name in COMPARE and any(type(x) is int and not -(2**63) <= x < 2**64 for x in args):
+        # All ints of 64 bits are on the same side.
+        return _computed(name, tuple(0 if isinstance(x, Value) else x for x in args))
     if name == "multiply":
         if not isinstance(last, Value) and last == 1:
             return first
         return last if not isinstance(first, Value) and first == 1 else None
     if name == "divide" and not isinstance(last, Value) and last == 1:
         return first
-    if name == "positive" or (name in _WHOLE and type_of(first) == "int"):
+    if name == "positive" or (name in _WHOLE and type_of(first) != "float"):
+        return first
+    if name in ("int", "absolute") and type_of(first) == "uint":
         return first
     if name == "power" and not isinstance(last, Value) and last in (0, 1):
-        return first if last == 1 else (1 if type_of(first) == "int" else 1.0)
+        return first if last == 1 else (1.0 if type_of(first) == "float" else 1)
     if name == "select":
         if not isinstance(first, Value):
             return args[1] if first else last

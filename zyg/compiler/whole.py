@@ -6,18 +6,20 @@ each operation that may leave its type, those that wrap the result around. They 
 itself, before it is differentiated: derivatives are computed in floats, and do not wrap.
 
 A number of Python's own (a literal, a loop's index, a captured int, a bool) takes the type of the
-operand that it meets, as NumPy's do. int64 is what everything is computed in, and wraps by itself.
+operand that it meets, as NumPy's do. int64 is what everything is computed in, and wraps by itself;
+uint64 is a type of the program's own. What NumPy makes a float64 of, the two together, is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from zyg.compiler.ir import Atom, Block, For, If, Op, Program, Value, blocks_of, operations
-from zyg.errors import IntegerOverflowError
+from zyg.compiler.record import COMPARE
+from zyg.errors import IntegerOverflowError, KernelError
 
 Width = np.dtype[Any] | None  # None: a number of Python's own
 
@@ -35,10 +37,18 @@ def wrap_around(program: Program, widths: Sequence[Width]) -> None:
     known: dict[Value, Width] = {}
     given = zip(program.inputs, widths, strict=False)
     known.update((x, width) for x, width in given if x.type == "int")
-    if any(width is not None and width.itemsize < 8 for width in known.values()):
-        _infer(program.body, known)
-        for op in operations(program.body):
-            _refuse_literals(op, known)
+    narrow = any(width is not None and width.itemsize < 8 for width in known.values())
+    if all(w is None for w in known.values()) and all(x.type != "uint" for x in program.inputs):
+        return
+    _infer(program.body, known)
+    conditions: dict[Value, Op] = {}
+    for op in operations(program.body):
+        _refuse_signed(op, known)
+        for out, atoms in _meetings(op, conditions):
+            _refuse_literals(atoms, np.dtype(np.uint64) if out.type == "uint" else known.get(out))
+        if isinstance(op, Op) and op.name in COMPARE:
+            conditions[op.out] = op
+    if narrow:
         _insert(program.body, known, {})
 
 
@@ -72,13 +82,35 @@ def _met(args: Sequence[Atom], known: dict[Value, Width]) -> Width:
     return np.dtype(np.int64) if met is not None and met.kind == "f" else met
 
 
-def _refuse_literals(op: Any, known: dict[Value, Width]) -> None:
-    """Raise where an operation has a number that has no place in the type of its operand."""
-    if not isinstance(op, Op) or op.name not in _MEET - {"select"}:
-        return
-    if (width := known.get(op.out)) is None:
-        return
-    for x in op.args:
+def _meetings(op: Any, conditions: dict[Value, Op]) -> Iterator[tuple[Value, Sequence[Atom]]]:
+    """What takes the type of others, and those."""
+    if isinstance(op, Op):
+        if op.name == "select":
+            yield op.out, [x for x in op.args[1:] if x is not _never(op, conditions)]
+        elif op.name in _MEET:
+            yield op.out, op.args
+    elif isinstance(op, If):
+        for out, *pair in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
+            yield out, pair
+    else:
+        for out, *pair in zip(op.outs, op.init, op.body.yields, strict=True):
+            yield out, pair
+
+
+def _never(select: Op, conditions: dict[Value, Op]) -> Atom | None:
+    """The literal of a selection that is a bound beyond all values, as 300 in min(x, 300)."""
+    condition: Any = conditions.get(select.args[0])  # type: ignore[arg-type]
+    if condition is None:
+        return None
+    literals = [x for x in condition.args if type(x) is int]
+    args = [x if type(x) is int else 0 for x in condition.args]  # any number is on the same side
+    side = select.args[2] if getattr(np, condition.name)(*args) else select.args[1]
+    return side if type(side) is int and side in literals else None
+
+
+def _refuse_literals(atoms: Sequence[Atom], width: Width) -> None:
+    """Raise where a number has no place in the type of what it meets."""
+    for x in atoms if width is not None else ():
         if type(x) is int and not np.iinfo(width).min <= x <= np.iinfo(width).max:
             raise IntegerOverflowError(
                 f"the Python integer {x} is out of bounds for {width}.",
@@ -86,6 +118,19 @@ def _refuse_literals(op: Any, known: dict[Value, Width]) -> None:
                 "for that number.",
                 "pass the operand as x.astype(np.int64) or float, or write the number as a float.",
             )
+
+
+def _refuse_signed(op: Any, known: dict[Value, Width]) -> None:
+    """Raise where an int of a type with a sign would become a uint64."""
+    if not isinstance(op, Op) or op.name != "uint" or not isinstance(op.args[0], Value):
+        return
+    width = known.get(op.args[0])
+    if width is not None and width.kind == "i":
+        raise KernelError(
+            f"uint64 and {width} have no integer type in common.",
+            "NumPy computes with the two in float64, which a kernel does for floats only.",
+            f"pass one of the two as x.astype(float), or uint64 as {width}.",
+        )
 
 
 def _insert(block: Block, known: dict[Value, Width], wrapped: dict[Atom, Atom]) -> None:

@@ -11,8 +11,15 @@ from zyg.base import buffers
 from zyg.compiler.back.compiled import Adapter, Layout, Shape
 from zyg.kernels.geometry import Loop, packed_layout
 
-_NUMBERS: dict[str, type] = {"float": float, "int": int, "bool": bool}
-_KINDS = {"float": "fiub", "int": "iub", "bool": "b"}  # of NumPy: what each type is loaded from
+
+def _bits(x: Any) -> Any:
+    """A uint64 as the int64 of the same bits."""
+    return np.uint64(x).astype(np.int64)
+
+
+_NUMBERS: dict[str, Adapter] = {"float": float, "int": int, "uint": _bits, "bool": bool}
+# of NumPy: what each type is loaded from
+_KINDS = {"float": "fiub", "int": "iub", "uint": "u", "bool": "b"}
 
 
 def is_array(x: Any) -> bool:
@@ -37,6 +44,8 @@ def adapter(x: Any, type: str, dtype: np.dtype[Any]) -> Adapter | None:
         return _NUMBERS[type]
     if x.size == 1:
         return lambda x: _NUMBERS[type](x.item())
+    if type == "uint":
+        return lambda x: x.astype(np.int64)
     if type == "int" and x.dtype.kind == "u" and x.dtype.itemsize == 8:
         return _signed
     if has_type(x.dtype):

@@ -11,6 +11,7 @@ from zyg.compiler.ir import type_of
 from zyg.kernels.scalar import Kernel
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+_UINT64 = np.dtype(np.uint64)
 
 
 def dtypes_of(kernel: Kernel, operands: Sequence[Any]) -> tuple[np.dtype[Any], list[np.dtype[Any]]]:
@@ -18,8 +19,8 @@ def dtypes_of(kernel: Kernel, operands: Sequence[Any]) -> tuple[np.dtype[Any], l
     dtypes = [x.dtype for x in operands if hasattr(x, "dtype")]
     floats = [d for d in dtypes if d.kind == "f"]
     wide = np.result_type(*floats) if floats else _FLOAT64
-    known = [d for d in dtypes if d.kind in "iu"]
+    known = [d for d in dtypes if d.kind in "iu" and d != _UINT64]
     whole = np.result_type(*known) if known and not floats else np.dtype(np.int64)
-    by_type = {"float": wide, "int": whole, "bool": np.dtype(bool)}
+    by_type = {"float": wide, "int": whole, "uint": _UINT64, "bool": np.dtype(bool)}
     results = [by_type[type_of(x)] for x in kernel.program.outputs]
     return (_FLOAT64 if wide.itemsize > 4 else _FLOAT32), results

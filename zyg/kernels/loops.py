@@ -22,7 +22,7 @@ TILE = 1024  # elements: they stay in the first cache
 class Operand(NamedTuple):
     """An input of the function: its type there, and how it lies in memory."""
 
-    type: str  # "float", "int" or "bool"
+    type: str  # "float", "int", "uint" or "bool"
     dtype: str = ""  # of the elements; that of a plain number is the type's
     pattern: str = ""  # per loop, F: element by element, B: broadcast; empty for a plain number
     packed: bool = False  # whether the innermost loop steps from element to neighbour
@@ -91,7 +91,7 @@ class Loops:
         return lines
 
     def _operand(self, k: int, operand: Operand) -> None:
-        convert = {"float": "T({})", "int": "int64({})", "bool": "{}"}[operand.type]
+        convert = {"float": "T({})", "int": "int64({})", "uint": "{}", "bool": "{}"}[operand.type]
         if operand.dtype == self._stored(operand.type):
             convert = "{}"
         if not operand.pattern:

@@ -35,7 +35,12 @@ from zyg.kernels.threads import in_parallel
 CHUNK = 1 << 17  # elements: much work beside the start of a thread, little beside large arrays
 _SUMS_PER_ELEMENT = 1 / 16  # so much memory, at most, goes into the sums of chunks
 
-_STORED_IN = {"float": "f", "int": "iuf", "bool": "biuf"}  # kinds of NumPy, for each type
+_STORED_IN = {
+    "float": "f",
+    "int": "iuf",
+    "uint": "u",
+    "bool": "biuf",
+}  # kinds of NumPy, for each type
 
 
 class Output(NamedTuple):

@@ -24,8 +24,8 @@ _MOST_VALUES = 4  # of a captured int, after which it is an operand
 # A program of these alone runs as fast as memory is read.
 _CHEAP = {
     "add", "subtract", "multiply", "divide", "negative", "square", "reciprocal", "select", "float",
-    "int", "absolute", "maximum", "minimum", "fmax", "fmin", "sign", "sqrt", "floor", "ceil",
-    "rint", "trunc", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+    "int", "uint", "absolute", "maximum", "minimum", "fmax", "fmin", "sign", "sqrt", "floor",
+    "ceil", "rint", "trunc", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
     "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite",
     "constant", "bitwise_and", "deg2rad", "rad2deg", "copysign", "signbit",
 }  # fmt: skip

@@ -23,10 +23,21 @@ _INFIX = {
 }  # fmt: skip
 _TEMPLATES = {
     "negative": "-{}", "positive": "{}", "logical_not": "not {}", "invert": "~{}", "float": "T({})",
-    "int": "int64({})", "select": "{1} if {0} else {2}", "constant": "{}", "square": "{0} * {0}",
-    "reciprocal": "T(1.0) / {}",
+    "int": "int64({})", "uint": "int64({})", "select": "{1} if {0} else {2}", "constant": "{}",
+    "square": "{0} * {0}", "reciprocal": "T(1.0) / {}",
+}  # fmt: skip
+# Of ints: these wrap around, where numba takes the operators' results for what does not.
+_WRAPPING = {
+    "add": "wrapping_add({}, {})", "subtract": "wrapping_subtract({}, {})",
+    "multiply": "wrapping_multiply({}, {})", "square": "wrapping_multiply({0}, {0})",
+    "negative": "wrapping_subtract(0, {})",
 }  # fmt: skip
 _FACTORS = 4  # up to this power, x**n is a product
+# What depends on whether ints have a sign.
+_BY_SIGN = {
+    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "floor_divide",
+    "remainder", "fmod", "maximum", "minimum", "fmax", "fmin", "float",
+}  # fmt: skip
 
 
 @dataclass
@@ -65,17 +76,55 @@ class _Emitter:
             return {math.inf: "T(1e999)", -math.inf: "T(-1e999)"}.get(x, "T(1e999 - 1e999)")
         return f"T({float(x)!r})"
 
+    def typed(self, x: Atom, out: Value) -> str:
+        """An operand whose type is that of the result: a number in the bits of that."""
+        if out.type != "uint" or isinstance(x, Value):
+            return self.atom(x)
+        return f"int64({x - 2**64 if x >= 2**63 else x})"
+
     def block(self, block: Block) -> Iterator[str]:
         for op in block.ops:
             yield from _WAYS[type(op)](self, op)
 
     def op(self, op: Op) -> Iterator[str]:
-        yield f"{self.atom(op.out)} = {self.expression(op)}"
+        if op.name == "power" and op.out.type != "float":
+            yield from self.whole_power(op)
+        else:
+            yield f"{self.atom(op.out)} = {self.expression(op)}"
+
+    def whole_power(self, op: Op) -> Iterator[str]:
+        """A power of an int, which no rounding may reach: by squares."""
+        (x, n), y = op.args, self.atom(op.out)
+        yield f"{y} = {self.atom(x)}"
+        for bit in f"{n:b}"[1:]:
+            for factor in (y, self.atom(x)) if bit == "1" else (y,):
+                yield f"{y} = {self.wrapping('multiply', y, factor)}"
 
     def expression(self, op: Op) -> str:
-        args = [self.atom(x) for x in op.args]
+        args = [self.typed(x, op.out) for x in op.args]
+        if op.name in _BY_SIGN and any(type_of(x) == "uint" for x in op.args):
+            self.text.functions.add("uint64")
+            args = [self.unsigned(x) for x in op.args]
+            expression = self.called(op, args)
+            return f"int64({expression})" if op.out.type == "uint" else expression
+        return self.called(op, args)
+
+    def wrapping(self, name: str, *args: str) -> str:
+        template = _WRAPPING[name]
+        self.text.functions.add(template.partition("(")[0])
+        return template.format(*args)
+
+    def unsigned(self, x: Atom) -> str:
+        """An operand of an operation on ints without a sign; only comparisons take others."""
+        if type_of(x) == "uint" or (type(x) is int and x >= 0):
+            return f"uint64({self.atom(x) if isinstance(x, Value) else x})"
+        return self.atom(x)
+
+    def called(self, op: Op, args: list[str]) -> str:
         if op.callee is not None:
             return f"{self.defined(op.callee)}({', '.join(args)})"
+        if op.name in _WRAPPING and op.out.type != "float":
+            return self.wrapping(op.name, *args)
         if op.name in _INFIX:
             return f" {_INFIX[op.name]} ".join(args)
         if op.name in _TEMPLATES:
@@ -106,7 +155,7 @@ class _Emitter:
 
     def assigned(self, outs: Sequence[Value], atoms: Sequence[Atom]) -> Iterator[str]:
         """All at once: one may be read for another."""
-        pairs = [(self.atom(out), self.atom(x)) for out, x in zip(outs, atoms, strict=True)]
+        pairs = [(self.atom(out), self.typed(x, out)) for out, x in zip(outs, atoms, strict=True)]
         pairs = [(out, x) for out, x in pairs if out != x]
         reads = {x for _, x in pairs}
         if any(out in reads for out, _ in pairs):

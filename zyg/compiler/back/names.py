@@ -16,10 +16,11 @@ _INSTRUCTIONS = frozenset({
     "add", "subtract", "multiply", "divide", "negative", "positive", "square", "reciprocal", "less",
     "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or",
     "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "float",
-    "int", "select", "constant", "absolute", "sqrt", "floor", "ceil", "trunc", "rint", "sign",
-    "maximum", "minimum", "fmax", "fmin", "copysign", "isnan", "isinf", "isfinite", "signbit",
-    "deg2rad", "rad2deg",
+    "int", "uint", "select", "constant", "absolute", "sqrt", "floor", "ceil", "trunc", "rint",
+    "sign", "maximum", "minimum", "fmax", "fmin", "copysign", "isnan", "isinf", "isfinite",
+    "signbit", "deg2rad", "rad2deg",
 })  # fmt: skip
+_WRAPPING = {f"wrapping_{name}" for name in ("add", "subtract", "multiply")}  # in plain, too
 _SPELLED = {"float_power": "power"}  # np.float_power of float32 is float64
 # In vector_math, for float32 and float64; listed, as that module imports numba, which a kernel that
 # is on disk does without.
@@ -65,10 +66,12 @@ def _vector_math(name: str, dtype: str, accuracy: str) -> str | None:
 
 def _source(name: str, dtype: str, backend: str, accuracy: str) -> tuple[str, str]:
     spelled = _SPELLED.get(name, name)
+    if name == "uint64":
+        return "numpy", name
     if backend == "python":
-        return (_PLAIN if name in _OF_MATH else "numpy"), spelled
+        return (_PLAIN if name in _OF_MATH | _WRAPPING else "numpy"), spelled
     if fast := _vector_math(name, dtype, accuracy):
         return _VECTOR, fast
-    if name in _WRITTEN:
+    if name in _WRITTEN | _WRAPPING:
         return _NATIVE, name
     return ("math" if name in _OF_MATH else "numpy"), spelled

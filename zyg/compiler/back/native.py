@@ -51,6 +51,21 @@ def total(start: Any, tile: Any, n: int) -> Any:
     return start
 
 
+def _wrapping(instruction: str) -> Any:
+    """An instruction on ints of 64 bits; that of numba's operators is undefined beyond those."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return getattr(builder, instruction)(*args)
+
+    def typed(typing_context: Any, x: Any, y: Any) -> Any:
+        return types.int64(types.int64, types.int64), lower
+
+    return intrinsic(typed)
+
+
+wrapping_add, wrapping_subtract, wrapping_multiply = map(_wrapping, ("add", "sub", "mul"))
+
+
 @inlined
 def _remainder(x: Any, y: Any) -> Any:
     # Sign and zeros as in NumPy, whose npy_divmod this follows.
@@ -81,7 +96,18 @@ def _whole_remainder(x: Any, y: Any) -> Any:
 
 @inlined
 def _whole_quotient(x: Any, y: Any) -> Any:
-    return -x if y == -1 else np.floor_divide(x, y)  # the least int has no negative: it wraps
+    # The least int has no negative: it wraps.
+    return wrapping_subtract(0, x) if y == -1 else np.floor_divide(x, y)
+
+
+@inlined
+def _unsigned_quotient(x: Any, y: Any) -> Any:
+    return y if y == 0 else x // y
+
+
+@inlined
+def _unsigned_remainder(x: Any, y: Any) -> Any:
+    return y if y == 0 else x % y
 
 
 @inlined
@@ -102,23 +128,23 @@ def heaviside(x: Any, at_zero: Any) -> Any:
     return at_zero if x == 0 else step
 
 
-def _by_type(of_floats: Any, of_ints: Any) -> Callable[..., Any]:
-    """A function for kernels that is compiled in one form for floats and in one for ints."""
+def _by_type(of_floats: Any, of_ints: Any, unsigned: Any) -> Callable[..., Any]:
+    """A function for kernels that is compiled in a form for floats and in two for ints."""
 
     def function(x: Any, y: Any) -> Any:
         raise NotImplementedError("only compiled")
 
     @overload(function, inline="never")
     def chosen(x, y):  # type: ignore[no-untyped-def]  # else the lambda would need them
-        form = of_floats if isinstance(x, types.Float) else of_ints
+        form = of_floats if isinstance(x, types.Float) else of_ints if x.signed else unsigned
         return lambda x, y: form(x, y)
 
     return function
 
 
-remainder = _by_type(_remainder, _whole_remainder)
-floor_divide = _by_type(_floor_divide, _whole_quotient)
-fmod = _by_type(_fmod, _whole_fmod)
+remainder = _by_type(_remainder, _whole_remainder, _unsigned_remainder)
+floor_divide = _by_type(_floor_divide, _whole_quotient, _unsigned_quotient)
+fmod = _by_type(_fmod, _whole_fmod, _unsigned_remainder)
 
 
 def _call_of_c(name: str, *reals: Any) -> Any:

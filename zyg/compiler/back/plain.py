@@ -25,6 +25,18 @@ def inlined(function: Any) -> Any:
     return function
 
 
+def wrapping_add(x: Any, y: Any) -> Any:
+    return np.int64(x) + np.int64(y)
+
+
+def wrapping_subtract(x: Any, y: Any) -> Any:
+    return np.int64(x) - np.int64(y)
+
+
+def wrapping_multiply(x: Any, y: Any) -> Any:
+    return np.int64(x) * np.int64(y)
+
+
 def _quiet(function: Callable[[float], float], at_pole: float) -> Callable[[Any], Any]:
     def quiet(x: Any) -> Any:
         try:

@@ -45,6 +45,7 @@ _NO_SLOPE = {
     "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "signbit", "int",
     "constant", "bitwise_and", "bitwise_or", "bitwise_xor", "invert",
 }  # fmt: skip
+_GROWS = {"power", "square"}  # whose partials multiply, and are floats that do not wrap around
 
 
 class Chain:
@@ -118,7 +119,7 @@ class Forward:
         chains = [self.moving.get(x) if isinstance(x, Value) else None for x in op.args]
         if op.name in _NO_SLOPE or not any(chains):
             return
-        if op.name == "float":
+        if op.name in ("float", "uint"):
             self.moving[op.out] = chains[0]  # type: ignore[assignment]
         elif op.name == "select":
             self._select(op, args[0])
@@ -131,6 +132,8 @@ class Forward:
     ) -> list[tuple[Value, Chain, Any]]:
         """The moving operands of an operation, each with its chain and partial derivative."""
         rule: ScalarRule = op.callee.rule if op.callee else rule_of(op.name)
+        if op.name in _GROWS:
+            args, y = [self.builder.to("float", x) for x in args], self.builder.to("float", y)
         numbers = [self.builder.wrap(x) for x in (*args, y)]
         found = []
         self.builder.by_reciprocals = True

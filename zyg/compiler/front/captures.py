@@ -27,6 +27,13 @@ _BAKED = (str, bytes, int, enum.Enum, type(None), type(Ellipsis), np.ufunc, Buil
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 
 
+def type_for(dtype: np.dtype[Any]) -> Type | None:
+    """What elements of a dtype are in a kernel; None where kernels have no such numbers."""
+    if dtype.itemsize > 8:
+        return None
+    return "uint" if dtype.kind == "u" and dtype.itemsize == 8 else _KINDS.get(dtype.kind)
+
+
 class Outside:
     """A captured object that is no number; its parts are looked up by path."""
 
@@ -94,7 +101,7 @@ class Captures:
         """The type of a captured value that becomes an operand."""
         plain = self.plain(value)
         if isinstance(plain, (np.ndarray, np.generic)) and plain.ndim == 0:
-            return _KINDS.get(plain.dtype.kind) if plain.dtype.itemsize <= 8 else None
+            return type_for(plain.dtype)
         if isinstance(plain, float):
             return "float"
         if type(plain) is int and (plain is not value or path in self.varying):

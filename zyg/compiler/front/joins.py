@@ -81,7 +81,7 @@ def zeros(like: Any) -> Any:
     """Something like a value, where there is none; it is never read."""
     found: list[Any] = []
     make = split(like, found)
-    nothing = {"float": 0.0, "int": 0, "bool": False}
+    nothing = {"float": 0.0, "int": 0, "uint": 0, "bool": False}
     return make([nothing[x.atom.type] if isinstance(x, Number) else x for x in found])
 
 

@@ -34,7 +34,8 @@ from zyg.errors import KernelError, is_users
 
 _DEEPEST = 60  # calls within calls
 _LONGEST = 20_000  # operations
-_SAMPLES = {"float": np.float64(), "int": 0, "bool": False}  # what isinstance says of a number
+# what isinstance says of a number
+_SAMPLES = {"float": np.float64(), "int": 0, "uint": 0, "bool": False}
 
 
 def read(
