@@ -166,3 +166,11 @@ def test_every_function_of_kernels_compiles_in_its_precision(name, compiler):
 @pytest.mark.parametrize("name", sorted(BOTH))
 def test_functions_of_ints_stay_ints(name, compiler):
     assert not re.search(r"\.f(32|64)", compiler(one(name, "int", SINGLE)))
+
+
+def test_arithmetic_of_ints_wraps_around_in_ints(compiler):
+    def f(a):
+        return 5 - a + a * a, -a, a**7, a // -1
+
+    ptx = compiler(text(kernel_of(f, "int"), array((63,), np.int64), stored=np.int64))
+    assert not re.search(r"\.f(32|64)", ptx)
