@@ -174,3 +174,14 @@ def test_plain_minpack_says_what_takes_watched_values(f, capfd):
         with pytest.raises(ConversionError, match=r"zyg\.scipy\.optimize for scipy\.optimize"):
             derivative(f, 2.0)
     assert "ConversionError" in capfd.readouterr().err  # MINPACK prints what it drops
+
+
+def test_values_that_left_a_verb_by_a_side_effect_are_refused_if_they_are_used():
+    def root(x, used):
+        log = []
+        zyg.checkpoint(lambda q: log.append(q * q) or q, x)
+        return optimize.brentq(lambda v: v**2 - x * (log[0] if used else len(log)), 0.0, 5.0)
+
+    assert zyg.gradient(lambda x: root(x, False), 2.0)[0] == pytest.approx(0.5 / np.sqrt(2.0))
+    with pytest.raises(zyg.errors.AdjointError, match=r"left zyg\.checkpoint by a side effect"):
+        zyg.gradient(lambda x: root(x, True), 2.0)

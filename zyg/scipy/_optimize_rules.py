@@ -8,19 +8,20 @@ import scipy.optimize
 
 from zyg.rules.kit import as_array, composed, strip
 from zyg.scipy._closures import as_tuple, plain, refuse
-from zyg.verbs.gradients import pullback
+from zyg.verbs.gradients import pullback, stop_gradient
 from zyg.verbs.held import Held
-from zyg.verbs.implicit import implicit
+from zyg.verbs.implicit import implicit, solution
 from zyg.verbs.jacobians import jacobian
 
 
 def _solution(held, residual_of, x):
     """`x`, which the solver has found exact enough: where residual_of(f) is 0, f as it is held."""
 
-    def residual(x, *values):
-        return residual_of(held.again()(values))(x)
+    def begin():
+        make = held.again()
+        return lambda x, *values: residual_of(make(values))(x)
 
-    return implicit(residual, x, *held.leaves, tolerance=np.inf)
+    return solution(begin, stop_gradient(x), held.leaves, np.inf)
 
 
 # What is 0 at the solution: of (f, the options of the solver), a function of x
@@ -151,7 +152,10 @@ def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, **opti
     def errors_of(f):
         return lambda p: (f(xdata, *p) - ydata) / (1.0 if sigma is None else as_array(sigma))
 
-    p = _solution(held, lambda f: _squares_slope(errors_of(f), bounds), best)
+    def slope(p, *values):
+        return _squares_slope(errors_of(held.again()(values)), bounds)(p)
+
+    p = implicit(slope, best, *held.leaves, tolerance=np.inf)
     errors = errors_of(f)
     (slopes,) = jacobian(errors, p)
     covariance = np.linalg.inv(np.matmul(np.transpose(slopes), slopes))

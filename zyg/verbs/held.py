@@ -20,7 +20,7 @@ from zyg.base.caches import remembered
 from zyg.base.containers import BY_TYPE, CellOf, Engine, Key, Kind, is_leaf, kind_of
 from zyg.base.structure import Structure
 from zyg.core.protection import keep
-from zyg.core.strand import Strand, is_watched, settle, strip, watched_leaves
+from zyg.core.strand import Strand, has_left, is_watched, settle, strip, watched_leaves
 from zyg.core.trace import copy_out
 from zyg.errors import MissingRuleError, StructureError, is_users, user_line
 from zyg.verbs.checkpoints import one_entry
@@ -98,7 +98,7 @@ class Held(Structure, Engine):
         # Ids of what is made anew, besides what holds watched values.
         self._late: dict[int, bool] = {}
         self._effects: set[int] = set()  # ids of what the function itself changes
-        super().__init__((function, args), is_watched)
+        super().__init__((function, args), lambda x: is_watched(x) and not has_left(x))
         inside = {id(v): v for _, _, parts in self._seen.values() for _, v, _ in parts}
         arrays = [v for v in inside.values() if type(v) is np.ndarray and v.dtype.kind != "O"]
         # Arrays with their contents; of a large one not yet, for most are never written.

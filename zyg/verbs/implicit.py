@@ -43,21 +43,38 @@ def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) ->
     x = stop_gradient(x)
     _check_value(x, "the solution")
     call = TakenApart("zyg.implicit", residual, args)
-    if not call.leaves:
+
+    def begin() -> Function:
+        call.note_changes()
+
+        def at(x: Any, *leaves: Any) -> Any:
+            residual, args = call.rebuild(leaves)
+            return residual(x, *args)
+
+        return at
+
+    return solution(begin, x, call.leaves, tolerance)
+
+
+def solution(begin: Callable[[], Function], x: Any, leaves: Sequence[Any], tolerance: float) -> Any:
+    """`x`, plain, as the solution of ``begin()(x, *leaves) == 0``, an equation that is made anew,
+    once, for each reverse pass.
+    """
+    if not leaves:
         return x
-    solution = copy_out(x)
+    found = copy_out(x)
 
     def run(*leaves: Any) -> Any:
-        return solution
-
-    def at(x: Any, *leaves: Any) -> Any:
-        residual, args = call.rebuild(leaves)
-        r = residual(x, *args)
-        _check_value(r, "the residual", x)
-        return r
+        return found
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
-        call.note_changes()
+        residual = begin()
+
+        def at(x: Any, *leaves: Any) -> Any:
+            r = residual(x, *leaves)
+            _check_value(r, "the residual", x)
+            return r
+
         r = at(copy_out(y), *leaves)
         if has_complex(y) or has_complex(r):
             raise HolomorphicError(
@@ -71,7 +88,7 @@ def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) ->
         _, back = pullback(lambda *leaves: at(copy_out(y), *leaves), *leaves)
         return back(-weights)  # type: ignore[no-any-return]
 
-    return one_entry("implicit", run, pull, call.leaves)
+    return one_entry("implicit", run, pull, leaves)
 
 
 def _adjoint_axes(x: Any) -> tuple[int, ...]:
