@@ -7,7 +7,7 @@ import pytest
 import scipy.integrate
 
 import zyg
-from zyg.errors import MissingRuleError
+from zyg.errors import AdjointError, MissingRuleError
 from zyg.scipy import integrate, optimize
 
 from .late_programs import HOLDERS, SOLVERS, check, program
@@ -194,3 +194,70 @@ def test_a_large_array_is_protected_and_given_back():
         zyg.gradient(f, 1.0)
     weights[5] = 2.0
     assert scipy.integrate.quad(lambda t: weights[5] * t, 0, 1)[0] == pytest.approx(1.0)
+
+
+class Scaled:
+    scale = 2.0
+    table = {"w": [1.0]}  # noqa: RUF012 - shared, as by mistake
+    calls = made = 0
+
+    def __init__(self):
+        Scaled.made += 1
+
+    def __call__(self, t):
+        Scaled.calls += 1
+        return self.scale * t * table_of_scaled["k"]
+
+    def by_table(self, t):
+        return self.table["w"][0] * t
+
+
+table_of_scaled = {"k": 1.0}
+
+
+def by_its_name(t):
+    return Scaled.scale * t
+
+
+@pytest.mark.parametrize(
+    ("f", "change", "name"),
+    [
+        (
+            lambda: Scaled(),
+            lambda p: p.setattr(Scaled, "scale", 4.0),
+            "class attribute Scaled.scale",
+        ),
+        (lambda: by_its_name, lambda p: p.setattr(Scaled, "scale", 4.0), "attribute Scaled.scale"),
+        (
+            lambda: Scaled().by_table,
+            lambda p: p.setitem(Scaled.table, "w", [4.0]),
+            "class attribute Scaled.table",
+        ),
+        (
+            lambda: Scaled(),
+            lambda p: p.setitem(table_of_scaled, "k", 4.0),
+            "global variable table_of_scaled",
+        ),
+    ],
+)
+@pytest.mark.parametrize("solver", ["brentq", "quad"])
+def test_what_is_read_by_a_class_and_has_changed_is_named(f, change, name, solver, monkeypatch):
+    def solve(x):
+        g = f()
+        if solver == "quad":
+            y = integrate.quad(lambda t: g(t) * x, 0.0, 1.0)[0]
+        else:
+            y = optimize.brentq(lambda t: g(t) - x, -9.0, 9.0)
+        Scaled()  # which no call looks at
+        return y
+
+    def changed(x):
+        y = solve(x)
+        change(monkeypatch)
+        return y
+
+    assert zyg.gradient(solve, 1.0)[0] == pytest.approx(solve(2.0) - solve(1.0))
+    with pytest.raises(AdjointError) as caught:
+        zyg.gradient(changed, 1.0)
+    assert f"{name} has changed since a function that reads it was given" in str(caught.value)
+    assert "in an attribute of the object" in str(caught.value)

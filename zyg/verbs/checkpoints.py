@@ -120,15 +120,15 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     def first(*leaves: Any) -> Any:
         rewind = functools.partial(_set_states, generators, before)
         y = call.first(run_function, leaves, rewind=rewind)
-        then.update(_globals(f, parts))
+        then.update(globals_in(f, parts))
         return y
 
     parts = [*call.whole.containers().values()]
-    before_it, then = _globals(f, parts), dict[tuple[int, str], Any]()
+    before_it, then = globals_in(f, parts), dict[tuple[int, str], Any]()
 
     def pull(y: Any, leaves: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
         call.note_changes()
-        now = _globals(f, parts)
+        now = globals_in(f, parts)
         with _rewound(generators, before):
             again, back = pullback_inside(call.confined, run, *leaves)
             # Watched, it may round in another way than it did.
@@ -178,7 +178,7 @@ def _close(a: Any, b: Any, of_largest: bool) -> bool:
     return np.allclose(a, b, rtol=bound, atol=bound * largest, equal_nan=True)
 
 
-def _demand_unchanged(f: Any, first: _Globals, then: _Globals, now: _Globals) -> None:
+def _demand_unchanged(f: Any, first: Noted, then: Noted, now: Noted) -> None:
     """Raise where a global variable is not what the first run saw.
 
     What f itself writes to, lists and variables of its helper functions, is not asked for: the
@@ -200,12 +200,12 @@ def _demand_unchanged(f: Any, first: _Globals, then: _Globals, now: _Globals) ->
 
 # By the ids of the variables of a module, and a name: it, whether it is a number that the function
 # itself names, and what is in it.
-_Globals = dict[tuple[int, str], tuple[str, bool, list[Any]]]
+Noted = dict[tuple[int, str], tuple[str, bool, list[Any]]]
 
 
-def _globals(f: Any, parts: Iterable[Any]) -> _Globals:
+def globals_in(f: Any, parts: Iterable[Any]) -> Noted:
     """The numbers and texts among the globals of a call's functions, and of those they name."""
-    found: _Globals = {}
+    found: Noted = {}
     waiting = [x for x in parts if type(x) is FunctionType]
     seen = {*map(id, waiting)}
     while waiting:
@@ -218,11 +218,11 @@ def _globals(f: Any, parts: Iterable[Any]) -> _Globals:
             elif type(x) in _CONSTANTS:
                 found[id(g.__globals__), name] = name, g is f, [x]
             elif type(x) in (list, dict):
-                found[id(g.__globals__), name] = name, False, _contents(x)
+                found[id(g.__globals__), name] = name, False, contents_of(x)
     return found
 
 
-def _contents(x: Any) -> list[Any]:
+def contents_of(x: Any) -> list[Any]:
     """The numbers and texts in a list or a dict, and which other things are in it."""
     found: list[Any] = []
     waiting = [x]

@@ -10,7 +10,7 @@ else is the user's own.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,8 +22,8 @@ from zyg.base.structure import Structure
 from zyg.core.protection import keep
 from zyg.core.strand import Strand, has_left, is_watched, settle, strip, watched_leaves
 from zyg.core.trace import copy_out
-from zyg.errors import MissingRuleError, StructureError, is_users, user_line
-from zyg.verbs.checkpoints import one_entry
+from zyg.errors import AdjointError, MissingRuleError, StructureError, is_users, user_line
+from zyg.verbs.checkpoints import Noted, contents_of, globals_in, one_entry
 from zyg.verbs.taken_apart import empty
 
 _SMALL = 1024  # bytes; a larger array is read-only instead of copied, as an operand is
@@ -101,6 +101,7 @@ class Held(Structure, Engine):
         super().__init__((function, args), lambda x: is_watched(x) and not has_left(x))
         inside = {id(v): v for _, _, parts in self._seen.values() for _, v, _ in parts}
         arrays = [v for v in inside.values() if type(v) is np.ndarray and v.dtype.kind != "O"]
+        self._by_class: Noted = {}
         # Arrays with their contents; of a large one not yet, for most are never written.
         self._arrays = [(a, a.copy() if a.nbytes <= _SMALL else None) for a in arrays]
 
@@ -128,8 +129,12 @@ class Held(Structure, Engine):
         the places `moving` depends on all of it, in a way that only the solver knows.
         """
         function, args = self.root
+        by_class = _read_by_class(self.containers().values())
         first = Held(*self.rebuild([strip(v) for v in self.leaves]))
         result = self._run_plainly(solve, first)
+        if by_class:  # what the function itself writes there is its own
+            now = _read_by_class(self.containers().values())
+            self._by_class = {k: v for k, v in by_class.items() if now.get(k) == v}
         effects = first.changed()
         if effects:
             self._effects = effects & self._seen.keys()
@@ -203,6 +208,7 @@ class Held(Structure, Engine):
         """`make`: ``make(values)`` is the function ``x -> function(x, *args)`` as it was, for any
         values in place of the watched ones.
         """
+        self._demand_same_by_class()
         late = [*self._effects, *self.changed()]
         if late or self._late:
             self._take_back(late)
@@ -212,6 +218,17 @@ class Held(Structure, Engine):
             return lambda *x: f(*x, *rest)
 
         return make
+
+    def _demand_same_by_class(self) -> None:
+        now = _read_by_class(self.containers().values()) if self._by_class else {}
+        for key, (what, _, contents) in self._by_class.items():
+            if key not in now or now[key][-1] != contents:
+                raise AdjointError(
+                    f"{what} has changed since a function that reads it was given to SciPy.",
+                    "the function runs again for the reverse pass; what is read by way of a class "
+                    "is not kept for that.",
+                    "change it after the gradient, or keep it in an attribute of the object.",
+                )
 
     def _take_back(self, late: list[int]) -> None:
         """From now on, make these anew, and what holds them."""
@@ -236,6 +253,44 @@ class Held(Structure, Engine):
             for key, v, place in parts
             if isinstance(key, Key)
         )
+
+
+def _read_by_class(held: Iterable[Any]) -> Noted:
+    """The numbers in class attributes that functions name, and in globals that methods name."""
+    held = [*held]
+    functions = [x for x in held if type(x) is types.FunctionType]
+    named = (f.__globals__.get(name) for f in functions for name in _names(f.__code__))
+    roots = {*map(type, held), *(x for x in named if isinstance(x, type))}
+    classes = dict.fromkeys(c for root in roots for c in root.__mro__ if _methods(c))
+    if not classes:
+        return {}
+    methods = [f for c in classes for f in _methods(c)]
+    names = {name for f in (*functions, *methods) for name in _names(f.__code__)}
+    found = {
+        (id(c), name): (f"the class attribute {c.__name__}.{name}", False, contents_of(v))
+        for c in classes
+        for name, v in vars(c).items()
+        if name in names and type(v) in _DATA
+    }
+    for key, (name, own, contents) in globals_in(None, methods).items():
+        found[key] = f"the global variable {name}", own, contents
+    return found
+
+
+_DATA = {int, float, complex, str, bool, list, dict, tuple}
+_MAKERS = {"__init__", "__new__", "__init_subclass__", "__del__"}  # the call makes no such object
+
+
+@remembered(4096)
+def _methods(cls: type) -> list[types.FunctionType]:
+    """The functions in a class of the user's, but for those that make objects."""
+    return [
+        v
+        for name, v in vars(cls).items()
+        if type(v) is types.FunctionType
+        and name not in _MAKERS
+        and is_users(v.__code__.co_filename)
+    ]
 
 
 def _strands(x: Any) -> Iterator[Strand]:
