@@ -341,7 +341,7 @@ def _overwrite(parts):
             a.fill(5)
 
 
-N, LARGE_N = 4, 400
+N, LARGE_N = 4, 600
 CONTAINERS = {
     "np.where": lambda x, n: (
         mask := [True, False] * (n // 2), lambda: np.where(mask, x * 2, x)

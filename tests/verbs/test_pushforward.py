@@ -417,7 +417,7 @@ def test_nestlevel_counts_forward_levels():
     ],
 )
 def test_an_exception_leaves_nothing_dirty(verb):
-    large, factor = np.ones(300), np.ones(300)
+    large, factor = np.ones(1000), np.ones(1000)
     error = KeyError("mine")
 
     def f(x):
@@ -596,18 +596,18 @@ def test_results_that_are_arguments_or_views_of_them_share_nothing():
 
 
 def test_a_tangent_that_is_overwritten_meanwhile_was_taken_before():
-    x_dot = np.ones(300)
+    x_dot = np.ones(1000)
 
     def f(x):
         y = x * 2.0
         x_dot[:] = 100.0
         return x + y
 
-    np.testing.assert_array_equal(slope(f, np.ones(300), x_dot), 3.0)
+    np.testing.assert_array_equal(slope(f, np.ones(1000), x_dot), 3.0)
 
 
 def test_the_argument_is_protected_while_f_runs():
-    x = np.ones(300)
+    x = np.ones(1000)
 
     def f(y):
         x[0] = 5.0
@@ -619,7 +619,7 @@ def test_the_argument_is_protected_while_f_runs():
 
 
 def test_a_plain_operand_may_be_overwritten():
-    x, factor = np.ones(300), np.full(300, 2.0)
+    x, factor = np.ones(1000), np.full(1000, 2.0)
 
     def f(x):
         y = x * factor
