@@ -184,6 +184,7 @@ def _is_array(x: Any) -> bool:
 # writable, and so it does for ufunc.at, which NumPy lets write to anything: so its contents are
 # noted, and stepping back through an entry that uses it raises if they have changed. Beyond some
 # size those are of stretches spread over the array: of all, it would cost two passes over it.
+# Forward mode keeps nothing and compares nothing: its tangents are made at once.
 
 _SMALL = 1 << 12  # bytes; to copy more takes longer than to hold
 _WHOLE = 1 << 13  # bytes of an array of which all are compared

@@ -151,9 +151,9 @@ def order_of(a: np.ndarray[Any, Any]) -> Any:
     if flags.f_contiguous:
         return "F"
     order, step, end, before = [1] * a.ndim, 2, 1, a.itemsize
-    longest = sorted(filter(a.strides.__getitem__, range(a.ndim)), key=lambda k: -abs(a.strides[k]))
-    for k in (k for k in range(a.ndim) if not a.strides[k]):
-        longest.insert(next((n for n, j in enumerate(longest) if j > k), len(longest)), k)
+    broadcast = any(n > 1 and not step for n, step in zip(a.shape, a.strides, strict=True))
+    result = np.equal(a, a) if broadcast else a
+    longest = sorted(range(a.ndim), key=lambda k: -abs(result.strides[k]))
     for k in reversed(longest):
         if a.shape[k] > 1:
             stride = abs(a.strides[k])
