@@ -9,6 +9,7 @@ from zyg.rules.kit import (
     composed,
     inverse,
     is_complex,
+    is_watched,
     like,
     no_out,
     plain_array,
@@ -185,10 +186,14 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 
 def _atleast(function, shape_of):
-    """np.atleast_1d and its kin: one array or several, each reshaped."""
+    """np.atleast_1d and its kin: one array or several, each reshaped, or itself if it has them."""
 
     def atleast(*arrays):
-        made = [np.reshape(x, shape_of(np.shape(x))) for x in arrays]
+        shapes = [shape_of(np.shape(x)) for x in arrays]
+        made = [
+            x if is_watched(x) and np.shape(x) == shape else np.reshape(x, shape)
+            for x, shape in zip(arrays, shapes, strict=True)
+        ]
         return made[0] if len(made) == 1 else tuple(made)
 
     composed(function)(atleast)
