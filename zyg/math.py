@@ -1,6 +1,7 @@
 """The math module for watched numbers: ``import zyg.math as math``.
 
-Each function takes plain numbers as math does, and watched ones by the table of scalar derivatives.
+Where no gradient runs around a line, in its task, each function is math's own. In a gradient it
+takes watched numbers, too, by the table of scalar derivatives.
 
 >>> import zyg, zyg.math as math
 >>> zyg.gradient(lambda x: math.sin(x) * math.sqrt(x), 0.0)
@@ -10,102 +11,90 @@ Each function takes plain numbers as math does, and watched ones by the table of
 
 from __future__ import annotations
 
-import math
-from typing import Any
+import math as _math
+import typing as _typing
+from collections.abc import Callable as _Callable
 
-import numpy as np
+import numpy as _np
 
-from zyg.base.marks import for_any_number, stands_for
-from zyg.base.registry import ScalarRule
-from zyg.base.scalar_rules import table
-from zyg.core.elementwise import elementwise
-from zyg.core.strand import is_watched, settle, strip
-from zyg.errors import MissingRuleError
+from zyg.base.marks import for_any_number as _for_any_number
+from zyg.base.marks import stands_for as _stands_for
+from zyg.base.registry import ScalarRule as _ScalarRule
+from zyg.base.scalar_rules import table as _table
+from zyg.core.elementwise import elementwise as _elementwise
+from zyg.core.strand import is_watched as _is_watched
+from zyg.core.strand import settle as _settle
+from zyg.watched import dropins as _dropins
 
-pi, e, tau, inf, nan = math.pi, math.e, math.tau, math.inf, math.nan
+if _typing.TYPE_CHECKING:
+    from math import *  # noqa: F403
 
-for_any_number(__name__)
+_for_any_number(__name__)
 
-_PARTIALS: dict[str, tuple[Any, ...]] = {
-    **{
-        name: table[ufunc]
-        for name, ufunc in {
-            "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
-            "atan": np.arctan, "atan2": np.arctan2, "atanh": np.arctanh, "cbrt": np.cbrt,
-            "copysign": np.copysign, "cos": np.cos, "cosh": np.cosh, "degrees": np.degrees,
-            "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "fabs": np.fabs, "fmod": np.fmod,
-            "log10": np.log10, "log1p": np.log1p, "log2": np.log2, "pow": np.power,
-            "radians": np.radians, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan,
-            "tanh": np.tanh, "ldexp": np.ldexp,
-        }.items()
-    },
-    "erf": table[math.erf],
-    "erfc": table[math.erfc],
+_UFUNCS: dict[str, _Callable[..., _typing.Any]] = {
+    "acos": _np.arccos, "acosh": _np.arccosh, "asin": _np.arcsin, "asinh": _np.arcsinh,
+    "atan": _np.arctan, "atan2": _np.arctan2, "atanh": _np.arctanh, "cbrt": _np.cbrt,
+    "copysign": _np.copysign, "cos": _np.cos, "cosh": _np.cosh, "degrees": _np.degrees,
+    "exp": _np.exp, "exp2": _np.exp2, "expm1": _np.expm1, "fabs": _np.fabs, "fmod": _np.fmod,
+    "log10": _np.log10, "log1p": _np.log1p, "log2": _np.log2, "pow": _np.power,
+    "radians": _np.radians, "sin": _np.sin, "sinh": _np.sinh, "sqrt": _np.sqrt, "tan": _np.tan,
+    "tanh": _np.tanh, "ldexp": _np.ldexp, "erf": _math.erf, "erfc": _math.erfc,
 }  # fmt: skip
 _CONSTANT = {
     "ceil", "comb", "factorial", "floor", "gcd", "isclose", "isfinite", "isinf", "isnan", "isqrt",
     "lcm", "perm", "trunc",
 }  # fmt: skip
-_log = ScalarRule(math.log, table[np.log])
+_log_rule = _ScalarRule(_math.log, _table[_np.log])
+_hypot_rule = _ScalarRule(_math.hypot, _table[_np.hypot])
 
 
-@stands_for(math.log)
-def log(x: Any, *base: Any) -> Any:
-    """As math.log; the base may be watched too."""
-    y = elementwise(_log, x)
-    return y / elementwise(_log, *base) if base else y
+@_stands_for(_math.log)
+def _log(x: _typing.Any, *base: _typing.Any) -> _typing.Any:
+    """The base may be watched too."""
+    y = _elementwise(_log_rule, x)
+    return y / _elementwise(_log_rule, *base) if base else y
 
 
-@stands_for(math.hypot)
-def hypot(*coordinates: Any) -> Any:
-    """As math.hypot, of any number of coordinates; slope 0 at the origin."""
-    if not any(is_watched(settle(x)) for x in coordinates):
-        return math.hypot(*map(settle, coordinates))
+@_stands_for(_math.hypot)
+def _hypot(*coordinates: _typing.Any) -> _typing.Any:
+    """Of any number of coordinates; slope 0 at the origin."""
+    if not any(_is_watched(_settle(x)) for x in coordinates):
+        return _math.hypot(*map(_settle, coordinates))
     if len(coordinates) != 2:
-        return np.linalg.norm(np.stack(coordinates)) if coordinates else 0.0
-    return elementwise(_hypot, *coordinates)
+        return _np.linalg.norm(_np.stack(coordinates))
+    return _elementwise(_hypot_rule, *coordinates)
 
 
-_hypot = ScalarRule(math.hypot, table[np.hypot])
+def _dist(p: _typing.Any, q: _typing.Any) -> _typing.Any:
+    return _hypot(*(a - b for a, b in zip(p, q, strict=True)))
 
 
-@stands_for(math.dist)
-def dist(p: Any, q: Any) -> Any:
-    """As math.dist."""
-    return hypot(*(a - b for a, b in zip(p, q, strict=True)))
+def _fsum(values: _typing.Any) -> _typing.Any:
+    """Watched numbers are added in order."""
+    values = [_settle(v) for v in values]
+    return sum(values) if any(map(_is_watched, values)) else _math.fsum(values)
 
 
-@stands_for(math.fsum)
-def fsum(values: Any) -> Any:
-    """As math.fsum for plain numbers; watched ones are added in order."""
-    values = [settle(v) for v in values]
-    return sum(values) if any(map(is_watched, values)) else math.fsum(values)
-
-
-@stands_for(math.prod)
-def prod(values: Any, *, start: Any = 1) -> Any:
-    """As math.prod."""
+def _prod(values: _typing.Any, *, start: _typing.Any = 1) -> _typing.Any:
     for v in values:
         start = start * v
     return start
 
 
-def __getattr__(name: str) -> Any:
-    function = getattr(math, name)
-    if name in _PARTIALS:
-        rule = ScalarRule(function, _PARTIALS[name])
-        globals()[name] = rule
-        return rule
+_WRITTEN: dict[str, _Callable[..., _typing.Any]] = {
+    "dist": _dist, "fsum": _fsum, "hypot": _hypot, "log": _log, "prod": _prod,
+}  # fmt: skip
 
-    @stands_for(function)
-    def plain(*args: Any) -> Any:
-        if name not in _CONSTANT and any(is_watched(settle(x)) for x in args):
-            raise MissingRuleError(
-                f"math.{name} has no rule, so zyg cannot differentiate it.",
-                "its derivative is not in the table of scalar derivatives.",
-                f"give it one: f = zyg.scalar_rule(math.{name}, lambda x, y: ...)",
-            )
-        return function(*map(strip, args))
 
-    globals()[name] = plain
-    return plain
+def _replaced(name: str, value: _typing.Any) -> _typing.Any:
+    if not callable(value):
+        return value
+    if name not in _WRITTEN:
+        rule = _ScalarRule(value, _table[_UFUNCS[name]]) if name in _UFUNCS else None
+        return _dropins.of_numbers(value, rule, constant=name in _CONSTANT)
+    function = _dropins.drop_in(value, _WRITTEN[name])
+    function.scalar = _WRITTEN[name]  # type: ignore[attr-defined]  # what kernels read
+    return function
+
+
+__getattr__, __dir__ = _dropins.names_of(_math, globals(), _replaced)

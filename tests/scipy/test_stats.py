@@ -17,9 +17,14 @@ LEVELS = np.array([-0.1, 0.0, 1e-6, 0.2, 0.5, 0.77, 0.999, 1.0, 1.1, np.nan])
 QUANTILES = 1e-11 if np.lib.NumpyVersion(scipy.__version__) >= "1.17.0" else 2e-11
 
 
+def formula(name, method):
+    """What a method is in a gradient; elsewhere it is SciPy's own."""
+    return getattr(getattr(stats, name), method).inside
+
+
 def agree(name, method, *args, **kwargs):
     with np.errstate(all="ignore"):
-        ours = getattr(getattr(stats, name), method)(*args, **kwargs)
+        ours = formula(name, method)(*args, **kwargs)
         theirs = getattr(getattr(scipy.stats, name), method)(*args, **kwargs)
     assert type(ours) is type(theirs)
     # SciPy's logarithms of tails round, and its quantiles of F did before 1.17.
@@ -85,9 +90,9 @@ def test_a_sum_over_points_inside_and_outside():
 
 def test_wrong_parameters():
     with pytest.raises(TypeError, match="missing the parameter 'df'"):
-        stats.t.logpdf(1.0)
+        zyg.gradient(lambda x: stats.t.logpdf(x), 1.0)
     with pytest.raises(TypeError, match="takes the parameters loc, scale"):
-        stats.norm.logpdf(1.0, mean=2.0)
+        zyg.gradient(lambda x: stats.norm.logpdf(x, mean=2.0), 1.0)
 
 
 def test_frozen_distributions():
@@ -189,11 +194,11 @@ def test_parameters_that_are_zero_give_scipys_values(name, method):
 
         def along(p, given=given, k=k):
             values = [*given[:k], p, *given[k + 1 :]]
-            return getattr(getattr(stats, name), method)(0.3, *values)
+            return formula(name, method)(0.3, *values)
 
         with np.errstate(all="ignore"):
             value, _ = zyg.value_and_gradient(along, 0.0)
-        np.testing.assert_equal(value, along(0.0))
+            np.testing.assert_equal(value, along(0.0))
 
 
 @pytest.mark.parametrize("method", ["ppf", "isf"])

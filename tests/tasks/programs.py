@@ -71,7 +71,8 @@ def shifted(p, v, w):
 
 
 def made_buffer(p, v, w):
-    buffer = zyg.numpy.zeros(4)
+    # in a thread that nobody forked, what is around is not known
+    buffer = zyg.numpy.zeros(4) if zyg.nestlevel() else np.zeros_like(v, shape=4)
     buffer[1:] = v
     return buffer
 

@@ -1,7 +1,8 @@
-"""NumPy for programs that make buffers: ``import zyg.numpy as np``.
+"""NumPy, also for what plain NumPy cannot do in a gradient: ``import zyg.numpy as np``.
 
-The creation functions below give arrays that can be written with watched values, and stack watched
-values that they are given; everything else is NumPy's own.
+Where no gradient runs around a line, in its task, every function is NumPy's own. In a gradient, the
+creation functions make arrays that can be written with watched values, and all functions take lists
+of watched numbers for arrays. What needs neither is NumPy's own object, and so are its types.
 
 >>> import zyg, zyg.numpy as np
 >>> def powers(x):
@@ -11,70 +12,37 @@ values that they are given; everything else is NumPy's own.
 ...     return p.sum()
 >>> zyg.gradient(powers, 2.0)
 (17.0,)
+>>> powers(2.0), type(np.ones(4)) is np.ndarray
+(np.float64(15.0), True)
 
+creation                        the functions that make arrays, in a gradient
+linalg                          numpy.linalg, of lists of watched numbers too
 lib                             numpy.lib, with views by strides
 """
 
 from __future__ import annotations
 
-from typing import Any
+import typing as _typing
 
-import numpy
-from numpy import fft as fft
-from numpy import linalg as linalg
-from numpy import random as random
+import numpy as _numpy
 
-from zyg.core.strand import ARRAYS
-from zyg.core.views import buffer
+from zyg.numpy import creation as _creation
 from zyg.numpy import lib as lib
-from zyg.watched.value import as_array, holds_watched
+from zyg.numpy import linalg as linalg
+from zyg.watched import dropins as _dropins
+
+if _typing.TYPE_CHECKING:
+    from numpy import *  # type: ignore[no-redef]  # noqa: F403
+
+__all__ = _numpy.__all__
 
 
-def _creates(name: str) -> Any:
-    function = getattr(numpy, name)
-
-    def create(*args: Any, **kwargs: Any) -> Any:
-        return buffer(function(*args, **kwargs))
-
-    create.__name__ = create.__qualname__ = name
-    create.__doc__ = f"As numpy.{name}; the array can be written with watched values."
-    return create
+def _replaced(name: str, value: _typing.Any) -> _typing.Any:
+    if (inside := _creation.FUNCTIONS.get(name)) is not None:
+        return _dropins.drop_in(value, inside)
+    if isinstance(value, type(_numpy.sum)):
+        return _dropins.drop_in(value, _dropins.taking_lists(value))
+    return value
 
 
-zeros, ones, empty, eye, identity = map(_creates, ("zeros", "ones", "empty", "eye", "identity"))
-zeros_like, ones_like, empty_like, full_like = map(
-    _creates, ("zeros_like", "ones_like", "empty_like", "full_like")
-)
-copy = _creates("copy")
-
-
-def full(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    """As numpy.full; fill_value may be watched."""
-    if not holds_watched(fill_value):
-        return buffer(numpy.full(shape, fill_value, dtype, **kwargs))
-    value = as_array(fill_value)
-    made = buffer(numpy.empty(shape, dtype or value.dtype, **kwargs))
-    made[...] = value
-    return made
-
-
-def array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    """As numpy.array: a new array, that can be written; nested lists of watched values stack."""
-    if not holds_watched(object):
-        return buffer(numpy.array(object, dtype, **kwargs))
-    made = numpy.copy(as_array(object))
-    return made if dtype is None else numpy.astype(made, dtype)
-
-
-def asarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    """As numpy.asarray for a watched array; a plain one is copied, to be a buffer of its own."""
-    if type(a) in ARRAYS and (dtype is None or a.dtype == dtype):
-        return a
-    return array(a, dtype, **kwargs)
-
-
-asanyarray = asarray
-
-
-def __getattr__(name: str) -> Any:
-    return getattr(numpy, name)
+__getattr__, __dir__ = _dropins.names_of(_numpy, globals(), _replaced)

@@ -33,11 +33,13 @@ from zyg.core.inplace import refuse_store as refuse_store
 from zyg.core.strand import ARRAYS
 from zyg.core.strand import cut as cut
 from zyg.core.strand import is_watched as is_watched
+from zyg.core.strand import nestlevel as nestlevel
 from zyg.core.strand import strip as strip
 from zyg.core.strand import watched_leaves as watched_leaves
 from zyg.core.views import buffer as buffer
 from zyg.core.views import copied, lies_in, order_of
 from zyg.errors import MutationError
+from zyg.watched import dropins as dropins
 from zyg.watched.value import as_array as as_array
 from zyg.watched.value import ufunc_methods as ufunc_methods
 

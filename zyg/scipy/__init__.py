@@ -1,7 +1,8 @@
 """SciPy for watched values: ``from zyg.scipy import special, stats, linalg, optimize``.
 
-The functions of these modules take watched and plain values alike. Whatever has no rule here is
-SciPy's own, and refuses watched values. The functions of ``scipy.special`` that are ufuncs work by
+Where no gradient runs around a line, in its task, the functions of these modules are SciPy's own.
+In a gradient they take watched and plain values alike. Whatever has no rule here is SciPy's own,
+and refuses watched values. The functions of ``scipy.special`` that are ufuncs work by
 their plain names too.
 
 >>> import zyg
@@ -23,6 +24,9 @@ _signal_rules signal                        convolutions
 _sparse_rules _sparse_linalg sparse         matrices whose stored elements may be watched
 """
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 try:
     import scipy as _scipy
 except ImportError as error:
@@ -35,3 +39,13 @@ from zyg.base.marks import formulas as _formulas
 
 _formulas(__name__)
 __version__ = _scipy.__version__
+
+_MODULES = ("integrate", "linalg", "optimize", "signal", "sparse", "special", "stats")
+
+
+def __getattr__(name: str) -> _Any:
+    return _import_module(f"{__name__}.{name}") if name in _MODULES else getattr(_scipy, name)
+
+
+def __dir__() -> list[str]:
+    return dir(_scipy)

@@ -6,13 +6,14 @@ points outside, and arguments that define no distribution are seen to here. What
 """
 
 import functools
+import operator
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special as sp
 from scipy import stats
 
-from zyg.rules.kit import as_array, strip
+from zyg.rules.kit import as_array, dropins, nestlevel, strip
 from zyg.scipy._linalg_factors import cholesky
 from zyg.scipy._linalg_systems import solve_triangular
 
@@ -33,26 +34,59 @@ def _wide(x):
     return x if as_it_is else x * np.float64(1)
 
 
-class _Distribution:
+class _Stand:
+    """What stands for a distribution of SciPy's, `scipys`, and passes for it."""
+
+    scipys: Any
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self.scipys)
+
+    def __setattr__(self, name, value):
+        on_scipys = name == "random_state"
+        setattr(self.scipys, name, value) if on_scipys else super().__setattr__(name, value)
+
+    def __reduce__(self):
+        return operator.getitem, ((self.scipys,), 0)
+
+
+class _OfSciPy(_Stand):
+    """A distribution of SciPy's, whose `methods` are formulas where a gradient runs."""
+
+    methods: ClassVar[Any]
+
+    def __init__(self, name):
+        self.scipys = getattr(stats, name)
+
+    def __getattr__(self, name):
+        method = getattr(self.scipys, name)
+        if name in self.methods:
+            method = self.__dict__[name] = dropins.drop_in(method, self._formula_of(name))
+        return method
+
+    def _formula_of(self, name):
+        return getattr(self, f"_{name}")
+
+
+class _Distribution(_OfSciPy):
     """A distribution by formulas: methods ``f(x, *shapes, loc, scale)``, and a frozen form."""
 
     starts_flat = False  # whether all derivatives are 0 where the support starts, as outside
 
     def __init__(self, name, shapes, valid, support, formulas):
+        super().__init__(name)
         self.name, self.valid, self.formulas = name, valid, formulas
         self.names = [*shapes, *self.location]
         self.least, self.most = support
-        self.scipys = getattr(stats, name)
 
     def __call__(self, *args, **kwargs):
         return _Frozen(self, args, kwargs)
 
-    def __getattr__(self, name):
-        if name.startswith("_") or name not in self.methods:
-            return getattr(self.scipys, name)
-        method: Any = functools.partial(self._method, name)
-        method.__name__ = f"{self.name}.{name}"
-        return method
+    def _formula_of(self, name):
+        formula: Any = functools.partial(self._method, name)
+        formula.__name__ = f"{self.name}.{name}"
+        return formula
 
     def _parameters(self, args, kwargs):
         """The shapes, and the parameters of location, in order."""
@@ -150,15 +184,21 @@ class Discrete(_Distribution):
     methods: ClassVar = dict.fromkeys(("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"), _at_point)
 
 
-class _Frozen:
+class _Frozen(_Stand):
     """A distribution whose parameters are given."""
 
     def __init__(self, distribution, args, kwargs):
         self.distribution, self.args, self.kwargs = distribution, args, kwargs
+        if not nestlevel():
+            self.scipys  # noqa: B018 - raises where SciPy does
+
+    @functools.cached_property
+    def scipys(self) -> Any:
+        return self.distribution.scipys(*self.args, **self.kwargs)
 
     def __getattr__(self, name):
         if name not in self.distribution.methods:
-            return getattr(self.distribution.scipys(*self.args, **self.kwargs), name)
+            return getattr(self.scipys, name)
         method = getattr(self.distribution, name)
         return lambda x: method(x, *self.args, **self.kwargs)
 
@@ -166,13 +206,15 @@ class _Frozen:
 # Of several variables
 
 
-class Dirichlet:
+class Dirichlet(_OfSciPy):
     """scipy.stats.dirichlet, its density."""
 
-    def __getattr__(self, name):
-        return getattr(stats.dirichlet, name)
+    methods: ClassVar = ("pdf", "logpdf")
 
-    def logpdf(self, x, alpha):
+    def __call__(self, *args, **kwargs):
+        return self.scipys(*args, **kwargs)
+
+    def _logpdf(self, x, alpha):
         x, alpha = _wide(x), _wide(alpha)
         stats.dirichlet.logpdf(strip(x), strip(alpha))  # raises where they define none
         if len(x) == len(alpha) - 1:
@@ -180,17 +222,19 @@ class Dirichlet:
         scale = np.sum(sp.gammaln(alpha)) - sp.gammaln(np.sum(alpha))
         return _number(np.sum(np.transpose(sp.xlogy(alpha - 1, np.transpose(x))), axis=0) - scale)
 
-    def pdf(self, x, alpha):
-        return np.exp(self.logpdf(x, alpha))
+    def _pdf(self, x, alpha):
+        return np.exp(self._logpdf(x, alpha))
 
 
-class MultivariateNormal:
+class MultivariateNormal(_OfSciPy):
     """scipy.stats.multivariate_normal by the factor of Cholesky; its covariance is regular."""
 
-    def __getattr__(self, name):
-        return getattr(stats.multivariate_normal, name)
+    methods: ClassVar = ("pdf", "logpdf", "entropy")
 
-    def logpdf(self, x, mean=None, cov=1.0):
+    def __call__(self, *args, **kwargs):
+        return self.scipys(*args, **kwargs)
+
+    def _logpdf(self, x, mean=None, cov=1.0):
         x = _wide(x)
         mean, factor = self._mean_and_factor(mean, cov)
         n = len(factor)
@@ -200,10 +244,10 @@ class MultivariateNormal:
         shape = np.shape(x) if n == 1 and np.ndim(x) < 2 else np.shape(x)[:-1]
         return _number(np.reshape(y, shape))
 
-    def pdf(self, x, mean=None, cov=1.0):
-        return np.exp(self.logpdf(x, mean, cov))
+    def _pdf(self, x, mean=None, cov=1.0):
+        return np.exp(self._logpdf(x, mean, cov))
 
-    def entropy(self, mean=None, cov=1.0):
+    def _entropy(self, mean=None, cov=1.0):
         _, factor = self._mean_and_factor(mean, cov)
         return 0.5 * len(factor) * (LOG_2PI + 1) + self._log_scale(factor)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from zyg.rules.kit import Adjoint, bind, rules, watched_leaves
+from zyg.rules.kit import Adjoint, bind, dropins, rules
 
 
 def rule_for(key: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..., Adjoint]:
@@ -26,23 +25,21 @@ def rule_for(key: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[
 def dispatching(f: Callable[..., Any]) -> Callable[..., Any]:
     """`f` itself on plain values; on watched ones its rule, or the error that it has none."""
 
-    @functools.wraps(f)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return bind(f, args, kwargs) if watched_leaves((args, kwargs)) else f(*args, **kwargs)
+    def by_rule(*args: Any, **kwargs: Any) -> Any:
+        return bind(f, args, kwargs)
 
-    return call
+    return dropins.if_watched(f, by_rule)
 
 
-def drop_in(module: ModuleType, names: dict[str, Any]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a drop-in module: SciPy's names, found at their first use.
+def drop_in(module: ModuleType, names: dict[str, Any]) -> Any:
+    """The ``__getattr__`` and the ``__dir__`` of a drop-in module: SciPy's names.
 
-    Ufuncs, classes and constants are SciPy's own; functions dispatch on what they are given.
+    Ufuncs, classes and constants are SciPy's own, and so is a function where no gradient runs.
     """
+    return dropins.names_of(module, names, _replaced)
 
-    def find(name: str) -> Any:
-        value = getattr(module, name)
-        if isinstance(value, FunctionType) and not name.startswith("_"):
-            names[name] = value = dispatching(value)
+
+def _replaced(name: str, value: Any) -> Any:
+    if not isinstance(value, FunctionType) or name.startswith("_"):
         return value
-
-    return find
+    return dropins.drop_in(value, dispatching(value))

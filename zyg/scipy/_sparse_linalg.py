@@ -7,4 +7,4 @@ from zyg.scipy._sparse_rules import spsolve
 
 __all__ = ["spsolve"]
 
-__getattr__ = drop_in(scipy.sparse.linalg, globals())
+__getattr__, __dir__ = drop_in(scipy.sparse.linalg, globals())

@@ -1,11 +1,14 @@
 """Products and systems with sparse matrices, whose stored elements may be watched."""
 
+import copyreg
+import operator
+
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
 from zyg.errors import unknown_call
-from zyg.rules.kit import conj, is_watched, watched_leaves
+from zyg.rules.kit import conj, is_watched, nestlevel, watched_leaves
 from zyg.scipy._namespace import rule_for
 
 
@@ -146,10 +149,27 @@ def _from_csc(data, rows, starts):
     return data, rows, _rows_of(starts)
 
 
+class _InPlaceOfSciPys(type(scipy.sparse.coo_array)):  # type: ignore[misc]
+    """Of a class whose instances are made in gradients only: elsewhere SciPy's own are made."""
+
+    scipys: type
+
+    def __call__(cls, *args, **kwargs):
+        return super().__call__(*args, **kwargs) if nestlevel() else cls.scipys(*args, **kwargs)
+
+    def __instancecheck__(cls, x):
+        return isinstance(x, cls.scipys)
+
+
+copyreg.pickle(_InPlaceOfSciPys, lambda cls: (operator.getitem, ((cls.scipys,), 0)))
+
+
 def _class(base, layout):
     """SciPy's class, whose products take watched arrays; a `Sparse` of watched elements."""
 
-    class Matrix(base):  # type: ignore[misc, valid-type]
+    class Matrix(base, metaclass=_InPlaceOfSciPys):  # type: ignore[misc, valid-type]
+        scipys = base
+
         def __new__(cls, arg1, shape=None, *args, **options):
             if not watched_leaves(arg1):
                 return super().__new__(cls)

@@ -20,4 +20,4 @@ import scipy.integrate
 from zyg.scipy import _integrate_rules as _integrate_rules
 from zyg.scipy._namespace import drop_in
 
-__getattr__ = drop_in(scipy.integrate, globals())
+__getattr__, __dir__ = drop_in(scipy.integrate, globals())

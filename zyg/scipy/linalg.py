@@ -15,4 +15,4 @@ from zyg.scipy import _linalg_systems as _linalg_systems
 from zyg.scipy import _matrix_functions as _matrix_functions
 from zyg.scipy._namespace import drop_in
 
-__getattr__ = drop_in(scipy.linalg, globals())
+__getattr__, __dir__ = drop_in(scipy.linalg, globals())

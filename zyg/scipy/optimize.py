@@ -18,4 +18,4 @@ import scipy.optimize
 from zyg.scipy import _optimize_rules as _optimize_rules
 from zyg.scipy._namespace import drop_in
 
-__getattr__ = drop_in(scipy.optimize, globals())
+__getattr__, __dir__ = drop_in(scipy.optimize, globals())

@@ -14,4 +14,4 @@ import scipy.signal
 from zyg.scipy import _signal_rules as _signal_rules
 from zyg.scipy._namespace import drop_in
 
-__getattr__ = drop_in(scipy.signal, globals())
+__getattr__, __dir__ = drop_in(scipy.signal, globals())

@@ -24,4 +24,4 @@ from zyg.scipy._sparse_rules import CLASSES, matmul
 __all__ = ["linalg", "matmul", *CLASSES]
 
 globals().update(CLASSES)
-__getattr__ = drop_in(scipy.sparse, globals())
+__getattr__, __dir__ = drop_in(scipy.sparse, globals())

@@ -13,4 +13,4 @@ from zyg.scipy import _special_functions as _special_functions
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._namespace import drop_in
 
-__getattr__ = drop_in(scipy.special, globals())
+__getattr__, __dir__ = drop_in(scipy.special, globals())

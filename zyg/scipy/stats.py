@@ -20,7 +20,7 @@ from zyg.scipy import _special_table as _special_table
 from zyg.scipy._distributions import LOG_2PI, Continuous, Dirichlet, Discrete, MultivariateNormal
 from zyg.scipy._namespace import drop_in
 
-__getattr__ = drop_in(scipy.stats, globals())
+__getattr__, __dir__ = drop_in(scipy.stats, globals())
 
 _ROOT2 = np.sqrt(2.0)
 _LINE, _HALF_LINE = (-np.inf, np.inf), (0.0, np.inf)
@@ -323,4 +323,5 @@ bernoulli = Discrete(
     },
 )
 
-dirichlet, multivariate_normal = Dirichlet(), MultivariateNormal()
+dirichlet = Dirichlet("dirichlet")
+multivariate_normal = MultivariateNormal("multivariate_normal")

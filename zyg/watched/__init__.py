@@ -5,4 +5,5 @@ value                           what watched numbers and arrays have in common
 numbers                         watched numbers
 arrays                          watched arrays
 device                          watched arrays of a device
+dropins                         functions that are the original ones where no gradient runs
 """

@@ -264,12 +264,19 @@ def as_array(x: Any) -> Any:
         return x
     if type(x) in WATCHED:
         return np.reshape(np.atleast_1d(x), ())  # an array even of a NumPy scalar
-    return np.stack([*map(as_array, x)]) if holds_watched(x) else np.asarray(x)
+    if not holds_watched(x):
+        return np.asarray(x)
+    return np.stack([as_array(v) if isinstance(v, (list, tuple)) else v for v in x])
 
 
 def holds_watched(x: Any) -> bool:
     """Whether a value is watched, or one of those in nested lists is."""
-    return type(x) in WATCHED or (isinstance(x, (list, tuple)) and any(map(holds_watched, x)))
+    if not isinstance(x, (list, tuple)):
+        return type(x) in WATCHED
+    kinds = {*map(type, x)}
+    return not kinds.isdisjoint(WATCHED) or (
+        any(issubclass(t, (list, tuple)) for t in kinds) and any(map(holds_watched, x))
+    )
 
 
 def _define_operator(name: str, rule: ScalarRule) -> None:

@@ -5,12 +5,9 @@ stride_tricks                   views by strides
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy
+import numpy.lib as _lib
 
 from zyg.numpy.lib import stride_tricks as stride_tricks
+from zyg.watched import dropins as _dropins
 
-
-def __getattr__(name: str) -> Any:
-    return getattr(numpy.lib, name)
+__getattr__, __dir__ = _dropins.names_of(_lib, globals(), lambda name, value: value)

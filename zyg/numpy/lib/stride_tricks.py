@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any as _Any
 
-import numpy
+import numpy.lib.stride_tricks as _stride_tricks
 
-from zyg.core.indexing import strided
-from zyg.core.strand import ARRAYS
+from zyg.core.indexing import strided as _strided
+from zyg.core.strand import ARRAYS as _ARRAYS
+from zyg.watched import dropins as _dropins
 
 
-def as_strided(
-    x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True
-) -> Any:
+def _as_strided(
+    x: _Any, shape: _Any = None, strides: _Any = None, subok: bool = False, writeable: bool = True
+) -> _Any:
     """As numpy.lib.stride_tricks.as_strided; `x` may be watched, and the view stays inside of it.
 
     `strides` are in bytes, as those of `x`. A view of a watched array that would reach beyond its
@@ -26,10 +27,12 @@ def as_strided(
     (array([ 6., 16., 10.]),)
 
     """
-    if type(x) in ARRAYS:
-        return strided(x, shape, strides, writeable)
-    return numpy.lib.stride_tricks.as_strided(x, shape, strides, subok, writeable)
+    if type(x) in _ARRAYS:
+        return _strided(x, shape, strides, writeable)
+    return _stride_tricks.as_strided(x, shape, strides, subok, writeable)
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(numpy.lib.stride_tricks, name)
+as_strided = _dropins.drop_in(_stride_tricks.as_strided, _as_strided)
+as_strided.__doc__ = _as_strided.__doc__
+
+__getattr__, __dir__ = _dropins.names_of(_stride_tricks, globals(), lambda name, value: value)

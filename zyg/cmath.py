@@ -1,0 +1,69 @@
+"""The cmath module for watched numbers: ``import zyg.cmath as cmath``.
+
+Where no gradient runs around a line, in its task, each function is cmath's own.
+
+>>> import zyg, zyg.cmath as cmath
+>>> zyg.gradient(lambda x: cmath.exp(1j * x).imag, 0.0)
+(1.0,)
+
+"""
+
+from __future__ import annotations
+
+import cmath as _cmath
+import typing as _typing
+from collections.abc import Callable as _Callable
+
+import numpy as _np
+
+from zyg.base.registry import ScalarRule as _ScalarRule
+from zyg.base.scalar_rules import table as _table
+from zyg.watched import dropins as _dropins
+
+if _typing.TYPE_CHECKING:
+    from cmath import *  # noqa: F403
+
+_UFUNCS = {
+    "acos": _np.arccos, "acosh": _np.arccosh, "asin": _np.arcsin, "asinh": _np.arcsinh,
+    "atan": _np.arctan, "atanh": _np.arctanh, "cos": _np.cos, "cosh": _np.cosh, "exp": _np.exp,
+    "log10": _np.log10, "sin": _np.sin, "sinh": _np.sinh, "sqrt": _np.sqrt, "tan": _np.tan,
+    "tanh": _np.tanh,
+}  # fmt: skip
+_CONSTANT = {"isclose", "isfinite", "isinf", "isnan"}
+_log_rule = _ScalarRule(_cmath.log, _table[_np.log])
+
+
+def _log(z: _typing.Any, *base: _typing.Any) -> _typing.Any:
+    return _log_rule(z) / _log_rule(*base) if base else _log_rule(z)
+
+
+def _phase(z: _typing.Any) -> _typing.Any:
+    return _np.angle(z)
+
+
+def _polar(z: _typing.Any) -> _typing.Any:
+    return abs(z), _np.angle(z)
+
+
+def _rect(r: _typing.Any, phi: _typing.Any) -> _typing.Any:
+    return r * (_np.cos(phi) + 1j * _np.sin(phi))
+
+
+_WRITTEN: dict[str, _Callable[..., _typing.Any]] = {
+    "log": _log,
+    "phase": _phase,
+    "polar": _polar,
+    "rect": _rect,
+}
+
+
+def _replaced(name: str, value: _typing.Any) -> _typing.Any:
+    if not callable(value):
+        return value
+    if name in _WRITTEN:
+        return _dropins.drop_in(value, _dropins.if_watched(value, _WRITTEN[name]))
+    rule = _ScalarRule(value, _table[_UFUNCS[name]]) if name in _UFUNCS else None
+    return _dropins.of_numbers(value, rule, constant=name in _CONSTANT)
+
+
+__getattr__, __dir__ = _dropins.names_of(_cmath, globals(), _replaced)

@@ -1,0 +1,108 @@
+"""NumPy's functions that make arrays, as they are in a gradient: what they make is a buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zyg.core.strand import ARRAYS
+from zyg.core.views import buffer
+from zyg.watched.value import as_array, holds_watched
+
+
+def _creates(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def create(*args: Any, **kwargs: Any) -> Any:
+        return buffer(function(*args, **kwargs))
+
+    return create
+
+
+def _spaced(name: str) -> Callable[..., Any]:
+    """Of these, whole numbers are for counting: they stay a plain array."""
+    function = getattr(np, name)
+
+    def create(*args: Any, **kwargs: Any) -> Any:
+        made = function(*args, **kwargs)
+        return buffer(made) if type(made) is np.ndarray and made.dtype.kind in "fc" else made
+
+    return create
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **kwargs: Any) -> Any:
+    if not holds_watched(fill_value):
+        return buffer(np.full(shape, fill_value, dtype, order, **kwargs))
+    value = as_array(fill_value)
+    y = buffer(np.empty(shape, dtype or value.dtype, order, **kwargs))
+    y[...] = value
+    return y
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    **kwargs: Any,
+) -> Any:
+    """A new array can be written with watched values; what shares memory is what it was."""
+    if not holds_watched(object):
+        y = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **kwargs)
+        return buffer(y) if copy or type(object) in (list, tuple) else y
+    new = type(object) not in ARRAYS
+    y = as_array(object)
+    if dtype is not None and y.dtype != dtype:
+        y, new = np.astype(y, dtype), True
+    if (copy and not new) or (order in ("C", "F") and not y.flags[order]):
+        y = np.copy(y, order)
+    return y if y.ndim >= ndmin else np.reshape(y, (1,) * (ndmin - y.ndim) + y.shape)
+
+
+def asarray(a: Any, dtype: Any = None, order: Any = "K", **kwargs: Any) -> Any:
+    if type(a) is np.ndarray:
+        return np.asarray(a, dtype, order, **kwargs)
+    return array(a, dtype, order=order or "K", **{"copy": None, **kwargs})
+
+
+def asanyarray(a: Any, dtype: Any = None, order: Any = "K", **kwargs: Any) -> Any:
+    return asarray(a, dtype, order, **{"subok": True, **kwargs})
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    return asarray(a, dtype, "C", **{"ndmin": 1, **kwargs})
+
+
+def asfortranarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    return asarray(a, dtype, "F", **{"ndmin": 1, **kwargs})
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    y = asarray(a, dtype, order)
+    if y.dtype.kind in "fc" and not np.isfinite(y).all():
+        raise ValueError("array must not contain infs or NaNs")
+    return y
+
+
+_OF_COUNTS = ("arange", "fromiter", "geomspace", "linspace", "logspace")
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{
+        name: _creates(name)
+        for name in (
+            "copy", "empty", "empty_like", "eye", "full_like", "identity", "ones", "ones_like",
+            "tri", "zeros", "zeros_like",
+        )
+    },
+    **{name: _spaced(name) for name in _OF_COUNTS},
+    **{
+        f.__name__: f
+        for f in (
+            array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, asfortranarray, full,
+        )
+    },
+}  # fmt: skip

@@ -1,0 +1,208 @@
+"""Drop-ins: functions that are NumPy's, math's or SciPy's own wherever no gradient runs."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Callable
+from types import MethodType, ModuleType
+from typing import Any
+
+from zyg.base.marks import stands_for
+from zyg.base.registry import CONSTANT, Adjoint, Composed, ScalarRule, late_rule, rules
+from zyg.core.bind import bind
+from zyg.core.strand import WATCHED, active, cut, is_watched, nestlevel, settle, watched_leaves
+from zyg.errors import ConversionError, MissingRuleError
+from zyg.watched.value import as_array, holds_watched
+
+_around = active.get
+_ATTRIBUTES = (
+    "__name__", "__qualname__", "__module__", "__doc__", "__self__", "__text_signature__",
+    "_implementation",
+)  # fmt: skip
+
+
+class DropIn:
+    """`original`, but `inside` where a gradient runs around the call, in this task.
+
+    It equals its original and hashes like it, is pickled as it, and has its attributes. In a thread
+    that nobody forked no gradient is known to run; what its original refuses there, `inside` does.
+    """
+
+    # No __getattr__ here: with one, CPython looks up every attribute by the slow way.
+    __slots__ = ("__dict__", "inside", "original")
+
+    def __init__(self, original: Callable[..., Any], inside: Callable[..., Any]) -> None:
+        self.original, self.inside = original, inside
+        for name in _ATTRIBUTES:
+            if (value := getattr(original, name, None)) is not None:
+                self.__dict__[name] = value
+        self.__dict__.update(getattr(original, "__dict__", {}))
+        stands_for(original)(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _around() and nestlevel():  # a task may outlive a gradient
+            return self.inside(*args, **kwargs)
+        try:
+            if kwargs:
+                return self.original(*args, **kwargs)
+            return self.original(*args)
+        except ConversionError:
+            if not watched_leaves((args, kwargs)):
+                raise
+        return self.inside(*args, **kwargs)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        try:
+            return inspect.signature(self.original)
+        except ValueError as error:  # a function in C that tells nothing about itself
+            raise AttributeError(str(error)) from None
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or self.original is other
+
+    def __hash__(self) -> int:
+        return hash(self.original)
+
+    def __repr__(self) -> str:
+        return repr(self.original)
+
+    def __copy__(self) -> DropIn:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DropIn:
+        return self
+
+    def __reduce__(self) -> Any:
+        return operator.getitem, ((self.original,), 0)
+
+
+class _Method(DropIn):
+    """One whose original becomes a method where it stands in a class."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+
+class WithDtype(DropIn):
+    """One whose second parameter is the dtype, and mostly the only one given by keyword."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        if dtype is None:
+            return super().__call__(*args, **kwargs)
+        if kwargs or len(args) != 1:
+            return super().__call__(*args, dtype=dtype, **kwargs)
+        return super().__call__(args[0], dtype)
+
+
+def drop_in(original: Callable[..., Any], inside: Callable[..., Any]) -> DropIn:
+    """The drop-in for a function, bound by instances where the function is."""
+    return (_Method if hasattr(type(original), "__get__") else DropIn)(original, inside)
+
+
+def names_of(
+    module: ModuleType, names: dict[str, Any], replaced: Callable[[str, Any], Any]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and the ``__dir__`` of a drop-in module, whose namespace is `names`.
+
+    What `replaced(name, value)` makes of a module's value is found at its first use, and kept.
+    """
+
+    def find(name: str) -> Any:
+        value = getattr(module, name)
+        if not name.startswith("__"):
+            names[name] = value = replaced(name, value)
+        return value
+
+    return find, lambda: dir(module)
+
+
+def if_watched(original: Callable[..., Any], written: Callable[..., Any]) -> Callable[..., Any]:
+    """`written` on what is watched or holds it, else `original`."""
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return (written if watched_leaves((args, kwargs)) else original)(*args, **kwargs)
+
+    return call
+
+
+def of_numbers(
+    original: Callable[..., Any], rule: ScalarRule | None = None, *, constant: bool = False
+) -> DropIn:
+    """The drop-in for a function of numbers that does not dispatch; a user may have given a rule.
+
+    What has no rule raises MissingRuleError on watched numbers, unless it is `constant`.
+    """
+    name = f"{original.__module__}.{original.__name__}"
+
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        if WATCHED.isdisjoint(map(type, args)):
+            return original(*args, **kwargs)
+        if constant:
+            return original(*[cut(x, f"{name}, which is constant") for x in args], **kwargs)
+        if (known := rule or rules.get(original)) is not None:
+            return known(*args, **kwargs)
+        if any(map(is_watched, args := tuple(map(settle, args)))):
+            raise MissingRuleError(
+                f"{name} has no rule, so zyg cannot differentiate it.",
+                "its derivative is not in the table of scalar derivatives.",
+                f"give it one: f = zyg.scalar_rule({name}, lambda x, y: ...)",
+            )
+        return original(*args, **kwargs)
+
+    return drop_in(original, inside)
+
+
+# Parameters of NumPy's functions, by the names that rules give them. Lists of watched numbers are
+# stacked where an array is meant; where several are, those within the list.
+_ONE = {
+    "A", "a", "a1", "a2", "a_max", "a_min", "append", "ar", "arr", "array", "ary", "b", "condition",
+    "f", "fill_value", "fp", "m", "max", "min", "p", "prepend", "q", "sample", "seq_of_zeros",
+    "start", "stop", "to_begin", "to_end", "u", "v", "val", "vals", "values", "w", "weights", "x",
+    "x1", "x2", "xp", "y",
+}  # fmt: skip
+_SEVERAL = {"arrays", "choicelist", "choices", "tup"}
+
+
+def taking_lists(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's that takes lists of watched numbers, too."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for x in (*args, *kwargs.values()):
+            if (type(x) is list or type(x) is tuple) and holds_watched(x):
+                return _stacked(original, args, kwargs)
+        return original(*args, **kwargs)
+
+    return call
+
+
+def _stacked(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    rule = rules.get(f) or late_rule(f)
+    if rule is CONSTANT:
+        return bind(f, args, kwargs)
+    if isinstance(rule, ScalarRule):
+        return f(*map(_as_array, args), **kwargs)
+    if not isinstance(rule, (Adjoint, Composed)):
+        return f(*args, **kwargs)
+    names = [p.name for p in rule.positional]
+    if rule.variadic:  # np.broadcast_arrays(*args)
+        names += ["x"] * (len(args) - len(names))
+    args = (*(_part(name, x) for name, x in zip(names, args, strict=False)), *args[len(names) :])
+    return f(*args, **{name: _part(name, x) for name, x in kwargs.items()})
+
+
+def _part(name: str, x: Any) -> Any:
+    if name in _ONE:
+        return _as_array(x)
+    if name in _SEVERAL and type(x) in (list, tuple):
+        return type(x)(map(_as_array, x))
+    return x
+
+
+def _as_array(x: Any) -> Any:
+    return as_array(x) if type(x) in (list, tuple) and holds_watched(x) else x
