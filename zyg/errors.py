@@ -327,7 +327,11 @@ class ShapeError(ZygError, ValueError):
 
 
 class PerformanceWarning(UserWarning):
-    """A function could not be compiled, and runs element by element in Python: right, and slow."""
+    """Something runs element by element in Python: right, and slow.
+
+    Examples: `zyg.broadcast` of a function that could not be compiled; ``np.asarray(x)``, which
+    makes an array of objects of a watched array.
+    """
 
 
 class AdjointInvariantError(ZygError, RuntimeError):

@@ -161,6 +161,7 @@ def test_value_and_gradient_says_the_same_of_its_loss():
         (lambda x: x.__array_interface__["data"], ARRAY),
     ],
 )
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
 def test_conversions_are_refused_never_silent(f, x):
     """Refused (by zyg, or by Python where a protocol is missing), or followed; never a plain value."""
     try:
@@ -180,8 +181,8 @@ def test_conversions_are_refused_never_silent(f, x):
         (lambda x: math.sin(x), 1.0, "float(x) of a watched float would drop its derivative."),
         (lambda x: math.exp(np.sum(x)), ARRAY, "float(x) of a watched float64 would drop"),
         (lambda x: cmath.sin(x), 1j, "complex(x) of a watched complex would drop its derivative."),
-        (lambda x: np.asarray(x), ARRAY, "np.asarray of a watched ndarray would drop"),
-        (lambda x: np.array([x, 2.0]), 1.0, "of a watched float would drop its derivative."),
+        (lambda x: np.asarray(x, float), ARRAY, "np.asarray of a watched ndarray would drop"),
+        (lambda x: np.array([x, 2.0], float), 1.0, "of a watched float would drop its derivative."),
         (lambda x: bytes(x), 1.0, "bytes(x) of a watched float would drop its derivative."),
         (lambda x: bytes(x), ARRAY, "bytes(x) of a watched ndarray would drop its derivative."),
     ],
@@ -253,6 +254,7 @@ def test_the_remedy_in_a_library_is_to_adopt_it(tmp_path, monkeypatch):
         (lambda x: zyg.pushforward(lambda x: memoryview(x), (x,), (x,))[1], 1.0),
     ],
 )
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
 def test_what_c_code_refuses_is_an_error_of_zygs(f, x):
     text = refusal(errors.ConversionError, f, x)
     assert "C code was given what it cannot take, as a watched value is: " in text

@@ -12,7 +12,7 @@ from typing import Any
 
 _defaults: dict[str, Any] = {
     "strong_zero": True, "check_nan": False, "check_leaks": False, "check_operands": False,
-    "workers": None,
+    "workers": None, "object_elements": 10_000,
     "fallback": "warn", "accuracy": "fast", "pool_bytes": 1 << 28,
 }  # fmt: skip
 _CHOICES = {"fallback": ("warn", "error", "silent"), "accuracy": ("fast", "libm")}
@@ -62,6 +62,9 @@ class config:  # noqa: N801 - a verb to the user
     check_operands (False): whether all of a large plain array that is an operand or an argument is
     compared before the reverse pass with what it was, and not a part; two passes over it, for
     finding writes through views made earlier, or by ``ufunc.at``.
+    object_elements (10_000): up to how many elements a watched array, or a list of watched numbers,
+    may have that NumPy makes an array of objects of, as in ``np.asarray(x)``, with a
+    `PerformanceWarning`; beyond, `ConversionError` is raised, as it always is with 0.
     workers (None): how many threads help the calling one to reverse a program of threads, and to
     run a kernel over large arrays; by default as many as there are other cores. The gradient does
     not depend on it, to the last bit.

@@ -358,7 +358,7 @@ class Structure:
                 raise _misfit(what, path, lack, _described(c))
             if isinstance(c, Tangent) and (more := vars(c).keys() - {key for key, _, _ in parts}):
                 raise _misfit(what, path, f"no field {min(more)!r}", _described(c))
-            nested = isinstance(x, np.ndarray) and isinstance(c, np.ndarray) and c.ndim > 1
+            nested = isinstance(x, np.ndarray) and isinstance(c, np.ndarray) and c.ndim != 1
             flat = c.ravel() if nested else c
             for key, value, place in parts:
                 if place is None and id(value) not in self._live:

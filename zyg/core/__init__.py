@@ -10,6 +10,7 @@ reverse                         the reverse pass over one strand
 exchange                        values that go from task to task
 tangents                        the slots of forward mode
 adjoint_tasks                   the reverse pass of a concurrent program
+objects                         object arrays of watched numbers, beside watched operands
 elementwise                     functions with partial derivatives
 adjoints                        functions with a rule that returns ``y, pullback``
 indexing                        parts of arrays, read and written

@@ -17,6 +17,7 @@ from zyg.base.structure import Structure, is_number
 from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
 from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
+from zyg.core.objects import stacked
 from zyg.core.protection import keep, keep_parts
 from zyg.core.reverse import Later, Run, non_finite
 from zyg.core.strand import (
@@ -57,6 +58,7 @@ class Operands:
         self.args = args
         if self._alone(args):
             return
+        self.args = args = [*map(stacked, args)]
         places: list[tuple[int, Structure | None, list[Any]]] = []
         for k, x in enumerate(args):
             if type(x) in WATCHED:
@@ -93,7 +95,7 @@ class Operands:
                 if not x.strand.alone or (strand or x.strand) is not x.strand:
                     return False
                 strand = x.strand
-            elif type(x) not in _PLAIN:
+            elif type(x) not in _PLAIN or (type(x) is np.ndarray and x.dtype.hasobject):
                 return False
         if strand is None:
             return False

@@ -22,6 +22,7 @@ from zyg.base.structure import Structure
 from zyg.core.adjoints import _positional, call_adjoint
 from zyg.core.elementwise import elementwise
 from zyg.core.entries import lacking
+from zyg.core.objects import stacked
 from zyg.core.strand import WATCHED, cut, innermost, is_watched, settle
 from zyg.errors import MissingRuleError, unknown_call
 
@@ -45,7 +46,7 @@ def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> A
         if isinstance(rule, Composed):
             if kwargs:
                 args, kwargs = _positional(rule, args, kwargs)
-            return rule.function(*args, **kwargs)
+            return rule.function(*map(stacked, args), **kwargs)
         values = Structure((args, kwargs), is_watched)
         if innermost([settle(x) for x in values.leaves]) is not None:
             raise _missing(f)

@@ -14,6 +14,7 @@ from zyg.base.structure import is_number
 from zyg.core.cotangents import has_complex, project, spec_of
 from zyg.core.entries import Kind, demand_closed, kinds, lacking, name_of_partial, note
 from zyg.core.exchange import bring_all
+from zyg.core.objects import holds_watched_objects, over_objects
 from zyg.core.protection import keep
 from zyg.core.reverse import Run
 from zyg.core.strand import (
@@ -44,6 +45,8 @@ def elementwise(rule: ScalarRule, *args: Any) -> Any:
                 return like_operands(elementwise(rule, *arranged(args)), args)
             if strand is None or x.strand.level > strand.level:
                 strand = x.strand
+        elif type(x) is np.ndarray and x.dtype.hasobject and holds_watched_objects(x):
+            return over_objects(rule, args)
     if strand is None:
         return rule.function(*args)
     if not strand.alone:
@@ -82,8 +85,11 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
             rule, *((x, constant) if k == 0 else (constant, x))[: len(rule.partials)]
         )
     partial, reads = rule.partials[k], (rule.saves or rule.find_saves())[k]
-    if type(constant) is np.ndarray and reads[1 - k]:
-        constant = keep(strand, constant)
+    if type(constant) is np.ndarray:
+        if constant.dtype.hasobject and holds_watched_objects(constant):
+            return over_objects(rule, (x, constant) if k == 0 else (constant, x))
+        if reads[1 - k]:
+            constant = keep(strand, constant)
     if len(reads) == 2:
         y = rule.function(primal)
         saved: Any = (primal if reads[0] else None, y if reads[1] else None)

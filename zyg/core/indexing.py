@@ -21,6 +21,7 @@ from zyg.base.array_types import is_array
 from zyg.core.cotangents import project, spec_of
 from zyg.core.entries import Kind, kinds, note
 from zyg.core.exchange import bring
+from zyg.core.objects import demand_not_shown, stacked
 from zyg.core.reverse import Run
 from zyg.core.strand import (
     ARRAYS,
@@ -184,11 +185,13 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
 
 
 def _write(x: Any, index: Any, value: Any, add: bool) -> None:
-    value, base = settle(value), base_of(x)
+    value, base = stacked(settle(value)), base_of(x)
     if not add and type(value) in ARRAYS and value is not base_of(value):
         source, given = value.taken
         if source is x and given is index:
             return  # the second half of x[a:b] += c: Python assigns the view that it was given
+    if base.strand.memory.shown:
+        demand_not_shown(base)
     if not base.strand.open and not _opened(x, base, index, value, add):
         return
     index = frozen(index)

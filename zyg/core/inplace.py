@@ -9,6 +9,7 @@ import numpy as np
 
 from zyg.base.remedies import remedy
 from zyg.core.indexing import _refuse_on_device, frozen, is_unique, write
+from zyg.core.objects import stacked
 from zyg.core.strand import ARRAYS, exchange_lock, is_watched, settle, strip
 from zyg.core.views import Place, base_of, buffer, copied, lay_out, make_writable, order_of
 from zyg.errors import ConversionError
@@ -18,9 +19,9 @@ def augment(x: Any, function: Any, ufunc: Any, other: Any) -> Any:
     """``x += other`` and its kin, into the memory of `x`."""
     if type(x) not in ARRAYS:
         _refuse_on_device()
-    other = settle(other)
+    other = stacked(settle(other))
     if ufunc in (np.add, np.subtract):
-        other = _as_array(other)
+        other = stacked(_as_array(other))
         sign = other if ufunc is np.add else -other
         _check_output(x, np.result_type(x.dtype, strip(other)), other, ufunc, (x, other))
         write(x, ..., sign, add=True)

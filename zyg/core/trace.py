@@ -103,6 +103,8 @@ class Running:
                 raise error.__cause__ from None  # C code went on after a refusal
             if _is_of_c_code(self.call.strand, error):
                 raise _of_c_code(error) from error
+            if _is_of_objects(self.call.strand, error):
+                raise _of_objects(error) from error
 
 
 def _explain_read_only(strand: Strand, error: BaseException) -> None:
@@ -123,7 +125,13 @@ _OF_ANY = (
     "required argument is not a float",
     "operand is flagged as writeable, but is an object which cannot be written back",
     "Result from function call is not a proper array of floats",  # MINPACK
+    "the NPY_ITER_REFS_OK flag was not enabled",
 )
+_OF_OBJECTS = (
+    "dtype('O')", "dtype object", "type 'object'", "bject arrays", "non-numeric array",
+    "not supported for the input types", "loop of ufunc does not support argument",
+    "unsupported data types in input",
+)  # fmt: skip
 
 
 def _is_of_c_code(strand: Strand, error: BaseException) -> bool:
@@ -131,8 +139,29 @@ def _is_of_c_code(strand: Strand, error: BaseException) -> bool:
     if isinstance(error, ZygError):
         return False
     said = str(error)
-    refused = any(s.kin.refused for s in strand.level_strands())
-    return _BY_NAME in said or (refused and any(text in said for text in _OF_ANY))
+    asked = any(s.kin.refused or s.memory.asked[1] for s in strand.level_strands())
+    return _BY_NAME in said or (asked and any(text in said for text in _OF_ANY))
+
+
+def _is_of_objects(strand: Strand, error: BaseException) -> bool:
+    """Whether it was an object array of watched numbers that NumPy has no loop for."""
+    if isinstance(error, ZygError):
+        return False
+    shown = any(s.memory.asked[1] for s in strand.level_strands())
+    return shown and any(text in str(error) for text in _OF_OBJECTS)
+
+
+def _of_objects(error: BaseException) -> ConversionError:
+    """The refusal of an object array by what computes with numbers only."""
+    return ConversionError(
+        f"an object array of watched numbers was given to what takes numbers only: "
+        f"{str(error).rstrip('.')}.",
+        "np.asarray and np.array make an array of objects of watched values, and not every "
+        "function of NumPy's or SciPy's has a loop for objects.",
+        "use np.stack([x, y]) for np.array([x, y]), x itself for np.asarray(x), zyg.numpy for "
+        "numpy, zyg.scipy for scipy.",
+        raising_line(error),
+    )
 
 
 def _of_c_code(error: BaseException) -> ConversionError:

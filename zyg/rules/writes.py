@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from zyg.rules.kit import buffer, composed, is_watched, refuse_store, strip, write
+from zyg.rules.kit import (
+    as_objects,
+    buffer,
+    composed,
+    is_watched,
+    refuse_store,
+    stacked,
+    strip,
+    write,
+)
 
 
 def _like(function):
@@ -32,6 +41,10 @@ def _target(a):
 
 @composed(np.copyto)
 def copyto(dst, src, casting="same_kind", where=True):
+    if not is_watched(dst) and dst.dtype.hasobject:
+        np.copyto(dst, as_objects(src), where=strip(where))
+        return
+    src = stacked(src)
     np.positive(
         np.empty(0, np.asarray(strip(src)).dtype), out=np.empty(0, dst.dtype), casting=casting
     )

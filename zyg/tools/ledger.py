@@ -26,13 +26,12 @@ DIFFERENTIATED, CALLS, CONSTANTS, REFUSED, OUTSIDE = (
 
 # The functions that NumPy calls without asking their arguments, and why each is where it is.
 NAMED = {
-    CALLS: "fromfunction fftfreq rfftfreq",
+    CALLS: """array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray fftfreq
+        fromfunction full kaiser require rfftfreq""",
     CONSTANTS: """bartlett blackman hamming hanning broadcast_shapes diag_indices empty eye
-        identity indices isdtype isfortran isscalar issubdtype iterable mask_indices ones
-        promote_types tri tril_indices triu_indices zeros""",
-    REFUSED: """arange array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray
-        asmatrix bmat from_dlpack frombuffer fromiter frompyfunc full kaiser mintypecode
-        nested_iters require""",
+        identity indices isdtype isfortran isscalar issubdtype iterable mask_indices mintypecode
+        ones promote_types tri tril_indices triu_indices zeros""",
+    REFUSED: "arange asmatrix bmat from_dlpack frombuffer fromiter frompyfunc nested_iters",
 }
 REASONS = {
     "text": """base_repr binary_repr format_float_positional format_float_scientific fromstring
@@ -111,8 +110,12 @@ order; steps (`np.floor`) have slope 0. *Constant* means that the function answe
 value and carries no derivative. *Refused by name* means an exception that names the function, or
 the conversion that it makes of its arguments, and the line.
 
+Conversions (`np.asarray`, `np.array`, ...) of up to `config(object_elements=10_000)` elements make
+an object array of watched numbers, with a warning; beyond, they are refused.
+
 Classes are not in the table: `np.poly1d` carries watched coefficients; `np.vectorize`,
-`np.nditer`, `np.ndenumerate`, `np.matrix` and the classes of `np.polynomial` refuse watched values.
+`np.ndenumerate` and the classes of `np.polynomial` convert; `np.nditer` and `np.matrix` refuse
+watched values.
 Of the functions of `np.polynomial`, those that evaluate a series (`polyval`, `chebval`, `legval`,
 `hermval`, `hermeval`, `lagval`) are differentiated with respect to the point; watched coefficients
 are refused.

@@ -37,6 +37,10 @@ def seed_of_one(trace: Trace, value: Any) -> Any:
     array = is_array(plain)
     if array and plain.shape == () and plain.dtype.kind in "fiu":
         return np.ones_like(plain, dtype=float_dtype(plain.dtype))
+    if array and plain.shape == () and plain.dtype.hasobject:
+        seed = np.empty((), object)
+        seed[()] = seed_of_one(trace, value[()])
+        return seed
     if not is_number(plain):
         what = f"an array of shape {plain.shape}" if array else f"a {type(plain).__name__}"
         raise NonScalarOutputError(

@@ -7,6 +7,7 @@ in silence.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -154,6 +155,8 @@ def attribute(x: Any, name: str) -> Any:
     if name in _FUNCTIONS:
         return bind(_FUNCTIONS[name], (x,))
     if name in _PLAIN_ATTRIBUTES:
+        if name == "dtype" and type(x) not in ARRAYS and _reduces():
+            raise AttributeError("an element of an object array has no dtype")
         return getattr(plain, name)
     if name in METHODS:
         return functools.partial(_call_method, METHODS[name], x)
@@ -175,6 +178,12 @@ def attribute(x: Any, name: str) -> Any:
         "use a NumPy function or operator instead, or zyg.primal(x) for the plain value.",
         tag="attribute",
     )
+
+
+def _reduces() -> bool:
+    """Whether np.mean or its like asks, which makes what has a dtype a plain number of it."""
+    names = (sys._getframe(depth).f_globals.get("__name__") for depth in (2, 3))
+    return "numpy._core._methods" in names
 
 
 def _call_method(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.registry import ScalarRule
+from zyg.base.scalar_rules import table
 from zyg.core.elementwise import elementwise
 from zyg.core.exchange import bring
 from zyg.core.strand import WATCHED, cut, local_or_none, strip, watcher_of
@@ -47,6 +48,17 @@ class _Number(WatchedValue):
 
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
+
+
+def _define_function(function: Any) -> None:
+    name = function.__name__
+    setattr(_Number, name, lambda self, *others: function(self, *others))
+
+
+# What NumPy's loops over objects ask the elements for: x.sqrt(), x.exp(), x.arctan2(y).
+for _ufunc in table:
+    if isinstance(_ufunc, np.ufunc) and (_ufunc.nin == 1 or _ufunc in (np.arctan2, np.hypot)):
+        _define_function(_ufunc)
 
 
 class WatchedScalar(_Number):

@@ -27,6 +27,7 @@ from zyg.base.structure import is_number
 from zyg.core.bind import bind
 from zyg.core.elementwise import elementwise, elementwise_of_one
 from zyg.core.inplace import at, refuse_store, write_result
+from zyg.core.objects import as_objects, holds_watched_objects, shown, stacked, within_bound
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
@@ -126,6 +127,8 @@ class WatchedValue(Watched):
                 value = bind(f, args, kwargs)
                 if type(out) in WATCHED:
                     write_result(out, value)
+                elif type(out) is np.ndarray and out.dtype.hasobject:
+                    np.copyto(out, as_objects(value))
                 elif is_traced(value):
                     refuse_store()
                 else:
@@ -141,6 +144,9 @@ class WatchedValue(Watched):
         how = _caller()
         if how == "[]" and np.asarray(plain).dtype.kind in "iu":
             return np.asarray(plain)  # an integer that indexes carries nothing
+        objects = (dtype is None or np.dtype(dtype).kind == "O") and copy is not False
+        if objects and how != "[]" and not array_type(plain).library and within_bound(x):
+            return shown(x, copy)
         _refuse_conversion(self, "np.asarray", how)
 
     def __float__(self) -> float:
@@ -167,6 +173,8 @@ class WatchedValue(Watched):
     # What carries no derivative
 
     def __int__(self) -> int:
+        if isinstance(strip(self), int) and _caller() == "[]=" and is_traced(self):
+            refuse_store()  # an int counts as a real, and this one was to be an element of an array
         return int(cut(self, "int()"))
 
     def __index__(self) -> int:
@@ -217,7 +225,7 @@ class WatchedValue(Watched):
 
 def _into(ufunc: Any, method: str, inputs: Any, out: Any, where: Any = True, **kwargs: Any) -> Any:
     """A ufunc with out=: its value, written."""
-    plain = any(o is not None and type(o) not in WATCHED for o in out)
+    plain = any(o is not None and type(o) not in WATCHED and not o.dtype.hasobject for o in out)
     if plain and innermost([settle(x) for x in inputs]) is not None:
         refuse_store()
     value = getattr(ufunc, method)(*inputs, **kwargs)
@@ -226,7 +234,7 @@ def _into(ufunc: Any, method: str, inputs: Any, out: Any, where: Any = True, **k
         if type(o) in WATCHED:
             write_result(o, v, where, ufunc=ufunc if method == "__call__" else None, inputs=inputs)
         elif o is not None:
-            np.copyto(o, v, where=where)
+            np.copyto(o, as_objects(v) if o.dtype.hasobject else v, where=where)
     return out[0] if len(out) == 1 else out
 
 
@@ -261,7 +269,7 @@ def is_foreign(x: Any, other: Any) -> bool:
 def as_array(x: Any) -> Any:
     """`x` as np.asarray makes it, watched or not; watched numbers in a list are stacked."""
     if type(x) in ARRAYS or type(x) is np.ndarray or array_type(x).library:
-        return x
+        return stacked(x)
     if type(x) in WATCHED:
         return np.reshape(np.atleast_1d(x), ())  # an array even of a NumPy scalar
     if not holds_watched(x):
@@ -272,10 +280,10 @@ def as_array(x: Any) -> Any:
 def holds_watched(x: Any) -> bool:
     """Whether a value is watched, or one of those in nested lists is."""
     if not isinstance(x, (list, tuple)):
-        return type(x) in WATCHED
+        return type(x) in WATCHED or holds_watched_objects(x)
     kinds = {*map(type, x)}
     return not kinds.isdisjoint(WATCHED) or (
-        any(issubclass(t, (list, tuple)) for t in kinds) and any(map(holds_watched, x))
+        any(issubclass(t, (list, tuple, np.ndarray)) for t in kinds) and any(map(holds_watched, x))
     )
 
 

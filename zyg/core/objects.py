@@ -1,0 +1,152 @@
+"""Object arrays of watched numbers: what NumPy makes of watched values that it cannot ask.
+
+Beside a watched operand such an array is a container, and is stacked first: to NumPy it is plain,
+so a rule would take it for a constant. One whose elements are not all numbers of NumPy's is not
+stacked; there NumPy asks the elements of all operands.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import warnings
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from zyg.base.config import setting
+from zyg.base.registry import ScalarRule
+from zyg.core.strand import ARRAYS, WATCHED, strip, watch
+from zyg.core.views import base_of
+from zyg.errors import ConversionError, MutationError, PerformanceWarning, user_frame
+
+_NUMBERS = (bool, float, complex, np.bool_, np.number)
+
+
+def holds_watched_objects(x: Any) -> bool:
+    """Whether a plain array holds watched values."""
+    if type(x) in WATCHED or not isinstance(x, np.ndarray) or x.dtype.kind != "O":
+        return False
+    return any(type(v) in WATCHED for v in x.flat)
+
+
+def stacked(x: Any) -> Any:
+    """An operand whose object arrays are watched arrays: itself, or one in nested lists."""
+    if type(x) in (list, tuple):
+        parts = [*map(stacked, x)]
+        return x if all(map(operator.is_, parts, x)) else type(x)(parts)
+    return _stack(x) if holds_watched_objects(x) else x
+
+
+def _stack(x: np.ndarray[Any, Any]) -> Any:
+    elements = [*x.flat]
+    if type(x) is not np.ndarray or not all(map(_has_dtype, elements)):
+        raise ConversionError(
+            "an object array of watched numbers that is no plain array, or holds something that "
+            "NumPy has no number type for, has no rule as an operand.",
+            "what holds watched numbers is stacked, and an array has numbers of one type.",
+            "take the numbers out first: np.stack([a[0], a[1]]).",
+        )
+    return np.reshape(np.stack(elements), x.shape)
+
+
+def _has_dtype(x: Any) -> bool:
+    """Whether NumPy has a type for a value, a number."""
+    x = strip(x)
+    if type(x) is int:
+        return x.bit_length() < 64
+    return isinstance(x, _NUMBERS) or (isinstance(x, np.ndarray) and x.ndim == 0)
+
+
+def over_objects(rule: ScalarRule, args: tuple[Any, ...]) -> Any:
+    """A scalar rule on operands some of which are object arrays that hold watched values."""
+    held = [v for x in args if holds_watched_objects(x) for v in x.flat]
+    if all(map(_has_dtype, held)):
+        return rule(*map(stacked, args))
+    return rule.function(*map(as_objects, args))
+
+
+def as_objects(x: Any) -> Any:
+    """A watched value as an array of objects, which are watched numbers: a copy."""
+    if type(x) not in WATCHED:
+        return x
+    made = np.empty(np.shape(x), object)
+    if type(x) not in ARRAYS:
+        made[()] = _of_numpy(x)
+        return made
+    flat = np.reshape(x, -1)
+    for k, index in enumerate(np.ndindex(made.shape)):
+        made[index] = flat[k]
+    return made
+
+
+def _of_numpy(x: Any) -> Any:
+    """A float or a complex number as an element of an array, for which 1 / 0 is infinite."""
+    if type(x) in WATCHED:
+        return watch(x.strand, _of_numpy(x.primal), x.slot)
+    return np.float64(x) if type(x) is float else np.complex128(x) if type(x) is complex else x
+
+
+def within_bound(x: Any) -> bool:
+    """Whether there may be an object array of `x`, or of the list that it is an element of.
+
+    Numbers that one instruction asks for, while nothing is noted, are those of a list.
+    """
+    memory, frame = x.strand.memory, sys._getframe(2)
+    here = len(x.strand.tape), id(frame), frame.f_lasti
+    before, count = memory.asked
+    goes_on = here == before and not x.strand.dual  # which keeps no tape
+    memory.asked = here, np.size(strip(x)) + (count if goes_on else 0)
+    return bool(memory.asked[1] <= setting("object_elements"))
+
+
+def shown(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
+    """What np.asarray(x) answers: an object array, with a warning of what that costs.
+
+    NumPy's answer is `x` itself: unless a copy was asked for, neither may be written meanwhile.
+    """
+    _warn()
+    made = as_objects(x)
+    if type(x) in ARRAYS and not copy:
+        made.flags.writeable = False
+        base = base_of(x)
+        memory = base.strand.memory
+        memory.shown = [(r, b) for r, b in memory.shown if r() is not None] + [(ref(made), base)]
+    return made  # type: ignore[no-any-return]
+
+
+def demand_not_shown(base: Any) -> None:
+    """Refuse a write to an array of which NumPy has an object array: the write would be missed."""
+    if any(b is base and r() is not None for r, b in base.strand.memory.shown):
+        raise MutationError(
+            "a watched array is written of which np.asarray has made an object array.",
+            "NumPy's is the same memory, and would see the write; the object array holds the "
+            "elements as they were.",
+            "use np.array(x), a copy, or write before np.asarray(x).",
+        )
+
+
+def _warn() -> None:
+    """Say once for each line of the user's, as Python counts them, what it could do instead."""
+    frame = user_frame()
+    if frame is None:
+        return
+    names = frame.f_globals
+    package = str(names.get("__name__", "")).partition(".")[0]
+    library = "-packages" in frame.f_code.co_filename
+    fix = (
+        f'from zyg import adopt; adopt("{package}")'
+        if library
+        else "np.stack([x, y]) for np.array([x, y]), x itself for np.asarray(x), or "
+        "import zyg.numpy as np"
+    )
+    warnings.warn_explicit(
+        "NumPy was given watched values that it cannot ask, and made an array of objects: right, "
+        f"but each element is computed in Python. Faster: {fix}.",
+        PerformanceWarning,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        str(names.get("__name__", "")),
+        names.setdefault("__warningregistry__", {}),
+    )
