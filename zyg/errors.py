@@ -6,10 +6,11 @@ Whatever would silently drop a derivative raises one of these. A message says wh
 
 from __future__ import annotations
 
+import dis
 import linecache
 import os
 import sys
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,10 @@ def raising_line(error: BaseException) -> str:
     return user_line(found.tb_frame, found.tb_lineno) if found else user_line()
 
 
+def note_refusal(error: ZygError) -> None:
+    """Remember an error that f may catch; `zyg.core.strand`, which knows who runs, replaces it."""
+
+
 class ZygError(Exception):
     """The base of all zyg errors; the message says what, where, why and what to do.
 
@@ -84,15 +89,47 @@ class ZygError(Exception):
     """
 
     tag = ""
+    loses = False  # whether a derivative is lost if somebody catches it and goes on
 
     def __init__(self, what: str, why: str, fix: str, where: str = "", tag: str = "") -> None:
         if tag:
             self.tag = tag
         place = where or user_place()
         super().__init__(f"{what} [{self.tag}]\n  where: {place}\n  why:   {why}\n  fix:   {fix}")
+        if self.loses:
+            note_refusal(self)
+
+    def catcher(self) -> TracebackType | None:
+        """Where it was caught: the outermost frame that it came to, unless zyg, NumPy or C code
+        caught it, which ask for what they can do without."""
+        came = self.__traceback__
+        caught = came is not None and not came.tb_frame.f_code.co_filename.startswith(
+            _OURS + _NUMPY
+        )
+        return came if caught else None
+
+    def was_swallowed(self) -> None:
+        """Say in the message where it was caught."""
+        if (came := self.catcher()) is not None and "\n  caught: " not in str(self):
+            head, _, rest = str(self).partition("\n  why:   ")
+            line = user_line(came.tb_frame, _handler(came) or came.tb_lineno)
+            self.args = (
+                f"{head}\n  caught: {line}\n  why:   {rest} What catches it goes on without the "
+                'derivative; if that is meant, zyg.config(swallowed="allow").',
+            )
 
     def __reduce__(self) -> Any:
         return _restored, (type(self), self.args, self.__dict__)
+
+
+def _handler(came: TracebackType) -> int:
+    """The line of the innermost except clause around the place that a traceback names, or 0."""
+    code = came.tb_frame.f_code
+    table: Any = dis.Bytecode(code)
+    entries = [e for e in table.exception_entries if e.start <= came.tb_lasti < e.end]
+    target = entries[-1].target if entries else -1
+    after = [line for _, end, line in code.co_lines() if line and end > target >= 0]
+    return after[0] if after else 0
 
 
 def _restored(kind: type[ZygError], args: tuple[Any, ...], state: dict[str, Any]) -> ZygError:
@@ -130,6 +167,7 @@ class ConversionError(ZygError, TypeError):
     """
 
     tag = "conversion"
+    loses = True
 
 
 class MutationError(ZygError, TypeError):
@@ -142,6 +180,7 @@ class MutationError(ZygError, TypeError):
     """
 
     tag = "write"
+    loses = True
 
 
 class MissingRuleError(ZygError, NotImplementedError):
@@ -152,6 +191,7 @@ class MissingRuleError(ZygError, NotImplementedError):
     """
 
     tag = "no-rule"
+    loses = True
 
 
 class AdjointError(ZygError, TypeError):

@@ -31,6 +31,7 @@ def test_what_has_no_rule_is_refused(f, what):
         call()
 
 
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
 def test_a_plain_sparse_matrix_refuses_a_watched_array():
     with pytest.raises(ConversionError):
         zyg.pullback(lambda x: STORED @ x, W)

@@ -40,6 +40,7 @@ def test_plain_values_give_scipys_own_result():
     assert special.logsumexp([1.0, 2.0]) == sp.logsumexp([1.0, 2.0])
 
 
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
 def test_a_function_without_rule_is_refused_by_its_name():
     with pytest.raises(MissingRuleError, match=r"scipy\.special\.agm has no rule"):
         zyg.gradient(lambda x: sp.agm(x, 1.0), 2.0)

@@ -12,10 +12,13 @@ from typing import Any
 
 _defaults: dict[str, Any] = {
     "strong_zero": True, "check_nan": False, "check_leaks": False, "check_operands": False,
-    "workers": None, "object_elements": 10_000,
+    "workers": None, "object_elements": 10_000, "swallowed": "raise",
     "fallback": "warn", "accuracy": "fast", "pool_bytes": 1 << 28,
 }  # fmt: skip
-_CHOICES = {"fallback": ("warn", "error", "silent"), "accuracy": ("fast", "libm")}
+_CHOICES = {
+    "fallback": ("warn", "error", "silent"), "accuracy": ("fast", "libm"),
+    "swallowed": ("raise", "allow"),
+}  # fmt: skip
 _here: ContextVar[dict[str, Any]] = ContextVar("zyg_config")
 
 
@@ -65,6 +68,8 @@ class config:  # noqa: N801 - a verb to the user
     object_elements (10_000): up to how many elements a watched array, or a list of watched numbers,
     may have that NumPy makes an array of objects of, as in ``np.asarray(x)``, with a
     `PerformanceWarning`; beyond, `ConversionError` is raised, as it always is with 0.
+    swallowed ("raise"): what becomes of a refusal that f catches and goes on from, as in
+    ``try: float(x)``: "raise" it when f ends, or "allow" it.
     workers (None): how many threads help the calling one to reverse a program of threads, and to
     run a kernel over large arrays; by default as many as there are other cores. The gradient does
     not depend on it, to the last bit.

@@ -41,10 +41,11 @@ from typing import Any
 
 import numpy as np
 
+from zyg import errors
 from zyg.base.array_types import ArrayType, array_type
 from zyg.base.config import setting
 from zyg.base.structure import Structure
-from zyg.errors import AdjointError, LeakError, StructureError, user_line
+from zyg.errors import AdjointError, LeakError, StructureError, ZygError, user_line
 
 _levels = count(1)
 # The strands of the gradients that run around this line, outermost first.
@@ -55,8 +56,8 @@ class Memory:
     """What a strand knows of arrays that are not its own alone: slots, and arrays by their ids."""
 
     __slots__ = (
-        "asked", "borrowed", "copies", "entangled", "kept", "readonly", "reversing", "shown", "turn",
-        "written",
+        "asked", "borrowed", "copies", "entangled", "kept", "readonly", "reversing", "shown",
+        "turn", "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -70,7 +71,7 @@ class Memory:
         self.asked: tuple[Any, int] = (
             None,
             0,
-        )  # where NumPy asked; how many
+        )  # where; how many
         self.shown: list[tuple[Any, Any]] = []  # object arrays made of an array: weakly, and that
         self.turn: RLock | None = None  # taken by reverse passes, once something was written
         self.reversing = False  # by a task of a loop, which may be between two slices
@@ -98,7 +99,7 @@ class Kin:
         self.children: int = 0
         self.name = name
         self.parallel = False  # whether its task has a thread of its own
-        self.refused = False  # whether a value of it has refused to become a plain one
+        self.refused: tuple[ZygError, ...] = ()  # the errors that kept derivatives from being lost
         self.imports: dict[tuple[Strand, Any], Any] = {}  # aliases here, by where they come from
         self.exports: dict[Any, list[Any]] = {}  # the imports of each slot by other strands
 
@@ -256,6 +257,21 @@ ARRAYS: set[type] = set()
 # Which class watches a primal of which type; `_traced` fills it in. WATCHED holds the classes.
 watcher_of: dict[type, type[Watched]] = {}
 WATCHED: set[type] = set()
+
+
+def note_refusal(error: ZygError) -> None:
+    """Remember an error that f may catch, and go on without the derivative that it is about."""
+    if active.get():
+        add_refusal(active.get()[-1], error)
+
+
+def add_refusal(strand: Strand, error: ZygError) -> None:
+    error.loses = setting("swallowed") != "allow"
+    before = [e for e in strand.kin.refused if e.catcher() is not None]  # C code drops many
+    strand.kin.refused = (*before[:100], error)
+
+
+errors.note_refusal = note_refusal
 
 
 def watch(strand: Strand, primal: Any, slot: int) -> Any:

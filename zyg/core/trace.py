@@ -96,15 +96,41 @@ class Running:
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         active.reset(self.before)
         self.call.strand.close()
-        if error is not None:
-            _explain_read_only(self.call.strand, error)
-            self.call.release()
-            if isinstance(error, SystemError) and isinstance(error.__cause__, ZygError):
-                raise error.__cause__ from None  # C code went on after a refusal
-            if _is_of_c_code(self.call.strand, error):
-                raise _of_c_code(error) from error
-            if _is_of_objects(self.call.strand, error):
-                raise _of_objects(error) from error
+        strand = self.call.strand
+        try:
+            if strand.kin.refused or strand.kin.family:
+                self._judge(error)
+            if error is not None:
+                self._explain(error)
+        finally:
+            for one in strand.kin.family or (strand,):
+                one.kin.refused = ()  # an exception refers to this frame
+
+    def _explain(self, error: BaseException) -> None:
+        """Say of an exception in f what it has to do with watched values, if it has."""
+        _explain_read_only(self.call.strand, error)
+        self.call.release()
+        if isinstance(error, SystemError) and isinstance(error.__cause__, ZygError):
+            raise error.__cause__ from None  # C code went on after a refusal
+        if _is_of_c_code(self.call.strand, error):
+            raise _of_c_code(error) from error
+        if _is_of_objects(self.call.strand, error):
+            raise _of_objects(error) from error
+
+    def _judge(self, error: BaseException | None) -> None:
+        """Raise the first refusal that f has swallowed; what f raises itself goes first."""
+        refused = [e for s in self.call.strand.level_strands() for e in s.kin.refused]
+        swallowed = [e for e in refused if e is not error and e.loses and e.catcher() is not None]
+        if error is None:
+            if swallowed and setting("swallowed") != "allow":
+                self.call.release()
+                swallowed[0].was_swallowed()
+                raise swallowed[0]
+            return
+        for outer in active.get()[-1:]:  # whose function may catch it
+            outer.kin.refused = (*outer.kin.refused, *refused)
+        if swallowed and error.__context__ is None and swallowed[0].__context__ is not error:
+            error.__context__ = swallowed[0]
 
 
 def _explain_read_only(strand: Strand, error: BaseException) -> None:

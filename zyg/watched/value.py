@@ -32,6 +32,8 @@ from zyg.core.strand import (
     ARRAYS,
     WATCHED,
     Watched,
+    active,
+    add_refusal,
     cut,
     innermost,
     is_traced,
@@ -63,13 +65,15 @@ def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
     kind = type(strip(x)).__name__
     if how == "[]=":
         refuse_store()
-    x.strand.kin.refused = True  # C code may drop the refusal, and say something of its own
-    raise ConversionError(
+    error = ConversionError(
         f"{to} of a watched {kind} would drop its derivative.",
         "a plain number or array carries no derivative; functions of C code and of the math "
         "module convert their arguments.",
         remedy(),
     )
+    if not active.get():  # in a thread that nobody told whose task it is
+        add_refusal(x.strand, error)
+    raise error
 
 
 class WatchedValue(Watched):
@@ -195,12 +199,14 @@ class WatchedValue(Watched):
     def __hash__(self) -> int:
         x = settle(self)
         if type(x) in WATCHED and not isinstance(strip(x), (int, np.integer)):
-            raise ConversionError(
+            error = ConversionError(
                 "a watched value cannot be a key: of a dict, of a set, of a memoised function.",
                 "an entry stored for the equal plain number would be found, without derivative.",
                 "use the position or a name as the key, or zyg.stop_gradient(x).",
                 tag="key",
             )
+            error.loses = False  # who catches it does without the entry
+            raise error
         return hash(strip(x))
 
     # Python's copies: a number is immutable, and a copied array is a new variable's worth
