@@ -209,7 +209,7 @@ def test_conversion_messages(f, x, what):
             "use zyg.numpy.array for np.array",
         ),
         (lambda x: np.asarray(x, float), 1.0, "leave np.asarray() out, or use zyg.numpy.asarray"),
-        (lambda x: np.full(3, x), 1.0, "write x * np.ones(n) for np.full(n, x)"),
+        (lambda x: np.full(3, x, float), 1.0, "write x * np.ones(n) for np.full(n, x)"),
         (lambda x: np.fromiter((x for _ in range(2)), float), 1.0, "write np.stack([...])"),
         (lambda x: RNG.normal(x), 1.0, "write mu + sigma * rng.normal(size=n)"),
         (

@@ -19,6 +19,11 @@ _PLAIN_VALUE = "zyg.stop_gradient(x) gives the plain value if that is what you w
 
 
 def remedy(otherwise: str = "") -> str:
+    """What to write in place of the call of the user's that runs now, or for the plain value."""
+    return f"{instead(otherwise)}; {_PLAIN_VALUE}."
+
+
+def instead(otherwise: str = "") -> str:
     """What to write in place of the call of the user's that runs now.
 
     In a library that is to adopt it; in the user's own lines `otherwise`, or what the call says.
@@ -26,13 +31,12 @@ def remedy(otherwise: str = "") -> str:
     frame = user_frame()
     caller = outside(frame)
     if frame is None or caller is None:
-        return f"{_PLAIN_VALUE}."
+        return _ANY
     adopt = adoptable(caller)
     if adopt and is_installed(caller.f_code.co_filename):
-        return f"{adopt}, once, and then the call again."
+        return f"{adopt}, once, and then the call again"
     cure = otherwise or (_of_call(frame) if caller is frame else _of_scipy(frame))
-    cures = [cure, f"{adopt}, once" if adopt else ""]
-    return f"{', or '.join(filter(None, cures)) or _ANY}; {_PLAIN_VALUE}."
+    return ", or ".join(filter(None, [cure, f"{adopt}, once" if adopt else ""])) or _ANY
 
 
 def _of_call(frame: FrameType) -> str:

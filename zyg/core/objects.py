@@ -17,6 +17,7 @@ import numpy as np
 
 from zyg.base.config import setting
 from zyg.base.registry import ScalarRule
+from zyg.base.remedies import instead
 from zyg.core.strand import ARRAYS, WATCHED, strip, watch
 from zyg.core.views import base_of
 from zyg.errors import ConversionError, MutationError, PerformanceWarning, user_frame
@@ -132,21 +133,12 @@ def _warn() -> None:
     frame = user_frame()
     if frame is None:
         return
-    names = frame.f_globals
-    package = str(names.get("__name__", "")).partition(".")[0]
-    library = "-packages" in frame.f_code.co_filename
-    fix = (
-        f'from zyg import adopt; adopt("{package}")'
-        if library
-        else "np.stack([x, y]) for np.array([x, y]), x itself for np.asarray(x), or "
-        "import zyg.numpy as np"
-    )
     warnings.warn_explicit(
         "NumPy was given watched values that it cannot ask, and made an array of objects: right, "
-        f"but each element is computed in Python. Faster: {fix}.",
+        f"but each element is computed in Python. Faster: {instead()}.",
         PerformanceWarning,
         frame.f_code.co_filename,
         frame.f_lineno,
-        str(names.get("__name__", "")),
-        names.setdefault("__warningregistry__", {}),
+        str(frame.f_globals.get("__name__", "")),
+        frame.f_globals.setdefault("__warningregistry__", {}),
     )
