@@ -68,11 +68,10 @@ class Operands:
                 if inside.leaves:
                     places.append((k, inside, inside.leaves))
         self.values = [x for _, _, leaves in places for x in leaves]
-        strand = innermost([settle(x) for x in self.values])
+        strand = self.strand = innermost([settle(x) for x in self.values])
         self.primals = list(args)
-        self.strand = strand
         if strand is not None:
-            self.strand = strand = strand if strand.alone else local(strand)
+            strand = self.strand = strand if strand.alone else local(strand)
             self.values = [adopt(strand, x) for x in self.values]
             held = {k for k, _, _ in places}
             self.primals = [x if k in held else self._kept(rule, x) for k, x in enumerate(args)]
