@@ -1,6 +1,7 @@
 """What watched values answer, and what they refuse.
 
 attributes                      methods and attributes of arrays, as functions
+text                            text of one watched number
 value                           what watched numbers and arrays have in common
 numbers                         watched numbers
 arrays                          watched arrays

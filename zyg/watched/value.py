@@ -42,6 +42,7 @@ from zyg.core.strand import (
     watcher_of,
 )
 from zyg.errors import ConversionError
+from zyg.watched.text import text_of
 
 operator_rules = {
     name: ScalarRule(function, table[ufunc]) for name, (function, ufunc) in operators.items()
@@ -188,13 +189,13 @@ class WatchedValue(Watched):
         return bool(cut(self, "bool()"))
 
     def __repr__(self) -> str:
-        return repr(strip(self))
+        return text_of(self, "repr()", repr)
 
     def __str__(self) -> str:
-        return str(strip(self))
+        return text_of(self, "str()", str)
 
     def __format__(self, spec: str) -> str:
-        return format(strip(self), spec)
+        return text_of(self, "format()", lambda plain: format(plain, spec))
 
     def __hash__(self) -> int:
         x = settle(self)
