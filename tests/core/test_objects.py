@@ -84,6 +84,12 @@ def augmented(x):
     return np.sum(a * a)
 
 
+def copied_into(x):
+    a = held(x[0], x[1], 2.0 * x[0])
+    np.copyto(a, x * x)
+    return np.sum(a * a)
+
+
 def overwritten(x):
     a = held(x[0], x[1], 2.0 * x[0])
     y = a * x
@@ -91,7 +97,7 @@ def overwritten(x):
     return np.sum(y)
 
 
-@pytest.mark.parametrize("f", [store, augmented, overwritten])
+@pytest.mark.parametrize("f", [store, augmented, copied_into, overwritten])
 def test_object_arrays_are_written_and_write(f):
     agree(f)
 

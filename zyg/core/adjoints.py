@@ -94,7 +94,7 @@ class Operands:
                 if not x.strand.alone or (strand or x.strand) is not x.strand:
                     return False
                 strand = x.strand
-            elif type(x) not in _PLAIN or (type(x) is np.ndarray and x.dtype.hasobject):
+            elif type(x) not in _PLAIN:
                 return False
         if strand is None:
             return False
@@ -106,6 +106,8 @@ class Operands:
                 self.seen.append(primal)
                 self.active.append((k, None, [(x.slot, spec_of(primal))]))
             elif type(x) is np.ndarray:
+                if x.dtype.hasobject:
+                    return False
                 self.primals[k] = keep(strand, x)
         return True
 

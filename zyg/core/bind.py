@@ -26,6 +26,8 @@ from zyg.core.objects import stacked
 from zyg.core.strand import WATCHED, cut, innermost, is_watched, settle
 from zyg.errors import MissingRuleError, unknown_call
 
+_WRITERS = frozenset((np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal))
+
 
 def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Any:
     """`f(*args, **kwargs)` by the rule of `f`; a function without rule raises MissingRuleError."""
@@ -46,7 +48,9 @@ def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> A
         if isinstance(rule, Composed):
             if kwargs:
                 args, kwargs = _positional(rule, args, kwargs)
-            return rule.function(*map(stacked, args), **kwargs)
+            to = args[:1] if f in _WRITERS else ()  # what is written to must be the array itself
+            rest = [x if type(x) in WATCHED else stacked(x) for x in args[len(to) :]]
+            return rule.function(*to, *rest, **kwargs)
         values = Structure((args, kwargs), is_watched)
         if innermost([settle(x) for x in values.leaves]) is not None:
             raise _missing(f)
