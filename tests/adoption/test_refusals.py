@@ -41,7 +41,7 @@ def test_what_does_not_exist_is_refused_with_what_looks_like_it(write):
     assert "no module 'colour.model'; there is colour.models. [" in refusal("colour.model")
     assert "no module 'colour.models.xyz'. [" in refusal("colour.models.xyz")
     assert "no module 'xqzzy'. [" in refusal("xqzzy")
-    assert "no module ''.\n" in refusal("")
+    assert "no module ''. [" in refusal("")
     assert "no module '.colour'" in refusal(".colour")
 
 

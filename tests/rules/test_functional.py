@@ -48,13 +48,27 @@ def square(v):
     return v * v
 
 
+OBJECTS = pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+
+
+@OBJECTS
 @pytest.mark.parametrize(
     "f",
     [
         np.vectorize(square),
         np.vectorize(square, signature="(n)->(n)"),
+        lambda x: sum(v * v for _, v in np.ndenumerate(x)),
+    ],
+)
+def test_what_asks_the_elements_gets_watched_numbers(f):
+    zyg.check_gradient(f, V)
+
+
+@OBJECTS
+@pytest.mark.parametrize(
+    "f",
+    [
         np.frompyfunc(square, 1, 1),
-        lambda x: sum(v for _, v in np.ndenumerate(x)),
         lambda x: sum(v for v in np.nditer(x)),
         lambda x: np.lib.stride_tricks.as_strided(x, (2,), (8,)),
         lambda x: np.piecewise(np.ones(4), [np.ones(4) > 0], [lambda v: v * x[0]]),
@@ -93,15 +107,19 @@ def test_parameters_of_a_distribution_are_refused(name, size):
                     )
 
 
+@OBJECTS
+@pytest.mark.parametrize("rng", [np.random.default_rng, np.random.RandomState])
+def test_what_is_drawn_from_an_array_carries_its_derivative(rng):
+    zyg.check_gradient(lambda x: np.sin(rng(0).choice(x, 2)), np.array([0.2, 0.3, 0.5]))
+
+
+@OBJECTS
 @pytest.mark.parametrize(
     "f",
     [
-        lambda rng, x: rng.choice(x, 2),
         lambda rng, x: rng.choice(3, p=x),
-        lambda rng, x: rng.permutation(x),
         lambda rng, x: rng.dirichlet(x),
         lambda rng, x: rng.multinomial(3, x),
-        lambda rng, x: rng.multivariate_normal(x, np.eye(3)),
     ],
 )
 def test_arrays_that_are_drawn_from_are_refused(f):

@@ -20,23 +20,32 @@ _PLAIN_VALUE = "zyg.stop_gradient(x) gives the plain value if that is what you w
 
 def remedy(otherwise: str = "") -> str:
     """What to write in place of the call of the user's that runs now, or for the plain value."""
-    return f"{instead(otherwise)}; {_PLAIN_VALUE}."
+    by_adoption = _of_library()
+    return f"{by_adoption}." if by_adoption else f"{instead(otherwise)}; {_PLAIN_VALUE}."
 
 
 def instead(otherwise: str = "") -> str:
     """What to write in place of the call of the user's that runs now.
 
-    In a library that is to adopt it; in the user's own lines `otherwise`, or what the call says.
+    In a library that is to adopt it; in the user's own lines what the call says, or `otherwise`.
     """
     frame = user_frame()
+    if by_adoption := _of_library():
+        return by_adoption
     caller = outside(frame)
     if frame is None or caller is None:
         return _ANY
+    cure = (_of_call(frame) or otherwise) if caller is frame else _of_scipy(frame)
     adopt = adoptable(caller)
-    if adopt and is_installed(caller.f_code.co_filename):
-        return f"{adopt}, once, and then the call again"
-    cure = otherwise or (_of_call(frame) if caller is frame else _of_scipy(frame))
     return ", or ".join(filter(None, [cure, f"{adopt}, once" if adopt else ""])) or _ANY
+
+
+def _of_library() -> str:
+    """What to do where an installed library is what runs, and can be adopted."""
+    caller = outside(user_frame())
+    if caller is None or not is_installed(caller.f_code.co_filename):
+        return ""
+    return f"{adopt}, once, and then the call again" if (adopt := adoptable(caller)) else ""
 
 
 def _of_call(frame: FrameType) -> str:

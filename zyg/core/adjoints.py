@@ -75,8 +75,7 @@ class Operands:
             self.values = [adopt(strand, x) for x in self.values]
             held = {k for k, _, _ in places}
             self.primals = [x if k in held else self._kept(rule, x) for k, x in enumerate(args)]
-        self.active: list[Active] = []
-        self.seen = []
+        self.active, self.seen = list[Active](), list[Any]()
         for k, container, leaves in places:
             unwrapped, slots = self._unwrapped(leaves)
             self.primals[k] = unwrapped[0]
@@ -129,13 +128,12 @@ class Operands:
         unwrapped = [x if strand is None else bring(strand, x) for x in map(settle, leaves)]
         slots: list[tuple[Any, Spec] | None] = []
         for n, x in enumerate(unwrapped):
-            if type(x) in WATCHED and x.strand is strand:
+            ours = type(x) in WATCHED and x.strand is strand
+            slots.append((x.slot, spec_of(x.primal)) if ours else None)
+            if ours:
                 unwrapped[n] = x.primal
-                slots.append((x.slot, spec_of(x.primal)))
-            else:
-                slots.append(None)
-                if type(x) in ARRAYS:  # an outer level may write to it before the pullback runs
-                    unwrapped[n] = np.copy(x)
+            elif type(x) in ARRAYS:  # an outer level may write to it before the pullback runs
+                unwrapped[n] = np.copy(x)
         return unwrapped, slots
 
     def sharing(self, y: Any) -> Any:
@@ -410,9 +408,8 @@ def _checked(rule: Adjoint, k: int, c: Any, spec: Spec) -> Any:
             return c
     else:
         shape = shape_of(spec)
-    if np.shape(c) != shape:
-        got, needed = np.shape(c), shape
-        raise _broken(rule, f"the cotangent of argument {k} has shape {got}; its argument {needed}")
+    if (got := np.shape(c)) != shape:
+        raise _broken(rule, f"the cotangent of argument {k} has shape {got}; its argument {shape}")
     if not (is_array(c) or is_number(strip(c))):
         raise _broken(rule, f"the cotangent of argument {k} is a {type(c).__name__}, not a number")
     return project(c, spec)

@@ -18,6 +18,7 @@ from zyg.base.structure import Structure, is_leaf
 from zyg.core.adjoint_tasks import reverse
 from zyg.core.cotangents import Spec, is_readable, project, shape_of, spec_of, zeros_of
 from zyg.core.exchange import bring
+from zyg.core.objects import stacked
 from zyg.core.overwritten import demand_unwritten
 from zyg.core.protection import forbid_shared_writes, owns_memory, release, watch_together
 from zyg.core.reverse import all_finite, plain_then_strong
@@ -66,8 +67,14 @@ class Call:
         self.begin()
         if run:
             with Running(self):
-                value = run_function(f, self.watched, kwargs)
+                value = self.numbers_of(run_function(f, self.watched, kwargs))
             self.end(value)
+
+    def numbers_of(self, value: Any) -> Any:
+        """The value of f; where NumPy made object arrays of watched numbers, arrays of numbers."""
+        if type(value) in WATCHED or not _has_shown_objects(self.strand):
+            return value
+        return stacked(value)
 
     def release(self) -> None:
         """Let go of what the strands keep."""
@@ -156,7 +163,7 @@ _OF_ANY = (
 _OF_OBJECTS = (
     "dtype('O')", "dtype object", "type 'object'", "bject arrays", "non-numeric array",
     "not supported for the input types", "loop of ufunc does not support argument",
-    "unsupported data types in input",
+    "unsupported data types in input", "numpy.object_",
 )  # fmt: skip
 
 
@@ -165,7 +172,7 @@ def _is_of_c_code(strand: Strand, error: BaseException) -> bool:
     if isinstance(error, ZygError):
         return False
     said = str(error)
-    asked = any(s.kin.refused or s.memory.asked[1] for s in strand.level_strands())
+    asked = _has_shown_objects(strand) or any(s.kin.refused for s in strand.level_strands())
     return _BY_NAME in said or (asked and any(text in said for text in _OF_ANY))
 
 
@@ -173,8 +180,12 @@ def _is_of_objects(strand: Strand, error: BaseException) -> bool:
     """Whether it was an object array of watched numbers that NumPy has no loop for."""
     if isinstance(error, ZygError):
         return False
-    shown = any(s.memory.asked[1] for s in strand.level_strands())
-    return shown and any(text in str(error) for text in _OF_OBJECTS)
+    return _has_shown_objects(strand) and any(text in str(error) for text in _OF_OBJECTS)
+
+
+def _has_shown_objects(strand: Strand) -> bool:
+    """Whether NumPy has asked for the elements of watched values."""
+    return any(s.memory.asked[1] for s in strand.level_strands())
 
 
 def _of_objects(error: BaseException) -> ConversionError:

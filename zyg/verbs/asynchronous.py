@@ -28,6 +28,7 @@ async def _traced(f: AsyncFunction, args: Any, kwargs: Any, arguments: str = "pr
         value = f(*trace.watched, **kwargs)
         if inspect.isawaitable(value):
             value = await value
+        value = trace.numbers_of(value)
     trace.end(value)
     return trace
 
