@@ -11,6 +11,7 @@ exchange                        values that go from task to task
 tangents                        the slots of forward mode
 adjoint_tasks                   the reverse pass of a concurrent program
 objects                         object arrays of watched numbers, beside watched operands
+sequences                       lists that hold watched values, given for arrays
 elementwise                     functions with partial derivatives
 adjoints                        functions with a rule that returns ``y, pullback``
 indexing                        parts of arrays, read and written

@@ -17,9 +17,9 @@ from zyg.base.structure import Structure, is_number
 from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
 from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
-from zyg.core.objects import stacked
 from zyg.core.protection import keep, keep_parts
 from zyg.core.reverse import Later, Run, non_finite
+from zyg.core.sequences import as_arrays
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
@@ -58,7 +58,7 @@ class Operands:
         self.args = args
         if self._alone(args):
             return
-        self.args = args = [*map(stacked, args)]
+        self.args = args = as_arrays(rule, args)
         places: list[tuple[int, Structure | None, list[Any]]] = []
         for k, x in enumerate(args):
             if type(x) in WATCHED:
@@ -152,7 +152,7 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     if kwargs:
         args, kwargs = _positional(rule, args, kwargs)
     operands = Operands(rule, args)
-    strand, primals = operands.strand, operands.primals
+    args, strand, primals = operands.args, operands.strand, operands.primals
     if strand is None and not rule.standalone:  # buffers, and what outlived its gradient
         y = rule.key(*primals, **kwargs)
         x = operands.sharing(y)  # a view of a buffer is a buffer

@@ -22,7 +22,7 @@ from zyg.base.structure import Structure
 from zyg.core.adjoints import _positional, call_adjoint
 from zyg.core.elementwise import elementwise
 from zyg.core.entries import lacking
-from zyg.core.objects import stacked
+from zyg.core.sequences import as_arrays, joined_lists
 from zyg.core.strand import WATCHED, cut, innermost, is_watched, settle
 from zyg.errors import MissingRuleError, unknown_call
 
@@ -44,13 +44,13 @@ def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> A
                 raise unknown_call(
                     rule.name, f"its rule does not know the keyword {next(iter(kwargs))!r}"
                 )
-            return elementwise(rule, *args)
+            return elementwise(rule, *map(joined_lists, args))
         if isinstance(rule, Composed):
             if kwargs:
                 args, kwargs = _positional(rule, args, kwargs)
+            arrays = as_arrays(rule, args)
             to = args[:1] if f in _WRITERS else ()  # what is written to must be the array itself
-            rest = [x if type(x) in WATCHED else stacked(x) for x in args[len(to) :]]
-            return rule.function(*to, *rest, **kwargs)
+            return rule.function(*to, *arrays[len(to) :], **kwargs)
         values = Structure((args, kwargs), is_watched)
         if innermost([settle(x) for x in values.leaves]) is not None:
             raise _missing(f)

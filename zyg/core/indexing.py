@@ -21,8 +21,9 @@ from zyg.base.array_types import is_array
 from zyg.core.cotangents import project, spec_of
 from zyg.core.entries import Kind, kinds, note
 from zyg.core.exchange import bring
-from zyg.core.objects import demand_not_shown, stacked
+from zyg.core.objects import demand_not_shown
 from zyg.core.reverse import Run
+from zyg.core.sequences import joined
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
@@ -185,7 +186,7 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
 
 
 def _write(x: Any, index: Any, value: Any, add: bool) -> None:
-    value, base = stacked(settle(value)), base_of(x)
+    value, base = joined(settle(value)), base_of(x)
     if not add and type(value) in ARRAYS and value is not base_of(value):
         source, given = value.taken
         if source is x and given is index:

@@ -9,7 +9,7 @@ import numpy as np
 
 from zyg.base.remedies import remedy
 from zyg.core.indexing import _refuse_on_device, frozen, is_unique, write
-from zyg.core.objects import stacked
+from zyg.core.sequences import is_list, joined
 from zyg.core.strand import ARRAYS, exchange_lock, is_watched, settle, strip
 from zyg.core.views import Place, base_of, buffer, copied, lay_out, make_writable, order_of
 from zyg.errors import ConversionError
@@ -19,9 +19,9 @@ def augment(x: Any, function: Any, ufunc: Any, other: Any) -> Any:
     """``x += other`` and its kin, into the memory of `x`."""
     if type(x) not in ARRAYS:
         _refuse_on_device()
-    other = stacked(settle(other))
+    other = joined(settle(other))
     if ufunc in (np.add, np.subtract):
-        other = stacked(_as_array(other))
+        other = _as_array(other)
         sign = other if ufunc is np.add else -other
         _check_output(x, np.result_type(x.dtype, strip(other)), other, ufunc, (x, other))
         write(x, ..., sign, add=True)
@@ -70,7 +70,8 @@ def _runs_backwards(x: Any) -> bool:
 
 
 def _as_array(x: Any) -> Any:
-    return np.asarray(x) if isinstance(x, (list, tuple)) else x
+    x = joined(x)
+    return np.asarray(x) if is_list(x) else x
 
 
 def _check_output(x: Any, dtype: Any, value: Any, ufunc: Any, inputs: tuple[Any, ...]) -> None:
@@ -128,6 +129,7 @@ def at(ufunc: Any, x: Any, index: Any, *operand: Any) -> None:
     if is_unique(index):
         write(x, index, ufunc(x[index], *operand))
         return
+    operand = tuple(map(_as_array, operand))
     places = np.arange(x.size).reshape(x.shape)[index]
     values = [np.broadcast_to(v, places.shape) for v in operand]
     turns = _turns(places.ravel()).reshape(places.shape)

@@ -176,6 +176,7 @@ def _ndim(part):
 
 @composed(np.broadcast_arrays)
 def broadcast_arrays(*args, subok=False):
+    args = tuple(map(as_array, args))
     shape = np.broadcast_shapes(*map(np.shape, args))
     return tuple(x if np.shape(x) == shape else np.broadcast_to(x, shape) for x in args)
 

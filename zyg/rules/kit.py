@@ -31,7 +31,7 @@ from zyg.core.indexing import windows as windows
 from zyg.core.indexing import write as write
 from zyg.core.inplace import refuse_store as refuse_store
 from zyg.core.objects import as_objects as as_objects
-from zyg.core.objects import stacked as stacked
+from zyg.core.sequences import joined as joined
 from zyg.core.strand import ARRAYS
 from zyg.core.strand import cut as cut
 from zyg.core.strand import is_watched as is_watched

@@ -234,6 +234,7 @@ def _in_full(y_bar, n, m, correlation):
 @composed(np.linalg.multi_dot)
 def multi_dot(arrays):
     """The products in the order that takes the fewest multiplications, as NumPy does them."""
+    arrays = [*map(as_array, arrays)]
     ndims = [np.ndim(x) for x in arrays]
     if len(arrays) == 2:
         return np.dot(*arrays)

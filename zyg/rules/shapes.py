@@ -10,6 +10,7 @@ from zyg.rules.kit import (
     inverse,
     is_complex,
     is_watched,
+    joined,
     like,
     no_out,
     plain_array,
@@ -188,12 +189,12 @@ def astype(x, dtype, /, *, copy=True, device=None):
 def _atleast(function, shape_of):
     """np.atleast_1d and its kin: one array or several, each reshaped, or itself if it has them."""
 
+    def reshaped(x):
+        shape = shape_of(np.shape(x))
+        return x if is_watched(x) and np.shape(x) == shape else np.reshape(x, shape)
+
     def atleast(*arrays):
-        shapes = [shape_of(np.shape(x)) for x in arrays]
-        made = [
-            x if is_watched(x) and np.shape(x) == shape else np.reshape(x, shape)
-            for x, shape in zip(arrays, shapes, strict=True)
-        ]
+        made = [reshaped(joined(x)) for x in arrays]
         return made[0] if len(made) == 1 else tuple(made)
 
     composed(function)(atleast)
@@ -213,7 +214,7 @@ _atleast(
 @composed(np.concatenate)
 def concatenate(arrays, /, axis=0, out=None, *, dtype=None):
     no_out(out)
-    return _concatenate(list(arrays), axis, dtype)
+    return _concatenate([*map(joined, arrays)], axis, dtype)
 
 
 @adjoint
@@ -241,7 +242,7 @@ def _split_like(y_bar, lengths, axis):
 @composed(np.stack)
 def stack(arrays, axis=0, out=None, *, dtype=None):
     no_out(out)
-    return _stack(list(arrays), axis, dtype)
+    return _stack([*map(joined, arrays)], axis, dtype)
 
 
 @adjoint
@@ -260,23 +261,23 @@ _stack.linear = (0,)
 
 @composed(np.vstack)
 def vstack(tup, *, dtype=None):
-    return np.concatenate([np.atleast_2d(x) for x in tup], axis=0, dtype=dtype)
+    return np.concatenate([np.atleast_2d(joined(x)) for x in tup], axis=0, dtype=dtype)
 
 
 @composed(np.hstack)
 def hstack(tup, *, dtype=None):
-    arrays = [np.atleast_1d(x) for x in tup]
+    arrays = [np.atleast_1d(joined(x)) for x in tup]
     return np.concatenate(arrays, axis=0 if np.ndim(arrays[0]) == 1 else 1, dtype=dtype)
 
 
 @composed(np.dstack)
 def dstack(tup):
-    return np.concatenate([np.atleast_3d(x) for x in tup], axis=2)
+    return np.concatenate([np.atleast_3d(joined(x)) for x in tup], axis=2)
 
 
 @composed(np.column_stack)
 def column_stack(tup):
-    columns = [np.reshape(x, (-1, 1)) if np.ndim(x) < 2 else x for x in tup]
+    columns = [np.reshape(x, (-1, 1)) if np.ndim(x) < 2 else x for x in map(joined, tup)]
     return np.concatenate(columns, axis=1)
 
 

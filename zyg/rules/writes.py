@@ -7,8 +7,8 @@ from zyg.rules.kit import (
     buffer,
     composed,
     is_watched,
+    joined,
     refuse_store,
-    stacked,
     strip,
     write,
 )
@@ -16,7 +16,8 @@ from zyg.rules.kit import (
 
 def _like(function):
     def like(*args, **kwargs):
-        return buffer(function(*map(strip, args), **{k: strip(v) for k, v in kwargs.items()}))
+        plain = [strip(joined(x)) for x in args]
+        return buffer(function(*plain, **{k: strip(v) for k, v in kwargs.items()}))
 
     composed(function)(like)
 
@@ -28,7 +29,7 @@ _like(np.empty_like)
 
 @composed(np.full_like)
 def full_like(a, fill_value, dtype=None, **kwargs):
-    y = buffer(np.empty_like(strip(a), dtype=dtype, **kwargs))
+    y = buffer(np.empty_like(strip(joined(a)), dtype=dtype, **kwargs))
     y[...] = fill_value
     return y
 
@@ -44,7 +45,7 @@ def copyto(dst, src, casting="same_kind", where=True):
     if not is_watched(dst) and dst.dtype.hasobject:
         np.copyto(dst, as_objects(src), where=strip(where))
         return
-    src = stacked(src)
+    src = joined(src)
     np.positive(
         np.empty(0, np.asarray(strip(src)).dtype), out=np.empty(0, dst.dtype), casting=casting
     )

@@ -27,7 +27,9 @@ from zyg.base.structure import is_number
 from zyg.core.bind import bind
 from zyg.core.elementwise import elementwise, elementwise_of_one
 from zyg.core.inplace import at, refuse_store, write_result
-from zyg.core.objects import as_objects, holds_watched_objects, shown, stacked, within_bound
+from zyg.core.objects import as_objects, shown, within_bound
+from zyg.core.sequences import holds_watched as holds_watched
+from zyg.core.sequences import is_list, joined
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
@@ -253,7 +255,7 @@ def _apply(rule: ScalarRule, inputs: tuple[Any, ...]) -> Any:
     """A scalar rule on the arguments of a ufunc: by the short path if just one is watched."""
     if len(inputs) == 2 == len(rule.partials):
         first, second = inputs
-        if type(first) in (list, tuple) or type(second) in (list, tuple):
+        if is_list(first) or is_list(second):
             return _apply(rule, (as_array(first), as_array(second)))
         if type(first) not in WATCHED:
             return elementwise_of_one(rule, second, first, 1)
@@ -280,22 +282,10 @@ def is_foreign(x: Any, other: Any) -> bool:
 def as_array(x: Any) -> Any:
     """`x` as np.asarray makes it, watched or not; watched numbers in a list are stacked."""
     if type(x) in ARRAYS or type(x) is np.ndarray or array_type(x).library:
-        return stacked(x)
+        return joined(x)
     if type(x) in WATCHED:
         return np.reshape(np.atleast_1d(x), ())  # an array even of a NumPy scalar
-    if not holds_watched(x):
-        return np.asarray(x)
-    return np.stack([as_array(v) if isinstance(v, (list, tuple)) else v for v in x])
-
-
-def holds_watched(x: Any) -> bool:
-    """Whether a value is watched, or one of those in nested lists is."""
-    if not isinstance(x, (list, tuple)):
-        return type(x) in WATCHED or holds_watched_objects(x)
-    kinds = {*map(type, x)}
-    return not kinds.isdisjoint(WATCHED) or (
-        any(issubclass(t, (list, tuple, np.ndarray)) for t in kinds) and any(map(holds_watched, x))
-    )
+    return joined(x) if holds_watched(x) else np.asarray(x)
 
 
 def _define_operator(name: str, rule: ScalarRule) -> None:
@@ -327,14 +317,20 @@ for _name, _rule in operator_rules.items():
     _define_operator(_name, _rule)
 
 
+def _cut(x: Any, symbol: str) -> Any:
+    """What `cut` gives, of the watched values in nested lists too."""
+    return type(x)(_cut(part, symbol) for part in x) if is_list(x) else cut(x, symbol)
+
+
 def _define_constant(name: str, symbol: str) -> None:
     function = getattr(operator, name)
 
     def constant(self: Any, other: Any) -> Any:
-        return function(cut(self, symbol), cut(other, symbol))
+        other = _cut(other, symbol) if type(other) in (list, tuple) else cut(other, symbol)
+        return function(cut(self, symbol), other)
 
     def reflected(self: Any, other: Any) -> Any:
-        return function(cut(other, symbol), cut(self, symbol))
+        return function(_cut(other, symbol), cut(self, symbol))
 
     setattr(WatchedValue, name, constant)
     if name in ("__and__", "__or__", "__xor__", "__lshift__", "__rshift__"):

@@ -1,0 +1,59 @@
+"""Lists and object arrays that hold watched values, given where a function takes an array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.base.registry import Adjoint, Composed
+from zyg.core.objects import holds_watched_objects, stacked
+from zyg.core.strand import WATCHED
+
+_LISTS = frozenset((list, tuple))
+_CONTAINERS = _LISTS | {np.ndarray}
+
+
+def is_list(x: Any) -> bool:
+    """Whether `x` is what NumPy takes for an array, if it can: a list or a tuple."""
+    return type(x) in _LISTS
+
+
+def holds_watched(x: Any) -> bool:
+    """Whether a value is watched, or one of those in nested lists or in an object array is."""
+    if isinstance(x, (list, tuple)):
+        kinds = {*map(type, x)}
+        return not kinds.isdisjoint(WATCHED) or (
+            any(issubclass(t, (list, tuple, np.ndarray)) for t in kinds)
+            and any(map(holds_watched, x))
+        )
+    return type(x) in WATCHED or holds_watched_objects(x)
+
+
+def joined_lists(x: Any) -> Any:
+    """`x`; nested lists that hold watched values as one watched array."""
+    if not (is_list(x) and holds_watched(x)):
+        return x
+    return np.stack([np.asarray(p) if is_list(p) else p for p in map(joined, x)])
+
+
+def joined(x: Any) -> Any:
+    """`x`; lists and object arrays that hold watched values as one watched array."""
+    return joined_lists(x) if is_list(x) else stacked(x)
+
+
+def as_arrays(rule: Adjoint | Composed, args: Sequence[Any]) -> Sequence[Any]:
+    """The arguments of a rule: object arrays stacked, and joined what stands for an array."""
+    if _CONTAINERS.isdisjoint(map(type, args)):
+        return args
+    for k, x in enumerate(args):
+        if type(x) is np.ndarray:
+            part = stacked(x) if x.dtype.hasobject else x
+        elif is_list(x):
+            part = joined(x) if rule.ours and rule.takes_array(k) else stacked(x)
+        else:
+            continue
+        if part is not x:
+            args = [*args[:k], part, *args[k + 1 :]]
+    return args
