@@ -145,6 +145,22 @@ def test_zero_dimensional_arrays_cannot_be_iterated():
 
 # Attributes and methods
 
+
+def _written(y):
+    y.put(indices=[0, 4], values=y[0, 1] * y[1])
+    y[0].sort(order=None, stable=True)
+    y[1].partition(kth=1, kind="introselect")
+    return np.sum(y**2 * [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+
+def _read_only(y):
+    y.setflags(write=False)
+    assert not y.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        y[0] = 1.0
+    return y
+
+
 METHODS = {
     "T": lambda x: np.sum(x.T[0] * x.T[1]),
     "mT": lambda x: np.sum(x.mT[0] ** 2),
@@ -183,6 +199,11 @@ METHODS = {
     "argmax": lambda x: x.ravel()[x.argmax()] * x[0, x.argmin(axis=1)[0]],
     "argsort": lambda x: np.sum(x[0][x[0].argsort()] * np.arange(3)),
     "nonzero": lambda x: np.sum(x[x.nonzero()] ** 2),
+    "keywords": lambda x: np.sum(x.astype(dtype=float, order="F", casting="safe", copy=False) ** 2)
+    + np.sum(x.view(dtype=float)[0] ** 2) + np.sum(x.view(type=np.ndarray)[0]) + np.sum(x.flatten(order="F")[:2] ** 2),
+    "keywords of writes": lambda x: _written(x.copy()),
+    "setflags": lambda x: np.sum(_read_only(x * 2) ** 2),
+    "base": lambda x: np.sum((x[0].base[1] if x.base is None and (x * x).base is None else 0) ** 2),
     "any all": lambda x: x[0, 0] * 2 if x.any() and not (x > 0).all() else 0.0 * x[0, 0],
 }  # fmt: skip
 
@@ -190,6 +211,73 @@ METHODS = {
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_and_attributes_of_arrays(name):
     check(METHODS[name])
+
+
+def test_bound_methods_have_the_names_of_numpys():
+    def f(x):
+        for name in (
+            "sum",
+            "max",
+            "astype",
+            "reshape",
+            "copy",
+            "conj",
+            "conjugate",
+            "item",
+            "sort",
+            "tolist",
+        ):
+            assert getattr(x, name).__name__ == name
+        assert x.sum.__self__ is x
+        assert x[0, 0].item.__name__ == "item"
+        return x.sum()
+
+    gradient(f, X)
+
+
+def test_casting_by_astype_is_refused_as_numpy_does():
+    with pytest.raises(TypeError, match="Cannot cast"):
+        gradient(lambda x: np.sum(x.astype(np.float32, casting="safe")), X)
+    with pytest.raises(ValueError, match="flag"):
+        gradient(lambda x: x.setflags(uic=True) or np.sum(x), X)
+    with pytest.raises(ValueError, match="no fields"):
+        gradient(lambda x: x.copy().sort(order="a"), X)
+
+
+class Celsius(float):
+    scale = 1.8
+
+    def fahrenheit(self, offset=32):
+        return self * self.scale_of(2) / 2 + offset
+
+    @property
+    def square(self):
+        return self * self
+
+    @classmethod
+    def scale_of(cls, factor):
+        return cls.scale * factor
+
+
+def test_subclasses_of_float_keep_their_methods():
+    for f in (
+        lambda x: x.fahrenheit() ** 2,
+        lambda x: x.square * x,
+        lambda x: x.fahrenheit(offset=x),
+    ):
+        zyg.check_gradient(f, Celsius(0.7), order=2)
+        assert pullback(f, Celsius(0.7))[0] == f(Celsius(0.7))
+
+
+def test_views_as_a_subclass_are_refused_by_its_name():
+    class Sub(np.ndarray):
+        pass
+
+    for f in (lambda x: x.view(Sub), lambda x: x.view(type=Sub)):
+        with pytest.raises(
+            zyg.errors.ConversionError, match="a view of a watched array as Sub has no rule"
+        ):
+            gradient(lambda x, f=f: np.sum(f(x)), X)
 
 
 def test_plain_attributes():

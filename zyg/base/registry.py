@@ -86,7 +86,8 @@ _LISTS = {
     "arrays", "tup", "choices", "choicelist", "condlist", "funclist", "sample", "bins", "range",
     "shape", "new_shape", "window_shape", "reps", "repeats", "shift", "pad_width", "s",
     "axis", "axes", "source", "destination", "indices_or_sections", "ind", "obj", "kth",
-    "args", "t_span", "l_and_u", "lu_and_piv", "c_and_lower", "cb_and_lower", "pattern",
+    "args", "arguments", "parameters", "pattern",
+    "t_span", "l_and_u", "lu_and_piv", "c_and_lower", "cb_and_lower",
 }  # fmt: skip
 
 
@@ -128,16 +129,15 @@ class _Signed:
             p.name for p in self.signature.parameters.values() if p.kind is p.KEYWORD_ONLY
         )
 
-    @functools.cached_property
-    def _lists(self) -> frozenset[int]:
-        """The places of arguments that are lists by their meaning: of arrays, of axes, a shape."""
-        return frozenset(k for k, p in enumerate(self.positional) if p.name in _LISTS)
-
     def takes_array(self, k: int) -> bool:
         """Whether a list in place k of the arguments stands for an array, as NumPy reads it."""
         if k < len(self.positional):
-            return k not in self._lists
-        return "args" not in self.signature.parameters  # what is handed on to a user's function
+            return self.positional[k].name not in _LISTS
+        return all(
+            p.name not in _LISTS
+            for p in self.signature.parameters.values()
+            if p.kind is p.VAR_POSITIONAL
+        )
 
     def without_keywords(
         self, args: Sequence[Any], kwargs: dict[str, Any]

@@ -6,9 +6,12 @@ in silence.
 
 from __future__ import annotations
 
+import builtins
 import functools
+import inspect
 import sys
 from collections.abc import Callable
+from types import FunctionType, MethodType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -51,20 +54,104 @@ def _flat(x: Any) -> Any:
     return bind(np.ravel, (x,))
 
 
-def _view(x: Any, dtype: Any = None) -> Any:
-    subclass = isinstance(dtype, type) and issubclass(dtype, np.ndarray)
-    if dtype not in (None, np.ndarray) and (subclass or np.dtype(dtype) != x.dtype):
-        raise ConversionError(
-            f"x.view({dtype!r}) of a watched array has no rule.",
-            "the same memory read as another type has no derivative.",
-            "use x.astype(...) to convert; x.real and x.imag for the parts of complex numbers.",
-            tag="attribute",
-        )
+def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
+    for wanted in (dtype, type):
+        if isinstance(wanted, builtins.type) and issubclass(wanted, np.ndarray):
+            if wanted is not np.ndarray:
+                raise ConversionError(
+                    f"a view of a watched array as {wanted.__name__} has no rule.",
+                    "a subclass of numpy.ndarray has semantics of its own, unknown to NumPy's "
+                    "rules.",
+                    "compute with the array itself; zyg.stop_gradient(x).view(...) gives the "
+                    "subclass, without derivative.",
+                    tag="attribute",
+                )
+        elif wanted is not None and np.dtype(wanted) != x.dtype:
+            raise ConversionError(
+                f"x.view({wanted!r}) of a watched array has no rule.",
+                "the same memory read as another type has no derivative.",
+                "use x.astype(...) to convert; x.real and x.imag for the parts of complex numbers.",
+                tag="attribute",
+            )
     return x[...]
+
+
+def _astype(
+    x: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True,
+    copy: bool = True,
+) -> Any:  # fmt: skip
+    plain = strip(x)
+    if not np.can_cast(plain.dtype, dtype, casting):
+        plain.astype(dtype, casting=casting)  # raises
+    y = bind(np.astype, (x, dtype), {"copy": copy})
+    return y if order == "K" else bind(np.copy, (y, order))
+
+
+def _sort(
+    x: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> None:
+    options = {"kind": kind or "stable"} if stable is None else {"stable": stable}
+    _demand_no_fields(order)
+    sort_in_place(x, np.argsort(strip(x), axis, **options), axis)
+
+
+def _partition(
+    x: Any, kth: Any, axis: int = -1, kind: Any = "introselect", order: Any = None
+) -> None:
+    _demand_no_fields(order)
+    sort_in_place(x, np.argpartition(strip(x), kth, axis, kind), axis)
+
+
+def _demand_no_fields(order: Any) -> None:
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+
+
+def _set_flags(x: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    strip(x).view().setflags(align=align, uic=uic)  # raises where NumPy does
+    if write is not None:
+        set_writeable(x, bool(write))
 
 
 def _to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
     strip(x).to_device(device, stream=stream)  # raises where NumPy does
+    return x
+
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return bind(function, (x, *args), kwargs)
+
+    return method
+
+
+def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
+    """x.reshape(2, 3) and x.reshape((2, 3)), x.transpose(1, 0) and x.transpose()."""
+
+    def method(x: Any, /, *shape: Any, **kwargs: Any) -> Any:
+        return bind(function, (x, *shape) if len(shape) < 2 else (x, shape), kwargs)
+
+    return method
+
+
+def _item(x: Any, *place: Any) -> Any:
+    """x.item(): a number of Python's own type."""
+    if type(x) not in ARRAYS:
+        return _as_python(x)
+    if not place and np.size(x) != 1:
+        raise ValueError("can only convert an array of size 1 to a Python scalar")
+    index = place[0] if len(place) == 1 else place
+    return _as_python(x[index] if type(index) is tuple and index else x.reshape(-1)[index or 0])
+
+
+def _to_list(x: Any) -> Any:
+    return [*map(_to_list, x)] if np.ndim(x) else _item(x)
+
+
+def _as_python(x: Any) -> Any:
+    """A watched NumPy scalar as a watched Python number: the same cotangent, the same slot."""
+    if type(x) in WATCHED and isinstance(x.primal, np.generic):
+        return watch(x.strand, x.primal.item(), x.slot)
     return x
 
 
@@ -84,25 +171,38 @@ METHODS: dict[str, Callable[..., Any]] = {
     "max": np.max, "min": np.min, "astype": np.astype,
 }  # fmt: skip
 _OF_ARRAYS: dict[str, Callable[..., Any]] = {  # written in operations that have rules
+    "astype": _astype,
     "copy": _copy,
-    "conj": _conjugate,
+    "conj": lambda x: _conjugate(x),  # each has a name of its own
     "conjugate": _conjugate,
     "compress": lambda x, condition, axis=None: bind(np.compress, (condition, x, axis)),
     "flatten": _flatten,
     "fill": lambda x, value: write(x, ..., value),
-    "sort": lambda x, axis=-1, kind=None: sort_in_place(
-        x, np.argsort(strip(x), axis, kind=kind or "stable"), axis
-    ),
-    "partition": lambda x, kth, axis=-1: sort_in_place(
-        x, np.argpartition(strip(x), kth, axis), axis
-    ),
-    "put": np.put,
+    "item": _item,
+    "partition": _partition,
+    "put": lambda x, indices, values, mode="raise": np.put(x, indices, values, mode),
+    "reshape": _spread(np.reshape),
     "resize": resize,
+    "setflags": _set_flags,
+    "sort": _sort,
+    "tolist": _to_list,
+    "transpose": _spread(np.transpose),
     "view": _view,
     "to_device": _to_device,
 }
-_OF_BUFFERS = {*_FUNCTIONS, *METHODS, *_OF_ARRAYS, "flat", "reshape", "transpose"}
-_WRITES = {"setfield", "setflags", "byteswap"}
+_OF_BUFFERS = {*_FUNCTIONS, *METHODS, *_OF_ARRAYS, "base", "flat"} - {"item", "tolist"}
+_WRITES = {"setfield", "byteswap"}
+
+
+def _named(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    method.__name__ = name
+    return method
+
+
+_BOUND = {
+    name: _named(name, method)
+    for name, method in ({k: _method(f) for k, f in METHODS.items()} | _OF_ARRAYS).items()
+}
 
 
 class Flags:
@@ -158,18 +258,16 @@ def attribute(x: Any, name: str) -> Any:
         if name == "dtype" and type(x) not in ARRAYS and _reduces():
             raise AttributeError("an element of an object array has no dtype")
         return getattr(plain, name)
-    if name in METHODS:
-        return functools.partial(_call_method, METHODS[name], x)
+    if name in _BOUND:
+        return MethodType(_BOUND[name], x)
     if name == "flat":
         return _flat(x)
-    if name in ("reshape", "transpose"):
-        return functools.partial(_call_spread, getattr(np, name), x)
-    if name == "item":
-        return functools.partial(_item, x)
-    if name == "tolist":
-        return functools.partial(_to_list, x)
-    if name in _OF_ARRAYS:
-        return functools.partial(_OF_ARRAYS[name], x)
+    if name == "base":
+        return getattr(x, "base_array", None)
+    if isinstance(plain, (float, int, complex)):  # a subclass written in Python runs on x
+        own = inspect.getattr_static(type(plain), name)
+        if isinstance(own, (FunctionType, property, classmethod, staticmethod)):
+            return own.__get__(x, type(plain))
     if name in _WRITES:
         _refuse_write(f"x.{name}(...)")
     raise ConversionError(
@@ -184,36 +282,6 @@ def _reduces() -> bool:
     """Whether np.mean or its like asks, which makes what has a dtype a plain number of it."""
     names = (sys._getframe(depth).f_globals.get("__name__") for depth in (2, 3))
     return "numpy._core._methods" in names
-
-
-def _call_method(function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> Any:
-    return bind(function, (x, *args), kwargs)
-
-
-def _call_spread(function: Callable[..., Any], x: Any, *shape: Any, **kwargs: Any) -> Any:
-    """x.reshape(2, 3) and x.reshape((2, 3)), x.transpose(1, 0) and x.transpose()."""
-    return bind(function, (x, *shape) if len(shape) < 2 else (x, shape), kwargs)
-
-
-def _item(x: Any, *place: Any) -> Any:
-    """x.item(): a number of Python's own type."""
-    if type(x) not in ARRAYS:
-        return _as_python(x)
-    if not place and np.size(x) != 1:
-        raise ValueError("can only convert an array of size 1 to a Python scalar")
-    index = place[0] if len(place) == 1 else place
-    return _as_python(x[index] if type(index) is tuple and index else x.reshape(-1)[index or 0])
-
-
-def _to_list(x: Any) -> Any:
-    return [*map(_to_list, x)] if np.ndim(x) else _item(x)
-
-
-def _as_python(x: Any) -> Any:
-    """A watched NumPy scalar as a watched Python number: the same cotangent, the same slot."""
-    if type(x) in WATCHED and isinstance(x.primal, np.generic):
-        return watch(x.strand, x.primal.item(), x.slot)
-    return x
 
 
 def define_attributes(cls: type, *plain: type) -> None:
