@@ -2,10 +2,30 @@
 
 import numpy as np
 
-from zyg.rules.kit import adjoint, as_array, composed, is_complex, no_out, scalar_rule, strip, table
+from zyg.rules.kit import (
+    adjoint,
+    as_array,
+    composed,
+    is_complex,
+    joined,
+    no_out,
+    rules,
+    scalar_rule,
+    strip,
+    table,
+)
 
 for _function, _partials in table.items():
     scalar_rule(_function, *_partials)
+
+
+_angle = rules[np.angle]
+
+
+@composed(np.angle)
+def angle(z, deg=False):
+    y = _angle(joined(z))
+    return y * (180 / np.pi) if deg else y
 
 
 @adjoint(np.conjugate)

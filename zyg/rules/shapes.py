@@ -212,22 +212,23 @@ _atleast(
 
 
 @composed(np.concatenate)
-def concatenate(arrays, /, axis=0, out=None, *, dtype=None):
+def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind"):
     no_out(out)
-    return _concatenate([*map(joined, arrays)], axis, dtype)
+    return _concatenate([*map(joined, arrays)], axis, dtype, casting)
 
 
 @adjoint
-def _concatenate(arrays, axis, dtype):
+def _concatenate(arrays, axis, dtype, casting):
     def concatenate_pullback(y_bar):
         if axis is None:
             flat = _split_like(y_bar, [np.size(x) for x in arrays], 0)
             bars = [np.reshape(c, np.shape(x)) for c, x in zip(flat, arrays, strict=True)]
         else:
             bars = _split_like(y_bar, [np.shape(x)[axis] for x in arrays], axis)
-        return bars, None, None
+        return bars, None, None, None
 
-    return np.concatenate(arrays, axis=axis, dtype=dtype), concatenate_pullback
+    y = np.concatenate(arrays, axis=axis, dtype=dtype, casting=casting)
+    return y, concatenate_pullback
 
 
 _concatenate.linear = (0,)
@@ -240,18 +241,18 @@ def _split_like(y_bar, lengths, axis):
 
 
 @composed(np.stack)
-def stack(arrays, axis=0, out=None, *, dtype=None):
+def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     no_out(out)
-    return _stack([*map(joined, arrays)], axis, dtype)
+    return _stack([*map(joined, arrays)], axis, dtype, casting)
 
 
 @adjoint
-def _stack(arrays, axis, dtype):
-    y = np.stack(arrays, axis=axis, dtype=dtype)
+def _stack(arrays, axis, dtype, casting):
+    y = np.stack(arrays, axis=axis, dtype=dtype, casting=casting)
 
     def stack_pullback(y_bar):
         before = (slice(None),) * (axis % np.ndim(y))
-        return [y_bar[(*before, k)] for k in range(len(arrays))], None, None
+        return [y_bar[(*before, k)] for k in range(len(arrays))], None, None, None
 
     return y, stack_pullback
 
@@ -260,14 +261,16 @@ _stack.linear = (0,)
 
 
 @composed(np.vstack)
-def vstack(tup, *, dtype=None):
-    return np.concatenate([np.atleast_2d(joined(x)) for x in tup], axis=0, dtype=dtype)
+def vstack(tup, *, dtype=None, casting="same_kind"):
+    arrays = [np.atleast_2d(joined(x)) for x in tup]
+    return np.concatenate(arrays, axis=0, dtype=dtype, casting=casting)
 
 
 @composed(np.hstack)
-def hstack(tup, *, dtype=None):
+def hstack(tup, *, dtype=None, casting="same_kind"):
     arrays = [np.atleast_1d(joined(x)) for x in tup]
-    return np.concatenate(arrays, axis=0 if np.ndim(arrays[0]) == 1 else 1, dtype=dtype)
+    axis = 0 if np.ndim(arrays[0]) == 1 else 1
+    return np.concatenate(arrays, axis=axis, dtype=dtype, casting=casting)
 
 
 @composed(np.dstack)

@@ -44,6 +44,7 @@ from zyg.core.strand import (
     watcher_of,
 )
 from zyg.errors import ConversionError
+from zyg.watched import keywords
 from zyg.watched.text import text_of
 
 operator_rules = {
@@ -119,6 +120,8 @@ class WatchedValue(Watched):
                 if len(inputs) == 1 == len(rule.partials):
                     return elementwise_of_one(rule, self, None, 0)
                 return _apply(rule, inputs)
+            if kwargs and kwargs.keys() <= keywords.KNOWN:
+                return keywords.call(ufunc, [*map(joined, inputs)], **kwargs)
             return bind(ufunc, inputs, kwargs)
         if method == "at":
             return at(ufunc, *inputs)
@@ -241,6 +244,8 @@ def _into(ufunc: Any, method: str, inputs: Any, out: Any, where: Any = True, **k
     plain = any(o is not None and type(o) not in WATCHED and not o.dtype.hasobject for o in out)
     if plain and innermost([settle(x) for x in inputs]) is not None:
         refuse_store()
+    if where is not True:
+        inputs = tuple(keywords.masked(inputs, where))
     value = getattr(ufunc, method)(*inputs, **kwargs)
     values = value if type(value) is tuple else (value,)
     for o, v in zip(out, values, strict=True):
