@@ -8,6 +8,7 @@ import zyg
 from zyg.errors import MissingRuleError
 from zyg.scipy import linalg
 
+from ..marks import slow_after
 from ..rules.calls import A, W, array, matrix
 
 M = matrix(3, 3)
@@ -121,3 +122,30 @@ def test_plain_factors_overwritten_after_they_were_used(factor):
         return y.sum()
 
     np.testing.assert_allclose(zyg.gradient(f, b)[0], np.linalg.solve(a.T, np.ones(3)))
+
+
+A3, Q3 = array(3, 3) / 3, matrix(3, 3, seed=3)
+B3, S3, R2 = array(3, 2), array(3, 2, seed=4) / 10, np.array([[1.5, 0.2], [0.2, 1.0]])
+
+
+@pytest.mark.parametrize("order", slow_after(1, [1, 2]))
+@pytest.mark.parametrize("f", [linalg.solve_continuous_are, linalg.solve_discrete_are])
+@pytest.mark.parametrize("turn", [0.0, 0.3])
+def test_riccati_equations(f, turn, order):
+    def symmetric(m):
+        return (m + np.conj(m).T) / 2
+
+    def turned(m):
+        return m * (1 + 1j * turn * np.cos(np.arange(m.size)).reshape(m.shape)) if turn else m
+
+    def loss(a, b, q, r, s):
+        x = f(a, b, symmetric(q), symmetric(r), s=s)
+        return np.sum(np.real(x * (1 - 2j if turn else 1) * np.cos(np.arange(9.0)).reshape(3, 3)))
+
+    zyg.check_gradient(loss, *map(turned, (A3, B3, Q3, R2, S3)), order=order)
+    zyg.check_gradient(lambda a: np.sum(np.sin(f(a, B3, Q3 @ Q3.T, R2))), A3, order=order)
+
+
+def test_a_riccati_equation_with_e_is_refused():
+    with pytest.raises(MissingRuleError, match="the equation without e only"):
+        zyg.gradient(lambda a: np.sum(linalg.solve_continuous_are(a, A3, Q3, Q3, e=A3)), A3)

@@ -12,6 +12,7 @@ from zyg.base.registry import CONSTANT, rules
 from zyg.scipy import integrate, linalg, optimize, signal, sparse, special, stats  # noqa: F401
 
 from ..rules.calls import each
+from .test_distances import METRICS
 
 TABLES = [
     import_module(f".{path.stem}", __package__)
@@ -22,7 +23,10 @@ DROP_INS = {f: calls for table in TABLES for f, calls in table.CALLS.items()}
 CALLS = {getattr(f, "inside", f): calls for f, calls in DROP_INS.items()}
 
 # These are called by functions in the tables, or have files of their own.
-ELSEWHERE = {"eigh", "svd", "fractional_matrix_power", "logm", "quad", "odeint", "solve_ivp"}
+ELSEWHERE = {
+    "eigh", "svd", "fractional_matrix_power", "logm", "quad", "odeint", "solve_ivp",
+    "solve_continuous_are", "solve_discrete_are", "cdist", "pdist", "squareform", *METRICS,
+}  # fmt: skip
 
 
 def is_scipys(f):

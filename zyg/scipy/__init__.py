@@ -22,6 +22,7 @@ _integrate_rules integrate                  integrals, differential equations
 _optimize_rules optimize                    minima and roots, by the implicit function theorem
 _signal_rules signal                        convolutions
 _sparse_rules _sparse_linalg sparse         matrices whose stored elements may be watched
+_distances _spatial_distance spatial        distances of vectors
 """
 
 from importlib import import_module as _import_module

@@ -306,3 +306,47 @@ def solve_discrete_lyapunov(a, q, method=None):
         return a_bar, q_bar
 
     return x, solve_discrete_lyapunov_pullback
+
+
+def _riccati(scipys, discrete):
+    """X of the algebraic Riccati equation, by the closed loop C = a - b k: where mu solves the
+    equation of Lyapunov for C and x_bar, the equation's own slope times mu is the cotangent.
+    """
+
+    def riccati(a, b, q, r, e=None, s=None, balanced=True):
+        if e is not None:
+            why = "its rule knows the equation without e only"
+            raise unknown_call(f"scipy.linalg.{scipys.__name__}", why)
+        x = rule(a, b, q, r, None, s, balanced)
+
+        def riccati_pullback(x_bar):
+            xb = np.matmul(x, b)
+            left = np.matmul(adjoint_of(xb), a) if discrete else adjoint_of(xb)
+            metric = r + np.matmul(adjoint_of(b), xb) if discrete else r
+            gain = np.linalg.solve(metric, left if s is None else left + adjoint_of(s))
+            closed = a - np.matmul(b, gain)
+            even = 0.5 * (x_bar + adjoint_of(x_bar))
+            if discrete:
+                mu = solve_discrete_lyapunov(closed, even)
+                moved = np.matmul(x, np.matmul(closed, mu))
+            else:
+                mu = solve_continuous_lyapunov(closed, -even)
+                moved = np.matmul(x, mu)
+            through = np.matmul(mu, adjoint_of(gain))
+            return (
+                2 * moved,
+                lambda: -2 * np.matmul(moved, adjoint_of(gain)),
+                mu,
+                lambda: np.matmul(gain, through),
+                None,
+                lambda: -2 * through,
+                None,
+            )
+
+        return x, riccati_pullback
+
+    rule = rule_for(scipys)(riccati)
+
+
+_riccati(linalg.solve_continuous_are, False)
+_riccati(linalg.solve_discrete_are, True)

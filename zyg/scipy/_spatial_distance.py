@@ -1,0 +1,8 @@
+"""scipy.spatial.distance for watched values, as ``spatial.distance``."""
+
+from scipy.spatial import distance
+
+from zyg.scipy import _distances as _distances
+from zyg.scipy._namespace import drop_in
+
+__getattr__ = drop_in(distance, globals())

@@ -1,0 +1,21 @@
+"""scipy.spatial for watched values: ``from zyg.scipy import spatial``.
+
+Its `distance` has `cdist`, `pdist`, `squareform` and the metrics of real vectors.
+
+>>> import numpy as np, zyg
+>>> from zyg.scipy import spatial
+>>> def f(x):
+...     return spatial.distance.cdist(x, [[0.0, 0.0]])[0, 0]
+>>> zyg.gradient(f, np.array([[3.0, 4.0]]))
+(array([[0.6, 0.8]]),)
+
+"""
+
+import scipy.spatial
+
+from zyg.scipy import _spatial_distance as distance
+from zyg.scipy._namespace import drop_in
+
+__all__ = ["distance"]
+
+__getattr__ = drop_in(scipy.spatial, globals())
