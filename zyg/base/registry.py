@@ -38,7 +38,7 @@ class _Rules(dict[Any, Any]):
 rules = _Rules()
 
 # A package that zyg does without -> the module that registers the rules of its functions.
-LATE = {"scipy.special": "zyg.scipy.special"}
+LATE = {"scipy.special": "zyg.scipy.special", "scipy.sparse": "zyg.scipy.sparse"}
 
 
 def late_rule(f: Any) -> Any:

@@ -8,7 +8,14 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from zyg.errors import unknown_call
-from zyg.rules.kit import conj, is_watched, nestlevel, watched_leaves
+from zyg.rules.kit import (
+    composed,
+    conj,
+    is_watched,
+    nestlevel,
+    nondifferentiable,
+    watched_leaves,
+)
 from zyg.scipy._namespace import rule_for
 
 
@@ -108,6 +115,55 @@ class Sparse:
 
     def toarray(self):
         return self @ np.eye(self.shape[1], dtype=self.data.dtype)
+
+
+def _stored(data, columns, starts, shape, transposed):
+    """A matrix given as CSR, or its transpose."""
+    if transposed:
+        return scipy.sparse.csc_array((data, columns, starts), shape=shape[::-1])
+    return scipy.sparse.csr_array((data, columns, starts), shape=shape)
+
+
+def _stored_product(data, columns, starts, shape, x, transposed=False):
+    return _stored(data, columns, starts, shape, transposed) @ x
+
+
+@rule_for(_stored_product, linear=(4,))
+def stored_product(data, columns, starts, shape, x, transposed=False):
+    """The product with a matrix of plain elements, which are kept by the arrays they lie in."""
+
+    def stored_product_pullback(y_bar):
+        x_bar = stored_product(conj(data), columns, starts, shape, y_bar, not transposed)
+        return None, None, None, None, x_bar, None
+
+    return stored_product(data, columns, starts, shape, x, transposed), stored_product_pullback
+
+
+def _product_of_plain(a, b, /):
+    """A @ x and x @ A of a sparse matrix of SciPy's and a watched array."""
+    of_rows, shapes = scipy.sparse.issparse(b), (np.shape(a), np.shape(b))
+    a, x = (b, np.transpose(a)) if of_rows else (a, b)
+    if not scipy.sparse.issparse(a) or a.ndim != 2:
+        return NotImplemented
+    if np.ndim(x) not in (1, 2) or np.shape(x)[0] != a.shape[0 if of_rows else 1]:
+        raise ValueError(f"matmul: shapes {shapes[0]} and {shapes[1]} do not fit")
+    a = a.tocsr()
+    y = stored_product(a.data, a.indices, a.indptr, a.shape, x, of_rows)
+    return np.transpose(y) if of_rows else y
+
+
+composed(operator.matmul)(_product_of_plain)
+
+
+@composed(operator.mul)
+def _times(a, b, /):
+    """``*`` of SciPy's matrices is their product; of its sparse arrays it is not."""
+    if any(scipy.sparse.isspmatrix(x) for x in (a, b)):
+        return _product_of_plain(a, b)
+    return NotImplemented
+
+
+nondifferentiable(scipy.sparse.issparse, scipy.sparse.isspmatrix)
 
 
 def sparse(a):

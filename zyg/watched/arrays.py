@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.registry import late_rule, rules
 from zyg.core.bind import bind
 from zyg.core.indexing import read, write
 from zyg.core.inplace import augment, set_shape
@@ -48,10 +49,12 @@ class WatchedArray(WatchedValue):
         return strip(value) in strip(self)
 
     def __matmul__(self, other: Any) -> Any:
-        return NotImplemented if is_foreign(self, other) else bind(np.matmul, (self, other))
+        foreign = is_foreign(self, other)
+        return _foreign(operator.matmul, self, other) if foreign else bind(np.matmul, (self, other))
 
     def __rmatmul__(self, other: Any) -> Any:
-        return NotImplemented if is_foreign(self, other) else bind(np.matmul, (other, self))
+        foreign = is_foreign(self, other)
+        return _foreign(operator.matmul, other, self) if foreign else bind(np.matmul, (other, self))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -60,11 +63,29 @@ class WatchedArray(WatchedValue):
         return other // self, other % self
 
 
+def _foreign(function: Any, first: Any, second: Any) -> Any:
+    """An operator with an operand that is no array, a sparse matrix for one, if that has a rule."""
+    rule = rules.get(function) or late_rule(function)
+    return NotImplemented if rule is None else rule.function(first, second)
+
+
+def _define_product(name: str, order: int) -> None:
+    of_arrays = getattr(WatchedArray, name)
+
+    def product(self: Any, other: Any) -> Any:
+        y = of_arrays(self, other)
+        return _foreign(operator.mul, *(self, other)[::order]) if y is NotImplemented else y
+
+    setattr(WatchedArray, name, product)
+
+
 def _define_part(name: str) -> None:
     part = functools.partial(attribute, name=name)
     setattr(WatchedArray, name, property(part, lambda x, value: write(part(x), ..., value)))
 
 
+_define_product("__mul__", 1)
+_define_product("__rmul__", -1)
 define_attributes(WatchedArray, np.ndarray)
 for _name in ("real", "imag", "flat"):
     _define_part(_name)

@@ -51,6 +51,10 @@ operator_rules = {
     name: ScalarRule(function, table[ufunc]) for name, (function, ufunc) in operators.items()
 }
 
+# Where SciPy multiplies a sparse matrix, it leaves the operator to what is no array to it: what is
+# not an ndarray by its class, and an object array of no axes if it is made one.
+_SPARSE_PRODUCT = "_matmul_dispatch"
+
 # What answers ufunc.reduce, accumulate and reduceat; `zyg.rules.scans` fills it in.
 ufunc_methods: dict[str, Callable[..., Any]] = {}
 
@@ -97,6 +101,8 @@ class WatchedValue(Watched):
         cls = type(strip(self))
         home = "fractions" if cls is int else cls.__module__.partition(".")[0]
         frame: Any = sys._getframe(1)
+        if frame.f_code.co_name == _SPARSE_PRODUCT:
+            return type(self)
         if frame.f_globals.get("__name__") == "abc":  # isinstance(other, numbers.Rational)
             frame = frame.f_back
         asking = frame.f_globals.get("__name__", "").partition(".")[0]
@@ -153,6 +159,8 @@ class WatchedValue(Watched):
         x = settle(self)
         if type(x) not in WATCHED:
             return np.array(x, dtype=dtype)
+        if sys._getframe(1).f_code.co_name == _SPARSE_PRODUCT:
+            return np.empty((), object)
         plain = strip(x)
         how = _caller()
         if how == "[]" and np.asarray(plain).dtype.kind in "iu":
