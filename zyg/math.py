@@ -38,11 +38,13 @@ _UFUNCS: dict[str, _Callable[..., _typing.Any]] = {
     "exp": _np.exp, "exp2": _np.exp2, "expm1": _np.expm1, "fabs": _np.fabs, "fmod": _np.fmod,
     "log10": _np.log10, "log1p": _np.log1p, "log2": _np.log2, "pow": _np.power,
     "radians": _np.radians, "sin": _np.sin, "sinh": _np.sinh, "sqrt": _np.sqrt, "tan": _np.tan,
-    "tanh": _np.tanh, "ldexp": _np.ldexp, "erf": _math.erf, "erfc": _math.erfc,
+    "tanh": _np.tanh, "ldexp": _np.ldexp, "nextafter": _np.nextafter,
+    "erf": _math.erf, "erfc": _math.erfc, "gamma": _math.gamma, "lgamma": _math.lgamma,
+    "remainder": _math.remainder,
 }  # fmt: skip
 _CONSTANT = {
     "ceil", "comb", "factorial", "floor", "gcd", "isclose", "isfinite", "isinf", "isnan", "isqrt",
-    "lcm", "perm", "trunc",
+    "lcm", "perm", "trunc", "ulp",
 }  # fmt: skip
 _log_rule = _ScalarRule(_math.log, _table[_np.log])
 _hypot_rule = _ScalarRule(_math.hypot, _table[_np.hypot])

@@ -117,6 +117,7 @@ CASES = {
     math.erfc: Case((REAL,), mpmath.erfc),
     math.gamma: Case((APART,), mpmath.gamma),
     math.lgamma: Case((POSITIVE,), mpmath.loggamma),
+    math.remainder: Case((DIVIDEND, DIVISOR), lambda a, b: a - b * mpmath.nint(a / b)),
 }
 
 EVERY = [pytest.param(f, id=f.__name__) for f in table]
@@ -320,6 +321,7 @@ def test_sinc_is_smooth_to_every_order():
 STEPS = {
     np.floor_divide, np.remainder, np.fmod, np.maximum, np.minimum, np.fmax, np.fmin, np.copysign,
     np.heaviside, np.floor, np.ceil, np.trunc, np.rint, np.fix, np.sign, np.ldexp, np.nextafter,
+    math.remainder,
 }  # fmt: skip
 SMOOTH = [pytest.param(f, id=f.__name__) for f in table if f not in STEPS]
 EDGES = {

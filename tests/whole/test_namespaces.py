@@ -168,7 +168,8 @@ _ONE = [0.3, 0.7]
 MATH = {
     "acos": _ONE, "acosh": [1.3, 2.0], "asin": _ONE, "asinh": _ONE, "atan": _ONE, "atanh": _ONE,
     "cbrt": _ONE, "cos": _ONE, "cosh": _ONE, "degrees": _ONE, "erf": _ONE, "erfc": _ONE,
-    "exp": _ONE, "exp2": _ONE, "expm1": _ONE, "fabs": [-0.3, 0.7], "gamma": None, "lgamma": None,
+    "exp": _ONE, "exp2": _ONE, "expm1": _ONE, "fabs": [-0.3, 0.7], "gamma": [2.5, -0.3],
+    "lgamma": [2.5, 0.3],
     "log": [0.3, 2.0], "log10": _ONE, "log1p": _ONE, "log2": _ONE, "radians": _ONE, "sin": _ONE,
     "sinh": _ONE, "sqrt": _ONE, "tan": _ONE, "tanh": _ONE,
     "atan2": [(0.3, 0.7), (-0.4, -1.1)], "copysign": [(0.3, -0.7), (-2.0, -1.0)],
@@ -176,7 +177,7 @@ MATH = {
     "log(x, base)": [(0.3, 0.7)], "hypot of three": [(0.3, 0.7, -1.1)], "hypot of one": [(-0.3,)],
     "dist": [(0.3, 0.7, 1.5, -0.4)], "fsum": [(0.3, 0.7, 1.5)], "prod": [(0.3, 0.7, 1.5)],
     "ldexp": [(0.7,)],
-    "remainder": None, "sumprod": None, "fma": None, "nextafter": None, "ulp": None,
+    "remainder": [(5.3, 2.2), (-5.3, 2.2), (7.0, -1.9)], "sumprod": None, "fma": None,
 }  # fmt: skip
 _SPELLED = {
     "log(x, base)": lambda m, x, b: m.log(x, b),
@@ -190,6 +191,7 @@ _SPELLED = {
 _MATH_CONSTANT = {
     "ceil", "comb", "factorial", "floor", "gcd", "isclose", "isfinite", "isinf", "isnan", "isqrt",
     "lcm", "perm", "trunc", "frexp", "modf", "isnormal", "issubnormal", "signbit", "fmax", "fmin",
+    "nextafter", "ulp",
 }  # fmt: skip
 
 
@@ -233,12 +235,11 @@ def test_every_function_of_math_is_accounted_for():
     assert not names - set(MATH) - _MATH_CONSTANT
 
 
-@pytest.mark.parametrize("name", ["remainder", "nextafter", "ulp", "modf", "frexp"])
+@pytest.mark.parametrize("name", ["modf", "frexp"])
 def test_functions_of_math_without_a_rule_refuse(name):
-    args = (0.5,) if name in ("nextafter", "remainder") else ()
     with pytest.raises(errors.MissingRuleError, match=f"math.{name}"):
-        zyg.gradient(lambda x: getattr(zyg.math, name)(x, *args), 2.5)
-    assert getattr(zyg.math, name)(2.5, *args) == getattr(math, name)(2.5, *args)
+        zyg.gradient(lambda x: getattr(zyg.math, name)(x), 2.5)
+    assert getattr(zyg.math, name)(2.5) == getattr(math, name)(2.5)
 
 
 def test_functions_of_zyg_math_that_carry_nothing():
@@ -249,8 +250,11 @@ def test_functions_of_zyg_math_that_carry_nothing():
         assert zyg.math.isfinite(x)
         assert not zyg.math.isnan(x)
         assert zyg.math.isclose(x, 2.5)
+        assert zyg.math.isclose(x, 3.0, rel_tol=0.0, abs_tol=x)
+        assert zyg.math.ulp(x) == math.ulp(2.5)
         return zyg.math.floor(x) * x
 
     assert zyg.gradient(f, 2.5) == (2.0,)
     assert zyg.math.pi == math.pi
     assert zyg.math.factorial(4) == 24
+    assert zyg.gradient(lambda x: zyg.math.nextafter(x, 3.0), 2.5) == (1.0,)

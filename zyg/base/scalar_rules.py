@@ -284,6 +284,7 @@ table: dict[Callable[..., Any], tuple[Partial, ...]] = {
     math.erfc: (lambda x, y: -TWO_OVER_SQRT_PI * np.exp(-x * x),),
     math.gamma: (lambda x, y: y * _digamma(x),),
     math.lgamma: (lambda x, y: _digamma(x),),
+    math.remainder: (1, lambda x1, x2, y: np.rint((y - x1) / x2)),
 }
 
 # Python's own operators mean the same functions; they keep the type of any number.
