@@ -280,6 +280,31 @@ def test_views_as_a_subclass_are_refused_by_its_name():
             gradient(lambda x, f=f: np.sum(f(x)), X)
 
 
+def test_a_view_of_a_buffer_that_holds_nothing_watched_is_numpys_own():
+    class Sub(np.ndarray):
+        pass
+
+    def f(x):
+        y = np.zeros_like(x[0])
+        y[1] = 2.0
+        part = y[1:].view(Sub)
+        bits = y.view(np.int64)
+        assert type(part) is Sub
+        part[1] = 3.0  # one memory
+        y[0] = 5.0
+        assert bits.tolist() == np.array([5.0, 2.0, 3.0]).view(np.int64).tolist()
+        with pytest.raises(zyg.errors.ConversionError, match="of which a subclass has a view"):
+            y[0] = x[0, 0]
+        z = y * x[0]
+        part[0] = 7.0
+        return np.sum(z * x[1]) + np.sum(y)
+
+    def of_values(x):
+        return np.sum(np.array([5.0, 2.0, 3.0]) * x[0] * x[1])
+
+    np.testing.assert_allclose(gradient(f, X)[0], gradient(of_values, X)[0], rtol=1e-15)
+
+
 def test_plain_attributes():
     def f(x):
         assert x.shape == (2, 3)

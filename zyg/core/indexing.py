@@ -46,6 +46,7 @@ from zyg.core.views import (
     copied,
     demand_writeable,
     float_dtype,
+    is_exported,
     is_spread,
     lay_out,
     like_operands,
@@ -237,6 +238,12 @@ def _opened(x: Any, base: Any, index: Any, value: Any, add: bool) -> bool:
     rest = settle(base)
     outer = type(rest) in WATCHED
     if not outer and type(value) in WATCHED:
+        if is_exported(x):
+            raise ConversionError(
+                "a watched value cannot be written into an array of which a subclass has a view.",
+                "the view would see the plain value, and the derivative would be lost.",
+                "make the view after the last write, or of a copy: y.copy().view(...).",
+            )
         adopt(local(value.strand), x)
         return True
     if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run

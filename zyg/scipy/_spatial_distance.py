@@ -5,4 +5,4 @@ from scipy.spatial import distance
 from zyg.scipy import _distances as _distances
 from zyg.scipy._namespace import drop_in
 
-__getattr__ = drop_in(distance, globals())
+__getattr__, __dir__ = drop_in(distance, globals())

@@ -13,9 +13,6 @@ Its `distance` has `cdist`, `pdist`, `squareform` and the metrics of real vector
 
 import scipy.spatial
 
-from zyg.scipy import _spatial_distance as distance
 from zyg.scipy._namespace import drop_in
 
-__all__ = ["distance"]
-
-__getattr__ = drop_in(scipy.spatial, globals())
+__getattr__, __dir__ = drop_in(scipy.spatial, globals())

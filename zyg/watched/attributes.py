@@ -21,7 +21,7 @@ from zyg.core.bind import bind
 from zyg.core.indexing import write
 from zyg.core.inplace import resize, sort_in_place
 from zyg.core.strand import ARRAYS, WATCHED, settle, strip, watch
-from zyg.core.views import is_writeable, set_writeable
+from zyg.core.views import exported, is_writeable, set_writeable
 from zyg.errors import ConversionError, MutationError
 
 _PLAIN_ATTRIBUTES = {
@@ -55,6 +55,8 @@ def _flat(x: Any) -> Any:
 
 
 def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
+    if builtins.type(settle(x)) not in WATCHED and (dtype, type) != (None, None):
+        return exported(x).view(*(w for w in (dtype, type) if w is not None))
     for wanted in (dtype, type):
         if isinstance(wanted, builtins.type) and issubclass(wanted, np.ndarray):
             if wanted is not np.ndarray:
