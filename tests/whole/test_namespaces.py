@@ -162,6 +162,42 @@ def test_buffer_filled_in_one_gradient_is_plain_in_the_next():
     np.testing.assert_array_equal(np.asarray(kept[0]), [5.0, 0.0, 0.0])
 
 
+X3 = np.array([0.7, -0.4, 1.3])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda n, x: n.r_[x[0], x[1], 1.0],
+        lambda n, x: n.r_[x, 1, 2.0],
+        lambda n, x: n.r_[x, 0:3],
+        lambda n, x: n.r_[0 : x[2] : 2j, x],
+        lambda n, x: n.r_[x[0] : 3, x[1] : 2 : x[0]],
+        lambda n, x: n.r_["0,2", x, X3],
+        lambda n, x: n.r_["1,2,0", x, X3, 0:3],
+        lambda n, x: n.r_["-1", x[None], X3[None]],
+        lambda n, x: n.r_[[x[0], 2.0], (3, 4)] if n is znp else n.r_[x[0], 2.0, 3, 4],
+        lambda n, x: n.r_[x.astype(np.float32), 2.0],
+        lambda n, x: n.c_[x],
+        lambda n, x: n.c_[x, X3],
+        lambda n, x: n.c_[x[:, None] * x, x],
+    ],
+)
+def test_r_and_c(f):
+    value, expected = zyg.pullback(lambda x: f(znp, x), X3)[0], f(np, X3)
+    np.testing.assert_allclose(value, expected, rtol=1e-15)
+    assert value.dtype == expected.dtype
+    if value.dtype == float:
+        zyg.check_gradient(lambda x: np.sum(np.sin(f(znp, x))), X3, order=2)
+
+
+def test_r_of_plain_parts_is_numpys():
+    assert type(znp.r_[1:3, 5.0]) is np.ndarray
+    assert len(znp.c_) == 0
+    with pytest.raises(ValueError, match="directive"):
+        zyg.pullback(lambda x: znp.r_["nonsense", x], X3)
+
+
 # zyg.math
 
 _ONE = [0.3, 0.7]

@@ -15,6 +15,7 @@ of watched numbers for arrays. What needs neither is NumPy's own object, and so 
 >>> powers(2.0), type(np.ones(4)) is np.ndarray
 (np.float64(15.0), True)
 
+concatenation                   `r_` and `c_`
 creation                        the functions that make arrays, in a gradient
 linalg                          numpy.linalg, of lists of watched numbers too
 lib                             numpy.lib, with views by strides
@@ -29,6 +30,8 @@ import numpy as _numpy
 from zyg.numpy import creation as _creation
 from zyg.numpy import lib as lib
 from zyg.numpy import linalg as linalg
+from zyg.numpy.concatenation import c_ as c_
+from zyg.numpy.concatenation import r_ as r_
 from zyg.watched import dropins as _dropins
 
 if _typing.TYPE_CHECKING:
