@@ -35,7 +35,7 @@ from zyg.numpy.concatenation import r_ as r_
 from zyg.watched import dropins as _dropins
 
 if _typing.TYPE_CHECKING:
-    from numpy import *  # type: ignore[no-redef]  # noqa: F403
+    from numpy import *  # type: ignore[assignment,no-redef]  # noqa: F403
 
 __all__ = _numpy.__all__
 
