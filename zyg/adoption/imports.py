@@ -144,7 +144,7 @@ def _with_originals(f: Any) -> Any:
     names = {name: original(value) for name, value in f.__globals__.items()}
     cells = tuple(CellType(original(cell.cell_contents)) for cell in f.__closure__ or ())
     values = tuple(map(original, f.__defaults__ or ())) or None
-    same = FunctionType(f.__code__, names, f.__name__, values, cells)
+    same = FunctionType(original(f.__code__), names, f.__name__, values, cells)
     same.__kwdefaults__ = f.__kwdefaults__ and {k: original(v) for k, v in f.__kwdefaults__.items()}
     same.__qualname__, same.__module__, same.__doc__ = f.__qualname__, f.__module__, f.__doc__
     same.__annotations__ = f.__annotations__

@@ -14,9 +14,10 @@ import sys
 import threading
 from importlib import import_module
 from importlib.util import find_spec
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
+from zyg.base.adoptable import code_of_source
 from zyg.base.caches import remembered
 
 _ZYG = __name__.partition(".")[0]
@@ -35,6 +36,8 @@ def drop_in(value: Any) -> Any:
 
 def original(value: Any) -> Any:
     """What a drop-in stands for; any other value stands for itself."""
+    if type(value) is CodeType:
+        return code_of_source(value)
     pair = _originals.get(id(value))
     return value if pair is None else pair[1]
 

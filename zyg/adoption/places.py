@@ -68,7 +68,7 @@ _BODY = Kind(
     type.__setattr__,
 )
 _ATOMS = {type(None), bool, int, float, complex, str, bytes, BuiltinFunctionType, ModuleType}
-_FUNCTION = _of("__defaults__", "__kwdefaults__", "__closure__")
+_FUNCTION = _of("__code__", "__defaults__", "__kwdefaults__", "__closure__")
 _OTHERS: dict[type, Kind] = {
     CellType: _of("cell_contents"),
     functools.partial: Kind(

@@ -7,12 +7,13 @@ import sys
 import threading
 from collections.abc import Callable
 from importlib.machinery import EXTENSION_SUFFIXES, BuiltinImporter
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from zyg.adoption.originals import drop_in, original
 from zyg.adoption.places import Place, Walk
-from zyg.base.adoptable import REFUSED, note_adopted
+from zyg.adoption.rewriting import rewritten
+from zyg.base.adoptable import REFUSED, note_adopted, note_rewritten
 
 Names = dict[str, Any]
 
@@ -41,15 +42,24 @@ class Space:
         self.names, self.name = names, str(names.get("__name__"))
         self._changed: list[Place] = []
         self._own = self._places(original)  # drop-ins that it uses by itself
+        self.read()
+
+    def read(self) -> None:
+        """Read the module's source, as it is when it has been loaded."""
+        self._codes = rewritten(self.names)
+        note_rewritten(self._codes)
 
     def _places(self, instead: Callable[[Any], Any]) -> list[Place]:
         return Walk(self.names, is_covered, instead).places()
 
     def adopt(self) -> None:
         """Put drop-ins where there are originals: all, or those that have come since."""
-        for place in self._places(drop_in):
+        for place in self._places(self._drop_in):
             place.change()
             self._changed.append(place)
+
+    def _drop_in(self, value: Any) -> Any:
+        return self._codes.get(value, value) if type(value) is CodeType else drop_in(value)
 
     def release(self) -> None:
         """Put back what was there; originals for what has been imported since."""
@@ -75,7 +85,11 @@ def ask(targets: list[Target]) -> None:
 
 def adopt_loaded(modules: list[ModuleType]) -> None:
     """Adopt those of these modules, just loaded, that are asked for."""
-    _adopt([*map(names_of, modules)], _asked)
+    namespaces = [*map(names_of, modules)]
+    for names in namespaces:
+        if id(names) in _spaces:  # loaded again
+            _spaces[id(names)].read()
+    _adopt(namespaces, _asked)
 
 
 def _adopt(namespaces: list[Names], targets: list[Target]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from zyg.errors import is_installed, is_users, user_frame
@@ -18,6 +18,7 @@ REFUSED = {
 }  # fmt: skip
 
 _adopted: set[int] = set()  # ids of namespaces
+_rewritten: dict[CodeType, CodeType] = {}  # what runs in an adopted module: what its source says
 
 
 def note_adopted(names: dict[str, Any], adopted: bool) -> None:
@@ -27,6 +28,16 @@ def note_adopted(names: dict[str, Any], adopted: bool) -> None:
 def is_adopted(names: dict[str, Any]) -> bool:
     """Whether this is the namespace of an adopted module."""
     return id(names) in _adopted
+
+
+def note_rewritten(codes: dict[CodeType, CodeType]) -> None:
+    """Note codes by those that run instead of them."""
+    _rewritten.update({ours: code for code, ours in codes.items()})
+
+
+def code_of_source(code: CodeType) -> CodeType:
+    """The code that the source of a function says, where another one runs."""
+    return _rewritten.get(code, code)
 
 
 def adoptable(frame: FrameType | None = None) -> str:

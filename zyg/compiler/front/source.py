@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
+from zyg.base.adoptable import code_of_source
 from zyg.base.caches import remembered
 from zyg.errors import KernelError
 
@@ -16,7 +17,7 @@ Node = ast.FunctionDef | ast.Lambda
 
 def source_of(f: FunctionType) -> Node:
     """The definition of a function; KernelError where there is no source, or not that of `f`."""
-    return _definition(f.__code__)
+    return _definition(code_of_source(f.__code__))
 
 
 @remembered(1024)

@@ -1,0 +1,213 @@
+"""Calls of float, complex, type and NumPy's scalar types in functions of adopted modules."""
+
+import inspect
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import zyg
+
+CALLS = """
+    import numpy as np
+
+    def number(x): return 3 * float(x)
+    def scalar(x): return np.float64(x) * x
+    def both(z): return complex(z) * 2
+    def kind(x): return type(x)
+    def here(a): return type(a) is np.ndarray, type(a)
+    def inner(x): return sum((lambda k: float(k) * x)(k) for k in [x, 1])
+    def closed():
+        factor = 2
+        def f(x, more=np.float64(1)):
+            return float(x) * factor * more
+        return f
+    closed_ = closed()
+
+    class Holder:
+        def __init__(self, x): self.x = float(x)
+        @property
+        def twice(self): return 2 * float(self.x)
+        @staticmethod
+        def thrice(x): return 3 * float(x)
+
+    def of_class(x): return Holder(x).twice + Holder.thrice(x)
+    def failing(x):
+        y = float(x)
+        return y / 0
+"""
+
+
+@pytest.fixture
+def calls(write):
+    write({"calls.py": CALLS})
+    import calls
+
+    return calls
+
+
+SLOPES = {
+    "number": (2.0, 3.0), "scalar": (2.0, 4.0), "inner": (2.0, 5.0), "of_class": (2.0, 5.0),
+    "closed_": (2.0, 2.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SLOPES)
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32, int])
+def test_a_converted_number_keeps_its_derivative(calls, name, kind):
+    x, slope = SLOPES[name]
+    f = getattr(calls, name)
+    plain = f(kind(x))
+    with pytest.raises(zyg.errors.ConversionError):
+        zyg.gradient(f, kind(x))
+    with zyg.adopt("calls"):
+        again = f(kind(x))
+        value, (got,) = zyg.value_and_gradient(f, kind(x))
+    assert (type(plain), plain) == (type(again), again) == (type(value), value)
+    assert got == pytest.approx(slope)
+    with pytest.raises(zyg.errors.ConversionError):
+        zyg.gradient(f, kind(x))
+
+
+@pytest.mark.parametrize("z", [1.5, 2, 1 + 2j, np.complex64(1 + 2j), np.array(1 - 1j)])
+def test_complex_of_a_number(calls, z):
+    def f(z):
+        return abs(calls.both(z)) ** 2
+
+    with zyg.adopt("calls"):
+        value, (slope,) = zyg.value_and_gradient(f, z)
+    assert value == pytest.approx(4 * abs(z) ** 2, rel=1e-6)
+    assert slope == pytest.approx(8 * np.array(z)[()], rel=1e-6)
+
+
+def test_the_type_of_a_watched_value_is_the_plain_one(calls):
+    seen = []
+
+    def f(x, n, a):
+        seen.extend([calls.kind(x), calls.kind(n), *calls.here(a)])
+        return x * n * a.sum()
+
+    with zyg.adopt("calls"):
+        zyg.gradient(f, np.float64(2.0), 3, np.ones(2))
+    assert seen == [np.float64, int, True, np.ndarray]
+
+
+@pytest.mark.parametrize("value", [np.array([1.0]), np.array([1.0, 2.0]), 1j])
+def test_what_float_does_not_take_is_refused_as_before(calls, value):
+    with pytest.raises(zyg.errors.ZygError), zyg.adopt("calls"):
+        zyg.gradient(lambda x: calls.number(x).real.sum(), value)
+
+
+def test_plain_values_go_where_they_went(calls):
+    values = [1, 2.5, True, "3.5", np.float32(1.5), np.array(2), np.array([7])[0], 1 << 70]
+    expected = [calls.number(v) for v in values]
+    with zyg.adopt("calls"):
+        assert [calls.number(v) for v in values] == expected
+        for bad in ("x", None, 1j, [1.0], 10**400):
+            with pytest.raises((TypeError, ValueError, OverflowError)) as adopted:
+                calls.number(bad)
+            with pytest.raises(adopted.type) as plain:
+                float(bad)
+            assert str(adopted.value) == str(plain.value)
+        assert calls.kind(calls.Holder) is type
+        assert calls.kind("") is str
+
+
+def test_names_that_are_something_else_are_called(write):
+    write({
+        "others.py": """
+            def float(x): return -x
+            class C:
+                def type(self, x): return [x]
+            def f(x): return float(x) + C().type(x)[0] * 3
+            def g(x, complex=abs): return complex(x)
+        """
+    })  # fmt: skip
+    import others
+
+    with zyg.adopt("others"):
+        assert others.f(2.0) == 4.0
+        assert zyg.gradient(others.f, 2.0) == (2.0,)
+        assert zyg.gradient(others.g, -2.0) == (-1.0,)
+
+
+def test_lines_sources_and_codes_are_as_they_were(calls):
+    functions = [calls.number, calls.closed_, calls.Holder.__init__, calls.Holder.thrice]
+    codes = [f.__code__ for f in functions]
+    lines = [inspect.getsource(f) for f in functions]
+    with zyg.adopt("calls"):
+        assert [inspect.getsource(f) for f in functions] == lines
+        assert [f.__code__.co_firstlineno for f in functions] == [c.co_firstlineno for c in codes]
+        assert all(f.__code__ is not code for f, code in zip(functions, codes, strict=True))
+        with pytest.raises(ZeroDivisionError) as caught:
+            calls.failing(1.0)
+        assert caught.traceback[-1].lineno == inspect.getsourcelines(calls.failing)[1] + 1
+        made = calls.closed()
+        kept = calls.keep = made
+    assert all(f.__code__ is code for f, code in zip(functions, codes, strict=True))
+    assert kept(2.0) == 4.0
+    with pytest.raises(zyg.errors.ConversionError):
+        zyg.gradient(kept, 2.0)
+
+
+def test_a_source_that_is_not_what_runs_is_not_used(write):
+    path = write({"stale.py": "def f(x): return float(x)"})
+    import stale
+
+    (path / "stale.py").write_text("def f(x): return 5 * float(x)\n")
+    with zyg.adopt("stale"):
+        assert stale.f(2.0) == 2.0
+        with pytest.raises(zyg.errors.ConversionError):
+            zyg.gradient(stale.f, 2.0)
+
+
+def test_a_running_function_goes_on_when_its_module_is_released(write):
+    write({"going.py": "def f(x, between):\n y = float(x)\n between()\n return y * float(x)"})
+    import going
+
+    adoption = zyg.adopt("going")
+    assert zyg.gradient(lambda x: going.f(x, adoption.release), 3.0) == (6.0,)
+
+
+def test_kernels_read_the_source(write):
+    write({"read.py": "import math\ndef f(x): return float(x) * math.exp(x)"})
+    import read
+
+    x = np.array([0.5, 1.5])
+    plain = zyg.broadcast(read.f, x)
+    with zyg.adopt("read"), zyg.config(fallback="error"):
+        np.testing.assert_array_equal(zyg.broadcast(read.f, x), plain)
+
+
+@pytest.mark.slow
+def test_numba_compiles_the_codes_of_before(write):
+    write({"jitted.py": "import numba\n@numba.njit\ndef f(x): return float(x) * 2\n"
+           "def g(x): return float(x)"})  # fmt: skip
+    import jitted
+
+    with zyg.adopt("jitted"):
+        assert jitted.f(3) == 6.0
+        assert zyg.gradient(jitted.g, 3.0) == (1.0,)
+
+
+def test_no_call_is_lost_in_depth(write):
+    """A function that converts what is not a float, and calls itself, ends."""
+    write({
+        "deep.py": """
+            import numpy as np
+            def f(x):
+                if not isinstance(x, float):
+                    return f(float(x))
+                if type(x) is not float:
+                    return f(float(x))
+                return x * x
+        """
+    })  # fmt: skip
+    import deep
+
+    with zyg.adopt("deep"):
+        for x in (3, np.float32(3), np.float64(3), np.array(3.0), 3.0):
+            assert zyg.gradient(deep.f, x) == (6.0,)
+    assert sys.getrecursionlimit() > 100
+    assert math.isclose(deep.f(3), 9)

@@ -1,0 +1,118 @@
+"""Calls of ``float``, ``type`` and their like in adopted modules, which would make plain numbers.
+
+Classes have no drop-ins, but calls of them can: ``f(x)`` becomes ``Calls.call(f, x)`` where f is
+named so in the source of the module, and `call` looks at the class that it is given and at x. A
+function whose code is not what its source says keeps its code.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from zyg.core.strand import WATCHED, settle, strip
+from zyg.watched.value import as_array
+
+_NAMES = ("float", "complex", "type", "dtype", "float16", "float32", "float64", "longdouble", "complex64",
+          "complex128", "clongdouble")  # fmt: skip
+_MENTIONED = re.compile(rf"\b(?:{'|'.join(_NAMES)})\(")
+_CALLS = "<zyg: calls of classes>"  # the constant in whose place `Calls` comes
+
+
+def _as_float(x: Any) -> Any:
+    plain = strip(x)
+    if isinstance(plain, (np.ndarray, np.generic)):
+        return x.item() if plain.ndim == 0 and plain.dtype.kind in "fiu" else None
+    return x if type(plain) is float else x * 1.0 if type(plain) is int else None
+
+
+def _as_complex(x: Any) -> Any:
+    plain = strip(x)
+    if isinstance(plain, (np.ndarray, np.generic)):
+        x, plain = (x.item(), plain.item()) if plain.ndim == 0 else (None, None)
+    return x if type(plain) is complex else x + 0j if type(plain) in (int, float) else None
+
+
+def _as_numpys(cls: type) -> Callable[[Any], Any]:
+    return lambda x: np.astype(as_array(x), cls)[()]
+
+
+_CONVERTED: dict[Any, Callable[[Any], Any]] = {
+    float: _as_float,
+    complex: _as_complex,
+    type: lambda x: type(strip(x)),
+    **{cls: _as_numpys(cls) for cls in (getattr(np, name) for name in _NAMES[4:])},
+}
+
+
+class Calls:
+    """What calls of classes go through."""
+
+    @staticmethod
+    def call(f: Any, x: Any) -> Any:
+        """``f(x)``; for a watched x and some classes f what that is, watched."""
+        if type(x) in WATCHED and type(f) is type and f in _CONVERTED:
+            x = settle(x)
+            value = _CONVERTED[f](x) if type(x) in WATCHED else None
+            if value is not None:
+                return value
+        return f(x)
+
+
+class _Rewriter(ast.NodeTransformer):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+        if name not in _NAMES or node.keywords or len(node.args) != 1:
+            return node
+        if isinstance(node.args[0], (ast.Starred, ast.Constant)):
+            return node
+        calls = ast.copy_location(ast.Constant(_CALLS), node.func)
+        call = ast.copy_location(ast.Attribute(calls, "call", ast.Load()), node.func)
+        return ast.copy_location(ast.Call(call, [node.func, *node.args], []), node)
+
+
+def rewritten(names: dict[str, Any]) -> dict[CodeType, CodeType]:
+    """The codes of a module's functions in which there are such calls, and what to run instead."""
+    source, file = _source(names), str(names.get("__file__"))
+    if not _MENTIONED.search(source):
+        return {}
+    with suppress(SyntaxError, ValueError, RecursionError):
+        tree = ast.parse(source, file)
+        plain = compile(tree, file, "exec", dont_inherit=True)
+        ours = compile(_Rewriter().visit(tree), file, "exec", dont_inherit=True)
+        return {a: _with_calls(b) for a, b in _pairs(plain, ours) if a != b}
+    return {}
+
+
+def _source(names: dict[str, Any]) -> str:
+    get, name = getattr(names.get("__loader__"), "get_source", None), names.get("__name__")
+    with suppress(ImportError, OSError, ValueError):
+        if get is not None and (source := get(name)) is not None:
+            return str(source)
+    return "".join(linecache.getlines(str(names.get("__file__")), names))
+
+
+def _pairs(plain: CodeType, ours: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    """The functions in two versions of a code, each with its like."""
+    inner, others = (
+        [c for c in code.co_consts if isinstance(c, CodeType)] for code in (plain, ours)
+    )
+    for a, b in zip(inner, others, strict=True):
+        yield a, b
+        yield from _pairs(a, b)
+
+
+def _with_calls(code: CodeType) -> CodeType:
+    consts = (
+        Calls if c == _CALLS else _with_calls(c) if isinstance(c, CodeType) else c
+        for c in code.co_consts
+    )  # fmt: skip
+    return code.replace(co_consts=tuple(consts))
