@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> None:
     script = sys.modules["__main__"] = ModuleType("__main__")
     names = names_of(script)
     names.update(__file__=path, __builtins__=builtins)
-    adopt_targets([Target("__main__", names, folder)])
+    adopt_targets([Target("__main__", names, folder, growing=True)])
     exec(compile(source, path, "exec", dont_inherit=True), names)
 
 

@@ -209,10 +209,14 @@ def test_a_module_that_asks_what_numpy_is_hears_the_same(write):
     zyg.adopt("asking")
     import asking
 
-    assert asking.same()
-    assert asking.np is not np
-    assert asking.named() == (np.__name__, np.__file__, np.__version__, scipy.__version__)
-    assert asking.names() == (dir(np), dir(scipy), False)
+    def f(x):
+        assert asking.same()
+        assert asking.np is not np
+        assert asking.named() == (np.__name__, np.__file__, np.__version__, scipy.__version__)
+        assert asking.names() == (dir(np), dir(scipy), False)
+        return x
+
+    zyg.gradient(f, 1.0)
 
 
 def test_the_modules_of_others_are_not_touched(write):
@@ -285,6 +289,6 @@ def test_a_large_or_circular_module_is_adopted(write):
     import circles
 
     with zyg.adopt("circles"):
-        assert zyg.gradient(circles.last.exp, 0.0) == (1.0,)
+        assert zyg.gradient(lambda x: circles.last.exp(x), 0.0) == (1.0,)
         assert circles.T[1] is circles.T
     assert circles.last.exp is circles.T[0] is math.exp

@@ -25,8 +25,15 @@ def library(write):
 
 
 def is_adopted(module):
-    assert (module.math is math) == (module.np is np)
-    return module.math is not math
+    seen = []
+
+    def f(x):
+        seen.append((module.math is not math, module.np is not np))
+        return x
+
+    zyg.gradient(f, 1.0)
+    assert seen[0][0] == seen[0][1]
+    return seen[0][0]
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -133,8 +140,44 @@ def test_threads_that_adopt_and_release_at_random(library, seed):
     finally:
         sys.setswitchinterval(before)
     assert not is_adopted(library.a)
-    assert not is_adopted(library.b)
+    assert library.b.math is math
     assert zyg.adopted().modules == {}
+
+
+def test_where_no_gradient_runs_an_adopted_module_is_as_it_was(library):
+    names = dict(vars(library.a))
+
+    def f(x):
+        assert library.a.math is not math
+        with pytest.raises(ZeroDivisionError):
+            zyg.gradient(lambda y: y / 0, x)
+        assert library.a.math is not math
+        return zyg.gradient(library.a.f, x)[0]
+
+    with zyg.adopt("lib"):
+        assert dict(vars(library.a)) == names
+        assert zyg.gradient(f, 0.0) == (4.0,)
+        assert dict(vars(library.a)) == names
+
+
+def test_another_thread_runs_on_while_drop_ins_come_and_go(library):
+    stop = threading.Event()
+
+    def computing():
+        while not stop.is_set():
+            assert library.a.f(0.25) == math.exp(0.5)
+            assert type(library.a.np.zeros(2)) is np.ndarray
+
+    def differentiating():
+        try:
+            for _ in range(200):
+                assert zyg.gradient(library.a.f, 0.0) == (2.0,)
+        finally:
+            stop.set()
+
+    with zyg.adopt("lib"):
+        run_all(computing, differentiating, differentiating)
+    assert library.a.math is math
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -136,16 +136,21 @@ def test_lines_sources_and_codes_are_as_they_were(calls):
     functions = [calls.number, calls.closed_, calls.Holder.__init__, calls.Holder.thrice]
     codes = [f.__code__ for f in functions]
     lines = [inspect.getsource(f) for f in functions]
-    with zyg.adopt("calls"):
+
+    def f(x):
         assert [inspect.getsource(f) for f in functions] == lines
         assert [f.__code__.co_firstlineno for f in functions] == [c.co_firstlineno for c in codes]
         assert all(f.__code__ is not code for f, code in zip(functions, codes, strict=True))
+        calls.keep = calls.closed()
+        return calls.failing(x)
+
+    with zyg.adopt("calls"):
         with pytest.raises(ZeroDivisionError) as caught:
-            calls.failing(1.0)
-        assert caught.traceback[-1].lineno == inspect.getsourcelines(calls.failing)[1] + 1
-        made = calls.closed()
-        kept = calls.keep = made
-    assert all(f.__code__ is code for f, code in zip(functions, codes, strict=True))
+            zyg.gradient(f, 1.0)
+        line = next(e.lineno for e in caught.traceback if e.name == "failing")
+        assert line == inspect.getsourcelines(calls.failing)[1] + 1
+        assert all(f.__code__ is code for f, code in zip(functions, codes, strict=True))
+    kept = calls.keep
     assert kept(2.0) == 4.0
     with pytest.raises(zyg.errors.ConversionError):
         zyg.gradient(kept, 2.0)

@@ -1,8 +1,9 @@
 """What is imported while modules are adopted: by them, and of them.
 
 Three things are stood before while anything is adopted: the import statement, of which adopted
-modules get drop-ins; the import of a module, after which it is adopted if it is asked for; and
-numba's reading of a function, which gets the originals, for it knows them by their identity.
+modules get drop-ins while a gradient runs; the import of a module, after which it is adopted if it
+is asked for; and numba's reading of a function, which gets the originals, for it knows them by
+their identity.
 """
 
 from __future__ import annotations
@@ -18,16 +19,18 @@ from typing import Any
 
 from zyg.adoption import spaces
 from zyg.adoption.originals import drop_in, learn, original
-from zyg.base.adoptable import is_adopted
+from zyg.base.adoptable import is_adopted, turns
 
 
 def listen(on: bool) -> None:
     """Stand before imports, or no longer."""
     if on and _FINDER not in sys.meta_path:
+        turns.append(spaces.turn)
         sys.meta_path.insert(0, _FINDER)
         builtins.__import__ = _importing(builtins.__import__)
     if not on and _FINDER in sys.meta_path:
         sys.meta_path.remove(_FINDER)
+        turns.remove(spaces.turn)
         _leave(builtins, "__import__")
     numba_reads_originals(on)
 
@@ -48,7 +51,8 @@ def _importing(before: Callable[..., Any]) -> Callable[..., Any]:
             return module
         learn()
         numba_reads_originals(True)
-        return drop_in(module)
+        stand_in = drop_in(module)
+        return stand_in if stand_in is not module and spaces.imports_original(globals) else module
 
     importing.before = before  # type: ignore[attr-defined]
     return importing

@@ -24,7 +24,7 @@ class Kind(NamedTuple):
 
 
 class Place(NamedTuple):
-    """One place, what was there and what is to be, and the module's name that leads to it."""
+    """One place, what is there, what is to be there, and the module's name that leads to it."""
 
     name: str
     kind: Kind
@@ -33,13 +33,11 @@ class Place(NamedTuple):
     before: Any
     now: Any
 
-    def change(self) -> None:
-        self.kind.put(self.holder, self.key, self.now)
-
-    def restore(self) -> None:
-        """Put back what was there, if nobody else has put something there since."""
-        if self.kind.get(self.holder, self.key) is self.now:
-            self.kind.put(self.holder, self.key, self.before)
+    def change(self, back: bool = False) -> None:
+        """Put one thing in the place of the other, if nobody has put something else there."""
+        _, kind, holder, key, before, now = self
+        if kind.get(holder, key) is (now if back else before):
+            kind.put(holder, key, before if back else now)
 
 
 def _of(*names: str) -> Kind:

@@ -20,9 +20,9 @@ import numpy as np
 from zyg.core.strand import WATCHED, settle, strip
 from zyg.watched.value import as_array
 
-_NAMES = ("float", "complex", "type", "dtype", "float16", "float32", "float64", "longdouble", "complex64",
-          "complex128", "clongdouble")  # fmt: skip
-_MENTIONED = re.compile(rf"\b(?:{'|'.join(_NAMES)})\(")
+_NUMPYS = ("float16", "float32", "float64", "longdouble", "complex64", "complex128", "clongdouble")
+_NAMES = {"float", "complex", "type", "dtype", *_NUMPYS}  # and what may be variables of them
+_MENTIONED = re.compile(rf"\b(?:{'|'.join(sorted(_NAMES))})\(")
 _CALLS = "<zyg: calls of classes>"  # the constant in whose place `Calls` comes
 
 
@@ -48,7 +48,7 @@ _CONVERTED: dict[Any, Callable[[Any], Any]] = {
     float: _as_float,
     complex: _as_complex,
     type: lambda x: type(strip(x)),
-    **{cls: _as_numpys(cls) for cls in (getattr(np, name) for name in _NAMES[4:])},
+    **{cls: _as_numpys(cls) for cls in (getattr(np, name) for name in _NUMPYS)},
 }
 
 

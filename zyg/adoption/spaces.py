@@ -7,13 +7,13 @@ import sys
 import threading
 from collections.abc import Callable
 from importlib.machinery import EXTENSION_SUFFIXES, BuiltinImporter
-from types import CodeType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from zyg.adoption.originals import drop_in, original
+from zyg.adoption.originals import drop_in, learn, original
 from zyg.adoption.places import Place, Walk
 from zyg.adoption.rewriting import rewritten
-from zyg.base.adoptable import REFUSED, note_adopted, note_rewritten
+from zyg.base.adoptable import REFUSED, note_adopted, note_rewritten, running
 
 Names = dict[str, Any]
 
@@ -25,8 +25,11 @@ _spaces: dict[int, Space] = {}
 class Target:
     """What somebody asked for: a module and all that is in it, or all modules of a folder."""
 
-    def __init__(self, name: str, names: Names | None = None, folder: str = "") -> None:
+    def __init__(
+        self, name: str, names: Names | None = None, folder: str = "", growing: bool = False
+    ) -> None:
         self.name, self.names, self._folder = name, names, folder
+        self.growing = growing  # a script, in which names come while it runs
 
     def covers(self, name: str, file: str) -> bool:
         if name == self.name or name.startswith(self.name + "."):
@@ -36,12 +39,13 @@ class Target:
 
 
 class Space:
-    """A namespace that is adopted."""
+    """A namespace that is adopted: where drop-ins come while a gradient runs."""
 
     def __init__(self, names: Names) -> None:
         self.names, self.name = names, str(names.get("__name__"))
-        self._changed: list[Place] = []
-        self._own = self._places(original)  # drop-ins that it uses by itself
+        self.growing = self.grown = False
+        self._on, self._places, self._seen = False, list[Place](), list[int]()
+        self._own = self._walk(original)  # drop-ins that it uses by itself
         self.read()
 
     def read(self) -> None:
@@ -49,30 +53,66 @@ class Space:
         self._codes = rewritten(self.names)
         note_rewritten(self._codes)
 
-    def _places(self, instead: Callable[[Any], Any]) -> list[Place]:
+    def _walk(self, instead: Callable[[Any], Any]) -> list[Place]:
         return Walk(self.names, is_covered, instead).places()
-
-    def adopt(self) -> None:
-        """Put drop-ins where there are originals: all, or those that have come since."""
-        for place in self._places(self._drop_in):
-            place.change()
-            self._changed.append(place)
 
     def _drop_in(self, value: Any) -> Any:
         return self._codes.get(value, value) if type(value) is CodeType else drop_in(value)
 
+    def look(self) -> None:
+        """Find the places where originals are."""
+        found = self._walk(self._drop_in)
+        self._places = self._places + found if self._on else found
+        if self._on:
+            for place in found:
+                place.change()
+
+    def turn(self, on: bool) -> None:
+        """Put drop-ins in the places of originals, or back."""
+        if on and (self.growing or self.grown):
+            self._look_again()
+        self._on = on
+        for place in self._places if on else reversed(self._places):
+            place.change(back=not on)
+
+    def _look_again(self) -> None:
+        """Look at what has come since, if something may have."""
+        seen = [id(v) for v in list(self.names.values()) if type(v) in _BINDINGS]
+        if seen != self._seen:
+            self._seen = seen
+            self.read()
+            self.look()
+        self.grown = False
+
     def release(self) -> None:
-        """Put back what was there; originals for what has been imported since."""
-        for place in reversed(self._changed):
-            place.restore()
+        """Put back what was there; originals for what was imported while a gradient ran."""
+        self.turn(False)
         own = {(id(place.holder), place.key) for place in self._own}
-        for place in self._places(original):
+        for place in self._walk(original):
             if (id(place.holder), place.key) not in own:
                 place.change()
 
     def adopted(self) -> list[str]:
-        """The module's names that are drop-ins, or lead to some."""
-        return sorted({place.name for place in self._places(original)})
+        """The module's names that have drop-ins, or lead to some."""
+        return sorted({place.name for place in self._places})
+
+
+_BINDINGS = {FunctionType, BuiltinFunctionType, ModuleType, type}
+
+
+class _State:
+    on = False  # whether drop-ins are in their places
+
+
+def turn() -> None:
+    """Have drop-ins where they belong while gradients run, and originals while none does."""
+    if running:
+        learn()
+    with lock:
+        if _State.on != bool(running):
+            _State.on = bool(running)
+            for space in list(_spaces.values()):
+                space.turn(_State.on)
 
 
 def ask(targets: list[Target]) -> None:
@@ -99,7 +139,10 @@ def _adopt(namespaces: list[Names], targets: list[Target]) -> None:
             _spaces[id(names)] = Space(names)
             note_adopted(names, True)
     for names in wanted:
-        _spaces[id(names)].adopt()
+        space = _spaces[id(names)]
+        space.growing |= any(target.growing and target.names is names for target in targets)
+        space.look()
+        space.turn(_State.on)
 
 
 def drop(targets: list[Target]) -> None:
@@ -113,7 +156,15 @@ def drop(targets: list[Target]) -> None:
         space.release()
     if released:
         for space in _spaces.values():  # what they shared with others
-            space.adopt()
+            space.look()
+
+
+def imports_original(names: Names) -> bool:
+    """Whether an import of an original into this namespace, just now, is to give the drop-in."""
+    space = _spaces.get(id(names))
+    if space is not None:
+        space.grown = True
+    return _State.on
 
 
 def asked() -> list[Target]:

@@ -18,7 +18,7 @@ from zyg.errors import AdoptionError
 
 def target_of(asked: Any, caller: FrameType) -> Target:
     """The target that is asked for; raises AdoptionError."""
-    names = None
+    names, growing = None, False
     if isinstance(asked, ModuleType):
         names = names_of(asked)
     elif not isinstance(asked, str):
@@ -28,7 +28,7 @@ def target_of(asked: Any, caller: FrameType) -> Target:
             "import the module, and give it or its name.",
         )
     elif asked == caller.f_globals.get("__name__"):  # which need not be a module that was imported
-        names = caller.f_globals
+        names, growing = caller.f_globals, True
     elif isinstance(sys.modules.get(asked), ModuleType):
         names = names_of(sys.modules[asked])
     name = str(asked if names is None else names.get("__name__"))
@@ -42,7 +42,7 @@ def target_of(asked: Any, caller: FrameType) -> Target:
             "compiled code holds the functions that it calls in places that nobody can change.",
             "adopt the modules in Python that call it; give what it computes a rule: zyg.adjoint.",
         )
-    return Target(name, names)
+    return Target(name, names, growing=growing)
 
 
 def _shown(value: Any) -> str:

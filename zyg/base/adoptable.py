@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -19,6 +20,21 @@ REFUSED = {
 
 _adopted: set[int] = set()  # ids of namespaces
 _rewritten: dict[CodeType, CodeType] = {}  # what runs in an adopted module: what its source says
+running: list[None] = []  # one for each function that is being differentiated, in any task
+turns: list[Callable[[], None]] = []  # what is to be done when one begins or ends
+
+
+def begin() -> None:
+    """A function is being differentiated from now on."""
+    running.append(None)
+    for turn in turns:
+        turn()
+
+
+def end() -> None:
+    running.pop()
+    for turn in turns:
+        turn()
 
 
 def note_adopted(names: dict[str, Any], adopted: bool) -> None:
