@@ -51,11 +51,12 @@ class Adoption:
 def adopt(*modules: ModuleType | str) -> Adoption:
     """Have modules compute with zyg's numpy, math and SciPy, as if they had been written for it.
 
-    In the namespace of each module, and of the modules in it if it is a package, also of those that
-    are imported later, whatever *is* numpy, math, a module of SciPy, or a function of theirs, is
-    replaced by its drop-in; so it is in class bodies, defaults, closures, containers and partial
-    calls. Where no gradient runs, drop-ins are the functions they stand for. Nothing else is
-    changed: not NumPy, not classes, not compiled code. ``adopt(__name__)`` is for one's own script.
+    While a gradient runs, in the namespace of each module, and of the modules in it if it is a
+    package, also of those that are imported later, whatever *is* numpy, math, a module of SciPy, or
+    a function of theirs, is replaced by its drop-in; so it is in class bodies, defaults, closures,
+    containers and partial calls; and ``float(x)`` keeps the derivative. While none runs, the module
+    is as it was. NumPy, classes and compiled code stay. ``adopt(__name__)`` is for one's own
+    script.
 
     Returns an object whose ``release()`` gives everything back, and that does so at the end of a
     ``with`` statement. A module that is adopted twice is released twice. Raises `AdoptionError` for
