@@ -221,6 +221,8 @@ LIVE = {
     "zyg.adoption.spaces._asked": "what is adopted, until it is released",
     "zyg.adoption.spaces._spaces": "the namespaces of that",
     "zyg.base.adoptable._adopted": "their ids",
+    "zyg.base.adoptable.running": "one for each function that is being differentiated",
+    "zyg.base.adoptable.turns": "what adoption does when one begins or ends",
     "zyg.base.adoptable._rewritten": "codes of their functions, one for each in their sources",
     "zyg.base.buffers._idle": "memory, as much as pool_bytes allows",
     "zyg.base.structure._printing": "tangents that are being printed",
