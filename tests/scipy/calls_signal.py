@@ -69,6 +69,10 @@ CALLS = {
     integrate.cumulative_trapezoid: [
         call(CUBE), call(CUBE, W, axis=1), call(V, initial=0), call(CUBE, dx=0.3, axis=0),
     ],
+    integrate.simpson: [
+        call(V), call(V, V), call(V[:1]), call(V[:2], V[:2]), call(V[:3], dx=0.3),
+        call(CUBE, CUBE, axis=0), call(CUBE, axis=1), call(CUBE, V, axis=-1),
+    ],
     product_by_elements: [call(array(5), W), call(array(5), array(3, 2))],
     product_from_the_right: [call(array(5), W)],
     solution_by_elements: [call(STORED.data, W), call(STORED.data, array(3, 2))],
