@@ -93,6 +93,13 @@ def test_complex_states_are_refused():
         zyg.gradient(lambda a: integrate.solve_ivp(lambda t, y: a * y, (0, 1), [1j]).y[0, -1], 1.0)
 
 
+def test_a_list_of_watched_numbers_is_a_start():
+    def end(a):
+        return integrate.solve_ivp(lambda t, y: [-y[0], y[0]], (0, 1), [a, 0.0], **SHARP).y[1, -1]
+
+    assert zyg.gradient(end, 2.0)[0] == pytest.approx(1 - np.exp(-1))
+
+
 # Integrals
 
 

@@ -165,6 +165,23 @@ def test_lists_of_watched_numbers_are_arrays(f):
     slopes_are_those_of_differences(lambda x, y: f(znp, x, y), X, Y)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: znp.where(np.arange(3) > 1, 1.0, 0.0), lambda: znp.tile([1.0, 0.0], 2),
+        lambda: znp.repeat(1.0, 3),
+    ],
+)  # fmt: skip
+def test_arrays_that_are_made_otherwise_take_watched_values_too(made):
+    def f(x):
+        y = made().copy()
+        y[0] = x
+        return y.sum() * x
+
+    assert zyg.gradient(f, 3.0)[0] == pytest.approx(2 * 3.0 + np.sum(made()[1:]))
+    assert znp.where([True, False])[0].tolist() == [0]
+
+
 @pytest.mark.parametrize("name", ["acos", "asin", "cosh", "exp", "log", "log10", "sqrt", "tanh"])
 def test_functions_of_cmath(name):
     def f(x, y):

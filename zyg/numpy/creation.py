@@ -9,6 +9,7 @@ import numpy as np
 
 from zyg.core.strand import ARRAYS
 from zyg.core.views import buffer
+from zyg.watched.dropins import taking_lists
 from zyg.watched.value import as_array, holds_watched
 
 
@@ -23,7 +24,7 @@ def _creates(name: str) -> Callable[..., Any]:
 
 def _spaced(name: str) -> Callable[..., Any]:
     """Of these, whole numbers are for counting: they stay a plain array."""
-    function = getattr(np, name)
+    function = taking_lists(getattr(np, name))
 
     def create(*args: Any, **kwargs: Any) -> Any:
         made = function(*args, **kwargs)
@@ -89,7 +90,9 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     return y
 
 
-_OF_COUNTS = ("arange", "fromiter", "geomspace", "linspace", "logspace")
+_OF_COUNTS = (
+    "arange", "fromiter", "geomspace", "linspace", "logspace", "repeat", "tile", "where",
+)  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
         name: _creates(name)

@@ -132,8 +132,9 @@ def odeint(
         run = dispatching(scipy.integrate.odeint)
         return run(f, y, _array([t0, t1]), tfirst=True, **steering)[-1]
 
+    y0 = _array(y0)
     _check_real(name, y0, *held.leaves)
-    ys = _trajectory(solve, again, states, _array(y0), _array(t), held.leaves)
+    ys = _trajectory(solve, again, states, y0, _array(t), held.leaves)
     return (ys, result[1]) if full_output else ys
 
 
@@ -161,6 +162,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, **options):
     def solve(f, y, t0, t1):
         return dispatching(scipy.integrate.solve_ivp)(f, (t0, t1), y, method, **steering).y[:, -1]
 
+    y0 = _array(y0)
     _check_real(name, y0, *held.leaves)
     start, end = t_span
     if t_eval is None:
@@ -169,7 +171,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, **options):
         first, times = 1, [start, *(t_eval[k] for k in range(len(t_eval)))]
         states = np.concatenate([np.reshape(given[1], (1, -1)), result.y.T])
     if result.success:
-        ys = _trajectory(solve, again, states, _array(y0), _array(times), held.leaves)
+        ys = _trajectory(solve, again, states, y0, _array(times), held.leaves)
         result.t, result.y = _array(times)[first:], np.transpose(ys[first:])
     return result
 
