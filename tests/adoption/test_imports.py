@@ -56,6 +56,24 @@ def test_a_package_is_imported_as_it_would_be_and_adopted_then(write):
     assert pkg.b.exp is pkg.exp is sys.modules["math"].exp
 
 
+def test_a_package_in_whose_place_an_object_stands_is_adopted_by_it(write):
+    write({
+        "pkg/__init__.py": """
+            import sys
+            from pkg import a
+            class StandIn:
+                def __init__(self, module): self.module = module
+                def __getattr__(self, name): return getattr(self.module, name)
+            sys.modules["pkg"] = StandIn(sys.modules["pkg"])
+        """,
+        "pkg/a.py": EXP,
+    })  # fmt: skip
+    import pkg
+
+    with zyg.adopt(pkg):
+        assert slope(pkg.a.f) == 2
+
+
 def test_circular_imports(write):
     write({
         "circle/__init__.py": "from circle import a",

@@ -18,7 +18,7 @@ from zyg.errors import AdoptionError
 
 def target_of(asked: Any, caller: FrameType) -> Target:
     """The target that is asked for; raises AdoptionError."""
-    names, growing = None, False
+    names, growing, asked = None, False, _name_of_stand_in(asked)
     if isinstance(asked, ModuleType):
         names = names_of(asked)
     elif not isinstance(asked, str):
@@ -43,6 +43,12 @@ def target_of(asked: Any, caller: FrameType) -> Target:
             "adopt the modules in Python that call it; give what it computes a rule: zyg.adjoint.",
         )
     return Target(name, names, growing=growing)
+
+
+def _name_of_stand_in(asked: Any) -> Any:
+    """Of an object that stands for a module where that is imported from, as `colour`, its name."""
+    name = None if isinstance(asked, (str, ModuleType)) else getattr(asked, "__name__", None)
+    return name if isinstance(name, str) and sys.modules.get(name) is asked else asked
 
 
 def _shown(value: Any) -> str:
