@@ -2,16 +2,20 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
+LIBRARIES = {"camera": "colour", "orbit": "sgp4"}  # those that an example differentiates
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs_and_its_assert_holds(path):
+    if (library := LIBRARIES.get(path.stem)) and find_spec(library) is None:
+        pytest.skip(f"{library} is not installed; .ci/run runs this where it is")
     done = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=1800)
 
     assert done.returncode == 0, done.stdout + done.stderr
