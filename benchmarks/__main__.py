@@ -19,7 +19,7 @@ from benchmarks.harness import Peers, Result, in_units, measure
 
 NAMES = (
     "scalars", "small_arrays", "element_loop", "network", "mutation", "derivatives", "tasks",
-    "imports", "kernels",
+    "imports", "adopt", "kernels",
 )  # fmt: skip
 PEERS = ("torch", "autograd", "jax")
 
