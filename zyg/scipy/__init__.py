@@ -21,6 +21,7 @@ _distributions stats                        distributions as formulas
 _integrate_rules integrate                  integrals, differential equations
 _optimize_rules optimize                    minima and roots, by the implicit function theorem
 _signal_rules signal                        convolutions
+_fft_rules fft fftpack                      Fourier, cosine and sine transforms
 _sparse_rules _sparse_linalg sparse         matrices whose stored elements may be watched
 _distances _spatial_distance spatial        distances of vectors
 """
@@ -41,7 +42,9 @@ from zyg.base.marks import formulas as _formulas
 _formulas(__name__)
 __version__ = _scipy.__version__
 
-_MODULES = ("integrate", "linalg", "optimize", "signal", "sparse", "special", "stats")
+_MODULES = (
+    "fft", "fftpack", "integrate", "linalg", "optimize", "signal", "sparse", "special", "stats",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:

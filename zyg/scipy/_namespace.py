@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from zyg.rules.kit import Adjoint, bind, dropins, rules
@@ -39,7 +39,11 @@ def drop_in(module: ModuleType, names: dict[str, Any]) -> Any:
     return dropins.names_of(module, names, _replaced)
 
 
+# The classes of functions; those of scipy.fft may be answered by a backend.
+_FUNCTIONS = ("function", "_Function")
+
+
 def _replaced(name: str, value: Any) -> Any:
-    if not isinstance(value, FunctionType) or name.startswith("_"):
+    if type(value).__name__ not in _FUNCTIONS or name.startswith("_"):
         return value
     return dropins.drop_in(value, dispatching(value))

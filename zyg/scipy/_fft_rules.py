@@ -1,0 +1,166 @@
+"""The rules of scipy.fft and scipy.fftpack: those of numpy.fft; cosine and sine transforms.
+
+What the options `overwrite_x`, `workers` and `plan` change is how a transform is computed.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.fft
+import scipy.fftpack
+
+from zyg.rules.kit import as_array, composed, is_complex, like, normal_axes, strip, with_value
+from zyg.scipy._namespace import rule_for
+
+
+def _of_numpy(module, name):
+    """The rule of a transform that numpy.fft has, too; the value is SciPy's, to the bit."""
+    function, written = getattr(module, name), getattr(np.fft, name)
+
+    def both(x, n, axis, *norm):
+        y = function(strip(x), n, axis, *norm)
+        return with_value(written(x, n, axis, *norm), (y,))
+
+    def transform(x, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, *, plan=None):
+        return both(x, n, axis, norm)
+
+    def planar(x, s=None, axes=(-2, -1), norm=None, overwrite_x=False, workers=None, *, plan=None):
+        return both(x, s, axes, norm)
+
+    def spatial(x, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *, plan=None):
+        return both(x, s, axes, norm)
+
+    def packed(x, n=None, axis=-1, overwrite_x=False):
+        return both(x, n, axis)
+
+    def planar_packed(x, shape=None, axes=(-2, -1), overwrite_x=False):
+        return both(x, shape, axes)
+
+    def spatial_packed(x, shape=None, axes=None, overwrite_x=False):
+        return both(x, shape, axes)
+
+    forms: dict[str, Any] = {"": transform, "2": planar, "n": spatial}
+    if module is scipy.fftpack:  # which knows no norm
+        forms = {"": packed, "2": planar_packed, "n": spatial_packed}
+    composed(function)(forms.get(name[-1], forms[""]))
+
+
+for _name in (
+    "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2",
+    "fftn", "ifftn", "rfftn", "irfftn",
+):  # fmt: skip
+    _of_numpy(scipy.fft, _name)
+for _name in ("fft", "ifft", "fft2", "ifft2", "fftn", "ifftn"):  # its rfft packs otherwise
+    _of_numpy(scipy.fftpack, _name)
+
+
+@composed(scipy.fft.fftshift)
+def _fftshift(x, axes=None):
+    return np.fft.fftshift(x, axes)
+
+
+@composed(scipy.fft.ifftshift)
+def _ifftshift(x, axes=None):
+    return np.fft.ifftshift(x, axes)
+
+
+_INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}  # which type undoes which, but for a factor: its transpose
+_EXCHANGED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+# Elements that a type and its transpose weigh otherwise by a factor of 2: before it, after it.
+_ENDS = {
+    "dct": {1: ([0, -1], [0, -1]), 2: ([0], []), 3: ([], [0])},
+    "dst": {2: ([-1], []), 3: ([], [-1])},
+}
+
+
+def _scaled(x, places, axis, factor):
+    """`x`, whose elements at these places of an axis are multiplied."""
+    if not places:
+        return x
+    weights = np.ones(np.shape(x)[axis], strip(x).real.dtype, like=like(x))
+    weights[places] = factor
+    return x * np.reshape(weights, (-1,) + (1,) * (np.ndim(x) - 1 - axis))
+
+
+def _of_length(x, n, axis):
+    """`x` cut off, or filled up with zeros, to a length along an axis."""
+    have = np.shape(x)[axis]
+    if n is None or n == have:
+        return x
+    if n < have:
+        return x[(*(slice(None),) * axis, slice(n))]
+    shape = (*np.shape(x)[:axis], n - have, *np.shape(x)[axis + 1 :])
+    return np.concatenate([x, np.zeros(shape, strip(x).dtype, like=like(x))], axis=axis)
+
+
+def _trigonometric(name):
+    """The rules of a transform that is its own transpose, or that of another type of it."""
+    function, ends = getattr(scipy.fft, name), _ENDS[name]
+
+    def plain(x, **options):
+        return function(x, **options)
+
+    @rule_for(plain, linear=(0,))
+    def whole(x, *, type, axis, norm, orthogonalize):
+        options = {"type": type, "axis": axis, "norm": norm, "orthogonalize": orthogonalize}
+        y = whole(x, **options)
+
+        def whole_pullback(y_bar):
+            before, after = ([], []) if orthogonalize else ends.get(type, ([], []))
+            c = whole(_scaled(y_bar, before, axis, 2.0), **{**options, "type": _INVERSE[type]})
+            return (_scaled(c, after, axis, 0.5),)
+
+        return y, whole_pullback
+
+    def transform(
+        x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None
+    ):
+        x = as_array(x)
+        (axis,) = normal_axes(axis, np.ndim(x))
+        if (n is not None and n < 1) or type not in _INVERSE or norm not in _EXCHANGED:
+            return function(strip(x), type, n, axis, norm)  # raises
+        if orthogonalize is None or is_complex(x):  # SciPy does not ask it for complex numbers
+            orthogonalize = norm == "ortho"
+        x = _of_length(x, n, axis)
+        return whole(x, type=type, axis=axis, norm=norm, orthogonalize=orthogonalize)
+
+    def inverse(exchanged):
+        def transform_back(
+            x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None,
+            orthogonalize=None,
+        ):  # fmt: skip
+            options = _INVERSE.get(type, type), n, axis, exchanged.get(norm, norm), False, None
+            return transform(x, *options, orthogonalize)
+
+        return transform_back
+
+    unscaled = inverse({})  # scipy.fftpack's inverse is one but for a factor
+    for module, back in ((scipy.fft, inverse(_EXCHANGED)), (scipy.fftpack, unscaled)):
+        for key, rule in ((name, transform), (f"i{name}", back)):
+            composed(getattr(module, key))(rule)
+            several = getattr(module, f"{key}n")
+            composed(several)(_along_axes(several, rule))
+
+
+def _along_axes(function, one):
+    """The rule of a transform along some axes: one after the other; the value is SciPy's."""
+
+    def transform(
+        x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
+        orthogonalize=None, shape=None,
+    ):  # fmt: skip
+        s = shape if s is None else s
+        named = {} if orthogonalize is None else {"orthogonalize": orthogonalize}
+        y = function(strip(x), type, s, axes, norm, **named)
+        if axes is None:
+            axes = range(np.ndim(x)) if s is None else range(-len(s), 0)
+        d = as_array(x)
+        for axis, n in zip(axes, [None] * len(axes) if s is None else s, strict=True):
+            d = one(d, type, n, axis, norm, **named)
+        return with_value(d, (y,))
+
+    return transform
+
+
+_trigonometric("dct")
+_trigonometric("dst")

@@ -1,0 +1,15 @@
+"""scipy.fft for watched values: ``from zyg.scipy import fft``.
+
+>>> import numpy as np, zyg
+>>> from zyg.scipy import fft
+>>> zyg.gradient(lambda x: fft.dct(x)[0], np.ones(3))[0]
+array([2., 2., 2.])
+
+"""
+
+import scipy.fft
+
+from zyg.scipy import _fft_rules as _fft_rules
+from zyg.scipy._namespace import drop_in
+
+__getattr__, __dir__ = drop_in(scipy.fft, globals())
