@@ -301,3 +301,13 @@ def test_np_asarray_shares_memory_in_numpy_and_so_neither_is_written():
 def test_random_programs_of_arrays_objects_and_lists(first):
     for seed in range(first, 2 * first + 5):
         check(seed)
+
+
+def test_scipys_squareform_gets_no_objects():
+    """Its C code copies their pointers without counting them, which ended the process."""
+    from scipy.spatial.distance import squareform
+
+    with pytest.raises(ConversionError, match=r"np\.asarray of a watched ndarray"):
+        zyg.gradient(lambda x: squareform(x).sum(), X)
+    with pytest.raises(ConversionError, match=r"np\.asarray of a watched ndarray"):
+        zyg.gradient(lambda x: squareform(np.outer(x, x), checks=False).sum(), X)

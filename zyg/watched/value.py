@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import dis
 import operator
+import os
 import sys
 from collections.abc import Callable
 from numbers import Number
+from types import CodeType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -57,6 +59,13 @@ _SPARSE_PRODUCT = "_matmul_dispatch"
 
 # What answers ufunc.reduce, accumulate and reduceat; `zyg.rules.scans` fills it in.
 ufunc_methods: dict[str, Callable[..., Any]] = {}
+
+
+def _looks_into_memory(code: CodeType) -> bool:
+    """Whether a function reads strides, or memory, of the array that it asks for."""
+    if code.co_name == "squareform":  # whose C code copies objects without counting them
+        return code.co_filename.replace(os.sep, "/").endswith("scipy/spatial/distance.py")
+    return code is _AS_STRIDED
 
 
 _AS_STRIDED = np.lib.stride_tricks.as_strided.__code__
@@ -166,7 +175,7 @@ class WatchedValue(Watched):
         if how == "[]" and np.asarray(plain).dtype.kind in "iu":
             return np.asarray(plain)  # an integer that indexes carries nothing
         objects = (dtype is None or np.dtype(dtype).kind == "O") and copy is not False
-        objects = objects and sys._getframe(1).f_code is not _AS_STRIDED  # which reads our strides
+        objects = objects and not _looks_into_memory(sys._getframe(1).f_code)
         if objects and how != "[]" and not array_type(plain).library and within_bound(x):
             return shown(x, copy)
         _refuse_conversion(self, "np.asarray", how)
