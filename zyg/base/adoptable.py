@@ -24,17 +24,10 @@ running: list[None] = []  # one for each function that is being differentiated, 
 turns: list[Callable[[], None]] = []  # what is to be done when one begins or ends
 
 
-def begin() -> None:
-    """A function is being differentiated from now on."""
-    running.append(None)
-    for turn in turns:
-        turn()
-
-
-def end() -> None:
-    running.pop()
-    for turn in turns:
-        turn()
+def turn() -> None:
+    """What is to be done when a function begins, or ceases, to be differentiated."""
+    for each in turns:
+        each()
 
 
 def note_adopted(names: dict[str, Any], adopted: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base import buffers
-from zyg.base.adoptable import begin, end
+from zyg.base.adoptable import running, turn, turns
 from zyg.base.array_types import array_type, is_array
 from zyg.base.config import setting
 from zyg.base.structure import Structure, is_leaf
@@ -99,12 +99,16 @@ class Running:
         self.call = call
 
     def __enter__(self) -> None:
-        begin()
+        running.append(None)
+        if turns:
+            turn()
         self.before = active.set((*active.get(), self.call.strand))
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         active.reset(self.before)
-        end()
+        running.pop()
+        if turns:
+            turn()
         self.call.strand.close()
         strand = self.call.strand
         try:
