@@ -141,10 +141,12 @@ def of_numbers(
     name = f"{original.__module__}.{original.__name__}"
 
     def inside(*args: Any, **kwargs: Any) -> Any:
-        if WATCHED.isdisjoint(map(type, args)):
+        if WATCHED.isdisjoint(map(type, (*args, *kwargs.values()))):
             return original(*args, **kwargs)
         if constant:
-            return original(*[cut(x, f"{name}, which is constant") for x in args], **kwargs)
+            how = f"{name}, which is constant"
+            plain = {k: cut(x, how) for k, x in kwargs.items()}
+            return original(*[cut(x, how) for x in args], **plain)
         if (known := rule or rules.get(original)) is not None:
             return known(*args, **kwargs)
         if any(map(is_watched, args := tuple(map(settle, args)))):
