@@ -46,7 +46,7 @@ from zyg.core.views import (
     copied,
     demand_writeable,
     float_dtype,
-    is_exported,
+    is_given,
     is_spread,
     lay_out,
     like_operands,
@@ -202,6 +202,8 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
     strand = _strand_of_write(base, value)
     value = bring(strand, value)
     own_value = type(value) in WATCHED and value.strand is strand
+    if type(value) in WATCHED:
+        strand.memory.constant.discard(base.slot)
     _demand_room(strip(base.primal).dtype, value)
     make_writable(x)
     contents = settle(value.primal) if own_value else value
@@ -238,12 +240,8 @@ def _opened(x: Any, base: Any, index: Any, value: Any, add: bool) -> bool:
     rest = settle(base)
     outer = type(rest) in WATCHED
     if not outer and type(value) in WATCHED:
-        if is_exported(x):
-            raise ConversionError(
-                "a watched value cannot be written into an array of which a subclass has a view.",
-                "the view would see the plain value, and the derivative would be lost.",
-                "make the view after the last write, or of a copy: y.copy().view(...).",
-            )
+        if is_given(base):
+            _refuse_given()
         adopt(local(value.strand), x)
         return True
     if base.strand is not IDLE:  # its memory belongs to a pullback that may yet run
@@ -299,6 +297,15 @@ def _demand_room(dtype: np.dtype[Any], value: Any) -> None:
             "make the array of floats, or write zyg.stop_gradient(value).",
             tag="int-buffer",
         )
+
+
+def _refuse_given() -> NoReturn:
+    raise MutationError(
+        "a watched value cannot be written to an array whose memory somebody holds as plain.",
+        "before anything watched was written to it, np.asarray, a memoryview or C code was given "
+        "this memory, and would go on to read numbers without a derivative.",
+        "let go of what was made of the array before the write, or give away a copy: x.copy().",
+    )
 
 
 def _refuse_on_device() -> NoReturn:

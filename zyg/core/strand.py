@@ -56,12 +56,13 @@ class Memory:
     """What a strand knows of arrays that are not its own alone: slots, and arrays by their ids."""
 
     __slots__ = (
-        "asked", "borrowed", "copies", "entangled", "kept", "readonly", "reversing", "shown",
-        "turn", "written",
+        "asked", "borrowed", "constant", "copies", "entangled", "kept", "readonly", "reversing",
+        "shown", "turn", "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.borrowed: set[Any] = set()  # slots of arrays whose memory is the caller's
+        self.constant: set[Any] = set()  # those of buffers to which nothing watched was written
         self.readonly: set[Any] = set()  # those that are read-only to the caller
         self.entangled: set[Any] = set()  # those that share memory with another argument's
         self.written: set[Any] = set()  # those of arrays that were written since they got the slot

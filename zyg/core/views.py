@@ -39,7 +39,6 @@ _FLOAT64 = np.dtype(np.float64)
 # and was written since.
 IDLE = Strand()
 IDLE.close()
-_FREE, _EXPORTED = -1, -2  # the slots of a buffer; of one that is, from now on, its plain array
 
 
 def float_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -228,7 +227,7 @@ def buffer(array: Any) -> Any:
     """A new array as a buffer: it is watched as soon as a watched value is written to it."""
     if type(array) is not np.ndarray or array.dtype.kind not in "fciu":
         return array
-    made = watch(IDLE, array, _FREE)
+    made = watch(IDLE, array, -1)
     made.unread = True
     return made
 
@@ -342,32 +341,21 @@ def adopt(strand: Strand, x: Any) -> Any:
     if type(rest) is not np.ndarray or type(x) not in WATCHED:
         return rest
     base = base_of(x)
-    if base.slot == _EXPORTED:
-        return rest
+    if is_given(base):
+        return np.copy(rest)  # who has it may write to it
     ended = base.strand is not IDLE
     base.primal = settle(base.primal)
     base.strand, base.slot = strand, strand.new_slot()
+    strand.memory.constant.add(base.slot)
     if ended:  # its memory belongs to a pullback that may yet run
         strand.memory.borrowed.add(base.slot)
     return x
 
 
-def exported(x: Any) -> Any:
-    """The memory of an array that nobody watches, for views that zyg does not follow: from now on
-    it is a plain array, to which no watched value can be written.
-    """
-    base = base_of(x)
-    base.primal = settle(base.primal)
-    if base.strand is not IDLE:
-        base.primal, base.strand = np.copy(base.primal), IDLE
-    base.slot = _EXPORTED
-    return x.primal
-
-
-def is_exported(x: Any) -> bool:
-    """Whether an array is plain for good: views that zyg does not follow have been made of it."""
-    base = base_of(x)
-    return base.strand is IDLE and bool(base.slot == _EXPORTED)
+def is_given(base: Any) -> bool:
+    """Whether somebody holds a plain array of a buffer's memory: see `handouts`."""
+    reference = getattr(base, "given", None)
+    return reference is not None and reference() is not None
 
 
 def raise_to(strand: Strand, base: Any) -> Strand:

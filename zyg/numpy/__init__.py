@@ -40,10 +40,16 @@ if _typing.TYPE_CHECKING:
 __all__ = _numpy.__all__
 
 
+_WITH_DTYPE = (
+    "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "empty", "zeros",
+)  # fmt: skip
+
+
 def _replaced(name: str, value: _typing.Any) -> _typing.Any:
     if (inside := _creation.FUNCTIONS.get(name)) is not None:
-        return _dropins.drop_in(value, inside)
-    if isinstance(value, type(_numpy.sum)):
+        kind = _dropins.WithDtype if name in _WITH_DTYPE else _dropins.drop_in
+        return kind(value, inside)
+    if isinstance(value, type(_numpy.sum)) and value is not _numpy.block:  # where lists mean more
         return _dropins.drop_in(value, _dropins.taking_lists(value))
     return value
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.core.handouts import plainly
 from zyg.core.strand import ARRAYS
 from zyg.core.views import buffer
 from zyg.watched.dropins import taking_lists
@@ -56,6 +57,9 @@ def array(
     if not holds_watched(object):
         y = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **kwargs)
         return buffer(y) if copy or type(object) in (list, tuple) else y
+    given = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin, **kwargs}
+    if (y := plainly(np.array, (object, dtype), given)) is not NotImplemented:
+        return y
     new = type(object) not in ARRAYS
     y = as_array(object)
     if dtype is not None and y.dtype != dtype:
@@ -65,22 +69,23 @@ def array(
     return y if y.ndim >= ndmin else np.reshape(y, (1,) * (ndmin - y.ndim) + y.shape)
 
 
-def asarray(a: Any, dtype: Any = None, order: Any = "K", **kwargs: Any) -> Any:
-    if type(a) is np.ndarray:
-        return np.asarray(a, dtype, order, **kwargs)
-    return array(a, dtype, order=order or "K", **{"copy": None, **kwargs})
+def _converts(name: str, order: Any = None, ndmin: int = 0) -> Callable[..., Any]:
+    """What makes an array of anything: of a list a new one, that can be written."""
+    function = getattr(np, name)
+
+    def convert(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if not holds_watched(a):
+            y = function(a, dtype, *args, **kwargs)
+            return buffer(y) if type(a) in (list, tuple) else y
+        if (y := plainly(function, (a, dtype, *args), kwargs)) is not NotImplemented:
+            return y
+        given = args[0] if args else kwargs.get("order", order)
+        return array(a, dtype, copy=kwargs.get("copy"), order=given or "K", ndmin=ndmin)
+
+    return convert
 
 
-def asanyarray(a: Any, dtype: Any = None, order: Any = "K", **kwargs: Any) -> Any:
-    return asarray(a, dtype, order, **{"subok": True, **kwargs})
-
-
-def ascontiguousarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    return asarray(a, dtype, "C", **{"ndmin": 1, **kwargs})
-
-
-def asfortranarray(a: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    return asarray(a, dtype, "F", **{"ndmin": 1, **kwargs})
+asarray = _converts("asarray")
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
@@ -102,10 +107,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         )
     },
     **{name: _spaced(name) for name in _OF_COUNTS},
-    **{
-        f.__name__: f
-        for f in (
-            array, asanyarray, asarray, asarray_chkfinite, ascontiguousarray, asfortranarray, full,
-        )
-    },
+    "array": array,
+    "asanyarray": _converts("asanyarray"),
+    "asarray": asarray,
+    "asarray_chkfinite": asarray_chkfinite,
+    "ascontiguousarray": _converts("ascontiguousarray", "C", 1),
+    "asfortranarray": _converts("asfortranarray", "F", 1),
+    "full": full,
 }  # fmt: skip

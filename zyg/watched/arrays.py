@@ -11,6 +11,7 @@ import numpy as np
 
 from zyg.base.registry import late_rule, rules
 from zyg.core.bind import bind
+from zyg.core.handouts import hand_out, holds_nothing_watched
 from zyg.core.indexing import read, write
 from zyg.core.inplace import augment, set_shape
 from zyg.core.strand import ARRAYS, WATCHED, strip, watcher_of
@@ -27,7 +28,7 @@ class WatchedArray(WatchedValue):
     read-only, but not its views.
     """
 
-    __slots__ = ("locked", "unread", "versioned", "viewed")
+    __slots__ = ("given", "locked", "unread", "versioned", "viewed")
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -47,6 +48,26 @@ class WatchedArray(WatchedValue):
 
     def __contains__(self, value: Any) -> bool:
         return strip(value) in strip(self)
+
+    # NumPy and C code may read what holds nothing watched; else there are no such attributes.
+
+    @property
+    def __array_interface__(self) -> Any:
+        array = self._plain_array("__array_interface__")
+        # Where the strides are given, PIL does not ask for a buffer, which Python 3.11 has not.
+        return {**array.__array_interface__, "strides": array.strides}
+
+    @property
+    def __array_struct__(self) -> Any:
+        return self._plain_array("__array_struct__").__array_struct__
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return memoryview(self._plain_array("__buffer__"))
+
+    def _plain_array(self, asked: str) -> Any:
+        if not holds_nothing_watched(self):
+            raise AttributeError(f"a watched ndarray has no {asked}")
+        return hand_out(self)
 
     def __matmul__(self, other: Any) -> Any:
         foreign = is_foreign(self, other)

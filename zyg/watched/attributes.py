@@ -18,10 +18,11 @@ import numpy as np
 
 from zyg.base.scalar_rules import is_complex
 from zyg.core.bind import bind
+from zyg.core.handouts import hand_out, holds_nothing_watched, plainly
 from zyg.core.indexing import write
 from zyg.core.inplace import resize, sort_in_place
 from zyg.core.strand import ARRAYS, WATCHED, settle, strip, watch
-from zyg.core.views import exported, is_writeable, set_writeable
+from zyg.core.views import is_writeable, set_writeable
 from zyg.errors import ConversionError, MutationError
 
 _PLAIN_ATTRIBUTES = {
@@ -55,8 +56,8 @@ def _flat(x: Any) -> Any:
 
 
 def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
-    if builtins.type(settle(x)) not in WATCHED and (dtype, type) != (None, None):
-        return exported(x).view(*(w for w in (dtype, type) if w is not None))
+    if holds_nothing_watched(x) and (dtype, type) != (None, None):
+        return hand_out(x).view(*(w for w in (dtype, type) if w is not None))
     for wanted in (dtype, type):
         if isinstance(wanted, builtins.type) and issubclass(wanted, np.ndarray):
             if wanted is not np.ndarray:
@@ -122,6 +123,10 @@ def _to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not x.strand.open:
+            y = plainly(function, (x, *args), kwargs)
+            if y is not NotImplemented:
+                return y
         return bind(function, (x, *args), kwargs)
 
     return method
@@ -234,6 +239,12 @@ class Flags:
             _refuse_write(f"x.flags[{name!r}] = {value!r}")
         self.writeable = value
 
+    def __eq__(self, other: object) -> bool:
+        plain = strip(self._array).flags
+        return bool(plain == (strip(other._array).flags if type(other) is Flags else other))
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __repr__(self) -> str:
         plain = strip(self._array).flags
         return repr(plain).replace(
@@ -250,7 +261,10 @@ def attribute(x: Any, name: str) -> Any:
         return getattr(plain, name)
     rest = settle(x)
     if type(rest) not in WATCHED and not (type(x) in ARRAYS and name in _OF_BUFFERS):
-        return getattr(rest, name)
+        if type(x) not in ARRAYS:
+            return getattr(rest, name)
+        if name != "base":
+            return getattr(hand_out(x), name)
     if name.startswith("_") or not hasattr(plain, name):
         # A protocol that is not ours to answer (__array_interface__, _mpf_), or a plain mistake.
         raise AttributeError(f"{type(plain).__name__!r} object has no attribute {name!r}")

@@ -28,6 +28,7 @@ from zyg.base.scalar_rules import operators, table
 from zyg.base.structure import is_number
 from zyg.core.bind import bind
 from zyg.core.elementwise import elementwise, elementwise_of_one
+from zyg.core.handouts import hand_out, holds_nothing_watched, plainly
 from zyg.core.inplace import at, refuse_store, write_result
 from zyg.core.objects import as_objects, shown, within_bound
 from zyg.core.sequences import holds_watched as holds_watched
@@ -124,6 +125,10 @@ class WatchedValue(Watched):
     # NumPy's protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if not self.strand.open:
+            y = plainly(getattr(ufunc, method), inputs, kwargs, sys._getframe(1))
+            if y is not NotImplemented:
+                return y
         if kwargs:
             if "out" in kwargs:
                 return _into(ufunc, method, inputs, **kwargs)
@@ -149,6 +154,10 @@ class WatchedValue(Watched):
         return ufunc_methods[method](ufunc, *inputs, **kwargs)
 
     def __array_function__(self, f: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if not self.strand.open:
+            y = plainly(f, args, kwargs, sys._getframe(1))
+            if y is not NotImplemented:
+                return y
         if "out" in kwargs:
             out = kwargs.pop("out")
             if out is not None:
@@ -165,9 +174,10 @@ class WatchedValue(Watched):
         return bind(f, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if holds_nothing_watched(self):
+            x = hand_out(self) if type(self) in ARRAYS else settle(self)
+            return np.array(x, dtype=dtype, copy=copy)
         x = settle(self)
-        if type(x) not in WATCHED:
-            return np.array(x, dtype=dtype)
         if sys._getframe(1).f_code.co_name == _SPARSE_PRODUCT:
             return np.empty((), object)
         plain = strip(x)

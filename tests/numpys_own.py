@@ -1,0 +1,189 @@
+"""NumPy's own tests, and SciPy's, with the drop-ins: ``python -m tests.numpys_own``.
+
+Each test runs with the plain libraries, then with their names in the test module rebound to zyg's,
+once outside and once inside of a gradient. ``--scipy`` takes SciPy's tests; names of files take
+those; ``-v`` prints what fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import zyg
+
+OF_NUMPY = {
+    "numpy._core.tests": (
+        "test_numeric", "test_shape_base", "test_function_base", "test_einsum", "test_indexing",
+    ),
+    "numpy.lib.tests": (
+        "test_function_base", "test_shape_base", "test_arraypad", "test_index_tricks",
+        "test_nanfunctions", "test_stride_tricks", "test_twodim_base", "test_ufunclike",
+    ),
+    "numpy.linalg.tests": ("test_linalg",),
+    "numpy.fft.tests": ("test_helper", "test_pocketfft"),
+}  # fmt: skip
+OF_SCIPY = {
+    "scipy.special.tests": ("test_basic", "test_logsumexp", "test_gammainc", "test_erfinv"),
+    "scipy.stats.tests": ("test_distributions", "test_multivariate"),
+    "scipy.linalg.tests": (
+        "test_basic", "test_decomp_cholesky", "test_decomp_lu", "test_matfuncs", "test_solvers",
+    ),
+    "scipy.integrate.tests": ("test_quadpack", "test_ivp", "test_quadrature"),
+    "scipy.optimize.tests": ("test_optimize", "test_zeros", "test_least_squares", "test_minpack"),
+    "scipy.signal.tests": ("test_signaltools",),
+}  # fmt: skip
+DROP_INS = {
+    "numpy": "zyg.numpy", "numpy.linalg": "zyg.numpy.linalg", "math": "zyg.math",
+    "cmath": "zyg.cmath", "scipy": "zyg.scipy", "scipy.linalg": "zyg.scipy.linalg",
+    "scipy.special": "zyg.scipy.special", "scipy.stats": "zyg.scipy.stats",
+    "scipy.integrate": "zyg.scipy.integrate", "scipy.optimize": "zyg.scipy.optimize",
+    "scipy.signal": "zyg.scipy.signal", "scipy.sparse": "zyg.scipy.sparse",
+}  # fmt: skip
+SECONDS, MEMORY = 60, 8 << 30  # of a test; of all
+MODES = ("plain", "outside", "inside")
+
+
+def rebind(module):
+    """Let the names of a module, and of its classes, that are NumPy's and SciPy's be zyg's."""
+    pairs = {}
+    for name, ours in DROP_INS.items():
+        if name in sys.modules:
+            plain, ours = sys.modules[name], importlib.import_module(ours)
+            pairs[id(plain)] = ours
+            for key, value in vars(plain).items():
+                if callable(value) and not key.startswith("_"):
+                    pairs.setdefault(id(value), getattr(ours, key))
+
+    def replaced(value):
+        if type(value) in (list, tuple):
+            return type(value)(map(replaced, value))
+        if type(value) is dict:
+            return {replaced(k): replaced(v) for k, v in value.items()}
+        return pairs.get(id(value), value)
+
+    classes = [c for c in vars(module).values() if getattr(c, "__module__", "") == module.__name__]
+    for owner in (module, *(c for c in classes if isinstance(c, type))):
+        for name, value in list(vars(owner).items()):
+            if not name.startswith("__") and (new := replaced(value)) is not value:
+                setattr(owner, name, new)
+
+
+class Judge:
+    """A plugin of pytest: runs the tests in one of the modes, and writes down what came out."""
+
+    def __init__(self, mode):
+        self.mode, self.outcomes = mode, {}
+
+    def pytest_collection_modifyitems(self, items):
+        if self.mode != "plain":
+            for module in {item.module for item in items}:
+                rebind(module)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem):
+        if self.mode != "inside":
+            return None
+        signal.signal(signal.SIGALRM, _too_long)
+        signal.alarm(SECONDS)
+        names = pyfuncitem._fixtureinfo.argnames
+        kwargs = {name: pyfuncitem.funcargs[name] for name in names}
+
+        def f(x):
+            pyfuncitem.obj(**kwargs)
+            return x
+
+        try:
+            assert zyg.gradient(f, 1.0) == (1.0,)
+        finally:
+            signal.alarm(0)
+        return True
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" or report.failed:
+            text = str(report.longrepr).strip().splitlines()[-3:] if report.failed else []
+            self.outcomes[report.nodeid] = [report.outcome, " | ".join(text)]
+
+
+def _too_long(*_):
+    raise TimeoutError(f"more than {SECONDS} seconds")
+
+
+def run(mode, files, path):
+    judge = Judge(mode)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "--tb=short"]
+    where = ["-c", os.devnull, "--rootdir", Path(np.__file__).parents[1]]
+    pytest.main([*options, *map(str, where), "--pyargs", *files], plugins=[judge])
+    Path(path).write_text(json.dumps(judge.outcomes))
+
+
+def outcomes(mode, files):
+    """What came out of each test in a mode, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "outcomes.json")
+        command = [sys.executable, "-m", "tests.numpys_own", "--mode", mode, "--to", path, *files]
+        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        return json.loads(Path(path).read_text())
+
+
+def file_of(test):
+    return test.partition("::")[0].rpartition("site-packages/")[2]
+
+
+def judged(files):
+    """For each file: the tests that pass plainly; for the other modes, those that do not pass."""
+    found = {mode: outcomes(mode, files) for mode in MODES}
+    plain = [test for test, (outcome, _) in found["plain"].items() if outcome == "passed"]
+    failed = {
+        mode: {t: found[mode].get(t, ["missing", ""])[1] for t in plain if _failed(found[mode], t)}
+        for mode in MODES[1:]
+    }
+    return Counter(map(file_of, plain)), failed
+
+
+def _failed(found, test):
+    return found.get(test, ["missing"])[0] != "passed"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--scipy", action="store_true")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("--mode", choices=MODES, help=argparse.SUPPRESS)
+    parser.add_argument("--to", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.mode:
+        run(given.mode, given.files, given.to)
+        return
+    table = OF_SCIPY if given.scipy else OF_NUMPY
+    files = given.files or [f"{package}.{f}" for package, names in table.items() for f in names]
+    passed, failed = judged(files)
+    rows = {name: [Counter(map(file_of, failed[m]))[name] for m in MODES[1:]] for name in passed}
+    rows["all"] = [len(failed[mode]) for mode in MODES[1:]]
+    passed["all"] = passed.total()
+    print(f"{'passed of those that pass plainly':48}{'outside':>9}{'inside':>9}{'of':>7}")
+    for name, (outside, inside) in rows.items():
+        print(f"{name:48}{passed[name] - outside:9}{passed[name] - inside:9}{passed[name]:7}")
+    for mode in MODES[1:]:
+        for test, text in failed[mode].items():
+            print(
+                f"{mode}: {test.rpartition('site-packages/')[2]}" + f"\n    {text}" * given.verbose
+            )
+
+
+if __name__ == "__main__":
+    main()
