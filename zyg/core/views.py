@@ -227,8 +227,10 @@ def buffer(array: Any) -> Any:
     """A new array as a buffer: it is watched as soon as a watched value is written to it."""
     if type(array) is not np.ndarray or array.dtype.kind not in "fciu":
         return array
-    made = watch(IDLE, array, -1)
+    made: Any = watcher_of[np.ndarray]()
+    made.primal, made.strand, made.slot = array, IDLE, -1
     made.unread = True
+    made.viewed = made.versioned = made.locked = False
     return made
 
 

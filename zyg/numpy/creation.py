@@ -43,28 +43,31 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **kwa
     return y
 
 
-def array(
+def array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """A new array can be written with watched values; what shares memory is what it was."""
+    if not holds_watched(object):
+        y = np.array(object, dtype, **kwargs)
+        return buffer(y) if kwargs.get("copy", True) or type(object) in (list, tuple) else y
+    if (y := plainly(np.array, (object, dtype), kwargs)) is not NotImplemented:
+        return y
+    return _stacked(object, dtype, **kwargs)
+
+
+def _stacked(
     object: Any,
-    dtype: Any = None,
+    dtype: Any,
     *,
     copy: Any = True,
     order: Any = "K",
-    subok: bool = False,
     ndmin: int = 0,
-    **kwargs: Any,
+    **_: Any,
 ) -> Any:
-    """A new array can be written with watched values; what shares memory is what it was."""
-    if not holds_watched(object):
-        y = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **kwargs)
-        return buffer(y) if copy or type(object) in (list, tuple) else y
-    given = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin, **kwargs}
-    if (y := plainly(np.array, (object, dtype), given)) is not NotImplemented:
-        return y
+    """An array of watched values, in a list or alone."""
     new = type(object) not in ARRAYS
     y = as_array(object)
     if dtype is not None and y.dtype != dtype:
         y, new = np.astype(y, dtype), True
-    if (copy and not new) or (order in ("C", "F") and not y.flags[order]):
+    if (copy and not new) or (order in ("C", "F") and not y.flags[f"{order}_CONTIGUOUS"]):
         y = np.copy(y, order)
     return y if y.ndim >= ndmin else np.reshape(y, (1,) * (ndmin - y.ndim) + y.shape)
 
@@ -80,7 +83,7 @@ def _converts(name: str, order: Any = None, ndmin: int = 0) -> Callable[..., Any
         if (y := plainly(function, (a, dtype, *args), kwargs)) is not NotImplemented:
             return y
         given = args[0] if args else kwargs.get("order", order)
-        return array(a, dtype, copy=kwargs.get("copy"), order=given or "K", ndmin=ndmin)
+        return _stacked(a, dtype, copy=kwargs.get("copy"), order=given or "K", ndmin=ndmin)
 
     return convert
 

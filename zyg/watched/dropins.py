@@ -42,7 +42,8 @@ class DropIn:
         stands_for(original)(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _around() and nestlevel():  # a task may outlive a gradient
+        strands = _around()
+        if strands and (strands[-1].open or nestlevel()):  # a task may outlive a gradient
             return self.inside(*args, **kwargs)
         try:
             if kwargs:
@@ -92,11 +93,17 @@ class WithDtype(DropIn):
     __slots__ = ()
 
     def __call__(self, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
-        if dtype is None:
-            return super().__call__(*args, **kwargs)
-        if kwargs or len(args) != 1:
-            return super().__call__(*args, dtype=dtype, **kwargs)
-        return super().__call__(args[0], dtype)
+        if not kwargs and len(args) == 1:
+            if dtype is not None:
+                args = args[0], dtype
+            if not _around():
+                try:
+                    return self.original(*args)
+                except ConversionError:  # in a thread that nobody forked
+                    return super().__call__(*args)
+        elif dtype is not None:
+            kwargs["dtype"] = dtype
+        return super().__call__(*args, **kwargs)
 
 
 def drop_in(original: Callable[..., Any], inside: Callable[..., Any]) -> DropIn:
