@@ -210,3 +210,32 @@ def test_a_read_only_buffer_is_given_away_read_only():
         return x
 
     zyg.gradient(f, 1.0)
+
+
+def test_a_function_without_a_rule_is_given_memory_that_is_remembered():
+    sparse = pytest.importorskip("scipy.sparse")
+    linalg = pytest.importorskip("zyg.scipy.linalg")
+
+    def f(x):
+        b = znp.ones(2)
+        assert (linalg.toeplitz(b) == 1.0).all()
+        matrix = sparse.csr_array((b, [0, 1], [0, 1, 2]), (2, 2))
+        if np.shares_memory(matrix.data, np.asarray(b)):
+            with pytest.raises(errors.MutationError, match=HELD):
+                b[0] = x
+        del matrix
+        b[0] = x
+        return b[0] * x
+
+    assert zyg.gradient(f, 3.0) == (6.0,)
+
+
+def test_an_array_made_outside_is_refused_and_the_message_says_so():
+    outside = znp.zeros(3)
+
+    def f(x):
+        outside[0] = x
+        return x
+
+    with pytest.raises(errors.ConversionError, match="or outside of the gradient"):
+        zyg.gradient(f, 1.0)

@@ -22,8 +22,9 @@ from zyg.base.structure import Structure
 from zyg.core.adjoints import _positional, call_adjoint
 from zyg.core.elementwise import elementwise
 from zyg.core.entries import lacking
+from zyg.core.handouts import hand_out
 from zyg.core.sequences import as_arrays, joined_lists
-from zyg.core.strand import WATCHED, cut, innermost, is_watched, settle
+from zyg.core.strand import ARRAYS, WATCHED, cut, innermost, is_watched, settle
 from zyg.errors import MissingRuleError, unknown_call
 
 _WRITERS = frozenset((np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal))
@@ -54,7 +55,8 @@ def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> A
         values = Structure((args, kwargs), is_watched)
         if innermost([settle(x) for x in values.leaves]) is not None:
             raise _missing(f)
-        args, kwargs = values.rebuild([settle(x) for x in values.leaves])
+        rest = [hand_out(x) if type(x) in ARRAYS else settle(x) for x in values.leaves]
+        args, kwargs = values.rebuild(rest)
         return f(*args, **kwargs)
     except TypeError as error:
         own = isinstance(f, (Adjoint, ScalarRule))  # a scalar rule has asked `lacking` itself

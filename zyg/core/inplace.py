@@ -110,7 +110,8 @@ def write_result(
 def refuse_store() -> NoReturn:
     raise ConversionError(
         "a watched value cannot be stored in a plain NumPy array.",
-        "the array has room for numbers only, so the derivative would be lost.",
+        "the array has room for numbers only, so the derivative would be lost; it was made by "
+        "plain NumPy, or outside of the gradient.",
         remedy(
             "make it with np.zeros_like(x), or import zyg.numpy as np, whose np.zeros(n) has room"
         ),
