@@ -1,6 +1,7 @@
 """Drop-ins are NumPy's, math's and SciPy's own functions wherever no gradient runs."""
 
 import cmath
+import contextvars
 import copy
 import inspect
 import math
@@ -233,3 +234,16 @@ def test_a_rule_that_a_user_gave_a_function_of_math_is_used():
         assert zyg.gradient(lambda x: zyg.math.nextafter(x, 2.0), X) == (1.0,)
     finally:
         del zyg.base.registry.rules[math.nextafter]
+
+
+def test_a_task_that_outlives_an_inner_gradient_is_still_in_the_outer_one():
+    context = []
+
+    def f(x):
+        zyg.gradient(lambda y: context.append(contextvars.copy_context()) or y, x)
+        made = context[0].run(znp.zeros, 2)  # as a task would that goes on after the inner one
+        made[0] = x
+        return made[0] * context[0].run(zyg.math.sin, x)
+
+    assert zyg.gradient(f, X)[0] == pytest.approx(math.sin(X) + X * math.cos(X))
+    assert type(context[0].run(znp.zeros, 2)) is np.ndarray

@@ -81,6 +81,9 @@ def plainly(f: Callable[..., Any], args: Any, kwargs: dict[str, Any], frame: Any
     What lies in the memory of a buffer is a view of it, and a new array is a buffer; but to SciPy,
     whose `frame` it may be that calls, both are plain, as it goes on in C code.
     """
+    for x in args[0] if args and type(args[0]) in (list, tuple) else ():
+        if type(x) in WATCHED and x.strand.open and type(x) not in ARRAYS:
+            return NotImplemented
     given: dict[int, tuple[Any, Any]] = {}  # by their ids: plain arrays, and whose they are
     try:
         args, kwargs = _unwrapped((args, kwargs), given)

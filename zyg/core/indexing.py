@@ -202,7 +202,7 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
     strand = _strand_of_write(base, value)
     value = bring(strand, value)
     own_value = type(value) in WATCHED and value.strand is strand
-    if type(value) in WATCHED:
+    if strand.memory.constant and type(value) in WATCHED:
         strand.memory.constant.discard(base.slot)
     _demand_room(strip(base.primal).dtype, value)
     make_writable(x)

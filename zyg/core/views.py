@@ -225,7 +225,10 @@ def root_of(a: Any) -> Any:
 
 def buffer(array: Any) -> Any:
     """A new array as a buffer: it is watched as soon as a watched value is written to it."""
-    if type(array) is not np.ndarray or array.dtype.kind not in "fciu":
+    if type(array) is not np.ndarray:
+        return array
+    dtype = array.dtype
+    if dtype is not _FLOAT64 and dtype.kind not in "fciu":
         return array
     made: Any = watcher_of[np.ndarray]()
     made.primal, made.strand, made.slot = array, IDLE, -1

@@ -96,11 +96,14 @@ class WithDtype(DropIn):
         if not kwargs and len(args) == 1:
             if dtype is not None:
                 args = args[0], dtype
-            if not _around():
+            strands = _around()
+            if strands and strands[-1].open:
+                return self.inside(*args)
+            if not strands:
                 try:
                     return self.original(*args)
                 except ConversionError:  # in a thread that nobody forked
-                    return super().__call__(*args)
+                    pass
         elif dtype is not None:
             kwargs["dtype"] = dtype
         return super().__call__(*args, **kwargs)
