@@ -132,10 +132,8 @@ class Operands:
             slots.append((x.slot, spec_of(x.primal)) if ours else None)
             if ours:
                 unwrapped[n] = x.primal
-            elif type(x) in ARRAYS or (
-                type(x) is np.ndarray and strand is not None
-            ):  # an outer level may write to it before the pullback runs
-                unwrapped[n] = np.copy(x)
+            elif type(x) in ARRAYS or (type(x) is np.ndarray and strand is not None):
+                unwrapped[n] = np.copy(x)  # others may write to it before the pullback runs
         return unwrapped, slots
 
     def sharing(self, y: Any) -> Any:

@@ -20,6 +20,7 @@ from zyg.core.views import (
     base_of,
     buffer,
     copied,
+    is_spread,
     is_writeable,
     lay_out,
     order_of,
@@ -130,5 +131,5 @@ def _wrapped(y: Any, given: dict[int, tuple[Any, Any]]) -> Any:
         return y if x is None else x
     place = Place(y, lay_out(x).primal)
     place.readonly = place.readonly or not y.flags.writeable
-    place.overlaps = not (place.is_spread or place.repeats)
+    place.overlaps = not (is_spread(place) or place.repeats)
     return view(x, place)

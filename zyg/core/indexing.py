@@ -202,8 +202,6 @@ def _write(x: Any, index: Any, value: Any, add: bool) -> None:
     strand = _strand_of_write(base, value)
     value = bring(strand, value)
     own_value = type(value) in WATCHED and value.strand is strand
-    if strand.memory.constant and type(value) in WATCHED:
-        strand.memory.constant.discard(base.slot)
     _demand_room(strip(base.primal).dtype, value)
     make_writable(x)
     contents = settle(value.primal) if own_value else value
@@ -273,7 +271,10 @@ def _spread_part(x: Any, index: Any) -> Any:
 def _strand_of_write(base: Any, value: Any) -> Strand:
     """The strand that a write is noted on; an inner level's watches the array from now on."""
     strand: Strand = base.strand
-    if type(value) not in WATCHED or value.strand.level <= strand.level:
+    if type(value) not in WATCHED:
+        return strand
+    strand.memory.constant.discard(base.slot)
+    if value.strand.level <= strand.level:
         return strand
     if _made_before(value.strand, base):
         raise MutationError(
@@ -305,6 +306,7 @@ def _refuse_given() -> NoReturn:
         "before anything watched was written to it, np.asarray, a memoryview or C code was given "
         "this memory, and would go on to read numbers without a derivative.",
         "let go of what was made of the array before the write, or give away a copy: x.copy().",
+        tag="plain-buffer",
     )
 
 
