@@ -10,11 +10,11 @@ from types import MethodType, ModuleType
 from typing import Any
 
 from zyg.base.marks import stands_for
-from zyg.base.registry import CONSTANT, Adjoint, Composed, ScalarRule, late_rule, rules
+from zyg.base.registry import ScalarRule, late_rule, rules
 from zyg.core.bind import bind
 from zyg.core.strand import WATCHED, active, cut, is_watched, nestlevel, settle, watched_leaves
 from zyg.errors import ConversionError, MissingRuleError
-from zyg.watched.value import as_array, holds_watched
+from zyg.watched.value import holds_watched
 
 _around = active.get
 _ATTRIBUTES = (
@@ -170,51 +170,14 @@ def of_numbers(
     return drop_in(original, inside)
 
 
-# Parameters of NumPy's functions, by the names that rules give them. Lists of watched numbers are
-# stacked where an array is meant; where several are, those within the list.
-_ONE = {
-    "A", "a", "a1", "a2", "a_max", "a_min", "append", "ar", "arr", "array", "ary", "b", "condition",
-    "f", "fill_value", "fp", "m", "max", "min", "p", "prepend", "q", "sample", "seq_of_zeros",
-    "start", "stop", "to_begin", "to_end", "u", "v", "val", "vals", "values", "w", "weights", "x",
-    "x1", "x2", "xp", "y",
-}  # fmt: skip
-_SEVERAL = {"arrays", "choicelist", "choices", "tup"}
-
-
 def taking_lists(original: Callable[..., Any]) -> Callable[..., Any]:
     """A function of NumPy's that takes lists of watched numbers, too."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         for x in (*args, *kwargs.values()):
             if (type(x) is list or type(x) is tuple) and holds_watched(x):
-                return _stacked(original, args, kwargs)
+                has_rule = rules.get(original) or late_rule(original)
+                return bind(original, args, kwargs) if has_rule else original(*args, **kwargs)
         return original(*args, **kwargs)
 
     return call
-
-
-def _stacked(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    rule = rules.get(f) or late_rule(f)
-    if rule is CONSTANT:
-        return bind(f, args, kwargs)
-    if isinstance(rule, ScalarRule):
-        return f(*map(_as_array, args), **kwargs)
-    if not isinstance(rule, (Adjoint, Composed)):
-        return f(*args, **kwargs)
-    names = [p.name for p in rule.positional]
-    if rule.variadic:  # np.broadcast_arrays(*args)
-        names += ["x"] * (len(args) - len(names))
-    args = (*(_part(name, x) for name, x in zip(names, args, strict=False)), *args[len(names) :])
-    return f(*args, **{name: _part(name, x) for name, x in kwargs.items()})
-
-
-def _part(name: str, x: Any) -> Any:
-    if name in _ONE:
-        return _as_array(x)
-    if name in _SEVERAL and type(x) in (list, tuple):
-        return type(x)(map(_as_array, x))
-    return x
-
-
-def _as_array(x: Any) -> Any:
-    return as_array(x) if type(x) in (list, tuple) and holds_watched(x) else x
