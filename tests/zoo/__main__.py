@@ -21,7 +21,7 @@ from typing import Any
 
 from .case import Library, libraries
 from .judge import RIGHT, UNJUDGED, WRONG
-from .page import PAGE, counted, page, rights, table, totals
+from .page import PAGE, WAYS, cause, counted, page, rights, table, totals
 
 SECONDS = 120  # of one library, which may compile kernels of its own
 
@@ -29,7 +29,7 @@ SECONDS = 120  # of one library, which may compile kernels of its own
 def main() -> int:
     options = _options()
     chosen = [lib for lib in libraries().values() if _wanted(lib, options)]
-    ways = ("primal",) if options.primal else ("plain", "adopted")
+    ways = ("primal",) if options.primal else WAYS
     with ThreadPoolExecutor(1 if options.primal else options.jobs) as pool:
         jobs = [*product(chosen, ways)]
         found = pool.map(lambda job: _run(*job, options.sweep), jobs)
@@ -41,7 +41,8 @@ def main() -> int:
     for (name, way), rows in results.items():
         for row in rows:
             if row["outcome"] != RIGHT:
-                print(f"{name}.{row['case']} ({way}): {row['outcome']}: {row['message']}")
+                said = row["message"] if options.library else cause(row["message"])
+                print(f"{name}.{row['case']} ({way}): {row['outcome']}: {said}")
     if options.write:
         PAGE.write_text(page(chosen, results))
     bad = counted(results, WRONG) + counted(results, UNJUDGED) + _print_sweep(results)
@@ -126,10 +127,7 @@ def _print_fewer(
     fewer = 0
     for lib in chosen:
         said = rights(PAGE.read_text(), lib.name)
-        now = tuple(
-            sum(row["outcome"] == RIGHT for row in results[lib.name, way])
-            for way in ("plain", "adopted")
-        )
+        now = tuple(sum(row["outcome"] == RIGHT for row in results[lib.name, way]) for way in WAYS)
         if any(a < b for a, b in zip(now, said, strict=True)):
             print(f"{lib.name}: {PAGE.name} says {said} right, without and with adopt; now {now}")
             fewer += 1

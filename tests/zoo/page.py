@@ -14,14 +14,14 @@ from .judge import OTHER, REFUSED, RIGHT, WRONG
 Results = dict[tuple[str, str], list[dict[str, Any]]]
 
 PAGE = Path(__file__).parents[2] / "docs" / "libraries.md"
-WAYS = ("plain", "adopted")
+WAYS = ("unchanged", "adopted")
 HEAD = """\
 # Libraries
 
 What zyg comes to in libraries that were not written for it. A case is a call as a user of the
 library writes it, the library unchanged, its gradient beside five-point differences. *Unchanged*
-is as it stands, *adopted* with one line more: `zyg.adopt("...")`. Made by
-`python -m tests.zoo --write`, of the versions that the extra `zoo` names.
+is as it stands, *adopted* with one line more: `zyg.adopt(...)` of the packages in the third column.
+Made by `python -m tests.zoo --write`, of the versions that the extra `zoo` names.
 
 """
 
@@ -72,8 +72,8 @@ def totals(results: Results) -> str:
 
 def table(chosen: list[Library], results: Results) -> str:
     """A row for each library: how many cases are right in each way, and what stops the rest."""
-    rows = ["| field | library | cases | unchanged | adopted | what stops the rest |"]
-    rows.append("|---|---|---|---|---|---|")
+    rows = ["| field | library | adopt | cases | unchanged | adopted | what stops the rest |"]
+    rows.append("|---|---|---|---|---|---|---|")
     for lib in chosen:
         plain, adopted = (
             sum(row["outcome"] == RIGHT for row in results[lib.name, way]) for way in WAYS
@@ -83,7 +83,9 @@ def table(chosen: list[Library], results: Results) -> str:
         )
         stops = "; ".join(f"{text} ({n})" if n > 1 else text for text, n in rest.most_common())
         name = f"{lib.name} {version(lib.name)}"
-        rows.append(f"| {lib.field} | {name} | {len(lib.cases)} | {plain} | {adopted} | {stops} |")
+        names = ", ".join(lib.packages)
+        numbers = f"{len(lib.cases)} | {plain} | {adopted}"
+        rows.append(f"| {lib.field} | {name} | {names} | {numbers} | {stops} |")
     return "\n".join(rows)
 
 
@@ -95,5 +97,5 @@ def page(chosen: list[Library], results: Results) -> str:
 
 def rights(text: str, name: str) -> tuple[int, int]:
     """How many cases of a library the page says are right, without and with adoption."""
-    found = re.search(rf"\| {re.escape(name)} \S+ \| \d+ \| (\d+) \| (\d+) \|", text)
+    found = re.search(rf"\| {re.escape(name)} \S+ \| [^|]* \| \d+ \| (\d+) \| (\d+) \|", text)
     return (int(found[1]), int(found[2])) if found else (0, 0)

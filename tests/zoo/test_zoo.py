@@ -102,6 +102,6 @@ def test_the_page_says_what_stops_a_case(message, said):
 
 
 def test_the_page_tells_how_many_cases_of_a_library_are_right():
-    rows = "| robots | ikpy 4.2 | 3 | 1 | 2 | |\n| robots | iki 1 | 2 | 2 | 2 | |\n"
+    rows = "| robots | ikpy 4.2 | ikpy | 3 | 1 | 2 | |\n| robots | iki 1 | a, b | 2 | 2 | 2 | |\n"
     assert rights(rows, "ikpy") == (1, 2)
     assert rights(rows, "other") == (0, 0)
