@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import zyg
-from zyg.errors import ConversionError, MissingRuleError
+from zyg.errors import MissingRuleError
 from zyg.scipy import signal, sparse
 
 from ..rules.calls import A, V, W
@@ -32,13 +32,6 @@ def test_what_has_no_rule_is_refused(f, what):
 
 
 @pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
-def test_a_plain_sparse_matrix_refuses_a_watched_array():
-    with pytest.raises(ConversionError):
-        zyg.pullback(lambda x: STORED @ x, W)
-    with pytest.raises(ConversionError):
-        zyg.pullback(lambda x: x @ STORED, W[:2])
-
-
 def test_the_classes_are_scipys():
     a = sparse.csr_array(STORED)
 

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 import zyg
+from zyg.errors import ConversionError
 
 from ..marks import slow_after
 from ..rules.calls import array
@@ -56,11 +57,16 @@ def test_shapes_that_do_not_fit_are_refused():
             zyg.pullback(f, W)
 
 
-def test_the_elementwise_product_of_a_sparse_array_is_refused():
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_the_elementwise_product_of_a_sparse_array_holds_watched_numbers():
     a = scipy.sparse.csr_array(DENSE)
     for f in (lambda v: a * v, lambda v: v * a, lambda v: a.multiply(v)):
-        with pytest.raises(TypeError):
-            zyg.pullback(f, V)
+        np.testing.assert_allclose(
+            zyg.gradient(lambda v: f(v * v).sum(), V)[0],  # noqa: B023
+            2 * V * DENSE.sum(axis=0),
+        )
+        with pytest.raises(ConversionError, match="takes numbers only"):
+            zyg.pullback(lambda v: f(v).toarray(), V)  # noqa: B023
 
 
 def test_stored_elements_that_are_overwritten_do_not_spoil_the_gradient():

@@ -43,7 +43,7 @@ def slopes_are_those_of_differences(f, *at):
 def test_a_drop_in_module_has_its_originals_names(plain, ours):
     assert {*dir(plain)} <= {*dir(ours)}
     for name in dir(plain):
-        if not name.startswith("__") and name not in ("odr", "test"):
+        if not name.startswith("__") and name not in ("odr", "test", "r_", "c_"):
             x, original = getattr(ours, name), getattr(plain, name)
             same = x is original or type(x) is type(plain) or x == original
             assert same or isinstance(x, type(original)), name
@@ -198,8 +198,8 @@ def test_polar_forms_of_cmath():
         return r * zyg.cmath.rect(x, phi).imag + zyg.cmath.phase(x * 1j + y)
 
     slopes_are_those_of_differences(f, X, Y)
-    with pytest.raises(zyg.errors.MissingRuleError, match="ulp has no rule"):
-        zyg.gradient(zyg.math.ulp, X)
+    with pytest.raises(zyg.errors.MissingRuleError, match="modf has no rule"):
+        zyg.gradient(zyg.math.modf, X)
 
 
 @pytest.mark.parametrize(

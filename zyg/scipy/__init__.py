@@ -43,7 +43,8 @@ _formulas(__name__)
 __version__ = _scipy.__version__
 
 _MODULES = (
-    "fft", "fftpack", "integrate", "linalg", "optimize", "signal", "sparse", "special", "stats",
+    "fft", "fftpack", "integrate", "linalg", "optimize", "signal", "sparse", "spatial", "special",
+    "stats",
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ Its `distance` has `cdist`, `pdist`, `squareform` and the metrics of real vector
 
 import scipy.spatial
 
+from zyg.scipy import _spatial_distance as distance  # noqa: F401 - one of its names
 from zyg.scipy._namespace import drop_in
 
 __getattr__, __dir__ = drop_in(scipy.spatial, globals())

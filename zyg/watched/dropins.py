@@ -11,7 +11,7 @@ from typing import Any
 
 from zyg.base.marks import stands_for
 from zyg.base.registry import ScalarRule, late_rule, rules
-from zyg.core.bind import bind
+from zyg.base.structure import Structure
 from zyg.core.strand import WATCHED, active, cut, is_watched, nestlevel, settle, watched_leaves
 from zyg.errors import ConversionError, MissingRuleError
 from zyg.watched.value import holds_watched
@@ -176,8 +176,10 @@ def taking_lists(original: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         for x in (*args, *kwargs.values()):
             if (type(x) is list or type(x) is tuple) and holds_watched(x):
-                has_rule = rules.get(original) or late_rule(original)
-                return bind(original, args, kwargs) if has_rule else original(*args, **kwargs)
+                if not (rules.get(original) or late_rule(original)):
+                    break
+                watched = Structure((args, kwargs), lambda v: type(v) in WATCHED).leaves[0]
+                return watched.__array_function__(original, (), args, kwargs)
         return original(*args, **kwargs)
 
     return call

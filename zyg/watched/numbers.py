@@ -8,6 +8,7 @@ other type of number and goes through `elementwise`, which must give the same re
 from __future__ import annotations
 
 import math
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,17 @@ class _Number(WatchedValue):
 
 
 def _define_function(function: Any) -> None:
+    """The function as a method; a number's own method of that name goes first."""
     name = function.__name__
-    setattr(_Number, name, lambda self, *others: function(self, *others))
+
+    def answer(self: Any, *others: Any) -> Any:
+        return function(self, *others)
+
+    def method(self: Any) -> Any:
+        own = hasattr(strip(self), name)
+        return attribute(self, name) if own else MethodType(answer, self)
+
+    setattr(_Number, name, property(method))
 
 
 # What NumPy's loops over objects ask the elements for: x.sqrt(), x.exp(), x.arctan2(y).
