@@ -36,6 +36,7 @@ CALLS = {
     "splines": ("roughness", np.array([0.0, 1.0, 0.5, -0.5, 0.8])),
     "steam": ("efficiency", 60.0, 0.2, 0.85),
 }
+SLOW = {"drug", "equalizer"}
 AS_WRITTEN = {"kalman"}  # those that need no line
 
 
@@ -74,7 +75,9 @@ def assert_right(f, args, plain):
         np.testing.assert_allclose(slope, expected, 1e-5, 1e-5 * np.max(np.abs(expected)))
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in CALLS]
+)
 def test_with_one_line_an_ordinary_program_is_differentiated(load, name):
     plain, args = load(name)
     f, _ = load(name, "import zyg; zyg.adopt(__name__)\n")
