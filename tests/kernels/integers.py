@@ -2,10 +2,10 @@
 
     python -m tests.kernels.integers --count 20000 --seed 7 --backend numba
 
-An expression of two operands of ints and of numbers of Python's is evaluated on arrays by NumPy,
-and as a kernel. Left out is what kernels do in another way: bools are Python's, 0 and 1; uint64
-together with signed types, which is float64 to NumPy, is refused, and so is a number in np.where
-that NumPy casts.
+An expression of two operands of ints and of numbers of Python's, literals and the operand n, is
+evaluated on arrays by NumPy, and as a kernel. Left out is what kernels do in another way: bools are
+Python's, 0 and 1; uint64 together with signed types, which is float64 to NumPy, is refused, and so
+is a number in np.where that NumPy casts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LITERALS = (0, 1, 2, 3, 5, 100, -1, -3, 127, 128, 255, 256, -128, -129, 1000, 65
 
 
 def expression(rng, depth):
-    """The text of an expression of the names a and b."""
+    """The text of an expression of the names a and b, and of numbers of Python's."""
 
     def part():
         return expression(rng, depth - 1)
@@ -39,6 +39,8 @@ def expression(rng, depth):
     if depth == 0 or rng.random() < 0.1:
         return rng.choice("ab")
     number = str(rng.choice(LITERALS[:7] if rng.random() < 0.9 else LITERALS))
+    if rng.random() < 0.3:
+        number = rng.choice(("n", "n", f"n {rng.choice('+-*')} {rng.choice(LITERALS[:7])}"))
     return rng.choice(
         [
             lambda: f"({part()} {rng.choice('+-*+-*&|^')} {part()})",
@@ -49,7 +51,7 @@ def expression(rng, depth):
             lambda: f"{rng.choice(('-', '~', 'abs', '+'))}({part()})",
             lambda: f"{rng.choice('ab')} ** {rng.choice('23579')}",
             lambda: f"np.where({part()} {rng.choice(('<', '=='))} ({number}), {part()}, {part()})",
-            lambda: f"np.where({part()} > {part()}, {part()}, {number})",
+            lambda: f"np.where({part()} > {part()}, {part()}, ({number}))",
             lambda: f"np.{rng.choice(('maximum', 'minimum', 'fmod', 'fmin'))}({part()}, {part()})",
             lambda: f"np.{rng.choice(('square', 'sign', 'absolute'))}({part()})",
             lambda: (
@@ -66,10 +68,11 @@ class Case:
         rng = random.Random(seed)
         self.seed = seed
         end = rng.choice(["", " * x", " > 3", " // 2"])
-        self.text = f"lambda a, b, x: ({expression(rng, rng.choice((1, 2, 3)))}){end}"
+        self.text = f"lambda a, b, x, n: ({expression(rng, rng.choice((1, 2, 3)))}){end}"
         values = np.random.default_rng(seed)
         self.operands = [self._ints(np.dtype(rng.choice(TYPES)), values) for _ in "ab"]
-        self.operands.append(np.linspace(0.5, 2.0, 12))
+        number = rng.choice(LITERALS[:9] if rng.random() < 0.8 else LITERALS[:-2])
+        self.operands += [np.linspace(0.5, 2.0, 12), number]
 
     @staticmethod
     def _ints(dtype, values):
@@ -79,7 +82,7 @@ class Case:
         return values.permutation(np.array([*ends, *small], dtype))
 
     def __str__(self):
-        kinds = ", ".join(str(x.dtype) for x in self.operands)
+        kinds = ", ".join(str(getattr(x, "dtype", x)) for x in self.operands)
         return f"seed {self.seed}: {self.text} of {kinds}"
 
 
@@ -90,10 +93,12 @@ def by_numpy(case):
 
 
 def by_kernel(case, backend):
-    a, b, _ = case.operands
+    a, b, *_ = case.operands
     f = eval(case.text, {"np": np})
-    kinds = [type_for(x.dtype) for x in case.operands]
-    kernel, _ = recorded(f, tuple(kinds), (a.dtype, b.dtype, None))
+    kinds = [type_for(np.asarray(x).dtype) for x in case.operands]
+    kernel, _ = recorded(f, tuple(kinds), (a.dtype, b.dtype, None, None))
+    if kernel.bounds is not None:
+        kernel.bounds.demand(case.operands)
     (kind,) = [getattr(x, "type", type(x).__name__) for x in kernel.program.outputs]
     dtype = np.dtype({"int": np.int64, "uint": np.uint64, "bool": bool, "float": float}[kind])
     with np.errstate(all="ignore"):
@@ -129,7 +134,7 @@ def check(case, backend):
 def _is_refused(case, error):
     """Whether it is what kernels refuse, and NumPy does not."""
     if isinstance(error, IntegerOverflowError):  # np.where casts a number that has no place
-        return re.search(r"np.where.*, -?\d+\)", case.text)
+        return re.search(r"np.where.*, \([-\dn +*]+\)\)", case.text)
     return "no integer type in common" in str(error)
 
 

@@ -62,6 +62,107 @@ def test_a_number_that_has_no_place_in_the_type_is_refused_as_by_numpy(dtype):
         np.testing.assert_array_equal(zyg.broadcast(right, a), right(a))
 
 
+def times(n):
+    return lambda a: a * n
+
+
+@pytest.mark.parametrize("dtype", NARROW)
+def test_an_int_of_pythons_that_a_call_brings_is_refused_as_by_numpy(dtype):
+    a, most = extremes(dtype), int(np.iinfo(dtype).max)
+    larger = zyg.fuse(lambda a, n: np.maximum(a, n))
+    for call in (
+        lambda n: zyg.broadcast(lambda a, n: a * n, a, n),
+        lambda n: larger(a, n),
+        lambda n: zyg.broadcast(lambda a, n: a + (n * 2 - n), a, n),
+        lambda n: zyg.partials(lambda a, n, x: a * n * x, a, n, 0.5),
+        lambda n: zyg.elementwise(lambda a, n, x: a * n * x).one_pass(np.ones(5), a, n, 0.5),
+        lambda n: zyg.gradient(
+            lambda x, n: zyg.broadcast(lambda a, n, x: a * n * x, a, n, x).sum(), 1.0, n
+        ),
+    ):
+        with pytest.raises(IntegerOverflowError, match=f"{most + 1} is out of bounds for {dtype}"):
+            call(most + 1)
+
+
+@pytest.mark.slow
+def test_a_captured_int_that_has_become_an_operand_is_refused_as_by_numpy():
+    a = np.array([1, 2, 100], np.int8)
+
+    for n in (*range(6), 127, -128):  # from the fifth on it is an operand
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(zyg.broadcast(times(n), a), a * n)
+    for n in (128, -129, 1000):
+        with pytest.raises(IntegerOverflowError, match=f"{n} is out of bounds for int8"):
+            zyg.broadcast(times(n), a)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (lambda a, n: min(a, n), lambda a, n: max(a, n)),
+        (lambda a, n: max(min(a, n), -n), lambda a, n: min(a, -n)),
+        (lambda a, n: a * n if n < 100 else a, lambda a, n: a * n if n > 100 else a),
+        (lambda a, n: a if n == 0 else a + 5 // n, lambda a, n: a - n),
+        (lambda a, n: a + (n - 990), lambda a, n: abs(-n) % a),
+    ],
+)
+def test_an_int_of_pythons_has_to_have_a_place_only_where_it_meets_a_type(right, wrong):
+    a = np.array([1, 2, 100, -7], np.int8)
+
+    expected = np.array([right(x, 1000) for x in a])
+    np.testing.assert_array_equal(zyg.broadcast(right, a, 1000), expected)
+    with pytest.raises(IntegerOverflowError):
+        zyg.broadcast(wrong, a, 1000)
+
+
+def test_a_bound_is_never_taken_only_of_what_it_bounds():
+    a, b = np.array([1, 2], np.int8), np.array([5, 1000])
+
+    with pytest.raises(IntegerOverflowError, match="300 is out of bounds for int8"):
+        zyg.broadcast(lambda a, b: a if b < 300 else 300, a, b)
+
+
+def test_an_index_of_a_loop_is_refused_where_it_has_no_place():
+    def summed(a, n):
+        s = a
+        for k in range(n):
+            s = s + k
+        return s
+
+    def last(a):
+        for k in range(100, 200):
+            a = (a & 0) + k
+        return a
+
+    a = np.array([1, 2], np.int8)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(zyg.broadcast(summed, a, 128), summed(a, 128))
+    with pytest.raises(IntegerOverflowError, match="128 is out of bounds for int8"):
+        zyg.broadcast(summed, a, 129)
+    with pytest.raises(IntegerOverflowError, match="199 is out of bounds for int8"):
+        zyg.broadcast(last, a)
+
+
+def test_uint64_meets_no_negative_number_of_a_call():
+    a, plus = np.array([1, 2], np.uint64), zyg.elementwise(lambda a, n: a + n)
+
+    np.testing.assert_array_equal(plus(a, 3), a + 3)
+    with pytest.raises(IntegerOverflowError, match="-1 is out of bounds for uint64"):
+        plus(a, -1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [np.int64(1000), np.int16(1000), np.array(1000), np.int8(100)])
+def test_a_captured_int_of_numpys_has_its_type(n):
+    a = np.array([1, 2, 100], np.int8)
+
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(zyg.broadcast(times(n), a), a * n)
+        twice = np.asarray((n + n) * np.ones(3))
+    np.testing.assert_array_equal(zyg.broadcast(lambda x: (n + n) * x, np.ones(3)), twice)
+
+
 def test_ints_in_loops_and_branches_wrap_around_as_those_of_numpy():
     def f(a, x):
         s = 0

@@ -261,6 +261,8 @@ def _broadcast(
 ) -> Any:
     if mode not in ("auto", "cache", "recompute"):
         raise ValueError(f'mode is "auto", "cache" or "recompute", not {mode!r}')
+    if kernel.bounds is not None:
+        kernel.bounds.demand([*map(strip, operands)])
     if out is None:
         return make(list(apply(kernel, operands, mode)))
     operands = [settle(x) for x in operands]
@@ -364,6 +366,8 @@ def _demanded(
     if isinstance(read, KernelError):
         raise read
     operands = [settle(x) for x in (*leaves, *read.captures.values(f))]
+    if read.kernel.bounds is not None:
+        read.kernel.bounds.demand([*map(strip, operands)])
     active = tuple(k for k, x in enumerate(leaves) if _type_of(x) != "bool")
     return read, leaves, tree, operands, active
 

@@ -4,6 +4,7 @@ ir                              what a function is here: values, operations, reg
 record                          numbers that record what is done with them
 functions                       what functions of NumPy, math and SciPy mean as operations
 whole                           ints of the operands' types, wrapped around as NumPy's are
+bounds                          numbers of Python's own that must have a place in those types
 front                           source -> program
 derive                          program -> the program of its derivatives
 back                            program -> text -> machine code

@@ -26,30 +26,39 @@ Width = np.dtype[Any] | None  # None: a number of Python's own
 # What an operation of ints may do with a result that has no place in their type.
 _LEAVES_THE_TYPE = {"add", "subtract", "multiply", "negative", "absolute", "square", "power",
                     "floor_divide", "invert"}  # fmt: skip
-_MEET = _LEAVES_THE_TYPE | {
+MEET = _LEAVES_THE_TYPE | {
     "remainder", "fmod", "maximum", "minimum", "fmax", "fmin", "bitwise_and", "bitwise_or",
     "bitwise_xor", "select", "sign", "positive", "constant",
 }  # fmt: skip
 
 
-def wrap_around(program: Program, widths: Sequence[Width]) -> None:
-    """Make a program, in place, compute in the types of its first inputs, which are `widths`."""
+def widths_in(program: Program, widths: Sequence[Width]) -> dict[Value, Width] | None:
+    """The types of all ints, from those of the first inputs; None if all are Python's."""
     known: dict[Value, Width] = {}
     given = zip(program.inputs, widths, strict=False)
     known.update((x, width) for x, width in given if x.type == "int")
-    narrow = any(width is not None and width.itemsize < 8 for width in known.values())
     if all(w is None for w in known.values()) and all(x.type != "uint" for x in program.inputs):
-        return
+        return None
     _infer(program.body, known)
-    conditions: dict[Value, Op] = {}
+    return known
+
+
+def wrap_around(program: Program, known: dict[Value, Width]) -> None:
+    """Make a program, in place, compute its ints in the types that `widths_in` found."""
+    conditions: dict[Atom, Op] = {}
     for op in operations(program.body):
         _refuse_signed(op, known)
-        for out, atoms in _meetings(op, conditions):
-            _refuse_literals(atoms, np.dtype(np.uint64) if out.type == "uint" else known.get(out))
+        for out, atoms in _meetings(op, conditions, known):
+            _refuse_literals(atoms, width_of(out, known))
         if isinstance(op, Op) and op.name in COMPARE:
             conditions[op.out] = op
-    if narrow:
+    if any(width is not None and width.itemsize < 8 for width in known.values()):
         _insert(program.body, known, {})
+
+
+def width_of(x: Value, known: dict[Value, Width]) -> Width:
+    """The type of NumPy's in which a value is computed."""
+    return np.dtype(np.uint64) if x.type == "uint" else known.get(x)
 
 
 def _infer(block: Block, known: dict[Value, Width]) -> None:
@@ -58,7 +67,7 @@ def _infer(block: Block, known: dict[Value, Width]) -> None:
         if isinstance(op, Op):
             if op.out.type == "int":
                 args = op.args[1:] if op.name == "select" else op.args
-                known[op.out] = _met(args if op.name in _MEET else (), known)
+                known[op.out] = _met(args if op.name in MEET else (), known)
             continue
         carried = [] if isinstance(op, If) else op.params
         while True:
@@ -82,12 +91,18 @@ def _met(args: Sequence[Atom], known: dict[Value, Width]) -> Width:
     return np.dtype(np.int64) if met is not None and met.kind == "f" else met
 
 
-def _meetings(op: Any, conditions: dict[Value, Op]) -> Iterator[tuple[Value, Sequence[Atom]]]:
+def _meetings(
+    op: Any, conditions: dict[Atom, Op], known: dict[Value, Width]
+) -> Iterator[tuple[Value, Sequence[Atom]]]:
     """What takes the type of others, and those."""
     if isinstance(op, Op):
         if op.name == "select":
-            yield op.out, [x for x in op.args[1:] if x is not _never(op, conditions)]
-        elif op.name in _MEET:
+            condition = conditions.get(op.args[0])
+            yield (
+                op.out,
+                [x for x in op.args[1:] if not is_never_selected(x, op, condition, known, {})],
+            )
+        elif op.name in MEET:
             yield op.out, op.args
     elif isinstance(op, If):
         for out, *pair in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
@@ -97,27 +112,47 @@ def _meetings(op: Any, conditions: dict[Value, Op]) -> Iterator[tuple[Value, Seq
             yield out, pair
 
 
-def _never(select: Op, conditions: dict[Value, Op]) -> Atom | None:
-    """The literal of a selection that is a bound beyond all values, as 300 in min(x, 300)."""
-    condition: Any = conditions.get(select.args[0])  # type: ignore[arg-type]
-    if condition is None:
-        return None
-    literals = [x for x in condition.args if type(x) is int]
-    args = [x if type(x) is int else 0 for x in condition.args]  # any number is on the same side
-    side = select.args[2] if getattr(np, condition.name)(*args) else select.args[1]
-    return side if type(side) is int and side in literals else None
+def is_never_selected(
+    x: Atom,
+    select: Op,
+    condition: Op | None,
+    known: dict[Value, Width],
+    numbers: dict[Value, int],
+) -> bool:
+    """Whether what may be selected is a bound beyond all values, as 300 in min(x, 300).
+
+    `numbers` are values of Python's own, in a call that brings them.
+    """
+    if condition is None or condition.name not in COMPARE or x not in condition.args:
+        return False
+    number, *args = [numbers.get(y, y) if isinstance(y, Value) else y for y in (x, *condition.args)]
+    widths = [width_of(y, known) for y in args if isinstance(y, Value)]
+    if isinstance(number, Value) or any(w is None or _has_place(number, w) for w in widths):
+        return False
+    sides = [0 if isinstance(y, Value) else y for y in args]  # any of those is on the same side
+    return (select.args[2] if getattr(np, condition.name)(*sides) else select.args[1]) == x
 
 
 def _refuse_literals(atoms: Sequence[Atom], width: Width) -> None:
     """Raise where a number has no place in the type of what it meets."""
-    for x in atoms if width is not None else ():
-        if type(x) is int and not np.iinfo(width).min <= x <= np.iinfo(width).max:
-            raise IntegerOverflowError(
-                f"the Python integer {x} is out of bounds for {width}.",
-                f"a kernel computes with ints as NumPy does, here in {width}, which has no place "
-                "for that number.",
-                "pass the operand as x.astype(np.int64) or float, or write the number as a float.",
-            )
+    for x in atoms:
+        if width is not None and type(x) is int:
+            demand_place(x, width)
+
+
+def demand_place(x: int, width: np.dtype[Any]) -> None:
+    """Raise IntegerOverflowError where a type has no place for a number."""
+    if not _has_place(x, width):
+        raise IntegerOverflowError(
+            f"the Python integer {x} is out of bounds for {width}.",
+            f"a kernel computes with ints as NumPy does, here in {width}, which has no place "
+            "for that number.",
+            "pass the operand as x.astype(np.int64) or float, or write the number as a float.",
+        )
+
+
+def _has_place(x: Any, width: np.dtype[Any]) -> bool:
+    return bool(np.iinfo(width).min <= x <= np.iinfo(width).max)
 
 
 def _refuse_signed(op: Any, known: dict[Value, Width]) -> None:

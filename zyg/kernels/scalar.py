@@ -9,13 +9,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
+from zyg.compiler.bounds import Bounds, in_types_of
 from zyg.compiler.derive import forward
 from zyg.compiler.front.captures import Captures, Path
 from zyg.compiler.front.joins import split
 from zyg.compiler.front.reader import read
 from zyg.compiler.ir import If, Op, Program, Type, Value, operations, show
 from zyg.compiler.record import Builder, Number, atom_of
-from zyg.compiler.whole import Width, wrap_around
+from zyg.compiler.whole import Width
 from zyg.errors import KernelError
 
 _MOST_KINDS = 64  # programs of one function
@@ -35,10 +36,13 @@ Made = TypeVar("Made")
 
 
 class Kernel:
-    """A program with its derivatives, each made when it is first asked for."""
+    """A program with its derivatives, each made when it is first asked for.
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    `bounds` are what each call from outside is to check of its operands.
+    """
+
+    def __init__(self, program: Program, bounds: Bounds | None = None) -> None:
+        self.program, self.bounds = program, bounds
         self._derived: dict[Any, Any] = {}  # by what they are
 
     def __repr__(self) -> str:
@@ -154,8 +158,9 @@ def read_for(
             raise
         captures = Captures(plain)  # an index, for example, has to be known
         program, make = read(f, kinds, arguments, captures)
-    wrap_around(program, widths)
-    found.append(made := Read(Kernel(program), make, captures))
+    ours = widths or (None,) * len(kinds)
+    bounds = in_types_of(program, (*ours, *captures.widths()))
+    found.append(made := Read(Kernel(program, bounds), make, captures))
     del found[:-_MOST_KINDS]
     return made
 
@@ -174,7 +179,7 @@ def _code_of(f: Any) -> Any:
     return (*kinds, f.__code__)
 
 
-_recorded: Cache[str, tuple[int, Kernel]] = Cache(1024)  # with the version of the rules
+_recorded: Cache[Any, tuple[int, Kernel]] = Cache(1024)  # with the version of the rules
 
 
 def recorded(
@@ -194,9 +199,10 @@ def recorded(
         )
     builder.block.yields = [atom_of(x) for x in found]
     program = Program("fused", inputs, builder.block)
-    wrap_around(program, widths)
-    text, version = show(program), rules.version
-    known = _recorded.get(text)
+    bounds = in_types_of(program, widths)
+    version = rules.version
+    key = show(program), widths if bounds else ()
+    known = _recorded.get(key)
     if known is None or known[0] != version:
-        known = _recorded.put(text, (version, Kernel(program)))
+        known = _recorded.put(key, (version, Kernel(program, bounds)))
     return known[1], make

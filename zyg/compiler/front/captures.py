@@ -19,6 +19,7 @@ import numpy as np
 
 from zyg.compiler.ir import Type, same
 from zyg.compiler.record import Number
+from zyg.compiler.whole import Width
 from zyg.errors import CaptureError
 
 Path = tuple[tuple[str, Any], ...]
@@ -54,6 +55,7 @@ class Captures:
     baking: bool = False
     guards: dict[Path, Any] = field(default_factory=dict)
     operands: dict[Path, Number] = field(default_factory=dict)
+    kinds: dict[Path, tuple[Type, Width]] = field(default_factory=dict)  # of the operands
 
     def found(self, value: Any, path: Path, lift: Callable[[Type], Number]) -> Any:
         """What a captured value is to the function that is read."""
@@ -63,7 +65,8 @@ class Captures:
         if kind is not None and self.baking:
             return self._baked(value, path)
         if kind is not None:
-            self.operands[path] = number = lift(kind)
+            self.kinds[path] = kind
+            self.operands[path] = number = lift(kind[0])
             return number
         plain = self.plain(value)
         if isinstance(plain, np.ndarray):
@@ -97,15 +100,17 @@ class Captures:
         self.guards[path] = value
         return value
 
-    def _lifted(self, value: Any, path: Path) -> Type | None:
-        """The type of a captured value that becomes an operand."""
+    def _lifted(self, value: Any, path: Path) -> tuple[Type, Width] | None:
+        """What a captured value that becomes an operand is, and the type of an int of NumPy's."""
         plain = self.plain(value)
         if isinstance(plain, (np.ndarray, np.generic)) and plain.ndim == 0:
-            return type_for(plain.dtype)
+            kind = type_for(plain.dtype)
+            width = plain.dtype if plain.dtype.kind in "iu" else None
+            return None if kind is None else (kind, width)
         if isinstance(plain, float):
-            return "float"
+            return "float", None
         if type(plain) is int and (plain is not value or path in self.varying):
-            return "int"
+            return "int", None
         return None
 
     def fits(self, f: Any) -> bool:
@@ -114,11 +119,14 @@ class Captures:
             return all(
                 _agrees(follow(f, path), seen) for path, seen in self.guards.items()
             ) and all(
-                self._lifted(follow(f, path), path) == number.atom.type
-                for path, number in self.operands.items()
+                self._lifted(follow(f, path), path) == kind for path, kind in self.kinds.items()
             )
         except (AttributeError, LookupError, ValueError, TypeError):
             return False
+
+    def widths(self) -> list[Width]:
+        """NumPy's types of the captured operands that are ints of NumPy's."""
+        return [width for _, width in self.kinds.values()]
 
     def values(self, f: Any) -> list[Any]:
         """The captured operands, as they are now."""
