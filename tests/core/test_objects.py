@@ -297,6 +297,70 @@ def test_np_asarray_shares_memory_in_numpy_and_so_neither_is_written():
     agree(dropped)
 
 
+@QUIET
+def test_an_array_and_its_object_array_share_memory_as_in_numpy():
+    def f(x):
+        y = x * 1.0
+        a, b = np.asarray(y), np.array(y)
+        seen.append([
+            np.may_share_memory(a, y), np.shares_memory(y[1:], a[:2]), np.may_share_memory(y, a),
+            np.may_share_memory(b, y), np.may_share_memory(a, x), np.shares_memory(y, y[1:]),
+        ])  # fmt: skip
+        return y.sum()
+
+    seen = []
+    f(X)
+    zyg.gradient(f, X)
+    zyg.gradient(lambda x: zyg.gradient(f, x)[0].sum(), X)
+    assert seen == [[True, True, True, False, False, True]] * 3
+
+
+@QUIET
+@pytest.mark.parametrize("axes", [(3,), (3, 2)])
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_generators_permute_watched_arrays(axes, make):
+    x = np.arange(1.0, 1.0 + np.prod(axes)).reshape(axes)
+    weights = x**2
+
+    def f(x):
+        return (make(3).permutation(x) * weights).sum()
+
+    value, (x_bar,) = zyg.value_and_gradient(f, x)
+    assert value == f(x) == np.sum(x_bar * x)  # f is linear
+    np.testing.assert_array_equal(np.sort(np.ravel(x_bar)), np.ravel(weights))
+
+
+@QUIET
+@pytest.mark.parametrize(
+    "make", [lambda y: np.array([y]), np.asarray, lambda y: np.array([[y, 1.0]])]
+)
+@pytest.mark.parametrize(
+    "call", [zyg.value_and_gradient, lambda f, x: zyg.pushforward(f, (x,), (1.0,))]
+)
+def test_the_addresses_of_elements_are_not_used_again_while_f_runs(make, call):
+    def f(x):
+        memo = {}
+        for k in range(1, 9):
+            memo.setdefault(make(k * x).tobytes(), k * x)
+        return sum(memo.values()) * 1.0
+
+    value, slope = call(f, 1.0)
+    assert (value, float(np.squeeze(slope))) == (36.0, 36.0)
+
+
+@QUIET
+def test_elements_are_let_go_when_f_ends():
+    def f(x):
+        memory.append(x.strand.memory)
+        total = np.asarray(x).sum()
+        assert len(memory[0].elements) > 3
+        return total
+
+    memory = []
+    zyg.gradient(f, X)
+    assert memory[0].elements == []  # they refer to the strand
+
+
 @pytest.mark.parametrize("first", [0, pytest.param(40, marks=pytest.mark.slow)])
 def test_random_programs_of_arrays_objects_and_lists(first):
     for seed in range(first, 2 * first + 5):

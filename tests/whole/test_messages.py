@@ -5,6 +5,7 @@
 import ast
 import cmath
 import copy
+import ctypes
 import inspect
 import linecache
 import math
@@ -259,6 +260,48 @@ def test_what_c_code_refuses_is_an_error_of_zygs(f, x):
     text = refusal(errors.ConversionError, f, x)
     assert "C code was given what it cannot take, as a watched value is: " in text
     assert "zyg.stop_gradient(x) gives the plain value" in text
+
+
+twice_in_c = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: 2 * x)
+first_in_c = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.POINTER(ctypes.c_double))(lambda p: p[0])
+
+
+@zyg.adjoint
+def doubled(x):
+    return twice_in_c(x), lambda y_bar: (2 * y_bar,)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: twice_in_c(x), 1.0),
+        (lambda x: twice_in_c(x[0]), ARRAY),
+        (lambda x: first_in_c(x), ARRAY),
+        (lambda x: ctypes.pythonapi.PyFloat_FromDouble(x), 1.0),  # whose arguments have no types
+        (lambda x: zyg.pushforward(lambda x: twice_in_c(x), (x,), (1.0,))[1], 1.0),
+    ],
+)
+def test_functions_of_ctypes_refuse_by_name(f, x):
+    text = refusal(errors.ConversionError, f, x)
+    assert (
+        "conversion for ctypes of a watched float" in text or "watched ndarray would drop" in text
+    )
+    assert "zyg.scalar_rule(f, *partials)" in text
+    with pytest.raises(errors.ConversionError, match="conversion for ctypes of a watched float"):
+        gradient(lambda x: gradient(doubled, x)[0], 1.0)
+
+
+def test_what_ctypes_says_of_plain_values_is_left_as_it_is():
+    def f(x):
+        try:
+            twice_in_c(x)
+        except ctypes.ArgumentError:
+            return x * twice_in_c("abc")
+
+    with pytest.raises(ctypes.ArgumentError, match="TypeError"):
+        gradient(f, 1.0)
+    assert gradient(lambda x: x * twice_in_c(zyg.primal(x)), 3.0) == (6.0,)
+    assert gradient(doubled, 3.0) == (2.0,)
 
 
 def test_what_c_code_says_of_plain_values_is_left_as_it_is():

@@ -94,6 +94,7 @@ def _called(call: ast.Call, frame: FrameType) -> Any:
     value = next((s[node.id] for s in scopes if node.id in s), None)
     for name in reversed(names):
         is_namespace = isinstance(value, (ModuleType, type)) or _is_random(value)
+        is_namespace = is_namespace or _is_of_ctypes(value, "ctypes")
         value = getattr(value, name, None) if is_namespace else None
     return value
 
@@ -101,6 +102,11 @@ def _called(call: ast.Call, frame: FrameType) -> Any:
 def _is_random(x: Any) -> bool:
     """Whether a value is a generator of NumPy's, which is not loaded to tell."""
     return type(x).__module__.startswith("numpy.random")
+
+
+def _is_of_ctypes(x: Any, module: str) -> bool:
+    """Whether a value is a library ("ctypes") or a function ("_ctypes") of ctypes."""
+    return any(t.__module__ == module for t in type(x).__mro__)
 
 
 # What to write in place of a call, by the function that was called.
@@ -147,7 +153,7 @@ _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     ),
     (lambda f: isinstance(f, np.vectorize), lambda f, call: "use zyg.broadcast(f, *arrays)"),
     (
-        lambda f: type(f).__mro__[-2].__module__ == "_ctypes",
+        lambda f: _is_of_ctypes(f, "_ctypes"),
         lambda f, call: (
             "zyg.scalar_rule(f, *partials), whose partial derivatives are functions "
             "of watched values, for a function of C"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,12 @@ from zyg.core.adjoints import _positional, call_adjoint
 from zyg.core.elementwise import elementwise
 from zyg.core.entries import lacking
 from zyg.core.handouts import hand_out
+from zyg.core.objects import is_shown
 from zyg.core.sequences import as_arrays, joined_lists
 from zyg.core.strand import ARRAYS, WATCHED, cut, innermost, is_watched, settle
 from zyg.errors import MissingRuleError, unknown_call
 
+_ABOUT_MEMORY = frozenset((np.may_share_memory, np.shares_memory))
 _WRITERS = frozenset((np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal))
 
 
@@ -36,6 +39,8 @@ def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> A
         rule = f if isinstance(f, (Adjoint, ScalarRule)) else rules.get(f) or late_rule(f)
         kwargs = kwargs or {}
         if rule is CONSTANT:
+            if f in _ABOUT_MEMORY and any(is_shown(x, y) for x, y in permutations(args[:2])):
+                return True
             plain = functools.partial(_plain, lambda x: cut(x, f"{f.__name__}, which is constant"))
             return f(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()})
         if isinstance(rule, Adjoint):

@@ -114,7 +114,17 @@ def shown(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
         base = base_of(x)
         memory = base.strand.memory
         memory.shown = [(r, b) for r, b in memory.shown if r() is not None] + [(ref(made), base)]
+    x.strand.memory.elements.extend((x, *made.flat))
     return made  # type: ignore[no-any-return]
+
+
+def is_shown(x: Any, made: Any) -> bool:
+    """Whether an array is, or has a part of, the memory that NumPy takes for that of `x`."""
+    if type(x) not in ARRAYS or not isinstance(made, np.ndarray):
+        return False
+    base = base_of(x)
+    arrays = [r() for r, b in base.strand.memory.shown if b is base]
+    return any(a is not None and np.may_share_memory(a, made) for a in arrays)
 
 
 def demand_not_shown(base: Any) -> None:

@@ -56,8 +56,8 @@ class Memory:
     """What a strand knows of arrays that are not its own alone: slots, and arrays by their ids."""
 
     __slots__ = (
-        "asked", "borrowed", "constant", "copies", "entangled", "kept", "readonly", "reversing",
-        "shown", "turn", "written",
+        "asked", "borrowed", "constant", "copies", "elements", "entangled", "kept", "readonly",
+        "reversing", "shown", "turn", "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -69,11 +69,9 @@ class Memory:
         self.copies: dict[int, tuple[Any, bytes, Any]] = {}  # of small plain arrays
         # Plain arrays that entries rely on, with the line that does, and their contents: all, some.
         self.kept: dict[int, tuple[Any, str, bool, bytes]] = {}
-        self.asked: tuple[Any, int] = (
-            None,
-            0,
-        )  # where; how many
+        self.asked: tuple[Any, int] = (None, 0)  # where; how many
         self.shown: list[tuple[Any, Any]] = []  # object arrays made of an array: weakly, and that
+        self.elements: list[Any] = []  # of object arrays: while f runs, each has its own address
         self.turn: RLock | None = None  # taken by reverse passes, once something was written
         self.reversing = False  # by a task of a loop, which may be between two slices
 

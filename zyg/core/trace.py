@@ -119,6 +119,7 @@ class Running:
         finally:
             for one in strand.kin.family or (strand,):
                 one.kin.refused = ()  # an exception refers to this frame
+                one.memory.elements.clear()  # which refer to the strand
 
     def _explain(self, error: BaseException) -> None:
         """Say of an exception in f what it has to do with watched values, if it has."""
@@ -126,6 +127,8 @@ class Running:
         self.call.release()
         if isinstance(error, SystemError) and isinstance(error.__cause__, ZygError):
             raise error.__cause__ from None  # C code went on after a refusal
+        if (refusal := _quoted(self.call.strand, error)) is not None:
+            raise refusal from None
         if _is_of_c_code(self.call.strand, error):
             raise _of_c_code(error) from error
         if _is_of_objects(self.call.strand, error):
@@ -172,6 +175,14 @@ _OF_OBJECTS = (
     "not supported for the input types", "loop of ufunc does not support argument",
     "unsupported data types in input", "numpy.object_",
 )  # fmt: skip
+
+
+def _quoted(strand: Strand, error: BaseException) -> ZygError | None:
+    """The refusal of which ctypes has left the text only, in an error of its own."""
+    if type(error).__module__ != "ctypes":
+        return None
+    refused = (e for s in strand.level_strands() for e in s.kin.refused)
+    return next((e for e in refused if str(e) in str(error)), None)
 
 
 def _is_of_c_code(strand: Strand, error: BaseException) -> bool:

@@ -205,6 +205,13 @@ class WatchedValue(Watched):
             return complex(x)
         _refuse_conversion(self, "complex(x)", _caller())
 
+    @property
+    def _as_parameter_(self) -> Any:
+        x = settle(self)
+        if type(x) not in WATCHED:
+            return x
+        _refuse_conversion(self, "conversion for ctypes", _caller())
+
     def __bytes__(self) -> bytes:
         x = settle(self)
         if type(x) in WATCHED and not isinstance(strip(x), int):
