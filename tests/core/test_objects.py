@@ -1,6 +1,7 @@
 """Object arrays: of watched numbers, beside watched operands and alone."""
 
 import copy
+import operator
 import warnings
 
 import numpy as np
@@ -328,6 +329,31 @@ def test_generators_permute_watched_arrays(axes, make):
     value, (x_bar,) = zyg.value_and_gradient(f, x)
     assert value == f(x) == np.sum(x_bar * x)  # f is linear
     np.testing.assert_array_equal(np.sort(np.ravel(x_bar)), np.ravel(weights))
+
+
+@pytest.mark.filterwarnings("ignore:you are shuffling")
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_generators_shuffle_numbers_and_refuse_rows(make):
+    def shuffled(x):
+        y, rng = x.copy(), make(3)
+        rng.shuffle(y)
+        return (y * weights).sum()
+
+    weights = np.arange(1.0, 6.0) ** 2
+    value, (x_bar,) = zyg.value_and_gradient(shuffled, weights)
+    assert value == shuffled(weights) == np.sum(x_bar * weights)
+    with pytest.raises(MutationError, match="shuffle the rows") as caught:
+        zyg.gradient(shuffled, np.arange(10.0).reshape(2, 5))
+    assert "write x[:] = x[rng.permutation(len(x))]" in str(caught.value)
+
+    def rows(x):
+        y, rng = x.copy(), make(3)
+        y[:] = y[rng.permutation(len(y))]
+        y[0] = y[1]
+        operator.setitem(y, 1, y[0])
+        return (y * weights).sum()
+
+    assert zyg.value_and_gradient(rows, np.ones((2, 5)))[0] == rows(np.ones((2, 5)))
 
 
 @QUIET

@@ -14,7 +14,7 @@ import dis
 import operator
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Number
 from types import CodeType
 from typing import Any, NoReturn
@@ -23,7 +23,7 @@ import numpy as np
 
 from zyg.base.array_types import array_type, is_array
 from zyg.base.registry import ScalarRule, rules
-from zyg.base.remedies import remedy
+from zyg.base.remedies import is_by_generator, remedy
 from zyg.base.scalar_rules import operators, table
 from zyg.base.structure import is_number
 from zyg.core.bind import bind
@@ -46,7 +46,7 @@ from zyg.core.strand import (
     strip,
     watcher_of,
 )
-from zyg.errors import ConversionError
+from zyg.errors import ConversionError, MutationError
 from zyg.watched import keywords
 from zyg.watched.text import text_of
 
@@ -97,6 +97,18 @@ def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
     raise error
 
 
+def _refuse_shuffle() -> None:
+    """Refuse what a random generator, which asks whether an array is a sequence, is about to do."""
+    if is_by_generator():
+        raise MutationError(
+            "a random generator cannot shuffle the rows of a watched array.",
+            "it swaps rows of what is no array of NumPy's own as x[i], x[j] = x[j], x[i], which "
+            "are views: some rows would be there twice.",
+            "write x[:] = x[rng.permutation(len(x))] for rng.shuffle(x).",
+            tag="write",
+        )
+
+
 class WatchedValue(Watched):
     """What watched numbers and arrays have in common."""
 
@@ -114,6 +126,8 @@ class WatchedValue(Watched):
         if frame.f_code.co_name == _SPARSE_PRODUCT:
             return type(self)
         if frame.f_globals.get("__name__") == "abc":  # isinstance(other, numbers.Rational)
+            if frame.f_locals.get("cls") is Sequence and np.ndim(strip(self)) > 1:
+                _refuse_shuffle()
             frame = frame.f_back
         asking = frame.f_globals.get("__name__", "").partition(".")[0]
         return type(self) if asking == home and home != "numpy" else cls
