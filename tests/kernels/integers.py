@@ -5,7 +5,7 @@
 An expression of two operands of ints and of numbers of Python's, literals and the operand n, is
 evaluated on arrays by NumPy, and as a kernel. Left out is what kernels do in another way: bools are
 Python's, 0 and 1; uint64 together with signed types, which is float64 to NumPy, is refused, and so
-is a number in np.where that NumPy casts.
+is a number in np.where that NumPy casts, and one computed of n alone beyond int64.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def check(case, backend):
 def _is_refused(case, error):
     """Whether it is what kernels refuse, and NumPy does not."""
     if isinstance(error, IntegerOverflowError):  # np.where casts a number that has no place
-        return re.search(r"np.where.*, \([-\dn +*]+\)\)", case.text)
+        cast = re.search(r"np.where.*, \([-\dn +*]+\)\)", case.text)
+        return cast or (re.search(r"n [-+*]", case.text) and "for int64" in str(error))
     return "no integer type in common" in str(error)
 
 

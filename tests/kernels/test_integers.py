@@ -144,6 +144,18 @@ def test_an_index_of_a_loop_is_refused_where_it_has_no_place():
         zyg.broadcast(last, a)
 
 
+def test_what_is_computed_of_numbers_of_pythons_has_a_place_in_int64():
+    """Python's ints have any size; the product wrapped around to zero."""
+    square = zyg.elementwise(lambda x, n: x * (n * n))
+    inside = zyg.elementwise(lambda a, n: a < n + 3)
+
+    with pytest.raises(IntegerOverflowError, match=f"{2**64} is out of bounds for int64"):
+        square(np.ones(2), 2**32)
+    with pytest.raises(IntegerOverflowError, match="out of bounds for int64"):
+        inside(np.ones(2, np.int8), 2**63 - 1)
+    np.testing.assert_array_equal(square(np.ones(2), 2**31), 2.0**62)
+
+
 def test_uint64_meets_no_negative_number_of_a_call():
     a, plus = np.array([1, 2], np.uint64), zyg.elementwise(lambda a, n: a + n)
 

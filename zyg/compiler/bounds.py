@@ -2,8 +2,9 @@
 
 A literal is checked when its program is made. An int that is passed or captured, and what is
 computed of such ints and of loops' indices, is known at each call: then those are computed once
-more, as Python's ints, as far as they do not depend on elements, and each is checked where it meets
-a type. What a loop carries from round to round is not known, and not checked.
+more, as Python's ints, as far as they do not depend on elements. Each is checked for a place in
+int64, and where it meets a type. What a loop carries from round to round is not known, and not
+checked.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from zyg.compiler.ir import Atom, Block, For, If, Op, Program, Value, While
 from zyg.compiler.whole import (
+    LEAVES_THE_TYPE,
     MEET,
     Width,
     demand_place,
@@ -52,21 +54,22 @@ class Bounds:
 
     def demand(self, operands: Sequence[Any]) -> None:
         """Raise IntegerOverflowError where one, plain, meets a type that has no place for it."""
-        _run(self._steps, {x: operands[k] for k, x in self._own})
+        numbers = {x: operands[k] for k, x in self._own}
+        _run(self._steps, {x: n for x, n in numbers.items() if isinstance(n, int)})
 
 
 def in_types_of(program: Program, widths: Sequence[Width]) -> Bounds | None:
     """Make a program, in place, compute its ints in its first inputs' types; what calls check."""
-    known = widths_in(program, widths)
-    if known is None:
-        return None
+    found = widths_in(program, widths)
+    known = found or {}
     own = [(k, x) for k, x in enumerate(program.inputs) if x.type == "int" and known.get(x) is None]
     reader = _Reader(known, {x for _, x in own})
     steps = reader.steps(program.body)
-    wrap_around(program, known)
+    if found is not None:
+        wrap_around(program, found)
     if not own:
         _run(steps, {})  # indices of loops are all there is, the same in each call
-    return Bounds(own, steps) if own and reader.meets else None
+    return Bounds(own, steps) if own and reader.checks else None
 
 
 class _Reader:
@@ -76,7 +79,7 @@ class _Reader:
         self.known, self.inputs = known, inputs
         self.values = {*inputs}  # what a call can compute
         self.conditions: dict[Atom, Op] = {}
-        self.meets = False
+        self.checks = False
 
     def steps(self, block: Block, outs: Sequence[Value] = ()) -> list[Step]:
         """Those of a block, which yields `outs`."""
@@ -100,6 +103,7 @@ class _Reader:
         self.conditions[op.out] = op
         if op.name in _EXACTLY and op.out.type in ("int", "bool") and self._is_known(op.args):
             self.values.add(op.out)
+            self.checks |= op.name in LEAVES_THE_TYPE
             return [_computing(op.out, _EXACTLY[op.name], op.args)]
         if op.name == "select":
             condition = self.conditions.get(op.args[0])
@@ -119,7 +123,7 @@ class _Reader:
             if x not in self.values or width is None or (width == _INT64 and x in self.inputs):
                 continue  # an operand beyond int64 is refused anyway
             steps.append(_demanding(x, width, selection, self.known))
-            self.meets = True
+            self.checks = True
         return steps
 
 
@@ -134,6 +138,9 @@ def _computing(out: Value, f: Callable[..., Any], args: Sequence[Atom]) -> Step:
             numbers[out] = f(*[numbers[x] if isinstance(x, Value) else x for x in args])
         except (KeyError, ZeroDivisionError):
             numbers.pop(out, None)  # in a branch that is not taken, if NumPy raises nothing
+            return
+        if out.type == "int":
+            demand_place(numbers[out], _INT64)  # in which a kernel computes it
 
     return compute
 

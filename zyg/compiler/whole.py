@@ -24,9 +24,9 @@ from zyg.errors import IntegerOverflowError, KernelError
 Width = np.dtype[Any] | None  # None: a number of Python's own
 
 # What an operation of ints may do with a result that has no place in their type.
-_LEAVES_THE_TYPE = {"add", "subtract", "multiply", "negative", "absolute", "square", "power",
+LEAVES_THE_TYPE = {"add", "subtract", "multiply", "negative", "absolute", "square", "power",
                     "floor_divide", "invert"}  # fmt: skip
-MEET = _LEAVES_THE_TYPE | {
+MEET = LEAVES_THE_TYPE | {
     "remainder", "fmod", "maximum", "minimum", "fmax", "fmin", "bitwise_and", "bitwise_or",
     "bitwise_xor", "select", "sign", "positive", "constant",
 }  # fmt: skip
@@ -176,7 +176,7 @@ def _insert(block: Block, known: dict[Value, Width], wrapped: dict[Atom, Atom]) 
         if isinstance(op, Op):
             op.args = tuple(wrapped.get(x, x) for x in op.args)
             width = known.get(op.out)
-            if op.name in _LEAVES_THE_TYPE and width is not None and width.itemsize < 8:
+            if op.name in LEAVES_THE_TYPE and width is not None and width.itemsize < 8:
                 more, wrapped[op.out] = _wrapping(op.out, width)
                 ops += more
             continue
