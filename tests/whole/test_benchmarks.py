@@ -25,7 +25,7 @@ def test_all_benchmarks_run_without_peers_and_write_json(tmp_path):
     groups = {row["group"] for row in rows}
     assert groups == {
         "scalars", "small_arrays", "element_loop", "network", "mutation", "derivatives", "tasks",
-        "imports", "kernels",
+        "imports", "kernels", "adopt",
     }  # fmt: skip
     assert {row["program"] for row in rows} >= {"zyg", "numpy", "unprotected", "trio", "sequential"}
     assert not {row["program"] for row in rows} & {"torch", "autograd", "jax"}

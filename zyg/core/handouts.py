@@ -13,7 +13,7 @@ from weakref import ref
 
 import numpy as np
 
-from zyg.core.strand import ARRAYS, WATCHED, exchange_lock, settle
+from zyg.core.strand import ARRAYS, WATCHED, active, exchange_lock, has_left, settle
 from zyg.core.views import (
     IDLE,
     Place,
@@ -50,6 +50,8 @@ def holds_nothing_watched(x: Any) -> bool:
 
     It has outlived its gradient, or is a buffer to which nothing watched was written.
     """
+    if has_left(x):
+        return False
     if type(settle(x)) not in WATCHED:
         return True
     if type(x) not in ARRAYS:
@@ -92,7 +94,7 @@ def plainly(f: Callable[..., Any], args: Any, kwargs: dict[str, Any], frame: Any
         return NotImplemented
     y = f(*args, **kwargs)
     of_scipy = frame is not None and frame.f_globals.get("__name__", "").startswith("scipy.")
-    return y if of_scipy else _wrapped(y, given)
+    return y if of_scipy or not active.get() else _wrapped(y, given)
 
 
 class _WatchedError(Exception):

@@ -7,6 +7,7 @@ from scipy.spatial import distance
 
 from zyg.errors import unknown_call
 from zyg.rules.kit import as_array, composed, no_out, strip, with_value
+from zyg.scipy._namespace import called_as
 
 
 def _difference(u, v, w, p):
@@ -86,7 +87,7 @@ def _number(function, formula):
         y = function(*map(strip, (u, v, *parameters)), **{k: strip(x) for k, x in options.items()})
         return with_value(formula(as_array(u), as_array(v), *parameters, **options), (y,))
 
-    composed(function)(of_vectors)
+    composed(function)(called_as(function, of_vectors))
 
 
 for _name in _FORMULAS:

@@ -10,7 +10,7 @@ import scipy.fft
 import scipy.fftpack
 
 from zyg.rules.kit import as_array, composed, is_complex, like, normal_axes, strip, with_value
-from zyg.scipy._namespace import rule_for
+from zyg.scipy._namespace import called_as, rule_for
 
 
 def _of_numpy(module, name):
@@ -97,8 +97,8 @@ def _trigonometric(name):
     """The rules of a transform that is its own transpose, or that of another type of it."""
     function, ends = getattr(scipy.fft, name), _ENDS[name]
 
-    def plain(x, **options):
-        return function(x, **options)
+    def plain(x, *, type, axis, norm, orthogonalize):
+        return function(x, type=type, axis=axis, norm=norm, orthogonalize=orthogonalize)
 
     @rule_for(plain, linear=(0,))
     def whole(x, *, type, axis, norm, orthogonalize):
@@ -137,9 +137,9 @@ def _trigonometric(name):
     unscaled = inverse({})  # scipy.fftpack's inverse is one but for a factor
     for module, back in ((scipy.fft, inverse(_EXCHANGED)), (scipy.fftpack, unscaled)):
         for key, rule in ((name, transform), (f"i{name}", back)):
-            composed(getattr(module, key))(rule)
-            several = getattr(module, f"{key}n")
-            composed(several)(_along_axes(several, rule))
+            one, several = getattr(module, key), getattr(module, f"{key}n")
+            composed(one)(called_as(one, rule))
+            composed(several)(called_as(several, _along_axes(several, rule)))
 
 
 def _along_axes(function, one):
@@ -147,9 +147,8 @@ def _along_axes(function, one):
 
     def transform(
         x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
-        orthogonalize=None, shape=None,
+        orthogonalize=None,
     ):  # fmt: skip
-        s = shape if s is None else s
         named = {} if orthogonalize is None else {"orthogonalize": orthogonalize}
         y = function(strip(x), type, s, axes, norm, **named)
         if axes is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -20,6 +21,16 @@ def rule_for(key: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[
         return made
 
     return register
+
+
+def called_as(key: Callable[..., Any], rule: Callable[..., Any]) -> Callable[..., Any]:
+    """`rule`, whose parameters are those of the function `key`, by their places."""
+
+    def by_places(*args: Any, **kwargs: Any) -> Any:
+        return rule(*args, **kwargs)
+
+    by_places.__signature__ = inspect.signature(key)  # type: ignore[attr-defined]
+    return by_places
 
 
 def dispatching(f: Callable[..., Any]) -> Callable[..., Any]:
