@@ -25,6 +25,7 @@ from zyg.core.strand import (
     WATCHED,
     Strand,
     Watched,
+    active,
     exchange_lock,
     settle,
     strip,
@@ -238,9 +239,12 @@ def buffer(array: Any) -> Any:
 
 
 def like_operands(y: Any, operands: Any) -> Any:
-    """A new plain array made from operands that nobody watches: a buffer, if one of them is."""
+    """A new plain array made from operands that nobody watches: a buffer, if one of them is.
+
+    Outside of a gradient there are none: what was one is an array as any other.
+    """
     made_of_buffers = any(type(x) in ARRAYS and base_of(x).strand is IDLE for x in operands)
-    return buffer(y) if made_of_buffers else y
+    return buffer(y) if made_of_buffers and active.get() else y
 
 
 def base_of(x: Any) -> Any:

@@ -146,7 +146,7 @@ def _along_axes(function, one):
     """The rule of a transform along some axes: one after the other; the value is SciPy's."""
 
     def transform(
-        x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None, *,
+        x, type=2, s=None, axes=None, norm=None, overwrite_x=False, workers=None,
         orthogonalize=None,
     ):  # fmt: skip
         named = {} if orthogonalize is None else {"orthogonalize": orthogonalize}
