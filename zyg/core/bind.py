@@ -55,8 +55,9 @@ def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> A
             if kwargs:
                 args, kwargs = _positional(rule, args, kwargs)
             arrays = as_arrays(rule, args)
-            to = args[:1] if f in _WRITERS else ()  # what is written to must be the array itself
-            return rule.function(*to, *arrays[len(to) :], **kwargs)
+            if arrays is not args and f in _WRITERS:  # what is written to must be the array itself
+                arrays = [args[0], *arrays[1:]]
+            return rule.function(*arrays, **kwargs)
         values = Structure((args, kwargs), is_watched)
         if innermost([settle(x) for x in values.leaves]) is not None:
             raise _missing(f)

@@ -114,7 +114,10 @@ def shown(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
         base = base_of(x)
         memory = base.strand.memory
         memory.shown = [(r, b) for r, b in memory.shown if r() is not None] + [(ref(made), base)]
-    x.strand.memory.elements.extend((x, *made.flat))
+    memory = x.strand.memory
+    if memory.elements is None:
+        memory.elements = []
+    memory.elements.extend((x, *made.flat))
     return made  # type: ignore[no-any-return]
 
 

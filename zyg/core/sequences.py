@@ -12,7 +12,6 @@ from zyg.core.objects import holds_watched_objects, stacked
 from zyg.core.strand import WATCHED
 
 _LISTS = frozenset((list, tuple))
-_CONTAINERS = _LISTS | {np.ndarray}
 
 
 def is_list(x: Any) -> bool:
@@ -40,17 +39,19 @@ def joined_lists(x: Any) -> Any:
 
 def joined(x: Any) -> Any:
     """`x`; lists and object arrays that hold watched values as one watched array."""
+    if type(x) in WATCHED:
+        return x
     return joined_lists(x) if is_list(x) else stacked(x)
 
 
 def as_arrays(rule: Adjoint | Composed, args: Sequence[Any]) -> Sequence[Any]:
     """The arguments of a rule: object arrays stacked, and joined what stands for an array."""
-    if _CONTAINERS.isdisjoint(map(type, args)):
-        return args
     for k, x in enumerate(args):
         if type(x) is np.ndarray:
-            part = stacked(x) if x.dtype.hasobject else x
-        elif is_list(x):
+            if not x.dtype.hasobject:
+                continue
+            part = stacked(x)
+        elif type(x) in _LISTS:
             part = joined(x) if rule.ours and rule.takes_array(k) else stacked(x)
         else:
             continue

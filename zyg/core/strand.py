@@ -70,8 +70,10 @@ class Memory:
         # Plain arrays that entries rely on, with the line that does, and their contents: all, some.
         self.kept: dict[int, tuple[Any, str, bool, bytes]] = {}
         self.asked: tuple[Any, int] = (None, 0)  # where; how many
-        self.shown: list[tuple[Any, Any]] = []  # object arrays made of an array: weakly, and that
-        self.elements: list[Any] = []  # of object arrays: while f runs, each has its own address
+        self.shown: Sequence[
+            tuple[Any, Any]
+        ] = ()  # object arrays made of an array: weakly, and that
+        self.elements: list[Any] | None = None  # of object arrays: each keeps its address
         self.turn: RLock | None = None  # taken by reverse passes, once something was written
         self.reversing = False  # by a task of a loop, which may be between two slices
 

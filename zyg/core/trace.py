@@ -68,14 +68,14 @@ class Call:
         self.begin()
         if run:
             with Running(self):
-                value = self.numbers_of(run_function(f, self.watched, kwargs))
+                value = run_function(f, self.watched, kwargs)
+                if type(value) not in WATCHED:
+                    value = self.numbers_of(value)
             self.end(value)
 
     def numbers_of(self, value: Any) -> Any:
         """The value of f; where NumPy made object arrays of watched numbers, arrays of numbers."""
-        if type(value) in WATCHED or not _has_shown_objects(self.strand):
-            return value
-        return stacked(value)
+        return stacked(value) if _has_shown_objects(self.strand) else value
 
     def release(self) -> None:
         """Let go of what the strands keep."""
@@ -109,8 +109,13 @@ class Running:
         running.pop()
         if turns:
             turn()
-        self.call.strand.close()
         strand = self.call.strand
+        strand.close()
+        if error is not None or strand.kin.refused or strand.kin.family or strand.memory.elements:
+            self._after(strand, error)
+
+    def _after(self, strand: Strand, error: BaseException | None) -> None:
+        """What is to be said of what happened in f, if anything did."""
         try:
             if strand.kin.refused or strand.kin.family:
                 self._judge(error)
@@ -119,7 +124,7 @@ class Running:
         finally:
             for one in strand.kin.family or (strand,):
                 one.kin.refused = ()  # an exception refers to this frame
-                one.memory.elements.clear()  # which refer to the strand
+                one.memory.elements = None  # which refer to the strand
 
     def _explain(self, error: BaseException) -> None:
         """Say of an exception in f what it has to do with watched values, if it has."""

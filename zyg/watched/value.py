@@ -334,8 +334,10 @@ def is_foreign(x: Any, other: Any) -> bool:
 
 def as_array(x: Any) -> Any:
     """`x` as np.asarray makes it, watched or not; watched numbers in a list are stacked."""
-    if type(x) in ARRAYS or type(x) is np.ndarray or array_type(x).library:
-        return joined(x)
+    if type(x) in ARRAYS or array_type(x).library:
+        return x
+    if type(x) is np.ndarray:
+        return joined(x) if x.dtype.hasobject else x
     if type(x) in WATCHED:
         return np.reshape(np.atleast_1d(x), ())  # an array even of a NumPy scalar
     return joined(x) if holds_watched(x) else np.asarray(x)
