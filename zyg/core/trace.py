@@ -174,6 +174,7 @@ _OF_ANY = (
     "operand is flagged as writeable, but is an object which cannot be written back",
     "Result from function call is not a proper array of floats",  # MINPACK
     "the NPY_ITER_REFS_OK flag was not enabled",
+    "f(a) and f(b) must have different signs",  # the root finders
 )
 _OF_OBJECTS = (
     "dtype('O')", "dtype object", "type 'object'", "bject arrays", "non-numeric array",

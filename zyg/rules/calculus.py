@@ -21,7 +21,7 @@ def _along(axis, ndim, index):
 @composed(np.diff)
 def diff(a, n=1, axis=-1, prepend=np._NoValue, append=np._NoValue):
     a = as_array(a)
-    np.diff(np.empty(np.shape(a)), n, axis)  # raises where NumPy does
+    np.diff(np.zeros(np.shape(a)), n, axis)  # raises where NumPy does
     parts = [a]
     for place, end in ((0, prepend), (2, append)):
         if end is not np._NoValue:
