@@ -22,6 +22,7 @@ from zyg.compiler.back.stored import cache_directory
 from zyg.compiler.ir import Block, If, Op, Program, Value, operations
 from zyg.kernels.launch import describe, run
 from zyg.kernels.plans import CHUNK, Output
+from zyg.kernels.scalar import read_for
 
 from ..kernels.programs import no_two_alike, outputs, program
 from ..marks import slow_after
@@ -158,6 +159,27 @@ def test_branches_become_selections_where_all_else_vectorises(name, stays):
     for backend in ("numba", "python"):
         (y,) = run(target, [x], outputs((F64, None)), dtype=F64, backend=backend)
         np.testing.assert_allclose(y, expected, rtol=1e-14)
+
+
+def sigmoid(x):
+    return 1.0 / (1.0 + math.exp(-x))
+
+
+def gated(c, x, z):
+    if z > 1:
+        return sigmoid(x) * c + math.tanh(x)
+    if z > 0:
+        return c
+    return sigmoid(x) * math.tanh(x)
+
+
+def test_nothing_is_computed_twice_where_some_side_returns():
+    kinds = ("float",) * 3
+    kernel = read_for(gated, kinds, None, lambda x: x, lambda x: x).kernel
+    for target in (kernel.program, kernel.partials((0, 1))[0].program):
+        flat = without_branches(target, names.vectorised("float64", "fast"))
+        made = [op.name for op in operations(flat.body)]
+        assert [made.count(name) for name in ("exp", "tanh", "divide")] == [1, 1, 1]
 
 
 @pytest.mark.skipif(numba.version_info[:2] < (0, 67), reason="numba compares all arrays there")

@@ -184,11 +184,15 @@ class Statements(Expressions):
                 elif rest:
                     self.unless_stopped(stop, lambda: self.run(rest))
             sides[k] = (self.env, False)
-        self.env = self._joined(condition, blocks, [env for env, _ in sides])
+        self.env = self._joined(condition, blocks, before, [env for env, _ in sides])
         return consumed
 
     def _joined(
-        self, condition: Any, blocks: tuple[Block, Block], envs: list[dict[str, Any]]
+        self,
+        condition: Any,
+        blocks: tuple[Block, Block],
+        before: dict[str, Any],
+        envs: list[dict[str, Any]],
     ) -> dict[str, Any]:
         """The variables after a condition."""
         pairs: list[tuple[Any, Any]] = []
@@ -201,8 +205,11 @@ class Statements(Expressions):
             if name == _VALUE and (a is _NO_SIDE or b is _NO_SIDE):
                 a, b = (zeros(y) if x is _NO_SIDE else x for x, y in ((a, b), (b, a)))
             elif returned[0] != returned[1] and not name.startswith("%"):
-                # Nothing is read after a return.
-                a, b = (zeros(b), b) if returned[0] else (a, zeros(a))
+                # Nothing is read after a return. What the other side has not changed stays itself,
+                # as do computations with it, which other sides may share.
+                kept = b if returned[0] else a
+                gone = kept if kept is before.get(name) else zeros(kept)
+                a, b = (gone, kept) if returned[0] else (kept, gone)
             try:
                 makes[name] = join(a, b, pairs)
             except Different:
