@@ -3,8 +3,9 @@
 One text serves both types, which choose the constants (`_family`). The exponentials take x to
 n ln 2 + r with an integer n, and expm1(r) from a polynomial: Chebyshev interpolation on
 [-ln(2)/2, ln(2)/2], evaluated by Estrin's scheme, since in a chain of functions each waits for the
-one before. The logarithms take x to 2**k m with m next to 1, and ln(m) from a series in
-(m - 1) / (m + 1): FreeBSD's msun, e_log.c and e_logf.c.
+one before; a product and a sum are one instruction where the processor has it. The logarithms take
+x to 2**k m with m next to 1, and ln(m) from a series in (m - 1) / (m + 1): FreeBSD's msun, e_log.c
+and e_logf.c.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ _OPTIONS_OF_PART = {**_OPTIONS, "no_cpython_wrapper": True}
 inline = cast("Callable[[Function], Function]", njit(**_OPTIONS))
 # Without the wrapper for calls from Python a function that only compiled ones call compiles faster.
 inline_part = cast("Callable[[Function], Function]", njit(**_OPTIONS_OF_PART))
+# A product and a sum may be one instruction, rounded once; not where an error term is computed.
+fused = cast("Callable[[Function], Function]", njit(**_OPTIONS, fastmath={"contract"}))
+fused_part = cast("Callable[[Function], Function]", njit(**_OPTIONS_OF_PART, fastmath={"contract"}))
 
 _LN2 = math.log(2)
 
@@ -123,14 +127,14 @@ def _family(
         a, b = scales(shifted)
         return p, a, b
 
-    @inline
+    @fused
     def exp(x: Any) -> Any:
         x = exp_least if x < exp_least else x
         x = exp_most if x > exp_most else x
         p, a, b = exp_parts(x)
         return (p + one) * a * b
 
-    @inline
+    @fused
     def exp2(x: Any) -> Any:
         x = exp2_least if x < exp2_least else x
         x = exp2_most if x > exp2_most else x
@@ -139,7 +143,7 @@ def _family(
         a, b = scales(shifted)
         return (p + one) * a * b
 
-    @inline
+    @fused
     def expm1(x: Any) -> Any:
         bounded = expm1_least if x < expm1_least else x
         bounded = exp_most if x > exp_most else bounded
@@ -148,7 +152,7 @@ def _family(
         y = (p + one) * a * b if x > expm1_is_exp else y
         return x if x == zero else y
 
-    @inline
+    @fused
     def tanh(x: Any) -> Any:
         x_abs = abs(x)
         p, a, b = exp_parts(two * (tanh_is_1 if x_abs > tanh_is_1 else x_abs))
@@ -179,23 +183,23 @@ def _family(
         y = -infinity if x == zero else y
         return not_a_number if x < zero else y
 
-    @inline
+    @fused
     def log(x: Any) -> Any:
         k, f, _ = split(x)
         return where_defined(x, k * ln2_high - ((log_tail(f) - k * ln2_low) - f))
 
-    @inline
+    @fused
     def log2(x: Any) -> Any:
         k, f, _ = split(x)
         return where_defined(x, k + (f - log_tail(f)) * log2_e)
 
-    @inline
+    @fused
     def log10(x: Any) -> Any:
         k, f, _ = split(x)
         y = k * log10_2_high + (k * log10_2_low + (f - log_tail(f)) * log10_e)
         return where_defined(x, y)
 
-    @inline
+    @fused
     def log1p(x: Any) -> Any:
         u = one + x
         x_rounded = u - one

@@ -11,7 +11,8 @@ float64. Float32 functions that lose nothing else are the rounded float64 ones.
 
 What shapes the text: numbers become integers by adding a large number, as AVX2 converts no int64; a
 shift names its unsigned type, as numba widens to 64 bits; bounds are written so that NaN fails the
-comparison and passes; the order of a sum is the one that loses least.
+comparison and passes; the order of a sum is the one that loses least; what computes with error
+terms has its products rounded.
 
 Sources: sine and cosine: FreeBSD's msun (k_sin.c, k_cos.c, k_sinf.c, k_cosf.c); arctan and erf:
 S. Moshier's Cephes (atan.c, ndtr.c); exact sums and products: T. J. Dekker, "A floating-point
@@ -33,6 +34,8 @@ from zyg.compiler.back.vector_exponentials import (
     exp_parts,
     expm132,
     expm164,
+    fused,
+    fused_part,
     inline,
     inline_part,
     log1p32,
@@ -71,7 +74,7 @@ def _difference(x: Any, y: Any) -> Any:
     return z, (x - x_rounded) + (x_rounded - z - y)
 
 
-@inline_part
+@fused_part
 def _sin_cos_of_float32(x: Any) -> Any:
     """sin and cos of x reduced by a multiple of pi/2, and that multiple in the last bits."""
     shifted = x * (2 / math.pi) + _TO_INTEGER
@@ -157,7 +160,7 @@ sin32, cos32, tan32 = _trigonometric(np.float32, _sin_cos_of_float32, 2.0**27)
 sin64, cos64, tan64 = _trigonometric(np.float64, _sin_cos_of_float64, 2.0**23)
 
 
-@inline
+@fused
 def arctan64(x: Any) -> Any:
     x_abs = abs(x)
     steep, middle = x_abs > 2.414213562373095, x_abs > 0.66  # tan(3 pi/8)
@@ -175,26 +178,26 @@ def arctan64(x: Any) -> Any:
     return with_sign(share * (math.pi / 2) + angle, x)
 
 
-@inline_part
+@fused_part
 def _exp_half(x: Any) -> Any:
     """exp(x) / 2 and expm1(x), which is infinite sooner, for x >= 0."""
     p, a, b = exp_parts(711.0 if x > 711.0 else x)
     return (p + 1) * a * (0.5 * b), p * (a * b) + (a * b - 1)
 
 
-@inline
+@fused
 def sinh64(x: Any) -> Any:
     h, t = _exp_half(abs(x))
     return with_sign(0.5 * (t + t / (t + 1)) if abs(x) < 1 else h - 0.25 / h, x)
 
 
-@inline
+@fused
 def cosh64(x: Any) -> Any:
     h, _ = _exp_half(abs(x))
     return h + 0.25 / h
 
 
-@inline
+@fused
 def erf64(x: Any) -> Any:
     z = x * x
     p = 90.0260197203842689217 + z * 9.60497373987051638749
