@@ -196,12 +196,12 @@ def test_many_operands_are_vectorised():
 
 def test_a_text_that_numba_refuses():
     with pytest.raises(CompilationError, match=r"(?s)TypingError.*def kernel") as caught:
-        kernel_of('signature = "void(int64)"\ndef kernel(n):\n    n.nothing()\n', "numba")
+        kernel_of('signature = "int64(int64)"\ndef kernel(n):\n    n.nothing()\n', "numba")
     assert "n.nothing()" in caught.value.text
 
 
 def text_that_writes(number):
-    return f'signature = "void(float64[:])"\ndef kernel(a):\n    a[0] = {number}\n'
+    return f'signature = "int64(float64[:])"\ndef kernel(a):\n    a[0] = {number}\n    return 0\n'
 
 
 def written(kernel):
@@ -211,9 +211,10 @@ def written(kernel):
 
 
 def test_what_no_program_can_do_is_not_silent():
-    text = 'signature = "void(int64)"\ndef kernel(n):\n    for i in range(0, 5, n): pass\n'
+    loop = "for i in range(0, 5, n): pass"
+    text = f'signature = "int64(int64)"\ndef kernel(n):\n    {loop}\n    return 0\n'
     call = kernel_of(text, "numba").bind([])
-    call(1)
+    assert call(1)
     with pytest.raises(RuntimeError, match="raised"):
         call(0)
 

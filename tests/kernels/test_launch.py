@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
-from zyg.kernels.launch import describe, run
-from zyg.kernels.plans import CHUNK, Output
+from zyg.kernels.launch import describe, plan_for, run
+from zyg.kernels.plans import CHUNK, Output, Target
 
 from .programs import (
     MIXED,
@@ -346,3 +346,39 @@ def test_large_results_are_reused_memory():
     was = y.ctypes.data
     del y
     assert run(PRODUCT, [x, 3.0], outputs((F64, None)), dtype=F64)[0].ctypes.data == was
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dtype", [F32, F64])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_kernel_says_whether_what_it_checks_is_finite(backend, dtype, workers):
+    n = CHUNK + 77 if backend == "numba" else 40
+    x = np.linspace(-3, 3, n).astype(dtype)
+    both = program(("float",), lambda x: (x + 0, x * x))
+    outputs = [Output(dtype), Output(dtype, checked=True)]
+    plan = plan_for(both, [x], outputs, Target(dtype, "fast", backend))
+
+    assert plan.checked == (1,)
+    assert plan.run([x], [None, None], workers)[1]
+    for bad in (np.inf, -np.inf, np.nan, -np.nan, np.finfo(dtype).max):  # whose square is infinite
+        for k in (0, n // 2, n - 1):
+            spoiled = x.copy()
+            spoiled[k] = bad
+            assert not plan.run([spoiled], [None, None], workers)[1]
+    x[3] = np.sqrt(np.finfo(dtype).max) * 0.999
+    assert plan.run([x], [None, None], workers)[1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_only_results_that_are_stored_as_they_are_computed_are_checked(backend):
+    x = no_two_alike((4, 3))
+    wanted = {
+        "in full": (Output(F64, checked=True), True),
+        "in memory given": (Output(F64, out=np.empty((4, 3)), checked=True), True),
+        "in another type": (Output(np.dtype(np.float16), checked=True), False),
+        "summed": (Output(F64, (3,), checked=True), False),
+        "unasked": (Output(F64), False),
+    }
+    for name, (output, checked) in wanted.items():
+        plan = plan_for(SAME, [x], [output], Target(F64, "fast", backend))
+        assert (plan.checked == (0,)) is checked, name

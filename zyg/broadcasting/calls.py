@@ -162,7 +162,7 @@ def run_kernel(
 
 def _launched(
     kernel: Kernel, operands: Sequence[Any], outputs: list[Output], dtype: np.dtype[Any]
-) -> tuple[np.ndarray, ...]:
+) -> list[np.ndarray]:
     others = setting("workers")
     workers = _CORES if others is None else 1 + others
     accuracy = setting("accuracy")

@@ -28,7 +28,7 @@ def run(
     workers: int = 1,
     accuracy: str = "fast",
     backend: str = "numba",
-) -> tuple[np.ndarray, ...]:
+) -> list[np.ndarray]:
     """The results of a program at each element of operands that broadcast against each other.
 
     Floats are computed in `dtype`, float32 or float64. Operands are arrays of real numbers in any
@@ -36,8 +36,8 @@ def run(
     TypeError for an operand that its input cannot take, OverflowError for an int beyond int64,
     CompilationError where numba refuses the program.
     """
-    plan = _plan(program, operands, outputs, Target(dtype, accuracy, backend))
-    return plan.run(operands, [output.out for output in outputs], workers)
+    plan = plan_for(program, operands, outputs, Target(dtype, accuracy, backend))
+    return plan.run(operands, [output.out for output in outputs], workers)[0]
 
 
 def describe(
@@ -50,18 +50,19 @@ def describe(
     backend: str = "numba",
 ) -> Description:
     """The kernel that `run` takes for these arguments, and how it sees them."""
-    return _plan(program, operands, outputs, Target(dtype, accuracy, backend)).description
+    return plan_for(program, operands, outputs, Target(dtype, accuracy, backend)).description
 
 
-def _plan(
+def plan_for(
     program: Program, operands: Sequence[Any], outputs: Sequence[Output], target: Target
 ) -> Plan:
+    """The plan for operands and outputs like these, made at most once while it is remembered."""
     places = [_place(k, operands, outputs) for k in range(len(outputs))]
     layouts = [
         (x.dtype, x.shape, x.strides, x.flags.num) if isinstance(x, np.ndarray) else type(x)
         for x in operands
     ]
-    key = (program, target, *layouts, *places)
+    key = (program, target, *layouts, *places, *[o.checked for o in outputs])
     plan = _plans.get(key)
     if plan is None:
         types = [x.type for x in program.inputs]
@@ -76,7 +77,7 @@ def _place(k: int, operands: Sequence[Any], outputs: Sequence[Output]) -> tuple[
 
     None instead of those where the array overlaps others in any other way.
     """
-    dtype, shape, out = outputs[k]
+    dtype, shape, out, _ = outputs[k]
     if out is None:
         return None, dtype, shape
     others = [x for x in operands if isinstance(x, np.ndarray) and x is not out]

@@ -5,6 +5,9 @@ and a number that stays the same is loaded there. All loads stand at the top of 
 and all stores at its end, so that LLVM turns the branches between them into selections and the loop
 into vector instructions. The text is the same for numba and for Python.
 
+Of the results that are checked, the largest bits are kept: beyond those of the largest number, some
+element is infinite or NaN, and the kernel returns 1.
+
 A sum along the innermost loop is made of tiles: their values go to a small array, which a function
 of its own adds up in many lanes, in float64. A sum along other loops is added row by row.
 """
@@ -37,6 +40,7 @@ class Result(NamedTuple):
     pattern: str
     packed: bool = True
     summed: bool = False  # over the loops that are B
+    checked: bool = False  # whether the kernel says if all elements are finite
 
 
 class Loops:
@@ -68,8 +72,14 @@ class Loops:
         pairs = zip(self.results, body.results, strict=True)
         stores = [self._result(k, result, value) for k, (result, value) in enumerate(pairs)]
         names, types = zip(*self._parameters(), strict=True)
-        signature = f'signature = "void({", ".join(types)})"'
-        lines = self._nest([*self.loads, *body.lines, *stores])
+        signature = f'signature = "int64({", ".join(types)})"'
+        values = [x for r, x in zip(self.results, body.results, strict=True) if r.checked]
+        checks = [f"worst = max(worst, bits({x}))" for x in values]
+        lines = self._nest([*self.loads, *body.lines, *stores, *checks])
+        if checks:
+            lines = ["worst = bits(T(0.0))", *lines, "return 1 if worst >= bits(T(1e999)) else 0"]
+        else:
+            lines.append("return 0")
         return "\n".join([signature, f"def kernel({', '.join(names)}):", *_indented(lines)])
 
     def _nest(self, innermost: list[str]) -> list[str]:

@@ -49,6 +49,7 @@ class Output(NamedTuple):
     dtype: np.dtype[Any]
     shape: Shape | None = None  # None: that of the broadcast
     out: np.ndarray | None = None
+    checked: bool = False  # whether to be told if all its elements are finite
 
 
 class Target(NamedTuple):
@@ -75,36 +76,40 @@ class Plan:
 
     taken: list[tuple[int, Adapter | None]]  # the operands of the kernel, what is done to them
     results: list[Fresh | Given | Sum]
-    call: Callable[..., None] | None  # None where there are no elements
+    call: Callable[..., bool] | None  # None where there are no elements
     chunks: list[tuple[int, int]]  # of the loop that is divided
     lengths: list[int]  # of the other loops
     tiles: list[np.dtype[Any]]
+    checked: tuple[int, ...]  # the results of which the kernel says whether all is finite
     description: Description
 
     def run(
         self, operands: Sequence[Any], outs: Sequence[Any], workers: int
-    ) -> tuple[np.ndarray, ...]:
+    ) -> tuple[list[np.ndarray], bool]:
+        """The results, and whether those that the kernel checked are finite."""
         arrays = [r.make(out) for r, out in zip(self.results, outs, strict=True)]
+        finite = True
         if self.call is not None:
             args = [operands[k] if adapt is None else adapt(operands[k]) for k, adapt in self.taken]
-            self._run(self.call, args, arrays, workers)
-        return tuple([
+            finite = self._run(self.call, args, arrays, workers)
+        found = [
             r.finish(array, out) for r, array, out in zip(self.results, arrays, outs, strict=True)
-        ])  # fmt: skip
+        ]
+        return found, finite
 
     def _run(
-        self, call: Callable[..., None], args: list[Any], arrays: list[np.ndarray], workers: int
-    ) -> None:
+        self, call: Callable[..., bool], args: list[Any], arrays: list[np.ndarray], workers: int
+    ) -> bool:
         chunks = self.chunks
         if workers <= 1 and not any(r.partial for r in self.results):
             chunks = [(chunks[0][0], chunks[-1][1])]
 
-        def chunk(k: int) -> None:
+        def chunk(k: int) -> bool:
             parts = [r.part(array, k) for r, array in zip(self.results, arrays, strict=True)]
             tiles = [np.empty(TILE, dtype) for dtype in self.tiles]
-            call(*chunks[k], *self.lengths, *args, *parts, *tiles)
+            return call(*chunks[k], *self.lengths, *args, *parts, *tiles)
 
-        in_parallel(chunk, len(chunks), workers)
+        return in_parallel(chunk, len(chunks), workers)
 
 
 class Planner:
@@ -174,6 +179,7 @@ class Planner:
             [*pairwise(bounds)],
             [m for d, m in enumerate(self.loop.shape) if d != self.axis],
             [np.dtype(dtype) for dtype in loops.tiles],
+            tuple(k for k, (r, _) in enumerate(results) if r.checked),
             Description(
                 self.loop.shape,
                 [o.pattern for o in operands],
@@ -251,13 +257,16 @@ class Planner:
         if self.given[k]:
             out: Any = output.out
             given = Given(layout_within(self.loop, out, self.ndim))
-            return Result(type, out.dtype.name, "F" * len(shape), self._packed(out)), given
+            checked = output.checked and out.dtype == self.dtype
+            row = Result(type, out.dtype.name, "F" * len(shape), self._packed(out), False, checked)
+            return row, given
         letters = pattern(self.loop, self.spans[k]) if self.summed[k] else "F" * len(shape)
         stored = output.dtype if has_type(output.dtype) else self.dtype
         if self.summed[k]:
             stored = self._sum_type(type, letters)
         finished = finisher(self.loop, self._shape_of(output), stored, output.dtype)
-        layout = Result(type, stored.name, letters, summed=self.summed[k])
+        checked = output.checked and not self.summed[k] and stored == output.dtype == self.dtype
+        layout = Result(type, stored.name, letters, summed=self.summed[k], checked=checked)
         if not self.summed[k]:
             return layout, Fresh(shape, stored, finished)
         return layout, Sum(_sum_shape(shape, letters), stored, finished, self._apart(letters))

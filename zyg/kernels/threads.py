@@ -15,22 +15,25 @@ _helpers: Cache[int, ThreadPoolExecutor] = Cache(8)  # by how many threads there
 os.register_at_fork(after_in_child=_helpers.clear)  # threads do not survive a fork
 
 
-def in_parallel(work: Callable[[int], None], count: int, workers: int) -> None:
-    """Call `work` with each number below `count`, in this thread and workers - 1 others."""
+def in_parallel(work: Callable[[int], bool], count: int, workers: int) -> bool:
+    """Call `work` with each number below `count`, in this thread and workers - 1 others.
+
+    Whether it was true of all.
+    """
     if count == 1:
-        work(0)
-        return
+        return work(0)
     chunks = iter(range(count))
 
-    def take() -> None:
+    def take() -> bool:
+        found = True
         for k in chunks:  # shared: each number comes once
-            work(k)
+            found &= work(k)
+        return found
 
     others = min(workers, count) - 1
     tasks = [_pool(others).submit(take) for _ in range(others)]
-    take()
-    for task in tasks:
-        task.result()
+    own = take()
+    return all([own, *[task.result() for task in tasks]])
 
 
 def _pool(size: int) -> ThreadPoolExecutor:

@@ -41,10 +41,11 @@ class MachineKernel(NamedTuple):
     """A function over arrays; where it is from ("compiled", "disk", "python"), what it took.
 
     The parameters are numbers and then arrays. ``bind`` takes the layouts of the arrays and gives a
-    function of the parameters, which does not look at the layouts of its arrays.
+    function of the parameters, which does not look at the layouts of its arrays, and returns
+    whether all is finite of the results that the kernel checks.
     """
 
-    bind: Callable[[Sequence[Layout]], Callable[..., None]]
+    bind: Callable[[Sequence[Layout]], Callable[..., bool]]
     text: str
     origin: str
     seconds: float
@@ -69,12 +70,13 @@ def kernel_of(text: str, backend: str) -> MachineKernel:
 def _interpreted(text: str) -> MachineKernel:
     kernel = _namespace(text)["kernel"]
 
-    def bind(layouts: Sequence[Layout]) -> Callable[..., None]:
-        def call(*args: Any) -> None:
+    def bind(layouts: Sequence[Layout]) -> Callable[..., bool]:
+        def call(*args: Any) -> bool:
             first = len(args) - len(layouts)
             pairs = zip(args[first:], layouts, strict=True)
             with np.errstate(all="ignore"):
-                kernel(*args[:first], *[as_strided(x, *layout) for x, layout in pairs])
+                said = kernel(*args[:first], *[as_strided(x, *layout) for x, layout in pairs])
+            return bool(said == 0)
 
         return call
 
@@ -107,23 +109,25 @@ def _machine_code(text: str, name: str) -> tuple[int, Any]:
     return address, library
 
 
-def _binder(entry: Any, text: str) -> Callable[[Sequence[Layout]], Callable[..., None]]:
-    (signature,) = re.findall(r'^signature = "void\((.*)\)"$', text, re.MULTILINE)
+def _binder(entry: Any, text: str) -> Callable[[Sequence[Layout]], Callable[..., bool]]:
+    (signature,) = re.findall(r'^signature = "int64\((.*)\)"$', text, re.MULTILINE)
     parameters = re.findall(r"([a-z]\w+)(\[?)", signature)
     pack = struct.Struct("".join("Q" if array else _PACKED[t] for t, array in parameters)).pack
 
-    def bind(layouts: Sequence[Layout]) -> Callable[..., None]:
+    def bind(layouts: Sequence[Layout]) -> Callable[..., bool]:
         words = [n for layout in layouts for numbers in layout for n in numbers]
         packed_layouts = struct.pack(f"{len(words)}q", *words)
         first = len(parameters) - len(layouts)
 
-        def call(*args: Any) -> None:
+        def call(*args: Any) -> bool:
             try:
                 values = pack(*args[:first], *map(id, args[first:]))
             except struct.error as error:
                 raise OverflowError("an operand is too large for int64") from error
-            if entry(values, packed_layouts):
+            said: int = entry(values, packed_layouts)
+            if said < 0:
                 raise RuntimeError("a kernel raised an exception, which no program can make it do")
+            return said == 0
 
         return call
 

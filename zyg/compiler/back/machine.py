@@ -10,7 +10,7 @@ Per parameter, `values` holds a number (a double for floats) or the address of a
 `layouts` holds shape and strides of each array. The address of the elements is the first field of
 an array object in NumPy's binary interface, right after the head of every Python object
 (PyArrayObject_fields in numpy/ndarraytypes.h); asking for it from Python takes longer than a call.
-The entry returns numba's status, 0 where nothing was raised.
+The entry returns what `kernel` does, 0 or 1, and -1 where something was raised.
 """
 
 from __future__ import annotations
@@ -81,10 +81,11 @@ def _define_entry(module: Any, name: str, target: Any, kernel: Any) -> None:
             args.append(_number(builder, target, type, values, k))
     function = target.declare_function(module, kernel)
     # Inlined, its parameters would no longer be known to be apart.
-    status, _ = target.call_conv.call_function(
+    status, returned = target.call_conv.call_function(
         builder, function, kernel.restype, kernel.argtypes, args, attrs=("noinline",)
     )
-    builder.ret(status.code)
+    returned = builder.trunc(returned, _STATUS)
+    builder.ret(builder.select(status.is_ok, returned, _STATUS(-1)))
 
 
 def _load(builder: Any, words: Any, k: int, type: Any) -> Any:

@@ -35,7 +35,7 @@ def imports(names: Iterable[str], dtype: str, backend: str, accuracy: str) -> st
     own = _NATIVE if backend == "numba" else _PLAIN
     lines = [
         f"from numpy import {dtype} as T, int64",
-        f"from {own} import contiguous, inlined, total",
+        f"from {own} import bits, contiguous, inlined, total",
     ]
     for name in sorted(names):
         module, spelled = _source(name, dtype, backend, accuracy)

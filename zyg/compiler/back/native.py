@@ -63,6 +63,17 @@ def _wrapping(instruction: str) -> Any:
     return intrinsic(typed)
 
 
+@intrinsic
+def bits(typing_context: Any, x: Any) -> Any:
+    """The bits of a float without its sign, as an int: in the order of magnitudes, NaN last."""
+
+    def lower(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = ir.IntType(x.bitwidth)
+        return builder.and_(builder.bitcast(args[0], word), word((1 << x.bitwidth - 1) - 1))
+
+    return (types.int32 if x.bitwidth == 32 else types.int64)(x), lower
+
+
 wrapping_add, wrapping_subtract, wrapping_multiply = map(_wrapping, ("add", "sub", "mul"))
 
 

@@ -21,6 +21,10 @@ def total(start: Any, tile: np.ndarray, n: int) -> Any:
     return start + np.add.reduce(tile[:n], dtype=type(start))
 
 
+def bits(x: Any) -> Any:
+    return np.abs(x).view(f"i{x.dtype.itemsize}")
+
+
 def inlined(function: Any) -> Any:
     return function
 
