@@ -10,4 +10,5 @@ array_types                     kinds of arrays: NumPy's, a device's
 scalar_rules                    the table: scalar function -> partial derivatives
 registry                        which rule belongs to which function
 containers structure            kinds of containers; values <-> their numbers and arrays
+trees                           the same, of plain arguments, with fewer steps
 """

@@ -19,5 +19,6 @@ indexing                        parts of arrays, read and written
 inplace                         writes in NumPy's other spellings
 bind                            the one interception point
 duals                           forward mode: tangents instead of entries
+running                         while the function runs; the exceptions that leave it
 trace                           one call of a function, its arguments watched
 """

@@ -30,6 +30,8 @@ from zyg.core.strand import WATCHED, Strand, strip, watch
 from zyg.core.views import ViewSlot, copied, float_dtype, lies_in, zeros_in
 from zyg.errors import NonFiniteError
 
+_FLOAT64 = np.dtype(np.float64)
+
 
 class Run:
     """One reverse pass over one strand."""
@@ -270,9 +272,12 @@ def non_finite(c: Any) -> bool:
     """Whether a cotangent has an infinite or NaN part; one that nobody may look at counts."""
     if c is None:
         return False
-    if type(c) is float:
+    if type(c) is float or type(c) is np.float64:
         return not math.isfinite(c)
-    if type(c) is not np.ndarray:
+    if type(c) is np.ndarray:
+        if c.dtype is _FLOAT64 and math.isfinite(np.add.reduce(c, None)):
+            return False
+    else:
         c = strip(c)
     kind = array_type(c)
     if not kind.readable:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ import numpy as np
 from zyg.core.adjoint_tasks import reverse_async
 from zyg.core.overwritten import demand_unwritten
 from zyg.core.reverse import all_finite
-from zyg.core.trace import Running, Trace
+from zyg.core.running import Running
+from zyg.core.trace import Trace
 from zyg.verbs.gradients import seed_of_loss, seed_of_one
 
 AsyncFunction = Callable[..., Any]  # one that is not async can be awaited too
@@ -24,7 +24,7 @@ AsyncFunction = Callable[..., Any]  # one that is not async can be awaited too
 
 async def _traced(f: AsyncFunction, args: Any, kwargs: Any, arguments: str = "protected") -> Trace:
     trace = Trace(f, args, kwargs, arguments=arguments, run=False)
-    with Running(trace):
+    with Running(trace.strand):
         value = f(*trace.watched, **kwargs)
         if inspect.isawaitable(value):
             value = await value
@@ -40,7 +40,7 @@ async def _back(trace: Trace, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
     with np.errstate(all="ignore"):
         for strong in trace.passes():
             cotangents = trace.at_arguments(await reverse_async(strand, seeds, strong))
-            if finite := all_finite(chain.from_iterable(cotangents)):
+            if finite := all_finite([c for part in cotangents for c in part]):
                 break
         if not finite and trace.is_checked():
             await reverse_async(strand, seeds, strong, check=True)

@@ -19,8 +19,9 @@ from zyg.base.array_types import array_type
 from zyg.base.registry import Adjoint
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
+from zyg.core.running import run_function
 from zyg.core.strand import Confined, is_traced, is_watched, strip
-from zyg.core.trace import Trace, demand_complete, run_function
+from zyg.core.trace import Trace, demand_complete
 from zyg.errors import AdjointError, MissingRuleError
 from zyg.verbs.effects import globals_of, names_of
 from zyg.verbs.taken_apart import IdleCall, TakenApart

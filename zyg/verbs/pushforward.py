@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.structure import Structure
+from zyg.base.trees import Tree
 from zyg.core.cotangents import has_complex, project, shape_of, spec_of, zeros_of
 from zyg.core.duals import DualStrand, check_tangents
 from zyg.core.protection import release
@@ -77,7 +78,7 @@ class DualCall(Call):
         release(self.strand)
 
 
-def _by_leaf(inputs: Structure, specs: list[Any], x_dot: Any, what: str) -> list[Any]:
+def _by_leaf(inputs: Structure | Tree, specs: list[Any], x_dot: Any, what: str) -> list[Any]:
     """The tangent of an argument at each of its leaves; None where none is given."""
     made: list[Any] = [None] * len(specs)
     for place, part in inputs.match(x_dot, what, "tangent"):

@@ -1,0 +1,214 @@
+"""While f runs: its strand is active; and what is to be said of an exception that leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import Token
+from types import CoroutineType
+from typing import Any
+
+from zyg.base.adoptable import running, turn, turns
+from zyg.base.config import setting
+from zyg.core.protection import release
+from zyg.core.strand import Strand, active
+from zyg.errors import ConversionError, RunningLoopError, ZygError, raising_line
+
+Before = Token[tuple[Strand, ...]]
+
+
+class Running:
+    """While f runs: the strand of its call is active; afterwards it takes entries no more."""
+
+    __slots__ = ("before", "strand")
+
+    def __init__(self, strand: Strand) -> None:
+        self.strand = strand
+
+    def __enter__(self) -> None:
+        self.before = enter(self.strand)
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        leave(self.strand, self.before, error)
+
+
+def enter(strand: Strand) -> Before:
+    """Have a strand active, until `leave` is told what was before."""
+    running.append(None)
+    if turns:
+        turn()
+    return active.set((*active.get(), strand))
+
+
+def leave(strand: Strand, before: Before, error: BaseException | None = None) -> None:
+    """The function of a strand has returned, or raised an error: what is to be said of it."""
+    active.reset(before)
+    running.pop()
+    if turns:
+        turn()
+    strand.close()
+    if error is not None or strand.kin.refused or strand.kin.family or strand.memory.elements:
+        try:
+            if strand.kin.refused or strand.kin.family:
+                _judge(strand, error)
+            if error is not None:
+                _explain(strand, error)
+        finally:
+            for one in strand.level_strands():
+                one.kin.refused = ()  # an exception refers to this frame
+                one.memory.elements = None  # which refer to the strand
+
+
+def release_all(strand: Strand) -> None:
+    """Let go of what the strands of a level keep."""
+    for one in strand.level_strands():
+        release(one)
+
+
+def _explain(strand: Strand, error: BaseException) -> None:
+    """Say of an exception in f what it has to do with watched values, if it has."""
+    _explain_read_only(strand, error)
+    release_all(strand)
+    if isinstance(error, SystemError) and isinstance(error.__cause__, ZygError):
+        raise error.__cause__ from None  # C code went on after a refusal
+    if (refusal := _quoted(strand, error)) is not None:
+        raise refusal from None
+    if _is_of_c_code(strand, error):
+        raise _of_c_code(error) from error
+    if _is_of_objects(strand, error):
+        raise _of_objects(error) from error
+
+
+def _judge(strand: Strand, error: BaseException | None) -> None:
+    """Raise the first refusal that f has swallowed; what f raises itself goes first."""
+    refused = [e for s in strand.level_strands() for e in s.kin.refused]
+    swallowed = [e for e in refused if e is not error and e.loses and e.catcher() is not None]
+    if error is None:
+        if swallowed and setting("swallowed") != "allow":
+            release_all(strand)
+            swallowed[0].was_swallowed()
+            raise swallowed[0]
+        return
+    for outer in active.get()[-1:]:  # whose function may catch it
+        outer.kin.refused = (*outer.kin.refused, *refused)
+    if swallowed and error.__context__ is None and swallowed[0].__context__ is not error:
+        error.__context__ = swallowed[0]
+
+
+def _explain_read_only(strand: Strand, error: BaseException) -> None:
+    """Say of NumPy's refusal to write what zyg may have to do with it."""
+    kept = strand.memory.kept
+    if kept and isinstance(error, ValueError) and "read-only" in str(error):
+        error.add_note(_OVERWRITTEN)
+        if strand.trail is not None:
+            error.add_note(f"zyg: written at {raising_line(error)}")
+            used = dict.fromkeys(line for _, line, *_ in kept.values())
+            error.add_note("zyg: large plain operands are used at\n    " + "\n    ".join(used))
+
+
+# What C code says of an operand that is no array or no float: of a watched one by its name; and of
+# any, after it has dropped the refusal of the operand to be converted.
+_BY_NAME = "a bytes-like object is required, not 'Watched"
+_OF_ANY = (
+    "required argument is not a float",
+    "operand is flagged as writeable, but is an object which cannot be written back",
+    "Result from function call is not a proper array of floats",  # MINPACK
+    "the NPY_ITER_REFS_OK flag was not enabled",
+    "f(a) and f(b) must have different signs",  # the root finders
+)
+_OF_OBJECTS = (
+    "dtype('O')", "dtype object", "type 'object'", "bject arrays", "non-numeric array",
+    "not supported for the input types", "loop of ufunc does not support argument",
+    "unsupported data types in input", "numpy.object_",
+)  # fmt: skip
+
+
+def _quoted(strand: Strand, error: BaseException) -> ZygError | None:
+    """The refusal of which ctypes has left the text only, in an error of its own."""
+    if type(error).__module__ != "ctypes":
+        return None
+    refused = (e for s in strand.level_strands() for e in s.kin.refused)
+    return next((e for e in refused if str(e) in str(error)), None)
+
+
+def _is_of_c_code(strand: Strand, error: BaseException) -> bool:
+    """Whether it was a watched value that C code refused, and not a mistake of the user's."""
+    if isinstance(error, ZygError):
+        return False
+    said = str(error)
+    asked = has_shown_objects(strand) or any(s.kin.refused for s in strand.level_strands())
+    return _BY_NAME in said or (asked and any(text in said for text in _OF_ANY))
+
+
+def _is_of_objects(strand: Strand, error: BaseException) -> bool:
+    """Whether it was an object array of watched numbers that NumPy has no loop for."""
+    if isinstance(error, ZygError):
+        return False
+    return has_shown_objects(strand) and any(text in str(error) for text in _OF_OBJECTS)
+
+
+def has_shown_objects(strand: Strand) -> bool:
+    """Whether NumPy has asked for the elements of watched values."""
+    return any(s.memory.asked[1] for s in strand.level_strands())
+
+
+def _of_objects(error: BaseException) -> ConversionError:
+    """The refusal of an object array by what computes with numbers only."""
+    return ConversionError(
+        f"an object array of watched numbers was given to what takes numbers only: "
+        f"{str(error).rstrip('.')}.",
+        "np.asarray and np.array make an array of objects of watched values, and not every "
+        "function of NumPy's or SciPy's has a loop for objects.",
+        "use np.stack([x, y]) for np.array([x, y]), x itself for np.asarray(x), zyg.numpy for "
+        "numpy, zyg.scipy for scipy.",
+        raising_line(error),
+    )
+
+
+def _of_c_code(error: BaseException) -> ConversionError:
+    """The refusal of a watched value by C code, which knows nothing of it."""
+    return ConversionError(
+        f"C code was given what it cannot take, as a watched value is: {error}.",
+        "memoryview, np.frombuffer, np.nditer, struct.pack and MINPACK read the memory of a plain "
+        "number or array, which carries no derivative.",
+        "loop over x itself, or np.ndindex(x.shape), for np.nditer(x); zyg.scipy.optimize for "
+        "scipy.optimize; zyg.stop_gradient(x) gives the plain value if that is what you want.",
+        raising_line(error),
+        tag="c-code",
+    )
+
+
+_OVERWRITTEN = (
+    "zyg: if this array is an operand of an earlier operation, its contents are needed for the "
+    "derivative, and it is read-only until then. Make the buffer with zyg.numpy, or write into "
+    "a copy; zyg.explain names the lines that use it."
+)
+
+
+def run_function(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """``f(*args, **kwargs)``; an async f is run under trio."""
+    return completed(f, f(*args, **kwargs))
+
+
+def completed(f: Callable[..., Any], coroutine: Any) -> Any:
+    """What f has returned; of an async f, what comes of it under trio."""
+    if type(coroutine) is not CoroutineType:
+        return coroutine
+    import sniffio  # with trio
+    import trio
+
+    try:
+        library = sniffio.current_async_library()
+    except sniffio.AsyncLibraryNotFoundError:
+        library = ""
+    if library:
+        coroutine.close()
+        raise RunningLoopError(
+            f"{getattr(f, '__name__', f)} is async, and a loop of {library} is running.",
+            "a derivative that is not awaited would have to run the loop inside itself.",
+            "write await zyg.gradient_async(f, x), value_and_gradient_async or pullback_async.",
+        )
+
+    async def main() -> Any:
+        return await coroutine
+
+    return trio.run(main)
