@@ -56,8 +56,8 @@ def passes(trace):
     seeds = trace.seeds(seed_of_one(trace, trace.y))
     for strong in (False, True):
         concurrent = ReversePass(trace.strand, seeds, strong, False)
-        concurrent.work()
-        concurrent.root.run.finish()
+        with concurrent.helped():
+            concurrent.work()
         one_by_one = reverse(trace.strand, seeds, strong, check=True)
         yield reverse(trace.strand, seeds, strong), one_by_one, concurrent.bars()
 

@@ -23,142 +23,96 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, copy_context
+from itertools import chain, islice
 from typing import Any
 
-import numpy as np
-
 from zyg.base.config import setting
+from zyg.core.adjoint_channels import AdjointChannel
 from zyg.core.entries import contributions, name_of
 from zyg.core.exchange import Import, deliver
 from zyg.core.reverse import Later, Run, demand_finite
 from zyg.core.reverse import reverse as reverse_alone
 from zyg.core.strand import Strand, active, fork
-from zyg.core.views import ViewSlot
 from zyg.errors import AdjointInvariantError
 
-
-class AdjointChannel:
-    """The cotangents of one exported value, on their way back from those who imported it."""
-
-    __slots__ = ("given", "left", "lock", "owned", "parked", "parts", "total", "upto")
-
-    def __init__(self, imports: list[Import], ranks: dict[Strand, int]) -> None:
-        if len(imports) > 1:  # added up in the order in which adjoint tasks are ready
-            imports = sorted(imports, key=lambda made: (ranks[made.target], -made.number))
-            for rank, made in enumerate(imports):
-                made.rank = rank
-        self.given: dict[int, tuple[Any, Any]] = {}  # what is not yet added up, by rank
-        self.upto = 0  # ranks below have been added up
-        self.left = len(imports)
-        self.total: Any = None
-        self.owned = False  # whether the total is an array made here
-        self.parts: list[tuple[Any, Any]] = []  # what came from imports of views, by their places
-        self.parked: AdjointTask | None = None
-        self.lock = threading.Lock()
-
-    def send(self, made: Import, c: Any, *, add: bool) -> AdjointTask | None:
-        """Deliver one cotangent; returns the adjoint task that waited for it, if it was the last.
-
-        With `add` it is added up at once, if those before it have come; otherwise by the receiver.
-        """
-        with self.lock:
-            if add and made.rank == self.upto:
-                self._add(made.slot, c)
-                if self.given:
-                    self._add_given()
-            else:
-                self.given[made.rank] = made.slot, c
-            self.left -= 1
-            return self.parked if not self.left else None
-
-    def _add_given(self) -> None:
-        while (found := self.given.pop(self.upto, None)) is not None:
-            self._add(*found)
-
-    def _add(self, slot: Any, c: Any) -> None:
-        self.upto += 1
-        if c is None:
-            return
-        if type(slot) is ViewSlot:
-            self.parts.append((slot, c))
-        elif self.total is None:
-            self.total = c
-        elif self.owned and type(c) is np.ndarray:
-            np.add(self.total, c, out=self.total)
-        else:
-            self.total = self.total + c
-            self.owned = type(self.total) is np.ndarray
-
-    def receive(self, task: AdjointTask, slot: Any) -> bool:
-        """Give `task` all that came for a slot; or have it wait for the last delivery: False."""
-        with self.lock:
-            if self.left:
-                self.parked = task
-                return False
-        self._add_given()
-        if self.total is not None:
-            task.run.add(slot, self.total)
-        for part, c in self.parts:
-            task.run.add(part, c)
-        return True
+_STRETCH = 256  # entries of numbers between two looks at the clock
 
 
 class AdjointTask:
     """One strand, stepped backwards."""
 
     __slots__ = (
-        "at", "awaited", "channels", "context", "pass_", "rank", "run", "stepping", "strand",
-        "woken",
+        "awaited", "channels", "entries", "held", "pass_", "places", "rank", "run", "stepping",
+        "strand", "woken",
     )  # fmt: skip
 
-    def __init__(self, strand: Strand, pass_: ReversePass, ranks: dict[Strand, int]) -> None:
-        self.strand, self.pass_, self.rank = strand, pass_, ranks[strand]
+    def __init__(self, strand: Strand, pass_: ReversePass, rank: int) -> None:
+        self.strand, self.pass_, self.rank = strand, pass_, rank
         self.run = Run(pass_.strong)
-        self.at = len(strand.tape)  # before the slots are counted: a task may still be running
+        # Before the slots are counted: a task may still be running.
+        self.places = places = reversed(strand.tape)
+        self.entries = zip(places, places, places, places, places, strict=True)
+        self.held: Any = None  # the entry that waits
         self.run.bars = [None] * strand.new_slot()
-        exports = strand.kin.exports.items()
-        self.channels = {slot: AdjointChannel(made, ranks) for slot, made in exports}
-        self.context: Context | None = None
-        self.awaited: Later | None = None  # what is computed elsewhere, of the entry at `at`
+        sent = pass_.channels
+        self.channels = {slot: sent[made[0]] for slot, made in strand.kin.exports.items()}
+        self.awaited: Later | None = None  # what is computed elsewhere, of the entry that waits
         self.stepping = self.woken = False  # woken before the thread that stepped it has left it
 
     def step(self, until: float) -> bool | None:
         """Step back: True when done, False when it has to wait, None when the time is up."""
-        tape, run, channels, pass_ = self.strand.tape, self.run, self.channels, self.pass_
-        bars, times = run.bars, run.times
         try:
-            while at := self.at:
-                if pass_.stopped or time.monotonic() > until:
-                    return None
-                out, i, a, j, b = tape[at - 5 : at]
-                if channels and out is not None:
-                    for slot in out if type(out) is tuple else (out,):
-                        if slot in channels and not self._receive(slot):
-                            return False
-                if i is not None and not pass_.check:  # numbers, as in `reverse._step_back`
+            if not self._step(until):
+                return None if self.held is None else False
+        except BaseException as error:
+            kin, at = self.strand.kin, self.at()
+            if entry := self.strand.tape[at : at + 5]:
+                error.add_note(
+                    f"zyg: while running the adjoint of {name_of(entry)} recorded by "
+                    f"task {kin.name!r} (path {'.'.join(map(str, kin.path)) or 'root'})"
+                )
+            raise
+        return all(self._receive(slot) for slot in [*self.channels])
+
+    def at(self) -> int:
+        """Where on the tape the entry is that is stepped through."""
+        return int(self.places.__length_hint__())
+
+    def _step(self, until: float) -> bool:
+        """Step back through all entries: False if one is held, or if the time is up."""
+        run, channels, pass_ = self.run, self.channels, self.pass_
+        bars, times, plain, check = run.bars, run.times, not run.strong, pass_.check
+        entries = self.entries if self.held is None else chain((self.held,), self.entries)
+        while not pass_.stopped and time.monotonic() <= until:
+            self.held = None
+            for b, j, a, i, out in islice(entries, _STRETCH):
+                if channels and out is not None and not self._receive_all(out):
+                    self.held = b, j, a, i, out
+                    return False
+                if i is not None and not check:  # numbers, as in `reverse._step_back`
                     y_bar = bars[out]
                     if y_bar is not None:
-                        have, c = bars[i], times(y_bar, a)
+                        have = bars[i]
+                        c = y_bar * a if plain else times(y_bar, a)
                         bars[i] = c if have is None else have + c
                         if j is not None:
-                            have, c = bars[j], times(y_bar, b)
+                            have = bars[j]
+                            c = y_bar * b if plain else times(y_bar, b)
                             bars[j] = c if have is None else have + c
-                elif a is deliver:
+                    continue
+                if a is deliver:
                     c, bars[out] = bars[out], None
                     pass_.deliver(b[0], c)
-                elif not self._through(tape[at - 5 : at], run):
+                elif not self._through((out, i, a, j, b), run):
+                    self.held = b, j, a, i, out
                     return False
-                self.at = at - 5
-        except BaseException as error:
-            kin = self.strand.kin
-            error.add_note(
-                f"zyg: while running the adjoint of {name_of(tape[at - 5 : at])} recorded by "
-                f"task {kin.name!r} (path {'.'.join(map(str, kin.path)) or 'root'})"
-            )
-            raise
-        return all(self._receive(slot) for slot in [*channels])
+                if pass_.stopped or time.monotonic() > until:
+                    return False
+            if not self.at():
+                return True
+        return False
 
-    def _through(self, entry: list[Any], run: Run) -> bool:
+    def _through(self, entry: tuple[Any, ...], run: Run) -> bool:
         """Step back through one entry; False if what it contributes is being computed elsewhere."""
         found: Any = self.awaited or contributions(entry, run)
         if type(found) is Later and self.awaited is None:
@@ -168,9 +122,15 @@ class AdjointTask:
         self.awaited = None
         for slot, c in found:
             if self.pass_.check:
-                demand_finite(c, entry, self.strand.line_of(self.at - 5))
+                demand_finite(c, entry, self.strand.line_of(self.at()))
             run.add(slot, c)
         return True
+
+    def _receive_all(self, out: Any) -> bool:
+        """Add what the importers sent of what an entry made, if all have; or park."""
+        if type(out) is tuple:
+            return all(self._receive(slot) for slot in out if slot in self.channels)
+        return out not in self.channels or self._receive(out)
 
     def _receive(self, slot: Any) -> bool:
         """Add what the importers of a slot sent, if all have; or park."""
@@ -194,39 +154,45 @@ class ReversePass:
         self.stopped = False
         self.errors: list[tuple[tuple[int, ...], BaseException]] = []  # by the paths of tasks
         # A task before those that it forked, and of these the last one first.
-        strands = sorted(root.level_strands(), key=lambda strand: [-k for k in strand.kin.path])
-        ranks = {strand: rank for rank, strand in enumerate(strands)}
-        self.tasks = [AdjointTask(strand, self, ranks) for strand in strands]
-        self.root = self.tasks[0]
+        self.strands = sorted(
+            root.level_strands(), key=lambda strand: [-k for k in strand.kin.path]
+        )
+        ranks = {strand: rank for rank, strand in enumerate(self.strands)}
+        self.channels: dict[Import, AdjointChannel] = {}
+        for strand in self.strands:
+            for imports in strand.kin.exports.values():
+                channel = AdjointChannel(imports, ranks)
+                for made in imports:
+                    self.channels[made] = channel
+        # By rank. One is made when it is first stepped, and let go of when it is done.
+        self.tasks: list[AdjointTask | None] = [None] * len(self.strands)
+        root_task = self.tasks[0] = AdjointTask(self.strands[0], self, 0)
+        self.run = root_task.run
         for slot, c in seeds:
-            self.root.run.add(slot, c)
-        self.channels = {
-            made: channel
-            for task in self.tasks
-            for slot, channel in task.channels.items()
-            for made in task.strand.kin.exports[slot]
-        }
-        self.changed = threading.Condition()
+            self.run.add(slot, c)
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.waiting = 0  # threads
         self.ready = [*range(len(self.tasks))]  # a heap of ranks
         self.running = 0
         self.elsewhere: set[Later] = set()  # what adjoint tasks wait for that others compute
         self.left = len(self.ready)
-        self.parallel = sum(strand.kin.parallel for strand in strands)
+        self.parallel = sum(strand.kin.parallel for strand in self.strands)
         # What an outer level sees can be reversed in parallel too, and is noted where it does not
         # depend on the schedule: on the strand of the adjoint task that adds something up.
+        self.contexts: list[Context] = []
         self.nested = bool(self.parallel and active.get())
         if self.nested:
-            for task in self.tasks:
-                task.context = copy_context()
-                task.context.run(
-                    active.set, fork(f"adjoint of {task.strand.kin.name}", parallel=True)
-                )
+            for strand in self.strands:
+                context = copy_context()
+                context.run(active.set, fork(f"adjoint of {strand.kin.name}", parallel=True))
+                self.contexts.append(context)
 
     def deliver(self, made: Import, c: Any) -> None:
         """Give the cotangent of an import to its channel."""
         woken = self.channels[made].send(made, c, add=not self.nested)
         if woken is not None:
-            with self.changed:
+            with self.lock:
                 self._wake(woken)
 
     def _wake(self, task: AdjointTask) -> None:
@@ -234,17 +200,18 @@ class ReversePass:
             task.woken = True
         else:
             heapq.heappush(self.ready, task.rank)
-            self.changed.notify()
+            if self.waiting:
+                self.changed.notify()
 
     def wake_after(self, later: Later, task: AdjointTask) -> None:
         """Have `task` wait until its contributions have been computed."""
 
         def arrived(future: Any) -> None:
-            with self.changed:
+            with self.lock:
                 self.elsewhere.discard(later)
                 self._wake(task)
 
-        with self.changed:
+        with self.lock:
             self.elsewhere.add(later)
         later.future.add_done_callback(arrived)
 
@@ -253,38 +220,51 @@ class ReversePass:
         task: AdjointTask | None = None
         done: bool | None = False
         while True:
-            with self.changed:
+            with self.lock:
                 if task is not None:
                     self._left(task, done)
                 while not self.ready and self.left and not self.stopped:
                     if not self.running and not self.elsewhere:
                         self.fail(self._stuck())
-                    elif until == float("inf"):
-                        self.changed.wait()
-                    elif not self.changed.wait(until - time.monotonic()):
+                    elif not self._wait(until):
                         return False
                 if not self.left or self.stopped:
                     return True
                 if time.monotonic() > until:
                     return False
-                task = self.tasks[heapq.heappop(self.ready)]
+                rank = heapq.heappop(self.ready)
+                task = self.tasks[rank]
+                if task is None:
+                    task = self.tasks[rank] = AdjointTask(self.strands[rank], self, rank)
                 self.running += 1
                 task.stepping = True
             try:
-                done = task.context.run(task.step, until) if task.context else task.step(until)
+                step = task.step
+                done = self.contexts[rank].run(step, until) if self.contexts else step(until)
             except BaseException as error:
                 done = False
                 self.fail(error, task.strand.kin.path)
 
+    def _wait(self, until: float) -> bool:
+        """Wait for a task to be ready, or for the end: False if the time is up."""
+        self.waiting += 1
+        try:
+            return self.changed.wait(None if until == float("inf") else until - time.monotonic())
+        finally:
+            self.waiting -= 1
+
     def _left(self, task: AdjointTask, done: bool | None) -> None:
         """A thread has stepped a task as far as it could."""
         self.running -= 1
-        self.left -= done is True
         task.stepping = False
-        if done is None or task.woken:
+        if done:
+            self.left -= 1
+            if not task.run.redo:
+                self.tasks[task.rank] = None
+        elif done is None or task.woken:
             task.woken = False
             heapq.heappush(self.ready, task.rank)
-        if not self.left or self.stopped or not self.running:
+        if self.waiting and not (self.left and self.running and not self.stopped):
             self.changed.notify_all()
 
     @contextmanager
@@ -312,8 +292,10 @@ class ReversePass:
                 later.future.cancel()
             for thread in threads:
                 thread.join()
-            for task in self.tasks:
+            for task in filter(None, self.tasks):
                 task.run.finish()
+            self.tasks.clear()  # which refer to the pass
+            self.channels.clear()
 
     def fail(self, error: BaseException, path: tuple[int, ...] = ()) -> None:
         """Stop all tasks, because one raised."""
@@ -323,7 +305,8 @@ class ReversePass:
             self.changed.notify_all()
 
     def _stuck(self) -> AdjointInvariantError:
-        names = [task.strand.kin.name for task in self.tasks if task.at or task.channels]
+        tasks = filter(None, self.tasks)
+        names = [t.strand.kin.name for t in tasks if t.held is not None or t.channels]
         return AdjointInvariantError(
             f"the reverse pass cannot advance; waiting: {', '.join(names)}.",
             "an import never delivered its cotangent. This is a bug in zyg.",
@@ -337,7 +320,7 @@ class ReversePass:
             if len(self.errors) > 1:
                 error.add_note(f"zyg: {len(self.errors) - 1} more tasks raised")
             raise error
-        return self.root.run.bars
+        return self.run.bars
 
 
 def reverse(
