@@ -7,6 +7,7 @@ of tasks, the one forked last first, and backwards in each: not in that in which
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class AdjointChannel:
 
     __slots__ = ("given", "left", "lock", "owned", "parked", "parts", "total", "upto")
 
-    def __init__(self, imports: list[Import], ranks: dict[Strand, int]) -> None:
+    def __init__(self, imports: Sequence[Import], ranks: dict[Strand, int]) -> None:
         self.lock = _brief
         if len(imports) > 1:  # added up in the order in which adjoint tasks are ready
             self.lock = threading.Lock()
@@ -37,10 +38,10 @@ class AdjointChannel:
         self.owned = False  # whether the total is an array made here
         # What came from imports of views, by their places.
         self.parts: list[tuple[Any, Any]] | None = None
-        self.parked: Any | None = None
+        self.parked: int | None = None  # the rank of the adjoint task that waits
 
-    def send(self, made: Import, c: Any, *, add: bool) -> Any | None:
-        """Deliver one cotangent; returns the adjoint task that waited for it, if it was the last.
+    def send(self, made: Import, c: Any, *, add: bool) -> int | None:
+        """Deliver one cotangent; returns which adjoint task waited for it, if it was the last.
 
         With `add` it is added up at once, if those before it have come; otherwise by the receiver.
         """
@@ -78,7 +79,7 @@ class AdjointChannel:
         """Give `task` all that came for a slot; or have it wait for the last delivery: False."""
         with self.lock:
             if self.left:
-                self.parked = task
+                self.parked = task.rank
                 return False
         if self.given:
             self._add_given(self.given)

@@ -54,8 +54,8 @@ class AdjointTask:
         self.entries = zip(places, places, places, places, places, strict=True)
         self.held: Any = None  # the entry that waits
         self.run.bars = [None] * strand.new_slot()
-        sent = pass_.channels
-        self.channels = {slot: sent[made[0]] for slot, made in strand.kin.exports.items()}
+        exports, sent = strand.kin.exports, pass_.channels
+        self.channels = {slot: sent[made] for slot, made in exports.items()} if exports else {}
         self.awaited: Later | None = None  # what is computed elsewhere, of the entry that waits
         self.stepping = self.woken = False  # woken before the thread that stepped it has left it
 
@@ -72,7 +72,7 @@ class AdjointTask:
                     f"task {kin.name!r} (path {'.'.join(map(str, kin.path)) or 'root'})"
                 )
             raise
-        return all(self._receive(slot) for slot in [*self.channels])
+        return not self.channels or self._receive(tuple(self.channels))
 
     def at(self) -> int:
         """Where on the tape the entry is that is stepped through."""
@@ -86,7 +86,7 @@ class AdjointTask:
         while not pass_.stopped and time.monotonic() <= until:
             self.held = None
             for b, j, a, i, out in islice(entries, _STRETCH):
-                if channels and out is not None and not self._receive_all(out):
+                if channels and (out in channels or type(out) is tuple) and not self._receive(out):
                     self.held = b, j, a, i, out
                     return False
                 if i is not None and not check:  # numbers, as in `reverse._step_back`
@@ -126,17 +126,14 @@ class AdjointTask:
             run.add(slot, c)
         return True
 
-    def _receive_all(self, out: Any) -> bool:
-        """Add what the importers sent of what an entry made, if all have; or park."""
-        if type(out) is tuple:
-            return all(self._receive(slot) for slot in out if slot in self.channels)
-        return out not in self.channels or self._receive(out)
-
-    def _receive(self, slot: Any) -> bool:
-        """Add what the importers of a slot sent, if all have; or park."""
-        if not self.channels[slot].receive(self, slot):
-            return False
-        del self.channels[slot]
+    def _receive(self, out: Any) -> bool:
+        """Add what the importers of a slot, or of several, sent, if all have; or park."""
+        for slot in out if type(out) is tuple else (out,):
+            channel = self.channels.get(slot)
+            if channel is not None:
+                if not channel.receive(self, slot):
+                    return False
+                del self.channels[slot]
         return True
 
 
@@ -159,11 +156,15 @@ class ReversePass:
         )
         ranks = {strand: rank for rank, strand in enumerate(self.strands)}
         self.channels: dict[Import, AdjointChannel] = {}
-        for strand in self.strands:
-            for imports in strand.kin.exports.values():
-                channel = AdjointChannel(imports, ranks)
-                for made in imports:
-                    self.channels[made] = channel
+        self.ready: list[int] = []  # a heap of ranks
+        for strand, rank in ranks.items():
+            exports, last = strand.kin.exports, strand.tape[-5] if strand.tape else None
+            for slot, made in exports.items():
+                channel = self._channel(made, ranks)
+                if slot == last:  # what it has to receive first
+                    channel.parked = rank
+            if last not in exports:
+                self.ready.append(rank)
         # By rank. One is made when it is first stepped, and let go of when it is done.
         self.tasks: list[AdjointTask | None] = [None] * len(self.strands)
         root_task = self.tasks[0] = AdjointTask(self.strands[0], self, 0)
@@ -173,20 +174,26 @@ class ReversePass:
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.waiting = 0  # threads
-        self.ready = [*range(len(self.tasks))]  # a heap of ranks
         self.running = 0
         self.elsewhere: set[Later] = set()  # what adjoint tasks wait for that others compute
-        self.left = len(self.ready)
+        self.left = len(self.strands)
         self.parallel = sum(strand.kin.parallel for strand in self.strands)
         # What an outer level sees can be reversed in parallel too, and is noted where it does not
         # depend on the schedule: on the strand of the adjoint task that adds something up.
-        self.contexts: list[Context] = []
         self.nested = bool(self.parallel and active.get())
-        if self.nested:
-            for strand in self.strands:
-                context = copy_context()
-                context.run(active.set, fork(f"adjoint of {strand.kin.name}", parallel=True))
-                self.contexts.append(context)
+        names = [f"adjoint of {strand.kin.name}" for strand in self.strands if self.nested]
+        self.contexts = [*map(_context, names)]
+
+    def _channel(self, made: Import, ranks: dict[Strand, int]) -> AdjointChannel:
+        """The channel of a slot, whose last import is given."""
+        imports = [made]
+        while made.before is not None:
+            made = made.before
+            imports.append(made)
+        channel = AdjointChannel(imports, ranks)
+        for made in imports:
+            self.channels[made] = channel
+        return channel
 
     def deliver(self, made: Import, c: Any) -> None:
         """Give the cotangent of an import to its channel."""
@@ -195,11 +202,12 @@ class ReversePass:
             with self.lock:
                 self._wake(woken)
 
-    def _wake(self, task: AdjointTask) -> None:
-        if task.stepping:
+    def _wake(self, rank: int) -> None:
+        task = self.tasks[rank]
+        if task is not None and task.stepping:
             task.woken = True
         else:
-            heapq.heappush(self.ready, task.rank)
+            heapq.heappush(self.ready, rank)
             if self.waiting:
                 self.changed.notify()
 
@@ -209,7 +217,7 @@ class ReversePass:
         def arrived(future: Any) -> None:
             with self.lock:
                 self.elsewhere.discard(later)
-                self._wake(task)
+                self._wake(task.rank)
 
         with self.lock:
             self.elsewhere.add(later)
@@ -323,6 +331,13 @@ class ReversePass:
         return self.run.bars
 
 
+def _context(name: str) -> Context:
+    """That of a task, with strands of its own."""
+    context = copy_context()
+    context.run(active.set, fork(name, parallel=True))
+    return context
+
+
 def reverse(
     strand: Strand,
     seeds: Iterable[tuple[Any, Any]],
@@ -383,5 +398,5 @@ def _checkpoint() -> Callable[[], Awaitable[Any]]:
 
 def _turn(strand: Strand) -> Any:
     """What reverse passes over a level take turns by, if anything was written there."""
-    turns = [m.turn for s in strand.level_strands() if (m := s.memory).turn is not None]
+    turns = [memory.turn for memory in strand.level_memories() if memory.turn is not None]
     return turns[0] if turns else threading.RLock()

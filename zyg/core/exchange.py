@@ -33,11 +33,12 @@ from zyg.core.views import base_of, copied, order_of
 class Import:
     """One value of another strand, used on this one; `rank` is its place among those of a slot."""
 
-    __slots__ = ("number", "rank", "slot", "source", "target")
+    __slots__ = ("before", "number", "rank", "slot", "source", "target")
 
-    def __init__(self, source: Strand, slot: Any, target: Strand) -> None:
+    def __init__(self, source: Strand, slot: Any, target: Strand, before: Import | None) -> None:
         self.source, self.slot, self.target = source, slot, target
         self.number = len(target.kin.imports)
+        self.before = before  # another one of the slot
         self.rank = 0
 
 
@@ -74,10 +75,11 @@ def bring(strand: Strand, x: Any, *, late: bool = False) -> Any:
 
 
 def _imported(strand: Strand, key: tuple[Any, ...], slot: Any, primal: Any) -> Any:
-    made = Import(key[0], slot, strand)
+    exports = key[0].kin.exports
+    made = Import(key[0], slot, strand, exports.get(key[1]))
     alias = watch(strand, primal, strand.new_slot())
     strand.note((alias.slot, None, deliver, None, (made,)))
-    key[0].kin.exports.setdefault(key[1], []).append(made)
+    exports[key[1]] = made
     # From now on others may find it, in a thread that shares the tape.
     strand.kin.imports[key] = alias
     return alias

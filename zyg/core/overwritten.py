@@ -21,7 +21,8 @@ def demand_unwritten(strands: Sequence[Strand], seeds: Iterable[tuple[Any, Any]]
     On a lone strand, only if an entry uses it on which the value depends whose slots are given.
     """
     for strand in strands:
-        if strand.memory.kept and (found := changed(strand)):
+        memory = strand.known_memory()
+        if memory is not None and memory.kept and (found := changed(strand)):
             arrays = {id(root_of(a)) for a, _ in found}
             if len(strands) > 1 or _is_used(strand, arrays, {_whole(slot) for slot, _ in seeds}):
                 raise _overwritten(*found[0])

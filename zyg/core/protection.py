@@ -328,8 +328,11 @@ def _copy(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def release(strand: Strand) -> None:
     """Let go of what the entries of a strand kept."""
-    held = strand.memory.kept
-    strand.memory.copies.clear()
+    memory = strand.known_memory()
+    if memory is None:
+        return
+    held = memory.kept
+    memory.copies.clear()
     with _mutex:
         while held:
             kept = held.popitem()[1][0]

@@ -55,7 +55,8 @@ def leave(strand: Strand, before: Before, error: BaseException | None = None) ->
         finally:
             for one in strand.level_strands():
                 one.kin.refused = ()  # an exception refers to this frame
-                one.memory.elements = None  # which refer to the strand
+            for memory in strand.level_memories():
+                memory.elements = None  # which refer to the strand
 
 
 def release_all(strand: Strand) -> None:
@@ -148,7 +149,7 @@ def _is_of_objects(strand: Strand, error: BaseException) -> bool:
 
 def has_shown_objects(strand: Strand) -> bool:
     """Whether NumPy has asked for the elements of watched values."""
-    return any(s.memory.asked[1] for s in strand.level_strands())
+    return any(memory.asked[1] for memory in strand.level_memories())
 
 
 def _of_objects(error: BaseException) -> ConversionError:

@@ -88,21 +88,25 @@ class Kin:
 
     def __init__(self, parent: Kin | None, name: str) -> None:
         # The line of the gradient, if values that are kept from it are to be told.
-        self.began: str = parent.began if parent else user_line() if setting("check_leaks") else ""
+        self.began: str
         # Where the strands around it were when its level began: a larger slot is younger than it.
-        self.began_at: dict[Strand, Any] = parent.began_at if parent else {}
-        if parent is None:
-            for outer in active.get():
-                self.began_at[outer] = outer.new_slot()
+        self.began_at: dict[Strand, Any]
         # All strands of the level, the first one first; where in the tree of tasks this one is.
-        self.family: list[Strand] = parent.family if parent else []  # empty: there is but this
-        self.path: tuple[int, ...] = (*parent.path, parent.children) if parent else ()
+        self.family: list[Strand]  # empty: there is but this
+        self.path: tuple[int, ...]
+        if parent is None:
+            self.began = user_line() if setting("check_leaks") else ""
+            self.began_at = {outer: outer.new_slot() for outer in active.get()}
+            self.family, self.path = [], ()
+        else:
+            self.began, self.began_at, self.family = parent.began, parent.began_at, parent.family
+            self.path = (*parent.path, parent.children)
         self.children: int = 0
         self.name = name
         self.parallel = False  # whether its task has a thread of its own
         self.refused: tuple[ZygError, ...] = ()  # the errors that kept derivatives from being lost
         self.imports: dict[tuple[Strand, Any], Any] = {}  # aliases here, by where they come from
-        self.exports: dict[Any, list[Any]] = {}  # the imports of each slot by other strands
+        self.exports: dict[Any, Any] = {}  # of each slot the last import by another strand
 
 
 class Trail:
@@ -132,13 +136,23 @@ class Strand:
         self.tape: list[Any] = []
         self.note: Callable[[tuple[Any, ...]], None] = self.tape.extend
         self.new_slot: Callable[[], Any] = count().__next__
-        self.memory = Memory()
+        if parent is None:
+            self.memory = Memory()
         self.kin: Kin = Kin(parent.kin if parent else None, name)
         self.trail: Trail | None = None  # only where someone will ask
 
     def level_strands(self) -> Sequence[Strand]:
         """All strands of the level, the first one first."""
         return self.kin.family or (self,)
+
+    def known_memory(self) -> Memory | None:
+        """What the strand knows of memory, if anything."""
+        return self.memory
+
+    def level_memories(self) -> list[Memory]:
+        """What the strands of the level know of memory."""
+        known = [strand.known_memory() for strand in self.level_strands()]
+        return [memory for memory in known if memory is not None]
 
     def close(self) -> None:
         """No strand of the level takes entries any more, nor brings values over."""
@@ -161,6 +175,23 @@ class Strand:
     def line_of(self, at: int) -> str:
         """The user's line of the entry at a place of the tape."""
         return self.trail.lines.get(at, "unknown") if self.trail else "unknown"
+
+
+class ForkedStrand(Strand):
+    """The strand of a task that was started: many have a few numbers, and nothing in memory."""
+
+    __slots__ = ("known",)
+    known: Memory | None
+
+    @property
+    def memory(self) -> Memory:  # type: ignore[override]
+        if self.known is None:
+            with exchange_lock:  # another task may import an array of this strand
+                self.known = self.known or Memory()
+        return self.known
+
+    def known_memory(self) -> Memory | None:
+        return self.known
 
 
 class Confined:
@@ -215,7 +246,8 @@ def child(parent: Strand, name: str, parallel: bool) -> Strand:
         kin = parent.kin
         if not kin.family:
             kin.family.append(parent)
-        child = Strand(parent, name)
+        child = ForkedStrand(parent, name)
+        child.known = None
         kin.children += 1
         kin.family.append(child)
     child.kin.parallel = parallel

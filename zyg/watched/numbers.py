@@ -17,7 +17,7 @@ from zyg.base.registry import ScalarRule
 from zyg.base.scalar_rules import table
 from zyg.core.elementwise import elementwise
 from zyg.core.exchange import bring
-from zyg.core.strand import WATCHED, cut, local_or_none, strip, watcher_of
+from zyg.core.strand import WATCHED, active, cut, local_or_none, strip, watcher_of
 from zyg.errors import OWN_TEXT
 from zyg.watched.attributes import attribute, define_attributes
 from zyg.watched.value import WatchedValue, is_foreign, operator_rules
@@ -102,7 +102,7 @@ _SHORT_PATH = """
 def __{name}__(self, other):
     strand = self.strand
     t = type(other)
-    if strand.alone or (m := local_or_none(strand)) is strand:
+    if strand.alone or {current} or (m := local_or_none(strand)) is strand:
         if t is WatchedReal and other.strand is strand{guard}:
             a, b = self.primal, other.primal
             y = WatchedReal()
@@ -128,7 +128,7 @@ def __r{name}__(self, other):
     strand = self.strand
     t = type(other)
     if (t is float or t is int or t is float64){reflected_guard}:
-        if strand.alone or (m := local_or_none(strand)) is strand:
+        if strand.alone or {current} or (m := local_or_none(strand)) is strand:
             a, b = other, self.primal
             y = WatchedReal()
             y.primal = value = a {symbol} b
@@ -142,6 +142,8 @@ def __r{name}__(self, other):
 
 _NOTE = "y.slot = out = strand.new_slot(); strand.note((out, self.slot, {d}, None, None))"
 _SHARE = "y.slot = self.slot"
+# `local_or_none` of the innermost level, without a call.
+_CURRENT = "(strand.open and (strands := active()) and strands[-1] is strand)"
 
 for _name, _symbol, _da, _db, _guard, _reflected_guard in (
     ("add", "+", "1.0", "1.0", "", ""),
@@ -156,13 +158,14 @@ for _name, _symbol, _da, _db, _guard, _reflected_guard in (
         db=_db,
         guard=_guard,
         reflected_guard=_reflected_guard,
+        current=_CURRENT,
         from_left=_SHARE if _da == "1.0" else _NOTE.format(d=_da),
         from_right=_SHARE if _db == "1.0" else _NOTE.format(d=_db),
     )
     _scope = {
         "WatchedReal": WatchedReal, "elementwise": elementwise, "is_foreign": is_foreign,
         "float64": np.float64, "rule": operator_rules[_name], "local_or_none": local_or_none,
-        "bring": bring,
+        "bring": bring, "active": active.get,
     }  # fmt: skip
     exec(compile(_text, OWN_TEXT, "exec"), _scope)
     for _method in (f"__{_name}__", f"__r{_name}__"):
