@@ -103,6 +103,14 @@ class AdjointTask:
                 if a is deliver:
                     c, bars[out] = bars[out], None
                     pass_.deliver(b[0], c)
+                elif j is not None and not check:  # an array, as there
+                    y_bar, bars[out] = bars[out], None
+                    if y_bar is not None:
+                        if plain:
+                            c = y_bar * a(*b) if b is not None else y_bar if a == 1 else y_bar * a
+                        else:
+                            c = times(y_bar, a if b is None else a(*b))
+                        run.add(j, c)
                 elif not self._through((out, i, a, j, b), run):
                     self.held = b, j, a, i, out
                     return False
