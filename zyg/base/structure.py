@@ -343,7 +343,7 @@ class Structure:
         """
         what = f"the {of} does not fit {what}"
         if self.is_leaf:
-            _check_leaf(other, what, "")
+            check_leaf(other, what, "")
             return [(0, other)]
         found: list[tuple[int, Any]] = []
         waiting = [(self.root, other, "")]
@@ -371,7 +371,7 @@ class Structure:
                 if place is None:
                     waiting.append((value, part, inner))
                 else:
-                    _check_leaf(part, what, inner)
+                    check_leaf(part, what, inner)
                     found.append((place, part))
         return found
 
@@ -399,7 +399,8 @@ def _step(key: Any) -> str:
     return "" if key is None else f".{key}" if isinstance(key, str) else f"[{key!r}]"
 
 
-def _check_leaf(c: Any, what: str, path: str) -> None:
+def check_leaf(c: Any, what: str, path: str) -> None:
+    """Raise StructureError where `c` is no cotangent of a number or an array."""
     if c is None or isinstance(c, (np.generic, list, tuple, bool)) or is_array(c) or is_number(c):
         return
     raise _misfit(what, path, "a number or an array", _described(c))

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from zyg.base.containers import ATOMS, BY_TYPE
-from zyg.base.structure import Structure
+from zyg.base.structure import Structure, check_leaf
 
 _NUMBERS = {float, int, complex, np.float64}
+_PARTS = {*_NUMBERS, np.ndarray}
 _BRANCHES = {dict, list, tuple}
 
 # A branch: its type, its keys if it is a dict, its parts; where each of these is: among the leaves,
@@ -60,7 +61,33 @@ class Tree:
 
     def match(self, other: Any, what: str, of: str = "cotangent") -> list[tuple[int, Any]]:
         """(place, part) for every part of `other`, which has this structure, or None for parts."""
-        return self._structure().match(other, what, of)
+        if not self.branches:
+            check_leaf(other, f"the {of} does not fit {what}", "")
+            return [(0, other)]
+        return self._fitting(other) or self._structure().match(other, what, of)
+
+    def _fitting(self, other: Any) -> list[tuple[int, Any]] | None:
+        """The parts of `other`, if it is a tree of this form with a plain part for each leaf."""
+        fitting: list[Any] = [None] * len(self.leaves)
+        inside: list[Any] = [other, *[None] * (len(self.branches) - 1)]
+        for k, (kind, keys, parts, places, _) in enumerate(self.branches):
+            if type(inside[k]) is not kind or len(inside[k]) != len(parts):
+                return None
+            c = inside[k]
+            if keys is not None:
+                if c.keys() != {*keys}:
+                    return None
+                c = [c[key] for key in keys]
+            for p, part in zip(places, c, strict=True):
+                if p is None:
+                    continue
+                if p < 0:
+                    inside[~p] = part
+                elif part is None or type(part) in _PARTS:
+                    fitting[p] = p, part
+                else:
+                    return None
+        return fitting
 
     def _structure(self) -> Structure:
         mine = {*map(id, self.leaves)}

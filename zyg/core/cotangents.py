@@ -24,11 +24,11 @@ Spec = Any  # (shape, dtype) of an array, the type of a number, or an ArraySpec
 
 def spec_of(x: Any) -> Spec:
     """The shape and dtype of an array, the type of a number."""
-    if type(x) is float:
-        return float
-    if type(x) is np.ndarray and x.dtype is _FLOAT64:
-        return x.shape, _FLOAT64
-    plain = strip(x)
+    plain = x if type(x) is np.ndarray else strip(x)
+    if type(plain) is float or type(plain) is np.float64:
+        return type(plain)
+    if type(plain) is np.ndarray and plain.dtype is _FLOAT64:
+        return plain.shape, _FLOAT64
     if isinstance(plain, np.ndarray):
         return plain.shape, float_dtype(plain.dtype)
     kind = array_type(plain)
@@ -51,7 +51,8 @@ def project(c: Any, spec: Spec) -> Any:
     """The cotangent `c` as a cotangent of what `spec` describes: its shape, dtype, field."""
     if type(spec) is tuple:
         shape, dtype = spec
-        if type(c) is np.ndarray and c.dtype is dtype and c.shape == shape:
+        plain = c if type(c) is np.ndarray else strip(c)
+        if type(plain) is np.ndarray and plain.dtype is dtype and plain.shape == shape:
             return c
         if not array_type(c).on_host:
             raise _transfer("an array of the device", "an array of the host")

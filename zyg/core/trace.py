@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base import buffers
-from zyg.base.array_types import array_type, is_array
+from zyg.base.array_types import array_type
 from zyg.base.config import setting
 from zyg.base.structure import Structure, is_leaf
 from zyg.base.trees import Tree, taken_apart
@@ -21,7 +20,7 @@ from zyg.core.overwritten import demand_unwritten
 from zyg.core.protection import forbid_shared_writes, owns_memory, release, watch_together
 from zyg.core.reverse import all_finite, plain_then_strong
 from zyg.core.running import completed, enter, has_shown_objects, leave
-from zyg.core.strand import WATCHED, Confined, Strand, has_left, is_watched, settle
+from zyg.core.strand import ARRAYS, WATCHED, Confined, Strand, has_left, is_watched, settle
 from zyg.core.views import at_slot
 from zyg.errors import StructureError
 
@@ -251,11 +250,7 @@ def _take(holder: list[Any], k: int) -> Any:
 
 def copy_out(x: Any) -> Any:
     """An array apart from the memory that the reverse pass relies on."""
-    if type(x) is np.ndarray:
-        return buffers.copy(x)
-    if type(x) is float or type(x) is np.float64:
-        return x
-    return np.copy(x) if is_array(x) else x
+    return np.copy(x) if type(x) in ARRAYS else array_type(x).copy(x)
 
 
 def demand_complete(y: Any, verb: str) -> Any:

@@ -197,7 +197,7 @@ def zeros_in(
 def copied(a: Any, order: Any) -> Any:
     """A copy of an array, watched or not, that lies in this order."""
     if order in ("C", "F"):
-        return np.copy(a, order=order)
+        return np.copy(a, order)
     if type(a) in WATCHED:
         return _relaid(a, order)
     made = zeros_in(a.shape, a.dtype, order, np.empty)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from zyg.base.array_types import array_type
 from zyg.base.registry import adjoint
 from zyg.base.structure import Structure
+from zyg.base.trees import Tree, taken_apart
 from zyg.core.cotangents import has_complex, project, spec_of, zeros_of
 from zyg.core.strand import Confined, active, innermost, is_watched, settle, strands_of, strip
 from zyg.core.trace import Trace, demand_complete, down_to, watchable
@@ -45,7 +46,7 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
     """
     if mode not in ("auto", "forward", "reverse"):
         raise ValueError(f"unknown mode {mode!r}; there are: 'auto', 'forward', 'reverse'")
-    inputs = [Structure(x, watchable, shared=True) for x in args]
+    inputs = [taken_apart(x, watchable) for x in args]
     _refuse_complex(inputs)
     columns = sum(np.size(x) for s in inputs for x in s.leaves)
     if mode == "forward" or (mode == "auto" and columns <= _FEW):
@@ -59,7 +60,7 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
     return _by_columns(f, args, kwargs, inputs)
 
 
-def _refuse_complex(inputs: list[Structure]) -> None:
+def _refuse_complex(inputs: Sequence[Structure | Tree]) -> None:
     for k, x in ((k, x) for k, s in enumerate(inputs) for x in s.leaves):
         if not array_type(x).on_host:
             raise MissingRuleError(
@@ -96,7 +97,7 @@ def _columns(
     f: Function,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    inputs: list[Structure],
+    inputs: Sequence[Structure | Tree],
     unit: complex,
     confined: Confined | None = None,
 ) -> tuple[Structure, list[list[Any]]]:
@@ -115,7 +116,7 @@ def _columns(
     return result, found
 
 
-def _leaves(structure: Structure, tangent: Any) -> list[Any]:
+def _leaves(structure: Structure | Tree, tangent: Any) -> list[Any]:
     made = [None] * len(structure.leaves)
     for place, part in structure.match(tangent, "the value", "tangent"):
         made[place] = part
@@ -123,13 +124,15 @@ def _leaves(structure: Structure, tangent: Any) -> list[Any]:
 
 
 def _by_columns(
-    f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[Structure]
+    f: Function, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[Structure | Tree]
 ) -> tuple[Any, ...]:
     result, found = _columns(f, args, kwargs, inputs, 1)
     return _assembled(result, inputs, found, -1)
 
 
-def _by_rows(trace: Trace, result: Structure, inputs: list[Structure]) -> tuple[Any, ...]:
+def _by_rows(
+    trace: Trace, result: Structure, inputs: Sequence[Structure | Tree]
+) -> tuple[Any, ...]:
     """Jacobians from reverse passes; of a complex result, from those of its two parts."""
     try:
         found = []
@@ -144,13 +147,15 @@ def _by_rows(trace: Trace, result: Structure, inputs: list[Structure]) -> tuple[
     return _assembled(result, inputs, found, 0)
 
 
-def _bars(trace: Trace, result: Structure, inputs: list[Structure], seed: list[Any]) -> list[Any]:
+def _bars(
+    trace: Trace, result: Structure, inputs: Sequence[Structure | Tree], seed: list[Any]
+) -> list[Any]:
     bars = trace.back(result.tangent(seed), zeros=True)
     return [c for s, bar in zip(inputs, bars, strict=True) for c in _leaves(s, bar)]
 
 
 def _assembled(
-    result: Structure, inputs: list[Structure], found: list[list[Any]], axis: int
+    result: Structure, inputs: Sequence[Structure | Tree], found: list[list[Any]], axis: int
 ) -> tuple[Any, ...]:
     """The Jacobians, from the leaves of their columns (axis -1) or of their rows (axis 0)."""
     ends = np.cumsum([0, *(np.size(x) for s in inputs for x in s.leaves)]).tolist()
@@ -211,7 +216,7 @@ def diaghessian(f: Function, x: Any) -> Any:
     array([6., 0.])
 
     """
-    inputs = Structure(x, watchable, shared=True)
+    inputs = taken_apart(x, watchable)
     _refuse_complex([inputs])
     places = [
         (k, place) for k, leaf in enumerate(inputs.leaves) for place in np.ndindex(np.shape(leaf))
@@ -241,7 +246,7 @@ def hvp(f: Function, x: Any, v: Any) -> Any:
 
     """
     call = DualCall(_gradient_of(f), (x,), {}, [[v]])
-    inputs = Structure(x, watchable, shared=True)
+    inputs = taken_apart(x, watchable)
     moved = zip(_leaves(inputs, call.y_dots[0]), inputs.leaves, strict=True)
     return inputs.tangent([project(c, spec_of(leaf)) for c, leaf in moved])
 
@@ -262,7 +267,7 @@ def wirtinger(f: Function, z: Any) -> tuple[Any, Any]:
     ((3-4j), (3+4j))
 
     """
-    inputs = [Structure(z, watchable, shared=True)]
+    inputs = [taken_apart(z, watchable)]
     if not all(map(has_complex, inputs[0].leaves)):
         raise HolomorphicError(
             "the argument of a complex derivative is not complex.",
