@@ -2,6 +2,7 @@
 
 strand                          watched values, and the tape of one task at one level
 views                           NumPy's memory: a view is a place of its base
+ways                            views that are slices, transposes, reshapes
 handouts                        plain arrays of the memory of what holds nothing watched
 cotangents                      what a cotangent must look like to fit what it belongs to
 protection                      memory that an entry relies on, guarded from writes

@@ -55,6 +55,7 @@ from zyg.core.views import (
     raise_to,
     view,
 )
+from zyg.core.ways import part
 from zyg.errors import ConversionError, MutationError
 
 
@@ -63,6 +64,8 @@ def read(x: Any, index: Any, take: Any = None) -> Any:
 
     ``take(x)`` makes the same value of arrays that are picked, in another order of memory.
     """
+    if take is None and (made := part(x, index)) is not None:
+        return made
     given, index = index, frozen(index)
     if not x.strand.open:
         if has_left(x):  # a look at an element is no use of it
@@ -137,7 +140,7 @@ def read_pullback(
 ) -> Any:
     if slot in run.owned and type(y_bar) not in WATCHED:
         shadow = run.bars[slot]
-    elif type(slot) is ViewSlot and (slot.place.overlaps or slot.place.repeats):
+    elif type(slot) is ViewSlot and slot.repeats():
         c = buffer(np.zeros(shape, float_dtype(dtype)))
         np.add.at(c, index, y_bar)
         return ((slot, settle(c)),)
@@ -394,15 +397,17 @@ def _last(index: Any, shape: tuple[int, ...]) -> Any:
 
 def frozen(index: Any) -> Any:
     """An index of plain values, which later writes to the caller's index arrays do not reach."""
+    return tuple(map(_frozen, index)) if type(index) is tuple else _frozen(index)
+
+
+def _frozen(index: Any) -> Any:
     if type(index) is int:
         return index
-    if type(index) is tuple:
-        return tuple(map(frozen, index))
     index = strip(index)
     if isinstance(index, slice):
         return slice(strip(index.start), strip(index.stop), strip(index.step))
-    if isinstance(index, list):
-        return np.array([frozen(k) for k in index], dtype=None if index else np.intp)
+    if isinstance(index, (list, tuple)):
+        return np.array([*map(_frozen, index)], dtype=None if index else np.intp)
     return index.copy() if is_array(index) else index
 
 

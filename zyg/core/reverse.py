@@ -63,11 +63,19 @@ class Run:
                 self.owned.discard(slot)
 
     def add_part(self, part: ViewSlot, c: Any) -> None:
-        """Accumulate into the place of a view, of which several elements may be one."""
+        """Accumulate into the part of a view, of which several elements may be one."""
+        if part.way is not None:
+            if (whole := part.way.back(c)) is None:
+                shadow = self.shadow(part, c)
+                shadow += c
+            else:
+                fits = strip(whole).shape == part.shape  # unless x.shape was set meanwhile
+                self.add(part.slot, whole if fits else whole.reshape(part.shape))
+            return
         if part.place.overlaps:
             if np.size(c):
                 whole = copy(part)
-                whole.place, where = part.place.line()
+                whole.where, where = part.place.line()
                 np.add.at(self.shadow(whole, c), where, c)
             return
         axes = part.place.repeats
@@ -99,7 +107,7 @@ class Run:
         if type(like) in WATCHED and type(have) not in WATCHED:
             have = watch(like.strand, have, like.strand.new_slot())
         self.bars[at] = have
-        return slot.place.of_shadow(have, dtype) if type(slot) is ViewSlot else have
+        return slot.of_shadow(have) if type(slot) is ViewSlot else have
 
     def restore(self, array: Any, index: Any, contents: Any) -> None:
         """Undo one write, and remember to do it again."""

@@ -117,7 +117,7 @@ def tangent_views(slot: Cell | ViewSlot) -> Tangents:
     if base.tangents is None:
         return None
     base.tangents = [_laid_out(p, slot) for p in base.tangents]
-    return [slot.place.of_shadow(p, slot.dtype) for p in base.tangents]
+    return [slot.of_shadow(p) for p in base.tangents]
 
 
 def apart(tangents: list[Any]) -> list[Any]:

@@ -6,6 +6,10 @@ same place of the base's cotangent, the *shadow*, which a reverse run keeps in t
 a transpose of a slice, a diagonal and the real part of a complex array are all four numbers, and a
 write is seen through every view because there is one memory, in the primal and in the shadow.
 
+Most views are a slice, a transpose or a reshape of an array in C order. Of these, a `Way` says how
+they were got, by which the same part of any array in that order is got; their place is worked out
+when somebody asks for it.
+
 An inner level's memory is an array that an outer level may watch, and so is its shadow: a place of
 a watched array is a view of it. Nothing here knows how many levels there are.
 """
@@ -113,6 +117,40 @@ class Place:
         return line, (where - first) // size
 
 
+# A step to a view: a function, and what it is given besides the array; for one that has all of its
+# elements, the function that undoes it, and what that is given.
+Step = tuple[Callable[[Any, Any], Any], Any, Callable[[Any, Any], Any] | None, Any]
+
+
+class Way:
+    """How a view is got from a base in C order: the shape that this had, and steps."""
+
+    __slots__ = ("shape", "steps")
+
+    def __init__(self, shape: tuple[int, ...], steps: tuple[Step, ...]) -> None:
+        self.shape, self.steps = shape, steps
+
+    def of(self, whole: Any) -> Any:
+        """The same part of an array with the memory layout of the base, watched or not."""
+        a = whole if strip(whole).shape == self.shape else whole.reshape(self.shape)
+        for function, given, _, _ in self.steps:
+            a = function(a, given)
+        return a
+
+    def back(self, c: Any) -> Any:
+        """The cotangent of the base, from that of a view that has all of its elements, or None."""
+        for _, _, undo, given in reversed(self.steps):
+            if undo is None:
+                return None
+            c = undo(c, given)
+        return c
+
+    def place(self, dtype: np.dtype[Any]) -> Place:
+        """The place of the view in a base of this dtype."""
+        whole = np.empty(self.shape, dtype)
+        return Place(self.of(whole), whole)
+
+
 def is_spread(a: Place | np.ndarray[Any, Any]) -> bool:
     """Whether all elements have memory of their own, as can be told from the strides."""
     end = a.dtype.itemsize
@@ -124,14 +162,33 @@ def is_spread(a: Place | np.ndarray[Any, Any]) -> bool:
 
 
 class ViewSlot:
-    """What stands for the slot of a view: the slot of its base, the base's layout, the place."""
+    """What stands for the slot of a view: the slot of its base, the base's layout, way and place.
 
-    __slots__ = ("dtype", "order", "place", "shape", "slot")
+    It does not hold the memory of the base, which may go before the entries that have the slot.
+    """
 
-    def __init__(self, base: Watched, place: Place) -> None:
+    __slots__ = ("dtype", "order", "shape", "slot", "way", "where")
+
+    def __init__(self, base: Watched, way: Way | None, place: Place | None) -> None:
         whole = strip(base.primal)
-        self.slot, self.place = base.slot, place
-        self.shape, self.dtype, self.order = whole.shape, whole.dtype, order_of(whole)
+        self.slot, self.way, self.where = base.slot, way, place
+        self.shape, self.dtype = whole.shape, whole.dtype
+        self.order = order_of(whole) if way is None else "C"
+
+    @property
+    def place(self) -> Place:
+        if self.where is None:
+            self.where = self.way.place(self.dtype)  # type: ignore[union-attr]
+        return self.where
+
+    def repeats(self) -> bool:
+        """Whether several elements of the view are one."""
+        return self.way is None and bool(self.place.overlaps or self.place.repeats)
+
+    def of_shadow(self, shadow: Any) -> Any:
+        """The part of the base's cotangent that is the view's."""
+        way = self.way
+        return self.place.of_shadow(shadow, self.dtype) if way is None else way.of(shadow)
 
 
 def address_of(a: np.ndarray[Any, Any]) -> int:
@@ -338,7 +395,7 @@ def at_slot(bars: list[Any], slot: int | ViewSlot) -> Any:
         return None
     if type(whole) is np.ndarray and not lies_in(whole, slot.order):
         whole = copied(whole, slot.order)
-    return slot.place.of_shadow(whole, slot.dtype)
+    return slot.of_shadow(whole)
 
 
 def adopt(strand: Strand, x: Any) -> Any:

@@ -15,7 +15,8 @@ from zyg.core.handouts import hand_out, holds_nothing_watched
 from zyg.core.indexing import read, write
 from zyg.core.inplace import augment, set_shape
 from zyg.core.strand import ARRAYS, WATCHED, strip, watcher_of
-from zyg.core.views import Place, ViewSlot
+from zyg.core.views import Place, ViewSlot, Way
+from zyg.core.ways import reshaped, transposed
 from zyg.watched.attributes import Flags, attribute, define_attributes
 from zyg.watched.value import WatchedValue, is_foreign
 
@@ -114,6 +115,23 @@ WatchedArray.shape = property(functools.partial(attribute, name="shape"), set_sh
 WatchedArray.flags = property(Flags)  # type: ignore[attr-defined]
 
 
+def _transposed(x: Any) -> Any:
+    y = transposed(x)
+    return attribute(x, "T") if y is None else y
+
+
+def _reshape(x: Any, /, *shape: Any, **others: Any) -> Any:
+    new = shape[0] if len(shape) == 1 and type(shape[0]) is tuple else shape
+    known = new and not others and all(type(n) is int for n in new)
+    y = reshaped(x, new) if known else None
+    return attribute(x, "reshape")(*shape, **others) if y is None else y
+
+
+WatchedArray.T = property(_transposed)  # type: ignore[attr-defined]
+_reshape.__name__ = "reshape"
+WatchedArray.reshape = _reshape  # type: ignore[attr-defined]
+
+
 def _define_write(name: str) -> None:
     function, ufunc = getattr(operator, f"__{name}__"), _INPLACE[name]
 
@@ -134,17 +152,19 @@ for _name in _INPLACE:
 
 
 class WatchedView(WatchedArray):
-    """A view of a watched array: a place of its base, wherever the memory of the base is.
+    """A view of a watched array: a part of its base, wherever the memory of the base is.
 
-    `taken` is the array and the index that it was read by, if it was: what ``x[a:b] += c`` assigns.
+    It has a way to that part, or a place, or both. `taken` is the array and the index that it was
+    read by, if it was: what ``x[a:b] += c`` assigns.
     """
 
-    __slots__ = ("base_array", "cached", "place", "taken", "whole")
+    __slots__ = ("base_array", "cached", "taken", "way", "where", "whole")
 
     base_array: Any
     cached: Any
-    place: Place
     taken: tuple[Any, Any]
+    way: Way | None
+    where: Place | None
     whole: Any
 
     @property
@@ -159,8 +179,20 @@ class WatchedView(WatchedArray):
     def primal(self) -> Any:
         whole = self.base_array.primal
         if self.whole is not whole:
-            self.whole, self.cached = whole, self.place.of(whole)
+            way = self.way if self.where is None else None
+            self.cached = self.place.of(whole) if way is None else way.of(whole)
+            self.whole = whole
         return self.cached
+
+    @property
+    def place(self) -> Place:
+        if self.where is None:
+            self.where = self.slot.place
+        return self.where
+
+    @place.setter
+    def place(self, place: Place) -> None:
+        self.way, self.where = None, place
 
     @property
     def strand(self) -> Any:  # type: ignore[override]
@@ -168,7 +200,7 @@ class WatchedView(WatchedArray):
 
     @property
     def slot(self) -> Any:
-        return ViewSlot(self.base_array, self.place)
+        return ViewSlot(self.base_array, self.way, self.where)
 
 
 WATCHED.update((WatchedArray, WatchedView))

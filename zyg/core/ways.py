@@ -1,0 +1,79 @@
+"""Views by the way they were got: slices, transposes and reshapes of arrays in C order."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from zyg.core.strand import watcher_of
+from zyg.core.views import Place, Step, Way, base_of
+
+
+def part(x: Any, index: Any) -> Any:
+    """``x[index]`` as a view; None if it is none, or more is to be done."""
+    made = _by_step(x, (operator.getitem, index, None, None)) if _is_plain(index) else None
+    if made is not None:
+        made.taken = x, index
+    return made
+
+
+def transposed(x: Any) -> Any:
+    """``x.T``, likewise."""
+    return _by_step(x, (_transposed, None, _transposed, None))
+
+
+def reshaped(x: Any, shape: Any) -> Any:
+    """``x.reshape(shape)``, likewise; NumPy answers with a view where `x` is in C order."""
+    plain = x.primal
+    if type(plain) is not np.ndarray or not plain.flags.c_contiguous:
+        return None
+    return _by_step(x, (_reshaped, plain.reshape(shape).shape, _reshaped, plain.shape))
+
+
+def _by_step(x: Any, step: Step) -> Any:
+    """The view of `x` that a step makes; None if it is none, or needs a place."""
+    base = base_of(x)
+    whole = base.primal
+    if type(whole) is not np.ndarray or not whole.flags.c_contiguous or not x.strand.open:
+        return None
+    if base is x:
+        plain, way, readonly = whole, Way(whole.shape, ()), x.locked
+    else:
+        plain, way, readonly = x.primal, x.way, x.where is not None and x.where.readonly
+    if way is None or readonly:
+        return None
+    cached = step[0](plain, step[1])
+    if type(cached) is not np.ndarray:
+        return None
+    made: Any = watcher_of[Place]()
+    made.base_array, made.way, made.where = base, Way(way.shape, (*way.steps, step)), None
+    made.taken = None, None
+    # Another task may have copied the memory meanwhile; then it is looked up when it is needed.
+    made.cached, made.whole = cached, whole if base is x or x.whole is whole else None
+    base.viewed = True
+    return made
+
+
+def _is_plain(index: Any) -> bool:
+    """Whether an index is basic, of plain ints: there is nothing to be frozen."""
+    for k in index if type(index) is tuple else (index,):
+        if type(k) is slice:
+            if not (type(k.start) in _ENDS and type(k.stop) in _ENDS and type(k.step) in _ENDS):
+                return False
+        elif type(k) not in _PLAIN:
+            return False
+    return True
+
+
+_ENDS = {int, type(None)}
+_PLAIN = {int, type(None), type(...)}
+
+
+def _transposed(a: Any, _: Any) -> Any:
+    return a.T
+
+
+def _reshaped(a: Any, shape: tuple[int, ...]) -> Any:
+    return a.reshape(shape)
