@@ -13,6 +13,8 @@ from zyg.core.views import Place, Step, Way, base_of
 
 def part(x: Any, index: Any) -> Any:
     """``x[index]`` as a view; None if it is none, or more is to be done."""
+    if type(index) is int and type(x.primal) is np.ndarray and x.primal.ndim == 1:
+        return None
     made = _by_step(x, (operator.getitem, index, None, None)) if _is_plain(index) else None
     if made is not None:
         made.taken = x, index
@@ -38,20 +40,23 @@ def _by_step(x: Any, step: Step) -> Any:
     whole = base.primal
     if type(whole) is not np.ndarray or not whole.flags.c_contiguous or not x.strand.open:
         return None
-    if base is x:
-        plain, way, readonly = whole, Way(whole.shape, ()), x.locked
-    else:
-        plain, way, readonly = x.primal, x.way, x.where is not None and x.where.readonly
-    if way is None or readonly:
-        return None
-    cached = step[0](plain, step[1])
+    cached = step[0](x.primal, step[1])
     if type(cached) is not np.ndarray:
         return None
+    if base is x:
+        way, readonly = Way(whole.shape, (step,)), x.locked
+    elif x.way is None:
+        return None
+    else:
+        way = Way(x.way.shape, (*x.way.steps, step))
+        readonly = x.where is not None and x.where.readonly
+    if readonly:
+        return None
     made: Any = watcher_of[Place]()
-    made.base_array, made.way, made.where = base, Way(way.shape, (*way.steps, step)), None
-    made.taken = None, None
+    made.base_array, made.way, made.where, made.taken = base, way, None, (None, None)
     # Another task may have copied the memory meanwhile; then it is looked up when it is needed.
-    made.cached, made.whole = cached, whole if base is x or x.whole is whole else None
+    now = base.primal if base is x else x.whole
+    made.cached, made.whole = cached, whole if now is whole else None
     base.viewed = True
     return made
 
