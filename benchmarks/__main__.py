@@ -1,4 +1,8 @@
-"""``python -m benchmarks [names...] [--json FILE]``: a table of times, ratios and targets."""
+"""Times, ratios and targets, in one run: ``python -m benchmarks [names...] [--json FILE]``.
+
+Names are those of groups or of their parts; without any, all are run, which takes ten minutes.
+``python -m benchmarks compare BEFORE.json AFTER.json`` prints what got slower between two runs.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import argparse
 import importlib
 import json
 import platform
+import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -15,98 +20,137 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from benchmarks.harness import Peers, Result, in_units, measure
+from benchmarks import compare
+from benchmarks.harness import Peers, Result, in_units, machine, measure
 
-NAMES = (
-    "scalars", "small_arrays", "element_loop", "network", "mutation", "derivatives", "tasks",
-    "imports", "adopt", "kernels",
-)  # fmt: skip
+GROUPS = {
+    "small": ("operations", "entries", "scalars", "small_arrays"),
+    "programs": ("programs",),
+    "kernels": ("kernels", "kernel_layouts", "first_gradient"),
+    "arrays": ("element_loop", "network", "mutation", "derivatives"),
+    "tasks": ("tasks", "executors"),
+    "imports": ("imports", "adopt"),
+}
 PEERS = ("torch", "autograd", "jax")
 
 
-def main() -> None:
+def main() -> int:
+    if sys.argv[1:2] == ["compare"]:
+        return compare.main(sys.argv[2:])
     options = _options()
     console = Console()
     if not console.is_terminal:
-        console = Console(width=160)
+        console = Console(width=200)
     peers = Peers([] if options.without_peers else PEERS)
-    limits = {"seconds": 0.2, "sample": 1e-4} if options.quick else {"seconds": 20, "sample": 0.02}
+    limits = {"seconds": 0.2, "sample": 1e-4} if options.quick else {"seconds": 3, "sample": 0.02}
+    made_by = machine()
     results: list[Result] = []
-    for name in options.names or NAMES:
+    for name in options.names:
         for case in importlib.import_module(f"benchmarks.{name}").cases(peers, options.quick):
             console.print(f"measuring {name}: {case.title}", markup=False, highlight=False)
             results.append(measure(name, case, **limits))
             case.programs.clear()  # and with them go their arrays
     rows = [row for result in results for row in _rows(result, results, judged=not options.quick)]
-    console.print(_table(rows))
+    made_by |= {name: version(name) for name in ("zyg", "numpy", *peers.modules)}
+    made_by["python"] = platform.python_version()
+    console.print(_table(rows, made_by))
     if options.quick:
         console.print("targets are not judged at these tiny sizes")
-    for name, reason in peers.skipped.items():
-        console.print(f"{name} skipped: {reason}", highlight=False)
-    for result in results:
-        note = result.case.note
-        if text := note(result) if callable(note) else note:
-            console.print(f"{result.case.title}: {text}", markup=False, highlight=False)
+    for line in _remarks(peers, results):
+        console.print(line, markup=False, highlight=False)
     if options.json:
-        made_by = {name: version(name) for name in ("zyg", "numpy", *peers.modules)}
-        made_by["python"], made_by["machine"] = platform.python_version(), platform.machine()
         text = json.dumps({"made by": made_by, "rows": rows}, indent=1)
         options.json.write_text(text + "\n")
+    return 0
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(NAMES))
+    groups = "; ".join(f"{group}: {', '.join(parts)}" for group, parts in GROUPS.items())
+    parser.add_argument("names", nargs="*", metavar="name", help=groups)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to a file")
     parser.add_argument(
         "--quick", action="store_true", help="tiny sizes: shows that it runs, no more"
     )
     parser.add_argument("--without-peers", action="store_true", help="zyg and NumPy only")
     options = parser.parse_args()
-    if unknown := set(options.names) - set(NAMES):
-        parser.error(f"no benchmark {min(unknown)!r}; there are: {', '.join(NAMES)}")
+    known = {part: (part,) for parts in GROUPS.values() for part in parts} | GROUPS
+    if unknown := set(options.names) - set(known):
+        parser.error(f"no benchmark {min(unknown)!r}; there are {groups}")
+    chosen = [part for name in options.names or GROUPS for part in known[name]]
+    options.names = [*dict.fromkeys(chosen)]
     return options
 
 
 def _rows(result: Result, results: list[Result], judged: bool) -> Iterator[dict[str, Any]]:
-    """One row per program: its time, the ratio to zyg's, and its target if it has one."""
+    """One row per program: its times, their ratios to zyg's, and its targets if it has any."""
     group = [r for r in results if r.group == result.group]
-    for name in result.samples:
-        target = next((t for t in result.case.targets if t.program == name), None)
+    for name, samples in result.samples.items():
         yield {
             "group": result.group,
             "case": result.case.title,
             "program": name,
             "seconds": result.time(name),
+            "median": result.median(name),
             "ratio": result.time(name) / result.time("zyg"),
-            "target": target and target.text,
-            "reached": target.reached(result, group) if target and judged else None,
-            "repeats": len(result.samples[name]),
+            "ratio of medians": result.median(name) / result.median("zyg"),
+            "targets": [*_targets(result, name, group, judged)],
+            "repeats": len(samples),
         }
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
+def _targets(
+    result: Result, program: str, group: list[Result], judged: bool
+) -> Iterator[dict[str, Any]]:
+    for target in result.case.targets:
+        if target.program == program:
+            figure = target.figure(result, group)
+            yield {
+                "text": target.text,
+                "figure": figure,
+                "shown": "" if figure is None else target.unit(figure),
+                "reached": target.reached(figure) if judged else None,
+            }
+
+
+def _table(rows: list[dict[str, Any]], made_by: dict[str, Any]) -> Table:
+    title = "one thread unless it says otherwise; the least, and the median, of turns\n"
     table = Table(
-        title="one thread unless it says otherwise; medians of interleaved repeats",
+        title=title + ", ".join(f"{name} {value}" for name, value in made_by.items()),
         title_justify="left",
     )
     for column in ("benchmark", "program"):
         table.add_column(column, no_wrap=True)
-    for column in ("per operation", "ratio to zyg"):
+    for column in ("least", "median", "to zyg's", "of medians"):
         table.add_column(column, justify="right", no_wrap=True)
-    for column in ("target", ""):
-        table.add_column(column, no_wrap=True)
-    verdicts = {True: "[green]reached", False: "[red]fell short", None: ""}
+    table.add_column("target", no_wrap=True)
+    table.add_column("is", justify="right", no_wrap=True)
+    verdicts = {True: "[green]{}", False: "[red]{}, short", None: "{}"}
     before = None
     for row in rows:
-        title = escape(row["case"]) if row["case"] != before else ""
-        if before is not None and title:
+        name = escape(row["case"]) if row["case"] != before else ""
+        if before is not None and name:
             table.add_section()
-        time, ratio = in_units(row["seconds"]), f"{row['ratio']:.2f}"
-        table.add_row(title, row["program"], time, ratio, row["target"], verdicts[row["reached"]])
+        first, *more = row["targets"] or [{"text": "", "shown": "", "reached": None}]
+        figures = in_units(row["seconds"]), in_units(row["median"])
+        ratios = f"{row['ratio']:.2f}", f"{row['ratio of medians']:.2f}"
+        cells = [name, row["program"], *figures, *ratios]
+        for target in (first, *more):
+            is_ = verdicts[target["reached"]].format(target["shown"])
+            table.add_row(*cells, target["text"], is_)
+            cells = [""] * len(cells)
         before = row["case"]
     return table
 
 
+def _remarks(peers: Peers, results: list[Result]) -> Iterator[str]:
+    for name, reason in peers.skipped.items():
+        yield f"{name} skipped: {reason}"
+    for result in results:
+        note = result.case.note
+        if text := note(result) if callable(note) else note:
+            yield f"{result.case.title}: {text}"
+
+
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

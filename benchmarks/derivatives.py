@@ -120,8 +120,8 @@ def product_with_zeros(n: int) -> Case:
         return np.prod(x) + np.sum(np.cumprod(x))
 
     programs = {"zyg": lambda: zyg.gradient(f, x)[0]}
-    title = f"prod and cumprod with a zero, per element, {n}"
-    return Case(title, programs, operations=n, targets=[flat(3)])
+    title = "prod and cumprod with a zero, per element"
+    return Case(f"{title}, {n}", programs, operations=n, targets=[flat(3, title)])
 
 
 def fancy_index(n: int, reads: int) -> Case:
@@ -135,5 +135,6 @@ def fancy_index(n: int, reads: int) -> Case:
         return total
 
     programs = {"zyg": lambda: zyg.gradient(f, x)[0]}
-    title = f"{reads} x s += x[index] @ x[index], per read, {n} numbers"
-    return Case(title, programs, operations=2 * reads, targets=[flat(3)])
+    title = f"{reads} x s += x[index] @ x[index], per read"
+    targets = [flat(3, title)]
+    return Case(f"{title}, {n} numbers", programs, operations=2 * reads, targets=targets)

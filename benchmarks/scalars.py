@@ -34,5 +34,5 @@ def cases(peers: Peers, quick: bool) -> Iterator[Case]:
         f"{n} x r = r*x + 0.5",
         programs,
         operations=2 * n,
-        targets=[at_most(0.6e-6), times_faster("torch", 12), times_faster("autograd", 60)],
+        targets=[at_most(0.6e-6), times_faster("torch", 13), times_faster("autograd", 55)],
     )

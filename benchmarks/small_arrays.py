@@ -60,8 +60,8 @@ def cases(peers: Peers, quick: bool) -> Iterator[Case]:
         programs,
         operations=2 * n,
         targets=[
-            overhead("numpy", 2e-6),
-            times_faster("torch", 1.7),
-            times_faster("autograd", 1.7),
+            overhead(2e-6, "numpy"),
+            times_faster("torch", 2),
+            times_faster("autograd", 3.2),
         ],
     )

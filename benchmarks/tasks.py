@@ -1,20 +1,15 @@
-"""Concurrent programs: messages, tasks, threads; trio and the same work without tasks beside them.
+"""Concurrent programs: messages and tasks; trio and the same work without tasks beside them.
 
 What zyg takes for a message or a task is what is left of its time once trio's own ("trio": the same
 program on plain numbers, no gradient) and that of the same operations without tasks
 ("sequential": their gradient) are taken off. "untracked" is the program through the wrappers of
 `zyg.trio` while no gradient is being taken.
-
-The map-reduce gradient runs on one thread and on two. Beside it stands what two threads can gain on
-this machine at this moment: sines of NumPy without any derivative, the ceiling. It is judged only
-where the ceiling is near two; with neighbours on the machine neither says anything.
 """
 
 from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -24,9 +19,17 @@ import trio as plain_trio
 import zyg
 import zyg.threads
 import zyg.trio
-from benchmarks.harness import Case, Peers, Result, Target, at_most, in_units
+from benchmarks.harness import (
+    WALL,
+    Case,
+    Peers,
+    Result,
+    at_most,
+    overhead,
+    times_slower,
+)
 
-MESSAGE, TASK, UNTRACKED = 12e-6, 25e-6, 1.3
+MESSAGE, TASK, UNTRACKED = 12e-6, 20e-6, 1.3
 
 
 def cases(peers: Peers, quick: bool) -> Iterator[Case]:
@@ -34,8 +37,7 @@ def cases(peers: Peers, quick: bool) -> Iterator[Case]:
     for capacity in (0, 100):
         yield against_trio(f"message, capacity {capacity}", messages(capacity), n, MESSAGE)
     yield against_trio("task", tasks, n, TASK)
-    for title, shape in shapes(quick).items():
-        yield map_reduce(title, *shape, judged=title.startswith("MLP"))
+    yield chain_in_task(20 if quick else 5000)
     for n in (40, 80) if quick else (10**4, 10**5):
         yield many(f"{n} messages through four stages", stages, n)
     for n in (10, 20) if quick else (10**3, 10**4):
@@ -89,12 +91,6 @@ def sequential(x: Any, n: int) -> Any:
 
 def against_trio(what: str, program: Callable[..., Any], n: int, budget: float) -> Case:
     x = 0.3
-
-    def net(r: Result) -> float:
-        return r.time("zyg") - r.time("trio") - r.time("sequential")
-
-    text = f"at most {in_units(budget)} net"
-    most = f"at most {UNTRACKED:g}x trio"
     return Case(
         f"{what}, a product and a sum",
         {
@@ -105,93 +101,42 @@ def against_trio(what: str, program: Callable[..., Any], n: int, budget: float) 
         },
         operations=n,
         targets=[
-            Target("zyg", text, lambda r, _: net(r) <= budget),
-            Target(
-                "untracked", most, lambda r, _: r.time("untracked") <= UNTRACKED * r.time("trio")
-            ),
+            overhead(budget, "trio", "sequential"),
+            times_slower("trio", UNTRACKED, "untracked"),
         ],
-        note=lambda r: f"{in_units(net(r))} net of trio and of the operations",
     )
 
 
-# Threads
+def chain_in_task(n: int) -> Case:
+    """Operations of numbers in a task of a nursery, and in the function that is differentiated."""
 
+    def chain(x: Any) -> Any:
+        r = x
+        for _ in range(n):
+            r = r * x + 0.5
+        return r
 
-def shapes(quick: bool) -> dict[str, tuple[Callable[..., Any], Any, list[Any]]]:
-    """A function of parameters and a chunk, the parameters, the chunks."""
-    rng = np.random.default_rng(0)
-    scale = 50 if quick else 1
+    async def inside(x: Any) -> Any:
+        results = []
 
-    def chunks(*shape: int) -> list[Any]:
-        size = [max(2, shape[0] // scale), *shape[1:]]
-        return [rng.normal(size=size) for _ in range(2 if quick else 16)]
+        async def work() -> None:
+            results.append(chain(x))
 
-    def mlp(p: Any, x: Any) -> Any:
-        return np.sum(np.tanh(np.tanh(x @ p[0]) @ p[1]) ** 2)
+        async with zyg.trio.open_nursery() as nursery:
+            nursery.start_soon(work)
+        return results[0]
 
-    def elementwise(p: Any, x: Any) -> Any:
-        return np.sum(np.exp(-np.sin(p * x) * x) + np.sqrt(x * x + p))
-
-    def steps(p: Any, x: Any) -> Any:
-        for _ in range(2 if quick else 16):
-            x = np.sin(p * x) + x
-        return np.sum(x)
-
-    def layers(p: Any, x: Any) -> Any:
-        for _ in range(2 if quick else 20):
-            x = np.tanh(x @ p)
-        return np.sum(x)
-
-    return {
-        "MLP, 2 layers, 400x300": (
-            mlp,
-            list(rng.normal(size=(2, 300, 300)) / 20),
-            chunks(400, 300),
-        ),
-        "elementwise, 200 000": (elementwise, 0.7, chunks(200_000)),
-        "elementwise, 16 x 12 000": (steps, 0.7, chunks(12_000)),
-        "20 layers, 256x64": (layers, rng.normal(size=(64, 64)) / 8, chunks(256, 64)),
-        "elementwise, 100": (elementwise, 0.7, chunks(100)),
-    }
-
-
-def map_reduce(title: str, f: Callable[..., Any], p: Any, chunks: list[Any], judged: bool) -> Case:
-    """The gradient of a sum over chunks; each row as many threads there and back."""
-    sines = [np.linspace(0, 1, 20_000) for _ in range(16)]
-    pools = [ThreadPoolExecutor(1), ThreadPoolExecutor(2)]
-
-    def gradient(threads: int) -> Any:
-        def total(p: Any) -> Any:
-            return sum(zyg.threads.map(lambda x: f(p, x), chunks, pool=pools[threads - 1]))
-
-        with zyg.config(workers=threads - 1):
-            return zyg.gradient(total, p)[0]
-
-    def ceiling(threads: int) -> None:
-        list(pools[threads - 1].map(lambda x: [np.sin(x) for _ in range(10)], sines))
-
-    def gain(r: Result, one: str, two: str) -> float:
-        return r.time(one) / r.time(two)
-
-    def reached(r: Result, _: list[Result]) -> bool | None:
-        if gain(r, "sines, 1 thread", "sines, 2 threads") < 1.9:
-            return None
-        return gain(r, "1 thread", "zyg") >= 1.7
+    async def outside(x: Any) -> Any:
+        return chain(x)
 
     return Case(
-        f"2 threads: {len(chunks)} x {title}",
+        f"{n} x r = r*x + 0.5 in a task",
         {
-            "zyg": lambda: gradient(2),
-            "1 thread": lambda: gradient(1),
-            "sines, 2 threads": lambda: ceiling(2),
-            "sines, 1 thread": lambda: ceiling(1),
+            "zyg": lambda: zyg.gradient(inside, 0.3)[0],
+            "outside": lambda: zyg.gradient(outside, 0.3)[0],
         },
-        targets=[Target("1 thread", "zyg 1.7x faster if sines 1.9x", reached)] if judged else (),
-        rtol=1e-8,
-        note=lambda r: (
-            f"two threads {gain(r, '1 thread', 'zyg'):.2f}x faster than one; the ceiling, sines "
-            f"without derivatives, {gain(r, 'sines, 1 thread', 'sines, 2 threads'):.2f}x"
-        ),
+        operations=2 * n,
+        targets=[times_slower("outside", 1.15)],
     )
 
 
@@ -276,6 +221,7 @@ def cancelled(kind: str, steps: int, size: int) -> Case:
         {"zyg": lambda: plain_trio.run(cut_short)},
         targets=[at_most(0.07)],
         repeats=2 if steps < 100 else 15,
+        clock=WALL,
         note=lambda r: f"returns {1e3 * r.time('zyg') - 50:.1f} ms after the timeout",
     )
 
