@@ -76,6 +76,99 @@ def test_what_numba_compiles_computes_with_the_originals(write, name):
     assert not hasattr(reader, "before")
 
 
+WATCHED = """
+    import functools
+    import math
+    import numba
+    import numpy as np
+
+    @numba.njit
+    def helper(x):
+        y = np.zeros(2)
+        y[0] = float(x) * math.sin(x)
+        return y.sum()
+
+    @numba.njit
+    def scalar(x, power=2): return helper(x) ** power if x > 0 else x
+
+    @numba.njit
+    def apply(f, x): return f(x)
+
+    @numba.njit
+    def counted(): return np.arange(3.0)
+
+    def mixed(x): return apply(helper, 0.5) * x * counted()[2] + len(helper.signatures) * 0
+
+    class Model:
+        @staticmethod
+        @numba.njit
+        def rate(x): return 2 * math.exp(x)
+        @functools.lru_cache
+        def memo(self, x): return math.exp(x) * float(x)
+
+    model = Model()
+    def of_class(x): return model.rate(x) + model.memo(x) + Model.rate(x)
+
+    @functools.lru_cache(maxsize=None)
+    def memo(x): return math.cos(x) * float(x)
+    def memoised(x): return memo(x) * memo(3.0)
+
+    @numba.guvectorize(["void(f8[:], f8, f8[:])"], "(n),()->(n)")
+    def scaled(x, factor, y):
+        for k in range(x.size):
+            y[k] = x[k] ** 2 * factor
+    @numba.guvectorize(["void(f8[:], f8[:])"], "(n)->()")
+    def total(x, y):
+        y[0] = 0.0
+        for k in range(x.size):
+            y[0] += math.sin(x[k])
+    def loops(x):
+        rows = np.array([[x, 2 * x], [3 * x, 0.5]])
+        y = np.zeros((2, 2))
+        scaled(rows, x, y)
+        return y.sum() + (total(rows) * np.array([1.0, 2.0])).sum() + scaled(rows[0], 2.0)[1]
+    def whole(x): return total(np.array([x, 1.0]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["scalar", "mixed", "of_class", "memoised", "loops", "whole"])
+def test_compiled_and_memoised_functions_run_in_python_on_watched_values(write, name):
+    write({"adopted.py": WATCHED})
+    import adopted
+
+    def f(x):
+        return getattr(adopted, name)(x)
+
+    plain = f(0.7)
+    before = {k: id(v) for k, v in vars(adopted).items()}
+    with zyg.adopt("adopted"):
+        zyg.check_gradient(f, 0.7, order=2)
+        value, _ = zyg.value_and_gradient(f, 0.7)
+        assert np.isclose(value, plain, rtol=1e-15)
+        assert f(0.7) == plain
+    assert {k: id(v) for k, v in vars(adopted).items()} == before
+
+
+def test_a_memo_answers_plain_keys_and_keeps_no_watched_ones(write):
+    write({"adopted.py": """
+        import functools
+        calls = []
+        @functools.lru_cache
+        def memo(x):
+            calls.append(x)
+            return 2 * x
+        def f(x): return memo(x) * memo(3.0) + memo(x)
+    """})  # fmt: skip
+    import adopted
+
+    with zyg.adopt("adopted"):
+        assert zyg.gradient(adopted.f, 1.0) == (14.0,)
+        assert zyg.gradient(adopted.f, 1.0) == (14.0,)
+    assert adopted.memo.cache_info().currsize == 1
+    assert len(adopted.calls) == 5
+
+
 @pytest.mark.slow
 def test_numba_compiles_functions_of_a_script_that_is_adopted_first(write):
     write({

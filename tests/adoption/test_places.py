@@ -292,3 +292,32 @@ def test_a_large_or_circular_module_is_adopted(write):
         assert zyg.gradient(lambda x: circles.last.exp(x), 0.0) == (1.0,)
         assert circles.T[1] is circles.T
     assert circles.last.exp is circles.T[0] is math.exp
+
+
+def test_private_names_and_functions_of_another_adopted_module_are_found(write):
+    write({
+        "pack/__init__.py": "",
+        "pack/wrapping.py": """
+            def wrap(f):
+                def call(x): return f(x)
+                return call
+        """,
+        "pack/using.py": """
+            import math
+            import numpy
+            from pack.wrapping import wrap
+            __MATH = math
+            sine = wrap(math.sin)
+            def f(x): return sine(x) * __MATH.exp(x)
+        """,
+    })  # fmt: skip
+    import pack.using
+
+    before = dict(vars(pack.using))
+    with zyg.adopt("pack"):
+        zyg.check_gradient(pack.using.f, 0.5, order=2)
+        with pytest.raises(zyg.errors.ConversionError):
+            zyg.gradient(lambda x: __import__("math").sin(x), 0.5)
+    cell = pack.using.sine.__closure__[0]
+    assert cell.cell_contents is before["math"].sin
+    assert dict(vars(pack.using)) == before

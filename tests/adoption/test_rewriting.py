@@ -219,3 +219,27 @@ def test_no_call_is_lost_in_depth(write):
             assert zyg.gradient(deep.f, x) == (6.0,)
     assert sys.getrecursionlimit() > 100
     assert math.isclose(deep.f(3), 9)
+
+
+def test_watched_scalars_of_numpy_answer_an_ellipsis_and_none(write):
+    write({"subscripts.py": """
+        import numpy as np
+        def column(x): return np.concatenate([v[..., np.newaxis] for v in np.array(x)])
+        def whole(x): return np.array(x)[0][...] * np.array(x)[1][()]
+        def of_array(x): return np.array([x, x])[..., 1, 0] + np.array([x, x])[..., 0:1].sum()
+        def of_number(x): return x[0].item()[...]
+        def failing(x): return np.array(x)[0][..., 0]
+    """})  # fmt: skip
+    import subscripts
+
+    x = np.array([1.5, -0.5])
+    with zyg.adopt("subscripts"):
+        for f in (subscripts.column, subscripts.whole, subscripts.of_array):
+            zyg.check_gradient(f, x, order=2)
+            value = zyg.pullback(f, x)[0]
+            assert type(value) is type(f(x))
+            assert np.shape(value) == np.shape(f(x))
+        for f, error in ((subscripts.of_number, TypeError), (subscripts.failing, IndexError)):
+            for call in (f, lambda x, f=f: zyg.gradient(f, x)):
+                with pytest.raises(error):
+                    call(x)

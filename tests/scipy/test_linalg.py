@@ -149,3 +149,18 @@ def test_riccati_equations(f, turn, order):
 def test_a_riccati_equation_with_e_is_refused():
     with pytest.raises(MissingRuleError, match="the equation without e only"):
         zyg.gradient(lambda a: np.sum(linalg.solve_continuous_are(a, A3, Q3, Q3, e=A3)), A3)
+
+
+def test_singular_values_of_a_matrix_of_lower_rank_have_their_gradient():
+    a = np.array([[0.0, -1.4], [0.0, -0.7], [0.0, 0.3], [0.0, 1.8]])
+    expected = np.linalg.svd(a, full_matrices=False)
+
+    def largest(a):
+        _, s, _ = linalg.svd(a, full_matrices=False)
+        return s[0] ** 2
+
+    (slope,) = zyg.gradient(largest, a)
+    np.testing.assert_allclose(slope, 2 * a, atol=1e-14)
+    assert expected.S[1] == 0
+    with pytest.raises(zyg.errors.DegenerateError):
+        zyg.gradient(lambda a: linalg.svd(a, full_matrices=False)[0][1, 1], a)

@@ -247,3 +247,86 @@ def test_a_task_that_outlives_an_inner_gradient_is_still_in_the_outer_one():
 
     assert zyg.gradient(f, X)[0] == pytest.approx(math.sin(X) + X * math.cos(X))
     assert type(context[0].run(znp.zeros, 2)) is np.ndarray
+
+
+def test_arrays_are_made_with_numpys_modes_of_copying_and_its_requirements():
+    x = np.arange(6.0).reshape(2, 3)
+    modes = np._CopyMode
+
+    def f(x):
+        assert znp.asarray(x, copy=modes.IF_NEEDED) is x
+        assert znp.array(x, copy=modes.ALWAYS) is not x
+        assert znp.require(x) is x
+        assert znp.require(x, float, ["C", "W"]) is x
+        columns = znp.require(x, None, "F")
+        assert columns.flags.f_contiguous
+        assert not columns.flags.c_contiguous
+        with pytest.raises(ValueError, match="Cannot specify both"):
+            znp.require(x, None, ["C", "F"])
+        plain = znp.array(np.ones(3), copy=modes.IF_NEEDED)
+        counts = znp.require([x[0, 0], 2 * x[0, 1]], np.float64, requirements=["A", "O"])
+        return (
+            (columns * x).sum()
+            + (znp.array([x, x], copy=modes.IF_NEEDED) @ plain).sum()
+            + (counts.sum())
+        )
+
+    zyg.check_gradient(f, x + 1, order=2)
+    assert f(x) == (x * x).sum() + 2 * x.sum() + x[0, 0] + 2 * x[0, 1]
+
+
+class Holder:
+    """An object that NumPy asks for its array."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return znp.array(self.array, dtype, copy=copy)
+
+
+def test_objects_may_answer_for_an_array_with_a_watched_one():
+    def f(x):
+        y = znp.zeros((2, 2))
+        y[0] = Holder(x)
+        buffer = Holder(znp.ones(2))
+        y[1] = buffer
+        held = znp.asarray(Holder(x), dtype=float) * znp.array(Holder(2 * x))
+        return (held * znp.asanyarray(buffer)).sum() + (y * y[0]).sum()
+
+    zyg.check_gradient(f, np.array([0.5, 2.0]), order=2)
+
+    class Failing:
+        def __array__(self, dtype=None, copy=None):
+            return 3
+
+    for make in (np.asarray, lambda a: zyg.gradient(lambda x: x * znp.array(a).sum(), 1.0)):
+        with pytest.raises(ValueError, match="__array__"):
+            make(Failing())
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_object_arrays_of_watched_numbers_are_converted_as_arrays_of_numbers():
+    class Sub(np.ndarray):
+        pass
+
+    def f(x):
+        objects = np.asarray(x)
+        sub = znp.asarray(x.view(Sub), dtype=np.float64)
+        assert sub.dtype == np.float64
+        return (znp.array(objects, dtype=float) * sub * znp.asanyarray(objects, float)).sum()
+
+    zyg.check_gradient(f, np.array([0.5, 2.0]))
+
+
+def test_methods_write_their_result_into_a_buffer():
+    def f(x):
+        y = znp.zeros(3)
+        y[:] = x
+        assert y.cumprod(axis=0, out=y) is y
+        z = znp.zeros(())
+        x.sum(out=z)
+        return y.sum() * z
+
+    zyg.check_gradient(f, np.array([0.5, 2.0, -1.5]), order=2)
+    assert f(np.array([0.5, 2.0, -1.5])) == 0.0

@@ -269,15 +269,67 @@ def test_subclasses_of_float_keep_their_methods():
         assert pullback(f, Celsius(0.7))[0] == f(Celsius(0.7))
 
 
+class Sub(np.ndarray):
+    """Somebody's subclass, with an attribute and an operator of its own."""
+
+    def __array_finalize__(self, whole):
+        self.unit = getattr(whole, "unit", "m")
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        plain = [x.view(np.ndarray) if isinstance(x, Sub) else x for x in inputs]
+        made = np.asarray(getattr(ufunc, method)(*plain, **kwargs)).view(Sub)
+        made.unit = "".join(x.unit for x in inputs if isinstance(x, Sub))
+        return made
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (x.view(Sub) * x.view(type=Sub))[0],
+        lambda x: (2.0 * x.view(Sub) * x).sum(),
+        lambda x: (x * x.view(Sub)).sum().item(),
+        lambda x: np.sin(x.view(Sub))[1],
+        lambda x: np.asarray(x.view(Sub)) * x,
+        lambda x: x.view(Sub)[0],
+    ],
+)
+def test_a_view_as_somebodys_subclass_is_an_array_of_objects_of_it(f):
+    x = np.array([0.5, -1.5])
+    np.testing.assert_array_equal(zyg.primal(zyg.pullback(f, x)[0]), f(x))
+    zyg.check_gradient(lambda x: np.sum(np.asarray(f(x))), x)
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_a_view_as_somebodys_subclass_keeps_its_class_and_is_not_written():
+    def f(x):
+        view = (3.0 * x.view(Sub)) * x.view(Sub)
+        assert (type(view), view.unit) == (Sub, "mm")
+        shared = x.view(Sub)
+        for write in (lambda: shared.__setitem__(0, 1.0), lambda: x.__setitem__(0, 1.0)):
+            with pytest.raises((ValueError, zyg.errors.MutationError)):
+                write()
+        return view
+
+    with zyg.config(swallowed="allow"):
+        y, back = zyg.pullback(f, np.array([0.5, -1.5]))
+    assert y.tolist() == [0.75, 6.75]
+    assert back(np.ones(2))[0].tolist() == [3.0, -9.0]
+
+
 def test_views_as_a_subclass_are_refused_by_its_name():
-    class Sub(np.ndarray):
+    class Mine(np.ndarray):
         pass
 
-    for f in (lambda x: x.view(Sub), lambda x: x.view(type=Sub)):
-        with pytest.raises(
-            zyg.errors.ConversionError, match="a view of a watched array as Sub has no rule"
-        ):
-            gradient(lambda x, f=f: np.sum(f(x)), X)
+    for cls, most in ((np.ma.MaskedArray, 10_000), (Mine, 0)):
+        name = cls.__name__
+        for f in (lambda x, c=cls: x.view(c), lambda x, c=cls: x.view(type=c)):
+            refused = pytest.raises(
+                zyg.errors.ConversionError,
+                match=f"a view of a watched array as {name} has no rule",
+            )
+            with refused, zyg.config(object_elements=most):
+                gradient(lambda x, f=f: np.sum(f(x)), X)
 
 
 def test_a_view_of_a_buffer_that_holds_nothing_watched_is_numpys_own():

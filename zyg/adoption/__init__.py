@@ -1,5 +1,6 @@
 """`adopt`: modules in whose namespaces NumPy, math and SciPy are zyg's.
 
+wrapped                         compiled and memoised functions, on watched values
 originals                       which values have a drop-in, and the modules that hold those
 places                          where a module's namespace holds such values
 rewriting                       calls of classes, which have no drop-ins

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from types import CodeType, ModuleType
 from typing import Any
 
+from zyg.adoption.wrapped import stand_in
 from zyg.base.adoptable import code_of_source
 from zyg.base.caches import remembered
 
@@ -31,7 +32,12 @@ _learning = threading.RLock()
 def drop_in(value: Any) -> Any:
     """What stands for a value in an adopted module: itself, if it has no drop-in."""
     pair = _drop_ins.get(id(value))
-    return value if pair is None else pair[1]
+    if pair is not None:
+        return pair[1]
+    if (wrapping := stand_in(value, original)) is None:
+        return value
+    _note(value, wrapping)
+    return wrapping
 
 
 def original(value: Any) -> Any:

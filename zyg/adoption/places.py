@@ -1,7 +1,8 @@
 """Where a module holds originals: under its names, and in what hangs on them.
 
 That is, in class bodies, in defaults and closures of functions, in containers, partial calls, and
-objects of the adopted classes. What belongs to other modules is left alone, and what is compiled.
+objects of the adopted classes. What belongs to modules that are not adopted is left alone, and what
+is compiled.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from contextlib import suppress
 from enum import EnumMeta
 from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
+
+from zyg.adoption.wrapped import Wrapping
 
 
 class Kind(NamedTuple):
@@ -97,7 +100,7 @@ class Walk:
     def places(self) -> list[Place]:
         found: list[Place] = []
         for name, value in list(self._names.items()):
-            if not name.startswith("__"):
+            if not (name.startswith("__") and name.endswith("__")):
                 found += self._look(name, _ITEMS, self._names, name, value)
             while self._waiting:
                 kind, holder = self._waiting.pop()
@@ -112,8 +115,12 @@ class Walk:
     def _renewed(self, value: Any) -> Any:
         """What is to stand in the place of a value; holders are looked into later."""
         now, cls = self._instead(value), type(value)
-        if now is not value or cls in _ATOMS:
+        if now is not value:
+            if isinstance(now, Wrapping):
+                self._renewed(value.__wrapped__)
             return now
+        if cls in _ATOMS:
+            return value
         if cls is tuple or cls is frozenset:
             parts = [*map(self._renewed, value)]
             return value if all(map(operator.is_, parts, value)) else cls(parts)
@@ -130,7 +137,9 @@ class Walk:
 
     def _holders(self, x: Any, cls: type) -> list[tuple[Kind, Any]]:
         if cls is FunctionType:
-            return [(_FUNCTION, x)] if x.__globals__ is self._names else []
+            home = x.__globals__
+            ours = home is self._names or self._is_adopted(str(home.get("__name__")))
+            return [(_FUNCTION, x)] if ours else []
         if cls in _OTHERS:
             return [(_OTHERS[cls], x)]
         if issubclass(cls, type):

@@ -1,8 +1,10 @@
 """Calls of ``float``, ``type`` and their like in adopted modules, which would make plain numbers.
 
 Classes have no drop-ins, but calls of them can: ``f(x)`` becomes ``Calls.call(f, x)`` where f is
-named so in the source of the module, and `call` looks at the class that it is given and at x. A
-function whose code is not what its source says keeps its code.
+named so in the source of the module, and `call` looks at the class that it is given and at x. So do
+``x[..., k]`` and ``x[()]`` become ``Calls.item(x, (..., k))``: NumPy's scalars answer them, watched
+numbers do not, as Python would take them for sequences. A function whose code is not what its
+source says keeps its code.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from zyg.core.strand import WATCHED, settle, strip
+from zyg.core.strand import ARRAYS, WATCHED, settle, strip
 from zyg.watched.value import as_array
 
 _NUMPYS = ("float16", "float32", "float64", "longdouble", "complex64", "complex128", "clongdouble")
 _NAMES = {"float", "complex", "type", "dtype", *_NUMPYS}  # and what may be variables of them
-_MENTIONED = re.compile(rf"\b(?:{'|'.join(sorted(_NAMES))})\(")
+_MENTIONED = re.compile(rf"\b(?:{'|'.join(sorted(_NAMES))})\(|\[\.\.\.|\[\(\)\]")
 _CALLS = "<zyg: calls of classes>"  # the constant in whose place `Calls` comes
 
 
@@ -65,6 +67,12 @@ class Calls:
                 return value
         return f(x)
 
+    @staticmethod
+    def item(x: Any, index: Any) -> Any:
+        """``x[index]``, where the index names no element; of a watched scalar of NumPy's, too."""
+        scalar = type(x) in WATCHED and type(x) not in ARRAYS
+        return (as_array(x) if scalar and isinstance(strip(x), np.generic) else x)[index]
+
 
 class _Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -74,9 +82,29 @@ class _Rewriter(ast.NodeTransformer):
             return node
         if isinstance(node.args[0], (ast.Starred, ast.Constant)):
             return node
-        calls = ast.copy_location(ast.Constant(_CALLS), node.func)
-        call = ast.copy_location(ast.Attribute(calls, "call", ast.Load()), node.func)
-        return ast.copy_location(ast.Call(call, [node.func, *node.args], []), node)
+        return _through("call", node.func, node.args[0], node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        first = parts[0] if parts else ast.Constant(...)
+        if not isinstance(first, ast.Constant) or first.value is not ... or _has_slice(parts):
+            return node
+        return _through("item", node.value, node.slice, node)
+
+
+def _has_slice(parts: list[ast.expr]) -> bool:
+    """Whether a subscript is none of a scalar, or is in a syntax that calls do not have."""
+    return any(isinstance(part, (ast.Slice, ast.Starred)) for part in parts)
+
+
+def _through(method: str, first: ast.expr, second: ast.expr, node: ast.expr) -> ast.AST:
+    """The call of a method of `Calls` in the place of a node, with its line numbers."""
+    calls = ast.copy_location(ast.Constant(_CALLS), first)
+    call = ast.copy_location(ast.Attribute(calls, method, ast.Load()), first)
+    return ast.copy_location(ast.Call(call, [first, second], []), node)
 
 
 def rewritten(names: dict[str, Any]) -> dict[CodeType, CodeType]:

@@ -40,9 +40,15 @@ rules = _Rules()
 # A package that zyg does without -> the module that registers the rules of its functions.
 LATE = {"scipy.special": "zyg.scipy.special", "scipy.sparse": "zyg.scipy.sparse"}
 
+# A class of functions that others make -> the module whose `rule_of` makes their rules.
+MADE = {("numba.np.ufunc.dufunc", "DUFunc"): "zyg.broadcasting.vectorized"}
+
 
 def late_rule(f: Any) -> Any:
     """The rule of a function that has none yet, once the packages in use have registered theirs."""
+    kind = type(f)
+    if (module := MADE.get((kind.__module__, kind.__name__))) is not None:
+        return import_module(module).rule_of(f)
     for package, module in LATE.items():
         if package in sys.modules:
             import_module(module)

@@ -3,4 +3,5 @@
 fallback                        a scalar function called for each element
 calls                           a call of a kernel as one operation of the tracer
 verbs                           what users call
+vectorized                      ufuncs of numba.vectorize, by `broadcast`
 """

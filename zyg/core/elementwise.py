@@ -45,7 +45,7 @@ def elementwise(rule: ScalarRule, *args: Any) -> Any:
                 return like_operands(elementwise(rule, *arranged(args)), args)
             if strand is None or x.strand.level > strand.level:
                 strand = x.strand
-        elif type(x) is np.ndarray and x.dtype.hasobject and holds_watched_objects(x):
+        elif isinstance(x, np.ndarray) and x.dtype.hasobject and holds_watched_objects(x):
             return over_objects(rule, args)
     if strand is None:
         return rule.function(*args)
@@ -85,7 +85,7 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
             rule, *((x, constant) if k == 0 else (constant, x))[: len(rule.partials)]
         )
     partial, reads = rule.partials[k], (rule.saves or rule.find_saves())[k]
-    if type(constant) is np.ndarray:
+    if isinstance(constant, np.ndarray):
         if constant.dtype.hasobject and holds_watched_objects(constant):
             return over_objects(rule, (x, constant) if k == 0 else (constant, x))
         if reads[1 - k]:

@@ -23,7 +23,7 @@ from zyg.core.entries import Kind, kinds, note
 from zyg.core.exchange import bring
 from zyg.core.objects import demand_not_shown
 from zyg.core.reverse import Run
-from zyg.core.sequences import joined
+from zyg.core.sequences import joined, own_array
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
@@ -186,7 +186,12 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
     if type(x) not in ARRAYS:
         _refuse_on_device()
     with exchange_lock:
-        _write(x, index, value, add)
+        try:
+            _write(x, index, value, add)
+        except ValueError:
+            if (own := own_array(value)) is None:
+                raise
+            _write(x, index, own, add)
 
 
 def _write(x: Any, index: Any, value: Any, add: bool) -> None:

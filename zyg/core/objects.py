@@ -32,6 +32,16 @@ def holds_watched_objects(x: Any) -> bool:
     return any(type(v) in WATCHED for v in x.flat)
 
 
+def is_somebodys(cls: type) -> bool:
+    """Whether a subclass of ndarray is not NumPy's own: no masked array, no matrix."""
+    return cls is not np.ndarray and cls.__module__.partition(".")[0] != np.__name__
+
+
+def without_class(x: Any) -> Any:
+    """`x`; what watched objects somebody's subclass of ndarray holds as a plain array of them."""
+    return x.view(np.ndarray) if holds_watched_objects(x) and is_somebodys(type(x)) else x
+
+
 def stacked(x: Any) -> Any:
     """An operand whose object arrays are watched arrays: itself, or one in nested lists."""
     if type(x) in (list, tuple):
@@ -62,8 +72,9 @@ def _has_dtype(x: Any) -> bool:
 
 def over_objects(rule: ScalarRule, args: tuple[Any, ...]) -> Any:
     """A scalar rule on operands some of which are object arrays that hold watched values."""
-    held = [v for x in args if holds_watched_objects(x) for v in x.flat]
-    if all(map(_has_dtype, held)):
+    holders = [x for x in args if holds_watched_objects(x)]
+    plain = all(type(x) is np.ndarray for x in holders)
+    if plain and all(_has_dtype(v) for x in holders for v in x.flat):
         return rule(*map(stacked, args))
     return rule.function(*map(as_objects, args))
 

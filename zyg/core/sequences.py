@@ -58,3 +58,13 @@ def as_arrays(rule: Adjoint | Composed, args: Sequence[Any]) -> Sequence[Any]:
         if part is not x:
             args = [*args[:k], part, *args[k + 1 :]]
     return args
+
+
+def own_array(x: Any) -> Any:
+    """The watched array or buffer that the own ``__array__`` of an object answers, or None.
+
+    To NumPy, which asks such an object and has no array, that is a ValueError.
+    """
+    method = getattr(type(x), "__array__", None)
+    own = None if method is None or type(x) in WATCHED else method(x)
+    return own if type(own) in WATCHED else None

@@ -15,7 +15,7 @@ from zyg.base.trees import Tree, taken_apart
 from zyg.core.adjoint_tasks import reverse
 from zyg.core.cotangents import Spec, is_readable, project, shape_of, spec_of, zeros_of
 from zyg.core.exchange import bring
-from zyg.core.objects import stacked
+from zyg.core.objects import stacked, without_class
 from zyg.core.overwritten import demand_unwritten
 from zyg.core.protection import forbid_shared_writes, owns_memory, release, watch_together
 from zyg.core.reverse import all_finite, plain_then_strong
@@ -72,7 +72,7 @@ class Call:
 
     def numbers_of(self, value: Any) -> Any:
         """The value of f; where NumPy made object arrays of watched numbers, arrays of numbers."""
-        return stacked(value) if has_shown_objects(self.strand) else value
+        return stacked(without_class(value)) if has_shown_objects(self.strand) else value
 
     def begin(self) -> None:
         """What is to be done before f runs."""

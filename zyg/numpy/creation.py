@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from zyg.core.handouts import plainly
+from zyg.core.objects import holds_watched_objects, without_class
+from zyg.core.sequences import own_array
 from zyg.core.strand import ARRAYS
 from zyg.core.views import buffer
 from zyg.watched.dropins import taking_lists
@@ -43,13 +46,28 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **kwa
     return y
 
 
+_COPY_MODE = np._CopyMode
+_COPIES = {_COPY_MODE.ALWAYS: True, _COPY_MODE.NEVER: False, _COPY_MODE.IF_NEEDED: None}
+
+
 def array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """A new array can be written with watched values; what shares memory is what it was."""
+    if type(kwargs.get("copy")) is _COPY_MODE:
+        kwargs["copy"] = _COPIES[kwargs["copy"]]
     if not holds_watched(object):
-        y = np.array(object, dtype, **kwargs)
+        try:
+            y = np.array(object, dtype, **kwargs)
+        except ValueError:
+            if (own := own_array(object)) is None:
+                raise
+            return array(own, dtype, **kwargs)
         return buffer(y) if kwargs.get("copy", True) or type(object) in (list, tuple) else y
-    if (y := plainly(np.array, (object, dtype), kwargs)) is not NotImplemented:
-        return y
+    if not kwargs.get("subok"):
+        object = without_class(object)
+    if not holds_watched_objects(object):
+        y = plainly(np.array, (object, dtype), kwargs)
+        if y is not NotImplemented:
+            return y
     return _stacked(object, dtype, **kwargs)
 
 
@@ -77,18 +95,37 @@ def _converts(name: str, order: Any = None, ndmin: int = 0) -> Callable[..., Any
     function = getattr(np, name)
 
     def convert(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if type(kwargs.get("copy")) is _COPY_MODE:
+            kwargs["copy"] = _COPIES[kwargs["copy"]]
         if not holds_watched(a):
-            y = function(a, dtype, *args, **kwargs)
+            try:
+                y = function(a, dtype, *args, **kwargs)
+            except ValueError:
+                if (own := own_array(a)) is None:
+                    raise
+                return convert(own, dtype, *args, **kwargs)
             return buffer(y) if type(a) in (list, tuple) else y
-        if (y := plainly(function, (a, dtype, *args), kwargs)) is not NotImplemented:
-            return y
+        if name != "asanyarray":
+            a = without_class(a)
+        if not holds_watched_objects(a):
+            y = plainly(function, (a, dtype, *args), kwargs)
+            if y is not NotImplemented:
+                return y
         given = args[0] if args else kwargs.get("order", order)
         return _stacked(a, dtype, copy=kwargs.get("copy"), order=given or "K", ndmin=ndmin)
 
     return convert
 
 
-asarray = _converts("asarray")
+asarray, asanyarray = _converts("asarray"), _converts("asanyarray")
+
+
+# NumPy's own text, that makes its arrays with ours.
+require = FunctionType(
+    np.require.__code__, {**np.require.__globals__, "array": array, "asanyarray": asanyarray},
+    "require", np.require.__defaults__,
+)  # fmt: skip
+require.__kwdefaults__ = np.require.__kwdefaults__
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
@@ -111,10 +148,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     },
     **{name: _spaced(name) for name in _OF_COUNTS},
     "array": array,
-    "asanyarray": _converts("asanyarray"),
+    "asanyarray": asanyarray,
     "asarray": asarray,
     "asarray_chkfinite": asarray_chkfinite,
     "ascontiguousarray": _converts("ascontiguousarray", "C", 1),
     "asfortranarray": _converts("asfortranarray", "F", 1),
     "full": full,
+    "require": require,
 }  # fmt: skip

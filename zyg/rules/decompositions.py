@@ -255,19 +255,19 @@ def _svd(a, full_matrices, strict):
     def svd_pullback(bars):
         u_bar = _completed("svd", u, bars[0], k)
         v_bar = _completed("svd", dagger(vh), dagger(bars[2]), k)
-        demanding = strict or _watched(*bars)
-        a_bar = _svd_cotangent(u[..., :k], s, vh[..., :k, :], u_bar, bars[1], v_bar, demanding)
+        a_bar = svd_cotangent(u[..., :k], s, vh[..., :k, :], u_bar, bars[1], v_bar, strict)
         return a_bar, None, None
 
     return made, svd_pullback
 
 
-def _svd_cotangent(u, s, vh, u_bar, s_bar, v_bar, strict):
+def svd_cotangent(u, s, vh, u_bar, s_bar, v_bar, strict=False):
     """With P = u^H da v, off the diagonal u^H du = (P s + s P^H) / gaps of the squares."""
     v, rows, columns = dagger(vh), np.shape(u)[-2], np.shape(vh)[-1]
     of_u, of_v = np.matmul(dagger(u), u_bar), np.matmul(vh, v_bar)
     u_rest, v_rest = u_bar - np.matmul(u, of_u), v_bar - np.matmul(v, of_v)
     equal, zero = _equal(s), _zero(s)
+    strict = strict or _watched(u_bar, s_bar, v_bar)
     _demand_pairs("svd", equal, np.abs(strip(of_u)) + np.abs(strip(of_v)), s_bar, strict)
     parts = [s_bar[..., None, :], u_rest, v_rest]
     if is_complex(u):

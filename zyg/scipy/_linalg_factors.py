@@ -10,7 +10,8 @@ import numpy as np
 from scipy import linalg
 
 from zyg.errors import unknown_call
-from zyg.rules.kit import conj, is_complex, strip
+from zyg.rules.decompositions import svd_cotangent
+from zyg.rules.kit import conj, strip
 from zyg.scipy._linalg_systems import adjoint_of, permutation, reading, solve_triangular, used
 from zyg.scipy._namespace import rule_for
 from zyg.verbs.gradients import pullback
@@ -239,8 +240,7 @@ def _gaps(w):
 @rule_for(linalg.svd)
 def svd(a, full_matrices=True, compute_uv=True, **options):
     made = svd(a, full_matrices, compute_uv, **used("svd", options, "lapack_driver"))
-    rows, columns = np.shape(a)[-2:]
-    if compute_uv and full_matrices and rows != columns:
+    if compute_uv and full_matrices and np.shape(a)[-2] != np.shape(a)[-1]:
         raise unknown_call("scipy.linalg.svd", "its rule is that of full_matrices=False")
     u, s, vh = made if compute_uv else svd(a, False)
 
@@ -248,20 +248,7 @@ def svd(a, full_matrices=True, compute_uv=True, **options):
         if not compute_uv:
             return (np.matmul(_scaled(u, y_bar), vh),)
         u_bar, s_bar, v_bar = y_bar[0], y_bar[1], adjoint_of(y_bar[2])
-        uh, v = adjoint_of(u), adjoint_of(vh)
-        gaps = _gaps(s * s)
-        from_u, from_v = np.matmul(uh, u_bar), np.matmul(vh, v_bar)
-        j, k = gaps * from_u, gaps * from_v
-        inner = _scaled(j + adjoint_of(j), s) + np.expand_dims(s, -1) * (k + adjoint_of(k))
-        inner = inner + _scaled(np.eye(np.shape(s)[-1]), s_bar)
-        if is_complex(u):  # the phases that u and v share
-            inner = inner + _scaled(_diagonal(adjoint_of(from_v) - from_v), 0.5 / s)
-        g = _product(u, inner, vh)
-        if rows > columns:
-            g = g + np.matmul(_scaled(u_bar - np.matmul(u, from_u), 1 / s), vh)
-        if columns > rows:
-            g = g + np.matmul(_scaled(u, 1 / s), adjoint_of(v_bar - np.matmul(v, from_v)))
-        return (g,)
+        return (svd_cotangent(u, s, vh, u_bar, s_bar, v_bar),)
 
     return made, svd_pullback
 

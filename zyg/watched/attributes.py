@@ -21,6 +21,7 @@ from zyg.core.bind import bind
 from zyg.core.handouts import hand_out, holds_nothing_watched, plainly
 from zyg.core.indexing import write
 from zyg.core.inplace import resize, sort_in_place
+from zyg.core.objects import is_somebodys, shown, within_bound
 from zyg.core.strand import ARRAYS, WATCHED, settle, strip, watch
 from zyg.core.views import is_writeable, set_writeable
 from zyg.errors import ConversionError, MutationError
@@ -61,14 +62,7 @@ def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
     for wanted in (dtype, type):
         if isinstance(wanted, builtins.type) and issubclass(wanted, np.ndarray):
             if wanted is not np.ndarray:
-                raise ConversionError(
-                    f"a view of a watched array as {wanted.__name__} has no rule.",
-                    "a subclass of numpy.ndarray has semantics of its own, unknown to NumPy's "
-                    "rules.",
-                    "compute with the array itself; zyg.stop_gradient(x).view(...) gives the "
-                    "subclass, without derivative.",
-                    tag="attribute",
-                )
+                return _as_subclass(x, wanted)
         elif wanted is not None and np.dtype(wanted) != x.dtype:
             raise ConversionError(
                 f"x.view({wanted!r}) of a watched array has no rule.",
@@ -77,6 +71,19 @@ def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
                 tag="attribute",
             )
     return x[...]
+
+
+def _as_subclass(x: Any, cls: type) -> Any:
+    """A small array as an array of objects of somebody's class, which are watched numbers."""
+    if not is_somebodys(cls) or not within_bound(x):
+        raise ConversionError(
+            f"a view of a watched array as {cls.__name__} has no rule.",
+            "a subclass of numpy.ndarray has semantics of its own, unknown to NumPy's rules.",
+            "compute with the array itself; zyg.stop_gradient(x).view(...) gives the subclass, "
+            "without derivative.",
+            tag="attribute",
+        )
+    return shown(x, copy=False).view(cls)
 
 
 def _astype(
@@ -123,6 +130,8 @@ def _to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("out") is not None:
+            return function(x, *args, **kwargs)  # which is dispatched, and writes
         if not x.strand.open:
             y = plainly(function, (x, *args), kwargs)
             if y is not NotImplemented:

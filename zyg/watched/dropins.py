@@ -80,7 +80,7 @@ class DropIn:
         return operator.getitem, ((self.original,), 0)
 
 
-class _Method(DropIn):
+class MethodDropIn(DropIn):
     """One whose original becomes a method where it stands in a class."""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -111,7 +111,7 @@ class WithDtype(DropIn):
 
 def drop_in(original: Callable[..., Any], inside: Callable[..., Any]) -> DropIn:
     """The drop-in for a function, bound by instances where the function is."""
-    return (_Method if hasattr(type(original), "__get__") else DropIn)(original, inside)
+    return (MethodDropIn if hasattr(type(original), "__get__") else DropIn)(original, inside)
 
 
 def names_of(
