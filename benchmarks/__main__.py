@@ -1,6 +1,6 @@
 """Times, ratios and targets, in one run: ``python -m benchmarks [names...] [--json FILE]``.
 
-Names are those of groups or of their parts; without any, all are run, which takes ten minutes.
+Names are those of groups or of their parts; without any, all are run, in five to eight minutes.
 ``python -m benchmarks compare BEFORE.json AFTER.json`` prints what got slower between two runs.
 """
 

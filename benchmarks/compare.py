@@ -2,9 +2,10 @@
 
 A row is the ratio of its least times. The rows of programs that are none of zyg's (NumPy, PyTorch,
 the floor, kernels by hand: the yardsticks) should not have moved. The median of their ratios is the
-machine's own change between the two runs, and is divided out; how far nine in ten of them are still
-from 1 is the noise between runs. A row of zyg's has changed if it has moved by more than that
-noise, and by more than its own turns scatter in either run (the median of them to the least).
+machine's own change, and is divided out: of those in the same case, which took turns with the row,
+or of all where the case has none. The noise is how far nearly all of the yardsticks themselves are
+from 1 when that is done to them. A row of zyg's has changed if it has moved by more than the noise,
+and by more than its own turns scatter in either run (the median of them to the least).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import argparse
 import json
 import math
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 from benchmarks.harness import in_units, is_yardstick
 
 LEAST = 1.05  # no run is better than that
+NEARLY_ALL = 0.97
 Rows = dict[tuple[str, str], dict[str, Any]]
 
 
@@ -42,29 +44,48 @@ def rows_of(run: dict[str, Any]) -> Rows:
     return {(row["case"], row["program"]): row for row in run["rows"]}
 
 
-def of_machine(before: Rows, after: Rows) -> tuple[float, float]:
-    """The median of the yardsticks' ratios, and how far nine in ten of them are from it."""
-    ratios = [
-        after[key]["seconds"] / before[key]["seconds"]
-        for key in before.keys() & after.keys()
-        if is_yardstick(key[1])
-    ]
-    if not ratios:
-        return 1.0, LEAST
-    drift = statistics.median(ratios)
-    distances = sorted(abs(math.log(ratio / drift)) for ratio in ratios)
-    return drift, max(LEAST, math.exp(distances[math.ceil(0.9 * len(distances)) - 1]))
+class Machine:
+    """What the yardsticks say of the machine: its own change between two runs, and the noise."""
+
+    def __init__(self, before: Rows, after: Rows) -> None:
+        self.of_case: dict[str, list[float]] = {}
+        for case, program in before.keys() & after.keys():
+            if is_yardstick(program):
+                ratio = after[case, program]["seconds"] / before[case, program]["seconds"]
+                self.of_case.setdefault(case, []).append(ratio)
+        everywhere = [ratio for ratios in self.of_case.values() for ratio in ratios]
+        self.drift = statistics.median(everywhere or [1.0])
+        self.noise = spread(ratio / self.drift for ratio in everywhere)
+        self.noise_in_case = spread(
+            ratio / statistics.median([*ratios[:k], *ratios[k + 1 :]])
+            for ratios in self.of_case.values()
+            if len(ratios) > 1
+            for k, ratio in enumerate(ratios)
+        )
+
+    def at(self, case: str) -> tuple[float, float]:
+        """Its change while a case was measured, and the noise of that."""
+        if case in self.of_case:
+            return statistics.median(self.of_case[case]), self.noise_in_case
+        return self.drift, self.noise
+
+
+def spread(ratios: Iterable[float]) -> float:
+    """What nearly all are no further from 1 than."""
+    distances = sorted(abs(math.log(ratio)) for ratio in ratios) or [0.0]
+    return max(LEAST, math.exp(distances[math.ceil(NEARLY_ALL * len(distances)) - 1]))
 
 
 def changes(before: Rows, after: Rows) -> Iterator[Change]:
     """The rows of zyg's that have moved by more than the noise."""
-    drift, between = of_machine(before, after)
+    machine = Machine(before, after)
     for key, old in before.items():
         new = after.get(key)
         if new is None or is_yardstick(key[1]):
             continue
+        drift, noise = machine.at(key[0])
         ratio = new["seconds"] / old["seconds"] / drift
-        noise = max(between, *(row["median"] / row["seconds"] for row in (old, new)))
+        noise = max(noise, *(row["median"] / row["seconds"] for row in (old, new)))
         if abs(math.log(ratio)) > math.log(noise):
             yield Change(*key, old["seconds"], new["seconds"], ratio, noise)
 
@@ -78,8 +99,9 @@ def report(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
     ]
     if differing:
         yield f"not made by the same: {'; '.join(differing)}"
-    drift, between = of_machine(before, after)
-    yield f"the machine: {drift:.2f}x, divided out; the noise between the runs: {between:.2f}x"
+    machine = Machine(before, after)
+    noise = f"{machine.noise:.2f}x, {machine.noise_in_case:.2f}x beside yardsticks"
+    yield f"the machine: {machine.drift:.2f}x, divided out; the noise: {noise}"
     found = sorted(changes(before, after), key=lambda change: -change.ratio)
     for title, some in (
         ("slower", [change for change in found if change.ratio > 1]),
