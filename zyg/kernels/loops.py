@@ -71,7 +71,7 @@ class Loops:
             self._operand(k, operand)
         pairs = zip(self.results, body.results, strict=True)
         stores = [self._result(k, result, value) for k, (result, value) in enumerate(pairs)]
-        names, types = zip(*self._parameters(), strict=True)
+        names, types = zip(*self.parameters(), strict=True)
         signature = f'signature = "int64({", ".join(types)})"'
         values = [x for r, x in zip(self.results, body.results, strict=True) if r.checked]
         checks = [f"worst = max(worst, bits({x}))" for x in values]
@@ -142,7 +142,7 @@ class Loops:
     def _stored(self, type: str) -> str:
         return self.dtype if type == "float" else "int64"
 
-    def _parameters(self) -> list[tuple[str, str]]:
+    def parameters(self) -> list[tuple[str, str]]:
         axes = ", ".join(":" * self.ndim)
         parameters = [("lo", "int64"), ("hi", "int64")]
         parameters += [(f"n{d}", "int64") for d in range(self.ndim) if d != self.chunked]

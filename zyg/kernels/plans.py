@@ -31,6 +31,7 @@ from zyg.kernels.geometry import (
 )
 from zyg.kernels.loops import TILE, Loops, Operand, Result
 from zyg.kernels.threads import in_parallel
+from zyg.kernels.vector_loops import printed
 
 CHUNK = 1 << 17  # elements: much work beside the start of a thread, little beside large arrays
 _SUMS_PER_ELEMENT = 1 / 16  # so much memory, at most, goes into the sums of chunks
@@ -289,9 +290,12 @@ def _sum_shape(shape: Shape, letters: str) -> Shape:
 
 
 def _text(program: Program, loops: Loops, target: Target) -> str:
+    """The text of a kernel: for LLVM itself where that can be, else for the target's backend."""
     if target.backend == "numba":
         fast = vectorised(target.dtype.name, target.accuracy)
         program = without_branches(program, fast)
+        if text := printed(program, loops, target.accuracy):
+            return text
     body = emit(program, [f"x{k}" for k in range(len(program.inputs))])
     head = imports(body.functions, target.dtype.name, target.backend, target.accuracy)
     helpers = [f"@inlined\n{definition}" for definition in body.definitions]

@@ -4,11 +4,16 @@ emit                            program -> Python text
 branches                        branches as selections, where that is faster
 names                           which function an operation is, by dtype and backend
 plain                           what text needs to run as plain Python
-native                          what text needs to run as machine code
-vector_intrinsics               instructions that numba does not offer
+target                          the processor
+lanes                           LLVM text of operations on vectors
 vector_exponentials             exp and log, several numbers at once
-vector_math                     the other functions, several numbers at once
-machine                         text -> machine code, by numba
+vector_elementary               the other functions, several numbers at once
+printed                         program -> LLVM text of vectors
+native                          what text needs to run as numba's machine code
+vector_intrinsics               instructions that numba does not offer
+vector_math                     the functions on several numbers for numba
+machine                         Python text -> machine code, by numba
+assembled                       LLVM text -> machine code
 stored                          machine code on disk
 compiled                        text -> a function that runs
 """

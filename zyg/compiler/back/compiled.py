@@ -88,14 +88,26 @@ def _compiled(text: str) -> MachineKernel:
     name = stored.name_of(text)
     loaded, origin = stored.load(name), "disk"
     if loaded is None:
-        loaded, origin = _machine_code(text, name), "compiled"
+        make = _by_llvm if text.startswith(";") else _by_numba
+        loaded, origin = make(text, name), "compiled"
     address, owner = loaded
     entry: Any = _ENTRY(address)
     entry.owner = owner  # holds the code
     return MachineKernel(_binder(entry, text), text, origin, time.perf_counter() - start)
 
 
-def _machine_code(text: str, name: str) -> tuple[int, Any]:
+def _by_llvm(text: str, name: str) -> tuple[int, Any]:
+    from zyg.compiler.back.assembled import object_code
+
+    code = object_code(text, name)
+    loaded = stored.linked(name, code)
+    if loaded is None:
+        raise CompilationError(RuntimeError("LLVM's linker lacks a function"), text)
+    stored.keep(name, code)
+    return loaded
+
+
+def _by_numba(text: str, name: str) -> tuple[int, Any]:
     from zyg.compiler.back.machine import library_of
 
     try:
@@ -110,7 +122,7 @@ def _machine_code(text: str, name: str) -> tuple[int, Any]:
 
 
 def _binder(entry: Any, text: str) -> Callable[[Sequence[Layout]], Callable[..., bool]]:
-    (signature,) = re.findall(r'^signature = "int64\((.*)\)"$', text, re.MULTILINE)
+    (signature,) = re.findall(r'^(?:; )?signature = "int64\((.*)\)"$', text, re.MULTILINE)
     parameters = re.findall(r"([a-z]\w+)(\[?)", signature)
     pack = struct.Struct("".join("Q" if array else _PACKED[t] for t, array in parameters)).pack
 

@@ -20,7 +20,13 @@ from typing import Any
 
 import numpy as np
 
-_OWN_MODULES = ("vector_*.py", "native.py", "machine.py", "stored.py")  # part of every kernel
+_OWN_MODULES = (
+    "vector_*.py",
+    "native.py",
+    "machine.py",
+    "assembled.py",
+    "stored.py",
+)  # part of every kernel
 _CHECKSUM = 32  # bytes, at the start of a file
 
 _loads = itertools.count()
@@ -40,13 +46,16 @@ def name_of(text: str) -> str:
 
 
 def load(name: str) -> tuple[int, Any] | None:
-    """The address of a kernel's entry, and what keeps the code in memory; None if it is not kept.
+    """The address of a kernel's entry, and what keeps its code in memory; None if there is none."""
+    code = _read(name)
+    return None if code is None else linked(name, code)
+
+
+def linked(name: str, code: bytes) -> tuple[int, Any] | None:
+    """The same of object code; None where it names what the process does not have.
 
     LLVM's linker looks functions of the C library up in the process, and reports what it lacks.
     """
-    code = _read(name)
-    if code is None:
-        return None
     import llvmlite.binding as llvm  # type: ignore[import-untyped]
 
     library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(name)

@@ -17,6 +17,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from zyg.compiler.back.lanes import RARE
+from zyg.compiler.back.target import fuses
+
 WIDTHS = 2, 4, 8, 16  # doubles in a vector: of ARM up to AVX-512, with 16 float32 beside them
 
 SCALAR = """
@@ -29,36 +32,13 @@ define weak_odr double @zyg_{name}(double %x) noinline nounwind readnone \
 @llvm.compiler.used = appending global [{count} x ptr] [{used}], section "llvm.metadata"
 """
 
-# All lanes are computed where one is marked: a loop over the marked ones would be no shorter.
-VECTOR = """
-define weak_odr <{w} x double> @zyg_{name}_{w}(<{w} x double> %x, <{w} x i1> %mask) \
-noinline nounwind readnone {{
-entry:
-  %bits = bitcast <{w} x i1> %mask to i{w}
-  %unmarked = icmp eq i{w} %bits, 0
-  br i1 %unmarked, label %done, label %lane
-lane:
-  %i = phi i32 [ 0, %entry ], [ %next, %lane ]
-  %y = phi <{w} x double> [ %x, %entry ], [ %y_next, %lane ]
-  %x_i = extractelement <{w} x double> %x, i32 %i
-  %y_i = call double @{name}(double %x_i)
-  %y_next = insertelement <{w} x double> %y, double %y_i, i32 %i
-  %next = add i32 %i, 1
-  %last = icmp eq i32 %next, {w}
-  br i1 %last, label %done, label %lane
-done:
-  %result = phi <{w} x double> [ %x, %entry ], [ %y_next, %lane ]
-  ret <{w} x double> %result
-}}
-"""
-
 
 def rare_call(name: str) -> Any:
     """The C library's ``double name(double)``, to be called in a branch that is rarely taken."""
     variants = ",".join(f"_ZGV_LLVM_M{w}v_zyg_{name}(zyg_{name}_{w})" for w in WIDTHS)
     used = ", ".join(f"ptr @zyg_{name}_{w}" for w in WIDTHS)
     text = SCALAR.format(name=name, variants=variants, used=used, count=len(WIDTHS))
-    text += "".join(VECTOR.format(name=name, w=w) for w in WIDTHS)
+    text += "".join(RARE.format(linkage="weak_odr", name=name, w=w) for w in WIDTHS)
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         context.active_code_library.add_llvm_module(llvmlite.binding.parse_assembly(text))
@@ -74,16 +54,35 @@ def rare_call(name: str) -> Any:
     return intrinsic(call)
 
 
-def _fused_multiply_add(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
-    """x * y + z, rounded once: with z = -(x * y) the rounding error of the product."""
+def _fused(function: str) -> Any:
+    """x * y + z in one of the ways below."""
+
+    def typed(typing_context: Any, x: Any, y: Any, z: Any) -> Any:
+        real = typing_context.unify_types(x, y, z)
+
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            if function == "fma":
+                return builder.fma(*arguments)
+            return builder.fadd(builder.fmul(*arguments[:2]), arguments[2])
+
+        return real(real, real, real), lower
+
+    return intrinsic(typed)
+
+
+exact_fma = _fused("fma")  # with z = -(x * y) the rounding error of the product
+fma = exact_fma if fuses() else _fused("rounded twice")
+
+
+@intrinsic
+def select(typing_context: Any, condition: Any, x: Any, y: Any) -> Any:
+    """x where the condition is true, else y: without a branch."""
+    real = typing_context.unify_types(x, y)
 
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fma(*arguments)
+        return builder.select(*arguments)
 
-    return types.float64(types.float64, types.float64, types.float64), lower
-
-
-fused_multiply_add: Any = intrinsic(_fused_multiply_add)
+    return real(types.boolean, real, real), lower
 
 
 def _cast_of(table: dict[Any, Any]) -> Any:

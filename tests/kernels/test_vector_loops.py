@@ -1,0 +1,241 @@
+"""Kernels printed for LLVM: the bits of numba's, in whatever layout; what is not printed."""
+
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import zyg
+from zyg.compiler.back.names import VECTORISED
+from zyg.compiler.functions import meaning
+from zyg.compiler.ir import Block, If, Op, Program, Value
+from zyg.kernels import plans
+from zyg.kernels.launch import describe, run
+from zyg.kernels.plans import Output
+
+from ..marks import slow_after
+from .programs import layouts, no_two_alike, program
+
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+SPECIAL = [
+    0.0, -0.0, 1.0, -1.0, 0.75, 2.5, -2.5, 0.5, 1e-30, 1e30, -1e30, np.inf, -np.inf, np.nan, 1e-40,
+    5e-324, 88.7, 709.7, -87.5, -745.0, 3.0, 2.0**24, 2.0**30, 1.0 + 2.0**-23,
+]  # fmt: skip
+FLOATS = [
+    "absolute", "ceil", "copysign", "deg2rad", "divide", "floor", "fmax", "fmin", "isfinite",
+    "isinf", "isnan", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+    "maximum", "minimum", "multiply", "negative", "positive", "rad2deg", "reciprocal", "rint",
+    "sign", "signbit", "sqrt", "square", "subtract", "trunc", "add", *sorted(VECTORISED),
+]  # fmt: skip
+INTS = [
+    "absolute", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "fmax", "fmin",
+    "float", "greater", "invert", "less", "less_equal", "maximum", "minimum", "multiply",
+    "negative", "not_equal", "sign", "square", "subtract", "greater_equal",
+]  # fmt: skip
+BOOLS = ["logical_and", "logical_or", "logical_xor", "logical_not", "float", "int"]
+ARITY = {
+    **dict.fromkeys(["logical_not", "float", "int", "invert"], 1),
+    **{name: getattr(np, name).nin for name in FLOATS + INTS if hasattr(np, name)},
+    "erf": 1, "float": 1, "logical_not": 1,
+}  # fmt: skip
+TYPES = {"float": F64, "int": np.dtype(np.int64), "bool": np.dtype(bool)}
+
+
+def by_both(program, operands, outputs, dtype, monkeypatch, accuracy="fast"):
+    """The results of the printed kernel, and those of numba's."""
+    options = {"dtype": dtype, "accuracy": accuracy}
+    assert is_printed(program, operands, outputs, **options)
+    first = run(program, operands, outputs, **options)
+    first = [y.copy() for y in first]
+    with monkeypatch.context() as patch:
+        patch.setattr(plans, "printed", lambda *_: None)
+        zyg.kernels.clear()
+        assert not is_printed(program, operands, outputs, **options)
+        second = run(program, operands, outputs, **options)
+    zyg.kernels.clear()
+    return first, second
+
+
+def is_printed(program, operands, outputs, **options):
+    return describe(program, operands, outputs, **options).kernel.text.startswith(";")
+
+
+def assert_same_bits(one, other, what=""):
+    assert one.dtype == other.dtype
+    assert one.shape == other.shape
+    different = (one != other) & ~((one != one) & (other != other))
+    assert not different.any(), what
+    if one.dtype.kind == "f":
+        assert (np.signbit(one) == np.signbit(other))[one == one].all(), what
+
+
+def operations_of(names, kind):
+    """A program of many operations of the same operands, and the types of its outputs."""
+    inputs = [Value(kind), Value(kind)]
+    tests = ("less", "greater", "equal", "is", "signbit", "not_", "logical")
+    block, types = Block(), []
+    for name in names:
+        made = "bool" if name.startswith(tests) else kind
+        made = name if name in ("float", "int") else made
+        block.ops.append(Op(name, tuple(inputs[: ARITY.get(name, 2)]), Value(made)))
+        types.append(made)
+    block.yields = [op.out for op in block.ops]
+    return Program("all", inputs, block), types
+
+
+@pytest.mark.parametrize("dtype", slow_after(1, [F32, F64]))
+def test_operations_of_floats_give_the_bits_of_numbas(dtype, monkeypatch):
+    rng = np.random.default_rng(0)
+    x, y = np.array([*itertools.product(SPECIAL, repeat=2)]).T
+    x, y = (np.concatenate([s, 10 * rng.standard_normal(901)]).astype(dtype) for s in (x, y))
+    target, types = operations_of(FLOATS, "float")
+    wanted = [Output(dtype if t == "float" else TYPES[t]) for t in types]
+    for name, a, b in zip(
+        FLOATS, *by_both(target, [x, y], wanted, dtype, monkeypatch), strict=True
+    ):
+        assert_same_bits(a, b, name)
+
+
+@pytest.mark.slow
+def test_sines_of_huge_numbers_are_those_of_c(monkeypatch):
+    target = program(("float",), lambda x: (np.sin(x), np.cos(x), np.tan(x)))
+    for n in (1, 7, 64, 100):
+        x = np.linspace(-1.0, 1.0, n)
+        x[n // 2] = 1e300
+        x[0] = -(2.0**40)
+        for a, b in zip(*by_both(target, [x], [Output(F64)] * 3, F64, monkeypatch), strict=True):
+            assert_same_bits(a, b)
+
+
+@pytest.mark.parametrize("dtype", slow_after(1, [F32, F64]))
+def test_operations_of_ints_and_bools_give_those_of_numbas(dtype, monkeypatch):
+    ends = [0, 1, -1, 2, 7, -7, 2**63 - 1, -(2**63), 2**31, 2**53 + 1]
+    x, y = np.array([*itertools.product(ends, repeat=2)]).T.copy()
+    for names, kind, args in ((INTS, "int", [x, y]), (BOOLS, "bool", [x > 0, y > 0])):
+        target, types = operations_of(names, kind)
+        wanted = [Output(dtype if t == "float" else TYPES[t]) for t in types]
+        for name, a, b in zip(
+            names, *by_both(target, args, wanted, dtype, monkeypatch), strict=True
+        ):
+            assert_same_bits(a, b, name)
+
+
+@pytest.mark.slow
+def test_powers_are_those_of_numbas(monkeypatch):
+    def powers(x, n):
+        return (*(x**k for k in (0.5, -0.5, 2, 3, 4, -1, -2, 5, 2.0, 7.5)), n**2, n**7, x**n)
+
+    target = program(("float", "int"), powers)
+    x = np.array([*SPECIAL, *range(-9, 9)])
+    n = np.arange(x.size) - 20
+    wanted = [Output(F64)] * 10 + [Output(n.dtype)] * 2 + [Output(F64)]
+    for a, b in zip(*by_both(target, [x, n], wanted, F64, monkeypatch), strict=True):
+        assert_same_bits(a, b)
+
+
+def cell(c, f, k, b, w):
+    return where(b, np.tanh(f) * c + k * w, c - 3 * w), c * f > 1, k * k - 1
+
+
+where = meaning(np.where)
+CELL = program(("float", "float", "int", "bool", "float"), cell)
+OUT = [Output(F32), Output(np.dtype(bool)), Output(np.dtype(np.int64))]
+
+
+@pytest.mark.parametrize("n", slow_after(2, [3, 16, 64, 65, 128, 15, 17, 31, 33, 127, 200, 1]))
+def test_rows_of_any_length(n, monkeypatch):
+    x = no_two_alike((3, n)).astype(np.float32) / 16
+    operands = [x, x[::-1, :], no_two_alike((n,)).astype(np.int16), x[:, :1] > 1, 0.75]
+    for a, b in zip(*by_both(CELL, operands, OUT, F32, monkeypatch), strict=True):
+        assert_same_bits(a, b)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", range(7))
+def test_operands_and_results_of_any_layout(k, monkeypatch):
+    shape = (5, 3, 19)
+    x = [*layouts(no_two_alike(shape).astype(np.float32))][k]
+    y = [*layouts(no_two_alike(shape, 5))][-k]  # float64, computed in float32
+    n = [*layouts(no_two_alike(shape).astype(np.uint8))][(2 * k) % 7]
+    odd = [*layouts(no_two_alike(shape) % 2 == 1)][(3 * k) % 7]
+    out = [*layouts(np.zeros(shape, np.float32))][(k + 1) % 7]
+    wanted = [Output(F32, None, out), *OUT[1:]]
+    for a, b in zip(
+        *by_both(CELL, [x, y, n, odd, x[:, :, :1]], wanted, F32, monkeypatch), strict=True
+    ):
+        assert_same_bits(a, b)
+
+
+@pytest.mark.parametrize(
+    "dtype", slow_after(1, ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "?"])
+)
+def test_operands_of_any_type_as_floats(dtype, monkeypatch):
+    kind = np.dtype(dtype)
+    ends = [0, 1] if kind.kind == "b" else [np.iinfo(kind).min, np.iinfo(kind).max, 77, 1, 0]
+    x = np.resize(np.array(ends, kind), 23)
+    target = program(("float",), lambda x: (x * 0.5,))
+    for real in (F32, F64):
+        (a,), (b,) = by_both(target, [x], [Output(real)], real, monkeypatch)
+        assert_same_bits(a, b)
+
+
+@pytest.mark.slow
+def test_results_of_any_type(monkeypatch):
+    target = program(("float", "int"), lambda x, n: (x * 2, n * 3, n > 1))
+    x, n = np.linspace(-9, 9, 37), np.arange(37) - 9
+    for kinds in (("f4", "i1", "i2"), ("f8", "f4", "f8"), ("f4", "u4", "?"), ("f8", "i8", "i8")):
+        wanted = [Output(np.dtype(k)) for k in kinds]
+        for a, b in zip(*by_both(target, [x, n], wanted, F64, monkeypatch), strict=True):
+            assert_same_bits(a, b)
+
+
+def branch_around(name):
+    x, c, y = Value("float"), Value("bool"), Value("float")
+    then = Value("float")
+    sides = [Block([Op(name, (x,), then)], [then]), Block([], [x])]
+    return Program("f", [x], Block([Op("less", (x, 0.0), c), If(c, *sides, [y])], [y]))
+
+
+def test_what_is_not_printed_is_numbas():
+    x, u = np.linspace(-3, 3, 40), np.arange(40, dtype=np.uint64)
+    cases = {
+        "a remainder": (program(("float",), lambda x: (x % 2.0,)), x, None),
+        "a sum": (program(("float",), lambda x: (x * x,)), x, (1,)),
+        "ints without a sign": (program(("uint",), lambda n: (n > 3,)), u, None),
+        "a branch around what is slow": (branch_around("gamma"), x, None),
+    }
+    for name, (target, operand, shape) in cases.items():
+        dtype = np.dtype(bool) if name.startswith("ints") else F64
+        options = [operand], [Output(dtype, shape)]
+        assert not is_printed(target, *options, dtype=F64), name
+        by_numba, by_python = (
+            run(target, *options, dtype=F64, backend=b)[0] for b in ("numba", "python")
+        )
+        np.testing.assert_allclose(by_numba, by_python, rtol=1e-14)
+
+
+def test_only_with_fast_functions():
+    target = program(("float",), lambda x: (np.exp(x),))
+    for accuracy, is_fast in (("fast", True), ("libm", False)):
+        found = is_printed(target, [np.ones(3)], [Output(F64)], dtype=F64, accuracy=accuracy)
+        assert found is is_fast
+
+
+@pytest.mark.slow
+def test_numba_is_not_imported(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, math, numpy as np, zyg\n"
+        "def f(x, y):\n    return math.tanh(x) * y if x > 0 else math.sin(y)\n"
+        "x = np.linspace(-1, 1, 99)\n"
+        "print(zyg.gradient(lambda x: (zyg.broadcast(f, x, x) * x).sum(), x)[0].shape)\n"
+        "assert 'numba' not in sys.modules\n"
+    )
+    environment = {"ZYG_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": ":".join(sys.path)}
+    for _ in range(2):  # compiled, and from disk
+        result = subprocess.run(
+            [sys.executable, script], capture_output=True, text=True, check=True, env=environment
+        )
+        assert result.stdout == "(99,)\n"

@@ -1,0 +1,37 @@
+"""From LLVM text to object code, by LLVM alone; numba is not imported."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
+
+from zyg.compiler.back.target import is_x86
+
+
+def object_code(text: str, name: str) -> bytes:
+    """The object code of a text whose function `kernel` is to have this name."""
+    machine = _machine()
+    module = llvm.parse_assembly(text.replace("@kernel(", f"@{name}("))
+    module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
+    module.verify()
+    # The vectors are in the text.
+    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
+    tuning.loop_vectorization = tuning.slp_vectorization = False
+    passes = llvm.create_pass_builder(machine, tuning)
+    passes.getModulePassManager().run(module, passes)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+@cache
+def _machine() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features: str = llvm.get_host_cpu_features().flatten()
+    if is_x86():
+        features += ",-prefer-256-bit"  # as the text has vectors of 512
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="pic", jit=True
+    )
