@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.back.target import fuses
+from zyg.compiler.back.target import fuses, vector_bytes
 
 _OPERATORS = {
     "add": ("fadd", "add"), "sub": ("fsub", "sub"), "mul": ("fmul", "mul"), "truediv": ("fdiv", ""),
@@ -218,6 +218,34 @@ class Lanes:
 
     def rint(self, x: Lane) -> Lane:
         return self.call("rint", x)
+
+    @property
+    def scale(self) -> Callable[[Lane, Lane], Lane] | None:
+        return self._scaled if vector_bytes() == 64 else None
+
+    def _scaled(self, y: Lane, n: Lane) -> Lane:
+        """By AVX-512's instruction, for a register at a time."""
+        letters, mask = ("ps", "i16") if y.type == "float" else ("pd", "i8")
+        name, whole = f"@llvm.x86.avx512.mask.scalef.{letters}.512", 512 // BITS[y.type]
+        v, r = self.vector(y.type), f"<{whole} x {y.type}>"
+        self.declared[f"declare {r} {name}({r}, {r}, {r}, {mask}, i32)"] = None
+
+        def part(x: str, k: int) -> str:
+            places = ", ".join(f"i32 {k + i}" for i in range(whole))
+            return self.value(f"shufflevector {v} {x}, {v} poison, <{whole} x i32> <{places}>")
+
+        def scaled(x: str, e: str) -> str:
+            end = f"{r} zeroinitializer, {mask} -1, i32 4"
+            if whole == self.width:
+                return self.value(f"call {r} {name}({r} {x}, {r} {e}, {end})")
+            low, high = (
+                self.value(f"call {r} {name}({r} {part(x, k)}, {r} {part(e, k)}, {end})")
+                for k in (0, whole)
+            )
+            places = ", ".join(f"i32 {i}" for i in range(self.width))
+            return self.value(f"shufflevector {r} {low}, {r} {high}, <{self.width} x i32> <{places}>")
+
+        return Lane(self, y.type, tuple(map(scaled, y.names, n.names)))
 
     def as_bits(self, x: Lane) -> Lane:
         type = f"i{BITS[x.type]}"

@@ -171,12 +171,13 @@ def _arctan(m: Primitives, parts: dict[str, Any]) -> Any:
 
 def _hyperbolic(m: Primitives, parts: dict[str, Any]) -> dict[str, Any]:
     select, fma, with_sign = m.select, m.fma, parts["with_sign"]
-    exp_parts = parts["exp_parts"]
+    exp_parts, scales = parts["exp_parts"], parts["scales"]
 
     @m.part
     def exp_half(x: Any) -> Any:
         """exp(x) / 2 and expm1(x), which is infinite sooner, for x >= 0."""
-        p, a, b = exp_parts(select(x > 711.0, 711.0, x))
+        p, shifted = exp_parts(select(x > 711.0, 711.0, x))
+        a, b = scales(shifted)
         w = a * b
         return fma(p, a, a) * (0.5 * b), fma(p, w, w - 1.0)
 
@@ -272,6 +273,7 @@ def _powers(m: Primitives, parts: dict[str, Any]) -> dict[str, Any]:
     select, rint, exact_fma = m.select, m.rint, m.exact_fma
     narrow, wide = m.real[32], m.real[64]
     with_sign, exp_parts, exp, log = (parts[p] for p in ("with_sign", "exp_parts", "exp", "log"))
+    scaled = parts["scaled"]
 
     @m.part
     def product(x: Any, y: Any) -> Any:
@@ -301,9 +303,9 @@ def _powers(m: Primitives, parts: dict[str, Any]) -> dict[str, Any]:
         exponent = bounded(y, 1e20)  # as good as infinite: abs(ln(x)) > 1e-16 where x is not 1
         z, z_low = product(exponent, log_x)
         z_low += exponent * log_x_low
-        p, a, b = exp_parts(bounded(z, 750.0))
+        p, shifted = exp_parts(bounded(z, 750.0))
         p += (p + 1.0) * select(abs(z) < 750.0, z_low, 0.0)
-        return signed(x, y, (p + 1.0) * a * b)
+        return signed(x, y, scaled(p, shifted))
 
     @m.inline
     def power32(x: Any, y: Any) -> Any:

@@ -52,6 +52,8 @@ class Primitives(Protocol):
     def rint(self, x: Any, /) -> Any:
         """The nearest integer, as a float."""
 
+    scale: Callable[[Any, Any], Any] | None  # y * 2**n, rounded once; if that is an instruction
+
     def rare(self, name: str, /) -> Callable[[Any, Any, Any], Any]:
         """The C library's function of x where a condition is true, else y: of these three."""
 
@@ -140,7 +142,8 @@ def exponentials(m: Primitives, width: int) -> tuple[dict[str, Any], dict[str, A
     ln2, log2_e, log10_e = real(_LN2), real(1 / _LN2), real(1 / math.log(10))
     ln2_high, ln2_low, log10_2_high, log10_2_low = (real(p) for p in parts)
 
-    mantissa, one_bit, mirror = unsigned(digits), unsigned(1), unsigned(2 * bias + 1)
+    mantissa, one_bit, bias_bits = unsigned(digits), unsigned(1), unsigned(bias)
+    mirror = unsigned(2 * bias + 1)
     sign_bit, fraction = real(-0.0).view(unsigned), unsigned(2**digits - 1)
     to_integer = real(2.0**digits + 2 * bias)  # where added, n + 2 bias is in the last bits
     from_integer, offset = real(2.0**digits).view(unsigned), real(2.0**digits + bias)
@@ -170,44 +173,58 @@ def exponentials(m: Primitives, width: int) -> tuple[dict[str, Any], dict[str, A
         return power_of_2(e_half), power_of_2(bits(e - e_half))
 
     @part
+    def scale_normal(shifted: Any) -> Any:
+        """2**n, where that is no subnormal number."""
+        return power_of_2(bits(as_bits(shifted) - bias_bits))
+
+    if (scale := m.scale) is not None:
+
+        @part
+        def scaled(p: Any, shifted: Any) -> Any:
+            """(1 + p) 2**n"""
+            return scale(p + one, shifted - to_integer)
+
+    else:
+
+        @part
+        def scaled(p: Any, shifted: Any) -> Any:
+            a, b = scales(shifted)
+            return fma(p, a, a) * b
+
+    @part
     def exp_parts(x: Any) -> Any:
-        """p, a and b with exp(x) = (1 + p) a b, for a bounded x."""
+        """p, and n in the last bits, with exp(x) = (1 + p) 2**n, for a bounded x."""
         shifted = fma(x, log2_e, to_integer)
         n = shifted - to_integer
-        p = expm1_near_0(fma(n, -ln2_low, fma(n, -ln2_high, x)))
-        a, b = scales(shifted)
-        return p, a, b
+        return expm1_near_0(fma(n, -ln2_low, fma(n, -ln2_high, x))), shifted
 
     @inline
     def exp(x: Any) -> Any:
         x = select(x < exp_least, exp_least, x)
-        x = select(x > exp_most, exp_most, x)
-        p, a, b = exp_parts(x)
-        return fma(p, a, a) * b
+        p, shifted = exp_parts(select(x > exp_most, exp_most, x))
+        return scaled(p, shifted)
 
     @inline
     def exp2(x: Any) -> Any:
         x = select(x < exp2_least, exp2_least, x)
         x = select(x > exp2_most, exp2_most, x)
         shifted = x + to_integer
-        p = expm1_near_0((x - (shifted - to_integer)) * ln2)
-        a, b = scales(shifted)
-        return fma(p, a, a) * b
+        return scaled(expm1_near_0((x - (shifted - to_integer)) * ln2), shifted)
 
     @inline
     def expm1(x: Any) -> Any:
         bounded = select(x < expm1_least, expm1_least, x)
         bounded = select(x > exp_most, exp_most, bounded)
-        p, a, b = exp_parts(bounded)
-        w = a * b
-        y = select(x > expm1_is_exp, fma(p, a, a) * b, fma(p, w, w - one))
+        p, shifted = exp_parts(bounded)
+        w = scale_normal(shifted)
+        y = select(x > expm1_is_exp, scaled(p, shifted), fma(p, w, w - one))
         return select(x == zero, x, y)
 
     @inline
     def tanh(x: Any) -> Any:
         x_abs = abs(x)
-        p, a, b = exp_parts(two * select(x_abs > tanh_is_1, tanh_is_1, x_abs))
-        w = a * b
+        p, shifted = exp_parts(two * select(x_abs > tanh_is_1, tanh_is_1, x_abs))
+        w = scale_normal(shifted)
         t = fma(p, w, w - one)
         return with_sign(t / (t + two), x)
 
@@ -263,4 +280,5 @@ def exponentials(m: Primitives, width: int) -> tuple[dict[str, Any], dict[str, A
 
     made = (exp, exp2, expm1, log, log2, log10, log1p, tanh)
     public = dict(zip(NAMES, made, strict=True))
-    return public, {**public, "with_sign": with_sign, "exp_parts": exp_parts, "split": split}
+    parts_of_others = (with_sign, exp_parts, scales, scaled, split)
+    return public, {**public, **{f.__name__: f for f in parts_of_others}}

@@ -34,6 +34,7 @@ class _OfNumba:
     part = staticmethod(njit(**_OPTIONS_OF_PART))
     select, fma, exact_fma = map(staticmethod, (select, fma, exact_fma))
     as_bits, as_real, rint = map(staticmethod, (as_bits, as_real, np.rint))
+    scale = None
     bits, real = {32: np.uint32, 64: np.uint64}, {32: np.float32, 64: np.float64}
 
     @classmethod
