@@ -152,6 +152,18 @@ def test_rows_of_any_length(n, monkeypatch):
         assert_same_bits(a, b)
 
 
+@pytest.mark.parametrize("n", slow_after(1, [3, 2, 5, 16, 100, 256]))
+def test_short_rows_are_taken_several_at_once(n, monkeypatch):
+    x = no_two_alike((1000, n)).astype(np.float32) / 16
+    steps = no_two_alike((n, 2)).astype(np.int16)[:, 1]
+    operands = [x, x[::-1, ::-1][:, :], steps, no_two_alike((n,)) > 1, 0.75]
+    flat = [x, x + 1, steps, no_two_alike((1000, n)) > 40, x[0, :]]
+    for given in (operands, flat, [x[:257], *flat[1:3], flat[3][:257], flat[4]]):
+        given = [g if np.ndim(g) < 2 else g[: len(given[0])] for g in given]
+        for a, b in zip(*by_both(CELL, given, OUT, F32, monkeypatch), strict=True):
+            assert_same_bits(a, b)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("k", range(7))
 def test_operands_and_results_of_any_layout(k, monkeypatch):

@@ -16,6 +16,8 @@ import numpy as np
 
 from zyg.compiler.back.compiled import Layout, Shape
 
+_SHORT, _MANY = 256, 256  # elements of a row, and rows
+
 
 class Loop(NamedTuple):
     """The axes of a broadcast, outermost first: all of them in `order`, merged in `groups`."""
@@ -109,3 +111,10 @@ def layout_within(loop: Loop, array: np.ndarray, ndim: int) -> Layout:
 def packed_layout(shape: Shape, itemsize: int) -> Layout:
     """Shape and strides of an array in C order."""
     return shape, tuple(itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape)))
+
+
+def has_short_rows(loop: Loop, layouts: Sequence[Layout]) -> bool:
+    """Whether two loops run through many short rows, which lie evenly or are all the same one."""
+    if len(loop.shape) != 2 or loop.shape[1] > _SHORT or loop.shape[0] < _MANY:
+        return False
+    return all(inner and outer in (0, loop.shape[1] * inner) for _, (outer, inner) in layouts)

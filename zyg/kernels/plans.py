@@ -22,6 +22,7 @@ from zyg.compiler.ir import Program, type_of
 from zyg.kernels.arrays import Fresh, Given, Sum, adapter, finisher, has_type, is_array, wide
 from zyg.kernels.geometry import (
     Loop,
+    has_short_rows,
     layout_within,
     loop_over,
     packed_layout,
@@ -166,6 +167,7 @@ class Planner:
         arrays = [self.operands[k] for k in taken if is_array(self.operands[k])]
         layouts = [layout_within(self.loop, x, self.ndim) for x in arrays]
         layouts += [r.layout for _, r in results]
+        loops.short = self.axis == 0 and has_short_rows(self.loop, layouts)
         layouts += [packed_layout((TILE,), np.dtype(dtype).itemsize) for dtype in loops.tiles]
         kernel, call = None, None
         if math.prod(self.shape):

@@ -1,10 +1,11 @@
 """The text of a kernel for LLVM: loops over arrays around a program on explicit vectors.
 
 The innermost loop takes several vectors at once, and what is left of a row in masked ones. Whatever
-stays the same along a row is loaded before it. The loop is a function of its own, whose arrays are
-known to be apart. Its entry is called as that of a text for numba is (see `machine`), except that
-it returns whether a float among the results is not finite: the largest of their bits without sign
-is that of infinity, or above.
+stays the same along a row is loaded before it. Short rows that lie one behind the other are taken
+as long ones, and an operand that is one of them is repeated. The loop is a function of its own,
+whose arrays are known to be apart. Its entry is called as that of a text for numba is (`machine`).
+
+Of the results that are checked the largest bits without sign are kept, as a text for numba does.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from zyg.kernels.loops import Loops, Operand
 
 _HEAD = object.__basicsize__  # of an array object, before the address of its elements
 _ELEMENTS = {"float32": "float", "float64": "double", "bool": "i8"}
+REPEATED = 1024  # elements: of a row that is repeated
 _INFINITY = {"float": 0x7F800000, "double": 0x7FF0000000000000}  # its bits
 
 
@@ -36,7 +38,6 @@ class _Array(NamedTuple):
     number: int
     dtype: str
     packed: bool
-    broadcast: bool  # along the innermost loop
 
     @property
     def element(self) -> str:
@@ -65,6 +66,10 @@ class _Kernel:
         arrays = [name for name, type in loops.parameters() if type.endswith("]")]
         self.arrays = {name: k for k, name in enumerate(arrays)}
         self.outside = Lanes(self.width, 1)
+        # The operands that are one short row, which is the same in all.
+        self.repeats = [
+            k for k, o in enumerate(loops.operands) if loops.short and o.pattern == "BF"
+        ]
         self.checks = any(r.checked for r in loops.results)
 
     def text(self) -> str:
@@ -99,6 +104,8 @@ class _Kernel:
         lo, hi = self.span(last)
         n = out.value(f"sub i64 {hi}, {lo}")
         numbers = {k: self.number(k, o) for k, o in enumerate(self.loops.operands) if not o.pattern}
+        copies = {f"a{k}": self.repeated(k, n) for k in self.repeats}
+        step = out.value(f"udiv i64 {REPEATED}, {n}") if self.loops.short else "1"
         for d, (first, end) in enumerate(spans):
             out.line(f"store i64 {first}, ptr %at{d}")
             out.line(f"br label %test{d}")
@@ -107,7 +114,13 @@ class _Kernel:
             out.line(f"%more{d} = icmp slt i64 %i{d}, {end}")
             out.line(f"br i1 %more{d}, label %do{d}, label %end{d}")
             out.start(f"do{d}")
-        rows = {name: self.row(k, lo) for name, k in self.arrays.items()}
+        if self.loops.short:
+            left = out.value(f"sub i64 {spans[0][1]}, %i0")
+            out.declared["declare i64 @llvm.umin.i64(i64, i64)"] = None
+            n = out.value(
+                f"mul i64 {n}, {out.value(f'call i64 @llvm.umin.i64(i64 {left}, i64 {step})')}"
+            )
+        rows = {name: self.row(k, lo) for name, k in self.arrays.items()} | copies
         for k, o in enumerate(self.loops.operands):
             if o.pattern.endswith("B"):
                 a = self.operand(k)
@@ -116,7 +129,7 @@ class _Kernel:
                 numbers[k] = self.loaded(out, out.splat(a.element, number), o)
         self.innermost(rows, numbers, n)
         for d in reversed(range(last)):
-            out.line(f"%next{d} = add i64 %i{d}, 1")
+            out.line(f"%next{d} = add i64 %i{d}, {step}")
             out.line(f"store i64 %next{d}, ptr %at{d}")
             out.line(f"br label %test{d}")
             out.start(f"end{d}")
@@ -155,6 +168,29 @@ class _Kernel:
                 address = out.value(f"getelementptr i8, ptr {address}, i64 {offset}")
         return _Row(address, self.stride(k, last))
 
+    def repeated(self, k: int, n: str) -> _Row:
+        """A copy of the row that an operand is, as often as it has a place."""
+        out, a = self.outside, self.operand(k)
+        row, place, before = f"%a{a.number}", f"%copy{k}", out.block
+        out.line(f"{place} = alloca [{REPEATED} x {a.element}], align 64")
+        out.line(f"br label %fill{k}")
+        out.start(f"fill{k}")
+        out.line(f"%put{k} = phi i64 [ 0, %{before} ], [ %put_next{k}, %fill{k} ]")
+        out.line(f"%get{k} = phi i64 [ 0, %{before} ], [ %get_next{k}, %fill{k} ]")
+        offset = out.value(f"mul i64 %get{k}, {self.stride(a.number, 1)}")
+        source = out.value(f"getelementptr i8, ptr {row}, i64 {offset}")
+        target = out.value(f"getelementptr {a.element}, ptr {place}, i64 %put{k}")
+        x = out.value(f"load {a.element}, ptr {source}, align {a.size}")
+        out.line(f"store {a.element} {x}, ptr {target}, align {a.size}")
+        out.line(f"%put_next{k} = add i64 %put{k}, 1")
+        after = out.value(f"add i64 %get{k}, 1")
+        ended = out.value(f"icmp eq i64 {after}, {n}")
+        out.line(f"%get_next{k} = select i1 {ended}, i64 0, i64 {after}")
+        out.line(f"%more_of{k} = icmp slt i64 %put_next{k}, {REPEATED}")
+        out.line(f"br i1 %more_of{k}, label %fill{k}, label %filled{k}")
+        out.start(f"filled{k}")
+        return _Row(place, str(a.size))
+
     def finish(self) -> None:
         out, v = self.outside, self.outside.vector(self.bits)
         if not self.checks:
@@ -191,11 +227,11 @@ class _Kernel:
     def operand(self, k: int) -> _Array:
         o = self.loops.operands[k]
         name = f"a{k}" if o.shared is None else f"r{o.shared}"
-        return _Array(self.arrays[name], o.dtype, o.packed, o.pattern.endswith("B"))
+        return _Array(self.arrays[name], o.dtype, o.packed or k in self.repeats)
 
     def result(self, k: int) -> _Array:
         r = self.loops.results[k]
-        return _Array(self.arrays[f"r{k}"], r.dtype, r.packed, False)
+        return _Array(self.arrays[f"r{k}"], r.dtype, r.packed)
 
     def loaded(self, lanes: Lanes, x: Lane, operand: Operand) -> Lane:
         """A number of an array as the program takes it."""

@@ -99,7 +99,10 @@ def _compiled(text: str) -> MachineKernel:
 def _by_llvm(text: str, name: str) -> tuple[int, Any]:
     from zyg.compiler.back.assembled import object_code
 
-    code = object_code(text, name)
+    try:
+        code = object_code(text, name)
+    except RuntimeError as error:
+        raise CompilationError(error, text) from error
     loaded = stored.linked(name, code)
     if loaded is None:
         raise CompilationError(RuntimeError("LLVM's linker lacks a function"), text)

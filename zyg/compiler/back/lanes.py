@@ -243,7 +243,9 @@ class Lanes:
                 for k in (0, whole)
             )
             places = ", ".join(f"i32 {i}" for i in range(self.width))
-            return self.value(f"shufflevector {r} {low}, {r} {high}, <{self.width} x i32> <{places}>")
+            return self.value(
+                f"shufflevector {r} {low}, {r} {high}, <{self.width} x i32> <{places}>"
+            )
 
         return Lane(self, y.type, tuple(map(scaled, y.names, n.names)))
 

@@ -52,7 +52,9 @@ class Primitives(Protocol):
     def rint(self, x: Any, /) -> Any:
         """The nearest integer, as a float."""
 
-    scale: Callable[[Any, Any], Any] | None  # y * 2**n, rounded once; if that is an instruction
+    @property
+    def scale(self) -> Callable[[Any, Any], Any] | None:
+        """y * 2**n of these two, rounded once, where that is an instruction."""
 
     def rare(self, name: str, /) -> Callable[[Any, Any, Any], Any]:
         """The C library's function of x where a condition is true, else y: of these three."""
