@@ -61,20 +61,20 @@ def test_the_short_way_is_for_one_strand_alone(monkeypatch):
 
     def f(x):
         left.append(x)
-        return np.dot(x, x)
+        return np.vdot(x, x)
 
     assert np.array_equal(zyg.gradient(f, X[0])[0], 2 * X[0])
     assert ways == [True]
-    assert np.dot(left[0], X[0]) == np.dot(X[0], X[0])
+    assert np.vdot(left[0], X[0]) == np.vdot(X[0], X[0])
     assert ways == [True]
 
     def outer(x):
-        return zyg.gradient(lambda y: np.dot(x, y) * 2.0, X[1])[0][0]
+        return zyg.gradient(lambda y: np.vdot(x, y) * 2.0, X[1])[0][0]
 
     ways.clear()
     zyg.gradient(outer, X[0])
     assert ways[0] is False
 
     ways.clear()
-    zyg.gradient(lambda x: sum(zyg.threads.map(lambda k: np.dot(x, x) * k, [1.0, 2.0])), X[0])
+    zyg.gradient(lambda x: sum(zyg.threads.map(lambda k: np.vdot(x, x) * k, [1.0, 2.0])), X[0])
     assert ways == [False, False]

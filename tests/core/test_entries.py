@@ -7,7 +7,7 @@ import pytest
 
 import zyg
 import zyg.numpy as znp
-from zyg.core import adjoints, elementwise, exchange, indexing
+from zyg.core import adjoints, elementwise, exchange, indexing, shortcuts
 from zyg.core.adjoint_tasks import ReversePass
 from zyg.core.entries import gather, inputs_of, kinds, name_of, outputs_of
 from zyg.core.reverse import reverse
@@ -153,7 +153,7 @@ def test_a_part_that_is_written_elsewhere_is_a_write():
 
 
 def test_every_function_that_entries_name_is_known():
-    files = adjoints, elementwise, exchange, indexing, device
+    files = adjoints, elementwise, exchange, indexing, device, shortcuts
     named = {
         f
         for file in files
@@ -161,7 +161,7 @@ def test_every_function_that_entries_name_is_known():
         if [*inspect.signature(f).parameters][:1] == ["run"]
     }
 
-    assert len(named) >= 7
+    assert len(named) >= 15
     assert named - {gather} <= {*kinds}
 
 

@@ -208,6 +208,7 @@ REGISTRIES = {
     "zyg.base.marks._plain": "math",
     "zyg.base.marks._stopping": "verbs",
     "zyg.base.registry.rules": "rules",
+    "zyg.base.registry.short_ways": "rules",
     "zyg.core.strand.ARRAYS": "types",
     "zyg.core.strand.WATCHED": "types",
     "zyg.core.strand.watcher_of": "types",

@@ -31,11 +31,16 @@ class _Rules(dict[Any, Any]):
     version = 0
 
     def __setitem__(self, function: Any, rule: Any) -> None:
+        if function in self:  # somebody's own from now on
+            short_ways.pop(function, None)
         super().__setitem__(function, rule)
         self.version += 1
 
 
 rules = _Rules()
+
+# A function -> what computes it in the commonest cases without its rule, or else returns None.
+short_ways: dict[Any, Callable[..., Any]] = {}
 
 # A package that zyg does without -> the module that registers the rules of its functions.
 LATE = {"scipy.special": "zyg.scipy.special", "scipy.sparse": "zyg.scipy.sparse"}

@@ -20,6 +20,7 @@ adjoints                        functions with a rule that returns ``y, pullback
 indexing                        parts of arrays, read and written
 inplace                         writes in NumPy's other spellings
 bind                            the one interception point
+shortcuts                       short ways past it, of the commonest functions
 duals                           forward mode: tangents instead of entries
 running                         while the function runs; the exceptions that leave it
 trace                           one call of a function, its arguments watched

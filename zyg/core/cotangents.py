@@ -7,6 +7,7 @@ comes (another shape, dtype or field of numbers than the result), the entry keep
 
 from __future__ import annotations
 
+import math
 from numbers import Complex, Real
 from typing import Any
 
@@ -19,6 +20,7 @@ from zyg.core.views import float_dtype
 from zyg.errors import ConversionError
 
 _FLOAT64 = np.dtype(np.float64)
+_SMALL = 4096  # elements
 Spec = Any  # (shape, dtype) of an array, the type of a number, or an ArraySpec
 
 
@@ -52,8 +54,11 @@ def project(c: Any, spec: Spec) -> Any:
     if type(spec) is tuple:
         shape, dtype = spec
         plain = c if type(c) is np.ndarray else strip(c)
-        if type(plain) is np.ndarray and plain.dtype is dtype and plain.shape == shape:
-            return c
+        if type(plain) is np.ndarray and plain.dtype is dtype:
+            if plain.shape == shape:
+                return c
+            if plain is c and shape and c.shape[1:] == shape:  # as `unbroadcast`
+                return np.add.reduce(c, 0)
         if not array_type(c).on_host:
             raise _transfer("an array of the device", "an array of the host")
         if np.shape(c) != shape:
@@ -61,8 +66,11 @@ def project(c: Any, spec: Spec) -> Any:
         if getattr(c, "dtype", None) is not dtype or isinstance(c, np.generic):
             c = _as_dtype(c, dtype)
         return c
-    if type(c) is spec and (spec is float or spec is np.float64):
-        return c
+    if spec is float or spec is np.float64:
+        if type(c) is spec:
+            return c
+        if type(c) is np.ndarray and c.dtype is _FLOAT64 and c.ndim:
+            return spec(np.add.reduce(c, None))
     if not isinstance(spec, type):
         return _of_library(c, spec)
     if type(c) not in WATCHED:
@@ -143,6 +151,40 @@ def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:
     )
     c = np.sum(c, axis=axes) if axes else c
     return c if np.shape(c) == shape else np.reshape(c, shape)
+
+
+def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes of a reduction as a tuple of numbers from 0; None means all."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    return tuple(int(k) % ndim for k in axes) if ndim else ()
+
+
+def kept(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    """The shape of a reduction over `axis` with keepdims."""
+    if axis is None:
+        return (1,) * len(shape)
+    axes = normal_axes(axis, len(shape))
+    return tuple(1 if k in axes else n for k, n in enumerate(shape))
+
+
+def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
+    """The cotangent of a reduction over `axis`, broadcast back to the shape that was reduced.
+
+    A large one is a view with strides of zero, made directly, as np.broadcast_to costs ten times
+    it. What others compute with a small one costs less where it is filled in.
+    """
+    if type(c) in WATCHED or array_type(c).library:
+        return np.broadcast_to(np.reshape(c, kept(shape, axis)), shape)
+    if math.prod(shape) <= _SMALL:
+        c = np.asarray(c)
+        made = np.empty(shape, c.dtype)
+        made[...] = c if axis is None else c.reshape(kept(shape, axis))
+        return made
+    c = np.ascontiguousarray(c).reshape(kept(shape, axis))
+    steps = [0 if n == 1 else step for n, step in zip(c.shape, c.strides, strict=True)]
+    return np.ndarray(shape, c.dtype, c, 0, steps) if c.size else np.zeros(shape, c.dtype)
 
 
 def zeros_of(spec: Spec) -> Any:

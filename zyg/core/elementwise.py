@@ -33,6 +33,7 @@ from zyg.core.views import adopt, like_operands
 from zyg.errors import unknown_call
 
 _BUILTIN = {type(None), int, float, complex, np.float64, np.complex128}
+_FLOATS = {float, np.float64}
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 
 
@@ -81,6 +82,8 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     """
     strand, primal = x.strand, x.primal
     if type(primal) is not np.ndarray or not (strand.alone or local_or_none(strand) is strand):
+        if len(rule.partials) == 1 and strand.alone and type(primal) in _FLOATS:
+            return _of_a_number(rule, strand, x, primal)
         return elementwise(
             rule, *((x, constant) if k == 0 else (constant, x))[: len(rule.partials)]
         )
@@ -113,6 +116,86 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     args = (x,) if len(reads) == 2 else (x, constant) if k == 0 else (constant, x)
     primals = [primal if a is x else a for a in args]
     return _note_elementwise(rule, strand, args, primals, y)
+
+
+def _of_a_number(rule: ScalarRule, strand: Strand, x: Any, primal: float) -> Any:
+    """The same of a float, where the result is one of NumPy's: the partial's arguments are, too."""
+    y = rule.function(primal)
+    (partial,) = rule.partials
+    if type(y) is not np.float64 or not callable(partial) or strand.dual:
+        return _note_elementwise(rule, strand, (x,), [primal], y)
+    (reads,) = rule.saves or rule.find_saves()
+    number: Any = watcher_of[np.float64]()
+    number.primal = y
+    number.strand = strand
+    number.slot = out = strand.new_slot()
+    saved = np.float64(primal) if reads[0] else None, y if reads[1] else None
+    strand.note((out, None, partial, x.slot, saved))
+    return number
+
+
+def elementwise_of_two(rule: ScalarRule, x: Any, o: Any) -> Any:
+    """The short path of `elementwise` where both operands are watched, and one is an array.
+
+    Both are of float64, of a strand that is alone; an outer level may watch them, too.
+    """
+    strand, p, q = x.strand, x.primal, o.primal
+    plain_p = p if type(p) is np.ndarray else strip(p)
+    plain_q = q if type(q) is np.ndarray else strip(q)
+    of_p, of_q = type(plain_p) is np.ndarray, type(plain_q) is np.ndarray
+    if (
+        strand is not o.strand
+        or not strand.alone
+        or strand.dual
+        or not (of_p or of_q)
+        or (plain_p.dtype is not _FLOAT64 if of_p else type(plain_p) not in _FLOATS)
+        or (plain_q.dtype is not _FLOAT64 if of_q else type(plain_q) not in _FLOATS)
+    ):
+        return elementwise(rule, x, o)
+    y = rule.function(p, q) if p is plain_p and q is plain_q else _at_outer_level(rule, p, q)
+    plain_y = y if type(y) is np.ndarray else strip(y)
+    if type(plain_y) is not np.ndarray or plain_y.dtype is not _FLOAT64:
+        return _note_elementwise(rule, strand, (x, o), [p, q], y)
+    (px, qx, yx), (po, qo, yo) = rule.saves or rule.find_saves()
+    saved = p if px or po else None, q if qx or qo else None, y if yx or yo else None
+    if of_p and saved[0] is not None:
+        x.unread = False
+    if of_q and saved[1] is not None:
+        o.unread = False
+    shape = plain_y.shape
+    specs = (
+        None if of_p and plain_p.shape == shape else spec_of(p),
+        None if of_q and plain_q.shape == shape else spec_of(q),
+    )
+    args = x.slot, o.slot, *rule.partials, *saved, *specs
+    watched = note(strand, y, elementwise_of_two_pullback, *args)
+    watched.unread = saved[2] is None
+    return watched
+
+
+def _at_outer_level(rule: ScalarRule, p: Any, q: Any) -> Any:
+    """A rule's function of operands at least one of which an outer level watches."""
+    if type(p) in WATCHED and type(q) in WATCHED:
+        return elementwise_of_two(rule, p, q)
+    return elementwise_of_one(rule, *((p, q, 0) if type(p) in WATCHED else (q, p, 1)))
+
+
+def elementwise_of_two_pullback(
+    run: Run, y_bar: Any, i: Any, j: Any, d: Any, e: Any, p: Any, q: Any, y: Any, *specs: Any
+) -> Any:
+    """What `elementwise_pullback` does, of two real operands; of each, what it is like."""
+    times = run.times
+    if callable(d):
+        d = d(p, q, y)
+    if callable(e):
+        e = e(p, q, y)
+    of_p, of_q = specs
+    b = y_bar if type(d) is int and d == 1 else times(y_bar, d)
+    c = y_bar if type(e) is int and e == 1 else times(y_bar, e)
+    return (
+        (i, b if of_p is None else project(b, of_p)),
+        (j, c if of_q is None else project(c, of_q)),
+    )
 
 
 def _note_elementwise(
@@ -185,6 +268,11 @@ def elementwise_pushforward(active: list[Any], saved: list[Any], conjugate: bool
     return total
 
 
+kinds[elementwise_of_two_pullback] = Kind(
+    lambda i, j, *_: [i, j],
+    None,
+    lambda _i, _j, d, e, *_: name_of_partial(d) or name_of_partial(e) or "elementwise",
+)
 kinds[elementwise_pullback] = Kind(
     lambda active, *_: [slot for slot, _, _ in active],
     elementwise_pushforward,

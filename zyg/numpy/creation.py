@@ -11,6 +11,7 @@ import numpy as np
 from zyg.core.handouts import plainly
 from zyg.core.objects import holds_watched_objects, without_class
 from zyg.core.sequences import own_array
+from zyg.core.shortcuts import array_of_numbers
 from zyg.core.strand import ARRAYS
 from zyg.core.views import buffer
 from zyg.watched.dropins import taking_lists
@@ -52,6 +53,8 @@ _COPIES = {_COPY_MODE.ALWAYS: True, _COPY_MODE.NEVER: False, _COPY_MODE.IF_NEEDE
 
 def array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """A new array can be written with watched values; what shares memory is what it was."""
+    if dtype is None and not kwargs and (y := array_of_numbers(object)) is not None:
+        return y
     if type(kwargs.get("copy")) is _COPY_MODE:
         kwargs["copy"] = _COPIES[kwargs["copy"]]
     if not holds_watched(object):

@@ -25,6 +25,9 @@ from zyg.base.scalar_rules import power_x as power_x
 from zyg.base.scalar_rules import table as table
 from zyg.base.structure import Structure as Structure
 from zyg.core.bind import bind as bind
+from zyg.core.cotangents import kept as kept
+from zyg.core.cotangents import normal_axes as normal_axes
+from zyg.core.cotangents import spread as spread
 from zyg.core.cotangents import unbroadcast as unbroadcast
 from zyg.core.indexing import read as read
 from zyg.core.indexing import windows as windows
@@ -99,42 +102,14 @@ def of_triangle(s: Any, upper: bool = False) -> Any:
     return (s + dagger(s)) * triangle(s, upper)
 
 
-def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """The axes of a reduction as a tuple of numbers from 0; None means all."""
-    if axis is None:
-        return tuple(range(ndim))
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    return tuple(int(k) % ndim for k in axes) if ndim else ()
-
-
 def inverse(order: Any) -> list[int]:
     """The permutation that undoes another, as the numbers that any library takes for axes."""
     return sorted(range(len(order)), key=order.__getitem__)
 
 
-def kept(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
-    """The shape of a reduction over `axis` with keepdims."""
-    if axis is None:
-        return (1,) * len(shape)
-    axes = normal_axes(axis, len(shape))
-    return tuple(1 if k in axes else n for k, n in enumerate(shape))
-
-
 def count(shape: tuple[int, ...], axis: Any) -> int:
     """How many elements a reduction over `axis` makes one of."""
     return math.prod(shape[k] for k in normal_axes(axis, len(shape)))
-
-
-def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
-    """The cotangent of a reduction over `axis`, broadcast back to the shape that was reduced.
-
-    For plain arrays a view with strides of zero, made directly: np.broadcast_to costs ten times it.
-    """
-    if is_watched(c) or array_type(c).library:
-        return np.broadcast_to(np.reshape(c, kept(shape, axis)), shape)
-    c = np.ascontiguousarray(c).reshape(kept(shape, axis))
-    steps = [0 if n == 1 else step for n, step in zip(c.shape, c.strides, strict=True)]
-    return np.ndarray(shape, c.dtype, c, 0, steps) if c.size else np.zeros(shape, c.dtype)
 
 
 def is_host_array(x: Any) -> bool:

@@ -11,14 +11,18 @@ import numpy as np
 
 from zyg.base.registry import late_rule, rules
 from zyg.core.bind import bind
+from zyg.core.elementwise import elementwise_of_two
 from zyg.core.handouts import hand_out, holds_nothing_watched
 from zyg.core.indexing import read, write
 from zyg.core.inplace import augment, set_shape
+from zyg.core.protection import keep
+from zyg.core.shortcuts import short_ways
 from zyg.core.strand import ARRAYS, WATCHED, strip, watcher_of
 from zyg.core.views import Place, ViewSlot, Way
 from zyg.core.ways import reshaped, transposed
-from zyg.watched.attributes import Flags, attribute, define_attributes
-from zyg.watched.value import WatchedValue, is_foreign
+from zyg.errors import OWN_TEXT
+from zyg.watched.attributes import Flags, attribute, define_attributes, define_methods
+from zyg.watched.value import WatchedValue, is_foreign, operator_rules
 
 
 class WatchedArray(WatchedValue):
@@ -71,18 +75,25 @@ class WatchedArray(WatchedValue):
         return hand_out(self)
 
     def __matmul__(self, other: Any) -> Any:
-        foreign = is_foreign(self, other)
-        return _foreign(operator.matmul, self, other) if foreign else bind(np.matmul, (self, other))
+        return _matmul(self, other, self)
 
     def __rmatmul__(self, other: Any) -> Any:
-        foreign = is_foreign(self, other)
-        return _foreign(operator.matmul, other, self) if foreign else bind(np.matmul, (other, self))
+        return _matmul(other, self, self)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
+
+
+def _matmul(a: Any, b: Any, x: Any) -> Any:
+    """``a @ b``, one of which is `x`."""
+    short = short_ways.get(np.matmul)
+    if short is not None and (y := short(a, b)) is not None:
+        return y
+    foreign = is_foreign(x, b if a is x else a)
+    return _foreign(operator.matmul, a, b) if foreign else bind(np.matmul, (a, b))
 
 
 def _foreign(function: Any, first: Any, second: Any) -> Any:
@@ -108,7 +119,59 @@ def _define_part(name: str) -> None:
 
 _define_product("__mul__", 1)
 _define_product("__rmul__", -1)
+
+
+# One text for + - * / with a plain number or a plain array of the same shape, as for numbers: what
+# `elementwise_of_one` does of an array of float64 on a strand that is alone.
+
+_SHORT_PATH = """
+def __{name}__(self, other):
+    t = type(other)
+    if t is WatchedArray:
+        return elementwise_of_two(rule, self, other)
+    strand, a = self.strand, self.primal
+    if strand.alone and type(a) is ndarray and a.dtype is FLOAT64 and a.ndim and not strand.dual:
+        if t is float or t is int or t is float64:
+            b = other
+        elif t is ndarray and other.dtype is FLOAT64 and other.shape == a.shape:
+            b = {kept}
+        else:
+            return general(self, other)
+        y = WatchedArray()
+        y.primal = a {symbol} b
+        y.strand = strand
+        y.slot = out = strand.new_slot()
+        y.unread = True
+        y.viewed = y.versioned = y.locked = False
+        strand.note((out, None, partial, self.slot, {saved}))
+        return y
+    return general(self, other)
+"""
+
+
+def _define_operator(name: str, symbol: str, reads: bool) -> None:
+    rule = operator_rules[name]
+    text = _SHORT_PATH.format(
+        name=name,
+        symbol=symbol,
+        kept="keep(strand, other)" if reads else "other",
+        saved="(None, b, None)" if reads else "None",
+    )
+    scope = {
+        "WatchedArray": WatchedArray, "elementwise_of_two": elementwise_of_two, "keep": keep,
+        "rule": rule, "partial": rule.partials[0], "general": getattr(WatchedArray, f"__{name}__"),
+        "ndarray": np.ndarray, "float64": np.float64, "FLOAT64": np.dtype(np.float64),
+    }  # fmt: skip
+    exec(compile(text, OWN_TEXT, "exec"), scope)
+    setattr(WatchedArray, f"__{name}__", scope[f"__{name}__"])
+
+
+for _name, _symbol, _reads in (
+    ("add", "+", False), ("sub", "-", False), ("mul", "*", True), ("truediv", "/", True),
+):  # fmt: skip
+    _define_operator(_name, _symbol, _reads)
 define_attributes(WatchedArray, np.ndarray)
+define_methods(WatchedArray)
 for _name in ("real", "imag", "flat"):
     _define_part(_name)
 WatchedArray.shape = property(functools.partial(attribute, name="shape"), set_shape)  # type: ignore[attr-defined]

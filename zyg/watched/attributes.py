@@ -22,6 +22,7 @@ from zyg.core.handouts import hand_out, holds_nothing_watched, plainly
 from zyg.core.indexing import write
 from zyg.core.inplace import resize, sort_in_place
 from zyg.core.objects import is_somebodys, shown, within_bound
+from zyg.core.shortcuts import short_ways
 from zyg.core.strand import ARRAYS, WATCHED, settle, strip, watch
 from zyg.core.views import is_writeable, set_writeable
 from zyg.errors import ConversionError, MutationError
@@ -37,6 +38,9 @@ def _flatten(x: Any, order: str = "C") -> Any:
 
 
 def _copy(x: Any, order: str = "C") -> Any:
+    short = short_ways.get(np.copy)
+    if short is not None and (y := short(x, order)) is not None:
+        return y
     return bind(np.copy, (x, order))
 
 
@@ -130,6 +134,9 @@ def _to_device(x: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        short = short_ways.get(function)
+        if short is not None and (y := short(x, *args, **kwargs)) is not None:
+            return y
         if kwargs.get("out") is not None:
             return function(x, *args, **kwargs)  # which is dispatched, and writes
         if not x.strand.open:
@@ -313,6 +320,12 @@ def define_attributes(cls: type, *plain: type) -> None:
     for name in {name for t in plain for name in dir(t) if not name.startswith("__")}:
         setattr(cls, name, property(functools.partial(attribute, name=name)))
     cls.__array_namespace__ = property(lambda x: strip(x).__array_namespace__)  # type: ignore[attr-defined]
+
+
+def define_methods(cls: type) -> None:
+    """Those of the methods of arrays that answer whatever the array has outlived."""
+    for name in (*METHODS, "copy"):
+        setattr(cls, name, _BOUND[name])
 
 
 def _refuse_write(what: str) -> NoReturn:

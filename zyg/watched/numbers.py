@@ -15,9 +15,9 @@ import numpy as np
 
 from zyg.base.registry import ScalarRule
 from zyg.base.scalar_rules import table
-from zyg.core.elementwise import elementwise
+from zyg.core.elementwise import elementwise, elementwise_of_two
 from zyg.core.exchange import bring
-from zyg.core.strand import WATCHED, active, cut, local_or_none, strip, watcher_of
+from zyg.core.strand import ARRAYS, WATCHED, active, cut, local_or_none, strip, watcher_of
 from zyg.errors import OWN_TEXT
 from zyg.watched.attributes import attribute, define_attributes
 from zyg.watched.value import WatchedValue, is_foreign, operator_rules
@@ -122,6 +122,8 @@ def __{name}__(self, other):
             return self {symbol} bring(strand, other)
     elif m is not None:
         return bring(m, self) {symbol} other
+    if t in ARRAYS:
+        return elementwise_of_two(rule, self, other)
     return NotImplemented if is_foreign(self, other) else elementwise(rule, self, other)
 
 def __r{name}__(self, other):
@@ -165,7 +167,8 @@ for _name, _symbol, _da, _db, _guard, _reflected_guard in (
     _scope = {
         "WatchedReal": WatchedReal, "elementwise": elementwise, "is_foreign": is_foreign,
         "float64": np.float64, "rule": operator_rules[_name], "local_or_none": local_or_none,
-        "bring": bring, "active": active.get,
+        "bring": bring, "active": active.get, "ARRAYS": ARRAYS,
+        "elementwise_of_two": elementwise_of_two,
     }  # fmt: skip
     exec(compile(_text, OWN_TEXT, "exec"), _scope)
     for _method in (f"__{_name}__", f"__r{_name}__"):

@@ -27,12 +27,13 @@ from zyg.base.remedies import is_by_generator, remedy
 from zyg.base.scalar_rules import operators, table
 from zyg.base.structure import is_number
 from zyg.core.bind import bind
-from zyg.core.elementwise import elementwise, elementwise_of_one
+from zyg.core.elementwise import elementwise, elementwise_of_one, elementwise_of_two
 from zyg.core.handouts import hand_out, holds_nothing_watched, plainly
 from zyg.core.inplace import at, refuse_store, write_result
 from zyg.core.objects import as_objects, shown, within_bound
 from zyg.core.sequences import holds_watched as holds_watched
 from zyg.core.sequences import is_list, joined
+from zyg.core.shortcuts import short_ways
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
@@ -148,13 +149,18 @@ class WatchedValue(Watched):
                 return _into(ufunc, method, inputs, **kwargs)
             if innermost([settle(x) for x in inputs]) is None:
                 return getattr(ufunc, method)(*map(settle, inputs), **kwargs)
-        if method == "__call__":
+        elif method == "__call__":
             rule = rules.get(ufunc)
-            if type(rule) is ScalarRule and not kwargs:
+            if type(rule) is ScalarRule:
                 if len(inputs) == 1 == len(rule.partials):
                     return elementwise_of_one(rule, self, None, 0)
                 return _apply(rule, inputs)
-            if kwargs and kwargs.keys() <= keywords.KNOWN:
+            short = short_ways.get(ufunc)
+            if short is not None and (y := short(*inputs)) is not None:
+                return y
+            return bind(ufunc, inputs, kwargs)
+        if method == "__call__":
+            if kwargs.keys() <= keywords.KNOWN:
                 return keywords.call(ufunc, [*map(joined, inputs)], **kwargs)
             return bind(ufunc, inputs, kwargs)
         if method == "at":
@@ -172,6 +178,9 @@ class WatchedValue(Watched):
             y = plainly(f, args, kwargs, sys._getframe(1))
             if y is not NotImplemented:
                 return y
+        short = short_ways.get(f)
+        if short is not None and (y := short(*args, **kwargs)) is not None:
+            return y
         if "out" in kwargs:
             out = kwargs.pop("out")
             if out is not None:
@@ -314,6 +323,7 @@ def _apply(rule: ScalarRule, inputs: tuple[Any, ...]) -> Any:
             return elementwise_of_one(rule, second, first, 1)
         if type(second) not in WATCHED:
             return elementwise_of_one(rule, first, second, 0)
+        return elementwise_of_two(rule, first, second)
     return elementwise(rule, *inputs)
 
 
@@ -348,7 +358,7 @@ def _define_operator(name: str, rule: ScalarRule) -> None:
 
     def forward(self: Any, other: Any) -> Any:
         if type(other) in WATCHED:
-            return elementwise(rule, self, other)
+            return elementwise_of_two(rule, self, other)
         if type(other) in watcher_of:
             return elementwise_of_one(rule, self, other, 0)
         if is_foreign(self, other):
