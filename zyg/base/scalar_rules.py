@@ -84,7 +84,7 @@ def is_nowhere(condition: Any) -> bool:
     """Whether a condition is known to hold of no element."""
     if isinstance(condition, (bool, np.bool_)):
         return not condition
-    return isinstance(condition, np.ndarray) and not condition.any()
+    return isinstance(condition, np.ndarray) and not np.count_nonzero(condition)
 
 
 def power_x(x: Any, p: Any, y: Any) -> Any:

@@ -19,7 +19,7 @@ from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, not
 from zyg.core.exchange import bring
 from zyg.core.protection import keep, keep_parts
 from zyg.core.reverse import Later, Run, non_finite
-from zyg.core.sequences import as_arrays
+from zyg.core.sequences import as_arrays, is_of_ints
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
@@ -38,7 +38,7 @@ from zyg.errors import AdjointError, is_users, unknown_call
 # (argument, its structure, (slot, spec) of each watched value in it or None)
 Active = tuple[int, Structure | None, list[tuple[Any, Spec] | None]]
 
-_PLAIN = (type(None), bool, str, int, float, complex, np.ndarray, slice, type, np.dtype)
+_PLAIN = {type(None), bool, str, int, float, complex, np.ndarray, slice, type, np.dtype}
 
 
 def _is_plain_array(x: Any) -> bool:
@@ -87,26 +87,24 @@ class Operands:
 
     def _alone(self, args: Sequence[Any]) -> bool:
         """The short way: watched arguments of one strand, alone, and others that hold nothing."""
-        strand = None
-        for x in args:
-            if type(x) in WATCHED:
-                if not x.strand.alone or (strand or x.strand) is not x.strand:
-                    return False
-                strand = x.strand
-            elif type(x) not in _PLAIN:
-                return False
-        if strand is None:
-            return False
-        self.strand, self.primals, self.values, self.seen, self.active = strand, [*args], [], [], []
+        strand, self.primals, self.values, self.seen, self.active = None, [*args], [], [], []
         for k, x in enumerate(args):
-            if type(x) in WATCHED:
+            t = type(x)
+            if t in WATCHED:
+                strand = strand or x.strand
+                if not strand.alone or x.strand is not strand:
+                    return False
                 self.values.append(x)
                 self.primals[k] = primal = x.primal
                 self.seen.append(primal)
                 self.active.append((k, None, [(x.slot, spec_of(primal))]))
-            elif type(x) is np.ndarray:
-                if x.dtype.hasobject:
-                    return False
+            elif x.dtype.hasobject if t is np.ndarray else not (t in _PLAIN or is_of_ints(x)):
+                return False
+        self.strand = strand
+        if strand is None:
+            return False
+        for k, x in enumerate(args):
+            if type(x) is np.ndarray:
                 self.primals[k] = keep(strand, x)
         return True
 
@@ -406,6 +404,8 @@ def _checked(rule: Adjoint, k: int, c: Any, spec: Spec) -> Any:
         shape, dtype = spec
         if type(c) is np.ndarray and c.shape == shape and c.dtype is dtype:
             return c
+    elif type(c) is spec:
+        return c
     else:
         shape = shape_of(spec)
     if (got := np.shape(c)) != shape:

@@ -142,6 +142,8 @@ def _as_dtype(c: Any, dtype: np.dtype[Any]) -> Any:
 
 def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:
     """The sum of `c` over the axes along which an operand of this shape was broadcast."""
+    if type(c) is np.ndarray and c.shape == shape:
+        return c
     have = np.shape(c)
     if len(have) < len(shape) or (have != shape and np.broadcast_shapes(have, shape) != have):
         return np.broadcast_to(c, shape)

@@ -19,6 +19,11 @@ def is_list(x: Any) -> bool:
     return type(x) in _LISTS
 
 
+def is_of_ints(x: Any) -> bool:
+    """Whether `x` is a tuple of plain ints, as axes and shapes are."""
+    return type(x) is tuple and all(type(n) is int for n in x)
+
+
 def holds_watched(x: Any) -> bool:
     """Whether a value is watched, or one of those in nested lists or in an object array is."""
     if isinstance(x, (list, tuple)):

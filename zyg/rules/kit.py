@@ -81,12 +81,14 @@ def is_complex(x: Any) -> bool:
 
 def conj(x: Any) -> Any:
     """The complex conjugate; `x` itself where it is real."""
+    if type(x) is np.ndarray and x.dtype.kind == "f":
+        return x
     return np.conjugate(x) if is_complex(x) else x
 
 
 def dagger(a: Any) -> Any:
     """The conjugate transpose of every matrix of a stack."""
-    return conj(np.swapaxes(a, -1, -2))
+    return conj(a.swapaxes(-1, -2) if type(a) is np.ndarray else np.swapaxes(a, -1, -2))
 
 
 def triangle(a: Any, upper: bool = False) -> Any:

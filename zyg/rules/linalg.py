@@ -52,7 +52,7 @@ def solve(a, b):
     vector = np.ndim(b) == 1
 
     def columns(v):
-        return np.reshape(v, (*np.shape(v), 1)) if vector else v
+        return v[..., None] if vector else v
 
     def solve_pullback(x_bar):
         columns_bar = np.linalg.solve(dagger(a), columns(x_bar))
