@@ -34,6 +34,7 @@ from zyg.errors import unknown_call
 
 _BUILTIN = {type(None), int, float, complex, np.float64, np.complex128}
 _FLOATS = {float, np.float64}
+_CONSTANTS = {type(None), float, int, np.float64, np.ndarray}
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 
 
@@ -82,8 +83,11 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     """
     strand, primal = x.strand, x.primal
     if type(primal) is not np.ndarray or not (strand.alone or local_or_none(strand) is strand):
-        if len(rule.partials) == 1 and strand.alone and type(primal) in _FLOATS:
-            return _of_a_number(rule, strand, x, primal)
+        if strand.alone and not strand.dual:
+            if len(rule.partials) == 1 and type(primal) in _FLOATS:
+                return _of_a_number(rule, strand, x, primal)
+            if type(primal) in ARRAYS and type(constant) in _CONSTANTS:
+                return _of_one_nested(rule, x, constant, k)
         return elementwise(
             rule, *((x, constant) if k == 0 else (constant, x))[: len(rule.partials)]
         )
@@ -122,7 +126,7 @@ def _of_a_number(rule: ScalarRule, strand: Strand, x: Any, primal: float) -> Any
     """The same of a float, where the result is one of NumPy's: the partial's arguments are, too."""
     y = rule.function(primal)
     (partial,) = rule.partials
-    if type(y) is not np.float64 or not callable(partial) or strand.dual:
+    if type(y) is not np.float64 or not callable(partial):
         return _note_elementwise(rule, strand, (x,), [primal], y)
     (reads,) = rule.saves or rule.find_saves()
     number: Any = watcher_of[np.float64]()
@@ -132,6 +136,36 @@ def _of_a_number(rule: ScalarRule, strand: Strand, x: Any, primal: float) -> Any
     saved = np.float64(primal) if reads[0] else None, y if reads[1] else None
     strand.note((out, None, partial, x.slot, saved))
     return number
+
+
+def _of_one_nested(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
+    """The same of an array that an outer level watches, too."""
+    strand, primal = x.strand, x.primal
+    partial, reads = rule.partials[k], (rule.saves or rule.find_saves())[k]
+    if type(constant) is np.ndarray:
+        if constant.dtype.hasobject:
+            return elementwise(rule, *((x, constant) if k == 0 else (constant, x)))
+        if reads[1 - k]:
+            constant = keep(strand, constant)
+    y = elementwise_of_one(rule, primal, constant, k)
+    primals = [primal] if len(reads) == 2 else [primal, constant] if k == 0 else [constant, primal]
+    plain, p = strip(y), strip(primal)
+    alike = type(y) in ARRAYS and plain.shape == p.shape and plain.dtype is p.dtype is _FLOAT64
+    if not alike:
+        return _note_elementwise(
+            rule, strand, [x if q is primal else q for q in primals], primals, y
+        )
+    if reads[k]:
+        x.unread = False
+    saved = [v if read else None for v, read in zip((*primals, y), reads, strict=True)]
+    watched: Any = watcher_of[np.ndarray]()
+    watched.primal = y
+    watched.strand = strand
+    watched.slot = out = strand.new_slot()
+    watched.unread = not reads[-1]
+    watched.viewed = watched.versioned = watched.locked = False
+    strand.note((out, None, partial, x.slot, saved if callable(partial) else None))
+    return watched
 
 
 def elementwise_of_two(rule: ScalarRule, x: Any, o: Any) -> Any:
