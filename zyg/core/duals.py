@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.config import setting
+from zyg.base.quiet import quiet
 from zyg.base.structure import Structure
 from zyg.core.adjoint_tasks import reverse
 from zyg.core.cotangents import project, spec_of, zeros_of
@@ -77,12 +78,12 @@ def advance(entry: tuple[Any, ...]) -> None:
     if i is not None:
         out.tangents = _of_numbers(i.tangents, a, None if j is None else j.tangents, b)
         return
-    with np.errstate(all="ignore"):  # f's own warnings have been given
-        if j is not None:
-            u = tangents_of(j)
-            if u is not None:
-                d = a if b is None else a(*b)
-                out.tangents = apart(scaled(u, d))
+    u = None if j is None else tangents_of(j)
+    if u is None and j is not None:
+        return
+    with quiet():  # f's own warnings have been given
+        if u is not None:
+            out.tangents = apart(scaled(u, a if b is None else a(*b)))
         elif out is None:
             kinds[a].push(*b)  # type: ignore[misc]
         else:
@@ -100,7 +101,7 @@ def _of_numbers(u: Tangents, a: Any, v: Tangents, b: Any) -> Tangents:
         made = [_float(p) * _float(a) + _float(q) * _float(b) for p, q in zip(u, v, strict=True)]
     for c in made:
         if c != c:  # zero times infinity, perhaps
-            with np.errstate(all="ignore"):
+            with quiet():
                 return summed(scaled(u, a), None if v is None else scaled(v, b))
     return made
 

@@ -20,6 +20,7 @@ from zyg.core.views import ViewSlot, base_of, copied, float_dtype, lies_in, zero
 
 Tangents = list[Any] | None  # one for each direction; None where nothing moves
 
+_FLOAT64 = np.dtype(np.float64)
 _ages = count()
 
 
@@ -56,12 +57,15 @@ class Rows(list[Any]):
         )
 
 
+_MANY = 8  # directions: more are stacked, if they are small
+
+
 def _stacked(u: list[Any]) -> Any:
     """The tangents as one array, where that is faster; else None."""
     if type(u) is Rows:
         return u.stack
     first = u[0]
-    if len(u) < 8 or type(first) is not np.ndarray or first.nbytes > 4096:
+    if len(u) < _MANY or type(first) is not np.ndarray or first.nbytes > 4096:
         return None
     alike = all(type(p) is np.ndarray and p.shape == first.shape for p in u)
     return np.array(u) if alike else None
@@ -71,6 +75,8 @@ def scaled(u: list[Any], d: Any) -> list[Any]:
     """The tangents times a derivative."""
     if type(d) is int and d == 1:
         return u
+    if type(u) is list and len(u) < _MANY:
+        return [times(p, d) for p in u]
     stack = None if type(d) in WATCHED else _stacked(u)
     if stack is None:
         return [times(p, d) for p in u]
@@ -91,12 +97,16 @@ def summed(u: Tangents, v: Tangents) -> Tangents:
 def times(p: Any, d: Any) -> Any:
     """p * d, where an exact zero stays zero (`strong_times`)."""
     c = p * d
-    plain = strip(c)
-    kind = array_type(plain)
-    if not kind.readable:
-        return strong_times(p, d) if setting("strong_zero") else c
     # The sum of squares is NaN where an element is, and for no other reason.
-    total = np.vdot(plain, plain) if isinstance(plain, np.ndarray) or kind.library else plain
+    total: Any
+    if type(c) is np.ndarray and c.ndim == 1 and c.dtype is _FLOAT64:
+        total = c.dot(c)
+    else:
+        plain = strip(c)
+        kind = array_type(plain)
+        if not kind.readable:
+            return strong_times(p, d) if setting("strong_zero") else c
+        total = np.vdot(plain, plain) if isinstance(plain, np.ndarray) or kind.library else plain
     if total != total and setting("strong_zero"):
         return strong_times(p, d)
     return c

@@ -1,0 +1,48 @@
+"""Where NumPy's warnings are off, and that they are on again afterwards."""
+
+import importlib
+import threading
+
+import numpy as np
+import pytest
+
+from zyg.base import quiet as module
+
+
+@pytest.fixture(params=["as NumPy keeps it", "by errstate"])
+def quiet(request, monkeypatch):
+    if request.param == "by errstate":  # as if NumPy had renamed what is set
+        monkeypatch.delattr(np._core.umath, "_extobj_contextvar")
+        yield importlib.reload(module).quiet
+        monkeypatch.undo()
+        importlib.reload(module)
+    else:
+        yield module.quiet
+
+
+def test_nothing_warns_inside_and_all_is_as_before_outside(quiet):
+    with np.errstate(divide="raise", over="print", invalid="warn", under="call"):
+        before = np.geterr()
+        with quiet():
+            assert np.geterr() == dict.fromkeys(before, "ignore")
+            assert np.isinf(np.ones(2) / 0.0).all()
+            with quiet(), np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+                np.ones(2) / 0.0
+            assert np.isnan(np.zeros(2) / 0.0).all()
+        assert np.geterr() == before
+        with pytest.raises(KeyError), quiet():
+            raise KeyError
+        assert np.geterr() == before
+
+
+def test_other_threads_are_warned(quiet):
+    found = []
+    with quiet():
+        thread = threading.Thread(target=lambda: found.append(np.geterr()["divide"]))
+        thread.start()
+        thread.join()
+    assert found == ["warn"]
+
+
+def test_the_price_of_errstate_is_paid_by_no_numpy_that_is_supported():
+    assert module.quiet is module._Quiet
