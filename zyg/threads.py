@@ -11,13 +11,13 @@
 from __future__ import annotations
 
 import functools
-import os
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
+from zyg.base.config import cores
 from zyg.base.containers import Engine
 from zyg.core.strand import active, fork
 
@@ -64,9 +64,7 @@ def map(
         functools.partial(in_strand(run, f"{name}-{k}"), items[k : k + chunksize]) for k in starts
     ]
     executors: AbstractContextManager[Executor] = (
-        ThreadPoolExecutor(min(len(tasks), os.cpu_count() or 1) or 1)
-        if pool is None
-        else nullcontext(pool)
+        ThreadPoolExecutor(min(len(tasks), cores()) or 1) if pool is None else nullcontext(pool)
     )
     with executors as executor:
         futures = [executor.submit(task) for task in tasks]

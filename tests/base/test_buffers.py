@@ -1,6 +1,7 @@
 """The pool of memory: nothing that is in use is handed out, and not too much is kept."""
 
 import gc
+import itertools
 import subprocess
 import sys
 import threading
@@ -42,6 +43,14 @@ def test_memory_is_reused_once_the_array_is_gone():
     was = address(x)
     del x
     assert address(buffers.empty((1024, 256), F32)) == was
+
+
+def test_memory_begins_with_a_line_of_the_cache_and_at_different_places_of_its_pages():
+    arrays = [buffers.empty(LARGE, F32) for _ in range(20)]
+    places = [address(x) % 4096 for x in arrays]
+    assert not any(place % 64 for place in places)
+    assert len({*places}) == len(places)
+    assert {(b - a) % 4096 for a, b in itertools.pairwise(places)} == {192}
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,10 @@ import pytest
 import trio
 
 import zyg
-from zyg.broadcasting import calls
 from zyg.errors import CaptureError, KernelError, MutationError, ShapeError
-from zyg.kernels.launch import run
 
 from ..compiler import helpers
+from ..kernels.backend import forget_plans, in_python
 from ..marks import slow_after
 from ..whole.test_policy import FUNCTIONS, INNER, MODES, SECOND
 
@@ -33,8 +32,9 @@ COMPILED = {
 def _backend(request, monkeypatch, tmp_path):
     """To compile a kernel takes a second: most tests run its text as plain Python."""
     monkeypatch.setenv("ZYG_CACHE_DIR", str(tmp_path))
+    forget_plans()
     if request.node.originalname not in COMPILED:
-        monkeypatch.setattr(calls, "run", functools.partial(run, backend="python"))
+        in_python(monkeypatch)
 
 
 def sigmoid(x):

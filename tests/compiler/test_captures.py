@@ -12,11 +12,10 @@ import pytest
 
 import zyg
 import zyg.math
-from zyg.broadcasting import calls
 from zyg.errors import CaptureError, KernelError
 from zyg.kernels import scalar
-from zyg.kernels.launch import run
 
+from ..kernels.backend import in_python
 from . import helpers
 from .test_language import imported
 
@@ -28,7 +27,7 @@ OPTIONS = {"rate": 2.0, "mode": "plain"}
 
 @pytest.fixture(autouse=True)
 def _in_python(monkeypatch):
-    monkeypatch.setattr(calls, "run", functools.partial(run, backend="python"))
+    in_python(monkeypatch)
     with zyg.config(fallback="error"):
         yield
 

@@ -405,13 +405,13 @@ def test_python_says_what_is_wrong_with_the_arguments():
 def test_what_numba_refuses_runs_as_python(monkeypatch):
     from zyg.compiler.back.compiled import CompilationError
 
-    def refusing(*args, backend="numba", **options):
-        if backend == "numba":
+    def refusing(program, operands, outputs, target):
+        if target.backend == "numba":
             raise CompilationError(ValueError("no"), "def f")
-        return run(*args, backend=backend, **options)
+        return plan_for(program, operands, outputs, target)
 
-    run = calls.run
-    monkeypatch.setattr(calls, "run", refusing)
+    plan_for = calls.plan_for
+    monkeypatch.setattr(calls, "plan_for", refusing)
     with pytest.warns(PerformanceWarning, match="numba could not compile it: ValueError: no$"):
         np.testing.assert_array_equal(zyg.broadcast(lambda x: x * 3, X), X * 3)
     with zyg.config(fallback="error"), pytest.raises(CompilationError):

@@ -5,6 +5,10 @@ than a kernel takes to fill them. So the memory of a large result goes back to a
 and all its views are gone. The array does not own its memory: its base is a `Lease`, which every
 view holds on to, and whose end is the end of the last of them.
 
+A kernel has an element of each of its arrays in the cache at the same time. Where those lie at the
+same place of their pages, there is room for a few only: so pieces of memory are staggered. They
+begin at multiples of 64 bytes, which is a line of the cache and a vector.
+
 There are no locks. The end of a lease can come at any line of any thread, also inside this module,
 where a lock might be held by that thread itself; the steps that matter are single operations of a
 dictionary, which are atomic. (``list(_idle)`` is one; that of its items makes tuples, and making a
@@ -25,7 +29,8 @@ SMALLEST = 1 << 18  # bytes; below, the allocator of the C library reuses memory
 _STEP = 1 << 16  # sizes are rounded up to these, so that similar ones share
 
 _idle: dict[int, np.ndarray] = {}  # in the order of return
-_returns = itertools.count()
+_returns, _places = itertools.count(), itertools.count()
+_PAGE, _STAGGER = 4096, 192  # bytes
 
 
 class Lease:
@@ -61,7 +66,9 @@ def _take(size: int) -> np.ndarray:
         memory = _idle.get(key)
         if memory is not None and memory.size == size and _idle.pop(key, None) is not None:
             return memory  # which no other thread has taken meanwhile
-    return np.empty(size, np.uint8)
+    room = np.empty(size + _PAGE, np.uint8)
+    start = (_STAGGER * next(_places) - room.ctypes.data) % _PAGE
+    return room[start : start + size]
 
 
 def _shrink() -> None:

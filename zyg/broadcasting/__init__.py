@@ -2,6 +2,7 @@
 
 fallback                        a scalar function called for each element
 calls                           a call of a kernel as one operation of the tracer
+sites                           calls like one before, found at once
 verbs                           what users call
 vectorized                      ufuncs of numba.vectorize, by `broadcast`
 """

@@ -17,7 +17,6 @@ in the tree of tasks, the one forked last first, and backwards in each.
 from __future__ import annotations
 
 import heapq
-import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -26,7 +25,7 @@ from contextvars import Context, copy_context
 from itertools import chain, islice
 from typing import Any
 
-from zyg.base.config import setting
+from zyg.base.config import cores, setting
 from zyg.core.adjoint_channels import AdjointChannel
 from zyg.core.entries import contributions, name_of
 from zyg.core.exchange import Import, deliver
@@ -290,10 +289,10 @@ class ReversePass:
         Afterwards nothing runs any more, and what the reverse pass wrote to is as it was.
         """
         workers = setting("workers")
-        cores = (os.cpu_count() or 1) - 1 if workers is None else workers
+        others = cores() - 1 if workers is None else workers
         threads = [
             threading.Thread(target=copy_context().run, args=(self.work,), daemon=True)
-            for _ in range(min(cores, self.parallel - 1))
+            for _ in range(min(others, self.parallel - 1))
         ]
         for thread in threads:
             thread.start()
@@ -352,10 +351,11 @@ def reverse(
     strong: bool,
     *,
     check: bool = False,
+    finite: dict[Any, Any] | None = None,
 ) -> list[Any]:
     """The cotangents of a strand's slots; its level is reversed with the help of some threads."""
     if not strand.kin.family:
-        return reverse_alone(strand, seeds, strong, check=check)
+        return reverse_alone(strand, seeds, strong, check=check, finite=finite)
     with _turn(strand):
         pass_ = ReversePass(strand, seeds, strong, check)
         with pass_.helped():

@@ -27,7 +27,7 @@ from zyg.core.cotangents import project, spec_of, zeros_of
 from zyg.core.entries import kinds, name_of, parts_of
 from zyg.core.exchange import bring
 from zyg.core.protection import release
-from zyg.core.reverse import Run, all_finite, non_finite, plain_then_strong
+from zyg.core.reverse import Run, non_finite, settled
 from zyg.core.strand import WATCHED, Confined, Strand, watch
 from zyg.core.tangents import (
     Cell,
@@ -179,11 +179,12 @@ def transposed(
                 for c, u in moving
                 if type(c) in WATCHED and c.strand is strand
             ]
-            for strong in plain_then_strong():
+
+            def transposed(strong: bool, seeds: Any = seeds) -> list[Any]:
                 shadows = reverse(strand, seeds, strong)
-                at = [at_slot(shadows, w.slot) for w in bars]
-                if all_finite(at):
-                    break
+                return [at_slot(shadows, w.slot) for w in bars]
+
+            at = settled(transposed, iter)
             for found, p, cell in zip(made, at, cells, strict=True):
                 found.append(zeros_of(cell.spec) if p is None else p)
         return list(made)

@@ -19,7 +19,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -31,15 +31,18 @@ from zyg.core.views import ViewSlot, copied, float_dtype, lies_in, zeros_in
 from zyg.errors import NonFiniteError
 
 _FLOAT64 = np.dtype(np.float64)
+Made = TypeVar("Made")
 
 
 class Run:
     """One reverse pass over one strand."""
 
-    __slots__ = ("bars", "owned", "redo", "strong", "times")
+    __slots__ = ("bars", "finite", "owned", "redo", "strong", "times")
 
-    def __init__(self, strong: bool) -> None:
+    def __init__(self, strong: bool, finite: dict[Any, Any] | None = None) -> None:
         self.bars: list[Any] = []
+        # What is known to be finite, if it still is the cotangent of its slot.
+        self.finite: dict[Any, Any] = {} if finite is None else finite
         self.owned: set[int] = set()
         self.strong = strong  # whether products keep exact zeros
         self.times: Callable[[Any, Any], Any] = strong_times if strong else operator.mul
@@ -142,14 +145,15 @@ def reverse(
     strong: bool,
     *,
     check: bool = False,
+    finite: dict[Any, Any] | None = None,
 ) -> list[Any]:
     """The cotangents by slot, once all entries of the strand have been stepped back through.
 
     With `check`, by the plain way of doing it, and each contribution looked at: the first that is
-    infinite or NaN raises NonFiniteError.
+    infinite or NaN raises NonFiniteError. `finite` is filled in: see `Run`.
     """
     step_back = _step_back_checked if check else _step_back
-    run = Run(strong)
+    run = Run(strong, finite)
     end = len(strand.tape)  # before the slots are counted: a thread of f may still be running
     run.bars = [None] * strand.new_slot()
     for slot, c in seeds:
@@ -243,6 +247,14 @@ def plain_then_strong(*, unseen: bool = False) -> tuple[bool, ...]:
     if not setting("strong_zero"):
         return (False,)
     return (True,) if unseen else (False, True)
+
+
+def settled(compute: Callable[[bool], Made], parts: Callable[[Made], Iterable[Any]]) -> Made:
+    """What is computed with plain products, or with strong ones where a part is not finite."""
+    made = compute(False)
+    if not setting("strong_zero") or all_finite(parts(made)):
+        return made
+    return compute(True)
 
 
 def strong_times(y_bar: Any, d: Any) -> Any:

@@ -56,8 +56,8 @@ class Memory:
     """What a strand knows of arrays that are not its own alone: slots, and arrays by their ids."""
 
     __slots__ = (
-        "asked", "borrowed", "constant", "copies", "elements", "entangled", "kept", "readonly",
-        "reversing", "shown", "turn", "written",
+        "asked", "borrowed", "constant", "copies", "elements", "entangled", "kept", "once",
+        "readonly", "reversing", "shown", "turn", "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -75,6 +75,7 @@ class Memory:
         ] = ()  # object arrays made of an array: weakly, and that
         self.elements: list[Any] | None = None  # of object arrays: each keeps its address
         self.turn: RLock | None = None  # taken by reverse passes, once something was written
+        self.once = False  # whether nobody steps back twice, but to keep exact zeros
         self.reversing = False  # by a task of a loop, which may be between two slices
 
 

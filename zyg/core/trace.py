@@ -96,8 +96,10 @@ class Trace(Call):
         arguments: str = "protected",
         lines: bool = False,
         run: bool = True,
+        once: bool = False,
     ) -> None:
         strand = Strand()
+        strand.memory.once = once
         if lines or setting("check_nan") or setting("check_operands"):
             strand.record_lines()
         super().__init__(strand, f, args, kwargs, arguments, run)
@@ -134,13 +136,25 @@ class Trace(Call):
             demand_unwritten(self.strand.level_strands(), seeds)
         # A warning about 1/0 in a derivative would name a line that is not the user's.
         with np.errstate(all="ignore"):
-            for strong in self.passes():
-                cotangents = self.at_arguments(reverse(self.strand, seeds, strong))
-                if finite := all_finite([c for part in cotangents for c in part]):
+            passes, checked = self.passes(), self.is_checked()
+            for strong in passes:
+                known: dict[Any, Any] = {}
+                cotangents = self.at_arguments(reverse(self.strand, seeds, strong, finite=known))
+                looked_at = checked or len(passes) > 1
+                if finite := not looked_at or self.is_finite(cotangents, known):
                     break
-            if not finite and self.is_checked():
+            known.clear()  # nobody else holds the cotangents
+            if checked and not finite:
                 reverse(self.strand, seeds, strong, check=True)
         return self.gradients(cotangents, zeros)
+
+    def is_finite(self, cotangents: list[list[Any]], known: dict[Any, Any]) -> bool:
+        """Whether all cotangents of the arguments are finite; some are known to be, by slot."""
+        found = [c for part in cotangents for c in part]
+        if known:
+            slots = [slot for part in self.slots for slot in part]
+            found = [c for c, slot in zip(found, slots, strict=True) if known.get(slot) is not c]
+        return all_finite(found)
 
     def passes(self) -> tuple[bool, ...]:
         """With which products to step back, by who may see whether what comes back is finite."""

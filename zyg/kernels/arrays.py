@@ -93,7 +93,8 @@ class Fresh:
 
     shape: Shape  # in the order of the loops
     stored: np.dtype[Any]
-    finished: Adapter
+    finished: Adapter | None  # None where the array is the result, made in its shape:
+    final: Shape
     partial = False  # whether each chunk has its own
 
     @property
@@ -101,13 +102,13 @@ class Fresh:
         return packed_layout(self.shape, self.stored.itemsize)
 
     def make(self, out: np.ndarray | None) -> np.ndarray:
-        return buffers.empty(self.shape, self.stored)
+        return buffers.empty(self.final if self.finished is None else self.shape, self.stored)
 
     def part(self, array: np.ndarray, chunk: int) -> np.ndarray:
         return array
 
     def finish(self, array: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-        return _handed_over(self.finished(array), out)
+        return _handed_over(array if self.finished is None else self.finished(array), out)
 
 
 @dataclass(frozen=True)

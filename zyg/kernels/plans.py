@@ -77,22 +77,28 @@ class Plan:
     """All that a call needs besides its arrays."""
 
     taken: list[tuple[int, Adapter | None]]  # the operands of the kernel, what is done to them
-    results: list[Fresh | Given | Sum]
+    results: Sequence[Any]  # Fresh, Given, Sum
     call: Callable[..., bool] | None  # None where there are no elements
     chunks: list[tuple[int, int]]  # of the loop that is divided
     lengths: list[int]  # of the other loops
+    whole: tuple[int, ...]  # all chunks as one, and those lengths
     tiles: list[np.dtype[Any]]
+    nowhere: list[None]  # one for each result
+    plain: bool  # whether the results are new arrays as the kernel fills them
     checked: tuple[int, ...]  # the results of which the kernel says whether all is finite
     description: Description
 
     def run(
-        self, operands: Sequence[Any], outs: Sequence[Any], workers: int
+        self, operands: Sequence[Any], outs: Sequence[Any] | None = None, workers: int = 1
     ) -> tuple[list[np.ndarray], bool]:
         """The results, and whether those that the kernel checked are finite."""
+        outs = outs or self.nowhere
         arrays = [r.make(out) for r, out in zip(self.results, outs, strict=True)]
         finite = True
         if self.call is not None:
             args = [operands[k] if adapt is None else adapt(operands[k]) for k, adapt in self.taken]
+            if self.plain and workers <= 1:
+                return arrays, self.call(*self.whole, *args, *arrays)
             finite = self._run(self.call, args, arrays, workers)
         found = [
             r.finish(array, out) for r, array, out in zip(self.results, arrays, outs, strict=True)
@@ -174,14 +180,19 @@ class Planner:
             kernel = kernel_of(_text(program, loops, target), target.backend)
             call = kernel.bind(layouts)
         n = self.loop.shape[self.axis]
+        lengths = [m for d, m in enumerate(self.loop.shape) if d != self.axis]
         bounds = [n * k // self.chunks for k in range(self.chunks + 1)]
         return Plan(
             [(k, self.adapters[k]) for k in taken],
             [r for _, r in results],
             call,
             [*pairwise(bounds)],
-            [m for d, m in enumerate(self.loop.shape) if d != self.axis],
+            lengths,
+            (0, n, *lengths),
             [np.dtype(dtype) for dtype in loops.tiles],
+            [None] * len(results),
+            all(type(r) is Fresh and r.finished is None for _, r in results)
+            and all(output.out is None for output in self.outputs),
             tuple(k for k, (r, _) in enumerate(results) if r.checked),
             Description(
                 self.loop.shape,
@@ -271,7 +282,9 @@ class Planner:
         checked = output.checked and not self.summed[k] and stored == output.dtype == self.dtype
         layout = Result(type, stored.name, letters, summed=self.summed[k], checked=checked)
         if not self.summed[k]:
-            return layout, Fresh(shape, stored, finished)
+            as_made = stored == output.dtype and self.loop.order == tuple(range(self.ndim))
+            wanted = self._shape_of(output)
+            return layout, Fresh(shape, stored, None if as_made else finished, wanted)
         return layout, Sum(_sum_shape(shape, letters), stored, finished, self._apart(letters))
 
     def _apart(self, letters: str) -> int:

@@ -38,11 +38,15 @@ Made = TypeVar("Made")
 class Kernel:
     """A program with its derivatives, each made when it is first asked for.
 
-    `bounds` are what each call from outside is to check of its operands.
+    `bounds` are what each call from outside is to check of its operands. The outputs from
+    `first_slope` on are derivatives, of which it is asked whether they are finite.
     """
 
-    def __init__(self, program: Program, bounds: Bounds | None = None) -> None:
+    def __init__(
+        self, program: Program, bounds: Bounds | None = None, first_slope: int | None = None
+    ) -> None:
         self.program, self.bounds = program, bounds
+        self.first_slope = len(program.outputs) if first_slope is None else first_slope
         self._derived: dict[Any, Any] = {}  # by what they are
 
     def __repr__(self) -> str:
@@ -55,7 +59,7 @@ class Kernel:
 
         def make() -> tuple[Kernel, list[list[int]]]:
             program, masks = forward.partials(self.program, active, strong)
-            return Kernel(program), masks
+            return Kernel(program, first_slope=len(masks)), masks
 
         return self._once(("partials", active, strong), make)
 
@@ -71,18 +75,19 @@ class Kernel:
 
         def make() -> tuple[Kernel, list[int]]:
             program, moving = forward.pullback(self.program, active, strong, values)
-            return Kernel(program), moving
+            count = len(self.program.outputs) if values else 0
+            return Kernel(program, first_slope=count), moving
 
         return self._once(("pullback", active, strong, values), make)
 
-    def products(self, masks: list[list[int]]) -> tuple[Kernel, list[int]]:
+    def products(self, masks: list[list[int]], strong: bool = False) -> tuple[Kernel, list[int]]:
         """(cotangents of the outputs, partial derivatives) -> cotangents of inputs; of which."""
 
         def make() -> tuple[Kernel, list[int]]:
-            program, moving = forward.products(masks)
-            return Kernel(program), moving
+            program, moving = forward.products(masks, strong)
+            return Kernel(program, first_slope=0), moving
 
-        return self._once(("products", *map(tuple, masks)), make)
+        return self._once(("products", strong, *map(tuple, masks)), make)
 
     def _once(self, key: Any, make: Callable[[], Made]) -> Made:
         if key not in self._derived:

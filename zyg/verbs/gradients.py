@@ -98,7 +98,7 @@ def gradient(
     (array([3., 3.]), 3.0)
 
     """
-    trace = Trace(f, args, kwargs)
+    trace = Trace(f, args, kwargs, once=True)
     try:
         return trace.back(seed_of_one(trace, trace.y), zeros)
     finally:  # now, though an exception may keep this frame
@@ -118,7 +118,7 @@ def value_and_gradient(
     ((9.0, 'a note'), (6.0,))
 
     """
-    trace = Trace(f, args, kwargs)
+    trace = Trace(f, args, kwargs, once=True)
     try:
         return trace.y, trace.back(seed_of_loss(trace), zeros)
     finally:

@@ -319,23 +319,22 @@ def pullback(
     return _finished(name, [*bars.values(), *inputs], forward, outs), moving
 
 
-def products(masks: list[list[int]]) -> tuple[Program, list[int]]:
+def products(masks: list[list[int]], strong: bool = False) -> tuple[Program, list[int]]:
     """The program (cotangents of the outputs..., partial derivatives...) -> (cotangents...).
 
     `masks` is what `partials` says; the second result is that of `pullback`.
     """
-    builder = Builder()
+    forward = Forward(strong)
     bars = [Value("float") for _ in masks]
     slopes = [[Value("float") for _ in mask] for mask in masks]
     totals: dict[int, Atom] = {}
     for bar, mask, row in zip(bars, masks, slopes, strict=True):
         for k, d in zip(mask, row, strict=True):
-            c = builder.op("multiply", bar, d)
-            totals[k] = builder.op("add", totals[k], c) if k in totals else c
+            c = forward.times(bar, d)
+            totals[k] = forward.builder.op("add", totals[k], c) if k in totals else c
     moving = sorted(totals)
-    builder.block.yields = [totals[k] for k in moving]
     inputs = [*bars, *(d for row in slopes for d in row)]
-    return Program("products", inputs, builder.block), moving
+    return _finished("products", inputs, forward, [totals[k] for k in moving]), moving
 
 
 def _finished(name: str, inputs: list[Value], forward: Forward, outs: list[Atom]) -> Program:

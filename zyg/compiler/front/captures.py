@@ -116,11 +116,13 @@ class Captures:
     def fits(self, f: Any) -> bool:
         """Whether everything that was baked in is still what it was."""
         try:
-            return all(
-                _agrees(follow(f, path), seen) for path, seen in self.guards.items()
-            ) and all(
-                self._lifted(follow(f, path), path) == kind for path, kind in self.kinds.items()
-            )
+            for path, seen in self.guards.items():
+                if not _agrees(follow(f, path), seen):
+                    return False
+            for path, kind in self.kinds.items():
+                if self._lifted(follow(f, path), path) != kind:
+                    return False
+            return True
         except (AttributeError, LookupError, ValueError, TypeError):
             return False
 
@@ -134,7 +136,7 @@ class Captures:
 
 
 def _agrees(value: Any, seen: Any) -> bool:
-    if isinstance(seen, CodeType):
+    if type(seen) is CodeType:
         return isinstance(value, FunctionType) and value.__code__ is seen
     if type(seen) is tuple:
         return seen == _outline(value)
