@@ -24,9 +24,10 @@ from zyg.broadcasting.calls import (
 )
 from zyg.compiler.ir import type_of
 from zyg.core.entries import note
-from zyg.core.protection import keep
+from zyg.core.protection import keep, memory_of_lent
 from zyg.core.strand import ARRAYS, Strand
 from zyg.kernels.scalar import Read
+from zyg.watched.arrays import LentArray
 
 _MOST = 8  # of the same key: functions that differ in what they take from outside
 _NUMBERS = (float, int, bool, np.float64, np.float32)
@@ -69,7 +70,7 @@ def look(f: Callable[..., Any], arrays: Sequence[Any], mode: str) -> Found | Non
             if x.strand is not (strand or x.strand) or not x.strand.alone or x.strand.dual:
                 return None
             strand, watched[k] = x.strand, x
-            x = x.primal
+            x = memory_of_lent(x) if type(x) is LentArray else x.primal
         if type(x) is np.ndarray:
             key += (x.dtype, x.shape, x.strides, x.flags.aligned)
         elif type(x) in _NUMBERS:
@@ -121,6 +122,7 @@ def _watched(site: Site, operands: list[Any], found: Found) -> Any:
         for k, x in enumerate(found.operands):
             if k in found.watched:
                 found.watched[k].unread = False
+                operands[k] = found.watched[k].primal
             elif type(x) is np.ndarray:
                 operands[k] = keep(strand, x)
     slots = {k: x.slot for k, x in found.watched.items()}

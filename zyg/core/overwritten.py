@@ -25,7 +25,7 @@ def demand_unwritten(strands: Sequence[Strand], seeds: Iterable[tuple[Any, Any]]
         if memory is not None and memory.kept and (found := changed(strand)):
             arrays = {id(root_of(a)) for a, _ in found}
             if len(strands) > 1 or _is_used(strand, arrays, {_whole(slot) for slot, _ in seeds}):
-                raise _overwritten(*found[0])
+                raise overwritten(*found[0])
 
 
 def _whole(slot: Any) -> Any:
@@ -48,7 +48,8 @@ def _is_plain_array(x: Any) -> bool:
     return isinstance(x, np.ndarray)
 
 
-def _overwritten(a: np.ndarray[Any, Any], line: str) -> MutationError:
+def overwritten(a: np.ndarray[Any, Any], line: str = "") -> MutationError:
+    """The refusal of an array that was written, and of the line that uses it."""
     where = f" It is used at\n    {line}" if line else ""
     return MutationError(
         f"a plain array of shape {a.shape} was written after it had been used.",

@@ -21,8 +21,10 @@ from zyg.base.containers import ATOMS
 from zyg.core.strand import (
     ARRAYS,
     Strand,
+    Watched,
     strip,
     watch,
+    watcher_of,
 )
 from zyg.core.views import (
     Place,
@@ -57,7 +59,8 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
 
     "copied": apart from the caller's memory at once. "protected": before the first write; until
     then the caller's large arrays are read-only, and small ones are copied anyhow. "bare": before
-    the first write, and the caller sees to it that nobody else writes.
+    the first write, and the caller sees to it that nobody else writes. "lent": before anything but
+    a kernel asks for it; until then, while f runs, large ones are read-only.
     """
 
     if len(leaves) < 2:
@@ -107,6 +110,8 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
             strand.memory.readonly.add(slot)
         elif not flags.forc and not is_spread(x):
             strand.memory.entangled.add(slot)
+        if how == "lent" and x.nbytes > _SMALL and (kept := _kept_of(x)) is not None:
+            return _lend(strand, kept, slot)
         held = _hold(strand, x) if how == "protected" and x.nbytes > _SMALL else None
         if how == "bare" or held is not None:
             strand.memory.borrowed.add(slot)
@@ -121,7 +126,7 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
         if base.slot in base.strand.memory.entangled or not is_spread(plain):
             strand.memory.entangled.add(slot)
         x = copied(x, order_of(strip(x)))
-    elif how == "copied":
+    elif how in ("copied", "lent"):
         x = array_type(x).copy(x)
     return watch(strand, x, slot)
 
@@ -283,18 +288,92 @@ def _hold(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | Non
     held = strand.memory.kept
     line = user_line() if strand.trail is not None else ""
     with _mutex:
-        kept = _kept.get(id(a))
-        if kept is None:
-            if not strand.open or not owns_memory(a):  # a thread may have outlived its gradient
-                return None
-            kept = Kept(a)
-            _kept[id(a)] = _kept[id(kept.view)] = kept
+        kept = _kept_of(a) if strand.open else _kept.get(id(a))
+        if kept is None:  # a thread may have outlived its gradient
+            return None
         if strand.open and id(kept.array) not in held:
             kept.holders += 1
             whole = setting("check_operands")
             found = b"" if strand.dual else kept.contents(whole)
             held[id(kept.array)] = kept, line, whole, found
         return kept.view
+
+
+def _kept_of(a: np.ndarray[Any, Any]) -> Kept | None:
+    """What protects an array from writes; None if nothing can."""
+    with _mutex:
+        kept = _kept.get(id(a))
+        if kept is None and owns_memory(a):
+            kept = Kept(a)
+            _kept[id(a)] = _kept[id(kept.view)] = kept
+        return kept
+
+
+# Arguments that are lent. A kernel that keeps slopes needs no copy of its operands: nobody reads
+# them any more once it has run. So an argument is the caller's array as long as kernels alone have
+# asked for it. Whatever else asks for its `primal` gets a copy, made then, which is the primal from
+# now on; so does, when f has ended, who still refers to the watched argument.
+
+
+class Lent:
+    """Stands in `watcher_of` for the class of what is lent."""
+
+
+_primal: Any = Watched.__dict__["primal"]  # the slot itself, under any property
+_set_class: Any = object.__dict__["__class__"].__set__
+
+
+def _lend(strand: Strand, kept: Kept, slot: Any) -> Any:
+    with _mutex:
+        kept.holders += 1
+        x = watch(strand, kept.view, slot)
+        _set_class(x, watcher_of[Lent])
+        strand.memory.lent.append([kept, kept.contents(setting("check_operands")), x])
+    return x
+
+
+def memory_of_lent(x: Any) -> np.ndarray[Any, Any]:
+    """The memory of a lent argument, for who does not keep it."""
+    return _primal.__get__(x)  # type: ignore[no-any-return]
+
+
+def copy_lent(x: Any) -> Any:
+    """The primal of a lent argument from now on: a copy."""
+    lent = memory_of_lent(x)
+    made = buffers.copy(lent) if lent.flags.forc else copied(lent, order_of(lent))
+    for loan in x.strand.memory.lent:
+        if loan[2] is x and not _is_written(loan):
+            loan[1] = None  # from now on anybody may write to it
+    _primal.__set__(x, made)
+    _set_class(x, watcher_of[np.ndarray])
+    return made
+
+
+def take_back(strand: Strand) -> list[np.ndarray[Any, Any]]:
+    """End all loans, as f has ended; what somebody wrote meanwhile although it was lent."""
+    written = []
+    lent = strand.memory.lent
+    while lent:
+        loan = lent.pop()
+        if _is_written(loan):
+            written.append(loan[0].view)
+        if type(loan[2]) is watcher_of[Lent] and _references(loan) > _ALONE:
+            copy_lent(loan[2])
+        _let_go(loan[0])
+    return written
+
+
+def _is_written(loan: list[Any]) -> bool:
+    kept, before, _ = loan
+    return before is not None and kept.contents(setting("check_operands")) != before
+
+
+def _references(loan: list[Any]) -> int:
+    x = loan[2]
+    return sys.getrefcount(x)
+
+
+_ALONE = _references([None, None, Lent()])  # what getrefcount says of what only a loan refers to
 
 
 def changed(strand: Strand) -> list[tuple[np.ndarray[Any, Any], str]]:
@@ -331,12 +410,15 @@ def release(strand: Strand) -> None:
     memory = strand.known_memory()
     if memory is None:
         return
-    held = memory.kept
     memory.copies.clear()
+    take_back(strand)
+    while memory.kept:
+        _let_go(memory.kept.popitem()[1][0])
+
+
+def _let_go(kept: Kept) -> None:
     with _mutex:
-        while held:
-            kept = held.popitem()[1][0]
-            kept.holders -= 1
-            if not kept.holders:
-                del _kept[id(kept.array)], _kept[id(kept.view)]
-                kept.let_go()
+        kept.holders -= 1
+        if not kept.holders:
+            del _kept[id(kept.array)], _kept[id(kept.view)]
+            kept.let_go()

@@ -98,7 +98,7 @@ def _judge(strand: Strand, error: BaseException | None) -> None:
 def _explain_read_only(strand: Strand, error: BaseException) -> None:
     """Say of NumPy's refusal to write what zyg may have to do with it."""
     kept = strand.memory.kept
-    if kept and isinstance(error, ValueError) and "read-only" in str(error):
+    if (kept or strand.memory.lent) and isinstance(error, ValueError) and "read-only" in str(error):
         error.add_note(_OVERWRITTEN)
         if strand.trail is not None:
             error.add_note(f"zyg: written at {raising_line(error)}")

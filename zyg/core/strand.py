@@ -56,7 +56,7 @@ class Memory:
     """What a strand knows of arrays that are not its own alone: slots, and arrays by their ids."""
 
     __slots__ = (
-        "asked", "borrowed", "constant", "copies", "elements", "entangled", "kept", "once",
+        "asked", "borrowed", "constant", "copies", "elements", "entangled", "kept", "lent", "once",
         "readonly", "reversing", "shown", "turn", "written",
     )  # fmt: skip
 
@@ -75,6 +75,8 @@ class Memory:
         ] = ()  # object arrays made of an array: weakly, and that
         self.elements: list[Any] | None = None  # of object arrays: each keeps its address
         self.turn: RLock | None = None  # taken by reverse passes, once something was written
+        # While f runs: arguments that are the caller's until somebody asks for them, as in `kept`.
+        self.lent: list[list[Any]] = []
         self.once = False  # whether nobody steps back twice, but to keep exact zeros
         self.reversing = False  # by a task of a loop, which may be between two slices
 

@@ -16,11 +16,26 @@ from zyg.core.adjoint_tasks import reverse
 from zyg.core.cotangents import Spec, is_readable, project, shape_of, spec_of, zeros_of
 from zyg.core.exchange import bring
 from zyg.core.objects import stacked, without_class
-from zyg.core.overwritten import demand_unwritten
-from zyg.core.protection import forbid_shared_writes, owns_memory, release, watch_together
+from zyg.core.overwritten import demand_unwritten, overwritten
+from zyg.core.protection import (
+    forbid_shared_writes,
+    owns_memory,
+    release,
+    take_back,
+    watch_together,
+)
 from zyg.core.reverse import all_finite, plain_then_strong
 from zyg.core.running import completed, enter, has_shown_objects, leave
-from zyg.core.strand import ARRAYS, WATCHED, Confined, Strand, has_left, is_watched, settle
+from zyg.core.strand import (
+    ARRAYS,
+    WATCHED,
+    Confined,
+    Strand,
+    has_left,
+    is_watched,
+    settle,
+    watcher_of,
+)
 from zyg.core.views import at_slot
 from zyg.errors import StructureError
 
@@ -100,6 +115,7 @@ class Trace(Call):
     ) -> None:
         strand = Strand()
         strand.memory.once = once
+        self.lent = arguments == "lent"
         if lines or setting("check_nan") or setting("check_operands"):
             strand.record_lines()
         super().__init__(strand, f, args, kwargs, arguments, run)
@@ -112,7 +128,7 @@ class Trace(Call):
         if type(value) in WATCHED and value.strand is strand:
             self.result = Tree([value], [])
             self.out.append((value.slot, spec_of(value.primal)))
-            self.y = copy_out(settle(value))
+            self.y: Any = None if self.lent else copy_out(settle(value))
             return
         self.result = Structure(value, is_watched)
         plain = []
@@ -125,6 +141,24 @@ class Trace(Call):
             self.out.append(None if ours is None else (ours.slot, spec_of(ours.primal)))
             plain.append(x if ours is not x and has_left(x) else copy_out(settle(x)))
         self.y = self.result.rebuild(plain)
+
+    def hand_over(self) -> Any:
+        """The value, once the arguments that were lent are the caller's again.
+
+        It is not copied where it is an array that nobody but the strand has referred to.
+        """
+        self.watched.clear()
+        if written := take_back(self.strand):
+            self.close()
+            raise overwritten(written[0])
+        if type(self.result) is not Tree:
+            return self.y
+        x = self.result.leaves[0]
+        y = x.primal
+        whole = type(x) is watcher_of[np.ndarray] and type(y) is np.ndarray and owns_memory(y)
+        if whole and sys.getrefcount(x) <= _ALONE + 1 and sys.getrefcount(y) <= _ALONE + 1:
+            return y
+        return copy_out(settle(x))
 
     def back(self, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
         """The gradient of each argument, for a cotangent of the whole value."""

@@ -67,7 +67,8 @@ def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Cal
     ``back(y_bar)`` takes a cotangent of the value (its structure and shapes) and returns a tuple
     with the cotangent of each positional argument; ``back(y_bar, zeros=True)`` gives zeros instead
     of None where nothing depends on an argument. `back` may be called again, and from several
-    threads. Raises `StructureError` where y_bar does not fit the value.
+    threads, and the arguments may be overwritten; large ones are read-only while f runs. Raises
+    `StructureError` where y_bar does not fit the value.
 
     >>> import numpy as np, zyg
     >>> y, back = zyg.pullback(np.multiply, np.array([1.0, 2.0]), 3.0)
@@ -75,12 +76,12 @@ def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Cal
     (array([3., 6.]), (array([ 3., 30.]), 21.0))
 
     """
-    trace = Trace(f, args, kwargs, arguments="copied")
+    trace = Trace(f, args, kwargs, arguments="lent")
 
     def back(y_bar: Any, *, zeros: bool = False) -> tuple[Any, ...]:
         return trace.back(y_bar, zeros)
 
-    return trace.y, back
+    return trace.hand_over(), back
 
 
 def gradient(

@@ -15,7 +15,7 @@ from zyg.core.elementwise import elementwise_of_two
 from zyg.core.handouts import hand_out, holds_nothing_watched
 from zyg.core.indexing import read, write
 from zyg.core.inplace import augment, set_shape
-from zyg.core.protection import keep
+from zyg.core.protection import Lent, copy_lent, keep
 from zyg.core.shortcuts import short_ways
 from zyg.core.strand import ARRAYS, WATCHED, strip, watcher_of
 from zyg.core.views import Place, ViewSlot, Way
@@ -266,7 +266,20 @@ class WatchedView(WatchedArray):
         return ViewSlot(self.base_array, self.way, self.where)
 
 
-WATCHED.update((WatchedArray, WatchedView))
-ARRAYS.update((WatchedArray, WatchedView))
-watcher_of[Place] = WatchedView
-watcher_of.update(dict.fromkeys((np.ndarray, WatchedArray, WatchedView), WatchedArray))
+class LentArray(WatchedArray):
+    """A watched argument whose memory is the caller's until anything but a kernel asks for it.
+
+    It is a `WatchedArray` from then on.
+    """
+
+    __slots__ = ()
+
+    @property
+    def primal(self) -> Any:
+        return copy_lent(self)
+
+
+WATCHED.update((WatchedArray, WatchedView, LentArray))
+ARRAYS.update((WatchedArray, WatchedView, LentArray))
+watcher_of[Place], watcher_of[Lent] = WatchedView, LentArray
+watcher_of.update(dict.fromkeys((np.ndarray, WatchedArray, WatchedView, LentArray), WatchedArray))
