@@ -136,7 +136,8 @@ def no_compiler(tmp_path, monkeypatch):
         def refuse(*_):
             pytest.fail("a kernel was compiled that is on disk")
 
-        monkeypatch.setattr(compiled, "_machine_code", refuse)
+        for make in ("_by_llvm", "_by_numba"):
+            monkeypatch.setattr(compiled, make, refuse)
 
     return forbid
 
