@@ -53,14 +53,14 @@ def main() -> int:
     rows = [row for result in results for row in _rows(result, results, judged=not options.quick)]
     made_by |= {name: version(name) for name in ("zyg", "numpy", *peers.modules)}
     made_by["python"] = platform.python_version()
+    if options.json:
+        text = json.dumps({"made by": made_by, "rows": rows}, indent=1)
+        options.json.write_text(text + "\n")
     console.print(_table(rows, made_by))
     if options.quick:
         console.print("targets are not judged at these tiny sizes")
     for line in _remarks(peers, results):
         console.print(line, markup=False, highlight=False)
-    if options.json:
-        text = json.dumps({"made by": made_by, "rows": rows}, indent=1)
-        options.json.write_text(text + "\n")
     return 0
 
 
