@@ -4,7 +4,8 @@ A row is the ratio of its least times. The rows of programs that are none of zyg
 the floor, kernels by hand: the yardsticks) should not have moved. The median of their ratios is the
 machine's own change, and is divided out: of those in the same case, which took turns with the row,
 or of all where the case has none. The noise is how far nearly all of the yardsticks themselves are
-from 1 when that is done to them. A row of zyg's has changed if it has moved by more than the noise,
+from 1 when that is done to them: those of its group, as large arrays are disturbed more than small
+ones, or all if those are few. A row of zyg's has changed if it has moved by more than the noise,
 and by more than its own turns scatter in either run (the median of them to the least).
 """
 
@@ -23,6 +24,7 @@ from benchmarks.harness import in_units, is_yardstick
 
 LEAST = 1.05  # no run is better than that
 NEARLY_ALL = 0.97
+FEW = 10  # yardsticks
 Rows = dict[tuple[str, str], dict[str, Any]]
 
 
@@ -54,6 +56,7 @@ class Machine:
                 ratio = after[case, program]["seconds"] / before[case, program]["seconds"]
                 self.of_case.setdefault(case, []).append(ratio)
         everywhere = [ratio for ratios in self.of_case.values() for ratio in ratios]
+        self.yardsticks = len(everywhere)
         self.drift = statistics.median(everywhere or [1.0])
         self.noise = spread(ratio / self.drift for ratio in everywhere)
         self.noise_in_case = spread(
@@ -79,11 +82,16 @@ def spread(ratios: Iterable[float]) -> float:
 def changes(before: Rows, after: Rows) -> Iterator[Change]:
     """The rows of zyg's that have moved by more than the noise."""
     machine = Machine(before, after)
+    groups = {
+        name: Machine({key: row for key, row in before.items() if row["group"] == name}, after)
+        for name in {row["group"] for row in before.values()}
+    }
     for key, old in before.items():
         new = after.get(key)
         if new is None or is_yardstick(key[1]):
             continue
-        drift, noise = machine.at(key[0])
+        group = groups[old["group"]]
+        drift, noise = (machine if group.yardsticks < FEW else group).at(key[0])
         ratio = new["seconds"] / old["seconds"] / drift
         noise = max(noise, *(row["median"] / row["seconds"] for row in (old, new)))
         if abs(math.log(ratio)) > math.log(noise):

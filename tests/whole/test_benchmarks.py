@@ -102,9 +102,10 @@ CASES = {
 
 def write(path, times, **made_by):
     rows = [
-        {"case": case, "program": program, "seconds": seconds, "median": seconds * scatter}
+        {"group": case.partition(":")[0], "case": case, "program": program, "seconds": seconds,
+         "median": seconds * scatter}
         for (case, program), (seconds, scatter) in times.items()
-    ]
+    ]  # fmt: skip
     path.write_text(json.dumps({"made by": {"zyg": "1", "load": 1.0} | made_by, "rows": rows}))
     return path
 
@@ -160,3 +161,17 @@ def test_without_yardsticks_the_noise_is_that_of_the_turns(tmp_path):
         "  1.30x (1 s to 1.3 s; noise 1.20x)  f, zyg",
         "faster: nothing",
     ], done.stderr
+
+
+def test_the_noise_is_that_of_the_group(tmp_path):
+    before = {(f"{g}: {k}", "numpy"): (1.0, 1.0) for g in ("quiet", "loud") for k in range(10)}
+    after = {
+        (case, "numpy"): (1.5 if case.startswith("loud") and k % 2 else 1.0, 1.0)
+        for k, (case, _) in enumerate(before)
+    }
+    for group in ("quiet", "loud"):
+        before[f"{group}: f", "zyg"], after[f"{group}: f", "zyg"] = (1.0, 1.0), (1.3, 1.0)
+    files = write(tmp_path / "a.json", before), write(tmp_path / "b.json", after)
+    done = run("-m", "benchmarks", "compare", *files)
+
+    assert "slower: 1\n  1.30x (1 s to 1.3 s; noise 1.05x)  quiet: f, zyg\n" in done.stdout
