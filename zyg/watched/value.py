@@ -98,6 +98,9 @@ def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
     raise error
 
 
+_NUMBA_ASKS = "numba.core.typing.typeof"  # for the type of each argument of a compiled function
+
+
 def _refuse_shuffle() -> None:
     """Refuse what a random generator, which asks whether an array is a sequence, is about to do."""
     if is_by_generator():
@@ -108,6 +111,17 @@ def _refuse_shuffle() -> None:
             "write x[:] = x[rng.permutation(len(x))] for rng.shuffle(x).",
             tag="write",
         )
+
+
+def _refuse_numba(cls: type) -> NoReturn:
+    """Refuse a function that numba compiled, which converts its arguments: ints without a word."""
+    raise ConversionError(
+        f"a function that numba compiled was given a watched {cls.__name__}.",
+        "its machine code reads plain numbers and arrays, which carry no derivative.",
+        "zyg.adopt its module, which runs the Python function that was compiled; or f.py_func(x) "
+        "for f(x), or zyg.broadcast(f.py_func, x) for a loop over elements; or write an @adjoint.",
+        tag="c-code",
+    )
 
 
 class WatchedValue(Watched):
@@ -131,6 +145,9 @@ class WatchedValue(Watched):
                 _refuse_shuffle()
             frame = frame.f_back
         asking = frame.f_globals.get("__name__", "").partition(".")[0]
+        if asking == "functools" and frame.f_back.f_globals.get("__name__") == _NUMBA_ASKS:
+            if type(settle(self)) in WATCHED:
+                _refuse_numba(cls)
         return type(self) if asking == home and home != "numpy" else cls
 
     @__class__.setter
