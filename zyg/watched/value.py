@@ -113,8 +113,10 @@ def _refuse_shuffle() -> None:
         )
 
 
-def _refuse_numba(cls: type) -> NoReturn:
+def _refuse_numba(x: Watched, cls: type) -> None:
     """Refuse a function that numba compiled, which converts its arguments: ints without a word."""
+    if type(settle(x)) not in WATCHED:
+        return
     raise ConversionError(
         f"a function that numba compiled was given a watched {cls.__name__}.",
         "its machine code reads plain numbers and arrays, which carry no derivative.",
@@ -146,8 +148,7 @@ class WatchedValue(Watched):
             frame = frame.f_back
         asking = frame.f_globals.get("__name__", "").partition(".")[0]
         if asking == "functools" and frame.f_back.f_globals.get("__name__") == _NUMBA_ASKS:
-            if type(settle(self)) in WATCHED:
-                _refuse_numba(cls)
+            _refuse_numba(self, cls)
         return type(self) if asking == home and home != "numpy" else cls
 
     @__class__.setter
