@@ -109,8 +109,11 @@ def power_x(x: Any, p: Any, y: Any) -> Any:
 def power_p(x: Any, p: Any, y: Any) -> Any:
     # |x|: for a negative base and an integer exponent the real part of the complex derivative;
     # for any other exponent y is NaN already.
-    base = x if is_complex(x) or is_complex(p) else abs(x)
+    base = x if is_complex(x) else x + 0j if is_complex(p) else abs(x)
     flat = (x == 0) | (y == 0)  # inf**-1, too
+    if type(x) in (bool, int, float, complex) and isinstance(flat, np.ndarray):
+        log = np.log(base if base else 1)
+        return where(flat, 0, y * log.item())  # a plain number: the slope is of y's dtype
     return where(flat, 0, y * _log(where(flat, 1, base)))
 
 

@@ -27,7 +27,7 @@ from zyg.base.array_types import array_type, is_array
 from zyg.base.config import setting
 from zyg.core.entries import contributions, name_of
 from zyg.core.strand import WATCHED, Strand, strip, watch
-from zyg.core.views import ViewSlot, copied, float_dtype, lies_in, zeros_in
+from zyg.core.views import ViewSlot, copied, float_dtype, laid_out, zeros_in
 from zyg.errors import NonFiniteError
 
 _FLOAT64 = np.dtype(np.float64)
@@ -101,12 +101,13 @@ class Run:
             at, layout, order = slot, whole, "C"
         shape, dtype = layout
         have = self.bars[at]
-        if at not in self.owned or (type(slot) is ViewSlot and not lies_in(strip(have), order)):
-            if have is None:
-                have = zeros_in(shape, float_dtype(dtype), order)
-            else:
-                have = copied(have, order)
-            self.owned.add(at)
+        if have is None:
+            have = zeros_in(shape, float_dtype(dtype), order)
+        elif at not in self.owned:
+            have = copied(have, order)
+        if type(slot) is ViewSlot:
+            have = laid_out(have, slot)
+        self.owned.add(at)
         if type(like) in WATCHED and type(have) not in WATCHED:
             have = watch(like.strand, have, like.strand.new_slot())
         self.bars[at] = have

@@ -16,7 +16,7 @@ from zyg.base.array_types import array_type
 from zyg.base.config import setting
 from zyg.core.reverse import strong_times
 from zyg.core.strand import WATCHED, strip, watch
-from zyg.core.views import ViewSlot, base_of, copied, float_dtype, lies_in, zeros_in
+from zyg.core.views import ViewSlot, base_of, copied, float_dtype, laid_out, zeros_in
 
 Tangents = list[Any] | None  # one for each direction; None where nothing moves
 
@@ -126,7 +126,7 @@ def tangent_views(slot: Cell | ViewSlot) -> Tangents:
     base: Any = slot.slot
     if base.tangents is None:
         return None
-    base.tangents = [_laid_out(p, slot) for p in base.tangents]
+    base.tangents = [laid_out(p, slot) for p in base.tangents]
     return [slot.of_shadow(p) for p in base.tangents]
 
 
@@ -139,12 +139,6 @@ def apart(tangents: list[Any]) -> list[Any]:
 
 def _is_view(p: Any) -> bool:
     return p.base is not None if type(p) is np.ndarray else base_of(p) is not p
-
-
-def _laid_out(p: Any, part: ViewSlot) -> Any:
-    """A tangent in the layout of its base, an array of its own."""
-    right = base_of(p) is p and lies_in(strip(p), part.order)
-    return p if right else copied(p, part.order)
 
 
 def writable(slot: Cell | ViewSlot, whole: Any, like: Sequence[Any]) -> list[Any]:
@@ -161,7 +155,7 @@ def writable(slot: Cell | ViewSlot, whole: Any, like: Sequence[Any]) -> list[Any
     elif not cell.owned:
         cell.tangents = [copied(p, order) for p in cell.tangents]
     elif part:
-        cell.tangents = [_laid_out(p, part) for p in cell.tangents]
+        cell.tangents = [laid_out(p, part) for p in cell.tangents]
     cell.owned = True
     cell.tangents = [
         watch(x.strand, p, x.strand.new_slot())

@@ -386,16 +386,23 @@ def demand_writeable(x: Any) -> None:
         raise ValueError("assignment destination is read-only")
 
 
+def laid_out(a: Any, part: ViewSlot) -> Any:
+    """A cotangent or a tangent of the base of a view, as memory in which the view has its place.
+
+    It lies as the base does, and is of its dtype: an entry may have noted a slope that is wider.
+    """
+    plain, dtype = strip(a), float_dtype(part.dtype)
+    if base_of(a) is a and plain.dtype == dtype and lies_in(plain, part.order):
+        return a
+    return copied(a if plain.dtype == dtype else np.astype(a, dtype), part.order)
+
+
 def at_slot(bars: list[Any], slot: int | ViewSlot) -> Any:
     """The cotangent at a slot, or at the part of one that a view is."""
     if type(slot) is not ViewSlot:
         return bars[slot]  # type: ignore[index]
     whole = bars[slot.slot]
-    if whole is None:
-        return None
-    if type(whole) is np.ndarray and not lies_in(whole, slot.order):
-        whole = copied(whole, slot.order)
-    return slot.of_shadow(whole)
+    return None if whole is None else slot.of_shadow(laid_out(whole, slot))
 
 
 def adopt(strand: Strand, x: Any) -> Any:
