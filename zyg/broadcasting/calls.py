@@ -187,11 +187,14 @@ def mode_of(kernel: Kernel, mode: str, operands: Sequence[Any], active: Sequence
     """
     if mode != "auto":
         return mode
-    if setting("strong_zero") and not all(isinstance(x, _OF_THE_HOST) for x in operands):
-        return "recompute"
-    largest = max((x.nbytes for x in operands if isinstance(x, np.ndarray)), default=0)
+    largest = 0
+    for x in operands:
+        if isinstance(x, np.ndarray):
+            largest = max(largest, x.nbytes)
+        elif setting("strong_zero") and not isinstance(x, _OF_THE_HOST):
+            return "recompute"
     large = largest * len(active) > setting("pool_bytes")
-    return "recompute" if kernel.cheap or large else "cache"
+    return "recompute" if large or kernel.cheap else "cache"
 
 
 # Running it

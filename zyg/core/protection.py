@@ -328,7 +328,8 @@ def _lend(strand: Strand, kept: Kept, slot: Any) -> Any:
         kept.holders += 1
         x = watch(strand, kept.view, slot)
         _set_class(x, watcher_of[Lent])
-        strand.memory.lent.append([kept, kept.contents(setting("check_operands")), x])
+        whole = setting("check_operands")
+        strand.memory.lent.append([x, kept, whole, kept.contents(whole)])
     return x
 
 
@@ -342,8 +343,8 @@ def copy_lent(x: Any) -> Any:
     lent = memory_of_lent(x)
     made = buffers.copy(lent) if lent.flags.forc else copied(lent, order_of(lent))
     for loan in x.strand.memory.lent:
-        if loan[2] is x and not _is_written(loan):
-            loan[1] = None  # from now on anybody may write to it
+        if loan[0] is x and not _is_written(loan):
+            loan[3] = None  # from now on anybody may write to it
     _primal.__set__(x, made)
     _set_class(x, watcher_of[np.ndarray])
     return made
@@ -356,24 +357,24 @@ def take_back(strand: Strand) -> list[np.ndarray[Any, Any]]:
     while lent:
         loan = lent.pop()
         if _is_written(loan):
-            written.append(loan[0].view)
-        if type(loan[2]) is watcher_of[Lent] and _references(loan) > _ALONE:
-            copy_lent(loan[2])
-        _let_go(loan[0])
+            written.append(loan[1].view)
+        if type(loan[0]) is watcher_of[Lent] and _references(loan) > _ALONE:
+            copy_lent(loan[0])
+        _let_go(loan[1])
     return written
 
 
 def _is_written(loan: list[Any]) -> bool:
-    kept, before, _ = loan
-    return before is not None and kept.contents(setting("check_operands")) != before
+    _, kept, whole, before = loan
+    return before is not None and kept.contents(whole) != before
 
 
 def _references(loan: list[Any]) -> int:
-    x = loan[2]
+    x = loan[0]
     return sys.getrefcount(x)
 
 
-_ALONE = _references([None, None, Lent()])  # what getrefcount says of what only a loan refers to
+_ALONE = _references([Lent()])  # what getrefcount says of what only a loan refers to
 
 
 def changed(strand: Strand) -> list[tuple[np.ndarray[Any, Any], str]]:
