@@ -27,7 +27,7 @@ def address(array):
 
 
 def idle_bytes():
-    return sum(memory.size for memory in buffers._idle.values())
+    return sum(piece.size for piece in buffers._idle.values())
 
 
 def test_an_array_is_ordinary_and_writeable():
@@ -96,7 +96,7 @@ def test_the_pool_keeps_the_newest_up_to_its_bound():
         while arrays:
             most = 2 * arrays.pop(0).nbytes
             assert idle_bytes() <= most
-    assert [memory.ctypes.data for memory in buffers._idle.values()] == places[3:]
+    assert [piece.address for piece in buffers._idle.values()] == places[3:]
 
 
 def test_other_sizes_do_not_fill_the_pool_for_ever():

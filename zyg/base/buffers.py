@@ -11,8 +11,8 @@ begin at multiples of 64 bytes, which is a line of the cache and a vector.
 
 There are no locks. The end of a lease can come at any line of any thread, also inside this module,
 where a lock might be held by that thread itself; the steps that matter are single operations of a
-dictionary, which are atomic. (``list(_idle)`` is one; that of its items makes tuples, and making a
-tuple may start the collector, which may end a lease.)
+dictionary, which are atomic. (``list(_idle)`` is one, and so of its values; that of its items makes
+tuples, and making a tuple may start the collector, which may end a lease.)
 """
 
 from __future__ import annotations
@@ -28,7 +28,19 @@ from zyg.base.config import setting
 SMALLEST = 1 << 18  # bytes; below, the allocator of the C library reuses memory itself
 _STEP = 1 << 16  # sizes are rounded up to these, so that similar ones share
 
-_idle: dict[int, np.ndarray] = {}  # in the order of return
+
+class Piece:
+    """Memory that is lent: `size` bytes from `address` on, in an array of NumPy's."""
+
+    __slots__ = ("address", "room", "size")
+
+    def __init__(self, size: int) -> None:
+        self.room, self.size = np.empty(size + _PAGE, np.uint8), size
+        start = self.room.ctypes.data
+        self.address = start + (_STAGGER * next(_places) - start) % _PAGE
+
+
+_idle: dict[int, Piece] = {}  # in the order of return
 _returns, _places = itertools.count(), itertools.count()
 _PAGE, _STAGGER = 4096, 192  # bytes
 
@@ -36,15 +48,16 @@ _PAGE, _STAGGER = 4096, 192  # bytes
 class Lease:
     """The base of an array whose memory is on loan."""
 
-    __slots__ = ("__array_interface__", "_memory")
+    __slots__ = ("__array_interface__", "_piece")
 
-    def __init__(self, memory: np.ndarray, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self._memory = memory
-        owned = memory.__array_interface__
-        self.__array_interface__ = {**owned, "shape": shape, "typestr": dtype.str, "strides": None}
+    def __init__(self, piece: Piece, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._piece, place = piece, (piece.address, False)
+        self.__array_interface__ = {
+            "version": 3, "data": place, "shape": shape, "typestr": dtype.str, "strides": None,
+        }  # fmt: skip
 
     def __del__(self) -> None:
-        _idle[next(_returns)] = self._memory
+        _idle[next(_returns)] = self._piece
         _shrink()
 
 
@@ -60,27 +73,23 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
     return np.asarray(lease, dtype).view()
 
 
-def _take(size: int) -> np.ndarray:
+def _take(size: int) -> Piece:
     """Memory of `size` bytes: that which came back last is the likeliest to be in the cache."""
     for key in reversed(list(_idle)):
-        memory = _idle.get(key)
-        if memory is not None and memory.size == size and _idle.pop(key, None) is not None:
-            return memory  # which no other thread has taken meanwhile
-    room = np.empty(size + _PAGE, np.uint8)
-    start = (_STAGGER * next(_places) - room.ctypes.data) % _PAGE
-    return room[start : start + size]
+        piece = _idle.get(key)
+        if piece is not None and piece.size == size and _idle.pop(key, None) is not None:
+            return piece  # which no other thread has taken meanwhile
+    return Piece(size)
 
 
 def _shrink() -> None:
     """Drop what came back longest ago, until the pool is not larger than it may be."""
-    found = [(key, _idle.get(key)) for key in list(_idle)]
-    excess = sum(memory.size for _, memory in found if memory is not None) - setting("pool_bytes")
-    for key, memory in found:
+    excess = sum([piece.size for piece in list(_idle.values())]) - setting("pool_bytes")
+    for key in list(_idle) if excess > 0 else ():
+        piece = _idle.pop(key, None)
+        excess -= 0 if piece is None else piece.size
         if excess <= 0:
             break
-        if memory is not None:
-            excess -= memory.size
-            _idle.pop(key, None)
 
 
 def clear() -> None:

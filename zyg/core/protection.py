@@ -140,16 +140,19 @@ def forbid_shared_writes(strand: Strand, leaves: list[Any], values: list[Any]) -
     """Note which of the values stand for arrays that share memory with one of another argument."""
     if len(leaves) < 2:
         return
-    owners: dict[int, list[_Span]] = {}
+    owners: dict[int, list[tuple[int, Any, Any]]] = {}
     for argument, (part, watched) in enumerate(zip(leaves, values, strict=True)):
         for leaf, x in zip(part, watched, strict=True):
-            if _is_array(leaf) and leaf.size:
+            if _is_array(leaf):
                 plain = strip(leaf)
-                start, end = np.lib.array_utils.byte_bounds(plain)
-                span = start, end, argument, base_of(x).slot
-                owners.setdefault(id(root_of(plain)), []).append(span)
-    for spans in owners.values():
-        if any(argument != spans[0][2] for _, _, argument, _ in spans):
+                owners.setdefault(id(root_of(plain)), []).append((argument, plain, x))
+    for found in owners.values():
+        if any(argument != found[0][0] for argument, _, _ in found):
+            spans: list[_Span] = [
+                (*np.lib.array_utils.byte_bounds(plain), argument, base_of(x).slot)
+                for argument, plain, x in found
+                if plain.size
+            ]
             strand.memory.entangled.update(_overlapping(spans))
 
 
