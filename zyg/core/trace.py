@@ -151,7 +151,7 @@ class Trace(Call):
         if written := take_back(self.strand):
             self.close()
             raise overwritten(written[0])
-        if type(self.result) is not Tree:
+        if type(self.result) is not Tree or not self.result.is_leaf:
             return self.y
         x = self.result.leaves[0]
         y = x.primal
