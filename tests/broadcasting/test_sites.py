@@ -71,6 +71,10 @@ def root(x):
     return math.sqrt(x) if x > 0 else 0.0
 
 
+def root_times(x, a):
+    return math.sqrt(x) * a if x > 0 else x * a
+
+
 def address(array):
     return array.__array_interface__["data"][0]
 
@@ -423,3 +427,22 @@ def test_no_more_threads_than_the_process_may_run(monkeypatch):
     assert calls._workers() == 1
     with zyg.config(workers=2):
         assert calls._workers() == 3
+
+
+@pytest.mark.parametrize("mode", ["cache", "recompute"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("f", [swish, root_times, pair])
+def test_cotangents_that_are_not_finite_give_what_they_give_in_the_general_way(
+    f, dtype, mode, general
+):
+    x, a = np.array([[-1, 0, 0.5, 2, 0, -3], [0, 1, 2, 0, -1, 3]], dtype)
+    bars = [0, 1, -2, np.inf, -np.inf, np.nan]
+
+    def found(bar):
+        y, back = zyg.pullback(lambda *xs: zyg.broadcast(f, *xs, mode=mode), x, a)
+        return back((bar, bar[::-1].copy()) if type(y) is tuple else bar)
+
+    for shift in range(6):
+        bar = np.roll(np.array(bars, dtype), shift)
+        found(bar)
+        same(found(bar), general(lambda bar=bar: found(bar)))
