@@ -1,6 +1,7 @@
 """Kernels printed for LLVM: the bits of numba's, in whatever layout; what is not printed."""
 
 import itertools
+import math
 import subprocess
 import sys
 
@@ -13,10 +14,10 @@ from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Block, If, Op, Program, Value
 from zyg.kernels import plans
 from zyg.kernels.launch import describe, run
-from zyg.kernels.plans import Output
+from zyg.kernels.plans import CHUNK, Output
 
 from ..marks import slow_after
-from .programs import layouts, no_two_alike, program
+from .programs import layouts, no_two_alike, program, summed_to
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 SPECIAL = [
@@ -203,6 +204,34 @@ def test_results_of_any_type(monkeypatch):
             assert_same_bits(a, b)
 
 
+@pytest.mark.parametrize("dtype", slow_after(1, [F32, F64]))
+@pytest.mark.parametrize("shape", slow_after(1, [(3, 1500), (700, 5), (2, 16384), (40, 64)]))
+def test_sums_are_those_of_numba_and_as_exact(dtype, shape, monkeypatch):
+    rng = np.random.default_rng(0)
+    x, k = rng.standard_normal(shape).astype(dtype), rng.integers(-9, 9, shape)
+    both = program(("float", "int"), lambda x, k: (x * x, k * 3))
+    for sums in ((1, shape[1]), (shape[0], 1), (1, 1), shape[1:], ()):
+        wanted = [Output(F64, sums), Output(k.dtype, sums)]
+        ones, others = by_both(both, [x, k], wanted, dtype, monkeypatch)
+        assert (ones[1] == others[1]).all()
+        in_float32 = dtype == F32 and sums[-1:] == shape[1:]
+        for found in (ones[0], others[0]):
+            exact = summed_to((x * x).astype(np.longdouble), sums)
+            np.testing.assert_allclose(found, exact, rtol=1e-6 if in_float32 else 1e-14)
+
+
+@pytest.mark.slow
+def test_a_long_sum_is_exact_and_the_same_for_any_number_of_threads():
+    x = np.random.default_rng(0).random(3 * CHUNK + 77)
+    target = program(("float",), lambda x: (x * 0.1,))
+    sums = {
+        workers: run(target, [x], [Output(F64, ())], dtype=F64, workers=workers)[0].item()
+        for workers in (1, 2, 3)
+    }
+    assert len({*sums.values()}) == 1
+    assert sums[1] == pytest.approx(math.fsum(x * 0.1), rel=2e-15)
+
+
 def branch_around(name):
     x, c, y = Value("float"), Value("bool"), Value("float")
     then = Value("float")
@@ -213,14 +242,12 @@ def branch_around(name):
 def test_what_is_not_printed_is_numbas():
     x, u = np.linspace(-3, 3, 40), np.arange(40, dtype=np.uint64)
     cases = {
-        "a remainder": (program(("float",), lambda x: (x % 2.0,)), x, None),
-        "a sum": (program(("float",), lambda x: (x * x,)), x, (1,)),
-        "ints without a sign": (program(("uint",), lambda n: (n > 3,)), u, None),
-        "a branch around what is slow": (branch_around("gamma"), x, None),
+        "a remainder": (program(("float",), lambda x: (x % 2.0,)), x, F64),
+        "ints without a sign": (program(("uint",), lambda n: (n > 3,)), u, np.dtype(bool)),
+        "a branch around what is slow": (branch_around("gamma"), x, F64),
     }
-    for name, (target, operand, shape) in cases.items():
-        dtype = np.dtype(bool) if name.startswith("ints") else F64
-        options = [operand], [Output(dtype, shape)]
+    for name, (target, operand, dtype) in cases.items():
+        options = [operand], [Output(dtype)]
         assert not is_printed(target, *options, dtype=F64), name
         by_numba, by_python = (
             run(target, *options, dtype=F64, backend=b)[0] for b in ("numba", "python")

@@ -3,7 +3,8 @@
 geometry                        in which order a loop runs through which axes
 arrays                          operands as a loop takes them, results as it writes them
 loops                           the text of a loop around a function's statements
-vector_loops                    the same for LLVM, on explicit vectors
+vector_body                     what is in the innermost loop, on explicit vectors for LLVM
+vector_loops                    the text of a loop for LLVM
 threads                         a loop in several threads
 plans                           one loop for operands of these layouts
 launch                          a program over arrays: its plan, found or made, and run

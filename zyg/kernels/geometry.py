@@ -113,8 +113,12 @@ def packed_layout(shape: Shape, itemsize: int) -> Layout:
     return shape, tuple(itemsize * math.prod(shape[k + 1 :]) for k in range(len(shape)))
 
 
-def has_short_rows(loop: Loop, layouts: Sequence[Layout]) -> bool:
+def has_short_rows(loop: Loop, patterns: Sequence[str], layouts: Sequence[Layout]) -> bool:
     """Whether two loops run through many short rows, which lie evenly or are all the same one."""
     if len(loop.shape) != 2 or loop.shape[1] > _SHORT or loop.shape[0] < _MANY:
         return False
-    return all(inner and outer in (0, loop.shape[1] * inner) for _, (outer, inner) in layouts)
+    even = {"FF": lambda outer, inner: outer == loop.shape[1] * inner, "FB": lambda *_: False}
+    return all(
+        letters not in even or even[letters](*strides)
+        for letters, (_, strides) in zip(patterns, layouts, strict=True)
+    )

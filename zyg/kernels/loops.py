@@ -83,6 +83,11 @@ class Loops:
             lines.append("return 0")
         return "\n".join([signature, f"def kernel({', '.join(names)}):", *_indented(lines)])
 
+    def patterns(self, taken: Sequence[int]) -> list[str]:
+        """Those of the arrays: of operands in this order, and of the results."""
+        operands = [self.operands[k].pattern for k in taken]
+        return [p for p in operands if p] + [r.pattern for r in self.results]
+
     def _nest(self, innermost: list[str]) -> list[str]:
         last = self.ndim - 1
         n = "hi - lo" if self.chunked == last else f"n{last}"

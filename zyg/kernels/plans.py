@@ -173,7 +173,7 @@ class Planner:
         arrays = [self.operands[k] for k in taken if is_array(self.operands[k])]
         layouts = [layout_within(self.loop, x, self.ndim) for x in arrays]
         layouts += [r.layout for _, r in results]
-        loops.short = self.axis == 0 and has_short_rows(self.loop, layouts)
+        loops.short = self.axis == 0 and has_short_rows(self.loop, loops.patterns(taken), layouts)
         layouts += [packed_layout((TILE,), np.dtype(dtype).itemsize) for dtype in loops.tiles]
         kernel, call = None, None
         if math.prod(self.shape):

@@ -1,0 +1,190 @@
+"""One round of the innermost loop of a kernel for LLVM: vectors loaded, computed with, stored."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
+from zyg.compiler.back.printed import Printer
+from zyg.compiler.ir import Program
+from zyg.kernels.loops import Loops, Operand, Result
+
+_ELEMENTS = {"float32": "float", "float64": "double", "bool": "i8"}
+
+
+class Array(NamedTuple):
+    """A parameter that is an array: its number among those, and where the loop finds it."""
+
+    number: int
+    dtype: str
+    packed: bool
+
+    @property
+    def element(self) -> str:
+        return _ELEMENTS.get(self.dtype) or f"i{self.dtype.lstrip('uint')}"
+
+    @property
+    def size(self) -> int:
+        return BITS[self.element] // 8
+
+
+class Row(NamedTuple):
+    """The names of a row's address and of its stride."""
+
+    address: str
+    stride: str
+
+
+class Parameters:
+    """The arrays of a kernel by their names, and the types of its program."""
+
+    def __init__(self, loops: Loops) -> None:
+        self.loops = loops
+        self.real = "float" if loops.dtype == "float32" else "double"
+        self.types = {"float": self.real, "int": "i64", "bool": "i1"}
+        self.places = {name: k for k, (name, _) in enumerate(loops.parameters())}
+        arrays = [name for name, type in loops.parameters() if type.endswith("]")]
+        self.arrays = {name: k for k, name in enumerate(arrays)}
+        patterns = {f"a{k}": o.pattern for k, o in enumerate(loops.operands)}
+        self.patterns = patterns | {f"r{k}": r.pattern for k, r in enumerate(loops.results)}
+
+    def array(self, name: str) -> Array:
+        kinds = self.loops.operands if name.startswith("a") else self.loops.results
+        kind: Operand | Result = kinds[int(name[1:])]
+        if isinstance(kind, Operand) and kind.shared is not None:
+            return self.array(f"r{kind.shared}")
+        repeated = self.loops.short and kind.pattern == "BF"
+        return Array(self.arrays[name], kind.dtype, kind.packed or repeated)
+
+    def loaded(self, lanes: Lanes, x: Lane, operand: Operand) -> Lane:
+        """A number of an array as the program takes it."""
+        if operand.dtype == "bool":
+            x = x != 0
+        return lanes.converted(
+            x, self.types[operand.type], signed=not operand.dtype.startswith("u")
+        )
+
+
+class Body:
+    """One round of the innermost loop, from the element `j` on; up to `n`, where that is given."""
+
+    def __init__(
+        self, given: Parameters, lanes: Lanes, rows: dict[str, Row], j: str, n: str | None
+    ) -> None:
+        self.given, self.lanes, self.rows, self.j = given, lanes, rows, j
+        self.ramp = ", ".join(f"i64 {k}" for k in range(lanes.width))
+        self.mask = "" if n is None else self.below(n)
+
+    def below(self, n: str) -> str:
+        """Which elements are before the end of the row."""
+        lanes = self.lanes
+        left = lanes.splat("i64", lanes.value(f"sub i64 {n}, {self.j}")).names[0]
+        return lanes.value(f"icmp ult {lanes.vector('i64')} <{self.ramp}>, {left}")
+
+    def run(self, program: Program, numbers: dict[int, Lane]) -> None:
+        """Compute with these `numbers`, which are the same along the row, and with the rows."""
+        given, lanes = self.given, self.lanes
+        inputs = []
+        for k, operand in enumerate(given.loops.operands):
+            if k in numbers:
+                inputs.append(lanes.from_outside(numbers[k]))
+            else:
+                name = f"a{k}" if operand.shared is None else f"r{operand.shared}"
+                x = self.load(given.array(f"a{k}"), self.rows[name])
+                inputs.append(given.loaded(lanes, x, operand))
+        made = Printer(lanes, given.real).run(program, inputs)
+        for k, (x, result) in enumerate(zip(made, given.loops.results, strict=True)):
+            array = given.array(f"r{k}")
+            x = lanes.converted(x, array.element)
+            if k in given.loops.tiled:
+                self.add(x, k)
+                continue
+            row = self.rows[f"r{k}"]
+            if result.summed:
+                x = self.load(array, row) + x
+            self.store(x, array, row)
+            if result.checked:
+                self.check(x)
+
+    def address(self, array: Array, row: Row, u: int) -> str:
+        """Of a copy's first element, or of all its elements where those are not neighbours."""
+        lanes = self.lanes
+        j = lanes.value(f"add i64 {self.j}, {u * lanes.width}") if u else self.j
+        if array.packed:
+            return lanes.value(f"getelementptr {array.element}, ptr {row.address}, i64 {j}")
+        v = lanes.vector("i64")
+        places = lanes.value(f"add {v} {lanes.splat('i64', j).names[0]}, <{self.ramp}>")
+        steps = lanes.splat("i64", row.stride).names[0]
+        offsets = lanes.value(f"mul {v} {places}, {steps}")
+        return lanes.value(f"getelementptr i8, ptr {row.address}, {v} {offsets}")
+
+    def access(self, kind: str, array: Array) -> tuple[str, str]:
+        """LLVM's masked load, store, gather or scatter; and the type of its address."""
+        lanes, pointers = self.lanes, self.lanes.vector("ptr")
+        name = f"{kind}.v{lanes.width}{_letters(array.element)}"
+        if kind in ("gather", "scatter"):
+            return f"@llvm.masked.{name}.v{lanes.width}p0", pointers
+        return f"@llvm.masked.{name}.p0", "ptr"
+
+    def load(self, array: Array, row: Row) -> Lane:
+        lanes, v, mask = self.lanes, self.lanes.vector(array.element), self.lanes.vector("i1")
+        names = []
+        for u in range(lanes.copies):
+            address = self.address(array, row, u)
+            if array.packed and not self.mask:
+                names.append(lanes.name())
+                lanes.line(f"{names[-1]} = load {v}, ptr {address}, align {array.size}")
+                continue
+            function, pointer = self.access("load" if array.packed else "gather", array)
+            lanes.declared[f"declare {v} {function}({pointer}, i32, {mask}, {v})"] = None
+            names.append(lanes.name())
+            lanes.line(
+                f"{names[-1]} = call {v} {function}({pointer} {address}, i32 {array.size}, "
+                f"{mask} {self.mask or 'splat (i1 true)'}, {v} zeroinitializer)"
+            )
+        return Lane(lanes, array.element, tuple(names))
+
+    def store(self, x: Lane, array: Array, row: Row) -> None:
+        lanes, v, mask = self.lanes, self.lanes.vector(array.element), self.lanes.vector("i1")
+        for u, name in enumerate(x.names):
+            address = self.address(array, row, u)
+            if array.packed and not self.mask:
+                lanes.line(f"store {v} {name}, ptr {address}, align {array.size}")
+                continue
+            function, pointer = self.access("store" if array.packed else "scatter", array)
+            lanes.declared[f"declare void {function}({v}, {pointer}, i32, {mask})"] = None
+            lanes.line(
+                f"call void {function}({v} {name}, {pointer} {address}, i32 {array.size}, "
+                f"{mask} {self.mask or 'splat (i1 true)'})"
+            )
+
+    def add(self, x: Lane, k: int) -> None:
+        """To the sum of this tile."""
+        lanes, v = self.lanes, self.lanes.vector(x.type)
+        if self.mask:
+            x = lanes.select(Lane(lanes, "i1", (self.mask,)), x, lanes.constant(x.type, 0))
+        how = "fadd" if x.type in REALS else "add"
+        for u, name in enumerate(x.names):
+            before, after, place = lanes.name(), lanes.name(), f"%at_sum{k}_{u}"
+            lanes.line(f"{before} = load {v}, ptr {place}")
+            lanes.line(f"{after} = {how} {v} {before}, {name}")
+            lanes.line(f"store {v} {after}, ptr {place}")
+
+    def check(self, x: Lane) -> None:
+        """Keep the largest of the bits without sign."""
+        lanes = self.lanes
+        bits = lanes.as_bits(x) & ((1 << BITS[x.type] - 1) - 1)
+        if self.mask:
+            bits = lanes.select(Lane(lanes, "i1", (self.mask,)), bits, lanes.constant(bits.type, 0))
+        v = lanes.vector(bits.type)
+        function = f"@llvm.umax.v{lanes.width}{bits.type}"
+        lanes.declared[f"declare {v} {function}({v}, {v})"] = None
+        for name in bits.names:
+            before, most = lanes.name(), lanes.name()
+            lanes.line(f"{before} = load {v}, ptr %at_worst")
+            lanes.line(f"{most} = call {v} {function}({v} {before}, {v} {name})")
+            lanes.line(f"store {v} {most}, ptr %at_worst")
+
+
+def _letters(element: str) -> str:
+    return {"float": "f32", "double": "f64"}.get(element, element)
