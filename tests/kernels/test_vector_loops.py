@@ -5,14 +5,17 @@ import math
 import subprocess
 import sys
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 import zyg
+from zyg.compiler.back import assembled, lanes
 from zyg.compiler.back.names import VECTORISED
+from zyg.compiler.back.target import is_x86
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Block, If, Op, Program, Value
-from zyg.kernels import plans
+from zyg.kernels import plans, vector_loops
 from zyg.kernels.launch import describe, run
 from zyg.kernels.plans import CHUNK, Output
 
@@ -134,6 +137,54 @@ def test_powers_are_those_of_numbas(monkeypatch):
     wanted = [Output(F64)] * 10 + [Output(n.dtype)] * 2 + [Output(F64)]
     for a, b in zip(*by_both(target, [x, n], wanted, F64, monkeypatch), strict=True):
         assert_same_bits(a, b)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [16, 32])
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_narrower_vectors_give_the_same_bits(size, dtype, monkeypatch):
+    rng = np.random.default_rng(0)
+    x, y = (np.concatenate([SPECIAL, rng.standard_normal(500)]).astype(dtype) for _ in range(2))
+    target, types = operations_of(FLOATS, "float")
+    wanted = [Output(dtype if t == "float" else TYPES[t]) for t in types]
+    for module in (lanes, vector_loops):
+        monkeypatch.setattr(module, "vector_bytes", lambda: size)
+    zyg.kernels.clear()
+    for name, a, b in zip(
+        FLOATS, *by_both(target, [x, y], wanted, dtype, monkeypatch), strict=True
+    ):
+        assert_same_bits(a, b, name)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_x86(), reason="compiles for the first of that kind")
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_a_processor_with_little_gives_nearly_the_same(dtype, tmp_path, monkeypatch):
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu="x86-64", features="", opt=3, reloc="pic", jit=True
+    )
+    monkeypatch.setenv("ZYG_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(assembled, "_machine", lambda: machine)
+    monkeypatch.setattr(lanes, "fuses", lambda: False)
+    for module in (lanes, vector_loops):
+        monkeypatch.setattr(module, "vector_bytes", lambda: 16)
+    x, y = np.array([*itertools.product(SPECIAL, repeat=2)], dtype).T.copy()
+    target, types = operations_of(FLOATS, "float")
+    wanted = [Output(dtype if t == "float" else TYPES[t]) for t in types]
+    zyg.kernels.clear()
+    assert is_printed(target, [x, y], wanted, dtype=dtype)
+    got = run(target, [x, y], wanted, dtype=dtype)
+    expected = run(target, [x, y], wanted, dtype=dtype, backend="python")
+    zyg.kernels.clear()
+    eps = np.finfo(dtype)
+    for name, a, b in zip(FLOATS, got, expected, strict=True):
+        right = b
+        if name == "power":  # NumPy's of single numbers takes -inf ** 0.5 for the root
+            with np.errstate(all="ignore"):
+                right = np.power(x, y)
+        np.testing.assert_allclose(a, right, 8 * eps.eps, eps.tiny, err_msg=name)
 
 
 def cell(c, f, k, b, w):
