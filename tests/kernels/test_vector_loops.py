@@ -216,6 +216,32 @@ def test_short_rows_are_taken_several_at_once(n, monkeypatch):
             assert_same_bits(a, b)
 
 
+def gated(x, c, z, w):
+    t = where(z > 1, np.tanh(x) * c, where(z > 0, c, x / 2))
+    return where(w, np.exp(t), t), where(z > 1, np.exp(x), 0.5)
+
+
+X, Z = no_two_alike((40, 70)) / 50 - 1, no_two_alike((40, 1)) % 3
+
+
+@pytest.mark.parametrize(
+    ("operands", "outside"),
+    [
+        pytest.param([X, X[0], Z, Z > 1], True, id="rows"),
+        pytest.param([X, X[0], 2.0, True], True, id="numbers"),
+        pytest.param([X, X[0], X, Z > 1], True, id="one of two"),
+        pytest.param([X, X, X, X > 0], False, id="elements"),
+        pytest.param([no_two_alike((999, 3)), X[0, :3], 1.5, False], True, id="short rows"),
+    ],
+)
+def test_conditions_that_stay_the_same_along_a_row_decide_on_a_loop(operands, outside, monkeypatch):
+    target, wanted = program(("float", "float", "float", "bool"), gated), [Output(F64)] * 2
+    for a, b in zip(*by_both(target, operands, wanted, F64, monkeypatch), strict=True):
+        assert_same_bits(a, b)
+    text = describe(target, operands, wanted, dtype=F64).kernel.text
+    assert ("%case" in text) is outside
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("k", range(7))
 def test_operands_and_results_of_any_layout(k, monkeypatch):

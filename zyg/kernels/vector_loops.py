@@ -1,9 +1,10 @@
 """The text of a kernel for LLVM: loops over arrays around a program on explicit vectors.
 
 The innermost loop takes several vectors at once, and what is left of a row in masked ones. Whatever
-stays the same along a row is loaded before it. Short rows that lie one behind the other are taken
-as long ones, and an operand that is one of them is repeated. The loop is a function of its own,
-whose arrays are known to be apart. Its entry is called as that of a text for numba is (`machine`).
+stays the same along a row is loaded before it, and a condition that does decides on the loop. Short
+rows that lie one behind the other are taken as long ones, and an operand that is one of them is
+repeated. The loop is a function of its own, whose arrays are known to be apart. Its entry is called
+as that of a text for numba is (`machine`).
 
 Of the results that are checked the largest bits without sign are kept, as a text for numba does.
 """
@@ -13,15 +14,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from zyg.compiler.back.branches import condition_outside, only, with_condition
 from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
-from zyg.compiler.back.printed import printable
+from zyg.compiler.back.names import VECTORISED
+from zyg.compiler.back.printed import Printer, printable
 from zyg.compiler.back.target import vector_bytes
-from zyg.compiler.ir import Program, show
+from zyg.compiler.ir import Op, Program, show
 from zyg.kernels.loops import TILE, Loops, Operand
 from zyg.kernels.vector_body import Body, Parameters, Row
 
 _HEAD = object.__basicsize__  # of an array object, before the address of its elements
 REPEATED = 1024  # elements: of a row that is repeated
+_CASES = 4  # of conditions that stay the same along a row
 _INFINITY = {"float": 0x7F800000, "double": 0x7FF0000000000000}  # its bits
 
 
@@ -117,14 +121,14 @@ class _Kernel(Parameters):
                 number = out.value(f"load {a.element}, ptr {place}, align {a.size}")
                 numbers[k] = self.loaded(out, out.splat(a.element, number), o)
         if not self.loops.tiled:
-            self.vectors(rows, numbers, "0", n)
+            self.cases(self.program, rows, numbers, ("0", n))
             return
         sums = [_Sum(self, k) for k in self.loops.tiled]
         for total in sums:
             total.start()
         with self.counted("tile", "0", n, str(TILE)) as t:
             end = self.least(out.value(f"add i64 {t}, {TILE}"), n)
-            self.vectors(rows, numbers, t, end)
+            self.cases(self.program, rows, numbers, (t, end))
             for total in sums:
                 total.end_tile()
         for total in sums:
@@ -244,19 +248,51 @@ class _Kernel(Parameters):
 
     # The innermost loop
 
-    def vectors(self, rows: dict[str, Row], numbers: dict[int, Lane], first: str, end: str) -> None:
+    def cases(
+        self,
+        program: Program,
+        rows: dict[str, Row],
+        numbers: dict[int, Lane],
+        span: tuple[str, str],
+        most: int = _CASES,
+    ) -> None:
+        """The loops for each side of conditions that stay the same along the row."""
+        same = [x for k, x in enumerate(program.inputs) if k in numbers]
+        condition = condition_outside(program, same, _is_dear) if most > 1 else None
+        if condition is None:
+            self.vectors(program, rows, numbers, span)
+            return
+        out, name = self.outside, self.outside.name("case")
+        given = [out.from_outside(numbers[k]) for k in sorted(numbers)]
+        (lane,) = Printer(out, self.real).run(only(program, condition, same), given)
+        holds = out.value(f"extractelement {out.vector('i1')} {lane.names[0]}, i32 0")
+        out.line(f"br i1 {holds}, label {name}_true, label {name}_false")
+        for side in (True, False):
+            out.start(f"{name[1:]}_{str(side).lower()}")
+            seen = dict(out.seen)
+            self.cases(with_condition(program, condition, side), rows, numbers, span, most // 2)
+            out.seen = seen
+            out.line(f"br label {name}_end")
+        out.start(f"{name[1:]}_end")
+
+    def vectors(
+        self,
+        program: Program,
+        rows: dict[str, Row],
+        numbers: dict[int, Lane],
+        span: tuple[str, str],
+    ) -> None:
         """The loops over whole vectors, and over what is left."""
-        out, copies = self.outside, _copies(len(self.arrays))
+        out, copies, (first, end) = self.outside, _copies(len(self.arrays)), span
         n = out.value(f"sub i64 {end}, {first}")
         whole = out.value(f"and i64 {n}, {-self.width * copies}")
         between = out.value(f"add i64 {first}, {whole}")
-        for name, lo, hi, count in (("main", first, between, copies), ("rest", between, end, 1)):
+        for left, lo, hi, count in ((False, first, between, copies), (True, between, end, 1)):
+            name = out.name("rest" if left else "main")[1:]
             with self.counted(name, lo, hi, str(self.width * count)) as j:
                 lanes = Lanes(self.width, count, out)
                 lanes.block = out.block
-                Body(self, lanes, rows, j, end if name == "rest" else None).run(
-                    self.program, numbers
-                )
+                Body(self, lanes, rows, j, end if left else None).run(program, numbers)
                 out.lines += lanes.lines
 
 
@@ -306,6 +342,10 @@ class _Sum:
         out.line(f"{one} = extractelement {self.v} {total}, i32 0")
         sum_ = self.plus(element, self.load(element, address), one)
         out.line(f"store {element} {sum_}, ptr {address}, align {self.array.size}")
+
+
+def _is_dear(op: Op) -> bool:
+    return op.name in VECTORISED
 
 
 def _copies(arrays: int) -> int:

@@ -4,14 +4,15 @@ LLVM does this too, but only after it has moved loads into the branches that use
 instructions need masked loads, which most processors have for few types; and it does not see that
 the sides of a branch share work, as the gates of an LSTM cell whose cases differ in one term. A
 program is changed only if nothing in it keeps the loop from being vectorised: else the branches
-save work.
+save work. They also do where a condition stays the same along a row: then they stand around the
+loop (`condition_outside`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from zyg.compiler.ir import Atom, Block, If, Op, Program, Value, operations
+from zyg.compiler.ir import Atom, Block, If, Op, Program, Value, operations, prune
 from zyg.compiler.record import Builder
 
 
@@ -39,3 +40,48 @@ def without_branches(program: Program, vectorises: Callable[[Op], bool]) -> Prog
     run(program.body)
     builder.block.yields = [atom(x) for x in program.outputs]
     return Program(program.name, program.inputs, builder.block)
+
+
+def condition_outside(
+    program: Program, same: Sequence[Value], dear: Callable[[Op], bool]
+) -> Value | None:
+    """A condition that depends on these inputs only, and spares something dear; None without one.
+
+    The program has no branches.
+    """
+    known = {*same}
+    for op in program.body.ops:
+        if known.issuperset(x for x in op.args if isinstance(x, Value)):
+            known.add(op.out)
+
+    def cost(program: Program) -> int:
+        return sum(map(dear, program.body.ops))
+
+    for op in program.body.ops:
+        condition = op.args[0]
+        if op.name == "select" and condition in known:
+            sides = [cost(with_condition(program, condition, side)) for side in (True, False)]
+            if min(sides) < cost(program):
+                return condition  # type: ignore[no-any-return]
+    return None
+
+
+def with_condition(program: Program, condition: Value, holds: bool) -> Program:
+    """The program, without branches, where a condition is known to hold or not to."""
+    builder = Builder()
+    made: dict[Value, Atom] = {x: x for x in program.inputs}
+    made[condition] = holds
+    for op in program.body.ops:
+        if op.out is not condition:
+            args = [made[x] if isinstance(x, Value) else x for x in op.args]
+            made[op.out] = builder.op(op.name, *args, callee=op.callee)
+    builder.block.yields = [made[x] if isinstance(x, Value) else x for x in program.outputs]
+    prune(builder.block)
+    return Program(program.name, program.inputs, builder.block)
+
+
+def only(program: Program, value: Value, inputs: Sequence[Value]) -> Program:
+    """The program that computes a value, of these inputs, on its way."""
+    block = Block([*program.body.ops], [value])
+    prune(block)
+    return Program(program.name, [*inputs], block)
