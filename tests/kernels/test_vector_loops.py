@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import subprocess
 import sys
 
@@ -15,7 +16,7 @@ from zyg.compiler.back.names import VECTORISED
 from zyg.compiler.back.target import is_x86
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Block, If, Op, Program, Value
-from zyg.kernels import plans, vector_loops
+from zyg.kernels import plans, vector_body
 from zyg.kernels.launch import describe, run
 from zyg.kernels.plans import CHUNK, Output
 
@@ -147,7 +148,7 @@ def test_narrower_vectors_give_the_same_bits(size, dtype, monkeypatch):
     x, y = (np.concatenate([SPECIAL, rng.standard_normal(500)]).astype(dtype) for _ in range(2))
     target, types = operations_of(FLOATS, "float")
     wanted = [Output(dtype if t == "float" else TYPES[t]) for t in types]
-    for module in (lanes, vector_loops):
+    for module in (lanes, vector_body):
         monkeypatch.setattr(module, "vector_bytes", lambda: size)
     zyg.kernels.clear()
     for name, a, b in zip(
@@ -168,7 +169,7 @@ def test_a_processor_with_little_gives_nearly_the_same(dtype, tmp_path, monkeypa
     monkeypatch.setenv("ZYG_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(assembled, "_machine", lambda: machine)
     monkeypatch.setattr(lanes, "fuses", lambda: False)
-    for module in (lanes, vector_loops):
+    for module in (lanes, vector_body):
         monkeypatch.setattr(module, "vector_bytes", lambda: 16)
     x, y = np.array([*itertools.product(SPECIAL, repeat=2)], dtype).T.copy()
     target, types = operations_of(FLOATS, "float")
@@ -214,6 +215,23 @@ def test_short_rows_are_taken_several_at_once(n, monkeypatch):
         given = [g if np.ndim(g) < 2 else g[: len(given[0])] for g in given]
         for a, b in zip(*by_both(CELL, given, OUT, F32, monkeypatch), strict=True):
             assert_same_bits(a, b)
+
+
+@pytest.mark.parametrize("shape", slow_after(1, [(67, 75), (64, 512), (3, 100, 300), (513, 17)]))
+@pytest.mark.parametrize("dtype", slow_after(1, [F32, F64]))
+def test_operands_that_lie_the_other_way_are_turned(shape, dtype, monkeypatch):
+    def turned(start):
+        return no_two_alike(shape, start).astype(dtype).swapaxes(-1, -2).copy().swapaxes(-1, -2)
+
+    target = program(("float",) * 4, lambda x, y, z, w: (x * y + z, x - w, x * z))
+    operands = turned(1), no_two_alike(shape).astype(dtype), turned(7), turned(3)[..., :1]
+    wanted = [Output(dtype), Output(dtype), Output(F64, ())]
+    text = describe(target, operands, wanted, dtype=dtype).kernel.text
+    assert len({*re.findall(r"%panel_a\d", text)}) == 2
+    ones, others = by_both(target, operands, wanted, dtype, monkeypatch)
+    for a, b in zip(ones[:2], others[:2], strict=True):
+        assert_same_bits(a, b)
+    np.testing.assert_allclose(ones[2], others[2], rtol=1e-14)
 
 
 def gated(x, c, z, w):

@@ -60,6 +60,7 @@ class Loops:
     ) -> None:
         self.dtype, self.ndim, self.chunked = dtype, ndim, chunked
         self.short = False  # whether several rows may be taken as one, where that can be done
+        self.turned: list[str] = []  # operands to be turned, where that can be done
         self.operands, self.results = operands, results
         self.tiled = [k for k, r in enumerate(results) if r.summed and r.pattern[-1] == "B"]
         self.tiles = [self._stored(results[k].type) for k in self.tiled]

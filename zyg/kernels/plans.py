@@ -35,6 +35,8 @@ from zyg.kernels.threads import in_parallel
 from zyg.kernels.vector_loops import printed
 
 CHUNK = 1 << 17  # elements: much work beside the start of a thread, little beside large arrays
+_MOST_TURNED = 4  # operands: their parts lie on the stack
+_LARGE = 1 << 12  # elements: less lies in the first cache
 _SUMS_PER_ELEMENT = 1 / 16  # so much memory, at most, goes into the sums of chunks
 
 _STORED_IN = {
@@ -174,6 +176,7 @@ class Planner:
         layouts = [layout_within(self.loop, x, self.ndim) for x in arrays]
         layouts += [r.layout for _, r in results]
         loops.short = self.axis == 0 and has_short_rows(self.loop, loops.patterns(taken), layouts)
+        loops.turned = [f"a{k}" for k in taken if self._lies_turned(k)][:_MOST_TURNED]
         layouts += [packed_layout((TILE,), np.dtype(dtype).itemsize) for dtype in loops.tiles]
         kernel, call = None, None
         if math.prod(self.shape):
@@ -262,6 +265,14 @@ class Planner:
     def _packed(self, x: np.ndarray) -> bool:
         innermost = self.loop.groups[-1]
         return not innermost or strides_within(x, self.ndim)[innermost[-1]] == x.itemsize
+
+    def _lies_turned(self, k: int) -> bool:
+        """Whether an operand is contiguous along the last loop but one, and not along the last."""
+        x, groups = self.operands[k], self.loop.groups
+        if not is_array(x) or x.dtype != self.dtype or len(groups) < 2 or x.size < _LARGE:
+            return False
+        inner, outer = (strides_within(x, self.ndim)[group[-1]] for group in groups[:-3:-1])
+        return outer == x.itemsize and inner != 0
 
     def _result(self, k: int, type: str) -> tuple[Result, Fresh | Given | Sum]:
         output = self.outputs[k]

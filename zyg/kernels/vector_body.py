@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
 from zyg.compiler.back.printed import Printer
+from zyg.compiler.back.target import vector_bytes
 from zyg.compiler.ir import Program
 from zyg.kernels.loops import Loops, Operand, Result
 
+STRETCH = 256  # columns of a panel
 _ELEMENTS = {"float32": "float", "float64": "double", "bool": "i8"}
 
 
@@ -41,6 +43,7 @@ class Parameters:
     def __init__(self, loops: Loops) -> None:
         self.loops = loops
         self.real = "float" if loops.dtype == "float32" else "double"
+        self.width = vector_bytes() * 8 // BITS[self.real]
         self.types = {"float": self.real, "int": "i64", "bool": "i1"}
         self.places = {name: k for k, (name, _) in enumerate(loops.parameters())}
         arrays = [name for name, type in loops.parameters() if type.endswith("]")]
@@ -54,7 +57,9 @@ class Parameters:
         if isinstance(kind, Operand) and kind.shared is not None:
             return self.array(f"r{kind.shared}")
         repeated = self.loops.short and kind.pattern == "BF"
-        return Array(self.arrays[name], kind.dtype, kind.packed or repeated)
+        return Array(
+            self.arrays[name], kind.dtype, kind.packed or repeated or name in self.loops.turned
+        )
 
     def loaded(self, lanes: Lanes, x: Lane, operand: Operand) -> Lane:
         """A number of an array as the program takes it."""
@@ -184,6 +189,67 @@ class Body:
             lanes.line(f"{before} = load {v}, ptr %at_worst")
             lanes.line(f"{most} = call {v} {function}({v} {before}, {v} {name})")
             lanes.line(f"store {v} {most}, ptr %at_worst")
+
+
+class Panel:
+    """As many rows as a vector has elements, of an operand whose columns are contiguous: turned."""
+
+    def __init__(self, given: Parameters, name: str, slots: list[str]) -> None:
+        self.array, self.place = given.array(name), f"%panel_{name}"
+        count = given.width * STRETCH
+        slots.append(f"  {self.place} = alloca [{count} x {self.array.element}], align 64")
+
+    def at(self, out: Lanes, start: str, i: str) -> str:
+        return out.value(f"getelementptr {self.array.element}, ptr {start}, i64 {i}")
+
+    def row(self, out: Lanes, k: str, i: str) -> Row:
+        """The k-th row, in a panel from the i-th on."""
+        offset = out.value(f"mul i64 {out.value(f'sub i64 {k}, {i}')}, {STRETCH}")
+        return Row(self.at(out, self.place, offset), str(self.array.size))
+
+    def turn(self, out: Lanes, rows: Row, left: str, span: tuple[str, str, str]) -> None:
+        """Copy a square, from the j-th column on of those from `first` to `stop`."""
+        first, j, stop = span
+        w, element, size = out.width, self.array.element, self.array.size
+        v, mask = out.vector(element), out.vector("i1")
+        ramp = ", ".join(f"i64 {k}" for k in range(w))
+        function = f"@llvm.masked.load.v{w}{_letters(element)}.p0"
+        out.declared[f"declare {v} {function}(ptr, i32, {mask}, {v})"] = None
+        wanted = out.value(
+            f"icmp ult {out.vector('i64')} <{ramp}>, {out.splat('i64', left).names[0]}"
+        )
+        square = []
+        for u in range(w):
+            column = out.value(f"add i64 {j}, {u}")
+            inside = out.value(f"icmp slt i64 {column}, {stop}")
+            m = out.value(f"select i1 {inside}, {mask} {wanted}, {mask} zeroinitializer")
+            offset = out.value(f"mul i64 {column}, {rows.stride}")
+            address = out.value(f"getelementptr i8, ptr {rows.address}, i64 {offset}")
+            call = (
+                f"call {v} {function}(ptr {address}, i32 {size}, {mask} {m}, {v} zeroinitializer)"
+            )
+            square.append(out.name())
+            out.line(f"{square[-1]} = {call}")
+        to = out.value(f"sub i64 {j}, {first}")
+        for u, x in enumerate(_transposed(out, v, square)):
+            place = self.at(out, self.place, out.value(f"add i64 {to}, {u * STRETCH}"))
+            out.line(f"store {v} {x}, ptr {place}, align {w * size}")
+
+
+def _transposed(out: Lanes, v: str, rows: list[str]) -> list[str]:
+    """A square of vectors, by exchanging halves of pairs, quarters of nearer ones, and so on."""
+    w = half = len(rows)
+    while half := half // 2:
+        from_low = [k if not k & half else w + k - half for k in range(w)]
+        from_high = [k + half if not k & half else w + k for k in range(w)]
+        for k in (k for k in range(w) if not k & half):
+            pair = rows[k], rows[k + half]
+            for place, picked in ((k, from_low), (k + half, from_high)):
+                mask = ", ".join(f"i32 {p}" for p in picked)
+                rows[place] = out.value(
+                    f"shufflevector {v} {pair[0]}, {v} {pair[1]}, <{w} x i32> <{mask}>"
+                )
+    return rows
 
 
 def _letters(element: str) -> str:

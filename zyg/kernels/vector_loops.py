@@ -3,8 +3,9 @@
 The innermost loop takes several vectors at once, and what is left of a row in masked ones. Whatever
 stays the same along a row is loaded before it, and a condition that does decides on the loop. Short
 rows that lie one behind the other are taken as long ones, and an operand that is one of them is
-repeated. The loop is a function of its own, whose arrays are known to be apart. Its entry is called
-as that of a text for numba is (`machine`).
+repeated. Operands that lie the other way are turned first, panel by panel, in registers. The loop
+is a function of its own, whose arrays are known to be apart. Its entry is called as that of a text
+for numba is (`machine`).
 
 Of the results that are checked the largest bits without sign are kept, as a text for numba does.
 """
@@ -18,10 +19,9 @@ from zyg.compiler.back.branches import condition_outside, only, with_condition
 from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
 from zyg.compiler.back.names import VECTORISED
 from zyg.compiler.back.printed import Printer, printable
-from zyg.compiler.back.target import vector_bytes
 from zyg.compiler.ir import Op, Program, show
 from zyg.kernels.loops import TILE, Loops, Operand
-from zyg.kernels.vector_body import Body, Parameters, Row
+from zyg.kernels.vector_body import STRETCH, Body, Panel, Parameters, Row
 
 _HEAD = object.__basicsize__  # of an array object, before the address of its elements
 REPEATED = 1024  # elements: of a row that is repeated
@@ -43,7 +43,6 @@ class _Kernel(Parameters):
         super().__init__(loops)
         self.program = program
         self.bits = f"i{BITS[self.real]}"
-        self.width = vector_bytes() * 8 // BITS[self.real]
         self.outside = Lanes(self.width, 1)
         self.slots = ["start:"]  # variables, which LLVM wants at the start
         self.checks = any(r.checked for r in loops.results)
@@ -86,11 +85,33 @@ class _Kernel(Parameters):
     def nest(self, d: int, numbers: dict[int, Lane]) -> None:
         """The loops from the d-th on."""
         first, end = self.span(d)
-        if d == self.loops.ndim - 1:
+        if self.loops.turned and d == self.loops.ndim - 2:
+            self.panels(d, numbers)
+        elif d == self.loops.ndim - 1:
             self.row(first, self.outside.value(f"sub i64 {end}, {first}"), numbers, {})
         else:
             with self.counted(f"i{d}", first, end, "1"):
                 self.nest(d + 1, numbers)
+
+    def panels(self, d: int, numbers: dict[int, Lane]) -> None:
+        """The two innermost loops, with what lies the other way turned, panel by panel."""
+        out, names = self.outside, self.loops.turned
+        (first, end), (lo, hi) = self.span(d), self.span(d + 1)
+        panels = {name: Panel(self, name, self.slots) for name in names}
+        width = str(self.width)
+        with self.counted("panel", first, end, width) as i, \
+             self.counted("stretch", lo, hi, str(STRETCH)) as t:  # fmt: skip
+            stop = self.least(out.value(f"add i64 {t}, {STRETCH}"), hi)
+            left = out.value(f"sub i64 {end}, {i}")
+            for name, panel in panels.items():
+                start = panel.at(out, self.address(name, "0", d).address, i)
+                rows = Row(start, self.stride(self.arrays[name], d + 1))
+                with self.counted(f"turn_{name}", t, stop, width) as j:
+                    panel.turn(out, rows, left, (t, j, stop))
+            top = self.least(out.value(f"add i64 {i}, {width}"), end)
+            with self.counted(f"i{d}", i, top, "1") as k:
+                turned = {name: panel.row(out, k, i) for name, panel in panels.items()}
+                self.row(t, out.value(f"sub i64 {stop}, {t}"), numbers, turned)
 
     def short_rows(self, numbers: dict[int, Lane]) -> None:
         """Two loops, of which the outer one takes as many rows as a repeated one has place for."""
@@ -187,11 +208,11 @@ class _Kernel(Parameters):
         self.outside.declared["declare i64 @llvm.smin.i64(i64, i64)"] = None
         return self.outside.value(f"call i64 @llvm.smin.i64(i64 {x}, i64 {y})")
 
-    def address(self, name: str, lo: str) -> Row:
-        """Where the row of an array starts."""
+    def address(self, name: str, lo: str, depth: int | None = None) -> Row:
+        """Where the row of an array starts, that is inside of so many loops."""
         out, k, last = self.outside, self.arrays[name], self.loops.ndim - 1
         address = f"%a{k}"
-        for d, letter in enumerate(self.patterns[name]):
+        for d, letter in enumerate(self.patterns[name][:depth]):
             i = lo if d == last else f"%i{d}"
             if letter == "F" and i != "0":
                 offset = out.value(f"mul i64 {i}, {self.stride(k, d)}")
