@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.compiler.back import assembled, lanes
+from zyg.compiler.back import assembled, lanes, stored
 from zyg.compiler.back.names import VECTORISED
 from zyg.compiler.back.target import is_x86
 from zyg.compiler.functions import meaning
@@ -348,6 +348,22 @@ def test_what_is_not_printed_is_numbas():
             run(target, *options, dtype=F64, backend=b)[0] for b in ("numba", "python")
         )
         np.testing.assert_allclose(by_numba, by_python, rtol=1e-14)
+
+
+def test_what_llvm_does_not_take_is_numbas(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZYG_CACHE_DIR", str(tmp_path))
+    target, x = program(("float",), lambda x: (x * 0.25 - 7,)), np.linspace(-3, 3, 40)
+    for module, name, broken in (
+        (plans, "printed", lambda *_: "; signature\nno text of LLVM's"),
+        (stored, "linked", lambda *_: None),  # as where a function is not in the process
+    ):
+        zyg.kernels.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, broken)
+            assert not is_printed(target, [x], [Output(F64)], dtype=F64)
+            (y,) = run(target, [x], [Output(F64)], dtype=F64)
+        assert_same_bits(y, x * 0.25 - 7)
+    zyg.kernels.clear()
 
 
 def test_only_with_fast_functions():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zyg.compiler.back.branches import without_branches
-from zyg.compiler.back.compiled import Adapter, MachineKernel, Shape, kernel_of
+from zyg.compiler.back.compiled import Adapter, CompilationError, MachineKernel, Shape, kernel_of
 from zyg.compiler.back.emit import emit
 from zyg.compiler.back.names import imports, vectorised
 from zyg.compiler.ir import Program, type_of
@@ -180,7 +181,7 @@ class Planner:
         layouts += [packed_layout((TILE,), np.dtype(dtype).itemsize) for dtype in loops.tiles]
         kernel, call = None, None
         if math.prod(self.shape):
-            kernel = kernel_of(_text(program, loops, target), target.backend)
+            kernel = _kernel(program, loops, target)
             call = kernel.bind(layouts)
         n = self.loop.shape[self.axis]
         lengths = [m for d, m in enumerate(self.loop.shape) if d != self.axis]
@@ -315,14 +316,16 @@ def _sum_shape(shape: Shape, letters: str) -> Shape:
     return tuple(n if c == "F" else 1 for n, c in zip(shape, letters, strict=True))
 
 
-def _text(program: Program, loops: Loops, target: Target) -> str:
-    """The text of a kernel: for LLVM itself where that can be, else for the target's backend."""
+def _kernel(program: Program, loops: Loops, target: Target) -> MachineKernel:
+    """By LLVM itself where that can be, else by the target's backend."""
     if target.backend == "numba":
         fast = vectorised(target.dtype.name, target.accuracy)
         program = without_branches(program, fast)
         if text := printed(program, loops, target.accuracy):
-            return text
+            with suppress(CompilationError):
+                return kernel_of(text, target.backend)
     body = emit(program, [f"x{k}" for k in range(len(program.inputs))])
     head = imports(body.functions, target.dtype.name, target.backend, target.accuracy)
     helpers = [f"@inlined\n{definition}" for definition in body.definitions]
-    return "\n\n\n".join([head, *helpers, loops.text(body)]) + "\n"
+    text = "\n\n\n".join([head, *helpers, loops.text(body)]) + "\n"
+    return kernel_of(text, target.backend)
