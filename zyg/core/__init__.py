@@ -11,6 +11,7 @@ overwritten                     plain operands that were written although an ent
 reverse                         the reverse pass over one strand
 exchange                        values that go from task to task
 tangents                        the slots of forward mode
+pushes                          tangents that are made in place of an entry
 adjoint_channels                cotangents on their way from task to task
 adjoint_tasks                   the reverse pass of a concurrent program
 objects                         object arrays of watched numbers, beside watched operands

@@ -18,6 +18,7 @@ from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
 from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
 from zyg.core.protection import keep, keep_parts
+from zyg.core.pushes import linear_pushforward, rule_in_place
 from zyg.core.reverse import Later, Run, non_finite
 from zyg.core.sequences import as_arrays, is_of_ints
 from zyg.core.strand import (
@@ -180,6 +181,10 @@ def call_adjoint(rule: Adjoint, args: Sequence[Any], kwargs: dict[str, Any]) -> 
         if type(x) in ARRAYS:
             x.unread = False
     if linear or (moving and rule.push):
+        if strand.in_place and not rule.standalone:
+            watched = rule_in_place(strand, back, operands.active, len(args), y)
+            if watched is not None:
+                return watched
         return note(strand, y, adjoint_pushforward, rule, back, operands.active, args, y)
     return note(strand, y, adjoint_pullback, rule, back, operands.active, len(args))
 
@@ -189,7 +194,7 @@ def _applied(
 ) -> tuple[Any, Callable[..., Any]]:
     """What a rule returns in its mode: the value, and its pullback or its pushforward."""
     if linear:
-        return _linear(rule, primals, kwargs)
+        return linear_pushforward(rule, primals, kwargs)
     found = (rule.push if moving and rule.push else rule.rule)(*primals, **kwargs)
     if not (isinstance(found, tuple) and len(found) == 2 and callable(found[1])):
         raise AdjointError(
@@ -353,37 +358,6 @@ def _pushed(rule: Adjoint, result: Structure, y_dot: Any, row: list[Any]) -> Any
                 raise _broken(rule, f"the tangent of its result {kind}; the result {needed}")
             tangents[place] = c if moves is True else np.where(moves, c, 0.0)
     return result.tangent(tangents)
-
-
-def _linear(
-    rule: Adjoint, args: list[Any], kwargs: dict[str, Any]
-) -> tuple[Any, Callable[..., Any]]:
-    """The value and the pushforward of a function that is linear in each of the moving operands."""
-
-    plain = not rule.standalone and all(type(x) in _PLAIN for x in args)
-
-    def pushforward(*tangents: Any) -> Any:
-        parts = []
-        for k, x_dot in enumerate(tangents):
-            if x_dot is not None:
-                moved = [*args]
-                moved[k] = _filled(args[k], x_dot)
-                direct = plain and type(x_dot) is np.ndarray
-                parts.append(rule.key(*moved, **kwargs) if direct else rule(*moved, **kwargs))
-        return functools.reduce(operator.add, parts)
-
-    return rule(*args, **kwargs), pushforward
-
-
-def _filled(x: Any, x_dot: Any) -> Any:
-    """The tangent of a container, zeros where it has None."""
-    if type(x) not in (list, tuple):
-        return x_dot
-    inside = Structure(x, is_result)
-    full = [zeros_of(spec_of(leaf)) for leaf in inside.leaves]
-    for place, part in inside.match(x_dot, "an operand", "tangent"):
-        full[place] = full[place] if part is None else part
-    return inside.rebuild(full)
 
 
 def _slots_of(rule: Adjoint, _: Any, active: list[Any], *__: Any) -> list[Any]:

@@ -45,7 +45,7 @@ from zyg.errors import NonFiniteError, user_line
 class DualStrand(Strand):
     """One level of forward mode."""
 
-    __slots__ = ("suspect",)
+    __slots__ = ("in_place", "suspect")
     dual = True
 
     def __init__(self, confined: Confined | None = None) -> None:
@@ -53,6 +53,7 @@ class DualStrand(Strand):
         self.confined = confined
         self.new_slot = Cell
         self.note = advance
+        self.in_place = not setting("check_nan")
         self.suspect: list[str] = []  # what made the first infinite or NaN tangent, and its line
         if setting("check_nan"):
             self.note = functools.partial(advance_checked, suspect=self.suspect)
@@ -65,7 +66,7 @@ class IdleStrand(DualStrand):
 
     def __init__(self, confined: Confined) -> None:
         super().__init__(confined)
-        self.note = _ignore
+        self.note, self.in_place = _ignore, False
 
 
 def _ignore(entry: tuple[Any, ...]) -> None:

@@ -16,6 +16,7 @@ from zyg.core.entries import Kind, demand_closed, kinds, lacking, name_of_partia
 from zyg.core.exchange import bring_all
 from zyg.core.objects import holds_watched_objects, over_objects
 from zyg.core.protection import keep
+from zyg.core.pushes import elementwise_in_place
 from zyg.core.reverse import Run
 from zyg.core.strand import (
     ARRAYS,
@@ -66,6 +67,10 @@ def elementwise(rule: ScalarRule, *args: Any) -> Any:
         raise made from error
     if type(y) in WATCHED and y.strand.level >= strand.level:
         demand_closed(rule.name, strand, y)
+    if strand.in_place:
+        watched = elementwise_in_place(strand, rule.partials, args, primals, y)
+        if watched is not None:
+            return watched
     return _note_elementwise(rule, strand, args, primals, y)
 
 

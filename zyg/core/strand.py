@@ -126,6 +126,7 @@ class Strand:
     """The tape of one task at one level; takes entries only while `open`."""
 
     dual = False  # whether it carries tangents and keeps no tape: `duals.DualStrand`
+    in_place = False  # whether tangents may be made without an entry: see `pushes`
 
     __slots__ = (
         "alone", "confined", "kin", "level", "memory", "new_slot", "note", "open", "tape", "trail",
