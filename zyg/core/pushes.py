@@ -26,6 +26,7 @@ from zyg.core.tangents import Tangents, apart, tangents_of, times
 
 _FLOAT64 = np.dtype(np.float64)
 _NUMBERS = {float, np.float64}
+_RESULTS = {np.ndarray, np.float64}
 _HOLDS_NOTHING = {*ATOMS, int, float, complex}
 
 
@@ -110,6 +111,35 @@ def rule_in_place(
         if not _fits(y_dot, y) or not _is_finite(y_dot):
             return None  # to be refused, or mended
     return _beside(strand, y, [y_dot])
+
+
+def short_in_place(
+    strand: Strand,
+    slots: Sequence[Any],
+    tangent: Callable[..., Any],
+    value: Callable[..., Any],
+    *args: Any,
+) -> Any:
+    """``value(*args)``, watched; None if it has no short way, before it was computed.
+
+    ``tangent(args, *tangents)`` is its tangent by those of the slots, None where nothing moves.
+    """
+    if not strand.in_place:
+        return None
+    row = []
+    for slot in slots:
+        u = None if slot is None else tangents_of(slot)
+        if u is not None and not _is_one(u):
+            return None
+        row.append(None if u is None else u[0])
+    tangents = None
+    if any(p is not None for p in row):
+        with quiet():
+            y_dot = tangent(args, *row)
+        if type(y_dot) not in _RESULTS or not _is_finite(y_dot):
+            return None  # to be refused, or mended
+        tangents = [y_dot]
+    return _beside(strand, value(*args), tangents)
 
 
 def linear_pushforward(

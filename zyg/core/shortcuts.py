@@ -1,9 +1,10 @@
 """Short ways: the functions that programs on small arrays are made of, without `bind`.
 
 Each is asked before `bind`, and answers where all operands are float64 arrays, plain or of one
-strand of reverse mode that is alone, and where it knows the arguments; else it answers None, and
-`bind` goes the general way, which gives the same to the last bit. An outer level may watch the
-operands, too: then its operations are called, which have short ways of their own.
+strand that is alone, and where it knows the arguments; else it answers None, and `bind` goes the
+general way, which gives the same to the last bit. An outer level may watch the operands, too: then
+its operations are called, which have short ways of their own. Products and sums have one in forward
+mode, too, where tangents are made in place of an entry.
 
 The entry of each is (out, None, pullback, None, (slots, function, *saved)), with None for the slot
 of an operand that is plain; only what is read on the way back is saved.
@@ -20,6 +21,7 @@ from zyg.base.registry import short_ways as short_ways
 from zyg.core.cotangents import project, spec_of, spread, zeros_of
 from zyg.core.entries import Kind, kinds, note
 from zyg.core.protection import keep
+from zyg.core.pushes import short_in_place
 from zyg.core.reverse import Run, non_finite
 from zyg.core.strand import ARRAYS, WATCHED, strip
 
@@ -55,10 +57,12 @@ _COTANGENTS: dict[tuple[int, int], Any] = {
 
 
 def _product(function: Any) -> None:
+    tangent = _tangent_of_product(function)
+
     def product(a: Any, b: Any, *rest: Any, **others: Any) -> Any:
         of_a, of_b = type(a) in ARRAYS, type(b) in ARRAYS
         strand = a.strand if of_a else b.strand if of_b else None
-        if strand is None or not strand.alone or strand.dual or rest or others:
+        if strand is None or not strand.alone or rest or others:
             return None
         p, q = a.primal if of_a else a, b.primal if of_b else b
         plain_p = p if type(p) is ndarray or not of_a else strip(p)
@@ -70,6 +74,10 @@ def _product(function: Any) -> None:
             or (cotangents := _COTANGENTS.get((plain_p.ndim, plain_q.ndim))) is None
         ):
             return None
+        slots = a.slot if of_a else None, b.slot if of_b else None
+        if strand.dual:
+            plain = p is plain_p and q is plain_q
+            return short_in_place(strand, slots, tangent, function, p, q) if plain else None
         y = function(p, q)
         if of_a and of_b:
             a.unread = b.unread = False
@@ -77,10 +85,18 @@ def _product(function: Any) -> None:
             p, q = None, keep(strand, q)
         else:
             p, q = keep(strand, p), None
-        slots = a.slot if of_a else None, b.slot if of_b else None
         return note(strand, y, product_pullback, slots, function, cotangents, p, q)
 
     short_ways[function] = product
+
+
+def _tangent_of_product(function: Any) -> Callable[..., Any]:
+    def tangent(factors: Any, u: Any, v: Any) -> Any:
+        if u is None or v is None:
+            return function(factors[0], v) if u is None else function(u, factors[1])
+        return function(u, factors[1]) + function(factors[0], v)
+
+    return tangent
 
 
 @_pullback_of_entries
@@ -103,14 +119,14 @@ _product(np.dot)
 # Reductions
 
 
-def _reduced(a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any) -> Any:
+def _reduced(a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, *, dual: bool = False) -> Any:
     """The plain array under the operand of a reduction that has a short way; else None."""
     if type(a) not in ARRAYS or not (dtype is out is None):
         return None
     strand, plain = a.strand, a.primal
     if type(plain) is not ndarray:
         plain = strip(plain)
-    if not (strand.alone and not strand.dual and _is_plain(plain)):
+    if not (strand.alone and (dual or not strand.dual) and _is_plain(plain)):
         return None
     axis_fits = axis is None or type(axis) is int
     return plain if axis_fits and (keepdims is NO or type(keepdims) is bool) else None
@@ -120,14 +136,23 @@ def _sum(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO, *rest: Any,
     **others: Any,
 ) -> Any:  # fmt: skip
-    plain = _reduced(a, axis, dtype, out, keepdims)
+    plain = _reduced(a, axis, dtype, out, keepdims, dual=True)
     if plain is None or rest or others:
         return None
+    if a.strand.dual:
+        if a.primal is not plain:
+            return None
+        how = axis, None, None, keepdims is True
+        return short_in_place(a.strand, (a.slot,), _sum_tangent, _sum_up, plain, *how)
     if a.primal is plain:
         y = _sum_up(plain, axis, None, None, keepdims is True)
     else:
         y = np.sum(a.primal, axis, None, None, keepdims)
     return note(a.strand, y, sum_pullback, (a.slot,), np.sum, plain.shape, axis)
+
+
+def _sum_tangent(args: Any, u: Any) -> Any:
+    return _sum_up(u, *args[1:])
 
 
 @_pullback_of_entries

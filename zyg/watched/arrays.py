@@ -130,7 +130,7 @@ def __{name}__(self, other):
     if t is WatchedArray:
         return elementwise_of_two(rule, self, other)
     strand, a = self.strand, self.primal
-    if strand.alone and type(a) is ndarray and a.dtype is FLOAT64 and a.ndim and not strand.dual:
+    if strand.alone and type(a) is ndarray and a.dtype is FLOAT64 and a.ndim:
         if t is float or t is int or t is float64:
             b = other
         elif t is ndarray and other.dtype is FLOAT64 and other.shape == a.shape:
