@@ -84,7 +84,8 @@ def advance(entry: tuple[Any, ...]) -> None:
         return
     with quiet():  # f's own warnings have been given
         if u is not None:
-            out.tangents = apart(scaled(u, a if b is None else a(*b)))
+            made = scaled(u, a if b is None else a(*b))
+            out.tangents = apart(made) if made is u else made
         elif out is None:
             kinds[a].push(*b)  # type: ignore[misc]
         else:
