@@ -11,6 +11,7 @@ import trio
 import zyg
 from zyg import trio as zyg_trio
 from zyg.core import adjoint_tasks
+from zyg.core.strand import active
 
 X = np.array([0.3, 0.8])
 
@@ -107,3 +108,23 @@ def test_nothing_is_left_for_the_cyclic_collector():
         gc.garbage.clear()
         gc.enable()
     assert found == []
+
+
+def test_a_task_of_numbers_knows_nothing_of_memory():
+    known = []
+
+    def work(x, a):
+        strand = active.get()[-1]
+        y = x * x
+        known.append(strand.known_memory() is None)
+        total = np.sum(np.array([1.0, 2.0]) * a) * y  # a plain operand that is kept
+        known.append(strand.known_memory() is strand.memory)
+        return total
+
+    def f(x, a):
+        return zyg.threads.in_strand(work, "work")(x, a)
+
+    gradients = zyg.gradient(f, 3.0, X)
+    assert known == [True, True]
+    assert gradients[0] == 2 * 3.0 * (X @ [1.0, 2.0])
+    np.testing.assert_array_equal(gradients[1], [9.0, 18.0])

@@ -53,9 +53,10 @@ class DualStrand(Strand):
         self.confined = confined
         self.new_slot = Cell
         self.note = advance
-        self.in_place = not setting("check_nan")
+        self.in_place = True
         self.suspect: list[str] = []  # what made the first infinite or NaN tangent, and its line
         if setting("check_nan"):
+            self.in_place = False
             self.note = functools.partial(advance_checked, suspect=self.suspect)
 
 

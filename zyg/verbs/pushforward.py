@@ -46,11 +46,10 @@ class DualCall(Call):
             what = f"argument {k} of {self.name}"
             rows = [_by_leaf(inputs, specs, d[k], what) for d in self.directions]
             columns = [[row[n] for row in rows] for n in range(len(slots))]
-            views = False
             for slot, spec, column in zip(slots, specs, columns, strict=True):
                 _start(slot, spec, column)
-                views = views or type(slot) is ViewSlot
-            for slot, column in zip(slots, columns, strict=True) if views else ():
+            views = zip(slots, columns, strict=True) if ViewSlot in map(type, slots) else ()
+            for slot, column in views:
                 if type(slot) is ViewSlot and any(map(_differ, tangent_views(slot) or (), column)):
                     raise _two_ways(what)
         if self.strand.confined is not None:
