@@ -13,6 +13,8 @@ from zyg import trio as zyg_trio
 from zyg.core import adjoint_tasks
 from zyg.core.strand import active
 
+from ..core.test_pushes import OPERATIONS, A
+
 X = np.array([0.3, 0.8])
 
 
@@ -128,3 +130,23 @@ def test_a_task_of_numbers_knows_nothing_of_memory():
     assert known == [True, True]
     assert gradients[0] == 2 * 3.0 * (X @ [1.0, 2.0])
     np.testing.assert_array_equal(gradients[1], [9.0, 18.0])
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_operations_in_a_task_do_what_they_do_outside_of_one(name):
+    def outside(x):
+        return np.real(np.sum(OPERATIONS[name](x * 1.0)))  # of views, a task imports each
+
+    def inside(x):
+        return zyg.threads.in_strand(outside, "work")(x)
+
+    def slope(f):
+        return lambda x: np.sum(zyg.gradient(f, x, zeros=True)[0] * np.cos(A))
+
+    value, (x_bar,) = zyg.value_and_gradient(outside, A, zeros=True)
+    there, (x_there,) = zyg.value_and_gradient(inside, A, zeros=True)
+    assert value == there
+    assert x_bar.tobytes() == x_there.tobytes()
+    # Two levels make two trees of tasks, and sums are grouped by them.
+    second, (found,) = (zyg.gradient(slope(f), A, zeros=True) for f in (outside, inside))
+    np.testing.assert_allclose(second[0], found, rtol=1e-12, atol=1e-13)

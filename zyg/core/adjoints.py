@@ -28,6 +28,7 @@ from zyg.core.strand import (
     innermost,
     is_watched,
     local,
+    local_or_none,
     settle,
     strip,
     watched_leaves,
@@ -87,13 +88,16 @@ class Operands:
             self.seen += unwrapped
 
     def _alone(self, args: Sequence[Any]) -> bool:
-        """The short way: watched arguments of one strand, alone, and others that hold nothing."""
+        """The short way: watched arguments of one strand, ours, and others that hold nothing."""
         strand, self.primals, self.values, self.seen, self.active = None, [*args], [], [], []
         for k, x in enumerate(args):
             t = type(x)
             if t in WATCHED:
-                strand = strand or x.strand
-                if not strand.alone or x.strand is not strand:
+                if strand is None:
+                    strand = x.strand
+                    if not (strand.alone or local_or_none(strand) is strand):
+                        return False
+                if x.strand is not strand:
                     return False
                 self.values.append(x)
                 self.primals[k] = primal = x.primal

@@ -87,8 +87,9 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     (out, None, partial, slot, (arguments of the partial)): no closure, no projection.
     """
     strand, primal = x.strand, x.primal
-    if type(primal) is not np.ndarray or not (strand.alone or local_or_none(strand) is strand):
-        if strand.alone and not strand.dual:
+    ours = strand.alone or local_or_none(strand) is strand
+    if type(primal) is not np.ndarray or not ours:
+        if ours and not strand.dual:
             if len(rule.partials) == 1 and type(primal) in _FLOATS:
                 return _of_a_number(rule, strand, x, primal)
             if type(primal) in ARRAYS and type(constant) in _CONSTANTS:
@@ -176,7 +177,7 @@ def _of_one_nested(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
 def elementwise_of_two(rule: ScalarRule, x: Any, o: Any) -> Any:
     """The short path of `elementwise` where both operands are watched, and one is an array.
 
-    Both are of float64, of a strand that is alone; an outer level may watch them, too.
+    Both are of float64, of this task's own strand; an outer level may watch them, too.
     """
     strand, p, q = x.strand, x.primal, o.primal
     plain_p = p if type(p) is np.ndarray else strip(p)
@@ -184,7 +185,7 @@ def elementwise_of_two(rule: ScalarRule, x: Any, o: Any) -> Any:
     of_p, of_q = type(plain_p) is np.ndarray, type(plain_q) is np.ndarray
     if (
         strand is not o.strand
-        or not strand.alone
+        or not (strand.alone or local_or_none(strand) is strand)
         or strand.dual
         or not (of_p or of_q)
         or (plain_p.dtype is not _FLOAT64 if of_p else type(plain_p) not in _FLOATS)

@@ -1,7 +1,7 @@
 """Short ways: the functions that programs on small arrays are made of, without `bind`.
 
 Each is asked before `bind`, and answers where all operands are float64 arrays, plain or of one
-strand that is alone, and where it knows the arguments; else it answers None, and `bind` goes the
+strand, this task's own, and where it knows the arguments; else it answers None, and `bind` goes the
 general way, which gives the same to the last bit. An outer level may watch the operands, too: then
 its operations are called, which have short ways of their own. Products and sums have one in forward
 mode, too, where tangents are made in place of an entry.
@@ -23,7 +23,7 @@ from zyg.core.entries import Kind, kinds, note
 from zyg.core.protection import keep
 from zyg.core.pushes import short_in_place
 from zyg.core.reverse import Run, non_finite
-from zyg.core.strand import ARRAYS, WATCHED, strip
+from zyg.core.strand import ARRAYS, WATCHED, local_or_none, strip
 
 ndarray, NO = np.ndarray, np._NoValue
 FLOAT64, BOOL = np.dtype(np.float64), np.dtype(bool)
@@ -62,7 +62,9 @@ def _product(function: Any) -> None:
     def product(a: Any, b: Any, *rest: Any, **others: Any) -> Any:
         of_a, of_b = type(a) in ARRAYS, type(b) in ARRAYS
         strand = a.strand if of_a else b.strand if of_b else None
-        if strand is None or not strand.alone or rest or others:
+        if strand is None or rest or others:
+            return None
+        if not (strand.alone or local_or_none(strand) is strand):
             return None
         p, q = a.primal if of_a else a, b.primal if of_b else b
         plain_p = p if type(p) is ndarray or not of_a else strip(p)
@@ -126,7 +128,8 @@ def _reduced(a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, *, dual: bo
     strand, plain = a.strand, a.primal
     if type(plain) is not ndarray:
         plain = strip(plain)
-    if not (strand.alone and (dual or not strand.dual) and _is_plain(plain)):
+    ours = strand.alone or local_or_none(strand) is strand
+    if not (ours and (dual or not strand.dual) and _is_plain(plain)):
         return None
     axis_fits = axis is None or type(axis) is int
     return plain if axis_fits and (keepdims is NO or type(keepdims) is bool) else None
@@ -231,7 +234,7 @@ def _parts(arrays: Any, fits: Callable[[Any], bool]) -> Any:
         if type(x) in WATCHED:
             if strand is None:
                 strand = x.strand
-                if not strand.alone or strand.dual:
+                if strand.dual or not (strand.alone or local_or_none(strand) is strand):
                     return None
             elif x.strand is not strand:
                 return None
@@ -302,7 +305,7 @@ def stack_pullback(run: Run, y_bar: Any, slots: Any, function: Any) -> Any:
 def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     of_x, of_y = type(x) in WATCHED, type(y) in WATCHED
     strand = x.strand if of_x else y.strand if of_y else None
-    if strand is None or not strand.alone or strand.dual:
+    if strand is None or strand.dual or not (strand.alone or local_or_none(strand) is strand):
         return None
     p, q = x.primal if of_x else x, y.primal if of_y else y
     plain_p = p if type(p) is ndarray or not of_x else strip(p)
@@ -347,7 +350,8 @@ def _copy(a: Any, order: Any = "K", *rest: Any, **others: Any) -> Any:
     if type(a) not in ARRAYS or rest or others or order not in ("K", "C"):
         return None
     strand, p = a.strand, a.primal
-    if not strand.alone or strand.dual or not _is_plain(strip(p)):
+    ours = strand.alone or local_or_none(strand) is strand
+    if not ours or strand.dual or not _is_plain(strip(p)):
         return None
     return note(strand, p.copy(order), copy_pullback, (a.slot,), np.copy)
 

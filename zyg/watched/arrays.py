@@ -17,7 +17,7 @@ from zyg.core.indexing import read, write
 from zyg.core.inplace import augment, set_shape
 from zyg.core.protection import Lent, copy_lent, keep
 from zyg.core.shortcuts import short_ways
-from zyg.core.strand import ARRAYS, WATCHED, strip, watcher_of
+from zyg.core.strand import ARRAYS, WATCHED, local_or_none, strip, watcher_of
 from zyg.core.views import Place, ViewSlot, Way
 from zyg.core.ways import reshaped, transposed
 from zyg.errors import OWN_TEXT
@@ -122,7 +122,7 @@ _define_product("__rmul__", -1)
 
 
 # One text for + - * / with a plain number or a plain array of the same shape, as for numbers: what
-# `elementwise_of_one` does of an array of float64 on a strand that is alone.
+# `elementwise_of_one` does of an array of float64 on this task's own strand.
 
 _SHORT_PATH = """
 def __{name}__(self, other):
@@ -130,7 +130,8 @@ def __{name}__(self, other):
     if t is WatchedArray:
         return elementwise_of_two(rule, self, other)
     strand, a = self.strand, self.primal
-    if strand.alone and type(a) is ndarray and a.dtype is FLOAT64 and a.ndim:
+    ours = strand.alone or local_or_none(strand) is strand
+    if ours and type(a) is ndarray and a.dtype is FLOAT64 and a.ndim:
         if t is float or t is int or t is float64:
             b = other
         elif t is ndarray and other.dtype is FLOAT64 and other.shape == a.shape:
@@ -159,6 +160,7 @@ def _define_operator(name: str, symbol: str, reads: bool) -> None:
     )
     scope = {
         "WatchedArray": WatchedArray, "elementwise_of_two": elementwise_of_two, "keep": keep,
+        "local_or_none": local_or_none,
         "rule": rule, "partial": rule.partials[0], "general": getattr(WatchedArray, f"__{name}__"),
         "ndarray": np.ndarray, "float64": np.float64, "FLOAT64": np.dtype(np.float64),
     }  # fmt: skip
