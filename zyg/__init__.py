@@ -20,26 +20,12 @@ from zyg.base.registry import scalar_rule as scalar_rule
 from zyg.base.structure import Tangent as Tangent
 from zyg.core.strand import is_traced as is_traced
 from zyg.core.strand import nestlevel as nestlevel
-from zyg.verbs.asynchronous import gradient_async as gradient_async
-from zyg.verbs.asynchronous import pullback_async as pullback_async
-from zyg.verbs.asynchronous import value_and_gradient_async as value_and_gradient_async
-from zyg.verbs.checkpoints import checkpoint as checkpoint
 from zyg.verbs.gradients import gradient as gradient
 from zyg.verbs.gradients import hook as hook
 from zyg.verbs.gradients import primal as primal
 from zyg.verbs.gradients import pullback as pullback
 from zyg.verbs.gradients import stop_gradient as stop_gradient
 from zyg.verbs.gradients import value_and_gradient as value_and_gradient
-from zyg.verbs.implicit import fixed_point as fixed_point
-from zyg.verbs.implicit import implicit as implicit
-from zyg.verbs.jacobians import diaghessian as diaghessian
-from zyg.verbs.jacobians import forwarddiff as forwarddiff
-from zyg.verbs.jacobians import hessian as hessian
-from zyg.verbs.jacobians import holomorphic as holomorphic
-from zyg.verbs.jacobians import hvp as hvp
-from zyg.verbs.jacobians import jacobian as jacobian
-from zyg.verbs.jacobians import wirtinger as wirtinger
-from zyg.verbs.pushforward import pushforward as pushforward
 from zyg.watched import arrays as _arrays  # noqa: F401 - which class watches what
 from zyg.watched import device as _device  # noqa: F401
 from zyg.watched import numbers as _numbers  # noqa: F401
@@ -57,6 +43,20 @@ if _typing.TYPE_CHECKING:
     from zyg.tools.explain import explain as explain
     from zyg.tools.testing import check_adjoint as check_adjoint
     from zyg.tools.testing import check_gradient as check_gradient
+    from zyg.verbs.asynchronous import gradient_async as gradient_async
+    from zyg.verbs.asynchronous import pullback_async as pullback_async
+    from zyg.verbs.asynchronous import value_and_gradient_async as value_and_gradient_async
+    from zyg.verbs.checkpoints import checkpoint as checkpoint
+    from zyg.verbs.implicit import fixed_point as fixed_point
+    from zyg.verbs.implicit import implicit as implicit
+    from zyg.verbs.jacobians import diaghessian as diaghessian
+    from zyg.verbs.jacobians import forwarddiff as forwarddiff
+    from zyg.verbs.jacobians import hessian as hessian
+    from zyg.verbs.jacobians import holomorphic as holomorphic
+    from zyg.verbs.jacobians import hvp as hvp
+    from zyg.verbs.jacobians import jacobian as jacobian
+    from zyg.verbs.jacobians import wirtinger as wirtinger
+    from zyg.verbs.pushforward import pushforward as pushforward
 
 __version__ = "0.1.0"
 
@@ -68,12 +68,26 @@ _LATE = {
     "broadcast": "zyg.broadcasting.verbs",
     "check_adjoint": "zyg.tools.testing",
     "check_gradient": "zyg.tools.testing",
+    "checkpoint": "zyg.verbs.checkpoints",
+    "diaghessian": "zyg.verbs.jacobians",
     "elementwise": "zyg.broadcasting.verbs",
     "explain": "zyg.tools.explain",
+    "fixed_point": "zyg.verbs.implicit",
+    "forwarddiff": "zyg.verbs.jacobians",
     "fuse": "zyg.broadcasting.verbs",
+    "gradient_async": "zyg.verbs.asynchronous",
+    "hessian": "zyg.verbs.jacobians",
+    "holomorphic": "zyg.verbs.jacobians",
+    "hvp": "zyg.verbs.jacobians",
+    "implicit": "zyg.verbs.implicit",
+    "jacobian": "zyg.verbs.jacobians",
     "partials": "zyg.broadcasting.verbs",
+    "pullback_async": "zyg.verbs.asynchronous",
+    "pushforward": "zyg.verbs.pushforward",
     "sparse_hessian": "zyg.sparsity.derivatives",
     "sparse_jacobian": "zyg.sparsity.derivatives",
+    "value_and_gradient_async": "zyg.verbs.asynchronous",
+    "wirtinger": "zyg.verbs.jacobians",
     "wrap_executor": "zyg.tasks.executors",
 }
 

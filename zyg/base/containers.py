@@ -12,12 +12,9 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from array import array
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
-from decimal import Decimal
 from enum import Enum
-from fractions import Fraction
 from numbers import Number
 from typing import Any
 
@@ -32,7 +29,7 @@ ATOMS = {
     types.ModuleType, types.BuiltinFunctionType, types.CodeType, types.GeneratorType,
     types.CoroutineType, types.FrameType, np.dtype, np.ufunc, np.bool_, np.str_, np.bytes_,
 }  # fmt: skip
-_NUMBERS = {int, float, complex, Fraction, Decimal}
+_NUMBERS = {int, float, complex}
 
 
 def is_number(x: Any) -> bool:
@@ -435,6 +432,8 @@ def kind_of(x: Any) -> Kind | None:
         return None
     if t in BY_TYPE:
         return BY_TYPE[t]
+    from array import array  # which few programs load
+
     if isinstance(x, np.ndarray):
         if x.dtype.names is not None:
             raise _refused("structured array")

@@ -6,7 +6,6 @@ import math
 import operator
 import sys
 from collections.abc import Container, Iterator
-from hashlib import blake2b
 from itertools import pairwise
 from threading import RLock
 from typing import Any
@@ -216,6 +215,8 @@ class Kept:
         """What tells whether the array was written: its contents, or some; a digest if large."""
         if not whole or self.sample is self.view:
             return self.sample.tobytes()
+        from hashlib import blake2b  # which loads OpenSSL
+
         return blake2b(np.ascontiguousarray(self.view).reshape(-1).view(np.uint8).data).digest()
 
     def let_go(self) -> None:

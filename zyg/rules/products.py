@@ -1,7 +1,6 @@
 """Products of arrays. For complex operands y = a b has a_bar = y_bar conj(b)."""
 
 import functools
-import string
 from typing import Any
 
 import numpy as np
@@ -276,6 +275,9 @@ def _best_split(sizes, i, j):
 # einsum: the cotangent of one operand is an einsum of the result's cotangent and the others
 
 
+_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
 @functools.lru_cache(maxsize=1024)
 def _parsed(subscripts, ndims):
     """The letters of each operand and of the result, with `...` written out as capital letters."""
@@ -283,7 +285,7 @@ def _parsed(subscripts, ndims):
     terms = inputs.split(",")
     if len(terms) != len(ndims):
         raise ValueError(f"einsum: {len(terms)} terms in {subscripts!r} for {len(ndims)} operands")
-    free = [c for c in string.ascii_uppercase[::-1] if c not in subscripts]
+    free = [c for c in _CAPITALS[::-1] if c not in subscripts]
     widths = [n - len(t) + 3 for t, n in zip(terms, ndims, strict=True) if "..." in t]
     common = "".join(free[: max(widths, default=0)])[::-1]
 
@@ -305,7 +307,7 @@ def _operand_cotangent(k, letters, output, operands, y_bar, optimize):
     values = [y_bar, *(conj(x) for j, x in enumerate(operands) if j != k)]
     size = dict(zip(axes, shape, strict=True))
     present = set("".join(terms))
-    spare = (c for c in string.ascii_letters if c not in present | set(axes))
+    spare = (c for c in _CAPITALS.lower() + _CAPITALS if c not in present | set(axes))
     target = ""
     for place, c in enumerate(axes):
         if c in axes[:place]:  # a diagonal: zero off it
@@ -325,7 +327,7 @@ def _operand_cotangent(k, letters, output, operands, y_bar, optimize):
 
 def _letters(numbers):
     """Numbers as letters in the same order, by which a result without subscripts is sorted."""
-    letters = string.ascii_uppercase + string.ascii_lowercase
+    letters = _CAPITALS + _CAPITALS.lower()
     return "".join("..." if n is Ellipsis else letters[n] for n in numbers)
 
 
