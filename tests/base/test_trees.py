@@ -35,9 +35,10 @@ def same(a, b):
     return a is b
 
 
-@given(TREES)
-def test_a_tree_is_what_a_structure_is(x):
-    tree, whole = taken_apart(x, is_leaf), Structure(x, is_leaf, shared=True)
+@given(TREES, st.booleans())
+def test_a_tree_is_what_a_structure_is(x, shared):
+    tree = taken_apart(x, is_leaf, shared=shared)
+    whole = Structure(x, is_leaf, shared=shared)
     marks = [object() for _ in whole.leaves]
 
     assert tree.is_leaf == whole.is_leaf

@@ -1,4 +1,4 @@
-"""Arguments that are plain trees: a number or an array, or dicts, lists and tuples of such."""
+"""Values that are plain trees: a number or an array, or dicts, lists and tuples of such."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Branch = tuple[type, "list[Any] | None", list[Any], "list[int | None]", bool]
 
 
 class Tree:
-    """What `Structure` is to an argument in which nothing is met twice, with fewer steps."""
+    """What `Structure` is to a value in which nothing is met twice, with fewer steps."""
 
     __slots__ = ("branches", "leaves")
 
@@ -94,18 +94,24 @@ class Tree:
         return Structure(self.rebuild(self.leaves), lambda x: id(x) in mine, shared=True)
 
 
-def taken_apart(x: Any, leaf: Callable[[Any], bool]) -> Tree | Structure:
-    """The structure of an argument; its leaves are numbers, and what `leaf` holds of."""
+def taken_apart(x: Any, leaf: Callable[[Any], bool], *, shared: bool = True) -> Tree | Structure:
+    """The structure of a value, of an argument (`shared`) or of a result.
+
+    Its leaves are numbers, and what `leaf` holds of.
+    """
     t = type(x)
     if t in _BRANCHES:
-        return _tree(x, leaf) or Structure(x, leaf, shared=True)
+        return _tree(x, leaf, shared) or Structure(x, leaf, shared=shared)
     if t in _NUMBERS or (t not in ATOMS and t not in BY_TYPE and leaf(x)):
         return Tree([x], [])
-    return Structure(x, leaf, shared=True)
+    return Structure(x, leaf, shared=shared)
 
 
-def _tree(root: Any, leaf: Callable[[Any], bool]) -> Tree | None:
-    """Dicts, lists and tuples that hold leaves; None where there is more to be done."""
+def _tree(root: Any, leaf: Callable[[Any], bool], copied: bool) -> Tree | None:
+    """Dicts, lists and tuples that hold leaves; None where there is more to be done.
+
+    A branch without leaves is there only where it is `copied`, and not itself in a copy.
+    """
     leaves: list[Any] = []
     branches: list[Any] = [None]
     seen = {id(root)}
@@ -135,4 +141,13 @@ def _tree(root: Any, leaf: Callable[[Any], bool]) -> Tree | None:
             places.append(len(leaves))
             leaves.append(v)
         branches[k] = type(x), keys, parts, places, len(leaves) > first
-    return Tree(leaves, branches) if leaves else None
+    return Tree(leaves, branches) if leaves and (copied or _live(branches)) else None
+
+
+def _live(branches: list[_Branch]) -> bool:
+    """Whether there is a leaf in every branch."""
+    live: dict[int, bool] = {}
+    for k in range(len(branches) - 1, -1, -1):
+        _, _, _, places, leafy = branches[k]
+        live[k] = leafy or any(p is not None and p < 0 and live[~p] for p in places)
+    return all(live.values())

@@ -66,7 +66,7 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
         return [_watched(strand, leaves[0], how)] if leaves else []
     groups: dict[int, list[Any]] = {}
     for x in leaves:
-        if _is_array(x):
+        if type(x) is not float and _is_array(x):
             groups.setdefault(id(_whole(x)), []).append(x)
     bases = {}
     for root, arrays in groups.items():
@@ -85,6 +85,8 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
                     tag="shared-memory",
                 )
             bases[root] = (memory, _watched(strand, whole, how))
+    if not bases:
+        return [_watched(strand, x, how) for x in leaves]
     together = []
     for x in leaves:
         found = bases.get(id(_whole(x))) if _is_array(x) else None
@@ -137,21 +139,16 @@ def _whole(x: Any) -> Any:
 
 def forbid_shared_writes(strand: Strand, leaves: list[Any], values: list[Any]) -> None:
     """Note which of the values stand for arrays that share memory with one of another argument."""
-    if len(leaves) < 2:
-        return
-    owners: dict[int, list[tuple[int, Any, Any]]] = {}
+    owners: dict[int, list[tuple[Any, int, Any]]] = {}
     for argument, (part, watched) in enumerate(zip(leaves, values, strict=True)):
         for leaf, x in zip(part, watched, strict=True):
-            if _is_array(leaf):
+            if type(leaf) is not float and _is_array(leaf) and leaf.size:
                 plain = strip(leaf)
-                owners.setdefault(id(root_of(plain)), []).append((argument, plain, x))
+                owners.setdefault(id(root_of(plain)), []).append((plain, argument, x))
     for found in owners.values():
-        if any(argument != found[0][0] for argument, _, _ in found):
-            spans: list[_Span] = [
-                (*np.lib.array_utils.byte_bounds(plain), argument, base_of(x).slot)
-                for argument, plain, x in found
-                if plain.size
-            ]
+        if any(argument != found[0][1] for _, argument, _ in found):
+            bounds = np.lib.array_utils.byte_bounds
+            spans = [(*bounds(plain), argument, base_of(x).slot) for plain, argument, x in found]
             strand.memory.entangled.update(_overlapping(spans))
 
 
@@ -332,8 +329,7 @@ def _lend(strand: Strand, kept: Kept, slot: Any) -> Any:
         kept.holders += 1
         x = watch(strand, kept.view, slot)
         _set_class(x, watcher_of[Lent])
-        whole = setting("check_operands")
-        strand.memory.lent.append([x, kept, whole, kept.contents(whole)])
+        strand.memory.lent.append([kept, kept.contents(setting("check_operands")), x])
     return x
 
 
@@ -347,8 +343,8 @@ def copy_lent(x: Any) -> Any:
     lent = memory_of_lent(x)
     made = buffers.copy(lent) if lent.flags.forc else copied(lent, order_of(lent))
     for loan in x.strand.memory.lent:
-        if loan[0] is x and not _is_written(loan):
-            loan[3] = None  # from now on anybody may write to it
+        if loan[2] is x and not _is_written(loan):
+            loan[1] = None  # from now on anybody may write to it
     _primal.__set__(x, made)
     _set_class(x, watcher_of[np.ndarray])
     return made
@@ -361,24 +357,24 @@ def take_back(strand: Strand) -> list[np.ndarray[Any, Any]]:
     while lent:
         loan = lent.pop()
         if _is_written(loan):
-            written.append(loan[1].view)
-        if type(loan[0]) is watcher_of[Lent] and _references(loan) > _ALONE:
-            copy_lent(loan[0])
-        _let_go(loan[1])
+            written.append(loan[0].view)
+        if type(loan[2]) is watcher_of[Lent] and _references(loan) > _ALONE:
+            copy_lent(loan[2])
+        _let_go(loan[0])
     return written
 
 
 def _is_written(loan: list[Any]) -> bool:
-    _, kept, whole, before = loan
-    return before is not None and kept.contents(whole) != before
+    kept, before, _ = loan
+    return before is not None and kept.contents(setting("check_operands")) != before
 
 
 def _references(loan: list[Any]) -> int:
-    x = loan[0]
+    x = loan[2]
     return sys.getrefcount(x)
 
 
-_ALONE = _references([Lent()])  # what getrefcount says of what only a loan refers to
+_ALONE = _references([None, None, Lent()])  # what getrefcount says of what only a loan refers to
 
 
 def changed(strand: Strand) -> list[tuple[np.ndarray[Any, Any], str]]:

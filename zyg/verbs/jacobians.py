@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,12 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
         raise ValueError(f"unknown mode {mode!r}; there are: 'auto', 'forward', 'reverse'")
     inputs = [taken_apart(x, watchable) for x in args]
     _refuse_complex(inputs)
-    columns = sum(np.size(x) for s in inputs for x in s.leaves)
+    columns = sum(_size(x) for s in inputs for x in s.leaves)
     if mode == "forward" or (mode == "auto" and columns <= _FEW):
         return _by_columns(f, args, kwargs, inputs)
     trace = Trace(f, args, kwargs)
-    result = Structure(trace.y, watchable)
-    rows = sum(np.size(x) for x in result.leaves)
+    result = taken_apart(trace.y, watchable, shared=False)
+    rows = sum(map(_size, result.leaves))
     if mode == "reverse" or rows < columns:
         return _by_rows(trace, result, inputs)
     trace.close()
@@ -75,6 +76,11 @@ def _refuse_complex(inputs: Sequence[Structure | Tree]) -> None:
                 "a complex number moves in two directions, and two derivatives are needed to tell.",
                 "use zyg.holomorphic(f, z), or zyg.wirtinger(f, z) for both derivatives.",
             )
+
+
+def _size(x: Any) -> int:
+    """How many elements an array has; a number is one."""
+    return 1 if type(x) is float else np.size(x)
 
 
 def _chunk(directions: int) -> int:
@@ -100,7 +106,7 @@ def _columns(
     inputs: Sequence[Structure | Tree],
     unit: complex,
     confined: Confined | None = None,
-) -> tuple[Structure, list[list[Any]]]:
+) -> tuple[Structure | Tree, list[list[Any]]]:
     """The value, taken apart, and for each unit tangent of the arguments those of its leaves."""
     directions = [
         [s.tangent(u) if j == k else None for j in range(len(args))]
@@ -111,7 +117,7 @@ def _columns(
     chunk = _chunk(len(directions))
     for start in range(0, max(len(directions), 1), chunk):
         call = DualCall(f, args, kwargs, directions[start : start + chunk], confined)
-        result = Structure(call.y, watchable)
+        result = taken_apart(call.y, watchable, shared=False)
         found.extend(_leaves(result, y_dot) for y_dot in call.y_dots)
     return result, found
 
@@ -131,7 +137,7 @@ def _by_columns(
 
 
 def _by_rows(
-    trace: Trace, result: Structure, inputs: Sequence[Structure | Tree]
+    trace: Trace, result: Structure | Tree, inputs: Sequence[Structure | Tree]
 ) -> tuple[Any, ...]:
     """Jacobians from reverse passes; of a complex result, from those of its two parts."""
     try:
@@ -148,18 +154,18 @@ def _by_rows(
 
 
 def _bars(
-    trace: Trace, result: Structure, inputs: Sequence[Structure | Tree], seed: list[Any]
+    trace: Trace, result: Structure | Tree, inputs: Sequence[Structure | Tree], seed: list[Any]
 ) -> list[Any]:
     bars = trace.back(result.tangent(seed), zeros=True)
     return [c for s, bar in zip(inputs, bars, strict=True) for c in _leaves(s, bar)]
 
 
 def _assembled(
-    result: Structure, inputs: Sequence[Structure | Tree], found: list[list[Any]], axis: int
+    result: Structure | Tree, inputs: Sequence[Structure | Tree], found: list[list[Any]], axis: int
 ) -> tuple[Any, ...]:
     """The Jacobians, from the leaves of their columns (axis -1) or of their rows (axis 0)."""
-    ends = np.cumsum([0, *(np.size(x) for s in inputs for x in s.leaves)]).tolist()
-    tops = np.cumsum([0, *(np.size(y) for y in result.leaves)]).tolist()
+    ends = [0, *accumulate(_size(x) for s in inputs for x in s.leaves)]
+    tops = [0, *accumulate(map(_size, result.leaves))]
     jacobians = []
     first = 0
     for s in inputs:
