@@ -201,8 +201,11 @@ class Trace(Call):
 
     def seeds(self, y_bar: Any) -> list[tuple[Any, Any]]:
         """The slots of the value, with the parts of its cotangent."""
-        if self.result.is_leaf and (target := self.out[0]) and type(y_bar) is target[1]:
-            return [(target[0], y_bar)]
+        if self.result.is_leaf and (target := self.out[0]) is not None:
+            slot, spec = target
+            array = type(y_bar) is np.ndarray
+            if (y_bar.shape, y_bar.dtype) == spec if array else type(y_bar) is spec:
+                return [(slot, y_bar)]
         seeds = []
         for place, part in self.result.match(y_bar, f"the value of {self.name}"):
             if part is not None and place in self.left:
@@ -222,7 +225,10 @@ class Trace(Call):
 
     def at_arguments(self, bars: list[Any]) -> list[list[Any]]:
         """The cotangents of the arguments' leaves, which nobody else holds from now on."""
-        cotangents = [[at_slot(bars, slot) for slot in slots] for slots in self.slots]
+        cotangents = [
+            [bars[slot] if type(slot) is int else at_slot(bars, slot) for slot in slots]
+            for slots in self.slots
+        ]
         bars.clear()
         return cotangents
 
