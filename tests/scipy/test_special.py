@@ -28,6 +28,16 @@ def test_rules_of_ufuncs_are_found_at_the_first_call():
     assert not done.stderr
 
 
+def test_a_rule_of_ones_own_stays_where_those_of_scipy_come_later():
+    done = run(
+        "import zyg, scipy.special as sp\n"
+        "zyg.adjoint(sp.erf)(lambda x: (sp.erf(x), lambda y_bar: (7.0 * y_bar,)))\n"
+        "zyg.gradient(sp.gammaln, 1.0)\n"
+        "assert zyg.gradient(sp.erf, 1.0) == (7.0,)"
+    )
+    assert not done.stderr
+
+
 def test_without_scipy_the_import_says_what_to_install():
     done = run("import sys; sys.modules['scipy'] = None\nimport zyg, zyg.scipy")
 

@@ -50,13 +50,18 @@ MADE = {("numba.np.ufunc.dufunc", "DUFunc"): "zyg.broadcasting.vectorized"}
 
 
 def late_rule(f: Any) -> Any:
-    """The rule of a function that has none yet, once the packages in use have registered theirs."""
+    """The rule of a function that has none yet, once the packages in use have registered theirs.
+
+    A function that has a rule by then, somebody's own, keeps it.
+    """
     kind = type(f)
     if (module := MADE.get((kind.__module__, kind.__name__))) is not None:
         return import_module(module).rule_of(f)
     for package, module in LATE.items():
         if package in sys.modules:
+            own = {} if module in sys.modules else dict(rules)
             import_module(module)
+            rules.update(own)
     return rules.get(f)
 
 
