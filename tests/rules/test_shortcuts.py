@@ -251,7 +251,10 @@ def test_every_short_way_is_of_a_function_with_a_rule():
     assert len(short_ways) > 10
 
 
-@pytest.mark.parametrize("f", [f for f in short_ways if rules[f] != "constant"])
+VIEWS = (np.transpose, np.reshape, np.ravel)  # which have no entries
+
+
+@pytest.mark.parametrize("f", [f for f in short_ways if rules[f] != "constant" and f not in VIEWS])
 def test_an_entry_of_a_short_way_has_the_name_of_its_function(f):
     c = CALLS[f][0]
     told = zyg.explain(lambda *xs: np.sum(f(*xs, **c.kwargs) * 1.0), *c.args)

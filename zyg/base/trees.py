@@ -22,15 +22,12 @@ _Branch = tuple[type, "list[Any] | None", list[Any], "list[int | None]", bool]
 class Tree:
     """What `Structure` is to a value in which nothing is met twice, with fewer steps."""
 
-    __slots__ = ("branches", "leaves")
+    __slots__ = ("branches", "is_leaf", "leaves")
 
     def __init__(self, leaves: list[Any], branches: list[_Branch]) -> None:
         self.leaves = leaves
         self.branches = branches  # the root first, each before those in it; none if that is a leaf
-
-    @property
-    def is_leaf(self) -> bool:
-        return not self.branches
+        self.is_leaf = not branches
 
     def rebuild(self, leaves: list[Any]) -> Any:
         """A copy of the root with these leaves in place of its own."""

@@ -26,6 +26,8 @@ Spec = Any  # (shape, dtype) of an array, the type of a number, or an ArraySpec
 
 def spec_of(x: Any) -> Spec:
     """The shape and dtype of an array, the type of a number."""
+    if type(x) is float:
+        return float
     plain = x if type(x) is np.ndarray else strip(x)
     if type(plain) is float or type(plain) is np.float64:
         return type(plain)
@@ -42,11 +44,6 @@ def shape_of(spec: Spec) -> tuple[int, ...]:
     if type(spec) is tuple:
         return spec[0]  # type: ignore[no-any-return]
     return () if isinstance(spec, type) else spec.shape
-
-
-def is_readable(spec: Spec) -> bool:
-    """Whether the elements of what a spec describes may be looked at on the way."""
-    return type(spec) is tuple or isinstance(spec, type) or spec.array_type.readable
 
 
 def project(c: Any, spec: Spec) -> Any:

@@ -412,7 +412,8 @@ def release(strand: Strand) -> None:
     if memory is None:
         return
     memory.copies.clear()
-    take_back(strand)
+    if memory.lent:
+        take_back(strand)
     while memory.kept:
         _let_go(memory.kept.popitem()[1][0])
 

@@ -99,7 +99,8 @@ class Kin:
         self.path: tuple[int, ...]
         if parent is None:
             self.began = user_line() if setting("check_leaks") else ""
-            self.began_at = {outer: outer.new_slot() for outer in active.get()}
+            around = active.get()
+            self.began_at = {outer: outer.new_slot() for outer in around} if around else {}
             self.family, self.path = [], ()
         else:
             self.began, self.began_at, self.family = parent.began, parent.began_at, parent.family

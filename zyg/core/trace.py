@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import array_type
+from zyg.base.array_types import ArraySpec, array_type
 from zyg.base.config import setting
+from zyg.base.quiet import quiet
 from zyg.base.structure import Structure, is_leaf
 from zyg.base.trees import Tree, taken_apart
 from zyg.core.adjoint_tasks import reverse
-from zyg.core.cotangents import Spec, is_readable, project, shape_of, spec_of, zeros_of
+from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
 from zyg.core.exchange import bring
 from zyg.core.objects import stacked, without_class
 from zyg.core.overwritten import demand_unwritten, overwritten
@@ -169,7 +170,7 @@ class Trace(Call):
         if self.strand.memory.kept or self.strand.kin.family:
             demand_unwritten(self.strand.level_strands(), seeds)
         # A warning about 1/0 in a derivative would name a line that is not the user's.
-        with np.errstate(all="ignore"):
+        with quiet():
             passes, checked = self.passes(), self.is_checked()
             for strong in passes:
                 known: dict[Any, Any] = {}
@@ -192,8 +193,8 @@ class Trace(Call):
 
     def passes(self) -> tuple[bool, ...]:
         """With which products to step back, by who may see whether what comes back is finite."""
-        readable = [is_readable(spec) for specs in self.specs for spec in specs]
-        return plain_then_strong(unseen=not all(readable))
+        others = [s for specs in self.specs for s in specs if type(s) is ArraySpec]
+        return plain_then_strong(unseen=not all(s.array_type.readable for s in others))
 
     def is_checked(self) -> bool:
         """Whether one asked to be told where a cotangent was first not finite."""
@@ -304,6 +305,8 @@ def _take(holder: list[Any], k: int) -> Any:
 
 def copy_out(x: Any) -> Any:
     """An array apart from the memory that the reverse pass relies on."""
+    if type(x) is float or type(x) is np.float64:
+        return x
     return np.copy(x) if type(x) in ARRAYS else array_type(x).copy(x)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from zyg.core.strand import watcher_of
+from zyg.base.registry import short_ways
+from zyg.core.strand import ARRAYS, watcher_of
 from zyg.core.views import Place, Step, Way, base_of
 
 
@@ -21,17 +22,28 @@ def part(x: Any, index: Any) -> Any:
     return made
 
 
-def transposed(x: Any) -> Any:
-    """``x.T``, likewise."""
-    return _by_step(x, (_transposed, None, _transposed, None))
-
-
-def reshaped(x: Any, shape: Any) -> Any:
-    """``x.reshape(shape)``, likewise; NumPy answers with a view where `x` is in C order."""
-    plain = x.primal
-    if type(plain) is not np.ndarray or not plain.flags.c_contiguous:
+def _transpose(a: Any, *rest: Any, **others: Any) -> Any:
+    if type(a) not in ARRAYS or rest or others:
         return None
-    return _by_step(x, (_reshaped, plain.reshape(shape).shape, _reshaped, plain.shape))
+    return _by_step(a, (_transposed, None, _transposed, None))
+
+
+def _reshape(a: Any, shape: Any = None, *rest: Any, **others: Any) -> Any:
+    known = type(shape) is int or (type(shape) is tuple and {*map(type, shape)} <= _INT)
+    if type(a) not in ARRAYS or not known or rest or others:
+        return None
+    plain = a.primal
+    if type(plain) is not np.ndarray or not plain.flags.c_contiguous:  # it may be a copy
+        return None
+    return _by_step(a, (_reshaped, plain.reshape(shape).shape, _reshaped, plain.shape))
+
+
+def _ravel(a: Any, *rest: Any, **others: Any) -> Any:
+    return _reshape(a, -1, *rest, **others)
+
+
+short_ways.update({np.transpose: _transpose, np.reshape: _reshape, np.ravel: _ravel})
+_INT = {int}
 
 
 def _by_step(x: Any, step: Step) -> Any:

@@ -19,7 +19,6 @@ from zyg.core.protection import Lent, copy_lent, keep
 from zyg.core.shortcuts import short_ways
 from zyg.core.strand import ARRAYS, WATCHED, local_or_none, strip, watcher_of
 from zyg.core.views import Place, ViewSlot, Way
-from zyg.core.ways import reshaped, transposed
 from zyg.errors import OWN_TEXT
 from zyg.watched.attributes import Flags, attribute, define_attributes, define_methods
 from zyg.watched.value import WatchedValue, is_foreign, operator_rules
@@ -178,23 +177,6 @@ for _name in ("real", "imag", "flat"):
     _define_part(_name)
 WatchedArray.shape = property(functools.partial(attribute, name="shape"), set_shape)  # type: ignore[attr-defined]
 WatchedArray.flags = property(Flags)  # type: ignore[attr-defined]
-
-
-def _transposed(x: Any) -> Any:
-    y = transposed(x)
-    return attribute(x, "T") if y is None else y
-
-
-def _reshape(x: Any, /, *shape: Any, **others: Any) -> Any:
-    new = shape[0] if len(shape) == 1 and type(shape[0]) is tuple else shape
-    known = new and not others and all(type(n) is int for n in new)
-    y = reshaped(x, new) if known else None
-    return attribute(x, "reshape")(*shape, **others) if y is None else y
-
-
-WatchedArray.T = property(_transposed)  # type: ignore[attr-defined]
-_reshape.__name__ = "reshape"
-WatchedArray.reshape = _reshape  # type: ignore[attr-defined]
 
 
 def _define_write(name: str) -> None:

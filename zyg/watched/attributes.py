@@ -152,9 +152,19 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
     """x.reshape(2, 3) and x.reshape((2, 3)), x.transpose(1, 0) and x.transpose()."""
 
     def method(x: Any, /, *shape: Any, **kwargs: Any) -> Any:
-        return bind(function, (x, *shape) if len(shape) < 2 else (x, shape), kwargs)
+        args = (x, *shape) if len(shape) < 2 else (x, shape)
+        short = short_ways.get(function)
+        if short is not None and (y := short(*args, **kwargs)) is not None:
+            return y
+        return bind(function, args, kwargs)
 
     return method
+
+
+def _transposed(x: Any) -> Any:
+    short = short_ways.get(np.transpose)
+    y = None if short is None else short(x)
+    return bind(np.transpose, (x,)) if y is None else y
 
 
 def _item(x: Any, *place: Any) -> Any:
@@ -324,8 +334,9 @@ def define_attributes(cls: type, *plain: type) -> None:
 
 def define_methods(cls: type) -> None:
     """Those of the methods of arrays that answer whatever the array has outlived."""
-    for name in (*METHODS, "copy"):
+    for name in (*METHODS, "copy", "reshape", "transpose"):
         setattr(cls, name, _BOUND[name])
+    cls.T = property(_transposed)  # type: ignore[attr-defined]
 
 
 def _refuse_write(what: str) -> NoReturn:
