@@ -19,8 +19,8 @@ from zyg.core.protection import Lent, copy_lent, keep
 from zyg.core.shortcuts import short_ways
 from zyg.core.strand import ARRAYS, WATCHED, local_or_none, strip, watcher_of
 from zyg.core.views import Place, ViewSlot, Way
-from zyg.errors import OWN_TEXT
 from zyg.watched.attributes import Flags, attribute, define_attributes, define_methods
+from zyg.watched.operators import define_by_text
 from zyg.watched.value import WatchedValue, is_foreign, operator_rules
 
 
@@ -163,8 +163,7 @@ def _define_operator(name: str, symbol: str, reads: bool) -> None:
         "rule": rule, "partial": rule.partials[0], "general": getattr(WatchedArray, f"__{name}__"),
         "ndarray": np.ndarray, "float64": np.float64, "FLOAT64": np.dtype(np.float64),
     }  # fmt: skip
-    exec(compile(text, OWN_TEXT, "exec"), scope)
-    setattr(WatchedArray, f"__{name}__", scope[f"__{name}__"])
+    define_by_text(WatchedArray, (f"__{name}__",), text, scope)
 
 
 for _name, _symbol, _reads in (

@@ -18,8 +18,8 @@ from zyg.base.scalar_rules import table
 from zyg.core.elementwise import elementwise, elementwise_of_two
 from zyg.core.exchange import bring
 from zyg.core.strand import ARRAYS, WATCHED, active, cut, local_or_none, strip, watcher_of
-from zyg.errors import OWN_TEXT
 from zyg.watched.attributes import attribute, define_attributes
+from zyg.watched.operators import define_by_text
 from zyg.watched.value import WatchedValue, is_foreign, operator_rules
 
 _ROUND = ScalarRule(round, (0, 0))
@@ -170,9 +170,7 @@ for _name, _symbol, _da, _db, _guard, _reflected_guard in (
         "bring": bring, "active": active.get, "ARRAYS": ARRAYS,
         "elementwise_of_two": elementwise_of_two,
     }  # fmt: skip
-    exec(compile(_text, OWN_TEXT, "exec"), _scope)
-    for _method in (f"__{_name}__", f"__r{_name}__"):
-        setattr(WatchedReal, _method, _scope[_method])
+    define_by_text(WatchedReal, (f"__{_name}__", f"__r{_name}__"), _text, _scope)
 
 
 def _neg(self: Any) -> Any:
