@@ -1003,3 +1003,13 @@ def test_many_tangents_are_carried_by_one_run_of_f():
     np.testing.assert_allclose(
         found, zyg.jacobian(f, np.linspace(0.1, 0.9, 15), mode="reverse")[0], atol=1e-14
     )
+
+
+@pytest.mark.parametrize("x_dot", [np.array([0, 1]), np.array([0, 1], np.float32), [0, 1]])
+def test_a_tangent_is_of_the_type_of_its_argument(x_dot):
+    def f(x):
+        x[0] = x[1] * 0.1  # written to the tangent, too
+        return x[0]
+
+    _, y_dot = zyg.pushforward(f, (np.array([1.0, 2.0]),), (x_dot,))
+    assert y_dot == 0.1

@@ -39,6 +39,13 @@ def spec_of(x: Any) -> Spec:
     return kind.spec(plain, float_dtype(plain.dtype)) if kind.library else type(plain)
 
 
+def fits(c: Any, spec: Spec) -> bool:
+    """Whether a plain value is a cotangent, or a tangent, of what a spec describes, as it is."""
+    if type(c) is np.ndarray:
+        return bool((c.shape, c.dtype) == spec)
+    return type(c) is spec and (spec is float or spec is np.float64)
+
+
 def shape_of(spec: Spec) -> tuple[int, ...]:
     """The shape of what a spec describes."""
     if type(spec) is tuple:

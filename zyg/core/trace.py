@@ -14,7 +14,7 @@ from zyg.base.quiet import quiet
 from zyg.base.structure import Structure, is_leaf
 from zyg.base.trees import Tree, taken_apart
 from zyg.core.adjoint_tasks import reverse
-from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
+from zyg.core.cotangents import Spec, fits, project, shape_of, spec_of, zeros_of
 from zyg.core.exchange import bring
 from zyg.core.objects import stacked, without_class
 from zyg.core.overwritten import demand_unwritten, overwritten
@@ -204,8 +204,7 @@ class Trace(Call):
         """The slots of the value, with the parts of its cotangent."""
         if self.result.is_leaf and (target := self.out[0]) is not None:
             slot, spec = target
-            array = type(y_bar) is np.ndarray
-            if (y_bar.shape, y_bar.dtype) == spec if array else type(y_bar) is spec:
+            if fits(y_bar, spec):
                 return [(slot, y_bar)]
         seeds = []
         for place, part in self.result.match(y_bar, f"the value of {self.name}"):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from zyg.base.structure import Structure
-from zyg.base.trees import Tree
-from zyg.core.cotangents import has_complex, project, shape_of, spec_of, zeros_of
+from zyg.base.trees import Tree, taken_apart
+from zyg.core.cotangents import fits, has_complex, project, shape_of, spec_of, zeros_of
 from zyg.core.duals import DualStrand, check_tangents
 from zyg.core.protection import release
 from zyg.core.strand import WATCHED, Confined, settle, strip
@@ -63,7 +63,7 @@ class DualCall(Call):
             check_tangents(self.strand.suspect, self.y_dots)
             release(self.strand)
             return
-        result = Structure(value, watchable)
+        result = taken_apart(value, watchable, shared=False)
         rows: list[list[Any]] = []
         plain = []
         for x in result.leaves:
@@ -87,12 +87,9 @@ class DualCall(Call):
         return [copy_out(project(p, spec)) for p in u]
 
 
-_PLAIN = {float, np.float64, np.ndarray}
-
-
 def _by_leaf(inputs: Structure | Tree, specs: list[Any], x_dot: Any, what: str) -> list[Any]:
     """The tangent of an argument at each of its leaves; None where none is given."""
-    if inputs.is_leaf and type(x_dot) in _PLAIN and spec_of(x_dot) == specs[0]:
+    if inputs.is_leaf and fits(x_dot, specs[0]):
         return [copy_out(x_dot)]
     made: list[Any] = [None] * len(specs)
     for place, part in inputs.match(x_dot, what, "tangent"):
