@@ -1,7 +1,7 @@
 """From the text of a kernel to a function that runs: machine code, or plain Python.
 
-Machine code is on disk from an earlier process, or else numba makes it, and it is kept. Both ways
-it is called through one entry (see `machine`), by ctypes, which lets go of the interpreter's lock.
+Machine code is on disk from an earlier process, or else LLVM or numba makes it, and it is kept. It
+is called through one entry (see `machine`), by ctypes, which lets go of the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PACKED = {"int64": "q", "boolean": "q", "float32": "d", "float64": "d"}
 
 
 class CompilationError(Exception):
-    """numba could not compile a kernel: its last words, and the text of the kernel."""
+    """Neither LLVM nor numba could compile a kernel: its last words, and the text of the kernel."""
 
     def __init__(self, cause: BaseException, text: str) -> None:
         lines = [line for line in str(cause).splitlines() if line.strip()] or [repr(cause)]
@@ -58,7 +58,7 @@ _lock = threading.RLock()
 def kernel_of(text: str, backend: str) -> MachineKernel:
     """The kernel of this text, made at most once while it is remembered.
 
-    Raises CompilationError where numba refuses the text.
+    Raises CompilationError where the text is refused.
     """
     with _lock:
         kernel = _kernels.get((text, backend))
