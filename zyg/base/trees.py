@@ -91,6 +91,24 @@ class Tree:
         return Structure(self.rebuild(self.leaves), lambda x: id(x) in mine, shared=True)
 
 
+class Row:
+    """What `Structure` is to a tuple, or a named one, that holds leaves only."""
+
+    __slots__ = ("kind", "leaves")
+    repeated = False
+
+    def __init__(self, root: tuple[Any, ...]) -> None:
+        self.kind, self.leaves = type(root), [*root]
+
+    def rebuild(self, leaves: list[Any]) -> Any:
+        return tuple.__new__(self.kind, leaves)
+
+    def match(self, other: Any, what: str, of: str = "cotangent") -> list[tuple[int, Any]]:
+        """(place, part) for every part of `other`, which has this structure, or None for parts."""
+        mine = {*map(id, self.leaves)}
+        return Structure(self.rebuild(self.leaves), lambda x: id(x) in mine).match(other, what, of)
+
+
 def taken_apart(x: Any, leaf: Callable[[Any], bool], *, shared: bool = True) -> Tree | Structure:
     """The structure of a value, of an argument (`shared`) or of a result.
 

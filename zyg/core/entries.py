@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from zyg.base.array_types import array_type, is_array
 from zyg.base.registry import ScalarRule, rules
 from zyg.base.structure import Structure, is_number
+from zyg.base.trees import Row
 from zyg.core.cotangents import Spec, spec_of, zeros_of
 from zyg.core.strand import ARRAYS, Strand, is_watched, strip, watch, watched_leaves, watcher_of
 from zyg.errors import AdjointError, MissingRuleError, StructureError, ZygError
@@ -115,7 +116,8 @@ def note(strand: Strand, y: Any, pull: Callable[..., Any], *args: Any) -> Any:
             out.spec = spec_of(y)
         strand.note((out, None, pull, None, args))
         return watched
-    result = Structure(y, is_result)
+    row = isinstance(y, tuple) and all(map(is_result, y))
+    result: Any = Row(y) if row else Structure(y, is_result)
     if not result.leaves:
         return y
     if result.repeated:

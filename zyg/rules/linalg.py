@@ -223,8 +223,8 @@ def slogdet(a):
         sign_bar, of_log = bars
         if is_complex(sign):  # d sign = i sign im(trace(a^-1 da))
             of_log = of_log + 1j * np.imag(sign_bar * conj(sign))
-        safe = a
-        if not is_watched(of_log) and like(sign) is None:
+        safe, one = a, type(sign) is np.float64 and sign != 0  # of one matrix, that is regular
+        if not one and not is_watched(of_log) and like(sign) is None:
             idle = np.asarray((strip(sign) == 0) & (of_log == 0))[..., None, None]
             safe = np.where(idle, np.eye(np.shape(a)[-1]), a) if np.any(idle) else a
         return (_scaled(of_log, dagger(np.linalg.inv(safe))),)
