@@ -87,16 +87,8 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     (out, None, partial, slot, (arguments of the partial)): no closure, no projection.
     """
     strand, primal = x.strand, x.primal
-    ours = strand.alone or local_or_none(strand) is strand
-    if type(primal) is not np.ndarray or not ours:
-        if ours and not strand.dual:
-            if len(rule.partials) == 1 and type(primal) in _FLOATS:
-                return _of_a_number(rule, strand, x, primal)
-            if type(primal) in ARRAYS and type(constant) in _CONSTANTS:
-                return _of_one_nested(rule, x, constant, k)
-        return elementwise(
-            rule, *((x, constant) if k == 0 else (constant, x))[: len(rule.partials)]
-        )
+    if type(primal) is not np.ndarray or not (strand.alone or local_or_none(strand) is strand):
+        return _of_one_other(rule, x, constant, k)
     partial, reads = rule.partials[k], (rule.saves or rule.find_saves())[k]
     if isinstance(constant, np.ndarray):
         if constant.dtype.hasobject and holds_watched_objects(constant):
@@ -128,6 +120,21 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     return _note_elementwise(rule, strand, args, primals, y)
 
 
+def _of_one_other(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
+    """The same, unless `x` is an array of one level: a number, an array of two, or any other."""
+    strand, primal = x.strand, x.primal
+    if (strand.alone or local_or_none(strand) is strand) and not strand.dual:
+        if type(primal) in _FLOATS:
+            if len(rule.partials) == 1:
+                return _of_a_number(rule, strand, x, primal)
+            if type(constant) is np.ndarray and constant.dtype is _FLOAT64 and constant.ndim:
+                return _of_a_number_and_an_array(rule, x, constant, k)
+        if type(primal) in ARRAYS and type(constant) in _CONSTANTS:
+            return _of_one_nested(rule, x, constant, k)
+    args = (x, constant) if k == 0 else (constant, x)
+    return elementwise(rule, *args[: len(rule.partials)])
+
+
 def _of_a_number(rule: ScalarRule, strand: Strand, x: Any, primal: float) -> Any:
     """The same of a float, where the result is one of NumPy's: the partial's arguments are, too."""
     y = rule.function(primal)
@@ -142,6 +149,24 @@ def _of_a_number(rule: ScalarRule, strand: Strand, x: Any, primal: float) -> Any
     saved = np.float64(primal) if reads[0] else None, y if reads[1] else None
     strand.note((out, None, partial, x.slot, saved))
     return number
+
+
+def _of_a_number_and_an_array(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
+    """The same of a float and a plain array of float64: the entry is that of `elementwise`."""
+    strand, primal, partial = x.strand, x.primal, rule.partials[k]
+    reads = (rule.saves or rule.find_saves())[k]
+    y = rule.function(primal, constant) if k == 0 else rule.function(constant, primal)
+    if type(y) is not np.ndarray or y.dtype is not _FLOAT64:
+        order = slice(None, None, -1 if k else 1)
+        return _note_elementwise(rule, strand, (x, constant)[order], [primal, constant][order], y)
+    if reads[1 - k]:
+        constant = keep(strand, constant)
+    operands = (primal, constant, y) if k == 0 else (constant, primal, y)
+    saved = [v if read else None for v, read in zip(operands, reads, strict=True)]
+    active = [(x.slot, partial, type(primal))]
+    watched = note(strand, y, elementwise_pullback, active, saved, False)
+    watched.unread = not reads[-1]
+    return watched
 
 
 def _of_one_nested(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:

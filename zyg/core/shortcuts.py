@@ -131,7 +131,7 @@ def _reduced(a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, *, dual: bo
     ours = strand.alone or local_or_none(strand) is strand
     if not (ours and (dual or not strand.dual) and _is_plain(plain)):
         return None
-    axis_fits = axis is None or type(axis) is int
+    axis_fits = axis is None or type(axis) is int or is_of_ints(axis)
     return plain if axis_fits and (keepdims is NO or type(keepdims) is bool) else None
 
 
@@ -168,7 +168,7 @@ def _mean(
     **others: Any,
 ) -> Any:  # fmt: skip
     plain = _reduced(a, axis, dtype, out, keepdims)
-    if plain is None or rest or others or not plain.size:
+    if plain is None or rest or others or not plain.size or type(axis) is tuple:
         return None
     total = _sum_up(plain, axis, None, None, keepdims is True)
     n = plain.size if axis is None else plain.shape[axis]

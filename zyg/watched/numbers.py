@@ -15,7 +15,7 @@ import numpy as np
 
 from zyg.base.registry import ScalarRule
 from zyg.base.scalar_rules import table
-from zyg.core.elementwise import elementwise, elementwise_of_two
+from zyg.core.elementwise import elementwise, elementwise_of_one, elementwise_of_two
 from zyg.core.exchange import bring
 from zyg.core.strand import ARRAYS, WATCHED, active, cut, local_or_none, strip, watcher_of
 from zyg.watched.attributes import attribute, define_attributes
@@ -124,6 +124,8 @@ def __{name}__(self, other):
         return bring(m, self) {symbol} other
     if t in ARRAYS:
         return elementwise_of_two(rule, self, other)
+    if t is ndarray:
+        return elementwise_of_one(rule, self, other, 0)
     return NotImplemented if is_foreign(self, other) else elementwise(rule, self, other)
 
 def __r{name}__(self, other):
@@ -168,7 +170,8 @@ for _name, _symbol, _da, _db, _guard, _reflected_guard in (
         "WatchedReal": WatchedReal, "elementwise": elementwise, "is_foreign": is_foreign,
         "float64": np.float64, "rule": operator_rules[_name], "local_or_none": local_or_none,
         "bring": bring, "active": active.get, "ARRAYS": ARRAYS,
-        "elementwise_of_two": elementwise_of_two,
+        "elementwise_of_one": elementwise_of_one, "elementwise_of_two": elementwise_of_two,
+        "ndarray": np.ndarray,
     }  # fmt: skip
     define_by_text(WatchedReal, (f"__{_name}__", f"__r{_name}__"), _text, _scope)
 
