@@ -124,9 +124,10 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
         base, plain = base_of(x), strip(x)
         if not is_writeable(x):
             strand.memory.readonly.add(slot)
-        if base.slot in base.strand.memory.entangled or not is_spread(plain):
+        spread = plain.flags.forc or is_spread(plain)
+        if base.slot in base.strand.memory.entangled or not spread:
             strand.memory.entangled.add(slot)
-        x = copied(x, order_of(strip(x)))
+        x = copied(x, order_of(plain))
     elif how in ("copied", "lent"):
         x = array_type(x).copy(x)
     return watch(strand, x, slot)
