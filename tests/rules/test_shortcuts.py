@@ -10,7 +10,7 @@ import pytest
 
 import zyg
 import zyg.numpy as znp
-from zyg.base.registry import rules, short_ways
+from zyg.base.registry import ScalarRule, rules, short_ways
 from zyg.base.structure import Structure
 from zyg.core import elementwise, strand
 from zyg.watched import value
@@ -244,6 +244,15 @@ def test_a_rule_of_ones_own_goes_before_a_short_way():
     finally:
         rules[np.sum] = kept
         short_ways.update(before)
+
+
+def test_a_function_of_more_than_its_arguments_is_refused():
+    def f(x, w):
+        rule = ScalarRule(lambda a, b: a * b * w, (1, 1))
+        return elementwise.elementwise_of_two(rule, x, w).sum()
+
+    with pytest.raises(zyg.errors.AdjointError, match="not among its arguments"):
+        zyg.gradient(f, V, V)
 
 
 def test_every_short_way_is_of_a_function_with_a_rule():

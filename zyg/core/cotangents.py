@@ -61,8 +61,8 @@ def project(c: Any, spec: Spec) -> Any:
         if type(plain) is np.ndarray and plain.dtype is dtype:
             if plain.shape == shape:
                 return c
-            if plain is c and shape and c.shape[1:] == shape:  # as `unbroadcast`
-                return np.add.reduce(c, 0)
+            if shape and plain.shape[1:] == shape:  # as `unbroadcast`
+                return np.add.reduce(c, 0) if plain is c else np.sum(c, 0)
         if not array_type(c).on_host:
             raise _transfer("an array of the device", "an array of the host")
         if np.shape(c) != shape:

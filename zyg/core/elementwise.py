@@ -65,8 +65,7 @@ def elementwise(rule: ScalarRule, *args: Any) -> Any:
         if not (made := lacking(error, rule.name, primals)):
             raise
         raise made from error
-    if type(y) in WATCHED and y.strand.level >= strand.level:
-        demand_closed(rule.name, strand, y)
+    _plain_result(rule, strand, y)
     if strand.in_place:
         watched = elementwise_in_place(strand, rule.partials, args, primals, y)
         if watched is not None:
@@ -180,7 +179,7 @@ def _of_one_nested(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
             constant = keep(strand, constant)
     y = elementwise_of_one(rule, primal, constant, k)
     primals = [primal] if len(reads) == 2 else [primal, constant] if k == 0 else [constant, primal]
-    plain, p = strip(y), strip(primal)
+    plain, p = _plain_result(rule, strand, y), strip(primal)
     alike = type(y) in ARRAYS and plain.shape == p.shape and plain.dtype is p.dtype is _FLOAT64
     if not alike:
         return _note_elementwise(
@@ -218,7 +217,7 @@ def elementwise_of_two(rule: ScalarRule, x: Any, o: Any) -> Any:
     ):
         return elementwise(rule, x, o)
     y = rule.function(p, q) if p is plain_p and q is plain_q else _at_outer_level(rule, p, q)
-    plain_y = y if type(y) is np.ndarray else strip(y)
+    plain_y = y if type(y) is np.ndarray else _plain_result(rule, strand, y)
     if type(plain_y) is not np.ndarray or plain_y.dtype is not _FLOAT64:
         return _note_elementwise(rule, strand, (x, o), [p, q], y)
     (px, qx, yx), (po, qo, yo) = rule.saves or rule.find_saves()
@@ -236,6 +235,13 @@ def elementwise_of_two(rule: ScalarRule, x: Any, o: Any) -> Any:
     watched = note(strand, y, elementwise_of_two_pullback, *args)
     watched.unread = saved[2] is None
     return watched
+
+
+def _plain_result(rule: ScalarRule, strand: Strand, y: Any) -> Any:
+    """The plain value of a result, of outer levels only."""
+    if type(y) in WATCHED and y.strand.level >= strand.level:
+        demand_closed(rule.name, strand, y)
+    return strip(y)
 
 
 def _at_outer_level(rule: ScalarRule, p: Any, q: Any) -> Any:
@@ -261,6 +267,21 @@ def elementwise_of_two_pullback(
         (i, b if of_p is None else project(b, of_p)),
         (j, c if of_q is None else project(c, of_q)),
     )
+
+
+# The same, of + - * of two arrays of one shape.
+
+
+def add_pullback(run: Run, y_bar: Any, i: Any, j: Any) -> Any:
+    return ((i, y_bar), (j, y_bar))
+
+
+def subtract_pullback(run: Run, y_bar: Any, i: Any, j: Any) -> Any:
+    return ((i, y_bar), (j, run.times(y_bar, -1)))
+
+
+def multiply_pullback(run: Run, y_bar: Any, i: Any, j: Any, p: Any, q: Any) -> Any:
+    return ((i, run.times(y_bar, q)), (j, run.times(y_bar, p)))
 
 
 def _note_elementwise(
@@ -333,6 +354,11 @@ def elementwise_pushforward(active: list[Any], saved: list[Any], conjugate: bool
     return total
 
 
+kinds.update(
+    dict.fromkeys(
+        (add_pullback, subtract_pullback, multiply_pullback), Kind(lambda i, j, *_: [i, j])
+    )
+)
 kinds[elementwise_of_two_pullback] = Kind(
     lambda i, j, *_: [i, j],
     None,

@@ -66,7 +66,7 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
         return [_watched(strand, leaves[0], how)] if leaves else []
     groups: dict[int, list[Any]] = {}
     for x in leaves:
-        if type(x) is not float and _is_array(x):
+        if type(x) is np.ndarray or _is_array(x):
             groups.setdefault(id(_whole(x)), []).append(x)
     bases = {}
     for root, arrays in groups.items():

@@ -23,6 +23,7 @@ from zyg.core.entries import Kind, kinds, note
 from zyg.core.protection import keep
 from zyg.core.pushes import short_in_place
 from zyg.core.reverse import Run, non_finite
+from zyg.core.sequences import is_of_ints
 from zyg.core.strand import ARRAYS, WATCHED, local_or_none, strip
 
 ndarray, NO = np.ndarray, np._NoValue
@@ -168,11 +169,18 @@ def _mean(
     **others: Any,
 ) -> Any:  # fmt: skip
     plain = _reduced(a, axis, dtype, out, keepdims)
-    if plain is None or rest or others or not plain.size or type(axis) is tuple:
+    if plain is None or rest or others or not plain.size:
         return None
-    total = _sum_up(plain, axis, None, None, keepdims is True)
+    if type(axis) is tuple or (axis is not None and not plain.ndim):  # of which NumPy's sum has one
+        return None
+    nested = a.primal is not plain
+    if nested:
+        y = np.mean(a.primal, axis, None, None, keepdims)
+    else:
+        y = _sum_up(plain, axis, None, None, keepdims is True)
     n = plain.size if axis is None else plain.shape[axis]
-    y = total / n if a.primal is plain else np.mean(a.primal, axis, None, None, keepdims)
+    if not nested:
+        y = y / n
     return note(a.strand, y, mean_pullback, (a.slot,), np.mean, plain.shape, axis, n)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from zyg.base.registry import late_rule, rules
+from zyg.core import elementwise
 from zyg.core.bind import bind
-from zyg.core.elementwise import elementwise_of_two
 from zyg.core.handouts import hand_out, holds_nothing_watched
 from zyg.core.indexing import read, write
 from zyg.core.inplace import augment, set_shape
@@ -120,21 +120,30 @@ _define_product("__mul__", 1)
 _define_product("__rmul__", -1)
 
 
-# One text for + - * / with a plain number or a plain array of the same shape, as for numbers: what
-# `elementwise_of_one` does of an array of float64 on this task's own strand.
+# One text for + - * /, as for numbers: what `elementwise_of_one` does of an array of float64 on the
+# strand of this task and a plain number or a plain array of its shape, and `elementwise_of_two` of
+# two such arrays of one shape; an outer level may watch them, too, where there are no tasks.
 
 _SHORT_PATH = """
 def __{name}__(self, other):
-    t = type(other)
-    if t is WatchedArray:
-        return elementwise_of_two(rule, self, other)
-    strand, a = self.strand, self.primal
-    ours = strand.alone or local_or_none(strand) is strand
-    if ours and type(a) is ndarray and a.dtype is FLOAT64 and a.ndim:
+    strand, a, t = self.strand, self.primal, type(other)
+    p = a if type(a) is ndarray else strip(a)
+    ours = strand.alone or (a is p and local_or_none(strand) is strand)
+    if ours and p.dtype is FLOAT64 and p.ndim and (a is p or not strand.dual):
+        d, j = partial, self.slot
         if t is float or t is int or t is float64:
             b = other
-        elif t is ndarray and other.dtype is FLOAT64 and other.shape == a.shape:
+            saved = {saved}
+        elif t is ndarray and other.dtype is FLOAT64 and other.shape == p.shape:
             b = {kept}
+            saved = {saved}
+        elif (
+            t is WatchedArray and pullback is not None
+            and other.strand is strand and not strand.dual
+            and (q := strip(b := other.primal)).dtype is FLOAT64 and q.shape == p.shape
+        ):
+            d, j, saved = pullback, None, (j, other.slot, {both})
+            {unread}
         else:
             return general(self, other)
         y = WatchedArray()
@@ -143,33 +152,48 @@ def __{name}__(self, other):
         y.slot = out = strand.new_slot()
         y.unread = True
         y.viewed = y.versioned = y.locked = False
-        strand.note((out, None, partial, self.slot, {saved}))
+        strand.note((out, None, d, j, saved))
         return y
     return general(self, other)
 """
 
 
-def _define_operator(name: str, symbol: str, reads: bool) -> None:
+def _define_operator(name: str, symbol: str, reads: bool, pullback: Any) -> None:
     rule = operator_rules[name]
     text = _SHORT_PATH.format(
         name=name,
         symbol=symbol,
         kept="keep(strand, other)" if reads else "other",
         saved="(None, b, None)" if reads else "None",
+        both="a, b" if reads else "",
+        unread="self.unread = other.unread = False" if reads else "",
     )
     scope = {
-        "WatchedArray": WatchedArray, "elementwise_of_two": elementwise_of_two, "keep": keep,
+        "WatchedArray": WatchedArray, "keep": keep, "pullback": pullback, "strip": strip,
         "local_or_none": local_or_none,
-        "rule": rule, "partial": rule.partials[0], "general": getattr(WatchedArray, f"__{name}__"),
+        "partial": rule.partials[0], "general": getattr(WatchedArray, f"__{name}__"),
         "ndarray": np.ndarray, "float64": np.float64, "FLOAT64": np.dtype(np.float64),
     }  # fmt: skip
     define_by_text(WatchedArray, (f"__{name}__",), text, scope)
 
 
-for _name, _symbol, _reads in (
-    ("add", "+", False), ("sub", "-", False), ("mul", "*", True), ("truediv", "/", True),
-):  # fmt: skip
-    _define_operator(_name, _symbol, _reads)
+def _define_reflected(name: str) -> None:
+    """What commutes with a number, which NumPy has in the same bits."""
+    forward, backward = (getattr(WatchedArray, f"__{n}{name}__") for n in ("", "r"))
+
+    def reflected(self: Any, other: Any) -> Any:
+        number = type(other) is float or type(other) is int
+        return (forward if number else backward)(self, other)
+
+    setattr(WatchedArray, f"__r{name}__", reflected)
+
+
+_define_operator("add", "+", False, elementwise.add_pullback)
+_define_operator("sub", "-", False, elementwise.subtract_pullback)
+_define_operator("mul", "*", True, elementwise.multiply_pullback)
+_define_operator("truediv", "/", True, None)
+_define_reflected("add")
+_define_reflected("mul")
 define_attributes(WatchedArray, np.ndarray)
 define_methods(WatchedArray)
 for _name in ("real", "imag", "flat"):

@@ -335,13 +335,14 @@ def _apply(rule: ScalarRule, inputs: tuple[Any, ...]) -> Any:
     """A scalar rule on the arguments of a ufunc: by the short path if just one is watched."""
     if len(inputs) == 2 == len(rule.partials):
         first, second = inputs
-        if is_list(first) or is_list(second):
-            return _apply(rule, (as_array(first), as_array(second)))
         if type(first) not in WATCHED:
-            return elementwise_of_one(rule, second, first, 1)
-        if type(second) not in WATCHED:
+            if not is_list(first):
+                return elementwise_of_one(rule, second, first, 1)
+        elif type(second) in WATCHED:
+            return elementwise_of_two(rule, first, second)
+        elif not is_list(second):
             return elementwise_of_one(rule, first, second, 0)
-        return elementwise_of_two(rule, first, second)
+        return _apply(rule, (as_array(first), as_array(second)))
     return elementwise(rule, *inputs)
 
 
