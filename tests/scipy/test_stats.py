@@ -8,18 +8,13 @@ import scipy.stats
 import zyg
 from zyg.scipy import stats
 
-from .calls_stats import DENSITIES, PARAMETERS, SHAPES
+from .calls_stats import DENSITIES, PARAMETERS, SHAPES, formula
 
 POINTS = np.array([-np.inf, -3.0, -0.7, 0.2, 0.55, 0.9, 1.0, 1.7, 2.5, 6.0, np.nan])
 COUNTS = np.array([-1, 0, 1, 2, 0.5, 3, 7, np.nan])
 LEVELS = np.array([-0.1, 0.0, 1e-6, 0.2, 0.5, 0.77, 0.999, 1.0, 1.1, np.nan])
 
 QUANTILES = 1e-11 if np.lib.NumpyVersion(scipy.__version__) >= "1.17.0" else 2e-11
-
-
-def formula(name, method):
-    """What a method is in a gradient; elsewhere it is SciPy's own."""
-    return getattr(getattr(stats, name), method).inside
 
 
 def agree(name, method, *args, **kwargs):
@@ -239,3 +234,128 @@ def test_f_moves_with_its_point_alone_where_it_starts(n, slope):
     for method, sign in (("cdf", 1), ("sf", -1)):
         got = zyg.gradient(getattr(stats.f, method), 0.0, n, 3.0)
         np.testing.assert_allclose(got, [sign * slope, 0.0, 0.0])
+
+
+# Moments, intervals, and arguments by their names
+
+SUMMARIES = ("mean", "var", "std", "median", "entropy", "stats")
+KEYWORDS = {**{name: shapes for name, (shapes, _) in SHAPES.items()}, **PARAMETERS}
+
+
+def has(name, method):
+    return method in getattr(stats, name).methods
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [(n, m) for n in KEYWORDS for m in SUMMARIES if has(n, m)]
+)
+def test_summaries_have_scipys_values_and_slopes(name, method):
+    shapes, place = KEYWORDS[name], {"loc": 2}
+    if name in SHAPES:
+        place = {"loc": 0.3, "scale": 1.7}
+    agree(name, method, *shapes, **place)
+    agree(name, method, *[np.array([s, -1.0]) for s in shapes], **place)
+    summary = getattr(getattr(stats, name), method)
+    real = [s for s in shapes if isinstance(s, float)]
+    whole = shapes[: len(shapes) - len(real)]
+
+    def f(real, place):
+        return np.sum(np.stack(summary(*whole, *real, **place)) if method == "stats" else
+                      summary(*whole, *real, **place))  # fmt: skip
+
+    floats = {k: v for k, v in place.items() if isinstance(v, float)}
+    order = 1 if method == "median" else 2
+    if real or floats:
+        zyg.check_gradient(f, real, floats, order=order, modes=("reverse", "forward"))
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("t", 0.7), ("t", 1.5), ("pareto", 0.8), ("pareto", 1.5), ("invgamma", 0.8),
+     ("invgamma", 1.5), ("lognorm", 0.5)],
+)  # fmt: skip
+def test_moments_that_diverge_have_scipys_values_and_no_slope(name, shape):
+    agree(name, "mean", shape)
+    agree(name, "var", shape)
+    if name != "lognorm" and shape < 1:
+        assert zyg.gradient(lambda s: getattr(stats, name).mean(s), shape) == (0.0,)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_intervals_and_frozen_summaries(name):
+    shapes, _ = SHAPES[name]
+    distribution, theirs = getattr(stats, name), getattr(scipy.stats, name)
+    got, _ = zyg.pullback(lambda s: distribution(*shapes, scale=s).interval(confidence=0.9), 1.7)
+    np.testing.assert_allclose(got, theirs.interval(0.9, *shapes, scale=1.7), rtol=1e-10)
+
+    def width(loc, scale):
+        low, high = distribution.interval(0.9, *shapes, loc=loc, scale=scale)
+        frozen = distribution(*shapes, loc=loc, scale=scale)
+        return high * low + frozen.median() + frozen.std() * frozen.entropy()
+
+    if has(name, "std"):
+        zyg.check_gradient(width, 0.3, 1.7, order=1)
+
+
+def test_what_is_no_interval():
+    with pytest.raises(ValueError, match="alpha must be between 0 and 1 inclusive"):
+        zyg.gradient(lambda x: stats.norm.interval(1.5, x)[0], 0.3)
+
+
+def test_points_by_their_names():
+    def f(x):
+        return (
+            stats.norm.pdf(x=x, loc=0.1, scale=2.0) + stats.norm.ppf(q=x / 2, loc=x)
+            + stats.poisson.pmf(k=3, mu=x) + stats.gamma(2.0, scale=x).cdf(x=1.5)
+            + stats.gamma(2.0, scale=x).isf(q=0.3) + stats.binom(5, x / 2).logpmf(k=2)
+        )  # fmt: skip
+
+    zyg.check_gradient(f, 0.7, order=1)
+    with pytest.raises(TypeError, match=r"norm\.pdf is missing the argument 'x'"):
+        zyg.gradient(lambda m: stats.norm.pdf(loc=m), 0.3)
+
+
+@pytest.mark.parametrize("method", ["pdf", "logpdf"])
+def test_a_singular_covariance_that_is_plain(method):
+    spread = np.array([[2.0, 0.0, 2.0], [0.0, 1.0, 0.0], [2.0, 0.0, 2.0]])
+    mean, on, off = np.array([0.1, 0.4, 0.1]), np.array([0.3, 0.2, 0.3]), np.array([0.3, 0.2, 1.0])
+    for x in (on, off, np.stack([on, off])):
+        agree("multivariate_normal", method, x, mean, spread, allow_singular=True)
+    covariance = scipy.stats.Covariance.from_diagonal([1.0, 2.0, 0.5])
+    agree("multivariate_normal", method, off, mean, covariance)
+    of_mean = getattr(stats.multivariate_normal, method)
+    at = lambda s: of_mean(on * s, mean, spread, allow_singular=True)  # noqa: E731
+    zyg.check_gradient(at, 1.3, order=2)
+    frozen = lambda s: getattr(stats.multivariate_normal(mean * s, np.eye(3)), method)(x=off)  # noqa: E731
+    zyg.check_gradient(frozen, 1.3, order=2)
+    alpha = lambda a: getattr(stats.dirichlet(a), method)([0.2, 0.3, 0.5])  # noqa: E731
+    zyg.check_gradient(alpha, np.array([1.0, 2.0, 3.0]), order=1)
+
+
+def test_a_watched_singular_covariance_is_refused():
+    def f(s):
+        return stats.multivariate_normal.logpdf([0.1, 0.2], None, s, allow_singular=True)
+
+    with pytest.raises(np.linalg.LinAlgError):
+        zyg.gradient(f, np.ones((2, 2)))
+
+
+def test_a_distribution_has_scipys_text_and_the_methods_above_its_own():
+    data = scipy.stats.rayleigh.rvs(size=50, random_state=1)
+    assert stats.norm.__doc__ == scipy.stats.norm.__doc__
+    assert stats.multivariate_normal.__doc__ == scipy.stats.multivariate_normal.__doc__
+    for distribution in (stats.rayleigh, scipy.stats.rayleigh):
+        assert super(type(distribution), distribution).fit(data) != distribution.fit(data)
+    plain = scipy.stats.rayleigh
+    assert super(type(stats.rayleigh), stats.rayleigh).fit(data) == super(type(plain), plain).fit(
+        data
+    )
+
+
+def test_plain_parameters_in_a_gradient_are_scipys():
+    def f(x):
+        assert stats.t.logpdf(0.3, np.inf) == scipy.stats.t.logpdf(0.3, np.inf)
+        assert stats.gamma.mean(2) == scipy.stats.gamma.mean(2)
+        return x
+
+    assert zyg.gradient(f, 1.0) == (1.0,)

@@ -2,7 +2,7 @@
 
 A formula is that of the standard distribution, at points inside of its support; loc and scale, the
 points outside, and arguments that define no distribution are seen to here. What is no formula
-(``rvs``, ``fit``, ``mean``) is SciPy's own.
+(``rvs``, ``fit``, ``moment``) is SciPy's own, and so is every method of plain values.
 """
 
 import functools
@@ -13,9 +13,10 @@ import numpy as np
 from scipy import special as sp
 from scipy import stats
 
-from zyg.rules.kit import as_array, dropins, nestlevel, strip
+from zyg.rules.kit import as_array, dropins, is_watched, nestlevel, strip
 from zyg.scipy._linalg_factors import cholesky
 from zyg.scipy._linalg_systems import solve_triangular
+from zyg.scipy._moments import ENTROPIES, MOMENTS
 
 LOG_2PI = np.log(2 * np.pi)
 
@@ -51,18 +52,31 @@ class _Stand:
         return operator.getitem, ((self.scipys,), 0)
 
 
+class _Inherited:
+    """A method as the class above that of SciPy's distribution has it: what ``super`` asks for."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __get__(self, stand, owner=None):
+        scipys = stand.scipys
+        return getattr(super(type(scipys), scipys), self.name)
+
+
 class _OfSciPy(_Stand):
     """A distribution of SciPy's, whose `methods` are formulas where a gradient runs."""
 
-    methods: ClassVar[Any]
+    methods: Any
 
     def __init__(self, name):
         self.scipys = getattr(stats, name)
+        self.__doc__ = self.scipys.__doc__
 
     def __getattr__(self, name):
         method = getattr(self.scipys, name)
         if name in self.methods:
-            method = self.__dict__[name] = dropins.drop_in(method, self._formula_of(name))
+            written = dropins.if_watched(method, self._formula_of(name))
+            method = self.__dict__[name] = dropins.drop_in(method, written)
         return method
 
     def _formula_of(self, name):
@@ -72,6 +86,10 @@ class _OfSciPy(_Stand):
 class _Distribution(_OfSciPy):
     """A distribution by formulas: methods ``f(x, *shapes, loc, scale)``, and a frozen form."""
 
+    variable: str  # how SciPy calls the point
+    points: ClassVar[Any]
+    # super(type(norm), norm).fit, the search in place of the formula; norm.fit is the instance's.
+    fit: Any = _Inherited("fit")
     starts_flat = False  # whether all derivatives are 0 where the support starts, as outside
 
     def __init__(self, name, shapes, valid, support, formulas):
@@ -79,12 +97,17 @@ class _Distribution(_OfSciPy):
         self.name, self.valid, self.formulas = name, valid, formulas
         self.names = [*shapes, *self.location]
         self.least, self.most = support
+        summaries = [*_OF_MOMENTS] if name in MOMENTS else []
+        summaries += ["entropy"] if name in ENTROPIES else []
+        summaries += ["median", "interval"] if "ppf" in self.points else []
+        self.methods = {*self.points, *summaries}
 
     def __call__(self, *args, **kwargs):
         return _Frozen(self, args, kwargs)
 
     def _formula_of(self, name):
-        formula: Any = functools.partial(self._method, name)
+        at = self._at if name in self.points else self._of_parameters
+        formula: Any = functools.partial(at, name)
         formula.__name__ = f"{self.name}.{name}"
         return formula
 
@@ -99,11 +122,65 @@ class _Distribution(_OfSciPy):
         count = len(self.names) - len(self.location)
         return values[:count], values[count:]
 
-    def _method(self, name, x, *args, **kwargs):
+    def _at(self, name, *args, **kwargs):
+        x, *args = self.point_first(name, args, kwargs)
         shapes, place = self._parameters(args, kwargs)
         with np.errstate(all="ignore"):
             valid = self.valid(*map(strip, shapes))
-            return _number(self.methods[name](self, name, _wide(x), shapes, place, valid))
+            return _number(self.points[name](self, name, _wide(x), shapes, place, valid))
+
+    def point_first(self, name, args, kwargs):
+        """`args`, in front of them the point, if it is one of `kwargs`: it is taken from them."""
+        point = "q" if name in ("ppf", "isf") else self.variable
+        if point in kwargs:
+            return kwargs.pop(point), *args
+        if not args:
+            raise TypeError(f"{self.name}.{name} is missing the argument {point!r}")
+        return args
+
+    def _of_parameters(self, name, *args, **kwargs):
+        return getattr(self, f"_{name}")(args, kwargs)
+
+    def _summary(self, formula, placed, args, kwargs):
+        """`placed(y, loc, scale)` of what the formula says of the standard distribution."""
+        shapes, (loc, *scales) = self._parameters(args, kwargs)
+        scale = scales[0] if scales else 1.0
+        with np.errstate(all="ignore"):
+            valid = self.valid(*map(strip, shapes)) & (strip(scale) > 0)
+            return _number(np.where(valid, placed(formula(*shapes), loc, scale), np.nan))
+
+    def _mean(self, args, kwargs):
+        return self._summary(MOMENTS[self.name][0], lambda y, loc, s: y * s + loc, args, kwargs)
+
+    def _var(self, args, kwargs):
+        placed = lambda y, loc, s: y * (s * s) + 0 * loc  # noqa: E731 - of loc's shape
+        return self._summary(MOMENTS[self.name][1], placed, args, kwargs)
+
+    def _entropy(self, args, kwargs):
+        placed = lambda y, loc, s: y + np.log(s) + 0 * loc  # noqa: E731
+        return self._summary(ENTROPIES[self.name], placed, args, kwargs)
+
+    def _std(self, args, kwargs):
+        return np.sqrt(self._var(args, kwargs))
+
+    def _stats(self, args, kwargs):
+        kwargs = dict(kwargs)
+        asked = kwargs.pop("moments", "mv")
+        if set(asked) - {"m", "v"}:
+            return self.scipys.stats(*args, **kwargs, moments=asked)
+        found = [f(args, kwargs) for m, f in (("m", self._mean), ("v", self._var)) if m in asked]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def _median(self, args, kwargs):
+        return self._at("ppf", 0.5, *args, **kwargs)
+
+    def _interval(self, args, kwargs):
+        kwargs = dict(kwargs)
+        confidence, *rest = (kwargs.pop("confidence"), *args) if "confidence" in kwargs else args
+        if np.any((strip(confidence) < 0) | (strip(confidence) > 1)):
+            raise ValueError("alpha must be between 0 and 1 inclusive")
+        ends = (1 - confidence) / 2, (1 + confidence) / 2
+        return tuple(self._at("ppf", q, *rest, **kwargs) for q in ends)
 
     def _formula(self, name, z, shapes):
         """The formula called `name`, or by that of which it is the logarithm or the complement."""
@@ -137,8 +214,16 @@ _BEYOND = {  # the values below and above the support
 }  # fmt: skip
 
 
+_OF_MOMENTS = ("mean", "var", "std", "stats")
+
+
 class Continuous(_Distribution):
+    variable = "x"
     location: ClassVar = {"loc": 0.0, "scale": 1.0}
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.fit = self.scipys.fit
 
     def _at_point(self, name, x, shapes, place, valid):
         loc, scale = place
@@ -162,13 +247,14 @@ class Continuous(_Distribution):
         y = np.where(inside, y, outer) * scale + loc
         return np.where(valid & (strip(scale) > 0), y, np.nan)
 
-    methods: ClassVar = {
+    points: ClassVar = {
         **dict.fromkeys(("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"), _at_point),
         **dict.fromkeys(("ppf", "isf"), _quantile),
     }
 
 
 class Discrete(_Distribution):
+    variable = "k"
     location: ClassVar = {"loc": 0}
 
     def _at_point(self, name, k, shapes, place, valid):
@@ -181,7 +267,7 @@ class Discrete(_Distribution):
             inside = (z >= self.least) & (z < most) & ~np.isinf(z)
         return self._inside(name, whole, shapes, inside, valid, *_BEYOND[name])
 
-    methods: ClassVar = dict.fromkeys(("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"), _at_point)
+    points: ClassVar = dict.fromkeys(("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"), _at_point)
 
 
 class _Frozen(_Stand):
@@ -199,20 +285,40 @@ class _Frozen(_Stand):
     def __getattr__(self, name):
         if name not in self.distribution.methods:
             return getattr(self.scipys, name)
+        return lambda *given, **named: self._called(name, given, named)
+
+    def _called(self, name, given, named):
+        if name == "interval" and not given:
+            given = (named.pop("confidence"),)
+        elif name in self.distribution.points:
+            given = self.distribution.point_first(name, given, named)
         method = getattr(self.distribution, name)
-        return lambda x: method(x, *self.args, **self.kwargs)
+        return method(*given, *self.args, **self.kwargs, **named)
 
 
 # Of several variables
 
 
-class Dirichlet(_OfSciPy):
-    """scipy.stats.dirichlet, its density."""
+class _OfSeveral(_OfSciPy):
+    """A distribution of several variables; frozen it is SciPy's, where nothing is watched."""
 
-    methods: ClassVar = ("pdf", "logpdf")
+    points: ClassVar = ("pdf", "logpdf")
 
     def __call__(self, *args, **kwargs):
-        return self.scipys(*args, **kwargs)
+        frozen = dropins.if_watched(self.scipys, lambda *a, **k: _Frozen(self, a, k))
+        return frozen(*args, **kwargs)
+
+    def point_first(self, name, args, kwargs):
+        return (kwargs.pop("x"), *args) if "x" in kwargs else args
+
+    def _pdf(self, *args, **kwargs):
+        return np.exp(self._logpdf(*args, **kwargs))
+
+
+class Dirichlet(_OfSeveral):
+    """scipy.stats.dirichlet, its density."""
+
+    methods = ("pdf", "logpdf")
 
     def _logpdf(self, x, alpha):
         x, alpha = _wide(x), _wide(alpha)
@@ -222,42 +328,58 @@ class Dirichlet(_OfSciPy):
         scale = np.sum(sp.gammaln(alpha)) - sp.gammaln(np.sum(alpha))
         return _number(np.sum(np.transpose(sp.xlogy(alpha - 1, np.transpose(x))), axis=0) - scale)
 
-    def _pdf(self, x, alpha):
-        return np.exp(self._logpdf(x, alpha))
 
+class MultivariateNormal(_OfSeveral):
+    """scipy.stats.multivariate_normal; a watched covariance is regular."""
 
-class MultivariateNormal(_OfSciPy):
-    """scipy.stats.multivariate_normal by the factor of Cholesky; its covariance is regular."""
+    methods = ("pdf", "logpdf", "entropy")
 
-    methods: ClassVar = ("pdf", "logpdf", "entropy")
-
-    def __call__(self, *args, **kwargs):
-        return self.scipys(*args, **kwargs)
-
-    def _logpdf(self, x, mean=None, cov=1.0):
+    def _logpdf(self, x, mean=None, cov=1.0, allow_singular=False):
         x = _wide(x)
-        mean, factor = self._mean_and_factor(mean, cov)
-        n = len(factor)
+        mean, cov = self._mean_and_covariance(mean, cov)
+        n = len(cov)
         rows = np.reshape(x, (-1, n)) - mean
-        unit = solve_triangular(factor, np.transpose(rows), 0, True)
-        y = -0.5 * (n * LOG_2PI + np.sum(unit * unit, axis=0)) - self._log_scale(factor)
+        flat = _flat_axes(cov) if allow_singular else None
+        if flat is None:
+            factor = cholesky(cov, True)
+            unit = solve_triangular(factor, np.transpose(rows), 0, True)
+            log_scale = self._log_scale(factor)
+        else:
+            axes, spread, outside = flat
+            unit = np.transpose(rows @ (axes / spread))
+            log_scale = np.sum(np.log(spread))
+        y = -0.5 * (len(unit) * LOG_2PI + np.sum(unit * unit, axis=0)) - log_scale
+        if flat is not None:
+            y = np.where(outside(strip(rows)), -np.inf, y)
         shape = np.shape(x) if n == 1 and np.ndim(x) < 2 else np.shape(x)[:-1]
         return _number(np.reshape(y, shape))
 
-    def _pdf(self, x, mean=None, cov=1.0):
-        return np.exp(self._logpdf(x, mean, cov))
-
-    def _entropy(self, mean=None, cov=1.0):
-        _, factor = self._mean_and_factor(mean, cov)
+    def _entropy(self, mean=None, cov=1.0, allow_singular=False):
+        _, cov = self._mean_and_covariance(mean, cov)
+        factor = cholesky(cov, True)
         return 0.5 * len(factor) * (LOG_2PI + 1) + self._log_scale(factor)
 
     def _log_scale(self, factor):
         return np.sum(np.log(np.diagonal(factor)))
 
-    def _mean_and_factor(self, mean, cov):
-        cov = _wide(cov)
+    def _mean_and_covariance(self, mean, cov):
+        cov = _wide(cov.covariance if isinstance(cov, stats.Covariance) else cov)
         n = np.size(mean) if mean is not None else len(cov) if np.ndim(cov) else 1
         mean = np.zeros(n) if mean is None else np.reshape(_wide(mean), (n,))
-        if np.ndim(cov) < 2:
-            cov = np.eye(n) * cov
-        return mean, cholesky(cov, True)
+        return mean, cov if np.ndim(cov) == 2 else np.eye(n) * cov
+
+
+def _flat_axes(cov):
+    """Of a plain singular covariance its axes, their lengths, and which rows are off them."""
+    if is_watched(cov):
+        return None
+    squares, axes = np.linalg.eigh(cov)
+    least = 1e6 * np.finfo(float).eps * np.max(np.abs(squares))  # as SciPy has it
+    flat = squares <= least
+    if not flat.any():
+        return None
+
+    def outside(rows):
+        return np.linalg.norm(rows @ axes[:, flat], axis=-1) >= 1e3 * least
+
+    return axes[:, ~flat], np.sqrt(squares[~flat]), outside

@@ -1,6 +1,7 @@
 """scipy.stats for watched values: ``from zyg.scipy import stats``.
 
-The densities, distribution functions and quantiles of the distributions below take watched values,
+The densities, distribution functions, quantiles, means, variances, medians, intervals and (of
+continuous ones) entropies of the distributions below, also frozen, take watched values,
 in every parameter of continuous distributions, and in the real parameters of discrete ones. They
 agree with SciPy's to rounding.
 
