@@ -82,6 +82,9 @@ def note_refusal(error: ZygError) -> None:
     """Remember an error that f may catch; `zyg.core.strand`, which knows who runs, replaces it."""
 
 
+_DENYING = ("array_equal", "array_equiv")  # of NumPy's, which answer any exception with False
+
+
 class ZygError(Exception):
     """The base of all zyg errors; the message says what, where, why and what to do.
 
@@ -103,10 +106,11 @@ class ZygError(Exception):
         """Where it was caught: the outermost frame that it came to, unless zyg, NumPy or C code
         caught it, which ask for what they can do without."""
         came = self.__traceback__
-        caught = came is not None and not came.tb_frame.f_code.co_filename.startswith(
-            _OURS + _NUMPY
-        )
-        return came if caught else None
+        if came is None:
+            return None
+        code = came.tb_frame.f_code
+        asks = code.co_filename.startswith(_OURS + _NUMPY) and code.co_name not in _DENYING
+        return None if asks else came
 
     def was_swallowed(self) -> None:
         """Say in the message where it was caught."""

@@ -1,7 +1,7 @@
 """The statistics module for watched numbers: ``import zyg.statistics as statistics``.
 
 Where no gradient runs around a line, in its task, each function is that of statistics. In a
-gradient the averages and the measures of spread take watched numbers, too.
+gradient the averages, the measures of spread and of relation take watched numbers, too.
 
 >>> import zyg, zyg.statistics as statistics
 >>> zyg.gradient(lambda x, y: statistics.variance([x, y]), 1.0, 3.0)
@@ -66,7 +66,34 @@ def _stdev(data: _typing.Any, xbar: _typing.Any = None) -> _typing.Any:
     return _np.sqrt(_variance(data, xbar))
 
 
-_WRITTEN = {
+def _products(x: _typing.Any, y: _typing.Any) -> _typing.Any:
+    x_mean, y_mean = _mean(x), _mean(y)
+    return sum((a - x_mean) * (b - y_mean) for a, b in zip(x, y, strict=True))
+
+
+def _covariance(x: _typing.Any, y: _typing.Any) -> _typing.Any:
+    return _products(x, y) / (len(x) - 1)
+
+
+def _correlation(x: _typing.Any, y: _typing.Any, *, method: str = "linear") -> _typing.Any:
+    if method != "linear":  # of ranks, which are constant
+        ranked: _typing.Any = _statistics.correlation
+        return ranked([*map(_strip, x)], [*map(_strip, y)], method=method)
+    return _products(x, y) / _np.sqrt(_products(x, x) * _products(y, y))
+
+
+def _linear_regression(
+    x: _typing.Any, y: _typing.Any, *, proportional: bool = False
+) -> _typing.Any:
+    if proportional:
+        slope = sum(a * b for a, b in zip(x, y, strict=True)) / sum(a * a for a in x)
+        return _statistics.LinearRegression(slope, 0.0)
+    slope = _products(x, y) / _products(x, x)
+    return _statistics.LinearRegression(slope, _mean(y) - slope * _mean(x))
+
+
+_WRITTEN: dict[str, _typing.Any] = {
+    "correlation": _correlation, "covariance": _covariance, "linear_regression": _linear_regression,
     "fmean": _fmean, "geometric_mean": _geometric_mean, "harmonic_mean": _harmonic_mean,
     "mean": _mean, "pstdev": _pstdev, "pvariance": _pvariance, "stdev": _stdev,
     "variance": _variance,

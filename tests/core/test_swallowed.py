@@ -164,3 +164,27 @@ def test_what_numpy_asks_in_vain_is_not_told(f):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", zyg.errors.PerformanceWarning)
         zyg.check_gradient(f, X, order=1)
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize("ask", [np.array_equal, np.array_equiv])
+def test_numpys_answer_that_a_refused_list_equals_nothing_is_raised(ask):
+    def f(x):
+        with zyg.config(object_elements=2):
+            return x if ask([x, x, x], [2.0, 2.0, 2.0]) else -x
+
+    with pytest.raises(ConversionError, match=rf"caught: .*in {ask.__name__}"):
+        zyg.gradient(f, 2.0)
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize("ask", [np.array_equal, np.array_equiv])
+def test_lists_of_watched_values_are_compared(ask):
+    def f(x):
+        assert ask([x, 2 * x], [2.0, 4.0])
+        assert ask((2.0, 4.0), [x, 2 * x])
+        assert not ask([x, 2 * x], [2.0, 5.0])
+        assert ask([x * np.ones(2), [x, 3.0]], [[2.0, 2.0], [2.0, 3.0]])
+        return x
+
+    assert zyg.gradient(f, 2.0) == (1.0,)

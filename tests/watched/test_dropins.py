@@ -214,7 +214,45 @@ def test_functions_of_statistics(name):
     slopes_are_those_of_differences(f, X, Y)
 
 
+@pytest.mark.parametrize(
+    ("name", "kwargs"),
+    [("covariance", {}), ("correlation", {}), ("linear_regression", {}),
+     ("linear_regression", {"proportional": True}), ("quantiles", {})],
+)  # fmt: skip
+def test_functions_of_statistics_with_several_numbers(name, kwargs):
+    of_pairs = name != "quantiles"
+
+    def f(x, y):
+        data = ([1.0, x, 4.0], [y, x * y, 2.5 * x]) if of_pairs else ([x, y, 2.5 * x],)
+        found = getattr(zyg.statistics, name)(*data, **kwargs)
+        return found if name[0] == "c" else found[0] - 2 * found[1]
+
+    def plainly(x, y):
+        data = ([1.0, x, 4.0], [y, x * y, 2.5 * x]) if of_pairs else ([x, y, 2.5 * x],)
+        found = getattr(statistics, name)(*data, **kwargs)
+        return found if name[0] == "c" else found[0] - 2 * found[1]
+
+    assert zyg.value_and_gradient(f, X, Y)[0] == pytest.approx(plainly(X, Y))
+    zyg.check_gradient(f, X, Y, modes=("reverse", "forward"))
+
+
+@pytest.mark.parametrize(
+    ("name", "f"),
+    [
+        ("mean", lambda x: statistics.mean([x, 1.0])),
+        ("fmean", lambda x: statistics.fmean([x, 1.0])),
+        ("stdev", lambda x: statistics.stdev([x, 1.0])),
+        ("covariance", lambda x: statistics.covariance([x, 1.0], [2.0, x])),
+    ],
+)
+def test_a_refusal_in_statistics_names_the_drop_in(name, f):
+    with pytest.raises(zyg.errors.ConversionError, match=rf"use zyg\.statistics\.{name} for"):
+        zyg.gradient(f, X)
+
+
 def test_statistics_refuses_what_it_refuses():
+    with pytest.raises(statistics.StatisticsError, match="same number of data points"):
+        zyg.gradient(lambda x: zyg.statistics.covariance([x, 1.0], [x]), X)
     with pytest.raises(statistics.StatisticsError, match="at least two"):
         zyg.gradient(lambda x: zyg.statistics.variance([x]), X)
 

@@ -144,6 +144,10 @@ def _of_list(f: Any, call: ast.Call) -> str:
 _ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
 _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (lambda f: getattr(f, "__module__", "") in ("math", "cmath"), _of_math),
+    (
+        lambda f: getattr(f, "__module__", "") == "statistics",
+        lambda f, call: f"use zyg.statistics.{f.__name__} for statistics.{f.__name__}",
+    ),
     (lambda f: any(f is g for g in _ARRAYS), _of_list),
     (
         lambda f: f in (float, complex) or (isinstance(f, type) and issubclass(f, np.generic)),

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from zyg.base.remedies import remedy
 from zyg.base.scalar_rules import is_complex
 from zyg.core.bind import bind
 from zyg.core.handouts import hand_out, holds_nothing_watched, plainly
@@ -312,10 +313,11 @@ def attribute(x: Any, name: str) -> Any:
             return own.__get__(x, type(plain))
     if name in _WRITES:
         _refuse_write(f"x.{name}(...)")
+    fix = "use a NumPy function or operator instead, or zyg.primal(x) for the plain value."
     raise ConversionError(
         f"the attribute {name!r} of a watched {type(plain).__name__} has no rule.",
         "what the plain value answers would carry no derivative.",
-        "use a NumPy function or operator instead, or zyg.primal(x) for the plain value.",
+        remedy() if name == "as_integer_ratio" else fix,  # what statistics asks first
         tag="attribute",
     )
 
