@@ -101,4 +101,6 @@ CALLS = {
     linalg.block_diag: [call(A, V, B), call(A), call(1.5, M)],
     linalg.toeplitz: [call(V), call(V, W), call(W, V)],
     linalg.hankel: [call(V), call(V, W), call(W, V)],
+    linalg.circulant: [call(V), call([0.3, 0.7])],
+    linalg.companion: [call(V + 3)],
 }  # fmt: skip

@@ -120,7 +120,9 @@ WRITES = [
     "np.multiply.at(y, [0, 0], [x[1], 2.0])", "np.add(y, [x[0], 1, 2], out=y)",
     "np.copyto(y, [x[0], 1, x[2]])", "np.put(y, [0, 1], [x[0], 1])", "np.place(y, y > 0, [x[0], 1])",
     "np.putmask(y, y > 0, [x[0], 1])", "np.put_along_axis(y, np.array([0, 1]), [x[0], 1], 0)",
-    "y.real = [x[0], 1, 2]", "y.flat = [x[0], 1, 2]", "y.fill(x[0])",
+    "y.real = [x[0], 1, 2]", "y.flat = [x[0], 1, 2]",
+    "y.flat = [x[0], 2]", "y.flat = x[:2]", "y.flat = [[x[0], 1, 2], [x[1], 3, 4]]", "y.flat = x[0]",
+    "y.fill(x[0])",
 ]  # fmt: skip
 
 

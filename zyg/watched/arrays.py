@@ -21,7 +21,7 @@ from zyg.core.strand import ARRAYS, WATCHED, local_or_none, strip, watcher_of
 from zyg.core.views import Place, ViewSlot, Way
 from zyg.watched.attributes import Flags, attribute, define_attributes, define_methods
 from zyg.watched.operators import define_by_text
-from zyg.watched.value import WatchedValue, is_foreign, operator_rules
+from zyg.watched.value import WatchedValue, as_array, is_foreign, operator_rules
 
 
 class WatchedArray(WatchedValue):
@@ -116,6 +116,15 @@ def _define_part(name: str) -> None:
     setattr(WatchedArray, name, property(part, lambda x, value: write(part(x), ..., value)))
 
 
+def _set_flat(x: Any, value: Any) -> None:
+    """``x.flat = value``: fewer values are repeated, of more the first are taken."""
+    flat, values = attribute(x, "flat"), as_array(value)
+    if (n := np.size(strip(values))) and np.ndim(strip(values)):
+        values = np.ravel(values)
+        values = values if n == flat.size else values[np.arange(flat.size) % n]
+    write(flat, ..., values)
+
+
 _define_product("__mul__", 1)
 _define_product("__rmul__", -1)
 
@@ -196,8 +205,9 @@ _define_reflected("add")
 _define_reflected("mul")
 define_attributes(WatchedArray, np.ndarray)
 define_methods(WatchedArray)
-for _name in ("real", "imag", "flat"):
+for _name in ("real", "imag"):
     _define_part(_name)
+WatchedArray.flat = property(functools.partial(attribute, name="flat"), _set_flat)  # type: ignore[attr-defined]
 WatchedArray.shape = property(functools.partial(attribute, name="shape"), set_shape)  # type: ignore[attr-defined]
 WatchedArray.flags = property(Flags)  # type: ignore[attr-defined]
 
