@@ -90,6 +90,7 @@ _LATE = {
     "wirtinger": "zyg.verbs.jacobians",
     "wrap_executor": "zyg.tasks.executors",
 }
+__all__ = sorted(name for name in {*globals(), *_LATE} if not name.startswith("_"))
 
 
 def __getattr__(name: str) -> object:

@@ -373,6 +373,7 @@ def test_public_names():
     modules = {n for n, v in vars(zyg).items() if isinstance(v, ModuleType)}
     public = {name for name in vars(zyg) if not name.startswith("_")}
     assert public - modules == PUBLIC
+    assert {*zyg.__all__} >= PUBLIC  # from zyg import *
     assert not modules & PUBLIC, "a package would hide the function of its name, or be hidden"
     assert {n for n in modules if n not in PATHS and not n.startswith("_")} <= {*inside()}
 
