@@ -137,8 +137,8 @@ _SHORT_PATH = """
 def __{name}__(self, other):
     strand, a, t = self.strand, self.primal, type(other)
     p = a if type(a) is ndarray else strip(a)
-    ours = strand.alone or (a is p and local_or_none(strand) is strand)
-    if ours and p.dtype is FLOAT64 and p.ndim and (a is p or not strand.dual):
+    ours = strand.alone and not strand.dual or a is p and local_or_none(strand) is strand
+    if ours and type(p) is ndarray and p.dtype is FLOAT64 and p.ndim:
         d, j = partial, self.slot
         if t is float or t is int or t is float64:
             b = other
@@ -149,7 +149,8 @@ def __{name}__(self, other):
         elif (
             t is WatchedArray and pullback is not None
             and other.strand is strand and not strand.dual
-            and (q := strip(b := other.primal)).dtype is FLOAT64 and q.shape == p.shape
+            and type(q := strip(b := other.primal)) is ndarray
+            and q.dtype is FLOAT64 and q.shape == p.shape
         ):
             d, j, saved = pullback, None, (j, other.slot, {both})
             {unread}
