@@ -1,6 +1,7 @@
 """Functions read as source: program, derivative, machine code. Knows no tracer.
 
 ir                              what a function is here: values, operations, regions
+routines                        what libraries do with the memory of a program
 record                          numbers that record what is done with them
 functions                       what functions of NumPy, math and SciPy mean as operations
 whole                           ints of the operands' types, wrapped around as NumPy's are

@@ -10,7 +10,15 @@ Operations are named after NumPy's ufuncs (`multiply`, `tanh`, `less`); besides,
 like of the math module, and `constant` (its operand, through which no derivative flows).
 
 An "int" is of 64 bits, with a sign. A "uint" is NumPy's uint64, held in the same bits: the text
-says where a sign would matter.
+says where a sign would matter. In a scalar function, "float" is of the width that the text is
+printed for; in a whole function it is of 64 bits, and "float32" of 32.
+
+Whole functions have memory, too. A *buffer* is a row of numbers of one type, "float[]"; an array is
+a buffer, an offset, a shape and strides, all of which are numbers, so that the memory of a program
+is read and written by `Load` and `Store` alone, and by the few `Routine` that libraries have for
+it. Buffers are values as numbers are: blocks yield them, loops carry them; a "float[][]" is a
+buffer of buffers. Operations with effects stay in their order. Where a `Check` fails the program
+ends, and nothing that it did counts.
 """
 
 from __future__ import annotations
@@ -20,7 +28,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-Type = str  # "float", "int", "uint" or "bool"
+Type = str  # "float", "float32", "int", "uint" or "bool"; with "[]" of a buffer of those
+
+
+def is_buffer(kind: Type) -> bool:
+    return kind.endswith("[]")
+
+
+def element_of(kind: Type) -> Type:
+    """The type of what is in a buffer."""
+    return kind.removesuffix("[]")
 
 
 class Value:
@@ -56,6 +73,59 @@ class Op:
 
 
 @dataclass(eq=False)
+class Alloc:
+    """`out` is a fresh buffer of `size` elements, all zero if `zeroed`."""
+
+    out: Value
+    size: Atom
+    zeroed: bool = True
+
+
+@dataclass(eq=False)
+class Load:
+    """``out = buffer[index]``; the index is within bounds."""
+
+    buffer: Value
+    index: Atom
+    out: Value
+
+
+@dataclass(eq=False)
+class Store:
+    """``buffer[index] = value``; the index is within bounds."""
+
+    buffer: Value
+    index: Atom
+    value: Atom
+
+
+@dataclass(eq=False)
+class Check:
+    """The program ends where `condition` is false: Python is to run the function, and to raise."""
+
+    condition: Atom
+    why: str
+
+
+@dataclass(eq=False)
+class Call:
+    """``outs = callee(*args)``, out of line: what calls itself, or is long."""
+
+    callee: Program
+    args: tuple[Atom, ...]
+    outs: list[Value]
+
+
+@dataclass(eq=False)
+class Routine:
+    """A routine of a library, over memory: see `routines`, which has its name."""
+
+    name: str
+    args: tuple[Atom, ...]
+    outs: list[Value]
+
+
+@dataclass(eq=False)
 class If:
     condition: Atom
     then: Block
@@ -65,7 +135,11 @@ class If:
 
 @dataclass(eq=False)
 class For:
-    """``for index in range(*span)``; `params` start as `init`, then are what `body` yields."""
+    """``for index in range(*span)``; `params` start as `init`, then are what `body` yields.
+
+    The step is a number. The rounds of an `independent` loop read nothing that others write, and
+    write to different places.
+    """
 
     index: Value
     span: tuple[Atom, Atom, Atom]
@@ -73,6 +147,7 @@ class For:
     params: list[Value]
     body: Block
     outs: list[Value]
+    independent: bool = False
 
 
 @dataclass(eq=False)
@@ -90,13 +165,15 @@ class While:
 class Program:
     """A function of numbers; it returns what its body yields.
 
-    `rule` has the partial derivatives of a function that brings its own.
+    `rule` has the partial derivatives of a function that brings its own. `sizes` says of buffers
+    among the inputs which inputs multiply to the number of their elements.
     """
 
     name: str
     inputs: list[Value]
     body: Block
     rule: Any = None
+    sizes: dict[Value, tuple[Atom, ...]] = field(default_factory=dict)
 
     @property
     def outputs(self) -> list[Atom]:
@@ -120,6 +197,42 @@ def operations(block: Block) -> Iterator[Any]:
             yield from operations(inner)
 
 
+_EFFECTS = (Store, Check, Call, Routine)
+
+
+def has_effects(op: Any) -> bool:
+    """Whether an operation does more than to make values."""
+    return isinstance(op, _EFFECTS) or any(
+        has_effects(inner) for block in blocks_of(op) for inner in block.ops
+    )
+
+
+def outs_of(op: Any) -> Sequence[Value]:
+    """The values that an operation makes."""
+    if isinstance(op, (Op, Alloc, Load)):
+        return (op.out,)
+    return () if isinstance(op, (Store, Check)) else op.outs
+
+
+def operands_of(op: Any) -> Sequence[Atom]:
+    """What an operation takes, without what its blocks read."""
+    return _OPERANDS[type(op)](op)
+
+
+_OPERANDS: dict[type, Callable[[Any], Sequence[Atom]]] = {
+    Op: lambda op: op.args,
+    Alloc: lambda op: (op.size,),
+    Load: lambda op: (op.buffer, op.index),
+    Store: lambda op: (op.buffer, op.index, op.value),
+    Check: lambda op: (op.condition,),
+    Call: lambda op: op.args,
+    Routine: lambda op: op.args,
+    If: lambda op: (op.condition,),
+    For: lambda op: (*op.span, *op.init),
+    While: lambda op: op.init,
+}
+
+
 def prune(block: Block, live: set[Value] | None = None) -> set[Value]:
     """Remove what nothing that is yielded depends on; returns what the block reads from outside."""
     live = {*(live or ()), *_values(block.yields)}
@@ -139,10 +252,11 @@ def _values(atoms: Sequence[Atom]) -> set[Value]:
 
 def _needed(op: Any, live: set[Value]) -> set[Value] | None:
     """What an operation reads, once it makes only what is live; None if that is nothing."""
-    if isinstance(op, Op):
-        return _values(op.args) if op.out in live else None
+    effects = has_effects(op)
+    if not isinstance(op, (If, For, While)):
+        return _values(operands_of(op)) if effects or not live.isdisjoint(outs_of(op)) else None
     keep = [k for k, out in enumerate(op.outs) if out in live]
-    if not keep:
+    if not keep and not effects:
         return None
     if isinstance(op, If):
         _keep(op.outs, keep)
@@ -177,18 +291,13 @@ def _reads(block: Block) -> set[Value]:
     """What a block would read if it were pruned; the block stays as it is."""
     live = _values(block.yields)
     for op in reversed(block.ops):
-        outs = [op.out] if isinstance(op, Op) else op.outs
-        if not live.isdisjoint(outs):
+        if has_effects(op) or not live.isdisjoint(outs_of(op)):
             live |= _all_reads(op)
     return live
 
 
 def _all_reads(op: Any) -> set[Value]:
-    if isinstance(op, Op):
-        return _values(op.args)
-    reads = _values([op.condition]) if isinstance(op, If) else _values(op.init)
-    if isinstance(op, For):
-        reads |= _values(op.span)
+    reads = _values(operands_of(op))
     for block in blocks_of(op):
         reads |= _values(block.yields).union(*map(_all_reads, block.ops))
     return reads
@@ -211,8 +320,9 @@ def show(program: Program) -> str:
 
     def lines(block: Block, indent: str, last: str = "yield") -> Iterator[str]:
         for op in block.ops:
-            if isinstance(op, Op):
-                yield f"{indent}{typed(op.out)} = {op.name}({row(op.args)})"
+            if (line := _LINES.get(type(op))) is not None:
+                made = f"{row(outs_of(op), typed)} = " if outs_of(op) else ""
+                yield f"{indent}{made}{line(op)}({row(operands_of(op))})"
                 continue
             if isinstance(op, If):
                 yield f"{indent}{row(op.outs, typed)} = if {name(op.condition)}"
@@ -230,6 +340,15 @@ def show(program: Program) -> str:
     return "\n".join([head, *lines(program.body, "    ", "return")])
 
 
+_LINES: dict[type, Callable[[Any], str]] = {
+    Op: lambda op: op.name,
+    Alloc: lambda op: "zeros" if op.zeroed else "empty",
+    Load: lambda op: "load",
+    Store: lambda op: "store",
+    Check: lambda op: f"check[{op.why}]",
+    Call: lambda op: f"call[{op.callee.name}]",
+    Routine: lambda op: op.name,
+}
 _WORDS = {If: ("then", "else"), While: ("test", "do"), For: ("do",)}
 
 

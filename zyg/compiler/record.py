@@ -10,16 +10,36 @@ The builder types every operation, computes what is known at once, and makes a v
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from zyg.compiler.ir import Atom, Block, If, Op, Program, Type, Value, is_number, same, type_of
+from zyg.compiler.ir import (
+    Alloc,
+    Atom,
+    Block,
+    Check,
+    If,
+    Load,
+    Op,
+    Program,
+    Routine,
+    Store,
+    Type,
+    Value,
+    element_of,
+    is_buffer,
+    is_number,
+    same,
+    type_of,
+)
 from zyg.errors import KernelError
 
-_RANK = {"bool": 0, "int": 1, "uint": 2, "float": 3}
+REALS = "float", "float32"
+_RANK = {"bool": 0, "int": 1, "uint": 2, "float32": 3, "float": 4}
 
 # What an operation takes and makes. "number": its operands brought to one type, at least int, which
 # is that of the result; the others are named by the type of the result.
@@ -42,6 +62,11 @@ _FLOAT = {
 }  # fmt: skip
 KNOWN = _NUMBER | COMPARE | _LOGIC | _TEST | _WHOLE | _FLOAT | {
     *_BITWISE, *_OTHER_NAMES, "power", "ldexp", "select", "constant",
+}  # fmt: skip
+CONVERSIONS = {"float", "float32", "int", "uint"}
+OVERFLOWS = {  # of ints
+    "add_overflows": operator.add, "subtract_overflows": operator.sub,
+    "multiply_overflows": operator.mul,
 }  # fmt: skip
 
 
@@ -104,8 +129,10 @@ class Builder:
         if callee is not None:
             made = zip(args, callee.inputs, strict=True)
             return "float", tuple(self.to(p.type, x) for x, p in made)
-        if name in ("float", "int", "uint", "constant"):
+        if name in CONVERSIONS or name == "constant":
             return (kinds[0] if name == "constant" else name), args
+        if name in OVERFLOWS:
+            return "bool", tuple(self.to("int", x) for x in args)
         if name == "select":
             kind = max(kinds[1:], key=_RANK.__getitem__)
             return kind, (self.to("bool", args[0]), *(self.to(kind, x) for x in args[1:]))
@@ -116,15 +143,16 @@ class Builder:
         if name in _BITWISE and "float" not in kinds:
             kind = max(["int", *kinds], key=_RANK.__getitem__)
             return kind, tuple(self.to(kind, x) for x in args)
+        real = "float32" if max(kinds, key=_RANK.__getitem__) == "float32" else "float"
         if name == "ldexp":
-            return "float", (self.to("float", args[0]), self.to("int", args[1]))
-        if name in _NUMBER or name in COMPARE or (name in _WHOLE and kinds[0] != "float"):
+            return real, (self.to(real, args[0]), self.to("int", args[1]))
+        if name in _NUMBER or name in COMPARE or (name in _WHOLE and kinds[0] not in REALS):
             kind = max(["int", *kinds], key=_RANK.__getitem__)
             out = "bool" if name in COMPARE else kind
             if out == "bool" and kind == "uint":
                 kind = "int"  # with or without a sign: compared as they are
         elif name in _FLOAT or name in _TEST or name in _WHOLE:
-            kind, out = "float", "bool" if name in _TEST else "float"
+            kind, out = real, "bool" if name in _TEST else real
         else:
             raise KernelError(
                 f"{name} has no kernel.",
@@ -136,12 +164,13 @@ class Builder:
 
     def _power(self, args: tuple[Atom, ...]) -> tuple[Type, tuple[Atom, ...]]:
         x, p = args
-        if type_of(p) != "float" and type_of(x) != "float":
+        if type_of(p) not in REALS and type_of(x) not in REALS:
             if not isinstance(p, Value) and p >= 0:
                 kind = wider("int", type_of(x))
                 return kind, (self.to(kind, x), int(p))
             return "float", (self.to("float", x), self.to("int", p))
-        return "float", (self.to("float", x), p if type_of(p) == "float" else self.to("int", p))
+        real = max((k for k in (type_of(x), type_of(p)) if k in REALS), key=_RANK.__getitem__)
+        return real, (self.to(real, x), self.to(real if type_of(p) in REALS else "int", p))
 
     def to(self, kind: Type, x: Atom) -> Atom:
         """`x` in another type."""
@@ -149,8 +178,8 @@ class Builder:
         if kind == before:
             return x
         if kind == "bool":
-            return self.op("not_equal", x, 0.0 if before == "float" else 0)
-        if not isinstance(x, Value):
+            return self.op("not_equal", x, 0.0 if before in REALS else 0)
+        if not isinstance(x, Value) and kind != "float32":
             return float(x) if kind == "float" else int(x)
         return self.op(kind, x)
 
@@ -168,6 +197,34 @@ class Builder:
         self.block.ops.append(If(condition, then, orelse, outs))
         return [*outs]
 
+    def alloc(self, kind: Type, size: Atom, zeroed: bool = True) -> Value:
+        """A fresh buffer of elements of a type."""
+        out = Value(f"{kind}[]")
+        self.block.ops.append(Alloc(out, size, zeroed))
+        return out
+
+    def load(self, buffer: Value, index: Atom) -> Value:
+        """An element of a buffer."""
+        out = Value(element_of(buffer.type))
+        self.block.ops.append(Load(buffer, index, out))
+        return out
+
+    def store(self, buffer: Value, index: Atom, x: Atom) -> None:
+        """Set an element of a buffer, to a number brought to its type."""
+        kind = element_of(buffer.type)
+        self.block.ops.append(Store(buffer, index, x if is_buffer(kind) else self.to(kind, x)))
+
+    def check(self, condition: Atom, why: str) -> None:
+        """End the program where a condition is false."""
+        if condition is not True:
+            self.block.ops.append(Check(condition, why))
+
+    def routine(self, name: str, *args: Atom, outs: Sequence[Type] = ()) -> list[Value]:
+        """A routine of a library."""
+        made = [Value(kind) for kind in outs]
+        self.block.ops.append(Routine(name, args, made))
+        return made
+
     def wrap(self, x: Atom) -> Any:
         """What a scalar function sees of an atom."""
         return Number(x, self) if isinstance(x, Value) else x
@@ -179,6 +236,8 @@ def wider(a: Type, b: Type) -> Type:
 
 def _simplified(name: str, args: tuple[Atom, ...]) -> Atom | None:
     """What an operation is without being run, or None; exact for every operand, NaN too."""
+    if name == "float32":
+        return None  # there is no literal of that type
     if not any(isinstance(x, Value) for x in args):
         return _computed(name, args)
     first, last = args[0], args[-1]
@@ -191,11 +250,13 @@ def _simplified(name: str, args: tuple[Atom, ...]) -> Atom | None:
         return last if not isinstance(first, Value) and first == 1 else None
     if name == "divide" and not isinstance(last, Value) and last == 1:
         return first
-    if name == "positive" or (name in _WHOLE and type_of(first) != "float"):
+    if name == "positive" or (name in _WHOLE and type_of(first) not in REALS):
         return first
     if name in ("int", "absolute") and type_of(first) == "uint":
         return first
     if name == "power" and not isinstance(last, Value) and last in (0, 1):
+        if last == 0 and type_of(first) == "float32":
+            return None
         return first if last == 1 else (1.0 if type_of(first) == "float" else 1)
     if name == "select":
         if not isinstance(first, Value):
@@ -216,6 +277,8 @@ def _computed(name: str, args: tuple[Atom, ...]) -> Atom:
         return args[0]
     if name == "select":
         return args[1] if args[0] else args[2]
+    if name in OVERFLOWS:
+        return not -(2**63) <= OVERFLOWS[name](*args) < 2**63
     function: Any = getattr(np, name, None) or getattr(math, name)
     if name == "power" and isinstance(args[0], float):
         function, args = np.float_power, tuple(map(float, args))  # type: ignore[arg-type]
