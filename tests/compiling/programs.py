@@ -1,0 +1,776 @@
+"""Functions as users write them, one for each thing that `zyg.compile` compiles.
+
+Every function gives a number, or numbers, of its arguments, which `CALLS` has. The module is read a
+second time with the drop-in namespaces in the place of numpy and math, for the traced engine.
+"""
+
+import cmath
+import functools
+import math
+import operator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+X4 = np.array([0.5, -1.2, 2.0, 0.1])
+MATRIX = np.array([[0.3, -0.7, 1.1], [0.9, 0.2, -0.4]])
+SQUARE = np.array([[2.0, 0.5, 0.1], [0.3, 1.5, -0.2], [0.1, -0.4, 1.8]])
+CALLS = {}
+
+
+def called(*args, **kwargs):
+    def register(f):
+        CALLS[f.__name__] = (f, args, kwargs)
+        return f
+
+    return register
+
+
+# Loops
+
+
+@called(1.3, 7)
+def power_by_while(x, n):
+    r = 1
+    while n > 0:
+        n -= 1
+        r *= x
+    return r
+
+
+@called(X4)
+def branch_in_loop(xs):
+    s = 0.0
+    for v in xs:
+        if v > 0:
+            s += v * v
+        else:
+            s -= math.sin(v)
+    return s
+
+
+@called(0.5, -9.0)
+def exits(x, tol):
+    y = x
+    for i in range(100):
+        if y > 5:
+            return y * y
+        if i % 3 == 0:
+            continue
+        y = 1.3 * y + 0.1
+        if y < tol:
+            break
+    return y * x
+
+
+@called(2.3)
+def newton(a):
+    x = a
+    while abs(x * x - a) > 1e-12:
+        x = 0.5 * (x + a / x)
+    return x
+
+
+@called(1.1)
+def swaps(x):
+    a, b = x, 1
+    for _ in range(6):
+        a, b = b, a * b
+    return a + b
+
+
+@called(X4, 0.7)
+def horner(c, z):
+    p = 0.0
+    for k in range(len(c) - 1, -1, -1):
+        p = p * z + c[k]
+    return p
+
+
+@called(X4)
+def triangular_nest(x):
+    total = 0.0
+    for i in range(len(x)):
+        p = 1.0
+        for j in range(i):
+            p *= math.cos(x[j] * x[i])
+        total += p
+    return total
+
+
+@called(np.array([0.5, -1.2, 1.9, 0.1]))
+def ragged_while(v):
+    s = 0.0
+    for k in range(len(v)):
+        y = abs(v[k])
+        while y < 2:
+            y = 0.3 * y * y + y + 0.1
+        s += y * v[k]
+    return s
+
+
+@called(X4, np.array([3, 0, 0, 2]))
+def gathered(x, idx):
+    s = 0.0
+    for k in range(len(idx)):
+        s += (k + 1) * x[idx[k]] ** 2
+    return s
+
+
+@called(X4)
+def recurrence(x):
+    h = s = 0.0
+    for i in range(len(x)):
+        h = np.tanh(0.5 * h + x[i])
+        s += (i + 1) * h
+    return s
+
+
+@called(0.8, 0)
+def zero_rounds(x, n):
+    y = x
+    for _ in range(n):
+        y *= x
+    return y + x
+
+
+@called(0.8, 2)
+def variable_steps(x, step):
+    s = 0.0
+    for k in range(1, 10, step):
+        s += x**k
+    for k in range(9, 0, -step):
+        s -= 0.1 * x * k
+    return s
+
+
+@called(X4, 1.5)
+def loop_else(xs, top):
+    for x in xs:
+        if x > top:
+            s = x * 3
+            break
+    else:
+        s = xs[0]
+    for x in xs:
+        if x > 100:
+            break
+    else:
+        s += xs[1] ** 2
+    return s
+
+
+@called(X4)
+def return_from_a_nest(x):
+    for i in range(len(x)):
+        for j in range(len(x)):
+            if x[i] + x[j] > 3:
+                return x[i] * x[j] + x[0]
+    return x[0]
+
+
+@called(MATRIX)
+def rows(a):
+    s = 0.0
+    for row in a:
+        s += row[0] * row[1] - row[2]
+    return s
+
+
+@called(X4, 2 * X4)
+def zip_and_enumerate(xs, ys):
+    s = 0.0
+    for k, (x, y) in enumerate(zip(xs, ys)):  # noqa: B905
+        s += k * x * y
+    for x in reversed(xs):
+        s = 0.5 * s + x
+    return s
+
+
+# Writes
+
+
+@called(X4, 0.1)
+def burgers(u0, c):
+    u = u0.copy()
+    v = u0.copy()
+    for _ in range(3):
+        for i in range(1, len(u) - 1):
+            v[i] = u[i] - c * u[i] * (u[i + 1] - u[i - 1])
+        for i in range(len(u)):
+            u[i] = v[i]
+    return np.sum(u**2)
+
+
+@called(X4)
+def in_place(u):
+    u = u.copy()
+    for _ in range(2):
+        for i in range(1, len(u) - 1):
+            u[i] = 0.5 * (u[i - 1] + u[i + 1]) * u[i]
+    return np.sum(u)
+
+
+@called(X4)
+def prefix_product(u):
+    u = u.copy()
+    for i in range(len(u) - 1):
+        u[i + 1] *= u[i]
+    return u[len(u) - 1]
+
+
+@called(X4)
+def slices(x):
+    y = np.zeros(6)
+    y[1:5] = x
+    y[2:4] += x[1:3] * y[1:3]
+    y[::2] *= 2.0
+    return np.sum(y * y) + y[-2]
+
+
+@called(X4)
+def overlapping_slices(x):
+    u = x.copy()
+    u[1:] = u[:-1] * 2
+    u[:-1] += u[1:]
+    return np.sum(u**3)
+
+
+@called(MATRIX)
+def rows_and_columns(a):
+    b = np.zeros_like(a)
+    b[0] = a[1] * a[0]
+    b[:, 1] += a[:, 2]
+    b[1, 1:] = a[0, :2]
+    return np.sum(b**2) + b[0, 0]
+
+
+@called(X4)
+def masks(x):
+    y = x.copy()
+    y[x < 0] = 0.5
+    y[x > 1] *= 3.0
+    return np.sum(y[y > 0.3] ** 2)
+
+
+@called(X4, np.array([3, 0, 0, 2]))
+def index_arrays(x, idx):
+    y = x[idx] ** 2
+    z = np.zeros(4)
+    np.add.at(z, idx, y)
+    w = x.copy()
+    w[idx[1:2]] = y[0]
+    return np.sum(z * x) + np.sum(w)
+
+
+@called(MATRIX)
+def views_of_views(a):
+    b = a.copy()
+    t = b.T
+    row = t[1:]
+    row[0, :] = a[0, 0] * a[1, :2]
+    v = row[1]
+    v *= a[0, 1]
+    return np.sum(b * b)
+
+
+@called(X4)
+def aliases(x):
+    a = x.copy()
+    b = a
+    b[0] = x[1] * x[2]
+    a[1] += b[0]
+    return a[0] * b[1]
+
+
+@called(X4, 0.3)
+def arrays_by_branch(x, t):
+    a = x * 2
+    b = np.sin(x)
+    c = a if t > 0 else b
+    c[0] = t
+    if t > 5:
+        d = a
+    else:
+        d = b
+    d[1] = a[0] * t
+    return np.sum(a * b)
+
+
+@called(X4)
+def rebound_arrays(x):
+    a = x * 1.0
+    b = np.ones(4)
+    for _ in range(3):
+        a, b = b, a * b + x
+    return np.sum(a + b * b)
+
+
+@called(X4)
+def buffer_reused(x):
+    buffer = np.zeros(2)
+    total = 0.0
+    for i in range(len(x) - 1):
+        buffer[0] = x[i]
+        buffer[1] = x[i + 1] * buffer[0]
+        total += buffer[1] ** 2 + buffer[0]
+    return total
+
+
+@called(X4)
+def allocated_in_a_loop(x):
+    total = 0.0
+    for i in range(3):
+        t = np.zeros(i + 1)
+        for j in range(i + 1):
+            t[j] = x[j] * x[i]
+        total += np.sum(t) * t[0]
+    return total
+
+
+@called(X4)
+def written_argument(x):
+    x[0] = x[1] * x[2]
+    x[2:] *= 2
+    return np.sum(x * x)
+
+
+@called(X4)
+def writes_in_branches(x):
+    y = np.zeros(4)
+    for i in range(4):
+        if x[i] > 0:
+            y[i] = x[i] ** 2
+        elif x[i] < -1:
+            y[0] += x[i]
+    return np.sum(y * x)
+
+
+# Values and names
+
+
+@called(0.4, 1.2)
+def chained_and_logical(x, y):
+    a = x if 0 < x < y else y
+    b = (x > 3 and x) or y
+    c = x and y
+    if not x > y or x == 0:
+        a += 1
+    return a * b + c
+
+
+@called(0.7)
+def walrus(x):
+    if (y := math.exp(x)) > 1:
+        return y * x
+    return y
+
+
+@called(0.7)
+def rebound_names(x):
+    y = 3
+    y = y * x
+    x = x > 0.5
+    if x:
+        y = y * 2
+    z = int(y)
+    y = float(z) + y
+    return y  # noqa: RET504
+
+
+@called((0.5, 1.5), {"a": 2.0, "b": (0.3, X4)})
+def structured_arguments(pair, settings):
+    a, (b, c) = settings["a"], settings["b"]
+    x, y = pair
+    return a * x + b * y + np.sum(c * x)
+
+
+@called(0.3, 0.9)
+def unpacking(x, y):
+    first, *rest = x, y, x * y
+    (a, b), c = rest, first
+    p = q = a + b
+    p += c
+    return p * q
+
+
+@called(0.5, "cube", None, True)
+def flags_and_strings(x, kind, nothing, flag):
+    if kind == "cube" and nothing is None:
+        y = x**3
+    else:
+        y = x
+    return y if flag else -y
+
+
+@called(1.7)
+def python_functions(x):
+    return (
+        min(x, 2.0, x * x) + max([x, 1.0]) + abs(-x) + sum([x, x * x]) + pow(x, 2)
+        + round(x) + divmod(x, 0.5)[1] + float(len("abc")) * x
+    )  # fmt: skip
+
+
+@called(X4)
+def comprehensions(x):
+    squares = [v * v for v in x]
+    picked = [squares[k] * k for k in range(4) if k != 2]
+    table = {k: x[k] for k in range(3)}
+    return sum(picked) + sum(v for v in table.values()) + max(s for s in squares)
+
+
+@called(X4)
+def appended(x):
+    values = []
+    for v in x:
+        if v > -1:
+            values.append(v * v)  # noqa: PERF401
+    total = 0.0
+    for k in range(len(values)):
+        total += (k + 1) * values[k]
+    return total
+
+
+@called(X4)
+def list_of_numbers(x):
+    state = [x[0], x[1], 0.0]
+    for k in range(4):
+        state[k % 3] += x[k] * state[(k + 1) % 3]
+    return state[0] * state[1] + state[2]
+
+
+@called(0.4)
+def dicts(x):
+    d = {"a": x, "b": x * x}
+    d["c"] = d["a"] * d["b"]
+    d["a"] += 1
+    s = 0.0
+    for key, value in d.items():
+        s += value if key != "b" else 2 * value
+    return s + d.get("z", x)
+
+
+# Structures
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
+
+
+@dataclass
+class Model:
+    weights: np.ndarray
+    bias: float
+
+    def __call__(self, x):
+        return self.weights @ x + self.bias
+
+    @property
+    def size(self):
+        return np.sum(self.weights**2)
+
+
+class Counter:
+    def __init__(self, start):
+        self.value = start
+        self.count = 0
+
+    def add(self, x):
+        self.value = self.value + x * x
+        self.count += 1
+
+
+@called(Point(0.5, 1.2))
+def named_tuples(p):
+    q = Point(p.y, p.x * p.y)
+    q = q._replace(x=q.x + 1)
+    return q.x * q.y
+
+
+@called(Model(X4, 0.5), 2 * X4)
+def dataclasses(model, x):
+    return model(x) ** 2 + 0.1 * model.size
+
+
+@called(X4)
+def objects_made_inside(x):
+    c = Counter(0.5)
+    for v in x:
+        c.add(v)
+    return c.value * c.count
+
+
+@called(0.3, X4)
+def structured_result(x, a):
+    return {"sum": x + np.sum(a), "parts": (x * x, [a * x, 3])}
+
+
+# Functions
+
+
+def helper(x, scale=2.0, *, shift=0.0):
+    return scale * x * x + shift
+
+
+@called(0.6)
+def helpers_and_keywords(x):
+    return helper(x) + helper(x, 3.0) + helper(x, shift=x)
+
+
+@called(0.6, 1.1)
+def closures(x, y):
+    def inner(z):
+        return z * y + k
+
+    k = x * 2
+    double = lambda f: lambda z: f(f(z))  # noqa: E731
+    return double(inner)(x)
+
+
+@called(0.6)
+def nonlocal_variables(x):
+    total = 0.0
+
+    def add(v):
+        nonlocal total
+        total += v * x
+
+    for k in range(3):
+        add(k + x)
+    return total
+
+
+@called(0.9)
+def functions_as_values(x):
+    fs = [math.sin, math.exp, lambda z: z * x]
+    total = 0.0
+    for f in fs:
+        total += f(x)
+    compose = functools.reduce(lambda f, g: lambda z: g(f(z)), fs)
+    return total + compose(x) + sum(map(math.cos, [x, 2 * x])) + operator.mul(x, x)
+
+
+@called(0.9)
+def chosen_function(x):
+    f = math.sin if x > 0.5 else math.cos
+    g = (lambda z: z * x) if x > 2 else (lambda z: z + x)
+    return f(x) * g(x)
+
+
+@called(functools.partial(helper, scale=1.5), 0.4)
+def function_argument(f, x):
+    return f(x) * x
+
+
+@called(1.01, 50)
+def recursive_power(x, n):
+    def power(k):
+        return 1.0 if k == 0 else x * power(k - 1)
+
+    return power(n)
+
+
+def fibonacci_like(x, n):
+    if n < 2:
+        return x
+    return 0.9 * fibonacci_like(x, n - 1) + math.sin(fibonacci_like(x, n - 2))
+
+
+@called(0.5, 7)
+def recursion(x, n):
+    return fibonacci_like(x, n)
+
+
+def halved(x):
+    if x < 0.1:
+        return x * x
+    return halved(x / 2) + x
+
+
+@called(1.3)
+def recursion_on_values(x):
+    return halved(x)
+
+
+def total_of(a):
+    if len(a) == 1:
+        return a[0] ** 2
+    half = len(a) // 2
+    return total_of(a[:half]) * 0.5 + total_of(a[half:])
+
+
+@called(X4)
+def recursion_on_halves(x):
+    return total_of(x)
+
+
+def even(x, n):
+    return x if n == 0 else odd(x * 1.1, n - 1)
+
+
+def odd(x, n):
+    return -x if n == 0 else even(x + 0.1, n - 1)
+
+
+@called(0.4, 5)
+def mutual_recursion(x, n):
+    return even(x, n)
+
+
+def tree_sum(tree, w):
+    if isinstance(tree, tuple):
+        return math.tanh(w * sum(tree_sum(t, w) for t in tree))
+    return tree * w
+
+
+@called(((0.3, 0.5), (0.1, (0.7, 0.2))), 0.8)
+def trees(tree, w):
+    return tree_sum(tree, w)
+
+
+SCALE = 1.5
+TABLE = np.array([0.2, 0.4, 0.8, 1.6])
+
+
+@called(X4)
+def captured(x):
+    return SCALE * np.sum(TABLE * x)
+
+
+# NumPy
+
+
+@called(X4)
+def creation(x):
+    a = np.ones(4) * x + np.arange(4) + np.linspace(0, 1, 4)
+    b = np.full(3, x[0])
+    c = np.eye(3) * x[1]
+    d = np.array([x[0], x[2], 1.0])
+    return np.sum(a * x) + np.sum(c @ b) + np.sum(d**2) + np.sum(np.zeros_like(a))
+
+
+@called(MATRIX, np.array([0.5, -0.2, 0.3]))
+def broadcasting(a, b):
+    c = a * b + b[None, :] - a[:, :1]
+    return np.sum(np.where(c > 0, np.sin(c), c**2)) + np.sum(np.maximum(a, 0.1))
+
+
+@called(MATRIX)
+def ufuncs(a):
+    y = np.exp(-a) + np.log1p(np.abs(a)) + np.sqrt(a * a + 1) + np.arctan2(a, 2.0)
+    out = np.empty_like(a)
+    np.multiply(y, a, out=out)
+    np.add(out, 1.0, out=out)
+    return np.sum(out)
+
+
+@called(MATRIX)
+def reductions(a):
+    m = np.mean(a, axis=0)
+    v = np.var(a, axis=1, keepdims=True)
+    return (
+        np.sum(m * m) + np.sum(v) + np.max(a) * np.min(a) + np.prod(a[0]) + a.sum(axis=(0, 1))
+        + np.std(a) + np.linalg.norm(a) + a.max(axis=1).sum()
+    )  # fmt: skip
+
+
+@called(X4)
+def scans_and_orders(x):
+    s = np.sort(x)
+    c = np.cumsum(x * x)
+    k = np.argmax(x)
+    d = np.diff(x)
+    return np.sum(s * c) + x[k] + np.sum(d**2) + np.sum(x[np.argsort(x)] * np.arange(4))
+
+
+@called(MATRIX, SQUARE)
+def products(a, b):
+    c = a @ b
+    d = np.dot(c, b[0])
+    e = np.einsum("ij,kj->ik", c, a)
+    f = np.outer(d, d)
+    return np.sum(np.tanh(c)) + d @ d + np.sum(e * f) + np.trace(b) + np.vdot(a, a)
+
+
+@called(SQUARE, np.array([0.5, -0.2, 0.3]))
+def linear_algebra(a, b):
+    x = np.linalg.solve(a, b)
+    s = a @ a.T + np.eye(3)
+    chol = np.linalg.cholesky(s)
+    sign, logdet = np.linalg.slogdet(s)
+    return np.sum(x * b) + np.sum(np.log(np.diag(chol))) + sign * logdet + np.linalg.det(a) + (
+        np.sum(np.linalg.inv(a) ** 2)
+    )  # fmt: skip
+
+
+@called(MATRIX)
+def shapes(a):
+    b = a.reshape(3, 2).T
+    c = np.concatenate([a, b], axis=0)
+    d = np.stack([a[0], b[1]])
+    e = np.ravel(c)[::2]
+    f = np.repeat(a[0], 2) * np.tile(a[1], 2)
+    g = np.roll(a[0], 1) * np.flip(a[1])
+    return np.sum(c**2) + np.sum(d * d) + np.sum(e) + np.sum(f) + np.sum(g) + a.size * a[0, 0]
+
+
+@called(X4)
+def selections(x):
+    y = np.clip(x, -0.5, 0.6)
+    z = np.interp(0.3, np.array([0.0, 0.5, 1.0]), x[:3])
+    w = np.convolve(x, np.array([0.5, 0.25]))
+    return np.sum(y * x) + z + np.sum(w**2) + np.count_nonzero(x > 0)
+
+
+@called(X4.astype(np.float32), np.float32(0.5))
+def single_precision(x, t):
+    y = x * 2 + t
+    return np.sum(y * y)
+
+
+@called(0.3 + 0.4j)
+def complex_numbers(z):
+    w = cmath.exp(z) * (1 + 2j) + z.conjugate()
+    return abs(w) ** 2 + w.real
+
+
+@called(X4 + 0.5j * X4[::-1])
+def complex_arrays(z):
+    w = np.exp(1j * z) * z
+    return np.sum(np.abs(w) ** 2) + np.sum(w.real) + np.sum((z * z.conj()).real)
+
+
+@called(np.array(0.7), np.zeros((0, 3)))
+def no_dimensions_and_no_elements(x, empty):
+    return np.sum(empty) + x * x + np.sum(empty, axis=0)[0] * x
+
+
+@called(np.array([1, 2, 3]), 4, 0.5)
+def ints(a, n, x):
+    s = 0
+    for v in a:
+        s += v * n // 2 + v % 2
+    return x * s + n / 8 + (n << 1) * x - (-7 // 2) + (-7 % 3)
+
+
+@called(np.asfortranarray(MATRIX), X4[::-2])
+def layouts(a, b):
+    return np.sum(a[:, 1:] * b) + a[0, 0] * b[-1]
+
+
+@called(0.6)
+def several_results(x):
+    return x * x, math.sin(x)
+
+
+# Checks
+
+
+@called(X4)
+def asserted(x):
+    assert len(x) == 4, f"not {len(x)}"
+    if x[0] > 100:
+        raise ValueError("too large")
+    return np.sum(x)
