@@ -410,7 +410,7 @@ def test_every_file_says_what_it_is():
 # Functions of more than 40 lines of code, and why each is one.
 LONG = {
     "zyg.compiler.back.vector_exponentials.exponentials": "functions of one dtype, which numba wants as closures",
-    "zyg.compiler.front.reader._plain_call": "what a call may be of, in the order in which it is asked",
+    "zyg.compiler.front.reader.plain_call": "what a call may be of, in the order in which it is asked",
     "zyg.core.reverse._step_back": "the loop over a tape, with contributions written out for speed",
     "zyg_cuda.functions._of_floats": "functions of one dtype, which numba wants as closures",
 }

@@ -49,7 +49,7 @@ _NUMBER = {
 }  # fmt: skip
 COMPARE = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 _LOGIC = {"logical_and", "logical_or", "logical_xor", "logical_not"}
-_TEST = {"isnan", "isinf", "isfinite", "signbit"}
+TESTS = {"isnan", "isinf", "isfinite", "signbit"}
 _WHOLE = {"floor", "ceil", "rint", "trunc", "fix"}  # nothing happens to an int
 _BITWISE = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor",
             "invert": "logical_not"}  # fmt: skip
@@ -60,7 +60,7 @@ _FLOAT = {
     "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "copysign", "heaviside", "reciprocal",
     "deg2rad", "rad2deg", "float_power", "nextafter", "erf", "erfc", "gamma", "lgamma",
 }  # fmt: skip
-KNOWN = _NUMBER | COMPARE | _LOGIC | _TEST | _WHOLE | _FLOAT | {
+KNOWN = _NUMBER | COMPARE | _LOGIC | TESTS | _WHOLE | _FLOAT | {
     *_BITWISE, *_OTHER_NAMES, "power", "ldexp", "select", "constant",
 }  # fmt: skip
 CONVERSIONS = {"float", "float32", "int", "uint"}
@@ -151,8 +151,8 @@ class Builder:
             out = "bool" if name in COMPARE else kind
             if out == "bool" and kind == "uint":
                 kind = "int"  # with or without a sign: compared as they are
-        elif name in _FLOAT or name in _TEST or name in _WHOLE:
-            kind, out = real, "bool" if name in _TEST else real
+        elif name in _FLOAT or name in TESTS or name in _WHOLE:
+            kind, out = real, "bool" if name in TESTS else real
         else:
             raise KernelError(
                 f"{name} has no kernel.",
@@ -197,6 +197,10 @@ class Builder:
         self.block.ops.append(If(condition, then, orelse, outs))
         return [*outs]
 
+    def counter(self, start: Atom, stop: Atom) -> Value:
+        """The index of a loop."""
+        return Value("int")
+
     def alloc(self, kind: Type, size: Atom, zeroed: bool = True) -> Value:
         """A fresh buffer of elements of a type."""
         out = Value(f"{kind}[]")
@@ -229,9 +233,18 @@ class Builder:
         """What a scalar function sees of an atom."""
         return Number(x, self) if isinstance(x, Value) else x
 
+    def like(self, x: Atom, *sources: Any) -> Any:
+        """The same, of an atom that is one of `sources`, by the way that is taken."""
+        return self.wrap(x)
+
+    def widened(self, x: Any, other: Any) -> Any:
+        """`x`, of the type that `other` has, too; `x` itself if it is of that type."""
+        kind = wider(type_of(atom_of(x)), type_of(atom_of(other)))
+        return x if kind == type_of(atom_of(x)) else self.wrap(self.to(kind, atom_of(x)))
+
 
 def wider(a: Type, b: Type) -> Type:
-    return max(a, b, key=_RANK.__getitem__)
+    return a if a == b else max(a, b, key=_RANK.__getitem__)
 
 
 def _simplified(name: str, args: tuple[Atom, ...]) -> Atom | None:

@@ -6,4 +6,9 @@ joins                           where two branches meet
 expressions                     expressions, read
 statements                      statements, read
 reader                          functions, and calls between them
+kinds                           what is known of the arguments of a whole function
+domains                         what functions of the math module demand
+scalars                         Python's numbers and NumPy's, of whole functions
+numerals                        functions of those
+whole                           whole functions, of numbers, arrays and structures
 """

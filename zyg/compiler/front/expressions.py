@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -61,7 +61,7 @@ class Expressions:
             )
         try:
             found = read(node)
-            return found.item() if isinstance(found, np.generic) else found
+            return self.reader.plain(found)
         except KernelError as error:
             error.locate(place_of(self.f.__code__, node))
             raise
@@ -157,7 +157,7 @@ class Expressions:
                 raise TypeError(f"{named(x.path)} is a {type(x.value).__name__}, no number")
             if not isinstance(x, _OPERANDS) and type(x) not in (tuple, list):
                 raise TypeError(f"a {type(x).__name__} is no number")
-        return _OPERATORS[type(op)](*operands)
+        return self.reader.operate(_OPERATORS[type(op)], *operands)
 
     def _unaryop(self, node: ast.UnaryOp) -> Any:
         x = self.value(node.operand)
@@ -247,7 +247,11 @@ class Expressions:
             ) from None
         then.yields, orelse.yields = ([atom_of(pair[k]) for pair in pairs] for k in (0, 1))
         outs = self.builder.branch(condition, then, orelse)
-        return make([self.builder.wrap(x) for x in outs])
+        return make(self.alike(outs, pairs))
+
+    def alike(self, atoms: Sequence[Any], pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
+        """What the function sees of atoms, each of which is one of a pair."""
+        return [self.builder.like(x, *pair) for x, pair in zip(atoms, pairs, strict=True)]
 
     # Calls
 

@@ -91,8 +91,10 @@ def _name(f: Any) -> str:
 class Reader:
     """What the functions that make up one kernel have in common."""
 
-    def __init__(self, captures: Captures) -> None:
-        self.builder, self.captures = Builder(), captures
+    whole = False  # functions of arrays, too, with effects
+
+    def __init__(self, captures: Captures, builder: Builder | None = None) -> None:
+        self.builder, self.captures = builder or Builder(), captures
         self.lifted: list[Value] = []
         self.ruled: dict[Any, Program] = {}
         self.depth = 0
@@ -102,6 +104,14 @@ class Reader:
         value = Value(kind)
         self.lifted.append(value)
         return Number(value, self.builder)
+
+    def plain(self, x: Any) -> Any:
+        """What the function sees of something that was computed."""
+        return x.item() if isinstance(x, np.generic) else x
+
+    def operate(self, operator: Callable[..., Any], *operands: Any) -> Any:
+        """What an operator gives."""
+        return operator(*operands)
 
     def call(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What a call gives: an operation, the value of a helper, or something known."""
@@ -133,7 +143,7 @@ class Reader:
                 path = (*path, ("attr", "function"))
             return self._call_ruled(rule, path, args, kwargs)
         f = rule.function if isinstance(rule, ScalarRule) else f
-        result = self._plain_call(f, path, args, kwargs)
+        result = self.plain_call(f, path, args, kwargs)
         if rule is CONSTANT:
             found: list[Any] = []
             make = split(result, found)
@@ -142,7 +152,7 @@ class Reader:
             ])  # fmt: skip
         return result
 
-    def _plain_call(self, f: Any, path: Path, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def plain_call(self, f: Any, path: Path, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         written = meaning(f)
         if callable(written):
             return written(
@@ -235,7 +245,7 @@ class Reader:
         try:
             inputs = [Value("float") for _ in range(count)]
             numbers = [self.builder.wrap(x) for x in inputs]
-            y = self._plain_call(rule.function, path, numbers, {})
+            y = self.plain_call(rule.function, path, numbers, {})
             y = self.builder.wrap(self.builder.to("float", atom_of(y)))
             body = Block([*self.builder.block.ops], [atom_of(y)])
             for partial in filter(callable, rule.partials):  # what they use is guarded

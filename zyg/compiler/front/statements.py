@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from zyg.compiler.front.expressions import Expressions
 from zyg.compiler.front.joins import Different, Unknown, join, plain, split, zeros
 from zyg.compiler.front.source import Node, assigned, has, leaves
 from zyg.compiler.ir import Block, For, Value, While, type_of
-from zyg.compiler.record import Number, atom_of, wider
+from zyg.compiler.record import Number, atom_of
 from zyg.errors import KernelError
 
 # Variables of the reader's own; a name of Python's cannot begin so.
@@ -219,7 +220,7 @@ class Statements(Expressions):
                 )
         for k, block in enumerate(blocks):
             block.yields = [atom_of(pair[k]) for pair in pairs]
-        made = [self.builder.wrap(x) for x in self.builder.branch(condition, *blocks)]
+        made = self.alike(self.builder.branch(condition, *blocks), pairs)
         return {**{name: make(made) for name, make in makes.items()}, **env}
 
     # Loops
@@ -301,11 +302,11 @@ class Statements(Expressions):
 
     def _counted(self, node: ast.For, index: str, start: Any, stop: Any, step: int) -> None:
         """A loop that runs to its end."""
-        counter = Value("int")
+        counter = self.builder.counter(atom_of(start), atom_of(stop))
 
         def build(params: list[Value]) -> Any:
             def body() -> None:
-                self.env[index] = Number(counter, self.builder)
+                self.env[index] = self.builder.wrap(counter)
                 self.run(node.body)
 
             span = (atom_of(start), atom_of(stop), step)
@@ -356,7 +357,7 @@ class Statements(Expressions):
             makes = [split(x, init) for x in state]
             params = [Value(type_of(atom_of(x))) for x in init]
             self.env = dict(before)
-            made = [self.builder.wrap(p) for p in params]
+            made = [self.builder.like(p, x) for p, x in zip(params, init, strict=True)]
             self.env.update((n, m(made)) for n, m in zip(names, makes, strict=True))
             finish, body = build(params)
             with self.builder.inside(Block()) as block:
@@ -376,7 +377,7 @@ class Statements(Expressions):
         inside = self.env
         outs = [Value(p.type) for p in params]
         self.builder.block.ops.append(finish([atom_of(x) for x in init], block, outs))
-        made = [self.builder.wrap(x) for x in outs]
+        made = [self.builder.like(out, x) for out, x in zip(outs, init, strict=True)]
         self.env = dict(before)
         for name in (n for n in inside.keys() - before.keys() if not n.startswith("%")):
             self.env[name] = Unknown("it is set in a loop that may not run; set it before, too.")
@@ -400,15 +401,8 @@ class Statements(Expressions):
                 join(x, y, pairs)
             except Different:
                 raise self._different(name) from None
-            kinds = [
-                (type_of(atom_of(a)), wider(type_of(atom_of(a)), type_of(atom_of(b))))
-                for a, b in zip(one, other, strict=True)
-            ]
-            settled = settled and all(now == then for now, then in kinds)
-            wide = [
-                self.builder.wrap(self.builder.to(kind, atom_of(a)))
-                for a, (_, kind) in zip(one, kinds, strict=True)
-            ]
+            wide = [self.builder.widened(a, b) for a, b in zip(one, other, strict=True)]
+            settled = settled and all(map(operator.is_, wide, one))
             found.append(make(wide))
         return settled, found
 

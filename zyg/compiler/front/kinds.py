@@ -1,0 +1,152 @@
+"""What is known of an argument or a result of a whole function before a call: its kind.
+
+A program takes numbers and buffers alone. `operands_of` takes an object apart into those, by its
+kind, and `made_of` puts a result together.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number: Python's own, or one of NumPy's. Operands: the number; of complex ones, both parts.
+
+    `type` is "float", "float32", "int", "bool" or "complex".
+    """
+
+    type: str
+    python: bool = True
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array. Operands: its elements in order, one buffer, then its shape.
+
+    `ones` are the axes that have one element, along which NumPy stretches it.
+    """
+
+    element: str
+    ndim: int
+    ones: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Static:
+    """Something that is known: None, a string, a function. No operands."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Struct:
+    """Something made of parts: a tuple, list, namedtuple, dict, dataclass or object.
+
+    `keys` are the keys of a dict, or the names of the attributes of an object.
+    """
+
+    type: type
+    keys: tuple[Any, ...]
+    parts: tuple[Any, ...]
+
+
+Kind = Scalar | Array | Static | Struct
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    "float": np.dtype(np.float64), "float32": np.dtype(np.float32), "int": np.dtype(np.int64),
+    "bool": np.dtype(np.bool_), "complex": np.dtype(np.complex128),
+}  # fmt: skip
+_ELEMENTS = {dtype: element for element, dtype in DTYPES.items()}
+_PYTHON: dict[type, str] = {float: "float", int: "int", bool: "bool", complex: "complex"}
+_STATIC = (str, bytes, enum.Enum, type(None), type(Ellipsis), type(NotImplemented))
+
+
+class Unkind(TypeError):  # noqa: N818 - an answer, which says why
+    """Something of which no operands can be made."""
+
+
+def kind_of(x: Any) -> Kind:
+    """The kind of an object; Unkind where compiled functions do not take it."""
+    if (name := _PYTHON.get(type(x))) is not None:
+        return Scalar(name)
+    if isinstance(x, np.ndarray):
+        return Array(_element(x), x.ndim, tuple(k for k, n in enumerate(x.shape) if n == 1))
+    if isinstance(x, np.generic):
+        return Scalar(_element(x), python=False)
+    if isinstance(x, _STATIC) or callable(x):
+        return Static(x)
+    keys, parts = _taken_apart(x)
+    return Struct(type(x), keys, tuple(map(kind_of, parts)))
+
+
+def _element(x: Any) -> str:
+    found = _ELEMENTS.get(x.dtype) if type(x) is np.ndarray or isinstance(x, np.generic) else None
+    if found is None:
+        raise Unkind(f"a {type(x).__name__} of {x.dtype}")
+    return found
+
+
+def _taken_apart(x: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    if isinstance(x, (tuple, list)):
+        return (), [*x]
+    if type(x) is dict:
+        if not all(type(key) in (str, int) for key in x):
+            raise Unkind("a dict with other keys than strings and ints")
+        return tuple(x), [*x.values()]
+    if dataclasses.is_dataclass(x) or hasattr(x, "__dict__"):
+        return tuple(vars(x)), [*vars(x).values()]
+    raise Unkind(f"a {type(x).__name__}")
+
+
+def operands_of(kind: Kind, x: Any) -> Iterator[Any]:
+    """The operands of an object: numbers, and arrays of one axis for buffers."""
+    if isinstance(kind, Scalar):
+        yield from (x.real, x.imag) if kind.type == "complex" else (_number(kind, x),)
+    elif isinstance(kind, Array):
+        flat = np.ascontiguousarray(x).reshape(-1)
+        yield flat.view(np.float64) if kind.element == "complex" else flat
+        yield from x.shape
+    elif isinstance(kind, Struct):
+        for inner, part in zip(kind.parts, _taken_apart(x)[1], strict=True):
+            yield from operands_of(inner, part)
+
+
+def _number(kind: Scalar, x: Any) -> Any:
+    return x.item() if not kind.python and kind.type != "float32" else x
+
+
+def made_of(kind: Kind, outputs: Iterator[Any]) -> Any:
+    """A result, of the program's next outputs."""
+    if isinstance(kind, Static):
+        return kind.value
+    if isinstance(kind, Scalar):
+        x = complex(next(outputs), next(outputs)) if kind.type == "complex" else next(outputs)
+        return x if kind.python else DTYPES[kind.type].type(x)
+    if isinstance(kind, Array):
+        element = "float" if kind.element == "complex" else kind.element
+        flat = np.asarray(next(outputs), DTYPES[element])
+        shape = [next(outputs) for _ in range(kind.ndim)]
+        if kind.element == "complex":
+            flat = flat.view(np.complex128)
+        return flat[: math.prod(shape)].reshape(shape)
+    return put_together(kind.type, kind.keys, [made_of(part, outputs) for part in kind.parts])
+
+
+def put_together(type: Any, keys: Sequence[Any], parts: Sequence[Any]) -> Any:
+    """An object of its parts, as `_taken_apart` gives them; no code of its class runs."""
+    if issubclass(type, (tuple, list)):
+        return type._make(parts) if hasattr(type, "_make") else type(parts)
+    if type is dict:
+        return dict(zip(keys, parts, strict=True))
+    made = object.__new__(type)
+    for key, part in zip(keys, parts, strict=True):
+        object.__setattr__(made, key, part)
+    return made

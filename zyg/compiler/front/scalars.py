@@ -1,0 +1,304 @@
+"""Numbers of whole functions: Python's own and NumPy's, which differ in what they raise and make.
+
+Python's numbers raise where they divide by zero, leave the domain of a function or grow beyond
+all bounds; its ints have no end. All that is a check, on which the program stops. NumPy's numbers
+never raise, and meet each other by NumPy's rules of promotion, in which Python's are weak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zyg.compiler.front.domains import demand_domain
+from zyg.compiler.front.kinds import DTYPES
+from zyg.compiler.ir import Atom, Program, Value, is_number, type_of
+from zyg.compiler.record import COMPARE, TESTS, Builder, Number, atom_of, wider
+from zyg.errors import KernelError
+
+MOST = 2**31  # elements along an axis, and rounds of a loop; Python runs what has more
+_SMALL = 31
+_BITS: dict[str, Callable[..., int]] = {
+    "add": lambda a, b: max(a, b) + 1, "subtract": lambda a, b: max(a, b) + 1,
+    "multiply": lambda a, b: a + b, "negative": lambda a: a, "absolute": lambda a: a,
+    "floor_divide": lambda a, b: a + 1, "remainder": lambda a, b: b, "maximum": max, "minimum": max,
+    "select": lambda c, a, b: max(a, b), "int": lambda a: a, "constant": lambda a: a,
+}  # fmt: skip
+
+
+class WholeNumber(Number):
+    """A number: `python` says whose it is, None where that depends on the way that was taken.
+
+    Its atom may be known, where a number of NumPy's is.
+    """
+
+    __slots__ = ("python",)
+    builder: WholeBuilder
+
+    def __init__(self, atom: Atom, builder: WholeBuilder, python: bool | None) -> None:
+        self.atom, self.builder, self.python = atom, builder, python  # type: ignore[assignment]
+
+    def record(self, name: str, *args: Any) -> Any:
+        return self.builder.operate(name, *args)
+
+
+class WholeBuilder(Builder):
+    """Records the numbers of a whole function; knows how many bits an int may have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bits: dict[Value, int] = {}
+
+    def wrap(self, x: Atom) -> Any:
+        return self.number(x, True)
+
+    def number(self, x: Atom, python: bool | None) -> Any:
+        """What the function sees of an atom."""
+        if python is True and not isinstance(x, Value):
+            return x
+        return x if python is False and type(x) is bool else WholeNumber(x, self, python)
+
+    def like(self, x: Atom, *sources: Any) -> Any:
+        """A number that is one of the sources."""
+        flags = {whose(s) for s in sources}
+        return self.number(x, flags.pop() if len(flags) == 1 else None)
+
+    def widened(self, x: Any, other: Any) -> Any:
+        kinds = type_of(atom_of(x)), type_of(atom_of(other))
+        kind = _single(x, other) if "float32" in kinds and kinds[0] != kinds[1] else wider(*kinds)
+        flag = whose(x) if whose(x) is whose(other) else None
+        if kind == kinds[0] and flag is whose(x):
+            return x
+        return self.number(self.to(kind, atom_of(x)), flag)
+
+    def counter(self, start: Atom, stop: Atom) -> Value:
+        self.bound(start)
+        self.bound(stop)
+        counter = Value("int")
+        self.bits[counter] = max(self.bits_of(start), self.bits_of(stop))
+        return counter
+
+    # What is known of ints
+
+    def bits_of(self, x: Atom) -> int:
+        """No int that `x` may be has more bits."""
+        if isinstance(x, Value):
+            return 1 if x.type == "bool" else self.bits.get(x, 64)
+        return int(x).bit_length()
+
+    def bound(self, x: Atom) -> None:
+        """Stop where the number of rounds or elements is beyond all that fits in memory."""
+        if isinstance(x, Value) and self.bits_of(x) > _SMALL:
+            small = self.op("less", x, MOST), self.op("greater", x, -MOST)
+            self.check(self.op("logical_and", *small), "a number of rounds or elements")
+            self.bits[x] = _SMALL
+
+    def op(self, name: str, *args: Atom, callee: Program | None = None) -> Atom:
+        out = super().op(name, *args, callee=callee)
+        fresh = isinstance(out, Value) and out.type == "int" and out not in self.bits
+        if fresh and name in _BITS and all(type_of(x) in ("int", "bool") for x in args):
+            self.bits[out] = min(64, _BITS[name](*map(self.bits_of, args)))  # type: ignore[index]
+        return out
+
+    def demand(self, why: str, name: str, *args: Atom) -> None:
+        """Stop where a condition, an operation, is false."""
+        self.check(self.op(name, *args), why)
+
+    # Operations
+
+    def operate(self, name: str, *args: Any) -> Any:
+        """What an operator of Python's gives, and makes sure that Python would not raise."""
+        if name in ("select", "constant") or name.startswith("logical"):
+            made = self.op(name, *map(atom_of, args))
+            return self.like(made, *(args[1:] if name == "select" else args))
+        python = whose(*args)
+        if python is False:
+            return self.ufunc(name, *args)
+        kind = self._python_type(name, args)
+        atoms = [self.to(kind, atom_of(x)) for x in args]
+        if name in COMPARE:
+            return self.number(self.op(name, *atoms), python)
+        return self.number(_PYTHONS.get(name, _usual)(self, name, *atoms), python)
+
+    def _python_type(self, name: str, args: Any) -> str:
+        kinds = {type_of(atom_of(x)) for x in args}
+        if kinds == {"bool"} and name.startswith("bitwise"):
+            return "bool"
+        if "float" in kinds or "float32" in kinds or name == "divide":
+            if name.startswith("bitwise") or name == "invert":
+                raise TypeError(f"{name} of a float")
+            return "float"
+        return "int"
+
+    def ufunc(self, name: str, *args: Any) -> Any:
+        """What a function of NumPy's gives for numbers."""
+        return self.number(self.elementwise(name, *args), False)
+
+    def elementwise(self, name: str, *args: Any) -> Atom:
+        """The same, as an atom."""
+        atoms = [atom_of(x) for x in args]
+        if name == "ldexp":
+            return self.op(name, *atoms)
+        kind = promoted(*args)
+        if kind == "bool" and name in _BOOLS:
+            if _BOOLS[name] is None:
+                raise TypeError(f"NumPy has no {name} of bools")
+            name = str(_BOOLS[name])
+        elif kind in ("bool", "int") and not takes_ints(name):
+            if kind == "bool":
+                raise KernelError(
+                    f"np.{name} of bools is a number of 16 bits.",
+                    "a compiled function has numbers of 64 and 32 bits.", "use floats.",
+                )  # fmt: skip
+            kind = "float"
+        if name.startswith("logical"):
+            kind = "bool"
+        atoms = [self.to(kind, x) for x in atoms]
+        if kind == "int" and name in ("floor_divide", "remainder", "fmod"):
+            self.divisor(*atoms)
+        if kind == "int" and name == "power":
+            return int_power(self, atoms[0], atoms[1])
+        return self.op(name, *atoms)
+
+    def divisor(self, a: Atom, b: Atom) -> None:
+        """Stop where ints cannot be divided."""
+        self.demand("a division by zero", "not_equal", b, 0)
+        if self.bits_of(a) > 63:
+            self.demand("an int beyond 64 bits", "greater", a, -(2**63))
+
+    def in_range(self, name: str, *atoms: Atom) -> Atom:
+        """An operation of Python's ints, which must not leave those of 64 bits."""
+        made = self.op(name, *atoms)
+        if isinstance(made, Value) and _BITS[name](*map(self.bits_of, atoms)) > 63:
+            over = self.op(f"{name}_overflows", *atoms)
+            self.check(self.op("logical_not", over), "an int beyond 64 bits")
+        return made
+
+
+def whose(*args: Any) -> bool | None:
+    """Whose numbers these are together: True for Python's, False for NumPy's, None if unknown."""
+    flags = [x.python if isinstance(x, WholeNumber) else not isinstance(x, np.generic)
+             for x in args]  # fmt: skip
+    return False if False in flags else None if None in flags else True
+
+
+def _single(*pair: Any) -> str:
+    """The type of a number of 32 bits, or of one of Python's that has a place in those."""
+    known = [atom_of(x) for x in pair if type_of(atom_of(x)) != "float32"]
+    if all(not isinstance(x, Value) and float(np.float32(x)) == x for x in known):
+        return "float32"
+    raise KernelError(
+        "a variable is of 32 bits on one way, and of 64 on another.",
+        "what is computed with it would be of two types.",
+        "begin with a number of NumPy's, as np.float32(0).",
+    )
+
+
+_NUMPYS = {"float": 3, "float32": 2, "int": 1, "bool": 0}
+_WEAK = {"float": 2, "int": 1, "bool": 0}
+
+
+def promoted(*args: Any) -> str:
+    """The type in which NumPy computes with numbers and arrays; `args` have `python`, `atom`."""
+    strong = [_type(x) for x in args if whose(x) is not True]
+    weak = [_type(x) for x in args if whose(x) is True]
+    if not strong:
+        return max(weak, key=_NUMPYS.__getitem__)
+    if "float32" in strong and any(whose(x) is None and _type(x) != "float32" for x in args):
+        raise KernelError(
+            "a number that is Python's or NumPy's meets one of 32 bits.",
+            "of which type the result is depends on the way that was taken.",
+            "begin with a number of NumPy's, as np.float32(0).",
+        )
+    met = {dtype: kind for kind, dtype in DTYPES.items()}[
+        np.result_type(*[DTYPES[kind] for kind in strong])
+    ]
+    weakest = max(weak, key=_NUMPYS.__getitem__) if weak else "bool"
+    if _WEAK[weakest] <= _WEAK.get(met, 2):
+        return met
+    return weakest
+
+
+def _type(x: Any) -> str:
+    return x.element if hasattr(x, "element") else type_of(atom_of(x))
+
+
+_INTS = {
+    "add", "subtract", "multiply", "negative", "positive", "absolute", "maximum", "minimum", "fmax",
+    "fmin", "remainder", "floor_divide", "fmod", "square", "sign", "power", "floor", "ceil",
+    "trunc", "rint", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "isnan", "isinf",
+    "isfinite", "signbit", "select", "conjugate",
+}  # fmt: skip
+# What NumPy makes of operations of bools; None: it refuses.
+_BOOLS = {
+    "add": "logical_or", "multiply": "logical_and", "maximum": "logical_or", "fmax": "logical_or",
+    "minimum": "logical_and", "fmin": "logical_and", "subtract": None, "negative": None,
+    "positive": None, "sign": None, "absolute": "logical_or", "square": "logical_and",
+    "bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor",
+    "invert": "logical_not",
+}  # fmt: skip
+
+
+def takes_ints(name: str) -> bool:
+    """Whether NumPy computes this in ints where it is given ints."""
+    return name in _INTS or name in COMPARE or name in TESTS or name.startswith("logical")
+
+
+def _usual(to: WholeBuilder, name: str, *atoms: Atom) -> Atom:
+    if type_of(atoms[0]) == "int" and name in ("add", "subtract", "multiply"):
+        return to.in_range(name, *atoms)
+    return to.op(name, *atoms)
+
+
+def _divide(to: WholeBuilder, name: str, x: Atom, y: Atom) -> Atom:
+    to.demand("a division by zero", "not_equal", y, 0.0)
+    return to.op("divide", x, y)
+
+
+def _floor(to: WholeBuilder, name: str, x: Atom, y: Atom) -> Atom:
+    if type_of(x) == "int":
+        to.divisor(x, y)
+    else:
+        to.demand("a division by zero", "not_equal", y, 0.0)
+    return to.op(name, x, y)
+
+
+def _negative(to: WholeBuilder, name: str, x: Atom) -> Atom:
+    if type_of(x) == "int" and to.bits_of(x) > 63:
+        to.demand("an int beyond 64 bits", "greater", x, -(2**63))
+    return to.op(name, x)
+
+
+def _power(to: WholeBuilder, name: str, x: Atom, p: Atom) -> Atom:
+    if type_of(x) == "int":
+        return int_power(to, x, p, checked=True)
+    if is_number(p) and p in (2.0, 3.0):
+        p = int(p)
+    y = to.op("power", x, p)
+    demand_domain(to, "pow", (x, to.to("float", p)), y)
+    return y
+
+
+def int_power(to: WholeBuilder, x: Atom, p: Atom, checked: bool = False) -> Atom:
+    """A power of ints, by squaring where the exponent is known."""
+    if isinstance(p, Value) or not 0 <= p <= 64:
+        raise KernelError(
+            "a power of ints whose exponent is computed is not compiled.",
+            "it is an int, or a float, by the sign of the exponent.",
+            "make one of the two a float.",
+        )
+    times = to.in_range if checked else to.op
+    y: Atom | None = None
+    for digit in f"{int(p):b}":
+        y = times("multiply", y, y) if y is not None else None
+        if digit == "1":
+            y = x if y is None else times("multiply", y, x)
+    return 1 if y is None else y
+
+
+_PYTHONS: dict[str, Any] = {
+    "divide": _divide, "floor_divide": _floor, "remainder": _floor, "negative": _negative,
+    "absolute": _negative, "power": _power,
+}  # fmt: skip
