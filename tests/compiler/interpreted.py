@@ -62,7 +62,10 @@ def interpreted(program: Program, *args: Any) -> list[Any]:
 
     Buffers come back as arrays.
     """
-    given = [_Memory(x.tolist()) if isinstance(x, np.ndarray) else x for x in args]
+    given = [
+        _Memory(x if x.dtype == np.float32 else x.tolist()) if isinstance(x, np.ndarray) else x
+        for x in args
+    ]
     outs = _program(program, given)
     for x, memory in zip(args, given, strict=True):
         if isinstance(x, np.ndarray):

@@ -186,7 +186,8 @@ class Builder:
     def branch(self, condition: Atom, then: Block, orelse: Block) -> list[Atom]:
         """What the two blocks yield, by a condition: an `If`, or selections where nothing runs."""
         pairs = list(zip(then.yields, orelse.yields, strict=True))
-        if not then.ops and not orelse.ops:
+        buffers = any(is_buffer(type_of(a)) for a, _ in pairs)
+        if not then.ops and not orelse.ops and not buffers:
             return [self.op("select", condition, a, b) for a, b in pairs]
         kinds = [wider(type_of(a), type_of(b)) for a, b in pairs]
         for block in (then, orelse):

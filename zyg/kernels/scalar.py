@@ -66,7 +66,11 @@ class Kernel:
     def pushforward(self, active: tuple[int, ...], strong: bool = False) -> Kernel:
         """(tangents of the active inputs, inputs) -> (outputs, their tangents)."""
         key = ("pushforward", active, strong)
-        return self._once(key, lambda: Kernel(forward.pushforward(self.program, active, strong)))
+
+        def make() -> Kernel:
+            return Kernel(forward.pushforward(self.program, active, strong, every=True))
+
+        return self._once(key, make)
 
     def pullback(
         self, active: tuple[int, ...], strong: bool = False, values: bool = False

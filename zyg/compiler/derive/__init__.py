@@ -1,4 +1,7 @@
 """From a program to that of its derivatives.
 
-forward                         forward mode, with sparse tangents
+moving                          which memory may hold tangents
+tangents                        one pass that makes values again, with sparse tangents
+buffers                         the same on memory: tangent buffers beside buffers
+forward                         forward mode: partial derivatives, pushforward, pullback
 """

@@ -1,274 +1,35 @@
-"""Derivatives of a program, in forward mode, as programs.
-
-Every value carries the tangents that it can have: of the inputs that it depends on, no others. A
-tangent that is not there is zero in structure, so that it costs nothing and meets no infinity; the
-tangent of an input is one in structure. Partial derivatives come from the table of scalar
-derivatives; the program of a derivative is a program like others, and can be differentiated again.
-
-The tangents of a value that was made from one other are kept as that one's, times a factor: along
-a chain such as a sigmoid there is one multiplication for each operation, and not one for each
-input. That is preaccumulation (Griewank and Walther, Evaluating Derivatives, 2008, ch. 10).
-
-`strong` makes an exact zero stay zero through an infinite or NaN factor, as the reverse pass does
-where a gradient comes out that is not finite.
-"""
+"""Derivatives of a program, in forward mode, as programs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from zyg.base.registry import ScalarRule
-from zyg.compiler.front.reader import call_partial
-from zyg.compiler.functions import rule_of
-from zyg.compiler.ir import (
-    Atom,
-    Block,
-    For,
-    If,
-    Op,
-    Program,
-    Value,
-    While,
-    is_number,
-    prune,
-    same,
-    type_of,
-)
-from zyg.compiler.record import Builder, atom_of
-
-Tangents = dict[Any, Atom]  # by what they are along; absent is zero
-
-_NO_SLOPE = {
-    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and",
-    "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "signbit", "int",
-    "constant", "bitwise_and", "bitwise_or", "bitwise_xor", "invert",
-}  # fmt: skip
-_GROWS = {"power", "square"}  # whose partials multiply, and are floats that do not wrap around
-
-
-class Chain:
-    """The tangents of a value: `factor` times those of another, or its own where that is None."""
-
-    __slots__ = ("base", "factor")
-
-    def __init__(self, base: Tangents, factor: Atom | None = None) -> None:
-        self.base, self.factor = base, factor
-
-
-class Forward:
-    """One pass over a program that makes its values again, with tangents."""
-
-    def __init__(self, strong: bool) -> None:
-        self.builder = Builder()
-        self.strong = strong
-        self.made: dict[Value, Atom] = {}  # what a value of the program is in the new one
-        self.moving: dict[Value, Chain] = {}
-        self.whole: list[dict[Chain, Tangents]] = [{}]  # chains multiplied out, by open block
-
-    def atom(self, x: Atom) -> Atom:
-        return self.made[x] if isinstance(x, Value) else x
-
-    def tangents(self, x: Atom) -> Tangents:
-        """The tangents of a value of the old program, multiplied out."""
-        chain = self.moving.get(x) if isinstance(x, Value) else None
-        if chain is None:
-            return {}
-        if chain.factor is None:
-            return chain.base
-        for known in reversed(self.whole):
-            if chain in known:
-                return known[chain]
-        made = {k: self.times(t, chain.factor) for k, t in chain.base.items()}
-        self.whole[-1][chain] = made
-        return made
-
-    def times(self, t: Atom, d: Atom) -> Atom:
-        """A tangent times a derivative."""
-        op = self.builder.op
-        if is_number(t) and t == 0:
-            return 0.0
-        if type_of(d) == "bool":
-            return op("select", d, t, 0.0)
-        d = self.builder.to("float", d)
-        product = op("multiply", d, t)
-        if not self.strong or not isinstance(product, Value) or is_number(t) or is_number(d):
-            return product
-        flat = op("logical_or", op("equal", t, 0.0), op("equal", d, 0.0))
-        return op("select", flat, 0.0, product)
-
-    @contextmanager
-    def inside(self, block: Block) -> Iterator[None]:
-        self.whole.append({})
-        try:
-            with self.builder.inside(block):
-                yield
-        finally:
-            self.whole.pop()
-
-    def run(self, block: Block) -> None:
-        for op in block.ops:
-            _STEPS[type(op)](self, op)
-
-    # Operations
-
-    def op(self, op: Op) -> None:
-        args = [self.atom(x) for x in op.args]
-        y = self.made[op.out] = self.builder.op(op.name, *args, callee=op.callee)
-        chains = [self.moving.get(x) if isinstance(x, Value) else None for x in op.args]
-        if op.name in _NO_SLOPE or not any(chains):
-            return
-        if op.name in ("float", "uint"):
-            self.moving[op.out] = chains[0]  # type: ignore[assignment]
-        elif op.name == "select":
-            self._select(op, args[0])
-        else:
-            slopes = self._slopes(op, args, y, chains)
-            self._combine(op, slopes)
-
-    def _slopes(
-        self, op: Op, args: list[Atom], y: Atom, chains: Sequence[Chain | None]
-    ) -> list[tuple[Value, Chain, Any]]:
-        """The moving operands of an operation, each with its chain and partial derivative."""
-        rule: ScalarRule = op.callee.rule if op.callee else rule_of(op.name)
-        if op.name in _GROWS:
-            args, y = [self.builder.to("float", x) for x in args], self.builder.to("float", y)
-        numbers = [self.builder.wrap(x) for x in (*args, y)]
-        found = []
-        self.builder.by_reciprocals = True
-        for x, chain, partial in zip(op.args, chains, rule.partials, strict=True):
-            if chain is not None:
-                d = call_partial(partial, numbers, self.builder) if callable(partial) else partial
-                d = atom_of(d)
-                if not is_number(d) or d != 0:
-                    found.append((x, chain, d))
-        self.builder.by_reciprocals = False
-        return found  # type: ignore[return-value]
-
-    def _combine(self, op: Op, slopes: list[tuple[Value, Chain, Any]]) -> None:
-        builder = self.builder
-        if not slopes:
-            return
-        bases = {id(chain.base) for _, chain, _ in slopes}
-        if len(bases) == 1:
-            base = slopes[0][1].base
-            factor: Atom | None = None
-            for _, chain, d in slopes:
-                if chain.factor is not None:
-                    d = self.times(chain.factor, d)
-                factor = d if factor is None else builder.op("add", factor, self._as_float(d))
-            factor = self._as_float(factor)
-            if len(base) == 1:
-                ((k, t),) = base.items()
-                self.moving[op.out] = Chain({k: self.times(t, factor)})
-            else:
-                self.moving[op.out] = Chain(base, None if same(factor, 1.0) else factor)
-            return
-        total: Tangents = {}
-        for x, _, d in slopes:
-            for k, t in self.tangents(x).items():
-                c = t if is_number(d) and d == 1 else self.times(t, d)
-                total[k] = builder.op("add", total[k], c) if k in total else c
-        self.moving[op.out] = Chain(total)
-
-    def _as_float(self, d: Any) -> Atom:
-        return self.builder.op("select", d, 1.0, 0.0) if type_of(d) == "bool" else (
-            self.builder.to("float", d)
-        )  # fmt: skip
-
-    def _select(self, op: Op, condition: Atom) -> None:
-        one, other = (self.tangents(x) for x in op.args[1:])
-        self.moving[op.out] = Chain({
-            k: self.builder.op("select", condition, one.get(k, 0.0), other.get(k, 0.0))
-            for k in _keys(one, other)
-        })  # fmt: skip
-
-    # Regions
-
-    def if_(self, op: If) -> None:
-        condition = self.atom(op.condition)
-        blocks, rows = (Block(), Block()), []
-        for block, old in zip(blocks, (op.then, op.orelse), strict=True):
-            with self.inside(block):
-                self.run(old)
-                rows.append([self.tangents(x) for x in old.yields])
-                block.yields = [self.atom(x) for x in old.yields]
-        masks = [_keys(a, b) for a, b in zip(*rows, strict=True)]
-        for block, row in zip(blocks, rows, strict=True):
-            block.yields += [
-                t.get(k, 0.0) for t, mask in zip(row, masks, strict=True) for k in mask
-            ]
-        self._leave(op.outs, masks, self.builder.branch(condition, *blocks))
-
-    def _leave(self, outs: list[Value], masks: list[list[Any]], made: Sequence[Atom]) -> None:
-        """What a region gave: its values, then the tangents of each."""
-        self.made.update(zip(outs, made, strict=False))
-        rest = iter(made[len(outs) :])
-        for out, mask in zip(outs, masks, strict=True):
-            if mask:
-                self.moving[out] = Chain({k: next(rest) for k in mask})
-
-    def loop(self, op: For | While) -> None:
-        """A loop carries the tangents that its values can have after any number of rounds."""
-        starts = [self.tangents(x) for x in op.init]
-        masks = [list(t) for t in starts]
-        while True:
-            params = [Value(p.type) for p in op.params]
-            extra = [[Value("float") for _ in mask] for mask in masks]
-            self.made.update(zip(op.params, params, strict=True))
-            for p, mask, values in zip(op.params, masks, extra, strict=True):
-                self.moving.pop(p, None)
-                if mask:
-                    self.moving[p] = Chain(dict(zip(mask, values, strict=True)))
-            new: Any
-            if isinstance(op, While):
-                new = While(Block(), [], [], Block(), [])
-                with self.inside(new.test):
-                    self.run(op.test)
-                    new.test.yields = [self.atom(x) for x in op.test.yields]
-            else:
-                new = For(Value("int"), tuple(map(self.atom, op.span)), [], [], Block(), [])  # type: ignore[arg-type]
-                self.made[op.index] = new.index
-            with self.inside(new.body):
-                self.run(op.body)
-                ends = [self.tangents(x) for x in op.body.yields]
-                wider = [_keys(dict.fromkeys(m), t) for m, t in zip(masks, ends, strict=True)]
-                settled, masks = wider == masks, wider
-                new.body.yields = [self.atom(x) for x in op.body.yields]
-            if settled:
-                break
-        new.body.yields += _row(ends, masks)
-        new.init = [self.atom(x) for x in op.init] + _row(starts, masks)
-        new.params = [*params, *(v for values in extra for v in values)]
-        new.outs = [Value(type_of(x)) for x in new.params]
-        self.builder.block.ops.append(new)
-        self._leave(op.outs, masks, new.outs)
-
-
-def _keys(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> list[Any]:
-    return list(dict.fromkeys([*a, *b]))
-
-
-def _row(tangents: list[Tangents], masks: list[list[Any]]) -> list[Atom]:
-    return [t.get(k, 0.0) for t, mask in zip(tangents, masks, strict=True) for k in mask]
-
-
-_STEPS: dict[type, Callable[[Forward, Any], None]] = {
-    Op: Forward.op, If: Forward.if_, For: Forward.loop, While: Forward.loop,
-}  # fmt: skip
+from zyg.compiler.derive.buffers import ForwardOnMemory
+from zyg.compiler.derive.moving import Memory, has_memory, is_real
+from zyg.compiler.derive.tangents import Chain, Forward, Tangents
+from zyg.compiler.ir import Atom, Program, Value, prune, type_of
 
 
 def _passed(
-    program: Program, seeds: Callable[[int, Value], Tangents], strong: bool
+    program: Program,
+    seeds: Callable[[int, Value], Tangents],
+    strong: bool,
+    asked: Sequence[Atom] = (),
 ) -> tuple[Forward, list[Value]]:
-    """The program made again with tangents, and its inputs."""
-    forward = Forward(strong)
+    """The program made again with tangents, and its inputs; buffers `asked` for have them all."""
     inputs = [Value(x.type) for x in program.inputs]
-    for k, (old, new) in enumerate(zip(program.inputs, inputs, strict=True)):
-        forward.made[old] = new
-        if seed := seeds(k, new):
-            forward.moving[old] = Chain(seed)
+    pairs = enumerate(zip(program.inputs, inputs, strict=True))
+    dots = {old: seeds(k, new) for k, (old, new) in pairs}
+    forward: Forward
+    if has_memory(program):
+        memory = Memory(program)
+        memory.seed([(k, x) for x, row in dots.items() for k in row], asked)
+        forward = ForwardOnMemory(strong, memory)
+        forward.begin(program, inputs, dots)
+    else:
+        forward = Forward(strong)
+        forward.made.update(zip(program.inputs, inputs, strict=True))
+        forward.moving.update((x, Chain(row)) for x, row in dots.items() if row)
     forward.run(program.body)
     return forward, inputs
 
@@ -288,13 +49,34 @@ def partials(
     return _finished(f"{program.name}_partials", inputs, forward, outs), masks
 
 
-def pushforward(program: Program, active: Sequence[int], strong: bool = False) -> Program:
-    """The program (tangents of the active inputs..., inputs...) -> (outputs..., tangents...)."""
-    dots = {k: Value("float") for k in active}
-    forward, inputs = _passed(program, lambda k, _: {0: dots[k]} if k in dots else {}, strong)
+def pushforward(
+    program: Program,
+    active: Sequence[int],
+    strong: bool = False,
+    directions: int = 1,
+    every: bool = False,
+) -> Program:
+    """The program (tangents of the active inputs..., inputs...) -> (outputs..., tangents...).
+
+    There are tangents of the outputs that are floats or buffers of floats, or of `every` one. Of
+    several directions, those of one input or output are beside each other.
+    """
+    dots = {k: [Value(program.inputs[k].type) for _ in range(directions)] for k in active}
+    forward, inputs = _passed(
+        program, lambda k, _: dict(enumerate(dots.get(k, ()))), strong, program.outputs
+    )
     outs = [forward.atom(y) for y in program.outputs]
-    outs += [forward.tangents(y).get(0, 0.0) for y in program.outputs]
-    return _finished(f"{program.name}_pushforward", [*dots.values(), *inputs], forward, outs)
+    for y in program.outputs:
+        if every or is_real(type_of(y)):
+            outs += forward.row([y], [forward.tangents(y)], [range(directions)])
+    along = [t for row in dots.values() for t in row]
+    made = _finished(f"{program.name}_pushforward", [*along, *inputs], forward, outs)
+    new = dict(zip(program.inputs, inputs, strict=True))
+    for k, x in enumerate(program.inputs):
+        if x in program.sizes:
+            size = tuple(new[n] if isinstance(n, Value) else n for n in program.sizes[x])
+            made.sizes.update((t, size) for t in (new[x], *dots.get(k, ())))
+    return made
 
 
 def pullback(

@@ -1,0 +1,171 @@
+"""Forward mode on programs with memory: against differences, carried out by the interpreter."""
+
+import numpy as np
+import pytest
+
+from zyg.compiler.derive.forward import partials, pushforward
+from zyg.compiler.ir import type_of
+
+from .interpreted import interpreted
+from .memory_programs import ARGUMENTS, X4, Kit, active_of, program_of
+
+MAKERS = pytest.mark.parametrize("make", ARGUMENTS, ids=lambda make: make.__name__)
+SMOOTH = pytest.mark.parametrize(
+    "make", [m for m in ARGUMENTS if m.__name__ != "narrow"], ids=lambda make: make.__name__
+)
+
+
+def fresh(args):
+    return [x.copy() if isinstance(x, np.ndarray) else x for x in args]
+
+
+def run(program, args):
+    return interpreted(program, *fresh(args))
+
+
+def directions_at(program, args, count, seed=1):
+    """Random tangents of the active inputs, in `count` directions, those of one input together."""
+    random = np.random.default_rng(seed)
+    given = [args[k] for k in active_of(program) for _ in range(count)]
+    return [random.normal(size=x.shape).astype(x.dtype) if isinstance(x, np.ndarray)
+            else random.normal() for x in given]  # fmt: skip
+
+
+def floats(program, outs):
+    """The outputs that have tangents."""
+    kinds = map(type_of, program.outputs)
+    return [y for y, kind in zip(outs, kinds, strict=False) if kind.startswith("float")]
+
+
+def differences(program, args, dots, eps=1e-6):
+    """The slopes of all floats along a direction, from values to the left and right."""
+    active = active_of(program)
+
+    def at(t):
+        moved = fresh(args)
+        for k, dot in zip(active, dots, strict=True):
+            moved[k] = moved[k] + t * dot
+        return floats(program, run(program, moved))
+
+    sides = zip(at(eps), at(-eps), strict=True)
+    return [(right - left) / (2 * eps) for right, left in sides]
+
+
+def assert_near(got, right, rtol=1e-7):
+    assert len(got) == len(right)
+    for a, b in zip(got, right, strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
+
+
+@MAKERS
+def test_tangents_are_slopes(make):
+    program, args = program_of(make), ARGUMENTS[make]
+    moving = pushforward(program, active_of(program))
+    dots = directions_at(program, args, 1)
+    along = [*dots, *args]
+    before = fresh(along)
+    outs = interpreted(moving, *along)
+    count = len(program.outputs)
+    wide = make.__name__ == "narrow"
+
+    assert_near(outs[:count], run(program, args))
+    assert_near(
+        outs[count:],
+        differences(program, args, dots, 1e-2 if wide else 1e-6),
+        1e-3 if wide else 1e-7,
+    )
+    for x, y in zip(along, before, strict=True):  # nothing was written into an argument
+        np.testing.assert_array_equal(x, y)
+
+
+@MAKERS
+def test_a_derivative_that_keeps_exact_zeros_is_the_same_where_all_is_finite(make):
+    program, args = program_of(make), ARGUMENTS[make]
+    along = [*directions_at(program, args, 1), *args]
+    plain, strong = (pushforward(program, active_of(program), s) for s in (False, True))
+    assert_near(run(strong, along), run(plain, along), 1e-15)
+
+
+@MAKERS
+def test_several_directions_at_once_are_those_one_by_one(make):
+    program, args = program_of(make), ARGUMENTS[make]
+    active, dots = active_of(program), directions_at(program, args, 3)
+    outs = run(pushforward(program, active, directions=3), [*dots, *args])
+    single = pushforward(program, active)
+    for d in range(3):
+        right = run(single, [*dots[d::3], *args])
+        count = len(program.outputs)
+        assert_near(outs[count + d :: 3], right[count:], 1e-14)
+
+
+@SMOOTH
+def test_derivatives_are_programs_that_can_be_differentiated(make):
+    program, args = program_of(make), ARGUMENTS[make]
+    first = pushforward(program, active_of(program))
+    along = [*directions_at(program, args, 1), *args]
+    second = pushforward(first, active_of(first))
+    dots = directions_at(first, along, 1, seed=2)
+    outs = run(second, [*dots, *along])
+
+    assert_near(outs[len(first.outputs) :], differences(first, along, dots), 1e-6)
+
+
+def test_only_what_moves_has_tangent_buffers():
+    kit = Kit()
+    a, (x, n) = kit.number(), kit.array()
+    still = kit.alloc("float", n)
+    kit.loop(n, [], lambda i: kit.store(still, i, kit.load(x, i)))
+    y = kit.alloc("float", 1)
+    kit.store(y, 0, kit.multiply(a, kit.load(still, 2)))
+    program = kit.program("f", [kit.load(y, 0)])
+    made = pushforward(program, [0])
+
+    assert sum(type(op).__name__ == "Alloc" for op in made.body.ops) == 3
+    assert run(made, [0.5, 3.0, X4, 4]) == [6.0, 1.0]
+
+
+def test_of_several_inputs_each_has_its_own_tangents():
+    kit = Kit()
+    a, b = kit.number(), kit.number()
+    x, y = kit.alloc("float", 2), kit.alloc("float", 2)
+    kit.store(x, 0, kit.sin(a))
+    kit.store(y, 0, kit.multiply(a, b))
+    program = kit.program("f", [kit.load(x, 0), kit.load(y, 0)])
+    made, masks = partials(program, [0, 1])
+
+    assert masks == [[0], [0, 1]]
+    np.testing.assert_allclose(run(made, [0.3, 2.0]), [np.sin(0.3), 0.6, np.cos(0.3), 2.0, 0.3])
+
+
+def test_an_exact_zero_that_is_stored_meets_no_infinity_where_it_is_to_stay_one():
+    kit = Kit()
+    a = kit.number()
+    x = kit.alloc("float", 1)
+    kit.store(x, 0, kit.multiply(a, 0.0))
+    program = kit.program("f", [kit.sqrt(kit.load(x, 0))])
+
+    assert np.isnan(run(pushforward(program, [0]), [1.0, 2.0])[1])
+    assert run(pushforward(program, [0], strong=True), [1.0, 2.0]) == [0.0, 0.0]
+
+
+def test_functions_that_call_each_other():
+    """even(n, x) = x odd(n - 1, x), odd(n, x) = 1.1 even(n - 1, x): 1 for none."""
+    even, odd = Kit(), Kit()
+    programs = [kit.program(name, [0.0]) for kit, name in ((even, "even"), (odd, "odd"))]
+    for kit, callee, own, factor in (
+        (even, programs[1], programs[0], None), (odd, programs[0], programs[1], 1.1),
+    ):  # fmt: skip
+        n, x = kit.number("int"), kit.number()
+
+        def further(kit=kit, callee=callee, n=n, x=x, factor=factor):
+            (y,) = kit.call(callee, kit.subtract(n, 1), x)
+            return [kit.multiply(x if factor is None else factor, y)]
+
+        own.body.yields = kit.if_(kit.less(n, 1), lambda: [1.0], further)
+    kit = Kit()
+    x = kit.number()
+    program = kit.program("f", kit.call(programs[0], 5, x))
+
+    np.testing.assert_allclose(
+        run(pushforward(program, [0]), [1.0, 0.7]), [1.21 * 0.7**3, 3 * 1.21 * 0.7**2]
+    )

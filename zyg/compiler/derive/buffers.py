@@ -1,0 +1,213 @@
+"""Forward mode on memory: beside each buffer that may carry tangents flow buffers of those.
+
+A tangent buffer is made where its buffer is made, read and written where that is; regions yield and
+carry it as they do the buffer; a buffer of buffers has one of tangent buffers. A function that is
+called out of line is derived for each pattern of tangents that it is called with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from zyg.compiler.derive.moving import Memory
+from zyg.compiler.derive.tangents import Chain, Forward, Tangents, keys_of
+from zyg.compiler.ir import (
+    Alloc,
+    Atom,
+    Block,
+    Call,
+    Check,
+    For,
+    Load,
+    Program,
+    Routine,
+    Store,
+    Value,
+    element_of,
+    is_buffer,
+    type_of,
+)
+from zyg.compiler.record import Builder
+from zyg.errors import KernelError
+
+
+@dataclass(eq=False)
+class Derived:
+    """(inputs..., tangents...) -> (outputs..., tangents...); of an output along `masks`."""
+
+    program: Program
+    masks: list[list[Any]]
+
+
+class ForwardOnMemory(Forward):
+    """One pass over a program, or over one that it calls."""
+
+    def __init__(
+        self, strong: bool, memory: Memory, callees: dict[Any, Derived] | None = None
+    ) -> None:
+        super().__init__(strong)
+        self.memory = memory
+        self.callees = {} if callees is None else callees  # by program and tangents of operands
+
+    def foreseen(self, x: Value) -> list[Any]:
+        return self.memory.carries(x) if is_buffer(x.type) else self.memory.moves(x)
+
+    def alloc(self, op: Alloc) -> None:
+        size, kind = self.atom(op.size), element_of(op.out.type)
+        self.made[op.out] = self.builder.alloc(kind, size, op.zeroed)
+        moves, carries = self.memory.moves(op.out), self.memory.carries(op.out)
+        if carries:
+            self.moving[op.out] = Chain({
+                k: self.builder.alloc(kind, size, op.zeroed or k not in moves) for k in carries
+            })  # fmt: skip
+
+    def load(self, op: Load) -> None:
+        buffer, index = self.atom(op.buffer), self.atom(op.index)
+        self.made[op.out] = self.builder.load(buffer, index)  # type: ignore[arg-type]
+        if tangents := self.changing(op.buffer):
+            self.moving[op.out] = Chain({
+                k: self.builder.load(t, index) for k, t in tangents.items()  # type: ignore[arg-type]
+            })  # fmt: skip
+
+    def store(self, op: Store) -> None:
+        buffer, index = self.atom(op.buffer), self.atom(op.index)
+        self.builder.store(buffer, index, self.atom(op.value))  # type: ignore[arg-type]
+        row = self.tangents(op.value)
+        for k, t in self.changing(op.buffer).items():
+            self.builder.store(t, index, row.get(k, 0.0))  # type: ignore[arg-type]
+
+    def changing(self, x: Atom) -> Tangents:
+        """The tangent buffers of a buffer, without those that stay zero."""
+        tangents = self.tangents(x)
+        if not tangents or is_buffer(element_of(type_of(x))):
+            return tangents
+        moves = self.memory.moves(x)  # type: ignore[arg-type]
+        return {k: t for k, t in tangents.items() if k in moves}
+
+    def check(self, op: Check) -> None:
+        self.builder.check(self.atom(op.condition), op.why)
+
+    def routine(self, op: Routine) -> None:
+        args = [self.atom(x) for x in op.args]
+        made = self.builder.routine(op.name, *args, outs=[x.type for x in op.outs])
+        self.made.update(zip(op.outs, made, strict=True))
+        rows = [self.changing(x) if is_buffer(type_of(x)) else {} for x in op.args]
+        if any(rows):
+            if op.name not in _PUSHES:
+                raise KernelError(
+                    f"{op.name} has no derivative.",
+                    "it is a routine of a library.",
+                    "leave it out.",
+                )
+            _PUSHES[op.name](self.builder, args, rows)
+
+    def call(self, op: Call) -> None:
+        rows = [self.tangents(x) for x in op.args]
+        args = [self.atom(x) for x in op.args] + [t for row in rows for t in row.values()]
+        derived = Derived(op.callee, [[] for _ in op.outs])
+        if any(rows) or any(map(self.foreseen, op.outs)):
+            derived = self.derived(op.callee, tuple(map(tuple, rows)))
+        masks = derived.masks
+        types = [out.type for out in op.outs]
+        types += [out.type for out, mask in zip(op.outs, masks, strict=True) for _ in mask]
+        outs = [Value(kind) for kind in types]
+        self.builder.block.ops.append(Call(derived.program, tuple(args), outs))
+        self._leave(op.outs, masks, outs)
+
+    def derived(self, callee: Program, masks: tuple[tuple[Any, ...], ...]) -> Derived:
+        """A function's derivative; while it is made, a call of itself takes what is known of it."""
+        key = callee, masks
+        if key in self.callees:
+            return self.callees[key]
+        start = [self.memory.carries(y) if is_buffer(type_of(y)) else [] for y in callee.outputs]  # type: ignore[arg-type]
+        program = Program(f"{callee.name}_pushforward", [], Block())
+        found = self.callees[key] = Derived(program, start)
+        while True:
+            before = {*self.callees}
+            inner, inputs = self._inside(callee, masks)
+            rows = [inner.tangents(y) for y in callee.outputs]
+            ends = [keys_of(m, row) for m, row in zip(found.masks, rows, strict=True)]
+            settled, found.masks = ends == found.masks, ends
+            if settled:
+                break
+            for later in {*self.callees} - before:  # which may call it
+                del self.callees[later]
+        program.inputs, program.body = inputs, inner.builder.block
+        program.body.yields = [inner.atom(y) for y in callee.outputs]
+        with inner.builder.inside(program.body):
+            program.body.yields += inner.row(callee.outputs, rows, ends)
+        return found
+
+    def _inside(
+        self, callee: Program, masks: Sequence[Sequence[Any]]
+    ) -> tuple[ForwardOnMemory, list[Value]]:
+        """The pass over a function that is called, and the inputs of its derivative."""
+        inner = ForwardOnMemory(self.strong, self.memory, self.callees)
+        inputs = [Value(x.type) for x in callee.inputs]
+        dots: list[Value] = []
+        for old, new, mask in zip(callee.inputs, inputs, masks, strict=True):
+            inner.made[old] = new
+            if mask:
+                row = {k: Value(new.type) for k in mask}
+                inner.moving[old] = Chain({**row})
+                dots += row.values()
+        inner.run(callee.body)
+        return inner, [*inputs, *dots]
+
+    # The program itself
+
+    def begin(self, program: Program, inputs: Sequence[Value], dots: dict[Value, Tangents]) -> None:
+        """Copy what the program writes, and give its inputs their tangents, or zeros."""
+        self.made.update(zip(program.inputs, inputs, strict=True))
+        for x, new in zip(program.inputs, inputs, strict=True):
+            row = dots.get(x, {})
+            if is_buffer(x.type):
+                row = dict(row)
+                if self.memory.is_written(x):
+                    self.made[x] = copied(self.builder, new, self.size(program, x))
+                    for k, t in row.items():
+                        row[k] = copied(self.builder, t, self.size(program, x))  # type: ignore[arg-type]
+                for k in self.memory.carries(x):
+                    if k not in row:
+                        row[k] = self.builder.alloc(element_of(x.type), self.size(program, x))
+            if row:
+                self.moving[x] = Chain(row)
+
+    def size(self, program: Program, x: Value) -> Atom:
+        """The number of elements of an input."""
+        size: Atom = 1
+        for n in program.sizes[x]:
+            size = self.builder.op("multiply", size, self.atom(n))
+        return size
+
+    steps: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
+        **Forward.steps, Alloc: alloc, Load: load, Store: store, Check: check, Routine: routine,
+        Call: call,
+    }  # fmt: skip
+
+
+def copied(builder: Builder, buffer: Value, size: Atom) -> Value:
+    """A buffer with the elements of another."""
+    out = builder.alloc(element_of(buffer.type), size, zeroed=False)
+    index, body = Value("int"), Block()
+    with builder.inside(body):
+        builder.store(out, index, builder.load(buffer, index))
+    builder.block.ops.append(For(index, (0, size, 1), [], [], body, [], independent=True))
+    return out
+
+
+def _push_product(builder: Builder, args: Sequence[Atom], rows: Sequence[Tangents]) -> None:
+    """Of C += A B: the tangent of C grows by those of A and B, times the other."""
+    for k, c in rows[11].items():
+        for place in (3, 7):
+            if k in rows[place]:
+                moved = [*args]
+                moved[place], moved[11] = rows[place][k], c
+                builder.routine("product", *moved)
+
+
+_PUSHES: dict[str, Callable[[Builder, Sequence[Atom], Sequence[Tangents]], None]] = {
+    "product": _push_product,
+}
