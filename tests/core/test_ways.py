@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import zyg
 import zyg.numpy
-from zyg.core import ways
+from zyg.core import indexing, ways
 from zyg.watched.arrays import WatchedView
 
 STEPS = [
@@ -34,7 +34,7 @@ def view_of(a, chain):
 def by_place(run):
     """What `run` gives where no view has a way."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ways, "_by_step", lambda x, step: None)
+        patch.setattr(ways, "_by_step", lambda *_: None)
         return run()
 
 
@@ -149,3 +149,54 @@ def test_a_cotangent_of_a_transpose_is_no_part_of_anothers():
 def test_a_tuple_inside_of_an_index_picks_elements(index):
     weights = np.arange(1.0, 1 + np.size(X[index])).reshape(np.shape(X[index]))
     zyg.check_gradient(lambda x: np.sum(x[index] * weights), X)
+
+
+def test_a_view_of_thousands_of_steps():
+    def f(x):
+        u = x
+        for _ in range(3000):
+            u = u.T.reshape(4, 3) if u.flags.c_contiguous else u.T
+        return np.sum(u * V.reshape(u.shape))
+
+    demand_same(lambda: zyg.gradient(f, X))
+    demand_same(lambda: zyg.pushforward(f, (X,), (V,)))
+
+
+PICKS = [
+    3, np.array([6, 1, 4, 1]), np.array([[0, 2], [2, 5]]), np.arange(8) % 3 > 0, np.array(2),
+    np.array([], int), np.array([1, 1], np.uint8),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", PICKS, ids=str)
+@pytest.mark.parametrize("of_view", [False, True])
+def test_elements_are_picked_as_the_general_way_has_it(index, of_view):
+    def f(x):
+        x = x * 1.5
+        u = x[::-1] if of_view else x
+        at = index.copy() if type(index) is np.ndarray else index
+        y = np.sin(u[at]) * 2.0
+        if type(at) is np.ndarray:
+            at[...] = 0  # after it was used
+        u[1] = np.sum(y)
+        return np.sum(u[index] * u[index]) + np.sum(x)
+
+    x, v = np.linspace(0.3, 1.7, 8), np.cos(np.arange(8.0))
+
+    def run():
+        values = [zyg.gradient(f, x)[0], zyg.hvp(f, x, v), *zyg.pushforward(f, (x,), (v,))]
+        return [*values, zyg.gradient(lambda x: zyg.gradient(f, x)[0] @ v, x)[0]]
+
+    short = run()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexing, "_picked", lambda *_: None)
+        long = run()
+    for a, b in zip(short, long, strict=True):
+        np.testing.assert_array_equal(a, b)
+    zyg.check_gradient(f, x)
+
+
+def test_an_index_out_of_bounds_is_numpys_error():
+    for index in (8, np.array([8])):
+        with pytest.raises(IndexError, match="out of bounds"):
+            zyg.gradient(lambda x, at=index: np.sum(x[at]), np.ones(8))

@@ -1,7 +1,9 @@
 """The heart: programs watched as they run, their tapes, and the way back. In reading order:
 
 strand                          watched values, and the tape of one task at one level
+steps                           how views are got from arrays
 views                           NumPy's memory: a view is a place of its base
+indices                         what can be told from an index
 ways                            views that are slices, transposes, reshapes
 handouts                        plain arrays of the memory of what holds nothing watched
 cotangents                      what a cotangent must look like to fit what it belongs to

@@ -204,8 +204,8 @@ def elementwise_of_two(rule: ScalarRule, x: Any, o: Any) -> Any:
     Both are of float64, of this task's own strand; an outer level may watch them, too.
     """
     strand, p, q = x.strand, x.primal, o.primal
-    plain_p = p if type(p) is np.ndarray else strip(p)
-    plain_q = q if type(q) is np.ndarray else strip(q)
+    plain_p = strip(p) if type(p) in WATCHED else p
+    plain_q = strip(q) if type(q) in WATCHED else q
     of_p, of_q = type(plain_p) is np.ndarray, type(plain_q) is np.ndarray
     if (
         strand is not o.strand
@@ -221,19 +221,23 @@ def elementwise_of_two(rule: ScalarRule, x: Any, o: Any) -> Any:
     if type(plain_y) is not np.ndarray or plain_y.dtype is not _FLOAT64:
         return _note_elementwise(rule, strand, (x, o), [p, q], y)
     (px, qx, yx), (po, qo, yo) = rule.saves or rule.find_saves()
-    saved = p if px or po else None, q if qx or qo else None, y if yx or yo else None
-    if of_p and saved[0] is not None:
+    read_p, read_q, read_y = px or po, qx or qo, yx or yo
+    if of_p and read_p:
         x.unread = False
-    if of_q and saved[1] is not None:
+    if of_q and read_q:
         o.unread = False
-    shape = plain_y.shape
-    specs = (
-        None if of_p and plain_p.shape == shape else spec_of(p),
-        None if of_q and plain_q.shape == shape else spec_of(q),
-    )
-    args = x.slot, o.slot, *rule.partials, *saved, *specs
-    watched = note(strand, y, elementwise_of_two_pullback, *args)
-    watched.unread = saved[2] is None
+    shape, (d, e) = plain_y.shape, rule.partials
+    like_p = None if of_p and plain_p.shape == shape else spec_of(p)
+    like_q = None if of_q and plain_q.shape == shape else spec_of(q)
+    watched: Any = watcher_of[np.ndarray]()
+    watched.primal = y
+    watched.strand = strand
+    watched.slot = out = strand.new_slot()
+    watched.unread = not read_y
+    watched.viewed = watched.versioned = watched.locked = False
+    saved = p if read_p else None, q if read_q else None, y if read_y else None
+    args = x.slot, o.slot, d, e, saved, like_p, like_q
+    strand.note((out, None, elementwise_of_two_pullback, None, args))
     return watched
 
 
@@ -252,21 +256,17 @@ def _at_outer_level(rule: ScalarRule, p: Any, q: Any) -> Any:
 
 
 def elementwise_of_two_pullback(
-    run: Run, y_bar: Any, i: Any, j: Any, d: Any, e: Any, p: Any, q: Any, y: Any, *specs: Any
+    run: Run, y_bar: Any, i: Any, j: Any, d: Any, e: Any, saved: Any, like_p: Any, like_q: Any
 ) -> Any:
     """What `elementwise_pullback` does, of two real operands; of each, what it is like."""
-    times = run.times
-    if callable(d):
-        d = d(p, q, y)
-    if callable(e):
-        e = e(p, q, y)
-    of_p, of_q = specs
-    b = y_bar if type(d) is int and d == 1 else times(y_bar, d)
-    c = y_bar if type(e) is int and e == 1 else times(y_bar, e)
-    return (
-        (i, b if of_p is None else project(b, of_p)),
-        (j, c if of_q is None else project(c, of_q)),
-    )
+    b = c = y_bar
+    if type(d) is not int or d != 1:
+        b = run.times(b, d(*saved) if callable(d) else d)
+    if type(e) is not int or e != 1:
+        c = run.times(c, e(*saved) if callable(e) else e)
+    if like_p is not None:
+        b = project(b, like_p)
+    return (i, b), (j, c if like_q is None else project(c, like_q))
 
 
 # The same, of + - * of two arrays of one shape.

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from zyg.base.array_types import is_array
 from zyg.core.cotangents import project, spec_of
 from zyg.core.entries import Kind, kinds, note
 from zyg.core.exchange import bring
+from zyg.core.indices import frozen, is_basic, is_unique
 from zyg.core.objects import demand_not_shown
 from zyg.core.reverse import Run
 from zyg.core.sequences import joined, own_array
@@ -64,8 +64,10 @@ def read(x: Any, index: Any, take: Any = None) -> Any:
 
     ``take(x)`` makes the same value of arrays that are picked, in another order of memory.
     """
-    if take is None and (made := part(x, index)) is not None:
-        return made
+    if take is None:
+        made = part(x, index)
+        if made is not None or (made := _picked(x, index)) is not None:
+            return made
     given, index = index, frozen(index)
     if not x.strand.open:
         if has_left(x):  # a look at an element is no use of it
@@ -74,7 +76,7 @@ def read(x: Any, index: Any, take: Any = None) -> Any:
         if type(rest) in WATCHED:
             return rest[index] if take is None else take(rest)
     plain = strip(x.primal)[index] if take is None else take(strip(x.primal))
-    if type(plain) is np.ndarray and _is_basic(index):
+    if type(plain) is np.ndarray and is_basic(index):
         base = lay_out(x)
         made = view(x, Place(strip(x.primal)[index], strip(base.primal)))
         made.taken = x, given
@@ -90,6 +92,21 @@ def read(x: Any, index: Any, take: Any = None) -> Any:
     return note(
         x.strand, y, read_pullback, x.slot, index, is_unique(index), primal.shape, primal.dtype
     )
+
+
+def _picked(x: Any, index: Any) -> Any:
+    """``x[index]`` of an int or an array, where a level has one strand; else None."""
+    strand, primal, kind = x.strand, x.primal, type(index)
+    if not strand.alone or type(primal) is not np.ndarray:
+        return None
+    if kind is np.ndarray and index.dtype.kind in "biu":
+        index, unique = index.copy(), index.dtype.kind == "b"
+    elif kind is int and primal.ndim == 1:
+        unique = True
+    else:
+        return None
+    y = primal[index]
+    return note(strand, y, read_pullback, x.slot, index, unique, primal.shape, primal.dtype)
 
 
 def windows(x: Any, shape: Any, axis: Any, writeable: bool) -> Any:
@@ -128,7 +145,7 @@ def _overlapping_view(x: Any, inside: np.ndarray[Any, Any], writeable: bool) -> 
 def _bring_part(x: Any, index: Any) -> tuple[Any, Any]:
     """``x[index]`` as a read on the strand of this task; from another's array, of the element."""
     here = local(x.strand)
-    if x.strand is not here and _is_basic(index):
+    if x.strand is not here and is_basic(index):
         base = lay_out(x)
         index = index if type(index) is tuple else (index,)
         x, index = view(x, Place(strip(x.primal)[(*index, ...)], strip(base.primal))), ()
@@ -262,7 +279,7 @@ def _opened(x: Any, base: Any, index: Any, value: Any, add: bool) -> bool:
 def _spread_part(x: Any, index: Any) -> Any:
     """``x[index]`` of a view whose elements overlap, to be written: refused where these do, too."""
     demand_writeable(x)
-    if _is_basic(index):
+    if is_basic(index):
         index = index if type(index) is tuple else (index,)
         place = Place(strip(x.primal)[(*index, *([...] * (... not in index)))], strip(lay_out(x)))
         made = view(x, place)
@@ -395,44 +412,3 @@ def _last(index: Any, shape: tuple[int, ...]) -> Any:
     last = np.zeros(flat.size, bool)
     last[flat.size - 1 - first] = True
     return last.reshape(places.shape)
-
-
-# Indices
-
-
-def frozen(index: Any) -> Any:
-    """An index of plain values, which later writes to the caller's index arrays do not reach."""
-    return tuple(map(_frozen, index)) if type(index) is tuple else _frozen(index)
-
-
-def _frozen(index: Any) -> Any:
-    if type(index) is int:
-        return index
-    index = strip(index)
-    if isinstance(index, slice):
-        return slice(strip(index.start), strip(index.stop), strip(index.step))
-    if isinstance(index, (list, tuple)):
-        return np.array([*map(_frozen, index)], dtype=None if index else np.intp)
-    return index.copy() if is_array(index) else index
-
-
-def _is_basic(index: Any) -> bool:
-    """Whether NumPy answers with a view: no array and no bool in the index."""
-    if type(index) is int:
-        return True
-    if type(index) is tuple:
-        return all(map(_is_basic, index))
-    if index is None or index is Ellipsis:
-        return True
-    return isinstance(index, (int, slice, np.integer)) and not isinstance(index, bool)
-
-
-def is_unique(index: Any) -> bool:
-    """Whether no element is named twice, so that a plain in-place sum will do."""
-    if type(index) is int:
-        return True
-    if type(index) is tuple:
-        return all(map(is_unique, index))
-    if is_array(index):
-        return bool(index.dtype.kind == "b")
-    return _is_basic(index) or isinstance(index, (bool, np.bool_))

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from zyg.base.remedies import remedy
-from zyg.core.indexing import _refuse_on_device, frozen, is_unique, write
+from zyg.core.indexing import _refuse_on_device, write
+from zyg.core.indices import frozen, is_unique
 from zyg.core.sequences import is_list, joined
 from zyg.core.strand import ARRAYS, exchange_lock, is_watched, settle, strip
 from zyg.core.views import Place, base_of, buffer, copied, lay_out, make_writable, order_of

@@ -26,6 +26,7 @@ import numpy as np
 from zyg.base.array_types import array_type, is_array
 from zyg.base.config import setting
 from zyg.core.entries import contributions, name_of
+from zyg.core.steps import back_by_way
 from zyg.core.strand import WATCHED, Strand, strip, watch
 from zyg.core.views import ViewSlot, copied, float_dtype, laid_out, zeros_in
 from zyg.errors import NonFiniteError
@@ -68,7 +69,7 @@ class Run:
     def add_part(self, part: ViewSlot, c: Any) -> None:
         """Accumulate into the part of a view, of which several elements may be one."""
         if part.way is not None:
-            if (whole := part.way.back(c)) is None:
+            if (whole := back_by_way(part.way, c)) is None:
                 shadow = self.shadow(part, c)
                 shadow += c
             else:
@@ -95,23 +96,23 @@ class Run:
         `whole` is the layout (shape, dtype) of an array that is no view. Watched if `like`, which
         will be written to it, is.
         """
-        if type(slot) is ViewSlot:
-            at, layout, order = slot.slot, (slot.shape, slot.dtype), slot.order
-        else:
-            at, layout, order = slot, whole, "C"
-        shape, dtype = layout
+        part = slot if type(slot) is ViewSlot else None
+        at = slot if part is None else part.slot
         have = self.bars[at]
-        if have is None:
-            have = zeros_in(shape, float_dtype(dtype), order)
-        elif at not in self.owned:
-            have = copied(have, order)
-        if type(slot) is ViewSlot:
-            have = laid_out(have, slot)
-        self.owned.add(at)
+        if have is None or at not in self.owned:
+            order = "C" if part is None else part.order
+            if have is None:
+                shape, dtype = whole if part is None else (part.shape, part.dtype)
+                have = zeros_in(shape, float_dtype(dtype), order)
+            else:
+                have = copied(have, order)
+            self.owned.add(at)
+        if part is not None:
+            have = laid_out(have, part)
         if type(like) in WATCHED and type(have) not in WATCHED:
             have = watch(like.strand, have, like.strand.new_slot())
         self.bars[at] = have
-        return slot.of_shadow(have) if type(slot) is ViewSlot else have
+        return have if part is None else part.of_shadow(have)
 
     def restore(self, array: Any, index: Any, contents: Any) -> None:
         """Undo one write, and remember to do it again."""

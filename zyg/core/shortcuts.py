@@ -316,8 +316,8 @@ def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if strand is None or strand.dual or not (strand.alone or local_or_none(strand) is strand):
         return None
     p, q = x.primal if of_x else x, y.primal if of_y else y
-    plain_p = p if type(p) is ndarray or not of_x else strip(p)
-    plain_q = q if type(q) is ndarray or not of_y else strip(q)
+    plain_p = strip(p) if type(p) in WATCHED else p
+    plain_q = strip(q) if type(q) in WATCHED else q
     if (
         (of_x and of_y and y.strand is not strand)
         or type(condition) is not ndarray
@@ -326,11 +326,11 @@ def _where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     ):
         return None
     z = np.where(condition, p, q)
-    shape = np.shape(z)
-    spec_x = None if type(plain_p) is ndarray and plain_p.shape == shape else spec_of(p)
-    spec_y = None if type(plain_q) is ndarray and plain_q.shape == shape else spec_of(q)
+    shape = z.shape if type(z) is ndarray else strip(z).shape
+    like_x = None if type(plain_p) is ndarray and plain_p.shape == shape else spec_of(p)
+    like_y = None if type(plain_q) is ndarray and plain_q.shape == shape else spec_of(q)
     slots = x.slot if of_x else None, y.slot if of_y else None
-    return note(strand, z, where_pullback, slots, np.where, keep(strand, condition), spec_x, spec_y)
+    return note(strand, z, where_pullback, slots, np.where, keep(strand, condition), like_x, like_y)
 
 
 def _is_operand(x: Any, watched: bool) -> bool:
@@ -341,17 +341,21 @@ def _is_operand(x: Any, watched: bool) -> bool:
 
 @_pullback_of_entries
 def where_pullback(
-    run: Run, z_bar: Any, slots: Any, function: Any, condition: Any, spec_x: Any, spec_y: Any
+    run: Run, z_bar: Any, slots: Any, function: Any, condition: Any, like_x: Any, like_y: Any
 ) -> Any:
     i, j = slots
     pairs = []
     if i is not None:
-        c = np.where(condition, z_bar, 0.0)
-        pairs.append((i, c if spec_x is None else project(c, spec_x)))
+        c = np.where(condition, z_bar, _ZERO)
+        pairs.append((i, c if like_x is None else project(c, like_x)))
     if j is not None:
-        c = np.where(condition, 0.0, z_bar)
-        pairs.append((j, c if spec_y is None else project(c, spec_y)))
+        c = np.where(condition, _ZERO, z_bar)
+        pairs.append((j, c if like_y is None else project(c, like_y)))
     return pairs
+
+
+_ZERO = np.zeros(())  # which need not be made of a number each time
+_ZERO.flags.writeable = False
 
 
 def _copy(a: Any, order: Any = "K", *rest: Any, **others: Any) -> Any:

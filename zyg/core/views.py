@@ -24,6 +24,7 @@ import numpy as np
 
 from zyg.base.marks import formulas
 from zyg.base.registry import adjoint
+from zyg.core.steps import Way, by_way, steps_of
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
@@ -117,40 +118,6 @@ class Place:
         return line, (where - first) // size
 
 
-# A step to a view: a function, and what it is given besides the array; for one that has all of its
-# elements, the function that undoes it, and what that is given.
-Step = tuple[Callable[[Any, Any], Any], Any, Callable[[Any, Any], Any] | None, Any]
-
-
-class Way:
-    """How a view is got from a base in C order: the shape that this had, and steps."""
-
-    __slots__ = ("shape", "steps")
-
-    def __init__(self, shape: tuple[int, ...], steps: tuple[Step, ...]) -> None:
-        self.shape, self.steps = shape, steps
-
-    def of(self, whole: Any) -> Any:
-        """The same part of an array with the memory layout of the base, watched or not."""
-        a = whole if strip(whole).shape == self.shape else whole.reshape(self.shape)
-        for function, given, _, _ in self.steps:
-            a = function(a, given)
-        return a
-
-    def back(self, c: Any) -> Any:
-        """The cotangent of the base, from that of a view that has all of its elements, or None."""
-        for _, _, undo, given in reversed(self.steps):
-            if undo is None:
-                return None
-            c = undo(c, given)
-        return c
-
-    def place(self, dtype: np.dtype[Any]) -> Place:
-        """The place of the view in a base of this dtype."""
-        whole = np.empty(self.shape, dtype)
-        return Place(self.of(whole), whole)
-
-
 def is_spread(a: Place | np.ndarray[Any, Any]) -> bool:
     """Whether all elements have memory of their own, as can be told from the strides."""
     end = a.dtype.itemsize
@@ -169,16 +136,19 @@ class ViewSlot:
 
     __slots__ = ("dtype", "order", "shape", "slot", "way", "where")
 
-    def __init__(self, base: Watched, way: Way | None, place: Place | None) -> None:
-        whole = strip(base.primal)
-        self.slot, self.way, self.where = base.slot, way, place
-        self.shape, self.dtype = whole.shape, whole.dtype
-        self.order = order_of(whole) if way is None else "C"
+    dtype: np.dtype[Any]
+    order: Any
+    shape: tuple[int, ...]
+    slot: Any
+    way: Way | None
+    where: Place | None
 
     @property
     def place(self) -> Place:
         if self.where is None:
-            self.where = self.way.place(self.dtype)  # type: ignore[union-attr]
+            way: Any = self.way
+            whole = np.empty(steps_of(way)[-1][4], self.dtype)
+            self.where = Place(by_way(way, whole), whole)
         return self.where
 
     def repeats(self) -> bool:
@@ -188,7 +158,18 @@ class ViewSlot:
     def of_shadow(self, shadow: Any) -> Any:
         """The part of the base's cotangent that is the view's."""
         way = self.way
-        return self.place.of_shadow(shadow, self.dtype) if way is None else way.of(shadow)
+        return self.place.of_shadow(shadow, self.dtype) if way is None else by_way(way, shadow)
+
+
+def slot_of(base: Watched, way: Way | None, place: Place | None) -> ViewSlot:
+    """The slot of a view. A function, because a class with one of its own costs twice as much."""
+    made, whole = ViewSlot(), base.primal
+    if type(whole) is not np.ndarray:
+        whole = strip(whole)
+    made.slot, made.way, made.where = base.slot, way, place
+    made.shape, made.dtype = whole.shape, whole.dtype
+    made.order = order_of(whole) if way is None else "C"
+    return made
 
 
 def address_of(a: np.ndarray[Any, Any]) -> int:
@@ -391,6 +372,9 @@ def laid_out(a: Any, part: ViewSlot) -> Any:
 
     It lies as the base does, and is of its dtype: an entry may have noted a slope that is wider.
     """
+    dense = type(a) is np.ndarray and a.flags.c_contiguous and part.order == "C"
+    if dense and a.dtype is part.dtype is _FLOAT64:
+        return a
     plain, dtype = strip(a), float_dtype(part.dtype)
     if base_of(a) is a and plain.dtype == dtype and lies_in(plain, part.order):
         return a

@@ -17,8 +17,9 @@ from zyg.core.indexing import read, write
 from zyg.core.inplace import augment, set_shape
 from zyg.core.protection import Lent, copy_lent, keep
 from zyg.core.shortcuts import short_ways
+from zyg.core.steps import Way, by_way
 from zyg.core.strand import ARRAYS, WATCHED, local_or_none, strip, watcher_of
-from zyg.core.views import Place, ViewSlot, Way
+from zyg.core.views import Place, slot_of
 from zyg.watched.attributes import Flags, attribute, define_attributes, define_methods
 from zyg.watched.operators import define_by_text
 from zyg.watched.value import WatchedValue, as_array, is_foreign, operator_rules
@@ -44,8 +45,7 @@ class WatchedArray(WatchedValue):
             raise TypeError("iteration over a 0-d array")
         return (self[k] for k in range(len(self)))
 
-    def __getitem__(self, index: Any) -> Any:
-        return read(self, index)
+    __getitem__: Any = read
 
     def __setitem__(self, index: Any, value: Any) -> None:
         write(self, index, value)
@@ -149,7 +149,7 @@ def __{name}__(self, other):
         elif (
             t is WatchedArray and pullback is not None
             and other.strand is strand and not strand.dual
-            and type(q := strip(b := other.primal)) is ndarray
+            and type(q := b if type(b := other.primal) is ndarray else strip(b)) is ndarray
             and q.dtype is FLOAT64 and q.shape == p.shape
         ):
             d, j, saved = pullback, None, (j, other.slot, {both})
@@ -261,7 +261,7 @@ class WatchedView(WatchedArray):
         whole = self.base_array.primal
         if self.whole is not whole:
             way = self.way if self.where is None else None
-            self.cached = self.place.of(whole) if way is None else way.of(whole)
+            self.cached = self.place.of(whole) if way is None else by_way(way, whole)
             self.whole = whole
         return self.cached
 
@@ -281,7 +281,7 @@ class WatchedView(WatchedArray):
 
     @property
     def slot(self) -> Any:
-        return ViewSlot(self.base_array, self.way, self.where)
+        return slot_of(self.base_array, self.way, self.where)
 
 
 class LentArray(WatchedArray):

@@ -20,7 +20,7 @@ from zyg.base.structure import Structure
 from zyg.core.cotangents import spec_of
 from zyg.core.entries import Kind, kinds, lacking, note
 from zyg.core.exchange import bring
-from zyg.core.indexing import frozen, is_unique
+from zyg.core.indices import frozen, is_unique
 from zyg.core.reverse import Run
 from zyg.core.strand import WATCHED, local, settle, watcher_of
 from zyg.core.tangents import Tangents, tangent_views

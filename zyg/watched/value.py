@@ -59,6 +59,9 @@ operator_rules = {
 # not an ndarray by its class, and an object array of no axes if it is made one.
 _SPARSE_PRODUCT = "_matmul_dispatch"
 
+# Types in whose modules no operator is written in Python; modules that ask for somebody else.
+_OF_NOBODY, _ASKERS = {np.ndarray, np.float64, float}, {"abc", "functools"}
+
 # What answers ufunc.reduce, accumulate and reduceat; `zyg.rules.scans` fills it in.
 ufunc_methods: dict[str, Callable[..., Any]] = {}
 
@@ -137,12 +140,17 @@ class WatchedValue(Watched):
         # isinstance(x, float) and isinstance(x, np.ndarray) hold. Not so inside the modules of
         # number types written in Python: their operators ask isinstance(other, Me), and then read
         # the other's fields instead of leaving it the operator.
-        cls = type(strip(self))
-        home = "fractions" if cls is int else cls.__module__.partition(".")[0]
+        cls = type(self.primal)
+        if cls in WATCHED:
+            cls = type(strip(self))
         frame: Any = sys._getframe(1)
+        asking = frame.f_globals.get("__name__", "")
         if frame.f_code.co_name == _SPARSE_PRODUCT:
             return type(self)
-        if frame.f_globals.get("__name__") == "abc":  # isinstance(other, numbers.Rational)
+        if cls in _OF_NOBODY and asking not in _ASKERS:
+            return cls
+        home = "fractions" if cls is int else cls.__module__.partition(".")[0]
+        if asking == "abc":  # isinstance(other, numbers.Rational)
             if frame.f_locals.get("cls") is Sequence and np.ndim(strip(self)) > 1:
                 _refuse_shuffle()
             frame = frame.f_back
