@@ -103,7 +103,8 @@ def _op(op: Op, env: dict[Value, Any]) -> None:
         function, args = np.float_power, [float(x) for x in args]
     with np.errstate(all="ignore"):
         y = function(*args)
-    env[op.out] = y if op.out.type == "float32" else y.item() if isinstance(y, np.generic) else y
+    y = y.item() if isinstance(y, np.generic) and op.out.type != "float32" else y
+    env[op.out] = np.float32(y) if op.out.type == "float32" else y
     expected = {"float": float, "float32": np.float32, "int": int, "bool": bool}[op.out.type]
     assert type(env[op.out]) is expected, f"{op.name} made {y!r}, no {op.out.type}"
 

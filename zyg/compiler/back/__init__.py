@@ -16,4 +16,9 @@ machine                         Python text -> machine code, by numba
 assembled                       LLVM text -> machine code
 stored                          machine code on disk
 compiled                        text -> a function that runs
+scalars                         LLVM text of operations on single numbers
+arena                           LLVM text of the memory of a call
+blas                            products of matrices
+whole_text                      program with memory -> LLVM text
+entry                           program with memory -> a function that runs
 """

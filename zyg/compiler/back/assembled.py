@@ -10,15 +10,17 @@ import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from zyg.compiler.back.target import is_x86
 
 
-def object_code(text: str, name: str) -> bytes:
-    """The object code of a text whose function `kernel` is to have this name."""
+def object_code(text: str, name: str, loops: bool = False) -> bytes:
+    """The object code of a text whose function `kernel` is to have this name.
+
+    Vectors are in the text, or are to be made of its `loops`.
+    """
     machine = _machine()
     module = llvm.parse_assembly(text.replace("@kernel(", f"@{name}("))
     module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
     module.verify()
-    # The vectors are in the text.
-    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    tuning.loop_vectorization = tuning.slp_vectorization = False
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3 if loops else 2)
+    tuning.loop_vectorization = tuning.slp_vectorization = loops
     passes = llvm.create_pass_builder(machine, tuning)
     passes.getModulePassManager().run(module, passes)
     code: bytes = machine.emit_object(module)

@@ -15,7 +15,7 @@ from zyg.compiler.back.names import VECTORISED
 from zyg.compiler.back.vector_elementary import elementary
 from zyg.compiler.ir import Atom, Op, Program, Value, operations, type_of
 
-_FACTORS = 4  # up to this power, x**n is a product
+FACTORS = 4  # up to this power, x**n is a product
 
 
 def printable(program: Program, accuracy: str) -> bool:
@@ -33,7 +33,7 @@ def _printable(op: Any, accuracy: str) -> bool:
     types = {type_of(x) for x in (*op.args, op.out)}
     if "uint" in types:
         return False
-    if op.name in _OPERATIONS or op.name in ("float", "int"):
+    if op.name in OPERATIONS or op.name in ("float", "int"):
         return True
     if op.name == "power" and (op.out.type == "int" or _is_product(op)):
         return True
@@ -42,7 +42,7 @@ def _printable(op: Any, accuracy: str) -> bool:
 
 def _is_product(op: Op) -> bool:
     n = op.args[-1]
-    whole = not isinstance(n, Value) and 0 < abs(n) <= _FACTORS and n == int(n)
+    whole = not isinstance(n, Value) and 0 < abs(n) <= FACTORS and n == int(n)
     return op.name == "power" and whole
 
 
@@ -69,28 +69,30 @@ class Printer:
 
     def op(self, op: Op, args: list[Lane]) -> Lane:
         if op.name == "power" and op.out.type == "int":
-            return self.whole_power(args[0], op.args[1])  # type: ignore[arg-type]
+            return whole_power(args[0], op.args[1])  # type: ignore[arg-type]
         if _is_product(op):
-            return self.product(args[0], int(op.args[1]))  # type: ignore[arg-type]
-        if op.name in _OPERATIONS:
-            return _OPERATIONS[op.name](self.lanes, *args)
+            return product(args[0], int(op.args[1]))  # type: ignore[arg-type]
+        if op.name in OPERATIONS:
+            return OPERATIONS[op.name](self.lanes, *args)
         if op.name in ("float", "int"):
             return self.lanes.converted(args[0], self.types[op.name])
         made: Lane = self.functions[f"{op.name}{32 if self.real == 'float' else 64}"](*args)
         return made
 
-    def product(self, x: Lane, n: int) -> Lane:
-        y = x
-        for _ in range(abs(n) - 1):
-            y = y * x
-        return y if n > 0 else 1.0 / y
 
-    def whole_power(self, x: Lane, n: int) -> Lane:
-        """A power of an int, which no rounding may reach: by squares."""
-        y = x
-        for bit in f"{n:b}"[1:]:
-            y = y * y * x if bit == "1" else y * y
-        return y
+def product(x: Lane, n: int) -> Lane:
+    y = x
+    for _ in range(abs(n) - 1):
+        y = y * x
+    return y if n > 0 else 1.0 / y
+
+
+def whole_power(x: Lane, n: int) -> Lane:
+    """A power of an int, which no rounding may reach: by squares."""
+    y = x
+    for bit in f"{n:b}"[1:]:
+        y = y * y * x if bit == "1" else y * y
+    return y
 
 
 def _either(x: Lane, y: Lane, nan: Lane, ordered: Lane) -> Lane:
@@ -103,7 +105,7 @@ def _sign(m: Lanes, x: Lane) -> Lane:
     return m.select(x > 0, above, m.select(x < 0, below, x))
 
 
-_OPERATIONS: dict[str, Callable[..., Lane]] = {
+OPERATIONS: dict[str, Callable[..., Lane]] = {
     "add": lambda m, x, y: x + y,
     "subtract": lambda m, x, y: x - y,
     "multiply": lambda m, x, y: x * y,

@@ -12,6 +12,7 @@ import hashlib
 import itertools
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -45,20 +46,25 @@ def name_of(text: str) -> str:
     return "zyg_kernel_" + hashlib.sha256(_toolchain() + text.encode()).hexdigest()[:32]
 
 
-def load(name: str) -> tuple[int, Any] | None:
+def load(name: str, addresses: Mapping[str, int] | None = None) -> tuple[int, Any] | None:
     """The address of a kernel's entry, and what keeps its code in memory; None if there is none."""
     code = _read(name)
-    return None if code is None else linked(name, code)
+    return None if code is None else linked(name, code, addresses)
 
 
-def linked(name: str, code: bytes) -> tuple[int, Any] | None:
+def linked(
+    name: str, code: bytes, addresses: Mapping[str, int] | None = None
+) -> tuple[int, Any] | None:
     """The same of object code; None where it names what the process does not have.
 
-    LLVM's linker looks functions of the C library up in the process, and reports what it lacks.
+    LLVM's linker looks functions of the C library up in the process, and reports what it lacks;
+    others are given by their addresses.
     """
     import llvmlite.binding as llvm  # type: ignore[import-untyped]
 
     library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(name)
+    for other, address in (addresses or {}).items():
+        library.import_symbol(other, address)
     library.add_current_process()
     try:
         loaded = library.link(_linker(), f"{name}_{next(_loads)}")

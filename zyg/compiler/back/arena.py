@@ -1,0 +1,119 @@
+"""The memory of a call of a whole function: LLVM text of an arena.
+
+Buffers are cut from chunks, one behind the other. The caller brings the first chunk: a row of
+`BYTES` bytes whose start is a header. Others come from the C library, each twice as large as the
+one before, and go back to it all at once when the caller releases the arena. Before each buffer
+stands its size in bytes.
+
+The header: where the next buffer starts, where the chunk ends, the chunk itself (at whose start is
+the address of the one before, or null), its size, and how deep calls may go, which the caller sets.
+The chunk that is the caller's is null.
+"""
+
+from __future__ import annotations
+
+ALIGNMENT = 64  # of buffers
+BYTES = 4096  # of an arena with its first chunk, which is aligned
+DEPTH = 32  # where in the header is how deep calls may go
+STOPPED, NO_MEMORY = 1, 2  # what a call returns besides 0
+
+TEXT = f"""
+%zyg_arena = type {{ ptr, ptr, ptr, i64, i64 }}
+declare noalias ptr @malloc(i64)
+declare i64 @llvm.uadd.sat.i64(i64, i64)
+declare i64 @llvm.ushl.sat.i64(i64, i64)
+declare void @free(ptr)
+declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+define internal void @zyg_open(ptr %arena) {{
+  %first = getelementptr i8, ptr %arena, i64 {ALIGNMENT}
+  %end = getelementptr i8, ptr %arena, i64 {BYTES}
+  store ptr %first, ptr %arena
+  %end.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 1
+  store ptr %end, ptr %end.at
+  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
+  store ptr null, ptr %chunk.at
+  %size.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 3
+  store i64 16384, ptr %size.at
+  ret void
+}}
+
+; A buffer of so many bytes, or null.
+define internal noalias align {ALIGNMENT} ptr @zyg_allocate(ptr %arena, i64 %bytes) \
+noinline nounwind allocsize(1) allockind("alloc,uninitialized,aligned") \
+"alloc-family"="zyg" memory(inaccessiblemem: readwrite, argmem: readwrite) {{
+  %next = load ptr, ptr %arena
+  %end.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 1
+  %end = load ptr, ptr %end.at
+  %padded = call i64 @llvm.uadd.sat.i64(i64 %bytes, i64 {2 * ALIGNMENT - 1})
+  %whole = and i64 %padded, -{ALIGNMENT}
+  %next.n = ptrtoint ptr %next to i64
+  %end.n = ptrtoint ptr %end to i64
+  %left = sub i64 %end.n, %next.n
+  %fits = icmp ule i64 %whole, %left
+  br i1 %fits, label %cut, label %full, !prof !0
+full:
+  %more = call i1 @zyg_grow(ptr %arena, i64 %whole)
+  %fresh = load ptr, ptr %arena
+  br i1 %more, label %cut, label %out
+cut:
+  %start = phi ptr [ %next, %0 ], [ %fresh, %full ]
+  %after = getelementptr i8, ptr %start, i64 %whole
+  store ptr %after, ptr %arena
+  %buffer = getelementptr i8, ptr %start, i64 {ALIGNMENT}
+  %size.at = getelementptr i8, ptr %buffer, i64 -8
+  store i64 %bytes, ptr %size.at
+  ret ptr %buffer
+out:
+  ret ptr null
+}}
+
+; A further chunk, with place for so many bytes.
+define internal i1 @zyg_grow(ptr %arena, i64 %bytes) noinline cold nounwind {{
+  %huge = icmp ugt i64 %bytes, {1 << 47}
+  br i1 %huge, label %out, label %get
+get:
+  %size.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 3
+  %before = load i64, ptr %size.at
+  %doubled = shl i64 %before, 1
+  %needed = add i64 %bytes, {2 * ALIGNMENT}
+  %small = icmp ult i64 %doubled, %needed
+  %size = select i1 %small, i64 %needed, i64 %doubled
+  %chunk = call ptr @malloc(i64 %size)
+  %none = icmp eq ptr %chunk, null
+  br i1 %none, label %out, label %open
+open:
+  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
+  %last = load ptr, ptr %chunk.at
+  store ptr %last, ptr %chunk
+  store ptr %chunk, ptr %chunk.at
+  %behind = getelementptr i8, ptr %chunk, i64 {ALIGNMENT + 7}
+  %first = call ptr @llvm.ptrmask.p0.i64(ptr %behind, i64 -{ALIGNMENT})
+  store ptr %first, ptr %arena
+  %end.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 1
+  %end = getelementptr i8, ptr %chunk, i64 %size
+  store ptr %end, ptr %end.at
+  store i64 %size, ptr %size.at
+  ret i1 true
+out:
+  ret i1 false
+}}
+
+define internal void @zyg_release(ptr %arena) nounwind {{
+  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
+  %last = load ptr, ptr %chunk.at
+  store ptr null, ptr %chunk.at
+  br label %next
+next:
+  %chunk = phi ptr [ %last, %0 ], [ %before, %back ]
+  %none = icmp eq ptr %chunk, null
+  br i1 %none, label %done, label %back
+back:
+  %before = load ptr, ptr %chunk
+  call void @free(ptr %chunk)
+  br label %next
+done:
+  ret void
+}}
+"""

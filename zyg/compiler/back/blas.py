@@ -1,0 +1,166 @@
+"""Products of matrices: by the BLAS that NumPy brings, or by loops.
+
+A product is a program, which looks at sizes and strides when it runs: small ones, and those whose
+elements lie as no BLAS wants them, are loops. Its calls of BLAS are by name in the text, so that
+object code stays valid on disk; the names get their addresses where it is loaded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from zyg.base.caches import remembered
+from zyg.compiler.ir import Block, For, Program, Type, Value
+from zyg.compiler.record import Builder, atom_of
+
+_SMALL = 512  # so many products take as long as a call
+_LETTERS = {"float[]": "d", "float32[]": "s"}
+# What stands before and after the names of C's interface, and its ints.
+_SPELLINGS = ("scipy_", "64_", "i64"), ("", "64_", "i64"), ("", "", "i32")
+_AS_IS, _TRANSPOSED = 111, 112
+
+
+@cache
+def _interface() -> tuple[str, str, str] | None:
+    """How the BLAS spells its names and its ints that NumPy's own core is linked with."""
+    for before, after, ints in _SPELLINGS:
+        if all(hasattr(_core(), f"{before}cblas_{t}gem{x}{after}") for t in "ds" for x in "mv"):
+            return before, after, ints
+    return None
+
+
+@cache
+def _core() -> ctypes.CDLL:
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+    return ctypes.CDLL(_multiarray_umath.__file__)
+
+
+@cache
+def addresses() -> dict[str, int]:
+    """The routines of BLAS, by the names that texts use."""
+    if (found := _interface()) is None:
+        return {}
+    names = [f"{found[0]}cblas_{t}gem{x}{found[1]}" for t in "ds" for x in "mv"]
+    return {name: ctypes.cast(_core()[name], ctypes.c_void_p).value or 0 for name in names}
+
+
+def called(name: str, kind: Type, row: Callable[[str, int], str]) -> tuple[str, str]:
+    """A call of "gemm" or "gemv" and its declaration: `row` gives an operand in a type."""
+    before, after, ints = _interface() or ("", "", "")
+    real = {"d": "double", "s": "float"}[_LETTERS[kind]]
+    codes, sizes, places = (2, 3, (5, 8, 11)) if name == "gemm" else (1, 2, (3, 6, 9))
+    words = ["i32 101", *(row("i32", k) for k in range(codes))]
+    words += [row(ints, k) for k in range(codes, codes + sizes)]
+    one = f"{real} 1.0"
+    for k, scale in zip(places, (one, None, one), strict=True):
+        words += [*([scale] if scale else []), row("ptr", k), row(ints, k + 2)]
+    symbol = f"void @{before}cblas_{_LETTERS[kind]}{name}{after}"
+    types = ", ".join(word.split()[0] for word in words)
+    return f"call {symbol}({', '.join(words)})", f"declare {symbol}({types})"
+
+
+@remembered(8)
+def product(kind: Type) -> Program:
+    """The routine `product` (see `routines`) of buffers of a type."""
+    writer = _Writer(kind)
+    return Program("product", writer.inputs, writer.builder.block)
+
+
+class _Writer:
+    """Writes the program of a product: C of m by n, A of m by k, B of k by n."""
+
+    def __init__(self, kind: Type) -> None:
+        self.builder = builder = Builder()
+        types = ["int"] * 3 + [kind, "int", "int", "int"] * 3
+        self.inputs = [Value(t) for t in types]
+        given = [builder.wrap(x) for x in self.inputs]
+        (self.m, self.n, self.k), self.a, self.b, self.c = (
+            given[:3],
+            given[3:7],
+            given[7:11],
+            given[11:],
+        )
+        if kind in _LETTERS and _interface() is not None:
+            self.choose(self.m * self.n * self.k < _SMALL, self.loops, self.by_library)
+        else:
+            self.loops()
+
+    def choose(self, condition: Any, then: Callable[[], None], orelse: Callable[[], None]) -> None:
+        blocks = Block(), Block()
+        for block, fill in zip(blocks, (then, orelse), strict=True):
+            with self.builder.inside(block):
+                fill()
+        self.builder.branch(atom_of(condition), *blocks)
+
+    def call(self, name: str, *args: Any) -> None:
+        self.builder.routine(name, *map(atom_of, args))
+
+    def by_library(self) -> None:
+        (a, a0, ar, ac), (b, b0, br, bc), (c, c0, cr, cc) = self.a, self.b, self.c
+        m, n, k = self.m, self.n, self.k
+
+        def by_matrix() -> None:
+            a_fits, a_code, a_width = _stored(m, k, ar, ac)
+            b_fits, b_code, b_width = _stored(k, n, br, bc)
+            c_fits = (cc == 1) & (cr >= n)
+            self.choose(a_fits & b_fits & c_fits, lambda: self.call(
+                "gemm", a_code, b_code, m, n, k, a, a0, a_width, b, b0, b_width, c, c0, cr
+            ), self.loops)  # fmt: skip
+
+        def by_vector(rows: Any, columns: Any, matrix: Any, x: Any, y: Any) -> None:
+            a, a0, ar, ac = matrix
+            fits, code, width = _stored(rows, columns, ar, ac)
+            plain = code == _AS_IS
+            lines, length = np.where(plain, rows, columns), np.where(plain, columns, rows)
+            self.choose(fits & (x[2] > 0) & (y[2] > 0), lambda: self.call(
+                "gemv", code, lines, length, a, a0, width, *x, *y
+            ), self.loops)  # fmt: skip
+
+        def by_row() -> None:
+            turned = b, b0, bc, br
+            self.choose(
+                m == 1, lambda: by_vector(n, k, turned, (a, a0, ac), (c, c0, cc)), by_matrix
+            )
+
+        self.choose(n == 1, lambda: by_vector(m, k, self.a, (b, b0, br), (c, c0, cr)), by_row)
+
+    def loops(self) -> None:
+        """All sums in the order of the elements; the innermost loop goes along rows of C."""
+        (a, a0, ar, ac), (b, b0, br, bc), (c, c0, cr, cc) = self.a, self.b, self.c
+        builder = self.builder
+
+        def element(x: Any, index: Any) -> Any:
+            return builder.wrap(builder.load(x.atom, atom_of(index)))
+
+        def add(place: Any, x: Any) -> None:
+            builder.store(c.atom, atom_of(place), atom_of(element(c, place) + x))
+
+        def along_row(i: Any) -> None:
+            def of_line(q: Any) -> None:
+                x = element(a, a0 + i * ar + q * ac)
+                first, to = b0 + q * br, c0 + i * cr
+                self.loop(self.n, lambda j: add(to + j * cc, x * element(b, first + j * bc)))
+
+            self.loop(self.k, of_line)
+
+        self.loop(self.m, along_row)
+
+    def loop(self, n: Any, fill: Callable[[Any], None]) -> None:
+        index, body = Value("int"), Block()
+        with self.builder.inside(body):
+            fill(self.builder.wrap(index))
+        self.builder.block.ops.append(For(index, (0, atom_of(n), 1), [], [], body, []))
+
+
+def _stored(rows: Any, columns: Any, r: Any, c: Any) -> tuple[Any, Any, Any]:
+    """Whether a matrix of such strides lies as BLAS wants it, if transposed or not, its width."""
+    plain = ((c == 1) | (columns == 1)) & ((r >= columns) | (rows == 1))
+    turned = ((r == 1) | (rows == 1)) & ((c >= rows) | (columns == 1))
+    width = np.where(plain, np.maximum(r, columns), np.maximum(c, rows))
+    return plain | turned, np.where(plain, _AS_IS, _TRANSPOSED), width

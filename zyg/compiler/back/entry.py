@@ -1,0 +1,102 @@
+"""A program as a function of numbers and buffers that runs: machine code, compiled or from disk."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from zyg.compiler.back import arena, blas, stored
+from zyg.compiler.back.compiled import CompilationError
+from zyg.compiler.back.whole_text import llvm_text
+from zyg.compiler.ir import Program, Type, element_of, is_buffer, type_of
+
+_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+_DTYPES = {"float": np.float64, "float32": np.float32, "int": np.int64, "bool": np.bool_}
+
+
+class Stopped(Exception):  # noqa: N818
+    """A check has failed, or calls went too deep: Python is to run the function."""
+
+
+class Native:
+    """The machine code of a program; where it is from, what it took, its text."""
+
+    def __init__(self, program: Program) -> None:
+        start = time.perf_counter()
+        self.text = llvm_text(program)
+        (address, self._owner), self.origin = loaded(self.text)
+        self._entry = _ENTRY(address)
+        self._inputs = [x.type for x in program.inputs]
+        self._outputs = [type_of(x) for x in program.outputs]
+        self._pack = struct.Struct("=" + "".join(map(_code, self._inputs))).pack
+        self._results = struct.Struct("=" + "".join(map(_code, self._outputs)))
+        self.seconds = time.perf_counter() - start
+
+    def __call__(self, *operands: Any) -> list[Any]:
+        """The outputs of these: numbers, and rows for buffers; contiguous arrays are buffers.
+
+        Raises Stopped, or MemoryError.
+        """
+        given = zip(self._inputs, operands, strict=True)
+        words = self._pack(*(_buffer_address(x, kind) if is_buffer(kind) else x
+                             for kind, x in given))  # fmt: skip
+        results = ctypes.create_string_buffer(self._results.size + 8)
+        memory = ctypes.create_string_buffer(arena.BYTES + arena.ALIGNMENT)
+        at = -(-ctypes.addressof(memory) // arena.ALIGNMENT) * arena.ALIGNMENT
+        ctypes.c_int64.from_address(at + arena.DEPTH).value = sys.getrecursionlimit()
+        status = self._entry(words or b"\0", results, at)
+        try:
+            if status == arena.NO_MEMORY:
+                raise MemoryError
+            if status:
+                raise Stopped
+            made = self._results.unpack_from(results)
+            return [
+                _row(x, kind, operands) if is_buffer(kind) else bool(x) if kind == "bool" else x
+                for x, kind in zip(made, self._outputs, strict=True)
+            ]
+        finally:
+            self._entry(None, None, at)
+
+
+def loaded(text: str) -> tuple[tuple[int, Any], str]:
+    """The entry of a text and what keeps its code in memory; and where it is from."""
+    name = stored.name_of(text)
+    if (found := stored.load(name, blas.addresses())) is not None:
+        return found, "disk"
+    from zyg.compiler.back.assembled import object_code
+
+    try:
+        code = object_code(text, name, loops=True)
+    except RuntimeError as error:
+        raise CompilationError(error, text) from error
+    linked = stored.linked(name, code, blas.addresses())
+    if linked is None:
+        raise CompilationError(RuntimeError("LLVM's linker lacks a function"), text)
+    stored.keep(name, code)
+    return linked, "compiled"
+
+
+def _code(kind: Type) -> str:
+    return "Q" if is_buffer(kind) else {"float": "d", "float32": "f4x"}.get(kind, "q")
+
+
+def _buffer_address(x: Any, kind: Type) -> int:
+    assert x.dtype == _DTYPES[element_of(kind)], f"{x.dtype} for a {kind}"
+    assert x.flags.c_contiguous
+    return x.ctypes.data  # type: ignore[no-any-return]
+
+
+def _row(address: int, kind: Type, operands: tuple[Any, ...]) -> Any:
+    """The elements of a buffer among the results: one of the operands, or a copy."""
+    for x in operands:
+        if isinstance(x, np.ndarray) and x.ctypes.data == address:
+            return x.reshape(-1)
+    dtype = np.dtype(_DTYPES[element_of(kind)])
+    size = ctypes.c_int64.from_address(address - 8).value
+    return np.frombuffer(ctypes.string_at(address, size), dtype).copy()

@@ -1,0 +1,175 @@
+"""LLVM text of operations on single numbers.
+
+A number is a `Lane` of one element, not of a vector: so what is written for lanes, the table of
+operations and the elementary functions, prints single numbers, too. Unlike there, what is printed
+twice stays so: the text has blocks, and LLVM finds what they share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from zyg.compiler.back.lanes import REALS, Lane, Lanes, literal
+from zyg.compiler.back.printed import FACTORS, OPERATIONS, product, whole_power
+from zyg.compiler.ir import Op, Value
+
+_LIBRARY = {  # of the C library, by their names there
+    "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
+    "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
+    "arctan": "atan", "arctan2": "atan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
+    "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "cbrt": "cbrt", "hypot": "hypot",
+    "power": "pow", "float_power": "pow", "erf": "erf", "erfc": "erfc", "gamma": "tgamma",
+    "lgamma": "lgamma", "nextafter": "nextafter",
+}  # fmt: skip
+_LN2 = math.log(2)
+
+
+class Scalars(Lanes):
+    """Prints operations on single numbers, line by line."""
+
+    def __init__(self, declared: dict[str, None]) -> None:
+        super().__init__(1, 1)
+        self.declared = declared
+
+    def vector(self, type: str) -> str:
+        return type
+
+    def value(self, expression: str) -> str:
+        name = self.name()
+        self.line(f"{name} = {expression}")
+        return name
+
+    def constant(self, type: str, x: Any) -> Lane:
+        return Lane(self, type, (literal(type, x),))
+
+    def call(self, function: str, *args: Lane, after: str = "") -> Lane:
+        type = args[0].type
+        letter = {"float": "f32", "double": "f64"}.get(type, type)
+        return self.called(f"llvm.{function}.{letter}", type, *args, after=after)
+
+    def called(self, function: str, out: str, *args: Lane, after: str = "") -> Lane:
+        """What a function that has no effects gives."""
+        types = [x.type for x in args] + after.split()[:1]
+        how = "" if function.startswith("llvm.") else " nounwind willreturn memory(none)"
+        self.declared[f"declare {out} @{function}({', '.join(types)}){how}"] = None
+        given = [f"{x.type} {x.names[0]}" for x in args] + ([after] if after else [])
+        return Lane(self, out, (self.value(f"call {out} @{function}({', '.join(given)})"),))
+
+    def of_library(self, name: str, *args: Lane) -> Lane:
+        """A function of the C library, by its name for doubles."""
+        type = args[0].type
+        return self.called(name + ("f" if type == "float" else ""), type, *args)
+
+    def converted(self, x: Any, type: str, signed: bool = True) -> Lane:
+        if isinstance(x, Lane) and x.type in REALS and type not in REALS:
+            name = f"llvm.fptosi.sat.{type}.{'f32' if x.type == 'float' else 'f64'}"
+            return self.called(name, type, x)
+        return super().converted(x, type, signed)
+
+    def op(self, op: Op, args: Sequence[Lane], type: str) -> Lane:
+        """The result of an operation, which has a type of LLVM's."""
+        if op.name == "power":
+            return self._power(op, *args)
+        if op.name in ("float", "float32", "int"):
+            return self.converted(args[0], type)
+        if op.name in _LIBRARY:
+            return self.of_library(_LIBRARY[op.name], *args)
+        of_type = _REAL if args[0].type in REALS else _WHOLE
+        return (of_type.get(op.name) or OPERATIONS[op.name])(self, *args)
+
+    def _power(self, op: Op, x: Lane, n: Lane) -> Lane:
+        exponent = op.args[1]
+        if not isinstance(exponent, Value):
+            if op.out.type == "int":
+                return whole_power(x, int(exponent)) if exponent else self.constant("i64", 1)
+            if 0 < abs(exponent) <= FACTORS and exponent == int(exponent):
+                return product(x, int(exponent))
+        return self.of_library("pow", x, self.converted(n, x.type))
+
+
+def _fmod(m: Scalars, x: Lane, y: Lane) -> Lane:
+    return m.made(x.type, "frem {v} {0}, {1}", x, y)
+
+
+def _remainder(m: Scalars, x: Lane, y: Lane) -> Lane:
+    """As npy_remainder: of the sign of the divisor."""
+    r = _fmod(m, x, y)
+    moved = m.select((r < 0) ^ (y < 0), r + y, r)
+    return m.select(r == 0, m.call("copysign", r, y), moved)
+
+
+def _floor_divide(m: Scalars, x: Lane, y: Lane) -> Lane:
+    """As npy_floor_divide."""
+    q, r = x / y, _fmod(m, x, y)
+    whole = (x - r) / y
+    whole = m.select((r != 0) & ((r < 0) ^ (y < 0)), whole - 1.0, whole)
+    rounded = m.call("rint", whole)
+    return m.select(y == 0, q, m.select(whole == 0, m.call("copysign", whole, q), rounded))
+
+
+def _divided(m: Scalars, x: Lane, y: Lane) -> tuple[Lane, Lane, Lane]:
+    """Quotient and remainder of ints, and where those are of other signs than divisors.
+
+    No divisor stops the process: 0 makes 0, and -1 another sign.
+    """
+    zero, minus = y == 0, y == -1
+    by = m.select(zero | minus, 1, y)
+    q = m.made(x.type, "sdiv {v} {0}, {1}", x, by)
+    r = x - q * by
+    q = m.select(minus, -x, m.select(zero, 0, q))
+    return q, r, (r != 0) & ((r ^ by) < 0)
+
+
+def _whole_quotient(m: Scalars, x: Lane, y: Lane) -> Lane:
+    q, _, other = _divided(m, x, y)
+    return m.select(other, q - 1, q)
+
+
+def _whole_remainder(m: Scalars, x: Lane, y: Lane) -> Lane:
+    _, r, other = _divided(m, x, y)
+    return m.select(other, r + y, r)
+
+
+def _logaddexp(base2: bool) -> Callable[..., Lane]:
+    def logaddexp(m: Scalars, x: Lane, y: Lane) -> Lane:
+        d = x - y
+        larger = m.select(d > 0, x, y)
+        e = m.of_library("exp2" if base2 else "exp", -abs(d))
+        rest = m.of_library("log1p", e)
+        rest = rest * (1 / _LN2) if base2 else rest
+        return m.select(x == y, x + (1.0 if base2 else _LN2), larger + rest)
+
+    return logaddexp
+
+
+def _heaviside(m: Scalars, x: Lane, at_zero: Lane) -> Lane:
+    step = m.select(x > 0, m.constant(x.type, 1.0), m.select(x < 0, m.constant(x.type, 0.0), x))
+    return m.select(x == 0, at_zero, step)
+
+
+def _ldexp(m: Scalars, x: Lane, n: Lane) -> Lane:
+    low, high = m.constant("i64", -5000), m.constant("i64", 5000)  # beyond every exponent
+    n = m.select(n < low, low, m.select(n > high, high, n))
+    return m.called("ldexp" + ("f" if x.type == "float" else ""), x.type, x, m.converted(n, "i32"))
+
+
+def _overflows(name: str) -> Callable[..., Lane]:
+    def overflows(m: Scalars, x: Lane, y: Lane) -> Lane:
+        both = m.called(f"llvm.{name}.with.overflow.i64", "{ i64, i1 }", x, y)
+        return m.made("i1", "extractvalue {v} {0}, 1", both)
+
+    return overflows
+
+
+_REAL: dict[str, Callable[..., Lane]] = {
+    "fmod": _fmod, "remainder": _remainder, "floor_divide": _floor_divide,
+    "logaddexp": _logaddexp(False), "logaddexp2": _logaddexp(True), "heaviside": _heaviside,
+    "ldexp": _ldexp,
+}  # fmt: skip
+_WHOLE: dict[str, Callable[..., Lane]] = {
+    "fmod": lambda m, x, y: _divided(m, x, y)[1], "remainder": _whole_remainder,
+    "floor_divide": _whole_quotient, "add_overflows": _overflows("sadd"),
+    "subtract_overflows": _overflows("ssub"), "multiply_overflows": _overflows("smul"),
+}  # fmt: skip

@@ -1,0 +1,355 @@
+"""From a program with memory to LLVM text: a function for it, and for each that it calls.
+
+``i32 @kernel(ptr arguments, ptr results, ptr arena)`` takes and gives rows of words of 8 bytes: a
+double, an int, a bool as an int, the address of a buffer; a float32 in the first half. It returns
+0, or why it ended early (see `arena`). Its results live in the arena until it is called once more
+with the arena alone, which releases that. Buffers among the arguments share no memory with each
+other, or nothing is written to them.
+
+Regions become blocks, what they yield phis; a check branches to one block at the end. A program
+takes the arena and how deep calls may go, and returns a status before its results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from zyg.compiler.back import arena, blas
+from zyg.compiler.back.lanes import Lane, literal
+from zyg.compiler.back.scalars import Scalars
+from zyg.compiler.ir import (
+    Alloc,
+    Atom,
+    Block,
+    Call,
+    Check,
+    For,
+    If,
+    Load,
+    Op,
+    Program,
+    Routine,
+    Store,
+    Type,
+    Value,
+    While,
+    element_of,
+    is_buffer,
+    type_of,
+)
+
+_TYPES = {"float": "double", "float32": "float", "int": "i64", "bool": "i1"}
+_SHIFTS = {"float": 3, "float32": 2, "int": 3, "bool": 0}  # sizes of elements
+_RARELY = "!prof !0"
+_LARGEST = 2**63 - 1
+
+
+def llvm_text(program: Program) -> str:
+    """The text of a module whose function `kernel` is a program."""
+    module = _Module()
+    name = module.function_of(program)
+    lines = [*_entry(program, name)]
+    while module.waiting:
+        callee, its_name = module.waiting.pop()
+        lines += _Function(module, callee, its_name, callee is program).text()
+    return "\n".join([arena.TEXT, *module.declared, *lines, *_METADATA, ""])
+
+
+def _type(kind: Type) -> str:
+    return "ptr" if is_buffer(kind) else _TYPES[kind]
+
+
+def _stored(kind: Type) -> str:
+    """The type of an element in memory."""
+    return "i8" if kind == "bool" else _type(kind)
+
+
+_TAGS = {"double": "!2", "float": "!3", "i64": "!4", "i8": "!5", "ptr": "!6"}
+_METADATA = [
+    '!0 = !{!"branch_weights", i32 2000, i32 1}',
+    '!1 = !{!"zyg"}',
+    *(f"{tag} = !{{!1{tag[1:]}, !1{tag[1:]}, i64 0}}" for tag in _TAGS.values()),
+    *(f'!1{tag[1:]} = !{{!"{kind}", !1}}' for kind, tag in _TAGS.items()),
+]
+
+
+class _Module:
+    """The functions of a text, and what it declares."""
+
+    def __init__(self) -> None:
+        self.names: dict[Program, str] = {}
+        self.waiting: list[tuple[Program, str]] = []
+        self.declared: dict[str, None] = {}
+
+    def function_of(self, program: Program) -> str:
+        """The name of a program's function, which is to be printed if it is new."""
+        if program not in self.names:
+            self.names[program] = f"@zyg_function{len(self.names)}"
+            self.waiting.append((program, self.names[program]))
+        return self.names[program]
+
+
+def _result_type(program: Program) -> str:
+    return f"{{ {', '.join(['i32', *(_type(type_of(x)) for x in program.outputs)])} }}"
+
+
+def _entry(program: Program, name: str) -> list[str]:
+    """The function that is called from outside."""
+    lines, given = [], ["ptr %arena", "i64 %depth"]
+    for k, x in enumerate(program.inputs):
+        at, type = f"%a{k}", _type(x.type)
+        lines.append(f"  {at} = getelementptr i64, ptr %arguments, i64 {k}")
+        lines.append(f"  %w{k} = load {'i64' if type == 'i1' else type}, ptr {at}")
+        if type == "i1":
+            lines.append(f"  %x{k} = trunc i64 %w{k} to i1")
+        given.append(f"{type} %{'x' if type == 'i1' else 'w'}{k}")
+    made = _result_type(program)
+    lines.append(f"  %made = call {made} {name}({', '.join(given)})")
+    lines.append(f"  %status = extractvalue {made} %made, 0")
+    for k, out in enumerate(program.outputs):
+        type, y = _type(type_of(out)), f"%y{k}"
+        lines.append(f"  {y} = extractvalue {made} %made, {k + 1}")
+        if type == "i1":
+            lines.append(f"  %z{k} = zext i1 {y} to i64")
+            type, y = "i64", f"%z{k}"
+        lines.append(f"  %r{k} = getelementptr i64, ptr %results, i64 {k}")
+        lines.append(f"  store {type} {y}, ptr %r{k}")
+    return [
+        "define i32 @kernel(ptr %arguments, ptr %results, ptr %arena) nounwind {",
+        "  %end = icmp eq ptr %arguments, null",
+        "  br i1 %end, label %release, label %run",
+        "release:",
+        "  call void @zyg_release(ptr %arena)",
+        "  ret i32 0",
+        "run:",
+        "  %depth.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 4",
+        "  %depth = load i64, ptr %depth.at",
+        "  call void @zyg_open(ptr %arena)",
+        *lines,
+        "  ret i32 %status",
+        "}",
+    ]
+
+
+class _Function:
+    """Prints one program."""
+
+    def __init__(self, module: _Module, program: Program, name: str, outer: bool) -> None:
+        self.module, self.program, self.outer = module, program, outer
+        self.symbol = name
+        self.m = Scalars(module.declared)
+        self.known: dict[Value, str] = {}
+        self.failures: list[tuple[str, str]] = []  # status, and the block that it comes from
+        self.made = _result_type(program)
+
+    def text(self) -> list[str]:
+        parameters = ["ptr %arena", "i64 %depth"]
+        for x in self.program.inputs:
+            self.known[x] = name = self.m.name("x")
+            how = " noalias" if self.outer and is_buffer(x.type) else ""
+            parameters.append(f"{_type(x.type)}{how} {name}")
+        how = "noinline nounwind" if self.outer else "nounwind"
+        self.m.start("entry")
+        self.block(self.program.body)
+        result = f"{self.made} {{ i32 0"
+        result += "".join(f", {_type(type_of(x))} poison" for x in self.program.outputs) + " }"
+        for k, out in enumerate(self.program.outputs):
+            made = self.m.name()
+            self.m.line(f"{made} = insertvalue {result}, {self.typed(out)}, {k + 1}")
+            result = f"{self.made} {made}"
+        self.m.line(f"ret {result}")
+        self.fail()
+        head = f"define internal {self.made} {self.symbol}({', '.join(parameters)}) {how} {{"
+        return [head, *self.m.lines, "}"]
+
+    def fail(self) -> None:
+        """The block where a function ends that has not done its work."""
+        if self.failures:
+            self.m.start("failed")
+            comes = ", ".join(f"[ {status}, {block} ]" for status, block in self.failures)
+            self.m.line(f"%status = phi i32 {comes}")
+            self.m.line(f"%nothing = insertvalue {self.made} poison, i32 %status, 0")
+            self.m.line(f"ret {self.made} %nothing")
+
+    # Parts
+
+    def atom(self, x: Atom, kind: Type | None = None) -> str:
+        if isinstance(x, Value):
+            return self.known[x]
+        return literal(_type(kind or type_of(x)), x)
+
+    def typed(self, x: Atom, kind: Type | None = None) -> str:
+        return f"{_type(kind or type_of(x))} {self.atom(x, kind)}"
+
+    def lane(self, x: Atom) -> Lane:
+        return Lane(self.m, _type(type_of(x)), (self.atom(x),))
+
+    def name(self, out: Value) -> str:
+        self.known[out] = name = self.m.name()
+        return name
+
+    def fresh(self) -> str:
+        """The name of a block."""
+        return self.m.name("b")
+
+    def start(self, block: str) -> None:
+        self.m.start(block[1:])
+
+    def demand(self, condition: str, status: str = str(arena.STOPPED)) -> None:
+        """Go on where a condition is true, which it mostly is."""
+        self.failures.append((status, f"%{self.m.block}"))
+        on = self.fresh()
+        self.m.line(f"br i1 {condition}, label {on}, label %failed, {_RARELY}")
+        self.start(on)
+
+    def join(self, values: Sequence[Value], *sides: tuple[str, Sequence[Atom]]) -> None:
+        """What values are, by the block from where one comes."""
+        for k, x in enumerate(values):
+            comes = ", ".join(f"[ {self.atom(s[k], x.type)}, {block} ]" for block, s in sides)
+            self.m.line(f"{self.name(x)} = phi {_type(x.type)} {comes}")
+
+    # Operations
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            _WAYS[type(op)](self, op)
+
+    def op(self, op: Op) -> None:
+        if op.callee is not None:
+            self.call(Call(op.callee, op.args, [op.out]))
+            return
+        self.known[op.out] = self.m.op(op, [*map(self.lane, op.args)], _type(op.out.type)).names[0]
+
+    def alloc(self, op: Alloc) -> None:
+        kind, m = element_of(op.out.type), self.m
+        shift = 3 if is_buffer(kind) else _SHIFTS[kind]
+        bytes_ = f"i64 {self.atom(op.size)}"
+        if shift:
+            bytes_ = "i64 " + m.value(f"call i64 @llvm.ushl.sat.i64({bytes_}, i64 {shift})")
+        out = self.name(op.out)
+        m.line(f"{out} = call ptr @zyg_allocate(ptr %arena, {bytes_})")
+        self.demand(m.value(f"icmp ne ptr {out}, null"), str(arena.NO_MEMORY))
+        if op.zeroed:
+            m.line(f"call void @llvm.memset.p0.i64(ptr align 64 {out}, i8 0, {bytes_}, i1 false)")
+
+    def place(self, buffer: Atom, index: Atom) -> str:
+        kind = _stored(element_of(type_of(buffer)))
+        at = f"ptr {self.atom(buffer)}, i64 {self.atom(index)}"
+        return "ptr " + self.m.value(f"getelementptr inbounds {kind}, {at}")
+
+    def load(self, op: Load) -> None:
+        kind = _stored(op.out.type)
+        x = self.m.value(f"load {kind}, {self.place(op.buffer, op.index)}, !tbaa {_TAGS[kind]}")
+        self.known[op.out] = self.m.value(f"icmp ne i8 {x}, 0") if kind == "i8" else x
+
+    def store(self, op: Store) -> None:
+        element = element_of(op.buffer.type)
+        kind, x = _stored(element), self.typed(op.value, element)
+        if kind == "i8":
+            x = "i8 " + self.m.value(f"zext {x} to i8")
+        self.m.line(f"store {x}, {self.place(op.buffer, op.index)}, !tbaa {_TAGS[kind]}")
+
+    def check(self, op: Check) -> None:
+        self.demand(self.atom(op.condition))
+
+    def call(self, op: Call) -> None:
+        m, made = self.m, _result_type(op.callee)
+        less = m.value("sub i64 %depth, 1")
+        self.demand(m.value(f"icmp sgt i64 {less}, 0"))
+        pairs = zip(op.args, op.callee.inputs, strict=True)
+        given = ["ptr %arena", f"i64 {less}", *(self.typed(x, p.type) for x, p in pairs)]
+        y = m.value(f"call {made} {self.module.function_of(op.callee)}({', '.join(given)})")
+        status = m.value(f"extractvalue {made} {y}, 0")
+        self.demand(m.value(f"icmp eq i32 {status}, 0"), status)
+        for k, out in enumerate(op.outs):
+            m.line(f"{self.name(out)} = extractvalue {made} {y}, {k + 1}")
+
+    def routine(self, op: Routine) -> None:
+        if op.name == "product":
+            self.call(Call(blas.product(type_of(op.args[3])), op.args, []))
+            return
+        kind = next(type_of(x) for x in op.args if is_buffer(type_of(x)))
+
+        def operand(type: str, k: int) -> str:
+            x = op.args[k]
+            if type == "ptr":
+                return self.place(x, op.args[k + 1])
+            return f"{type} {self.m.converted(self.lane(x), type).names[0]}"
+
+        call, declared = blas.called(op.name, kind, operand)
+        self.m.declared[declared] = None
+        self.m.line(call)
+
+    def if_(self, op: If) -> None:
+        then, orelse, after = self.fresh(), self.fresh(), self.fresh()
+        self.m.line(f"br i1 {self.atom(op.condition)}, label {then}, label {orelse}")
+        sides = []
+        for start, block in ((then, op.then), (orelse, op.orelse)):
+            self.start(start)
+            self.block(block)
+            sides.append((f"%{self.m.block}", block.yields))
+            self.m.line(f"br label {after}")
+        self.start(after)
+        self.join(op.outs, *sides)
+
+    def for_(self, op: For) -> None:
+        first, end, step = op.span
+        assert isinstance(step, int)
+        if abs(step) > 1:  # so that the index does not wrap
+            limit, how = (_LARGEST - step, "sle") if step > 0 else (-_LARGEST - step, "sge")
+            self.demand(self.m.value(f"icmp {how} i64 {self.atom(end)}, {limit}"))
+        following = self.m.name("i")
+
+        def test() -> str:
+            how = "slt" if step > 0 else "sgt"
+            return self.m.value(f"icmp {how} i64 {self.known[op.index]}, {self.atom(end)}")
+
+        def steps() -> str:
+            self.m.line(f"{following} = add nsw i64 {self.known[op.index]}, {step}")
+            return following
+
+        self.loop(op, test, [(op.index, self.atom(first), steps)])
+
+    def while_(self, op: While) -> None:
+        def test() -> str:
+            self.block(op.test)
+            return self.atom(op.test.yields[0])
+
+        self.loop(op, test, [])
+
+    def loop(self, op: Any, test: Callable[[], str], own: Sequence[Any]) -> None:
+        """A loop; its `own` values have a name at the start, and one printed after each round."""
+        m, before = self.m, f"%{self.m.block}"
+        head, body, after = self.fresh(), self.fresh(), self.fresh()
+        m.line(f"br label {head}")
+        self.start(head)
+        phis = len(m.lines)
+        m.lines.append("")  # as they name what is not printed yet
+        carried = [(x, start, rest) for x, start, rest in own]
+        for p, x in zip(op.params, op.init, strict=True):
+            carried.append((p, self.atom(x, p.type), None))
+        for x, _, _ in carried:
+            self.name(x)
+        m.line(f"br i1 {test()}, label {body}, label {after}")
+        self.start(body)
+        self.block(op.body)
+        yields = [rest() for _, _, rest in own]
+        pairs = zip(op.body.yields, op.params, strict=True)
+        yields += [self.atom(x, p.type) for x, p in pairs]
+        last = f"%{m.block}"
+        m.line(f"br label {head}")
+        m.lines[phis] = "\n".join(
+            f"  {self.known[x]} = phi {_type(x.type)} [ {start}, {before} ], [ {y}, {last} ]"
+            for (x, start, _), y in zip(carried, yields, strict=True)
+        )
+        self.start(after)
+        for out, p in zip(op.outs, op.params, strict=True):
+            self.known[out] = self.known[p]
+
+
+_WAYS: dict[type, Callable[[_Function, Any], None]] = {
+    Op: _Function.op, Alloc: _Function.alloc, Load: _Function.load, Store: _Function.store,
+    Check: _Function.check, Call: _Function.call, Routine: _Function.routine, If: _Function.if_,
+    For: _Function.for_, While: _Function.while_,
+}  # fmt: skip
