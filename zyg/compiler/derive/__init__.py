@@ -4,4 +4,8 @@ moving                          which memory may hold tangents
 tangents                        one pass that makes values again, with sparse tangents
 buffers                         the same on memory: tangent buffers beside buffers
 forward                         forward mode: partial derivatives, pushforward, pullback
+activity                        which numbers and which memory cotangents flow through
+sweep                           the forward sweep of reverse mode, with shadows
+kept                            tapes, and what is computed again
+reverse                         reverse mode: vjp, gradient
 """

@@ -1,0 +1,282 @@
+"""What the reverse pass asks of the forward sweep: values, kept on tapes or computed again.
+
+The reverse pass mirrors the sweep block by block, so that a value of the sweep is asked for in the
+mirror of its own block, or inside it. A value of the outermost block is seen as it is. One of a
+branch is yielded out of the branch. One of a loop is stored on a *tape*, a buffer with a slot for
+each round, and loaded again at the beginning of the mirrored round; where the loop is itself inside
+others, the tape is a value like any other, and is kept in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from zyg.compiler.derive.sweep import Frame, Sweep, carry
+from zyg.compiler.ir import (
+    Alloc,
+    Atom,
+    Block,
+    For,
+    If,
+    Load,
+    Op,
+    Store,
+    Type,
+    Value,
+    While,
+    is_buffer,
+)
+from zyg.compiler.record import Builder, Number
+
+_FIRST = 16  # slots of a tape that grows
+
+
+class Kept:
+    """Brings values of the forward sweep into the reverse pass."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self.sweep, self.builder = sweep, sweep.builder
+        self.fetched: dict[Value, Atom] = {}
+
+    # Mirrors
+
+    @contextmanager
+    def mirror(self, frame: Frame) -> Iterator[Block]:
+        """While it lasts, the mirror of a block is open; what is fetched into it comes first."""
+        first = Block()
+        with self.builder.inside(first), self.builder.inside(Block()) as main:
+            frame.depth = len(self.builder.blocks) - 1
+            yield main
+        main.ops[:0] = first.ops
+
+    @contextmanager
+    def at(self, frame: Frame) -> Iterator[Builder]:
+        """While it lasts, operations are put first into the mirror of a block."""
+        builder = self.builder
+        blocks, seen = builder.blocks, builder.seen
+        builder.blocks, builder.seen = blocks[: frame.depth], seen[: frame.depth]
+        try:
+            yield builder
+        finally:
+            builder.blocks, builder.seen = blocks, seen
+
+    def fetch(self, x: Atom) -> Atom:
+        """A value of the sweep, where the reverse pass is now."""
+        if not isinstance(x, Value) or (frame := self.sweep.home.get(x)) is None:
+            return x
+        if frame.parent is None:
+            return x
+        if x not in self.fetched:
+            self.fetched[x] = self._again(x, frame) if self._is_free(x, 4) else self._kept(x, frame)
+        return self.fetched[x]
+
+    def trips(self, loop: For) -> Atom:
+        """How many rounds a loop has, where the reverse pass is now."""
+        return trips(self.builder, tuple(map(self.fetch, loop.span)))
+
+    # Computed again
+
+    def _is_free(self, x: Atom, depth: int) -> bool:
+        """Whether a value rests on nothing that is not there already."""
+        if not isinstance(x, Value) or x in self.fetched:
+            return True
+        frame = self.sweep.home.get(x)
+        if frame is None or frame.parent is None or _is_index(x, frame):
+            return True
+        made = self.sweep.source.get(x)
+        if not isinstance(made, Op) or made.name not in _CHEAP or depth == 0:
+            return False
+        return all(self._is_free(y, depth - 1) for y in made.args)
+
+    def _again(self, x: Value, frame: Frame) -> Atom:
+        if _is_index(x, frame):
+            start, _, step = frame.region.span
+            start = self.fetch(start)
+            with self.at(frame) as builder:
+                assert frame.round is not None
+                return builder.op("add", start, builder.op("multiply", frame.round, step))
+        made = self.sweep.source[x]
+        args = [self.fetch(y) for y in made.args]
+        with self.at(frame) as builder:
+            return builder.op(made.name, *args)
+
+    # Kept
+
+    def _kept(self, x: Value, frame: Frame) -> Atom:
+        if isinstance(frame.region, If):
+            return self.fetch(self._yielded(x, frame))
+        if isinstance(frame.region, While):
+            tape, levels = _grown(x, frame), [frame]
+            self.sweep.home[tape] = frame.parent  # type: ignore[assignment]
+        else:
+            levels = self._levels(frame)
+            tape = self._tape(x, levels)
+        row = self.fetch(tape)
+        assert isinstance(row, Value)
+        with self.at(frame) as builder:
+            return builder.load(row, self._slot(builder, levels))
+
+    def _yielded(self, x: Value, frame: Frame) -> Value:
+        """A value of a branch, given out of it; in the other branch there is another."""
+        region, out = frame.region, Value(x.type)
+        for block in (region.then, region.orelse):
+            block.yields.append(x if block is frame.block else _nothing(block, x.type))
+        region.outs.append(out)
+        self.sweep.home[out] = frame.parent  # type: ignore[assignment]
+        return out
+
+    def _levels(self, frame: Frame) -> list[Frame]:
+        """A loop, and those around it that have room for all its rounds before they begin."""
+        levels = [frame]
+        while True:
+            outer = levels[-1].parent
+            assert outer is not None
+            if not isinstance(outer.region, For):
+                return levels
+            if any(self._is_inside(x, outer) for f in levels for x in f.region.span):
+                return levels
+            levels.append(outer)
+
+    def _is_inside(self, x: Atom, frame: Frame) -> bool:
+        """Whether a value is made in a block, or in one inside it."""
+        home = self.sweep.home.get(x) if isinstance(x, Value) else None
+        while home is not None and home is not frame:
+            home = home.parent
+        return home is frame
+
+    def _tape(self, x: Value, levels: list[Frame]) -> Value:
+        """Store a value in every round of a nest of loops; the buffer."""
+        inner, outer = levels[0], levels[-1]
+        tape, size = Value(f"{x.type}[]"), Builder()
+        slots: Atom = 1
+        for frame in levels:
+            slots = size.op("multiply", slots, trips(size, frame.region.span))
+        size.block.ops.append(Alloc(tape, slots, zeroed=False))
+        before(outer, size.block)
+        self.sweep.home[tape] = outer.parent  # type: ignore[assignment]
+        if outer not in inner.slots:
+            place = Builder()
+            inner.slots[outer] = _slot(place, levels, [_round(place, f.region) for f in levels])
+            inner.block.ops += place.block.ops
+        inner.block.ops.append(Store(tape, inner.slots[outer], x))
+        return tape
+
+    def _slot(self, builder: Builder, levels: list[Frame]) -> Atom:
+        """Where on its tape the mirrored round is."""
+        spans = [tuple(map(self.fetch, f.region.span)) if f.region is not levels[-1].region else ()
+                 for f in levels]  # fmt: skip
+        at: Atom = levels[-1].round  # type: ignore[assignment]
+        for frame, span in zip(levels[-2::-1], spans[-2::-1], strict=True):
+            at = builder.op("multiply", at, trips(builder, span))
+            at = builder.op("add", at, frame.round)  # type: ignore[arg-type]
+        return at
+
+
+class KeptNumber(Number):
+    """A number of the forward sweep that is fetched when it is used."""
+
+    __slots__ = ("kept", "value")
+
+    def __init__(self, value: Value, kept: Kept) -> None:
+        self.value, self.kept, self.builder = value, kept, kept.builder
+
+    @property
+    def atom(self) -> Any:  # type: ignore[override]
+        return self.kept.fetch(self.value)
+
+
+_CHEAP = {
+    "add", "subtract", "multiply", "negative", "absolute", "maximum", "minimum", "square", "sign",
+    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and",
+    "logical_or", "logical_xor", "logical_not", "isnan", "select", "float", "float32", "int",
+    "constant", "floor_divide", "remainder", "bitwise_and", "bitwise_or",
+}  # fmt: skip
+
+
+def _is_index(x: Value, frame: Frame) -> bool:
+    return isinstance(frame.region, For) and x is frame.region.index
+
+
+def trips(builder: Builder, span: tuple[Atom, ...]) -> Atom:
+    """The number of rounds over a range."""
+    start, stop, step = span
+    assert isinstance(step, int)
+    n = builder.op("subtract", stop, start)
+    if step < 0:
+        n, step = builder.op("negative", n), -step
+    if step != 1:
+        n = builder.op("floor_divide", builder.op("add", n, step - 1), step)
+    return builder.op("maximum", n, 0)
+
+
+def _round(builder: Builder, loop: For) -> Atom:
+    """How many rounds are before this one."""
+    start, _, step = loop.span
+    ahead = builder.op("subtract", loop.index, start) if start != 0 else loop.index
+    if step == 1:
+        return ahead
+    return builder.op("negative", ahead) if step == -1 else builder.op("floor_divide", ahead, step)
+
+
+def _slot(builder: Builder, levels: list[Frame], rounds: list[Atom]) -> Atom:
+    at = rounds[-1]
+    for frame, k in zip(levels[-2::-1], rounds[-2::-1], strict=True):
+        at = builder.op("multiply", at, trips(builder, frame.region.span))
+        at = builder.op("add", at, k)
+    return at
+
+
+def before(frame: Frame, block: Block) -> None:
+    """Put operations before the region that a block belongs to."""
+    assert frame.parent is not None
+    ops = frame.parent.block.ops
+    place = next(k for k, op in enumerate(ops) if op is frame.region)
+    ops[place:place] = block.ops
+
+
+def _nothing(block: Block, kind: Type) -> Atom:
+    """A value of a type, at the end of a block, for want of another."""
+    if is_buffer(kind):
+        out = Value(kind)
+        block.ops.append(Alloc(out, 0, zeroed=False))
+        return out
+    if kind == "float32":
+        out = Value(kind)
+        block.ops.append(Op("float32", (0.0,), out))
+        return out
+    return {"float": 0.0, "bool": False}.get(kind, 0)
+
+
+class Growth:
+    """The tapes of a loop of unknown length: all are made anew, twice as long, when full."""
+
+    def __init__(self, frame: Frame) -> None:
+        self.room, full, more, room = Value("int"), Value("bool"), Value("int"), Value("int")
+        self.more = more
+        self.grown = If(full, Block([Op("multiply", (self.room, 2), more)], [more]),
+                        Block([], [self.room]), [room])  # fmt: skip
+        frame.block.ops += [Op("equal", (frame.counter, self.room), full), self.grown]  # type: ignore[arg-type]
+        carry(frame, self.room, _FIRST, room)
+
+
+def _grown(x: Value, frame: Frame) -> Value:
+    """Store a value in every round of a loop of unknown length; the buffer, after the loop."""
+    if frame.growth is None:
+        frame.growth = Growth(frame)
+    growth: Growth = frame.growth
+    first, tape, longer, now = (Value(f"{x.type}[]") for _ in range(4))
+    before(frame, Block([Alloc(first, _FIRST, zeroed=False)]))
+    k, element = Value("int"), Value(x.type)
+    copying = Block([Load(tape, k, element), Store(longer, k, element)])
+    growth.grown.then.ops += [
+        Alloc(longer, growth.more, zeroed=False),
+        For(k, (0, growth.room, 1), [], [], copying, [], independent=True),
+    ]
+    growth.grown.then.yields.append(longer)
+    growth.grown.orelse.yields.append(tape)
+    growth.grown.outs.append(now)
+    assert frame.counter is not None
+    frame.block.ops.append(Store(now, frame.counter, x))
+    return carry(frame, tape, first, now)

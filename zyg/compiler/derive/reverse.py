@@ -1,0 +1,304 @@
+"""Derivatives of a program in reverse mode, as programs.
+
+The program is made again (`sweep`); then comes its mirror, region by region and backwards: every
+active number has a cotangent, to which each use of it adds, every active buffer a shadow that holds
+those of its elements. What an operation's adjoint asks of the forward sweep is brought by `kept`.
+A region of the reverse pass yields the cotangents of what the region reads from outside; a loop
+sums them up. Partial derivatives come from the table of scalar derivatives.
+
+The result is a program like others, with tapes and shadows in its buffers, and can be
+differentiated again, by either mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from zyg.base.registry import ScalarRule
+from zyg.compiler.derive.activity import Activity
+from zyg.compiler.derive.kept import Kept, KeptNumber
+from zyg.compiler.derive.moving import NO_SLOPE
+from zyg.compiler.derive.sweep import Frame, Sweep
+from zyg.compiler.front.reader import call_partial
+from zyg.compiler.functions import rule_of
+from zyg.compiler.ir import (
+    Alloc,
+    Atom,
+    Block,
+    Check,
+    For,
+    If,
+    Load,
+    Op,
+    Program,
+    Routine,
+    Store,
+    Value,
+    While,
+    element_of,
+    is_buffer,
+    is_number,
+    prune,
+    type_of,
+)
+from zyg.compiler.record import REALS, atom_of
+
+Cotangents = dict[Value, Atom]  # of values of the program; absent is zero
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A program of values and cotangents, and the inputs that it has cotangents of."""
+
+    program: Program
+    moving: list[int]
+
+
+def vjp(program: Program, active: Sequence[int], strong: bool = False) -> Derived:
+    """The program (inputs..., bars...) -> (outputs..., cotangents of the active inputs...).
+
+    There is a bar for every output of floats, a buffer of the output's size where that is one, and
+    a cotangent for each active input on which an output depends.
+    """
+    return _derived(program, active, strong, "vjp", None)
+
+
+def gradient(program: Program, active: Sequence[int], strong: bool = False) -> Derived:
+    """The program (inputs...) -> (outputs..., gradients of the active inputs...).
+
+    They are those of the first output that is a float.
+    """
+    return _derived(program, active, strong, "gradient", 1.0)
+
+
+def _derived(
+    program: Program, active: Sequence[int], strong: bool, kind: str, seed: float | None
+) -> Derived:
+    activity = Activity(program, active)
+    reverse = Reverse(Sweep(program, activity), strong)
+    sweep = reverse.sweep
+    inputs = sweep.inputs(program, copied=True)
+    sweep.run(program.body)
+    bars: list[Value] = []
+    for y in program.outputs:
+        if type_of(y).removesuffix("[]") not in REALS:
+            continue
+        if seed is None:
+            bars.append(Value(type_of(y)))
+            reverse.seed(y, bars[-1])
+        elif not is_buffer(type_of(y)):
+            reverse.seed(y, seed)
+            break
+    reverse.run(program.body)
+    moving = [k for k in active if activity.is_active(program.inputs[k])]
+    block = sweep.builder.block
+    block.yields = [sweep.atom(y) for y in program.outputs]
+    block.yields += [reverse.cotangent(program.inputs[k]) for k in moving]
+    prune(block)
+    made: dict[Any, Any] = dict(zip(program.inputs, inputs, strict=True))
+    sizes = {made[x]: tuple(made.get(n, n) for n in row) for x, row in program.sizes.items()}
+    name = f"{program.name}_{kind}"
+    return Derived(Program(name, [*inputs, *bars], block, sizes=sizes), moving)
+
+
+class Reverse:
+    """One reverse pass, after its forward sweep."""
+
+    def __init__(self, sweep: Sweep, strong: bool) -> None:
+        self.sweep, self.builder, self.strong = sweep, sweep.builder, strong
+        self.kept, self.is_active = Kept(sweep), sweep.activity.is_active
+        self.bars: list[Cotangents] = [{}]  # by open mirror
+
+    # Cotangents
+
+    def add(self, x: Atom, c: Atom) -> None:
+        """Add to the cotangent of a value of the program."""
+        if not isinstance(x, Value) or not self.is_active(x):
+            return
+        c = self.builder.to(x.type, c)
+        bars = self.bars[-1]
+        bars[x] = self.builder.op("add", bars[x], c) if x in bars else c
+
+    def zero(self, x: Value) -> Atom:
+        return self.builder.to(x.type, 0.0)
+
+    def seed(self, y: Atom, bar: Atom) -> None:
+        """Start from the cotangent of an output."""
+        if not isinstance(y, Value) or not self.is_active(y):
+            return
+        if not isinstance(bar, Value) or not is_buffer(y.type):
+            self.add(y, bar)
+            return
+        k, builder = Value("int"), self.builder
+        with builder.inside(Block()) as body:
+            self.add_to(self.sweep.shadow[y], k, builder.load(bar, k))
+        loop = For(k, (0, self.sweep.size[y], 1), [], [], body, [], independent=True)
+        builder.block.ops.append(loop)
+
+    def add_to(self, buffer: Value, index: Atom, c: Atom) -> None:
+        before = self.builder.load(buffer, index)
+        self.builder.store(buffer, index, self.builder.op("add", before, c))
+
+    def cotangent(self, x: Value) -> Atom:
+        """That of an input, at the end."""
+        return self.sweep.shadow[x] if is_buffer(x.type) else self.bars[0].get(x, self.zero(x))
+
+    def times(self, bar: Atom, d: Atom) -> Atom:
+        """A cotangent times a derivative."""
+        op = self.builder.op
+        if type_of(d) == "bool":
+            return op("select", d, bar, 0.0)
+        d = d if type_of(d) in REALS else self.builder.to("float", d)
+        product = op("multiply", d, bar)
+        if not self.strong or not isinstance(product, Value) or is_number(bar) or is_number(d):
+            return product
+        flat = op("logical_or", op("equal", bar, 0.0), op("equal", d, 0.0))
+        return op("select", flat, 0.0, product)
+
+    def value(self, x: Atom) -> Atom:
+        """What a value of the program was in the sweep."""
+        return self.kept.fetch(self.sweep.atom(x))
+
+    def shadow(self, x: Value) -> Value:
+        found = self.kept.fetch(self.sweep.shadow[x])
+        assert isinstance(found, Value)
+        return found
+
+    def run(self, block: Block) -> None:
+        for op in reversed(block.ops):
+            _STEPS[type(op)](self, op)
+
+    # Operations
+
+    def op(self, op: Op) -> None:
+        bar = self.bars[-1].pop(op.out, None)
+        if bar is None or op.name in NO_SLOPE:
+            return
+        if op.name in ("float", "float32", "uint"):
+            self.add(op.args[0], bar)
+        elif op.name == "select":
+            condition, x, y = op.args
+            for z, one, other in ((x, bar, 0.0), (y, 0.0, bar)):
+                if self.is_active(z):
+                    choice = self.builder.op("select", self.value(condition), one, other)
+                    self.add(z, choice)
+        else:
+            self._partials(op, bar)
+
+    def _partials(self, op: Op, bar: Atom) -> None:
+        rule: ScalarRule = op.callee.rule if op.callee else rule_of(op.name)
+        made = [self.sweep.atom(x) for x in (*op.args, op.out)]
+        numbers = [KeptNumber(x, self.kept) if isinstance(x, Value) else x for x in made]
+        for x, partial in zip(op.args, rule.partials, strict=True):
+            if not self.is_active(x):
+                continue
+            d = call_partial(partial, numbers, self.builder) if callable(partial) else partial
+            d = atom_of(d)
+            if not is_number(d) or d != 0:
+                self.add(x, self.times(bar, d))
+
+    def load(self, op: Load) -> None:
+        bar = self.bars[-1].pop(op.out, None)
+        if bar is not None:
+            self.add_to(self.shadow(op.buffer), self.value(op.index), bar)
+
+    def store(self, op: Store) -> None:
+        if is_buffer(element_of(op.buffer.type)) or not self.is_active(op.buffer):
+            return
+        shadow, index = self.shadow(op.buffer), self.value(op.index)
+        if self.is_active(op.value):
+            self.add(op.value, self.builder.load(shadow, index))
+        self.builder.store(shadow, index, 0.0)
+
+    def product(self, op: Routine) -> None:
+        """Of c += a b: to a's shadow comes that of c times b', to b's a' times that of c."""
+        if not self.is_active(op.args[11]):
+            return
+        m, n, k = map(self.value, op.args[:3])
+        c = self._shadowed(op, 11)
+        for at, other in ((3, 7), (7, 3)):
+            if self.is_active(op.args[at]):
+                buffer, start, row, column = map(self.kept.fetch, self.sweep.matrices[op, other])
+                turned = buffer, start, column, row
+                shape, pair = ((m, k, n), (c, turned)) if at == 3 else ((k, n, m), (turned, c))
+                self.builder.routine("product", *shape, *pair[0], *pair[1], *self._shadowed(op, at))
+
+    def _shadowed(self, op: Routine, k: int) -> list[Atom]:
+        """The shadow of a matrix among the operands of a routine."""
+        buffer, *steps = op.args[k : k + 4]
+        assert isinstance(buffer, Value)
+        return [self.shadow(buffer), *map(self.value, steps)]
+
+    def nothing(self, op: Any) -> None:
+        """Memory is made, and conditions are checked, in the forward sweep."""
+
+    # Regions
+
+    def if_(self, op: If) -> None:
+        if not self.sweep.activity.inside(op):
+            return
+        bars = [self.bars[-1].pop(out, None) for out in op.outs]
+        made = self.sweep.frames[op.then].region
+        condition = self.kept.fetch(made.condition)
+        rows = []
+        mirrors = []
+        for old in (op.then, op.orelse):
+            with self.kept.mirror(self.sweep.frames[old]) as block:
+                mirrors.append(block)
+                rows.append(self._mirrored(old, bars))
+        keys = list(dict.fromkeys(x for row in rows for x in row))
+        for block, row in zip(mirrors, rows, strict=True):
+            with self.builder.inside(block):
+                block.yields = [row[x] if x in row else self.zero(x) for x in keys]
+        for x, c in zip(keys, self.builder.branch(condition, *mirrors), strict=True):
+            self.add(x, c)
+
+    def _mirrored(self, block: Block, bars: Sequence[Atom | None]) -> Cotangents:
+        """The mirror of a block, by the cotangents of what it yields: those of what it reads."""
+        self.bars.append({})
+        for y, bar in zip(block.yields, bars, strict=True):
+            if bar is not None:
+                self.add(y, bar)
+        self.run(block)
+        return self.bars.pop()
+
+    def loop(self, op: For | While) -> None:
+        if not self.sweep.activity.inside(op):
+            return
+        frame = self.sweep.frames[op.body]
+        count = self._count(frame)
+        carried = [(p, q) for p, q in zip(op.params, op.outs, strict=True)
+                   if not is_buffer(p.type) and self.is_active(p)]  # fmt: skip
+        init = [self.bars[-1].pop(q, self.zero(q)) for _, q in carried]
+        params = [Value(p.type) for p, _ in carried]
+        given = dict(zip((p for p, _ in carried), params, strict=True))
+        frame.round = Value("int")
+        with self.kept.mirror(frame) as body:
+            sums = self._mirrored(op.body, [given.get(p) for p in op.params])
+            body.yields = [sums.pop(p, self.zero(p)) for p in given]
+            for x, c in sums.items():
+                params.append(Value(x.type))
+                body.yields.append(self.builder.op("add", params[-1], c))
+        init += [self.zero(x) for x in sums]
+        span = self.builder.op("subtract", count, 1), -1, -1
+        outs = [Value(p.type) for p in params]
+        self.builder.block.ops.append(For(frame.round, span, init, params, body, outs))
+        starts = dict(zip(op.params, op.init, strict=True))
+        for start, end in zip([*(starts[p] for p in given), *sums], outs, strict=True):
+            self.add(start, end)
+
+    def _count(self, frame: Frame) -> Atom:
+        if isinstance(frame.region, For):
+            return self.kept.trips(frame.region)
+        assert frame.trips is not None
+        return self.kept.fetch(frame.trips)
+
+
+_ROUTINES = {"product": Reverse.product}
+_STEPS: dict[type, Callable[[Reverse, Any], None]] = {
+    Op: Reverse.op, Load: Reverse.load, Store: Reverse.store, If: Reverse.if_, For: Reverse.loop,
+    While: Reverse.loop, Alloc: Reverse.nothing, Check: Reverse.nothing,
+    Routine: lambda self, op: _ROUTINES[op.name](self, op),
+}  # fmt: skip

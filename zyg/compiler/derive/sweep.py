@@ -1,0 +1,266 @@
+"""The forward sweep of reverse mode: the program made again, with shadows beside its memory.
+
+Every buffer whose memory is active has a *shadow*: a buffer of the same size, made where it is made
+and going wherever it goes, in which the reverse pass adds up cotangents. Beside a buffer that may
+leave the program its size goes along, too.
+
+Each block that is made is remembered as a `Frame`: the reverse pass mirrors it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from zyg.compiler.derive.activity import Activity
+from zyg.compiler.ir import (
+    Alloc,
+    Atom,
+    Block,
+    Call,
+    Check,
+    For,
+    If,
+    Load,
+    Op,
+    Program,
+    Routine,
+    Store,
+    Value,
+    While,
+    is_buffer,
+    outs_of,
+)
+from zyg.compiler.record import Builder
+
+
+@dataclass(eq=False)
+class Frame:
+    """A block of the forward sweep: the operation that it belongs to, and where that is."""
+
+    block: Block
+    region: Any = None
+    parent: Frame | None = None
+    counter: Value | None = None  # of a While: how many rounds are before this one
+    trips: Value | None = None  # and how many there were
+    growth: Any = None  # its tapes
+    slots: dict[Any, Atom] = field(default_factory=dict)  # where a round is on tapes
+    round: Value | None = None  # in its mirror
+    depth: int = 0  # of the builder's blocks, in its mirror
+
+
+class Sweep:
+    """One pass over a program that makes its values again, with shadows."""
+
+    def __init__(self, program: Program, activity: Activity) -> None:
+        self.builder, self.activity = Builder(), activity
+        self.made: dict[Value, Atom] = {}  # what a value of the program is in the new one
+        self.shadow: dict[Value, Value] = {}  # of buffers of the program
+        self.size: dict[Value, Atom] = {}
+        self.frames: dict[Block, Frame] = {}
+        self.top = self.frame = self.frames[program.body] = Frame(self.builder.block)
+        self.home: dict[Value, Frame] = {}  # of values of the new program
+        self.source: dict[Value, Any] = {}  # the operations that made them
+        self.matrices: dict[tuple[Routine, int], list[Atom]] = {}  # what routines were given
+        leaving = [x for x in program.outputs if isinstance(x, Value) and is_buffer(x.type)]
+        self.sized = {activity.of(x) for x in leaving}
+
+    def atom(self, x: Atom) -> Atom:
+        return self.made[x] if isinstance(x, Value) else x
+
+    def inputs(self, program: Program, copied: bool) -> list[Value]:
+        """Begin: the inputs, with their shadows; what is written is copied."""
+        inputs = [Value(x.type) for x in program.inputs]
+        self.made.update(zip(program.inputs, inputs, strict=True))
+        for old, new in zip(program.inputs, inputs, strict=True):
+            if not is_buffer(old.type):
+                continue
+            written = copied and self.activity.is_written(old)
+            if not written and not self.companions(old):
+                continue
+            size: Atom = 1
+            for n in program.sizes[old]:
+                size = self.builder.op("multiply", size, self.atom(n))
+            if written:
+                self.made[old] = copy_of(self.builder, new, size)
+            if self.activity.is_active(old):
+                self.shadow[old] = self.builder.alloc(old.type.removesuffix("[]"), size)
+            self.size[old] = size
+        return inputs
+
+    def companions(self, x: Value) -> list[dict[Value, Any]]:
+        """What goes beside a value: its shadow, its size, or nothing."""
+        if not is_buffer(x.type) or not self.activity.is_active(x):
+            return []
+        sized = self.activity.of(x) in self.sized and x.type.count("[]") == 1
+        return [self.shadow, self.size] if sized else [self.shadow]
+
+    def beside(self, outs: Sequence[Value], row: Sequence[Any]) -> list[Atom]:
+        """What goes beside a row of values, which will be `outs`."""
+        pairs = zip(outs, row, strict=True)
+        return [beside[x] for out, x in pairs for beside in self.companions(out)]
+
+    def values(self, outs: Sequence[Value]) -> list[Value]:
+        """New values for those of a region, then for what goes beside them."""
+        new = [Value(x.type) for x in outs]
+        self.made.update(zip(outs, new, strict=True))
+        for x in outs:
+            for beside in self.companions(x):
+                value = beside[x] = Value(x.type if beside is self.shadow else "int")
+                new.append(value)
+        return new
+
+    @contextmanager
+    def inside(self, old: Block, new: Block, region: Any) -> Iterator[Frame]:
+        frame = self.frames[old] = Frame(new, region, self.frame)
+        self.frame = frame
+        try:
+            with self.builder.inside(new):
+                yield frame
+        finally:
+            self.frame = frame.parent  # type: ignore[assignment]
+
+    def run(self, block: Block) -> None:
+        for op in block.ops:
+            done = len(self.frame.block.ops)
+            _STEPS[type(op)](self, op)
+            for new in self.frame.block.ops[done:]:
+                for out in outs_of(new):
+                    self.home[out], self.source[out] = self.frame, new
+
+    # Operations
+
+    def op(self, op: Op) -> None:
+        self.made[op.out] = self.builder.op(op.name, *map(self.atom, op.args), callee=op.callee)
+
+    def alloc(self, op: Alloc) -> None:
+        size = self.atom(op.size)
+        (new, *_) = outs = self.values([op.out])
+        self.builder.block.ops.append(Alloc(new, size, op.zeroed))
+        if len(outs) > 1:
+            self.builder.block.ops.append(Alloc(outs[1], size))
+            self.size[op.out] = size
+
+    def load(self, op: Load) -> None:
+        index = self.atom(op.index)
+        new = self.made[op.out] = self.builder.load(self.made[op.buffer], index)  # type: ignore[arg-type]
+        assert new.type == op.out.type
+        if is_buffer(op.out.type) and self.activity.is_active(op.out):
+            self.shadow[op.out] = self.builder.load(self.shadow[op.buffer], index)
+
+    def store(self, op: Store) -> None:
+        index = self.atom(op.index)
+        self.builder.store(self.made[op.buffer], index, self.atom(op.value))  # type: ignore[arg-type]
+        if isinstance(op.value, Value) and op.value in self.shadow:
+            self.builder.store(self.shadow[op.buffer], index, self.shadow[op.value])
+
+    def routine(self, op: Routine) -> None:
+        for k, rows, columns in MATRICES[op.name]:
+            self.matrices[op, k] = self._matrix(op, k, op.args[rows], op.args[columns])
+        self.other(op)
+
+    def _matrix(self, op: Routine, k: int, rows: Atom, columns: Atom) -> list[Atom]:
+        """An operand of a routine, as the reverse pass needs it: copied if it may be written."""
+        matrix = [self.atom(x) for x in op.args[k : k + 4]]
+        if not self.activity.is_written(op.args[k]):  # type: ignore[arg-type]
+            return matrix
+        m, n = self.atom(rows), self.atom(columns)
+        return [copy_of_matrix(self.builder, matrix, m, n), 0, n, 1]
+
+    def other(self, op: Any) -> None:
+        new: Any
+        if isinstance(op, Check):
+            new = Check(self.atom(op.condition), op.why)
+        else:
+            callee = op.name if isinstance(op, Routine) else op.callee
+            args = tuple(map(self.atom, op.args))
+            new = type(op)(callee, args, [Value(x.type) for x in op.outs])
+            self.made.update(zip(op.outs, new.outs, strict=True))
+        self.builder.block.ops.append(new)
+
+    # Regions
+
+    def if_(self, op: If) -> None:
+        new = If(self.atom(op.condition), Block(), Block(), [])
+        for old, block in ((op.then, new.then), (op.orelse, new.orelse)):
+            with self.inside(old, block, new):
+                self.run(old)
+                block.yields = [*map(self.atom, old.yields), *self.beside(op.outs, old.yields)]
+        new.outs = self.values(op.outs)
+        self.builder.block.ops.append(new)
+
+    def loop(self, op: For | While) -> None:
+        init = [*map(self.atom, op.init), *self.beside(op.params, op.init)]
+        params = self.values(op.params)
+        new: Any
+        if isinstance(op, While):
+            new = While(Block(), init, params, Block(), [])
+            with self.inside(op.test, new.test, new):
+                self.run(op.test)
+                new.test.yields = [self.atom(x) for x in op.test.yields]
+        else:
+            new = For(Value("int"), tuple(map(self.atom, op.span)), init, params, Block(), [])  # type: ignore[arg-type]
+            new.independent = op.independent
+            self.made[op.index] = new.index
+        with self.inside(op.body, new.body, new) as frame:
+            self.home.update((x, frame) for x in params)
+            if isinstance(op, For):
+                self.home[new.index] = frame
+            self.run(op.body)
+            new.body.yields = [
+                *map(self.atom, op.body.yields), *self.beside(op.params, op.body.yields)
+            ]  # fmt: skip
+        new.outs = self.values(op.outs)
+        if isinstance(op, While):
+            frame.counter = Value("int")
+            after = Value("int")
+            new.body.ops.append(Op("add", (frame.counter, 1), after))
+            frame.trips = carry(frame, frame.counter, 0, after)
+        self.builder.block.ops.append(new)
+
+
+def carry(frame: Frame, param: Value, start: Atom, end: Atom) -> Value:
+    """Let a loop carry one more value; what it is after the loop."""
+    loop, out = frame.region, Value(param.type)
+    for row, x in ((loop.params, param), (loop.init, start), (loop.body.yields, end)):
+        row.append(x)
+    loop.outs.append(out)
+    return out
+
+
+def copy_of(builder: Builder, buffer: Atom, size: Atom) -> Value:
+    """A buffer with the same elements."""
+    assert isinstance(buffer, Value)
+    copy = builder.alloc(buffer.type.removesuffix("[]"), size, zeroed=False)
+    k = Value("int")
+    with builder.inside(Block()) as body:
+        builder.store(copy, k, builder.load(buffer, k))
+    builder.block.ops.append(For(k, (0, size, 1), [], [], body, [], independent=True))
+    return copy
+
+
+def copy_of_matrix(builder: Builder, matrix: Sequence[Any], m: Atom, n: Atom) -> Value:
+    """The elements of a matrix, row by row, in a buffer of their own."""
+    buffer, start, *steps = matrix
+    op = builder.op
+    copy = builder.alloc(buffer.type.removesuffix("[]"), op("multiply", m, n), zeroed=False)
+    i, j = Value("int"), Value("int")
+    with builder.inside(Block()) as rows:
+        row = op("add", start, op("multiply", i, steps[0]))
+        with builder.inside(Block()) as body:
+            x = builder.load(buffer, op("add", row, op("multiply", j, steps[1])))
+            builder.store(copy, op("add", op("multiply", i, n), j), x)
+        rows.ops.append(For(j, (0, n, 1), [], [], body, [], independent=True))
+    builder.block.ops.append(For(i, (0, m, 1), [], [], rows, [], independent=True))
+    return copy
+
+
+# Which matrices a routine's adjoint asks for: its place among the operands, and of its dimensions.
+MATRICES = {"product": ((3, 0, 2), (7, 2, 1))}
+
+_STEPS: dict[type, Callable[[Sweep, Any], None]] = {
+    Op: Sweep.op, Alloc: Sweep.alloc, Load: Sweep.load, Store: Sweep.store, Check: Sweep.other,
+    Routine: Sweep.routine, Call: Sweep.other, If: Sweep.if_, For: Sweep.loop, While: Sweep.loop,
+}  # fmt: skip
