@@ -1,6 +1,7 @@
 """From a program to a function that runs.
 
 emit                            program -> Python text
+module                          program -> a Python module, for people and to run without a compiler
 branches                        branches as selections, where that is faster
 names                           which function an operation is, by dtype and backend
 plain                           what text needs to run as plain Python

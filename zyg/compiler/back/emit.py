@@ -15,7 +15,7 @@ from typing import Any
 
 from zyg.compiler.ir import Atom, Block, For, If, Op, Program, Value, While, type_of
 
-_INFIX = {
+INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "less": "<", "less_equal": "<=",
     "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=", "logical_and": "&",
     "logical_or": "|", "logical_xor": "!=", "bitwise_and": "&", "bitwise_or": "|",
@@ -125,8 +125,8 @@ class _Emitter:
             return f"{self.defined(op.callee)}({', '.join(args)})"
         if op.name in _WRAPPING and op.out.type != "float":
             return self.wrapping(op.name, *args)
-        if op.name in _INFIX:
-            return f" {_INFIX[op.name]} ".join(args)
+        if op.name in INFIX:
+            return f" {INFIX[op.name]} ".join(args)
         if op.name in _TEMPLATES:
             return _TEMPLATES[op.name].format(*args)
         if op.name == "power" and not isinstance(op.args[1], Value):
@@ -169,16 +169,16 @@ class _Emitter:
             for block in (op.then, op.orelse)
         ]
         yield f"if {self.atom(op.condition)}:"
-        yield from _indented(sides[0])
+        yield from indented(sides[0])
         if sides[1]:
             yield "else:"
-            yield from _indented(sides[1])
+            yield from indented(sides[1])
 
     def for_(self, op: For) -> Iterator[str]:
         yield from self.assigned(op.params, op.init)
         span = ", ".join(map(self.atom, op.span))
         yield f"for {self.atom(op.index)} in range({span}):"
-        yield from _indented([*self.block(op.body), *self.assigned(op.params, op.body.yields)])
+        yield from indented([*self.block(op.body), *self.assigned(op.params, op.body.yields)])
         yield from self.assigned(op.outs, op.params)
 
     def while_(self, op: While) -> Iterator[str]:
@@ -189,10 +189,10 @@ class _Emitter:
         if test:
             yield from test
             yield f"while {condition}:"
-            yield from _indented([*body, *test])
+            yield from indented([*body, *test])
         else:
             yield f"while {condition}:"
-            yield from _indented(body)
+            yield from indented(body)
         yield from self.assigned(op.outs, op.params)
 
 
@@ -201,5 +201,5 @@ _WAYS: dict[type, Callable[[_Emitter, Any], Iterator[str]]] = {
 }  # fmt: skip
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
+def indented(lines: Sequence[str]) -> list[str]:
     return ["    " + line for line in lines or ["pass"]]
