@@ -46,7 +46,7 @@ def _pullback_of_entries(pullback: Callable[..., Any]) -> Callable[..., Any]:
     return pullback
 
 
-# Products
+# Products and equations
 
 # By the numbers of axes: the cotangents of a and b, of that of a @ b and of the other operand.
 _COTANGENTS: dict[tuple[int, int], Any] = {
@@ -110,13 +110,52 @@ def product_pullback(
     pairs = [] if i is None else [(i, of_a(y_bar, b))]
     if j is not None:
         pairs.append((j, of_b(y_bar, a)))
-    if run.strong and not np.any(strip(y_bar)):
-        pairs = [(k, zeros_of(spec_of(c)) if non_finite(c) else c) for k, c in pairs]
-    return pairs
+    return _strong_pairs(y_bar, pairs) if run.strong else pairs
+
+
+def _strong_pairs(y_bar: Any, pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Cotangents by that of a result: zeros for those that are not finite, where that is zero."""
+    if np.any(strip(y_bar)):
+        return pairs
+    return [(k, zeros_of(spec_of(c)) if non_finite(c) else c) for k, c in pairs]
 
 
 _product(np.matmul)
 _product(np.dot)
+
+
+def _solve(a: Any, b: Any, *rest: Any, **others: Any) -> Any:
+    """Of one matrix; an outer level's operands go to the rule."""
+    of_a, of_b = type(a) in ARRAYS, type(b) in ARRAYS
+    strand = a.strand if of_a else b.strand if of_b else None
+    if strand is None or strand.dual or rest or others:
+        return None
+    if not (strand.alone or local_or_none(strand) is strand):
+        return None
+    p, q = a.primal if of_a else a, b.primal if of_b else b
+    if (of_a and of_b and b.strand is not strand) or not (_is_plain(p) and _is_plain(q)):
+        return None
+    if p.ndim != 2 or q.ndim not in (1, 2):
+        return None
+    y = np.linalg.solve(p, q)
+    if of_a:
+        a.unread = False
+    else:
+        p = keep(strand, p)
+    slots = a.slot if of_a else None, b.slot if of_b else None
+    return note(strand, y, solve_pullback, slots, np.linalg.solve, p, y)
+
+
+@_pullback_of_entries
+def solve_pullback(run: Run, y_bar: Any, slots: Any, function: Any, a: Any, y: Any) -> Any:
+    (i, j), b_bar = slots, np.linalg.solve(a.T, y_bar)
+    pairs = [] if i is None else [(i, -b_bar[:, None] * y if y.ndim == 1 else -(b_bar @ y.T))]
+    if j is not None:
+        pairs.append((j, b_bar))
+    return _strong_pairs(y_bar, pairs) if run.strong else pairs
+
+
+short_ways[np.linalg.solve] = _solve
 
 
 # Reductions

@@ -58,8 +58,9 @@ def solve(a, b):
         columns_bar = np.linalg.solve(dagger(a), columns(x_bar))
 
         def a_bar():
-            product = np.matmul(columns_bar, dagger(columns(x)))
-            return unbroadcast(-product, np.shape(a))
+            rows = dagger(columns(x))
+            product = -columns_bar * rows if vector else -np.matmul(columns_bar, rows)
+            return unbroadcast(product, np.shape(a))
 
         def b_bar():
             return unbroadcast(columns_bar[..., 0] if vector else columns_bar, np.shape(b))
