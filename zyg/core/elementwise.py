@@ -89,7 +89,7 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     if type(primal) is not np.ndarray or not (strand.alone or local_or_none(strand) is strand):
         return _of_one_other(rule, x, constant, k)
     partial, reads = rule.partials[k], (rule.saves or rule.find_saves())[k]
-    if isinstance(constant, np.ndarray):
+    if constant is not None and isinstance(constant, np.ndarray):
         if constant.dtype.hasobject and holds_watched_objects(constant):
             return over_objects(rule, (x, constant) if k == 0 else (constant, x))
         if reads[1 - k]:
@@ -101,7 +101,7 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
         first, second = (primal, constant) if k == 0 else (constant, primal)
         y = rule.function(first, second)
         saved = (first if reads[0] else None, second if reads[1] else None, y if reads[2] else None)
-    if type(y) is np.ndarray and (type(constant) is not np.ndarray or y.shape == primal.shape):
+    if type(y) is np.ndarray and (constant is None or y.shape == primal.shape):
         dtype = y.dtype
         if dtype is primal.dtype and (dtype is _FLOAT64 or dtype is _FLOAT32):
             watched: Any = watcher_of[np.ndarray]()

@@ -248,8 +248,14 @@ def keep(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A plain operand, as an entry of this strand may keep it."""
     if strand.dual:
         return a
-    if a.nbytes <= _SMALL:
-        return _small_copy(strand, a)
+    if a.nbytes <= _SMALL:  # a copy: the last one again, while the contents are the same
+        contents, copies = a.tobytes(), strand.memory.copies
+        last = copies.get(id(a))
+        if last is not None and last[0] is a and last[1] == contents:
+            return last[2]  # type: ignore[no-any-return]
+        made = a.copy() if a.flags.c_contiguous else _copy(a)
+        copies[id(a)] = (a, contents, made)
+        return made
     held = strand.memory.kept.get(id(a))
     if held is not None:
         return held[0].view  # type: ignore[no-any-return]
@@ -385,18 +391,6 @@ def changed(strand: Strand) -> list[tuple[np.ndarray[Any, Any], str]]:
         for kept, line, whole, before in strand.memory.kept.values()
         if kept.contents(whole) != before
     ]
-
-
-def _small_copy(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A copy of a small array: the last one again, while the contents are the same."""
-    contents = a.tobytes()
-    copies = strand.memory.copies
-    last = copies.get(id(a))
-    if last is not None and last[0] is a and last[1] == contents:
-        return last[2]  # type: ignore[no-any-return]
-    made = a.copy() if a.flags.c_contiguous else _copy(a)
-    copies[id(a)] = (a, contents, made)
-    return made
 
 
 def _copy(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -259,8 +259,8 @@ def extremum_pullback(run: Run, y_bar: Any, slots: Any, function: Any, shape: An
     return ((slots[0], a_bar),)
 
 
-_extremum(np.max, np.maximum.reduce, np.argmax)
-_extremum(np.min, np.minimum.reduce, np.argmin)
+_extremum(np.max, np.maximum.reduce, ndarray.argmax)
+_extremum(np.min, np.minimum.reduce, ndarray.argmin)
 short_ways.update({np.sum: _sum, np.mean: _mean})
 
 
@@ -286,7 +286,7 @@ def _parts(arrays: Any, fits: Callable[[Any], bool]) -> Any:
             elif x.strand is not strand:
                 return None
             p, slot = x.primal, x.slot
-        if not fits(p if slot is None else strip(p)):
+        if not fits(strip(p) if type(p) in WATCHED else p):
             return None
         primals.append(p)
         slots.append(slot)
@@ -299,10 +299,10 @@ def _concatenate(arrays: Any, axis: Any = 0, *rest: Any, **others: Any) -> Any:
         return None
     strand, primals, slots = parts
     y = np.concatenate(primals, axis)
-    before = (slice(None),) * (axis % strip(y).ndim)
+    before = (slice(None),) * (axis % strip(y).ndim) if axis else ()
     places, at = [], 0
     for p in primals:
-        start, at = at, at + strip(p).shape[axis]
+        start, at = at, at + (p if type(p) is ndarray else strip(p)).shape[axis]
         places.append((*before, slice(start, at)))
     return note(strand, y, parts_pullback, slots, np.concatenate, places)
 
