@@ -53,6 +53,14 @@ def test_memory_begins_with_a_line_of_the_cache_and_at_different_places_of_its_p
     assert {(b - a) % 4096 for a, b in itertools.pairwise(places)} == {192}
 
 
+def test_what_is_written_past_the_cache_has_memory_of_its_own():
+    x, y = buffers.empty(LARGE, F32), buffers.empty(LARGE, F32, streamed=True)
+    cached, streamed = address(x), address(y)
+    del x, y
+    assert address(buffers.empty(LARGE, F32)) == cached
+    assert address(buffers.empty(LARGE, F32, streamed=True)) == streamed
+
+
 @pytest.mark.parametrize(
     "view",
     [

@@ -327,6 +327,54 @@ def test_a_long_sum_is_exact_and_the_same_for_any_number_of_threads():
     assert sums[1] == pytest.approx(math.fsum(x * 0.1), rel=2e-15)
 
 
+WIDE = no_two_alike((260, 4096)).astype(np.float32) / 16
+PAST_THE_CACHE = "!nontemporal"
+
+
+@pytest.mark.parametrize("dtype", slow_after(1, [F32, F64]))
+@pytest.mark.parametrize(
+    ("operands", "shape", "streamed"),
+    [
+        pytest.param([WIDE, WIDE, 0.75], None, is_x86(), id="one row"),
+        pytest.param([WIDE[:257, :1111].copy(), WIDE[:257, :1111].copy(), 0.75], None, is_x86(),
+                     id="one row with a rest"),
+        pytest.param([WIDE, WIDE[0], WIDE[:, :1]], None, is_x86(), id="rows"),
+        pytest.param([WIDE, WIDE[0], 0.75], (1, 4096), is_x86(), id="sums"),
+        pytest.param([WIDE.T.copy().T, WIDE, 0.75], None, is_x86(), id="turned"),
+        pytest.param([WIDE.reshape(-1, 16), WIDE[0, :16], 0.75], None, is_x86(), id="short rows"),
+        pytest.param([WIDE.reshape(-1, 5), WIDE[0, :5], 0.75], None, False, id="odd short rows"),
+        pytest.param([WIDE[:, :1111], WIDE[0, :1111], 0.75], None, False, id="odd rows"),
+        pytest.param([WIDE.reshape(2, -1)[:, :500002], WIDE[:2, :1], 0.75], (2, 1), False,
+                     id="sums of odd chunks"),
+    ],
+)  # fmt: skip
+def test_large_results_are_stored_past_the_cache(operands, shape, streamed, dtype, monkeypatch):
+    target = program(("float",) * 3, lambda x, y, z: (x * y + z, x - z, x > y))
+    wanted = [Output(dtype, None, checked=True), Output(dtype, shape), Output(np.dtype(bool))]
+    found = []
+    for least in (0, math.inf):
+        monkeypatch.setattr(plans, "_STREAMED", least)
+        zyg.kernels.clear()
+        text = describe(target, operands, wanted, dtype=dtype).kernel.text
+        assert (PAST_THE_CACHE in text) is (streamed and not least)
+        for workers in (1, 3):
+            made = run(target, operands, wanted, dtype=dtype, workers=workers)
+            found.append([y.copy() for y in made])
+    zyg.kernels.clear()
+    for others in found[1:]:
+        for a, b in zip(found[0], others, strict=True):
+            assert_same_bits(a, b)
+
+
+def test_smaller_results_are_stored_in_the_cache():
+    target = program(("float", "float"), lambda x, y: (x * y, x + y))
+    wanted = [Output(F32), Output(F32)]
+    for n, streamed in ((1 << 20, False), (2 << 20, is_x86())):
+        x = np.ones(n, np.float32)
+        text = describe(target, [x, x], wanted, dtype=F32).kernel.text
+        assert (PAST_THE_CACHE in text) is streamed
+
+
 def branch_around(name):
     x, c, y = Value("float"), Value("bool"), Value("float")
     then = Value("float")

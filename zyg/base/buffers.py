@@ -7,7 +7,7 @@ view holds on to, and whose end is the end of the last of them.
 
 A kernel has an element of each of its arrays in the cache at the same time. Where those lie at the
 same place of their pages, there is room for a few only: so pieces of memory are staggered. They
-begin at multiples of 64 bytes, which is a line of the cache and a vector.
+begin at multiples of `LINE` bytes, which is a line of the cache and a vector.
 
 There are no locks. The end of a lease can come at any line of any thread, also inside this module,
 where a lock might be held by that thread itself; the steps that matter are single operations of a
@@ -26,23 +26,25 @@ import numpy as np
 from zyg.base.config import setting
 
 SMALLEST = 1 << 18  # bytes; below, the allocator of the C library reuses memory itself
+LINE = 64  # bytes
 _STEP = 1 << 16  # sizes are rounded up to these, so that similar ones share
 
 
 class Piece:
     """Memory that is lent: `size` bytes from `address` on, in an array of NumPy's."""
 
-    __slots__ = ("address", "room", "size")
+    __slots__ = ("address", "room", "size", "streamed")
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, streamed: bool) -> None:
         self.room, self.size = np.empty(size + _PAGE, np.uint8), size
+        self.streamed = streamed  # whether what is written to it goes past the cache
         start = self.room.ctypes.data
         self.address = start + (_STAGGER * next(_places) - start) % _PAGE
 
 
 _idle: dict[int, Piece] = {}  # in the order of return
 _returns, _places = itertools.count(), itertools.count()
-_PAGE, _STAGGER = 4096, 192  # bytes
+_PAGE, _STAGGER = 4096, 3 * LINE  # bytes
 
 
 class Lease:
@@ -61,25 +63,29 @@ class Lease:
         _shrink()
 
 
-def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any], streamed: bool = False) -> np.ndarray:
     """An array in C order whose elements are not set; memory is reused where it is large.
 
     It is a view, as NumPy makes read-only memory writable again only where its base is writable.
+    What is to be `streamed`, that is written past the cache, gets memory to which others were: what
+    lies in the cache is left to the rest.
     """
     size = math.prod(shape) * dtype.itemsize
     if size < SMALLEST:
         return np.empty(shape, dtype)
-    lease: Any = Lease(_take(-(-size // _STEP) * _STEP), shape, dtype)
+    lease: Any = Lease(_take(-(-size // _STEP) * _STEP, streamed), shape, dtype)
     return np.asarray(lease, dtype).view()
 
 
-def _take(size: int) -> Piece:
+def _take(size: int, streamed: bool) -> Piece:
     """Memory of `size` bytes: that which came back last is the likeliest to be in the cache."""
     for key in reversed(list(_idle)):
         piece = _idle.get(key)
-        if piece is not None and piece.size == size and _idle.pop(key, None) is not None:
-            return piece  # which no other thread has taken meanwhile
-    return Piece(size)
+        if piece is None or (piece.size, piece.streamed) != (size, streamed):
+            continue
+        if _idle.pop(key, None) is not None:  # no other thread has taken it meanwhile
+            return piece
+    return Piece(size, streamed)
 
 
 def _shrink() -> None:

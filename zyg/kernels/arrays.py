@@ -95,6 +95,7 @@ class Fresh:
     stored: np.dtype[Any]
     finished: Adapter | None  # None where the array is the result, made in its shape:
     final: Shape
+    streamed: bool  # whether the kernel stores past the cache
     partial = False  # whether each chunk has its own
 
     @property
@@ -102,7 +103,8 @@ class Fresh:
         return packed_layout(self.shape, self.stored.itemsize)
 
     def make(self, out: np.ndarray | None) -> np.ndarray:
-        return buffers.empty(self.final if self.finished is None else self.shape, self.stored)
+        shape = self.final if self.finished is None else self.shape
+        return buffers.empty(shape, self.stored, self.streamed)
 
     def part(self, array: np.ndarray, chunk: int) -> np.ndarray:
         return array

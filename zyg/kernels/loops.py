@@ -41,6 +41,7 @@ class Result(NamedTuple):
     packed: bool = True
     summed: bool = False  # over the loops that are B
     checked: bool = False  # whether the kernel says if all elements are finite
+    streamed: bool = False  # stored past the cache, where that can be done; rows are lines of it
 
 
 class Loops:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zyg.base.buffers import LINE, SMALLEST
 from zyg.compiler.back.branches import without_branches
 from zyg.compiler.back.compiled import Adapter, CompilationError, MachineKernel, Shape, kernel_of
 from zyg.compiler.back.emit import emit
@@ -38,6 +39,7 @@ from zyg.kernels.vector_loops import printed
 CHUNK = 1 << 17  # elements: much work beside the start of a thread, little beside large arrays
 _MOST_TURNED = 4  # operands: their parts lie on the stack
 _LARGE = 1 << 12  # elements: less lies in the first cache
+_STREAMED = 3 << 23  # bytes: results of a kernel that moves as much are stored past the cache
 _SUMS_PER_ELEMENT = 1 / 16  # so much memory, at most, goes into the sums of chunks
 
 _STORED_IN = {
@@ -164,6 +166,7 @@ class Planner:
         }
         self.loop = self._loop()
         self.axis, self.chunks = self._division()
+        self.divides_rows = self.axis == len(self.loop.shape) - 1 and self.chunks > 1
 
     def plan(self, program: Program, target: Target) -> Plan:
         operands = [self._operand(k) for k in range(len(self.operands))]
@@ -185,12 +188,11 @@ class Planner:
             call = kernel.bind(layouts)
         n = self.loop.shape[self.axis]
         lengths = [m for d, m in enumerate(self.loop.shape) if d != self.axis]
-        bounds = [n * k // self.chunks for k in range(self.chunks + 1)]
         return Plan(
             [(k, self.adapters[k]) for k in taken],
             [r for _, r in results],
             call,
-            [*pairwise(bounds)],
+            [*pairwise(self._bounds(n))],
             lengths,
             (0, n, *lengths),
             [np.dtype(dtype) for dtype in loops.tiles],
@@ -255,6 +257,11 @@ class Planner:
                 return axis, count
         return 0, 1
 
+    def _bounds(self, n: int) -> list[int]:
+        """Where the chunks of the loop that is divided begin and end."""
+        step = LINE if self.divides_rows and not any(self.summed) else 1
+        return [*[n * k // self.chunks // step * step for k in range(self.chunks)], n]
+
     def _operand(self, k: int) -> Operand:
         x, type = self.operands[k], self.types[k]
         if not is_array(x):
@@ -296,8 +303,28 @@ class Planner:
         if not self.summed[k]:
             as_made = stored == output.dtype and self.loop.order == tuple(range(self.ndim))
             wanted = self._shape_of(output)
-            return layout, Fresh(shape, stored, None if as_made else finished, wanted)
+            strides = packed_layout(shape, stored.itemsize)[1]
+            streamed = self._is_streamed(stored.itemsize, strides)
+            fresh = Fresh(shape, stored, None if as_made else finished, wanted, streamed)
+            return layout._replace(streamed=streamed), fresh
         return layout, Sum(_sum_shape(shape, letters), stored, finished, self._apart(letters))
+
+    def _is_streamed(self, itemsize: int, strides: tuple[int, ...]) -> bool:
+        """Whether a result is stored past the cache, which it would have left when it is read.
+
+        Its memory is not read first then, as lines of it are written as a whole: so none may lie in
+        two rows, or in two chunks.
+        """
+        size = math.prod(self.shape)
+        arrays = sum(x.nbytes for x in self.operands if is_array(x))
+        moved = arrays + size * sum(o.dtype.itemsize for o in self.outputs)
+        return (
+            moved >= _STREAMED
+            and size * itemsize >= SMALLEST
+            and itemsize >= self.dtype.itemsize
+            and all(step % LINE == 0 for step in strides[:-1])
+            and not (self.divides_rows and any(self.summed))
+        )
 
     def _apart(self, letters: str) -> int:
         """How many sums there are of each element of a result: one per chunk where those meet."""

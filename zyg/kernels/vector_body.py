@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from zyg.base.buffers import LINE
 from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
 from zyg.compiler.back.printed import Printer
-from zyg.compiler.back.target import vector_bytes
+from zyg.compiler.back.target import is_x86, vector_bytes
 from zyg.compiler.ir import Program
 from zyg.kernels.loops import Loops, Operand, Result
 
@@ -45,6 +46,7 @@ class Parameters:
         self.real = "float" if loops.dtype == "float32" else "double"
         self.width = vector_bytes() * 8 // BITS[self.real]
         self.types = {"float": self.real, "int": "i64", "bool": "i1"}
+        self.streams = is_x86() and any(r.streamed for r in loops.results)
         self.places = {name: k for k, (name, _) in enumerate(loops.parameters())}
         arrays = [name for name, type in loops.parameters() if type.endswith("]")]
         self.arrays = {name: k for k, name in enumerate(arrays)}
@@ -107,7 +109,7 @@ class Body:
             row = self.rows[f"r{k}"]
             if result.summed:
                 x = self.load(array, row) + x
-            self.store(x, array, row)
+            self.store(x, array, row, result.streamed and given.streams)
             if result.checked:
                 self.check(x)
 
@@ -149,12 +151,16 @@ class Body:
             )
         return Lane(lanes, array.element, tuple(names))
 
-    def store(self, x: Lane, array: Array, row: Row) -> None:
+    def store(self, x: Lane, array: Array, row: Row, streamed: bool) -> None:
         lanes, v, mask = self.lanes, self.lanes.vector(array.element), self.lanes.vector("i1")
+        align = str(array.size)
+        if streamed:
+            align = f"{min(LINE, lanes.width * array.size)}, !nontemporal !0"
+            lanes.declared["!0 = !{i32 1}"] = None
         for u, name in enumerate(x.names):
             address = self.address(array, row, u)
             if array.packed and not self.mask:
-                lanes.line(f"store {v} {name}, ptr {address}, align {array.size}")
+                lanes.line(f"store {v} {name}, ptr {address}, align {align}")
                 continue
             function, pointer = self.access("store" if array.packed else "scatter", array)
             lanes.declared[f"declare void {function}({v}, {pointer}, i32, {mask})"] = None

@@ -8,6 +8,7 @@ is a function of its own, whose arrays are known to be apart. Its entry is calle
 for numba is (`machine`).
 
 Of the results that are checked the largest bits without sign are kept, as a text for numba does.
+Large results are stored past the cache, for which x86 has instructions.
 """
 
 from __future__ import annotations
@@ -256,6 +257,9 @@ class _Kernel(Parameters):
 
     def finish(self) -> None:
         out, v = self.outside, self.outside.vector(self.bits)
+        if self.streams:  # stores past the cache are in no order with other ones
+            out.declared["declare void @llvm.x86.sse.sfence()"] = None
+            out.line("call void @llvm.x86.sse.sfence()")
         if not self.checks:
             out.line("ret i32 0")
             return
