@@ -21,5 +21,6 @@ scalars                         LLVM text of operations on single numbers
 arena                           LLVM text of the memory of a call
 blas                            products of matrices
 whole_text                      program with memory -> LLVM text
+objects                         LLVM text of a function of objects
 entry                           program with memory -> a function that runs
 """

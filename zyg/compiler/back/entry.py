@@ -6,15 +6,18 @@ import ctypes
 import struct
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from zyg.compiler.back import arena, blas, stored
+from zyg.compiler.back import arena, blas, objects, stored
 from zyg.compiler.back.compiled import CompilationError
-from zyg.compiler.back.whole_text import llvm_text
+from zyg.compiler.back.whole_text import Module, llvm_text
+from zyg.compiler.front.kinds import Kind
 from zyg.compiler.ir import Program, Type, element_of, is_buffer, type_of
 
+_FASTCALL = 0x80  # METH_FASTCALL
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _DTYPES = {"float": np.float64, "float32": np.float32, "int": np.int64, "bool": np.bool_}
 
@@ -64,10 +67,47 @@ class Native:
             self._entry(None, None, at)
 
 
-def loaded(text: str) -> tuple[tuple[int, Any], str]:
+class Direct:
+    """The machine code of a program as a function of objects, for arguments of these kinds.
+
+    `call` gives what the program does; NotImplemented, if an argument is of another kind, lies in
+    memory in another way, or shares memory with one that is written to; Ellipsis, if the program
+    has stopped, with nothing written. `writes` are the inputs that the program writes to.
+
+    Raises Unreadable where only Python can take arguments or results of these kinds apart.
+    """
+
+    def __init__(self, program: Program, takes: Sequence[Kind], gives: Kind,
+                 writes: Sequence[int] = ()) -> None:  # fmt: skip
+        start = time.perf_counter()
+        if not objects.readable():
+            raise objects.Unreadable("this Python keeps objects in another way")
+        module = Module(program)
+        entry = objects.Entry(module, takes, gives, writes)
+        self.text = module.text(entry.lines)
+        (address, owner), self.origin = loaded(self.text, entry.addresses)
+        method = _Method(b"compiled", address, _FASTCALL, None)
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype = ctypes.py_object
+        make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+        # What the function needs lives as long as its self.
+        self.call: Callable[..., Any] = make(
+            ctypes.byref(method), (method, owner, entry.held), None
+        )
+        self.seconds = time.perf_counter() - start
+
+
+class _Method(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )  # fmt: skip
+
+
+def loaded(text: str, addresses: Mapping[str, int] | None = None) -> tuple[tuple[int, Any], str]:
     """The entry of a text and what keeps its code in memory; and where it is from."""
-    name = stored.name_of(text)
-    if (found := stored.load(name, blas.addresses())) is not None:
+    name, known = stored.name_of(text), {**blas.addresses(), **(addresses or {})}
+    if (found := stored.load(name, known)) is not None:
         return found, "disk"
     from zyg.compiler.back.assembled import object_code
 
@@ -75,7 +115,7 @@ def loaded(text: str) -> tuple[tuple[int, Any], str]:
         code = object_code(text, name, loops=True)
     except RuntimeError as error:
         raise CompilationError(error, text) from error
-    linked = stored.linked(name, code, blas.addresses())
+    linked = stored.linked(name, code, known)
     if linked is None:
         raise CompilationError(RuntimeError("LLVM's linker lacks a function"), text)
     stored.keep(name, code)

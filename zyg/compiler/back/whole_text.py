@@ -47,13 +47,8 @@ _LARGEST = 2**63 - 1
 
 def llvm_text(program: Program) -> str:
     """The text of a module whose function `kernel` is a program."""
-    module = _Module()
-    name = module.function_of(program)
-    lines = [*_entry(program, name)]
-    while module.waiting:
-        callee, its_name = module.waiting.pop()
-        lines += _Function(module, callee, its_name, callee is program).text()
-    return "\n".join([arena.TEXT, *module.declared, *lines, *_METADATA, ""])
+    module = Module(program)
+    return module.text(_entry(program, module.main))
 
 
 def _type(kind: Type) -> str:
@@ -74,13 +69,23 @@ _METADATA = [
 ]
 
 
-class _Module:
-    """The functions of a text, and what it declares."""
+class Module:
+    """The functions of a text for a program, and what it declares."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: Program) -> None:
+        self.program = program
         self.names: dict[Program, str] = {}
         self.waiting: list[tuple[Program, str]] = []
         self.declared: dict[str, None] = {}
+        self.main = self.function_of(program)
+
+    def text(self, entry: Sequence[str]) -> str:
+        """All of it, with the lines of the function that is called from outside."""
+        lines = [*entry]
+        while self.waiting:
+            program, name = self.waiting.pop()
+            lines += _Function(self, program, name).text()
+        return "\n".join([arena.TEXT, *self.declared, *lines, *_METADATA, ""])
 
     def function_of(self, program: Program) -> str:
         """The name of a program's function, which is to be printed if it is new."""
@@ -90,7 +95,7 @@ class _Module:
         return self.names[program]
 
 
-def _result_type(program: Program) -> str:
+def result_type(program: Program) -> str:
     return f"{{ {', '.join(['i32', *(_type(type_of(x)) for x in program.outputs)])} }}"
 
 
@@ -104,7 +109,7 @@ def _entry(program: Program, name: str) -> list[str]:
         if type == "i1":
             lines.append(f"  %x{k} = trunc i64 %w{k} to i1")
         given.append(f"{type} %{'x' if type == 'i1' else 'w'}{k}")
-    made = _result_type(program)
+    made = result_type(program)
     lines.append(f"  %made = call {made} {name}({', '.join(given)})")
     lines.append(f"  %status = extractvalue {made} %made, 0")
     for k, out in enumerate(program.outputs):
@@ -135,13 +140,13 @@ def _entry(program: Program, name: str) -> list[str]:
 class _Function:
     """Prints one program."""
 
-    def __init__(self, module: _Module, program: Program, name: str, outer: bool) -> None:
-        self.module, self.program, self.outer = module, program, outer
-        self.symbol = name
+    def __init__(self, module: Module, program: Program, name: str) -> None:
+        self.module, self.program, self.symbol = module, program, name
+        self.outer = program is module.program
         self.m = Scalars(module.declared)
         self.known: dict[Value, str] = {}
         self.failures: list[tuple[str, str]] = []  # status, and the block that it comes from
-        self.made = _result_type(program)
+        self.made = result_type(program)
 
     def text(self) -> list[str]:
         parameters = ["ptr %arena", "i64 %depth"]
@@ -254,7 +259,7 @@ class _Function:
         self.demand(self.atom(op.condition))
 
     def call(self, op: Call) -> None:
-        m, made = self.m, _result_type(op.callee)
+        m, made = self.m, result_type(op.callee)
         less = m.value("sub i64 %depth, 1")
         self.demand(m.value(f"icmp sgt i64 {less}, 0"))
         pairs = zip(op.args, op.callee.inputs, strict=True)

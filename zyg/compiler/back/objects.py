@@ -1,0 +1,329 @@
+"""LLVM text of a function of Python's objects: it reads arguments and makes results by itself.
+
+``object @kernel(self, arguments, count)`` is called by the interpreter, as functions of C with
+METH_FASTCALL are. It reads numbers, and arrays of NumPy's that are contiguous, where CPython and
+NumPy keep them; it answers NotImplemented to arguments of other kinds, and Ellipsis where the
+program has stopped, with what it wrote to its arguments put back. Python's way goes on from there.
+
+The addresses of types, of functions of NumPy's, and of what is known by itself are not in the text:
+it has names for them, which `Entry.addresses` has.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from zyg.compiler.back import arena
+from zyg.compiler.back.scalars import Scalars
+from zyg.compiler.back.whole_text import Module, result_type
+from zyg.compiler.front.kinds import DTYPES, Array, Kind, Scalar, Static
+
+_HEAD = 16  # bytes of an object before its own: references, type
+_DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 16, 24, 32, 56, 64  # in an array
+_CONTIGUOUS, _OWNED, _ALIGNED, _WRITEABLE = 0x1, 0x4, 0x100, 0x400
+_SCALAR, _NEW = 60, 93  # PyArray_Scalar and PyArray_New in NumPy's table
+_PYTHON = {"float": float, "int": int, "bool": bool, "complex": complex}
+_LOADED = {"float": "double", "float32": "float", "int": "i64", "bool": "i8"}
+_BOOLS = {True: (True, False), False: (np.True_, np.False_)}
+_MAKERS = {
+    "float": "PyFloat_FromDouble", "int": "PyLong_FromLongLong", "bool": "PyBool_FromLong",
+    "complex": "PyComplex_FromDoubles",
+}  # fmt: skip
+_OF_C = {  # Python's functions
+    "PyFloat_FromDouble": "ptr (double)", "PyComplex_FromDoubles": "ptr (double, double)",
+    "PyLong_FromLongLong": "ptr (i64)", "PyBool_FromLong": "ptr (i64)",
+    "PyLong_AsLongLongAndOverflow": "i64 (ptr, ptr)", "PyTuple_New": "ptr (i64)",
+    "PyTuple_SetItem": "i32 (ptr, i64, ptr)", "PyList_New": "ptr (i64)",
+    "PyList_SetItem": "i32 (ptr, i64, ptr)", "Py_IncRef": "void (ptr)", "Py_DecRef": "void (ptr)",
+    "Py_GetRecursionLimit": "i32 ()",
+}  # fmt: skip
+
+
+@cache
+def readable() -> bool:
+    """Whether objects lie in memory as this module reads them: told by a look at a few."""
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return False
+    x, y, z = np.ones((2, 3), np.float32), 0.7, np.float64(0.7)
+
+    def word(place: int, type: Any = ctypes.c_void_p) -> Any:
+        return type.from_address(id(x) + place).value
+
+    shape = word(_SHAPE)
+    return (
+        ctypes.sizeof(ctypes.c_void_p) == 8
+        and object.__basicsize__ == _HEAD
+        and word(8) == id(np.ndarray)
+        and word(_DATA) == x.ctypes.data
+        and word(_NDIM, ctypes.c_int) == 2
+        and [ctypes.c_int64.from_address(shape + 8 * k).value for k in (0, 1)] == [2, 3]
+        and word(_DESCR) == id(x.dtype) == id(DTYPES["float32"])
+        and word(_FLAGS, ctypes.c_int) & 0x7FF == _CONTIGUOUS | _OWNED | _ALIGNED | _WRITEABLE
+        and all(ctypes.c_double.from_address(id(number) + _HEAD).value == y for number in (y, z))
+    )
+
+
+def _numpy(place: int) -> int:
+    """The address of a function of NumPy's table."""
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = pointer(_multiarray_umath._ARRAY_API, None)
+    return ctypes.c_void_p.from_address(table + 8 * place).value or 0
+
+
+class Unreadable(TypeError):  # noqa: N818
+    """A kind of object that only Python takes apart."""
+
+
+class Entry:
+    """Prints the function for a program whose parameters and whose result are of these kinds.
+
+    `writes` are the inputs that are buffers of arguments, and written to.
+    """
+
+    def __init__(self, module: Module, takes: Sequence[Kind], gives: Kind,
+                 writes: Sequence[int]) -> None:  # fmt: skip
+        self.m = Scalars(module.declared)
+        self.slots: list[str] = []  # places on the stack
+        self.addresses: dict[str, int] = {}
+        self.held: list[Any] = []  # what is known by its address
+        self.writes = writes
+        self.arrays: list[tuple[str, str, bool]] = []  # first byte, size, written
+        self.inputs: list[str] = []
+        body = self.body(module, takes, gives)
+        self.lines = [
+            "define ptr @kernel(ptr %self, ptr %arguments, i64 %count) nounwind {", "start:",
+            f"  %arena = alloca [{arena.BYTES} x i8], align {arena.ALIGNMENT}",
+            *self.slots, *body, "}",
+        ]  # fmt: skip
+
+    def body(self, module: Module, takes: Sequence[Kind], gives: Kind) -> list[str]:
+        m, made = self.m, result_type(module.program)
+        m.start("start")
+        m.lines.clear()
+        m.line("call void @zyg_open(ptr %arena)")
+        self.want(m.value(f"icmp eq i64 %count, {len(takes)}"))
+        for k, kind in enumerate(takes):
+            self.take(kind, self.read("ptr", "%arguments", 8 * k))
+        self.apart()
+        copies = self.saved()
+        given = ["ptr %arena", f"i64 {self.depth()}", *self.inputs]
+        y = m.value(f"call {made} {module.main}({', '.join(given)})")
+        status = m.value(f"extractvalue {made} {y}, 0")
+        m.line(f"{(well := m.name())} = icmp eq i32 {status}, 0")
+        m.line(f"br i1 {well}, label %well, label %stopped, !prof !0")
+        m.start("well")
+        outputs = (
+            m.value(f"extractvalue {made} {y}, {k + 1}") for k in range(len(module.program.outputs))
+        )
+        self.leave(self.give(gives, outputs))
+        m.start("stopped")
+        for place, copy, size in copies:
+            self.copy(place, copy, size)
+        self.leave(self.known(Ellipsis))
+        m.start("other")
+        self.leave(self.known(NotImplemented))
+        m.start("raised")
+        self.leave("null")
+        return m.lines
+
+    # Parts
+
+    def leave(self, result: str) -> None:
+        self.m.line("call void @zyg_release(ptr %arena)")
+        self.m.line(f"ret ptr {result}")
+
+    def want(self, condition: str, otherwise: str = "other") -> None:
+        """Go on where a condition is true."""
+        on = self.m.name("b")
+        self.m.line(f"br i1 {condition}, label {on}, label %{otherwise}, !prof !0")
+        self.m.start(on[1:])
+
+    def read(self, type: str, object: str, place: int) -> str:
+        at = self.m.value(f"getelementptr i8, ptr {object}, i64 {place}")
+        return self.m.value(f"load {type}, ptr {at}")
+
+    def slot(self, type: str) -> str:
+        name = self.m.name("slot")
+        self.slots.append(f"  {name} = alloca {type}")
+        return name
+
+    def at(self, x: Any) -> str:
+        """The symbol of an object, which is held."""
+        return self.symbol(f"object{len(self.held)}", id(x), x)
+
+    def symbol(self, name: str, address: int, held: Any = None) -> str:
+        known = {at: name for name, at in self.addresses.items()}
+        if address not in known:
+            self.addresses[known.setdefault(address, f"zyg_{name}")] = address
+            self.held.append(held)
+            self.m.declared[f"@{known[address]} = external global i8"] = None
+        return f"@{known[address]}"
+
+    def called(self, name: str, *args: str) -> str:
+        out, _, types = _OF_C[name].partition(" ")
+        self.m.declared[f"declare {out} @{name}{types}"] = None
+        call = f"call {out} @{name}({', '.join(args)})"
+        if out == "void":
+            self.m.line(call)
+            return ""
+        return self.m.value(call)
+
+    def made(self, object: str) -> str:
+        self.want(self.m.value(f"icmp ne ptr {object}, null"), "raised")
+        return object
+
+    def known(self, x: Any) -> str:
+        """A reference to an object that is known."""
+        self.called("Py_IncRef", f"ptr {self.at(x)}")
+        return self.at(x)
+
+    def copy(self, to: str, of: str, size: str) -> None:
+        self.m.declared["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"] = None
+        self.m.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {of}, i64 {size}, i1 false)")
+
+    def depth(self) -> str:
+        """How deep calls may go."""
+        return self.m.value(f"sext i32 {self.called('Py_GetRecursionLimit')} to i64")
+
+    # Arguments
+
+    def take(self, kind: Kind, x: str) -> None:
+        """Read an object of a kind: the operands that it brings."""
+        if isinstance(kind, Static):
+            self.want(self.m.value(f"icmp eq ptr {x}, {self.at(kind.value)}"))
+        elif isinstance(kind, Array):
+            self.take_array(kind, x)
+        elif isinstance(kind, Scalar):
+            own = _PYTHON.get(kind.type) if kind.python else DTYPES[kind.type].type
+            if own is not bool:
+                self.want_type(x, own)
+            self.take_number(kind, x)
+        elif kind.type in (tuple, list):
+            self.want_type(x, kind.type)
+            self.want(self.m.value(f"icmp eq i64 {self.read('i64', x, 16)}, {len(kind.parts)}"))
+            items = self.read("ptr", x, 24) if kind.type is list else x
+            for k, part in enumerate(kind.parts):
+                self.take(part, self.read("ptr", items, 8 * k + 24 * (kind.type is tuple)))
+        else:
+            raise Unreadable(kind)
+
+    def want_type(self, x: str, type: Any) -> None:
+        self.want(self.m.value(f"icmp eq ptr {self.read('ptr', x, 8)}, {self.at(type)}"))
+
+    def take_number(self, kind: Scalar, x: str) -> None:
+        m = self.m
+        if kind.type == "complex":
+            self.inputs += [f"double {self.read('double', x, place)}" for place in (16, 24)]
+        elif kind.type == "bool":
+            true, false = (m.value(f"icmp eq ptr {x}, {self.at(y)}")
+                           for y in _BOOLS[kind.python])  # fmt: skip
+            self.want(m.value(f"or i1 {true}, {false}"))
+            self.inputs.append(f"i1 {true}")
+        elif kind.type == "int" and kind.python:
+            over = self.slot("i32")
+            n = self.called("PyLong_AsLongLongAndOverflow", f"ptr {x}", f"ptr {over}")
+            self.want(m.value(f"icmp eq i32 {m.value(f'load i32, ptr {over}')}, 0"))
+            self.inputs.append(f"i64 {n}")
+        else:
+            type = _LOADED[kind.type]
+            self.inputs.append(f"{type} {self.read(type, x, _HEAD)}")
+
+    def take_array(self, kind: Array, x: str) -> None:
+        m, written = self.m, len(self.inputs) in self.writes
+        self.want_type(x, np.ndarray)
+        self.want(m.value(f"icmp eq i32 {self.read('i32', x, _NDIM)}, {kind.ndim}"))
+        dtype = DTYPES[kind.element]
+        self.want(m.value(f"icmp eq ptr {self.read('ptr', x, _DESCR)}, {self.at(dtype)}"))
+        wanted = _CONTIGUOUS | _ALIGNED | (_WRITEABLE if written else 0)
+        flags = m.value(f"and i32 {self.read('i32', x, _FLAGS)}, {wanted}")
+        self.want(m.value(f"icmp eq i32 {flags}, {wanted}"))
+        data, size = self.read("ptr", x, _DATA), str(dtype.itemsize)
+        shape = self.read("ptr", x, _SHAPE)
+        self.inputs.append(f"ptr {data}")
+        for k in range(kind.ndim):
+            n = self.read("i64", shape, 8 * k)
+            self.want(m.value(f"icmp {'eq' if k in kind.ones else 'ne'} i64 {n}, 1"))
+            size = m.value(f"mul i64 {size}, {n}")
+            self.inputs.append(f"i64 {n}")
+        self.arrays.append((data, size, written))
+
+    def apart(self) -> None:
+        """Go on where no array that is written to shares memory with another."""
+        m = self.m
+        ends = [m.value(f"getelementptr i8, ptr {x}, i64 {size}") for x, size, _ in self.arrays]
+        for k, (x, _, written) in enumerate(self.arrays):
+            for j, (y, _, too) in enumerate(self.arrays[:k]):
+                if written or too:
+                    after = m.value(f"icmp ule ptr {ends[j]}, {x}")
+                    before = m.value(f"icmp ule ptr {ends[k]}, {y}")
+                    self.want(m.value(f"or i1 {after}, {before}"))
+
+    def saved(self) -> list[tuple[str, str, str]]:
+        """What is written to, with a copy and the size of that."""
+        copies = []
+        for x, size, written in self.arrays:
+            if written:
+                copy = self.m.value(f"call ptr @zyg_allocate(ptr %arena, i64 {size})")
+                self.want(self.m.value(f"icmp ne ptr {copy}, null"))
+                self.copy(copy, x, size)
+                copies.append((x, copy, size))
+        return copies
+
+    # The result
+
+    def give(self, kind: Kind, outputs: Iterator[str]) -> str:
+        """A reference to an object made of the next outputs."""
+        if isinstance(kind, Static):
+            return self.known(kind.value)
+        if isinstance(kind, Array):
+            return self.give_array(kind, outputs)
+        if isinstance(kind, Scalar):
+            return self.made(self.give_number(kind, outputs))
+        if kind.type not in (tuple, list):
+            raise Unreadable(kind)
+        name = "PyTuple" if kind.type is tuple else "PyList"
+        parts = [self.give(part, outputs) for part in kind.parts]
+        made = self.made(self.called(f"{name}_New", f"i64 {len(parts)}"))
+        for k, part in enumerate(parts):
+            self.called(f"{name}_SetItem", f"ptr {made}", f"i64 {k}", f"ptr {part}")
+        return made
+
+    def give_number(self, kind: Scalar, outputs: Iterator[str]) -> str:
+        m = self.m
+        numbers = [next(outputs) for _ in range(1 + (kind.type == "complex"))]
+        if kind.type == "bool":
+            numbers = [m.value(f"zext i1 {numbers[0]} to {'i64' if kind.python else 'i8'}")]
+        type = _LOADED.get(kind.type, "double")
+        if kind.python:
+            type = "i64" if kind.type == "bool" else type
+            return self.called(_MAKERS[kind.type], *(f"{type} {x}" for x in numbers))
+        slot = self.slot("[2 x double]")
+        for k, x in enumerate(numbers):
+            m.line(f"store {type} {x}, ptr {m.value(f'getelementptr double, ptr {slot}, i64 {k}')}")
+        maker = self.symbol("scalar", _numpy(_SCALAR))
+        return m.value(f"call ptr {maker}(ptr {slot}, ptr {self.at(DTYPES[kind.type])}, ptr null)")
+
+    def give_array(self, kind: Array, outputs: Iterator[str]) -> str:
+        m, dtype = self.m, DTYPES[kind.element]
+        data, size, slot = next(outputs), str(dtype.itemsize), self.slot(f"[{kind.ndim} x i64]")
+        for k in range(kind.ndim):
+            n = next(outputs)
+            m.line(f"store i64 {n}, ptr {m.value(f'getelementptr i64, ptr {slot}, i64 {k}')}")
+            size = m.value(f"mul i64 {size}, {n}")
+        made = self.made(m.value(
+            f"call ptr {self.symbol('new_array', _numpy(_NEW))}(ptr {self.at(np.ndarray)}, "
+            f"i32 {kind.ndim}, ptr {slot}, i32 {dtype.num}, ptr null, ptr null, i32 0, i32 0, "
+            "ptr null)"
+        ))  # fmt: skip
+        self.copy(self.read("ptr", made, _DATA), data, size)
+        return made
