@@ -2,6 +2,7 @@
 
 emit                            program -> Python text
 module                          program -> a Python module, for people and to run without a compiler
+wrapped                         the same, with the arguments and results of the function
 branches                        branches as selections, where that is faster
 names                           which function an operation is, by dtype and backend
 plain                           what text needs to run as plain Python
