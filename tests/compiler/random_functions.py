@@ -1,0 +1,627 @@
+"""Random functions as users write them, in plain Python and NumPy, and all who must agree on them.
+
+Numbers, arrays of one and two axes, loops of every kind with exits, branches on values, writes to
+elements, slices and through views, in-place operators, helpers, closures, tuples, lists, swaps.
+``python -m tests.compiler.random_functions --seeds 1000`` says what disagrees, and what is not
+compiled.
+"""
+
+import argparse
+import collections
+import functools
+import random
+import tempfile
+import traceback
+from pathlib import Path
+
+import numpy as np
+
+import zyg
+from zyg.compiler.back.entry import Native
+from zyg.compiler.back.module import module_text
+from zyg.compiler.derive.forward import pushforward
+from zyg.compiler.front.kinds import kind_of, made_of, operands_of
+from zyg.compiler.front.whole import WholeCaptures, read_whole
+from zyg.compiler.ir import Value
+from zyg.errors import KernelError
+
+from .interpreted import interpreted
+from .test_language import imported
+
+PLAIN = "import math\n\nimport numpy as np\n"
+DROP_INS = "import zyg.math as math\nimport zyg.numpy as np\n"
+HELPERS = """
+
+GAIN = 0.7
+TABLE = np.array([0.3, -0.8, 0.5])
+
+
+def bend(p, q):
+    if p > q:
+        return math.tanh(p) * q
+    return p - 0.3 * math.sin(q)
+
+
+def smooth(u):
+    out = np.zeros(len(u))
+    out[0] = u[0]
+    for k in range(1, len(u)):
+        out[k] = 0.5 * (u[k] + out[k - 1])
+    return out
+
+
+def damp(u, by=0.5):
+    for k in range(len(u)):
+        u[k] = math.sin(u[k]) * by
+
+
+def halves(p):
+    return 0.5 * p, math.cos(p)
+
+
+def apply(g, p):
+    return g(g(p))
+
+
+def energy(n, p):
+    if n == 0:
+        return p
+    return 0.8 * energy(n - 1, math.sin(p)) + GAIN * p
+"""
+N, M = 4, 3  # the lengths of axes
+_SCALAR = ("math.sin", "math.tanh", "math.cos", "math.atan", "abs", "np.sin", "np.tanh", "math.exp")
+_ARRAY = ("np.sin", "np.tanh", "np.cos", "np.abs", "np.arctan")
+_REDUCE = ("np.sum", "np.max", "np.mean", "np.min")
+
+
+class Names:
+    """What a statement may use: floats, ints below a bound, arrays with their shapes."""
+
+    def __init__(self, floats, ints, arrays, own, pairs=()):
+        self.floats, self.ints, self.arrays = list(floats), dict(ints), dict(arrays)
+        self.own, self.pairs = set(own), list(pairs)
+
+    def copy(self):
+        return Names(self.floats, self.ints, self.arrays, self.own, self.pairs)
+
+
+class Writer:
+    """Writes one function."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.lines, self.fresh, self.functions = [], 0, []
+        self.result = self.pick("float", "float", "pair", "array")
+
+    def pick(self, *forms):
+        return self.random.choice(forms)
+
+    def new(self, stem):
+        self.fresh += 1
+        return f"{stem}{self.fresh}"
+
+    def line(self, indent, text):
+        self.lines.append("    " * indent + text)
+
+    # Expressions
+
+    def index(self, names, bound):
+        forms = [str(self.random.randrange(bound)), f"-{self.random.randint(1, bound)}"]
+        for name, most in names.ints.items():
+            forms += [name, name] if most < bound else [f"{name} % {bound}"]
+            forms += [f"({name} + 1) % {bound}", f"-1 - {name} % {bound}"]
+        return self.pick(*forms)
+
+    def element(self, names, own=False):
+        """An element of an array; None if there is none."""
+        found = [(x, s) for x, s in names.arrays.items() if not own or x in names.own]
+        if not found:
+            return None
+        name, shape = self.pick(*found)
+        where = [self.index(names, n) for n in shape]
+        chained = len(shape) == 2 and self.random.random() < 0.3
+        return f"{name}[{where[0]}][{where[1]}]" if chained else f"{name}[{', '.join(where)}]"
+
+    def number(self, names, depth):
+        if depth == 0 or self.random.random() < 0.2:
+            leaf = [*names.floats, *names.floats, f"{self.random.uniform(-2, 2):.3f}"]
+            leaf += [self.element(names)] if names.arrays else []
+            leaf += [f"{p}[{self.random.randrange(2)}]" for p in names.pairs]
+            return self.pick(*leaf)
+        x, y = (self.number(names, depth - 1) for _ in range(2))
+        forms = [
+            f"({x} + {y})", f"({x} - {y})", f"{x} * {y}", f"{x} / (1.5 + abs({y}))",
+            f"{self.pick(*_SCALAR[:-1])}({x})", f"math.exp(-abs({x}))", f"bend({x}, {y})",
+            f"max({x}, {y})", f"min({x}, {y})", f"({x} if {self.condition(names, depth - 1)} else {y})",
+            f"math.tanh({x}) ** 2", f"halves({x})[{self.random.randrange(2)}]", f"GAIN * {x}",
+            f"math.sqrt(0.5 + abs({x}))", f"math.hypot({x}, {y})", f"-{x}",
+            f"TABLE[{self.random.randrange(3)}] * {x}", f"energy({self.random.randrange(3)}, {x})",
+            f"apply(math.sin, {x})", f"apply(lambda t: 0.5 * t + {y}, {x})",
+        ]  # fmt: skip
+        forms += [f"{name}({x})" for name in self.functions]
+        forms += [f"{self.pick(*_REDUCE)}({self.array(names, 1, (N,))})",
+                  f"sum([{self.pick('t', 'math.sin(t)')} for t in {self.array(names, 0, (N,))}])",
+                  f"np.dot({self.array(names, 0, (N,))}, {self.array(names, 1, (N,))})",
+                  f"np.sum({self.array(names, 0, (M, N))})"]  # fmt: skip
+        return self.pick(*forms)
+
+    def condition(self, names, depth):
+        x, y, z = (self.number(names, max(depth - 1, 0)) for _ in range(3))
+        forms = [f"{x} < {y}", f"{x} > {y}", f"{x} <= {y} < {z}", f"not {x} > {y}",
+                 f"({x} < {y} and {y} > {z})", f"({x} > {y} or {z} > 0.5)"]  # fmt: skip
+        forms += [f"{name} % 2 == {self.random.randrange(2)}" for name in names.ints]
+        return self.pick(*forms)
+
+    def known(self, names, shape):
+        """Expressions that are arrays of a shape: names, and views."""
+        for name, own in names.arrays.items():
+            if own == shape:
+                yield name
+                yield f"{name}[::-1]"
+            if len(own) == 2 and own[1:] == shape:
+                yield f"{name}[{self.index(names, own[0])}]"
+            if len(own) == 2 and own[:1] == shape:
+                yield f"{name}[:, {self.index(names, own[1])}]"
+            if len(shape) == 2 and own == shape[::-1]:
+                yield f"{name}.T"
+
+    def array(self, names, depth, shape):
+        known = [*self.known(names, shape)]
+        text = str(shape[0]) if len(shape) == 1 else str(shape)
+        if depth == 0 or (known and self.random.random() < 0.2):
+            return self.pick(*known) if known else f"np.ones({text})"
+        x, y = (self.array(names, depth - 1, shape) for _ in range(2))
+        v = self.number(names, depth - 1)
+        forms = [
+            f"({x} + {y})", f"({x} - {y})", f"{x} * {y}", f"{self.pick(*_ARRAY)}({x})",
+            f"{v} * {x}", f"({x} + {v})", f"{x} / (1.5 + np.abs({y}))", f"np.maximum({x}, {y})",
+            f"np.where({x} > {v}, {x}, {y})", f"np.exp(-np.abs({x}))", f"{x}.copy()",
+        ]  # fmt: skip
+        if len(shape) == 1:
+            forms += [f"smooth({x})", f"np.cumsum({x})"] if shape == (N,) else [f"smooth({x})"]
+            forms += [f"np.array([math.sin(t) for t in {x}])"]
+            forms += [f"{m} @ {self.array(names, 0, (own[1],))}"
+                      for m, own in names.arrays.items() if len(own) == 2 and own[:1] == shape]  # fmt: skip
+        else:
+            forms += [f"({x} + {self.array(names, 0, shape[1:])})"]
+        return self.pick(*forms)
+
+    # Statements
+
+    def block(self, indent, names, depth, loop, least=1):
+        names, before = names.copy(), len(self.lines)
+        for _ in range(self.random.randint(least, least + 2)):
+            self.statement(indent, names, depth, loop)
+        if len(self.lines) == before:
+            self.line(indent, "pass")
+        return names
+
+    def statement(self, indent, names, depth, loop):
+        forms = [self.let, self.let, self.let_array, self.let_array, self.change, self.write,
+                 self.write, self.write_slice, self.change_array, self.swap, self.pair, self.alias,
+                 self.rebind]  # fmt: skip
+        if depth:
+            forms += [self.branch, self.over_range, self.over_range, self.over_array, self.while_,
+                      self.leave, self.function, self.lists]  # fmt: skip
+        self.pick(*forms)(indent, names, depth, loop)
+
+    def let(self, indent, names, *_):
+        name = self.new("v")
+        self.line(indent, f"{name} = {self.number(names, 2)}")
+        names.floats.append(name)
+
+    def pair(self, indent, names, *_):
+        if self.random.random() < 0.5:
+            one, other = self.new("v"), self.new("v")
+            self.line(indent, f"{one}, {other} = halves({self.number(names, 1)})")
+            names.floats += [one, other]
+        else:
+            name = self.new("p")
+            self.line(indent, f"{name} = {self.number(names, 1)}, {self.number(names, 1)}")
+            names.pairs.append(name)
+
+    def let_array(self, indent, names, *_):
+        name, shape = self.new("u"), self.pick((N,), (N,), (M, N), (M,))
+        size = "len(x)" if shape == (N,) else str(shape)
+        made = self.pick(f"np.zeros({size})", f"np.full({size}, 0.25)", None, None, None)
+        made = made or f"{self.array(names, 1, shape)} * {self.random.uniform(-1, 1):.3f}"
+        self.line(indent, f"{name} = {made}")
+        names.arrays[name] = shape
+        names.own.add(name)
+
+    def alias(self, indent, names, *_):
+        """Another name, or a view, through which is written later."""
+        own = [x for x in names.arrays if x in names.own]
+        if not own:
+            return
+        name, of = self.new("w"), self.pick(*own)
+        shape = names.arrays[of]
+        forms = [("{}", shape), ("{}[::-1]", shape), ("{}[:]", shape)]
+        if len(shape) == 2:
+            forms += [("{}[1]", shape[1:]), ("{}[:, 2]", shape[:1]), ("{}.T", shape[::-1]),
+                      ("{}.reshape(-1)", (M * N,)), ("{}[1:]", (shape[0] - 1, shape[1]))]  # fmt: skip
+        else:
+            forms += [("{}[1:]", (shape[0] - 1,)), ("{}[::2]", (-(-shape[0] // 2),))]
+        text, made = self.pick(*forms)
+        if 0 in made:
+            return
+        if "reshape" in text and of.startswith("w"):
+            return  # may be a copy
+        self.line(indent, f"{name} = {text.format(of)}")
+        names.arrays[name] = made
+        names.own.add(name)
+
+    def rebind(self, indent, names, *_):
+        """A name that gets another array."""
+        own = [x for x in names.arrays if x in names.own and x.startswith("u")]
+        if own:
+            name = self.pick(*own)
+            made = self.array(names, 1, names.arrays[name])
+            self.line(indent, f"{name} = {self.random.uniform(-1, 1):.3f} * {made}")
+
+    def change(self, indent, names, *_):
+        self.line(indent, f"{self.pick(*names.floats)} {self.pick(*'+-*')}= "
+                          f"math.sin({self.number(names, 1)})")  # fmt: skip
+
+    def write(self, indent, names, *_):
+        target = self.element(names, own=True)
+        if target:
+            sign = self.pick("", "", "+", "-", "*")
+            self.line(indent, f"{target} {sign}= math.sin({self.number(names, 2)})")
+
+    def write_slice(self, indent, names, *_):
+        own = [x for x in names.arrays if x in names.own]
+        if not own:
+            return
+        name = self.pick(*own)
+        shape = names.arrays[name]
+        n, rest = shape[0], shape[1:]
+        if n < 2:
+            return
+        inner = self.array(names, 1, rest) if rest else f"math.cos({self.number(names, 1)})"
+        forms = [
+            f"{name}[:] = np.sin({self.array(names, 1, shape)})",
+            f"{name}[1:] = {name}[:-1] * 0.5", f"{name}[:-1] += 0.3 * {name}[1:]",
+            f"{name}[{self.index(names, n)}] = {inner}", f"{name}[...] = math.tanh({self.number(names, 1)})",
+            f"{name}[::2] *= 0.5", f"{name}[1:] = math.sin({self.number(names, 1)})",
+        ]  # fmt: skip
+        if rest:
+            forms += [f"{name}[:, {self.index(names, rest[0])}] = math.sin({self.number(names, 1)})",
+                      f"{name}[:, 1:] = {name}[:, :-1] * 0.5",
+                      f"{name}[0], {name}[1] = {name}[1].copy(), {name}[0].copy()"]  # fmt: skip
+        else:
+            forms += [f"{name}[0], {name}[1] = {name}[1], {name}[0]", f"damp({name})",
+                      f"damp({name}, by=0.3)"]  # fmt: skip
+        self.line(indent, self.pick(*forms))
+
+    def change_array(self, indent, names, *_):
+        own = [x for x in names.arrays if x in names.own]
+        if own:
+            name = self.pick(*own)
+            forms = [f"{name} += np.sin({self.array(names, 1, names.arrays[name])})",
+                     f"{name} *= math.cos({self.number(names, 1)})",
+                     f"{name} -= 0.1 * {name}[::-1]"]  # fmt: skip
+            self.line(indent, self.pick(*forms))
+
+    def swap(self, indent, names, *_):
+        arrays = [x for x in names.arrays if x.startswith("u")]
+        a, b = (self.pick(*names.floats) for _ in range(2))
+        if arrays and self.random.random() < 0.4:
+            a = self.pick(*arrays)
+            b = self.pick(*(x for x in arrays if names.arrays[x] == names.arrays[a]))
+            self.line(indent, f"{a}, {b} = {b}, {a}")
+        else:
+            self.line(indent, f"{a}, {b} = {b}, math.sin({self.number(names, 1)})")
+
+    def function(self, indent, names, *_):
+        """A function inside, which captures a number and an array as they are when it is called."""
+        if indent > 1:
+            return
+        name = self.new("g")
+        self.line(indent, f"def {name}(t, k={self.random.randrange(N)}):")
+        inner = names.copy()
+        inner.floats.append("t")
+        if self.random.random() < 0.3:
+            self.line(indent + 1, f"if t > {self.number(names, 0)}:")
+            self.line(indent + 2, f"return {self.number(inner, 1)}")
+        self.line(indent + 1, f"return {self.number(inner, 1)} + 0.1 * x[k]")
+        self.functions.append(name)
+
+    def lists(self, indent, names, *_):
+        name, t = self.new("l"), self.new("v")
+        self.line(indent, f"{name} = []")
+        count = self.random.randint(2, 5)
+        i = self.new("i")
+        self.line(indent, f"for {i} in range({count}):")
+        inner = names.copy()
+        inner.ints[i] = count - 1
+        self.line(indent + 1, f"{name}.append({self.number(inner, 1)})")
+        self.line(indent, f"{t} = sum({name}) / {count} + {name}[{self.random.randrange(2)}]")
+        names.floats.append(t)
+
+    def branch(self, indent, names, depth, loop):
+        self.line(indent, f"if {self.condition(names, 1)}:")
+        self.block(indent + 1, names, depth - 1, loop)
+        if self.random.random() < 0.3:
+            self.line(indent, f"elif {self.condition(names, 1)}:")
+            self.block(indent + 1, names, depth - 1, loop)
+        if self.random.random() < 0.6:
+            self.line(indent, "else:")
+            self.block(indent + 1, names, depth - 1, loop)
+
+    def body(self, indent, names, depth, more=None):
+        name = self.pick(*names.floats)
+        inside = self.block(indent, names, depth - 1, True)
+        self.line(indent, f"{name} = 0.5 * {name} + math.tanh({self.number(inside, 1)})")
+
+    def after(self, indent, names, depth):
+        if self.random.random() < 0.2:
+            self.line(indent, "else:")
+            self.block(indent + 1, names, depth - 1, False)
+
+    def over_range(self, indent, names, depth, loop):
+        inner, name = names.copy(), self.new("i")
+        rounds, most = self.pick(("3", 2), ("1, 4, 2", 3), (f"{N}", N - 1), ("3, 0, -1", 3),
+                                 ("len(x)", N - 1), ("len(A)", M - 1), ("0", 0))  # fmt: skip
+        if rounds == "3" and inner.ints and self.random.random() < 0.5:
+            outer = self.pick(*inner.ints)
+            rounds, most = f"{outer} + 1", inner.ints[outer]
+        self.line(indent, f"for {name} in range({rounds}):")
+        inner.ints[name] = most
+        self.body(indent + 1, inner, depth)
+        self.after(indent, names, depth)
+
+    def over_array(self, indent, names, depth, loop):
+        inner, t, k = names.copy(), self.new("t"), self.new("i")
+        vector = self.array(names, 0, (N,))
+        form = self.pick("elements", "enumerate", "zip", "rows")
+        if form == "elements":
+            self.line(indent, f"for {t} in {vector}:")
+        elif form == "enumerate":
+            self.line(indent, f"for {k}, {t} in enumerate({vector}):")
+            inner.ints[k] = N - 1
+        elif form == "zip":
+            other = self.new("t")
+            self.line(indent, f"for {t}, {other} in zip({vector}, {self.array(names, 0, (N,))}):")
+            inner.floats.append(other)
+        else:
+            self.line(indent, f"for {t} in {self.array(names, 0, (M, N))}:")
+        if form == "rows":
+            inner.arrays[t] = (N,)
+        else:
+            inner.floats.append(t)
+        self.body(indent + 1, inner, depth)
+        self.after(indent, names, depth)
+
+    def while_(self, indent, names, depth, loop):
+        inner, n = names.copy(), self.new("n")
+        self.line(indent, f"{n} = 0")
+        self.line(indent, f"while {n} < 3 and {self.condition(names, 1)}:")
+        self.line(indent + 1, f"{n} += 1")
+        inner.ints[n] = 3
+        self.body(indent + 1, inner, depth)
+        self.after(indent, names, depth)
+
+    def leave(self, indent, names, depth, loop):
+        self.line(indent, f"if {self.condition(names, 1)}:")
+        ways = ["break", "continue", "break", "continue"] if loop else []
+        if not ways or self.random.random() < 0.25:
+            ways = [f"return {self.returned(names)}"]
+        self.line(indent + 1, self.pick(*ways))
+
+    def returned(self, names):
+        number = f"{self.number(names, 2)} + {self.number(names, 1)}"
+        if self.result == "float":
+            return number
+        row = self.array(names, 1, (N,))
+        return f"({number}, {row} + 0.0)" if self.result == "pair" else f"{row} + ({number})"
+
+
+def source(name, seed):
+    """The text of a function of two floats, two arrays of one axis and one of two."""
+    writer = Writer(seed)
+    arrays = {"x": (N,), "y": (N,), "A": (M, N)}
+    writer.line(0, f"def {name}(a, b, x, y, A):")
+    names = Names(["a", "b"], {}, arrays, writer.pick((), (), ("x",)))
+    names = writer.block(1, names, 3, False, least=3)
+    names = writer.block(1, names, 2, False)
+    writer.line(1, f"return {writer.returned(names)}")
+    return "\n".join(writer.lines) + "\n"
+
+
+def arguments(seed):
+    draw = np.random.default_rng(seed).uniform
+    return [
+        float(draw(-1, 1)),
+        float(draw(-1, 1)),
+        draw(-1, 1, N),
+        draw(-1, 1, N),
+        draw(-1, 1, (M, N)),
+    ]
+
+
+# Who must agree
+
+
+def fresh(args):
+    return [x.copy() if isinstance(x, np.ndarray) else x for x in args]
+
+
+def leaves(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+def total(np, result):
+    """A number of a result, in which every part counts differently."""
+    parts = [np.sum(np.cos(np.arange(N) + k) * y) if np.ndim(y) else (k + 1.0) * y
+             for k, y in enumerate(leaves(result))]  # fmt: skip
+    return functools.reduce(lambda a, b: a + b, parts)
+
+
+def flat(values):
+    return np.concatenate([np.ravel(np.asarray(v, float)) for v in values])
+
+
+def direction(args):
+    draw = np.random.default_rng(5).normal
+    return [draw(size=x.shape) if isinstance(x, np.ndarray) else float(draw()) for x in args]
+
+
+def difference(f, args, dots, eps):
+    """The slope along a direction, by fourth-order differences."""
+
+    def at(t):
+        return total(np, f(*(x + t * d for x, d in zip(fresh(args), dots, strict=True))))
+
+    return (8 * (at(eps) - at(-eps)) - at(2 * eps) + at(-2 * eps)) / (12 * eps)
+
+
+class Disagreement(AssertionError):
+    pass
+
+
+def agree(what, got, right, rtol=1e-9):
+    got, right = flat(leaves(got)), flat(leaves(right))
+    scale = max(1.0, float(np.max(np.abs(right), initial=0.0)))
+    if got.shape != right.shape or not np.allclose(got, right, rtol=rtol, atol=rtol * scale):
+        raise Disagreement(f"{what}: {got} instead of {right}")
+
+
+class Case:
+    """A function that was written, in plain NumPy and with the drop-ins, at its arguments."""
+
+    def __init__(self, seed, folder):
+        self.seed, self.text = seed, source("f", seed)
+        self.f, self.traced = (
+            imported(head + HELPERS + "\n\n" + self.text, Path(folder) / f"{stem}_{seed}.py").f
+            for head, stem in ((PLAIN, "plain"), (DROP_INS, "traced"))
+        )
+        self.args = arguments(seed)
+
+    @functools.cached_property
+    def value(self):
+        """What Python gives; None if that is not finite, or large."""
+        with np.errstate(all="ignore"):
+            try:
+                y = self.f(*fresh(self.args))
+            except (OverflowError, ZeroDivisionError, ValueError):
+                return None
+        found = flat(leaves(y))
+        return y if np.all(np.isfinite(found)) and np.max(np.abs(found)) < 1e3 else None
+
+    @functools.cached_property
+    def gradient(self):
+        """By the traced engine."""
+
+        def loss(*args):
+            return total(zyg.numpy, self.traced(*args))
+
+        return zyg.gradient(loss, *fresh(self.args), zeros=True)
+
+    @functools.cached_property
+    def slope(self):
+        """Along the direction, by differences; None where there is a kink."""
+        dots = direction(self.args)
+        one, other = (difference(self.f, self.args, dots, eps) for eps in (1e-4, 3e-5))
+        return one if abs(one - other) <= 1e-6 * max(1.0, abs(one)) else None
+
+    def along(self):
+        dots = direction(self.args)
+        return sum(np.sum(g * d) for g, d in zip(self.gradient, dots, strict=True))
+
+    def engine_agrees(self):
+        """The traced engine with Python and with differences."""
+        agree("the traced value", self.traced(*fresh(self.args)), self.value, 1e-12)
+        if self.slope is not None:
+            agree("the traced gradient and differences", self.along(), self.slope, 1e-5)
+
+    def compiled_agrees(self):
+        """Program, text, machine code and derivatives with Python; KernelError if not compiled."""
+        kinds = [kind_of(x) for x in self.args]
+        captures = WholeCaptures(lambda x: x)
+        whole = read_whole(self.f, kinds, {}, captures)
+        program = whole.program
+        operands = [x for kind, value in zip(kinds, self.args, strict=True)
+                    for x in operands_of(kind, value)]  # fmt: skip
+        operands += captured(captures, self.f)
+        space = {}
+        exec(module_text(program, "f"), space)
+        ways = {"text": space["f"], "machine code": Native(program)}
+        if self.seed % 10 == 0:
+            ways["interpreter"] = functools.partial(interpreted, program)
+        for name, run in ways.items():
+            given = fresh(operands)
+            outs = run(*given)
+            outs = outs if isinstance(outs, (tuple, list)) else [outs]
+            agree(f"the value by {name}", made_of(whole.result, iter(outs)), self.value, 1e-12)
+            self.same_writes(name, given)
+        self.forward_agrees(program, whole.result, operands)
+
+    def same_writes(self, name, given):
+        """What is in the arguments after a call."""
+        args = fresh(self.args)
+        self.f(*args)
+        arrays = [x for x in given if isinstance(x, np.ndarray)]
+        for x, y in zip(args[2:], arrays, strict=False):
+            agree(f"an argument, written by {name}", y, x, 1e-12)
+
+    def forward_agrees(self, program, result, operands):
+        dots = [np.ravel(d) if isinstance(d, np.ndarray) else d for d in direction(self.args)]
+        active = [k for k, x in enumerate(program.inputs) if x.type.startswith("float")][
+            : len(dots)
+        ]
+        moving = Native(pushforward(program, active))
+        outs = moving(*dots, *fresh(operands))
+        count = len(program.outputs)
+        tangents = iter(outs[count:])
+        mixed = [next(tangents) if isinstance(y, Value) and y.type.startswith("float") else out
+                 for y, out in zip(program.outputs, outs, strict=False)]  # fmt: skip
+        y_dot = made_of(result, iter(mixed))
+        agree("the tangent by machine code", total(np, y_dot), self.along(), 1e-7)
+
+
+def captured(captures, f):
+    """The operands that a function captures, as they are now."""
+    found = []
+    for path in captures.operands:
+        value = captures.value(f, path)
+        found += operands_of(kind_of(value), value)
+    return found
+
+
+def checked(seed, folder):
+    """What came of a seed: "native", or why it is not, or "wild" where values are not finite."""
+    case = Case(seed, folder)
+    if case.value is None:
+        return "wild"
+    case.engine_agrees()
+    try:
+        case.compiled_agrees()
+    except KernelError as error:
+        return str(error).splitlines()[0]
+    return "native"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--show", action="store_true", help="print the text of what disagrees")
+    options = parser.parse_args()
+    counts = collections.Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(options.first, options.first + options.seeds):
+            try:
+                counts[checked(seed, folder)] += 1
+            except Exception as error:
+                counts["disagreement"] += 1
+                print(f"{seed}: {type(error).__name__}: {str(error)[:400]}")
+                if options.show:
+                    traceback.print_exc()
+                    print(source("f", seed))
+    for reason, count in counts.most_common():
+        print(f"{count:6} {reason[:150]}")
+
+
+if __name__ == "__main__":
+    main()
