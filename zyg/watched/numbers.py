@@ -103,23 +103,25 @@ def __{name}__(self, other):
     strand = self.strand
     t = type(other)
     if strand.alone or {current} or (m := local_or_none(strand)) is strand:
-        if t is WatchedReal and other.strand is strand{guard}:
-            a, b = self.primal, other.primal
-            y = WatchedReal()
-            y.primal = value = a {symbol} b
-            y.strand = strand
-            y.slot = out = strand.new_slot()
-            strand.note((out, self.slot, {da}, other.slot, {db}))
-            return y
-        if (t is float or t is int or t is float64){guard}:
+        if t is WatchedReal:
+            if other.strand is not strand and other.strand.level == strand.level:
+                alias = strand.kin.imports.get((other.strand, other.slot))
+                other = bring(strand, other) if alias is None else alias
+            if other.strand is strand{guard}:
+                a, b = self.primal, other.primal
+                y = WatchedReal()
+                y.primal = value = a {symbol} b
+                y.strand = strand
+                y.slot = out = strand.new_slot()
+                strand.note((out, self.slot, {da}, other.slot, {db}))
+                return y
+        elif (t is float or t is int or t is float64){guard}:
             a, b = self.primal, other
             y = WatchedReal()
             y.primal = value = a {symbol} b
             y.strand = strand
             {from_left}
             return y
-        if t is WatchedReal and other.strand is not strand and other.strand.level == strand.level:
-            return self {symbol} bring(strand, other)
     elif m is not None:
         return bring(m, self) {symbol} other
     if t in ARRAYS:
