@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
@@ -36,10 +37,11 @@ _NUMBERS = (float, int, bool, np.float64, np.float32)
 class Site:
     """A function that was read, and what else calls on operands of these layouts share."""
 
-    __slots__ = ("captured", "floating", "plan", "read", "version")
+    __slots__ = ("captured", "captures", "floating", "plan", "read", "version")
 
     def __init__(self, read: Read, captured: list[type]) -> None:
-        self.read, self.captured, self.version = read, captured, rules.version
+        self.read, self.captures, self.version = read, read.captures, rules.version
+        self.captured = captured  # the types of those of which numbers are operands
         outputs = read.kernel.program.outputs
         self.floating = len(outputs) > 1 or type_of(outputs[0]) == "float"
         self.plan: Any = None  # of the value alone
@@ -64,36 +66,39 @@ def look(f: Callable[..., Any], arrays: Sequence[Any], mode: str) -> Found | Non
     if type(f) is not FunctionType:
         return None
     key: list[Any] = [f.__code__, mode, *settings_of_plans()]
-    strand, watched, operands = None, {}, []
+    strand, watched, operands = None, {}, [*arrays]
     for k, x in enumerate(arrays):
-        if type(x) in ARRAYS:
+        kind = type(x)
+        if kind in ARRAYS:
             if x.strand is not (strand or x.strand) or not x.strand.alone or x.strand.dual:
                 return None
             strand, watched[k] = x.strand, x
-            x = memory_of_lent(x) if type(x) is LentArray else x.primal
-        if type(x) is np.ndarray:
+            operands[k] = x = memory_of_lent(x) if kind is LentArray else x.primal
+            kind = type(x)
+        if kind is ndarray:
             key += (x.dtype, x.shape, x.strides, x.flags.aligned)
-        elif type(x) in _NUMBERS:
-            key.append(type(x))
+        elif kind in _NUMBERS:
+            key.append(kind)
         else:
             return None
-        operands.append(x)
     return Found(tuple(key), operands, strand, watched)
 
 
 def call_again(f: Callable[..., Any], found: Found) -> Any:
     """The result of a call like one before; None, which no call returns, if there was none."""
-    count = len(found.operands)
     for site in _sites.get(found.key) or ():
-        captures = site.read.captures
-        if site.version == rules.version and captures.fits(f):
-            operands = found.operands + captures.values(f)
-            if [*map(type, operands[count:])] == site.captured:
-                if site.read.kernel.bounds is not None:
-                    site.read.kernel.bounds.demand(operands)
-                if found.strand is None:
-                    return _plain(site, operands)
-                return _watched(site, operands, found) if site.floating else None
+        if site.version == rules.version and site.captures.fits(f):
+            operands = found.operands
+            if site.captured:
+                captured = site.captures.values(f)
+                if [*map(type, captured)] != site.captured:
+                    continue
+                operands = operands + captured
+            if site.read.kernel.bounds is not None:
+                site.read.kernel.bounds.demand(operands)
+            if found.strand is None:
+                return _plain(site, operands)
+            return _watched(site, operands, found) if site.floating else None
     return None
 
 
@@ -108,8 +113,7 @@ def remember(f: Callable[..., Any], found: Found, read: Read) -> None:
 def _plain(site: Site, operands: list[Any]) -> Any:
     if site.plan is None:
         site.plan = plan_of(site.read.kernel, operands)
-    made, _ = launched(site.plan, operands)
-    return site.read.make(made)
+    return site.read.make(launched(site.plan, operands)[0])
 
 
 def _watched(site: Site, operands: list[Any], found: Found) -> Any:

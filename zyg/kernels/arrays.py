@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -102,9 +105,16 @@ class Fresh:
     def layout(self) -> Layout:
         return packed_layout(self.shape, self.stored.itemsize)
 
-    def make(self, out: np.ndarray | None) -> np.ndarray:
+    @cached_property
+    def fresh(self) -> Callable[[], np.ndarray]:
+        """Makes the array: by NumPy at once where `buffers.empty` would leave it to NumPy."""
         shape = self.final if self.finished is None else self.shape
-        return buffers.empty(shape, self.stored, self.streamed)
+        if math.prod(shape) * self.stored.itemsize < buffers.SMALLEST:
+            return partial(np.empty, shape, self.stored)
+        return lambda: buffers.empty(shape, self.stored, self.streamed)
+
+    def make(self, out: np.ndarray | None) -> np.ndarray:
+        return self.fresh()
 
     def part(self, array: np.ndarray, chunk: int) -> np.ndarray:
         return array

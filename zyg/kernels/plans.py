@@ -82,6 +82,7 @@ class Plan:
     """All that a call needs besides its arrays."""
 
     taken: list[tuple[int, Adapter | None]]  # the operands of the kernel, what is done to them
+    straight: bool  # whether those are all operands, as they are
     results: Sequence[Any]  # Fresh, Given, Sum
     call: Callable[..., bool] | None  # None where there are no elements
     chunks: list[tuple[int, int]]  # of the loop that is divided
@@ -97,21 +98,22 @@ class Plan:
         self, operands: Sequence[Any], outs: Sequence[Any] | None = None, workers: int = 1
     ) -> tuple[list[np.ndarray], bool]:
         """The results, and whether those that the kernel checked are finite."""
+        args = operands
+        if not self.straight and self.call is not None:
+            args = [operands[k] if adapt is None else adapt(operands[k]) for k, adapt in self.taken]
+        if self.plain and workers <= 1:
+            arrays = [r.fresh() for r in self.results]
+            return arrays, self.call is None or self.call(*self.whole, *args, *arrays)
         outs = outs or self.nowhere
         arrays = [r.make(out) for r, out in zip(self.results, outs, strict=True)]
-        finite = True
-        if self.call is not None:
-            args = [operands[k] if adapt is None else adapt(operands[k]) for k, adapt in self.taken]
-            if self.plain and workers <= 1:
-                return arrays, self.call(*self.whole, *args, *arrays)
-            finite = self._run(self.call, args, arrays, workers)
+        finite = self.call is None or self._run(self.call, args, arrays, workers)
         found = [
             r.finish(array, out) for r, array, out in zip(self.results, arrays, outs, strict=True)
         ]
         return found, finite
 
     def _run(
-        self, call: Callable[..., bool], args: list[Any], arrays: list[np.ndarray], workers: int
+        self, call: Callable[..., bool], args: Sequence[Any], arrays: list[np.ndarray], workers: int
     ) -> bool:
         chunks = self.chunks
         if workers <= 1 and not any(r.partial for r in self.results):
@@ -190,6 +192,7 @@ class Planner:
         lengths = [m for d, m in enumerate(self.loop.shape) if d != self.axis]
         return Plan(
             [(k, self.adapters[k]) for k in taken],
+            taken == [*range(len(operands))] and not any(self.adapters),
             [r for _, r in results],
             call,
             [*pairwise(self._bounds(n))],
