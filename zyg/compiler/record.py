@@ -202,6 +202,9 @@ class Builder:
         """The index of a loop."""
         return Value("int")
 
+    def begins(self, index: Value, span: tuple[Atom, Atom, int], params: list[Value]) -> None:
+        """The innermost open block is the body of a loop that runs to its end."""
+
     def alloc(self, kind: Type, size: Atom, zeroed: bool = True) -> Value:
         """A fresh buffer of elements of a type."""
         out = Value(f"{kind}[]")

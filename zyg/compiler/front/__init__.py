@@ -8,7 +8,19 @@ statements                      statements, read
 reader                          functions, and calls between them
 kinds                           what is known of the arguments of a whole function
 domains                         what functions of the math module demand
+extents                         what is known of ints: how large, which is not beyond which
 scalars                         Python's numbers and NumPy's, of whole functions
 numerals                        functions of those
+views                           arrays: views of buffers, expressions not computed yet
+elementwise                     elementwise expressions, broadcasting, assignment
+conversions                     arrays of lists and numbers, and of other types
+indexing                        subscripts that give views
+picks                           subscripts by arrays of ints and by masks
+products                        products of matrices
+shaping                         other shapes and orders, joined arrays
+reductions                      sums, extrema and their like
+creation                        new arrays
+arrays                          operators, subscripts, writes, attributes
+calls                           NumPy's functions and the methods of arrays
 whole                           whole functions, of numbers, arrays and structures
 """

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ast
-import enum
 import operator
 from collections.abc import Callable, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
-
-import numpy as np
 
 from zyg.compiler.front.captures import Captures, Outside, Path, lookup, named
 from zyg.compiler.front.joins import Different, Unknown, described, join
@@ -18,21 +15,21 @@ from zyg.compiler.ir import Block, Op, type_of
 from zyg.compiler.record import Builder, Number, atom_of
 from zyg.errors import KernelError
 
-_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
+OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
     ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
     ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.MatMult: operator.matmul,
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not,
 }  # fmt: skip
 
-# What operators are known for; those of other objects are Python code that is not read.
-_OPERANDS = (Number, int, float, np.generic, str, bytes, enum.Enum, type(None), type(Ellipsis))
-
 # Modules whose contents do not change: nothing of theirs is looked up again.
 _FIXED = {"math", "numpy", "zyg", "operator", "builtins"}
+
+_RAISED = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 
 
 class Expressions:
@@ -52,6 +49,20 @@ class Expressions:
         error.effect = effect
         return error
 
+    def located(self, node: ast.AST, run: Callable[[], Any]) -> Any:
+        """What `run` gives; what it raises says where that is."""
+        try:
+            return run()
+        except (KernelError, *_RAISED) as error:
+            raise self.refused(node, error) from error
+
+    def refused(self, node: ast.AST, error: Exception) -> KernelError:
+        """An error while reading, with its place."""
+        if isinstance(error, KernelError):
+            error.locate(place_of(self.f.__code__, node))
+            return error
+        return self.refuse(node, "this expression", _WRITE, f"{type(error).__name__}: {error}.")
+
     def value(self, node: ast.AST) -> Any:
         """What an expression is: a recorded number, or anything known."""
         read = getattr(self, f"_{type(node).__name__.lower()}", None)
@@ -60,15 +71,9 @@ class Expressions:
                 node, _ARTICLES.get(type(node), f"the {type(node).__name__} expression"), _WRITE
             )
         try:
-            found = read(node)
-            return self.reader.plain(found)
-        except KernelError as error:
-            error.locate(place_of(self.f.__code__, node))
-            raise
-        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            raise self.refuse(
-                node, "this expression", _WRITE, f"{type(error).__name__}: {error}."
-            ) from error
+            return self.reader.plain(read(node))
+        except (KernelError, *_RAISED) as error:
+            raise self.refused(node, error) from error
 
     # Names and parts
 
@@ -108,10 +113,7 @@ class Expressions:
             if node.attr == "real":
                 return owner
             raise self.refuse(node, "an attribute of a number", "use functions of numbers.")
-        computed = getattr(type(owner), node.attr, None)
-        if isinstance(computed, property):
-            return self.reader.call(computed.fget, [owner], {})
-        return getattr(owner, node.attr)
+        return self.reader.attribute(owner, node.attr)
 
     def _subscript(self, node: ast.Subscript) -> Any:
         owner, index = self.value(node.value), self.value(node.slice)
@@ -120,7 +122,7 @@ class Expressions:
                 node, "indexing", "pass what you index as an operand of its own.",
                 "an operand is one number at a time in a kernel.",
             )  # fmt: skip
-        if isinstance(index, Number):
+        if isinstance(index, Number) and not isinstance(owner, self.reader.operands):
             raise self.refuse(
                 node, "an index that is computed", "loop over the elements, or compare the index.",
                 "the elements of a captured sequence are numbers of their own in the kernel.",
@@ -129,7 +131,7 @@ class Expressions:
             return self.reader.elements(owner)[index]
         if isinstance(owner, Outside):
             return self.outside(owner.value[index], (*owner.path, ("item", index)))
-        return owner[index]
+        return self.reader.item(owner, index)
 
     def _slice(self, node: ast.Slice) -> Any:
         bounds = (node.lower, node.upper, node.step)
@@ -141,7 +143,7 @@ class Expressions:
             if isinstance(part, ast.Starred):
                 made.extend(self.reader.elements(self.value(part.value)))
             else:
-                made.append(self.value(part))
+                made.append(self.reader.settled(self.value(part)))
         return made if isinstance(node, ast.List) else tuple(made)
 
     _list = _tuple
@@ -155,9 +157,9 @@ class Expressions:
         for x in operands:
             if isinstance(x, Outside):
                 raise TypeError(f"{named(x.path)} is a {type(x.value).__name__}, no number")
-            if not isinstance(x, _OPERANDS) and type(x) not in (tuple, list):
+            if not isinstance(x, self.reader.operands) and type(x) not in (tuple, list):
                 raise TypeError(f"a {type(x).__name__} is no number")
-        return self.reader.operate(_OPERATORS[type(op)], *operands)
+        return self.reader.operated(OPERATORS[type(op)], *operands)
 
     def _unaryop(self, node: ast.UnaryOp) -> Any:
         x = self.value(node.operand)
@@ -230,7 +232,7 @@ class Expressions:
     def _side(self, run: Callable[[], Any]) -> tuple[Block, Any]:
         """What is computed in a block of its own."""
         with self.builder.inside(Block()) as block:
-            return block, run()
+            return block, self.reader.settled(run())
 
     def choose(self, test: Number, one: tuple[Block, Any], other: tuple[Block, Any]) -> Any:
         """The value of one side or of the other."""
@@ -267,6 +269,29 @@ class Expressions:
             raise self.refuse(node, "a call with **", "write the keywords out.")
         kwargs = {str(k.arg): self.value(k.value) for k in node.keywords}
         return self.reader.call(f, args, kwargs)
+
+    # Assignments
+
+    def augment(self, node: ast.AugAssign) -> None:
+        """``target op= value``, of a whole function."""
+        target: Any = node.target
+        if isinstance(target, ast.Name):
+            before = self.value(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+            self.env[target.id] = self.reader.settled(self._augmented(node, before))
+            return
+        owner, index = self.value(target.value), self.value(target.slice)
+        before = self.located(target, lambda: self.reader.item(owner, index))
+        found = self._augmented(node, before)
+        self.located(target, lambda: self.reader.set_item(owner, index, found))
+
+    def _augmented(self, node: ast.AugAssign, before: Any) -> Any:
+        """What is assigned after ``before += value``."""
+        value = self.value(node.value)
+        how = OPERATORS[type(node.op)]
+        found = self.located(node, lambda: self.reader.augmented(how, before, value))
+        if found is not NotImplemented:
+            return found
+        return self.located(node, lambda: self.operate(node.op, before, value))
 
     def _joinedstr(self, node: ast.JoinedStr) -> Any:
         raise self.refuse(node, "a string", "compute with numbers only.")

@@ -38,6 +38,8 @@ def children(x: Any) -> tuple[Any, list[Any], Callable[[list[Any]], Any]] | None
         kind: Any = type(x)
         make = kind._make if hasattr(kind, "_make") else kind
         return (kind, len(x)), [*x], make
+    if hasattr(x, "structure"):
+        return (type(x), x.structure()), x.parts(), x.made
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         names = tuple(f.name for f in dataclasses.fields(x))
         return (type(x), names), [getattr(x, n) for n in names], lambda v: type(x)(*v)

@@ -119,13 +119,12 @@ def of_numbers(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> A
         written = WRITTEN.get(plain_of(f))
     except TypeError:  # not hashable
         return NotImplemented
-    if written is not None:
+    recorded = any(isinstance(x, Number) for x in args)
+    if written is not None and (recorded or (isinstance(f, type) and issubclass(f, np.generic))):
         return written(to, *args, **kwargs)
     name = meaning(f)
-    if not isinstance(name, str) or kwargs:
+    if not isinstance(name, str) or kwargs or not recorded:
         return NotImplemented
-    if not any(isinstance(x, Number) for x in args):
-        return f(*args)
     arity = getattr(getattr(np, name, None), "nin", 1)
     if len(args) != arity:
         raise TypeError(f"{f.__name__} is compiled as a function of {arity} numbers")

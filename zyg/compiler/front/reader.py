@@ -13,6 +13,7 @@ flags; where a flag may be set, what follows is in an `if` on it.
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -92,6 +93,10 @@ class Reader:
     """What the functions that make up one kernel have in common."""
 
     whole = False  # functions of arrays, too, with effects
+    # What operators are known for; those of other objects are Python code that is not read.
+    operands: tuple[type, ...] = (
+        Number, int, float, np.generic, str, bytes, enum.Enum, type(None), type(Ellipsis)
+    )  # fmt: skip
 
     def __init__(self, captures: Captures, builder: Builder | None = None) -> None:
         self.builder, self.captures = builder or Builder(), captures
@@ -109,9 +114,36 @@ class Reader:
         """What the function sees of something that was computed."""
         return x.item() if isinstance(x, np.generic) else x
 
-    def operate(self, operator: Callable[..., Any], *operands: Any) -> Any:
+    def operated(self, operator: Callable[..., Any], *operands: Any) -> Any:
         """What an operator gives."""
         return operator(*operands)
+
+    def item(self, owner: Any, index: Any) -> Any:
+        """An element of something known."""
+        return owner[index]
+
+    def set_item(self, owner: Any, index: Any, value: Any) -> None:
+        """Set an element."""
+        raise TypeError("nothing of that kind is changed")
+
+    def augmented(self, operator: Callable[..., Any], before: Any, value: Any) -> Any:
+        """What is assigned after ``before += value`` has changed an object, if it does."""
+        return NotImplemented
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        """An attribute of something known."""
+        computed = getattr(type(owner), name, None)
+        if isinstance(computed, property):
+            return self.call(computed.fget, [owner], {})
+        return getattr(owner, name)
+
+    def settled(self, x: Any) -> Any:
+        """Something that gets a name, or a place in a structure."""
+        return x
+
+    def rows(self, x: Any) -> tuple[Any, Callable[[Any], Any]] | None:
+        """How many elements there are to go through, and which; None if they are known."""
+        return None
 
     def call(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What a call gives: an operation, the value of a helper, or something known."""

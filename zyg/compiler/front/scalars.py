@@ -7,25 +7,17 @@ never raise, and meet each other by NumPy's rules of promotion, in which Python'
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from zyg.compiler.front.domains import demand_domain
+from zyg.compiler.front.extents import BITS, ExtentBuilder
 from zyg.compiler.front.kinds import DTYPES
-from zyg.compiler.ir import Atom, Program, Value, is_number, type_of
-from zyg.compiler.record import COMPARE, TESTS, Builder, Number, atom_of, wider
+from zyg.compiler.ir import Atom, Type, Value, is_buffer, is_number, type_of
+from zyg.compiler.record import COMPARE, TESTS, Number, atom_of, wider
 from zyg.errors import KernelError
-
-MOST = 2**31  # elements along an axis, and rounds of a loop; Python runs what has more
-_SMALL = 31
-_BITS: dict[str, Callable[..., int]] = {
-    "add": lambda a, b: max(a, b) + 1, "subtract": lambda a, b: max(a, b) + 1,
-    "multiply": lambda a, b: a + b, "negative": lambda a: a, "absolute": lambda a: a,
-    "floor_divide": lambda a, b: a + 1, "remainder": lambda a, b: b, "maximum": max, "minimum": max,
-    "select": lambda c, a, b: max(a, b), "int": lambda a: a, "constant": lambda a: a,
-}  # fmt: skip
 
 
 class WholeNumber(Number):
@@ -44,12 +36,30 @@ class WholeNumber(Number):
         return self.builder.operate(name, *args)
 
 
-class WholeBuilder(Builder):
-    """Records the numbers of a whole function; knows how many bits an int may have."""
+class Roots(NamedTuple):
+    """Which buffers a value may be: these, and all that were made up to some time."""
+
+    which: frozenset[Value]
+    until: int
+
+    def meets(self, other: Roots, born: dict[Value, int]) -> bool:
+        """Whether both may be the same buffer."""
+        return (
+            not self.which.isdisjoint(other.which)
+            or any(born.get(x, 0) <= self.until for x in other.which)
+            or any(born.get(x, 0) <= other.until for x in self.which)
+            or min(self.until, other.until) >= 0
+        )
+
+
+class WholeBuilder(ExtentBuilder):
+    """Records the numbers of a whole function; `writes` are the buffers that it wrote."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.bits: dict[Value, int] = {}
+        self.writes: list[Value] = []
+        self.born: dict[Value, int] = {}  # when a buffer was made
+        self.roots: dict[Value, Roots] = {}  # what a joined one may be
 
     def wrap(self, x: Atom) -> Any:
         return self.number(x, True)
@@ -62,8 +72,15 @@ class WholeBuilder(Builder):
 
     def like(self, x: Atom, *sources: Any) -> Any:
         """A number that is one of the sources."""
+        if isinstance(x, Value) and is_buffer(x.type):
+            self._joined(x, sources)
         flags = {whose(s) for s in sources}
         return self.number(x, flags.pop() if len(flags) == 1 else None)
+
+    def _joined(self, x: Value, sources: Sequence[Any]) -> None:
+        roots = [self.roots_of(atom_of(s)) for s in sources]  # type: ignore[arg-type]
+        until = len(self.born) if len(roots) == 1 else max(r.until for r in roots)
+        self.roots[x] = Roots(frozenset().union(*(r.which for r in roots)), until)
 
     def widened(self, x: Any, other: Any) -> Any:
         kinds = type_of(atom_of(x)), type_of(atom_of(other))
@@ -73,40 +90,28 @@ class WholeBuilder(Builder):
             return x
         return self.number(self.to(kind, atom_of(x)), flag)
 
-    def counter(self, start: Atom, stop: Atom) -> Value:
-        self.bound(start)
-        self.bound(stop)
-        counter = Value("int")
-        self.bits[counter] = max(self.bits_of(start), self.bits_of(stop))
-        return counter
+    def alloc(self, kind: Type, size: Atom, zeroed: bool = True) -> Value:
+        made = super().alloc(kind, size, zeroed)
+        self.born[made] = len(self.born) + 1
+        return made
 
-    # What is known of ints
+    def may_meet(self, a: Value, b: Value) -> bool:
+        """Whether two buffers may be the same."""
+        return self.roots_of(a).meets(self.roots_of(b), self.born)
 
-    def bits_of(self, x: Atom) -> int:
-        """No int that `x` may be has more bits."""
-        if isinstance(x, Value):
-            return 1 if x.type == "bool" else self.bits.get(x, 64)
-        return int(x).bit_length()
-
-    def bound(self, x: Atom) -> None:
-        """Stop where the number of rounds or elements is beyond all that fits in memory."""
-        if isinstance(x, Value) and self.bits_of(x) > _SMALL:
-            small = self.op("less", x, MOST), self.op("greater", x, -MOST)
-            self.check(self.op("logical_and", *small), "a number of rounds or elements")
-            self.bits[x] = _SMALL
-
-    def op(self, name: str, *args: Atom, callee: Program | None = None) -> Atom:
-        out = super().op(name, *args, callee=callee)
-        fresh = isinstance(out, Value) and out.type == "int" and out not in self.bits
-        if fresh and name in _BITS and all(type_of(x) in ("int", "bool") for x in args):
-            self.bits[out] = min(64, _BITS[name](*map(self.bits_of, args)))  # type: ignore[index]
-        return out
-
-    def demand(self, why: str, name: str, *args: Atom) -> None:
-        """Stop where a condition, an operation, is false."""
-        self.check(self.op(name, *args), why)
+    def roots_of(self, buffer: Value) -> Roots:
+        return self.roots.get(buffer) or Roots(frozenset([buffer]), -1)
 
     # Operations
+
+    def made_by(self, name: str, *args: Any) -> str:
+        """The type of the elements that a ufunc gives."""
+        kind = promoted(*args)
+        if name in COMPARE or name in TESTS or name.startswith("logical"):
+            return "bool"
+        if kind == "bool":
+            return "bool" if name in _BOOLS else "int" if takes_ints(name) else "float"
+        return kind if kind != "int" or takes_ints(name) else "float"
 
     def operate(self, name: str, *args: Any) -> Any:
         """What an operator of Python's gives, and makes sure that Python would not raise."""
@@ -171,7 +176,7 @@ class WholeBuilder(Builder):
     def in_range(self, name: str, *atoms: Atom) -> Atom:
         """An operation of Python's ints, which must not leave those of 64 bits."""
         made = self.op(name, *atoms)
-        if isinstance(made, Value) and _BITS[name](*map(self.bits_of, atoms)) > 63:
+        if isinstance(made, Value) and BITS[name](*map(self.bits_of, atoms)) > 63:
             over = self.op(f"{name}_overflows", *atoms)
             self.check(self.op("logical_not", over), "an int beyond 64 bits")
         return made
@@ -179,8 +184,7 @@ class WholeBuilder(Builder):
 
 def whose(*args: Any) -> bool | None:
     """Whose numbers these are together: True for Python's, False for NumPy's, None if unknown."""
-    flags = [x.python if isinstance(x, WholeNumber) else not isinstance(x, np.generic)
-             for x in args]  # fmt: skip
+    flags = [getattr(x, "python", True) for x in args]
     return False if False in flags else None if None in flags else True
 
 

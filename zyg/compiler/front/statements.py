@@ -10,7 +10,7 @@ from typing import Any
 
 from zyg.compiler.front.expressions import Expressions
 from zyg.compiler.front.joins import Different, Unknown, join, plain, split, zeros
-from zyg.compiler.front.source import Node, assigned, has, leaves
+from zyg.compiler.front.source import REFUSED, Node, assigned, has, leaves
 from zyg.compiler.ir import Block, For, Value, While, type_of
 from zyg.compiler.record import Number, atom_of
 from zyg.errors import KernelError
@@ -96,7 +96,8 @@ class Statements(Expressions):
             case ast.Expr(value=ast.Constant()):  # a docstring
                 pass
             case ast.Return():
-                self.env[_VALUE] = None if node.value is None else self.value(node.value)
+                found = None if node.value is None else self.value(node.value)
+                self.env[_VALUE] = self.reader.settled(found)
                 self.env[_RETURNED] = True
             case ast.Break():
                 self.env[_BROKEN] = True
@@ -108,10 +109,14 @@ class Statements(Expressions):
                     self.assign(target, found)
             case ast.AnnAssign(value=ast.expr() as value):
                 self.assign(node.target, self.value(value))
-            case ast.AugAssign(target=ast.Name(id=name)):
+            case ast.AugAssign(target=ast.Name(id=name)) if not self.reader.whole:
                 before = ast.copy_location(ast.Name(name, ast.Load()), node.target)
                 operation = ast.BinOp(before, node.op, node.value)
                 self.env[name] = self.value(ast.copy_location(operation, node))
+            case ast.AugAssign() if self.reader.whole:
+                self.augment(node)
+            case ast.Expr() if self.reader.whole:
+                self.value(node.value)
             case ast.For():
                 self._for(node)
             case ast.While():
@@ -120,7 +125,7 @@ class Statements(Expressions):
                 raise self._refused(node)
 
     def _refused(self, node: ast.stmt) -> Exception:
-        what, fix, effect = _REFUSED.get(
+        what, fix, effect = REFUSED.get(
             type(node),
             (f"the statement {type(node).__name__}", "compute with numbers only.", False),
         )
@@ -128,7 +133,10 @@ class Statements(Expressions):
 
     def assign(self, target: ast.expr, found: Any) -> None:
         if isinstance(target, ast.Name):
-            self.env[target.id] = found
+            self.env[target.id] = self.reader.settled(found)
+        elif isinstance(target, ast.Subscript) and self.reader.whole:
+            owner, index = self.value(target.value), self.value(target.slice)
+            self.located(target, lambda: self.reader.set_item(owner, index, found))
         elif isinstance(target, (ast.Tuple, ast.List)):
             if starred := [t for t in target.elts if isinstance(t, ast.Starred)]:
                 raise self.refuse(starred[0], "a starred variable", "give each value a name.")
@@ -236,8 +244,17 @@ class Statements(Expressions):
                 return self._for_range(node, start, stop, step)
             rounds: list[Any] = [*range(start, stop, step)]
         else:
-            rounds = self.reader.elements(self.value(call))
+            found = self.value(call)
+            if (rows := self.reader.rows(found)) is not None:
+                return self._for_rows(node, *rows)
+            rounds = self.reader.elements(found)
         return self._looped(node, lambda: self._unrolled(node, rounds))
+
+    def _for_rows(self, node: ast.For, n: Any, at: Callable[[Any], Any]) -> None:
+        def bind(k: Any) -> None:
+            self.assign(node.target, self.reader.plain(at(k)))
+
+        self._looped(node, lambda: self._counted(node, bind, 0, self.builder.wrap(n), 1))
 
     def _unrolled(self, node: ast.For, rounds: list[Any]) -> None:
         for k, found in enumerate(rounds):
@@ -271,8 +288,12 @@ class Statements(Expressions):
         if any(isinstance(b, Number) and b.atom.type == "float" for b in (start, stop)):
             raise self.refuse(node.iter, "a range of floats", "range(int(n)).")
         index = node.target.id
+
+        def bind(k: Any) -> None:
+            self.env[index] = self.builder.wrap(k)
+
         if not leaves(node.body):
-            self._looped(node, lambda: self._counted(node, index, start, stop, step))
+            self._looped(node, lambda: self._counted(node, bind, start, stop, step))
             self.env[index] = Unknown("it is the variable of a loop that has ended.")
             return
         counter = f"%{index}"
@@ -300,16 +321,20 @@ class Statements(Expressions):
         if always and not has(node.body, ast.Break):
             self.env[_RETURNED] = True
 
-    def _counted(self, node: ast.For, index: str, start: Any, stop: Any, step: int) -> None:
+    def _counted(
+        self, node: ast.For, bind: Callable[[Any], None], start: Any, stop: Any, step: int
+    ) -> None:
         """A loop that runs to its end."""
         counter = self.builder.counter(atom_of(start), atom_of(stop))
 
         def build(params: list[Value]) -> Any:
+            span = (atom_of(start), atom_of(stop), step)
+
             def body() -> None:
-                self.env[index] = self.builder.wrap(counter)
+                self.builder.begins(counter, span, params)
+                bind(counter)
                 self.run(node.body)
 
-            span = (atom_of(start), atom_of(stop), step)
             return lambda init, block, outs: For(counter, span, init, params, block, outs), body
 
         self._carry([*assigned(node.body)], build)
@@ -418,20 +443,3 @@ class Statements(Expressions):
 def _span(bounds: list[Any]) -> tuple[Any, Any, Any]:
     start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
     return start, stop, bounds[2] if len(bounds) > 2 else 1
-
-
-_EFFECT = "a kernel runs for all elements at once, in no order: return what is computed."
-_REFUSED: dict[type[ast.stmt], tuple[str, str, bool]] = {
-    ast.Expr: ("a call whose value is not used", _EFFECT, True),
-    ast.Global: ("a global variable that is set", _EFFECT, True),
-    ast.Nonlocal: ("a nonlocal variable that is set", _EFFECT, True),
-    ast.AugAssign: ("an assignment to a part of something", _EFFECT, True),
-    ast.Delete: ("a del", _EFFECT, True),
-    ast.Try: ("a try", "test for what would raise.", False),
-    ast.With: ("a with", "compute with numbers only.", False),
-    ast.Raise: ("a raise", "return np.nan, and check the result.", False),
-    ast.Assert: ("an assert", "check the operands before the call.", False),
-    ast.FunctionDef: ("a function defined inside", "define it beside the function.", False),
-    ast.Import: ("an import", "import at the top of the file.", False),
-    ast.ImportFrom: ("an import", "import at the top of the file.", False),
-}

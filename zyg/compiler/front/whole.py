@@ -7,31 +7,34 @@ raise for is a check, on which the program stops, and Python runs the function.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from zyg.compiler.front import arrays
+from zyg.compiler.front.calls import Method, called
 from zyg.compiler.front.captures import Captures, Outside, Path
-from zyg.compiler.front.kinds import Kind, Scalar, Static, Struct, Unkind, kind_of, put_together
+from zyg.compiler.front.elementwise import array, copied
+from zyg.compiler.front.indexing import rows
+from zyg.compiler.front.kinds import (
+    Array,
+    Kind,
+    Scalar,
+    Static,
+    Struct,
+    Unkind,
+    kind_of,
+    put_together,
+)
 from zyg.compiler.front.numerals import of_numbers
 from zyg.compiler.front.reader import Reader
-from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, whose
+from zyg.compiler.front.scalars import WholeBuilder, whose
+from zyg.compiler.front.views import Arrayed, ArrayView, is_one
 from zyg.compiler.ir import Atom, Program, Value, is_number, prune, type_of
 from zyg.compiler.record import Number, atom_of
 from zyg.errors import KernelError
-
-_OPERATIONS = {
-    operator.add: "add", operator.sub: "subtract", operator.mul: "multiply",
-    operator.truediv: "divide", operator.floordiv: "floor_divide", operator.mod: "remainder",
-    operator.pow: "power", operator.and_: "bitwise_and", operator.or_: "bitwise_or",
-    operator.xor: "bitwise_xor", operator.neg: "negative", operator.pos: "positive",
-    operator.invert: "invert", operator.lt: "less", operator.le: "less_equal",
-    operator.gt: "greater", operator.ge: "greater_equal", operator.eq: "equal",
-    operator.ne: "not_equal",
-}  # fmt: skip
 
 
 @dataclass
@@ -88,6 +91,7 @@ class WholeReader(Reader):
     """What the functions that make up one program have in common."""
 
     whole = True
+    operands = (*Reader.operands, Arrayed, np.dtype, type)
     builder: WholeBuilder
 
     def __init__(self, captures: Captures) -> None:
@@ -104,11 +108,25 @@ class WholeReader(Reader):
             value = Value(kind.type)
             self.lifted.append(value)
             return self.builder.number(value, kind.python)
+        if isinstance(kind, Array) and kind.element != "complex":
+            return self.array(kind)
         if isinstance(kind, Struct):
             return put_together(kind.type, kind.keys, [*map(self.argument, kind.parts)])
         raise KernelError(
             f"{kind} is not compiled.", "it is not in the language.", "use numbers and arrays."
         )
+
+    def array(self, kind: Array) -> ArrayView:
+        buffer = Value(f"{kind.element}[]")
+        dims = [Value("int") for _ in range(kind.ndim)]
+        self.lifted += [buffer, *dims]
+        self.sizes[buffer] = (*dims,)
+        shape: list[Atom] = [1 if k in kind.ones else n for k, n in enumerate(dims)]
+        with self.builder.at_start():
+            for n in shape:
+                self.builder.extents.add(n)  # type: ignore[arg-type]
+                self.builder.bound(n)
+            return ArrayView(self.builder, buffer, shape)
 
     def lift(self, kind: Any) -> Any:
         return self.argument(kind)
@@ -119,9 +137,20 @@ class WholeReader(Reader):
             atom = atom_of(x)
             found.append(atom)
             return Scalar(type_of(atom), whose(x) is True)
+        if isinstance(x, ArrayView):
+            view = self.own(x, found)
+            found += [view.buffer, *view.shape]
+            ones = tuple(k for k, n in enumerate(view.shape) if is_one(n))
+            return Array(view.element, view.ndim, ones)
         if isinstance(x, (tuple, list)):
             return Struct(type(x), (), tuple(self.result(part, found) for part in x))
         return Static(x.value if isinstance(x, Outside) else x)
+
+    def own(self, x: ArrayView, found: list[Atom]) -> ArrayView:
+        """An array as a result: in a buffer of its own, its elements one after the other."""
+        fresh = x.buffer in self.builder.born and x.buffer not in found
+        return x if fresh and x.is_contiguous and not isinstance(x.offset, Value) and (
+            x.offset == 0) else copied(x)  # fmt: skip
 
     # Numbers
 
@@ -133,15 +162,72 @@ class WholeReader(Reader):
             raise TypeError(f"a {type(x).__name__} is not compiled")
         return self.builder.number(self.builder.to(kind.type, x.item()), False)
 
-    def operate(self, operator: Callable[..., Any], *operands: Any) -> Any:
-        name = _OPERATIONS.get(operator)
-        if name is None or not any(isinstance(x, WholeNumber) for x in operands):
-            return operator(*operands)
-        return self.builder.operate(name, *operands)
+    def operated(self, operator: Callable[..., Any], *operands: Any) -> Any:
+        found = arrays.operated(self.builder, operator, *operands)
+        return operator(*operands) if found is NotImplemented else found
+
+    # Arrays
+
+    def item(self, owner: Any, index: Any) -> Any:
+        if isinstance(owner, Arrayed):
+            return arrays.subscript(owner, index)
+        return super().item(owner, index)
+
+    def set_item(self, owner: Any, index: Any, value: Any) -> None:
+        if not isinstance(owner, ArrayView):
+            return super().set_item(owner, index, value)
+        if value is not owner or index is not Ellipsis:
+            arrays.store(owner, index, value)
+        return None
+
+    def augmented(self, operator: Any, before: Any, value: Any) -> Any:
+        if not isinstance(before, ArrayView):
+            return super().augmented(operator, before, value)
+        arrays.augment(before, operator, value)
+        return before
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        if isinstance(owner, Arrayed):
+            found = arrays.ATTRIBUTES.get(name)
+            return found(owner) if found is not None else Method(owner, name)
+        return super().attribute(owner, name)
+
+    def settled(self, x: Any) -> Any:
+        return array(x)
+
+    def rows(self, x: Any) -> tuple[Any, Callable[[Any], Any]] | None:
+        return rows(x) if isinstance(x, Arrayed) else None
+
+    def elements(self, x: Any) -> Any:
+        if not isinstance(x, Arrayed):
+            return super().elements(x)
+        n, at = rows(x)
+        if isinstance(n, Value):
+            raise TypeError("an array of computed length has no known number of elements")
+        return [at(k) for k in range(int(n))]
+
+    def call(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        inner, path = (f.value, f.path) if isinstance(f, Outside) else (f, None)
+        plain = [self.uncovered(x) for x in args]
+        named = {k: self.uncovered(x) for k, x in kwargs.items()}
+        found = called(self.builder, inner, plain, named)
+        if found is NotImplemented:
+            return super().call(
+                f, [*map(self.settled, args)], {k: self.settled(x) for k, x in kwargs.items()}
+            )
+        if path is not None:
+            self.captures.guards[path] = inner
+        return found
+
+    def uncovered(self, x: Any) -> Any:
+        """What a function of NumPy's is given for something captured."""
+        if not isinstance(x, Outside):
+            return x
+        return self.elements(x) if isinstance(x.value, (list, tuple)) else x.value
 
     def plain_call(self, f: Any, path: Path, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if any(isinstance(x, Number) for x in args):
-            found = of_numbers(self.builder, f, args, kwargs)
-            if found is not NotImplemented:
-                return found
+        plain = [x.at(()) if isinstance(x, Arrayed) and not x.shape else x for x in args]
+        found = of_numbers(self.builder, f, plain, kwargs)
+        if found is not NotImplemented:
+            return found
         return super().plain_call(f, path, args, kwargs)

@@ -1,0 +1,123 @@
+"""What expressions and statements do with arrays: subscripts, attributes, operators, writes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from zyg.compiler.front import picks
+from zyg.compiler.front.elementwise import array, assign, elementwise, written
+from zyg.compiler.front.indexing import is_basic, items_of, located, picked, viewed
+from zyg.compiler.front.products import matmul
+from zyg.compiler.front.scalars import WholeBuilder, WholeNumber
+from zyg.compiler.front.views import Arrayed, ArrayView, product
+from zyg.compiler.ir import is_number, type_of
+from zyg.compiler.record import Number, atom_of
+
+OPERATIONS: dict[Any, str] = {
+    operator.add: "add", operator.sub: "subtract", operator.mul: "multiply",
+    operator.truediv: "divide", operator.floordiv: "floor_divide", operator.mod: "remainder",
+    operator.pow: "power", operator.and_: "bitwise_and", operator.or_: "bitwise_or",
+    operator.xor: "bitwise_xor", operator.neg: "negative", operator.pos: "positive",
+    operator.invert: "invert", operator.lt: "less", operator.le: "less_equal",
+    operator.gt: "greater", operator.ge: "greater_equal", operator.eq: "equal",
+    operator.ne: "not_equal",
+}  # fmt: skip
+
+
+def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) -> Any:
+    """What an operator gives for numbers and arrays; NotImplemented for others."""
+    if any(isinstance(x, Arrayed) for x in operands):
+        if operator_ is operator.matmul:
+            return matmul(to, *operands)
+        if all(isinstance(x, (Arrayed, Number)) or is_number(x) for x in operands):
+            return elementwise(to, OPERATIONS[operator_], *operands)
+    name = OPERATIONS.get(operator_)
+    if name is not None and any(isinstance(x, WholeNumber) for x in operands):
+        return to.operate(name, *operands)
+    return NotImplemented
+
+
+def subscript(x: Arrayed, index: Any) -> Any:
+    """``x[index]``."""
+    view = array(x)
+    items = items_of(x.to, index, view.ndim)
+    if is_basic(items):
+        return picked(view, items)
+    return picks.picked(view, items)
+
+
+def store(x: ArrayView, index: Any, value: Any) -> None:
+    """``x[index] = value``."""
+    items = items_of(x.to, index, x.ndim)
+    if not is_basic(items):
+        picks.store(x, items, value)
+        return
+    if all(isinstance(k, Number) or is_number(k) for k in items):
+        if isinstance(value, Arrayed):
+            value = element(value)
+        places = [located(x.to, atom_of(k), n) for k, n in zip(items, x.shape, strict=True)]
+        x.store(places, value)
+        written(x)
+        return
+    assign(viewed(x, items), value)
+
+
+def element(x: Arrayed) -> Any:
+    """The only element of an array of no axes."""
+    if x.shape:
+        raise ValueError("an array where a number belongs")
+    return x.at(())
+
+
+def augment(x: ArrayView, operator_: Any, value: Any) -> None:
+    """``x += value``, into the array that x is."""
+    if operator_ is operator.matmul:
+        assign(x, matmul(x.to, x, value))
+        return
+    in_place(x, OPERATIONS[operator_], x, value)
+
+
+def in_place(x: ArrayView, name: str, *args: Any) -> None:
+    """A ufunc whose results are written into an array."""
+    made = elementwise(x.to, name, *args)
+    demand_castable(x, made)
+    assign(x, made)
+
+
+def demand_castable(x: ArrayView, made: Any) -> None:
+    """Refuse what NumPy does not write into an array of another type."""
+    kind = made.element if isinstance(made, Arrayed) else type_of(atom_of(made))
+    if _LADDER[kind] > _LADDER[x.element]:
+        raise TypeError(f"a {kind} is not written into an array of {x.element}")
+
+
+_LADDER = {"bool": 0, "int": 1, "float32": 2, "float": 2, "complex": 3}
+
+
+def length(x: Arrayed) -> Any:
+    if not x.shape:
+        raise TypeError("len() of an array without axes")
+    return x.to.number(x.shape[0], True)
+
+
+def shape(x: Arrayed) -> tuple[Any, ...]:
+    return tuple(x.to.number(n, True) for n in x.shape)
+
+
+def transposed(x: Arrayed) -> ArrayView:
+    view = array(x)
+    return view.view(view.shape[::-1], view.strides[::-1], view.offset)  # type: ignore[no-any-return]
+
+
+def ours(x: Any) -> bool:
+    """Whether a value is a number that the function sees."""
+    return isinstance(x, Number) or is_number(x)
+
+
+ATTRIBUTES: dict[str, Callable[[Arrayed], Any]] = {
+    "shape": shape, "ndim": lambda x: x.ndim, "dtype": lambda x: x.dtype,
+    "size": lambda x: x.to.number(product(x.to, x.shape), True), "T": transposed,
+    "real": lambda x: x,
+}  # fmt: skip

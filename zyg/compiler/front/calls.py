@@ -1,0 +1,243 @@
+"""NumPy's functions and the methods of arrays, as whole functions know them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zyg.base.marks import plain_of
+from zyg.compiler.front import arrays, picks, products, reductions, shaping
+from zyg.compiler.front.conversions import as_array, as_type, element_for, given, stacked
+from zyg.compiler.front.creation import CREATION
+from zyg.compiler.front.elementwise import array, assign, copied, elementwise, mapped
+from zyg.compiler.front.indexing import items_of
+from zyg.compiler.front.numerals import selected
+from zyg.compiler.front.scalars import WholeBuilder, promoted
+from zyg.compiler.front.views import Arrayed, ArrayView
+from zyg.compiler.functions import meaning
+from zyg.compiler.record import Number, atom_of
+from zyg.errors import KernelError
+
+
+class Method:
+    """A method of an array."""
+
+    def __init__(self, owner: Arrayed, name: str) -> None:
+        self.owner, self.name = owner, name
+
+
+def where(to: WholeBuilder, condition: Any, *sides: Any) -> Any:
+    if not sides:
+        return tuple(picks.places_of(_mask(to, condition)))
+    if not any(isinstance(x, Arrayed) for x in (condition, *sides)):
+        return selected(to, condition, *sides)
+    kind = promoted(*sides)
+
+    def select(c: Any, x: Any, y: Any) -> Any:
+        return to.op(
+            "select", to.to("bool", atom_of(c)), *(to.to(kind, atom_of(v)) for v in (x, y))
+        )
+
+    return mapped(to, select, [condition, *sides], kind)
+
+
+def _mask(to: WholeBuilder, x: Any) -> ArrayView:
+    made: ArrayView = array(mapped(to, lambda v: to.to("bool", atom_of(v)), [x], "bool"))
+    return made
+
+
+def clip(to: WholeBuilder, a: Any, a_min: Any = None, a_max: Any = None, out: Any = None,
+         *, min: Any = None, max: Any = None) -> Any:  # fmt: skip
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    x = a if low is None else elementwise(to, "maximum", a, low)
+    x = x if high is None else elementwise(to, "minimum", x, high)
+    return given(x, out)
+
+
+def astype(to: WholeBuilder, x: Any, dtype: Any, copy: Any = True) -> Any:
+    element = element_for(dtype)
+    view = array(x)
+    return view if copy is False and element == view.element else as_type(view, element)
+
+
+def item(to: WholeBuilder, x: Any, *index: Any) -> Any:
+    found = arrays.subscript(x, tuple(index)) if index else _only(to, x)
+    return to.number(atom_of(found), True)
+
+
+def _only(to: WholeBuilder, x: Any) -> Any:
+    row = shaping.flat(x)
+    to.demand_at_least(1, row.shape[0], "an array of more than one element")
+    return arrays.subscript(row, 0)
+
+
+def fill(to: WholeBuilder, x: ArrayView, value: Any) -> None:
+    assign(x, value)
+
+
+def copyto(to: WholeBuilder, dst: ArrayView, src: Any) -> None:
+    assign(dst, src)
+
+
+def dot(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
+    if not isinstance(a, Arrayed) or not isinstance(b, Arrayed) or not a.shape or not b.shape:
+        return array(elementwise(to, "multiply", a, b))
+    if b.ndim > 2 or (a.ndim > 2 and b.ndim > 1):
+        raise TypeError("dot of arrays of more than two axes")
+    return given(products.matmul(to, a, b), out)
+
+
+def matmul(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
+    return given(products.matmul(to, a, b), out)
+
+
+def inner(to: WholeBuilder, a: Any, b: Any) -> Any:
+    b = as_array(to, b)
+    return dot(to, a, arrays.transposed(b) if b.ndim == 2 else b)
+
+
+def vdot(to: WholeBuilder, a: Any, b: Any) -> Any:
+    return products.matmul(to, *(shaping.flat(as_array(to, x)) for x in (a, b)))
+
+
+def outer(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
+    x, y = (shaping.flat(as_array(to, v)) for v in (a, b))
+    column = x.view((*x.shape, 1), (*x.strides, 0), x.offset)
+    return given(array(elementwise(to, "multiply", column, y)), out)
+
+
+def size(to: WholeBuilder, a: Any, axis: Any = None) -> Any:
+    if axis is None:
+        return arrays.ATTRIBUTES["size"](a)
+    return arrays.shape(a)[axis]
+
+
+def python_sum(to: WholeBuilder, values: Any, start: Any = 0) -> Any:
+    """Python's sum of an array's elements, one after the other."""
+    x = array(values)
+    if x.ndim != 1:
+        raise TypeError("sum() of an array of several axes: use np.sum")
+    kind = promoted(x, start)
+    first = to.to(kind, atom_of(start))
+
+    def step(to: WholeBuilder, total: Any, v: Any) -> Any:
+        return to.elementwise("add", to.number(total, False), v)
+
+    return reductions.reduced(to, x, None, False, kind, lambda _: first, step)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "sum": reductions.sum_, "prod": reductions.prod, "mean": reductions.mean,
+    "var": reductions.var, "std": reductions.std, "max": reductions.extremum("maximum"),
+    "min": reductions.extremum("minimum"), "all": reductions.truth("logical_and", True),
+    "any": reductions.truth("logical_or", False), "argmax": reductions.arg_extremum("greater"),
+    "argmin": reductions.arg_extremum("less"), "ptp": reductions.ptp,
+    "reshape": shaping.reshaped, "ravel": lambda to, x: shaping.flat(x),
+    "flatten": lambda to, x: copied(shaping.flat(x)), "transpose": shaping.transposed,
+    "swapaxes": shaping.swapped, "squeeze": shaping.squeezed,
+    "copy": lambda to, x: copied(x), "astype": astype, "item": item, "fill": fill, "dot": dot,
+    "clip": clip,
+}  # fmt: skip
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    **CREATION,
+    np.sum: reductions.sum_, np.prod: reductions.prod, np.mean: reductions.mean,
+    np.var: reductions.var, np.std: reductions.std, np.max: METHODS["max"],
+    np.amax: METHODS["max"], np.min: METHODS["min"], np.amin: METHODS["min"],
+    np.all: METHODS["all"], np.any: METHODS["any"], np.argmax: METHODS["argmax"],
+    np.argmin: METHODS["argmin"], np.ptp: reductions.ptp,
+    np.count_nonzero: reductions.count_nonzero, np.where: where, np.clip: clip,
+    np.dot: dot, np.matmul: matmul, np.inner: inner, np.outer: outer, np.vdot: vdot,
+    np.reshape: shaping.reshaped, np.ravel: lambda to, x: shaping.flat(x),
+    np.transpose: shaping.transposed, np.swapaxes: shaping.swapped, np.moveaxis: shaping.moved,
+    np.squeeze: shaping.squeezed, np.expand_dims: shaping.expanded,
+    np.broadcast_to: shaping.broadcast_to, np.flip: shaping.flipped,
+    np.concatenate: shaping.concatenated, np.stack: stacked, np.size: size,
+    np.ndim: lambda to, x: x.ndim if isinstance(x, Arrayed) else 0,
+    np.shape: lambda to, x: arrays.shape(x) if isinstance(x, Arrayed) else (),
+    np.copyto: copyto, len: lambda to, x: arrays.length(x), sum: python_sum,
+    abs: lambda to, x: elementwise(to, "absolute", x),
+    np.nonzero: lambda to, x: where(to, x),
+}  # fmt: skip
+# Those that Python has, too, and those that numbers have: for arrays only.
+_FOR_ARRAYS = {len, sum, abs, np.where, np.clip}
+
+
+def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """What a function gives where arrays are concerned; NotImplemented for others."""
+    if isinstance(f, Method):
+        if f.name not in METHODS:
+            raise AttributeError(f"the method {f.name} of an array is not compiled")
+        return METHODS[f.name](to, f.owner, *args, **kwargs)
+    try:
+        f = plain_of(f)
+        written = FUNCTIONS.get(f)
+    except TypeError:  # not hashable
+        return NotImplemented
+    arrayed = any(isinstance(x, Arrayed) for x in [*args, *kwargs.values()])
+    if written is not None:
+        if f in _FOR_ARRAYS and not arrayed and not any(isinstance(x, Number) for x in args):
+            return NotImplemented
+        if f in (len, sum, abs) and not arrayed:
+            return NotImplemented
+        return written(to, *args, **kwargs)
+    owner = getattr(f, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return _of_ufunc(to, owner, f.__name__, args, kwargs)
+    if isinstance(f, np.ufunc) and (arrayed or kwargs):
+        return _ufunc(to, f, args, kwargs)
+    return NotImplemented
+
+
+def _ufunc(to: WholeBuilder, f: np.ufunc, args: Any, kwargs: dict[str, Any]) -> Any:
+    name = meaning(f)
+    out, where_ = kwargs.pop("out", None), kwargs.pop("where", True)
+    if not isinstance(name, str) or kwargs:
+        raise KernelError(
+            f"np.{f.__name__}{f' with {next(iter(kwargs))}=' if kwargs else ''} is not compiled.",
+            "it is not in the language.", "write it in NumPy's other functions.",
+        )  # fmt: skip
+    if len(args) > f.nin:
+        args, out = args[: f.nin], args[f.nin]
+    out = out[0] if isinstance(out, tuple) else out
+    args = [as_array(to, x) if isinstance(x, (list, tuple)) else x for x in args]
+    made = elementwise(to, name, *args)
+    if out is None:
+        if where_ is not True:
+            raise TypeError("where= of a ufunc without out=")
+        return made
+    if where_ is not True:
+        kind = out.element
+
+        def select(c: Any, x: Any, y: Any) -> Any:
+            return to.op("select", atom_of(c), *(to.to(kind, atom_of(v)) for v in (x, y)))
+
+        made = mapped(to, select, [where_, made, out], kind)
+    arrays.demand_castable(out, made)
+    assign(out, made)
+    return out
+
+
+def _of_ufunc(to: WholeBuilder, f: np.ufunc, method: str, args: Any, kwargs: Any) -> Any:
+    """np.add.at, np.add.reduce, np.multiply.outer and their like."""
+    name = meaning(f)
+    if method == "at" and isinstance(name, str) and not kwargs:
+        x, index, *value = args
+        picks.ufunc_at(name, x, items_of(to, index, x.ndim), *value)
+        return None
+    if method == "outer" and isinstance(name, str) and not kwargs:
+        a, b = (as_array(to, x) for x in args)
+        shape, strides = (*a.shape, *[1] * b.ndim), (*a.strides, *[0] * b.ndim)
+        return array(elementwise(to, name, a.view(shape, strides, a.offset), b))
+    if method == "reduce" and f in _REDUCE:
+        kwargs.setdefault("axis", 0)
+        return _REDUCE[f](to, *args, **kwargs)
+    raise TypeError(f"np.{f.__name__}.{method} is not compiled")
+
+
+_REDUCE: dict[Any, Callable[..., Any]] = {
+    np.add: reductions.sum_, np.multiply: reductions.prod, np.maximum: METHODS["max"],
+    np.minimum: METHODS["min"], np.logical_and: METHODS["all"], np.logical_or: METHODS["any"],
+}  # fmt: skip

@@ -1,0 +1,108 @@
+"""Arrays of what is given for one: other arrays, numbers, nested lists; and other types of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from zyg.compiler.front.elementwise import array, assign, shape_of
+from zyg.compiler.front.kinds import DTYPES
+from zyg.compiler.front.scalars import WholeBuilder, promoted
+from zyg.compiler.front.views import Arrayed, ArrayView, demand_equal, fresh, nest
+from zyg.compiler.ir import Atom, Value, type_of
+from zyg.compiler.record import atom_of
+from zyg.errors import KernelError
+
+
+def element_for(dtype: Any) -> str:
+    """The type of elements that a dtype names."""
+    found = {d: e for e, d in DTYPES.items()}.get(np.dtype(dtype))
+    if found is None or found == "complex":
+        raise KernelError(
+            f"arrays of {np.dtype(dtype)} are not compiled.",
+            "a compiled function has numbers of 64 and 32 bits.",
+            "use float, np.float32, int or bool.",
+        )
+    return found
+
+
+def kind_of_elements(x: Any) -> str:
+    """The type of the elements of an array, or of a number."""
+    return x.element if isinstance(x, Arrayed) else type_of(atom_of(x))
+
+
+def as_type(x: Arrayed, kind: str) -> ArrayView:
+    """A new array of another type."""
+    made = fresh(x.to, kind, x.shape)
+    nest(x.to, x.shape, lambda index: made.store(index, x.at(index)))
+    return made
+
+
+def as_array(to: WholeBuilder, x: Any, dtype: Any = None) -> ArrayView:
+    """An array of what may be one, a number, or a nested list."""
+    if isinstance(x, Arrayed):
+        view: ArrayView = array(x)
+        element = view.element if dtype is None else element_for(dtype)
+        return view if element == view.element else as_type(view, element)
+    if isinstance(x, (list, tuple)):
+        if not x:
+            return fresh(to, element_for(float if dtype is None else dtype), (0,))
+        made = stacked(to, [as_array(to, y) if isinstance(y, (list, tuple)) else y for y in x])
+        return as_array(to, made, dtype)
+    element = kind_of_elements(x) if dtype is None else element_for(dtype)
+    return single(to, element, x)
+
+
+def single(to: WholeBuilder, element: str, x: Any) -> ArrayView:
+    """An array without axes."""
+    made = fresh(to, element, ())
+    made.store((), x)
+    return made
+
+
+def stacked(to: WholeBuilder, xs: Any, axis: int = 0) -> ArrayView:
+    """np.stack: arrays and numbers along a new axis."""
+    parts = [*xs]
+    if not parts:
+        raise ValueError("need at least one array to stack")
+    shape = shape_of(parts[0])
+    for x in parts:
+        if len(shape_of(x)) != len(shape):
+            raise ValueError("all input arrays must have the same shape")
+        shape = tuple(_same(to, n, m) for n, m in zip(shape, shape_of(x), strict=True))
+    along = axis % (len(shape) + 1)
+    made = fresh(to, promoted(*parts), [*shape[:along], len(parts), *shape[along:]])
+    strides = [n for k, n in enumerate(made.strides) if k != along]
+    for k, x in enumerate(parts):
+        offset = to.op("multiply", k, made.strides[along])
+        assign(made.view(shape, strides, offset), x)
+    return made
+
+
+def _same(to: WholeBuilder, n: Atom, m: Atom) -> Atom:
+    demand_equal(to, n, m)
+    return n if isinstance(m, Value) else m
+
+
+def axes_of(x: Arrayed, axis: Any) -> tuple[int, ...]:
+    """The axes that an argument `axis` names."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    if not all(type(k) is int for k in given):
+        raise TypeError("an axis that is computed is not compiled")
+    if not all(-x.ndim <= k < x.ndim for k in given):
+        raise ValueError(f"axis {axis} is out of bounds for an array of {x.ndim} axes")
+    found = tuple(sorted(k % x.ndim for k in given))
+    if len(set(found)) != len(found):
+        raise ValueError("the same axis twice")
+    return found
+
+
+def given(x: Any, out: Any) -> Any:
+    """A result, in the array that was given for it."""
+    if out is None:
+        return x
+    assign(out, x)
+    return out

@@ -1,0 +1,157 @@
+"""Elementwise expressions: broadcasting, and where they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from zyg.compiler.front.scalars import WholeBuilder
+from zyg.compiler.front.views import (
+    Arrayed,
+    ArrayView,
+    Index,
+    Lazy,
+    demand_equal,
+    fresh,
+    is_one,
+    nest,
+)
+from zyg.compiler.ir import Atom, Value, is_buffer, type_of
+from zyg.compiler.record import atom_of
+from zyg.errors import KernelError
+
+
+def shape_of(x: Any) -> tuple[Atom, ...]:
+    return x.shape if isinstance(x, Arrayed) else ()
+
+
+def broadcast_shape(to: WholeBuilder, shapes: Sequence[Sequence[Atom]]) -> tuple[Atom, ...]:
+    """The shape to which others are stretched; stops the program where NumPy would raise.
+
+    Of two extents that are not known, neither may be one: those that are one are known.
+    """
+    ndim = max(map(len, shapes))
+    found: list[Atom] = [1] * ndim
+    for shape in shapes:
+        for k, n in enumerate(shape, ndim - len(shape)):
+            m = found[k]
+            if is_one(m) or is_one(n):
+                found[k] = n if is_one(m) else m
+                continue
+            if not isinstance(n, Value) and not isinstance(m, Value) and n != m:
+                raise ValueError(f"operands of {m} and {n} elements along an axis")
+            demand_equal(to, m, n)
+            found[k] = n if isinstance(m, Value) and not isinstance(n, Value) else m
+    return tuple(found)
+
+
+def stretched(to: WholeBuilder, x: Any, index: Index) -> Any:
+    """The element of a number, array or expression that broadcasting puts at an index."""
+    if not isinstance(x, Arrayed):
+        return x
+    fresh_enough(x)
+    own = index[len(index) - x.ndim :]
+    return x.at([0 if is_one(n) else k for n, k in zip(x.shape, own, strict=True)])
+
+
+def fresh_enough(x: Any) -> None:
+    """Refuse an expression whose arrays were written since it was read."""
+    if not isinstance(x, Lazy):
+        return
+    since = x.to.writes[x.epoch :]
+    if any(x.to.may_meet(read.buffer, w) for read in x.reads for w in since):
+        raise KernelError(
+            "an expression that reads an array and writes one is not compiled.",
+            "what it reads would have to be computed before.",
+            "give the first part a name of its own.",
+        )
+
+
+def reads_of(xs: Sequence[Any]) -> list[ArrayView]:
+    found: list[ArrayView] = []
+    for x in xs:
+        found += [x] if isinstance(x, ArrayView) else x.reads if isinstance(x, Lazy) else []
+    return found
+
+
+def elementwise(to: WholeBuilder, name: str, *args: Any) -> Any:
+    """A ufunc of numbers and arrays."""
+    if not any(isinstance(x, Arrayed) for x in args):
+        return to.ufunc(name, *args)
+    return mapped(to, lambda *xs: to.elementwise(name, *xs), args, to.made_by(name, *args))
+
+
+def mapped(to: WholeBuilder, f: Callable[..., Atom], args: Sequence[Any], element: str) -> Any:
+    """The elementwise expression of a function of numbers."""
+    args = [x.at(()) if isinstance(x, Arrayed) and not x.shape else x for x in args]
+    shape = broadcast_shape(to, [shape_of(x) for x in args])
+
+    def at(index: Index) -> Any:
+        return to.number(f(*(stretched(to, x, index) for x in args)), False)
+
+    return Lazy(to, shape, element, at, reads_of(args)) if shape else at(())
+
+
+def array(x: Any) -> Any:
+    """What is computed of an elementwise expression: an array of its own; others stay."""
+    if not isinstance(x, Lazy):
+        return x
+    made = fresh(x.to, x.element, x.shape)
+    fill(made, x)
+    return made
+
+
+def copied(x: Arrayed) -> ArrayView:
+    """A new array of the same elements."""
+    made = fresh(x.to, x.element, x.shape)
+    fill(made, x)
+    return made
+
+
+def fill(target: ArrayView, source: Any) -> None:
+    """Set all elements of an array that nothing in the source reads, or element for element."""
+    to = target.to
+    nest(to, target.shape, lambda index: target.store(index, stretched(to, source, index)))
+
+
+def assign(target: ArrayView, source: Any) -> None:
+    """``target[...] = source``, as NumPy does it where both overlap."""
+    if isinstance(source, ArrayView) and target.is_same(source):
+        return
+    to, shape = target.to, target.shape
+    extra = len(shape_of(source)) - len(shape)
+    if extra > 0 and not all(map(is_one, shape_of(source)[:extra])):
+        raise ValueError("an array of more axes than it is assigned to")
+    if extra > 0:
+        source = squeezed(source, extra)
+    for n, m in zip(shape[::-1], shape_of(source)[::-1], strict=False):
+        if not is_one(m):
+            demand_equal(to, n, m)
+    if any(may_meet(target, x) and not target.is_same(x) for x in reads_of([source])):
+        source = copied(source)
+    fill(target, source)
+    written(target)
+
+
+def squeezed(x: Arrayed, extra: int) -> Lazy:
+    """Without axes of one element at the front."""
+    return Lazy(x.to, x.shape[extra:], x.element, lambda index: x.at([0] * extra + [*index]),
+                reads_of([x]))  # fmt: skip
+
+
+def written(target: ArrayView) -> None:
+    """An array was written: expressions that are not computed yet must not read it any more."""
+    target.to.writes.append(target.buffer)
+
+
+def may_meet(a: ArrayView, b: ArrayView) -> bool:
+    """Whether two arrays may have elements in common."""
+    return a.to.may_meet(a.buffer, b.buffer)
+
+
+def expressed(to: WholeBuilder, name: str, *args: Any) -> Any:
+    """An operator of Python's, of which one operand is an array."""
+    for x in args:
+        if not isinstance(x, Arrayed) and is_buffer(type_of(atom_of(x))):
+            raise TypeError("no number")
+    return elementwise(to, name, *args)

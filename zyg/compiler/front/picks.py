@@ -1,0 +1,197 @@
+"""Subscripts by arrays of ints and masks: copies of what they pick, and writes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from zyg.compiler.front.elementwise import (
+    array,
+    broadcast_shape,
+    copied,
+    may_meet,
+    reads_of,
+    shape_of,
+    stretched,
+    written,
+)
+from zyg.compiler.front.indexing import is_index, located, viewed
+from zyg.compiler.front.scalars import WholeBuilder
+from zyg.compiler.front.views import (
+    Arrayed,
+    ArrayView,
+    Index,
+    Lazy,
+    counted,
+    demand_equal,
+    fresh,
+)
+from zyg.compiler.ir import Atom, Block, Value
+from zyg.compiler.record import atom_of
+from zyg.errors import KernelError
+
+
+class Pick:
+    """What arrays of ints pick of an array: a shape, and where each of its elements is.
+
+    `axes` of the array are picked by `arrays`, of `shape` together, whose axes come at `start`.
+    """
+
+    def __init__(self, x: ArrayView, items: Sequence[Any]) -> None:
+        to = self.to = x.to
+        items = [item for k in items for item in _unmasked(k)]
+        places = [k for k, item in enumerate(items) if _is_pick(item)]
+        taken = [slice(None) if k in places else item for k, item in enumerate(items)]
+        self.rest = viewed(x, taken)
+        self.arrays = [items[k] for k in places]
+        self.axes = places
+        self.shape = broadcast_shape(to, [shape_of(a) for a in self.arrays])
+        together = places[-1] - places[0] == len(places) - 1
+        self.start = places[0] if together else 0
+        kept = [n for k, n in enumerate(self.rest.shape) if k not in self.axes]
+        self.whole = (*kept[: self.start], *self.shape, *kept[self.start :])
+
+    def index(self, index: Index) -> list[Atom]:
+        """Where in `rest` the element of an index is; checks it."""
+        end = self.start + len(self.shape)
+        inner = index[self.start : end]
+        others = [*index[: self.start], *index[end:]]
+        found: list[Atom] = []
+        for axis, n in enumerate(self.rest.shape):
+            if axis in self.axes:
+                k = stretched(self.to, self.arrays[self.axes.index(axis)], inner)
+                found.append(located(self.to, atom_of(k), n))
+            else:
+                found.append(others.pop(0))
+        return found
+
+
+def _is_pick(item: Any) -> bool:
+    return isinstance(item, Arrayed) or is_index(item)
+
+
+def _unmasked(item: Any) -> list[Any]:
+    """An index array, of a list of ints; those of a mask."""
+    if isinstance(item, ArrayView) and item.element == "bool":
+        return places_of(item)
+    if isinstance(item, Arrayed) and item.element != "int":
+        raise IndexError(f"an array of {item.element} is no index")
+    return [item]
+
+
+def places_of(mask: ArrayView) -> list[ArrayView]:
+    """Where a mask is true: an array of ints for each axis, as np.nonzero gives them."""
+    to = mask.to
+    count = counted_in(mask)
+    found = [fresh(to, "int", (count,)) for _ in mask.shape]
+
+    def note(index: list[Atom], at: Atom) -> Atom:
+        with to.inside(Block()) as then:
+            for row, k in zip(found, index, strict=True):
+                to.store(row.buffer, at, k)
+            then.yields = [to.op("add", at, 1)]
+        return to.branch(atom_of(mask.at(index)), then, Block([], [at]))[0]
+
+    through(to, mask.shape, 0, note)
+    return found
+
+
+def counted_in(mask: ArrayView) -> Atom:
+    """How many elements of a mask are true."""
+    to = mask.to
+
+    def one(index: list[Atom], n: Atom) -> Atom:
+        return to.op("add", n, to.op("int", atom_of(mask.at(index))))
+
+    count = through(to, mask.shape, 0, one)
+    to.is_extent(count)
+    return count
+
+
+def through(
+    to: WholeBuilder,
+    shape: Sequence[Atom],
+    first: Atom,
+    step: Callable[[list[Atom], Atom], Atom],
+    index: tuple[Atom, ...] = (),
+) -> Atom:
+    """What is carried through all indices of a shape, in order."""
+    if len(index) == len(shape):
+        return step([*index], first)
+
+    def inner(k: Value, carried: list[Any]) -> Sequence[Atom]:
+        return [through(to, shape, carried[0], step, (*index, k))]
+
+    return counted(to, shape[len(index)], [first], inner)[0]
+
+
+def picked(x: ArrayView, items: Sequence[Any]) -> Any:
+    """What arrays of ints pick: a new array, not computed yet."""
+    pick = Pick(x, items)
+    if not pick.whole:
+        return pick.rest.at(pick.index(()))
+    reads = [x, *reads_of(pick.arrays)]
+    return array(Lazy(x.to, pick.whole, x.element, lambda i: pick.rest.at(pick.index(i)), reads))
+
+
+def store(x: ArrayView, items: Sequence[Any], value: Any) -> None:
+    """``x[items] = value``: in order, so that the last of several holds."""
+    pick = Pick(x, items)
+    to = x.to
+    _demand_fits(to, pick.whole, value)
+    if any(may_meet(x, y) for y in reads_of([value])):
+        value = copied(value)
+
+    def one(index: list[Atom], carried: Atom) -> Atom:
+        pick.rest.store(pick.index(index), stretched(to, value, index))
+        return carried
+
+    ordered(to, pick.whole, one)
+    written(x)
+
+
+def ufunc_at(name: str, x: ArrayView, items: Sequence[Any], value: Any) -> None:
+    """``np.add.at(x, items, value)``: places that are named twice are added to twice."""
+    pick = Pick(x, items)
+    to = x.to
+    _demand_fits(to, pick.whole, value)
+    if any(may_meet(x, y) for y in reads_of([value])):
+        value = copied(value)
+
+    def one(index: list[Atom], carried: Atom) -> Atom:
+        at = pick.index(index)
+        pick.rest.store(at, to.ufunc(name, pick.rest.at(at), stretched(to, value, index)))
+        return carried
+
+    ordered(to, pick.whole, one)
+    written(x)
+
+
+def _demand_fits(to: WholeBuilder, shape: Sequence[Atom], value: Any) -> None:
+    own = shape_of(value)
+    if len(own) > len(shape):
+        raise KernelError(
+            "an array of more axes than it is assigned to is not compiled.",
+            "what it is assigned to has fewer.", "take an index of the first axes.",
+        )  # fmt: skip
+    for n, m in zip(shape[::-1], own[::-1], strict=False):
+        if isinstance(m, Value) or m != 1:
+            demand_equal(to, n, m)
+
+
+def ordered(
+    to: WholeBuilder,
+    shape: Sequence[Atom],
+    step: Callable[[list[Atom], Atom], Atom],
+    index: tuple[Atom, ...] = (),
+) -> None:
+    """Loops over all indices of a shape, in order."""
+    if len(index) == len(shape):
+        step([*index], 0)
+        return
+
+    def inner(k: Value, _: Any) -> Sequence[Atom]:
+        ordered(to, shape, step, (*index, k))
+        return ()
+
+    counted(to, shape[len(index)], (), inner)

@@ -1,0 +1,109 @@
+"""Products of matrices and vectors: a routine of a library, on views as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from zyg.compiler.front.conversions import as_type
+from zyg.compiler.front.elementwise import array, broadcast_shape
+from zyg.compiler.front.scalars import WholeBuilder, promoted
+from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, fresh, is_one, nest
+from zyg.compiler.ir import Atom
+
+
+def as_floats(x: Any, kind: str) -> ArrayView:
+    """An array of elements of a type."""
+    view: ArrayView = array(x)
+    if view.element == kind:
+        return view
+    return as_type(view, kind)
+
+
+def matmul(to: WholeBuilder, a: Any, b: Any) -> Any:
+    """``a @ b``."""
+    if not isinstance(a, Arrayed) or not isinstance(b, Arrayed) or not a.shape or not b.shape:
+        raise ValueError("matmul of a number")
+    kind = promoted(a, b)
+    x, y = as_floats(a, kind), as_floats(b, kind)
+    demand_equal(to, x.shape[-1], y.shape[-2] if y.ndim > 1 else y.shape[0])
+    if x.ndim == y.ndim == 1:
+        return inner_product(x, y)
+    batch = broadcast_shape(to, [x.shape[:-2], y.shape[:-2]])
+    rows, columns = x.shape[-2:-1], y.shape[-1:] if y.ndim > 1 else ()
+    made = fresh(to, kind, (*batch, *rows, *columns), zeroed=True)
+
+    def one(index: list[Atom]) -> None:
+        parts = [part(v, index[len(batch) - (v.ndim - 2) :] if v.ndim > 2 else ()) for v in (x, y)]
+        multiply(parts[0], parts[1], part(made, index))
+
+    nest_in_order(to, batch, one)
+    return made
+
+
+def part(x: ArrayView, index: Sequence[Atom]) -> ArrayView:
+    """The matrix or vector at an index of the first axes."""
+    offset, to = x.offset, x.to
+    for k, n, stride in zip(index, x.shape, x.strides, strict=False):
+        offset = to.op("add", offset, to.op("multiply", 0 if is_one(n) else k, stride))
+    return x.view(x.shape[len(index) :], x.strides[len(index) :], offset)
+
+
+def nest_in_order(to: WholeBuilder, shape: Sequence[Atom], body: Any, index: Any = ()) -> None:
+    """Loops over all indices of a shape, around what is no independent work."""
+    if len(index) == len(shape):
+        body([*index])
+        return
+
+    def inner(k: Any, _: Any) -> Sequence[Atom]:
+        nest_in_order(to, shape, body, (*index, k))
+        return ()
+
+    counted(to, shape[len(index)], (), inner)
+
+
+def multiply(a: ArrayView, b: ArrayView, c: ArrayView) -> None:
+    """Add the product of two matrices, or of a matrix and a vector, to a third."""
+    to = a.to
+    m, ar = (a.shape[0], a.strides[0]) if a.ndim > 1 else (1, 0)
+    n, bc = (b.shape[1], b.strides[1]) if b.ndim > 1 else (1, 0)
+    k, ac, br = a.shape[-1], a.strides[-1], b.strides[0]
+    strides = [*c.strides]
+    cr = strides.pop(0) if a.ndim > 1 else 0
+    cc = strides.pop(0) if b.ndim > 1 else 0
+    if c.element == "float":
+        to.routine("product", m, n, k, a.buffer, a.offset, ar, ac, b.buffer, b.offset, br, bc,
+                   c.buffer, c.offset, cr, cc)  # fmt: skip
+        return
+    _by_loops(a, b, c, (m, n, k, cr, cc))
+
+
+def _by_loops(a: ArrayView, b: ArrayView, c: ArrayView, sizes: tuple[Atom, ...]) -> None:
+    to, (m, n, k, cr, cc) = a.to, sizes
+    nothing: Atom = {"float": 0.0, "int": 0, "bool": False}.get(c.element, 0)
+
+    def one(index: list[Atom]) -> None:
+        i, j = index
+
+        def inner(q: Any, total: list[Any]) -> Sequence[Atom]:
+            x = a.at((i, q) if a.ndim > 1 else (q,))
+            y = b.at((q, j) if b.ndim > 1 else (q,))
+            return [to.elementwise("add", to.number(total[0], False), to.ufunc("multiply", x, y))]
+
+        total = counted(to, k, [to.to(c.element, nothing)], inner)[0]
+        place = to.op("add", to.op("multiply", i, cr), to.op("multiply", j, cc))
+        to.store(c.buffer, to.op("add", c.offset, place), total)
+
+    nest(to, (m, n), one)
+
+
+def inner_product(x: ArrayView, y: ArrayView) -> Any:
+    """The sum of the products of two vectors."""
+    to, kind = x.to, x.element
+    nothing: Atom = {"float": 0.0, "int": 0, "bool": False}.get(kind, 0)
+
+    def inner(k: Any, total: list[Any]) -> Sequence[Atom]:
+        term = to.ufunc("multiply", x.at((k,)), y.at((k,)))
+        return [to.elementwise("add", to.number(total[0], False), term)]
+
+    return to.number(counted(to, x.shape[0], [to.to(kind, nothing)], inner)[0], False)

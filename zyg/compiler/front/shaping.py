@@ -1,0 +1,183 @@
+"""Arrays in another shape or order: views where that can be, else copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from zyg.compiler.front.conversions import as_array, axes_of
+from zyg.compiler.front.elementwise import (
+    array,
+    assign,
+    copied,
+)
+from zyg.compiler.front.indexing import viewed
+from zyg.compiler.front.scalars import WholeBuilder, promoted
+from zyg.compiler.front.views import (
+    Arrayed,
+    ArrayView,
+    demand_equal,
+    fresh,
+    is_one,
+    product,
+    row_major,
+)
+from zyg.compiler.ir import Atom, Value
+from zyg.compiler.record import atom_of
+
+
+def contiguous(x: Arrayed) -> ArrayView:
+    """An array whose elements are one after the other: itself, or a copy."""
+    view: ArrayView = array(x)
+    return view if view.is_contiguous else copied(view)
+
+
+def flat(x: Arrayed) -> ArrayView:
+    """All elements in one row."""
+    view = contiguous(x)
+    return view.view([product(view.to, view.shape)], [1], view.offset)
+
+
+def extents(to: WholeBuilder, shape: Any) -> list[Atom]:
+    """A shape that was passed to a function of NumPy's."""
+    given = shape if isinstance(shape, (tuple, list)) else (shape,)
+    found: list[Atom] = []
+    for n in given:
+        atom = atom_of(n)
+        if not isinstance(atom, Value) and (type(atom) is not int or atom < 0):
+            raise ValueError(f"{atom!r} is no extent of an array")
+        to.demand_at_least(atom, 0, "a negative extent")
+        to.bound(atom)
+        found.append(atom)
+    return found
+
+
+def reshaped(to: WholeBuilder, x: Any, *shape: Any, order: Any = "C") -> ArrayView:
+    """``x.reshape(shape)``: a view where the elements are one after the other."""
+    if order != "C":
+        raise TypeError("an order of elements other than C's is not compiled")
+    given = shape[0] if len(shape) == 1 else shape
+    given = given if isinstance(given, (tuple, list)) else (given,)
+    open_ = [k for k, n in enumerate(given) if type(n) is int and n == -1]
+    if len(open_) > 1:
+        raise ValueError("only one extent can be unknown")
+    view = as_array(to, x)
+    total = product(to, view.shape)
+    sizes = extents(to, [n for k, n in enumerate(given) if k not in open_])
+    have = product(to, sizes)
+    if open_:
+        sizes.insert(open_[0], _quotient(to, view.shape, total, sizes, have))
+    else:
+        demand_equal(to, total, have)
+    whole = contiguous(view)
+    return whole.view(sizes, row_major(to, sizes), whole.offset)
+
+
+def _quotient(
+    to: WholeBuilder, shape: Sequence[Atom], total: Atom, sizes: Sequence[Atom], have: Atom
+) -> Atom:
+    """The extent that is left open."""
+    rest = [*shape]
+    for n in sizes:
+        for k, m in enumerate(rest):
+            if m is n or (not isinstance(m, Value) and not isinstance(n, Value) and m == n):
+                del rest[k]
+                break
+        else:
+            break
+    else:
+        return product(to, rest)
+    to.demand("no elements", "not_equal", have, 0)
+    found = to.op("floor_divide", total, have)
+    demand_equal(to, to.op("multiply", found, have), total)
+    return found
+
+
+def transposed(to: WholeBuilder, x: Any, *axes: Any) -> ArrayView:
+    view = as_array(to, x)
+    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    order = [*range(view.ndim)][::-1] if not order else [k % view.ndim for k in order]
+    if sorted(order) != [*range(view.ndim)]:
+        raise ValueError("axes of a transpose do not match the array")
+    return view.view([view.shape[k] for k in order], [view.strides[k] for k in order], view.offset)
+
+
+def swapped(to: WholeBuilder, x: Any, one: int, other: int) -> ArrayView:
+    view = as_array(to, x)
+    order = [*range(view.ndim)]
+    order[one], order[other] = order[other], order[one]
+    return transposed(to, view, order)
+
+
+def moved(to: WholeBuilder, x: Any, source: int, destination: int) -> ArrayView:
+    view = as_array(to, x)
+    order = [*range(view.ndim)]
+    order.insert(destination % view.ndim, order.pop(source % view.ndim))
+    return transposed(to, view, order)
+
+
+def squeezed(to: WholeBuilder, x: Any, axis: Any = None) -> Any:
+    view = as_array(to, x)
+    if axis is None:
+        if any(isinstance(n, Value) for n in view.shape):
+            raise TypeError("squeeze() without an axis, of an array of computed shape")
+        gone: Sequence[int] = [k for k, n in enumerate(view.shape) if is_one(n)]
+    else:
+        gone = axes_of(view, axis)
+        for k in gone:
+            demand_equal(to, view.shape[k], 1)
+    kept = [k for k in range(view.ndim) if k not in gone]
+    return view.view([view.shape[k] for k in kept], [view.strides[k] for k in kept], view.offset)
+
+
+def expanded(to: WholeBuilder, x: Any, axis: Any) -> ArrayView:
+    view = as_array(to, x)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    ndim = view.ndim + len(given)
+    shape, strides = [*view.shape], [*view.strides]
+    for k in sorted(a % ndim for a in given):
+        shape.insert(k, 1)
+        strides.insert(k, 0)
+    return view.view(shape, strides, view.offset)
+
+
+def broadcast_to(to: WholeBuilder, x: Any, shape: Any) -> ArrayView:
+    view, sizes = as_array(to, x), extents(to, shape)
+    strides: list[Atom] = [0] * len(sizes)
+    for k in range(1, view.ndim + 1):
+        if not is_one(view.shape[-k]):
+            demand_equal(to, view.shape[-k], sizes[-k])
+            strides[-k] = view.strides[-k]
+    return view.view(sizes, strides, view.offset)
+
+
+def flipped(to: WholeBuilder, x: Any, axis: Any = None) -> ArrayView:
+    view = as_array(to, x)
+    axes = axes_of(view, axis)
+    return viewed(view, [slice(None, None, -1 if k in axes else None) for k in range(view.ndim)])
+
+
+def concatenated(to: WholeBuilder, xs: Any, axis: Any = 0) -> ArrayView:
+    """np.concatenate."""
+    parts = [as_array(to, x) for x in xs]
+    if axis is None:
+        parts, axis = [flat(x) for x in parts], 0
+    if not parts:
+        raise ValueError("need at least one array to concatenate")
+    along = axis % parts[0].ndim
+    total: Atom = 0
+    for x in parts:
+        if x.ndim != parts[0].ndim:
+            raise ValueError("arrays of different axes")
+        for k, (n, m) in enumerate(zip(parts[0].shape, x.shape, strict=True)):
+            if k != along:
+                demand_equal(to, n, m)
+        total = to.op("add", total, x.shape[along])
+    shape = [total if k == along else n for k, n in enumerate(parts[0].shape)]
+    made = fresh(to, promoted(*parts), shape)
+    at: Atom = 0
+    for x in parts:
+        offset = to.op("multiply", at, made.strides[along])
+        assign(made.view(x.shape, made.strides, offset), x)
+        at = to.op("add", at, x.shape[along])
+    return made

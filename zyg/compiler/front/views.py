@@ -1,0 +1,226 @@
+"""Arrays of whole functions: views of buffers, and elementwise expressions that are not computed.
+
+An `ArrayView` is a buffer, the index of its first element, a shape and strides, all of which are
+atoms. A `Lazy` says what each of its elements is: it is what an elementwise expression gives, and
+is computed where it is stored, summed up or given a name, in one loop with what it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from zyg.compiler.front.kinds import DTYPES
+from zyg.compiler.front.scalars import WholeBuilder, WholeNumber
+from zyg.compiler.ir import Atom, Block, For, Value, type_of
+from zyg.compiler.record import atom_of
+
+Index = Sequence[Atom]
+
+
+class Arrayed:
+    """What arrays and elementwise expressions have in common."""
+
+    __slots__ = ("element", "shape", "to")
+    python = False
+    to: WholeBuilder
+    shape: tuple[Atom, ...]
+    element: str
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> Any:
+        return DTYPES[self.element]
+
+    def at(self, index: Index) -> Any:
+        """The number at an index, one int for each axis, all within bounds."""
+        raise NotImplementedError
+
+
+class ArrayView(Arrayed):
+    """Elements of a buffer."""
+
+    __slots__ = ("buffer", "offset", "strides")
+
+    def __init__(
+        self,
+        to: WholeBuilder,
+        buffer: Value,
+        shape: Sequence[Atom],
+        strides: Sequence[Atom] | None = None,
+        offset: Atom = 0,
+    ) -> None:
+        self.to, self.buffer, self.offset = to, buffer, offset
+        self.element = buffer.type.removesuffix("[]")
+        self.shape = tuple(shape)
+        self.strides = row_major(to, shape) if strides is None else tuple(strides)
+        for n in self.shape:
+            to.is_extent(n)
+
+    def place(self, index: Index) -> Atom:
+        """Where in the buffer the element at an index is."""
+        place = self.offset
+        for k, stride in zip(index, self.strides, strict=True):
+            place = self.to.op("add", place, self.to.op("multiply", k, stride))
+        return place
+
+    def at(self, index: Index) -> Any:
+        return self.to.number(self.to.load(self.buffer, self.place(index)), False)
+
+    def store(self, index: Index, x: Any) -> None:
+        """Set an element to a number."""
+        self.to.store(self.buffer, self.place(index), cast(self.to, self.element, x))
+
+    def view(self, shape: Sequence[Atom], strides: Sequence[Atom], offset: Atom) -> ArrayView:
+        """Other elements of the same buffer."""
+        return ArrayView(self.to, self.buffer, shape, strides, offset)
+
+    # For joins
+
+    def structure(self) -> Any:
+        return self.element, self.ndim
+
+    def parts(self) -> list[Any]:
+        numbers = (self.offset, *self.shape, *self.strides)
+        buffer = WholeNumber(self.buffer, self.to, False)
+        return [buffer, *(self.to.number(x, True) for x in numbers)]
+
+    def made(self, parts: Sequence[Any]) -> ArrayView:
+        buffer, offset, *rest = map(atom_of, parts)
+        n = self.ndim
+        return ArrayView(self.to, buffer, rest[:n], rest[n:], offset)  # type: ignore[arg-type]
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether its elements are known to be one after the other."""
+        return all(
+            is_one(n) or equal(self.to, have, want)
+            for n, have, want in zip(
+                self.shape, self.strides, row_major(self.to, self.shape), strict=True
+            )
+        )
+
+    def is_same(self, other: ArrayView) -> bool:
+        """Whether both are known to have the same elements in the same order."""
+        return (
+            self.buffer is other.buffer
+            and equal(self.to, self.offset, other.offset)
+            and all(
+                is_one(n) or equal(self.to, a, b)
+                for n, a, b in zip(self.shape, self.strides, other.strides, strict=True)
+            )
+        )
+
+
+class Lazy(Arrayed):
+    """An elementwise expression: `reads` are the arrays that it is made of."""
+
+    __slots__ = ("_at", "epoch", "reads")
+
+    def __init__(
+        self,
+        to: WholeBuilder,
+        shape: Sequence[Atom],
+        element: str,
+        at: Callable[[Index], Any],
+        reads: Sequence[ArrayView] = (),
+    ) -> None:
+        self.to, self.shape, self.element, self._at = to, tuple(shape), element, at
+        self.reads, self.epoch = tuple(reads), len(to.writes)
+
+    def at(self, index: Index) -> Any:
+        return self._at(index)
+
+
+def is_one(n: Atom) -> bool:
+    return not isinstance(n, Value) and n == 1
+
+
+def equal(to: WholeBuilder, a: Atom, b: Atom) -> bool:
+    """Whether two ints are known to be equal."""
+    if a is b:
+        return True
+    return to.is_at_least(a, b) and to.is_at_least(b, a)
+
+
+def demand_equal(to: WholeBuilder, a: Atom, b: Atom) -> None:
+    """Stop where two extents differ."""
+    to.demand_at_least(a, b, "shapes that do not match")
+    to.demand_at_least(b, a, "shapes that do not match")
+
+
+def product(to: WholeBuilder, extents: Sequence[Atom]) -> Atom:
+    """How many elements there are."""
+    total: Atom = 1
+    for n in extents:
+        total = to.op("multiply", total, n)
+    return total
+
+
+def row_major(to: WholeBuilder, shape: Sequence[Atom]) -> tuple[Atom, ...]:
+    """The strides of an array whose elements are one after the other, in C's order."""
+    strides: list[Atom] = []
+    step: Atom = 1
+    for n in reversed(shape):
+        strides.append(step)
+        step = to.op("multiply", n, step)
+    return tuple(reversed(strides))
+
+
+def cast(to: WholeBuilder, element: str, x: Any) -> Atom:
+    """A number as one of the elements of an array, as NumPy stores it there."""
+    atom = atom_of(x)
+    if element == "int" and type_of(atom) in ("float", "float32"):
+        real = to.to("float", atom)
+        to.demand("a float that is no int", "less", to.op("absolute", real), 2.0**63)
+        return to.op("int", real)
+    return to.to(element, atom)
+
+
+def fresh(to: WholeBuilder, element: str, shape: Sequence[Atom], zeroed: bool = False) -> ArrayView:
+    """A new array."""
+    return ArrayView(to, to.alloc(element, product(to, shape), zeroed), shape)
+
+
+def counted(
+    to: WholeBuilder,
+    stop: Atom,
+    init: Sequence[Atom],
+    body: Callable[[Value, list[Any]], Sequence[Atom]],
+    independent: bool = False,
+    span: tuple[Atom, int] = (0, 1),
+) -> list[Value]:
+    """A loop of the reader's own; `body` takes the index and what is carried, and yields that."""
+    index, (start, step) = to.counter(span[0], stop), span
+    params = [Value(type_of(x)) for x in init]
+    outs = [Value(type_of(x)) for x in init]
+    with to.inside(Block()) as block:
+        to.begins(index, (start, stop, step), params)
+        block.yields = [
+            x if type_of(x) == p.type else to.to(p.type, x)
+            for p, x in zip(params, body(index, params), strict=True)
+        ]
+    to.block.ops.append(For(index, (start, stop, step), [*init], params, block, outs, independent))
+    return outs
+
+
+def nest(
+    to: WholeBuilder, shape: Sequence[Atom], body: Callable[[list[Atom]], None], index: Index = ()
+) -> None:
+    """Loops over all indices of a shape, in any order."""
+    if len(index) == len(shape):
+        body([*index])
+        return
+    n = shape[len(index)]
+    if is_one(n):
+        nest(to, shape, body, (*index, 0))
+        return
+
+    def inner(k: Value, _: Any) -> Sequence[Atom]:
+        nest(to, shape, body, (*index, k))
+        return ()
+
+    counted(to, n, (), inner, independent=True)
