@@ -5,6 +5,7 @@ tangents                        one pass that makes values again, with sparse ta
 buffers                         the same on memory: tangent buffers beside buffers
 forward                         forward mode: partial derivatives, pushforward, pullback
 activity                        which numbers and which memory cotangents flow through
+calls                           what functions that are called keep, on stacks
 sweep                           the forward sweep of reverse mode, with shadows
 kept                            tapes, and what is computed again
 reverse                         reverse mode: vjp, gradient

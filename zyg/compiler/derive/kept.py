@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from zyg.compiler.derive.calls import Moved
 from zyg.compiler.derive.sweep import Frame, Sweep, carry
 from zyg.compiler.ir import (
     Alloc,
@@ -36,8 +37,9 @@ _FIRST = 16  # slots of a tape that grows
 class Kept:
     """Brings values of the forward sweep into the reverse pass."""
 
-    def __init__(self, sweep: Sweep) -> None:
-        self.sweep, self.builder = sweep, sweep.builder
+    def __init__(self, sweep: Sweep, builder: Builder, moved: dict[Type, Moved] | None) -> None:
+        self.sweep, self.builder = sweep, builder
+        self.moved = moved  # by stacks, where the reverse pass is a program apart
         self.fetched: dict[Value, Atom] = {}
 
     # Mirrors
@@ -66,11 +68,15 @@ class Kept:
         """A value of the sweep, where the reverse pass is now."""
         if not isinstance(x, Value) or (frame := self.sweep.home.get(x)) is None:
             return x
-        if frame.parent is None:
+        if self._is_seen(frame):
             return x
         if x not in self.fetched:
             self.fetched[x] = self._again(x, frame) if self._is_free(x, 4) else self._kept(x, frame)
         return self.fetched[x]
+
+    def _is_seen(self, frame: Frame) -> bool:
+        """Whether the values of a block are seen wherever the reverse pass is."""
+        return frame.parent is None and self.moved is None
 
     def trips(self, loop: For) -> Atom:
         """How many rounds a loop has, where the reverse pass is now."""
@@ -83,7 +89,7 @@ class Kept:
         if not isinstance(x, Value) or x in self.fetched:
             return True
         frame = self.sweep.home.get(x)
-        if frame is None or frame.parent is None or _is_index(x, frame):
+        if frame is None or self._is_seen(frame) or _is_index(x, frame):
             return True
         made = self.sweep.source.get(x)
         if not isinstance(made, Op) or made.name not in _CHEAP or depth == 0:
@@ -105,11 +111,15 @@ class Kept:
     # Kept
 
     def _kept(self, x: Value, frame: Frame) -> Atom:
+        if frame.parent is None:
+            assert self.moved is not None
+            self.moved.setdefault(x.type, []).append((x, made := Value(x.type)))
+            return made
         if isinstance(frame.region, If):
             return self.fetch(self._yielded(x, frame))
         if isinstance(frame.region, While):
             tape, levels = _grown(x, frame), [frame]
-            self.sweep.home[tape] = frame.parent  # type: ignore[assignment]
+            self.sweep.home[tape] = frame.parent
         else:
             levels = self._levels(frame)
             tape = self._tape(x, levels)

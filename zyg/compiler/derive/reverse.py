@@ -18,6 +18,7 @@ from typing import Any
 
 from zyg.base.registry import ScalarRule
 from zyg.compiler.derive.activity import Activity
+from zyg.compiler.derive.calls import Stacks
 from zyg.compiler.derive.kept import Kept, KeptNumber
 from zyg.compiler.derive.moving import NO_SLOPE
 from zyg.compiler.derive.sweep import Frame, Sweep
@@ -27,6 +28,7 @@ from zyg.compiler.ir import (
     Alloc,
     Atom,
     Block,
+    Call,
     Check,
     For,
     If,
@@ -43,7 +45,7 @@ from zyg.compiler.ir import (
     prune,
     type_of,
 )
-from zyg.compiler.record import REALS, atom_of
+from zyg.compiler.record import REALS, Builder, atom_of
 
 Cotangents = dict[Value, Atom]  # of values of the program; absent is zero
 
@@ -77,8 +79,8 @@ def _derived(
     program: Program, active: Sequence[int], strong: bool, kind: str, seed: float | None
 ) -> Derived:
     activity = Activity(program, active)
-    reverse = Reverse(Sweep(program, activity), strong)
-    sweep = reverse.sweep
+    sweep = Sweep(program, activity, Stacks())
+    reverse = Reverse(sweep, Kept(sweep, sweep.builder, None), strong)
     inputs = sweep.inputs(program, copied=True)
     sweep.run(program.body)
     bars: list[Value] = []
@@ -87,28 +89,32 @@ def _derived(
             continue
         if seed is None:
             bars.append(Value(type_of(y)))
-            reverse.seed(y, bars[-1])
+            reverse.seed(program, y, bars[-1])
         elif not is_buffer(type_of(y)):
-            reverse.seed(y, seed)
+            reverse.seed(program, y, seed)
             break
     reverse.run(program.body)
     moving = [k for k in active if activity.is_active(program.inputs[k])]
     block = sweep.builder.block
     block.yields = [sweep.atom(y) for y in program.outputs]
     block.yields += [reverse.cotangent(program.inputs[k]) for k in moving]
+    sweep.stacks.finish(block)
     prune(block)
-    made: dict[Any, Any] = dict(zip(program.inputs, inputs, strict=True))
-    sizes = {made[x]: tuple(made.get(n, n) for n in row) for x, row in program.sizes.items()}
-    name = f"{program.name}_{kind}"
-    return Derived(Program(name, [*inputs, *bars], block, sizes=sizes), moving)
+    made = Program(f"{program.name}_{kind}", [*inputs, *bars], block)
+    known = zip((*program.inputs, *program.outputs), (*inputs, *block.yields), strict=False)
+    cotangents = block.yields[len(program.outputs) :]
+    for x, y in (*known, *zip((program.inputs[k] for k in moving), cotangents, strict=True)):
+        if x in program.sizes:
+            made.sizes[y] = tuple(map(sweep.atom, program.sizes[x]))  # type: ignore[index]
+    return Derived(made, moving)
 
 
 class Reverse:
     """One reverse pass, after its forward sweep."""
 
-    def __init__(self, sweep: Sweep, strong: bool) -> None:
-        self.sweep, self.builder, self.strong = sweep, sweep.builder, strong
-        self.kept, self.is_active = Kept(sweep), sweep.activity.is_active
+    def __init__(self, sweep: Sweep, kept: Kept, strong: bool) -> None:
+        self.sweep, self.kept, self.strong = sweep, kept, strong
+        self.builder, self.is_active = kept.builder, sweep.activity.is_active
         self.bars: list[Cotangents] = [{}]  # by open mirror
 
     # Cotangents
@@ -124,17 +130,17 @@ class Reverse:
     def zero(self, x: Value) -> Atom:
         return self.builder.to(x.type, 0.0)
 
-    def seed(self, y: Atom, bar: Atom) -> None:
+    def seed(self, program: Program, y: Atom, bar: Atom) -> None:
         """Start from the cotangent of an output."""
         if not isinstance(y, Value) or not self.is_active(y):
             return
         if not isinstance(bar, Value) or not is_buffer(y.type):
             self.add(y, bar)
             return
-        k, builder = Value("int"), self.builder
+        k, builder, size = Value("int"), self.builder, self.sweep.extent(program, y)
         with builder.inside(Block()) as body:
             self.add_to(self.sweep.shadow[y], k, builder.load(bar, k))
-        loop = For(k, (0, self.sweep.size[y], 1), [], [], body, [], independent=True)
+        loop = For(k, (0, size, 1), [], [], body, [], independent=True)
         builder.block.ops.append(loop)
 
     def add_to(self, buffer: Value, index: Atom, c: Atom) -> None:
@@ -231,6 +237,38 @@ class Reverse:
         assert isinstance(buffer, Value)
         return [self.shadow(buffer), *map(self.value, steps)]
 
+    def call(self, op: Call) -> None:
+        if not self.sweep.activity.inside(op):
+            return
+        callee = op.callee
+        pair = self.sweep.called(callee)
+        if not pair.is_reversed:
+            pair.is_reversed = True
+            kept = Kept(pair.sweep, Builder(), pair.moved)
+            Reverse(pair.sweep, kept, self.strong).fill(pair.reverse, callee)
+        results = [x for x, y in zip(op.outs, callee.outputs, strict=True) if self._has_bar(y)]
+        bars = [self.bars[-1].pop(x, self.zero(x)) for x in results]
+        args = [x for x, p in zip(op.args, callee.inputs, strict=True) if self._has_bar(p)]
+        outs = [Value(p.type) for p in callee.inputs if self._has_bar(p)]
+        self.builder.block.ops.append(Call(pair.reverse, tuple(bars), outs))
+        for x, c in zip(args, outs, strict=True):
+            self.add(x, c)
+
+    def _has_bar(self, x: Atom) -> bool:
+        return self.is_active(x) and not is_buffer(type_of(x))
+
+    def fill(self, made: Program, program: Program) -> None:
+        """Make the reverse pass of a function that is called: its cotangents, from its bars."""
+        outputs = [y for y in program.outputs if self._has_bar(y)]
+        made.inputs += [Value(type_of(y)) for y in outputs]
+        with self.kept.mirror(self.sweep.top) as block:
+            for y, bar in zip(outputs, made.inputs, strict=True):
+                self.add(y, bar)
+            self.run(program.body)
+            block.yields = [self.bars[0].get(x, self.zero(x)) for x in program.inputs
+                            if self._has_bar(x)]  # fmt: skip
+        made.body.ops, made.body.yields = block.ops, block.yields
+
     def nothing(self, op: Any) -> None:
         """Memory is made, and conditions are checked, in the forward sweep."""
 
@@ -300,5 +338,5 @@ _ROUTINES = {"product": Reverse.product}
 _STEPS: dict[type, Callable[[Reverse, Any], None]] = {
     Op: Reverse.op, Load: Reverse.load, Store: Reverse.store, If: Reverse.if_, For: Reverse.loop,
     While: Reverse.loop, Alloc: Reverse.nothing, Check: Reverse.nothing,
-    Routine: lambda self, op: _ROUTINES[op.name](self, op),
+    Call: Reverse.call, Routine: lambda self, op: _ROUTINES[op.name](self, op),
 }  # fmt: skip

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zyg.compiler.derive.activity import Activity
+from zyg.compiler.derive.calls import Pair, Stacks
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -32,6 +33,7 @@ from zyg.compiler.ir import (
     While,
     is_buffer,
     outs_of,
+    type_of,
 )
 from zyg.compiler.record import Builder
 
@@ -54,8 +56,8 @@ class Frame:
 class Sweep:
     """One pass over a program that makes its values again, with shadows."""
 
-    def __init__(self, program: Program, activity: Activity) -> None:
-        self.builder, self.activity = Builder(), activity
+    def __init__(self, program: Program, activity: Activity, stacks: Stacks) -> None:
+        self.builder, self.activity, self.stacks = Builder(), activity, stacks
         self.made: dict[Value, Atom] = {}  # what a value of the program is in the new one
         self.shadow: dict[Value, Value] = {}  # of buffers of the program
         self.size: dict[Value, Atom] = {}
@@ -65,7 +67,7 @@ class Sweep:
         self.source: dict[Value, Any] = {}  # the operations that made them
         self.matrices: dict[tuple[Routine, int], list[Atom]] = {}  # what routines were given
         leaving = [x for x in program.outputs if isinstance(x, Value) and is_buffer(x.type)]
-        self.sized = {activity.of(x) for x in leaving}
+        self.sized = {activity.of(x) for x in leaving if x not in program.sizes}
 
     def atom(self, x: Atom) -> Atom:
         return self.made[x] if isinstance(x, Value) else x
@@ -80,15 +82,38 @@ class Sweep:
             written = copied and self.activity.is_written(old)
             if not written and not self.companions(old):
                 continue
-            size: Atom = 1
-            for n in program.sizes[old]:
-                size = self.builder.op("multiply", size, self.atom(n))
+            size = self.extent(program, old)
             if written:
                 self.made[old] = copy_of(self.builder, new, size)
             if self.activity.is_active(old):
                 self.shadow[old] = self.builder.alloc(old.type.removesuffix("[]"), size)
             self.size[old] = size
         return inputs
+
+    def called(self, program: Program) -> Pair:
+        """The pair of a function that is called."""
+        pairs = self.stacks.pairs
+        if program not in pairs:
+            sweep = Sweep(program, self.activity, self.stacks)
+            sweep.sized, body = self.sized, sweep.builder.block
+            inputs = sweep.values(program.inputs)
+            made = Program(f"{program.name}_sweep", inputs, body)
+            pairs[program] = Pair(sweep, made, Program(f"{program.name}_reverse", [], Block()))
+            sweep.home.update((x, sweep.top) for x in inputs)
+            sweep.run(program.body)
+            outputs = program.outputs
+            values = [y if isinstance(y, Value) else Value(type_of(y)) for y in outputs]
+            body.yields = [*map(sweep.atom, outputs), *sweep.beside(values, outputs)]
+        return pairs[program]
+
+    def extent(self, program: Program, x: Value) -> Atom:
+        """The number of elements of an input or output."""
+        if x not in program.sizes:
+            return self.size[x]
+        size: Atom = 1
+        for n in program.sizes[x]:
+            size = self.builder.op("multiply", size, self.atom(n))
+        return size
 
     def companions(self, x: Value) -> list[dict[Value, Any]]:
         """What goes beside a value: its shadow, its size, or nothing."""
@@ -149,6 +174,7 @@ class Sweep:
         assert new.type == op.out.type
         if is_buffer(op.out.type) and self.activity.is_active(op.out):
             self.shadow[op.out] = self.builder.load(self.shadow[op.buffer], index)
+            assert self.activity.of(op.out) not in self.sized, "a result of unknown size"
 
     def store(self, op: Store) -> None:
         index = self.atom(op.index)
@@ -174,11 +200,15 @@ class Sweep:
         if isinstance(op, Check):
             new = Check(self.atom(op.condition), op.why)
         else:
-            callee = op.name if isinstance(op, Routine) else op.callee
             args = tuple(map(self.atom, op.args))
-            new = type(op)(callee, args, [Value(x.type) for x in op.outs])
+            new = Routine(op.name, args, [Value(x.type) for x in op.outs])
             self.made.update(zip(op.outs, new.outs, strict=True))
         self.builder.block.ops.append(new)
+
+    def call(self, op: Call) -> None:
+        callee = self.called(op.callee).forward
+        args = *map(self.atom, op.args), *self.beside(op.callee.inputs, op.args)
+        self.builder.block.ops.append(Call(callee, args, self.values(op.outs)))
 
     # Regions
 
@@ -262,5 +292,5 @@ MATRICES = {"product": ((3, 0, 2), (7, 2, 1))}
 
 _STEPS: dict[type, Callable[[Sweep, Any], None]] = {
     Op: Sweep.op, Alloc: Sweep.alloc, Load: Sweep.load, Store: Sweep.store, Check: Sweep.other,
-    Routine: Sweep.routine, Call: Sweep.other, If: Sweep.if_, For: Sweep.loop, While: Sweep.loop,
+    Routine: Sweep.routine, Call: Sweep.call, If: Sweep.if_, For: Sweep.loop, While: Sweep.loop,
 }  # fmt: skip
