@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from zyg.compiler.back.entry import Native, Stopped
+from zyg.compiler.back.names import VECTORISED
 from zyg.compiler.ir import Block, Call, For, If, Program, Value, prune
 from zyg.compiler.record import COMPARE, OVERFLOWS, Builder
 
@@ -296,3 +297,53 @@ def test_threads_compile_and_call_at_once():
     [t.join() for t in threads]
     assert len(made) == 400
     assert all(len(row) * 3 == n for n, row in made)
+
+
+def looped(name, kind="float", count=1):
+    """The function of each element of arrays, in a loop that runs in vector registers."""
+
+    def fill(b, n, *rows):
+        body, index, made = Block(), Value("int"), b.alloc(kind, n)
+        with b.inside(body):
+            b.store(made, index, b.op(name, *(b.load(row, index) for row in rows)))
+        b.block.ops.append(For(index, (0, n, 1), [], [], body, []))
+        return [made]
+
+    return Native(filled(fill, "int", *[f"{kind}[]"] * count))
+
+
+@pytest.mark.parametrize("kind", ["float", "float32"])
+@pytest.mark.parametrize("name", sorted(VECTORISED))
+def test_a_function_has_the_same_bits_at_every_place_of_a_loop(name, kind):
+    count = 2 if name == "power" else 1
+    native = looped(name, kind, count)
+    rng, dtype = np.random.default_rng(5), {"float": float, "float32": np.float32}[kind]
+    edges = [*REALS[:10], 1e30, *REALS[11:], 1e8, -740.5, 1e-37]
+    rows = [np.append(rng.uniform(-30, 30, 1000), edges).astype(dtype) for _ in range(count)]
+    if count == 2:
+        rng.shuffle(rows[0])
+    n = len(rows[0])
+    (many,) = native(n, *rows)
+    ones = [native(1, *(row[k : k + 1] for row in rows))[0][0] for k in range(n)]
+
+    assert many.tobytes() == np.array(ones, dtype).tobytes()
+    with np.errstate(all="ignore"):
+        right = np.array(
+            [getattr(np, name, math.erf)(*map(dtype, at)) for at in zip(*rows, strict=True)]
+        )
+    np.testing.assert_allclose(many, right, rtol=2e-15 if kind == "float" else 1e-6, atol=1e-320)
+
+
+def test_a_sum_is_in_order_while_its_terms_are_not():
+    def fill(b, n, row):
+        body, index, p, out = Block(), Value("int"), Value("float"), Value("float")
+        with b.inside(body):
+            body.yields = [b.op("add", p, b.op("multiply", b.load(row, index), 3.0))]
+        b.block.ops.append(For(index, (0, n, 1), [0.1], [p], body, [out]))
+        return [out]
+
+    x = np.random.default_rng(1).normal(size=1003)
+    total = 0.1
+    for y in x.tolist():
+        total += y * 3.0
+    assert Native(filled(fill, "int", "float[]"))(len(x), x) == [total]

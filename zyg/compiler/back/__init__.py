@@ -20,7 +20,9 @@ stored                          machine code on disk
 compiled                        text -> a function that runs
 scalars                         LLVM text of operations on single numbers
 arena                           LLVM text of the memory of a call
+elementary_text                 LLVM text of elementary functions
 blas                            products of matrices
+registers                       loops that run in vector registers
 whole_text                      program with memory -> LLVM text
 objects                         LLVM text of a function of objects
 entry                           program with memory -> a function that runs

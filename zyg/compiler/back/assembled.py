@@ -16,6 +16,8 @@ def object_code(text: str, name: str, loops: bool = False) -> bytes:
     Vectors are in the text, or are to be made of its `loops`.
     """
     machine = _machine()
+    if loops:
+        _keep_sums_in_order()
     module = llvm.parse_assembly(text.replace("@kernel(", f"@{name}("))
     module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
     module.verify()
@@ -23,8 +25,19 @@ def object_code(text: str, name: str, loops: bool = False) -> bytes:
     tuning.loop_vectorization = tuning.slp_vectorization = loops
     passes = llvm.create_pass_builder(machine, tuning)
     passes.getModulePassManager().run(module, passes)
+    if loops:  # what calls the functions of vectors is there now
+        inlining = llvm.create_new_module_pass_manager()
+        inlining.add_always_inliner_pass()
+        inlining.add_instruction_combine_pass()
+        inlining.run(module, passes)
     code: bytes = machine.emit_object(module)
     return code
+
+
+@cache
+def _keep_sums_in_order() -> None:
+    """A sum in a loop is made in order, and does not keep the rest from being vectors."""
+    llvm.set_option("zyg", "-force-ordered-reductions")
 
 
 @cache

@@ -27,11 +27,16 @@ _LN2 = math.log(2)
 
 
 class Scalars(Lanes):
-    """Prints operations on single numbers, line by line."""
+    """Prints operations on single numbers, line by line.
 
-    def __init__(self, declared: dict[str, None]) -> None:
+    `own` gives the symbol of an elementary function, or None if it is to be the C library's.
+    """
+
+    def __init__(
+        self, declared: dict[str, None], own: Callable[[str, str], str | None] | None = None
+    ) -> None:
         super().__init__(1, 1)
-        self.declared = declared
+        self.declared, self.own = declared, own
 
     def vector(self, type: str) -> str:
         return type
@@ -52,15 +57,39 @@ class Scalars(Lanes):
     def called(self, function: str, out: str, *args: Lane, after: str = "") -> Lane:
         """What a function that has no effects gives."""
         types = [x.type for x in args] + after.split()[:1]
-        how = "" if function.startswith("llvm.") else " nounwind willreturn memory(none)"
-        self.declared[f"declare {out} @{function}({', '.join(types)}){how}"] = None
+        if not function.startswith("zyg_"):
+            self.declared[f"declare {out} @{function}({', '.join(types)})"] = None
+        how = "" if function.startswith(("zyg_", "llvm.")) else " nounwind willreturn memory(none)"
         given = [f"{x.type} {x.names[0]}" for x in args] + ([after] if after else [])
-        return Lane(self, out, (self.value(f"call {out} @{function}({', '.join(given)})"),))
+        return Lane(self, out, (self.value(f"call {out} @{function}({', '.join(given)}){how}"),))
 
-    def of_library(self, name: str, *args: Lane) -> Lane:
-        """A function of the C library, by its name for doubles."""
+    def elementary(self, name: str, *args: Lane) -> Lane:
+        """An elementary function, by the name of its ufunc."""
         type = args[0].type
-        return self.called(name + ("f" if type == "float" else ""), type, *args)
+        own = self.own(name, type) if self.own else None
+        return self.called(own or _LIBRARY[name] + ("f" if type == "float" else ""), type, *args)
+
+    def rare(self, name: str) -> Callable[[Lane, Lane, Lane], Lane]:
+        def where(condition: Lane, x: Lane, y: Lane) -> Lane:
+            rarely, after, before = self.name("rarely"), self.name("after"), self.block
+            self.line(f"br i1 {condition.names[0]}, label {rarely}, label {after}")
+            self.start(rarely[1:])
+            called = self.called(name, x.type, x)
+            self.line(f"br label {after}")
+            self.start(after[1:])
+            z = f"phi {y.type} [ {y.names[0]}, %{before} ], [ {called.names[0]}, {rarely} ]"
+            return Lane(self, y.type, (self.value(z),))
+
+        return where
+
+    def _scaled(self, y: Lane, n: Lane) -> Lane:
+        letters, v = {"float": ("ss", "<4 x float>"), "double": ("sd", "<2 x double>")}[y.type]
+        name = f"llvm.x86.avx512.mask.scalef.{letters}"
+        self.declared[f"declare {v} @{name}({v}, {v}, {v}, i8, i32)"] = None
+        a, b = (self.value(f"insertelement {v} zeroinitializer, {x.type} {x.names[0]}, i32 0")
+                for x in (y, n))  # fmt: skip
+        z = self.value(f"call {v} @{name}({v} {a}, {v} {b}, {v} zeroinitializer, i8 -1, i32 4)")
+        return Lane(self, y.type, (self.value(f"extractelement {v} {z}, i32 0"),))
 
     def converted(self, x: Any, type: str, signed: bool = True) -> Lane:
         if isinstance(x, Lane) and x.type in REALS and type not in REALS:
@@ -75,7 +104,7 @@ class Scalars(Lanes):
         if op.name in ("float", "float32", "int"):
             return self.converted(args[0], type)
         if op.name in _LIBRARY:
-            return self.of_library(_LIBRARY[op.name], *args)
+            return self.elementary(op.name, *args)
         of_type = _REAL if args[0].type in REALS else _WHOLE
         return (of_type.get(op.name) or OPERATIONS[op.name])(self, *args)
 
@@ -86,7 +115,7 @@ class Scalars(Lanes):
                 return whole_power(x, int(exponent)) if exponent else self.constant("i64", 1)
             if 0 < abs(exponent) <= FACTORS and exponent == int(exponent):
                 return product(x, int(exponent))
-        return self.of_library("pow", x, self.converted(n, x.type))
+        return self.elementary("power", x, self.converted(n, x.type))
 
 
 def _fmod(m: Scalars, x: Lane, y: Lane) -> Lane:
@@ -136,8 +165,8 @@ def _logaddexp(base2: bool) -> Callable[..., Lane]:
     def logaddexp(m: Scalars, x: Lane, y: Lane) -> Lane:
         d = x - y
         larger = m.select(d > 0, x, y)
-        e = m.of_library("exp2" if base2 else "exp", -abs(d))
-        rest = m.of_library("log1p", e)
+        e = m.elementary("exp2" if base2 else "exp", -abs(d))
+        rest = m.elementary("log1p", e)
         rest = rest * (1 / _LN2) if base2 else rest
         return m.select(x == y, x + (1.0 if base2 else _LN2), larger + rest)
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from zyg.compiler.back import arena, blas
+from zyg.compiler.back import arena, blas, elementary_text
 from zyg.compiler.back.lanes import Lane, literal
+from zyg.compiler.back.registers import runs_in_registers
 from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.ir import (
     Alloc,
@@ -85,7 +86,12 @@ class Module:
         while self.waiting:
             program, name = self.waiting.pop()
             lines += _Function(self, program, name).text()
-        return "\n".join([arena.TEXT, *self.declared, *lines, *_METADATA, ""])
+        kept = elementary_text.used(self.declared)
+        return "\n".join([arena.TEXT, *self.declared, kept, *lines, *_METADATA, ""])
+
+    def own(self, name: str, type: str) -> str | None:
+        """The symbol of an elementary function of ours."""
+        return elementary_text.symbol(name, type, self.declared)
 
     def function_of(self, program: Program) -> str:
         """The name of a program's function, which is to be printed if it is new."""
@@ -314,7 +320,9 @@ class _Function:
             self.m.line(f"{following} = add nsw i64 {self.known[op.index]}, {step}")
             return following
 
+        self.m.own = self.module.own if runs_in_registers(op) else None
         self.loop(op, test, [(op.index, self.atom(first), steps)])
+        self.m.own = None
 
     def while_(self, op: While) -> None:
         def test() -> str:
