@@ -132,7 +132,8 @@ class Writer:
         forms = [
             f"({x} + {y})", f"({x} - {y})", f"{x} * {y}", f"{x} / (1.5 + abs({y}))",
             f"{self.pick(*_SCALAR[:-1])}({x})", f"math.exp(-abs({x}))", f"bend({x}, {y})",
-            f"max({x}, {y})", f"min({x}, {y})", f"({x} if {self.condition(names, depth - 1)} else {y})",
+            f"max({x}, {y})", f"min({x}, {y})",
+            f"({x} if {self.condition(names, depth - 1)} else {y})",
             f"math.tanh({x}) ** 2", f"halves({x})[{self.random.randrange(2)}]", f"GAIN * {x}",
             f"math.sqrt(0.5 + abs({x}))", f"math.hypot({x}, {y})", f"-{x}",
             f"TABLE[{self.random.randrange(3)}] * {x}", f"energy({self.random.randrange(3)}, {x})",
@@ -180,8 +181,10 @@ class Writer:
         if len(shape) == 1:
             forms += [f"smooth({x})", f"np.cumsum({x})"] if shape == (N,) else [f"smooth({x})"]
             forms += [f"np.array([math.sin(t) for t in {x}])"]
-            forms += [f"{m} @ {self.array(names, 0, (own[1],))}"
-                      for m, own in names.arrays.items() if len(own) == 2 and own[:1] == shape]  # fmt: skip
+            wide = [(m, own) for m, own in names.arrays.items() if len(own) == 2]
+            forms += [
+                f"{m} @ {self.array(names, 0, own[1:])}" for m, own in wide if own[:1] == shape
+            ]
         else:
             forms += [f"({x} + {self.array(names, 0, shape[1:])})"]
         return self.pick(*forms)
@@ -238,8 +241,10 @@ class Writer:
         shape = names.arrays[of]
         forms = [("{}", shape), ("{}[::-1]", shape), ("{}[:]", shape)]
         if len(shape) == 2:
-            forms += [("{}[1]", shape[1:]), ("{}[:, 2]", shape[:1]), ("{}.T", shape[::-1]),
-                      ("{}.reshape(-1)", (M * N,)), ("{}[1:]", (shape[0] - 1, shape[1]))]  # fmt: skip
+            forms += [
+                ("{}[1]", shape[1:]), ("{}[:, 2]", shape[:1]), ("{}.T", shape[::-1]),
+                ("{}.reshape(-1)", (M * N,)), ("{}[1:]", (shape[0] - 1, shape[1])),
+            ]  # fmt: skip
         else:
             forms += [("{}[1:]", (shape[0] - 1,)), ("{}[::2]", (-(-shape[0] // 2),))]
         text, made = self.pick(*forms)
@@ -282,13 +287,17 @@ class Writer:
         forms = [
             f"{name}[:] = np.sin({self.array(names, 1, shape)})",
             f"{name}[1:] = {name}[:-1] * 0.5", f"{name}[:-1] += 0.3 * {name}[1:]",
-            f"{name}[{self.index(names, n)}] = {inner}", f"{name}[...] = math.tanh({self.number(names, 1)})",
+            f"{name}[{self.index(names, n)}] = {inner}",
+            f"{name}[...] = math.tanh({self.number(names, 1)})",
             f"{name}[::2] *= 0.5", f"{name}[1:] = math.sin({self.number(names, 1)})",
         ]  # fmt: skip
         if rest:
-            forms += [f"{name}[:, {self.index(names, rest[0])}] = math.sin({self.number(names, 1)})",
-                      f"{name}[:, 1:] = {name}[:, :-1] * 0.5",
-                      f"{name}[0], {name}[1] = {name}[1].copy(), {name}[0].copy()"]  # fmt: skip
+            column = self.index(names, rest[0])
+            forms += [
+                f"{name}[:, {column}] = math.sin({self.number(names, 1)})",
+                f"{name}[:, 1:] = {name}[:, :-1] * 0.5",
+                f"{name}[0], {name}[1] = {name}[1].copy(), {name}[0].copy()",
+            ]
         else:
             forms += [f"{name}[0], {name}[1] = {name}[1], {name}[0]", f"damp({name})",
                       f"damp({name}, by=0.3)"]  # fmt: skip
@@ -476,8 +485,8 @@ def difference(f, args, dots, eps):
     return (8 * (at(eps) - at(-eps)) - at(2 * eps) + at(-2 * eps)) / (12 * eps)
 
 
-class Disagreement(AssertionError):
-    pass
+class Disagreement(AssertionError):  # noqa: N818
+    """Two ways to compute one thing do not."""
 
 
 def agree(what, got, right, rtol=1e-9):

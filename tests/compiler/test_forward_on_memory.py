@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 
+from zyg.compiler.back.entry import Native
+from zyg.compiler.back.module import module_text
 from zyg.compiler.derive.forward import partials, pushforward
 from zyg.compiler.ir import type_of
 
-from .interpreted import interpreted
+from ..marks import slow_after
+from .interpreted import Stopped, interpreted
 from .memory_programs import ARGUMENTS, X4, Kit, active_of, program_of
+from .random_memory import SIZE, random_program
 
 MAKERS = pytest.mark.parametrize("make", ARGUMENTS, ids=lambda make: make.__name__)
 SMOOTH = pytest.mark.parametrize(
@@ -21,6 +25,12 @@ def fresh(args):
 
 def run(program, args):
     return interpreted(program, *fresh(args))
+
+
+def printed(program):
+    space = {}
+    exec(module_text(program, "f"), space)
+    return space["f"]
 
 
 def directions_at(program, args, count, seed=1):
@@ -169,3 +179,30 @@ def test_functions_that_call_each_other():
     np.testing.assert_allclose(
         run(pushforward(program, [0]), [1.0, 0.7]), [1.21 * 0.7**3, 3 * 1.21 * 0.7**2]
     )
+
+
+@pytest.mark.parametrize("part", slow_after(1, range(24)))
+def test_random_programs(part):
+    """Tangents against differences; the module's text and machine code against the interpreter."""
+    kinks = 0
+    for seed in range(part, 168, 24):
+        program, draw = random_program(seed), np.random.default_rng(seed)
+        program.sizes = dict.fromkeys(program.inputs[2:], (SIZE,))
+        args = [draw.normal(), int(draw.integers(7)), draw.normal(size=SIZE)]
+        args.append(draw.integers(0, 7, SIZE))
+        dots = [draw.normal(), draw.normal(size=SIZE)]
+        moving = pushforward(program, [0, 2])
+        try:
+            outs = run(moving, [*dots, *args])
+            slopes, others = (differences(program, args, dots, eps) for eps in (1e-6, 3e-6))
+        except Stopped:
+            continue
+        for way in (printed(moving), Native(moving)) if seed % 3 == 0 else ():
+            assert_near(way(*fresh([*dots, *args])), outs, 1e-11)
+        if not all(
+            np.allclose(*pair, rtol=1e-5, atol=1e-5) for pair in zip(slopes, others, strict=False)
+        ):
+            kinks += 1
+            continue
+        assert_near(outs[5:], slopes, 1e-4)
+    assert kinks < 3

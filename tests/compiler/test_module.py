@@ -12,22 +12,12 @@ from zyg.kernels.scalar import read_for
 
 from ..marks import slow_after
 from .interpreted import interpreted
-from .memory_programs import ARGUMENTS, Kit, active_of, program_of
+from .memory_programs import ARGUMENTS, Kit, active_of, product, program_of
 from .random_programs import HEAD, source
-from .test_forward_on_memory import directions_at, fresh
+from .test_forward_on_memory import directions_at, fresh, printed
 from .test_language import imported
 
 MAKERS = pytest.mark.parametrize("make", ARGUMENTS, ids=lambda make: make.__name__)
-
-
-def printed(program):
-    text = module_text(program, "f")
-    assert {*re.findall(r"^(?:import|from) .*", text, re.MULTILINE)} == {
-        "import math", "import numpy as np",
-    }  # fmt: skip
-    space = {}
-    exec(text, space)
-    return space["f"]
 
 
 def assert_same(program, args):
@@ -41,6 +31,12 @@ def assert_same(program, args):
     rounded = any(type(op).__name__ == "Routine" for op in operations(program.body))
     for got, right in zip(*sides, strict=True):
         np.testing.assert_allclose(got, right, rtol=1e-13 if rounded else 0, atol=0)
+
+
+def test_a_module_imports_nothing_of_zyg():
+    text = module_text(program_of(product), "f")
+    imports = {*re.findall(r"^(?:import|from) .*", text, re.MULTILINE)}
+    assert imports == {"import math", "import numpy as np"}
 
 
 @MAKERS
