@@ -19,10 +19,13 @@ import numpy as np
 import zyg
 from zyg.compiler.back.entry import Native
 from zyg.compiler.back.module import module_text
+from zyg.compiler.back.wrapped import Signature, wrapped_text
 from zyg.compiler.derive.forward import pushforward
+from zyg.compiler.derive.moving import is_real
+from zyg.compiler.derive.reverse import vjp
 from zyg.compiler.front.kinds import kind_of, made_of, operands_of
 from zyg.compiler.front.whole import WholeCaptures, read_whole
-from zyg.compiler.ir import Value
+from zyg.compiler.ir import type_of
 from zyg.errors import KernelError
 
 from .interpreted import interpreted
@@ -68,6 +71,7 @@ def energy(n, p):
         return p
     return 0.8 * energy(n - 1, math.sin(p)) + GAIN * p
 """
+PARAMETERS = ("a", "b", "x", "y", "A")
 N, M = 4, 3  # the lengths of axes
 _SCALAR = ("math.sin", "math.tanh", "math.cos", "math.atan", "abs", "np.sin", "np.tanh", "math.exp")
 _ARRAY = ("np.sin", "np.tanh", "np.cos", "np.abs", "np.arctan")
@@ -430,7 +434,7 @@ def source(name, seed):
     """The text of a function of two floats, two arrays of one axis and one of two."""
     writer = Writer(seed)
     arrays = {"x": (N,), "y": (N,), "A": (M, N)}
-    writer.line(0, f"def {name}(a, b, x, y, A):")
+    writer.line(0, f"def {name}({', '.join(PARAMETERS)}):")
     names = Names(["a", "b"], {}, arrays, writer.pick((), (), ("x",)))
     names = writer.block(1, names, 3, False, least=3)
     names = writer.block(1, names, 2, False)
@@ -549,53 +553,74 @@ class Case:
         kinds = [kind_of(x) for x in self.args]
         captures = WholeCaptures(lambda x: x)
         whole = read_whole(self.f, kinds, {}, captures)
-        program = whole.program
-        operands = [x for kind, value in zip(kinds, self.args, strict=True)
-                    for x in operands_of(kind, value)]  # fmt: skip
-        operands += captured(captures, self.f)
-        space = {}
-        exec(module_text(program, "f"), space)
-        ways = {"text": space["f"], "machine code": Native(program)}
+        captured = [(f"c{k}", kind_of(x), x) for k, x in enumerate(captures.values(self.f))]
+        given = [*zip(kinds, self.args, strict=True), *((kind, x) for _, kind, x in captured)]
+        operands = [x for kind, value in given for x in operands_of(kind, value)]
+        named = [*zip(PARAMETERS, kinds, strict=True)]
+        self.values_agree(whole, operands, Signature("f", named, whole.result, captured))
+        self.forward_agrees(whole, operands)
+        self.reverse_agrees(whole, operands)
+
+    def values_agree(self, whole, operands, signature):
+        native = Native(whole.program)
+        given = fresh(operands)
+        y = made_of(whole.result, iter(native(*given)))
+        agree("the value by machine code", y, self.value, 1e-12)
+        self.same_writes("machine code", [x for x in given if isinstance(x, np.ndarray)])
         if self.seed % 10 == 0:
-            ways["interpreter"] = functools.partial(interpreted, program)
-        for name, run in ways.items():
-            given = fresh(operands)
-            outs = run(*given)
-            outs = outs if isinstance(outs, (tuple, list)) else [outs]
-            agree(f"the value by {name}", made_of(whole.result, iter(outs)), self.value, 1e-12)
-            self.same_writes(name, given)
-        self.forward_agrees(program, whole.result, operands)
+            y = made_of(whole.result, iter(interpreted(whole.program, *fresh(operands))))
+            agree("the value by the interpreter", y, self.value, 1e-12)
+        space, args = {}, fresh(self.args)
+        exec(wrapped_text(signature, whole.program), space)
+        agree("the value by the text", space["f"](*args), self.value, 1e-12)
+        self.same_writes("the text", args[2:])
 
     def same_writes(self, name, given):
         """What is in the arguments after a call."""
         args = fresh(self.args)
         self.f(*args)
-        arrays = [x for x in given if isinstance(x, np.ndarray)]
-        for x, y in zip(args[2:], arrays, strict=False):
+        for x, y in zip(args[2:], given, strict=False):
             agree(f"an argument, written by {name}", y, x, 1e-12)
 
-    def forward_agrees(self, program, result, operands):
+    def active(self, program):
+        reals = [k for k, x in enumerate(program.inputs) if x.type.startswith("float")]
+        return reals[: len(self.args)]
+
+    def forward_agrees(self, whole, operands):
+        program = whole.program
         dots = [np.ravel(d) if isinstance(d, np.ndarray) else d for d in direction(self.args)]
-        active = [k for k, x in enumerate(program.inputs) if x.type.startswith("float")][
-            : len(dots)
-        ]
-        moving = Native(pushforward(program, active))
-        outs = moving(*dots, *fresh(operands))
-        count = len(program.outputs)
-        tangents = iter(outs[count:])
-        mixed = [next(tangents) if isinstance(y, Value) and y.type.startswith("float") else out
+        outs = Native(pushforward(program, self.active(program)))(*dots, *fresh(operands))
+        tangents = iter(outs[len(program.outputs) :])
+        mixed = [next(tangents) if is_real(type_of(y)) else out
                  for y, out in zip(program.outputs, outs, strict=False)]  # fmt: skip
-        y_dot = made_of(result, iter(mixed))
+        y_dot = made_of(whole.result, iter(mixed))
         agree("the tangent by machine code", total(np, y_dot), self.along(), 1e-7)
 
-
-def captured(captures, f):
-    """The operands that a function captures, as they are now."""
-    found = []
-    for path in captures.operands:
-        value = captures.value(f, path)
-        found += operands_of(kind_of(value), value)
-    return found
+    def reverse_agrees(self, whole, operands):
+        program = whole.program
+        bars = [np.cos(np.arange(N) + k) if np.ndim(y) else k + 1.0
+                for k, y in enumerate(leaves(self.value))]  # fmt: skip
+        derived = vjp(program, self.active(program))
+        ways = {"machine code": Native(derived.program)}
+        if self.seed % 10 == 0:
+            space = {}
+            exec(module_text(derived.program, "f"), space)
+            ways["the text"] = space["f"]
+        right = dict(zip(self.active(program), self.gradient, strict=True))
+        for name, run in ways.items():
+            given = fresh(operands)
+            outs = run(*given, *fresh(bars))
+            cotangents = outs[len(program.outputs) :]
+            found = dict(zip(derived.moving, cotangents, strict=True))
+            for k, bar in right.items():
+                agree(
+                    f"gradient {k} by {name}",
+                    np.ravel(found.get(k, 0.0 * bar)),
+                    np.ravel(bar),
+                    1e-7,
+                )
+            for x, before in zip(given, operands, strict=True):
+                agree(f"an argument, after the gradient by {name}", x, before, 0)
 
 
 def checked(seed, folder):

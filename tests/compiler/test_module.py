@@ -142,3 +142,16 @@ def test_names_that_are_given_are_kept_apart_from_those_that_are_made():
 
     assert "def f(v0, i):" in text
     np.testing.assert_array_equal(space["f"](np.arange(3.0), 3), np.arange(3.0))
+
+
+def test_ints_overflow_beyond_64_bits_only():
+    kit = Kit()
+    m, n = kit.number("int"), kit.number("int")
+    names = ("add_overflows", "subtract_overflows", "multiply_overflows")
+    outs = [kit.op(name, m, n) for name in names] + [kit.add_overflows(m, 1)]
+    program = kit.program("over", outs)
+    f = printed(program)
+    for m in (0, 5, 2**62, -(2**62), 2**63 - 1, -(2**63)):
+        for n in (0, -3, 2**62, -(2**62), 2**63 - 1, -(2**63)):
+            assert_same(program, [m, n])
+            assert f(np.int64(m), np.int64(n)) == f(m, n)

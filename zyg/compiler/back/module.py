@@ -37,7 +37,7 @@ from zyg.compiler.ir import (
     operands_of,
     operations,
 )
-from zyg.compiler.record import REALS
+from zyg.compiler.record import OVERFLOWS, REALS
 
 _TERNARY, _NOT, _COMPARE, _UNARY, _WHOLE = 0, 3, 4, 10, 12  # how tightly an expression binds
 _BINDS = {
@@ -55,8 +55,6 @@ _FORMS = {  # how an operation is written, how tightly its operands bind, and it
     "absolute": ("abs({})", _TERNARY, _WHOLE), "constant": ("{}", _WHOLE, _WHOLE),
     "float": ("float({})", _TERNARY, _WHOLE), "int": ("int({})", _TERNARY, _WHOLE),
     "float32": ("np.float32({})", _TERNARY, _WHOLE),
-    **{f"{name}_overflows": (f"not -(2**63) <= int({{}}) {sign} int({{}}) < 2**63", _TERNARY, _NOT)
-       for name, sign in (("add", "+"), ("subtract", "-"), ("multiply", "*"))},
 }  # fmt: skip
 _ERRORS = {"index": "IndexError", "zero": "ZeroDivisionError", "64 bits": "OverflowError"}
 _LONGEST = 60  # characters of an expression that stands in another
@@ -232,6 +230,10 @@ class _Function:
         if name in _FORMS:
             form, own, binds = _FORMS[name]
             return _Text(form.format(*(self.at(x, own) for x in args)), binds)
+        if name in OVERFLOWS:  # of Python's ints, which do not
+            sign = _SIGNS[name.removesuffix("_overflows")]
+            row = [f"int({self.at(x)})" if isinstance(x, Value) else self.at(x, 11) for x in args]
+            return _Text(f"not -(2**63) <= {f' {sign} '.join(row)} < 2**63", _NOT)
         if name == "select":
             condition, one, other = (self.at(x, _TERNARY + 1) for x in args)
             return _Text(f"{one} if {condition} else {other}", _TERNARY)

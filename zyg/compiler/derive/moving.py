@@ -68,6 +68,8 @@ class Memory:
     def of(self, x: Value) -> Value:
         """The class of a buffer, as one of the buffers in it."""
         while (parent := self._parent.get(x)) is not None:
+            if (further := self._parent.get(parent)) is not None:
+                self._parent[x] = further
             x = parent
         return x
 
