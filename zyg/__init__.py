@@ -12,7 +12,6 @@ from importlib import import_module as _import_module
 
 from zyg import kernels as kernels
 from zyg import rules as rules
-from zyg import threads as threads
 from zyg.base.config import config as config
 from zyg.base.registry import adjoint as adjoint
 from zyg.base.registry import nondifferentiable as nondifferentiable
@@ -31,6 +30,7 @@ from zyg.watched import device as _device  # noqa: F401
 from zyg.watched import numbers as _numbers  # noqa: F401
 
 if _typing.TYPE_CHECKING:
+    from zyg import threads as threads
     from zyg.adoption.verbs import adopt as adopt
     from zyg.adoption.verbs import adopted as adopted
     from zyg.broadcasting.verbs import broadcast as broadcast
@@ -86,6 +86,7 @@ _LATE = {
     "pushforward": "zyg.verbs.pushforward",
     "sparse_hessian": "zyg.sparsity.derivatives",
     "sparse_jacobian": "zyg.sparsity.derivatives",
+    "threads": "zyg.threads",
     "value_and_gradient_async": "zyg.verbs.asynchronous",
     "wirtinger": "zyg.verbs.jacobians",
     "wrap_executor": "zyg.tasks.executors",
@@ -96,7 +97,8 @@ __all__ = sorted(name for name in {*globals(), *_LATE} if not name.startswith("_
 def __getattr__(name: str) -> object:
     if name not in _LATE:
         raise AttributeError(f"module 'zyg' has no attribute {name!r}")
-    globals()[name] = found = getattr(_import_module(_LATE[name]), name)
+    module = _import_module(_LATE[name])
+    globals()[name] = found = module if name == "threads" else getattr(module, name)
     return found
 
 

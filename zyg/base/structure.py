@@ -11,8 +11,8 @@ it is, identity included; strings, modules, files, locks and the like pass throu
 from __future__ import annotations
 
 import copy
-import threading
 import types
+from _thread import get_ident
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -65,7 +65,7 @@ class Tangent:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        here = (threading.get_ident(), id(self))
+        here = (get_ident(), id(self))
         if here in _printing:
             return f"Tangent({self._of}, ...)"
         _printing.add(here)

@@ -12,7 +12,7 @@ of that level, noted there, and so are the undoing and the doing again.
 
 from __future__ import annotations
 
-from threading import RLock
+from _thread import RLock
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import operator
 import sys
+from _thread import RLock
 from collections.abc import Container, Iterator
 from itertools import pairwise
-from threading import RLock
 from typing import Any
 from weakref import ref
 

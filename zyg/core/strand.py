@@ -33,10 +33,10 @@ a newer level always has a larger number, which is all that nesting needs.
 
 from __future__ import annotations
 
+from _thread import RLock  # of which threading, loaded when used, makes its own
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from itertools import count
-from threading import RLock
 from typing import Any
 
 import numpy as np

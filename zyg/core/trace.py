@@ -13,7 +13,6 @@ from zyg.base.config import setting
 from zyg.base.quiet import quiet
 from zyg.base.structure import Structure, is_leaf
 from zyg.base.trees import Tree, taken_apart
-from zyg.core.adjoint_tasks import reverse
 from zyg.core.cotangents import Spec, fits, project, shape_of, spec_of, zeros_of
 from zyg.core.exchange import bring
 from zyg.core.objects import stacked, without_class
@@ -25,7 +24,7 @@ from zyg.core.protection import (
     take_back,
     watch_together,
 )
-from zyg.core.reverse import all_finite, plain_then_strong
+from zyg.core.reverse import all_finite, plain_then_strong, reverse
 from zyg.core.running import completed, enter, has_shown_objects, leave
 from zyg.core.strand import (
     ARRAYS,
@@ -171,7 +170,7 @@ class Trace(Call):
             demand_unwritten(self.strand.level_strands(), seeds)
         # A warning about 1/0 in a derivative would name a line that is not the user's.
         with quiet():
-            passes, checked = self.passes(), self.is_checked()
+            passes, checked, reverse = self.passes(), self.is_checked(), _reverse_of(self.strand)
             for strong in passes:
                 known: dict[Any, Any] = {}
                 cotangents = self.at_arguments(reverse(self.strand, seeds, strong, finite=known))
@@ -300,6 +299,15 @@ def _take(holder: list[Any], k: int) -> Any:
     if type(x) is np.ndarray and owns_memory(x) and sys.getrefcount(x) <= _ALONE:
         return x
     return array_type(x).copy(x)
+
+
+def _reverse_of(strand: Strand) -> Callable[..., list[Any]]:
+    """What reverses a strand; where tasks have more of the level, with these."""
+    if not strand.kin.family:
+        return reverse
+    from zyg.core import adjoint_tasks  # which few programs need
+
+    return adjoint_tasks.reverse
 
 
 def copy_out(x: Any) -> Any:
