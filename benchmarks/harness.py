@@ -230,7 +230,8 @@ def agree(case: Case) -> dict[str, float]:
 def measure(group: str, case: Case, *, seconds: float, sample: float) -> Result:
     """Times of all programs of a case, taken in turns, for about so many seconds in all.
 
-    One sample calls a program often enough to last about `sample` seconds.
+    One sample calls a program often enough to last about `sample` seconds, after a call that is not
+    timed where there are several: what others left in the caches is none of the program's.
     """
     calls = {name: max(1, round(sample / max(t, 1e-9))) for name, t in agree(case).items()}
     result = Result(group, case, {name: [] for name in case.programs})
@@ -238,6 +239,8 @@ def measure(group: str, case: Case, *, seconds: float, sample: float) -> Result:
     started, clock = WALL(), case.clock
     for turn in range(case.repeats):
         for name, program in case.programs.items():
+            if calls[name] > 1:
+                program()
             start = clock()
             for _ in range(calls[name]):
                 program()
