@@ -487,7 +487,7 @@ def arguments(name: str, quick: bool = False) -> tuple:
                          r((8 if quick else 1024, 14))),
         "lorenz": lambda: (np.array([1.0, 1.0, 1.0]), 10.0, 28.0, 2.6, 0.01, n // 5),
         "bodies": lambda: (r((few, 3)), 0.1 * r((few, 3)), u(1, 2, few), 0.01, 3 if quick else 50),
-        "stencil": lambda: (r(n), 0.1, 3 if quick else 20),
+        "stencil": lambda: (0.3 * r(n), 0.1, 3 if quick else 20),
         "gauss_seidel": lambda: (r((6, 6) if quick else (40, 40)), 3 if quick else 20),
         "binomial_tree": lambda: (100.0, 105.0, 0.03, 0.2, 1.0, 6 if quick else 100),
         "random_field": lambda: (r((n // 10 + 3, 8)), r((8, 8)), rng.integers(0, 8, n // 10 + 3)),
