@@ -15,6 +15,7 @@ from __future__ import annotations
 ALIGNMENT = 64  # of buffers
 BYTES = 4096  # of an arena with its first chunk, which is aligned
 DEPTH = 32  # where in the header is how deep calls may go
+_WORD_BY_WORD = 128  # bytes, where a register of them would wait for the words being written
 STOPPED, NO_MEMORY = 1, 2  # what a call returns besides 0
 
 TEXT = f"""
@@ -24,6 +25,7 @@ declare i64 @llvm.uadd.sat.i64(i64, i64)
 declare i64 @llvm.ushl.sat.i64(i64, i64)
 declare void @free(ptr)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
 define internal void @zyg_open(ptr %arena) {{
@@ -67,6 +69,95 @@ cut:
   ret ptr %buffer
 out:
   ret ptr null
+}}
+
+; What follows a buffer in the arena is free, and so is that; unless it is in an earlier chunk.
+define internal void @zyg_free(ptr %arena, ptr allocptr nocapture %buffer) noinline nounwind \
+allockind("free") "alloc-family"="zyg" memory(inaccessiblemem: readwrite, argmem: readwrite) {{
+  %start = getelementptr i8, ptr %buffer, i64 -{ALIGNMENT}
+  %same = call i1 @zyg_is_here(ptr %arena, ptr %start)
+  br i1 %same, label %free, label %out
+free:
+  store ptr %start, ptr %arena
+  ret void
+out:
+  ret void
+}}
+
+; A buffer is not used any more; its place is made free by what is said of others.
+define internal void @zyg_forget(ptr %arena, ptr allocptr nocapture %buffer) noinline nounwind \
+allockind("free") "alloc-family"="zyg" memory(inaccessiblemem: readwrite, argmem: readwrite) {{
+  ret void
+}}
+
+; Whether a place is in the chunk from which buffers are cut.
+define internal i1 @zyg_is_here(ptr %arena, ptr %place) {{
+  %next = load ptr, ptr %arena
+  %before = icmp ule ptr %place, %next
+  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
+  %chunk = load ptr, ptr %chunk.at
+  %own = icmp eq ptr %chunk, null
+  %low = select i1 %own, ptr %arena, ptr %chunk
+  %after = icmp uge ptr %place, %low
+  %both = and i1 %before, %after
+  ret i1 %both
+}}
+
+; The place to move to what a round carries on, if that was the end before the round; or null.
+define internal ptr @zyg_back(ptr %arena, ptr %mark) noinline nounwind {{
+  %here = call i1 @zyg_is_here(ptr %arena, ptr %mark)
+  %to = select i1 %here, ptr %mark, ptr null
+  ret ptr %to
+}}
+
+; A buffer moved down to a place, and the place behind it; as it was if there is none.
+define internal {{ ptr, ptr }} @zyg_move(ptr %to, ptr %buffer) noinline nounwind {{
+  %stays = icmp eq ptr %to, null
+  br i1 %stays, label %stay, label %move
+stay:
+  %same = insertvalue {{ ptr, ptr }} zeroinitializer, ptr %buffer, 0
+  ret {{ ptr, ptr }} %same
+move:
+  %size.at = getelementptr i8, ptr %buffer, i64 -8
+  %size = load i64, ptr %size.at
+  %padded = add i64 %size, {2 * ALIGNMENT - 1}
+  %whole = and i64 %padded, -{ALIGNMENT}
+  %of = getelementptr i8, ptr %buffer, i64 -{ALIGNMENT}
+  %moved = getelementptr i8, ptr %to, i64 {ALIGNMENT}
+  %small = icmp ule i64 %size, {_WORD_BY_WORD}
+  br i1 %small, label %words, label %all
+all:
+  call void @llvm.memmove.p0.p0.i64(ptr align 64 %to, ptr align 64 %of, i64 %whole, i1 false)
+  br label %done
+words:
+  %moved.size.at = getelementptr i8, ptr %moved, i64 -8
+  store i64 %size, ptr %moved.size.at
+  br label %word
+word:
+  %k = phi i64 [ 0, %words ], [ %k.next, %copy ]
+  %more = icmp slt i64 %k, %size
+  br i1 %more, label %copy, label %done
+copy:
+  %word.of = getelementptr i8, ptr %buffer, i64 %k
+  %word.to = getelementptr i8, ptr %moved, i64 %k
+  %x = load volatile i64, ptr %word.of
+  store volatile i64 %x, ptr %word.to
+  %k.next = add i64 %k, 8
+  br label %word
+done:
+  %behind = getelementptr i8, ptr %to, i64 %whole
+  %one = insertvalue {{ ptr, ptr }} poison, ptr %moved, 0
+  %two = insertvalue {{ ptr, ptr }} %one, ptr %behind, 1
+  ret {{ ptr, ptr }} %two
+}}
+
+; What is behind a place is free, if there is one; gives the end.
+define internal ptr @zyg_rewind(ptr %arena, ptr %to) noinline nounwind {{
+  %stays = icmp eq ptr %to, null
+  %next = load ptr, ptr %arena
+  %end = select i1 %stays, ptr %next, ptr %to
+  store ptr %end, ptr %arena
+  ret ptr %end
 }}
 
 ; A further chunk, with place for so many bytes.

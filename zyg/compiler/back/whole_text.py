@@ -17,6 +17,7 @@ from typing import Any
 
 from zyg.compiler.back import arena, blas, elementary_text
 from zyg.compiler.back.lanes import Lane, literal
+from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here
 from zyg.compiler.back.registers import runs_in_registers
 from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.ir import (
@@ -163,6 +164,8 @@ class _Function:
         how = "noinline nounwind" if self.outer else "nounwind"
         self.m.start("entry")
         self.block(self.program.body)
+        if not self.outer:
+            self.end(self.program.body)
         result = f"{self.made} {{ i32 0"
         result += "".join(f", {_type(type_of(x))} poison" for x in self.program.outputs) + " }"
         for k, out in enumerate(self.program.outputs):
@@ -236,7 +239,9 @@ class _Function:
         kind, m = element_of(op.out.type), self.m
         shift = 3 if is_buffer(kind) else _SHIFTS[kind]
         bytes_ = f"i64 {self.atom(op.size)}"
-        if shift:
+        if not isinstance(op.size, Value):
+            bytes_ = f"i64 {min(int(op.size) << shift, _LARGEST)}"
+        elif shift:
             bytes_ = "i64 " + m.value(f"call i64 @llvm.ushl.sat.i64({bytes_}, i64 {shift})")
         out = self.name(op.out)
         m.line(f"{out} = call ptr @zyg_allocate(ptr %arena, {bytes_})")
@@ -292,6 +297,32 @@ class _Function:
         self.m.declared[declared] = None
         self.m.line(call)
 
+    def end(self, block: Block) -> None:
+        """The end of a block, where its buffers go if they can."""
+        if ends_here(block):
+            for x in reversed(buffers_of(block)):
+                self.m.line(f"call void @zyg_free(ptr %arena, ptr {self.known[x]})")
+
+    def mark(self, body: Block, moved: Sequence[Value]) -> tuple[Value, str, Callable[[], str]]:
+        """Where rounds carry buffers on: a value of a loop, as `loop` takes it."""
+        m, mark = self.m, Value("float[]")
+
+        def rest() -> str:
+            for x in buffers_of(body):
+                if x not in moved:
+                    m.line(f"call void @zyg_forget(ptr %arena, ptr {self.known[x]})")
+            first = to = m.value(f"call ptr @zyg_back(ptr %arena, ptr {self.known[mark]})")
+            for x in moved:
+                both = m.value(f"call {{ ptr, ptr }} @zyg_move(ptr {to}, ptr {self.known[x]})")
+                self.known[x], to = (
+                    m.value(f"extractvalue {{ ptr, ptr }} {both}, {k}") for k in (0, 1)
+                )
+            end = m.value(f"call ptr @zyg_rewind(ptr %arena, ptr {to})")
+            none = m.value(f"icmp eq ptr {first}, null")
+            return m.value(f"select i1 {none}, ptr {end}, ptr {self.known[mark]}")
+
+        return mark, m.value("load ptr, ptr %arena"), rest
+
     def if_(self, op: If) -> None:
         then, orelse, after = self.fresh(), self.fresh(), self.fresh()
         self.m.line(f"br i1 {self.atom(op.condition)}, label {then}, label {orelse}")
@@ -299,6 +330,7 @@ class _Function:
         for start, block in ((then, op.then), (orelse, op.orelse)):
             self.start(start)
             self.block(block)
+            self.end(block)
             sides.append((f"%{self.m.block}", block.yields))
             self.m.line(f"br label {after}")
         self.start(after)
@@ -335,6 +367,9 @@ class _Function:
         """A loop; its `own` values have a name at the start, and one printed after each round."""
         m, before = self.m, f"%{self.m.block}"
         head, body, after = self.fresh(), self.fresh(), self.fresh()
+        moved = carried_on(op.body, op.params)
+        if moved:
+            own = [*own, self.mark(op.body, moved)]
         m.line(f"br label {head}")
         self.start(head)
         phis = len(m.lines)
@@ -347,6 +382,7 @@ class _Function:
         m.line(f"br i1 {test()}, label {body}, label {after}")
         self.start(body)
         self.block(op.body)
+        self.end(op.body)
         yields = [rest() for _, _, rest in own]
         pairs = zip(op.body.yields, op.params, strict=True)
         yields += [self.atom(x, p.type) for x, p in pairs]

@@ -1,0 +1,68 @@
+"""How long buffers live: which may go where a block ends.
+
+A buffer that a block makes is needed no more behind it, unless the block yields it, or stores it in
+a buffer of buffers, or calls what may do that. Where that is so of all of a block's buffers, they
+go. Rounds of a loop that yield some of what they make carry those on, at the place of those of the
+round before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from zyg.compiler.ir import (
+    Alloc,
+    Block,
+    Call,
+    Store,
+    Value,
+    blocks_of,
+    is_buffer,
+    operations,
+    outs_of,
+    type_of,
+)
+
+
+def buffers_of(block: Block) -> list[Value]:
+    """The buffers that a block itself makes, in order."""
+    return [op.out for op in block.ops if isinstance(op, Alloc)]
+
+
+def ends_here(block: Block) -> bool:
+    """Whether no buffer that a block makes, nor blocks inside, is needed behind it."""
+    made = {x for op in block.ops for x in outs_of(op)}
+    yielded = [x for x in block.yields if isinstance(x, Value) and is_buffer(x.type)]
+    return made.isdisjoint(yielded) and not _lets_out(block)
+
+
+def carried_on(body: Block, params: Sequence[Value]) -> list[Value]:
+    """The buffers that a round makes and yields, in the order in which they are made.
+
+    They are fresh, each is yielded once, and all others go; else there are none.
+    """
+    fresh = buffers_of(body)
+    made = {x for op in body.ops for x in outs_of(op)}
+    yielded = [x for x in body.yields if isinstance(x, Value) and x in made and is_buffer(x.type)]
+    moves = [x for x, p in zip(body.yields, params, strict=True)
+             if x is not p and x in {*params} and is_buffer(type_of(x))]  # fmt: skip
+    if moves or _lets_out(body) or len({*yielded}) < len(yielded) or not {*fresh} >= {*yielded}:
+        return []
+    return [x for x in fresh if x in yielded]
+
+
+def _lets_out(block: Block) -> bool:
+    """Whether a buffer may be kept in another, or a block inside makes one and lets it out."""
+    for op in operations(block):
+        if isinstance(op, Store) and is_buffer(type_of(op.value)):
+            return True
+        if isinstance(op, Call):
+            buffers = [x for x in op.args if type_of(x).endswith("[][]")]
+            if buffers or any(is_buffer(x.type) for x in op.outs):
+                return True
+    inner = [b for op in block.ops for b in blocks_of(op)]
+    return any(_makes(b) and not ends_here(b) for b in inner)
+
+
+def _makes(block: Block) -> bool:
+    return any(isinstance(op, Alloc) for op in operations(block))
