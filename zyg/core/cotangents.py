@@ -20,6 +20,7 @@ from zyg.core.views import float_dtype
 from zyg.errors import ConversionError
 
 _FLOAT64 = np.dtype(np.float64)
+_sum_up: Any = np.add.reduce
 _SMALL = 4096  # elements
 Spec = Any  # (shape, dtype) of an array, the type of a number, or an ArraySpec
 
@@ -62,7 +63,7 @@ def project(c: Any, spec: Spec) -> Any:
             if plain.shape == shape:
                 return c
             if shape and plain.shape[1:] == shape:  # as `unbroadcast`
-                return np.add.reduce(c, 0) if plain is c else np.sum(c, 0)
+                return _sum_up(c, 0) if plain is c else np.sum(c, 0)
         if not array_type(c).on_host:
             raise _transfer("an array of the device", "an array of the host")
         if np.shape(c) != shape:
@@ -74,7 +75,7 @@ def project(c: Any, spec: Spec) -> Any:
         if type(c) is spec:
             return c
         if type(c) is np.ndarray and c.dtype is _FLOAT64 and c.ndim:
-            return spec(np.add.reduce(c, None))
+            return spec(_sum_up(c, None))
     if not isinstance(spec, type):
         return _of_library(c, spec)
     if type(c) not in WATCHED:
