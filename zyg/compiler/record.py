@@ -267,6 +267,10 @@ def _simplified(name: str, args: tuple[Atom, ...]) -> Atom | None:
         return last if not isinstance(first, Value) and first == 1 else None
     if name == "divide" and not isinstance(last, Value) and last == 1:
         return first
+    if name in ("add", "subtract") and type(last) is int and last == 0:  # of ints
+        return first
+    if name == "add" and type(first) is int and first == 0:
+        return last
     if name == "positive" or (name in _WHOLE and type_of(first) not in REALS):
         return first
     if name in ("int", "absolute") and type_of(first) == "uint":
