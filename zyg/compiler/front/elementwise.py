@@ -12,9 +12,11 @@ from zyg.compiler.front.views import (
     Index,
     Lazy,
     demand_equal,
+    equal,
     fresh,
     is_one,
     nest,
+    product,
 )
 from zyg.compiler.ir import Atom, Value, is_buffer, type_of
 from zyg.compiler.record import atom_of
@@ -89,7 +91,29 @@ def mapped(to: WholeBuilder, f: Callable[..., Atom], args: Sequence[Any], elemen
     def at(index: Index) -> Any:
         return to.number(f(*(stretched(to, x, index) for x in args)), False)
 
-    return Lazy(to, shape, element, at, reads_of(args)) if shape else at(())
+    return Lazy(to, shape, element, at, reads_of(args), (f, args)) if shape else at(())
+
+
+def in_a_row(x: Any, shape: Sequence[Atom]) -> Callable[[Atom], Any] | None:
+    """What the k-th element is, in C's order, where that needs no index of each axis."""
+    if not isinstance(x, Arrayed):
+        return lambda k: x
+    to = x.to
+    fresh_enough(x)
+    if x.ndim != len(shape):
+        return None
+    if not all(equal(to, n, m) for n, m in zip(x.shape, shape, strict=True)):
+        return None
+    if isinstance(x, ArrayView):
+        row = x.view([product(to, shape)], [1], x.offset)
+        return (lambda k: row.at([k])) if x.is_contiguous else None
+    if not isinstance(x, Lazy) or x.parts is None:
+        return None
+    f, args = x.parts
+    rows = [in_a_row(part, shape) for part in args]
+    if None in rows:
+        return None
+    return lambda k: to.number(f(*(row(k) for row in rows)), False)  # type: ignore[misc]
 
 
 def array(x: Any) -> Any:
@@ -111,6 +135,11 @@ def copied(x: Arrayed) -> ArrayView:
 def fill(target: ArrayView, source: Any) -> None:
     """Set all elements of an array that nothing in the source reads, or element for element."""
     to = target.to
+    element = in_a_row(source, target.shape) if target.ndim > 1 and target.is_contiguous else None
+    if element is not None:
+        row = target.view([product(to, target.shape)], [1], target.offset)
+        nest(to, row.shape, lambda index: row.store(index, element(index[0])))
+        return
     nest(to, target.shape, lambda index: target.store(index, stretched(to, source, index)))
 
 

@@ -31,12 +31,14 @@ class Scalar:
 class Array:
     """An array. Operands: its elements in order, one buffer, then its shape.
 
-    `ones` are the axes that have one element, along which NumPy stretches it.
+    `ones` are the axes that have one element, along which NumPy stretches it. A result that is an
+    argument itself says which: `same` is where its buffer is among the inputs.
     """
 
     element: str
     ndim: int
     ones: tuple[int, ...] = ()
+    same: int | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zyg.compiler.front.conversions import axes_of, element_for, given, kind_of_elements
-from zyg.compiler.front.elementwise import array, elementwise, mapped, reads_of
+from zyg.compiler.front.elementwise import array, elementwise, in_a_row, mapped, reads_of
 from zyg.compiler.front.kinds import DTYPES
 from zyg.compiler.front.picks import through
 from zyg.compiler.front.scalars import WholeBuilder
@@ -35,10 +35,14 @@ def reduced(
 ) -> Any:
     """A reduction: carries what begins as `first`, by `step`, along some axes.
 
-    `first` is given what the element at an index of the reduced axes is.
+    `first` is given what the element at an index of the reduced axes is; the first one at ().
     """
     if not isinstance(x, Arrayed):
         return to.number(step(to, first(lambda _: x), x), False)
+    if axis is None and keepdims is not True and x.ndim > 1:
+        element_at = in_a_row(x, x.shape)
+        if element_at is not None:
+            return reduced(to, _row(x, element_at), None, False, element, first, step)
     axes = axes_of(x, axis)
     kept = [k for k in range(x.ndim) if k not in axes]
     over = [x.shape[k] for k in axes]
@@ -46,6 +50,7 @@ def reduced(
     def at(index: Sequence[Atom]) -> Any:
         def inner(other: Sequence[Atom]) -> Any:
             places: list[Atom] = [0] * x.ndim
+            other = other or [0] * len(axes)  # the first one
             for k, place in [*zip(kept, index, strict=True), *zip(axes, other, strict=True)]:
                 places[k] = place
             return x.at(places)
@@ -57,6 +62,11 @@ def reduced(
     if keepdims is True:
         return _kept(to, x, axes, element, at)
     return array(Lazy(to, shape, element, at, reads_of([x]))) if shape else at(())
+
+
+def _row(x: Arrayed, element_at: Callable[[Atom], Any]) -> Lazy:
+    n = product(x.to, x.shape)
+    return Lazy(x.to, [n], x.element, lambda index: element_at(index[0]), reads_of([x]))
 
 
 def _kept(to: WholeBuilder, x: Arrayed, axes: Sequence[int], element: str, at: Any) -> Any:
@@ -133,11 +143,9 @@ def extremum(name: str) -> Callable[..., Any]:
         def step(to: WholeBuilder, best: Atom, v: Any) -> Atom:
             return to.elementwise(name, to.number(best, False), v)
 
-        n = len(axes_of(a, axis)) if isinstance(a, Arrayed) else 0
-
         def first(at: Any) -> Atom:
-            best = atom_of(at([0] * n))
-            return best if initial is None else to.elementwise(name, initial, at([0] * n))
+            best = at(())
+            return atom_of(best) if initial is None else to.elementwise(name, initial, best)
 
         return given(reduced(to, a, axis, keepdims, kind, first, step), out)
 

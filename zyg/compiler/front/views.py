@@ -116,9 +116,12 @@ class ArrayView(Arrayed):
 
 
 class Lazy(Arrayed):
-    """An elementwise expression: `reads` are the arrays that it is made of."""
+    """An elementwise expression: `reads` are the arrays that it is made of.
 
-    __slots__ = ("_at", "epoch", "reads")
+    `parts` are a function of numbers and its operands, of which it is made element by element.
+    """
+
+    __slots__ = ("_at", "epoch", "parts", "reads")
 
     def __init__(
         self,
@@ -127,8 +130,10 @@ class Lazy(Arrayed):
         element: str,
         at: Callable[[Index], Any],
         reads: Sequence[ArrayView] = (),
+        parts: tuple[Callable[..., Atom], Sequence[Any]] | None = None,
     ) -> None:
         self.to, self.shape, self.element, self._at = to, tuple(shape), element, at
+        self.parts = parts
         self.reads, self.epoch = tuple(reads), len(to.writes)
 
     def at(self, index: Index) -> Any:

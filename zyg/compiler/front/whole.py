@@ -31,7 +31,7 @@ from zyg.compiler.front.kinds import (
 from zyg.compiler.front.numerals import of_numbers
 from zyg.compiler.front.reader import Reader
 from zyg.compiler.front.scalars import WholeBuilder, whose
-from zyg.compiler.front.views import Arrayed, ArrayView, is_one
+from zyg.compiler.front.views import Arrayed, ArrayView, equal, is_one
 from zyg.compiler.ir import Atom, Program, Value, is_number, prune, type_of
 from zyg.compiler.record import Number, atom_of
 from zyg.errors import KernelError
@@ -77,13 +77,14 @@ def read_whole(
     named = {name: reader.argument(kind) for name, kind in keywords.items()}
     inputs, reader.lifted = reader.lifted, []
     found = reader.call(Outside(f, ()), args, named)
+    reader.inputs = [*inputs, *reader.lifted]
     yields: list[Atom] = []
     result = reader.result(found, yields)
     block = reader.builder.block
     block.yields = yields
     prune(block)
     name = getattr(f, "__name__", type(f).__name__)
-    program = Program(name, [*inputs, *reader.lifted], block, sizes=reader.sizes)
+    program = Program(name, reader.inputs, block, sizes=reader.sizes)
     return Whole(program, result, captures)
 
 
@@ -97,6 +98,8 @@ class WholeReader(Reader):
     def __init__(self, captures: Captures) -> None:
         super().__init__(captures, WholeBuilder())
         self.sizes: dict[Value, tuple[Atom, ...]] = {}
+        self.inputs: list[Value] = []
+        self.given: dict[Value, ArrayView] = {}  # arrays that are arguments, or captured
 
     # Arguments and results
 
@@ -126,7 +129,8 @@ class WholeReader(Reader):
             for n in shape:
                 self.builder.extents.add(n)  # type: ignore[arg-type]
                 self.builder.bound(n)
-            return ArrayView(self.builder, buffer, shape)
+            self.given[buffer] = made = ArrayView(self.builder, buffer, shape)
+            return made
 
     def lift(self, kind: Any) -> Any:
         return self.argument(kind)
@@ -141,10 +145,18 @@ class WholeReader(Reader):
             view = self.own(x, found)
             found += [view.buffer, *view.shape]
             ones = tuple(k for k, n in enumerate(view.shape) if is_one(n))
-            return Array(view.element, view.ndim, ones)
+            return Array(view.element, view.ndim, ones, self.which(x))
         if isinstance(x, (tuple, list)):
             return Struct(type(x), (), tuple(self.result(part, found) for part in x))
         return Static(x.value if isinstance(x, Outside) else x)
+
+    def which(self, x: ArrayView) -> int | None:
+        """Where the buffer of an array is among the inputs, if the array is all of an argument."""
+        given = self.given.get(x.buffer)
+        if given is None or given.ndim != x.ndim or not given.is_same(x):
+            return None
+        alike = all(equal(x.to, n, m) for n, m in zip(given.shape, x.shape, strict=True))
+        return self.inputs.index(x.buffer) if alike else None
 
     def own(self, x: ArrayView, found: list[Atom]) -> ArrayView:
         """An array as a result: in a buffer of its own, its elements one after the other."""
