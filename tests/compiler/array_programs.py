@@ -588,3 +588,55 @@ def result_is_argument(x):
 @program(A)
 def results_are_views(a):
     return a[1:], a[0], a.T
+
+
+# Functions written in the language
+
+
+@program(X, A)
+def scans(x, a):
+    return (np.cumsum(x), a.cumsum(axis=1), np.cumprod(x), np.cumsum(a), np.cumsum(a, axis=0),
+            np.diff(x), np.diff(a, axis=0), np.diff(x, 2), np.maximum.accumulate(x))  # fmt: skip
+
+
+@program(np.array([3.0, 1.0, 2.0, 1.0, 7.0, -1.0, 0.5]), A)
+def sorting(x, a):
+    y = x.copy()
+    y.sort()
+    return np.sort(x), np.sort(-a, axis=0), x.argsort(kind="stable"), np.median(x), np.sort(a), y
+
+
+@program(np.array([0.0, 1.0, 2.5, 4.0]), X)
+def searching(p, x):
+    return (np.searchsorted(p, x), np.searchsorted(p, 2.5, side="right"), np.interp(x, p, p**2),
+            np.interp(1.7, p, p**2), np.interp(x, p, p, left=-1.0))  # fmt: skip
+
+
+@program(X, A, 2)
+def rearranged(x, a, n):
+    return (np.roll(x, 2), np.roll(x, -n), np.roll(a, 1, axis=1), np.repeat(x, 2),
+            np.repeat(a, n, 0),
+            np.tile(x, 3), np.tile(a, (2, 1)), np.flipud(a), np.vstack([x, x]), np.hstack([x, x]),
+            np.column_stack((x, x)), np.append(x, 1.0), *np.meshgrid(x, x[:2]))  # fmt: skip
+
+
+@program(X, A, B)
+def matrix_functions(x, a, b):
+    return (np.diag(x), np.diag(a), np.trace(a), np.tril(a), np.triu(a, 1),
+            np.kron(a[:2, :2], b[:2]),
+            np.cross(x[:3], x[1:4]), np.convolve(x, x[:2]), np.convolve(x, x[:3], "same"),
+            np.convolve(x, x[:3], mode="valid"), np.average(x, weights=x**2), np.diag(x[:2], 1),
+            np.allclose(x, x + 1e-12), np.trapezoid(x), np.polyval(x, 0.5), np.tri(3))  # fmt: skip
+
+
+@program(np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 5.0]]), np.array([1.0, -2.0, 3.0]))
+def linear_algebra(a, b):
+    return (np.linalg.solve(a, b), np.linalg.inv(a), np.linalg.det(a), np.linalg.cholesky(a),
+            np.linalg.norm(a), np.linalg.norm(b, 1), np.linalg.norm(a, axis=1),
+            np.linalg.norm(b, np.inf), np.linalg.solve(a, a.T), *np.linalg.slogdet(-a),
+            np.linalg.matrix_power(a, 3), np.linalg.norm(b, ord=3))  # fmt: skip
+
+
+@program(np.array([[0.0, 2.0], [3.0, 1.0]]), np.arange(8.0).reshape(2, 2, 2) ** 1.5 + 1)
+def pivots(a, c):
+    return np.linalg.solve(a, a[0]), np.linalg.det(a), np.linalg.det(c), np.linalg.inv(c)

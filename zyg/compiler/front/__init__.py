@@ -18,8 +18,11 @@ indexing                        subscripts that give views
 picks                           subscripts by arrays of ints and by masks
 products                        products of matrices
 shaping                         other shapes and orders, joined arrays
+joining                         arrays joined along an axis
 reductions                      sums, extrema and their like
 creation                        new arrays
+library                         functions of NumPy's, in the language itself
+matrices                        those of numpy.linalg
 arrays                          operators, subscripts, writes, attributes
 calls                           NumPy's functions and the methods of arrays
 whole                           whole functions, of numbers, arrays and structures

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.marks import plain_of
-from zyg.compiler.front import arrays, picks, products, reductions, shaping
+from zyg.compiler.front import arrays, joining, library, picks, products, reductions, shaping
 from zyg.compiler.front.conversions import as_array, as_type, element_for, given, stacked
 from zyg.compiler.front.creation import CREATION
 from zyg.compiler.front.elementwise import array, assign, copied, elementwise, mapped
@@ -108,6 +108,10 @@ def outer(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
     return given(array(elementwise(to, "multiply", column, y)), out)
 
 
+def demand(to: WholeBuilder, condition: Any) -> None:
+    to.check(to.to("bool", atom_of(condition)), "what a function of NumPy's demands")
+
+
 def size(to: WholeBuilder, a: Any, axis: Any = None) -> Any:
     if axis is None:
         return arrays.ATTRIBUTES["size"](a)
@@ -157,6 +161,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.concatenate: shaping.concatenated, np.stack: stacked, np.size: size,
     np.ndim: lambda to, x: x.ndim if isinstance(x, Arrayed) else 0,
     np.shape: lambda to, x: arrays.shape(x) if isinstance(x, Arrayed) else (),
+    np.vstack: joining.vstack, np.hstack: joining.hstack, np.append: joining.append,
+    np.column_stack: joining.column_stack, np.atleast_1d: joining.at_least_1d,
+    np.atleast_2d: joining.at_least_2d, library.demand: demand,
     np.copyto: copyto, len: lambda to, x: arrays.length(x), sum: python_sum,
     abs: lambda to, x: elementwise(to, "absolute", x),
     np.nonzero: lambda to, x: where(to, x),
@@ -169,7 +176,7 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """What a function gives where arrays are concerned; NotImplemented for others."""
     if isinstance(f, Method):
         if f.name not in METHODS:
-            raise AttributeError(f"the method {f.name} of an array is not compiled")
+            return NotImplemented
         return METHODS[f.name](to, f.owner, *args, **kwargs)
     try:
         f = plain_of(f)
@@ -234,7 +241,7 @@ def _of_ufunc(to: WholeBuilder, f: np.ufunc, method: str, args: Any, kwargs: Any
     if method == "reduce" and f in _REDUCE:
         kwargs.setdefault("axis", 0)
         return _REDUCE[f](to, *args, **kwargs)
-    raise TypeError(f"np.{f.__name__}.{method} is not compiled")
+    return NotImplemented
 
 
 _REDUCE: dict[Any, Callable[..., Any]] = {

@@ -12,7 +12,7 @@ from zyg.base.marks import plain_of
 from zyg.compiler.front.domains import demand_domain
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.functions import meaning
-from zyg.compiler.ir import Atom, type_of
+from zyg.compiler.ir import Atom, is_number, type_of
 from zyg.compiler.record import Number, atom_of
 
 
@@ -122,6 +122,8 @@ def of_numbers(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> A
     recorded = any(isinstance(x, Number) for x in args)
     if written is not None and (recorded or (isinstance(f, type) and issubclass(f, np.generic))):
         return written(to, *args, **kwargs)
+    if written is not None and not kwargs and args and all(map(is_number, args)):
+        return f(*args)
     name = meaning(f)
     if not isinstance(name, str) or kwargs or not recorded:
         return NotImplemented

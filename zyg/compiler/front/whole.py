@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front import arrays
+from zyg.base.marks import plain_of
+from zyg.compiler.front import arrays, library, matrices
 from zyg.compiler.front.calls import Method, called
 from zyg.compiler.front.captures import Captures, Outside, Path
 from zyg.compiler.front.elementwise import array, copied
@@ -28,6 +30,8 @@ from zyg.compiler.front.kinds import (
     kind_of,
     put_together,
 )
+from zyg.compiler.front.library import LIBRARY, METHODS
+from zyg.compiler.front.matrices import MATRICES
 from zyg.compiler.front.numerals import of_numbers
 from zyg.compiler.front.reader import Reader
 from zyg.compiler.front.scalars import WholeBuilder, whose
@@ -48,6 +52,11 @@ class Whole:
 
 class WholeCaptures(Captures):
     """What a whole function takes from outside: floats and arrays become operands."""
+
+    def found(self, value: Any, path: Path, lift: Callable[[Any], Any]) -> Any:
+        if path and path[0][0] == "itself" and _is_ours(path[0][1]):
+            return value  # nobody changes what is ours
+        return super().found(value, path, lift)
 
     def _lifted(self, value: Any, path: Path) -> Any:
         plain = self.plain(value)
@@ -86,6 +95,25 @@ def read_whole(
     name = getattr(f, "__name__", type(f).__name__)
     program = Program(name, reader.inputs, block, sizes=reader.sizes)
     return Whole(program, result, captures)
+
+
+def _written(f: Any) -> Any:
+    """How a function of NumPy's is written in the language, if it is."""
+    if isinstance(f, Method):
+        return METHODS.get(f.name)
+    try:
+        f = plain_of(f)
+        return LIBRARY.get(f) or MATRICES.get(f)
+    except TypeError:  # not hashable
+        return None
+
+
+def _is_ours(f: Any) -> bool:
+    """Whether a function is one of those that are written in the language."""
+    return isinstance(f, FunctionType) and any(f.__globals__ is vars(m) for m in _OURS)
+
+
+_OURS = (library, matrices)
 
 
 class WholeReader(Reader):
@@ -223,6 +251,10 @@ class WholeReader(Reader):
         plain = [self.uncovered(x) for x in args]
         named = {k: self.uncovered(x) for k, x in kwargs.items()}
         found = called(self.builder, inner, plain, named)
+        if found is NotImplemented and (written := _written(inner)) is not None:
+            given = [*([inner.owner] if isinstance(inner, Method) else ()), *plain]
+            args_ = [self.settled(x) for x in given]
+            found = self.inline(written, (("itself", written),), args_, named)
         if found is NotImplemented:
             return super().call(
                 f, [*map(self.settled, args)], {k: self.settled(x) for k, x in kwargs.items()}
@@ -242,4 +274,6 @@ class WholeReader(Reader):
         found = of_numbers(self.builder, f, plain, kwargs)
         if found is not NotImplemented:
             return found
+        if _is_ours(f):
+            return self.inline(f, path, args, kwargs)
         return super().plain_call(f, path, args, kwargs)

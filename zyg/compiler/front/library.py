@@ -1,0 +1,427 @@
+"""Functions of NumPy's, written in the language of whole functions: they are read where called.
+
+Reductions and elementwise functions are loops of the reader's own; these are what is made of them.
+"""
+
+# ruff: noqa: N803 - NumPy's names
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def demand(condition: Any) -> None:
+    """Python runs the function where a condition is false, and raises what NumPy raises."""
+    raise NotImplementedError
+
+
+# Along an axis, in order
+
+
+def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    b = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
+    kind = dtype if dtype is not None else int if a.dtype == bool else a.dtype
+    made = np.empty(b.shape, kind)
+    if len(b) > 0:
+        made[0] = b[0]
+    for i in range(1, len(b)):
+        made[i] = made[i - 1] + b[i]
+    return made if axis is None else np.moveaxis(made, 0, axis)
+
+
+def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    b = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
+    kind = dtype if dtype is not None else int if a.dtype == bool else a.dtype
+    made = np.empty(b.shape, kind)
+    if len(b) > 0:
+        made[0] = b[0]
+    for i in range(1, len(b)):
+        made[i] = made[i - 1] * b[i]
+    return made if axis is None else np.moveaxis(made, 0, axis)
+
+
+def maximum_accumulate(array: Any, axis: Any = 0) -> Any:
+    b = np.moveaxis(array, axis, 0)
+    made = b.copy()
+    for i in range(1, len(b)):
+        made[i] = np.maximum(made[i - 1], b[i])
+    return np.moveaxis(made, 0, axis)
+
+
+def minimum_accumulate(array: Any, axis: Any = 0) -> Any:
+    b = np.moveaxis(array, axis, 0)
+    made = b.copy()
+    for i in range(1, len(b)):
+        made[i] = np.minimum(made[i - 1], b[i])
+    return np.moveaxis(made, 0, axis)
+
+
+def diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
+    b = np.moveaxis(a, axis, 0)
+    for _ in range(n):
+        b = b[1:] != b[:-1] if a.dtype == bool else b[1:] - b[:-1]
+    return np.moveaxis(b, 0, axis)
+
+
+def ediff1d(ary: Any) -> Any:
+    b = np.ravel(ary)
+    return b[1:] - b[:-1]
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
+    b = np.moveaxis(y, axis, 0)
+    if x is None:
+        return (dx * (b[1:] + b[:-1]) / 2.0).sum(0)
+    d = x[1:] - x[:-1]
+    if b.ndim > 1:
+        d = d.reshape((-1,) + (1,) * (b.ndim - 1))
+    return (d * (b[1:] + b[:-1]) / 2.0).sum(0)
+
+
+# Sorting
+
+
+def order_of(row: Any) -> Any:
+    """The indices that sort a row, those of equal elements in their order; NaN comes last."""
+    n = len(row)
+    order = np.arange(n)
+    other = np.zeros(n, int)
+    width = 1
+    while width < n:
+        low = 0
+        while low < n:
+            middle = min(low + width, n)
+            end = min(low + 2 * width, n)
+            i = low
+            j = middle
+            for k in range(low, end):
+                second = i >= middle
+                if i < middle and j < end:
+                    x = row[order[i]]
+                    y = row[order[j]]
+                    second = (y < x) or ((x != x) and (y == y))
+                if second:
+                    other[k] = order[j]
+                    j += 1
+                else:
+                    other[k] = order[i]
+                    i += 1
+            low = end
+        order[:] = other
+        width *= 2
+    return order
+
+
+def argsort(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
+    b = np.ravel(a) if axis is None else a
+    if b.ndim == 1:
+        return order_of(b)
+    c = np.moveaxis(b, axis, -1)
+    rows = c.reshape((-1, c.shape[-1]))
+    made = np.empty(rows.shape, int)
+    for i in range(len(rows)):
+        made[i] = order_of(rows[i])
+    return np.moveaxis(made.reshape(c.shape), -1, axis)
+
+
+def sort(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
+    b = np.ravel(a) if axis is None else a
+    if b.ndim == 1:
+        return b[order_of(b)]
+    c = np.moveaxis(b, axis, -1)
+    rows = c.reshape((-1, c.shape[-1]))
+    made = np.empty(rows.shape, a.dtype)
+    for i in range(len(rows)):
+        made[i] = rows[i][order_of(rows[i])]
+    return np.moveaxis(made.reshape(c.shape), -1, axis)
+
+
+def sort_in_place(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> None:
+    a[...] = sort(a, axis)
+
+
+def median(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    b = np.ravel(a) if axis is None else a
+    s = np.moveaxis(np.sort(b, 0 if axis is None else axis), 0 if axis is None else axis, 0)
+    n = len(s)
+    demand(n > 0)
+    middle = (s[(n - 1) // 2] + s[n // 2]) / 2 if n % 2 == 0 else s[n // 2] / 1
+    return np.expand_dims(middle, axis) if keepdims and axis is not None else middle
+
+
+def place_in(a: Any, v: Any, right: Any) -> Any:
+    low = 0
+    high = len(a)
+    while low < high:
+        middle = (low + high) // 2
+        before = a[middle] <= v if right else a[middle] < v
+        if before:
+            low = middle + 1
+        else:
+            high = middle
+    return np.int64(low)
+
+
+def searchsorted(a: Any, v: Any, side: Any = "left") -> Any:
+    right = side == "right"
+    if np.ndim(v) == 0:
+        return place_in(a, v, right)
+    w = np.asarray(v)
+    flat = w.ravel()
+    made = np.empty(len(flat), int)
+    for i in range(len(flat)):
+        made[i] = place_in(a, flat[i], right)
+    return made.reshape(w.shape)
+
+
+def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
+    n = len(xp)
+    if x > xp[n - 1]:
+        y = fp[n - 1] if right is None else right
+    elif x < xp[0]:
+        y = fp[0] if left is None else left
+    elif x == xp[n - 1]:
+        y = fp[n - 1]
+    else:
+        j = place_in(xp, x, True) - 1
+        y = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j]) * (x - xp[j]) + fp[j]
+    return np.float64(y)
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    p = np.asarray(xp, float)
+    f = np.asarray(fp, float)
+    demand(len(p) > 0)
+    demand(len(p) == len(f))
+    if np.ndim(x) == 0:
+        demand(x == x)
+        return interpolated(x, p, f, left, right)
+    w = np.asarray(x, float)
+    flat = w.ravel()
+    made = np.empty(len(flat))
+    for i in range(len(flat)):
+        demand(flat[i] == flat[i])
+        made[i] = interpolated(flat[i], p, f, left, right)
+    return made.reshape(w.shape)
+
+
+# Shapes
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    if axis is None and a.ndim != 1:
+        return np.roll(a.ravel(), shift, 0).reshape(a.shape)
+    along = 0 if axis is None else axis
+    b = np.moveaxis(a, along, 0)
+    made = np.empty(b.shape, a.dtype)
+    n = len(b)
+    k = shift % n if n > 0 else 0
+    made[k:] = b[: n - k]
+    made[:k] = b[n - k :]
+    return np.moveaxis(made, 0, along)
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    b = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
+    made = np.empty((len(b) * repeats, *b.shape[1:]), b.dtype)
+    for i in range(len(b)):
+        for k in range(repeats):
+            made[i * repeats + k] = b[i]
+    return made if axis is None else np.moveaxis(made, 0, axis)
+
+
+def tiled(a: Any, times: Any, axis: Any) -> Any:
+    b = np.moveaxis(a, axis, 0)
+    n = len(b)
+    made = np.empty((times * n, *b.shape[1:]), b.dtype)
+    for k in range(times):
+        for i in range(n):
+            made[k * n + i] = b[i]
+    return np.moveaxis(made, 0, axis)
+
+
+def tile(A: Any, reps: Any) -> Any:
+    b = np.asarray(A)
+    times = reps if isinstance(reps, tuple) else (reps,)
+    for _ in range(len(times) - b.ndim):
+        b = b[None]
+    for k in range(len(times)):
+        b = tiled(b, times[k], b.ndim - len(times) + k)
+    return b
+
+
+def flipud(m: Any) -> Any:
+    return m[::-1]
+
+
+def fliplr(m: Any) -> Any:
+    return m[:, ::-1]
+
+
+def rot90(m: Any) -> Any:
+    return m[:, ::-1].T
+
+
+def meshgrid(x: Any, y: Any, indexing: Any = "xy") -> Any:
+    if indexing == "ij":
+        shape = (len(x), len(y))
+        return np.broadcast_to(x[:, None], shape).copy(), np.broadcast_to(y, shape).copy()
+    shape = (len(y), len(x))
+    return np.broadcast_to(x, shape).copy(), np.broadcast_to(y[:, None], shape).copy()
+
+
+# Matrices
+
+
+def diag(v: Any, k: Any = 0) -> Any:
+    if v.ndim == 2:
+        return diagonal(v, k)
+    n = len(v) + abs(k)
+    made = np.zeros((n, n), v.dtype)
+    for i in range(len(v)):
+        made[i + max(-k, 0), i + max(k, 0)] = v[i]
+    return made
+
+
+def diagonal(a: Any, offset: Any = 0) -> Any:
+    rows = a[max(-offset, 0) :, max(offset, 0) :]
+    n = min(rows.shape[0], rows.shape[1])
+    made = np.empty(n, a.dtype)
+    for i in range(n):
+        made[i] = rows[i, i]
+    return made
+
+
+def fill_diagonal(a: Any, val: Any) -> None:
+    for i in range(min(a.shape[0], a.shape[1])):
+        a[i, i] = val
+
+
+def trace(a: Any, offset: Any = 0) -> Any:
+    return diagonal(a, offset).sum()
+
+
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float) -> Any:
+    columns = N if M is None else M
+    i = np.arange(N)
+    j = np.arange(columns)
+    return (i[:, None] + k >= j).astype(dtype)
+
+
+def tril(m: Any, k: Any = 0) -> Any:
+    i = np.arange(m.shape[-2])
+    j = np.arange(m.shape[-1])
+    return np.where(i[:, None] + k >= j, m, np.zeros(1, m.dtype))
+
+
+def triu(m: Any, k: Any = 0) -> Any:
+    i = np.arange(m.shape[-2])
+    j = np.arange(m.shape[-1])
+    return np.where(i[:, None] + k <= j, m, np.zeros(1, m.dtype))
+
+
+def kron(a: Any, b: Any) -> Any:
+    if a.ndim == 1:
+        return (a[:, None] * b[None, :]).reshape((-1,))
+    n = a.shape[0] * b.shape[0]
+    m = a.shape[1] * b.shape[1]
+    return (a[:, None, :, None] * b[None, :, None, :]).reshape((n, m))
+
+
+def cross(a: Any, b: Any, axis: Any = -1) -> Any:
+    x = np.moveaxis(a, axis, 0)
+    y = np.moveaxis(b, axis, 0)
+    demand(x.shape[0] == 3)
+    demand(y.shape[0] == 3)
+    parts = (x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0])
+    return np.stack(parts, axis)
+
+
+def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+    x = a if len(a) >= len(v) else v
+    w = v if len(a) >= len(v) else a
+    n = len(x)
+    m = len(w)
+    demand(m > 0)
+    made = np.zeros(n + m - 1, (x[:1] * w[:1]).dtype)
+    for i in range(n):
+        for j in range(m):
+            made[i + j] += x[i] * w[j]
+    if mode == "full":
+        return made
+    if mode == "same":
+        return made[(m - 1) // 2 : (m - 1) // 2 + n].copy()
+    return made[m - 1 : n].copy()
+
+
+def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+    demand(len(a) >= len(v))
+    return np.convolve(a, v[::-1], mode)
+
+
+def polyval(p: Any, x: Any) -> Any:
+    y = x * 0
+    for i in range(len(p)):
+        y = y * x + p[i]
+    return y
+
+
+def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
+    if weights is None:
+        return np.mean(a, axis)
+    if axis is not None and a.ndim != weights.ndim:
+        shape = [1] * a.ndim
+        shape[axis] = -1
+        w = weights.reshape(tuple(shape))
+        return (a * w).sum(axis) / weights.sum()
+    return (a * weights).sum(axis) / weights.sum(axis)
+
+
+def logaddexp_reduce(array: Any, axis: Any = 0) -> Any:
+    top = array.max(axis=axis, keepdims=True)
+    away = np.exp(array - top).sum(axis=axis)
+    return np.log(away) + top.sum(axis=axis)
+
+
+def nansum(a: Any, axis: Any = None) -> Any:
+    return np.where(np.isnan(a), 0.0, a).sum(axis)
+
+
+def array_equal(a1: Any, a2: Any) -> Any:
+    if a1.ndim != a2.ndim:
+        return False
+    for k in range(a1.ndim):
+        if a1.shape[k] != a2.shape[k]:
+            return False
+    return bool((a1 == a2).all())
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
+    return (np.abs(a - b) <= atol + rtol * np.abs(b)) | (a == b)
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
+    return bool(np.all(isclose(a, b, rtol, atol)))
+
+
+LIBRARY: dict[Any, Any] = {
+    np.cumsum: cumsum, np.cumprod: cumprod, np.diff: diff, np.ediff1d: ediff1d,
+    np.trapezoid: trapezoid, np.argsort: argsort, np.sort: sort, np.median: median,
+    np.searchsorted: searchsorted, np.interp: interp, np.roll: roll, np.repeat: repeat,
+    np.tile: tile, np.flipud: flipud, np.fliplr: fliplr, np.rot90: rot90,
+    np.meshgrid: meshgrid, np.diag: diag,
+    np.diagonal: diagonal, np.fill_diagonal: fill_diagonal, np.trace: trace, np.tri: tri,
+    np.tril: tril, np.triu: triu, np.kron: kron, np.cross: cross, np.convolve: convolve,
+    np.correlate: correlate, np.polyval: polyval, np.average: average, np.nansum: nansum,
+    np.array_equal: array_equal, np.isclose: isclose, np.allclose: allclose,
+    np.logaddexp.reduce: logaddexp_reduce, np.maximum.accumulate: maximum_accumulate,
+    np.minimum.accumulate: minimum_accumulate, np.add.accumulate: cumsum,
+    np.multiply.accumulate: cumprod,
+}  # fmt: skip
+# Methods of arrays.
+METHODS: dict[str, Any] = {
+    "cumsum": cumsum, "cumprod": cumprod, "argsort": argsort, "sort": sort_in_place,
+    "repeat": repeat, "diagonal": diagonal, "trace": trace, "searchsorted": searchsorted,
+}  # fmt: skip
