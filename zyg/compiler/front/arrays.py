@@ -11,7 +11,7 @@ from zyg.compiler.front.elementwise import array, assign, elementwise, written
 from zyg.compiler.front.indexing import is_basic, items_of, located, picked, viewed
 from zyg.compiler.front.products import matmul
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber
-from zyg.compiler.front.views import Arrayed, ArrayView, product
+from zyg.compiler.front.views import Arrayed, ArrayView, Index, product
 from zyg.compiler.ir import is_number, type_of
 from zyg.compiler.record import Number, atom_of
 
@@ -24,6 +24,19 @@ OPERATIONS: dict[Any, str] = {
     operator.gt: "greater", operator.ge: "greater_equal", operator.eq: "equal",
     operator.ne: "not_equal",
 }  # fmt: skip
+
+
+class Single(Arrayed):
+    """A number, as an array without axes: for its attributes and methods."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, to: WholeBuilder, number: Any) -> None:
+        self.to, self.shape, self.number = to, (), number
+        self.element = type_of(atom_of(number))
+
+    def at(self, index: Index) -> Any:
+        return self.to.number(atom_of(self.number), False)
 
 
 def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) -> Any:
@@ -106,9 +119,11 @@ def shape(x: Arrayed) -> tuple[Any, ...]:
     return tuple(x.to.number(n, True) for n in x.shape)
 
 
-def transposed(x: Arrayed) -> ArrayView:
+def transposed(x: Arrayed) -> Any:
+    if isinstance(x, Single):
+        return x.number
     view = array(x)
-    return view.view(view.shape[::-1], view.strides[::-1], view.offset)  # type: ignore[no-any-return]
+    return view.view(view.shape[::-1], view.strides[::-1], view.offset)
 
 
 def ours(x: Any) -> bool:
@@ -119,5 +134,5 @@ def ours(x: Any) -> bool:
 ATTRIBUTES: dict[str, Callable[[Arrayed], Any]] = {
     "shape": shape, "ndim": lambda x: x.ndim, "dtype": lambda x: x.dtype,
     "size": lambda x: x.to.number(product(x.to, x.shape), True), "T": transposed,
-    "real": lambda x: x,
+    "real": lambda x: x.number if isinstance(x, Single) else x,
 }  # fmt: skip

@@ -109,7 +109,7 @@ class Expressions:
         if isinstance(owner, Outside):
             found = getattr(owner.value, node.attr)
             return self.outside(found, (*owner.path, ("attr", node.attr)))
-        if isinstance(owner, Number):
+        if isinstance(owner, Number) and not self.reader.whole:
             if node.attr == "real":
                 return owner
             raise self.refuse(node, "an attribute of a number", "use functions of numbers.")

@@ -39,7 +39,7 @@ class Pick:
 
     def __init__(self, x: ArrayView, items: Sequence[Any]) -> None:
         to = self.to = x.to
-        items = [item for k in items for item in _unmasked(k)]
+        items = _without_masks(x, items)
         places = [k for k, item in enumerate(items) if _is_pick(item)]
         taken = [slice(None) if k in places else item for k, item in enumerate(items)]
         self.rest = viewed(x, taken)
@@ -70,13 +70,22 @@ def _is_pick(item: Any) -> bool:
     return isinstance(item, Arrayed) or is_index(item)
 
 
-def _unmasked(item: Any) -> list[Any]:
-    """An index array, of a list of ints; those of a mask."""
-    if isinstance(item, ArrayView) and item.element == "bool":
-        return places_of(item)
-    if isinstance(item, Arrayed) and item.element != "int":
-        raise IndexError(f"an array of {item.element} is no index")
-    return [item]
+def _without_masks(x: ArrayView, items: Sequence[Any]) -> list[Any]:
+    """Arrays of ints instead of masks, which must be of the shape of the axes that they take."""
+    found: list[Any] = []
+    axis = 0
+    for item in items:
+        if isinstance(item, ArrayView) and item.element == "bool":
+            for n, m in zip(x.shape[axis:], item.shape, strict=False):
+                demand_equal(x.to, n, m)
+            axis += item.ndim
+            found += places_of(item)
+            continue
+        if isinstance(item, Arrayed) and item.element != "int":
+            raise IndexError(f"an array of {item.element} is no index")
+        axis += item is not None
+        found.append(item)
+    return found
 
 
 def places_of(mask: ArrayView) -> list[ArrayView]:

@@ -14,6 +14,7 @@ from zyg.compiler.front.kinds import DTYPES
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber
 from zyg.compiler.ir import Atom, Block, For, Value, type_of
 from zyg.compiler.record import atom_of
+from zyg.errors import KernelError
 
 Index = Sequence[Atom]
 
@@ -34,6 +35,12 @@ class Arrayed:
     @property
     def dtype(self) -> Any:
         return DTYPES[self.element]
+
+    def __bool__(self) -> bool:
+        raise KernelError(
+            "the truth of an array is not compiled.",
+            "it is ambiguous where there is more than one element.", "use .any() or .all().",
+        )  # fmt: skip
 
     def at(self, index: Index) -> Any:
         """The number at an index, one int for each axis, all within bounds."""

@@ -165,6 +165,7 @@ class WholeReader(Reader):
 
     def result(self, x: Any, found: list[Atom]) -> Kind:
         """The kind of a result, whose operands are appended to `found`."""
+        x = self.settled(x)
         if isinstance(x, Number) or is_number(x):
             atom = atom_of(x)
             found.append(atom)
@@ -210,14 +211,14 @@ class WholeReader(Reader):
 
     def item(self, owner: Any, index: Any) -> Any:
         if isinstance(owner, Arrayed):
-            return arrays.subscript(owner, index)
+            return arrays.subscript(owner, self.uncovered(index))
         return super().item(owner, index)
 
     def set_item(self, owner: Any, index: Any, value: Any) -> None:
         if not isinstance(owner, ArrayView):
             return super().set_item(owner, index, value)
         if value is not owner or index is not Ellipsis:
-            arrays.store(owner, index, value)
+            arrays.store(owner, self.uncovered(index), value)
         return None
 
     def augmented(self, operator: Any, before: Any, value: Any) -> Any:
@@ -227,6 +228,8 @@ class WholeReader(Reader):
         return before
 
     def attribute(self, owner: Any, name: str) -> Any:
+        if isinstance(owner, Number):
+            owner = arrays.Single(self.builder, owner)
         if isinstance(owner, Arrayed):
             found = arrays.ATTRIBUTES.get(name)
             return found(owner) if found is not None else Method(owner, name)
@@ -267,7 +270,14 @@ class WholeReader(Reader):
         """What a function of NumPy's is given for something captured."""
         if not isinstance(x, Outside):
             return x
-        return self.elements(x) if isinstance(x.value, (list, tuple)) else x.value
+        if isinstance(x.value, (list, tuple)):
+            return type(x.value)(map(self.uncovered, self.elements(x)))
+        if isinstance(x.value, slice):
+            names = ("start", "stop", "step")
+            parts = [self._part(x.value, x.path, name) for name in names]
+            return slice(*map(self.uncovered, parts))
+        self.captures.guards[x.path] = x.value
+        return x.value
 
     def plain_call(self, f: Any, path: Path, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         plain = [x.at(()) if isinstance(x, Arrayed) and not x.shape else x for x in args]
