@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zyg.compiler.derive import reverse
-from zyg.compiler.ir import Value, is_buffer
+from zyg.compiler.ir import Alloc, For, Value, is_buffer, operations
 
 from .building import Build
 from .interpreted import interpreted
@@ -517,3 +517,101 @@ def test_products_of_what_is_written_again():
     p, q = np.random.default_rng(1).normal(size=9), np.array([0.3, -0.8, 1.1])
 
     check(f, p, q)
+
+
+def tapes(program):
+    """The buffers that a gradient makes besides shadows."""
+    made = reverse.gradient(program, floats(program)).program
+    return [op for op in operations(made.body) if isinstance(op, Alloc) and not op.zeroed]
+
+
+def test_what_is_in_memory_at_the_end_is_not_kept():
+    b = Build()
+    xs, n = b.input("float[]")
+    with b.range(n, s=0.0) as c:
+        x = b.multiply(b.load(xs, c.index), 2.0)
+        c.s = b.add(c.s, b.sin(b.multiply(x, x)))
+
+    assert not tapes(b.program(c.s))
+
+
+def test_a_buffer_of_a_round_is_complete_in_the_next():
+    b = Build()
+    (w, _), (h, n) = b.input("float[]"), b.input("float[]")
+    with b.range(3, h=h) as t:
+        fresh = b.alloc("float", n)
+        with b.range(n) as i:
+            with b.range(n, s=0.0) as j:
+                weight = b.load(w, b.add(b.multiply(i.index, n), j.index))
+                j.s = b.add(j.s, b.multiply(weight, b.load(t.h, j.index)))
+            b.store(fresh, i.index, b.tanh(j.s))
+        t.h = fresh
+    f = b.program(sum_of(b, t.h, n, b.square))
+    p, q = np.random.default_rng(1).normal(size=9), np.array([0.3, -0.8, 1.1])
+
+    check(f, p, q)
+    assert sum(op.out.type == "float[]" for op in tapes(f)) == 1  # of what tanh gave
+
+
+def test_a_buffer_that_is_written_after_a_load():
+    """By its own name, by another, in a later round: the load is not repeated."""
+    for late in ("own", "other", "round"):
+        b = Build()
+        xs, n = b.input("float[]")
+        with b.range(n, s=0.0, held=xs) as c:
+            fresh = b.alloc("float", n)
+            with b.range(n) as d:
+                b.store(fresh, d.index, b.multiply(b.load(xs, d.index), 1.5))
+            y = b.sin(b.multiply(b.load(fresh, 0), b.load(c.held, 1)))
+            if late == "own":
+                b.store(fresh, 0, y)
+            elif late == "round":
+                b.store(c.held, 1, b.multiply(y, 0.3))
+            else:
+                (same,) = b.choose(b.greater(c.s, -9.0), lambda a=fresh: [a], lambda a=xs: [a])
+                b.store(same, 0, y)
+            c.s, c.held = b.add(c.s, b.multiply(y, b.load(fresh, 0))), fresh
+        check(b.program(c.s), X4)
+
+
+def test_a_sum_has_its_adjoint_in_the_same_rounds():
+    b = Build()
+    (xs, n), y = b.input("float[]"), b.input()
+    with b.range(n, s=0.0) as c:
+        x = b.load(xs, c.index)
+        term = b.exp(b.multiply(b.sin(x), y))
+
+        def more(term=term):
+            with b.range(3, s=c.s) as d:
+                d.s = b.add(term, d.s)
+            return [d.s]
+
+        (c.s,) = b.choose(b.greater(x, 0.0), more, lambda t=term: [b.subtract(c.s, t)])
+    f = b.program(b.divide(c.s, y))
+    made = reverse.gradient(f, floats(f)).program
+
+    assert sum(isinstance(op, For) for op in made.body.ops) == 1
+    check(f, X4, 0.7)
+
+
+def test_sums_whose_adjoint_has_to_wait():
+    """For their result; for stores that come after their loads."""
+    b = Build()
+    xs, n = b.input("float[]")
+    squares = sum_of(b, xs, n, b.square)
+    b.store(xs, 1, b.multiply(b.load(xs, 1), 3.0))
+    f = b.program(b.add(b.sin(squares), sum_of(b, xs, n, b.square)))
+
+    check(f, X4)
+
+
+def test_what_is_carried_and_used_besides():
+    b = Build()
+    xs, n = b.input("float[]")
+    with b.range(n, s=0.5) as c:
+        c.s = b.add(c.s, b.multiply(c.s, b.load(xs, c.index)))
+    with b.range(n, s=c.s, t=0.0) as d:
+        d.s, d.t = b.add(d.s, b.load(xs, d.index)), b.add(d.t, d.s)
+    f = b.program(b.add(d.s, d.t))
+
+    check(f, X4)

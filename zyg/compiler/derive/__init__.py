@@ -5,6 +5,8 @@ tangents                        one pass that makes values again, with sparse ta
 buffers                         the same on memory: tangent buffers beside buffers
 forward                         forward mode: partial derivatives, pushforward, pullback
 activity                        which numbers and which memory cotangents flow through
+stable                          which loads may be repeated at the end
+sums                            loops that only add
 calls                           what functions that are called keep, on stacks
 sweep                           the forward sweep of reverse mode, with shadows
 kept                            tapes, and what is computed again

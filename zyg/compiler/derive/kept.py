@@ -9,7 +9,7 @@ others, the tape is a value like any other, and is kept in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,9 +28,12 @@ from zyg.compiler.ir import (
     Value,
     While,
     is_buffer,
+    operands_of,
+    outs_of,
 )
 from zyg.compiler.record import Builder, Number
 
+_DEEPEST = 6  # operations from what is kept to what is computed again
 _FIRST = 16  # slots of a tape that grows
 
 
@@ -71,30 +74,65 @@ class Kept:
         if self._is_seen(frame):
             return x
         if x not in self.fetched:
-            self.fetched[x] = self._again(x, frame) if self._is_free(x, 4) else self._kept(x, frame)
+            keep = x in self._rests_on(x, _DEEPEST)
+            self.fetched[x] = self._kept(x, frame) if keep else self._again(x, frame)
         return self.fetched[x]
 
     def _is_seen(self, frame: Frame) -> bool:
         """Whether the values of a block are seen wherever the reverse pass is."""
-        return frame.parent is None and self.moved is None
+        return frame.fused or (frame.parent is None and self.moved is None)
 
     def trips(self, loop: For) -> Atom:
         """How many rounds a loop has, where the reverse pass is now."""
         return trips(self.builder, tuple(map(self.fetch, loop.span)))
 
+    # Loops whose mirror is in themselves
+
+    def is_ready(self, frame: Frame, atoms: Sequence[Atom | None]) -> bool:
+        """Whether values can be had before a loop, where this is seen; if so, they are."""
+        if frame.parent is None or not self._is_seen(frame.parent):
+            return False
+        ops = frame.parent.block.ops
+        place = next(k for k, op in enumerate(ops) if op is frame.region)
+        later = {out: op for op in ops[place:] for out in outs_of(op)}
+        moved: dict[int, Op] = {}
+
+        def ready(x: Any) -> bool:
+            op = later.get(x) if isinstance(x, Value) else None
+            if op is None or id(op) in moved:
+                return True
+            if not isinstance(op, Op) or not all(map(ready, op.args)):
+                return False
+            moved[id(op)] = op
+            return True
+
+        if not all(map(ready, atoms)):
+            return False
+        rest = [op for op in ops[place:] if id(op) not in moved]
+        ops[place:] = [*moved.values(), *rest]
+        return True
+
+    def zero_before(self, frame: Frame, kind: Type) -> Atom:
+        """Zero, before a loop."""
+        block = Block()
+        zero = _nothing(block, kind)
+        before(frame, block)
+        return zero
+
     # Computed again
 
-    def _is_free(self, x: Atom, depth: int) -> bool:
-        """Whether a value rests on nothing that is not there already."""
+    def _rests_on(self, x: Atom, depth: int) -> set[Value]:
+        """What has to be kept for a value: itself, or one other that it is computed from again."""
         if not isinstance(x, Value) or x in self.fetched:
-            return True
+            return set()
         frame = self.sweep.home.get(x)
         if frame is None or self._is_seen(frame) or _is_index(x, frame):
-            return True
+            return set()
         made = self.sweep.source.get(x)
-        if not isinstance(made, Op) or made.name not in _CHEAP or depth == 0:
-            return False
-        return all(self._is_free(y, depth - 1) for y in made.args)
+        if depth == 0 or not (x in self.sweep.repeatable or _is_cheap(made)):
+            return {x}
+        found = set[Value]().union(*(self._rests_on(y, depth - 1) for y in operands_of(made)))
+        return found if len(found) < 2 else {x}
 
     def _again(self, x: Value, frame: Frame) -> Atom:
         if _is_index(x, frame):
@@ -104,8 +142,10 @@ class Kept:
                 assert frame.round is not None
                 return builder.op("add", start, builder.op("multiply", frame.round, step))
         made = self.sweep.source[x]
-        args = [self.fetch(y) for y in made.args]
+        args = [self.fetch(y) for y in operands_of(made)]
         with self.at(frame) as builder:
+            if isinstance(made, Load):
+                return builder.load(*args)  # type: ignore[arg-type]
             return builder.op(made.name, *args)
 
     # Kept
@@ -143,11 +183,15 @@ class Kept:
         while True:
             outer = levels[-1].parent
             assert outer is not None
-            if not isinstance(outer.region, For):
+            if not isinstance(outer.region, For) or outer.fused:
                 return levels
-            if any(self._is_inside(x, outer) for f in levels for x in f.region.span):
+            if self._varies(levels, outer):
                 return levels
             levels.append(outer)
+
+    def _varies(self, levels: list[Frame], outer: Frame) -> bool:
+        """Whether the rounds of loops are counted by what is made in a block."""
+        return any(self._is_inside(x, outer) for f in levels for x in f.region.span)
 
     def _is_inside(self, x: Atom, frame: Frame) -> bool:
         """Whether a value is made in a block, or in one inside it."""
@@ -164,8 +208,11 @@ class Kept:
         for frame in levels:
             slots = size.op("multiply", slots, trips(size, frame.region.span))
         size.block.ops.append(Alloc(tape, slots, zeroed=False))
-        before(outer, size.block)
-        self.sweep.home[tape] = outer.parent  # type: ignore[assignment]
+        site = outer
+        while (around := site.parent) and around.fused and not self._varies(levels, around):
+            site = around  # a tape that all its rounds use
+        before(site, size.block)
+        self.sweep.home[tape] = site.parent  # type: ignore[assignment]
         if outer not in inner.slots:
             place = Builder()
             inner.slots[outer] = _slot(place, levels, [_round(place, f.region) for f in levels])
@@ -203,6 +250,10 @@ _CHEAP = {
     "logical_or", "logical_xor", "logical_not", "isnan", "select", "float", "float32", "int",
     "constant", "floor_divide", "remainder", "bitwise_and", "bitwise_or",
 }  # fmt: skip
+
+
+def _is_cheap(made: Any) -> bool:
+    return isinstance(made, Op) and made.name in _CHEAP
 
 
 def _is_index(x: Value, frame: Frame) -> bool:

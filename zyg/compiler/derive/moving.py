@@ -55,7 +55,7 @@ class Memory:
         self._contents: dict[Value, Value] = {}  # of a class of buffers of buffers, by its root
         self._programs: list[Program] = []
         self._gather(program)
-        self._written: set[Value] = set()
+        self.written: set[Value] = set()  # the classes in which anything is stored
         self._flows: defaultdict[Value, list[Value]] = defaultdict(list)
         for inner in self._programs:
             for op in operations(inner.body):
@@ -117,11 +117,11 @@ class Memory:
             self._edge(op.buffer, op.out)
         elif isinstance(op, Store):
             self._edge(op.value, op.buffer)
-            self._written.add(self.of(op.buffer))
+            self.written.add(self.of(op.buffer))
         elif isinstance(op, Routine):
             meaning = routines[op.name]
             for k in meaning.writes:
-                self._written.add(self.of(op.args[k]))  # type: ignore[arg-type]
+                self.written.add(self.of(op.args[k]))  # type: ignore[arg-type]
                 for j in meaning.reads:
                     self._edge(op.args[j], op.args[k])
 
@@ -156,7 +156,7 @@ class Memory:
 
     def is_written(self, x: Value) -> bool:
         """Whether anything may be stored in a buffer, once it is there."""
-        return self.of(x) in self._written
+        return self.of(x) in self.written
 
 
 def _same(op: Any) -> Iterator[tuple[Atom, Atom]]:

@@ -21,7 +21,8 @@ from zyg.compiler.derive.activity import Activity
 from zyg.compiler.derive.calls import Stacks
 from zyg.compiler.derive.kept import Kept, KeptNumber
 from zyg.compiler.derive.moving import NO_SLOPE
-from zyg.compiler.derive.sweep import Frame, Sweep
+from zyg.compiler.derive.sums import classes_read, only_adds
+from zyg.compiler.derive.sweep import Frame, Sweep, carry
 from zyg.compiler.front.reader import call_partial
 from zyg.compiler.functions import rule_of
 from zyg.compiler.ir import (
@@ -116,6 +117,7 @@ class Reverse:
         self.sweep, self.kept, self.strong = sweep, kept, strong
         self.builder, self.is_active = kept.builder, sweep.activity.is_active
         self.bars: list[Cotangents] = [{}]  # by open mirror
+        self.read: set[Value] = set()  # classes of memory whose shadows have been used
 
     # Cotangents
 
@@ -214,6 +216,7 @@ class Reverse:
         if is_buffer(element_of(op.buffer.type)) or not self.is_active(op.buffer):
             return
         shadow, index = self.shadow(op.buffer), self.value(op.index)
+        self.read.add(self.sweep.activity.of(op.buffer))
         if self.is_active(op.value):
             self.add(op.value, self.builder.load(shadow, index))
         self.builder.store(shadow, index, 0.0)
@@ -222,6 +225,7 @@ class Reverse:
         """Of c += a b: to a's shadow comes that of c times b', to b's a' times that of c."""
         if not self.is_active(op.args[11]):
             return
+        self.read.add(self.sweep.activity.of(op.args[11]))  # type: ignore[arg-type]
         m, n, k = map(self.value, op.args[:3])
         c = self._shadowed(op, 11)
         for at, other in ((3, 7), (7, 3)):
@@ -246,6 +250,7 @@ class Reverse:
             pair.is_reversed = True
             kept = Kept(pair.sweep, Builder(), pair.moved)
             Reverse(pair.sweep, kept, self.strong).fill(pair.reverse, callee)
+        self.read |= self.sweep.activity.written
         results = [x for x, y in zip(op.outs, callee.outputs, strict=True) if self._has_bar(y)]
         bars = [self.bars[-1].pop(x, self.zero(x)) for x in results]
         args = [x for x, p in zip(op.args, callee.inputs, strict=True) if self._has_bar(p)]
@@ -306,6 +311,9 @@ class Reverse:
         if not self.sweep.activity.inside(op):
             return
         frame = self.sweep.frames[op.body]
+        if isinstance(op, For) and only_adds(op, self.sweep.activity):
+            self._sum(op, frame)
+            return
         count = self._count(frame)
         carried = [(p, q) for p, q in zip(op.params, op.outs, strict=True)
                    if not is_buffer(p.type) and self.is_active(p)]  # fmt: skip
@@ -326,6 +334,39 @@ class Reverse:
         starts = dict(zip(op.params, op.init, strict=True))
         for start, end in zip([*(starts[p] for p in given), *sums], outs, strict=True):
             self.add(start, end)
+
+    def _sum(self, op: For, frame: Frame) -> None:
+        """The adjoint of a loop that only adds: in its own rounds, or in others, forwards."""
+        bars = [self.bars[-1].pop(q, None) for q in op.outs]
+        activity = self.sweep.activity
+        if classes_read(op, activity).isdisjoint(self.read) and self.kept.is_ready(frame, bars):
+            frame.fused, frame.region.independent = True, False
+            with self.builder.inside(frame.block):
+                sums = self._summed(op, bars)
+            for x, (p, end) in sums.items():
+                self.add(x, carry(frame, p, self.kept.zero_before(frame, x.type), end))
+        else:
+            count, frame.round = self._count(frame), Value("int")
+            with self.kept.mirror(frame) as body:
+                sums = self._summed(op, bars)
+                body.yields = [end for _, end in sums.values()]
+            params, outs = [p for p, _ in sums.values()], [Value(x.type) for x in sums]
+            init = [self.zero(x) for x in sums]
+            loop = For(frame.round, (0, count, 1), init, params, body, outs)
+            self.builder.block.ops.append(loop)
+            for x, out in zip(sums, outs, strict=True):
+                self.add(x, out)
+        for start, bar in zip(op.init, bars, strict=True):
+            if bar is not None:
+                self.add(start, bar)
+
+    def _summed(self, op: For, bars: list[Atom | None]) -> dict[Value, tuple[Value, Atom]]:
+        """The mirror of a round of such a loop: what it adds to, each a value carried."""
+        sums = self._mirrored(op.body, bars)
+        for p in op.params:
+            sums.pop(p, None)
+        params = [(x, Value(x.type), c) for x, c in sums.items()]
+        return {x: (p, self.builder.op("add", p, c)) for x, p, c in params}
 
     def _count(self, frame: Frame) -> Atom:
         if isinstance(frame.region, For):

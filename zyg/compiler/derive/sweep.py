@@ -16,6 +16,7 @@ from typing import Any
 
 from zyg.compiler.derive.activity import Activity
 from zyg.compiler.derive.calls import Pair, Stacks
+from zyg.compiler.derive.stable import Stable
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -49,6 +50,7 @@ class Frame:
     trips: Value | None = None  # and how many there were
     growth: Any = None  # its tapes
     slots: dict[Any, Atom] = field(default_factory=dict)  # where a round is on tapes
+    fused: bool = False  # its mirror is at its own end
     round: Value | None = None  # in its mirror
     depth: int = 0  # of the builder's blocks, in its mirror
 
@@ -65,6 +67,7 @@ class Sweep:
         self.top = self.frame = self.frames[program.body] = Frame(self.builder.block)
         self.home: dict[Value, Frame] = {}  # of values of the new program
         self.source: dict[Value, Any] = {}  # the operations that made them
+        self.stable, self.repeatable = Stable(program, activity), set[Value]()  # loads
         self.matrices: dict[tuple[Routine, int], list[Atom]] = {}  # what routines were given
         leaving = [x for x in program.outputs if isinstance(x, Value) and is_buffer(x.type)]
         self.sized = {activity.of(x) for x in leaving if x not in program.sizes}
@@ -79,7 +82,7 @@ class Sweep:
         for old, new in zip(program.inputs, inputs, strict=True):
             if not is_buffer(old.type):
                 continue
-            written = copied and self.activity.is_written(old)
+            written = copied and self.stable.may_write(old)
             if not written and not self.companions(old):
                 continue
             size = self.extent(program, old)
@@ -171,7 +174,8 @@ class Sweep:
     def load(self, op: Load) -> None:
         index = self.atom(op.index)
         new = self.made[op.out] = self.builder.load(self.made[op.buffer], index)  # type: ignore[arg-type]
-        assert new.type == op.out.type
+        if self.stable(op):
+            self.repeatable.add(new)
         if is_buffer(op.out.type) and self.activity.is_active(op.out):
             self.shadow[op.out] = self.builder.load(self.shadow[op.buffer], index)
             assert self.activity.of(op.out) not in self.sized, "a result of unknown size"
