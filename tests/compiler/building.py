@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 from types import SimpleNamespace
 
-from zyg.compiler.ir import Block, For, If, Program, Value, While, type_of
+from zyg.compiler.ir import Block, Call, For, If, Program, Value, While, type_of
 from zyg.compiler.record import Builder
 
 
@@ -67,6 +67,11 @@ class Build:
         op.outs += [Value(p.type) for p in loop.params]
         self.builder.block.ops.append(op)
         vars(loop).update(zip(carried, op.outs, strict=True))
+
+    def call(self, callee, *args):
+        outs = [Value(type_of(y)) for y in callee.outputs]
+        self.builder.block.ops.append(Call(callee, args, outs))
+        return outs
 
     def choose(self, condition, then, orelse):
         """What one of two functions of no arguments gives: a row of values."""

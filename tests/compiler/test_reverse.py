@@ -615,3 +615,57 @@ def test_what_is_carried_and_used_besides():
     f = b.program(b.add(d.s, d.t))
 
     check(f, X4)
+
+
+def test_a_function_of_memory_that_is_written_later():
+    """By who calls it, or by itself through another of its operands."""
+    h = Build()
+    (p, n), (q, _) = h.input("float[]"), h.input("float[]")
+    x = h.load(p, 0)
+    h.store(q, 0, h.multiply(x, h.load(p, 1)))
+    inner = h.program(h.multiply(x, h.load(p, 0)))
+    b = Build()
+    xs, n = b.input("float[]")
+    with b.range(3, s=0.0) as c:
+        (y,) = b.call(inner, xs, n, xs, n)
+        b.store(xs, 1, b.sin(y))
+        c.s = b.add(c.s, y)
+    f = b.program(c.s)
+
+    check(f, X4)
+
+
+def recursive(step):
+    """A function of an int and a float that may call itself."""
+    h = Build()
+    n, x = h.input("int"), h.input()
+    made = h.program(x)
+    made.body.yields = h.choose(h.less(n, 2), lambda: [x], lambda: [step(h, made, n, x)])
+    return made
+
+
+def test_recursion():
+    def step(h, made, n, x):
+        (one,) = h.call(made, h.subtract(n, 1), x)
+        (two,) = h.call(made, h.subtract(n, 2), x)
+        return h.add(h.multiply(0.9, one), h.sin(two))
+
+    b = Build()
+    x = b.input()
+    (y,) = b.call(recursive(step), 7, x)
+    f = b.program(y)
+
+    assert check(f, 0.5)[0] == pytest.approx(-1.611063341)
+
+
+def test_recursion_that_is_deep():
+    def step(h, made, n, x):
+        (y,) = h.call(made, h.subtract(n, 1), x)
+        return h.multiply(x, y)
+
+    b = Build()
+    x = b.input()
+    (y,) = b.call(recursive(step), 50, x)
+    f = b.program(y)
+
+    assert check(f, 1.01)[0] == pytest.approx(81.417416923)

@@ -41,7 +41,8 @@ class Stable:
 
     def __init__(self, program: Program, memory: Memory) -> None:
         self.memory = memory
-        self.calls = any(isinstance(op, Call) for op in operations(program.body))
+        # Whether others write its memory, too: functions that it calls, or that call it.
+        self.shared = any(isinstance(op, Call) for op in operations(program.body))
         self.order = 0
         self.bodies: set[Block] = set()  # of loops
         self.at: dict[Any, _Place] = {}  # operations; where buffers have their names from
@@ -73,13 +74,13 @@ class Stable:
         if not self.memory.is_written(load.buffer):
             return True
         writes = self.writes.get(self.memory.of(load.buffer), [])
-        if self.calls or not writes:  # a function that is called may write it, or one that calls
+        if self.shared or not writes:
             return False
         return not any(self._disturbs(op, x, load) for op, x in writes)
 
     def may_write(self, x: Value) -> bool:
         """Whether an input is written, under whatever name."""
-        if self.calls:
+        if self.shared:
             return self.memory.is_written(x)
         names = (name for _, name in self.writes.get(self.memory.of(x), ()))
         return any(name is x or name not in self.made for name in names)

@@ -98,7 +98,8 @@ class Sweep:
         pairs = self.stacks.pairs
         if program not in pairs:
             sweep = Sweep(program, self.activity, self.stacks)
-            sweep.sized, body = self.sized, sweep.builder.block
+            sweep.sized, sweep.stable.shared = self.sized, True
+            body = sweep.builder.block
             inputs = sweep.values(program.inputs)
             made = Program(f"{program.name}_sweep", inputs, body)
             pairs[program] = Pair(sweep, made, Program(f"{program.name}_reverse", [], Block()))
