@@ -7,6 +7,7 @@ import pytest
 
 from zyg.compiler.derive import reverse
 from zyg.compiler.ir import Alloc, For, Value, is_buffer, operations
+from zyg.errors import KernelError
 
 from .building import Build
 from .interpreted import interpreted
@@ -669,3 +670,33 @@ def test_recursion_that_is_deep():
     f = b.program(y)
 
     assert check(f, 1.01)[0] == pytest.approx(81.417416923)
+
+
+def test_a_condition_that_writes():
+    b = Build()
+    xs, _ = b.input("float[]")
+
+    def test(c):
+        b.store(xs, 0, b.sin(b.load(xs, 0)))
+        return b.greater(b.load(xs, 0), 0.5)
+
+    with b.loop_while(test, k=0) as c:
+        c.k = b.add(c.k, 1)
+    with pytest.raises(KernelError, match="a while loop writes memory in its condition"):
+        reverse.gradient(b.program(b.load(xs, 0)), [0])
+
+
+def test_products_of_what_is_complete_are_not_copied():
+    b = Build()
+    (w, _), (h, n) = b.input("float[]"), b.input("float[]")
+    with b.range(3, h=h) as t:
+        z, fresh = b.alloc("float", n), b.alloc("float", n)
+        product(b, n, 1, n, w, t.h, z)
+        with b.range(n) as c:
+            b.store(fresh, c.index, b.tanh(b.load(z, c.index)))
+        t.h = fresh
+    f = b.program(sum_of(b, t.h, n, b.square))
+    p, q = np.random.default_rng(1).normal(size=9), np.array([0.3, -0.8, 1.1])
+
+    check(f, p, q)
+    assert sum(op.out.type == "float[]" for op in tapes(f)) == 1  # of what tanh gave

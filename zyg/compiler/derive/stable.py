@@ -17,7 +17,6 @@ from zyg.compiler.ir import (
     Block,
     Call,
     For,
-    Load,
     Program,
     Value,
     While,
@@ -69,14 +68,14 @@ class Stable:
             after = _Place(self.order, blocks)
             self.at.update((x, after) for x in outs_of(op))
 
-    def __call__(self, load: Load) -> bool:
-        """Whether the element is still the same at the end."""
-        if not self.memory.is_written(load.buffer):
+    def __call__(self, op: Any, buffer: Value) -> bool:
+        """Whether what an operation reads from a buffer is still there at the end."""
+        if not self.memory.is_written(buffer):
             return True
-        writes = self.writes.get(self.memory.of(load.buffer), [])
+        writes = self.writes.get(self.memory.of(buffer), [])
         if self.shared or not writes:
             return False
-        return not any(self._disturbs(op, x, load) for op, x in writes)
+        return not any(self._disturbs(write, x, op, buffer) for write, x in writes)
 
     def may_write(self, x: Value) -> bool:
         """Whether an input is written, under whatever name."""
@@ -85,15 +84,15 @@ class Stable:
         names = (name for _, name in self.writes.get(self.memory.of(x), ()))
         return any(name is x or name not in self.made for name in names)
 
-    def _disturbs(self, write: Any, name: Value, load: Load) -> bool:
-        here, there = self.at[load], self.at[write]
+    def _disturbs(self, write: Any, name: Value, op: Any, buffer: Value) -> bool:
+        here, there = self.at[op], self.at[write]
         scope = 0  # how many blocks around both are run again for another buffer
         if name in self.made:
-            made, given = self.at[name], self.at.get(load.buffer)
+            made, given = self.at[name], self.at.get(buffer)
             scope = len(made.blocks)
             if here.blocks[:scope] != made.blocks:
                 return False
-            if name is not load.buffer and given is not None:
+            if name is not buffer and given is not None:
                 around = made.blocks[: len(given.blocks)] == given.blocks
                 if around and given.order < made.order:
                     return False

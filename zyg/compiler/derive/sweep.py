@@ -32,11 +32,13 @@ from zyg.compiler.ir import (
     Store,
     Value,
     While,
+    has_effects,
     is_buffer,
     outs_of,
     type_of,
 )
 from zyg.compiler.record import Builder
+from zyg.errors import KernelError
 
 
 @dataclass(eq=False)
@@ -175,7 +177,7 @@ class Sweep:
     def load(self, op: Load) -> None:
         index = self.atom(op.index)
         new = self.made[op.out] = self.builder.load(self.made[op.buffer], index)  # type: ignore[arg-type]
-        if self.stable(op):
+        if self.stable(op, op.buffer):
             self.repeatable.add(new)
         if is_buffer(op.out.type) and self.activity.is_active(op.out):
             self.shadow[op.out] = self.builder.load(self.shadow[op.buffer], index)
@@ -195,7 +197,7 @@ class Sweep:
     def _matrix(self, op: Routine, k: int, rows: Atom, columns: Atom) -> list[Atom]:
         """An operand of a routine, as the reverse pass needs it: copied if it may be written."""
         matrix = [self.atom(x) for x in op.args[k : k + 4]]
-        if not self.activity.is_written(op.args[k]):  # type: ignore[arg-type]
+        if self.stable(op, op.args[k]):  # type: ignore[arg-type]
             return matrix
         m, n = self.atom(rows), self.atom(columns)
         return [copy_of_matrix(self.builder, matrix, m, n), 0, n, 1]
@@ -231,6 +233,12 @@ class Sweep:
         params = self.values(op.params)
         new: Any
         if isinstance(op, While):
+            if any(map(self.activity.inside, op.test.ops)) and any(map(has_effects, op.test.ops)):
+                raise KernelError(
+                    "a while loop writes memory in its condition.",
+                    "the reverse pass mirrors what is done in the rounds.",
+                    "write it in the loop.",
+                )
             new = While(Block(), init, params, Block(), [])
             with self.inside(op.test, new.test, new):
                 self.run(op.test)
