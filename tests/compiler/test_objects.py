@@ -8,6 +8,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
+from zyg.compiler.back import arena
 from zyg.compiler.back.entry import Direct
 from zyg.compiler.back.objects import Unreadable, readable
 from zyg.compiler.front.kinds import Array, Scalar, Static, Struct, kind_of, operands_of
@@ -131,6 +132,14 @@ def test_a_call_that_goes_too_deep_stops():
     assert call(50) == 7
     assert call(-1) is Ellipsis
     assert call(sys.getrecursionlimit() + 1) is Ellipsis
+
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(10**6)
+    try:
+        assert call(arena.DEEPEST - 10) == 7
+        assert call(10**5) is Ellipsis
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def test_nothing_leaks_by_calls():

@@ -16,6 +16,7 @@ ALIGNMENT = 64  # of buffers
 BYTES = 4096  # of an arena with its first chunk, which is aligned
 DEPTH = 32  # where in the header is how deep calls may go
 _WORD_BY_WORD = 128  # bytes, where a register of them would wait for the words being written
+DEEPEST = 4000  # calls, so that a thread's stack has place for them
 STOPPED, NO_MEMORY = 1, 2  # what a call returns besides 0
 
 TEXT = f"""

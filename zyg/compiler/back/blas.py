@@ -18,7 +18,7 @@ from zyg.base.caches import remembered
 from zyg.compiler.ir import Block, For, Program, Type, Value
 from zyg.compiler.record import Builder, atom_of
 
-_SMALL = 512  # so many products take as long as a call
+_SMALL = 48  # so many products take less time than a call
 _LETTERS = {"float[]": "d", "float32[]": "s"}
 # What stands before and after the names of C's interface, and its ints.
 _SPELLINGS = ("scipy_", "64_", "i64"), ("", "64_", "i64"), ("", "", "i32")

@@ -51,7 +51,9 @@ class Native:
         results = ctypes.create_string_buffer(self._results.size + 8)
         memory = ctypes.create_string_buffer(arena.BYTES + arena.ALIGNMENT)
         at = -(-ctypes.addressof(memory) // arena.ALIGNMENT) * arena.ALIGNMENT
-        ctypes.c_int64.from_address(at + arena.DEPTH).value = sys.getrecursionlimit()
+        ctypes.c_int64.from_address(at + arena.DEPTH).value = min(
+            sys.getrecursionlimit(), arena.DEEPEST
+        )
         status = self._entry(words or b"\0", results, at)
         try:
             if status == arena.NO_MEMORY:

@@ -193,7 +193,9 @@ class Entry:
 
     def depth(self) -> str:
         """How deep calls may go."""
-        return self.m.value(f"sext i32 {self.called('Py_GetRecursionLimit')} to i64")
+        self.m.declared["declare i32 @llvm.smin.i32(i32, i32)"] = None
+        limit = f"i32 {self.called('Py_GetRecursionLimit')}, i32 {arena.DEEPEST}"
+        return self.m.value(f"sext i32 {self.m.value(f'call i32 @llvm.smin.i32({limit})')} to i64")
 
     # Arguments
 

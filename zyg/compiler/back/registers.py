@@ -6,8 +6,11 @@ all other places those of the C library are, which take less time for a single n
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from zyg.compiler.ir import (
     Atom,
+    Check,
     For,
     If,
     Load,
@@ -21,15 +24,15 @@ from zyg.compiler.ir import (
 _SUMS = {"add", "subtract", "maximum", "minimum", "fmax", "fmin"}
 
 
-def runs_in_registers(loop: For) -> bool:
+def runs_in_registers(loop: For, without: Collection[Check] = ()) -> bool:
     """Whether all that a round carries to the next is sums, and it reads nothing that others write.
 
-    A sum is made in order: its terms are not.
+    A sum is made in order: its terms are not. It is told without some of the loop's checks.
     """
-    ops = [*operations(loop.body)]
+    ops = [op for op in operations(loop.body) if op not in without]
     if not all(isinstance(op, (Load, Store, If)) or _is_plain(op) for op in ops):
         return False
-    carried = {*loop.params}
+    carried = {p for p, y in zip(loop.params, loop.body.yields, strict=True) if y is not p}
     for op in ops:
         if carried.intersection(operands_of(op)) and not (isinstance(op, Op) and op.name in _SUMS):
             return False

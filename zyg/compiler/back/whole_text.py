@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.compiler.back import arena, blas, elementary_text
+from zyg.compiler.back.hoisting import hoistable
 from zyg.compiler.back.lanes import Lane, literal
 from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here
 from zyg.compiler.back.registers import runs_in_registers
@@ -153,6 +154,7 @@ class _Function:
         self.m = Scalars(module.declared)
         self.known: dict[Value, str] = {}
         self.failures: list[tuple[str, str]] = []  # status, and the block that it comes from
+        self.early: set[Check] = set()  # made before the loop that they are in
         self.made = result_type(program)
 
     def text(self) -> list[str]:
@@ -267,7 +269,8 @@ class _Function:
         self.m.line(f"store {x}, {self.place(op.buffer, op.index)}, !tbaa {_TAGS[kind]}")
 
     def check(self, op: Check) -> None:
-        self.demand(self.atom(op.condition))
+        if op not in self.early:
+            self.demand(self.atom(op.condition))
 
     def call(self, op: Call) -> None:
         m, made = self.m, result_type(op.callee)
@@ -352,9 +355,28 @@ class _Function:
             self.m.line(f"{following} = add nsw i64 {self.known[op.index]}, {step}")
             return following
 
-        self.m.own = self.module.own if runs_in_registers(op) else None
+        early = hoistable(op)
+        if early:
+            self.check_early(op, early)
+        self.m.own = self.module.own if runs_in_registers(op, early) else None
         self.loop(op, test, [(op.index, self.atom(first), steps)])
         self.m.own = None
+
+    def check_early(self, loop: For, checks: dict[Check, list[Op]]) -> None:
+        """Make checks of a loop at its two ends, if it has any rounds."""
+        first, end, step = loop.span
+        last = self.m.value(f"sub i64 {self.atom(end)}, {self.atom(step)}")
+        how = "sge" if step == 1 else "sle"
+        none = self.m.value(f"icmp {how} i64 {self.atom(first)}, {self.atom(end)}")
+        hold = "true"
+        for index in (self.atom(first), last):
+            self.known[loop.index] = index
+            for check, ops in checks.items():
+                for op in ops:
+                    self.op(op)
+                hold = self.m.value(f"and i1 {hold}, {self.atom(check.condition)}")
+        self.demand(self.m.value(f"or i1 {none}, {hold}"))
+        self.early |= checks.keys()
 
     def while_(self, op: While) -> None:
         def test() -> str:

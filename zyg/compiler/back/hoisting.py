@@ -1,0 +1,55 @@
+"""Checks of a loop that are made before it: of bounds, where an index moves with the loop's.
+
+Where a check fails the program ends and nothing that it did counts, so that it may end sooner. A
+condition that is true of the first and of the last round, and is a comparison of what grows with
+the index by steps of one, is true of all between. Without checks a loop may run in vectors.
+"""
+
+from __future__ import annotations
+
+from zyg.compiler.ir import Atom, Check, For, Op, Value, outs_of
+
+_ORDER = {"less", "less_equal", "greater", "greater_equal"}
+_FIXED, _MOVING, _OTHER = range(3)  # the same in each round; with the index; in any other way
+
+
+def hoistable(loop: For) -> dict[Check, list[Op]]:
+    """The checks that can be made at the two ends of a loop, and what computes their conditions."""
+    if loop.span[2] not in (1, -1):
+        return {}
+    ends = _Ends(loop)
+    chains: dict[Check, list[Op]] = {op: [] for op in loop.body.ops if isinstance(op, Check)}
+    return {op: ops for op, ops in chains.items() if ends.tell(op.condition, ops)}
+
+
+class _Ends:
+    def __init__(self, loop: For) -> None:
+        self.index = loop.index
+        self.makers = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
+        self.inside = {*loop.params, *(x for op in loop.body.ops for x in outs_of(op))}
+
+    def tell(self, x: Atom, ops: list[Op]) -> bool:
+        """Whether a condition is true between rounds in which it is; `ops` get what makes it."""
+        op = self.makers.get(x) if isinstance(x, Value) else None
+        if op is None or op.name not in {"logical_and", *_ORDER}:
+            return self.moves(x, ops) == _FIXED
+        if op.name == "logical_and":
+            found = min(*(self.tell(y, ops) for y in op.args))
+        else:
+            found = max(self.moves(y, ops) for y in op.args) != _OTHER
+        ops.append(op)
+        return found
+
+    def moves(self, x: Atom, ops: list[Op]) -> int:
+        """How a number changes from round to round."""
+        if x is self.index:
+            return _MOVING
+        if x not in self.inside:
+            return _FIXED
+        op = self.makers.get(x)
+        if op is None or op.callee is not None:
+            return _OTHER
+        found = max([_FIXED, *(self.moves(y, ops) for y in op.args)])
+        ops.append(op)
+        steady = found == _FIXED or (op.name in ("add", "subtract") and op.out.type == "int")
+        return found if steady else _OTHER
