@@ -89,16 +89,34 @@ class Names:
         return Names(self.floats, self.ints, self.arrays, self.own, self.pairs)
 
 
+_STEPS = ("let", "let", "let_array", "let_array", "change", "write", "write", "write_slice",
+          "change_array", "swap", "pair", "alias", "rebind")  # fmt: skip
+_NESTS = ("branch", "over_range", "over_range", "over_array", "while_", "leave", "function",
+          "lists")  # fmt: skip
+# What some functions do without, so that others meet more often.
+_OPTIONAL = ("lambda", "for t in", "cumsum", "energy(", "halves(", "np.dot", " @ ", "np.where",
+             "np.max", "apply(", "bend(", "smooth(", "damp(", "[::-1]", ".T", "GAIN", "TABLE")  # fmt: skip
+
+
 class Writer:
     """Writes one function."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.lines, self.fresh, self.functions = [], 0, []
+        self.without = {x for x in _OPTIONAL if self.random.random() < 0.4}
+        self.steps = [step for step in _STEPS if self.random.random() < 0.75] or [*_STEPS]
+        self.nests = [step for step in _NESTS if self.random.random() < 0.7] or [*_NESTS]
         self.result = self.pick("float", "float", "pair", "array")
 
     def pick(self, *forms):
         return self.random.choice(forms)
+
+    def allowed(self, forms):
+        """One of several texts."""
+        return self.pick(
+            *([x for x in forms if not any(part in x for part in self.without)] or forms)
+        )
 
     def new(self, stem):
         self.fresh += 1
@@ -148,7 +166,7 @@ class Writer:
                   f"sum([{self.pick('t', 'math.sin(t)')} for t in {self.array(names, 0, (N,))}])",
                   f"np.dot({self.array(names, 0, (N,))}, {self.array(names, 1, (N,))})",
                   f"np.sum({self.array(names, 0, (M, N))})"]  # fmt: skip
-        return self.pick(*forms)
+        return self.allowed(forms)
 
     def condition(self, names, depth):
         x, y, z = (self.number(names, max(depth - 1, 0)) for _ in range(3))
@@ -174,7 +192,7 @@ class Writer:
         known = [*self.known(names, shape)]
         text = str(shape[0]) if len(shape) == 1 else str(shape)
         if depth == 0 or (known and self.random.random() < 0.2):
-            return self.pick(*known) if known else f"np.ones({text})"
+            return self.allowed(known) if known else f"np.ones({text})"
         x, y = (self.array(names, depth - 1, shape) for _ in range(2))
         v = self.number(names, depth - 1)
         forms = [
@@ -191,7 +209,7 @@ class Writer:
             ]
         else:
             forms += [f"({x} + {self.array(names, 0, shape[1:])})"]
-        return self.pick(*forms)
+        return self.allowed(forms)
 
     # Statements
 
@@ -204,13 +222,8 @@ class Writer:
         return names
 
     def statement(self, indent, names, depth, loop):
-        forms = [self.let, self.let, self.let_array, self.let_array, self.change, self.write,
-                 self.write, self.write_slice, self.change_array, self.swap, self.pair, self.alias,
-                 self.rebind]  # fmt: skip
-        if depth:
-            forms += [self.branch, self.over_range, self.over_range, self.over_array, self.while_,
-                      self.leave, self.function, self.lists]  # fmt: skip
-        self.pick(*forms)(indent, names, depth, loop)
+        forms = [*self.steps, *self.nests] if depth else self.steps
+        getattr(self, self.pick(*forms))(indent, names, depth, loop)
 
     def let(self, indent, names, *_):
         name = self.new("v")
@@ -305,7 +318,7 @@ class Writer:
         else:
             forms += [f"{name}[0], {name}[1] = {name}[1], {name}[0]", f"damp({name})",
                       f"damp({name}, by=0.3)"]  # fmt: skip
-        self.line(indent, self.pick(*forms))
+        self.line(indent, self.allowed(forms))
 
     def change_array(self, indent, names, *_):
         own = [x for x in names.arrays if x in names.own]
