@@ -37,6 +37,7 @@ if _typing.TYPE_CHECKING:
     from zyg.broadcasting.verbs import elementwise as elementwise
     from zyg.broadcasting.verbs import fuse as fuse
     from zyg.broadcasting.verbs import partials as partials
+    from zyg.compiling.verbs import compile as compile
     from zyg.sparsity.derivatives import sparse_hessian as sparse_hessian
     from zyg.sparsity.derivatives import sparse_jacobian as sparse_jacobian
     from zyg.tasks.executors import wrap_executor as wrap_executor
@@ -69,6 +70,7 @@ _LATE = {
     "check_adjoint": "zyg.tools.testing",
     "check_gradient": "zyg.tools.testing",
     "checkpoint": "zyg.verbs.checkpoints",
+    "compile": "zyg.compiling.verbs",
     "diaghessian": "zyg.verbs.jacobians",
     "elementwise": "zyg.broadcasting.verbs",
     "explain": "zyg.tools.explain",

@@ -351,6 +351,16 @@ class CaptureError(KernelError):
     tag = "capture"
 
 
+class CompileError(KernelError):
+    """A function given to `zyg.compile` that is not compiled, or that cannot be.
+
+    Examples: a generator, under ``zyg.config(fallback="error")``; ``f.source(x)`` of a function
+    that runs as it stands. Remedy: the message names the line, and what to write instead.
+    """
+
+    tag = "compile"
+
+
 class IntegerOverflowError(ZygError, OverflowError):
     """A number in a kernel that has no place in the integer type of its operand.
 
@@ -371,10 +381,10 @@ class ShapeError(ZygError, ValueError):
 
 
 class PerformanceWarning(UserWarning):
-    """Something runs element by element in Python: right, and slow.
+    """Something runs step by step in Python: right, and slow.
 
-    Examples: `zyg.broadcast` of a function that could not be compiled; ``np.asarray(x)``, which
-    makes an array of objects of a watched array.
+    Examples: `zyg.broadcast` or `zyg.compile` of a function that could not be compiled;
+    ``np.asarray(x)``, which makes an array of objects of a watched array.
     """
 
 

@@ -29,7 +29,7 @@ CONTRIBUTING = (ROOT.parent / "CONTRIBUTING.md").read_text()
 FILES = sorted([*ROOT.rglob("*.py"), *(ROOT.parent / "zyg_cuda").rglob("*.py")])
 
 PUBLIC = {
-    "Tangent", "adjoint", "adopt", "adopted", "broadcast", "check_adjoint", "check_gradient", "checkpoint", "config", "diaghessian",
+    "Tangent", "adjoint", "adopt", "adopted", "broadcast", "check_adjoint", "check_gradient", "checkpoint", "compile", "config", "diaghessian",
     "elementwise", "explain", "fixed_point", "forwarddiff", "fuse", "gradient", "gradient_async", "hessian",
     "holomorphic", "hook", "hvp", "implicit", "is_traced", "jacobian", "nestlevel",
     "nondifferentiable", "partials", "primal", "pullback", "pullback_async", "pushforward", "scalar_rule",
@@ -207,6 +207,7 @@ REGISTRIES = {
     "zyg.base.marks._formulas": "packages",
     "zyg.base.marks._plain": "math",
     "zyg.base.marks._stopping": "verbs",
+    "zyg.base.registry.own_verbs": "verbs of compiled functions",
     "zyg.base.registry.rules": "rules",
     "zyg.base.registry.short_ways": "rules",
     "zyg.core.strand.ARRAYS": "types",

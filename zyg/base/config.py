@@ -81,8 +81,8 @@ class config:  # noqa: N801 - a verb to the user
     workers (None): how many threads help the calling one to reverse a program of threads, and to
     run a kernel over large arrays; by default as many as there are other cores. The gradient does
     not depend on it, to the last bit.
-    fallback ("warn"): what `broadcast` does with a function that cannot be made into a kernel:
-    "warn" and call it for each element, do that and be "silent", or raise an "error".
+    fallback ("warn"): what `broadcast` and `compile` do with a function that cannot be compiled:
+    "warn" and run it in Python, do that and be "silent", or raise an "error".
     accuracy ("fast"): whether kernels use exponentials and their like that run in vector
     instructions, to a few units in the last place, or those of the C library, "libm".
     pool_bytes (2**28): how much memory of arrays that are gone kernels keep for their next results.

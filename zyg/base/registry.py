@@ -42,6 +42,10 @@ rules = _Rules()
 # A function -> what computes it in the commonest cases without its rule, or else returns None.
 short_ways: dict[Any, Callable[..., Any]] = {}
 
+# A type of functions that know their own derivatives -> by the name of a verb, what it asks first;
+# which answers NotImplemented where the verb is to go its general way.
+own_verbs: dict[type, dict[str, Callable[..., Any]]] = {}
+
 # A package that zyg does without -> the module that registers the rules of its functions.
 LATE = {"scipy.special": "zyg.scipy.special", "scipy.sparse": "zyg.scipy.sparse"}
 

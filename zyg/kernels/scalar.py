@@ -143,7 +143,7 @@ def read_for(
     `shape` is what `arguments` depends on, `widths` are NumPy's types of ints. A kernel is used
     again while what it took from outside of the function, and the rules, are the same.
     """
-    code = _code_of(f)
+    code = code_of(f)
     key, version = (code, kinds, shape, widths), rules.version
     known = _known.get(key)
     if known is None or known.version != version:
@@ -174,7 +174,7 @@ def read_for(
     return made
 
 
-def _code_of(f: Any) -> Any:
+def code_of(f: Any) -> Any:
     """What two functions have in common that differ in what they take from outside only."""
     kinds: list[type] = []
     while not isinstance(f, FunctionType):

@@ -9,7 +9,7 @@ import numpy as np
 
 from zyg.base.array_types import is_array
 from zyg.base.marks import stops_gradient
-from zyg.base.registry import adjoint
+from zyg.base.registry import adjoint, own_verbs
 from zyg.base.scalar_rules import is_complex
 from zyg.base.structure import Structure, is_number
 from zyg.core.strand import cut, is_watched, strip
@@ -99,6 +99,9 @@ def gradient(
     (array([3., 3.]), 3.0)
 
     """
+    own = own_verbs.get(type(f))
+    if own and (found := own["gradient"](f, args, kwargs, zeros)) is not NotImplemented:
+        return found  # type: ignore[no-any-return]
     trace = Trace(f, args, kwargs, once=True)
     try:
         return trace.back(seed_of_one(trace, trace.y), zeros)
@@ -119,6 +122,9 @@ def value_and_gradient(
     ((9.0, 'a note'), (6.0,))
 
     """
+    own = own_verbs.get(type(f))
+    if own and (found := own["value_and_gradient"](f, args, kwargs, zeros)) is not NotImplemented:
+        return found  # type: ignore[no-any-return]
     trace = Trace(f, args, kwargs, once=True)
     try:
         return trace.y, trace.back(seed_of_loss(trace), zeros)

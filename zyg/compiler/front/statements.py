@@ -251,6 +251,9 @@ class Statements(Expressions):
         return self._looped(node, lambda: self._unrolled(node, rounds))
 
     def _for_rows(self, node: ast.For, n: Any, at: Callable[[Any], Any]) -> None:
+        if leaves(node.body):
+            raise self.refuse(node.iter, "this loop", "for k in range(len(x)): ...")
+
         def bind(k: Any) -> None:
             self.assign(node.target, self.reader.plain(at(k)))
 

@@ -170,6 +170,7 @@ class WholeReader(Reader):
             atom = atom_of(x)
             found.append(atom)
             return Scalar(type_of(atom), whose(x) is True)
+        x = self.settled(x)
         if isinstance(x, ArrayView):
             view = self.own(x, found)
             found += [view.buffer, *view.shape]

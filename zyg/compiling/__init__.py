@@ -1,0 +1,15 @@
+"""`compile`: whole functions as machine code, with derivatives of any order.
+
+operands                        arguments as a program takes them, results as it leaves them
+ints                            those that are computed with
+guards                          what a function takes from outside, in one step
+operations                      a program that runs, and the programs of its derivatives
+entries                         machine code that takes arguments as they are
+reads                           a function, read for arguments of these kinds
+calls                           a call as one operation of the tracer
+inspecting                      what a compiled function does, in words and as text
+fallback                        a function that is not compiled: in Python, with the drop-ins
+functions                       compiled functions
+direct                          verbs of compiled functions, without the tracer
+verbs                           what users call
+"""

@@ -1,0 +1,114 @@
+"""A call of a program as one operation of the tracer, with the programs of its derivatives.
+
+The pullback is a call of the program (operands, cotangents) -> cotangents, the pushforward one of
+(tangents, operands) -> tangents: where those are watched themselves, by a derivative further out,
+they are operations in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.base.containers import Engine
+from zyg.base.registry import Adjoint
+from zyg.compiler.ir import is_buffer
+from zyg.compiling.operations import Operation
+from zyg.core.bind import bind
+from zyg.core.reverse import settled
+from zyg.core.strand import innermost, is_watched, settle
+
+_DTYPES = {"float[]": np.dtype(np.float64), "float32[]": np.dtype(np.float32)}
+
+
+class OperationCall(Engine):
+    """What is known when an operation is called on watched operands.
+
+    `others` is where the outputs go that carry no derivative.
+    """
+
+    __slots__ = ("active", "operation", "others")
+
+    def __init__(self, operation: Operation, active: tuple[int, ...], others: list[Any]) -> None:
+        self.operation, self.active, self.others = operation, active, others
+
+
+def apply(operation: Operation, operands: Sequence[Any]) -> list[Any]:
+    """The outputs of an operation, watched if an operand is."""
+    operands = [settle(x) for x in operands]
+    strand = innermost(operands)
+    if strand is None:
+        return run(operation, operands)
+    others: list[Any] = []
+    floating = iter(_watched(operation, operands, strand.level, others))
+    outs = enumerate(operation.program.outputs)
+    rest = iter(others)
+    return [next(floating) if k in operation.floating else next(rest) for k, _ in outs]
+
+
+def _watched(
+    operation: Operation, operands: Sequence[Any], level: int, others: list[Any]
+) -> Sequence[Any]:
+    """The floating outputs, noted on the strand of a level."""
+    inputs = operation.program.inputs
+    active = tuple(
+        k
+        for k, x in enumerate(operands)
+        if is_watched(x) and x.strand.level == level and inputs[k].type.startswith("float")
+    )
+    made = bind(operation_call, (OperationCall(operation, active, others), *operands))
+    return made if type(made) is tuple else (made,)
+
+
+def run(operation: Operation, operands: Sequence[Any]) -> list[Any]:
+    """The outputs for plain operands, which are brought to what the program takes."""
+    return operation.run(*map(_fitting, operation.program.inputs, operands))
+
+
+def _fitting(value: Any, x: Any) -> Any:
+    if not is_buffer(value.type):
+        return x
+    dtype: Any = _DTYPES.get(value.type, x.dtype)
+    return x if x.flags.c_contiguous and x.dtype == dtype else np.ascontiguousarray(x, dtype)
+
+
+def call_operation(call: OperationCall, *operands: Any) -> Any:
+    """The floating outputs; the others go where the call says."""
+    operation, floating = call.operation, call.operation.floating
+    made = apply(operation, operands)
+    call.others[:] = [x for k, x in enumerate(made) if k not in floating]
+    return tuple([made[k] for k in floating]) if len(floating) > 1 else made[floating[0]]
+
+
+def operation_adjoint(call: OperationCall, *operands: Any) -> Any:
+    """The rule: one of the program of the pullback."""
+    operation = call.operation
+
+    def operation_pullback(y_bar: Any, strong: bool) -> tuple[Any, ...]:
+        back, moving = operation.pullback(call.active, strong)
+        bars = y_bar if len(operation.floating) > 1 else (y_bar,)
+        result: list[Any] = [None] * (len(operands) + 1)
+        for k, c in zip(moving, apply(back, [*operands, *bars]) if moving else (), strict=True):
+            result[k + 1] = c
+        return tuple(result)
+
+    return call_operation(call, *operands), operation_pullback
+
+
+def operation_pushforward(call: OperationCall, *operands: Any) -> Any:
+    """The rule of forward mode: one of the program of the pushforward."""
+    operation = call.operation
+
+    def pushforward(_: None, *tangents: Any) -> Any:
+        moving = tuple(k for k, t in enumerate(tangents) if t is not None)
+        along = [*(tangents[k] for k in moving), *operands]
+        y_dot = settled(lambda strong: apply(operation.pushforward(moving, strong), along), iter)
+        return tuple(y_dot) if len(y_dot) > 1 else y_dot[0]
+
+    return call_operation(call, *operands), pushforward
+
+
+operation_call = Adjoint(call_operation, operation_adjoint, strong=True)
+operation_call.pushforward(operation_pushforward)

@@ -1,0 +1,106 @@
+"""Machine code that takes a function's arguments as they are: the short way of what is usual.
+
+An entry answers NotImplemented to arguments of other kinds or layouts, and Ellipsis where its
+program has stopped. Both mean that the general way is to be gone, which knows what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from typing import Any
+
+from zyg.compiler.back.entry import Direct
+from zyg.compiler.back.objects import Unreadable
+from zyg.compiler.derive.moving import Memory
+from zyg.compiler.front.kinds import Array, Kind, Static, Struct
+from zyg.compiler.ir import Atom, Block, For, Program, Value, is_buffer
+from zyg.compiler.record import Builder
+from zyg.compiling.operands import floats, leaves, width
+from zyg.compiling.operations import Derivative
+
+Entry = Callable[..., Any]
+
+
+def value_entry(
+    program: Program, takes: Sequence[Kind], result: Kind, written: Sequence[int]
+) -> Entry | None:
+    """The entry of a function itself; None where only the general way will do."""
+    memory = Memory(program)
+    buffers = {memory.of(x) for x in program.inputs if is_buffer(x.type)}
+    outs = [x for x in program.outputs if isinstance(x, Value) and is_buffer(x.type)]
+    if any(memory.of(x) in buffers for x in outs):  # it returns an argument, or a part of it
+        return None
+    return _entry(program, takes, result, written)
+
+
+def gradient_entry(
+    derivative: Derivative, takes: Sequence[Kind], result: Kind, count: int
+) -> Entry | None:
+    """The entry that returns the value, and the gradients of the first `count` arguments.
+
+    It stops where one is infinite or NaN: the general way keeps exact zeros.
+    """
+    if any(isinstance(kind, Struct) and len([*leaves(kind, 0)]) > 1 for kind in takes):
+        return None  # an array may be met twice
+    program, moving = derivative.operation.program, derivative.moving
+    first = len(program.outputs) - len(moving)
+    cotangents = dict(zip(moving, program.outputs[first:], strict=True))
+    gives, yields, start = [], program.outputs[:first], 0
+    builder = Builder()
+    for kind in takes[:count]:
+        gives.append(_gradient_kind(kind, start, cotangents))
+        for place, leaf in leaves(kind, start):
+            if gives[-1] == Static(None):
+                break
+            size = (
+                program.inputs[place + 1 : place + 1 + leaf.ndim] if isinstance(leaf, Array) else []
+            )
+            for k in floats(leaf, place):
+                yields.append(cotangents.get(k, 0.0))
+                _demand_finite(builder, yields[-1], size, isinstance(leaf, Array) and leaf.element)
+            yields += size
+        start += width(kind)
+    body = Block([*program.body.ops, *builder.block.ops], yields)
+    made = Program(program.name, program.inputs, body, sizes=program.sizes)
+    return _entry(made, takes, Struct(tuple, (), (result, Struct(tuple, (), tuple(gives)))), ())
+
+
+def _gradient_kind(kind: Kind, start: int, moving: Container[int]) -> Kind:
+    """The kind of the gradient of an argument."""
+    if not any(place in moving for place in floats(kind, start)):
+        return Static(None)
+    if not isinstance(kind, Struct):
+        return kind
+    parts = []
+    for part in kind.parts:
+        parts.append(_gradient_kind(part, start, moving))
+        start += width(part)
+    return Struct(kind.type, kind.keys, tuple(parts))
+
+
+def _demand_finite(builder: Builder, x: Atom, dims: Sequence[Atom], element: Any) -> None:
+    """Stop where a cotangent, a number or an array, is not finite."""
+    if not isinstance(x, Value) or not is_buffer(x.type):
+        builder.check(builder.op("isfinite", x), _NOT_FINITE)
+        return
+    size: Atom = 2 if element == "complex" else 1
+    for n in dims:
+        size = builder.op("multiply", size, n)
+    k, so_far, body, out = Value("int"), Value("bool"), Block(), Value("bool")
+    with builder.inside(body):
+        finite = builder.op("isfinite", builder.load(x, k))
+        body.yields = [builder.op("logical_and", so_far, finite)]
+    builder.block.ops.append(For(k, (0, size, 1), [True], [so_far], body, [out]))
+    builder.check(out, _NOT_FINITE)
+
+
+_NOT_FINITE = "a derivative that is not finite"
+
+
+def _entry(
+    program: Program, takes: Sequence[Kind], gives: Kind, writes: Sequence[int]
+) -> Entry | None:
+    try:
+        return Direct(program, takes, gives, writes).call
+    except Unreadable:
+        return None

@@ -1,0 +1,133 @@
+"""A function that is not compiled: it runs in Python, and its derivatives are those of the tracer.
+
+While it runs with watched arguments, `math`, NumPy and SciPy are their drop-ins for it and for the
+helpers that it calls, as they are in adopted modules. It is the function itself that runs, with its
+own globals and cells: what it does besides computing its value, it does once.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CellType, CodeType, FunctionType, MethodType
+from typing import Any
+
+from zyg.adoption.originals import learn
+from zyg.adoption.spaces import Space
+from zyg.base.adoptable import is_adopted
+from zyg.base.caches import Cache
+from zyg.base.config import setting
+from zyg.errors import CompileError, KernelError, PerformanceWarning, is_users
+
+_warned: Cache[Any, bool] = Cache(1024)
+
+
+def refuse(name: str, error: KernelError) -> None:
+    """Say once for each place that a function is not compiled; CompileError where one asked."""
+    how = setting("fallback")
+    if how == "error":
+        raise compile_error(error) from None
+    if how == "warn":
+        text = str(compile_error(error))
+        what, fix = text.partition(" [")[0], text.rpartition("\n  fix:   ")[2]
+        place = re.sub(r":(\d+): (.+)$", r":\1: `\2`: ", error.source_line)
+        slow = f"{name} runs as it stands, and its derivatives are traced, some 100 times slower."
+        warn(error.source_line or what, f"{place}{what} {slow} {fix[:1].upper()}{fix[1:]}")
+
+
+def warn(key: Any, text: str) -> None:
+    """A warning of the user's line, once for each `key`."""
+    if setting("fallback") == "warn" and not _warned.get(key):
+        _warned.put(key, True)
+        depth, frame = 1, sys._getframe()
+        while frame.f_back is not None and not is_users(frame.f_code.co_filename):
+            depth, frame = depth + 1, frame.f_back
+        warnings.warn(f"zyg.compile: {text}", PerformanceWarning, stacklevel=depth)
+
+
+def compile_error(error: KernelError) -> CompileError:
+    """The same refusal, of a function given to `compile`."""
+    made = CompileError.__new__(CompileError)
+    made.args = (str(error).replace(f"[{error.tag}]", f"[{made.tag}]", 1),)
+    made.source_line, made.effect = error.source_line, error.effect
+    return made
+
+
+class _Stage:
+    """A namespace in which drop-ins are while some function runs."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.space = Space(names)
+        self.space.growing = True
+        self.running = 0
+
+
+_stages: Cache[int, _Stage] = Cache(256)  # by the id of a namespace, which its stage keeps alive
+_lock = threading.RLock()
+
+
+@contextmanager
+def with_drop_ins(f: Callable[..., Any]) -> Iterator[None]:
+    """While it lasts, `f` and its helpers have drop-ins in the place of math, NumPy and SciPy."""
+    learn()
+    with _lock:
+        stages = [_stages.get(id(names)) or _stages.put(id(names), _Stage(names))
+                  for names in _namespaces(f)]  # fmt: skip
+        for stage in stages:
+            stage.running += 1
+            if stage.running == 1:
+                stage.space.turn(True)
+    try:
+        yield
+    finally:
+        with _lock:
+            for stage in reversed(stages):
+                stage.running -= 1
+                if not stage.running:
+                    stage.space.turn(False)
+
+
+def _namespaces(f: Callable[..., Any]) -> list[dict[str, Any]]:
+    """The namespaces of a function and of the helpers that it can reach, but for adopted ones."""
+    found: dict[int, dict[str, Any]] = {}
+    seen: set[int] = set()
+    waiting: list[Any] = [f]
+    while waiting:
+        g = waiting.pop()
+        if id(g) in seen:
+            continue
+        seen.add(id(g))
+        if isinstance(g, MethodType):
+            waiting += [g.__func__, *vars(type(g.__self__)).values()]
+        elif isinstance(g, functools.partial):
+            waiting.append(g.func)
+        elif isinstance(g, FunctionType):
+            if is_users(g.__code__.co_filename):
+                found[id(g.__globals__)] = g.__globals__
+                waiting += _reached(g)
+        elif not isinstance(g, type) and isinstance(inner := _wrapped(g), FunctionType):
+            waiting.append(inner)
+    return [names for names in found.values() if not is_adopted(names)]
+
+
+def _wrapped(g: Any) -> Any:
+    return getattr(g, "__wrapped__", None) or getattr(type(g), "__call__", None)  # noqa: B004
+
+
+def _reached(g: FunctionType) -> list[Any]:
+    """What a function names of its surroundings."""
+    cells = [c.cell_contents for c in g.__closure__ or () if c != _EMPTY]
+    return [g.__globals__.get(name) for name in _names(g.__code__)] + cells
+
+
+_EMPTY = CellType()
+
+
+def _names(code: CodeType) -> list[str]:
+    inner = (name for c in code.co_consts if isinstance(c, CodeType) for name in _names(c))
+    return [*code.co_names, *inner]

@@ -1,0 +1,246 @@
+"""Compiled functions: what stands in the place of a function given to `compile`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+from zyg.base.caches import Cache
+from zyg.base.registry import rules
+from zyg.base.structure import Structure
+from zyg.compiler.back.entry import Stopped
+from zyg.compiler.front.kinds import Unkind
+from zyg.compiling.calls import apply, run
+from zyg.compiling.entries import Entry
+from zyg.compiling.fallback import refuse, warn, with_drop_ins
+from zyg.compiling.guards import Guard
+from zyg.compiling.inspecting import inspected, text_of
+from zyg.compiling.operands import Root, Taken, width
+from zyg.compiling.reads import VALUE, Read, Refused, name_of, read_for
+from zyg.core.strand import is_watched, settle, strip
+from zyg.errors import KernelError
+
+_MOST = 7  # further entries that are asked
+
+
+class Call:
+    """One call: what was read for arguments of its kinds, and the operands."""
+
+    __slots__ = ("copies", "operands", "read", "usual", "watched")
+
+    def __init__(
+        self, read: Read, operands: list[Any], copies: Any, watched: bool, usual: bool
+    ) -> None:
+        self.read, self.operands, self.copies = read, operands, copies
+        self.watched, self.usual = watched, usual
+
+    def overlapping(self) -> bool:
+        """Whether an array that is written to shares memory with another one."""
+        operands = self.operands
+        arrays = [k for k, x in enumerate(operands) if type(x) is np.ndarray]
+        original = dict(self.copies)
+        return any(
+            np.may_share_memory(original.get(k, operands[k]), original.get(j, operands[j]))
+            for k in self.read.written
+            for j in arrays
+            if j != k
+        )
+
+    def read_only(self) -> bool:
+        """Whether an array that is written to may not be."""
+        original = dict(self.copies)
+        arrays = [original.get(k, self.operands[k]) for k in self.read.written]
+        return not all(x.flags.writeable for x in arrays)
+
+
+class Compiled:
+    """A function whose calls, and whose derivatives, are machine code; made by `compile`.
+
+    ``f.__wrapped__`` is the function itself, ``f.inspect(*args)`` what a call does and why,
+    ``f.source(*args, of=...)`` the text of the program or of a derivative.
+    """
+
+    __name__: str
+    __qualname__: str
+
+    def __init__(
+        self, f: Callable[..., Any], wrt: Sequence[int] | None = None, parallel: bool = False
+    ) -> None:
+        self.__name__ = self.__qualname__ = name_of(f)
+        functools.update_wrapper(self, f)
+        self.__wrapped__ = f
+        self.wrt, self.parallel = wrt, parallel
+        # What a verb asks first: guard, entry and version of the rules of the latest reads.
+        self._entries: Cache[str, tuple[tuple[Guard, Entry, int], ...]] = Cache(8)
+        self.entries = self._entries.get
+
+    @property
+    def py_func(self) -> Callable[..., Any]:
+        """The function itself."""
+        return self.__wrapped__
+
+    def __repr__(self) -> str:
+        return f"<compiled {getattr(self, '__qualname__', self.__wrapped__)}>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> str:
+        return str(self.__qualname__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            for guard, entry, version in self.entries(VALUE) or ():
+                captured = guard(self.__wrapped__)
+                if captured is not None and version == rules.version:
+                    y = entry(*args, *captured) if captured else entry(*args)
+                    if y is not NotImplemented and y is not Ellipsis:
+                        return y
+        call = self.call(args, kwargs)
+        if call is None:
+            return self.in_python(args, kwargs)
+        if call.watched:
+            return self._watched(call, args, kwargs)
+        if call.usual and self.learn(call.read, VALUE):
+            return self(*args)
+        return self._plain(call, args, kwargs)
+
+    def learn(self, read: Read, verb: str) -> bool:
+        """Have a verb ask the entry of a read from now on; False if it does, or there is none."""
+        known = self.entries(verb) or ()
+        if any(guard is read.captured for guard, _, _ in known):
+            return False
+        entry = read.entry(verb, self.wrt)
+        if entry is None:
+            return False
+        self._entries.put(verb, ((read.captured, entry, read.version), *known[:_MOST]))
+        return True
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+        """The operands of a call, and what was read for them; None where it is not compiled."""
+        taken = Taken()
+        try:
+            kinds = tuple(map(taken.take, args))
+            keywords = {name: taken.take(x) for name, x in kwargs.items()}
+        except OverflowError:
+            self._warn_of_range()
+            return None
+        except Unkind as why:
+            refuse(self.__name__, _unkind(self.__name__, str(why)))
+            return None
+        f: Any = self.__wrapped__
+        root = Root(f, taken.functions) if taken.functions else f
+        read = read_for(f, root, kinds, keywords)
+        if read is None:
+            return None  # Python says what is wrong
+        if isinstance(read, Refused):
+            refuse(self.__name__, read.refusal)
+            return None
+        for x in read.captures.values(root):
+            taken.take(x)
+        usual = not (kwargs or taken.functions)
+        return Call(read, taken.operands, taken.copies, taken.watched, usual)
+
+    def inspect(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """What a call with these arguments does: whether it is machine code and why not, its
+        program and that of its pullback, what that keeps and in how many bytes, where the machine
+        code is from, and how long it took to get it. Never raises for what is not compiled.
+        """
+        return inspected(self, args, kwargs)
+
+    def source(self, *args: Any, of: str = "value", **kwargs: Any) -> str:
+        """The text of a Python module that computes the function without zyg, or a derivative.
+
+        `of` is "value", and the module defines the function by its name; "gradient":
+        ``name_gradient(*args)``, which returns value and gradients; "pushforward":
+        ``name_pushforward(primals, tangents)``; or "pullback": ``name_forward(*args)`` and
+        ``name_reverse(kept, cotangent)``. Raises CompileError where the function is not compiled.
+        """
+        return text_of(self, args, kwargs, of)
+
+    def in_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the function itself returns."""
+        f = self.__wrapped__
+        if not _holds_watched((f, args, kwargs)):
+            return f(*args, **kwargs)
+        with with_drop_ins(f):
+            return f(*args, **kwargs)
+
+    def _plain(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        read, operands = call.read, call.operands
+        if not read.written:
+            try:
+                return read.make(run(read.operation, operands))
+            except Stopped:
+                return self._again(args, kwargs)
+        if call.read_only() or call.overlapping():
+            return self.__wrapped__(*args, **kwargs)
+        before = [(operands[k], operands[k].copy()) for k in read.written if read.may_stop]
+        try:
+            made = run(read.operation, operands)
+        except Stopped:
+            for x, contents in before:
+                x[...] = contents
+            return self._again(args, kwargs)
+        for k, x in call.copies:
+            if k in read.written:
+                x[...] = operands[k].view(x.dtype).reshape(x.shape)
+        return read.make(made)
+
+    def _again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the function itself raises, where machine code has stopped; or returns."""
+        y = self.in_python(args, kwargs)
+        self._warn_of_range()
+        return y
+
+    def _warn_of_range(self) -> None:
+        warn(
+            ("stopped", self.__wrapped__),
+            f"{self.__name__} left what machine code computes with, as ints beyond 64 bits do, and "
+            "was run in Python for such arguments.",
+        )
+
+    def _watched(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """One entry; where it cannot be one, what the function does by itself."""
+        read = call.read
+        if (refusal := read.refusal()) is not None:
+            refuse(self.__name__, refusal)
+        if refusal or read.written or not self._by_floats(call):
+            return self.in_python(args, kwargs)
+        try:
+            return read.make(apply(read.operation, self._moving(call)))
+        except Stopped:
+            return self._again(args, kwargs)
+
+    def _by_floats(self, call: Call) -> bool:
+        """Whether no int is watched that is computed with."""
+        return not any(is_watched(call.operands[k]) for k in call.read.sloping_ints)
+
+    def _moving(self, call: Call) -> list[Any]:
+        """The operands, plain where they are no floats, or of arguments never differentiated."""
+        inputs, start = call.read.operation.program.inputs, 0
+        wrt = self.wrt
+        fixed = [not x.type.startswith("float") for x in inputs]
+        for k, kind in enumerate(call.read.kinds):
+            if wrt is not None and k not in wrt:
+                fixed[start : start + width(kind)] = [True] * width(kind)
+            start += width(kind)
+        pairs = zip(call.operands, fixed, strict=True)
+        return [strip(settle(x)) if is_fixed else x for x, is_fixed in pairs]
+
+
+def _holds_watched(x: Any) -> bool:
+    return bool(Structure(x, is_watched).leaves)
+
+
+def _unkind(name: str, why: str) -> KernelError:
+    return KernelError(
+        f"{name} is given {why}, which compiled functions do not take.",
+        "they take real and complex numbers of 64 bits, float32, bools, arrays of those, and "
+        "tuples, lists, dicts and objects of them.",
+        "convert it before the call.",
+    )

@@ -1,0 +1,259 @@
+"""A function, read for arguments of these kinds: its program, what it takes from outside, its own.
+
+What was read is used again while all that it took from outside is what it was, by any function of
+the same code.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from zyg.base.caches import Cache
+from zyg.base.registry import rules
+from zyg.compiler.derive.moving import Memory
+from zyg.compiler.front.captures import Outside
+from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
+from zyg.compiler.front.whole import Whole, WholeCaptures, read_whole
+from zyg.compiler.ir import Check, Program, is_buffer, operations
+from zyg.compiling.entries import Entry, gradient_entry, value_entry
+from zyg.compiling.guards import guard_of
+from zyg.compiling.ints import with_slopes
+from zyg.compiling.operands import KNOWN, Gradient, floats, gradient_maker, leaves, maker, width
+from zyg.compiling.operations import FLOATS, Operation
+from zyg.core.strand import strip
+from zyg.errors import KernelError
+from zyg.kernels.scalar import code_of
+
+_MOST_KINDS = 64  # of one function
+VALUE, GRADIENT, VALUE_AND_GRADIENT = "value", "gradient", "value_and_gradient"
+
+
+class Read:
+    """What was read: the operation, how its result is made, which arguments it writes to."""
+
+    def __init__(
+        self,
+        kinds: tuple[Kind, ...],
+        keywords: dict[str, Kind],
+        whole: Whole,
+        captures: WholeCaptures,
+    ) -> None:
+        self.kinds, self.keywords, self.captures = kinds, keywords, captures
+        self.version = rules.version
+        captured = (captures.kinds[path][0] for path in captures.operands)
+        self.takes: Any = None if keywords else (*kinds, *captured)
+        self.result: Kind = whole.result
+        self.operation = Operation(whole.program)
+        self.make = maker(whole.result)
+        self.written = written_inputs(whole.program)
+        self.may_stop = any(isinstance(op, Check) for op in operations(whole.program.body))
+        self.loss = loss_of(whole.result)
+        self.sloping_ints = with_slopes(whole.program, [k for k, _ in leaves(whole.result, 0)])
+        self._plans: dict[Any, Plan | None] = {}
+        self._refusal: KernelError | None = None
+        self._derived = False
+        self._entries: dict[Any, Entry | None] = {}
+        self._lock = threading.RLock()
+        self.captured = guard_of(captures)
+
+    def entry(self, verb: str, wrt: Sequence[int] | None) -> Entry | None:
+        """The machine code that takes the arguments, and what is captured, as they are."""
+        with self._lock:
+            key = verb, wrt if verb is not VALUE else None
+            if key not in self._entries:
+                self._entries[key] = self._entry(verb, wrt) if self.takes is not None else None
+            return self._entries[key]
+
+    def _entry(self, verb: str, wrt: Sequence[int] | None) -> Entry | None:
+        if verb is VALUE:
+            return value_entry(self.operation.program, self.takes, self.result, self.written)
+        plan = None if self.loss is None or self.written else self.plan(wrt, False)
+        if plan is None:
+            return None
+        if verb is GRADIENT:
+            return self.entry(VALUE_AND_GRADIENT, wrt) if self.loss == "alone" else None
+        derivative = self.operation.gradient(plan.active)
+        return gradient_entry(derivative, self.takes, self.result, len(self.kinds))
+
+    def refusal(self) -> KernelError | None:
+        """Why there are no derivatives of the program, if there are none."""
+        if not self._derived:
+            inputs = enumerate(self.operation.program.inputs)
+            try:
+                self.operation.pullback(tuple(k for k, x in inputs if x.type in FLOATS))
+            except Exception as error:  # as in reading
+                name = self.operation.program.name
+                self._refusal = (
+                    error if isinstance(error, KernelError) else _unforeseen(name, error)
+                )
+            self._derived = True
+        return self._refusal
+
+    def active(self, wrt: Sequence[int] | None) -> tuple[int, ...] | None:
+        """The places of the operands by which gradients are; None where ints are among them."""
+        chosen = self._chosen(wrt)
+        if any(
+            place in self.sloping_ints for kind, start in chosen for place, _ in leaves(kind, start)
+        ):
+            return None
+        return tuple(place for kind, start in chosen for place in floats(kind, start))
+
+    def _chosen(self, wrt: Sequence[int] | None) -> list[tuple[Kind, int]]:
+        """The kinds of the positional arguments that are differentiated; where they start."""
+        starts = accumulate(map(width, self.kinds), initial=0)
+        places = enumerate(zip(self.kinds, starts, strict=False))
+        return [pair for k, pair in places if wrt is None or k in wrt]
+
+    def plan(self, wrt: Sequence[int] | None, zeros: bool) -> Plan | None:
+        """How value and gradients are computed; None where the tracer is needed for it."""
+        if (key := (wrt, zeros)) not in self._plans:
+            active = None if self.refusal() else self.active(wrt)
+            self._plans[key] = None if active is None else self._planned(active, zeros)
+        return self._plans[key]
+
+    def _planned(self, active: tuple[int, ...], zeros: bool) -> Plan | None:
+        derivative = self.operation.gradient(active)
+        count = len(self.operation.program.outputs)
+        at = {place: count + k for k, place in enumerate(derivative.moving)}
+        starts = accumulate(map(width, self.kinds), initial=0)
+        pairs = zip(self.kinds, starts, strict=False)
+        makes = [gradient_maker(kind, start, at, zeros) for kind, start in pairs]
+        if any(make is None for make in makes):
+            return None
+        return Plan(derivative.operation, active, count, makes)  # type: ignore[arg-type]
+
+
+class Plan(NamedTuple):
+    """The program of value and gradients, and how the gradient of each argument is made of it."""
+
+    operation: Operation
+    active: tuple[int, ...]
+    first: int  # of the outputs that are cotangents
+    makes: list[Gradient]
+
+
+class Refused:
+    """A function that cannot be read for arguments of these kinds, and why."""
+
+    def __init__(self, refusal: KernelError, captures: WholeCaptures) -> None:
+        self.refusal, self.captures = refusal, captures
+
+
+class _Reads:
+    """All that was read of the functions of one code for arguments of the same kinds."""
+
+    def __init__(self) -> None:
+        self.version = rules.version
+        self.found: list[Read | Refused] = []
+        self.lock = threading.RLock()
+
+
+_known: Cache[Any, _Reads] = Cache(1024)
+
+
+def read_for(
+    f: Callable[..., Any], root: Any, kinds: tuple[Kind, ...], keywords: dict[str, Kind]
+) -> Read | Refused | None:
+    """What is known of a function for arguments of these kinds, read now if it has to be.
+
+    None if it takes no such arguments. Paths to what it takes from outside begin at `root`.
+    """
+    key = code_of(f), kinds, tuple(keywords.items())
+    known = _known.get(key)
+    if known is None or known.version != rules.version:
+        known = _known.put(key, _Reads())
+    if (found := _fitting(root, known)) is not None:
+        return found
+    with known.lock:
+        if (found := _fitting(root, known)) is not None:
+            return found
+        if not _binds(f, kinds, keywords):
+            return None
+        known.found.append(made := _read(f, kinds, keywords))
+        del known.found[:-_MOST_KINDS]
+        return made
+
+
+def _binds(f: Any, kinds: tuple[Kind, ...], keywords: dict[str, Kind]) -> bool:
+    try:
+        inspect.signature(f).bind(*kinds, **keywords)
+    except TypeError:
+        return False
+    except ValueError:  # of what tells nothing about itself
+        pass
+    return True
+
+
+def _fitting(root: Any, known: _Reads) -> Read | Refused | None:
+    return next((read for read in known.found if read.captures.fits(root)), None)
+
+
+def _read(
+    f: Callable[..., Any], kinds: tuple[Kind, ...], keywords: dict[str, Kind]
+) -> Read | Refused:
+    captures = WholeCaptures(strip)
+    try:
+        whole = read_whole(f, kinds, keywords, captures)
+    except KernelError as error:
+        return Refused(error.with_traceback(None), captures)
+    except Exception as error:  # what the reader does not foresee is not compiled, and runs
+        return Refused(_unforeseen(name_of(f), error), captures)
+    for part in _known_parts(whole.result):
+        if not isinstance(part, KNOWN):
+            return Refused(_returned(f, part), captures)
+    return Read(kinds, keywords, whole, captures)
+
+
+def _known_parts(kind: Kind) -> Iterator[Any]:
+    if isinstance(kind, Static):
+        yield kind.value
+    for part in kind.parts if isinstance(kind, Struct) else ():
+        yield from _known_parts(part)
+
+
+def name_of(f: Any) -> str:
+    return str(getattr(f, "__name__", type(f).__name__))
+
+
+def _unforeseen(name: str, error: Exception) -> KernelError:
+    said = (str(error).splitlines() or [""])[0]
+    return KernelError(
+        f"{name} could not be compiled: {type(error).__name__}: {said}.",
+        "something in it is not in the language that is compiled.",
+        "write it in loops, arithmetic and the functions of NumPy's that docs/compiled.md names.",
+    )
+
+
+def _returned(f: Any, part: Any) -> KernelError:
+    part = part.value if isinstance(part, Outside) else part
+    return KernelError(
+        f"{name_of(f)} returns a {type(part).__name__}.",
+        "a compiled function returns numbers and arrays, and containers and objects of them.",
+        "return those, and call a function in the compiled function, instead of returning it.",
+    )
+
+
+def loss_of(result: Kind) -> str | None:
+    """Whether a result is a real number with a gradient: "alone", or "first" of a tuple."""
+    if _is_loss(result):
+        return "alone"
+    if isinstance(result, Struct) and result.type is tuple and result.parts:
+        return "first" if _is_loss(result.parts[0]) else None
+    return None
+
+
+def _is_loss(kind: Kind) -> bool:
+    if isinstance(kind, Scalar):
+        return kind.type in ("float", "float32")
+    return isinstance(kind, Array) and kind.ndim == 0 and kind.element in ("float", "float32")
+
+
+def written_inputs(program: Program) -> tuple[int, ...]:
+    """The places of the buffers among the inputs that a program may write to."""
+    memory = Memory(program)
+    pairs = enumerate(program.inputs)
+    return tuple(k for k, x in pairs if is_buffer(x.type) and memory.is_written(x))

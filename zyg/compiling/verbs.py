@@ -1,0 +1,52 @@
+"""What users call: `compile`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import MethodType
+from typing import Any
+
+from zyg.compiling import direct as direct
+from zyg.compiling.functions import Compiled
+
+
+def compile(
+    f: Callable[..., Any] | None = None,
+    wrt: Sequence[int] | int | None = None,
+    parallel: bool = False,
+) -> Any:
+    """`f`, a whole function of numbers and arrays, as machine code, and so its derivatives.
+
+    A decorator, or called. `f` is plain Python and NumPy: loops, branches, writes to arrays, helper
+    functions, closures, recursion. A call does what Python would do, writes to arguments included;
+    `gradient` and the other verbs differentiate the program that was read, not a trace of it.
+    It is compiled at the first call with arguments of a kind: their types, dtypes and numbers of
+    axes, the structure of containers. `wrt` are the positions of the arguments that are ever
+    differentiated, all by default; the rounds of `prange` loops run in threads with `parallel`.
+
+    What is not in the language that is compiled runs in Python, and its derivatives are traced,
+    after a `PerformanceWarning` that names the line; with ``zyg.config(fallback="error")`` it
+    raises `CompileError`.
+
+    >>> import math, zyg
+    >>> @zyg.compile
+    ... def power(x, n):
+    ...     y = 1.0
+    ...     for _ in range(n):
+    ...         y *= x
+    ...     return y
+    >>> power(2.0, 10), zyg.gradient(power, 2.0, 10)[0]
+    (1024.0, 5120.0)
+
+    """
+    if f is None:
+        return functools.partial(compile, wrt=wrt, parallel=parallel)
+    if isinstance(f, Compiled):
+        return f
+    if isinstance(f, MethodType) and isinstance(f.__func__, Compiled):
+        f = MethodType(f.__func__.__wrapped__, f.__self__)
+    if not callable(f):
+        raise TypeError(f"zyg.compile takes a function, not a {type(f).__name__}")
+    chosen = (wrt,) if isinstance(wrt, int) else None if wrt is None else tuple(wrt)
+    return Compiled(f, chosen, parallel)
