@@ -95,7 +95,7 @@ _NESTS = ("branch", "over_range", "over_range", "over_array", "while_", "leave",
           "lists")  # fmt: skip
 # What some functions do without, so that others meet more often.
 _OPTIONAL = ("lambda", "for t in", "cumsum", "energy(", "halves(", "np.dot", " @ ", "np.where",
-             "np.max", "apply(", "bend(", "smooth(", "damp(", "[::-1]", ".T", "GAIN", "TABLE")  # fmt: skip
+             "np.max", "apply(", "bend(", "smooth(", "damp(", "[::-1]", ".T", "GAIN", "TABLE")  # fmt: skip  # noqa: E501
 
 
 class Writer:
