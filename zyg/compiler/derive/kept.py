@@ -140,7 +140,8 @@ class Kept:
             start = self.fetch(start)
             with self.at(frame) as builder:
                 assert frame.round is not None
-                return builder.op("add", start, builder.op("multiply", frame.round, step))
+                ahead = builder.op("multiply", frame.round, step)
+                return ahead if start == 0 else builder.op("add", start, ahead)
         made = self.sweep.source[x]
         args = [self.fetch(y) for y in operands_of(made)]
         with self.at(frame) as builder:
@@ -264,7 +265,7 @@ def trips(builder: Builder, span: tuple[Atom, ...]) -> Atom:
     """The number of rounds over a range."""
     start, stop, step = span
     assert isinstance(step, int)
-    n = builder.op("subtract", stop, start)
+    n = stop if start == 0 else builder.op("subtract", stop, start)
     if step < 0:
         n, step = builder.op("negative", n), -step
     if step != 1:
