@@ -216,20 +216,17 @@ class Kept:
         self.sweep.home[tape] = site.parent  # type: ignore[assignment]
         if outer not in inner.slots:
             place = Builder()
-            inner.slots[outer] = _slot(place, levels, [_round(place, f.region) for f in levels])
+            spans = [f.region.span for f in levels[:-1]]
+            rounds = [_round(place, f.region) for f in levels]
+            inner.slots[outer] = _slot(place, spans, rounds)
             inner.block.ops += place.block.ops
         inner.block.ops.append(Store(tape, inner.slots[outer], x))
         return tape
 
     def _slot(self, builder: Builder, levels: list[Frame]) -> Atom:
         """Where on its tape the mirrored round is."""
-        spans = [tuple(map(self.fetch, f.region.span)) if f.region is not levels[-1].region else ()
-                 for f in levels]  # fmt: skip
-        at: Atom = levels[-1].round  # type: ignore[assignment]
-        for frame, span in zip(levels[-2::-1], spans[-2::-1], strict=True):
-            at = builder.op("multiply", at, trips(builder, span))
-            at = builder.op("add", at, frame.round)  # type: ignore[arg-type]
-        return at
+        spans = [tuple(map(self.fetch, f.region.span)) for f in levels[:-1]]
+        return _slot(builder, spans, [f.round for f in levels])
 
 
 class KeptNumber(Number):
@@ -282,11 +279,11 @@ def _round(builder: Builder, loop: For) -> Atom:
     return builder.op("negative", ahead) if step == -1 else builder.op("floor_divide", ahead, step)
 
 
-def _slot(builder: Builder, levels: list[Frame], rounds: list[Atom]) -> Atom:
-    at = rounds[-1]
-    for frame, k in zip(levels[-2::-1], rounds[-2::-1], strict=True):
-        at = builder.op("multiply", at, trips(builder, frame.region.span))
-        at = builder.op("add", at, k)
+def _slot(builder: Builder, spans: list[Any], rounds: list[Any]) -> Atom:
+    """The number of a round in a nest, innermost first, by the ranges inside the outermost."""
+    at: Atom = rounds[-1]
+    for span, k in zip(reversed(spans), reversed(rounds[:-1]), strict=True):
+        at = builder.op("add", builder.op("multiply", at, trips(builder, span)), k)
     return at
 
 
