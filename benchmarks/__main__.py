@@ -26,6 +26,7 @@ from benchmarks.harness import Peers, Result, in_units, machine, measure
 GROUPS = {
     "small": ("operations", "entries", "scalars", "small_arrays"),
     "programs": ("programs",),
+    "compiled": ("compiled",),
     "kernels": ("kernels", "kernel_layouts", "first_gradient"),
     "arrays": ("element_loop", "network", "mutation", "derivatives"),
     "tasks": ("tasks", "executors"),

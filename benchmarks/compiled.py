@@ -1,0 +1,85 @@
+"""Whole functions compiled, value and gradient: beside numba's function alone, JAX and PyTorch.
+
+"numba, value" is the same source under `numba.njit`, without any gradient: what the machine takes
+for the function itself. Targets are ratios to it. The functions are those of `loops`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numba
+import numpy as np
+
+import zyg
+from benchmarks.compiled_peers import by_hand, in_jax, in_torch
+from benchmarks.harness import Case, Peers, Target, at_most, times_faster, times_slower
+from benchmarks.loops import PROGRAMS, arguments
+
+# To numba's value; and how many times faster than JAX.
+_MOST = {
+    "sin_cos_of_elements": 1.8, "branches": 2.5, "log_sum_exp": 2.0, "log_sum_exp_of_vectors": 2.0,
+    "logistic_regression": 3.0, "two_layers": 3.5, "dot": 3.0, "largest": 3.0, "factorisation": 2.0,
+    "lstm": 2.5, "lorenz": 4.0, "bodies": 4.0, "gauss_seidel": 4.0, "binomial_tree": 4.0,
+    "random_field": 4.0, "tridiagonal": 4.0, "hidden_markov": 3.5, "time_warping": 3.5,
+    "alignment": 3.5, "eight_schools": 3.5, "recurrent": 3.5, "option": 3.0, "pair_energies": 3.0,
+    "kalman": 5.0, "quaternions": 5.0, "matrix_product": 5.0, "stencil": 8.0,
+}  # fmt: skip
+_AHEAD_OF_JAX = {"branches": 2.0, "log_sum_exp": 1.5, "log_sum_exp_of_vectors": 1.5,
+                 "logistic_regression": 1.0, "two_layers": 1.0}  # fmt: skip
+_DATA = {  # positions of arguments that nobody differentiates by
+    "logistic_regression": {1, 2}, "two_layers": {4, 5}, "factorisation": {2}, "lstm": {4},
+    "gaussian_mixture": {4}, "option": {5}, "eight_schools": {3, 4},
+}  # fmt: skip
+VALUE, NJIT = "zyg, value", "numba, value"
+
+
+def cases(peers: Peers, quick: bool) -> Iterator[Case]:
+    for name in PROGRAMS:
+        yield case(peers, name, quick)
+
+
+def case(peers: Peers, name: str, quick: bool) -> Case:
+    function, given = PROGRAMS[name], arguments(name, quick)
+    data = _DATA.get(name, ())
+    wrt = tuple(k for k, x in enumerate(given) if _is_real(x) and k not in data)
+    compiled = zyg.compile(function, wrt=wrt)
+    programs: dict[str, Callable[[], Any]] = {
+        "zyg": lambda: _of(zyg.value_and_gradient(compiled, *given), wrt),
+        VALUE: lambda: _nothing(compiled(*given)),
+    }
+    if name != "tree_network":  # numba has no functions that call themselves from inside
+        jitted = numba.njit(function)
+        programs[NJIT] = lambda: _nothing(jitted(*given))
+    if written := by_hand.get(name):
+        programs["by hand"] = lambda: written(*given)
+    if (jax := peers.get("jax")) and name in in_jax:
+        programs["jax"] = in_jax[name](jax, given, wrt)
+    if (torch := peers.get("torch")) and name in in_torch:
+        programs["torch"] = in_torch[name](torch, given, wrt)
+    return Case(name.replace("_", " "), programs, targets=_targets(name), rtol=1e-7)
+
+
+def _targets(name: str) -> list[Target]:
+    targets = [times_slower(NJIT, 1.35, VALUE)]
+    if name in _MOST:
+        targets.append(times_slower(NJIT, _MOST[name]))
+    if name in _AHEAD_OF_JAX:
+        targets.append(times_faster("jax", _AHEAD_OF_JAX[name]))
+    if name == "sin_cos":
+        targets = [at_most(1.5e-6)]
+    return targets
+
+
+def _is_real(x: Any) -> bool:
+    return isinstance(x, float) or (isinstance(x, np.ndarray) and x.dtype.kind == "f")
+
+
+def _of(found: tuple[Any, tuple[Any, ...]], wrt: tuple[int, ...]) -> list[Any]:
+    value, gradients = found
+    return [value, *(gradients[k] for k in wrt)]
+
+
+def _nothing(_: Any) -> None:
+    return None
