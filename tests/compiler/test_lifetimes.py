@@ -1,7 +1,5 @@
 """Memory of rounds and branches goes where it is needed no more, and not before."""
 
-import resource
-
 import numpy as np
 import pytest
 
@@ -10,6 +8,7 @@ from zyg.compiler.back.lifetimes import carried_on, ends_here
 from zyg.compiler.ir import Block, Call, For, If, Program, Value, While
 from zyg.compiler.record import Builder
 
+resource = pytest.importorskip("resource")
 ROUNDS, SIZE = 20_000, 1000  # 160 MB of each buffer, if it stayed
 
 

@@ -262,6 +262,7 @@ def test_an_index_that_would_wrap_around_is_left_to_python(step, end):
     assert native(100) == [3]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_nothing_leaks():
     def fill(b, n):
         body, index = Block(), Value("int")
