@@ -3,6 +3,7 @@
 ir                              what a function is here: values, operations, regions
 routines                        what libraries do with the memory of a program
 record                          numbers that record what is done with them
+simplified                      a program without what regions carry for nothing
 functions                       what functions of NumPy, math and SciPy mean as operations
 whole                           ints of the operands' types, wrapped around as NumPy's are
 bounds                          numbers of Python's own that must have a place in those types

@@ -38,6 +38,7 @@ from zyg.compiler.front.scalars import WholeBuilder, whose
 from zyg.compiler.front.views import Arrayed, ArrayView, equal, is_one
 from zyg.compiler.ir import Atom, Program, Value, is_number, prune, type_of
 from zyg.compiler.record import Number, atom_of
+from zyg.compiler.simplified import simplified
 from zyg.errors import KernelError
 
 
@@ -91,9 +92,9 @@ def read_whole(
     result = reader.result(found, yields)
     block = reader.builder.block
     block.yields = yields
-    prune(block)
     name = getattr(f, "__name__", type(f).__name__)
-    program = Program(name, reader.inputs, block, sizes=reader.sizes)
+    program = simplified(Program(name, reader.inputs, block, sizes=reader.sizes))
+    prune(program.body)
     return Whole(program, result, captures)
 
 
