@@ -10,6 +10,7 @@ import argparse
 import collections
 import functools
 import random
+import signal
 import tempfile
 import traceback
 from pathlib import Path
@@ -524,6 +525,10 @@ class Case:
         )
         self.args = arguments(seed)
 
+    @property
+    def result(self):
+        return type(self.value).__name__
+
     @functools.cached_property
     def value(self):
         """What Python gives; None if that is not finite, or large."""
@@ -573,6 +578,21 @@ class Case:
         self.values_agree(whole, operands, Signature("f", named, whole.result, captured))
         self.forward_agrees(whole, operands)
         self.reverse_agrees(whole, operands)
+        if self.seed % 4 == 0:
+            self.decorated_agrees()
+
+    def decorated_agrees(self):
+        """The function as users compile it."""
+        f, args = zyg.compile(self.f), fresh(self.args)
+        with zyg.config(fallback="error"):
+            agree("the compiled function", f(*args), self.value, 1e-12)
+            self.same_writes("the compiled function", args[2:])
+            found = zyg.gradient(lambda *args: total(zyg.numpy, f(*args)), *fresh(self.args),
+                                 zeros=True)  # fmt: skip
+            agree("the gradient of the compiled function", found, self.gradient, 1e-7)
+            if self.result in ("float", "float64"):
+                found = zyg.gradient(f, *fresh(self.args), zeros=True)
+                agree("its gradient, taken at once", found, self.gradient, 1e-7)
 
     def values_agree(self, whole, operands, signature):
         native = Native(whole.program)
@@ -649,6 +669,10 @@ def checked(seed, folder):
     return "native"
 
 
+def too_long(*_):
+    raise TimeoutError("it takes more than a minute")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=100)
@@ -656,13 +680,15 @@ def main():
     parser.add_argument("--show", action="store_true", help="print the text of what disagrees")
     options = parser.parse_args()
     counts = collections.Counter()
+    signal.signal(signal.SIGALRM, too_long)
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(options.first, options.first + options.seeds):
+            signal.alarm(60)
             try:
                 counts[checked(seed, folder)] += 1
             except Exception as error:
                 counts["disagreement"] += 1
-                print(f"{seed}: {type(error).__name__}: {str(error)[:400]}")
+                print(f"{seed}: {type(error).__name__}: {str(error)[:400]}", flush=True)
                 if options.show:
                     traceback.print_exc()
                     print(source("f", seed))

@@ -36,6 +36,15 @@ def test_a_value_is_returned_and_arguments_are_written_as_python_does():
         np.testing.assert_array_equal(row, x)
 
 
+def test_a_result_that_is_an_argument_is_that_argument():
+    program = program_of(prefix_product)
+    result = Struct(tuple, (), (FLOAT, Array("float", 1, same=0)))
+    signature = Signature("products", [("u", ROW)], result)
+    x = np.repeat(X4, 2)[::2]
+
+    assert run(wrapped_text(signature, program))["products"](x)[1] is x
+
+
 class Pair(typing.NamedTuple):
     gain: float
     row: np.ndarray

@@ -94,6 +94,7 @@ class _Wrapper:
         self.module.taken |= self.taken
         self.params, self.tuple = ", ".join(params), _tuple(params)
         self.used = {"flat"}
+        self.same: dict[int | None, str] = {}  # arguments that may be results, by first operand
 
     def fresh(self, name: str) -> str:
         """A name that nothing else has."""
@@ -118,6 +119,8 @@ class _Wrapper:
         if dots is not None and names[0] not in dots:
             return "None"
         names = [name if dots is None else dots.get(name, name) for name in names]
+        if isinstance(kind, Array) and kind.same in self.same:
+            return self.same[kind.same]
         if isinstance(kind, Array):
             size = " * ".join(names[1:]) or "1"
             return _shaped(f"{names[0]}{_view(kind)}[:{size}]", names[1:])
@@ -207,6 +210,7 @@ def _value(wrapper: _Wrapper, program: Program, active: Any, value: Any) -> Iter
     """What is written into an argument that is not contiguous is written back."""
     name, memory = wrapper.signature.name, Memory(program)
     flat, operands = wrapper.define(program, f"flat_{name}", wrapper.names), wrapper.operands()
+    wrapper.same = {leaf.first: leaf.path for leaf in wrapper.leaves}
     outs, back = wrapper.outs(program), []
     yield f"def {name}({wrapper.params}):"
     for leaf in wrapper.leaves:
