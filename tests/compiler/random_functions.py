@@ -646,14 +646,28 @@ class Case:
             cotangents = outs[len(program.outputs) :]
             found = dict(zip(derived.moving, cotangents, strict=True))
             for k, bar in right.items():
-                agree(
-                    f"gradient {k} by {name}",
-                    np.ravel(found.get(k, 0.0 * bar)),
-                    np.ravel(bar),
-                    1e-7,
-                )
+                agree(f"gradient {k} by {name}", found.get(k, 0.0 * bar), bar, 1e-7)
             for x, before in zip(given, operands, strict=True):
                 agree(f"an argument, after the gradient by {name}", x, before, 0)
+        if self.seed % 3 == 0 and derived.moving:
+            self.second_agrees(derived, ways["machine code"], operands, bars)
+
+    def second_agrees(self, derived, gradient, operands, bars):
+        """Forward over reverse, against differences of the gradient."""
+        count, active = len(derived.moving), self.active(derived.program)
+        dots = [np.ravel(d) if isinstance(d, np.ndarray) else d for d in direction(self.args)]
+
+        def at(t):
+            moved = fresh(operands)
+            for k, dot in zip(active, dots, strict=True):
+                moved[k] = moved[k] + t * dot
+            return flat(gradient(*moved, *fresh(bars))[-count:])
+
+        one, other = ((at(eps) - at(-eps)) / (2 * eps) for eps in (1e-5, 3e-6))
+        if np.allclose(one, other, rtol=1e-5, atol=1e-5 * max(1.0, np.max(np.abs(one)))):
+            second = Native(pushforward(derived.program, active))
+            outs = second(*dots, *fresh(operands), *fresh(bars))
+            agree("second derivatives and differences", flat(outs[-count:]), one, 1e-4)
 
 
 def checked(seed, folder):
