@@ -158,6 +158,35 @@ def test_numbers_of_numpys_are_numpys():
     assert zyg.value_and_gradient(f, 3) == (9, (6.0,))
 
 
+def test_an_int_is_a_real_number_that_can_also_index_and_count():
+    @zyg.compile
+    def mean(x, n):
+        s = 0.0
+        for k in range(n - 1, -1, -1):
+            s += x[k] * (k + n)
+        return s / n + x[n - 1]
+
+    np.testing.assert_allclose(zyg.gradient(mean, X, 4)[0], [1, 1.25, 1.5, 2.75])
+    slope = np.sum(X) / 4 - np.sum(X * (np.arange(4) + 4)) / 16
+    assert zyg.gradient(mean, X, 4)[1] == pytest.approx(slope)
+    assert zyg.gradient(lambda x, n: mean(x, n), X, 4)[1] == pytest.approx(slope)
+    assert zyg.pushforward(mean, (X, 4), (None, 2.0))[1] == pytest.approx(2 * slope)
+
+    power = zyg.compile(lambda x, n: x**n / n)
+    assert zyg.gradient(power, 1.5, 3)[1] == pytest.approx(1.125 * (math.log(1.5) - 1 / 3))
+    assert zyg.hessian(zyg.compile(lambda n: n * n / 2), 5) == 1.0
+
+
+def test_a_derivative_by_an_int_that_a_loop_carries_is_traced():
+    @zyg.compile
+    def doubled(n):
+        for _ in range(3):
+            n = n * 2
+        return n / 3
+
+    assert zyg.gradient(doubled, 3) == (pytest.approx(8 / 3),)
+
+
 def test_structures_come_and_go():
     @zyg.compile
     def parts(pair, pieces):

@@ -20,6 +20,7 @@ from zyg.core.bind import bind
 from zyg.core.reverse import settled
 from zyg.core.strand import innermost, is_watched, settle
 
+_MOVING = {"float", "float32", "float[]", "float32[]", "int"}
 _DTYPES = {"float[]": np.dtype(np.float64), "float32[]": np.dtype(np.float32)}
 
 
@@ -56,7 +57,7 @@ def _watched(
     active = tuple(
         k
         for k, x in enumerate(operands)
-        if is_watched(x) and x.strand.level == level and inputs[k].type.startswith("float")
+        if is_watched(x) and x.strand.level == level and inputs[k].type in _MOVING
     )
     made = bind(operation_call, (OperationCall(operation, active, others), *operands))
     return made if type(made) is tuple else (made,)

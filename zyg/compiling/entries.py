@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
+import numpy as np
+
 from zyg.compiler.back.entry import Direct
 from zyg.compiler.back.objects import Unreadable
 from zyg.compiler.derive.moving import Memory
-from zyg.compiler.front.kinds import Array, Kind, Static, Struct
+from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
 from zyg.compiler.ir import Atom, Block, For, Program, Value, is_buffer
 from zyg.compiler.record import Builder
 from zyg.compiling.operands import floats, leaves, width
@@ -40,8 +42,6 @@ def gradient_entry(
 
     It stops where one is infinite or NaN: the general way keeps exact zeros.
     """
-    if any(isinstance(kind, Struct) and len([*leaves(kind, 0)]) > 1 for kind in takes):
-        return None  # an array may be met twice
     program, moving = derivative.operation.program, derivative.moving
     first = len(program.outputs) - len(moving)
     cotangents = dict(zip(moving, program.outputs[first:], strict=True))
@@ -55,22 +55,58 @@ def gradient_entry(
             size = (
                 program.inputs[place + 1 : place + 1 + leaf.ndim] if isinstance(leaf, Array) else []
             )
-            for k in floats(leaf, place):
+            for k in _places(leaf, place):
                 yields.append(cotangents.get(k, 0.0))
                 _demand_finite(builder, yields[-1], size, isinstance(leaf, Array) and leaf.element)
             yields += size
         start += width(kind)
     body = Block([*program.body.ops, *builder.block.ops], yields)
     made = Program(program.name, program.inputs, body, sizes=program.sizes)
-    return _entry(made, takes, Struct(tuple, (), (result, Struct(tuple, (), tuple(gives)))), ())
+    entry = _entry(made, takes, Struct(tuple, (), (result, Struct(tuple, (), tuple(gives)))), ())
+    several = [k for k, kind in enumerate(takes[:count]) if _arrays(kind) > 1]
+    return _apart(entry, several) if several and entry is not None else entry
+
+
+def _arrays(kind: Kind) -> int:
+    return sum(isinstance(leaf, Array) for _, leaf in leaves(kind, 0))
+
+
+def _apart(entry: Entry, several: list[int]) -> Entry:
+    """An entry that leaves it to the general way where an argument has an array in two places."""
+
+    def checked(*args: Any) -> Any:
+        for k in several:
+            if k < len(args) and repeats(args[k]):
+                return NotImplemented
+        return entry(*args)
+
+    return checked
+
+
+def repeats(x: Any) -> bool:
+    """Whether a container, of containers of arrays, has an array twice."""
+    found: list[int] = []
+    waiting = [x]
+    while waiting:
+        x = waiting.pop()
+        if type(x) is np.ndarray:
+            found.append(id(x))
+        elif isinstance(x, (tuple, list)):
+            waiting += x
+    return len({*found}) < len(found)
+
+
+def _places(leaf: Kind, place: int) -> Sequence[int]:
+    """Where cotangents of a number or an array are: an int may have one."""
+    return floats(leaf, place) or [place]
 
 
 def _gradient_kind(kind: Kind, start: int, moving: Container[int]) -> Kind:
     """The kind of the gradient of an argument."""
-    if not any(place in moving for place in floats(kind, start)):
+    if not any(k in moving for place, leaf in leaves(kind, start) for k in _places(leaf, place)):
         return Static(None)
     if not isinstance(kind, Struct):
-        return kind
+        return kind if floats(kind, start) else Scalar("float")
     parts = []
     for part in kind.parts:
         parts.append(_gradient_kind(part, start, moving))

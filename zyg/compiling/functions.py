@@ -217,14 +217,18 @@ class Compiled:
             return self._again(args, kwargs)
 
     def _by_floats(self, call: Call) -> bool:
-        """Whether no int is watched that is computed with."""
-        return not any(is_watched(call.operands[k]) for k in call.read.sloping_ints)
+        """Whether no int is watched that the program has no derivative by."""
+        ints = [k for k in call.read.sloping_ints if is_watched(call.operands[k])]
+        return not ints or call.read.has_shadows(ints)
 
     def _moving(self, call: Call) -> list[Any]:
         """The operands, plain where they are no floats, or of arguments never differentiated."""
         inputs, start = call.read.operation.program.inputs, 0
         wrt = self.wrt
-        fixed = [not x.type.startswith("float") for x in inputs]
+        fixed = [
+            not x.type.startswith("float") and k not in call.read.sloping_ints
+            for k, x in enumerate(inputs)
+        ]
         for k, kind in enumerate(call.read.kinds):
             if wrt is not None and k not in wrt:
                 fixed[start : start + width(kind)] = [True] * width(kind)

@@ -1,17 +1,21 @@
 """Which ints among the inputs of a program have a slope: numbers that are computed with.
 
 To the tracer an int is a real number that can also index and count. A program computes with ints as
-ints, through which no derivative flows; so where one is more than an index or a count, the tracer
+ints, through which no derivative flows. So one by which a derivative is asked for gets a float for
+a *shadow*: the same number, which stands wherever the int becomes a float, and so on for the ints
+that are computed of it. Where that is not enough, as where a loop carries such an int, the tracer
 is to run the function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from zyg.compiler.derive.moving import Memory
 from zyg.compiler.ir import (
+    Block,
     Call,
     For,
     If,
@@ -78,8 +82,74 @@ def _arrows(op: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(op, (For, While)):
         for out, p, a, b in zip(op.outs, op.params, op.init, op.body.yields, strict=True):
             yield from ((a, p), (b, p), (p, out), (b, out), (a, out))
-        if isinstance(op, For):
-            yield op.span[0], op.index
     elif isinstance(op, (Call, Routine)):
         outs = [*op.outs, *(x for x in op.args if isinstance(x, Value) and is_buffer(x.type))]
         yield from ((a, b) for a in op.args for b in outs)
+
+
+def with_shadows(program: Program, places: Sequence[int], results: Sequence[int]) -> Program | None:
+    """The program with a float as a further input for each of these ints, its shadow.
+
+    None where a derivative by one of them would still be missed.
+    """
+    ints = [program.inputs[k] for k in places]
+    floats = [Value("float") for _ in ints]
+    body = _Shadows(dict(zip(ints, floats, strict=True))).block(program.body)
+    made = Program(program.name, [*program.inputs, *floats], body, sizes=program.sizes)
+    return None if with_slopes(made, results) & {*places} else made
+
+
+def without_shadows(program: Program, ints: Sequence[int], floats: Sequence[int]) -> Program:
+    """A program whose inputs at `floats` are the ints at `ints`, which alone remain inputs."""
+    if not ints:
+        return program
+    inputs = program.inputs
+    pairs = zip(ints, floats, strict=True)
+    given = [Op("float", (inputs[k],), inputs[j]) for k, j in pairs]
+    left = [x for k, x in enumerate(inputs) if k not in floats]
+    body = Block([*given, *program.body.ops], program.body.yields)
+    return Program(program.name, left, body, sizes=program.sizes)
+
+
+class _Shadows:
+    """Makes a program again, with the floats beside ints that are computed of its `floats`."""
+
+    def __init__(self, floats: dict[Any, Any]) -> None:
+        self.floats = floats
+
+    def block(self, block: Block) -> Block:
+        return Block([new for op in block.ops for new in self.made(op)], block.yields)
+
+    def made(self, op: Any) -> Iterator[Any]:
+        if isinstance(op, Op):
+            yield from self.of_op(op)
+        elif isinstance(op, If):
+            yield replace(op, then=self.block(op.then), orelse=self.block(op.orelse))
+        elif isinstance(op, While):
+            yield replace(op, test=self.block(op.test), body=self.block(op.body))
+        else:
+            yield replace(op, body=self.block(op.body)) if isinstance(op, For) else op
+
+    def of_op(self, op: Op) -> Iterator[Op]:
+        shadows: list[Any] = [self.floats.get(x) for x in op.args]
+        if op.name in _FLAT or not any(shadows):
+            yield op
+        elif op.name == "float":
+            yield Op("multiply", (shadows[0], 1.0), op.out)
+        elif op.out.type != "int":
+            pairs = zip(op.args, shadows, strict=True)
+            yield Op(op.name, tuple(x if s is None else s for x, s in pairs), op.out, op.callee)
+        else:
+            yield op
+            args: list[Any] = []
+            known = op.name == "select"  # whose first operand is a condition
+            for x, beside in zip(op.args, shadows, strict=True):
+                shadow: Any = beside
+                if not known and shadow is None:
+                    shadow = Value("float") if isinstance(x, Value) else float(x)
+                    if isinstance(x, Value):
+                        yield Op("float", (x,), shadow)
+                args.append(x if known else shadow)
+                known = False
+            self.floats[op.out] = out = Value("float")
+            yield Op(op.name, tuple(args), out)

@@ -7,12 +7,13 @@ derivatives. Machine code is made when it is first needed, by one thread.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from zyg.compiler.back.entry import Native
 from zyg.compiler.derive import forward, reverse
 from zyg.compiler.ir import Program, prune, type_of
+from zyg.compiling.ints import with_shadows, without_shadows
 
 FLOATS = {"float", "float32", "float[]", "float32[]"}
 
@@ -25,10 +26,14 @@ class Derivative(NamedTuple):
 
 
 class Operation:
-    """A program with its derivatives, each made when it is first asked for."""
+    """A program with its derivatives, each made when it is first asked for.
 
-    def __init__(self, program: Program) -> None:
+    `results` are the outputs that are numbers and arrays, without the shapes of those.
+    """
+
+    def __init__(self, program: Program, results: Sequence[int] | None = None) -> None:
         self.program = program
+        self.results = range(len(program.outputs)) if results is None else results
         self.floating = [k for k, x in enumerate(program.outputs) if type_of(x) in FLOATS]
         self.run: Callable[..., list[Any]] = self._first_run
         self.native: Native | None = None
@@ -51,35 +56,47 @@ class Operation:
 
     def gradient(self, active: tuple[int, ...], strong: bool = False) -> Derivative:
         """operands -> (outputs, cotangents), from the cotangent 1 of the first output."""
-        key = "gradient", active, strong
-
-        def make() -> Derivative:
-            made = reverse.gradient(self.program, active, strong)
-            return Derivative(Operation(made.program), tuple(made.moving))
-
-        return self._once(key, make)  # type: ignore[no-any-return]
+        return self._reversed(reverse.gradient, active, strong)
 
     def pullback(self, active: tuple[int, ...], strong: bool = False) -> Derivative:
         """(operands, cotangents of the floating outputs) -> cotangents."""
-        key = "pullback", active, strong
+        return self._reversed(reverse.vjp, active, strong)
 
+    def _reversed(self, derive: Any, active: tuple[int, ...], strong: bool) -> Derivative:
         def make() -> Derivative:
-            made = reverse.vjp(self.program, active, strong)
-            self._only_derivatives(made.program)
-            return Derivative(Operation(made.program), tuple(made.moving))
+            program, ints = self._shadowed(active)
+            floats = range(len(self.program.inputs), len(program.inputs))
+            places = dict(zip(ints, floats, strict=True))
+            made = derive(program, sorted(places.get(k, k) for k in active), strong)
+            if derive is reverse.vjp:
+                self._only_derivatives(made.program)
+            own = {j: k for k, j in places.items()}
+            moving = tuple(own.get(j, j) for j in made.moving)
+            return Derivative(Operation(without_shadows(made.program, ints, floats)), moving)
 
-        return self._once(key, make)  # type: ignore[no-any-return]
+        return self._once((derive, active, strong), make)  # type: ignore[no-any-return]
 
     def pushforward(self, active: tuple[int, ...], strong: bool = False) -> Operation:
         """(tangents of active operands, operands) -> tangents of the floating outputs."""
-        key = "pushforward", active, strong
 
         def make() -> Operation:
-            program = forward.pushforward(self.program, active, strong)
-            self._only_derivatives(program)
-            return Operation(program)
+            program, ints = self._shadowed(active)
+            count, first = len(self.program.inputs), len(active)
+            places = dict(zip(ints, range(count, len(program.inputs)), strict=True))
+            made = forward.pushforward(program, [places.get(k, k) for k in active], strong)
+            self._only_derivatives(made)
+            floats = range(first + count, len(made.inputs))
+            return Operation(without_shadows(made, [first + k for k in ints], floats))
 
-        return self._once(key, make)  # type: ignore[no-any-return]
+        return self._once(("pushforward", active, strong), make)  # type: ignore[no-any-return]
+
+    def _shadowed(self, active: tuple[int, ...]) -> tuple[Program, list[int]]:
+        """The program with a float for each active int, behind the inputs, and which those are."""
+        ints = [k for k in active if self.program.inputs[k].type == "int"]
+        made = with_shadows(self.program, ints, self.results) if ints else self.program
+        if made is None:
+            raise NotImplementedError
+        return made, ints
 
     def _only_derivatives(self, program: Program) -> None:
         """Without the outputs of this program, of which it is a derivative."""

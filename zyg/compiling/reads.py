@@ -21,7 +21,7 @@ from zyg.compiler.front.whole import Whole, WholeCaptures, read_whole
 from zyg.compiler.ir import Check, Program, is_buffer, operations
 from zyg.compiling.entries import Entry, gradient_entry, value_entry
 from zyg.compiling.guards import guard_of
-from zyg.compiling.ints import with_slopes
+from zyg.compiling.ints import with_shadows, with_slopes
 from zyg.compiling.operands import KNOWN, Gradient, floats, gradient_maker, leaves, maker, width
 from zyg.compiling.operations import FLOATS, Operation
 from zyg.core.strand import strip
@@ -47,12 +47,13 @@ class Read:
         captured = (captures.kinds[path][0] for path in captures.operands)
         self.takes: Any = None if keywords else (*kinds, *captured)
         self.result: Kind = whole.result
-        self.operation = Operation(whole.program)
+        results = [k for k, _ in leaves(whole.result, 0)]
+        self.operation = Operation(whole.program, results)
         self.make = maker(whole.result)
         self.written = written_inputs(whole.program)
         self.may_stop = any(isinstance(op, Check) for op in operations(whole.program.body))
         self.loss = loss_of(whole.result)
-        self.sloping_ints = with_slopes(whole.program, [k for k, _ in leaves(whole.result, 0)])
+        self.sloping_ints = with_slopes(whole.program, results)
         self._plans: dict[Any, Plan | None] = {}
         self._refusal: KernelError | None = None
         self._derived = False
@@ -86,21 +87,25 @@ class Read:
             try:
                 self.operation.pullback(tuple(k for k, x in inputs if x.type in FLOATS))
             except Exception as error:  # as in reading
-                name = self.operation.program.name
-                self._refusal = (
-                    error if isinstance(error, KernelError) else _unforeseen(name, error)
-                )
+                self._refuse(error)
             self._derived = True
         return self._refusal
 
     def active(self, wrt: Sequence[int] | None) -> tuple[int, ...] | None:
-        """The places of the operands by which gradients are; None where ints are among them."""
-        chosen = self._chosen(wrt)
-        if any(
-            place in self.sloping_ints for kind, start in chosen for place, _ in leaves(kind, start)
-        ):
-            return None
-        return tuple(place for kind, start in chosen for place in floats(kind, start))
+        """The places of the operands by which gradients are; None where the tracer is needed."""
+        found = []
+        for kind, start in self._chosen(wrt):
+            for place, leaf in leaves(kind, start):
+                found += [place] if place in self.sloping_ints else floats(leaf, place)
+        return tuple(found) if self.has_shadows(found) else None
+
+    def has_shadows(self, places: Sequence[int]) -> bool:
+        """Whether there are derivatives by the ints among these operands."""
+        program = self.operation.program
+        ints = [k for k in places if program.inputs[k].type in ("int", "int[]")]
+        if any(program.inputs[k].type == "int[]" for k in ints):
+            return False
+        return not ints or with_shadows(program, ints, self.operation.results) is not None
 
     def _chosen(self, wrt: Sequence[int] | None) -> list[tuple[Kind, int]]:
         """The kinds of the positional arguments that are differentiated; where they start."""
@@ -111,9 +116,18 @@ class Read:
     def plan(self, wrt: Sequence[int] | None, zeros: bool) -> Plan | None:
         """How value and gradients are computed; None where the tracer is needed for it."""
         if (key := (wrt, zeros)) not in self._plans:
-            active = None if self.refusal() else self.active(wrt)
-            self._plans[key] = None if active is None else self._planned(active, zeros)
+            active = self.active(wrt)
+            try:
+                self._plans[key] = None if active is None else self._planned(active, zeros)
+            except Exception as error:  # as in reading
+                self._refuse(error)
+                self._plans[key] = None
         return self._plans[key]
+
+    def _refuse(self, error: Exception) -> None:
+        name = self.operation.program.name
+        self._refusal = error if isinstance(error, KernelError) else _unforeseen(name, error)
+        self._derived = True
 
     def _planned(self, active: tuple[int, ...], zeros: bool) -> Plan | None:
         derivative = self.operation.gradient(active)
