@@ -263,6 +263,23 @@ def test_nothing_is_written_that_python_would_not_have_written():
     np.testing.assert_array_equal(ours, theirs)
 
 
+def test_an_argument_that_is_returned_is_itself():
+    @zyg.compile
+    def filled(x, y):
+        x[:] = y
+        return x, y
+
+    x = np.zeros(4)
+    found = filled(x, X)
+    assert found[0] is x
+    assert found[1] is X
+    np.testing.assert_array_equal(x, X)
+    identity = zyg.compile(lambda x: x)
+    y, back = zyg.pullback(identity, X)
+    assert y is not X
+    np.testing.assert_array_equal(back(X)[0], X)
+
+
 def test_a_read_only_argument_is_not_written():
     x = X.copy()
     x.flags.writeable = False

@@ -55,9 +55,9 @@ NOT_YET = {
     "variable_steps", "loop_else", "zip_and_enumerate", "walrus", "unpacking", "comprehensions",
     "appended", "list_of_numbers", "dicts", "named_tuples", "dataclasses", "objects_made_inside",
     "structured_result", "closures", "nonlocal_variables", "functions_as_values",
-    "chosen_function", "function_argument", "recursive_power", "recursion", "recursion_on_values",
-    "recursion_on_halves", "mutual_recursion", "trees", "reductions", "scans_and_orders",
-    "products", "linear_algebra", "shapes", "selections", "single_precision", "complex_numbers",
+    "chosen_function", "recursive_power", "recursion", "recursion_on_values",
+    "recursion_on_halves", "mutual_recursion", "trees",
+    "products", "complex_numbers",
     "complex_arrays", "ints", "asserted",
 }  # fmt: skip
 

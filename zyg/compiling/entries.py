@@ -13,7 +13,6 @@ import numpy as np
 
 from zyg.compiler.back.entry import Direct
 from zyg.compiler.back.objects import Unreadable
-from zyg.compiler.derive.moving import Memory
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
 from zyg.compiler.ir import Atom, Block, For, Program, Value, is_buffer
 from zyg.compiler.record import Builder
@@ -21,18 +20,6 @@ from zyg.compiling.operands import floats, leaves, width
 from zyg.compiling.operations import Derivative
 
 Entry = Callable[..., Any]
-
-
-def value_entry(
-    program: Program, takes: Sequence[Kind], result: Kind, written: Sequence[int]
-) -> Entry | None:
-    """The entry of a function itself; None where only the general way will do."""
-    memory = Memory(program)
-    buffers = {memory.of(x) for x in program.inputs if is_buffer(x.type)}
-    outs = [x for x in program.outputs if isinstance(x, Value) and is_buffer(x.type)]
-    if any(memory.of(x) in buffers for x in outs):  # it returns an argument, or a part of it
-        return None
-    return _entry(program, takes, result, written)
 
 
 def gradient_entry(
@@ -62,7 +49,7 @@ def gradient_entry(
         start += width(kind)
     body = Block([*program.body.ops, *builder.block.ops], yields)
     made = Program(program.name, program.inputs, body, sizes=program.sizes)
-    entry = _entry(made, takes, Struct(tuple, (), (result, Struct(tuple, (), tuple(gives)))), ())
+    entry = entry_of(made, takes, Struct(tuple, (), (result, Struct(tuple, (), tuple(gives)))), ())
     several = [k for k, kind in enumerate(takes[:count]) if _arrays(kind) > 1]
     return _apart(entry, several) if several and entry is not None else entry
 
@@ -133,9 +120,10 @@ def _demand_finite(builder: Builder, x: Atom, dims: Sequence[Atom], element: Any
 _NOT_FINITE = "a derivative that is not finite"
 
 
-def _entry(
+def entry_of(
     program: Program, takes: Sequence[Kind], gives: Kind, writes: Sequence[int]
 ) -> Entry | None:
+    """The entry of a program; None where only the general way will do."""
     try:
         return Direct(program, takes, gives, writes).call
     except Unreadable:

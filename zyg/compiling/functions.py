@@ -30,13 +30,11 @@ _MOST = 7  # further entries that are asked
 class Call:
     """One call: what was read for arguments of its kinds, and the operands."""
 
-    __slots__ = ("copies", "operands", "read", "usual", "watched")
+    __slots__ = ("arrays", "copies", "operands", "read", "usual", "watched")
 
-    def __init__(
-        self, read: Read, operands: list[Any], copies: Any, watched: bool, usual: bool
-    ) -> None:
-        self.read, self.operands, self.copies = read, operands, copies
-        self.watched, self.usual = watched, usual
+    def __init__(self, read: Read, taken: Taken, usual: bool) -> None:
+        self.read, self.operands, self.usual = read, taken.operands, usual
+        self.copies, self.arrays, self.watched = taken.copies, taken.arrays, taken.watched
 
     def overlapping(self) -> bool:
         """Whether an array that is written to shares memory with another one."""
@@ -143,7 +141,7 @@ class Compiled:
         for x in read.captures.values(root):
             taken.take(x)
         usual = not (kwargs or taken.functions)
-        return Call(read, taken.operands, taken.copies, taken.watched, usual)
+        return Call(read, taken, usual)
 
     def inspect(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """What a call with these arguments does: whether it is machine code and why not, its
@@ -174,7 +172,7 @@ class Compiled:
         read, operands = call.read, call.operands
         if not read.written:
             try:
-                return read.make(run(read.operation, operands))
+                return read.made(run(read.operation, operands), call.arrays)
             except Stopped:
                 return self._again(args, kwargs)
         if call.read_only() or call.overlapping():
@@ -189,7 +187,7 @@ class Compiled:
         for k, x in call.copies:
             if k in read.written:
                 x[...] = operands[k].view(x.dtype).reshape(x.shape)
-        return read.make(made)
+        return read.made(made, call.arrays)
 
     def _again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function itself raises, where machine code has stopped; or returns."""
@@ -212,7 +210,7 @@ class Compiled:
         if refusal or read.written or not self._by_floats(call):
             return self.in_python(args, kwargs)
         try:
-            return read.make(apply(read.operation, self._moving(call)))
+            return read.made(apply(read.operation, self._moving(call)), call.arrays)
         except Stopped:
             return self._again(args, kwargs)
 

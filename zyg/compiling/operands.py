@@ -86,11 +86,12 @@ class Root:
 class Taken:
     """Arguments taken apart: the operands of a program, and of which array each copy is."""
 
-    __slots__ = ("copies", "depth", "functions", "operands", "watched")
+    __slots__ = ("arrays", "copies", "depth", "functions", "operands", "watched")
 
     def __init__(self) -> None:
         self.operands: list[Any] = []
         self.copies: list[tuple[int, np.ndarray]] = []  # place of the operand, the array itself
+        self.arrays: dict[int, Any] = {}  # all arrays themselves, by the places of their operands
         self.functions: list[Any] = []
         self.watched = False
         self.depth = 0
@@ -123,6 +124,7 @@ class Taken:
         else:
             flat = np.array(x, order="C").reshape(-1)
             self.copies.append((len(self.operands), x))
+        self.arrays[len(self.operands)] = x
         self.operands += (flat.view(np.float64) if kind.element == "complex" else flat, *x.shape)
         return kind  # type: ignore[no-any-return]
 
@@ -135,6 +137,7 @@ class Taken:
             self.operands += (np.real(x), np.imag(x)) if kind.type == "complex" else (x,)
             return kind
         assert isinstance(kind, Array)
+        self.arrays[len(self.operands)] = x
         if kind.element == "complex":
             flat = np.reshape(np.stack([np.real(x), np.imag(x)], axis=-1), -1)
         else:
@@ -195,21 +198,22 @@ def floats(kind: Kind, start: int) -> list[int]:
 Make = Callable[[Sequence[Any]], Any]
 
 
-def maker(kind: Kind) -> Make:
-    """How a result is made of the outputs of a program."""
-    return _maker(kind, 0)
+def maker(kind: Kind, start: int = 0, given: bool = False) -> Make:
+    """How a result is made of the outputs of a program.
 
-
-def _maker(kind: Kind, start: int) -> Make:
+    With `given`, there are arguments in the place of outputs that are those.
+    """
     if isinstance(kind, Static):
         return lambda outs: kind.value
     if isinstance(kind, Scalar):
         return _scalar(kind, start)
+    if isinstance(kind, Array) and given and kind.same is not None:
+        return lambda outs: outs[start]
     if isinstance(kind, Array):
         return _shaped(kind.element == "complex", start, slice(start + 1, start + 1 + kind.ndim))
     makes = []
     for part in kind.parts:
-        makes.append(_maker(part, start))
+        makes.append(maker(part, start, given))
         start += width(part)
     return lambda outs: put_together(kind.type, kind.keys, [make(outs) for make in makes])
 

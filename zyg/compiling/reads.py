@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
 from zyg.compiler.front.whole import Whole, WholeCaptures, read_whole
 from zyg.compiler.ir import Check, Program, is_buffer, operations
-from zyg.compiling.entries import Entry, gradient_entry, value_entry
+from zyg.compiling.entries import Entry, entry_of, gradient_entry
 from zyg.compiling.guards import guard_of
 from zyg.compiling.ints import with_shadows, with_slopes
 from zyg.compiling.operands import KNOWN, Gradient, floats, gradient_maker, leaves, maker, width
@@ -50,6 +50,9 @@ class Read:
         results = [k for k, _ in leaves(whole.result, 0)]
         self.operation = Operation(whole.program, results)
         self.make = maker(whole.result)
+        self._make_with_given = maker(whole.result, given=True)
+        pairs = leaves(whole.result, 0)
+        self._given = [(k, x.same) for k, x in pairs if isinstance(x, Array) and x.same is not None]
         self.written = written_inputs(whole.program)
         self.may_stop = any(isinstance(op, Check) for op in operations(whole.program.body))
         self.loss = loss_of(whole.result)
@@ -61,6 +64,12 @@ class Read:
         self._lock = threading.RLock()
         self.captured = guard_of(captures)
 
+    def made(self, outs: list[Any], arrays: Mapping[int, Any]) -> Any:
+        """The result, in which arguments that are returned are themselves."""
+        for k, place in self._given:
+            outs[k] = arrays[place]
+        return self._make_with_given(outs)
+
     def entry(self, verb: str, wrt: Sequence[int] | None) -> Entry | None:
         """The machine code that takes the arguments, and what is captured, as they are."""
         with self._lock:
@@ -70,8 +79,10 @@ class Read:
             return self._entries[key]
 
     def _entry(self, verb: str, wrt: Sequence[int] | None) -> Entry | None:
+        if verb is VALUE and self._given:
+            return None
         if verb is VALUE:
-            return value_entry(self.operation.program, self.takes, self.result, self.written)
+            return entry_of(self.operation.program, self.takes, self.result, self.written)
         plan = None if self.loss is None or self.written else self.plan(wrt, False)
         if plan is None:
             return None
