@@ -67,7 +67,8 @@ class _Pass:
 
     def alloc(self, op: Alloc) -> None:
         size = self.atom(op.size)
-        self.builder.block.ops.append(Alloc(*self.values([op.out]), size, op.zeroed))
+        (out,) = self.values([op.out])
+        self.builder.block.ops.append(Alloc(out, size, op.zeroed))
 
     def load(self, op: Load) -> None:
         self.made[op.out] = self.builder.load(*self.atoms([op.buffer, op.index]))  # type: ignore[arg-type]
@@ -137,7 +138,7 @@ def _constant(op: For | While, init: list[Atom]) -> set[int]:
         for k in sorted(found):
             end = op.body.yields[k]
             j = places.get(end) if isinstance(end, Value) else None
-            stays = _alike(end, op.init[k]) or (j in found and _alike(init[j], init[k]))  # type: ignore[index]
+            stays = _alike(end, op.init[k]) or (j in found and _alike(init[j], init[k]))
             if not stays:
                 found.remove(k)
                 break
