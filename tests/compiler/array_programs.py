@@ -2,6 +2,7 @@
 
 # ruff: noqa: B007
 
+import cmath
 import math
 
 import numpy as np
@@ -640,3 +641,58 @@ def linear_algebra(a, b):
 @program(np.array([[0.0, 2.0], [3.0, 1.0]]), np.arange(8.0).reshape(2, 2, 2) ** 1.5 + 1)
 def pivots(a, c):
     return np.linalg.solve(a, a[0]), np.linalg.det(a), np.linalg.det(c), np.linalg.inv(c)
+
+
+@program(A, B, C, X)
+def contractions(a, b, c, x):
+    return (np.einsum("ij,jk->ik", a, b), np.einsum("ij,jk", a, b), np.einsum("ij->j", a),
+            np.einsum("i,i->", x, x), np.einsum("ij,ij->i", a, a), np.einsum("i,j->ij", x, x),
+            np.einsum("bij,jk->bik", c, b), np.einsum("bij,bkj->bik", c, c),
+            np.einsum("ii", a[:, :3]), np.einsum("ij,jk,k->i", a, b, x),
+            np.einsum("ij->ji", a), np.einsum("bij,ij->b", c, a),
+            np.tensordot(c, b, 1), np.tensordot(c, a, axes=([1, 2], [0, 1])), np.einsum("i->", x),
+            np.einsum("bij,bij->ij", c, c), np.einsum("ii->i", a[:, :3]))  # fmt: skip
+
+
+# Complex numbers
+
+Z = np.array([1 + 2j, -0.5j, 3.0, -2 + 0.1j])
+
+
+@program(1 + 2j, 0.5 - 1j, 3.0)
+def complex_numbers(z, w, x):
+    return (z * w + 1, z / w, abs(z), z.real, z.imag, z.conjugate(), z**2, z == w, complex(x, 2),
+            z * x, cmath.exp(z), cmath.sqrt(w), 1j * x, -z, z**w, cmath.phase(z))  # fmt: skip
+
+
+@program(Z, np.array([1.0, 2, -3, 4]))
+def complex_arrays(z, x):
+    y = z * 1j + x
+    y[0] = 5
+    y[1:] *= z[:-1]
+    s = 0j
+    for v in z:
+        s += v * v
+    return (y, np.abs(z), z.real, z.imag.copy(), np.exp(1j * x), np.conj(z), z.conj(), z.sum(),
+            z.mean(), z @ z, np.sqrt(z), s, z[0], np.angle(z), z[0] * x[0], (abs(z) ** 2).sum(),
+            np.zeros(3, dtype=complex), np.array([x[0], 1j]), np.where(x > 0, z, 0), z / 2,
+            z[:2].reshape(1, 2) @ np.ones((2, 2)))  # fmt: skip
+
+
+@program(Z)
+def writes_to_parts(z):
+    z.real[0] = 3.0
+    z.imag[:] *= 2
+    for k in range(3):
+        z = z * z * 0.1 + k
+    return z, z[0].real, z[1].conjugate()
+
+
+@program(0.3 + 0.5j, 50)
+def mandelbrot(c, n):
+    z = 0j
+    for k in range(n):
+        z = z * z + c
+        if abs(z) > 2:
+            return k
+    return n

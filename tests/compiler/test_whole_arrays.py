@@ -179,7 +179,7 @@ REFUSED = [
     (lambda x: x.sum(axis=len(x) - 5), "axis that is computed"),
     (lambda x: np.fft.fft(x), "fft"),
     (lambda x: x.tofile("x"), "tofile"),
-    (lambda x: np.zeros(3, dtype=complex), "complex"),
+    (lambda x: np.zeros(3, dtype=np.complex64), "complex64"),
     (lambda x: np.zeros(3, dtype="i2"), "int16"),
     (lambda x: x + "a", "str"),
     (lambda x: 1.0 if x else 2.0, "truth"),

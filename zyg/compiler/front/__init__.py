@@ -11,6 +11,7 @@ domains                         what functions of the math module demand
 extents                         what is known of ints: how large, which is not beyond which
 scalars                         Python's numbers and NumPy's, of whole functions
 numerals                        functions of those
+complexes                       complex numbers, as pairs
 views                           arrays: views of buffers, expressions not computed yet
 elementwise                     elementwise expressions, broadcasting, assignment
 conversions                     arrays of lists and numbers, and of other types
@@ -18,6 +19,7 @@ indexing                        subscripts that give views
 picks                           subscripts by arrays of ints and by masks
 products                        products of matrices
 shaping                         other shapes and orders, joined arrays
+contractions                    einsum, tensordot
 joining                         arrays joined along an axis
 reductions                      sums, extrema and their like
 creation                        new arrays

@@ -6,11 +6,12 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from zyg.compiler.front import picks
+from zyg.compiler.front import complexes, picks
+from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.elementwise import array, assign, elementwise, written
 from zyg.compiler.front.indexing import is_basic, items_of, located, picked, viewed
 from zyg.compiler.front.products import matmul
-from zyg.compiler.front.scalars import WholeBuilder, WholeNumber
+from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, whose
 from zyg.compiler.front.views import Arrayed, ArrayView, Index, product
 from zyg.compiler.ir import is_number, type_of
 from zyg.compiler.record import Number, atom_of
@@ -44,9 +45,14 @@ def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) ->
     if any(isinstance(x, Arrayed) for x in operands):
         if operator_ is operator.matmul:
             return matmul(to, *operands)
-        if all(isinstance(x, (Arrayed, Number)) or is_number(x) for x in operands):
+        if all(isinstance(x, Arrayed) or ours(x) for x in operands):
             return elementwise(to, OPERATIONS[operator_], *operands)
     name = OPERATIONS.get(operator_)
+    if (name is not None and any(isinstance(x, ComplexNumber) for x in operands)) or (
+        any(isinstance(x, complex) for x in operands)
+        and any(isinstance(x, Number) for x in operands)
+    ):
+        return complexes.operated(to, str(name), *operands, python=whose(*operands))
     if name is not None and any(isinstance(x, WholeNumber) for x in operands):
         return to.operate(name, *operands)
     return NotImplemented
@@ -126,13 +132,22 @@ def transposed(x: Arrayed) -> Any:
     return view.view(view.shape[::-1], view.strides[::-1], view.offset)
 
 
+def part(x: Arrayed, which: int) -> Any:
+    """The real or the imaginary parts: a view."""
+    if x.element == "complex":
+        return array(x).part(which)
+    if which:
+        raise TypeError("the imaginary parts of an array that has none")
+    return x.number if isinstance(x, Single) else x
+
+
 def ours(x: Any) -> bool:
     """Whether a value is a number that the function sees."""
-    return isinstance(x, Number) or is_number(x)
+    return isinstance(x, (Number, ComplexNumber, complex)) or is_number(x)
 
 
 ATTRIBUTES: dict[str, Callable[[Arrayed], Any]] = {
     "shape": shape, "ndim": lambda x: x.ndim, "dtype": lambda x: x.dtype,
     "size": lambda x: x.to.number(product(x.to, x.shape), True), "T": transposed,
-    "real": lambda x: x.number if isinstance(x, Single) else x,
+    "real": lambda x: part(x, 0), "imag": lambda x: part(x, 1),
 }  # fmt: skip

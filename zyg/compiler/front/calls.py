@@ -8,12 +8,21 @@ from typing import Any
 import numpy as np
 
 from zyg.base.marks import plain_of
-from zyg.compiler.front import arrays, joining, library, picks, products, reductions, shaping
+from zyg.compiler.front import (
+    arrays,
+    contractions,
+    joining,
+    library,
+    picks,
+    products,
+    reductions,
+    shaping,
+)
+from zyg.compiler.front.complexes import is_complex, one_of
 from zyg.compiler.front.conversions import as_array, as_type, element_for, given, stacked
 from zyg.compiler.front.creation import CREATION
 from zyg.compiler.front.elementwise import array, assign, copied, elementwise, mapped
 from zyg.compiler.front.indexing import items_of
-from zyg.compiler.front.numerals import selected
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import Arrayed, ArrayView
 from zyg.compiler.functions import meaning
@@ -31,16 +40,8 @@ class Method:
 def where(to: WholeBuilder, condition: Any, *sides: Any) -> Any:
     if not sides:
         return tuple(picks.places_of(_mask(to, condition)))
-    if not any(isinstance(x, Arrayed) for x in (condition, *sides)):
-        return selected(to, condition, *sides)
     kind = promoted(*sides)
-
-    def select(c: Any, x: Any, y: Any) -> Any:
-        return to.op(
-            "select", to.to("bool", atom_of(c)), *(to.to(kind, atom_of(v)) for v in (x, y))
-        )
-
-    return mapped(to, select, [condition, *sides], kind)
+    return mapped(to, lambda *xs: one_of(to, kind, *xs), [condition, *sides], kind)
 
 
 def _mask(to: WholeBuilder, x: Any) -> ArrayView:
@@ -132,6 +133,23 @@ def python_sum(to: WholeBuilder, values: Any, start: Any = 0) -> Any:
     return reductions.reduced(to, x, None, False, kind, lambda _: first, step)
 
 
+def _unary(name: str) -> Callable[..., Any]:
+    return lambda to, x: elementwise(to, name, x)
+
+
+def _conjugate(to: WholeBuilder, x: Any) -> Any:
+    return elementwise(to, "conjugate", x) if is_complex(x) else x
+
+
+def _part(which: int) -> Callable[..., Any]:
+    def part(to: WholeBuilder, x: Any) -> Any:
+        if isinstance(x, Arrayed):
+            return arrays.part(x, which)
+        return elementwise(to, ("real", "imag")[which], x)
+
+    return part
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     "sum": reductions.sum_, "prod": reductions.prod, "mean": reductions.mean,
     "var": reductions.var, "std": reductions.std, "max": reductions.extremum("maximum"),
@@ -142,7 +160,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "flatten": lambda to, x: copied(shaping.flat(x)), "transpose": shaping.transposed,
     "swapaxes": shaping.swapped, "squeeze": shaping.squeezed,
     "copy": lambda to, x: copied(x), "astype": astype, "item": item, "fill": fill, "dot": dot,
-    "clip": clip,
+    "clip": clip, "conj": _conjugate, "conjugate": _conjugate,
 }  # fmt: skip
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -164,6 +182,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.vstack: joining.vstack, np.hstack: joining.hstack, np.append: joining.append,
     np.column_stack: joining.column_stack, np.atleast_1d: joining.at_least_1d,
     np.atleast_2d: joining.at_least_2d, library.demand: demand,
+    np.real: _part(0), np.imag: _part(1), np.angle: _unary("angle"), np.conjugate: _conjugate,
+    np.einsum: contractions.einsum, np.tensordot: contractions.tensordot,
     np.copyto: copyto, len: lambda to, x: arrays.length(x), sum: python_sum,
     abs: lambda to, x: elementwise(to, "absolute", x),
     np.nonzero: lambda to, x: where(to, x),
@@ -177,17 +197,19 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if isinstance(f, Method):
         if f.name not in METHODS:
             return NotImplemented
+        if isinstance(f.owner, arrays.Single) and f.name in ("conj", "conjugate"):
+            return f.owner.number
         return METHODS[f.name](to, f.owner, *args, **kwargs)
     try:
         f = plain_of(f)
         written = FUNCTIONS.get(f)
     except TypeError:  # not hashable
         return NotImplemented
-    arrayed = any(isinstance(x, Arrayed) for x in [*args, *kwargs.values()])
+    arrayed = any(isinstance(x, Arrayed) or is_complex(x) for x in [*args, *kwargs.values()])
     if written is not None:
         if f in _FOR_ARRAYS and not arrayed and not any(isinstance(x, Number) for x in args):
             return NotImplemented
-        if f in (len, sum, abs) and not arrayed:
+        if f in (len, sum, abs) and not any(isinstance(x, Arrayed) for x in args):
             return NotImplemented
         return written(to, *args, **kwargs)
     owner = getattr(f, "__self__", None)
@@ -199,7 +221,7 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 
 def _ufunc(to: WholeBuilder, f: np.ufunc, args: Any, kwargs: dict[str, Any]) -> Any:
-    name = meaning(f)
+    name = meaning(f) or ("conjugate" if f is np.conjugate else None)
     out, where_ = kwargs.pop("out", None), kwargs.pop("where", True)
     if not isinstance(name, str) or kwargs:
         raise KernelError(
@@ -217,11 +239,7 @@ def _ufunc(to: WholeBuilder, f: np.ufunc, args: Any, kwargs: dict[str, Any]) -> 
         return made
     if where_ is not True:
         kind = out.element
-
-        def select(c: Any, x: Any, y: Any) -> Any:
-            return to.op("select", atom_of(c), *(to.to(kind, atom_of(v)) for v in (x, y)))
-
-        made = mapped(to, select, [where_, made, out], kind)
+        made = mapped(to, lambda *xs: one_of(to, kind, *xs), [where_, made, out], kind)
     arrays.demand_castable(out, made)
     assign(out, made)
     return out

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.compiler.front.complexes import is_complex
 from zyg.compiler.front.elementwise import array, assign, shape_of
 from zyg.compiler.front.kinds import DTYPES
 from zyg.compiler.front.scalars import WholeBuilder, promoted
@@ -18,7 +19,7 @@ from zyg.errors import KernelError
 def element_for(dtype: Any) -> str:
     """The type of elements that a dtype names."""
     found = {d: e for e, d in DTYPES.items()}.get(np.dtype(dtype))
-    if found is None or found == "complex":
+    if found is None:
         raise KernelError(
             f"arrays of {np.dtype(dtype)} are not compiled.",
             "a compiled function has numbers of 64 and 32 bits.",
@@ -29,6 +30,8 @@ def element_for(dtype: Any) -> str:
 
 def kind_of_elements(x: Any) -> str:
     """The type of the elements of an array, or of a number."""
+    if is_complex(x):
+        return "complex"
     return x.element if isinstance(x, Arrayed) else type_of(atom_of(x))
 
 

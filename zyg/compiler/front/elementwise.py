@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from zyg.compiler.front import complexes
+from zyg.compiler.front.complexes import is_complex
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.views import (
     Arrayed,
@@ -19,7 +21,7 @@ from zyg.compiler.front.views import (
     product,
 )
 from zyg.compiler.ir import Atom, Value, is_buffer, type_of
-from zyg.compiler.record import atom_of
+from zyg.compiler.record import Number, atom_of
 from zyg.errors import KernelError
 
 
@@ -78,18 +80,21 @@ def reads_of(xs: Sequence[Any]) -> list[ArrayView]:
 
 def elementwise(to: WholeBuilder, name: str, *args: Any) -> Any:
     """A ufunc of numbers and arrays."""
+    if any(map(is_complex, args)):
+        return mapped(to, lambda *xs: complexes.operated(to, name, *xs), args,
+                      complexes.element_made(name))  # fmt: skip
     if not any(isinstance(x, Arrayed) for x in args):
         return to.ufunc(name, *args)
     return mapped(to, lambda *xs: to.elementwise(name, *xs), args, to.made_by(name, *args))
 
 
-def mapped(to: WholeBuilder, f: Callable[..., Atom], args: Sequence[Any], element: str) -> Any:
+def mapped(to: WholeBuilder, f: Callable[..., Any], args: Sequence[Any], element: str) -> Any:
     """The elementwise expression of a function of numbers."""
     args = [x.at(()) if isinstance(x, Arrayed) and not x.shape else x for x in args]
     shape = broadcast_shape(to, [shape_of(x) for x in args])
 
     def at(index: Index) -> Any:
-        return to.number(f(*(stretched(to, x, index) for x in args)), False)
+        return seen(to, f(*(stretched(to, x, index) for x in args)))
 
     return Lazy(to, shape, element, at, reads_of(args), (f, args)) if shape else at(())
 
@@ -113,7 +118,12 @@ def in_a_row(x: Any, shape: Sequence[Atom]) -> Callable[[Atom], Any] | None:
     rows = [in_a_row(part, shape) for part in args]
     if None in rows:
         return None
-    return lambda k: to.number(f(*(row(k) for row in rows)), False)  # type: ignore[misc]
+    return lambda k: seen(to, f(*(row(k) for row in rows)))  # type: ignore[misc]
+
+
+def seen(to: WholeBuilder, x: Any) -> Any:
+    """A number of NumPy's, of an atom; others are numbers already."""
+    return x if isinstance(x, (Number, complexes.ComplexNumber)) else to.number(x, False)
 
 
 def array(x: Any) -> Any:

@@ -78,7 +78,7 @@ class Expressions:
     # Names and parts
 
     def _constant(self, node: ast.Constant) -> Any:
-        if isinstance(node.value, complex):
+        if isinstance(node.value, complex) and not self.reader.whole:
             raise self.refuse(node, "a complex number", _REAL)
         return node.value
 

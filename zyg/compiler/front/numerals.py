@@ -10,7 +10,7 @@ import numpy as np
 
 from zyg.base.marks import plain_of
 from zyg.compiler.front.domains import demand_domain
-from zyg.compiler.front.scalars import WholeBuilder, promoted
+from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Atom, is_number, type_of
 from zyg.compiler.record import Number, atom_of
@@ -131,10 +131,3 @@ def of_numbers(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> A
     if len(args) != arity:
         raise TypeError(f"{f.__name__} is compiled as a function of {arity} numbers")
     return of_math(to, f, name, *args) if is_math(f) else to.ufunc(name, *args)
-
-
-def selected(to: WholeBuilder, condition: Any, x: Any, y: Any) -> Any:
-    """np.where, of numbers: a number of NumPy's."""
-    kind = promoted(x, y)
-    return to.number(to.op("select", atom_of(condition), *(to.to(kind, atom_of(v))
-                                                           for v in (x, y))), False)  # fmt: skip

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import as_type
-from zyg.compiler.front.elementwise import array, broadcast_shape
+from zyg.compiler.front.elementwise import array, broadcast_shape, elementwise, mapped
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, fresh, is_one, nest
 from zyg.compiler.ir import Atom
+from zyg.compiler.record import atom_of
 
 
 def as_floats(x: Any, kind: str) -> ArrayView:
@@ -26,6 +28,8 @@ def matmul(to: WholeBuilder, a: Any, b: Any) -> Any:
         raise ValueError("matmul of a number")
     kind = promoted(a, b)
     x, y = as_floats(a, kind), as_floats(b, kind)
+    if kind == "complex":
+        return _of_complex(to, x, y)
     demand_equal(to, x.shape[-1], y.shape[-2] if y.ndim > 1 else y.shape[0])
     if x.ndim == y.ndim == 1:
         return inner_product(x, y)
@@ -39,6 +43,15 @@ def matmul(to: WholeBuilder, a: Any, b: Any) -> Any:
 
     nest_in_order(to, batch, one)
     return made
+
+
+def _of_complex(to: WholeBuilder, x: ArrayView, y: ArrayView) -> Any:
+    """Of complex matrices: four products of their parts."""
+    (a, b), (c, d) = ((v.part(0), v.part(1)) for v in (x, y))
+    re = elementwise(to, "subtract", matmul(to, a, c), matmul(to, b, d))
+    im = elementwise(to, "add", matmul(to, a, d), matmul(to, b, c))
+    return array(mapped(to, lambda p, q: ComplexNumber(to, atom_of(p), atom_of(q), False),
+                        [re, im], "complex"))  # fmt: skip
 
 
 def part(x: ArrayView, index: Sequence[Atom]) -> ArrayView:

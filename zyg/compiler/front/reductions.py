@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.compiler.front.complexes import ComplexNumber, is_complex
 from zyg.compiler.front.conversions import axes_of, element_for, given, kind_of_elements
 from zyg.compiler.front.elementwise import array, elementwise, in_a_row, mapped, reads_of
 from zyg.compiler.front.kinds import DTYPES
@@ -104,6 +105,8 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
         to: WholeBuilder, a: Any, axis: Any = None, dtype: Any = None, out: Any = None,
         keepdims: Any = False, initial: Any = None, where: Any = True,
     ) -> Any:  # fmt: skip
+        if is_complex(a):
+            return _of_parts(to, name, a, axis, keepdims, out)
         x, kind = _typed(to, a, dtype)
         if where is not True:
             x = elementwise_where(to, where, x, neutral(kind), kind)
@@ -122,6 +125,16 @@ def elementwise_where(to: WholeBuilder, where: Any, x: Any, other: Any, kind: st
         return to.op("select", atom_of(condition), to.to(kind, atom_of(v)), to.to(kind, other))
 
     return mapped(to, select, [where, x], kind)
+
+
+def _of_parts(to: WholeBuilder, name: str, a: Any, axis: Any, keepdims: Any, out: Any) -> Any:
+    """A sum of complex numbers."""
+    if name != "add" or not isinstance(a, Arrayed):
+        raise TypeError(f"this reduction of complex numbers ({name}) is not compiled")
+    parts = [sum_(to, elementwise(to, which, a), axis, keepdims=keepdims)
+             for which in ("real", "imag")]  # fmt: skip
+    return given(array(mapped(to, lambda x, y: ComplexNumber(to, atom_of(x), atom_of(y), False),
+                              parts, "complex")), out)  # fmt: skip
 
 
 sum_ = _accumulated("add", _zero)
@@ -184,6 +197,8 @@ def _count(to: WholeBuilder, x: Arrayed, axis: Any) -> Atom:
 
 
 def _as_float(to: WholeBuilder, a: Any, dtype: Any) -> Any:
+    if is_complex(a):
+        return a
     kind = element_for(dtype) if dtype is not None else kind_of_elements(a)
     return _typed(to, a, "f8" if kind not in ("float", "float32") else DTYPES[kind])[0]
 

@@ -200,8 +200,8 @@ def _single(*pair: Any) -> str:
     )
 
 
-_NUMPYS = {"float": 3, "float32": 2, "int": 1, "bool": 0}
-_WEAK = {"float": 2, "int": 1, "bool": 0}
+_NUMPYS = {"complex": 4, "float": 3, "float32": 2, "int": 1, "bool": 0}
+_WEAK = {"complex": 3, "float": 2, "int": 1, "bool": 0}
 
 
 def promoted(*args: Any) -> str:
@@ -222,10 +222,14 @@ def promoted(*args: Any) -> str:
     weakest = max(weak, key=_NUMPYS.__getitem__) if weak else "bool"
     if _WEAK[weakest] <= _WEAK.get(met, 2):
         return met
+    if weakest == "complex" and met == "float32":
+        raise TypeError("complex numbers of 32 bits are not compiled")
     return weakest
 
 
 def _type(x: Any) -> str:
+    if isinstance(x, complex):
+        return "complex"
     return x.element if hasattr(x, "element") else type_of(atom_of(x))
 
 

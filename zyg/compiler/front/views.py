@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from zyg.compiler.front.complexes import ComplexNumber, is_complex, pair_of
 from zyg.compiler.front.kinds import DTYPES
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber
 from zyg.compiler.ir import Atom, Block, For, Value, type_of
@@ -59,9 +60,10 @@ class ArrayView(Arrayed):
         shape: Sequence[Atom],
         strides: Sequence[Atom] | None = None,
         offset: Atom = 0,
+        element: str | None = None,
     ) -> None:
         self.to, self.buffer, self.offset = to, buffer, offset
-        self.element = buffer.type.removesuffix("[]")
+        self.element = element or buffer.type.removesuffix("[]")
         self.shape = tuple(shape)
         self.strides = row_major(to, shape) if strides is None else tuple(strides)
         for n in self.shape:
@@ -72,18 +74,34 @@ class ArrayView(Arrayed):
         place = self.offset
         for k, stride in zip(index, self.strides, strict=True):
             place = self.to.op("add", place, self.to.op("multiply", k, stride))
-        return place
+        return self.to.op("multiply", place, 2) if self.element == "complex" else place
 
     def at(self, index: Index) -> Any:
-        return self.to.number(self.to.load(self.buffer, self.place(index)), False)
+        to, place = self.to, self.place(index)
+        if self.element == "complex":
+            re, im = (to.load(self.buffer, k) for k in (place, to.op("add", place, 1)))
+            return ComplexNumber(to, re, im, False)
+        return to.number(to.load(self.buffer, place), False)
 
     def store(self, index: Index, x: Any) -> None:
         """Set an element to a number."""
-        self.to.store(self.buffer, self.place(index), cast(self.to, self.element, x))
+        to, place = self.to, self.place(index)
+        if self.element == "complex":
+            for k, part in zip((place, to.op("add", place, 1)), pair_of(to, x), strict=True):
+                to.store(self.buffer, k, part)
+        else:
+            to.store(self.buffer, place, cast(to, self.element, x))
+
+    def part(self, which: int) -> ArrayView:
+        """The real or the imaginary parts of complex numbers."""
+        to = self.to
+        strides = [to.op("multiply", n, 2) for n in self.strides]
+        offset = to.op("add", to.op("multiply", self.offset, 2), which)
+        return ArrayView(to, self.buffer, self.shape, strides, offset)
 
     def view(self, shape: Sequence[Atom], strides: Sequence[Atom], offset: Atom) -> ArrayView:
         """Other elements of the same buffer."""
-        return ArrayView(self.to, self.buffer, shape, strides, offset)
+        return ArrayView(self.to, self.buffer, shape, strides, offset, self.element)
 
     # For joins
 
@@ -98,7 +116,7 @@ class ArrayView(Arrayed):
     def made(self, parts: Sequence[Any]) -> ArrayView:
         buffer, offset, *rest = map(atom_of, parts)
         n = self.ndim
-        return ArrayView(self.to, buffer, rest[:n], rest[n:], offset)  # type: ignore[arg-type]
+        return ArrayView(self.to, buffer, rest[:n], rest[n:], offset, self.element)  # type: ignore[arg-type]
 
     @property
     def is_contiguous(self) -> bool:
@@ -114,6 +132,7 @@ class ArrayView(Arrayed):
         """Whether both are known to have the same elements in the same order."""
         return (
             self.buffer is other.buffer
+            and self.element == other.element
             and equal(self.to, self.offset, other.offset)
             and all(
                 is_one(n) or equal(self.to, a, b)
@@ -137,7 +156,7 @@ class Lazy(Arrayed):
         element: str,
         at: Callable[[Index], Any],
         reads: Sequence[ArrayView] = (),
-        parts: tuple[Callable[..., Atom], Sequence[Any]] | None = None,
+        parts: tuple[Callable[..., Any], Sequence[Any]] | None = None,
     ) -> None:
         self.to, self.shape, self.element, self._at = to, tuple(shape), element, at
         self.parts = parts
@@ -184,6 +203,8 @@ def row_major(to: WholeBuilder, shape: Sequence[Atom]) -> tuple[Atom, ...]:
 
 def cast(to: WholeBuilder, element: str, x: Any) -> Atom:
     """A number as one of the elements of an array, as NumPy stores it there."""
+    if is_complex(x):
+        raise TypeError(f"a complex number in an array of {element}")
     atom = atom_of(x)
     if element == "int" and type_of(atom) in ("float", "float32"):
         real = to.to("float", atom)
@@ -194,7 +215,11 @@ def cast(to: WholeBuilder, element: str, x: Any) -> Atom:
 
 def fresh(to: WholeBuilder, element: str, shape: Sequence[Atom], zeroed: bool = False) -> ArrayView:
     """A new array."""
-    return ArrayView(to, to.alloc(element, product(to, shape), zeroed), shape)
+    size = product(to, shape)
+    if element == "complex":
+        size = to.op("multiply", size, 2)
+    buffer = to.alloc("float" if element == "complex" else element, size, zeroed)
+    return ArrayView(to, buffer, shape, element=element)
 
 
 def counted(

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from zyg.base.marks import plain_of
-from zyg.compiler.front import arrays, library, matrices
+from zyg.compiler.front import arrays, complexes, library, matrices
 from zyg.compiler.front.calls import Method, called
 from zyg.compiler.front.captures import Captures, Outside, Path
+from zyg.compiler.front.complexes import ComplexNumber, pair_of
 from zyg.compiler.front.elementwise import array, copied
 from zyg.compiler.front.indexing import rows
 from zyg.compiler.front.kinds import (
@@ -121,7 +122,7 @@ class WholeReader(Reader):
     """What the functions that make up one program have in common."""
 
     whole = True
-    operands = (*Reader.operands, Arrayed, np.dtype, type)
+    operands = (*Reader.operands, Arrayed, ComplexNumber, complex, np.dtype, type)
     builder: WholeBuilder
 
     def __init__(self, captures: Captures) -> None:
@@ -136,11 +137,15 @@ class WholeReader(Reader):
         """What the function sees of an argument; its operands are further inputs."""
         if isinstance(kind, Static):
             return kind.value
-        if isinstance(kind, Scalar) and kind.type != "complex":
+        if isinstance(kind, Scalar) and kind.type == "complex":
+            parts = Value("float"), Value("float")
+            self.lifted += parts
+            return ComplexNumber(self.builder, *parts, kind.python)
+        if isinstance(kind, Scalar):
             value = Value(kind.type)
             self.lifted.append(value)
             return self.builder.number(value, kind.python)
-        if isinstance(kind, Array) and kind.element != "complex":
+        if isinstance(kind, Array):
             return self.array(kind)
         if isinstance(kind, Struct):
             return put_together(kind.type, kind.keys, [*map(self.argument, kind.parts)])
@@ -149,16 +154,17 @@ class WholeReader(Reader):
         )
 
     def array(self, kind: Array) -> ArrayView:
-        buffer = Value(f"{kind.element}[]")
+        is_complex = kind.element == "complex"
+        buffer = Value("float[]" if is_complex else f"{kind.element}[]")
         dims = [Value("int") for _ in range(kind.ndim)]
         self.lifted += [buffer, *dims]
-        self.sizes[buffer] = (*dims,)
+        self.sizes[buffer] = (2, *dims) if is_complex else (*dims,)
         shape: list[Atom] = [1 if k in kind.ones else n for k, n in enumerate(dims)]
         with self.builder.at_start():
             for n in shape:
                 self.builder.extents.add(n)  # type: ignore[arg-type]
                 self.builder.bound(n)
-            self.given[buffer] = made = ArrayView(self.builder, buffer, shape)
+            self.given[buffer] = made = ArrayView(self.builder, buffer, shape, element=kind.element)
             return made
 
     def lift(self, kind: Any) -> Any:
@@ -171,7 +177,9 @@ class WholeReader(Reader):
             atom = atom_of(x)
             found.append(atom)
             return Scalar(type_of(atom), whose(x) is True)
-        x = self.settled(x)
+        if isinstance(x, (complex, ComplexNumber)):
+            found += pair_of(self.builder, x)
+            return Scalar("complex", whose(x) is True)
         if isinstance(x, ArrayView):
             view = self.own(x, found)
             found += [view.buffer, *view.shape]
@@ -198,10 +206,14 @@ class WholeReader(Reader):
     # Numbers
 
     def plain(self, x: Any) -> Any:
+        if type(x) is complex:
+            return ComplexNumber(self.builder, x.real, x.imag, True)
         if not isinstance(x, np.generic):
             return x
         kind = kind_of(x)
-        if not isinstance(kind, Scalar) or kind.type == "complex":
+        if isinstance(kind, Scalar) and kind.type == "complex":
+            return ComplexNumber(self.builder, float(x.real), float(x.imag), False)
+        if not isinstance(kind, Scalar):
             raise TypeError(f"a {type(x).__name__} is not compiled")
         return self.builder.number(self.builder.to(kind.type, x.item()), False)
 
@@ -230,6 +242,8 @@ class WholeReader(Reader):
         return before
 
     def attribute(self, owner: Any, name: str) -> Any:
+        if isinstance(owner, ComplexNumber):
+            return complexes.attribute(owner, name)
         if isinstance(owner, Number):
             owner = arrays.Single(self.builder, owner)
         if isinstance(owner, Arrayed):
@@ -283,7 +297,9 @@ class WholeReader(Reader):
 
     def plain_call(self, f: Any, path: Path, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         plain = [x.at(()) if isinstance(x, Arrayed) and not x.shape else x for x in args]
-        found = of_numbers(self.builder, f, plain, kwargs)
+        found = complexes.of_python(self.builder, f, plain, kwargs)
+        if found is NotImplemented:
+            found = of_numbers(self.builder, f, plain, kwargs)
         if found is not NotImplemented:
             return found
         if _is_ours(f):

@@ -1,0 +1,251 @@
+"""Complex numbers of whole functions: pairs of floats, and what functions make of them."""
+
+from __future__ import annotations
+
+import cmath
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, whose
+from zyg.compiler.ir import Atom, is_number
+from zyg.compiler.record import Number, atom_of
+
+Pair = tuple[Atom, Atom]
+
+
+class ComplexNumber:
+    """A complex number: `python` says whose it is, as of other numbers."""
+
+    element = "complex"
+    __slots__ = ("im", "python", "re", "to")
+
+    def __init__(self, to: WholeBuilder, re: Atom, im: Atom, python: bool | None) -> None:
+        self.to, self.re, self.im, self.python = to, re, im, python
+
+    # For joins
+
+    def structure(self) -> Any:
+        return "complex"
+
+    def parts(self) -> list[Any]:
+        return [WholeNumber(x, self.to, self.python) for x in (self.re, self.im)]
+
+    def made(self, parts: list[Any]) -> ComplexNumber:
+        re, im = map(atom_of, parts)
+        return ComplexNumber(self.to, re, im, whose(*parts))
+
+
+def is_complex(x: Any) -> bool:
+    return isinstance(x, (ComplexNumber, complex)) or getattr(x, "element", "") == "complex"
+
+
+def pair_of(to: WholeBuilder, x: Any) -> Pair:
+    """Real and imaginary part of a number."""
+    if isinstance(x, ComplexNumber):
+        return x.re, x.im
+    if isinstance(x, complex):
+        return x.real, x.imag
+    return to.to("float", atom_of(x)), 0.0
+
+
+def number(to: WholeBuilder, pair: Pair, python: bool | None) -> ComplexNumber:
+    return ComplexNumber(to, *pair, python)
+
+
+def one_of(to: WholeBuilder, kind: str, condition: Any, x: Any, y: Any) -> Any:
+    """The first of two numbers where a condition is true, else the second; of a type."""
+    test = to.to("bool", atom_of(condition))
+    if kind != "complex":
+        return to.op("select", test, *(to.to(kind, atom_of(v)) for v in (x, y)))
+    pairs = zip(pair_of(to, x), pair_of(to, y), strict=True)
+    re, im = (to.op("select", test, *pair) for pair in pairs)
+    return ComplexNumber(to, re, im, False)
+
+
+def operated(to: WholeBuilder, name: str, *args: Any, python: bool | None = False) -> Any:
+    """An operation of numbers of which one is complex."""
+    pairs = [pair_of(to, x) for x in args]
+    if name in _REAL:
+        return to.number(_REAL[name](to.op, *pairs), python)
+    if name not in _COMPLEX:
+        raise TypeError(f"{name} of complex numbers is not compiled")
+    if python is not False and name == "divide":
+        to.demand("a division by zero", "logical_or", *(to.op("not_equal", x, 0.0)
+                                                        for x in pairs[1]))  # fmt: skip
+    if name == "power":
+        made = _power(to, pairs[0], args[1], pairs[1])
+    else:
+        made = _COMPLEX[name](to.op, *pairs)
+    if python is not False and name not in ("add", "subtract", "multiply", "negative", "positive"):
+        finite = [to.op("isfinite", x) for x in made]
+        to.check(to.op("logical_and", *finite), "a complex number that is not finite")
+    return number(to, made, python)
+
+
+def _power(to: WholeBuilder, z: Pair, p: Any, pair: Pair) -> Pair:
+    """Small whole powers by products, others by logarithms."""
+    if is_number(p) and p == int(p) and 0 <= p <= 8:
+        made: Pair = (1.0, 0.0)
+        for k in range(int(p)):
+            made = _multiply(to.op, made, z) if k else z
+        return made
+    for x in z:
+        to.demand("a complex power of what may be zero", "not_equal", x, 0.0)
+    return _exp(to.op, _multiply(to.op, _log(to.op, z), pair))
+
+
+Op = Callable[..., Atom]
+
+
+def _multiply(op: Op, a: Pair, b: Pair) -> Pair:
+    re = op("subtract", op("multiply", a[0], b[0]), op("multiply", a[1], b[1]))
+    return re, op("add", op("multiply", a[0], b[1]), op("multiply", a[1], b[0]))
+
+
+def _divide(op: Op, a: Pair, b: Pair) -> Pair:
+    """By the larger part of the divisor, as NumPy does."""
+    wide = op("greater_equal", op("absolute", b[0]), op("absolute", b[1]))
+    big, small = op("select", wide, b[0], b[1]), op("select", wide, b[1], b[0])
+    ratio = op("divide", small, big)
+    scale = op("add", big, op("multiply", small, ratio))
+    x, y = a
+    one = op("select", wide, op("add", x, op("multiply", y, ratio)),
+             op("add", op("multiply", x, ratio), y))  # fmt: skip
+    two = op("select", wide, op("subtract", y, op("multiply", x, ratio)),
+             op("subtract", op("multiply", y, ratio), x))  # fmt: skip
+    return op("divide", one, scale), op("divide", two, scale)
+
+
+def _exp(op: Op, z: Pair) -> Pair:
+    size = op("exp", z[0])
+    return op("multiply", size, op("cos", z[1])), op("multiply", size, op("sin", z[1]))
+
+
+def _absolute(op: Op, z: Pair) -> Atom:
+    return op("hypot", *z)
+
+
+def _log(op: Op, z: Pair) -> Pair:
+    return op("log", _absolute(op, z)), op("arctan2", z[1], z[0])
+
+
+def _sqrt(op: Op, z: Pair) -> Pair:
+    """By the half of the angle that keeps its digits."""
+    size = _absolute(op, z)
+    half = op("sqrt", op("multiply", op("add", op("absolute", z[0]), size), 0.5))
+    zero = op("equal", half, 0.0)
+    safe = op("select", zero, 1.0, half)
+    other = op("select", zero, 0.0, op("divide", op("absolute", z[1]), op("multiply", 2.0, safe)))
+    right = op("greater_equal", z[0], 0.0)
+    return op("select", right, half, other), op("copysign", op("select", right, other, half), z[1])
+
+
+def _sin(op: Op, z: Pair) -> Pair:
+    x, y = z
+    return (op("multiply", op("sin", x), op("cosh", y)),
+            op("multiply", op("cos", x), op("sinh", y)))  # fmt: skip
+
+
+def _cos(op: Op, z: Pair) -> Pair:
+    x, y = z
+    return (op("multiply", op("cos", x), op("cosh", y)),
+            op("negative", op("multiply", op("sin", x), op("sinh", y))))  # fmt: skip
+
+
+def _sinh(op: Op, z: Pair) -> Pair:
+    x, y = z
+    return (op("multiply", op("sinh", x), op("cos", y)),
+            op("multiply", op("cosh", x), op("sin", y)))  # fmt: skip
+
+
+def _cosh(op: Op, z: Pair) -> Pair:
+    x, y = z
+    return (op("multiply", op("cosh", x), op("cos", y)),
+            op("multiply", op("sinh", x), op("sin", y)))  # fmt: skip
+
+
+def _both(name: str) -> Callable[..., Pair]:
+    return lambda op, *zs: (op(name, *(z[0] for z in zs)), op(name, *(z[1] for z in zs)))
+
+
+_COMPLEX: dict[str, Callable[..., Any]] = {
+    "add": _both("add"), "subtract": _both("subtract"), "negative": _both("negative"),
+    "positive": lambda op, z: z, "multiply": _multiply, "divide": _divide, "exp": _exp,
+    "log": _log, "sqrt": _sqrt, "sin": _sin, "cos": _cos, "sinh": _sinh, "cosh": _cosh,
+    "tan": lambda op, z: _divide(op, _sin(op, z), _cos(op, z)),
+    "tanh": lambda op, z: _divide(op, _sinh(op, z), _cosh(op, z)),
+    "square": lambda op, z: _multiply(op, z, z), "power": _power,
+    "reciprocal": lambda op, z: _divide(op, (1.0, 0.0), z),
+    "conjugate": lambda op, z: (z[0], op("negative", z[1])),
+}  # fmt: skip
+_REAL: dict[str, Callable[..., Atom]] = {
+    "absolute": _absolute, "real": lambda op, z: z[0], "imag": lambda op, z: z[1],
+    "angle": lambda op, z: op("arctan2", z[1], z[0]),
+    "equal": lambda op, a, b: op("logical_and", op("equal", a[0], b[0]), op("equal", a[1], b[1])),
+    "not_equal": lambda op, a, b: op("logical_or", op("not_equal", a[0], b[0]),
+                                     op("not_equal", a[1], b[1])),
+    "isnan": lambda op, z: op("logical_or", op("isnan", z[0]), op("isnan", z[1])),
+    "isfinite": lambda op, z: op("logical_and", op("isfinite", z[0]), op("isfinite", z[1])),
+}  # fmt: skip
+
+
+def element_made(name: str) -> str:
+    """The type of what an operation of complex numbers gives."""
+    if name in ("equal", "not_equal", "isnan", "isfinite"):
+        return "bool"
+    return "float" if name in _REAL else "complex"
+
+
+def attribute(z: ComplexNumber, name: str) -> Any:
+    """``z.real`` and ``z.imag``; methods are functions of no arguments."""
+    if name in ("real", "imag"):
+        return z.to.number(z.re if name == "real" else z.im, z.python)
+    if name in ("conjugate", "conj"):
+        return Conjugate(z)
+    raise AttributeError(f"the attribute {name} of a complex number is not compiled")
+
+
+class Conjugate:
+    """The method of a complex number."""
+
+    def __init__(self, z: ComplexNumber) -> None:
+        self.z = z
+
+
+def of_python(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """What a function of Python's or of cmath gives; NotImplemented for others."""
+    if isinstance(f, Conjugate):
+        return operated(to, "conjugate", f.z, python=f.z.python)
+    if f is complex and any(isinstance(x, (Number, ComplexNumber)) for x in args) and not kwargs:
+        if len(args) == 2:
+            parts = [operated(to, "multiply", x, y, python=True)
+                     for x, y in zip(args, (1.0 + 0j, 1j), strict=True)]  # fmt: skip
+            return operated(to, "add", *parts, python=True)
+        return number(to, pair_of(to, args[0]), True)
+    if not any(isinstance(x, ComplexNumber) for x in args) and (
+        f not in _CMATH or not any(isinstance(x, Number) for x in args)
+    ):
+        return NotImplemented
+    if f is abs:
+        return operated(to, "absolute", *args, python=whose(*args))
+    if f is pow:
+        return operated(to, "power", *args, python=whose(*args))
+    if f in _CMATH:
+        return operated(to, _CMATH[f], *args, python=True)
+    if f is cmath.polar:
+        return tuple(operated(to, name, *args, python=True) for name in ("absolute", "angle"))
+    if f is cmath.rect:
+        r, phi = (pair_of(to, x)[0] for x in args)
+        return number(to, (to.op("multiply", r, to.op("cos", phi)),
+                           to.op("multiply", r, to.op("sin", phi))), True)  # fmt: skip
+    if f is np.complex128:
+        return number(to, pair_of(to, args[0]), False)
+    return NotImplemented
+
+
+_CMATH: dict[Any, str] = {
+    getattr(cmath, name): name
+    for name in ("exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh")
+} | {cmath.phase: "angle"}
