@@ -155,3 +155,16 @@ def test_ints_overflow_beyond_64_bits_only():
         for n in (0, -3, 2**62, -(2**62), 2**63 - 1, -(2**63)):
             assert_same(program, [m, n])
             assert f(np.int64(m), np.int64(n)) == f(m, n)
+
+
+@pytest.mark.parametrize("name", ["v0", "x1", "i", "power", "<lambda>"])
+def test_functions_and_variables_have_names_of_their_own(name):
+    kit = Kit()
+    callee = kit.program(name, [kit.multiply(kit.number(), 2.0)])
+    kit = Kit()
+    x, n = kit.array()
+    kit.loop(n, [], lambda i: kit.store(x, i, kit.call(callee, kit.load(x, i))[0]))
+    space = {}
+    exec(module_text(kit.program("f", [kit.load(x, 1)]), "f", ["power", "n"]), space)
+
+    assert space["f"](np.array([1.0, 3.0]), 2) == 6.0

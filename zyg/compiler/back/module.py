@@ -115,7 +115,7 @@ class Module:
     def name_of(self, callee: Program) -> str:
         """The name of a function that is called, defined before."""
         if callee not in self.names:
-            self.add(callee, re.sub(r"\W", "_", callee.name))
+            self.add(callee, re.sub(r"\W|^(?=[vx]\d+$|[i-p]$)", "_", callee.name))
         return self.names[callee]
 
     def add(
@@ -124,7 +124,7 @@ class Module:
         """Define a function; what it calls is defined before. `quiet`: NumPy does not warn."""
         while name in self.taken or not name.isidentifier():
             name += "_"
-        self.taken.add(name)
+        self.taken |= {name, *names}
         self.names[program] = name
         function = _Function(self, program, names)
         head = '@np.errstate(all="ignore")\n' if quiet else ""
