@@ -416,6 +416,29 @@ def test_every_verb():
     zyg.check_gradient(total, X, order=2)
 
 
+def test_jacobians_and_hessians_are_programs():
+    rows = zyg.compile(lambda x, s: np.sin(x) * s)
+    loss = zyg.compile(lambda x: np.sum(np.sin(x) * x))
+    traced = lambda x: np.sum(np.sin(x) * x)  # noqa: E731
+
+    for mode in ("auto", "forward", "reverse"):
+        by_x, by_s = zyg.jacobian(rows, X, 2.0, mode=mode)
+        np.testing.assert_allclose(by_x, 2 * np.diag(np.cos(X)))
+        np.testing.assert_allclose(by_s, np.sin(X))
+    tall = zyg.compile(lambda a: a @ a.T)
+    a = np.outer(X, X)[:, :3].copy()
+    np.testing.assert_allclose(
+        zyg.jacobian(tall, a, mode="forward")[0], zyg.jacobian(tall, a, mode="reverse")[0]
+    )
+    np.testing.assert_allclose(zyg.hessian(loss, X), zyg.hessian(traced, X))
+    np.testing.assert_allclose(zyg.hvp(loss, X, X[::-1]), zyg.hvp(traced, X, X[::-1]))
+    assert zyg.hessian(zyg.compile(lambda x: x**3), 2.0) == 12.0
+    root = zyg.compile(lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)))
+    np.testing.assert_array_equal(zyg.jacobian(root, np.array([0.0, 4.0]))[0], [0.0, 0.25])
+    with pytest.raises(IndexError):
+        zyg.jacobian(zyg.compile(lambda x: x[4] * x), X)
+
+
 def test_a_pullback_is_reusable_and_knows_its_arguments():
     x = X.copy()
     y, back = zyg.pullback(total, x)

@@ -11,5 +11,6 @@ inspecting                      what a compiled function does, in words and as t
 fallback                        a function that is not compiled: in Python, with the drop-ins
 functions                       compiled functions
 direct                          verbs of compiled functions, without the tracer
+matrices                        Jacobians and Hessians as loops around a pushforward
 verbs                           what users call
 """

@@ -74,7 +74,7 @@ class Operation:
             moving = tuple(own.get(j, j) for j in made.moving)
             return Derivative(Operation(without_shadows(made.program, ints, floats)), moving)
 
-        return self._once((derive, active, strong), make)  # type: ignore[no-any-return]
+        return self.once((derive, active, strong), make)  # type: ignore[no-any-return]
 
     def pushforward(self, active: tuple[int, ...], strong: bool = False) -> Operation:
         """(tangents of active operands, operands) -> tangents of the floating outputs."""
@@ -88,7 +88,7 @@ class Operation:
             floats = range(first + count, len(made.inputs))
             return Operation(without_shadows(made, [first + k for k in ints], floats))
 
-        return self._once(("pushforward", active, strong), make)  # type: ignore[no-any-return]
+        return self.once(("pushforward", active, strong), make)  # type: ignore[no-any-return]
 
     def _shadowed(self, active: tuple[int, ...]) -> tuple[Program, list[int]]:
         """The program with a float for each active int, behind the inputs, and which those are."""
@@ -103,7 +103,8 @@ class Operation:
         del program.body.yields[: len(self.program.outputs)]
         prune(program.body)
 
-    def _once(self, key: Any, make: Callable[[], Any]) -> Any:
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What is made of the operation, at most once."""
         found = self.derived.get(key)
         if found is None:
             with self._lock:

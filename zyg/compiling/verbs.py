@@ -8,6 +8,7 @@ from types import MethodType
 from typing import Any
 
 from zyg.compiling import direct as direct
+from zyg.compiling import matrices as matrices
 from zyg.compiling.functions import Compiled
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import array_type
-from zyg.base.registry import adjoint
+from zyg.base.registry import adjoint, own_verbs
 from zyg.base.structure import Structure
 from zyg.base.trees import Tree, taken_apart
 from zyg.core.cotangents import has_complex, project, spec_of, zeros_of
@@ -47,6 +47,9 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
     """
     if mode not in ("auto", "forward", "reverse"):
         raise ValueError(f"unknown mode {mode!r}; there are: 'auto', 'forward', 'reverse'")
+    own = own_verbs.get(type(f))
+    if own and (found := own["jacobian"](f, args, kwargs, mode)) is not NotImplemented:
+        return found  # type: ignore[no-any-return]
     inputs = [taken_apart(x, watchable) for x in args]
     _refuse_complex(inputs)
     columns = sum(_size(x) for s in inputs for x in s.leaves)
@@ -209,6 +212,9 @@ def hessian(f: Function, x: Any) -> Any:
            [2., 0.]])
 
     """
+    own = own_verbs.get(type(f))
+    if own and (found := own["hessian"](f, x)) is not NotImplemented:
+        return found
     return jacobian(_gradient_of(f), x, mode="forward")[0]
 
 
@@ -251,6 +257,9 @@ def hvp(f: Function, x: Any, v: Any) -> Any:
     array([2., 0.])
 
     """
+    own = own_verbs.get(type(f))
+    if own and (found := own["hvp"](f, x, v)) is not NotImplemented:
+        return found
     call = DualCall(_gradient_of(f), (x,), {}, [[v]])
     inputs = taken_apart(x, watchable)
     moved = zip(_leaves(inputs, call.y_dots[0]), inputs.leaves, strict=True)
