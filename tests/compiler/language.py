@@ -3,7 +3,7 @@
 `math` is zyg's, so that the same functions run on watched numbers, too. `ALL` has them by name.
 """
 
-# ruff: noqa: B007, RET505 - forms that kernels must know
+# ruff: noqa: B007, E731, RET505 - forms that kernels must know
 
 import dataclasses
 import functools
@@ -863,6 +863,85 @@ OPTIONS = {"slope": 1.5, "on": True}
 @program
 def captured_dict(x, y, k):
     return OPTIONS["slope"] * x if OPTIONS["on"] else y
+
+
+# Inside
+
+
+@program
+def comprehensions(x, y, k):
+    a = [x * i for i in range(4) if i != 2]
+    b = {name: w * y for name, w in zip("ab", WEIGHTS, strict=False)}
+    return sum(a) + b["a"] * b["b"] + max(abs(v) for v in a) + len({1, 2})
+
+
+@program
+def defined_inside(x, y, k):
+    def scaled(t, by=2.0):
+        return t * by + y
+
+    half = lambda t: scaled(t, 0.5)
+    y = y + 1
+    return scaled(x) + half(x)
+
+
+@program
+def counted_inside(x, y, k):
+    total = x
+
+    def add(t):
+        nonlocal total
+        total += t
+
+    z = add(y) or add(x * y)
+    return total if z is None else 0.0
+
+
+@program
+def assigned_in_an_expression(x, y, k):
+    if (z := x * y) > 0:
+        return z
+    return [w := z + 1, w * y][1]
+
+
+@program
+def the_rest_of_a_tuple(x, y, k):
+    a, *b = (x, y, 3.0)
+    *c, d = b
+    return a * len(b) + sum(b) + c[0] * d
+
+
+@program
+def lists_and_dicts(x, y, k):
+    a = [x]
+    b = a
+    b.append(y)
+    a[0] = x * y
+    d = {"a": a[0], "b": b[1]}
+    d["c"] = d.get("z", 2.0)
+    for i in range(12):
+        a[1] += x * i
+    return d["a"] + d["b"] * d["c"] + a[1] + ("b" in d)
+
+
+class Walker:
+    def __init__(self, x):
+        self.x, self.steps = x, 0
+
+    def step(self, by):
+        self.x += by
+        self.steps += 1
+        return self
+
+
+@program
+def objects_made_inside(x, y, k):
+    w = Walker(x).step(y)
+    p = Pair(x)
+    p.y = p.product
+    if x > 0:
+        w.step(p.y)
+    return w.x * w.steps + p.y
 
 
 # Lambdas

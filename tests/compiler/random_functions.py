@@ -643,6 +643,7 @@ class Case:
         for name, run in ways.items():
             given = fresh(operands)
             outs = run(*given, *fresh(bars))
+            outs = outs if isinstance(outs, (tuple, list)) else [outs]  # the text's only one
             cotangents = outs[len(program.outputs) :]
             found = dict(zip(derived.moving, cotangents, strict=True))
             for k, bar in right.items():

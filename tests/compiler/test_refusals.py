@@ -24,14 +24,6 @@ class Counter:
 COUNTER = Counter()
 
 
-def comprehension(x):
-    return sum([x * k for k in range(3)])
-
-
-def generator(x):
-    return sum(x * k for k in range(3))
-
-
 def tries(x):
     try:
         return math.sqrt(x)
@@ -50,17 +42,6 @@ def raises(x):
     return math.sqrt(x)
 
 
-def defines(x):
-    def inner(y):
-        return y * x
-
-    return inner(2.0)
-
-
-def walrus(x):
-    return (y := x * 2) + y
-
-
 def formats(x):
     return len(f"{x}") * 0.0 + x
 
@@ -69,11 +50,6 @@ def imports(x):
     import math as m
 
     return m.sin(x)
-
-
-def starred(x):
-    a, *b = (x, 2.0, 3.0)
-    return a * len(b)
 
 
 def recursion(x):
@@ -86,10 +62,6 @@ def unknown_function(x):
 
 def ieee_remainder(x):
     return math.remainder(x, 0.7)
-
-
-def dictionary(x):
-    return {"a": x}["a"] * 2
 
 
 def rounded_to_digits(x):
@@ -113,20 +85,14 @@ def arrays_of_numbers(x):
 
 
 ELSEWHERE = {
-    comprehension: ("x * k for k in range(3)", "list comprehension"),
-    generator: ("x * k for k in range(3)", "generator expression"),
     tries: ("try:", "a try"),
     asserts: ("assert x > -10", "an assert"),
     raises: ("raise ValueError(x)", "a raise"),
-    defines: ("def inner(y):", "defined inside"),
-    walrus: ("(y := (x * 2))", "assignment in an expression"),
     formats: ("f'{x}'", "a string"),
     imports: ("import math as m", "an import"),
-    starred: ("*b", "starred variable"),
     recursion: ("recursion(x - 1)", "too long"),
     unknown_function: ("math.fsum([x, x])", "fsum has no kernel"),
     ieee_remainder: ("math.remainder(x, 0.7)", "remainder has no kernel"),
-    dictionary: ("{'a': x}", "a dict"),
     rounded_to_digits: ("round(x * 1.23456, 2)", "number of digits"),
     of_three: ("math.hypot(x, x, x)", "function of 2 numbers"),
     matches: ("match x:", "Match"),

@@ -22,7 +22,7 @@ import zyg
 from zyg.base import containers
 from zyg.base.registry import LATE
 from zyg.compiler.back import names, stored
-from zyg.compiler.front import expressions
+from zyg.compiler.front import frame
 
 ROOT = Path(zyg.__file__).parent
 CONTRIBUTING = (ROOT.parent / "CONTRIBUTING.md").read_text()
@@ -187,7 +187,7 @@ def test_what_the_text_of_a_kernel_imports_exists(backend, accuracy, dtype):
 
 
 def test_the_classes_and_modules_that_are_known_by_name_exist():
-    for name in (*containers._HOLDERS, *expressions._FIXED, *LATE):
+    for name in (*containers._HOLDERS, *frame._FIXED, *LATE):
         assert pkgutil.resolve_name(name)
 
 

@@ -18,7 +18,7 @@ import zyg.math
 from zyg.base.array_types import on_gpu
 from zyg.base.caches import Cache
 from zyg.base.config import setting
-from zyg.compiler.front.joins import children
+from zyg.compiler.front.structures import children
 from zyg.core.strand import strip
 from zyg.errors import KernelError, PerformanceWarning, ShapeError, is_users
 

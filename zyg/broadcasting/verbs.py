@@ -24,7 +24,7 @@ from zyg.broadcasting.fallback import broadcast_shape, by_element, warn
 from zyg.broadcasting.sites import call_again, look, remember
 from zyg.compiler.back.emit import emit
 from zyg.compiler.front.captures import type_for
-from zyg.compiler.front.joins import children
+from zyg.compiler.front.structures import children
 from zyg.compiler.ir import type_of
 from zyg.core.cotangents import project, spec_of
 from zyg.core.reverse import settled

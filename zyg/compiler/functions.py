@@ -126,9 +126,6 @@ _SCIPY: dict[str, Callable[..., Any]] = {
 _SCIPY_NAMES = {"erf": "erf", "erfc": "erfc", "gamma": "gamma", "gammaln": "lgamma",
                 "exp2": "exp2", "expm1": "expm1", "log1p": "log1p", "cbrt": "cbrt"}  # fmt: skip
 
-# Functions that may be called on what is known while the kernel is made.
-AT_ONCE = {len, range, enumerate, zip, isinstance, tuple, list, reversed, sum, sorted}
-
 
 def meaning(f: Any) -> str | Callable[..., Any] | None:
     """The name of an operation, or how `f` is written in operations; None for other functions."""

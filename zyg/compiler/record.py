@@ -76,6 +76,7 @@ class Builder:
     def __init__(self) -> None:
         self.blocks = [Block()]
         self.seen: list[dict[Any, Atom]] = [{}]  # what each open block has computed
+        self.defined: dict[Value, tuple[str, tuple[Atom, ...]]] = {}  # what operations made
         self.by_reciprocals = False  # divide by multiplying with 1 / x where that is known
 
     @property
@@ -114,6 +115,7 @@ class Builder:
             return known
         out = Value(kind)
         self.block.ops.append(Op(name, args, out, callee))
+        self.defined[out] = name, args
         self.seen[-1][key] = out
         return out
 

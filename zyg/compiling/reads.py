@@ -10,13 +10,13 @@ import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
 from zyg.compiler.derive.moving import Memory
 from zyg.compiler.front.captures import Outside
-from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
+from zyg.compiler.front.kinds import Array, Kind, Many, Scalar, Static, Struct
 from zyg.compiler.front.whole import Whole, WholeCaptures, read_whole
 from zyg.compiler.ir import Check, Program, is_buffer, operations
 from zyg.compiling.entries import Entry, entry_of, gradient_entry
@@ -46,16 +46,16 @@ class Read:
         self.version = rules.version
         captured = (captures.kinds[path][0] for path in captures.operands)
         self.takes: Any = None if keywords else (*kinds, *captured)
-        self.result: Kind = whole.result
-        results = [k for k, _ in leaves(whole.result, 0)]
+        self.result = cast(Any, whole.result)
+        results = [k for k, _ in leaves(self.result, 0)]
         self.operation = Operation(whole.program, results)
-        self.make = maker(whole.result)
-        self._make_with_given = maker(whole.result, given=True)
-        pairs = leaves(whole.result, 0)
+        self.make = maker(self.result)
+        self._make_with_given = maker(self.result, given=True)
+        pairs = leaves(self.result, 0)
         self._given = [(k, x.same) for k, x in pairs if isinstance(x, Array) and x.same is not None]
         self.written = written_inputs(whole.program)
         self.may_stop = any(isinstance(op, Check) for op in operations(whole.program.body))
-        self.loss = loss_of(whole.result)
+        self.loss = loss_of(self.result)
         self.sloping_ints = with_slopes(whole.program, results)
         self._plans: dict[Any, Plan | None] = {}
         self._refusal: KernelError | None = None
@@ -227,13 +227,21 @@ def _read(
         return Refused(error.with_traceback(None), captures)
     except Exception as error:  # what the reader does not foresee is not compiled, and runs
         return Refused(_unforeseen(name_of(f), error), captures)
+    if _has_many(whole.result):
+        return Refused(_returned(f, []), captures)
     for part in _known_parts(whole.result):
         if not isinstance(part, KNOWN):
             return Refused(_returned(f, part), captures)
     return Read(kinds, keywords, whole, captures)
 
 
-def _known_parts(kind: Kind) -> Iterator[Any]:
+def _has_many(kind: Any) -> bool:
+    """Whether a list of a length that is not known is in a result."""
+    parts = kind.parts if isinstance(kind, Struct) else ()
+    return isinstance(kind, Many) or any(map(_has_many, parts))
+
+
+def _known_parts(kind: Any) -> Iterator[Any]:
     if isinstance(kind, Static):
         yield kind.value
     for part in kind.parts if isinstance(kind, Struct) else ():

@@ -12,8 +12,8 @@ from zyg.base.registry import rules
 from zyg.compiler.bounds import Bounds, in_types_of
 from zyg.compiler.derive import forward
 from zyg.compiler.front.captures import Captures, Path
-from zyg.compiler.front.joins import split
 from zyg.compiler.front.reader import read
+from zyg.compiler.front.structures import split
 from zyg.compiler.ir import If, Op, Program, Type, Value, operations, show
 from zyg.compiler.record import Builder, Number, atom_of
 from zyg.compiler.whole import Width

@@ -23,7 +23,7 @@ import numpy as np
 from zyg.compiler.back import arena
 from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.back.whole_text import Module, result_type
-from zyg.compiler.front.kinds import DTYPES, Array, Kind, Scalar, Static
+from zyg.compiler.front.kinds import DTYPES, Array, Kind, Scalar, Static, Struct
 
 _HEAD = 16  # bytes of an object before its own: references, type
 _DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 16, 24, 32, 56, 64  # in an array
@@ -210,7 +210,7 @@ class Entry:
             if own is not bool:
                 self.want_type(x, own)
             self.take_number(kind, x)
-        elif kind.type in (tuple, list):
+        elif isinstance(kind, Struct) and kind.type in (tuple, list):
             self.want_type(x, kind.type)
             self.want(self.m.value(f"icmp eq i64 {self.read('i64', x, 16)}, {len(kind.parts)}"))
             items = self.read("ptr", x, 24) if kind.type is list else x
@@ -291,7 +291,7 @@ class Entry:
             return self.give_array(kind, outputs)
         if isinstance(kind, Scalar):
             return self.made(self.give_number(kind, outputs))
-        if kind.type not in (tuple, list):
+        if not isinstance(kind, Struct) or kind.type not in (tuple, list):
             raise Unreadable(kind)
         name = "PyTuple" if kind.type is tuple else "PyList"
         parts = [self.give(part, outputs) for part in kind.parts]

@@ -2,8 +2,21 @@
 
 source                          the syntax tree of a function, and its lines
 captures                        what a function takes from outside
-joins                           where two branches meet
+depth                           room for the calls of a reader
+structures                      what values are made of
+closures                        functions that are values
+heap                            what may change
+growing                         lists of a length that is not known
+joins                           where two ways meet
+ways                            conditions, choices, loops
+sequences                       what loops go over
+containers                      lists, dicts, sets
+objects                         attributes, methods, operators
+builtin                         functions of Python
+liveness                        which variables are read again
+frame                           the variables of a function
 expressions                     expressions, read
+loops                           loops, read
 statements                      statements, read
 reader                          functions, and calls between them
 kinds                           what is known of the arguments of a whole function

@@ -192,6 +192,15 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 _FOR_ARRAYS = {len, sum, abs, np.where, np.clip}
 
 
+def is_known(f: Any) -> bool:
+    """Whether a function may be one of NumPy's, or of arrays."""
+    try:
+        known = isinstance(f, (Method, np.ufunc)) or plain_of(f) in FUNCTIONS
+    except TypeError:  # not hashable
+        return False
+    return known or isinstance(getattr(f, "__self__", None), np.ufunc)
+
+
 def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """What a function gives where arrays are concerned; NotImplemented for others."""
     if isinstance(f, Method):

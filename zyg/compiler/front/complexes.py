@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import cmath
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, whose
+from zyg.compiler.front.structures import Compound
 from zyg.compiler.ir import Atom, is_number
 from zyg.compiler.record import Number, atom_of
 
 Pair = tuple[Atom, Atom]
 
 
-class ComplexNumber:
+class ComplexNumber(Compound):
     """A complex number: `python` says whose it is, as of other numbers."""
 
     element = "complex"
@@ -32,7 +33,7 @@ class ComplexNumber:
     def parts(self) -> list[Any]:
         return [WholeNumber(x, self.to, self.python) for x in (self.re, self.im)]
 
-    def made(self, parts: list[Any]) -> ComplexNumber:
+    def made(self, parts: Sequence[Any]) -> ComplexNumber:
         re, im = map(atom_of, parts)
         return ComplexNumber(self.to, re, im, whose(*parts))
 

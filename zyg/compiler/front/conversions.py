@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from zyg.compiler.front.complexes import is_complex
 from zyg.compiler.front.elementwise import array, assign, shape_of
+from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.kinds import DTYPES
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import Arrayed, ArrayView, demand_equal, fresh, nest
-from zyg.compiler.ir import Atom, Value, type_of
-from zyg.compiler.record import atom_of
+from zyg.compiler.ir import Atom, Value, is_number, type_of
+from zyg.compiler.record import Number, atom_of
 from zyg.errors import KernelError
 
 
@@ -86,6 +88,37 @@ def stacked(to: WholeBuilder, xs: Any, axis: int = 0) -> ArrayView:
 def _same(to: WholeBuilder, n: Atom, m: Atom) -> Atom:
     demand_equal(to, n, m)
     return n if isinstance(m, Value) else m
+
+
+def of_growing(to: WholeBuilder, x: Growing, at: Callable[[Any], Any]) -> ArrayView:
+    """An array of a list of unknown length; `at` gives an element of it."""
+    count, sample = atom_of(x.count), x.element
+    rows = tuple(sample) if isinstance(sample, tuple) else (sample,)
+    if isinstance(sample, ArrayView):
+        to.demand("an array of a list of no arrays", "greater", count, 0)
+        shape, kind = at(0).shape, sample.element
+    else:
+        if not all(isinstance(part, Number) or is_number(part) for part in rows):
+            raise TypeError("an array of a list of other things than numbers and arrays")
+        kind = promoted(*rows)
+        if kind != "float":  # of nothing NumPy makes an array of floats
+            to.demand("an array of a list of nothing", "greater", count, 0)
+        shape = (len(rows),) if isinstance(sample, tuple) else ()
+    made = fresh(to, kind, (count, *shape))
+
+    def put(index: Any) -> None:
+        found, offset = at(index[0]), to.op("multiply", index[0], made.strides[0])
+        row = made.view(shape, made.strides[1:], offset)
+        if isinstance(found, ArrayView):
+            for n, m in zip(shape, found.shape, strict=True):
+                demand_equal(to, n, m)
+            assign(row, found)
+            return
+        for k, part in enumerate(found if isinstance(found, tuple) else (found,)):
+            row.store((k,) if shape else (), part)
+
+    nest(to, (count,), put)
+    return made
 
 
 def axes_of(x: Arrayed, axis: Any) -> tuple[int, ...]:

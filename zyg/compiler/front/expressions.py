@@ -1,18 +1,21 @@
-"""Reading the expressions of a scalar function; see `read`."""
+"""Reading expressions; see `read`."""
 
 from __future__ import annotations
 
 import ast
+import functools
 import operator
-from collections.abc import Callable, Sequence
-from types import FunctionType, ModuleType
+from collections.abc import Callable
 from typing import Any
 
-from zyg.compiler.front.captures import Captures, Outside, Path, lookup, named
-from zyg.compiler.front.joins import Different, Unknown, described, join
+from zyg.compiler.front.captures import Outside, named
+from zyg.compiler.front.closures import Bound, Closure, defaults_of
+from zyg.compiler.front.frame import Frame
 from zyg.compiler.front.source import place_of
-from zyg.compiler.ir import Block, Op, type_of
-from zyg.compiler.record import Builder, Number, atom_of
+from zyg.compiler.front.structures import Choice
+from zyg.compiler.front.ways import Dead
+from zyg.compiler.ir import Op, type_of
+from zyg.compiler.record import Number, atom_of
 from zyg.errors import KernelError
 
 OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
@@ -20,48 +23,25 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
     ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
     ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
+    ast.MatMult: operator.matmul,
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.MatMult: operator.matmul,
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not,
 }  # fmt: skip
 
-# Modules whose contents do not change: nothing of theirs is looked up again.
-_FIXED = {"math", "numpy", "zyg", "operator", "builtins"}
-
-_RAISED = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
+# What Python raises, too, where it is met while reading.
+_RAISED = (ZeroDivisionError, OverflowError, LookupError)
 
 
-class Expressions:
-    """One function that is being read: its variables, and what its expressions are."""
+class Expressions(Frame):
+    """What the expressions of a function are."""
 
-    def __init__(self, reader: Any, f: FunctionType, path: Path, env: dict[str, Any]) -> None:
-        self.reader, self.f, self.path, self.env = reader, f, path, env
-        self.builder: Builder = reader.builder
-        self.captures: Captures = reader.captures
-
-    def refuse(
-        self, node: ast.AST, what: str, fix: str, why: str = "", effect: bool = False
-    ) -> KernelError:
-        why = why or "a kernel computes numbers from numbers, element by element."
-        error = KernelError(f"{what} has no place in a kernel.", why, fix)
-        error.locate(place_of(self.f.__code__, node))
-        error.effect = effect
-        return error
-
-    def located(self, node: ast.AST, run: Callable[[], Any]) -> Any:
-        """What `run` gives; what it raises says where that is."""
-        try:
-            return run()
-        except (KernelError, *_RAISED) as error:
-            raise self.refused(node, error) from error
-
-    def refused(self, node: ast.AST, error: Exception) -> KernelError:
-        """An error while reading, with its place."""
-        if isinstance(error, KernelError):
-            error.locate(place_of(self.f.__code__, node))
-            return error
-        return self.refuse(node, "this expression", _WRITE, f"{type(error).__name__}: {error}.")
+    # Of statements:
+    run: Callable[..., None]
+    assign: Callable[..., None]
+    stopped: Callable[[], Any]
+    branch: Callable[..., bool]
+    unless_stopped: Callable[..., None]
 
     def value(self, node: ast.AST) -> Any:
         """What an expression is: a recorded number, or anything known."""
@@ -70,10 +50,21 @@ class Expressions:
             raise self.refuse(
                 node, _ARTICLES.get(type(node), f"the {type(node).__name__} expression"), _WRITE
             )
+        return self.located(node, lambda: self.reader.plain(read(node)))
+
+    def located(self, node: ast.AST, run: Callable[[], Any]) -> Any:
+        """What `run` gives; what it raises says where that is."""
         try:
-            return self.reader.plain(read(node))
-        except (KernelError, *_RAISED) as error:
-            raise self.refused(node, error) from error
+            return run()
+        except KernelError as error:
+            error.locate(place_of(self.f.__code__, node))
+            raise
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            if self.reader.whole and isinstance(error, _RAISED):
+                raise Dead(f"{type(error).__name__}: {error}") from error
+            raise self.refuse(
+                node, "this expression", _WRITE, f"{type(error).__name__}: {error}."
+            ) from error
 
     # Names and parts
 
@@ -81,28 +72,6 @@ class Expressions:
         if isinstance(node.value, complex) and not self.reader.whole:
             raise self.refuse(node, "a complex number", _REAL)
         return node.value
-
-    def _name(self, node: ast.Name) -> Any:
-        if node.id in self.env:
-            found = self.env[node.id]
-            if isinstance(found, Unknown):
-                raise self.refuse(
-                    node, f"the variable {node.id}", "give it a value on every way to this line.",
-                    found.why,
-                )  # fmt: skip
-            return found
-        if node.id in self.f.__code__.co_varnames:
-            raise self.refuse(node, f"the variable {node.id}", "assign it first.", "it is not set.")
-        outside = lookup(self.f, node.id)
-        if outside is None:
-            raise self.refuse(node, f"the name {node.id}", "define it.", "nothing has that name.")
-        value, step = outside
-        return self.outside(value, (*self.path, step))
-
-    def outside(self, value: Any, path: Path) -> Any:
-        if isinstance(value, ModuleType) and value.__name__.partition(".")[0] in _FIXED:
-            return value
-        return self.captures.found(value, path, self.reader.lift)
 
     def _attribute(self, node: ast.Attribute) -> Any:
         owner = self.value(node.value)
@@ -122,14 +91,12 @@ class Expressions:
                 node, "indexing", "pass what you index as an operand of its own.",
                 "an operand is one number at a time in a kernel.",
             )  # fmt: skip
-        if isinstance(index, Number) and not isinstance(owner, self.reader.operands):
+        if isinstance(index, Number) and not self.reader.whole:
             raise self.refuse(
                 node, "an index that is computed", "loop over the elements, or compare the index.",
                 "the elements of a captured sequence are numbers of their own in the kernel.",
             )  # fmt: skip
-        if isinstance(owner, Outside) and isinstance(index, slice):
-            return self.reader.elements(owner)[index]
-        if isinstance(owner, Outside):
+        if isinstance(owner, Outside) and not isinstance(index, (slice, Number)):
             return self.outside(owner.value[index], (*owner.path, ("item", index)))
         return self.reader.item(owner, index)
 
@@ -137,16 +104,65 @@ class Expressions:
         bounds = (node.lower, node.upper, node.step)
         return slice(*(None if b is None else self.value(b) for b in bounds))
 
-    def _tuple(self, node: ast.Tuple | ast.List) -> Any:
+    def _parts(self, nodes: list[ast.expr]) -> list[Any]:
         made: list[Any] = []
-        for part in node.elts:
+        for part in nodes:
             if isinstance(part, ast.Starred):
                 made.extend(self.reader.elements(self.value(part.value)))
             else:
                 made.append(self.reader.settled(self.value(part)))
-        return made if isinstance(node, ast.List) else tuple(made)
+        return made
 
-    _list = _tuple
+    def _tuple(self, node: ast.Tuple) -> Any:
+        return tuple(self._parts(node.elts))
+
+    def _list(self, node: ast.List) -> Any:
+        return self.reader.new_list(self._parts(node.elts))
+
+    def _set(self, node: ast.Set) -> Any:
+        return self.reader.new_set(self._parts(node.elts))
+
+    def _dict(self, node: ast.Dict) -> Any:
+        made = self.reader.heap.new(dict, {})
+        for key, part in zip(node.keys, node.values, strict=True):
+            if key is None:
+                self.reader.update(made, self.value(part))
+            else:
+                self.reader.set_item(made, self.value(key), self.value(part))
+        return made
+
+    def _joinedstr(self, node: ast.JoinedStr) -> Any:
+        text = ""
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                x = self.value(part.value)
+                if not isinstance(x, (str, int)) or part.format_spec or part.conversion != -1:
+                    raise self.refuse(node, "a string", "compute with numbers only.")
+                text += str(x)
+            else:
+                text += self.value(part)
+        return text
+
+    def _namedexpr(self, node: ast.NamedExpr) -> Any:
+        found = self.value(node.value)
+        frame: Any = self
+        while frame.is_comprehension:
+            frame = frame.parent
+        frame.set_name(node, node.target.id, found)
+        return found
+
+    def _lambda(self, node: ast.Lambda) -> Any:
+        return self.defined(node)
+
+    def defined(self, node: ast.Lambda | ast.FunctionDef) -> Closure:
+        """A function that is defined inside."""
+        self.escapes = True
+        defaults = [self.value(d) for d in defaults_of(node)]
+        return Closure(node, self, self.variables, defaults)
+
+    @property
+    def is_comprehension(self) -> bool:
+        return isinstance(self.node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
 
     # Operators
 
@@ -154,26 +170,35 @@ class Expressions:
         return self.operate(node.op, self.value(node.left), self.value(node.right))
 
     def operate(self, op: ast.AST, *operands: Any) -> Any:
-        for x in operands:
-            if isinstance(x, Outside):
+        for k, x in enumerate(operands):
+            if isinstance(x, Choice):
+                before, rest = operands[:k], operands[k + 1 :]
+                return self.reader.over(x, functools.partial(self._operate_on, op, before, rest))
+            if isinstance(x, Outside) and not isinstance(x.value, (list, tuple)):
                 raise TypeError(f"{named(x.path)} is a {type(x.value).__name__}, no number")
-            if not isinstance(x, self.reader.operands) and type(x) not in (tuple, list):
+            if not isinstance(x, self.reader.operands) and not isinstance(
+                x, (tuple, list, Outside)
+            ):
                 raise TypeError(f"a {type(x).__name__} is no number")
         return self.reader.operated(OPERATORS[type(op)], *operands)
+
+    def _operate_on(self, op: ast.AST, before: Any, rest: Any, x: Any) -> Any:
+        return self.operate(op, *before, x, *rest)
 
     def _unaryop(self, node: ast.UnaryOp) -> Any:
         x = self.value(node.operand)
         if isinstance(node.op, ast.Not):
-            return self._inverse(x)
+            return self.reader.inverse(self.reader.as_condition(x))
         return self.operate(node.op, x)
-
-    def known(self, x: Any) -> Any:
-        """The truth of what is known."""
-        return x.value if isinstance(x, Outside) else x
 
     def _compare(self, node: ast.Compare) -> Any:
         left, result = self.value(node.left), True
-        for op, right_node in zip(node.ops, node.comparators, strict=True):
+        for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            if isinstance(result, Number) and self.reader.whole:
+                rest: Any = ast.copy_location(
+                    ast.Compare(ast.Constant(0), node.ops[k:], node.comparators[k:]), node
+                )
+                return self._both(result, lambda rest=rest, left=left: self._chain(left, rest))
             right = self.value(right_node)
             found = self._compared(op, left, right)
             result = found if result is True else result & found
@@ -182,126 +207,167 @@ class Expressions:
             left = right
         return result
 
+    def _chain(self, left: Any, rest: ast.Compare) -> Any:
+        """The rest of a chained comparison."""
+        right = self.value(rest.comparators[0])
+        found = self._compared(rest.ops[0], left, right)
+        if len(rest.ops) == 1:
+            return found
+        more = ast.copy_location(ast.Compare(rest.left, rest.ops[1:], rest.comparators[1:]), rest)
+        if not isinstance(found, Number):
+            return self._chain(right, more) if found else False
+        return self._both(found, lambda: self._chain(right, more))
+
+    def _both(self, first: Number, then: Callable[[], Any]) -> Any:
+        return self._either(first, then, True)
+
     def _compared(self, op: ast.cmpop, a: Any, b: Any) -> Any:
         if isinstance(op, (ast.Is, ast.IsNot)):
-            return (self.known(a) is self.known(b)) == isinstance(op, ast.Is)
+            found = self.reader.is_same(a, b)
+            return found if isinstance(op, ast.Is) else self.reader.inverse(found)
         if not isinstance(op, (ast.In, ast.NotIn)):
             return self.operate(op, a, b)
-        found: Any = a in b if isinstance(b, str) else False
-        for x in () if isinstance(b, str) else self.reader.elements(b):
-            found = found | self.operate(ast.Eq(), a, x)
-        return found if isinstance(op, ast.In) else self._inverse(found)
-
-    def _inverse(self, x: Any) -> Any:
-        return x.record("logical_not", x) if isinstance(x, Number) else not self.known(x)
+        found = self.reader.contains(b, a, lambda x, y: self.operate(ast.Eq(), x, y))
+        return found if isinstance(op, ast.In) else self.reader.inverse(found)
 
     def _boolop(self, node: ast.BoolOp) -> Any:
         both = isinstance(node.op, ast.And)
         first = self.value(node.values[0])
         for k, part in enumerate(node.values[1:], 1):
-            if not isinstance(first, Number):
-                if bool(self.known(first)) != both:
+            test = self.reader.truth(self.reader.as_condition(first))
+            if not isinstance(test, Number):
+                if bool(test) != both:
                     return first
                 first = self.value(part)
                 continue
             rest = node.values[k:] if len(node.values) - k > 1 else None
             then: Any = ast.BoolOp(node.op, rest) if rest else part
             ast.copy_location(then, part)
-            return self._either(first, then, both)
+            return self._decided(test, first, functools.partial(self.value, then), both)
         return first
 
-    def _either(self, first: Number, then: ast.expr, both: bool) -> Any:
+    def _decided(self, test: Number, first: Any, then: Callable[[], Any], both: bool) -> Any:
+        if isinstance(first, Number):
+            return self._either(first, then, both)
+        sides = then, (lambda: first)
+        return self.reader.choose(test, *(sides if both else sides[::-1]))
+
+    def _either(self, first: Number, then: Callable[[], Any], both: bool) -> Any:
         """``first and then`` or ``first or then``; both at once where that is little work."""
-        block, second = side = self._side(lambda: self.value(then))
+        reader = self.reader
+        condition = self.builder.to("bool", first.atom)
+        side = reader.side(then, condition, both)
+        second = side.value
         known_truth = isinstance(second, (Number, bool, int, float))
-        if all(isinstance(op, Op) for op in block.ops) and known_truth:
-            self.builder.block.ops.extend(block.ops)
-            if first.atom.type == type_of(atom_of(second)) == "bool":
+        is_pure = all(isinstance(op, Op) for op in side.block.ops)
+        if is_pure and known_truth and not side.dead and side.heap.same_as(reader.heap):
+            self.builder.block.ops.extend(side.block.ops)
+            if type_of(first.atom) == type_of(atom_of(second)) == "bool":
                 return first.record("logical_and" if both else "logical_or", first, second)
             return first.record("select", first, *((second, first) if both else (first, second)))
-        sides = side, (Block(), first)
-        return self.choose(first, *(sides if both else sides[::-1]))
+        other = reader.side(lambda: first, condition, not both)
+        return reader.joined(condition, (side, other) if both else (other, side))
 
     def _ifexp(self, node: ast.IfExp) -> Any:
-        test = self.value(node.test)
-        if not isinstance(test, Number):
-            return self.value(node.body if self.known(test) else node.orelse)
-        then = self._side(lambda: self.value(node.body))
-        return self.choose(test, then, self._side(lambda: self.value(node.orelse)))
-
-    def _side(self, run: Callable[[], Any]) -> tuple[Block, Any]:
-        """What is computed in a block of its own."""
-        with self.builder.inside(Block()) as block:
-            return block, self.reader.settled(run())
-
-    def choose(self, test: Number, one: tuple[Block, Any], other: tuple[Block, Any]) -> Any:
-        """The value of one side or of the other."""
-        condition = self.builder.to("bool", test.atom)
-        (then, x), (orelse, y) = one, other
-        pairs: list[tuple[Any, Any]] = []
-        try:
-            make = join(x, y, pairs)
-        except Different:
-            raise KernelError(
-                "the two sides of a condition have no place in one kernel.",
-                f"one is {described(x)}, the other {described(y)}.",
-                "give both sides numbers, or tuples of as many numbers.",
-            ) from None
-        then.yields, orelse.yields = ([atom_of(pair[k]) for pair in pairs] for k in (0, 1))
-        outs = self.builder.branch(condition, then, orelse)
-        return make(self.alike(outs, pairs))
-
-    def alike(self, atoms: Sequence[Any], pairs: Sequence[tuple[Any, Any]]) -> list[Any]:
-        """What the function sees of atoms, each of which is one of a pair."""
-        return [self.builder.like(x, *pair) for x, pair in zip(atoms, pairs, strict=True)]
+        test = self.reader.as_condition(self.value(node.test))
+        return self.reader.choose(
+            test, lambda: self.value(node.body), lambda: self.value(node.orelse)
+        )
 
     # Calls
 
     def _call(self, node: ast.Call) -> Any:
         f = self.value(node.func)
+        held = len(self.reader.roots)
         args: list[Any] = []
         for arg in node.args:
             if isinstance(arg, ast.Starred):
                 args.extend(self.reader.elements(self.value(arg.value)))
             else:
                 args.append(self.value(arg))
-        if any(k.arg is None for k in node.keywords):
-            raise self.refuse(node, "a call with **", "write the keywords out.")
-        kwargs = {str(k.arg): self.value(k.value) for k in node.keywords}
-        return self.reader.call(f, args, kwargs)
+            self.reader.roots.append(args[-1] if args else None)
+        kwargs: dict[str, Any] = {}
+        for k in node.keywords:
+            if k.arg is None:
+                kwargs.update(self.reader.known_dict(self.value(k.value)))
+            else:
+                kwargs[k.arg] = self.value(k.value)
+        try:
+            if f is super and not args:
+                return self._super()
+            return self.reader.call(f, args, kwargs)
+        finally:
+            del self.reader.roots[held:]
 
-    # Assignments
+    def _super(self) -> Any:
+        """What ``super()`` is in a method."""
+        first = next(iter(self.f.__code__.co_varnames))
+        place = self.f.__code__.co_freevars.index("__class__")
+        return Bound(super, (self.f.__closure__[place].cell_contents, self.env[first]))  # type: ignore[index]
 
-    def augment(self, node: ast.AugAssign) -> None:
-        """``target op= value``, of a whole function."""
-        target: Any = node.target
-        if isinstance(target, ast.Name):
-            before = self.value(ast.copy_location(ast.Name(target.id, ast.Load()), target))
-            self.env[target.id] = self.reader.settled(self._augmented(node, before))
-            return
-        owner, index = self.value(target.value), self.value(target.slice)
-        before = self.located(target, lambda: self.reader.item(owner, index))
-        found = self._augmented(node, before)
-        self.located(target, lambda: self.reader.set_item(owner, index, found))
+    # Comprehensions
 
-    def _augmented(self, node: ast.AugAssign, before: Any) -> Any:
-        """What is assigned after ``before += value``."""
-        value = self.value(node.value)
-        how = OPERATORS[type(node.op)]
-        found = self.located(node, lambda: self.reader.augmented(how, before, value))
-        if found is not NotImplemented:
-            return found
-        return self.located(node, lambda: self.operate(node.op, before, value))
+    def _listcomp(self, node: ast.ListComp) -> Any:
+        made = self.reader.new_list(())
+        self.comprehend(node, lambda inner: self.reader.append(made, inner.value(node.elt)))
+        return made
 
-    def _joinedstr(self, node: ast.JoinedStr) -> Any:
-        raise self.refuse(node, "a string", "compute with numbers only.")
+    def _setcomp(self, node: ast.SetComp) -> Any:
+        made = self.reader.heap.new(set, {})
+        self.comprehend(node, lambda inner: self.reader.set_item(made, inner.value(node.elt), True))
+        return made
+
+    def _dictcomp(self, node: ast.DictComp) -> Any:
+        made = self.reader.heap.new(dict, {})
+        self.comprehend(
+            node,
+            lambda inner: self.reader.set_item(
+                made, inner.value(node.key), inner.value(node.value)
+            ),
+        )
+        return made
+
+    def _generatorexp(self, node: ast.GeneratorExp) -> Any:
+        first = self.value(node.generators[0].iter)
+        self.escapes = True
+
+        def each(visit: Callable[[Any], None]) -> None:
+            self.comprehend(node, lambda inner: visit(inner.value(node.elt)), first)
+
+        return self.reader.generator(each)
+
+    def comprehend(self, node: Any, emit: Callable[[Any], None], first: Any = None) -> None:
+        """Run what a comprehension does, each time in variables of its own."""
+        first = self.value(node.generators[0].iter) if first is None else first
+        inner = type(self)(self.reader, self.f, self.path, node, self)
+        self.reader.roots.append(inner.variables)
+
+        def go(k: int, iterable: Any) -> None:
+            part = node.generators[k]
+
+            def visit(found: Any) -> None:
+                inner.assign(part.target, found)
+                where(part.ifs)
+
+            def where(tests: list[ast.expr]) -> None:
+                if tests:
+                    test = self.reader.as_condition(inner.value(tests[0]))
+                    self.reader.choose(test, lambda: where(tests[1:]), lambda: None)
+                elif k + 1 < len(node.generators):
+                    go(k + 1, inner.value(node.generators[k + 1].iter))
+                else:
+                    emit(inner)
+
+            self.reader.each(iterable, visit)
+
+        go(0, first)
+        self.reader.roots.pop()
+        if not inner.escapes:
+            self.reader.heap.pop(inner.variables, None)
 
 
 _WRITE = "write it with arithmetic, comparisons, NumPy's or math's functions and helper functions."
 _REAL = "pass real and imaginary part as two operands, or call ufuncs on the whole arrays."
 _ARTICLES: dict[type[ast.AST], str] = {
-    ast.ListComp: "a list comprehension", ast.GeneratorExp: "a generator expression",
-    ast.Lambda: "a function defined inside", ast.Dict: "a dict", ast.Set: "a set",
-    ast.DictComp: "a dict comprehension", ast.SetComp: "a set comprehension",
-    ast.Yield: "a yield", ast.Await: "an await", ast.NamedExpr: "an assignment in an expression",
+    ast.Yield: "a yield", ast.YieldFrom: "a yield", ast.Await: "an await",
 }  # fmt: skip

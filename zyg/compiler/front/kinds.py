@@ -60,6 +60,13 @@ class Struct:
     parts: tuple[Any, ...]
 
 
+@dataclass(frozen=True)
+class Many:
+    """A list, of a result: how many, and a buffer for each number of an element of this kind."""
+
+    part: Any
+
+
 Kind = Scalar | Array | Static | Struct
 
 DTYPES: dict[str, np.dtype[Any]] = {
@@ -125,7 +132,7 @@ def _number(kind: Scalar, x: Any) -> Any:
     return x.item() if not kind.python and kind.type != "float32" else x
 
 
-def made_of(kind: Kind, outputs: Iterator[Any]) -> Any:
+def made_of(kind: Kind | Many, outputs: Iterator[Any]) -> Any:
     """A result, of the program's next outputs."""
     if isinstance(kind, Static):
         return kind.value
@@ -139,7 +146,22 @@ def made_of(kind: Kind, outputs: Iterator[Any]) -> Any:
         if kind.element == "complex":
             flat = flat.view(np.complex128)
         return flat[: math.prod(shape)].reshape(shape)
+    if isinstance(kind, Many):
+        count = next(outputs)
+        columns = [next(outputs) for _ in numbers_in(kind.part)]
+        return [made_of(kind.part, iter([c[k].item() for c in columns])) for k in range(count)]
     return put_together(kind.type, kind.keys, [made_of(part, outputs) for part in kind.parts])
+
+
+def numbers_in(kind: Kind | Many) -> Iterator[Scalar]:
+    """The numbers of which something is made; Unkind where arrays or lists are in it."""
+    if isinstance(kind, Scalar):
+        yield kind
+    elif isinstance(kind, Struct):
+        for part in kind.parts:
+            yield from numbers_in(part)
+    elif not isinstance(kind, Static):
+        raise Unkind("a list of arrays")
 
 
 def put_together(type: Any, keys: Sequence[Any], parts: Sequence[Any]) -> Any:

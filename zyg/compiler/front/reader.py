@@ -16,6 +16,8 @@ import dataclasses
 import enum
 import functools
 import inspect
+import operator
+import sys
 from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Any
@@ -24,19 +26,32 @@ import numpy as np
 
 from zyg.base.marks import is_for_any_number, is_stopping
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule, late_rule, rules
+from zyg.compiler.front.builtin import OF_SEQUENCES, PYTHON
 from zyg.compiler.front.captures import Captures, Outside, Path
-from zyg.compiler.front.joins import described, is_leaf, split
+from zyg.compiler.front.closures import Bound, Closure, Partial, signature_of
+from zyg.compiler.front.depth import room_for_calls
+from zyg.compiler.front.liveness import Liveness
+from zyg.compiler.front.objects import Objects
+from zyg.compiler.front.sequences import Range
 from zyg.compiler.front.source import source_of
 from zyg.compiler.front.statements import Statements
-from zyg.compiler.functions import AT_ONCE, meaning, rule_of
-from zyg.compiler.ir import Block, Program, Type, Value, prune
+from zyg.compiler.front.structures import (
+    Choice,
+    Compound,
+    Ref,
+    Unknown,
+    described,
+    is_leaf,
+    split,
+)
+from zyg.compiler.functions import meaning, rule_of
+from zyg.compiler.ir import Block, Program, Type, Value, prune, type_of
 from zyg.compiler.record import Builder, Number, atom_of
 from zyg.errors import KernelError, is_users
 
+_CALL = "__call__"
 _DEEPEST = 60  # calls within calls
 _LONGEST = 20_000  # operations
-# what isinstance says of a number
-_SAMPLES = {"float": np.float64(), "int": 0, "uint": 0, "bool": False}
 
 
 def read(
@@ -54,19 +69,21 @@ def read(
     reader = Reader(captures)
     inputs = [Value(kind) for kind in kinds]
     numbers = [reader.builder.wrap(x) for x in inputs]
-    result = reader.call(Outside(f, ()), arguments(numbers), {})
+    given = [reader.taken(x, "an operand") for x in arguments(numbers)]
+    with room_for_calls():
+        result = reader.given(reader.call(Outside(f, ()), given, {}))
     found: list[Any] = []
     make = split(result, found)
     if not found or not _is_result(result):
         raise KernelError(
-            f"{_name(f)} returned {described(result)}, which is no result of a kernel.",
+            f"{name_of(f)} returned {described(result)}, which is no result of a kernel.",
             "a kernel returns a number, or a tuple, namedtuple or dataclass of numbers.",
             "return the numbers.",
         )
     block = reader.builder.block
     block.yields = [atom_of(x) for x in found]
     prune(block)
-    return Program(_name(f), [*inputs, *reader.lifted], block), make
+    return Program(name_of(f), [*inputs, *reader.lifted], block), make
 
 
 def call_partial(partial: Callable[..., Any], numbers: Sequence[Any], builder: Builder) -> Any:
@@ -76,32 +93,30 @@ def call_partial(partial: Callable[..., Any], numbers: Sequence[Any], builder: B
     return reader.call(partial, numbers, {})
 
 
-def _is_plain_dataclass(f: type) -> bool:
-    return dataclasses.is_dataclass(f) and not hasattr(f, "__post_init__")
-
-
 def _is_result(x: Any) -> bool:
     return is_leaf(x) or isinstance(x, tuple) or dataclasses.is_dataclass(x)
 
 
-def _name(f: Any) -> str:
+def name_of(f: Any) -> str:
     name = getattr(f, "__name__", type(f).__name__)
     return "scalar" if name == "<lambda>" else str(name)
 
 
-class Reader:
+class Reader(Objects):
     """What the functions that make up one kernel have in common."""
 
     whole = False  # functions of arrays, too, with effects
     # What operators are known for; those of other objects are Python code that is not read.
     operands: tuple[type, ...] = (
-        Number, int, float, np.generic, str, bytes, enum.Enum, type(None), type(Ellipsis)
+        Number, Compound, Ref, int, float, np.generic, str, bytes, enum.Enum, type(None), type(...),
     )  # fmt: skip
 
     def __init__(self, captures: Captures, builder: Builder | None = None) -> None:
+        super().__init__()
         self.builder, self.captures = builder or Builder(), captures
         self.lifted: list[Value] = []
         self.ruled: dict[Any, Program] = {}
+        self.liveness: dict[Any, Liveness] = {}
         self.depth = 0
 
     def lift(self, kind: Type) -> Number:
@@ -114,36 +129,25 @@ class Reader:
         """What the function sees of something that was computed."""
         return x.item() if isinstance(x, np.generic) else x
 
-    def operated(self, operator: Callable[..., Any], *operands: Any) -> Any:
-        """What an operator gives."""
+    def operate(self, operator: Callable[..., Any], *operands: Any) -> Any:
+        """What an operator gives for numbers."""
         return operator(*operands)
 
-    def item(self, owner: Any, index: Any) -> Any:
-        """An element of something known."""
-        return owner[index]
-
-    def set_item(self, owner: Any, index: Any, value: Any) -> None:
-        """Set an element."""
-        raise TypeError("nothing of that kind is changed")
-
-    def augmented(self, operator: Callable[..., Any], before: Any, value: Any) -> Any:
-        """What is assigned after ``before += value`` has changed an object, if it does."""
-        return NotImplemented
-
-    def attribute(self, owner: Any, name: str) -> Any:
-        """An attribute of something known."""
-        computed = getattr(type(owner), name, None)
-        if isinstance(computed, property):
-            return self.call(computed.fget, [owner], {})
-        return getattr(owner, name)
-
-    def settled(self, x: Any) -> Any:
-        """Something that gets a name, or a place in a structure."""
-        return x
-
-    def rows(self, x: Any) -> tuple[Any, Callable[[Any], Any]] | None:
-        """How many elements there are to go through, and which; None if they are known."""
-        return None
+    def range_of(self, start: Any, stop: Any, step: Any = 1) -> Any:
+        """``range(start, stop, step)``."""
+        bounds = start, stop, step
+        if not any(isinstance(b, Number) for b in bounds):
+            return range(*bounds)
+        if any(type_of(atom_of(b)) not in ("int", "uint", "bool") for b in bounds):
+            raise KernelError(
+                "a range of floats has no place in a kernel.", "Python has none.", "range(int(n))."
+            )
+        if isinstance(step, Number) and not self.whole:
+            raise KernelError(
+                "this loop has no place in a kernel.", "its step is computed.",
+                "for k in range(start, stop, 1): ...",
+            )  # fmt: skip
+        return Range(*bounds)
 
     def call(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What a call gives: an operation, the value of a helper, or something known."""
@@ -152,6 +156,8 @@ class Reader:
             f, path = f.value, f.path
         elif isinstance(f, MethodType):  # of an object that is made in the kernel
             return self.call(f.__func__, [f.__self__, *args], kwargs)
+        elif isinstance(f, (Choice, Compound, Ref)):
+            return self._call_inner(f, args, kwargs)
         while (attribute := _wrapped(f)) is not None:
             inner = self._part(f, path, attribute)
             f, path = inner.value, inner.path
@@ -184,7 +190,37 @@ class Reader:
             ])  # fmt: skip
         return result
 
+    def of_numbers(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """What a function of numbers gives; NotImplemented where it is not known otherwise."""
+        return NotImplemented
+
+    def _call_inner(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """A call of a function that is a value of the reader's."""
+        if isinstance(f, Choice):
+            return self.over(f, lambda one: self.call(one, args, kwargs))
+        if isinstance(f, Closure):
+            return self.inline_inner(f, args, kwargs)
+        if isinstance(f, Partial):
+            return self.call(f.function, [*f.args, *args], {**f.kwargs, **kwargs})
+        if isinstance(f, Bound):
+            if f.native:
+                return f.function(self, f.first, *args, **kwargs)
+            return self.call(f.function, [f.first, *args], kwargs)
+        if isinstance(f, Ref) and hasattr(f.kind, _CALL):
+            return self.call(self.attribute(f, "__call__"), args, kwargs)
+        raise TypeError(f"{described(f)} is not called")
+
     def plain_call(self, f: Any, path: Path, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if (python := _written(PYTHON, f)) is not None:
+            return python(self, *args, **kwargs)
+        if (len(args) == 1 or kwargs) and (of := _written(OF_SEQUENCES, f)) is not None:
+            return of(self, *args, **kwargs)
+        if (k := first_choice(args)) is not None and not _is_read(f):
+            before, rest = args[:k], args[k + 1 :]
+            known = Outside(f, path)
+            return self.over(args[k], lambda x: self.call(known, [*before, x, *rest], kwargs))
+        if (found := self.of_numbers(f, args, kwargs)) is not NotImplemented:
+            return found
         written = meaning(f)
         if callable(written):
             return written(
@@ -196,50 +232,40 @@ class Reader:
                 return f(*args, **kwargs)
             if kwargs:
                 raise KernelError(
-                    f"the keyword {next(iter(kwargs))} of {_name(f)} has no kernel.",
+                    f"the keyword {next(iter(kwargs))} of {name_of(f)} has no kernel.",
                     "a kernel calls functions of numbers with numbers.",
                     "leave it out.",
                 )
             arity = getattr(getattr(np, written, None), "nin", 1)
             if len(args) != arity:
-                raise TypeError(f"in a kernel, {_name(f)} is a function of {arity} numbers")
+                raise TypeError(f"in a kernel, {name_of(f)} is a function of {arity} numbers")
             return self.builder.wrap(self.builder.op(written, *map(atom_of, args)))
         if is_stopping(f):
             return args[0].record("constant", args[0]) if recorded else args[0]
         if isinstance(f, FunctionType):
+            if args and isinstance(args[0], tuple) and f.__name__ in ("_replace", "_asdict"):
+                return f(*args, **kwargs)
             if is_for_any_number(f):
                 return f(*args, **kwargs)
             if is_users(f.__code__.co_filename):
                 return self.inline(f, path, args, kwargs)
-        if isinstance(f, type) and (hasattr(f, "_make") or _is_plain_dataclass(f)):
-            return f(*args, **kwargs)
+        if isinstance(f, type) and (hasattr(f, "_make") or is_users(_file_of(f))):
+            return self.made(f, path, args, kwargs)
         if callable(f) and isinstance(type(f).__call__, FunctionType):
             call = (*path, ("attr", "__call__"))
             return self.call(Outside(f.__call__, call), args, kwargs)
-        if any(f is known for known in (len, isinstance)):  # what they say is guarded
-            plain: list[Any] = [x.value if isinstance(x, Outside) else x for x in args]
-            return f(*(_SAMPLES[x.atom.type] if isinstance(x, Number) else x for x in plain))
-        if any(f is known for known in AT_ONCE):
-            return f(*(self.elements(x) if isinstance(x, Outside) else x for x in args), **kwargs)
+        if _is_at_once(f) and not any(map(_is_recorded, [*args, *kwargs.values()])):
+            return f(*args, **kwargs)
+        if isinstance(f, (operator.itemgetter, operator.attrgetter)):
+            one = self.item if isinstance(f, operator.itemgetter) else self.attribute
+            parts = [one(args[0], key) for key in f.__reduce__()[1]]
+            return parts[0] if len(parts) == 1 else tuple(parts)
         raise KernelError(
-            f"{_name(f)} has no kernel.",
+            f"{name_of(f)} has no kernel.",
             "a kernel calls NumPy's and math's functions of real numbers, and Python functions.",
             "write it in those, or give zyg a Python function and its partial derivatives with "
             "zyg.scalar_rule(f, ...).",
         )
-
-    def elements(self, x: Any) -> Any:
-        """The elements of something known to have elements."""
-        if isinstance(x, Outside):
-            if not isinstance(x.value, (tuple, list, range)):
-                raise TypeError(f"a captured {type(x.value).__name__} is not gone through")
-            return [
-                self.captures.found(part, (*x.path, ("item", k)), self.lift)
-                for k, part in enumerate(x.value)
-            ]
-        if isinstance(x, Number):
-            raise TypeError("a number has no elements")
-        return list(x)
 
     def _part(self, f: Any, path: Path, attribute: str) -> Any:
         """A captured attribute."""
@@ -290,30 +316,92 @@ class Reader:
         """The value of a Python function, read where it is called."""
         node = source_of(f)
         signature = inspect.signature(f, follow_wrapped=False)
+        frame = Statements(self, f, path, node)
+
+        def default(p: inspect.Parameter) -> Any:
+            return frame.outside(p.default, (*path, ("default", p.name)))
+
+        return self._entered(frame, node, f.__name__, signature, default, args, kwargs)
+
+    def inline_inner(self, f: Closure, args: Sequence[Any], kwargs: Any) -> Any:
+        """The value of a function that is defined inside."""
+        outer = f.frame.around(f.variables)
+        frame = Statements(self, outer.f, outer.path, f.node, outer)
+        signature = signature_of(f.node, [*f.defaults])
+        return self._entered(
+            frame, f.node, f.__name__, signature, lambda p: p.default, args, kwargs
+        )
+
+    def _entered(
+        self, frame: Statements, node: Any, name: str, signature: inspect.Signature,
+        default: Callable[[inspect.Parameter], Any], args: Sequence[Any], kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """The value of a function, in variables of its own."""
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{f.__name__}{signature}: {error}") from None
-        env = dict(bound.arguments)
-        frame = Statements(self, f, path, env)
-        for name, p in signature.parameters.items():
-            if name not in env:
-                if p.kind is p.VAR_POSITIONAL:
-                    env[name] = ()
-                elif p.kind is not p.VAR_KEYWORD:
-                    env[name] = frame.outside(p.default, (*path, ("default", name)))
+            raise TypeError(f"{name}{signature}: {error}") from None
+        env = frame.env
+        for parameter, p in signature.parameters.items():
+            if p.kind is p.VAR_KEYWORD:
+                more = bound.arguments.get(parameter, {})
+                env[parameter] = self.heap.new(dict, dict(more))
+            elif parameter in bound.arguments:
+                env[parameter] = bound.arguments[parameter]
+            else:
+                env[parameter] = () if p.kind is p.VAR_POSITIONAL else default(p)
         if self.depth >= _DEEPEST or len(self.builder.block.ops) > _LONGEST:
             raise KernelError(
-                f"{f.__name__} makes the kernel too long.",
+                f"{name} makes the kernel too long.",
                 "a helper function is read where it is called, and this one calls itself without "
                 "an end that is known while reading.",
                 "write a loop.",
             )
+        held = len(self.roots)
+        self.roots.append(frame.variables)
         self.depth += 1
         try:
             return frame.result(node)
         finally:
             self.depth -= 1
+            del self.roots[held:]
+            if not frame.escapes:
+                self.heap.pop(frame.variables, None)
+
+
+def _written(table: dict[Any, Any], f: Any) -> Any:
+    """What a function of Python's means; None for others."""
+    try:
+        return table.get(f)
+    except TypeError:  # not hashable
+        return None
+
+
+def first_choice(args: Sequence[Any]) -> int | None:
+    """The place of the first argument that may be several things."""
+    return next((k for k, x in enumerate(args) if isinstance(x, Choice)), None)
+
+
+def _is_read(f: Any) -> bool:
+    """Whether a function is the user's, and takes a choice as it is."""
+    return (isinstance(f, FunctionType) and is_users(f.__code__.co_filename)) or isinstance(f, type)
+
+
+def _file_of(f: type) -> str:
+    return getattr(sys.modules.get(f.__module__), "__file__", None) or "<string>"
+
+
+def _is_at_once(f: Any) -> bool:
+    """Whether a function may be called on what is known: a method of a string, of a tuple."""
+    return isinstance(getattr(f, "__self__", None), (str, bytes, tuple, int, float)) or f in (
+        str, repr, hash, ord, chr, slice,
+    )  # fmt: skip
+
+
+def _is_recorded(x: Any) -> bool:
+    if isinstance(x, (Number, Ref, Compound, Choice, Unknown, Outside)):
+        return True
+    return isinstance(x, tuple) and any(map(_is_recorded, x))
 
 
 def _leads_nowhere(path: Path) -> bool:

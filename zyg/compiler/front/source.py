@@ -133,14 +133,11 @@ _EFFECT = "a kernel runs for all elements at once, in no order: return what is c
 REFUSED: dict[type[ast.stmt], tuple[str, str, bool]] = {
     ast.Expr: ("a call whose value is not used", _EFFECT, True),
     ast.Global: ("a global variable that is set", _EFFECT, True),
-    ast.Nonlocal: ("a nonlocal variable that is set", _EFFECT, True),
-    ast.AugAssign: ("an assignment to a part of something", _EFFECT, True),
     ast.Delete: ("a del", _EFFECT, True),
     ast.Try: ("a try", "test for what would raise.", False),
     ast.With: ("a with", "compute with numbers only.", False),
     ast.Raise: ("a raise", "return np.nan, and check the result.", False),
     ast.Assert: ("an assert", "check the operands before the call.", False),
-    ast.FunctionDef: ("a function defined inside", "define it beside the function.", False),
     ast.Import: ("an import", "import at the top of the file.", False),
     ast.ImportFrom: ("an import", "import at the top of the file.", False),
 }

@@ -16,27 +16,35 @@ import numpy as np
 
 from zyg.base.marks import plain_of
 from zyg.compiler.front import arrays, complexes, library, matrices
-from zyg.compiler.front.calls import Method, called
+from zyg.compiler.front.calls import Method, called, is_known
 from zyg.compiler.front.captures import Captures, Outside, Path
 from zyg.compiler.front.complexes import ComplexNumber, pair_of
+from zyg.compiler.front.conversions import of_growing
+from zyg.compiler.front.depth import room_for_calls
 from zyg.compiler.front.elementwise import array, copied
+from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.indexing import rows
 from zyg.compiler.front.kinds import (
     Array,
     Kind,
+    Many,
     Scalar,
     Static,
     Struct,
     Unkind,
     kind_of,
+    numbers_in,
     put_together,
 )
 from zyg.compiler.front.library import LIBRARY, METHODS
 from zyg.compiler.front.matrices import MATRICES
 from zyg.compiler.front.numerals import of_numbers
-from zyg.compiler.front.reader import Reader
+from zyg.compiler.front.objects import is_class
+from zyg.compiler.front.reader import Reader, first_choice, name_of
 from zyg.compiler.front.scalars import WholeBuilder, whose
+from zyg.compiler.front.structures import Choice, Compound, Ref, Unknown, described
 from zyg.compiler.front.views import Arrayed, ArrayView, equal, is_one
+from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Program, Value, is_number, prune, type_of
 from zyg.compiler.record import Number, atom_of
 from zyg.compiler.simplified import simplified
@@ -48,7 +56,7 @@ class Whole:
     """A function that was read: its program, the kind of its result, what it took from outside."""
 
     program: Program
-    result: Kind
+    result: Kind | Many
     captures: Captures
 
 
@@ -84,17 +92,24 @@ def read_whole(
     for what is not in the language.
     """
     reader = WholeReader(captures)
-    args = [reader.argument(kind) for kind in kinds]
-    named = {name: reader.argument(kind) for name, kind in keywords.items()}
+    args = [reader.taken(reader.argument(kind), "an argument") for kind in kinds]
+    named = {
+        name: reader.taken(reader.argument(kind), "an argument") for name, kind in keywords.items()
+    }
     inputs, reader.lifted = reader.lifted, []
-    found = reader.call(Outside(f, ()), args, named)
+    try:
+        with room_for_calls():
+            found = reader.given(reader.call(Outside(f, ()), args, named))
+    except Dead as dead:
+        raise KernelError(
+            f"{name_of(f)} always raises.", f"{dead.why}.", "call it as it is."
+        ) from None
     reader.inputs = [*inputs, *reader.lifted]
     yields: list[Atom] = []
     result = reader.result(found, yields)
     block = reader.builder.block
     block.yields = yields
-    name = getattr(f, "__name__", type(f).__name__)
-    program = simplified(Program(name, reader.inputs, block, sizes=reader.sizes))
+    program = simplified(Program(name_of(f), reader.inputs, block, sizes=reader.sizes))
     prune(program.body)
     return Whole(program, result, captures)
 
@@ -129,7 +144,7 @@ class WholeReader(Reader):
         super().__init__(captures, WholeBuilder())
         self.sizes: dict[Value, tuple[Atom, ...]] = {}
         self.inputs: list[Value] = []
-        self.given: dict[Value, ArrayView] = {}  # arrays that are arguments, or captured
+        self.whole_arguments: dict[Value, ArrayView] = {}  # arrays that are arguments, or captured
 
     # Arguments and results
 
@@ -164,13 +179,15 @@ class WholeReader(Reader):
             for n in shape:
                 self.builder.extents.add(n)  # type: ignore[arg-type]
                 self.builder.bound(n)
-            self.given[buffer] = made = ArrayView(self.builder, buffer, shape, element=kind.element)
+            self.whole_arguments[buffer] = made = ArrayView(
+                self.builder, buffer, shape, element=kind.element
+            )
             return made
 
     def lift(self, kind: Any) -> Any:
         return self.argument(kind)
 
-    def result(self, x: Any, found: list[Atom]) -> Kind:
+    def result(self, x: Any, found: list[Atom]) -> Kind | Many:
         """The kind of a result, whose operands are appended to `found`."""
         x = self.settled(x)
         if isinstance(x, Number) or is_number(x):
@@ -187,11 +204,27 @@ class WholeReader(Reader):
             return Array(view.element, view.ndim, ones, self.which(x))
         if isinstance(x, (tuple, list)):
             return Struct(type(x), (), tuple(self.result(part, found) for part in x))
+        if isinstance(x, Growing):
+            part = self.result(x.element, [])
+            found += [atom_of(x.count), *map(atom_of, x.columns)]
+            if len([*numbers_in(part)]) != len(x.columns):
+                raise TypeError("a list of arrays is no result")
+            return Many(part)
+        if type(x) is dict or (is_class(type(x)) and hasattr(x, "__dict__") and not callable(x)):
+            inside = x if type(x) is dict else vars(x)
+            parts = tuple(self.result(part, found) for part in inside.values())
+            return Struct(type(x), tuple(inside), parts)
+        if isinstance(x, (Choice, Unknown, Ref, Compound)):
+            raise KernelError(
+                f"the result, {described(x)}, is not compiled.",
+                "what it is made of depends on the way that was taken.",
+                "return numbers, arrays, and structures of them, the same on every way.",
+            )
         return Static(x.value if isinstance(x, Outside) else x)
 
     def which(self, x: ArrayView) -> int | None:
         """Where the buffer of an array is among the inputs, if the array is all of an argument."""
-        given = self.given.get(x.buffer)
+        given = self.whole_arguments.get(x.buffer)
         if given is None or given.ndim != x.ndim or not given.is_same(x):
             return None
         alike = all(equal(x.to, n, m) for n, m in zip(given.shape, x.shape, strict=True))
@@ -218,8 +251,10 @@ class WholeReader(Reader):
         return self.builder.number(self.builder.to(kind.type, x.item()), False)
 
     def operated(self, operator: Callable[..., Any], *operands: Any) -> Any:
+        if any(isinstance(x, Arrayed) for x in operands):
+            operands = tuple(map(self.uncovered, operands))
         found = arrays.operated(self.builder, operator, *operands)
-        return operator(*operands) if found is NotImplemented else found
+        return super().operated(operator, *operands) if found is NotImplemented else found
 
     # Arrays
 
@@ -232,7 +267,7 @@ class WholeReader(Reader):
         if not isinstance(owner, ArrayView):
             return super().set_item(owner, index, value)
         if value is not owner or index is not Ellipsis:
-            arrays.store(owner, self.uncovered(index), value)
+            arrays.store(owner, self.uncovered(index), self.uncovered(value))
         return None
 
     def augmented(self, operator: Any, before: Any, value: Any) -> Any:
@@ -257,33 +292,39 @@ class WholeReader(Reader):
     def rows(self, x: Any) -> tuple[Any, Callable[[Any], Any]] | None:
         return rows(x) if isinstance(x, Arrayed) else None
 
-    def elements(self, x: Any) -> Any:
-        if not isinstance(x, Arrayed):
-            return super().elements(x)
-        n, at = rows(x)
-        if isinstance(n, Value):
-            raise TypeError("an array of computed length has no known number of elements")
-        return [at(k) for k in range(int(n))]
-
     def call(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         inner, path = (f.value, f.path) if isinstance(f, Outside) else (f, None)
-        plain = [self.uncovered(x) for x in args]
-        named = {k: self.uncovered(x) for k, x in kwargs.items()}
-        found = called(self.builder, inner, plain, named)
-        if found is NotImplemented and (written := _written(inner)) is not None:
-            given = [*([inner.owner] if isinstance(inner, Method) else ()), *plain]
-            args_ = [self.settled(x) for x in given]
-            found = self.inline(written, (("itself", written),), args_, named)
-        if found is NotImplemented:
-            return super().call(
-                f, [*map(self.settled, args)], {k: self.settled(x) for k, x in kwargs.items()}
-            )
-        if path is not None:
-            self.captures.guards[path] = inner
-        return found
+        written = _written(inner)
+        if is_known(inner) or written is not None:
+            if (k := first_choice(args)) is not None:
+                before, rest = args[:k], args[k + 1 :]
+                return self.over(args[k], lambda x: self.call(f, [*before, x, *rest], kwargs))
+            plain = [self.uncovered(x) for x in args]
+            named = {k: self.uncovered(x) for k, x in kwargs.items()}
+            found = called(self.builder, inner, plain, named)
+            if found is NotImplemented and written is not None:
+                given = [*([inner.owner] if isinstance(inner, Method) else ()), *plain]
+                settled = [self.settled(x) for x in given]
+                found = self.inline(written, (("itself", written),), settled, named)
+            if found is not NotImplemented:
+                if path is not None:
+                    self.captures.guards[path] = inner
+                return found
+        named = {k: self.settled(x) for k, x in kwargs.items()}
+        if _is_ours(inner):
+            return self.inline(inner, (("itself", inner),), [*map(self.settled, args)], named)
+        return super().call(f, [*map(self.settled, args)], named)
 
     def uncovered(self, x: Any) -> Any:
-        """What a function of NumPy's is given for something captured."""
+        """What a function of NumPy's is given for a list, or for something captured."""
+        if isinstance(x, Ref) and x.kind is list:
+            items = self.given(x)
+            if isinstance(items, Growing):
+                return of_growing(self.builder, items, lambda k: self.item(x, self.index(k)))
+            return [*map(self.uncovered, items)]
+        if isinstance(x, tuple):
+            parts = [*map(self.uncovered, x)]
+            return type(x)._make(parts) if hasattr(x, "_make") else tuple(parts)
         if not isinstance(x, Outside):
             return x
         if isinstance(x.value, (list, tuple)):
@@ -295,13 +336,7 @@ class WholeReader(Reader):
         self.captures.guards[x.path] = x.value
         return x.value
 
-    def plain_call(self, f: Any, path: Path, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def of_numbers(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         plain = [x.at(()) if isinstance(x, Arrayed) and not x.shape else x for x in args]
         found = complexes.of_python(self.builder, f, plain, kwargs)
-        if found is NotImplemented:
-            found = of_numbers(self.builder, f, plain, kwargs)
-        if found is not NotImplemented:
-            return found
-        if _is_ours(f):
-            return self.inline(f, path, args, kwargs)
-        return super().plain_call(f, path, args, kwargs)
+        return of_numbers(self.builder, f, plain, kwargs) if found is NotImplemented else found

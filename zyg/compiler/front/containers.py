@@ -1,0 +1,413 @@
+"""Lists, dicts and sets: their elements, and their methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from zyg.compiler.front.captures import Outside
+from zyg.compiler.front.closures import Bound
+from zyg.compiler.front.growing import Growing, appended, at, fitting, promoted, put, sliced
+from zyg.compiler.front.sequences import Sequence as Counted
+from zyg.compiler.front.sequences import Sequences, View
+from zyg.compiler.front.structures import Choice, Different, Items, Ref, Unknown
+from zyg.compiler.ir import Atom, Value
+from zyg.compiler.record import Number, atom_of
+from zyg.errors import KernelError
+
+_SELECTED = 16  # elements of a tuple, of which one is selected by comparing the index
+
+
+class Containers(Sequences):
+    """What is done with lists, dicts, sets and tuples."""
+
+    def new_list(self, items: Sequence[Any]) -> Ref:
+        return self.heap.new(list, {"": Items(items)})
+
+    def new_set(self, items: Sequence[Any]) -> Ref:
+        made = self.heap.new(set, {})
+        for x in items:
+            self.set_item(made, x, True)
+        return made
+
+    def changed(self, owner: Ref) -> dict[Any, Any]:
+        """The content of something that is changed."""
+        if owner.fixed:
+            raise KernelError(
+                f"a change of {owner.fixed} has no place in a compiled function.",
+                "what it does to lists, dicts and objects of others is not written back.",
+                "change a copy, and return it.",
+            )
+        return self.heap[owner]
+
+    # Reading
+
+    def item(self, owner: Any, index: Any) -> Any:
+        """``owner[index]``."""
+        if isinstance(owner, Choice):
+            return self.over(owner, lambda one: self.item(one, index))
+        if isinstance(index, Choice):
+            return self.over(index, lambda one: self.item(owner, one))
+        if isinstance(owner, Outside):
+            if isinstance(owner.value, dict):
+                raise TypeError("a key that is computed")
+            owner = tuple(self.elements(owner))
+        if isinstance(owner, Ref) and owner.kind is list:
+            return self._list_item(owner, index)
+        if isinstance(owner, Ref) and owner.kind in (dict, set):
+            return self._found(self.heap[owner], index)
+        if isinstance(owner, Ref):
+            return self.method(owner, "__getitem__", [index])
+        if isinstance(index, Number) and isinstance(owner, (tuple, range, Counted)):
+            return self._selected(tuple(owner), index)  # type: ignore[arg-type]
+        found = owner[index]
+        return tuple(found) if type(owner) is Items else found
+
+    def _found(self, content: dict[Any, Any], key: Any) -> Any:
+        """What a dict has under a key."""
+        if isinstance(key, Number):
+            raise TypeError("a key that is computed")
+        if key not in content:
+            raise KeyError(key)
+        x = content[key]
+        if isinstance(x, Choice) and any(isinstance(o, Unknown) for o in x.options):
+            for flag, option in zip(x.flags, x.options, strict=True):
+                if isinstance(option, Unknown):
+                    self.demand(self.inverse(flag), f"no key {key!r}")
+            pairs = zip(x.flags, x.options, strict=True)
+            return self.narrowed([p for p in pairs if not isinstance(p[1], Unknown)])
+        if isinstance(x, Unknown):
+            if x.unset:
+                raise KeyError(key)
+            raise KernelError(f"what is at {key!r} has no place here.", x.why, "give it numbers.")
+        return x
+
+    def _list_item(self, owner: Ref, index: Any) -> Any:
+        content = self.heap[owner]
+        items = self._items(content)
+        if isinstance(index, slice):
+            return self._slice_of(items, index)
+        if not isinstance(items, Growing) and not isinstance(index, Number):
+            return items[index]
+        if not isinstance(items, Growing):
+            items = content[""] = self._promoted(items)
+        return at(self, items, self.within(index, items.count))
+
+    def _items(self, content: dict[Any, Any]) -> Any:
+        items = content[""]
+        if isinstance(items, Unknown):
+            raise KernelError("a list has no place in a kernel.", items.why, "use numbers.")
+        if isinstance(items, Choice):
+            raise KernelError(
+                "a list has no place in a kernel.", "it has two forms.", "use numbers."
+            )
+        return items
+
+    def _promoted(self, items: Any) -> Growing:
+        try:
+            return promoted(self, items)
+        except Different:
+            raise TypeError(
+                "the elements of a list that is indexed by a computed int are of several types"
+            ) from None
+
+    def within(self, index: Any, count: Any) -> Atom:
+        """An index, counted from the start; Python raises where there is none."""
+        k, n = atom_of(index), atom_of(count)
+        op = self.builder.op
+        if isinstance(k, Value):
+            k = op("select", op("less", k, 0), op("add", k, n), k)
+        elif k < 0:
+            k = op("add", n, k)
+        inside = op("logical_and", op("greater_equal", k, 0), op("less", k, n))
+        self.demand(self.builder.wrap(inside), "an index out of range")
+        return k
+
+    def _selected(self, items: tuple[Any, ...], index: Number) -> Any:
+        """An element of a tuple, at an index that is computed."""
+        k = self.within(index, len(items))
+        if len(items) > _SELECTED:
+            return at(self, self._promoted(Items(items)), k)
+
+        def choice(first: int) -> Any:
+            if first == len(items) - 1:
+                return items[first]
+            test = self.builder.wrap(self.builder.op("equal", k, first))
+            return self.choose(test, lambda: items[first], lambda: choice(first + 1))
+
+        return choice(0)
+
+    def _slice_of(self, items: Any, index: slice) -> Ref:
+        bounds = index.start, index.stop, index.step
+        known = not any(isinstance(b, Number) for b in bounds)
+        if not isinstance(items, Growing) and known:
+            return self.new_list(items[index])
+        if index.step not in (None, 1):
+            raise TypeError("a slice with a step, of a list whose length is not known")
+        items = self._promoted(items)
+        start = self._bound(index.start, items.count, 0)
+        stop = self._bound(index.stop, items.count, items.count)
+        count = self.builder.op("maximum", self.builder.op("subtract", stop, start), 0)
+        content = sliced(self, items, self.builder.wrap(start), self.builder.wrap(count))
+        return self.heap.new(list, {"": content})
+
+    def _bound(self, x: Any, count: Any, default: Any) -> Atom:
+        """The bound of a slice, between 0 and the count."""
+        op, k, n = self.builder.op, atom_of(default if x is None else x), atom_of(count)
+        k = op("select", op("less", k, 0), op("add", k, n), k)
+        return op("minimum", op("maximum", k, 0), n)
+
+    def keys(self, owner: Ref) -> list[Any]:
+        """The keys of a dict, all of which it has."""
+        content = self.heap[owner]
+        for key in content:
+            self._found(content, key)
+        return [*content]
+
+    def length(self, x: Any) -> Any:
+        """``len(x)``."""
+        if isinstance(x, Choice):
+            return self.over(x, self.length)
+        if isinstance(x, Ref) and x.kind in (set, dict):
+            return len(self.keys(x))
+        if isinstance(x, Ref) and x.kind is not list:
+            return self.method(x, "__len__", [])
+        if isinstance(x, Outside):
+            return len(x.value)
+        if isinstance(x, str):
+            return len(x)
+        found = self.sequence(x)
+        return found.length if isinstance(found, Counted) else len(found)
+
+    # Changing
+
+    def set_item(self, owner: Any, index: Any, value: Any) -> None:
+        """``owner[index] = value``."""
+        if isinstance(owner, Choice):
+            self.over(owner, lambda one: self.set_item(one, index, value))
+        elif isinstance(owner, Ref) and owner.kind is list:
+            self._set_list_item(self.changed(owner), index, value)
+        elif isinstance(owner, Ref) and owner.kind in (dict, set):
+            if not isinstance(index, (str, int, float, tuple, type(None))) or _has_number(index):
+                raise TypeError("a key that is computed")
+            self.changed(owner)[index] = value
+        elif isinstance(owner, Ref):
+            self.method(owner, "__setitem__", [index, value])
+        else:
+            raise TypeError("an element of it is not set")
+
+    def _set_list_item(self, content: dict[Any, Any], index: Any, value: Any) -> None:
+        items = self._items(content)
+        if isinstance(index, slice):
+            made = [*items] if not isinstance(items, Growing) else []
+            if isinstance(items, Growing):
+                raise TypeError("a slice of a list whose length is not known, set")
+            made[index] = self.elements(value)
+            content[""] = Items(made)
+        elif isinstance(items, Growing) or isinstance(index, Number):
+            items = self._fitting(self._promoted(items), value)
+            content[""] = items
+            put(self, items, self.within(index, items.count), value)
+        else:
+            made = [*items]
+            made[index] = value
+            content[""] = Items(made)
+
+    def _fitting(self, items: Growing, value: Any) -> Growing:
+        try:
+            return fitting(self, items, value)
+        except Different:
+            raise TypeError("the elements of a long list are of several types") from None
+
+    def delete_item(self, owner: Any, index: Any) -> None:
+        content = self.changed(owner) if isinstance(owner, Ref) else {}
+        if isinstance(owner, Ref) and owner.kind is dict:
+            self._found(content, index)
+            del content[index]
+            return
+        self.pop(owner, index)
+
+    def append(self, owner: Ref, value: Any) -> None:
+        content = self.changed(owner)
+        items = self._items(content)
+        value = self.settled(value)
+        if not isinstance(items, Growing):
+            content[""] = Items((*items, value))
+            return
+        try:
+            content[""] = appended(self, items, value)
+        except Different:
+            raise TypeError("the elements of a long list are of several types") from None
+
+    def extend(self, owner: Ref, values: Any) -> None:
+        if isinstance(values, Ref) and values.kind is list:
+            items = self._items(self.heap[values])
+            if isinstance(items, Growing):
+                values = self.heap.new(list, {"": items})  # as it is now
+        self.each(values, lambda x: self.append(owner, x))
+
+    def pop(self, owner: Ref, index: Any = -1) -> Any:
+        content = self.changed(owner)
+        items = self._items(content)
+        if not isinstance(items, Growing):
+            if isinstance(index, Number):
+                raise TypeError("an element at a computed index, popped")
+            made = [*items]
+            found = made.pop(index)
+            content[""] = Items(made)
+            return found
+        if index != -1:
+            raise TypeError("an element inside of a list whose length is not known, popped")
+        k = self.within(-1, items.count)
+        content[""] = items.made([self.builder.wrap(k), items.room, *items.columns])
+        return at(self, items, k)
+
+    def update(self, owner: Ref, other: Any) -> None:
+        for key, value in self.known_dict(other).items():
+            self.set_item(owner, key, value)
+
+    def known_dict(self, x: Any) -> dict[Any, Any]:
+        """A dict's keys and values; also of pairs."""
+        if isinstance(x, Outside) and isinstance(x.value, dict):
+            return {
+                key: self.captures.found(part, (*x.path, ("item", key)), self.lift)
+                for key, part in x.value.items()
+            }
+        if isinstance(x, Ref) and x.kind is dict:
+            return {key: self.item(x, key) for key in self.keys(x)}
+        if isinstance(x, dict):
+            return x
+        return dict(map(self.elements, self.elements(x)))
+
+    def copied(self, owner: Ref) -> Ref:
+        content = dict(self.heap[owner])
+        if owner.kind is list and isinstance(items := self._items(content), Growing):
+            content[""] = sliced(self, items, 0, items.count)
+        return self.heap.new(owner.kind, content)
+
+    def contains(self, owner: Any, x: Any, equal: Callable[[Any, Any], Any]) -> Any:
+        """``x in owner``."""
+        if isinstance(owner, Choice):
+            return self.over(owner, lambda one: self.contains(one, x, equal))
+        if isinstance(owner, str):
+            return x in owner
+        if isinstance(owner, Outside) and isinstance(owner.value, (dict, set, frozenset)):
+            return x in owner.value
+        if isinstance(owner, Ref) and owner.kind in (dict, set) and not isinstance(x, Number):
+            return self._has(self.heap[owner].get(x, _NOT_THERE))
+        values = [*self.heap[owner]] if isinstance(owner, Ref) and owner.kind is set else None
+        rounds = values if values is not None else self.rounds(owner)
+        if isinstance(rounds, Counted):
+            found = self.heap.new("variables", {"": False})
+            self.count(rounds, lambda one: self.heap[found].update({
+                "": self.builder.wrap(self.builder.op(
+                    "logical_or", atom_of(self.heap[found][""]), atom_of(equal(x, one))))
+            }))  # fmt: skip
+            return self.heap[found][""]
+        result: Any = False
+        for one in rounds:
+            result = result | equal(x, one)
+        return result
+
+    def _has(self, x: Any) -> Any:
+        """Whether a key is there."""
+        if isinstance(x, Unknown):
+            return False
+        if isinstance(x, Choice):
+            gone = [f for f, o in zip(x.flags, x.options, strict=True) if isinstance(o, Unknown)]
+            return self.inverse(gone[0]) if gone else True
+        return True
+
+    def method(self, owner: Ref, name: str, args: list[Any]) -> Any:
+        """A method of an object, called."""
+        return self.call(self.attribute(owner, name), args, {})
+
+
+_NOT_THERE = Unknown("it is not there.", unset=True)
+
+
+def _has_number(x: Any) -> bool:
+    return isinstance(x, Number) or (isinstance(x, tuple) and any(map(_has_number, x)))
+
+
+def _get(reader: Any, owner: Ref, key: Any, default: Any = None) -> Any:
+    found = reader.heap[owner].get(key, _NOT_THERE)
+    has = reader._has(found)
+    return reader.choose(has, lambda: reader.item(owner, key), lambda: default)
+
+
+def _set_default(reader: Any, owner: Ref, key: Any, default: Any = None) -> Any:
+    def set_it() -> Any:
+        reader.set_item(owner, key, default)
+        return default
+
+    has = reader._has(reader.heap[owner].get(key, _NOT_THERE))
+    return reader.choose(has, lambda: reader.item(owner, key), set_it)
+
+
+def _pop_key(reader: Any, owner: Ref, *key: Any) -> Any:
+    found = _get(reader, owner, *key) if len(key) > 1 else reader.item(owner, key[0])
+    reader.changed(owner).pop(key[0], None)
+    return found
+
+
+def _insert(reader: Any, owner: Ref, k: int, value: Any) -> None:
+    made = reader.elements(owner)
+    made.insert(k, value)
+    reader.changed(owner)[""] = Items(made)
+
+
+def _reverse(reader: Any, owner: Ref) -> None:
+    reader.changed(owner)[""] = Items(reader.elements(owner)[::-1])
+
+
+def _sort(reader: Any, owner: Ref, *, key: Any = None, reverse: bool = False) -> None:
+    made = reader.call(sorted, [owner], {"key": key, "reverse": reverse})
+    reader.changed(owner)[""] = reader.heap[made][""]
+
+
+def _clear(reader: Any, owner: Ref) -> None:
+    content = reader.changed(owner)
+    content.clear()
+    if owner.kind is list:
+        content[""] = Items(())
+
+
+def _view(what: str) -> Callable[..., Any]:
+    return lambda reader, owner: View(owner, what)
+
+
+_COMMON: dict[str, Callable[..., Any]] = {
+    "copy": lambda reader, owner: reader.copied(owner), "clear": _clear,
+}  # fmt: skip
+METHODS: dict[Any, dict[str, Callable[..., Any]]] = {
+    list: {
+        **_COMMON,
+        "append": lambda reader, owner, x: reader.append(owner, x),
+        "extend": lambda reader, owner, x: reader.extend(owner, x),
+        "pop": lambda reader, owner, k=-1: reader.pop(owner, k),
+        "insert": _insert, "reverse": _reverse, "sort": _sort,
+        "count": lambda reader, owner, x: reader.count_of(owner, x),
+        "index": lambda reader, owner, x: reader.index_of(owner, x),
+    },
+    dict: {
+        **_COMMON,
+        "get": _get, "setdefault": _set_default, "pop": _pop_key,
+        "items": _view("items"), "keys": _view("keys"), "values": _view("values"),
+        "update": lambda reader, owner, *x, **more: [reader.update(owner, y) for y in (*x, more)]
+        and None,
+    },
+    set: {
+        **_COMMON,
+        "add": lambda reader, owner, x: reader.set_item(owner, x, True),
+        "discard": lambda reader, owner, x: reader.changed(owner).pop(x, None) and None,
+    },
+}  # fmt: skip
+
+
+def method_of(owner: Ref, name: str) -> Bound:
+    """A method of a list, dict or set; AttributeError where it has none of that name."""
+    found = METHODS[owner.kind].get(name)
+    if found is None:
+        raise AttributeError(f"{owner.kind.__name__}.{name} is not compiled")
+    return Bound(found, owner, native=True)

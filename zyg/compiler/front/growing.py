@@ -1,0 +1,164 @@
+"""Lists whose length is not known while reading: columns of memory, which grow by doubling.
+
+All elements are of one structure: a number, a tuple of numbers, an array. Each number of it has a
+column, a buffer; so have the buffers of arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from zyg.compiler.front.structures import Compound, Different, Items, children, is_leaf, split
+from zyg.compiler.ir import Atom, Block, For, Value, element_of, type_of
+from zyg.compiler.record import Number, atom_of, wider
+
+_LEAST = 8  # elements that a list is begun with
+
+
+class Growing(Compound):
+    """The items of a list: their count, how many there is room for, a buffer per number of each."""
+
+    def __init__(self, element: Any, parts: Sequence[Any]) -> None:
+        self.element = element  # one like all others
+        self.count, self.room, *self.columns = parts
+
+    def structure(self) -> Any:
+        return key_of(self.element)
+
+    def parts(self) -> list[Any]:
+        return [self.count, self.room, *self.columns]
+
+    def made(self, parts: Sequence[Any]) -> Growing:
+        return Growing(self.element, parts)
+
+
+def key_of(x: Any) -> Any:
+    """What is alike in all elements of a list in memory."""
+    if is_leaf(x):
+        return "number"
+    inner = children(x)
+    if inner is None:
+        return id(x)
+    return inner[0], *map(key_of, inner[1])
+
+
+def leaves_of(x: Any) -> list[Any]:
+    found: list[Any] = []
+    split(x, found)
+    return found
+
+
+def promoted(reader: Any, items: Any, other: Any = ()) -> Growing:
+    """Items, known one by one, in memory; `other` shows an element where there is none."""
+    if isinstance(items, Growing):
+        return items
+    if not isinstance(items, Items):
+        raise Different
+    samples = [*items] or ([other.element] if isinstance(other, Growing) else [*other])
+    if not samples or not leaves_of(samples[0]):
+        raise Different  # of nothing, or of nothing but what is known
+    if any(key_of(x) != key_of(samples[0]) for x in samples):
+        raise Different
+    rows = [leaves_of(x) for x in samples]
+    kinds = [type_of(atom_of(x)) for x in rows[0]]
+    for row in rows[1:]:
+        kinds = [_wider(kind, type_of(atom_of(x))) for kind, x in zip(kinds, row, strict=True)]
+    builder = reader.builder
+    room = max(len(items), _LEAST)
+    columns = [builder.wrap(builder.alloc(kind, room)) for kind in kinds]
+    made = Growing(samples[0], [len(items), room, *columns])
+    for k, item in enumerate(items):
+        put(reader, made, k, item)
+    return made
+
+
+def _wider(a: str, b: str) -> str:
+    if a != b and "]" in a + b:
+        raise Different
+    return wider(a, b)
+
+
+def grown(reader: Any, x: Growing, like: Growing) -> Growing:
+    """`x`, with columns as wide as those of another."""
+    if x.structure() != like.structure():
+        raise Different
+    columns = []
+    for column, other in zip(x.columns, like.columns, strict=True):
+        kinds = [element_of(c.atom.type) for c in (column, other)]
+        if (kind := _wider(*kinds)) != kinds[0]:
+            column = _copied(reader, column, kind, x.room, 0, x.count)
+        columns.append(column)
+    return Growing(x.element, [x.count, x.room, *columns])
+
+
+def _copied(reader: Any, column: Number, kind: str, room: Any, start: Any, count: Any) -> Number:
+    """A column of another type, or with more room."""
+    builder = reader.builder
+    new = builder.alloc(kind, atom_of(room))
+    index = Value("int")
+    with builder.inside(Block()) as block:
+        x = builder.load(column.atom, builder.op("add", index, atom_of(start)))
+        builder.store(new, index, x)
+    span = 0, atom_of(count), 1
+    builder.block.ops.append(For(index, span, [], [], block, []))
+    return builder.wrap(new)  # type: ignore[no-any-return]
+
+
+def at(reader: Any, x: Growing, index: Atom) -> Any:
+    """The element at an index, which is within bounds."""
+    found: list[Any] = []
+    make = split(x.element, found)
+    builder = reader.builder
+    loaded = [
+        builder.like(builder.load(column.atom, index), like)
+        for column, like in zip(x.columns, found, strict=True)
+    ]
+    return make(loaded)
+
+
+def fitting(reader: Any, x: Growing, value: Any) -> Growing:
+    """`x`, with columns that can hold a value."""
+    if key_of(value) != key_of(x.element):
+        raise Different
+    columns = []
+    for column, leaf in zip(x.columns, leaves_of(value), strict=True):
+        kind = element_of(column.atom.type)
+        if (wide := _wider(kind, type_of(atom_of(leaf)))) != kind:
+            column = _copied(reader, column, wide, x.room, 0, x.count)
+        columns.append(column)
+    return Growing(x.element, [x.count, x.room, *columns])
+
+
+def put(reader: Any, x: Growing, index: Atom, value: Any) -> None:
+    """Set the element at an index."""
+    for column, leaf in zip(x.columns, leaves_of(value), strict=True):
+        reader.builder.store(column.atom, index, atom_of(leaf))
+
+
+def appended(reader: Any, x: Growing, value: Any) -> Growing:
+    """With one element more; where there is no room, in memory twice as large."""
+    x = fitting(reader, x, value)
+    builder = reader.builder
+    count, room = atom_of(x.count), atom_of(x.room)
+    with builder.inside(Block()) as more:
+        twice = builder.op("multiply", room, 2)
+        columns = [
+            _copied(reader, c, element_of(c.atom.type), builder.wrap(twice), 0, x.count)
+            for c in x.columns
+        ]
+        more.yields = [twice, *(c.atom for c in columns)]
+    enough = Block(yields=[room, *(c.atom for c in x.columns)])
+    full = builder.op("equal", count, room)
+    room, *buffers = builder.branch(full, more, enough)
+    x = Growing(x.element, [x.count, *map(builder.wrap, (room, *buffers))])
+    put(reader, x, count, value)
+    return Growing(x.element, [builder.wrap(builder.op("add", count, 1)), x.room, *x.columns])
+
+
+def sliced(reader: Any, x: Growing, start: Any, count: Any) -> Growing:
+    """A list of its own, of some elements in a row."""
+    builder = reader.builder
+    room = builder.wrap(builder.op("maximum", atom_of(count), _LEAST))
+    columns = [_copied(reader, c, element_of(c.atom.type), room, start, count) for c in x.columns]
+    return Growing(x.element, [count, room, *columns])

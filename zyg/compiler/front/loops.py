@@ -1,0 +1,187 @@
+"""Reading loops; see `read`.
+
+A loop over a few things that are known is read round by round, others once. A loop that may be left
+early is a loop with a condition, and carries flags.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from zyg.compiler.front.expressions import Expressions
+from zyg.compiler.front.joins import FLAGS
+from zyg.compiler.front.sequences import Sequence
+from zyg.compiler.front.source import assigned, has, leaves
+from zyg.compiler.front.structures import Different, Ref
+from zyg.compiler.front.ways import Dead
+from zyg.compiler.ir import Block, While
+from zyg.compiler.record import Number
+from zyg.errors import KernelError
+
+_RETURNED, _BROKEN, _CONTINUED = FLAGS
+_VALUE = "%value"
+Names = frozenset[str] | None
+
+
+class Loops(Expressions):
+    """The loops of a function."""
+
+    def after(self, node: ast.AST) -> Names:
+        """The variables that are read after a statement."""
+        return self.liveness().after[node] if isinstance(self.node, ast.FunctionDef) else None
+
+    def again(self, node: ast.AST) -> Names:
+        """The variables that are read where a round of a loop may begin."""
+        return self.liveness().head[node] if isinstance(self.node, ast.FunctionDef) else None
+
+    def unread(self, live: Names) -> Callable[[Ref, Any], bool]:
+        """Which variables are not read again, of those that are live none."""
+        if live is None:
+            return lambda ref, key: False
+        return lambda ref, key: (
+            ref is self.variables and key not in live and not key.startswith("%")
+        )
+
+    def _for(self, node: ast.For) -> None:
+        rounds = self.located(node.iter, lambda: self.reader.rounds(self.value(node.iter)))
+        held = len(self.reader.roots)
+        self.reader.roots.append(rounds)
+        if isinstance(rounds, Sequence):
+            self._looped(node, lambda: self._counted(node, rounds))
+        else:
+            self._looped(node, lambda: self._unrolled(node, rounds))
+        del self.reader.roots[held:]
+
+    def _unrolled(self, node: ast.For, rounds: list[Any]) -> None:
+        for k, found in enumerate(rounds):
+            self.env[_CONTINUED] = False
+            self.assign(node.target, found)
+            self.run(node.body)
+            self.env[_CONTINUED] = False
+            stop = self.stopped()
+            if stop is True:
+                return
+            if stop is not False:
+                rest = functools.partial(self._unrolled, node, rounds[k + 1 :])
+                self.unless_stopped(stop, rest, self.again(node))
+                return
+
+    def _looped(self, node: ast.For | ast.While, run: Callable[[], None]) -> None:
+        """Run a loop: its flags are its own, and `else` runs where it was not left by a break."""
+        outer = {flag: self.env.pop(flag, False) for flag in (_BROKEN, _CONTINUED)}
+        run()
+        self.env[_CONTINUED] = False
+        stop = self.stopped()
+        self.env.update(outer)  # a break in `else` is one of the loop outside
+        if node.orelse and stop is False:
+            self.run(node.orelse)
+        elif node.orelse and stop is not True:
+            self.branch(stop, lambda: None, lambda: self.run(node.orelse), self.after(node))
+
+    def _counted(self, node: ast.For, rounds: Sequence) -> None:
+        """A loop over rounds that are counted."""
+        runs = isinstance(rounds.length, int) and rounds.length > 0
+        if runs and isinstance(node.target, ast.Name):
+            self.env.setdefault(node.target.id, rounds.at(0))
+
+        def visit(found: Any) -> None:
+            self.assign(node.target, found)
+            self.run(node.body)
+            self.env[_CONTINUED] = False
+
+        if not leaves(node.body):
+            self._carry(node, functools.partial(self.reader.count, rounds, visit))
+            return
+        counter = f"%{node.lineno}:{node.col_offset}"
+        start, stop, step = rounds.rounds
+        self.env[counter] = start
+
+        def test() -> Any:
+            return self.reader.less(*(self.env[counter], stop)[:: 1 if step > 0 else -1])
+
+        def go() -> None:
+            k = self.env[counter]
+            visit(rounds.of_counter(k))
+            self.env[counter] = self.reader.next_index(k, step)
+
+        self._until_left(node, test, go, [counter])
+        self.env.pop(counter, None)
+
+    def _while(self, node: ast.While) -> None:
+        def test() -> Any:
+            before = self.reader.heap.fork()
+            found = self.reader.as_condition(self.value(node.test))
+            if not self.reader.heap.same_as(before):
+                raise self.refuse(
+                    node.test, "an assignment in the test of a while",
+                    "write while True, and break where the test fails.",
+                    "the test is read apart from the loop.",
+                )  # fmt: skip
+            return found
+
+        self._looped(node, lambda: self._until_left(node, test, lambda: self.run(node.body)))
+        always = isinstance(node.test, ast.Constant) and node.test.value
+        if always and not has(node.body, ast.Break):
+            self.env[_RETURNED] = True
+
+    def _until_left(
+        self, node: Any, test: Callable[[], Any], body: Callable[[], None], more: Any = ()
+    ) -> None:
+        """A loop with a condition, and flags where it may be left early."""
+        flags = [flag for flag, kind in ((_BROKEN, ast.Break), (_RETURNED, ast.Return))
+                 if has(node.body, kind)]  # fmt: skip
+        self.env[_BROKEN] = False
+
+        def go_on() -> Any:
+            go = test()
+            for flag in flags:
+                left = self.env.get(flag, False)
+                if left is True:
+                    return False
+                if isinstance(left, Number):
+                    go = left.record("logical_and", go, left.record("logical_not", left))
+            return self.reader.known(go)
+
+        def unless_left() -> None:
+            self.env.update((flag, False) for flag in flags)
+            body()
+            self.env[_CONTINUED] = False
+
+        def run(**how: Any) -> None:
+            def finish(params: Any, init: Any, tests: Block, block: Block, outs: Any) -> While:
+                return While(tests, init, params, block, outs)
+
+            self.reader.loop(unless_left, finish, go_on, **how)
+
+        def never() -> None:
+            self.reader.demand(self.reader.inverse(go_on()), "Python raises in a loop")
+
+        self._carry(node, run, [*flags, *more], never)
+
+    def _carry(
+        self,
+        node: ast.For | ast.While,
+        run: Callable[..., None],
+        flags: Any = (),
+        never: Callable[[], None] | None = None,
+    ) -> None:
+        """Run a loop that carries what it changes."""
+        own = self.variables
+        hints = [(own, name) for name in (*assigned(node.body), *flags)]
+        try:
+            run(hints=hints, skip=self.unread(self.again(node)), key=node)
+        except Dead:
+            if never is None:
+                raise
+            never()
+        except Different as error:
+            (name,) = error.args
+            what = "the result" if name == _VALUE else f"the variable {name}"
+            raise KernelError(
+                f"{what} has no place in a kernel.",
+                "it is something else after a round of the loop than before.",
+                "give it numbers, or tuples of as many numbers.",
+            ) from None

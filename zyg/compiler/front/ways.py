@@ -1,0 +1,304 @@
+"""Ways through a program that part and meet: conditions, choices, loops.
+
+Each way has a heap of its own, and knows which conditions hold on it (`facts`). A way on which
+Python would raise is `Dead`: what it was entered by is checked before, and the other way is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from zyg.compiler.front.heap import Heap
+from zyg.compiler.front.joins import Meeting
+from zyg.compiler.front.structures import Choice, Different, Ref, Unknown, described
+from zyg.compiler.ir import Atom, Block, Value, type_of
+from zyg.compiler.record import Builder, Number, atom_of
+from zyg.errors import KernelError
+
+Skip = Callable[[Ref, Any], bool]
+_MOST_PASSES = 24
+
+
+class Dead(Exception):  # noqa: N818 - an answer, which never leaves the reader
+    """Python raises here."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass
+class Side:
+    """One way through a condition: what it does, and what there is at its end."""
+
+    block: Block
+    heap: Heap
+    facts: dict[Value, bool]
+    value: Any = None
+    dead: Dead | None = None
+
+
+def _nothing_is_skipped(ref: Ref, key: Any) -> bool:
+    return False
+
+
+class Ways:
+    """The conditions and loops of a function that is being read."""
+
+    builder: Builder
+    whole: bool
+    # Of those who know more:
+    captures: Any
+    lift: Callable[..., Any]
+    call: Callable[..., Any]
+    plain: Callable[[Any], Any]
+    settled: Callable[[Any], Any]
+    attribute: Callable[[Any, str], Any]
+    item: Callable[[Any, Any], Any]
+    append: Callable[..., None]
+    keys: Callable[..., list[Any]]
+    new_list: Callable[..., Ref]
+    range_of: Callable[..., Any]
+    operate: Callable[..., Any]
+    inverse: Callable[[Any], Any]
+    narrowed: Callable[..., Any]
+
+    def __init__(self) -> None:
+        self.heap = Heap()
+        self.roots: list[
+            Any
+        ] = []  # what is held outside of the heap: variables of calls, arguments
+        self.facts: dict[Value, bool] = {}
+        self.varied: dict[Any, set[Any]] = {}  # what loops that were read before have carried
+
+    # What is known of conditions
+
+    def truth(self, test: Any) -> Any:
+        """A condition, or whether it holds where that is known here."""
+        if not isinstance(test, Number):
+            return test
+        condition = self.builder.to("bool", test.atom)
+        if not isinstance(condition, Value):
+            return condition
+        return self.facts.get(condition, test)
+
+    def learn(self, condition: Atom, holds: bool) -> None:
+        """From here on, this way, a condition holds, or does not."""
+        if not isinstance(condition, Value):
+            return
+        self.facts[condition] = holds
+        name, args = self.builder.defined.get(condition, ("", ()))
+        if name == "logical_not":
+            self.learn(args[0], not holds)
+        elif (name == "logical_and" and holds) or (name == "logical_or" and not holds):
+            for x in args:
+                self.learn(x, holds)
+
+    def demand(self, test: Any, why: str) -> None:
+        """Python would raise where a condition does not hold."""
+        if (test := self.truth(test)) is False:
+            raise Dead(why)
+        if isinstance(test, Number):
+            condition = self.builder.to("bool", test.atom)
+            self.builder.check(condition, why)
+            self.learn(condition, True)
+
+    # Conditions
+
+    def side(self, run: Callable[[], Any], condition: Atom, holds: bool) -> Side:
+        """What is done on one way."""
+        return self.resume(Side(Block(), self.heap.fork(), dict(self.facts)), run, condition, holds)
+
+    def resume(
+        self, side: Side, run: Callable[[], Any], condition: Atom = True, holds: bool = True
+    ) -> Side:
+        """What is done next on a way that was left."""
+        heap, facts, held = self.heap, self.facts, len(self.roots)
+        self.heap, self.facts = side.heap, side.facts
+        self.learn(condition, holds)
+        try:
+            with self.builder.inside(side.block):
+                side.value = self.settled(run())
+        except Dead as dead:
+            side.dead = dead
+        finally:
+            side.heap, side.facts = self.heap, self.facts
+            self.heap, self.facts = heap, facts
+            del self.roots[held:]
+        return side
+
+    def choose(self, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+        """What one way gives, or the other."""
+        if not isinstance(test := self.truth(test), Number):
+            return then() if test else orelse()
+        condition = self.builder.to("bool", test.atom)
+        sides = self.side(then, condition, True), self.side(orelse, condition, False)
+        return self.joined(condition, sides)
+
+    def joined(
+        self,
+        condition: Atom,
+        sides: tuple[Side, Side],
+        skip: Skip = _nothing_is_skipped,
+        pick: Any = lambda ref, key, a, b: (a, b),
+    ) -> Any:
+        """What there is after two ways have met."""
+        for k, side in enumerate(sides):
+            if side.dead:
+                return self._left_alone(condition, k, sides)
+        contexts = [self._at_the_end_of(side) for side in sides]
+        one, other = sides
+        meeting = Meeting(
+            self, (one.heap, other.heap), contexts, (one.facts, other.facts), pick=pick
+        )
+        meeting.meet(self.heap, self.roots, skip)
+        try:
+            make = meeting.join(one.value, other.value)
+        except Different:
+            raise KernelError(
+                "the two sides of a condition have no place in one kernel.",
+                f"one is {described(one.value)}, the other {described(other.value)}.",
+                "give both sides numbers, or tuples of as many numbers.",
+            ) from None
+        for k, side in enumerate(sides):
+            side.block.yields = [atom_of(pair[k]) for pair in meeting.pairs]
+        made = self.builder.branch(condition, one.block, other.block)
+        numbers = [self.builder.like(x, *pair) for x, pair in zip(made, meeting.pairs, strict=True)]
+        self.heap = meeting.heap(numbers)
+        return make(numbers)
+
+    def _at_the_end_of(self, side: Side) -> Callable[[], Any]:
+        return lambda: self.builder.inside(side.block)
+
+    def _left_alone(self, condition: Atom, dead: int, sides: tuple[Side, Side]) -> Any:
+        """Go on where Python does not raise."""
+        why, other = sides[dead].dead, sides[1 - dead]
+        assert why
+        if other.dead:
+            raise other.dead
+        holds = dead == 1
+        self.builder.check(condition if holds else self.builder.op("logical_not", condition),
+                           why.why)  # fmt: skip
+        self.learn(condition, holds)
+        self.facts.update(other.facts)
+        self.builder.block.ops.extend(other.block.ops)
+        self.heap = other.heap
+        return other.value
+
+    def over(self, x: Any, run: Callable[[Any], Any]) -> Any:
+        """What `run` gives for the one of several things that a choice is."""
+        if not isinstance(x, Choice):
+            return run(x)
+        left = []
+        for flag, option in zip(x.flags, x.options, strict=True):
+            if (holds := self.truth(flag)) is True:
+                left = [(flag, option)]
+                break
+            if holds is not False:
+                left.append((flag, option))
+        return self._over(left, run)
+
+    def _over(self, left: Sequence[tuple[Any, Any]], run: Callable[[Any], Any]) -> Any:
+        (flag, option), *rest = left
+        if not rest:
+            return self._of(option, run)
+        return self.choose(flag, lambda: self._of(option, run), lambda: self._over(rest, run))
+
+    def _of(self, option: Any, run: Callable[[Any], Any]) -> Any:
+        if isinstance(option, Unknown):
+            raise Dead("a variable that is not set")
+        try:
+            return run(option)
+        except (TypeError, AttributeError) as error:
+            if option is None and not isinstance(error, KernelError):
+                raise Dead(f"{type(error).__name__}: {error}") from None
+            raise
+
+    # Loops
+
+    def loop(
+        self,
+        body: Callable[[], None],
+        finish: Callable[..., Any],
+        test: Callable[[], Any] | None = None,
+        hints: Iterable[Any] = (),
+        skip: Skip = _nothing_is_skipped,
+        key: Any = None,
+        runs: bool = False,
+        begins: Callable[[list[Value]], None] = lambda params: None,
+    ) -> None:
+        """Read a body until what it carries from round to round is settled; append the loop.
+
+        `finish` makes the operation: of params, what they start as, the blocks of test and body,
+        and what comes out. `hints` are variables that will be carried; `runs` says that there is a
+        first round.
+        """
+        start, here = self.heap, (nullcontext, nullcontext)
+        hints = {*hints, *self.varied.get(key, ())}
+        plan = Meeting(self, (start, start), here, is_loop=True, forced=hints)
+        plan.meet(start, self.roots, skip)
+        for _ in range(_MOST_PASSES):
+            lefts = [a for a, _ in plan.pairs]
+            params = [Value(type_of(atom_of(a))) for a in lefts]
+            try:
+                blocks, facts = self._round(plan, params, test, body, begins)
+            except Dead:
+                self.heap = start
+                raise
+            before, after = plan.heap(lefts), self.heap
+            at = nullcontext, self._at_the_end_of(Side(blocks[1], after, {}))
+            found = Meeting(self, (before, after), at, (self.facts, facts), is_loop=True)
+            found.meet(before, self.roots, skip)
+            settled, plan = found.trace == plan.trace, found
+            if settled:
+                break
+        else:
+            raise KernelError(
+                "a loop has no end of becoming something else.",
+                "what it carries from round to round has another structure each time.",
+                "carry numbers, or lists that grow.",
+            )
+        self.varied[key] = plan.varied
+        self._append(plan, params, lefts, blocks, finish, runs)
+
+    def _round(
+        self, plan: Meeting, params: list[Value], test: Callable[[], Any] | None,
+        body: Callable[[], None], begins: Callable[[list[Value]], None],
+    ) -> tuple[tuple[Block, Block], dict[Value, bool]]:  # fmt: skip
+        """The blocks of a round, and what is known at its end."""
+        builder, held = self.builder, len(self.roots)
+        lefts = [a for a, _ in plan.pairs]
+        self.heap = plan.heap([builder.like(p, a) for p, a in zip(params, lefts, strict=True)])
+        facts, self.facts = self.facts, dict(self.facts)
+        tests, block = Block(), Block()
+        try:
+            if test is not None:
+                with builder.inside(tests):
+                    tests.yields = [builder.to("bool", atom_of(test()))]
+            with builder.inside(block):
+                begins(params)
+                body()
+            return (tests, block), self.facts
+        finally:
+            self.facts = facts
+            del self.roots[held:]
+
+    def _append(
+        self, plan: Meeting, params: list[Value], lefts: list[Any], blocks: tuple[Block, Block],
+        finish: Callable[..., Any], runs: bool,
+    ) -> None:  # fmt: skip
+        """Append a loop, and go on with what it leaves."""
+        builder, (tests, block) = self.builder, blocks
+        with builder.inside(block):
+            pairs = zip(params, plan.pairs, strict=True)
+            block.yields = [builder.to(p.type, atom_of(b)) for p, (_, b) in pairs]
+        outs = [Value(p.type) for p in params]
+        builder.block.ops.append(finish(params, [*map(atom_of, lefts)], tests, block, outs))
+        made = [
+            b if runs and not isinstance(b, Number) else builder.like(out, a, b)
+            for out, (a, b) in zip(outs, plan.pairs, strict=True)
+        ]
+        self.heap = plan.heap(made)
