@@ -696,3 +696,15 @@ def mandelbrot(c, n):
         if abs(z) > 2:
             return k
     return n
+
+
+@program(Z)
+def parts_set(z):
+    z.imag *= 2
+    z.real = 1.0
+    return z
+
+
+@program(13, np.array([1, 2, -7]), 3)
+def shifts(n, x, k):
+    return n << 1, n >> 2, n << k, -n >> k, x << 1, x >> k, x[0] << 2, 1 << k

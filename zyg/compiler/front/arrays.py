@@ -8,6 +8,7 @@ from typing import Any
 
 from zyg.compiler.front import complexes, picks
 from zyg.compiler.front.complexes import ComplexNumber
+from zyg.compiler.front.conversions import kind_of_elements
 from zyg.compiler.front.elementwise import array, assign, elementwise, written
 from zyg.compiler.front.indexing import is_basic, items_of, located, picked, viewed
 from zyg.compiler.front.products import matmul
@@ -42,6 +43,8 @@ class Single(Arrayed):
 
 def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) -> Any:
     """What an operator gives for numbers and arrays; NotImplemented for others."""
+    if operator_ in (operator.lshift, operator.rshift):
+        return shifted(to, operator_, *operands)
     if any(isinstance(x, Arrayed) for x in operands):
         if operator_ is operator.matmul:
             return matmul(to, *operands)
@@ -56,6 +59,19 @@ def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) ->
     if name is not None and any(isinstance(x, WholeNumber) for x in operands):
         return to.operate(name, *operands)
     return NotImplemented
+
+
+def shifted(to: WholeBuilder, how: Any, x: Any, places: Any) -> Any:
+    """An int shifted by some bits: times a power of two, or divided by it."""
+    if not isinstance(x, (Number, Arrayed)) and not isinstance(places, Number):
+        return NotImplemented
+    k = atom_of(places)
+    if type_of(k) not in ("int", "bool") or kind_of_elements(x) not in ("int", "bool"):
+        raise TypeError("a shift of other numbers than ints")
+    to.demand_at_least(k, 0, "a shift by less than nothing")
+    to.demand_at_least(62, k, "a shift by more than an int has")
+    power = to.number(to.op("int", to.op("ldexp", 1.0, k)), whose(places))
+    return operated(to, operator.mul if how is operator.lshift else operator.floordiv, x, power)
 
 
 def subscript(x: Arrayed, index: Any) -> Any:

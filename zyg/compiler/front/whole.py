@@ -21,7 +21,7 @@ from zyg.compiler.front.captures import Captures, Outside, Path
 from zyg.compiler.front.complexes import ComplexNumber, pair_of
 from zyg.compiler.front.conversions import of_growing
 from zyg.compiler.front.depth import room_for_calls
-from zyg.compiler.front.elementwise import array, copied
+from zyg.compiler.front.elementwise import array, assign, copied
 from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.indexing import rows
 from zyg.compiler.front.kinds import (
@@ -285,6 +285,12 @@ class WholeReader(Reader):
             found = arrays.ATTRIBUTES.get(name)
             return found(owner) if found is not None else Method(owner, name)
         return super().attribute(owner, name)
+
+    def set_attribute(self, owner: Any, name: str, value: Any) -> None:
+        if isinstance(owner, ArrayView) and name in ("real", "imag"):
+            assign(arrays.ATTRIBUTES[name](owner), self.uncovered(value))
+            return
+        super().set_attribute(owner, name, value)
 
     def settled(self, x: Any) -> Any:
         return array(x)
