@@ -708,3 +708,12 @@ def parts_set(z):
 @program(13, np.array([1, 2, -7]), 3)
 def shifts(n, x, k):
     return n << 1, n >> 2, n << k, -n >> k, x << 1, x >> k, x[0] << 2, 1 << k
+
+
+@program(X, A, K)
+def more_functions(x, a, k):
+    return (np.take(x, k), np.take(a, k[1:3], axis=1), np.take_along_axis(a, a.argsort(axis=1), 1),
+            np.flatnonzero(x > 0), np.bincount(k), np.bincount(k, x[:4], 6), np.vander(x, 3),
+            np.gradient(x), np.gradient(x, 0.5), np.quantile(x, 0.3), np.percentile(a, 40, axis=0),
+            np.cov(a), np.logspace(0, 2, 5), np.pad(x, 2), np.pad(x, (1, 2), mode="edge"),
+            np.pad(x, (1, 2), mode="wrap"))  # fmt: skip

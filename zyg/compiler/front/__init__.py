@@ -37,6 +37,7 @@ joining                         arrays joined along an axis
 reductions                      sums, extrema and their like
 creation                        new arrays
 library                         functions of NumPy's, in the language itself
+orders                          those that sort, search and pick
 matrices                        those of numpy.linalg
 arrays                          operators, subscripts, writes, attributes
 calls                           NumPy's functions and the methods of arrays

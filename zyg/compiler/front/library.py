@@ -80,133 +80,6 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     return (d * (b[1:] + b[:-1]) / 2.0).sum(0)
 
 
-# Sorting
-
-
-def order_of(row: Any) -> Any:
-    """The indices that sort a row, those of equal elements in their order; NaN comes last."""
-    n = len(row)
-    order = np.arange(n)
-    other = np.zeros(n, int)
-    width = 1
-    while width < n:
-        low = 0
-        while low < n:
-            middle = min(low + width, n)
-            end = min(low + 2 * width, n)
-            i = low
-            j = middle
-            for k in range(low, end):
-                second = i >= middle
-                if i < middle and j < end:
-                    x = row[order[i]]
-                    y = row[order[j]]
-                    second = (y < x) or ((x != x) and (y == y))
-                if second:
-                    other[k] = order[j]
-                    j += 1
-                else:
-                    other[k] = order[i]
-                    i += 1
-            low = end
-        order[:] = other
-        width *= 2
-    return order
-
-
-def argsort(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
-    b = np.ravel(a) if axis is None else a
-    if b.ndim == 1:
-        return order_of(b)
-    c = np.moveaxis(b, axis, -1)
-    rows = c.reshape((-1, c.shape[-1]))
-    made = np.empty(rows.shape, int)
-    for i in range(len(rows)):
-        made[i] = order_of(rows[i])
-    return np.moveaxis(made.reshape(c.shape), -1, axis)
-
-
-def sort(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
-    b = np.ravel(a) if axis is None else a
-    if b.ndim == 1:
-        return b[order_of(b)]
-    c = np.moveaxis(b, axis, -1)
-    rows = c.reshape((-1, c.shape[-1]))
-    made = np.empty(rows.shape, a.dtype)
-    for i in range(len(rows)):
-        made[i] = rows[i][order_of(rows[i])]
-    return np.moveaxis(made.reshape(c.shape), -1, axis)
-
-
-def sort_in_place(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> None:
-    a[...] = sort(a, axis)
-
-
-def median(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    b = np.ravel(a) if axis is None else a
-    s = np.moveaxis(np.sort(b, 0 if axis is None else axis), 0 if axis is None else axis, 0)
-    n = len(s)
-    demand(n > 0)
-    middle = (s[(n - 1) // 2] + s[n // 2]) / 2 if n % 2 == 0 else s[n // 2] / 1
-    return np.expand_dims(middle, axis) if keepdims and axis is not None else middle
-
-
-def place_in(a: Any, v: Any, right: Any) -> Any:
-    low = 0
-    high = len(a)
-    while low < high:
-        middle = (low + high) // 2
-        before = a[middle] <= v if right else a[middle] < v
-        if before:
-            low = middle + 1
-        else:
-            high = middle
-    return np.int64(low)
-
-
-def searchsorted(a: Any, v: Any, side: Any = "left") -> Any:
-    right = side == "right"
-    if np.ndim(v) == 0:
-        return place_in(a, v, right)
-    w = np.asarray(v)
-    flat = w.ravel()
-    made = np.empty(len(flat), int)
-    for i in range(len(flat)):
-        made[i] = place_in(a, flat[i], right)
-    return made.reshape(w.shape)
-
-
-def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
-    n = len(xp)
-    if x > xp[n - 1]:
-        y = fp[n - 1] if right is None else right
-    elif x < xp[0]:
-        y = fp[0] if left is None else left
-    elif x == xp[n - 1]:
-        y = fp[n - 1]
-    else:
-        j = place_in(xp, x, True) - 1
-        y = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j]) * (x - xp[j]) + fp[j]
-    return np.float64(y)
-
-
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
-    p = np.asarray(xp, float)
-    f = np.asarray(fp, float)
-    demand(len(p) > 0)
-    demand(len(p) == len(f))
-    if np.ndim(x) == 0:
-        demand(x == x)
-        return interpolated(x, p, f, left, right)
-    w = np.asarray(x, float)
-    flat = w.ravel()
-    made = np.empty(len(flat))
-    for i in range(len(flat)):
-        demand(flat[i] == flat[i])
-        made[i] = interpolated(flat[i], p, f, left, right)
-    return made.reshape(w.shape)
-
-
 # Shapes
 
 
@@ -406,15 +279,64 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
     return bool(np.all(isclose(a, b, rtol, atol)))
 
 
+def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
+    columns = len(x) if N is None else N
+    made = np.ones((len(x), columns), x.dtype)
+    for j in range(1, columns):
+        made[:, j] = made[:, j - 1] * x
+    return made if increasing else made[:, ::-1]
+
+
+def gradient(f: Any, dx: Any = 1.0) -> Any:
+    n = len(f)
+    demand(n > 1)
+    made = np.empty(n)
+    made[1:-1] = (f[2:] - f[:-2]) / (2.0 * dx)
+    made[0] = (f[1] - f[0]) / dx
+    made[-1] = (f[-1] - f[-2]) / dx
+    return made
+
+
+def cov(m: Any) -> Any:
+    x = m if m.ndim == 2 else m[None]
+    away = x - x.mean(axis=1, keepdims=True)
+    made = away @ away.T / (x.shape[1] - 1)
+    return made if m.ndim == 2 else made.reshape(())
+
+
+def logspace(start: Any, stop: Any, num: Any = 50) -> Any:
+    return 10.0 ** np.linspace(start, stop, num)
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0) -> Any:
+    demand(array.ndim == 1)
+    before = pad_width if isinstance(pad_width, int) else pad_width[0]
+    after = pad_width if isinstance(pad_width, int) else pad_width[1]
+    n = len(array)
+    made = np.full(n + before + after, constant_values, array.dtype)
+    made[before : before + n] = array
+    if mode == "edge":
+        made[:before] = array[0]
+        made[before + n :] = array[n - 1]
+    elif mode == "wrap":
+        for i in range(before):
+            made[i] = array[(i - before) % n]
+        for i in range(after):
+            made[before + n + i] = array[i % n]
+    else:
+        demand(mode == "constant")
+    return made
+
+
 LIBRARY: dict[Any, Any] = {
     np.cumsum: cumsum, np.cumprod: cumprod, np.diff: diff, np.ediff1d: ediff1d,
-    np.trapezoid: trapezoid, np.argsort: argsort, np.sort: sort, np.median: median,
-    np.searchsorted: searchsorted, np.interp: interp, np.roll: roll, np.repeat: repeat,
+    np.trapezoid: trapezoid, np.roll: roll, np.repeat: repeat,
     np.tile: tile, np.flipud: flipud, np.fliplr: fliplr, np.rot90: rot90,
     np.meshgrid: meshgrid, np.diag: diag,
     np.diagonal: diagonal, np.fill_diagonal: fill_diagonal, np.trace: trace, np.tri: tri,
     np.tril: tril, np.triu: triu, np.kron: kron, np.cross: cross, np.convolve: convolve,
     np.correlate: correlate, np.polyval: polyval, np.average: average, np.nansum: nansum,
+    np.vander: vander, np.gradient: gradient, np.cov: cov, np.logspace: logspace, np.pad: pad,
     np.array_equal: array_equal, np.isclose: isclose, np.allclose: allclose,
     np.logaddexp.reduce: logaddexp_reduce, np.maximum.accumulate: maximum_accumulate,
     np.minimum.accumulate: minimum_accumulate, np.add.accumulate: cumsum,
@@ -422,6 +344,6 @@ LIBRARY: dict[Any, Any] = {
 }  # fmt: skip
 # Methods of arrays.
 METHODS: dict[str, Any] = {
-    "cumsum": cumsum, "cumprod": cumprod, "argsort": argsort, "sort": sort_in_place,
-    "repeat": repeat, "diagonal": diagonal, "trace": trace, "searchsorted": searchsorted,
+    "cumsum": cumsum, "cumprod": cumprod,
+    "repeat": repeat, "diagonal": diagonal, "trace": trace,
 }  # fmt: skip

@@ -13,9 +13,9 @@ import numpy as np
 
 from zyg.compiler.front.complexes import ComplexNumber, is_complex
 from zyg.compiler.front.conversions import axes_of, element_for, given, kind_of_elements
-from zyg.compiler.front.elementwise import array, elementwise, in_a_row, mapped, reads_of
+from zyg.compiler.front.elementwise import array, elementwise, fill, in_a_row, mapped, reads_of
 from zyg.compiler.front.kinds import DTYPES
-from zyg.compiler.front.picks import through
+from zyg.compiler.front.picks import ordered, through
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.shaping import flat
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, fresh, nest, product
@@ -115,9 +115,37 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
             return to.elementwise(name, to.number(total, False), v)
 
         start = neutral(kind) if initial is None else atom_of(initial)
+        axes = axes_of(x, axis) if isinstance(x, Arrayed) else ()
+        if name == "add" and axes and x.ndim - 1 not in axes:
+            return given(_row_by_row(to, x, axes, kind, start, keepdims is True), out)
         return given(reduced(to, x, axis, keepdims, kind, lambda _: start, step), out)
 
     return reduction
+
+
+def _row_by_row(
+    to: WholeBuilder, x: Arrayed, axes: Sequence[int], kind: str, start: Atom, keepdims: bool
+) -> ArrayView:
+    """A sum in which the last axis is kept: whole rows are added, as they are in memory."""
+    made = fresh(to, kind, [1 if k in axes else n for k, n in enumerate(x.shape)])
+    fill(made, to.number(start, False))
+    kept = [n for k, n in enumerate(x.shape) if k not in axes]
+
+    def add(over: list[Atom], carried: Atom) -> Atom:
+        def one(index: list[Atom]) -> None:
+            outer, inner = iter(over), iter(index)
+            places = [next(outer) if k in axes else next(inner) for k in range(x.ndim)]
+            total = [0 if k in axes else n for k, n in enumerate(places)]
+            made.store(total, elementwise(to, "add", made.at(total), x.at(places)))
+
+        nest(to, kept, one)
+        return carried
+
+    ordered(to, [x.shape[k] for k in axes], add)
+    if keepdims:
+        return made
+    left = [k for k in range(x.ndim) if k not in axes]
+    return made.view([made.shape[k] for k in left], [made.strides[k] for k in left], made.offset)
 
 
 def elementwise_where(to: WholeBuilder, where: Any, x: Any, other: Any, kind: str) -> Any:

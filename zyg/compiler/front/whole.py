@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.marks import plain_of
-from zyg.compiler.front import arrays, complexes, library, matrices
+from zyg.compiler.front import arrays, complexes, library, matrices, orders
 from zyg.compiler.front.calls import Method, called, is_known
 from zyg.compiler.front.captures import Captures, Outside, Path
 from zyg.compiler.front.complexes import ComplexNumber, pair_of
@@ -36,10 +36,11 @@ from zyg.compiler.front.kinds import (
     numbers_in,
     put_together,
 )
-from zyg.compiler.front.library import LIBRARY, METHODS
+from zyg.compiler.front.library import LIBRARY
 from zyg.compiler.front.matrices import MATRICES
 from zyg.compiler.front.numerals import of_numbers
 from zyg.compiler.front.objects import is_class
+from zyg.compiler.front.orders import ORDERS
 from zyg.compiler.front.reader import Reader, first_choice, name_of
 from zyg.compiler.front.scalars import WholeBuilder, whose
 from zyg.compiler.front.structures import Choice, Compound, Ref, Unknown, described
@@ -117,10 +118,10 @@ def read_whole(
 def _written(f: Any) -> Any:
     """How a function of NumPy's is written in the language, if it is."""
     if isinstance(f, Method):
-        return METHODS.get(f.name)
+        return library.METHODS.get(f.name) or orders.METHODS.get(f.name)
     try:
         f = plain_of(f)
-        return LIBRARY.get(f) or MATRICES.get(f)
+        return LIBRARY.get(f) or ORDERS.get(f) or MATRICES.get(f)
     except TypeError:  # not hashable
         return None
 
@@ -130,7 +131,7 @@ def _is_ours(f: Any) -> bool:
     return isinstance(f, FunctionType) and any(f.__globals__ is vars(m) for m in _OURS)
 
 
-_OURS = (library, matrices)
+_OURS = (library, orders, matrices)
 
 
 class WholeReader(Reader):
