@@ -717,3 +717,29 @@ def more_functions(x, a, k):
             np.gradient(x), np.gradient(x, 0.5), np.quantile(x, 0.3), np.percentile(a, 40, axis=0),
             np.cov(a), np.logspace(0, 2, 5), np.pad(x, 2), np.pad(x, (1, 2), mode="edge"),
             np.pad(x, (1, 2), mode="wrap"))  # fmt: skip
+
+
+@program(A, X, K)
+def lists_and_arrays(a, x, k):
+    doubled = []
+    for v in x:
+        doubled.append(v * 2)  # noqa: PERF401
+    return (np.stack([np.exp(r) for r in a]).sum(axis=0), np.array([math.sin(v) for v in x]),
+            np.array(doubled), np.array(x.tolist()), np.mean([x[0], x[1]]), np.max([1.0, x[0]]),
+            np.concatenate([r * 2 for r in a]), sum(u * v for u, v in zip(x, x[::-1], strict=True)),
+            [r.sum() for r in a], k.tolist())  # fmt: skip
+
+
+@program(X)
+def rounded(x):
+    return (np.round(x), np.round(x * 1.2345, 2), x.round(), np.sinc(x), np.heaviside(x, 0.5),
+            np.logaddexp(x, x), x.sum().item(), x[0].round(), not np.any(x > 10),
+            x.astype(int), x.astype(np.float32), np.rint(x))  # fmt: skip
+
+
+@program({"w": A, "b": X[:3]}, X[:4], [A, A * 2])
+def structures_of_arrays(p, x, ws):
+    s = np.tanh(p["w"] @ x + p["b"]).sum()
+    for w in ws:
+        s += (w @ x).sum()
+    return {"s": s, "two": (ws[1][0, 0], len(ws)), "x": x * 2}

@@ -19,7 +19,14 @@ from zyg.compiler.front import (
     shaping,
 )
 from zyg.compiler.front.complexes import is_complex, one_of
-from zyg.compiler.front.conversions import as_array, as_type, element_for, given, stacked
+from zyg.compiler.front.conversions import (
+    as_array,
+    as_type,
+    element_for,
+    given,
+    kind_of_elements,
+    stacked,
+)
 from zyg.compiler.front.creation import CREATION
 from zyg.compiler.front.elementwise import array, assign, copied, elementwise, mapped
 from zyg.compiler.front.indexing import items_of
@@ -64,7 +71,7 @@ def astype(to: WholeBuilder, x: Any, dtype: Any, copy: Any = True) -> Any:
 
 
 def item(to: WholeBuilder, x: Any, *index: Any) -> Any:
-    found = arrays.subscript(x, tuple(index)) if index else _only(to, x)
+    found = arrays.subscript(x, tuple(index)) if index else _only(to, x) if x.shape else x.at(())
     return to.number(atom_of(found), True)
 
 
@@ -72,6 +79,17 @@ def _only(to: WholeBuilder, x: Any) -> Any:
     row = shaping.flat(x)
     to.demand_at_least(1, row.shape[0], "an array of more than one element")
     return arrays.subscript(row, 0)
+
+
+def rounded(to: WholeBuilder, a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    """np.round: to even, of so many digits."""
+    if kind_of_elements(a) in ("int", "bool"):
+        raise TypeError("np.round of ints is not compiled")
+    if type(decimals) is not int or decimals < 0:
+        raise TypeError("np.round to a number of digits that is computed is not compiled")
+    scale = 10.0**decimals
+    scaled = elementwise(to, "rint", elementwise(to, "multiply", a, scale) if decimals else a)
+    return given(array(elementwise(to, "divide", scaled, scale) if decimals else scaled), out)
 
 
 def fill(to: WholeBuilder, x: ArrayView, value: Any) -> None:
@@ -160,7 +178,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "flatten": lambda to, x: copied(shaping.flat(x)), "transpose": shaping.transposed,
     "swapaxes": shaping.swapped, "squeeze": shaping.squeezed,
     "copy": lambda to, x: copied(x), "astype": astype, "item": item, "fill": fill, "dot": dot,
-    "clip": clip, "conj": _conjugate, "conjugate": _conjugate,
+    "clip": clip, "round": rounded, "conj": _conjugate, "conjugate": _conjugate,
 }  # fmt: skip
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -183,10 +201,16 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.column_stack: joining.column_stack, np.atleast_1d: joining.at_least_1d,
     np.atleast_2d: joining.at_least_2d, library.demand: demand,
     np.real: _part(0), np.imag: _part(1), np.angle: _unary("angle"), np.conjugate: _conjugate,
-    np.einsum: contractions.einsum, np.tensordot: contractions.tensordot,
-    np.copyto: copyto, len: lambda to, x: arrays.length(x), sum: python_sum,
+    np.round: rounded, np.around: rounded, np.einsum: contractions.einsum,
+    np.tensordot: contractions.tensordot, np.copyto: copyto,
+    len: lambda to, x: arrays.length(x), sum: python_sum,
     abs: lambda to, x: elementwise(to, "absolute", x),
     np.nonzero: lambda to, x: where(to, x),
+}  # fmt: skip
+# Those whose first argument may be a list.
+_OF_ARRAYS = {
+    np.sum, np.prod, np.mean, np.var, np.std, np.max, np.amax, np.min, np.amin, np.all, np.any,
+    np.argmax, np.argmin, np.ptp, np.count_nonzero, np.clip, np.dot, np.round, np.around,
 }  # fmt: skip
 # Those that Python has, too, and those that numbers have: for arrays only.
 _FOR_ARRAYS = {len, sum, abs, np.where, np.clip}
@@ -220,6 +244,8 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
             return NotImplemented
         if f in (len, sum, abs) and not any(isinstance(x, Arrayed) for x in args):
             return NotImplemented
+        if args and isinstance(args[0], (list, tuple)) and f in _OF_ARRAYS:
+            args = [as_array(to, args[0]), *args[1:]]
         return written(to, *args, **kwargs)
     owner = getattr(f, "__self__", None)
     if isinstance(owner, np.ufunc):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.compiler.front.complexes import is_complex
-from zyg.compiler.front.elementwise import array, assign, shape_of
+from zyg.compiler.front.elementwise import array, assign, copied, shape_of
 from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.kinds import DTYPES
 from zyg.compiler.front.scalars import WholeBuilder, promoted
@@ -68,6 +68,13 @@ def single(to: WholeBuilder, element: str, x: Any) -> ArrayView:
 
 def stacked(to: WholeBuilder, xs: Any, axis: int = 0) -> ArrayView:
     """np.stack: arrays and numbers along a new axis."""
+    if isinstance(xs, Arrayed):
+        view = copied(xs)
+        order = [*range(1, view.ndim)]
+        order.insert(axis % view.ndim, 0)
+        return view.view(
+            [view.shape[k] for k in order], [view.strides[k] for k in order], view.offset
+        )
     parts = [*xs]
     if not parts:
         raise ValueError("need at least one array to stack")

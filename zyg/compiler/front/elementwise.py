@@ -128,7 +128,7 @@ def seen(to: WholeBuilder, x: Any) -> Any:
 
 def array(x: Any) -> Any:
     """What is computed of an elementwise expression: an array of its own; others stay."""
-    if not isinstance(x, Lazy):
+    if isinstance(x, ArrayView) or not isinstance(x, Arrayed):
         return x
     made = fresh(x.to, x.element, x.shape)
     fill(made, x)

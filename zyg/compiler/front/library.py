@@ -328,6 +328,19 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any
     return made
 
 
+def tolist(a: Any) -> Any:
+    if a.ndim > 1:
+        return [row.tolist() for row in a]
+    if a.dtype == int:
+        return [int(v) for v in a]
+    return [bool(v) for v in a] if a.dtype == bool else [float(v) for v in a]
+
+
+def sinc(x: Any) -> Any:
+    y = np.pi * np.where(x == 0, 1.0e-20, x)
+    return np.sin(y) / y
+
+
 LIBRARY: dict[Any, Any] = {
     np.cumsum: cumsum, np.cumprod: cumprod, np.diff: diff, np.ediff1d: ediff1d,
     np.trapezoid: trapezoid, np.roll: roll, np.repeat: repeat,
@@ -337,13 +350,13 @@ LIBRARY: dict[Any, Any] = {
     np.tril: tril, np.triu: triu, np.kron: kron, np.cross: cross, np.convolve: convolve,
     np.correlate: correlate, np.polyval: polyval, np.average: average, np.nansum: nansum,
     np.vander: vander, np.gradient: gradient, np.cov: cov, np.logspace: logspace, np.pad: pad,
-    np.array_equal: array_equal, np.isclose: isclose, np.allclose: allclose,
+    np.sinc: sinc, np.array_equal: array_equal, np.isclose: isclose, np.allclose: allclose,
     np.logaddexp.reduce: logaddexp_reduce, np.maximum.accumulate: maximum_accumulate,
     np.minimum.accumulate: minimum_accumulate, np.add.accumulate: cumsum,
     np.multiply.accumulate: cumprod,
 }  # fmt: skip
 # Methods of arrays.
 METHODS: dict[str, Any] = {
-    "cumsum": cumsum, "cumprod": cumprod,
+    "tolist": tolist, "cumsum": cumsum, "cumprod": cumprod,
     "repeat": repeat, "diagonal": diagonal, "trace": trace,
 }  # fmt: skip

@@ -117,6 +117,8 @@ class WholeBuilder(ExtentBuilder):
         """What an operator of Python's gives, and makes sure that Python would not raise."""
         if name in ("select", "constant") or name.startswith("logical"):
             made = self.op(name, *map(atom_of, args))
+            if name == "logical_not":  # what `not` gives is Python's
+                return self.number(made, True)
             return self.like(made, *(args[1:] if name == "select" else args))
         python = whose(*args)
         if python is False:

@@ -159,6 +159,10 @@ def flipped(to: WholeBuilder, x: Any, axis: Any = None) -> ArrayView:
 
 def concatenated(to: WholeBuilder, xs: Any, axis: Any = 0) -> ArrayView:
     """np.concatenate."""
+    if isinstance(xs, Arrayed) and axis == 0 and xs.ndim > 1:
+        rows = copied(xs)
+        shape = [to.op("multiply", *rows.shape[:2]), *rows.shape[2:]]
+        return rows.view(shape, row_major(to, shape), rows.offset)
     parts = [as_array(to, x) for x in xs]
     if axis is None:
         parts, axis = [flat(x) for x in parts], 0
