@@ -33,6 +33,7 @@ if _typing.TYPE_CHECKING:
     from zyg import threads as threads
     from zyg.adoption.verbs import adopt as adopt
     from zyg.adoption.verbs import adopted as adopted
+    from zyg.base.marks import prange as prange
     from zyg.broadcasting.verbs import broadcast as broadcast
     from zyg.broadcasting.verbs import elementwise as elementwise
     from zyg.broadcasting.verbs import fuse as fuse
@@ -84,6 +85,7 @@ _LATE = {
     "implicit": "zyg.verbs.implicit",
     "jacobian": "zyg.verbs.jacobians",
     "partials": "zyg.broadcasting.verbs",
+    "prange": "zyg.base.marks",
     "pullback_async": "zyg.verbs.asynchronous",
     "pushforward": "zyg.verbs.pushforward",
     "sparse_hessian": "zyg.sparsity.derivatives",

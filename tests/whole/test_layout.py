@@ -32,7 +32,7 @@ PUBLIC = {
     "Tangent", "adjoint", "adopt", "adopted", "broadcast", "check_adjoint", "check_gradient", "checkpoint", "compile", "config", "diaghessian",
     "elementwise", "explain", "fixed_point", "forwarddiff", "fuse", "gradient", "gradient_async", "hessian",
     "holomorphic", "hook", "hvp", "implicit", "is_traced", "jacobian", "nestlevel",
-    "nondifferentiable", "partials", "primal", "pullback", "pullback_async", "pushforward", "scalar_rule",
+    "nondifferentiable", "partials", "prange", "primal", "pullback", "pullback_async", "pushforward", "scalar_rule",
     "sparse_hessian", "sparse_jacobian", "stop_gradient", "value_and_gradient",
     "value_and_gradient_async", "wirtinger", "wrap_executor",
 }  # fmt: skip

@@ -79,6 +79,8 @@ def call_operation(call: OperationCall, *operands: Any) -> Any:
     """The floating outputs; the others go where the call says."""
     operation, floating = call.operation, call.operation.floating
     made = apply(operation, operands)
+    for k, kind in operation.of_numpy.items():
+        made[k] = made[k] if is_watched(made[k]) else kind(made[k])
     call.others[:] = [x for k, x in enumerate(made) if k not in floating]
     return tuple([made[k] for k in floating]) if len(floating) > 1 else made[floating[0]]
 

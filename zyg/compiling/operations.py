@@ -35,6 +35,7 @@ class Operation:
         self.program = program
         self.results = range(len(program.outputs)) if results is None else results
         self.floating = [k for k, x in enumerate(program.outputs) if type_of(x) in FLOATS]
+        self.of_numpy: dict[int, type] = {}  # which outputs are numbers of NumPy's types
         self.run: Callable[..., list[Any]] = self._first_run
         self.native: Native | None = None
         self.derived: dict[Any, Any] = {}  # by what they are

@@ -16,7 +16,7 @@ from zyg.base.caches import Cache
 from zyg.base.registry import rules
 from zyg.compiler.derive.moving import Memory
 from zyg.compiler.front.captures import Outside
-from zyg.compiler.front.kinds import Array, Kind, Many, Scalar, Static, Struct
+from zyg.compiler.front.kinds import DTYPES, Array, Kind, Many, Scalar, Static, Struct
 from zyg.compiler.front.whole import Whole, WholeCaptures, read_whole
 from zyg.compiler.ir import Check, Program, is_buffer, operations
 from zyg.compiling.entries import Entry, entry_of, gradient_entry
@@ -49,6 +49,12 @@ class Read:
         self.result = cast(Any, whole.result)
         results = [k for k, _ in leaves(self.result, 0)]
         self.operation = Operation(whole.program, results)
+        self.operation.of_numpy = {
+            k: DTYPES["float" if leaf.type == "complex" else leaf.type].type
+            for place, leaf in leaves(self.result, 0)
+            if isinstance(leaf, Scalar) and not leaf.python
+            for k in range(place, place + width(leaf))
+        }
         self.make = maker(self.result)
         self._make_with_given = maker(self.result, given=True)
         pairs = leaves(self.result, 0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.marks import prange
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.closures import Bound, Partial
 from zyg.compiler.front.sequences import Sequence
@@ -293,7 +294,8 @@ _OPERATORS = [
 # What the functions mean; called with the reader first.
 PYTHON: dict[Any, Callable[..., Any]] = {
     sum: _sum, any: _any, all: _all, list: _listed, tuple: _tuple, dict: _dict, set: _set,
-    frozenset: _set, range: _range, enumerate: _enumerate, zip: _zip, map: _map, filter: _filter,
+    frozenset: _set, range: _range, prange: _range, enumerate: _enumerate, zip: _zip,
+    map: _map, filter: _filter,
     reversed: _reversed, sorted: _sorted, isinstance: _isinstance, callable: _callable,
     getattr: _getattr, len: lambda reader, x: reader.length(x),
     type: lambda reader, x: type_of_value(reader, x),

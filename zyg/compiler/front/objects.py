@@ -7,7 +7,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Sequence
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from zyg.compiler.front.captures import Outside, Path
@@ -353,8 +353,12 @@ def _is_usual(cls: type) -> bool:
     return usual == found and not hasattr(cls, "__getattr__") and not hasattr(cls, "__slots__")
 
 
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, functools.partial)
+
+
 def _is_object(x: Any) -> bool:
     cls = type(x)
     return not isinstance(x, type) and hasattr(x, "__dict__") and _is_usual(cls) and (
-        is_users(getattr(inspect.getmodule(cls), "__file__", "") or "") and not callable(x)
+        is_users(getattr(inspect.getmodule(cls), "__file__", "") or "")
+        and not isinstance(x, _FUNCTIONS)
     )  # fmt: skip

@@ -344,6 +344,8 @@ class WholeReader(Reader):
         return x.value
 
     def of_numbers(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if type(f).__hash__ is None:  # an object of the user's
+            return NotImplemented
         plain = [x.at(()) if isinstance(x, Arrayed) and not x.shape else x for x in args]
         found = complexes.of_python(self.builder, f, plain, kwargs)
         return of_numbers(self.builder, f, plain, kwargs) if found is NotImplemented else found
