@@ -361,6 +361,16 @@ class CompileError(KernelError):
     tag = "compile"
 
 
+class TapeError(ZygError, MemoryError):
+    """The derivative of a compiled function takes more memory than ``zyg.config(tape_bytes=)``.
+
+    Examples: a while loop of very many rounds, which is kept in full; arrays that are larger than
+    that. Remedy: a larger ``tape_bytes``, or a for loop over a range, which is run again in parts.
+    """
+
+    tag = "tape"
+
+
 class IntegerOverflowError(ZygError, OverflowError):
     """A number in a kernel that has no place in the integer type of its operand.
 

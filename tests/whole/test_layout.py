@@ -202,6 +202,7 @@ REGISTRIES = {
     "zyg.base.array_types._rows": "rows",
     "zyg.base.caches._all": "caches",
     "zyg.base.config._defaults": "settings",
+    "zyg.base.config.least_tape": "a number that machine code reads",
     "zyg.base.containers.ATOMS": "types",
     "zyg.base.marks._for_any_number": "modules",
     "zyg.base.marks._formulas": "packages",

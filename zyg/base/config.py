@@ -15,7 +15,10 @@ _defaults: dict[str, Any] = {
     "strong_zero": True, "check_nan": False, "check_leaks": False, "check_operands": False,
     "workers": None, "object_elements": 10_000, "swallowed": "raise",
     "fallback": "warn", "accuracy": "fast", "pool_bytes": 1 << 28,
+    "tape_bytes": 1 << 30,
 }  # fmt: skip
+# The smallest tape_bytes that was set, as machine code reads it.
+least_tape = bytearray((1 << 30).to_bytes(8, sys.byteorder))
 _CHOICES = {
     "fallback": ("warn", "error", "silent"), "accuracy": ("fast", "libm"),
     "swallowed": ("raise", "allow"),
@@ -86,6 +89,9 @@ class config:  # noqa: N801 - a verb to the user
     accuracy ("fast"): whether kernels use exponentials and their like that run in vector
     instructions, to a few units in the last place, or those of the C library, "libm".
     pool_bytes (2**28): how much memory of arrays that are gone kernels keep for their next results.
+    tape_bytes (2**30): how much memory a derivative of a compiled function may take, in one call.
+    Where its tapes would be longer, the state of its loops is kept only now and then, and the
+    rounds between run again; where that does not do either, `TapeError` is raised.
     Raises TypeError for an unknown option, ValueError for an unknown choice.
 
     >>> import numpy as np, zyg
@@ -105,6 +111,9 @@ class config:  # noqa: N801 - a verb to the user
         for name, choices in _CHOICES.items():
             if options.get(name, choices[0]) not in choices:
                 raise ValueError(f"{name} is one of {choices}, not {options[name]!r}")
+        if "tape_bytes" in options:
+            least = min(int.from_bytes(least_tape, sys.byteorder), options["tape_bytes"])
+            least_tape[:] = least.to_bytes(8, sys.byteorder)
         self._options = options
         self._before: dict[str, Any] = {}
         self._tokens: list[Token[dict[str, Any]]] = []

@@ -138,7 +138,8 @@ class For:
     """``for index in range(*span)``; `params` start as `init`, then are what `body` yields.
 
     The step is a number. The rounds of an `independent` loop read nothing that others write, and
-    write to different places.
+    write to different places. Of a loop that runs `again` in the reverse pass, nothing is kept but
+    what it begins with. `line` is where the user has it.
     """
 
     index: Value
@@ -148,6 +149,8 @@ class For:
     body: Block
     outs: list[Value]
     independent: bool = False
+    again: bool = False
+    line: str = ""
 
 
 @dataclass(eq=False)
@@ -159,6 +162,7 @@ class While:
     params: list[Value]
     body: Block
     outs: list[Value]
+    line: str = ""
 
 
 @dataclass(eq=False)

@@ -116,12 +116,12 @@ class _Pass:
         new: Any
         if isinstance(op, While):
             test = self.block(op.test, op.test.yields)
-            new = While(test, carried, params, self.block(op.body, yields), [])
+            new = While(test, carried, params, self.block(op.body, yields), [], op.line)
         else:
             span: Any = tuple(self.atoms(op.span))
             (index,) = self.values([op.index])
             body = self.block(op.body, yields)
-            new = For(index, span, carried, params, body, [], op.independent)
+            new = For(index, span, carried, params, body, [], op.independent, op.again, op.line)
         new.outs = self.values([op.outs[k] for k in rest])
         self.builder.block.ops.append(new)
 

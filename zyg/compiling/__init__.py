@@ -3,6 +3,7 @@
 operands                        arguments as a program takes them, results as it leaves them
 ints                            those that are computed with
 guards                          what a function takes from outside, in one step
+tapes                           machine code of derivatives, in no more memory than is allowed
 operations                      a program that runs, and the programs of its derivatives
 entries                         machine code that takes arguments as they are
 reads                           a function, read for arguments of these kinds

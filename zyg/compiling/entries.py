@@ -49,7 +49,8 @@ def gradient_entry(
         start += width(kind)
     body = Block([*program.body.ops, *builder.block.ops], yields)
     made = Program(program.name, program.inputs, body, sizes=program.sizes)
-    entry = entry_of(made, takes, Struct(tuple, (), (result, Struct(tuple, (), tuple(gives)))), ())
+    both = Struct(tuple, (), (result, Struct(tuple, (), tuple(gives))))
+    entry = entry_of(made, takes, both, (), tapes=True)
     several = [k for k, kind in enumerate(takes[:count]) if _arrays(kind) > 1]
     return _apart(entry, several) if several and entry is not None else entry
 
@@ -121,10 +122,14 @@ _NOT_FINITE = "a derivative that is not finite"
 
 
 def entry_of(
-    program: Program, takes: Sequence[Kind], gives: Kind, writes: Sequence[int]
+    program: Program,
+    takes: Sequence[Kind],
+    gives: Kind,
+    writes: Sequence[int],
+    tapes: bool = False,
 ) -> Entry | None:
     """The entry of a program; None where only the general way will do."""
     try:
-        return Direct(program, takes, gives, writes).call
+        return Direct(program, takes, gives, writes, tapes).call
     except Unreadable:
         return None

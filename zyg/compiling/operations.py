@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 from zyg.compiler.back.entry import Native
 from zyg.compiler.derive import forward, reverse
+from zyg.compiler.derive.segments import in_segments
 from zyg.compiler.ir import Program, prune, type_of
 from zyg.compiling.ints import with_shadows, without_shadows
+from zyg.compiling.tapes import Again, Tapes
 
 FLOATS = {"float", "float32", "float[]", "float32[]"}
 
@@ -28,11 +30,14 @@ class Derivative(NamedTuple):
 class Operation:
     """A program with its derivatives, each made when it is first asked for.
 
-    `results` are the outputs that are numbers and arrays, without the shapes of those.
+    `results` are the outputs that are numbers and arrays, without the shapes of those; `again`
+    gives the program of a derivative with loops in segments.
     """
 
-    def __init__(self, program: Program, results: Sequence[int] | None = None) -> None:
-        self.program = program
+    def __init__(
+        self, program: Program, results: Sequence[int] | None = None, again: Again | None = None
+    ) -> None:
+        self.program, self.again = program, again
         self.results = range(len(program.outputs)) if results is None else results
         self.floating = [k for k, x in enumerate(program.outputs) if type_of(x) in FLOATS]
         self.of_numpy: dict[int, type] = {}  # which outputs are numbers of NumPy's types
@@ -48,7 +53,9 @@ class Operation:
         """The machine code."""
         with self._lock:
             if self.native is None:
-                self.native = Native(self.program)
+                self.native = (
+                    Tapes(self.program, self.again) if self.again else Native(self.program)
+                )
                 self.run = self.native
             return self.native
 
@@ -68,12 +75,22 @@ class Operation:
             program, ints = self._shadowed(active)
             floats = range(len(self.program.inputs), len(program.inputs))
             places = dict(zip(ints, floats, strict=True))
-            made = derive(program, sorted(places.get(k, k) for k in active), strong)
-            if derive is reverse.vjp:
-                self._only_derivatives(made.program)
+            by = sorted(places.get(k, k) for k in active)
+
+            def derived(program: Program) -> tuple[Program, Sequence[int]]:
+                made = derive(program, by, strong)
+                if derive is reverse.vjp:
+                    self._only_derivatives(made.program)
+                return without_shadows(made.program, ints, floats), made.moving
+
+            def again(depth: int) -> Program | None:
+                other = in_segments(program, depth)
+                return other and derived(other)[0]
+
+            made, found = derived(program)
             own = {j: k for k, j in places.items()}
-            moving = tuple(own.get(j, j) for j in made.moving)
-            return Derivative(Operation(without_shadows(made.program, ints, floats)), moving)
+            moving = tuple(own.get(j, j) for j in found)
+            return Derivative(Operation(made, again=again), moving)
 
         return self.once((derive, active, strong), make)  # type: ignore[no-any-return]
 

@@ -6,7 +6,8 @@ one before, and go back to it all at once when the caller releases the arena. Be
 stands its size in bytes.
 
 The header: where the next buffer starts, where the chunk ends, the chunk itself (at whose start is
-the address of the one before, or null), its size, and how deep calls may go, which the caller sets.
+the address of the one before, or null), its size; and what the caller sets: how deep calls may go,
+how many bytes of chunks there may be, and 0, where it finds how many were asked for beyond that.
 The chunk that is the caller's is null.
 """
 
@@ -14,16 +15,18 @@ from __future__ import annotations
 
 ALIGNMENT = 64  # of buffers
 BYTES = 4096  # of an arena with its first chunk, which is aligned
-DEPTH = 32  # where in the header is how deep calls may go
+DEPTH, LEFT, REFUSED = 32, 40, 48  # where in the header is what the caller sets
+UNLIMITED = 2**62  # bytes of chunks
 _WORD_BY_WORD = 128  # bytes, where a register of them would wait for the words being written
 DEEPEST = 4000  # calls, so that a thread's stack has place for them
 STOPPED, NO_MEMORY = 1, 2  # what a call returns besides 0
 
 TEXT = f"""
-%zyg_arena = type {{ ptr, ptr, ptr, i64, i64 }}
+%zyg_arena = type {{ ptr, ptr, ptr, i64, i64, i64, i64 }}
 declare noalias ptr @malloc(i64)
 declare i64 @llvm.uadd.sat.i64(i64, i64)
 declare i64 @llvm.ushl.sat.i64(i64, i64)
+declare i64 @llvm.umin.i64(i64, i64)
 declare void @free(ptr)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
@@ -171,7 +174,19 @@ get:
   %doubled = shl i64 %before, 1
   %needed = add i64 %bytes, {2 * ALIGNMENT}
   %small = icmp ult i64 %doubled, %needed
-  %size = select i1 %small, i64 %needed, i64 %doubled
+  %wanted = select i1 %small, i64 %needed, i64 %doubled
+  %left.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 5
+  %left = load i64, ptr %left.at
+  %beyond = icmp ugt i64 %needed, %left
+  br i1 %beyond, label %refuse, label %have
+refuse:
+  %refused.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 6
+  store i64 %needed, ptr %refused.at
+  br label %out
+have:
+  %size = call i64 @llvm.umin.i64(i64 %wanted, i64 %left)
+  %rest = sub i64 %left, %size
+  store i64 %rest, ptr %left.at
   %chunk = call ptr @malloc(i64 %size)
   %none = icmp eq ptr %chunk, null
   br i1 %none, label %out, label %open

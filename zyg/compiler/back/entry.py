@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.config import setting
 from zyg.compiler.back import arena, blas, objects, stored
 from zyg.compiler.back.compiled import CompilationError
 from zyg.compiler.back.whole_text import Module, llvm_text
@@ -26,14 +27,21 @@ class Stopped(Exception):  # noqa: N818
     """A check has failed, or calls went too deep: Python is to run the function."""
 
 
-class Native:
-    """The machine code of a program; where it is from, what it took, its text."""
+class TapeFull(Exception):  # noqa: N818
+    """A program would take more memory than `tape_bytes` allows: so many bytes."""
 
-    def __init__(self, program: Program) -> None:
+
+class Native:
+    """The machine code of a program; where it is from, what it took, its text.
+
+    One that keeps tapes takes no more memory than the setting `tape_bytes` says.
+    """
+
+    def __init__(self, program: Program, tapes: bool = False) -> None:
         start = time.perf_counter()
         self.text = llvm_text(program)
         (address, self._owner), self.origin = loaded(self.text)
-        self._entry = _ENTRY(address)
+        self._entry, self._tapes = _ENTRY(address), tapes
         self._inputs = [x.type for x in program.inputs]
         self._outputs = [type_of(x) for x in program.outputs]
         self._pack = struct.Struct("=" + "".join(map(_code, self._inputs))).pack
@@ -43,7 +51,7 @@ class Native:
     def __call__(self, *operands: Any) -> list[Any]:
         """The outputs of these: numbers, and rows for buffers; contiguous arrays are buffers.
 
-        Raises Stopped, or MemoryError.
+        Raises Stopped, TapeFull or MemoryError.
         """
         given = zip(self._inputs, operands, strict=True)
         words = self._pack(*(_buffer_address(x, kind) if is_buffer(kind) else x
@@ -54,10 +62,13 @@ class Native:
         ctypes.c_int64.from_address(at + arena.DEPTH).value = min(
             sys.getrecursionlimit(), arena.DEEPEST
         )
+        left = setting("tape_bytes") if self._tapes else arena.UNLIMITED
+        ctypes.c_int64.from_address(at + arena.LEFT).value = left
         status = self._entry(words or b"\0", results, at)
         try:
             if status == arena.NO_MEMORY:
-                raise MemoryError
+                refused = ctypes.c_int64.from_address(at + arena.REFUSED).value
+                raise TapeFull(left + refused) if refused else MemoryError
             if status:
                 raise Stopped
             made = self._results.unpack_from(results)
@@ -74,18 +85,19 @@ class Direct:
 
     `call` gives what the program does; NotImplemented, if an argument is of another kind, lies in
     memory in another way, or shares memory with one that is written to; Ellipsis, if the program
-    has stopped, with nothing written. `writes` are the inputs that the program writes to.
+    has stopped, with nothing written. `writes` are the inputs that the program writes to. One that
+    keeps tapes stops where these take more memory than any `tape_bytes` that was set allows.
 
     Raises Unreadable where only Python can take arguments or results of these kinds apart.
     """
 
     def __init__(self, program: Program, takes: Sequence[Kind], gives: Kind,
-                 writes: Sequence[int] = ()) -> None:  # fmt: skip
+                 writes: Sequence[int] = (), tapes: bool = False) -> None:  # fmt: skip
         start = time.perf_counter()
         if not objects.readable():
             raise objects.Unreadable("this Python keeps objects in another way")
         module = Module(program)
-        entry = objects.Entry(module, takes, gives, writes)
+        entry = objects.Entry(module, takes, gives, writes, tapes)
         self.text = module.text(entry.lines)
         (address, owner), self.origin = loaded(self.text, entry.addresses)
         method = _Method(b"compiled", address, _FASTCALL, None)

@@ -1,9 +1,9 @@
 """How long buffers live: which may go where a block ends.
 
 A buffer that a block makes is needed no more behind it, unless the block yields it, or stores it in
-a buffer of buffers, or calls what may do that. Where that is so of all of a block's buffers, they
-go. Rounds of a loop that yield some of what they make carry those on, at the place of those of the
-round before.
+a buffer of buffers from elsewhere, or calls what may do that. Where that is so of all of a block's
+buffers, they go, and with them what blocks inside have left. Rounds of a loop that yield some of
+what they make carry those on, at the place of those of the round before.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from zyg.compiler.ir import (
     Store,
     Value,
     blocks_of,
+    element_of,
     is_buffer,
     operations,
     outs_of,
@@ -46,22 +47,35 @@ def carried_on(body: Block, params: Sequence[Value]) -> list[Value]:
     yielded = [x for x in body.yields if isinstance(x, Value) and x in made and is_buffer(x.type)]
     moves = [x for x, p in zip(body.yields, params, strict=True)
              if x is not p and x in {*params} and is_buffer(type_of(x))]  # fmt: skip
-    if moves or _lets_out(body) or len({*yielded}) < len(yielded) or not {*fresh} >= {*yielded}:
+    pointers = any(is_buffer(element_of(x.type)) for x in yielded)  # what they point to would go
+    if (
+        moves
+        or pointers
+        or _lets_out(body)
+        or len({*yielded}) < len(yielded)
+        or not {*fresh} >= {*yielded}
+    ):
         return []
     return [x for x in fresh if x in yielded]
 
 
 def _lets_out(block: Block) -> bool:
-    """Whether a buffer may be kept in another, or a block inside makes one and lets it out."""
+    """Whether a buffer may be kept in another one that is not made in the block."""
+    own = {op.out for op in operations(block) if isinstance(op, Alloc)}
     for op in operations(block):
-        if isinstance(op, Store) and is_buffer(type_of(op.value)):
+        if isinstance(op, Store) and is_buffer(type_of(op.value)) and op.buffer not in own:
             return True
         if isinstance(op, Call):
             buffers = [x for x in op.args if type_of(x).endswith("[][]")]
             if buffers or any(is_buffer(x.type) for x in op.outs):
                 return True
+    return False
+
+
+def leaves_some(block: Block) -> bool:
+    """Whether a block inside makes a buffer that is there until this block ends."""
     inner = [b for op in block.ops for b in blocks_of(op)]
-    return any(_makes(b) and not ends_here(b) for b in inner)
+    return any((_makes(b) and not ends_here(b)) or leaves_some(b) for b in inner)
 
 
 def _makes(block: Block) -> bool:

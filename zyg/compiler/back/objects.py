@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.config import least_tape
 from zyg.compiler.back import arena
 from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.back.whole_text import Module, result_type
@@ -87,16 +88,17 @@ class Unreadable(TypeError):  # noqa: N818
 class Entry:
     """Prints the function for a program whose parameters and whose result are of these kinds.
 
-    `writes` are the inputs that are buffers of arguments, and written to.
+    `writes` are the inputs that are buffers of arguments, and written to; `tapes` says whether
+    memory is limited.
     """
 
     def __init__(self, module: Module, takes: Sequence[Kind], gives: Kind,
-                 writes: Sequence[int]) -> None:  # fmt: skip
+                 writes: Sequence[int], tapes: bool) -> None:  # fmt: skip
         self.m = Scalars(module.declared)
         self.slots: list[str] = []  # places on the stack
         self.addresses: dict[str, int] = {}
         self.held: list[Any] = []  # what is known by its address
-        self.writes = writes
+        self.writes, self.tapes = writes, tapes
         self.arrays: list[tuple[str, str, bool]] = []  # first byte, size, written
         self.inputs: list[str] = []
         body = self.body(module, takes, gives)
@@ -111,6 +113,13 @@ class Entry:
         m.start("start")
         m.lines.clear()
         m.line("call void @zyg_open(ptr %arena)")
+        left = str(arena.UNLIMITED)
+        if self.tapes:
+            least = ctypes.c_int64.from_buffer(least_tape)
+            place = self.symbol("least_tape", ctypes.addressof(least), least)
+            left = m.value(f"load i64, ptr {place}")
+        m.line(f"{(at := m.name())} = getelementptr i8, ptr %arena, i64 {arena.LEFT}")
+        m.line(f"store i64 {left}, ptr {at}")
         self.want(m.value(f"icmp eq i64 %count, {len(takes)}"))
         for k, kind in enumerate(takes):
             self.take(kind, self.read("ptr", "%arguments", 8 * k))

@@ -18,7 +18,7 @@ from typing import Any
 from zyg.compiler.back import arena, blas, elementary_text
 from zyg.compiler.back.hoisting import hoistable
 from zyg.compiler.back.lanes import Lane, literal
-from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here
+from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here, leaves_some
 from zyg.compiler.back.registers import runs_in_registers
 from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.ir import (
@@ -303,14 +303,21 @@ class _Function:
     def end(self, block: Block) -> None:
         """The end of a block, where its buffers go if they can."""
         if ends_here(block):
+            self.settle(block)
             for x in reversed(buffers_of(block)):
                 self.m.line(f"call void @zyg_free(ptr %arena, ptr {self.known[x]})")
+
+    def settle(self, block: Block) -> None:
+        """What goes unsaid must not be read later than it is there."""
+        if leaves_some(block):
+            self.m.line('call void asm sideeffect "", "~{memory}"()')
 
     def mark(self, body: Block, moved: Sequence[Value]) -> tuple[Value, str, Callable[[], str]]:
         """Where rounds carry buffers on: a value of a loop, as `loop` takes it."""
         m, mark = self.m, Value("float[]")
 
         def rest() -> str:
+            self.settle(body)
             for x in buffers_of(body):
                 if x not in moved:
                     m.line(f"call void @zyg_forget(ptr %arena, ptr {self.known[x]})")

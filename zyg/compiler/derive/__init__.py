@@ -7,6 +7,7 @@ forward                         forward mode: partial derivatives, pushforward, 
 activity                        which numbers and which memory cotangents flow through
 stable                          which loads may be repeated at the end
 sums                            loops that only add
+segments                        loops that are run again in parts
 calls                           what functions that are called keep, on stacks
 sweep                           the forward sweep of reverse mode, with shadows
 kept                            tapes, and what is computed again

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from zyg.compiler.derive.calls import Moved
+from zyg.compiler.derive.segments import trips
 from zyg.compiler.derive.sweep import Frame, Sweep, carry
 from zyg.compiler.ir import (
     Alloc,
@@ -256,18 +257,6 @@ def _is_cheap(made: Any) -> bool:
 
 def _is_index(x: Value, frame: Frame) -> bool:
     return isinstance(frame.region, For) and x is frame.region.index
-
-
-def trips(builder: Builder, span: tuple[Atom, ...]) -> Atom:
-    """The number of rounds over a range."""
-    start, stop, step = span
-    assert isinstance(step, int)
-    n = stop if start == 0 else builder.op("subtract", stop, start)
-    if step < 0:
-        n, step = builder.op("negative", n), -step
-    if step != 1:
-        n = builder.op("floor_divide", builder.op("add", n, step - 1), step)
-    return builder.op("maximum", n, 0)
 
 
 def _round(builder: Builder, loop: For) -> Atom:

@@ -21,6 +21,7 @@ from zyg.compiler.derive.activity import Activity
 from zyg.compiler.derive.calls import Stacks
 from zyg.compiler.derive.kept import Kept, KeptNumber
 from zyg.compiler.derive.moving import NO_SLOPE
+from zyg.compiler.derive.segments import changed, copy_of, run_again
 from zyg.compiler.derive.sums import classes_read, only_adds
 from zyg.compiler.derive.sweep import Frame, Sweep, carry
 from zyg.compiler.front.reader import call_partial
@@ -84,6 +85,10 @@ def _derived(
     reverse = Reverse(sweep, Kept(sweep, sweep.builder, None), strong)
     inputs = sweep.inputs(program, copied=True)
     sweep.run(program.body)
+    rolled = changed(program, activity)  # back, when loops are run again
+    outputs = [copy_of(sweep.builder, sweep.atom(y), sweep.extent(program, y))
+               if isinstance(y, Value) and is_buffer(y.type) and activity.of(y) in rolled
+               else sweep.atom(y) for y in program.outputs]  # fmt: skip
     bars: list[Value] = []
     for y in program.outputs:
         if type_of(y).removesuffix("[]") not in REALS:
@@ -97,7 +102,7 @@ def _derived(
     reverse.run(program.body)
     moving = [k for k in active if activity.is_active(program.inputs[k])]
     block = sweep.builder.block
-    block.yields = [sweep.atom(y) for y in program.outputs]
+    block.yields = outputs
     block.yields += [reverse.cotangent(program.inputs[k]) for k in moving]
     sweep.stacks.finish(block)
     prune(block)
@@ -311,8 +316,13 @@ class Reverse:
         if not self.sweep.activity.inside(op):
             return
         frame = self.sweep.frames[op.body]
-        if isinstance(op, For) and only_adds(op, self.sweep.activity):
-            self._sum(op, frame)
+        adds = isinstance(op, For) and only_adds(op, self.sweep.activity)
+        fuses = adds and self._fuses(op, frame)  # type: ignore[arg-type]
+        if isinstance(op, For) and op.again and not fuses:
+            run_again(self, op)
+            return
+        if isinstance(op, For) and adds:
+            self._sum(op, frame, fuses)
             return
         count = self._count(frame)
         carried = [(p, q) for p, q in zip(op.params, op.outs, strict=True)
@@ -335,11 +345,17 @@ class Reverse:
         for start, end in zip([*(starts[p] for p in given), *sums], outs, strict=True):
             self.add(start, end)
 
-    def _sum(self, op: For, frame: Frame) -> None:
+    def _fuses(self, op: For, frame: Frame) -> bool:
+        """Whether a loop that only adds can have its adjoint in its own rounds."""
+        bars = [self.bars[-1].get(q) for q in op.outs]
+        return classes_read(op, self.sweep.activity).isdisjoint(self.read) and self.kept.is_ready(
+            frame, bars
+        )
+
+    def _sum(self, op: For, frame: Frame, fuses: bool) -> None:
         """The adjoint of a loop that only adds: in its own rounds, or in others, forwards."""
         bars = [self.bars[-1].pop(q, None) for q in op.outs]
-        activity = self.sweep.activity
-        if classes_read(op, activity).isdisjoint(self.read) and self.kept.is_ready(frame, bars):
+        if fuses:
             frame.fused, frame.region.independent = True, False
             with self.builder.inside(frame.block):
                 sums = self._summed(op, bars)

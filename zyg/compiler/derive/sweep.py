@@ -9,6 +9,7 @@ Each block that is made is remembered as a `Frame`: the reverse pass mirrors it.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from typing import Any
 
 from zyg.compiler.derive.activity import Activity
 from zyg.compiler.derive.calls import Pair, Stacks
+from zyg.compiler.derive.segments import State, changed, copy_of, state_of
 from zyg.compiler.derive.stable import Stable
 from zyg.compiler.ir import (
     Alloc,
@@ -73,6 +75,17 @@ class Sweep:
         self.matrices: dict[tuple[Routine, int], list[Atom]] = {}  # what routines were given
         leaving = [x for x in program.outputs if isinstance(x, Value) and is_buffer(x.type)]
         self.sized = {activity.of(x) for x in leaving if x not in program.sizes}
+        self.sized = {x for x in self.sized if activity.is_active(x)} | changed(program, activity)
+        self.states: dict[For, State] = {}  # of loops that are run again
+
+    def afresh(self, builder: Builder) -> Sweep:
+        """Another sweep over a part of the program, which begins where a builder is."""
+        again = copy.copy(self)
+        again.builder, again.top = builder, Frame(builder.block)
+        again.frame, again.repeatable = again.top, set()
+        for name in ("made", "shadow", "size", "frames", "home", "source", "matrices", "states"):
+            setattr(again, name, {})
+        return again
 
     def atom(self, x: Atom) -> Atom:
         return self.made[x] if isinstance(x, Value) else x
@@ -123,10 +136,10 @@ class Sweep:
 
     def companions(self, x: Value) -> list[dict[Value, Any]]:
         """What goes beside a value: its shadow, its size, or nothing."""
-        if not is_buffer(x.type) or not self.activity.is_active(x):
+        if not is_buffer(x.type):
             return []
         sized = self.activity.of(x) in self.sized and x.type.count("[]") == 1
-        return [self.shadow, self.size] if sized else [self.shadow]
+        return [self.shadow] * self.activity.is_active(x) + [self.size] * sized
 
     def beside(self, outs: Sequence[Value], row: Sequence[Any]) -> list[Atom]:
         """What goes beside a row of values, which will be `outs`."""
@@ -168,11 +181,11 @@ class Sweep:
 
     def alloc(self, op: Alloc) -> None:
         size = self.atom(op.size)
-        (new, *_) = outs = self.values([op.out])
+        new, *_ = self.values([op.out])
         self.builder.block.ops.append(Alloc(new, size, op.zeroed))
-        if len(outs) > 1:
-            self.builder.block.ops.append(Alloc(outs[1], size))
-            self.size[op.out] = size
+        if op.out in self.shadow:
+            self.builder.block.ops.append(Alloc(self.shadow[op.out], size))
+        self.size[op.out] = size
 
     def load(self, op: Load) -> None:
         index = self.atom(op.index)
@@ -239,13 +252,15 @@ class Sweep:
                     "the reverse pass mirrors what is done in the rounds.",
                     "write it in the loop.",
                 )
-            new = While(Block(), init, params, Block(), [])
+            new = While(Block(), init, params, Block(), [], op.line)
             with self.inside(op.test, new.test, new):
                 self.run(op.test)
                 new.test.yields = [self.atom(x) for x in op.test.yields]
         else:
             new = For(Value("int"), tuple(map(self.atom, op.span)), init, params, Block(), [])  # type: ignore[arg-type]
-            new.independent = op.independent
+            new.independent, new.line = op.independent, op.line
+            if op.again:
+                self.states[op] = state_of(self, op)
             self.made[op.index] = new.index
         with self.inside(op.body, new.body, new) as frame:
             self.home.update((x, frame) for x in params)
@@ -273,31 +288,20 @@ def carry(frame: Frame, param: Value, start: Atom, end: Atom) -> Value:
     return out
 
 
-def copy_of(builder: Builder, buffer: Atom, size: Atom) -> Value:
-    """A buffer with the same elements."""
-    assert isinstance(buffer, Value)
-    copy = builder.alloc(buffer.type.removesuffix("[]"), size, zeroed=False)
-    k = Value("int")
-    with builder.inside(Block()) as body:
-        builder.store(copy, k, builder.load(buffer, k))
-    builder.block.ops.append(For(k, (0, size, 1), [], [], body, [], independent=True))
-    return copy
-
-
 def copy_of_matrix(builder: Builder, matrix: Sequence[Any], m: Atom, n: Atom) -> Value:
     """The elements of a matrix, row by row, in a buffer of their own."""
     buffer, start, *steps = matrix
     op = builder.op
-    copy = builder.alloc(buffer.type.removesuffix("[]"), op("multiply", m, n), zeroed=False)
+    made = builder.alloc(buffer.type.removesuffix("[]"), op("multiply", m, n), zeroed=False)
     i, j = Value("int"), Value("int")
     with builder.inside(Block()) as rows:
         row = op("add", start, op("multiply", i, steps[0]))
         with builder.inside(Block()) as body:
             x = builder.load(buffer, op("add", row, op("multiply", j, steps[1])))
-            builder.store(copy, op("add", op("multiply", i, n), j), x)
+            builder.store(made, op("add", op("multiply", i, n), j), x)
         rows.ops.append(For(j, (0, n, 1), [], [], body, [], independent=True))
     builder.block.ops.append(For(i, (0, m, 1), [], [], rows, [], independent=True))
-    return copy
+    return made
 
 
 # Which matrices a routine's adjoint asks for: its place among the operands, and of its dimensions.

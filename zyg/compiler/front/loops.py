@@ -14,10 +14,10 @@ from typing import Any
 from zyg.compiler.front.expressions import Expressions
 from zyg.compiler.front.joins import FLAGS
 from zyg.compiler.front.sequences import Sequence
-from zyg.compiler.front.source import assigned, has, leaves
+from zyg.compiler.front.source import assigned, has, leaves, place_of
 from zyg.compiler.front.structures import Different, Ref
 from zyg.compiler.front.ways import Dead
-from zyg.compiler.ir import Block, While
+from zyg.compiler.ir import Block, For, While
 from zyg.compiler.record import Number
 from zyg.errors import KernelError
 
@@ -171,6 +171,7 @@ class Loops(Expressions):
         """Run a loop that carries what it changes."""
         own = self.variables
         hints = [(own, name) for name in (*assigned(node.body), *flags)]
+        done = len(self.builder.block.ops)
         try:
             run(hints=hints, skip=self.unread(self.again(node)), key=node)
         except Dead:
@@ -185,3 +186,7 @@ class Loops(Expressions):
                 "it is something else after a round of the loop than before.",
                 "give it numbers, or tuples of as many numbers.",
             ) from None
+        line = place_of(self.f.__code__, node.iter if isinstance(node, ast.For) else node.test)
+        for op in self.builder.block.ops[done:]:
+            if isinstance(op, (For, While)):
+                op.line = op.line or line

@@ -1,0 +1,199 @@
+"""Loops that are run again: of a long one, the reverse pass has what some of its rounds began with.
+
+A loop of n rounds becomes one over segments of about sqrt(n) rounds each. Of a segment the forward
+sweep keeps what it begins with: the numbers that it carries, and a copy of the memory that was
+there before and that it writes to. The reverse pass puts that back, runs the segment again with
+tapes for its own rounds alone, and mirrors it. So the tapes of two segments are never there at the
+same time: memory for about 2 sqrt(n) rounds, for the work of one more forward sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from zyg.compiler.derive.activity import writes_of
+from zyg.compiler.derive.moving import Memory
+from zyg.compiler.ir import (
+    Atom,
+    Block,
+    Call,
+    For,
+    If,
+    Load,
+    Program,
+    Routine,
+    Value,
+    blocks_of,
+    element_of,
+    is_buffer,
+    operands_of,
+    operations,
+    outs_of,
+)
+from zyg.compiler.record import Builder
+
+
+def in_segments(program: Program, depth: int) -> Program | None:
+    """The program with its loops in segments, and those inside them, so many deep.
+
+    None if no loop that is so deep can be run again.
+    """
+    memory = Memory(program)
+    pointed = {memory.of(op.out) for op in operations(program.body)
+               if isinstance(op, Load) and is_buffer(op.out.type)}  # fmt: skip
+    deepest, body = _cut(program.body, depth, lambda x: memory.of(x) in pointed)
+    return replace(program, body=body) if deepest == depth else None
+
+
+def _cut(block: Block, depth: int, pointed: Callable[[Value], bool]) -> tuple[int, Block]:
+    """A block with its loops in segments, and how deep there were any."""
+    made, deepest = Block([], block.yields), 0
+    for op in block.ops:
+        if isinstance(op, If):
+            deep, sides = zip(*(_cut(b, depth, pointed) for b in blocks_of(op)), strict=True)
+            deepest = max(deepest, *deep)
+            made.ops.append(replace(op, then=sides[0], orelse=sides[1]))
+        elif isinstance(op, For) and depth and _can_run_again(op, pointed):
+            inner, body = _cut(op.body, depth - 1, pointed)
+            deepest = max(deepest, inner + 1)
+            made.ops += _segments(replace(op, body=body))
+        else:
+            made.ops.append(op)
+    return deepest, made
+
+
+def _can_run_again(loop: For, pointed: Callable[[Value], bool]) -> bool:
+    """Whether it has an order, and its memory is known by its names: no calls, no pointers."""
+    if loop.independent or any(isinstance(op, Call) for op in operations(loop.body)):
+        return False
+    used = [
+        *loop.init,
+        *(x for op in operations(loop.body) for x in (*operands_of(op), *outs_of(op))),
+    ]
+    buffers = [x for x in used if isinstance(x, Value) and is_buffer(x.type)]
+    return not any(is_buffer(element_of(x.type)) or pointed(x) for x in buffers)
+
+
+def trips(builder: Builder, span: tuple[Atom, ...]) -> Atom:
+    """The number of rounds over a range."""
+    start, stop, step = span
+    assert isinstance(step, int)
+    n = stop if start == 0 else builder.op("subtract", stop, start)
+    if step < 0:
+        n, step = builder.op("negative", n), -step
+    if step != 1:
+        n = builder.op("floor_divide", builder.op("add", n, step - 1), step)
+    return builder.op("maximum", n, 0)
+
+
+def _segments(loop: For) -> list[Any]:
+    """The same rounds in a loop over segments."""
+    to, (start, _, step) = Builder(), loop.span
+    n = trips(to, loop.span)
+    root = to.op("int", to.op("ceil", to.op("sqrt", to.op("float", n))))
+    length = to.op("maximum", root, 1)
+    count = to.op("floor_divide", to.op("add", n, to.op("subtract", length, 1)), length)
+    segment = Value("int")
+    params, outs = ([Value(p.type) for p in loop.params] for _ in range(2))
+    with to.inside(Block([], [*outs])) as body:
+        first = to.op("multiply", segment, length)
+        last = to.op("minimum", to.op("add", first, length), n)
+        ends = [to.op("add", start, to.op("multiply", k, step)) for k in (first, last)]
+        span = ends[0], ends[1], step
+        body.ops.append(replace(loop, span=span, init=[*params], outs=outs, again=True))
+    outer = For(segment, (0, count, 1), loop.init, params, body, loop.outs, line=loop.line)
+    return [*to.block.ops, outer]
+
+
+def state_of(sweep: Any, loop: For) -> State:
+    """Copy the memory that a loop finds and that will have changed when it is to run again."""
+    inner = [*operations(loop.body)]
+    written = {sweep.activity.of(x) for op in inner for x in writes_of(op)}
+    for op in inner:
+        if isinstance(op, (Load, Routine)):
+            written |= {sweep.activity.of(x) for x in _buffers(operands_of(op))
+                        if not sweep.stable(op, x)}  # fmt: skip
+    found: dict[Atom, tuple[Value, Value]] = {}
+    for x in outside(loop):
+        if is_buffer(x.type) and sweep.activity.of(x) in written:
+            buffer = sweep.made[x]
+            if buffer not in found:
+                found[buffer] = x, copy_of(sweep.builder, buffer, sweep.size[x])
+    return [*found.values()]
+
+
+State = list[tuple[Value, Value]]  # buffers of the program, and copies
+
+
+def _buffers(row: Sequence[Atom]) -> list[Value]:
+    return [x for x in row if isinstance(x, Value) and is_buffer(x.type)]
+
+
+def outside(loop: For) -> list[Value]:
+    """What a loop reads that is made before it."""
+    own = {loop.index, *loop.params}
+    blocks, rows = [loop.body], [operands_of(loop)]
+    while blocks:
+        block = blocks.pop()
+        rows.append(block.yields)
+        for op in block.ops:
+            rows.append(operands_of(op))
+            own.update(outs_of(op), getattr(op, "params", ()))
+            if isinstance(op, For):
+                own.add(op.index)
+            blocks += blocks_of(op)
+    used = dict.fromkeys(x for row in rows for x in row if isinstance(x, Value))
+    return [x for x in used if x not in own]
+
+
+def run_again(reverse: Any, loop: For) -> None:
+    """The mirror of a loop that is run again first, from the state that was kept."""
+    sweep, kept, builder = reverse.sweep, reverse.kept, reverse.builder
+    for x, copy in sweep.states[loop]:
+        fill(builder, reverse.value(x), kept.fetch(copy), kept.fetch(sweep.size[x]))
+    again = sweep.afresh(builder)
+    for x in outside(loop):
+        again.made[x] = reverse.value(x)
+        for now, then in ((again.shadow, sweep.shadow), (again.size, sweep.size)):
+            if x in then:
+                now[x] = kept.fetch(then[x])
+    block = Block([replace(loop, again=False)])
+    again.run(block)
+    inner = type(reverse)(again, type(kept)(again, builder, None), reverse.strong)
+    inner.read = reverse.read
+    for q in loop.outs:
+        if q in sweep.shadow:
+            fill(builder, again.shadow[q], reverse.shadow(q), kept.fetch(sweep.size[q]))
+        elif q in reverse.bars[-1]:
+            inner.bars[0][q] = reverse.bars[-1].pop(q)
+    inner.run(block)
+    for x, c in inner.bars[0].items():
+        reverse.add(x, c)
+
+
+def changed(program: Program, memory: Memory) -> set[Value]:
+    """The memory that loops that are run again need the sizes of."""
+    loops = (op for op in operations(program.body) if isinstance(op, For) and op.again)
+    rows = (row for loop in loops for op in (loop, *operations(loop.body))
+            for row in (operands_of(op), outs_of(op)))  # fmt: skip
+    return {memory.of(x) for row in rows for x in _buffers(row)}
+
+
+def copy_of(builder: Builder, buffer: Atom, size: Atom) -> Value:
+    """A buffer with the same elements."""
+    assert isinstance(buffer, Value)
+    copy = builder.alloc(element_of(buffer.type), size, zeroed=False)
+    fill(builder, copy, buffer, size)
+    return copy
+
+
+def fill(builder: Builder, to: Atom, of: Atom, size: Atom) -> None:
+    """Copy the elements of a buffer to another."""
+    assert isinstance(to, Value)
+    assert isinstance(of, Value)
+    k = Value("int")
+    with builder.inside(Block()) as body:
+        builder.store(to, k, builder.load(of, k))
+    builder.block.ops.append(For(k, (0, size, 1), [], [], body, [], independent=to is not of))
