@@ -26,6 +26,9 @@ def compile(
     axes, the structure of containers. `wrt` are the positions of the arguments that are ever
     differentiated, all by default; the rounds of `prange` loops run in threads with `parallel`.
 
+    Other threads run during calls that may be long, but where lists are passed; an interrupt takes
+    effect when machine code has returned.
+
     What is not in the language that is compiled runs in Python, and its derivatives are traced,
     after a `PerformanceWarning` that names the line; with ``zyg.config(fallback="error")`` it
     raises `CompileError`.

@@ -4,6 +4,7 @@
 METH_FASTCALL are. It reads numbers, and arrays of NumPy's that are contiguous, where CPython and
 NumPy keep them; it answers NotImplemented to arguments of other kinds, and Ellipsis where the
 program has stopped, with what it wrote to its arguments put back. Python's way goes on from there.
+During a call that may be long other threads run.
 
 The addresses of types, of functions of NumPy's, and of what is known by itself are not in the text:
 it has names for them, which `Entry.addresses` has.
@@ -14,7 +15,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -43,8 +44,17 @@ _OF_C = {  # Python's functions
     "PyLong_AsLongLongAndOverflow": "i64 (ptr, ptr)", "PyTuple_New": "ptr (i64)",
     "PyTuple_SetItem": "i32 (ptr, i64, ptr)", "PyList_New": "ptr (i64)",
     "PyList_SetItem": "i32 (ptr, i64, ptr)", "Py_IncRef": "void (ptr)", "Py_DecRef": "void (ptr)",
-    "Py_GetRecursionLimit": "i32 ()",
+    "Py_GetRecursionLimit": "i32 ()", "PyEval_SaveThread": "ptr ()",
+    "PyEval_RestoreThread": "void (ptr)",
 }  # fmt: skip
+
+
+_LONG, _LONG_BYTES = 2048, 1 << 14  # an int or a length, an array: with these a call may be long
+
+
+def _has_list(kind: Struct) -> bool:
+    parts = [part for part in kind.parts if isinstance(part, Struct)]
+    return kind.type is list or any(map(_has_list, parts))
 
 
 @cache
@@ -126,7 +136,9 @@ class Entry:
         self.apart()
         copies = self.saved()
         given = ["ptr %arena", f"i64 {self.depth()}", *self.inputs]
+        thread = self.let_others(takes)
         y = m.value(f"call {made} {module.main}({', '.join(given)})")
+        self.back(thread)
         status = m.value(f"extractvalue {made} {y}, 0")
         m.line(f"{(well := m.name())} = icmp eq i32 {status}, 0")
         m.line(f"br i1 {well}, label %well, label %stopped, !prof !0")
@@ -144,6 +156,46 @@ class Entry:
         m.start("raised")
         self.leave("null")
         return m.lines
+
+    # The lock of the interpreter
+
+    def let_others(self, takes: Sequence[Kind]) -> str | None:
+        """Let other threads run during a call that may be long; what they are called back by.
+
+        Not where a list has arrays, which others could change.
+        """
+        if any(isinstance(kind, Struct) and _has_list(kind) for kind in takes):
+            return None
+        m, most = self.m, "false"
+        sizes = [(size, _LONG_BYTES) for _, size, _ in self.arrays]
+        sizes += [(x[4:], _LONG) for x in self.inputs if x.startswith("i64 ")]
+        for x, least in sizes:
+            more = m.value(f"icmp uge i64 {x}, {least}")
+            most = m.value(f"or i1 {most}, {more}")
+        if not sizes:
+            return None
+        thread = self.slot("ptr")
+        m.line(f"store ptr null, ptr {thread}")
+        self.where(most, lambda: m.line(
+            f"store ptr {self.called('PyEval_SaveThread')}, ptr {thread}"
+        ))  # fmt: skip
+        return thread
+
+    def back(self, thread: str | None) -> None:
+        """Go on when it is this thread's turn again, if others were let run."""
+        if thread is not None:
+            x = self.m.value(f"load ptr, ptr {thread}")
+            others = self.m.value(f"icmp ne ptr {x}, null")
+            self.where(others, lambda: self.called("PyEval_RestoreThread", f"ptr {x}"))
+
+    def where(self, condition: str, do: Callable[[], Any]) -> None:
+        """Do something where a condition is true, which it mostly is not."""
+        then, after = self.m.name("b"), self.m.name("b")
+        self.m.line(f"br i1 {condition}, label {then}, label {after}")
+        self.m.start(then[1:])
+        do()
+        self.m.line(f"br label {after}")
+        self.m.start(after[1:])
 
     # Parts
 
