@@ -5,7 +5,8 @@ import copy
 import numpy as np
 
 from zyg.compiler.front.kinds import Array, Struct, kind_of, made_of, operands_of
-from zyg.compiler.front.whole import WholeCaptures, read_whole
+from zyg.compiler.front.whole import WholeCaptures
+from zyg.compiler.inside.reading import read_whole
 
 from .interpreted import interpreted
 

@@ -50,15 +50,16 @@ def parts(x):
     return None
 
 
-def mapped(function, x, *others):
+def mapped(function, x, *others, rest=lambda x: x):
     """A structure with its differentiable leaves replaced; those of `others` go along."""
     inner = parts(x)
     if inner is not None:
         rows = [parts_like(x, other) for other in others]
         return inner[1]([
-            mapped(function, part, *(row[k] for row in rows)) for k, part in enumerate(inner[0])
+            mapped(function, part, *(row[k] for row in rows), rest=rest)
+            for k, part in enumerate(inner[0])
         ])  # fmt: skip
-    return function(x, *others) if is_real(x) or is_complex(x) else x
+    return function(x, *others) if is_real(x) or is_complex(x) else rest(x)
 
 
 def parts_like(x, other):
@@ -82,7 +83,7 @@ def inner_product(x, a, b):
 
 
 def direction_for(x, seed):
-    """Numbers like the differentiable ones of a structure, at random."""
+    """Numbers like the differentiable ones of a structure, at random; None for what else it has."""
     rng = np.random.default_rng(seed)
 
     def drawn(leaf):
@@ -93,7 +94,7 @@ def direction_for(x, seed):
             return np.asarray(z, leaf.dtype)
         return type(leaf)(z)
 
-    return mapped(drawn, x)
+    return mapped(drawn, x, rest=lambda _: None)
 
 
 def moved(x, along, by):

@@ -208,6 +208,7 @@ REGISTRIES = {
     "zyg.base.marks._formulas": "packages",
     "zyg.base.marks._plain": "math",
     "zyg.base.marks._stopping": "verbs",
+    "zyg.base.marks._verbs": "verbs",
     "zyg.base.registry.own_verbs": "verbs of compiled functions",
     "zyg.base.registry.rules": "rules",
     "zyg.base.registry.short_ways": "rules",

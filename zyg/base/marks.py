@@ -16,6 +16,7 @@ _for_any_number: set[str] = set()
 _formulas: set[str] = set()
 _plain: dict[Any, Any] = {}
 _stopping: set[Any] = set()
+_verbs: dict[Any, str] = {}
 
 
 def for_any_number(module: str) -> None:
@@ -80,3 +81,16 @@ def stops_gradient(function: Function) -> Function:
 
 def is_stopping(f: Any) -> bool:
     return isinstance(f, FunctionType) and f in _stopping
+
+
+def verb(function: Function) -> Function:
+    """A decorator: compiled functions that call it know it by its name."""
+    _verbs[function] = function.__name__
+    return function
+
+
+def name_of_verb(f: Any) -> str | None:
+    try:
+        return _verbs.get(f)
+    except TypeError:  # not hashable
+        return None

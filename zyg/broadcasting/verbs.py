@@ -18,6 +18,7 @@ import numpy as np
 
 from zyg.base.array_types import on_gpu
 from zyg.base.config import setting
+from zyg.base.marks import verb
 from zyg.base.structure import is_number
 from zyg.broadcasting.calls import apply, launch, mode_of, run_kernel, unseen
 from zyg.broadcasting.fallback import broadcast_shape, by_element, warn
@@ -39,6 +40,7 @@ from zyg.rules.kit import no_out
 _LEAVES = {np.ndarray, float, int, bool, np.float64, np.float32}
 
 
+@verb
 def broadcast(
     f: Callable[..., Any], *arrays: Any, out: np.ndarray | None = None, mode: str = "auto"
 ) -> Any:

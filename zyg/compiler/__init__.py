@@ -1,6 +1,7 @@
 """Functions read as source: program, derivative, machine code. Knows no tracer.
 
 ir                              what a function is here: values, operations, regions
+splice                          programs put into others
 routines                        what libraries do with the memory of a program
 record                          numbers that record what is done with them
 simplified                      a program without what regions carry for nothing
@@ -9,5 +10,6 @@ whole                           ints of the operands' types, wrapped around as N
 bounds                          numbers of Python's own that must have a place in those types
 front                           source -> program
 derive                          program -> the program of its derivatives
+inside                          derivatives in the source of a function
 back                            program -> text -> machine code
 """

@@ -170,7 +170,8 @@ class Program:
     """A function of numbers; it returns what its body yields.
 
     `rule` has the partial derivatives of a function that brings its own. `sizes` says of buffers
-    among the inputs which inputs multiply to the number of their elements.
+    among the inputs which inputs multiply to the number of their elements. A function with an
+    `adjoint` of its own is derived by that.
     """
 
     name: str
@@ -178,10 +179,27 @@ class Program:
     body: Block
     rule: Any = None
     sizes: dict[Value, tuple[Atom, ...]] = field(default_factory=dict)
+    adjoint: Adjoint | None = None
 
     @property
     def outputs(self) -> list[Atom]:
         return self.body.yields
+
+
+@dataclass(eq=False)
+class Adjoint:
+    """How cotangents come from the results of a function to its arguments.
+
+    The inputs of `program` are inputs and outputs of the function, and `bars`, one for each result
+    that is real, in order; the results are the first `results` outputs. It yields cotangents of the
+    inputs at the places `moving`. `only_reverse` is what is said where forward mode meets it.
+    """
+
+    program: Program
+    bars: list[Value]
+    results: int
+    moving: list[int]
+    only_reverse: tuple[str, str, str] | None = None
 
 
 def blocks_of(op: Any) -> Sequence[Block]:

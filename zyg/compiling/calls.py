@@ -97,7 +97,7 @@ def operation_adjoint(call: OperationCall, *operands: Any) -> Any:
             result[k + 1] = c
         return tuple(result)
 
-    return call_operation(call, *operands), operation_pullback
+    return call_operation(_outside(call, operands), *operands), operation_pullback
 
 
 def operation_pushforward(call: OperationCall, *operands: Any) -> Any:
@@ -110,7 +110,14 @@ def operation_pushforward(call: OperationCall, *operands: Any) -> Any:
         y_dot = settled(lambda strong: apply(operation.pushforward(moving, strong), along), iter)
         return tuple(y_dot) if len(y_dot) > 1 else y_dot[0]
 
-    return call_operation(call, *operands), pushforward
+    return call_operation(_outside(call, operands), *operands), pushforward
+
+
+def _outside(call: OperationCall, operands: Sequence[Any]) -> OperationCall:
+    """The call as derivatives further out see it."""
+    if not any(map(is_watched, operands)):
+        return call
+    return OperationCall(call.operation.seen_from_outside(), call.active, call.others)
 
 
 operation_call = Adjoint(call_operation, operation_adjoint, strong=True)

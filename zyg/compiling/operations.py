@@ -14,6 +14,7 @@ from zyg.compiler.back.entry import Native
 from zyg.compiler.derive import forward, reverse
 from zyg.compiler.derive.segments import in_segments
 from zyg.compiler.ir import Program, prune, type_of
+from zyg.compiler.splice import without_adjoints
 from zyg.compiling.ints import with_shadows, without_shadows
 from zyg.compiling.tapes import Again, Tapes
 
@@ -107,6 +108,13 @@ class Operation:
             return Operation(without_shadows(made, [first + k for k in ints], floats))
 
         return self.once(("pushforward", active, strong), make)  # type: ignore[no-any-return]
+
+    def seen_from_outside(self) -> Operation:
+        """The operation to derivatives further out: a function's own adjoint is taken once."""
+        program = without_adjoints(self.program)
+        if program is self.program:
+            return self
+        return self.once("outside", lambda: Operation(program, self.results))  # type: ignore[no-any-return]
 
     def _shadowed(self, active: tuple[int, ...]) -> tuple[Program, list[int]]:
         """The program with a float for each active int, behind the inputs, and which those are."""

@@ -17,7 +17,8 @@ from zyg.base.registry import rules
 from zyg.compiler.derive.moving import Memory
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.kinds import DTYPES, Array, Kind, Many, Scalar, Static, Struct
-from zyg.compiler.front.whole import Whole, WholeCaptures, read_whole
+from zyg.compiler.front.whole import Whole, WholeCaptures
+from zyg.compiler.inside.reading import read_whole
 from zyg.compiler.ir import Check, Program, is_buffer, operations
 from zyg.compiling.entries import Entry, entry_of, gradient_entry
 from zyg.compiling.guards import guard_of

@@ -44,6 +44,7 @@ import numpy as np
 from zyg import errors
 from zyg.base.array_types import ArrayType, array_type
 from zyg.base.config import setting
+from zyg.base.marks import verb
 from zyg.base.structure import Structure
 from zyg.errors import AdjointError, LeakError, StructureError, ZygError, user_line
 
@@ -402,6 +403,7 @@ def strip(x: Any) -> Any:
     return x
 
 
+@verb
 def is_traced(x: Any) -> bool:
     """Whether a running gradient watches `x`; never raises.
 

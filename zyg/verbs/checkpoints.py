@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import array_type
+from zyg.base.marks import verb
 from zyg.base.registry import Adjoint
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
@@ -81,6 +82,7 @@ def pullback_inside(
     return trace.y, functools.partial(trace.back, zeros=False)
 
 
+@verb
 def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``f(*args, **kwargs)``, run again in the reverse pass, so that its steps need no memory.
 

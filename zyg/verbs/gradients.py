@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import is_array
-from zyg.base.marks import stops_gradient
+from zyg.base.marks import stops_gradient, verb
 from zyg.base.registry import adjoint, own_verbs
 from zyg.base.scalar_rules import is_complex
 from zyg.base.structure import Structure, is_number
@@ -61,6 +61,7 @@ def seed_of_loss(trace: Trace) -> Any:
     return seed_of_one(trace, trace.y)
 
 
+@verb
 def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
     """The value of ``f(*args, **kwargs)`` and its pullback.
 
@@ -84,6 +85,7 @@ def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Cal
     return trace.hand_over(), back
 
 
+@verb
 def gradient(
     f: Callable[..., Any], *args: Any, zeros: bool = False, **kwargs: Any
 ) -> tuple[Any, ...]:
@@ -109,6 +111,7 @@ def gradient(
         trace.close()
 
 
+@verb
 def value_and_gradient(
     f: Callable[..., Any], *args: Any, zeros: bool = False, **kwargs: Any
 ) -> tuple[Any, tuple[Any, ...]]:
@@ -132,6 +135,7 @@ def value_and_gradient(
         trace.close()
 
 
+@verb
 @adjoint
 def hook(g: Callable[[Any], Any], x: Any) -> Any:
     """`x`, whose cotangent passes through `g` on the way back.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import array_type
+from zyg.base.marks import verb
 from zyg.base.registry import adjoint, own_verbs
 from zyg.base.structure import Structure
 from zyg.base.trees import Tree, taken_apart
@@ -31,6 +32,7 @@ Function = Callable[..., Any]
 _FEW = 8  # elements of the arguments for which one forward run costs no more than a reverse pass
 
 
+@verb
 def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tuple[Any, ...]:
     """The Jacobian of ``f(*args, **kwargs)`` by each positional argument, dense.
 
@@ -200,6 +202,7 @@ def _joined(parts: list[Any], y: Any, x: Any, axis: int) -> Any:
     return block if block.dtype == dtype else np.astype(block, dtype)
 
 
+@verb
 def hessian(f: Function, x: Any) -> Any:
     """The matrix of second derivatives of ``f(x)``, a real number; forward over reverse.
 
@@ -218,6 +221,7 @@ def hessian(f: Function, x: Any) -> Any:
     return jacobian(_gradient_of(f), x, mode="forward")[0]
 
 
+@verb
 def diaghessian(f: Function, x: Any) -> Any:
     """The second derivative of ``f(x)`` by each number in x alone: the diagonal of `hessian`.
 
@@ -246,6 +250,7 @@ def diaghessian(f: Function, x: Any) -> Any:
     )
 
 
+@verb
 def hvp(f: Function, x: Any, v: Any) -> Any:
     """The Hessian of ``f(x)``, a real number, times `v`, without the Hessian; forward over reverse.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.marks import verb
 from zyg.base.structure import Structure
 from zyg.base.trees import Tree, taken_apart
 from zyg.core.cotangents import fits, has_complex, project, shape_of, spec_of, zeros_of
@@ -150,6 +151,7 @@ def _two_ways(what: str) -> StructureError:
     )
 
 
+@verb
 def pushforward(
     f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any
 ) -> tuple[Any, Any]:

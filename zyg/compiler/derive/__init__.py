@@ -2,8 +2,6 @@
 
 moving                          which memory may hold tangents
 tangents                        one pass that makes values again, with sparse tangents
-buffers                         the same on memory: tangent buffers beside buffers
-forward                         forward mode: partial derivatives, pushforward, pullback
 activity                        which numbers and which memory cotangents flow through
 stable                          which loads may be repeated at the end
 sums                            loops that only add
@@ -12,4 +10,7 @@ calls                           what functions that are called keep, on stacks
 sweep                           the forward sweep of reverse mode, with shadows
 kept                            tapes, and what is computed again
 reverse                         reverse mode: vjp, gradient
+ruled                           functions that bring their own adjoint, in forward mode
+buffers                         tangents on memory: tangent buffers beside buffers
+forward                         forward mode: partial derivatives, pushforward, pullback
 """

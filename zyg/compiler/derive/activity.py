@@ -63,4 +63,6 @@ def writes_of(op: Any) -> list[Any]:
         return [op.buffer]
     if isinstance(op, Routine):
         return [op.args[k] for k in routines[op.name].writes]
-    return [x for x in op.args if is_buffer(type_of(x))] if isinstance(op, Call) else []
+    if not isinstance(op, Call) or op.callee.adjoint:
+        return []
+    return [x for x in op.args if is_buffer(type_of(x))]

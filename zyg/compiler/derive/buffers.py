@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from zyg.compiler.derive.moving import Memory
+from zyg.compiler.derive.moving import Memory, is_real
+from zyg.compiler.derive.ruled import pushed
 from zyg.compiler.derive.tangents import Chain, Forward, Tangents, keys_of
 from zyg.compiler.ir import (
+    Adjoint,
     Alloc,
     Atom,
     Block,
@@ -30,6 +32,7 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.record import Builder
+from zyg.compiler.splice import spliced
 from zyg.errors import KernelError
 
 
@@ -104,6 +107,9 @@ class ForwardOnMemory(Forward):
             _PUSHES[op.name](self.builder, args, rows)
 
     def call(self, op: Call) -> None:
+        if op.callee.adjoint:
+            self.ruled(op, op.callee.adjoint)
+            return
         rows = [self.tangents(x) for x in op.args]
         args = [self.atom(x) for x in op.args] + [t for row in rows for t in row.values()]
         derived = Derived(op.callee, [[] for _ in op.outs])
@@ -115,6 +121,23 @@ class ForwardOnMemory(Forward):
         outs = [Value(kind) for kind in types]
         self.builder.block.ops.append(Call(derived.program, tuple(args), outs))
         self._leave(op.outs, masks, outs)
+
+    def ruled(self, op: Call, adjoint: Adjoint) -> None:
+        """A function that has an adjoint of its own."""
+        args = [self.atom(x) for x in op.args]
+        outs = spliced(op.callee, args, self.builder.block)
+        self.made.update(zip(op.outs, outs, strict=True))
+        rows = {k: self.tangents(op.args[k]) for k in adjoint.moving}
+        results = [x for x in op.outs[: adjoint.results] if is_real(x.type)]
+        made: dict[Value, Tangents] = {x: {} for x in results}
+        for key in keys_of(
+            (), [k for x in (*rows.values(), *map(self.foreseen, results)) for k in x]
+        ):
+            dots = {k: row[key] for k, row in rows.items() if key in row}
+            tangents = pushed(self.builder, op, args, outs, dots)
+            for x, t in zip(results, tangents, strict=True):
+                made[x][key] = t
+        self.moving.update((x, Chain(row)) for x, row in made.items() if row)
 
     def derived(self, callee: Program, masks: tuple[tuple[Any, ...], ...]) -> Derived:
         """A function's derivative; while it is made, a call of itself takes what is known of it."""

@@ -99,7 +99,7 @@ class Memory:
     def _gather(self, program: Program) -> None:
         self._programs.append(program)
         for op in operations(program.body):
-            if isinstance(op, Call) and op.callee not in self._programs:
+            if isinstance(op, Call) and not (op.callee.adjoint or op.callee in self._programs):
                 self._gather(op.callee)
             for a, b in _same(op):
                 self._join(a, b)
@@ -118,6 +118,10 @@ class Memory:
         elif isinstance(op, Store):
             self._edge(op.value, op.buffer)
             self.written.add(self.of(op.buffer))
+        elif isinstance(op, Call) and (adjoint := op.callee.adjoint):
+            for k in adjoint.moving:
+                for out in op.outs[: adjoint.results]:
+                    self._edge(op.args[k], out)
         elif isinstance(op, Routine):
             meaning = routines[op.name]
             for k in meaning.writes:
@@ -171,7 +175,7 @@ def _same(op: Any) -> Iterator[tuple[Atom, Atom]]:
         yield from zip(op.init, op.params, strict=True)
         yield from zip(op.body.yields, op.params, strict=True)
         yield from zip(op.params, op.outs, strict=True)
-    elif isinstance(op, Call):
+    elif isinstance(op, Call) and not op.callee.adjoint:
         yield from zip(op.args, op.callee.inputs, strict=True)
         yield from zip(op.callee.outputs, op.outs, strict=True)
 

@@ -20,13 +20,14 @@ from zyg.base.registry import ScalarRule
 from zyg.compiler.derive.activity import Activity
 from zyg.compiler.derive.calls import Stacks
 from zyg.compiler.derive.kept import Kept, KeptNumber
-from zyg.compiler.derive.moving import NO_SLOPE
+from zyg.compiler.derive.moving import NO_SLOPE, is_real
 from zyg.compiler.derive.segments import changed, copy_of, run_again
 from zyg.compiler.derive.sums import classes_read, only_adds
 from zyg.compiler.derive.sweep import Frame, Sweep, carry
 from zyg.compiler.front.reader import call_partial
 from zyg.compiler.functions import rule_of
 from zyg.compiler.ir import (
+    Adjoint,
     Alloc,
     Atom,
     Block,
@@ -48,6 +49,7 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.record import REALS, Builder, atom_of
+from zyg.compiler.splice import spliced
 
 Cotangents = dict[Value, Atom]  # of values of the program; absent is zero
 
@@ -144,11 +146,7 @@ class Reverse:
         if not isinstance(bar, Value) or not is_buffer(y.type):
             self.add(y, bar)
             return
-        k, builder, size = Value("int"), self.builder, self.sweep.extent(program, y)
-        with builder.inside(Block()) as body:
-            self.add_to(self.sweep.shadow[y], k, builder.load(bar, k))
-        loop = For(k, (0, size, 1), [], [], body, [], independent=True)
-        builder.block.ops.append(loop)
+        self.add_all(self.sweep.shadow[y], bar, self.sweep.extent(program, y))
 
     def add_to(self, buffer: Value, index: Atom, c: Atom) -> None:
         before = self.builder.load(buffer, index)
@@ -250,6 +248,9 @@ class Reverse:
         if not self.sweep.activity.inside(op):
             return
         callee = op.callee
+        if callee.adjoint:
+            self.ruled(op, callee.adjoint)
+            return
         pair = self.sweep.called(callee)
         if not pair.is_reversed:
             pair.is_reversed = True
@@ -263,6 +264,46 @@ class Reverse:
         self.builder.block.ops.append(Call(pair.reverse, tuple(bars), outs))
         for x, c in zip(args, outs, strict=True):
             self.add(x, c)
+
+    def ruled(self, op: Call, adjoint: Adjoint) -> None:
+        """A function that has an adjoint of its own."""
+        callee, builder = op.callee, self.builder
+        pairs = zip((*callee.inputs, *callee.outputs), (*op.args, *op.outs), strict=True)
+        known: dict[Any, Atom] = dict(pairs)
+
+        def value(x: Atom) -> Atom:
+            return self.value(known[x]) if isinstance(x, Value) else x
+
+        def extent(program: Program, x: Value) -> Atom:
+            size: Atom = 1
+            for n in program.sizes[x]:
+                size = builder.op("multiply", size, value(n))
+            return size
+
+        bars: dict[Any, Atom] = {}
+        results = [x for x in op.outs[: adjoint.results] if is_real(x.type)]
+        for x, bar in zip(results, adjoint.bars, strict=True):
+            if not is_buffer(x.type):
+                bars[bar] = self.bars[-1].pop(x, self.zero(x))
+            elif self.is_active(x):
+                bars[bar] = self.shadow(x)
+            else:
+                bars[bar] = builder.alloc(element_of(x.type), extent(adjoint.program, bar))
+        inputs = [bars[x] if x in bars else value(x) for x in adjoint.program.inputs]
+        made = spliced(adjoint.program, inputs, builder.block)
+        for k, c in zip(adjoint.moving, made, strict=True):
+            arg, p = op.args[k], callee.inputs[k]
+            if not is_buffer(p.type):
+                self.add(arg, c)
+            elif self.is_active(arg):
+                self.add_all(self.shadow(arg), c, extent(callee, p))  # type: ignore[arg-type]
+
+    def add_all(self, shadow: Value, c: Atom, size: Atom) -> None:
+        """Add a row of cotangents to a shadow."""
+        k, builder = Value("int"), self.builder
+        with builder.inside(Block()) as body:
+            self.add_to(shadow, k, builder.load(c, k))  # type: ignore[arg-type]
+        builder.block.ops.append(For(k, (0, size, 1), [], [], body, [], independent=True))
 
     def _has_bar(self, x: Atom) -> bool:
         return self.is_active(x) and not is_buffer(type_of(x))

@@ -40,6 +40,7 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.record import Builder
+from zyg.compiler.splice import spliced
 from zyg.errors import KernelError
 
 
@@ -226,9 +227,26 @@ class Sweep:
         self.builder.block.ops.append(new)
 
     def call(self, op: Call) -> None:
+        if op.callee.adjoint:
+            self.ruled(op)
+            return
         callee = self.called(op.callee).forward
         args = *map(self.atom, op.args), *self.beside(op.callee.inputs, op.args)
         self.builder.block.ops.append(Call(callee, args, self.values(op.outs)))
+
+    def ruled(self, op: Call) -> None:
+        """A function that has an adjoint of its own: put here as it is."""
+        callee, args = op.callee, [self.atom(x) for x in op.args]
+        outs = spliced(callee, args, self.builder.block)
+        self.made.update(zip(op.outs, outs, strict=True))
+        known = dict(zip((*callee.inputs, *callee.outputs), (*args, *outs), strict=True))
+        for x, y in zip(op.outs, callee.outputs, strict=True):
+            if self.companions(x):
+                size: Atom = 1
+                for n in callee.sizes[y]:  # type: ignore[index]
+                    size = self.builder.op("multiply", size, known.get(n, n))
+                self.size[x] = size
+                self.shadow[x] = self.builder.alloc(x.type.removesuffix("[]"), size)
 
     # Regions
 

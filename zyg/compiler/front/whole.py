@@ -85,14 +85,15 @@ def read_whole(
     kinds: Sequence[Kind],
     keywords: Mapping[str, Kind],
     captures: Captures,
+    reads: Callable[[Captures], WholeReader] | None = None,
 ) -> Whole:
-    """The program of `f` for arguments of these kinds.
+    """The program of `f` for arguments of these kinds; `reads` makes what reads it.
 
     Its inputs are the operands of the arguments, in order, then those that were captured, in the
     order of ``captures.operands``. Its outputs are the operands of the result. Raises KernelError
     for what is not in the language.
     """
-    reader = WholeReader(captures)
+    reader = (reads or WholeReader)(captures)
     args = [reader.taken(reader.argument(kind), "an argument") for kind in kinds]
     named = {
         name: reader.taken(reader.argument(kind), "an argument") for name, kind in keywords.items()
@@ -320,7 +321,14 @@ class WholeReader(Reader):
         named = {k: self.settled(x) for k, x in kwargs.items()}
         if _is_ours(inner):
             return self.inline(inner, (("itself", inner),), [*map(self.settled, args)], named)
+        found = self.of_rule(f, args, named)
+        if found is not NotImplemented:
+            return found
         return super().call(f, [*map(self.settled, args)], named)
+
+    def of_rule(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """What a function gives that brings its derivatives; NotImplemented for others."""
+        return NotImplemented
 
     def uncovered(self, x: Any) -> Any:
         """What a function of NumPy's is given for a list, or for something captured."""

@@ -1,0 +1,92 @@
+"""Programs put into others: what a block takes from around it, and its operations made again."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from zyg.compiler.ir import (
+    Atom,
+    Block,
+    Call,
+    For,
+    Program,
+    Value,
+    While,
+    blocks_of,
+    operands_of,
+    operations,
+    outs_of,
+)
+
+
+def free_values(block: Block) -> list[Value]:
+    """What a block takes from around it, in the order of use."""
+    used, made = uses(block)
+    return [x for x in used if x not in made]
+
+
+def uses(block: Block) -> tuple[dict[Value, None], set[Value]]:
+    """The values that a block uses, in order, and those that it makes."""
+    used: dict[Value, None] = {}
+    made: set[Value] = set()
+    _use(block, used, made)
+    return used, made
+
+
+def _use(block: Block, used: dict[Value, None], made: set[Value]) -> None:
+    for op in block.ops:
+        used.update((x, None) for x in operands_of(op) if isinstance(x, Value))
+        made.update(outs_of(op))
+        if isinstance(op, (For, While)):
+            made.update(op.params)
+        if isinstance(op, For):
+            made.add(op.index)
+        for inner in blocks_of(op):
+            _use(inner, used, made)
+    used.update((x, None) for x in block.yields if isinstance(x, Value))
+
+
+def spliced(program: Program, args: Sequence[Atom], into: Block) -> list[Atom]:
+    """Append what a program does with these arguments to a block; what it yields."""
+    made: dict[Any, Any] = dict(zip(program.inputs, args, strict=True))
+    block: Block = _again(program.body, made)
+    into.ops += block.ops
+    return block.yields
+
+
+def without_adjoints(program: Program) -> Program:
+    """The program in which no function has an adjoint of its own; itself if none has."""
+    if not any(_has_adjoint(op) for op in operations(program.body)):
+        return program
+    made: dict[Any, Any] = {}
+    inputs, body = _again(program.inputs, made), _again(program.body, made)
+    for op in operations(body):
+        if _has_adjoint(op):
+            op.callee = copy.copy(op.callee)
+            op.callee.adjoint = None
+    sizes = {made[x]: tuple(made.get(n, n) for n in size) for x, size in program.sizes.items()}
+    return Program(program.name, inputs, body, sizes=sizes)
+
+
+def _has_adjoint(op: Any) -> bool:
+    return isinstance(op, Call) and (op.callee.adjoint is not None)
+
+
+def _again(x: Any, made: dict[Any, Any]) -> Any:
+    """A block, or a part of one, made of other values."""
+    if isinstance(x, Value):
+        if x not in made:
+            made[x] = Value(x.type)
+        return made[x]
+    if isinstance(x, (tuple, list)):
+        return type(x)([_again(y, made) for y in x])
+    if isinstance(x, Block):
+        ops = []
+        for op in x.ops:
+            ops.append(new := copy.copy(op))
+            for field, part in vars(op).items():
+                setattr(new, field, _again(part, made))
+        return Block(ops, _again(x.yields, made))
+    return x
