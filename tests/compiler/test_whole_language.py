@@ -1,6 +1,6 @@
 """What a whole function may hold: its program gives what Python gives."""
 
-# ruff: noqa: B007, B023, B905, C408, RET504, RUF007, C416, C417, E731, RET503
+# ruff: noqa: PERF401, RUF015, B007, B023, B905, C408, RET504, RUF007, C416, C417, E731, RET503
 # - forms that must be known
 
 import copy
@@ -15,8 +15,9 @@ import pytest
 
 from zyg.compiler.front.kinds import kind_of, made_of, operands_of
 from zyg.compiler.front.whole import WholeCaptures, read_whole
+from zyg.errors import KernelError
 
-from .interpreted import interpreted
+from .interpreted import Stopped, interpreted
 
 CASES = []
 
@@ -43,6 +44,8 @@ def flat(x):
         return [y for part in x for y in flat(part)]
     if dataclasses.is_dataclass(x):
         return flat(vars(x))
+    if isinstance(x, np.ndarray):
+        return [x.shape, x.dtype.str, *x.ravel().tolist()]
     return [x]
 
 
@@ -350,6 +353,84 @@ def functions_changed_in_a_loop(x, n):
     return f(2.0)
 
 
+# Recursion
+
+
+def power(x, n):
+    return 1.0 if n == 0 else x * power(x, n - 1)
+
+
+def fibonacci(n):
+    if n < 2:
+        return n
+    return fibonacci(n - 1) + fibonacci(n - 2)
+
+
+def is_even(n):
+    return True if n == 0 else is_odd(n - 1)
+
+
+def is_odd(n):
+    return False if n == 0 else is_even(n - 1)
+
+
+def quadrature(f, a, b, tolerance):
+    m = (a + b) / 2
+    one = (b - a) * f(m)
+    two = (b - a) / 2 * (f((a + m) / 2) + f((m + b) / 2))
+    if abs(one - two) < tolerance:
+        return two
+    return quadrature(f, a, m, tolerance / 2) + quadrature(f, m, b, tolerance / 2)
+
+
+def leaves(tree):
+    if tree is None:
+        return 0.0
+    value, left, right = tree
+    return math.tanh(value + 0.5 * leaves(left) - leaves(right))
+
+
+def collatz(n, steps=0):
+    if n == 1:
+        return steps, n
+    if n % 2:
+        return collatz(3 * n + 1, steps + 1)
+    return collatz(n // 2, steps + 1)
+
+
+def halving(x, lowest):
+    if x < lowest:
+        return None
+    deeper = halving(x / 2, lowest)
+    return x if deeper is None else deeper
+
+
+def fill(out, n):
+    if n > 0:
+        out[0] += n
+        fill(out, n - 1)
+        out[1] = out[0] * 0.5
+
+
+@case((1.01, 50), (1.01, 0), (2.0, 3))
+def recursion_of_unknown_depth(x, n):
+    def inner(k):
+        return x if k < 2 else 0.9 * inner(k - 1) + math.sin(inner(k - 2))
+
+    return power(x, n) + fibonacci(n % 8) + inner(n % 7), is_even(n)
+
+
+@case((1.5, 20), (1.5, 7))
+def recursion_of_all_kinds(x, n):
+    out = [0.0, x]
+    fill(out, n)
+    tree = (x, (0.5, None, (x, None, None)), (-1.0, (x, None, None), None))
+    return (
+        power(x, 30), fibonacci(12), quadrature(lambda t: math.exp(-x * t * t), 0.0, 2.0, 1e-3),
+        leaves(tree), collatz(n), collatz(27), halving(x, 0.1) or 7.0, out,
+    )  # fmt: skip
+
+
 # Containers
 
 
@@ -619,7 +700,319 @@ def results(x, y):
     return [x, (y, "text", None)], {"a": x}, Point(x, y), s, True, 3
 
 
+# With arrays
+
+A = np.array([[1.0, 2.0, -0.5], [0.3, 1.5, 0.2], [0.1, -0.7, 2.0]])
+V = np.array([0.5, -1.2, 2.0])
+
+
+def runge_kutta(f, t, y, h):
+    a = f(t, y)
+    b = f(t + h / 2, y + h / 2 * a)
+    return y + h * b
+
+
+@case((V, A, 6), (V, A, 0))
+def states_of_arrays(v, a, n):
+    def slope(t, y):
+        return a @ y * 0.1 + t
+
+    y, path = v, [v]
+    for k in range(n):
+        y = runge_kutta(slope, k * 0.1, y, 0.1)
+        path.append(y)
+    best = y if n > 3 else path[0]
+    rows = np.array(path)
+    return y, rows, len(path), best, np.stack(path), sum(p[0] for p in path), path[-1] * 2
+
+
+@case((V, A))
+def loops_over_arrays(v, a):
+    s = 0.0
+    for x in v:
+        s += x * x
+    for row in a:
+        for x in row:
+            s = s * 0.5 + x
+    for i, (x, row) in enumerate(zip(v, a)):
+        s += i * x * row[i]
+    for x in reversed(v):
+        s = s * 0.9 + x
+    squares = [x * x for x in v]
+    big = [x for x in v if x > 0]
+    named = {"w": v * 2, "b": a[0]}
+    for key, value in named.items():
+        named[key] = value + len(key)
+    return s, sum(squares), np.array(squares), len(big), max(x for x in v), named["w"], [*v][0]
+
+
+@dataclasses.dataclass
+class Filter:
+    mean: np.ndarray
+    spread: np.ndarray
+    count: int = 0
+
+    def predict(self, a):
+        self.mean = a @ self.mean
+        self.spread = a @ self.spread @ a.T
+        self.count += 1
+
+    @property
+    def size(self):
+        return np.sum(self.spread)
+
+
+@case((V, A, 3), (V, A, 0))
+def objects_of_arrays(v, a, n):
+    f = Filter(v, a)
+    for _ in range(n):
+        f.predict(a)
+        f.mean[0] += 1.0
+    return f.mean, f.size, f.count, v
+
+
+def total_of(x):
+    if len(x) == 1:
+        return x[0]
+    m = len(x) // 2
+    return total_of(x[:m]) + math.sin(total_of(x[m:]))
+
+
+def halved(x, lo, hi):
+    if hi - lo < 2:
+        x[lo] = x[lo] * 2
+        return
+    m = (lo + hi) // 2
+    halved(x, lo, m)
+    halved(x, m, hi)
+
+
+@case((np.arange(7.0),), (np.arange(1.0),))
+def recursion_on_halves(x):
+    y = x.copy()
+    halved(y, 0, len(y))
+    return total_of(x), y
+
+
+GAINS = np.array([1.0, 2.0, 3.0])
+RATES = [0.5, GAINS, (2, "name")]
+TABLE = {"gain": GAINS, "on": True}
+
+
+@case((V, 2))
+def captured(v, n):
+    s = 0.0
+    for g in GAINS:
+        s += g
+    if TABLE["on"] and RATES[2][1] == "name":
+        s += RATES[0] * n
+    f = lambda t: t * GAINS
+    return s, f(v), TABLE["gain"] + RATES[1], (GAINS * n)[n]
+
+
 @pytest.mark.parametrize(("f", "args"), CASES, ids=name)
 def test_a_program_gives_what_python_gives(f, args):
     right = f(*copy.deepcopy(args))
     same(run(f, *args), right)
+
+
+# What Python raises for
+
+
+def unset(x):
+    if x > 1:
+        y = x
+    return y
+
+
+def unset_in_a_loop(n):
+    for k in range(n):
+        y = k
+    return y
+
+
+def out_of_range(n):
+    a = [1.0, 2.0]
+    return a[n]
+
+
+def popped(n):
+    a = [1.0 for _ in range(n)]
+    a.pop()
+    return a.pop()
+
+
+def missing_key(x):
+    d = {}
+    if x > 1:
+        d["a"] = x
+    return d["a"]
+
+
+def none_in_arithmetic(x):
+    y = None
+    if x > 1:
+        y = x
+    return y + 1
+
+
+def raising(x):
+    if x < 1:
+        raise ValueError(f"{x} is small")
+    return x
+
+
+def asserting(x):
+    assert x > 1, "small"
+    return x
+
+
+def raising_in_a_loop(n):
+    s = 0.0
+    for k in range(n):
+        if k == 2:
+            raise ValueError(k)
+        s += k
+    return s
+
+
+def of_nothing(n):
+    return max([k * 1.0 for k in range(n)])
+
+
+def not_deleted(x):
+    y = x
+    if x < 1:
+        del y
+    return y
+
+
+def division_in_a_choice(x, y):
+    return 1 / y if x < 1 else x
+
+
+ERRORS = (AssertionError, LookupError, NameError, TypeError, ValueError, ZeroDivisionError)
+RAISING = [
+    (unset, (2.0,), (0.5,)), (unset_in_a_loop, (3,), (0,)), (out_of_range, (-2,), (2,)),
+    (popped, (2,), (1,)), (missing_key, (2.0,), (0.5,)), (none_in_arithmetic, (2.0,), (0.5,)),
+    (raising, (2.0,), (0.5,)), (asserting, (2.0,), (0.5,)), (raising_in_a_loop, (2,), (5,)),
+    (of_nothing, (3,), (0,)), (not_deleted, (2.0,), (0.5,)),
+    (maybe, (2.0,), (-2.0,)), (division_in_a_choice, (2.0, 0.0), (0.5, 0.0)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "right", "wrong"), RAISING, ids=name)
+def test_where_python_raises_the_program_stops(f, right, wrong):
+    same(run(f, *right), f(*right))
+    if f is not maybe:  # which gives None
+        with pytest.raises(ERRORS):
+            f(*wrong)
+    with pytest.raises(Stopped):
+        run(f, *wrong)
+
+
+# What is refused
+
+
+LOG = []
+
+
+def appends_outside(x):
+    LOG.append(x)
+    return x
+
+
+def changes_an_argument(xs):
+    xs.append(1.0)
+    return xs[0]
+
+
+def prints(x):
+    print(x)
+    return x
+
+
+def tries(x):
+    try:
+        return math.sqrt(x)
+    except ValueError:
+        return 0.0
+
+
+def yields(x):
+    yield x
+
+
+def makes_a_class(x):
+    class Inner:
+        y = x
+
+    return Inner.y
+
+
+def sets_a_global(x):
+    global LOG
+    LOG = x
+    return x
+
+
+def computed_keys(x, n):
+    return {n: x}[n]
+
+
+def mixed_list(x, n):
+    return [x, "a", None][n]
+
+
+def of_three_kinds(x):
+    return x if x > 0 else (x, x) if x < -1 else None
+
+
+def always_raising(x):
+    raise ValueError(x)
+
+
+def consumed_twice(x):
+    z = zip([x], [x])
+    return sum(a for a, _ in z) + sum(b for _, b in z)
+
+
+def growing_of_two_kinds(x, n):
+    out = []
+    for k in range(n):
+        out.append(x if k < 2 else (x, x))
+    return len(out)
+
+
+def endless(x):
+    return endless(x) + 1
+
+
+def changes_around(x, n):
+    total = 0.0
+
+    def go(k):
+        nonlocal total
+        total += x
+        return k if k < 1 else go(k - 1)
+
+    return go(n) + total
+
+
+REFUSED = {
+    appends_outside: ((1.0,), "append"), changes_an_argument: (([1.0],), "an argument"),
+    prints: ((1.0,), "print"), tries: ((1.0,), "a try"), yields: ((1.0,), "yield"),
+    makes_a_class: ((1.0,), "ClassDef"), sets_a_global: ((1.0,), "global"),
+    computed_keys: ((1.0, 1), "a key that is computed"), mixed_list: ((1.0, 1), "several types"),
+    of_three_kinds: ((1.0,), "a number or a tuple"), always_raising: ((1.0,), "always raises"),
+    consumed_twice: ((1.0,), "gone through"), growing_of_two_kinds: ((1.0, 2), "several types|two"),
+    endless: ((1.0,), "without an end"), changes_around: ((1.0, 3), "around it"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f", REFUSED, ids=name)
+def test_what_is_not_in_the_language_is_refused(f):
+    args, what = REFUSED[f]
+    with pytest.raises(KernelError, match=what):
+        run(f, *args)
+    assert not LOG

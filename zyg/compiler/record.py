@@ -94,6 +94,16 @@ class Builder:
             self.blocks.pop()
             self.seen.pop()
 
+    @contextmanager
+    def apart(self) -> Iterator[Block]:
+        """While it lasts, operations are those of another program."""
+        outer = self.blocks, self.seen
+        self.blocks, self.seen = [Block()], [{}]
+        try:
+            yield self.block
+        finally:
+            self.blocks, self.seen = outer
+
     def op(self, name: str, *args: Atom, callee: Program | None = None) -> Atom:
         """The result of an operation: a new value, one made before, or a number."""
         name = _OTHER_NAMES.get(name, name)

@@ -17,7 +17,7 @@ import numpy as np
 
 from zyg.compiler.back.module import Module
 from zyg.compiler.derive.moving import Memory, is_real
-from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
+from zyg.compiler.front.kinds import Array, Kind, Many, Scalar, Static, Struct
 from zyg.compiler.ir import Program, type_of
 from zyg.errors import KernelError
 
@@ -115,6 +115,8 @@ class _Wrapper:
             return _known(kind.value) if dots is None else "None"
         if isinstance(kind, Struct):
             return self.together(kind, [self.made(part, outs, dots) for part in kind.parts])
+        if isinstance(kind, Many):
+            raise _growing()
         names = [next(outs) for _ in _ends(kind)]
         if dots is not None and names[0] not in dots:
             return "None"
@@ -298,8 +300,18 @@ def _leaves(kind: Kind, path: str) -> Iterator[tuple[str, Scalar | Array]]:
     if isinstance(kind, Struct):
         for k, part in enumerate(kind.parts):
             yield from _leaves(part, path + _step(kind, k))
+    elif isinstance(kind, Many):
+        raise _growing()
     elif not isinstance(kind, Static):
         yield path, kind
+
+
+def _growing() -> KernelError:
+    return KernelError(
+        "a result that is a list of unknown length has no text.",
+        "its numbers are in columns of memory.",
+        "return np.array of it.",
+    )
 
 
 def _ends(kind: Scalar | Array) -> list[str]:

@@ -18,6 +18,8 @@ frame                           the variables of a function
 expressions                     expressions, read
 loops                           loops, read
 statements                      statements, read
+outlines                        functions that call themselves
+inlining                        functions, read where they are called
 reader                          functions, and calls between them
 kinds                           what is known of the arguments of a whole function
 domains                         what functions of the math module demand

@@ -180,7 +180,7 @@ def squeezed(x: Arrayed, extra: int) -> Lazy:
 
 def written(target: ArrayView) -> None:
     """An array was written: expressions that are not computed yet must not read it any more."""
-    target.to.writes.append(target.buffer)
+    target.to.wrote(target.buffer)
 
 
 def may_meet(a: ArrayView, b: ArrayView) -> bool:

@@ -117,7 +117,13 @@ class Expressions(Frame):
         return tuple(self._parts(node.elts))
 
     def _list(self, node: ast.List) -> Any:
-        return self.reader.new_list(self._parts(node.elts))
+        made = self.reader.new_list(())
+        for part in node.elts:
+            if isinstance(part, ast.Starred):
+                self.reader.extend(made, self.value(part.value))
+            else:
+                self.reader.append(made, self.value(part))
+        return made
 
     def _set(self, node: ast.Set) -> Any:
         return self.reader.new_set(self._parts(node.elts))
@@ -243,14 +249,19 @@ class Expressions(Frame):
             rest = node.values[k:] if len(node.values) - k > 1 else None
             then: Any = ast.BoolOp(node.op, rest) if rest else part
             ast.copy_location(then, part)
-            return self._decided(test, first, functools.partial(self.value, then), both)
+            return self._decided(first, functools.partial(self.value, then), both)
         return first
 
-    def _decided(self, test: Number, first: Any, then: Callable[[], Any], both: bool) -> Any:
+    def _decided(self, first: Any, then: Callable[[], Any], both: bool) -> Any:
         if isinstance(first, Number):
             return self._either(first, then, both)
-        sides = then, (lambda: first)
-        return self.reader.choose(test, *(sides if both else sides[::-1]))
+
+        def of(x: Any) -> Any:
+            test = self.reader.truth(self.reader.as_condition(x))
+            sides = then, (lambda: x)
+            return self.reader.choose(test, *(sides if both else sides[::-1]))
+
+        return self.reader.over(first, of)
 
     def _either(self, first: Number, then: Callable[[], Any], both: bool) -> Any:
         """``first and then`` or ``first or then``; both at once where that is little work."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from zyg.compiler.ir import Atom, Block, Program, Value, outs_of, same, type_of
 from zyg.compiler.record import Builder
@@ -61,6 +62,7 @@ class ExtentBuilder(Builder):
         self.ranges: dict[Value, tuple[Linear, Linear]] = {}  # of the indices of loops
         self.extents: set[Value] = set()  # that are not negative
         self.frames = [Frame()]
+        self.base: Any = None  # the open blocks of the program, while one that it calls is made
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[Block]:
@@ -70,6 +72,28 @@ class ExtentBuilder(Builder):
                 yield block
         finally:
             self.frames.pop()
+
+    @contextmanager
+    def apart(self) -> Iterator[Block]:
+        outer, self.frames = self.frames, [Frame()]
+        base = self.base
+        self.base = base or (self.blocks, self.seen, outer)
+        try:
+            with super().apart() as block:
+                yield block
+        finally:
+            self.frames, self.base = outer, base
+
+    @contextmanager
+    def outermost(self) -> Iterator[None]:
+        """While it lasts, operations are those of the program, not of one that it calls."""
+        inner = self.blocks, self.seen, self.frames
+        if self.base:
+            self.blocks, self.seen, self.frames = self.base
+        try:
+            yield
+        finally:
+            self.blocks, self.seen, self.frames = inner
 
     def begins(self, index: Value, span: tuple[Atom, Atom, int], params: list[Value]) -> None:
         """The innermost open block is the body of a loop that runs to its end."""

@@ -18,6 +18,11 @@ from zyg.errors import KernelError
 
 # Modules whose contents do not change: nothing of theirs is looked up again.
 _FIXED = {"math", "numpy", "zyg", "operator", "functools", "builtins"}
+_HOMES = {False: "a kernel", True: "a compiled function"}
+_WHY = {
+    False: "a kernel computes numbers from numbers, element by element.",
+    True: "it is not in the language that is compiled.",
+}
 
 
 class Frame:
@@ -52,8 +57,8 @@ class Frame:
     def refuse(
         self, node: ast.AST, what: str, fix: str, why: str = "", effect: bool = False
     ) -> KernelError:
-        why = why or "a kernel computes numbers from numbers, element by element."
-        error = KernelError(f"{what} has no place in a kernel.", why, fix)
+        why = why or _WHY[self.reader.whole]
+        error = KernelError(f"{what} has no place in {_HOMES[self.reader.whole]}.", why, fix)
         error.locate(place_of(self.f.__code__, node))
         error.effect = effect
         return error

@@ -13,10 +13,10 @@ from typing import Any
 from zyg.compiler.front.captures import Outside, Path
 from zyg.compiler.front.closures import Bound
 from zyg.compiler.front.containers import Containers, method_of
-from zyg.compiler.front.structures import Choice, Items, Ref, Unknown, is_leaf
+from zyg.compiler.front.structures import Choice, Items, Ref, Unknown, described, is_leaf
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.record import Number
-from zyg.errors import is_users
+from zyg.errors import KernelError, is_users
 
 _DUNDERS = {
     operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.truediv: "truediv",
@@ -314,24 +314,40 @@ class Objects(Containers):
             return type(x)._make(parts) if hasattr(x, "_make") else tuple(parts)
         return x
 
-    def given(self, x: Any) -> Any:
+    def handed_out(self, x: Any) -> Any:
         """A value as it is handed out: lists, dicts and objects with what is in them."""
+        if isinstance(x, Choice):
+            return self.handed_out(self._or_python(x))
         if isinstance(x, Ref) and x.kind is list:
             items = self._items(self.heap[x])
-            return [*map(self.given, items)] if isinstance(items, tuple) else items
+            return [*map(self.handed_out, items)] if isinstance(items, tuple) else items
         if isinstance(x, Ref) and x.kind is dict:
-            return {key: self.given(self.item(x, key)) for key in self.keys(x)}
+            return {key: self.handed_out(self.item(x, key)) for key in self.keys(x)}
         if isinstance(x, Ref) and is_class(x.kind):
             made = object.__new__(x.kind)
             for name, value in self.heap[x].items():
-                if isinstance(value, (Choice, Unknown)):
-                    raise TypeError(f"the attribute {name} depends on a condition")
-                object.__setattr__(made, name, self.given(value))
+                object.__setattr__(made, name, self.handed_out(value))
             return made
         if isinstance(x, tuple):
-            parts = [*map(self.given, x)]
+            parts = [*map(self.handed_out, x)]
             return type(x)._make(parts) if hasattr(x, "_make") else tuple(parts)
         return x
+
+    def _or_python(self, x: Choice) -> Any:
+        """The one thing with numbers that a choice may be; Python is asked where it is another."""
+        left = self.left_of(x)
+        if isinstance(left, Choice):
+            pairs = zip(left.flags, left.options, strict=True)
+            found = [p for p in pairs if p[1] is not None and not isinstance(p[1], Unknown)]
+            if len(found) != 1:
+                raise KernelError(
+                    f"the result, {described(x)}, is not compiled.",
+                    "what it is made of depends on the way that was taken.",
+                    "return numbers, arrays, and structures of them, the same on every way.",
+                )
+            self.demand(found[0][0], "a result that may be None")
+            return found[0][1]
+        return left
 
 
 def _getter(owner: Ref, name: str, found: Any) -> Path:

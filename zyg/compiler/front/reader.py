@@ -15,7 +15,6 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
-import inspect
 import operator
 import sys
 from collections.abc import Callable, Sequence
@@ -28,13 +27,10 @@ from zyg.base.marks import is_for_any_number, is_stopping
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule, late_rule, rules
 from zyg.compiler.front.builtin import OF_SEQUENCES, PYTHON
 from zyg.compiler.front.captures import Captures, Outside, Path
-from zyg.compiler.front.closures import Bound, Closure, Partial, signature_of
+from zyg.compiler.front.closures import Bound, Closure, Partial
 from zyg.compiler.front.depth import room_for_calls
-from zyg.compiler.front.liveness import Liveness
-from zyg.compiler.front.objects import Objects
+from zyg.compiler.front.inlining import Inlining
 from zyg.compiler.front.sequences import Range
-from zyg.compiler.front.source import source_of
-from zyg.compiler.front.statements import Statements
 from zyg.compiler.front.structures import (
     Choice,
     Compound,
@@ -50,8 +46,6 @@ from zyg.compiler.record import Builder, Number, atom_of
 from zyg.errors import KernelError, is_users
 
 _CALL = "__call__"
-_DEEPEST = 60  # calls within calls
-_LONGEST = 20_000  # operations
 
 
 def read(
@@ -71,7 +65,7 @@ def read(
     numbers = [reader.builder.wrap(x) for x in inputs]
     given = [reader.taken(x, "an operand") for x in arguments(numbers)]
     with room_for_calls():
-        result = reader.given(reader.call(Outside(f, ()), given, {}))
+        result = reader.handed_out(reader.call(Outside(f, ()), given, {}))
     found: list[Any] = []
     make = split(result, found)
     if not found or not _is_result(result):
@@ -102,7 +96,7 @@ def name_of(f: Any) -> str:
     return "scalar" if name == "<lambda>" else str(name)
 
 
-class Reader(Objects):
+class Reader(Inlining):
     """What the functions that make up one kernel have in common."""
 
     whole = False  # functions of arrays, too, with effects
@@ -116,8 +110,6 @@ class Reader(Objects):
         self.builder, self.captures = builder or Builder(), captures
         self.lifted: list[Value] = []
         self.ruled: dict[Any, Program] = {}
-        self.liveness: dict[Any, Liveness] = {}
-        self.depth = 0
 
     def lift(self, kind: Type) -> Number:
         """A new operand, for a captured number."""
@@ -260,6 +252,13 @@ class Reader(Objects):
             one = self.item if isinstance(f, operator.itemgetter) else self.attribute
             parts = [one(args[0], key) for key in f.__reduce__()[1]]
             return parts[0] if len(parts) == 1 else tuple(parts)
+        if self.whole:
+            raise KernelError(
+                f"{name_of(f)} is not compiled.",
+                "a compiled function calls Python functions, and those of NumPy and math that it "
+                "knows.",
+                "write it in those.",
+            )
         raise KernelError(
             f"{name_of(f)} has no kernel.",
             "a kernel calls NumPy's and math's functions of real numbers, and Python functions.",
@@ -298,7 +297,7 @@ class Reader(Objects):
 
     def _callee(self, rule: ScalarRule, path: Path, count: int) -> Program:
         """The program of a function that has partial derivatives of its own."""
-        outer, self.builder = self.builder, Builder()
+        outer, self.builder = self.builder, type(self.builder)()
         baking, self.captures.baking = self.captures.baking, True
         try:
             inputs = [Value("float") for _ in range(count)]
@@ -311,62 +310,6 @@ class Reader(Objects):
         finally:
             self.builder, self.captures.baking = outer, baking
         return Program(rule.name, inputs, body, rule)
-
-    def inline(self, f: FunctionType, path: Path, args: Sequence[Any], kwargs: Any) -> Any:
-        """The value of a Python function, read where it is called."""
-        node = source_of(f)
-        signature = inspect.signature(f, follow_wrapped=False)
-        frame = Statements(self, f, path, node)
-
-        def default(p: inspect.Parameter) -> Any:
-            return frame.outside(p.default, (*path, ("default", p.name)))
-
-        return self._entered(frame, node, f.__name__, signature, default, args, kwargs)
-
-    def inline_inner(self, f: Closure, args: Sequence[Any], kwargs: Any) -> Any:
-        """The value of a function that is defined inside."""
-        outer = f.frame.around(f.variables)
-        frame = Statements(self, outer.f, outer.path, f.node, outer)
-        signature = signature_of(f.node, [*f.defaults])
-        return self._entered(
-            frame, f.node, f.__name__, signature, lambda p: p.default, args, kwargs
-        )
-
-    def _entered(
-        self, frame: Statements, node: Any, name: str, signature: inspect.Signature,
-        default: Callable[[inspect.Parameter], Any], args: Sequence[Any], kwargs: Any,
-    ) -> Any:  # fmt: skip
-        """The value of a function, in variables of its own."""
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{name}{signature}: {error}") from None
-        env = frame.env
-        for parameter, p in signature.parameters.items():
-            if p.kind is p.VAR_KEYWORD:
-                more = bound.arguments.get(parameter, {})
-                env[parameter] = self.heap.new(dict, dict(more))
-            elif parameter in bound.arguments:
-                env[parameter] = bound.arguments[parameter]
-            else:
-                env[parameter] = () if p.kind is p.VAR_POSITIONAL else default(p)
-        if self.depth >= _DEEPEST or len(self.builder.block.ops) > _LONGEST:
-            raise KernelError(
-                f"{name} makes the kernel too long.",
-                "a helper function is read where it is called, and this one calls itself without "
-                "an end that is known while reading.",
-                "write a loop.",
-            )
-        held = len(self.roots)
-        self.roots.append(frame.variables)
-        self.depth += 1
-        try:
-            return frame.result(node)
-        finally:
-            self.depth -= 1
-            del self.roots[held:]
-            if not frame.escapes:
-                self.heap.pop(frame.variables, None)
 
 
 def _written(table: dict[Any, Any], f: Any) -> Any:

@@ -82,6 +82,16 @@ class WholeBuilder(ExtentBuilder):
         until = len(self.born) if len(roots) == 1 else max(r.until for r in roots)
         self.roots[x] = Roots(frozenset().union(*(r.which for r in roots)), until)
 
+    def unknown(self, x: Value, like: Any) -> Any:
+        """A number of another program, or what a call gives; a buffer may be any."""
+        if is_buffer(x.type):
+            self.roots[x] = Roots(frozenset(), len(self.born))
+        return self.number(x, whose(like))
+
+    def wrote(self, buffer: Atom) -> None:
+        """A buffer was written: expressions that are not computed yet must not read it any more."""
+        self.writes.append(buffer)  # type: ignore[arg-type]
+
     def widened(self, x: Any, other: Any) -> Any:
         kinds = type_of(atom_of(x)), type_of(atom_of(other))
         kind = _single(x, other) if "float32" in kinds and kinds[0] != kinds[1] else wider(*kinds)

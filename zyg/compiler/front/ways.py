@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zyg.compiler.front.heap import Heap
-from zyg.compiler.front.joins import Meeting
+from zyg.compiler.front.joins import Meeting, chosen
 from zyg.compiler.front.structures import Choice, Different, Ref, Unknown, described
 from zyg.compiler.ir import Atom, Block, Value, type_of
 from zyg.compiler.record import Builder, Number, atom_of
@@ -192,14 +192,14 @@ class Ways:
         """What `run` gives for the one of several things that a choice is."""
         if not isinstance(x, Choice):
             return run(x)
-        left = []
-        for flag, option in zip(x.flags, x.options, strict=True):
-            if (holds := self.truth(flag)) is True:
-                left = [(flag, option)]
-                break
-            if holds is not False:
-                left.append((flag, option))
-        return self._over(left, run)
+        left = self.left_of(x)
+        if not isinstance(left, Choice):
+            return self._of(left, run)
+        return self._over(list(zip(left.flags, left.options, strict=True)), run)
+
+    def left_of(self, x: Choice) -> Any:
+        """What a choice may be, by what is known here."""
+        return chosen([self.truth(flag) for flag in x.flags], x.options)
 
     def _over(self, left: Sequence[tuple[Any, Any]], run: Callable[[Any], Any]) -> Any:
         (flag, option), *rest = left

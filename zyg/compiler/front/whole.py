@@ -43,7 +43,7 @@ from zyg.compiler.front.objects import is_class
 from zyg.compiler.front.orders import ORDERS
 from zyg.compiler.front.reader import Reader, first_choice, name_of
 from zyg.compiler.front.scalars import WholeBuilder, whose
-from zyg.compiler.front.structures import Choice, Compound, Ref, Unknown, described
+from zyg.compiler.front.structures import Compound, Ref, Unknown, described
 from zyg.compiler.front.views import Arrayed, ArrayView, equal, is_one
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Program, Value, is_number, prune, type_of
@@ -101,7 +101,7 @@ def read_whole(
     inputs, reader.lifted = reader.lifted, []
     try:
         with room_for_calls():
-            found = reader.given(reader.call(Outside(f, ()), args, named))
+            found = reader.handed_out(reader.call(Outside(f, ()), args, named))
     except Dead as dead:
         raise KernelError(
             f"{name_of(f)} always raises.", f"{dead.why}.", "call it as it is."
@@ -187,7 +187,8 @@ class WholeReader(Reader):
             return made
 
     def lift(self, kind: Any) -> Any:
-        return self.argument(kind)
+        with self.builder.outermost():
+            return self.argument(kind)
 
     def result(self, x: Any, found: list[Atom]) -> Kind | Many:
         """The kind of a result, whose operands are appended to `found`."""
@@ -212,16 +213,16 @@ class WholeReader(Reader):
             if len([*numbers_in(part)]) != len(x.columns):
                 raise TypeError("a list of arrays is no result")
             return Many(part)
+        if isinstance(x, (Unknown, Ref, Compound)):
+            raise KernelError(
+                f"the result, {described(x)}, is not compiled.",
+                "it is no number, array, or structure of those.",
+                "return what it is made of.",
+            )
         if type(x) is dict or (is_class(type(x)) and hasattr(x, "__dict__") and not callable(x)):
             inside = x if type(x) is dict else vars(x)
             parts = tuple(self.result(part, found) for part in inside.values())
             return Struct(type(x), tuple(inside), parts)
-        if isinstance(x, (Choice, Unknown, Ref, Compound)):
-            raise KernelError(
-                f"the result, {described(x)}, is not compiled.",
-                "what it is made of depends on the way that was taken.",
-                "return numbers, arrays, and structures of them, the same on every way.",
-            )
         return Static(x.value if isinstance(x, Outside) else x)
 
     def which(self, x: ArrayView) -> int | None:
@@ -333,7 +334,7 @@ class WholeReader(Reader):
     def uncovered(self, x: Any) -> Any:
         """What a function of NumPy's is given for a list, or for something captured."""
         if isinstance(x, Ref) and x.kind is list:
-            items = self.given(x)
+            items = self.handed_out(x)
             if isinstance(items, Growing):
                 return of_growing(self.builder, items, lambda k: self.item(x, self.index(k)))
             return [*map(self.uncovered, items)]

@@ -1,0 +1,101 @@
+"""Functions read where they are called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+from zyg.compiler.front.captures import Path
+from zyg.compiler.front.closures import Closure, signature_of
+from zyg.compiler.front.liveness import Liveness
+from zyg.compiler.front.outlines import Active, Outlines
+from zyg.compiler.front.source import source_of
+from zyg.compiler.front.statements import Statements
+from zyg.errors import KernelError
+
+_DEEPEST = 60  # calls within calls
+_LONGEST = 20_000  # operations
+
+
+class Inlining(Outlines):
+    """Calls of Python functions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.liveness: dict[Any, Liveness] = {}
+        self.depth = 0
+
+    def inline(self, f: FunctionType, path: Path, args: Sequence[Any], kwargs: Any) -> Any:
+        """The value of a Python function, read where it is called."""
+        node = source_of(f)
+        signature = inspect.signature(f, follow_wrapped=False)
+        frame = Statements(self, f, path, node)
+
+        def default(p: inspect.Parameter) -> Any:
+            return frame.outside(p.default, (*path, ("default", p.name)))
+
+        return self._entered(frame, node, f.__name__, signature, default, args, kwargs)
+
+    def inline_inner(self, f: Closure, args: Sequence[Any], kwargs: Any) -> Any:
+        """The value of a function that is defined inside."""
+        outer = f.frame.around(f.variables)
+        frame = Statements(self, outer.f, outer.path, f.node, outer)
+        signature = signature_of(f.node, [*f.defaults])
+        return self._entered(
+            frame, f.node, f.__name__, signature, lambda p: p.default, args, kwargs
+        )
+
+    def _entered(
+        self, frame: Statements, node: Any, name: str, signature: inspect.Signature,
+        default: Callable[[inspect.Parameter], Any], args: Sequence[Any], kwargs: Any,
+    ) -> Any:  # fmt: skip
+        """The value of a function, in variables of its own."""
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}{signature}: {error}") from None
+        env = frame.env
+        for parameter, p in signature.parameters.items():
+            if p.kind is p.VAR_KEYWORD:
+                more = bound.arguments.get(parameter, {})
+                env[parameter] = self.heap.new(dict, dict(more))
+            elif parameter in bound.arguments:
+                env[parameter] = bound.arguments[parameter]
+            else:
+                env[parameter] = () if p.kind is p.VAR_POSITIONAL else default(p)
+        key = node, frame.parent and frame.parent.variables
+        if self.whole:
+
+            def read(arguments: dict[str, Any]) -> Any:
+                self.heap[frame.variables] = dict(arguments)
+                return self._read(frame, node, key, arguments)
+
+            found = self.called_out_of_line(key, frame.variables, name, dict(env), read)
+            if found is not NotImplemented:
+                self.heap.pop(frame.variables, None)
+                return found
+        if self.depth >= _DEEPEST or len(self.builder.block.ops) > _LONGEST:
+            raise KernelError(
+                f"{name} makes the kernel too long.",
+                "a helper function is read where it is called, and this one calls itself without "
+                "an end that is known while reading.",
+                "write a loop.",
+            )
+        return self._read(frame, node, key, dict(env))
+
+    def _read(self, frame: Statements, node: Any, key: Any, arguments: dict[str, Any]) -> Any:
+        """The value of a function whose arguments are set."""
+        held = len(self.roots)
+        self.roots.append(frame.variables)
+        self.active.append(Active(key, arguments))
+        self.depth += 1
+        try:
+            return frame.result(node)
+        finally:
+            self.depth -= 1
+            self.active.pop()
+            del self.roots[held:]
+            if not frame.escapes:
+                self.heap.pop(frame.variables, None)
