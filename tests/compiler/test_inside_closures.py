@@ -164,3 +164,34 @@ PROGRAMS = [
 @of_each(PROGRAMS)
 def test_values_gradients_and_second_order(f, args):
     demand_agreement(f, args)
+
+
+def of_a_dict(w, b):
+    def loss(p):
+        return np.sum(np.tanh(p["w"]) * p["b"])
+
+    g = zyg.gradient(loss, {"w": w, "b": b, "unused": 1.0})[0]
+    return np.sum(g["w"] * w) + g["b"] if g["unused"] is None else b
+
+
+def of_a_list(x, y):
+    (g,) = zyg.gradient(lambda p: p[0] * p[0] * p[1], [x, y])
+    return g[0] * g[1]
+
+
+def in_a_loop_that_writes(w):
+    kept = np.zeros_like(w)
+    for k in range(3):
+        kept[k] = zyg.gradient(lambda x, k=k: x * x * x * w[k], w[k])[0]
+    return np.sum(kept * w)
+
+
+def two_cotangents(w):
+    y, back = zyg.pullback(lambda a: (np.sum(a * a), a[0] * a), w)
+    return np.sum(back((1.0, w))[0] * back((y[0], y[1]))[0])
+
+
+@of_each([(of_a_dict, X, 0.4), (of_a_list, 1.5, 0.7), (in_a_loop_that_writes, X),
+          (two_cotangents, X)])  # fmt: skip
+def test_structures(f, args):
+    demand_agreement(f, args)

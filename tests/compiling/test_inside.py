@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.base.registry import rules
 
 from ..compiler import test_inside, test_inside_closures
 from ..compiler.test_inside import X, of_each
@@ -79,3 +80,44 @@ def _writing(x):
 def test_an_inner_function_that_writes_to_an_array_around_it_is_refused():
     with pytest.raises(zyg.errors.CompileError, match="writes to an array around it"):
         zyg.compile(writes_around)(X)
+
+
+def hooked_square(x):
+    return zyg.hook(lambda d: -d, x) ** 2
+
+
+def rounded_square(x):
+    return test_inside_closures.rounded(x, 4) ** 2
+
+
+@pytest.mark.parametrize("f", [hooked_square, rounded_square])
+def test_an_adjoint_of_its_own_is_taken_once(f):
+    g = zyg.compile(f)
+    for h in (lambda f: lambda x: zyg.value_and_gradient(f, x)[0],
+              lambda f: lambda x: zyg.gradient(f, x)[0]):  # fmt: skip
+        alike(*(zyg.gradient(h(k), 1.3, zeros=True) for k in (g, f)))
+
+
+def test_forward_mode_refuses_a_hook():
+    with pytest.raises(zyg.errors.MissingRuleError, match="no meaning in forward mode"):
+        zyg.pushforward(zyg.compile(hooked_square), (1.3,), (1.0,))
+
+
+def value_by_an_int(x):
+    return zyg.value_and_gradient(test_inside.cube, 3)[0] * x
+
+
+def test_the_value_of_an_int_is_not_compiled():
+    with pytest.raises(zyg.errors.CompileError, match="a derivative by an int"):
+        zyg.compile(value_by_an_int)(2.0)
+
+
+def test_a_rule_of_ones_own_for_a_function_of_numpys_is_not_passed_over():
+    before = rules[np.tanh]
+    zyg.scalar_rule(np.tanh, lambda x, y: 2 * (1 - y * y))
+    try:
+        f = zyg.compile(lambda x: np.sum(np.tanh(x)))
+        with pytest.raises(zyg.errors.CompileError, match="tanh has a rule that is not zyg's"):
+            zyg.gradient(f, np.array([0.5]))
+    finally:
+        rules[np.tanh] = before

@@ -17,8 +17,10 @@ from tests.compiling.oracles import (
 from tests.compiling.programs import CALLS
 
 SEVERAL = {"several_results", "structured_result"}  # no single number comes back
-# Their arguments are ints by which a derivative is taken; a function, whose gradient is of its parts.
-UNPRINTED = {"ints", "function_argument"}
+# By ints, which a derivative is taken by; of a function, whose gradient is of its parts.
+UNPRINTED = {
+    "ints", "function_argument", "recursive_power", "recursion", "mutual_recursion"
+}  # fmt: skip
 ONE = [name for name in CALLS if name not in SEVERAL]
 
 

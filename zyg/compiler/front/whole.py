@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.marks import plain_of
+from zyg.base.registry import ScalarRule, rules
 from zyg.compiler.front import arrays, complexes, library, matrices, orders
 from zyg.compiler.front.calls import Method, called, is_known
 from zyg.compiler.front.captures import Captures, Outside, Path
@@ -125,6 +126,23 @@ def _written(f: Any) -> Any:
         return LIBRARY.get(f) or ORDERS.get(f) or MATRICES.get(f)
     except TypeError:  # not hashable
         return None
+
+
+def _demand_our_rule(f: Any) -> None:
+    """Raise KernelError for a function of NumPy's or math's to which somebody has given a rule."""
+    key = getattr(np, f.name, None) if isinstance(f, Method) else f
+    try:
+        rule = rules.get(plain_of(key))
+    except TypeError:  # not hashable
+        return
+    made_of = rule.partials if isinstance(rule, ScalarRule) else (getattr(rule, "rule", None),)
+    for part in filter(callable, made_of):
+        if getattr(part, "__module__", "zyg").partition(".")[0] != "zyg":
+            raise KernelError(
+                f"{name_of(key)} has a rule that is not zyg's, and cannot be compiled.",
+                "its derivatives would be those of the operation itself.",
+                "call a function of your own that has the rule.",
+            )
 
 
 def _is_ours(f: Any) -> bool:
@@ -305,6 +323,7 @@ class WholeReader(Reader):
         inner, path = (f.value, f.path) if isinstance(f, Outside) else (f, None)
         written = _written(inner)
         if is_known(inner) or written is not None:
+            _demand_our_rule(inner)
             if (k := first_choice(args)) is not None:
                 before, rest = args[:k], args[k + 1 :]
                 return self.over(args[k], lambda x: self.call(f, [*before, x, *rest], kwargs))

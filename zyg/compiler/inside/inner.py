@@ -84,7 +84,7 @@ class Inner:
     ) -> None:
         self.reader, self.to, self.ints = reader, reader.builder, ints
         self.leaves: list[Any] = []
-        self.makes = [apart(reader.given(array(x)), self.leaves) for x in args]
+        self.makes = [apart(reader.handed_out(array(x)), self.leaves) for x in args]
         self.inputs: dict[int, int] = {}
         self.args: list[Atom] = []
         self.sizes: dict[Value, tuple[Atom, ...]] = {}
@@ -93,7 +93,7 @@ class Inner:
         with unchanged(reader), self.to.inside(Block()) as self.block:
             mine = [reader.taken(make(seen), "an argument") for make in self.makes]
             y = self.read(f, mine, kwargs)
-            self.y = result(reader.given(reader.settled(y)))
+            self.y = result(reader.handed_out(reader.settled(y)))
             self._yield()
             more = self.more()
         dims = (n for shape in self.sizes.values() for n in shape if isinstance(n, Value))
@@ -236,7 +236,7 @@ class Inner:
             apart(make(self.leaves), mine)
             dots: list[Any] = [None] * len(mine)
             if tangent is not None:
-                apart(self.reader.given(array(tangent)), dots := [])
+                apart(self.reader.handed_out(array(tangent)), dots := [])
             if len(dots) != len(mine):
                 raise refused("a tangent of another structure than its argument", "it has its own.",
                               "pass one like it.")  # fmt: skip

@@ -56,7 +56,7 @@ class Ruled(Inner):
         only_reverse: tuple[str, str, str] | None = None,
     ) -> None:
         self.only_reverse = only_reverse
-        args = [_kept(reader.given(x)) for x in args]
+        args = [_kept(reader.handed_out(x)) for x in args]
         super().__init__(reader, rule, args, kwargs, ints="left")
         self.program.name, self.program.adjoint = name, self.adjoint
 
@@ -128,7 +128,7 @@ class Ruled(Inner):
                 c = self.reader.call(c, [], {})
             bars: list[Any] = [None] * len(mine)
             if c is not None:
-                apart(self.reader.given(array(c)), bars := [])
+                apart(self.reader.handed_out(array(c)), bars := [])
             if len(bars) != len(mine):
                 raise refused("a cotangent of another structure", "an argument has its own.",
                               "return one like it.")  # fmt: skip

@@ -15,7 +15,6 @@ from zyg.compiler.front.elementwise import array, broadcast_shape, mapped, stret
 from zyg.compiler.front.reader import _is_usual as is_usual
 from zyg.compiler.front.reader import _rule_of as rule_for
 from zyg.compiler.front.views import Arrayed, ArrayView, counted, fresh, nest, product
-from zyg.compiler.functions import meaning
 from zyg.compiler.inside.inner import (
     Inner,
     apart,
@@ -28,6 +27,7 @@ from zyg.compiler.inside.inner import (
 from zyg.compiler.inside.ruled import Ruled, ruled
 from zyg.compiler.ir import Atom, Block, Program, Value, is_buffer, type_of
 from zyg.compiler.record import Number, atom_of
+from zyg.errors import is_users
 
 
 def called(reader: Any, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -51,7 +51,7 @@ def of_rule(reader: Any, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
     if arrayed and not isinstance(f, (FunctionType, type)) and hasattr(f, "scalar"):
         return broadcast(reader, Outside(f.scalar, (*path, ("attr", "scalar"))), *args, **kwargs)
     rule = rule_for(f)
-    if isinstance(rule, Adjoint) and meaning(f) is None and isinstance(rule.rule, FunctionType):
+    if isinstance(rule, Adjoint) and _is_users(rule.rule):
         reader.captures.guards[path] = f
         inside = (*path, ("attr", "rule")) if f is rule else (("itself", rule.rule),)
         return ruled(reader, rule, inside, args, kwargs)
@@ -71,6 +71,10 @@ def of_rule(reader: Any, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
     return NotImplemented
 
 
+def _is_users(f: Any) -> bool:
+    return isinstance(f, FunctionType) and is_users(f.__code__.co_filename)
+
+
 def broadcast(reader: Any, f: Any, *args: Any, out: Any = None, mode: str = "auto") -> Any:
     to = reader.builder
     args = tuple(array(x) for x in args)
@@ -84,7 +88,7 @@ def broadcast(reader: Any, f: Any, *args: Any, out: Any = None, mode: str = "aut
         xs = [stretched(to, x, index) for x in args]
         leaves: list[Any] = []
         y = reader.call(f, [to.number(atom_of(x), False) for x in xs], {})
-        makes.append(apart(reader.given(y), leaves))
+        makes.append(apart(reader.handed_out(y), leaves))
         return leaves
 
     makes: list[Any] = []
@@ -146,7 +150,7 @@ class Pullback:
             raise refused("a pullback that is called where arrays may have changed",
                           "it runs the function again.", "pass them as arguments.")  # fmt: skip
         bars: list[Any] = []
-        apart(inner.reader.given(array(y_bar)), bars)
+        apart(inner.reader.handed_out(array(y_bar)), bars)
         if len(bars) != len(self.made):
             raise refused("a cotangent of another structure than the value", "it has its own.",
                           "pass one like it.")  # fmt: skip
@@ -314,7 +318,7 @@ def diaghessian(reader: Any, f: Any, x: Any) -> Any:
 
 def stop_gradient(reader: Any, x: Any) -> Any:
     leaves: list[Any] = []
-    make = apart(reader.given(x), leaves)
+    make = apart(reader.handed_out(x), leaves)
     return reader.taken(make([_constant(reader.builder, leaf) for leaf in leaves]), "")
 
 
