@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import zyg
 from zyg.compiler.front.kinds import kind_of, made_of, operands_of
 from zyg.compiler.front.whole import WholeCaptures, read_whole
 from zyg.errors import KernelError
@@ -429,6 +430,22 @@ def recursion_of_all_kinds(x, n):
         power(x, 30), fibonacci(12), quadrature(lambda t: math.exp(-x * t * t), 0.0, 2.0, 1e-3),
         leaves(tree), collatz(n), collatz(27), halving(x, 0.1) or 7.0, out,
     )  # fmt: skip
+
+
+def soft(x):
+    return math.log1p(math.exp(-abs(x))) + max(x, 0.0)
+
+
+soft_plus = zyg.scalar_rule(soft, lambda x, y: 1 / (1 + np.exp(-x)))
+stairs = zyg.nondifferentiable(lambda x: math.floor(x * 3))
+
+
+@case((0.7, 4), (-0.7, 2))
+def functions_with_rules(x, n):
+    s = 0.0
+    for k in range(n):
+        s += soft_plus(x * k) + zyg.stop_gradient(x) * x + stairs(x)
+    return s
 
 
 # Containers

@@ -173,6 +173,8 @@ class Reader(Inlining):
                 path = (*path, ("attr", "function"))
             return self._call_ruled(rule, path, args, kwargs)
         f = rule.function if isinstance(rule, ScalarRule) else f
+        if rule is CONSTANT and isinstance(inner := getattr(f, "__wrapped__", None), FunctionType):
+            f, path = inner, (*path, ("attr", "__wrapped__"))
         result = self.plain_call(f, path, args, kwargs)
         if rule is CONSTANT:
             found: list[Any] = []
