@@ -1,4 +1,4 @@
-"""Checks that are made before a loop stop a program where they would have stopped it inside."""
+"""Checks that are made before a loop, or after it, stop a program where they would have inside."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zyg.compiler.back.entry import Native, Stopped
-from zyg.compiler.back.hoisting import hoistable
+from zyg.compiler.back.hoisting import hoistable, postponed
 from zyg.compiler.ir import Block, Check, For, Program, Value
 from zyg.compiler.record import Builder
 
@@ -49,6 +49,7 @@ def test_a_check_stops_the_same_calls_inside_and_before(name, step):
     program, loop = checked(condition, step)
     native = Native(program)
     assert bool(hoistable(loop)) == (early and step != 2)
+    assert bool(postponed(loop, hoistable(loop)).hold) == (name == "float")
 
     def run(f, *args):
         try:

@@ -23,7 +23,8 @@ arena                           LLVM text of the memory of a call
 elementary_text                 LLVM text of elementary functions
 blas                            products of matrices
 registers                       loops that run in vector registers
-hoisting                        checks that are made before a loop
+metadata                        what LLVM text says besides
+hoisting                        checks that are made before a loop, or after it
 lifetimes                       which buffers may go at the end of a block
 whole_text                      program with memory -> LLVM text
 objects                         LLVM text of a function of objects

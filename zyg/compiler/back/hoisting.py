@@ -1,15 +1,35 @@
-"""Checks of a loop that are made before it: of bounds, where an index moves with the loop's.
+"""Checks of a loop that are made before it, or after it.
+
+Before it are those of bounds, where an index moves with the loop's.
 
 Where a check fails the program ends and nothing that it did counts, so that it may end sooner. A
 condition that is true of the first and of the last round, and is a comparison of what grows with
-the index by steps of one, is true of all between. Without checks a loop may run in vectors.
+the index by steps of one, is true of all between. After it are those of floats, which no place in
+memory and no end of a loop depends on: of the domains of functions. Without checks a loop may run
+in vectors.
 """
 
 from __future__ import annotations
 
-from zyg.compiler.ir import Atom, Check, For, Op, Value, outs_of
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from zyg.compiler.ir import (
+    Alloc,
+    Atom,
+    Block,
+    Call,
+    Check,
+    For,
+    Op,
+    Value,
+    While,
+    operations,
+    outs_of,
+)
 
 _ORDER = {"less", "less_equal", "greater", "greater_equal"}
+_LASTING = For, While, Call, Alloc  # of which there might be too much if a check is late
 _FIXED, _MOVING, _OTHER = range(3)  # the same in each round; with the index; in any other way
 
 
@@ -20,6 +40,43 @@ def hoistable(loop: For) -> dict[Check, list[Op]]:
     ends = _Ends(loop)
     chains: dict[Check, list[Op]] = {op: [] for op in loop.body.ops if isinstance(op, Check)}
     return {op: ops for op, ops in chains.items() if ends.tell(op.condition, ops)}
+
+
+@dataclass(eq=False)
+class Late:
+    """A loop without checks, and whether all that it has left out hold, if it has."""
+
+    loop: For
+    hold: Value | None = None
+
+
+def postponed(loop: For, early: Collection[Check]) -> Late:
+    """A loop without the checks that can be made after it."""
+    makers = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
+    checks = [op for op in loop.body.ops if isinstance(op, Check) and op not in early]
+    checks = [op for op in checks if _is_of_floats(op.condition, makers)]
+    if not checks or any(isinstance(op, _LASTING) for op in operations(loop.body)):
+        return Late(loop)
+    ops = [op for op in loop.body.ops if op not in checks]
+    so_far = hold = Value("bool")
+    for check in checks:
+        ops += [Op("logical_and", (hold, check.condition), hold := Value("bool"))]
+    body, out = Block(ops, [*loop.body.yields, hold]), Value("bool")
+    init, params, outs = [*loop.init, True], [*loop.params, so_far], [*loop.outs, out]
+    return Late(For(loop.index, loop.span, init, params, body, outs, loop.independent), out)
+
+
+def _is_of_floats(x: Atom, makers: dict[Value, Op]) -> bool:
+    """Whether a condition is one of numbers that are no ints."""
+    op = makers.get(x) if isinstance(x, Value) else None
+    if op is None:
+        return not isinstance(x, Value)
+    if op.name.startswith("logical_"):
+        return all(_is_of_floats(y, makers) for y in op.args)
+    return op.callee is None and all(
+        y.type in ("float", "float32") if isinstance(y, Value) else isinstance(y, float)
+        for y in op.args
+    )
 
 
 class _Ends:

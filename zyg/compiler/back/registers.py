@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from zyg.compiler.back.names import VECTORISED
 from zyg.compiler.ir import (
     Atom,
     Check,
@@ -17,11 +18,13 @@ from zyg.compiler.ir import (
     Op,
     Store,
     Value,
+    While,
     operands_of,
     operations,
 )
 
-_SUMS = {"add", "subtract", "maximum", "minimum", "fmax", "fmin"}
+_LATENCY = 16  # operations that are done while a sum is made
+_SUMS = {"add", "subtract", "maximum", "minimum", "fmax", "fmin", "logical_and"}
 
 
 def runs_in_registers(loop: For, without: Collection[Check] = ()) -> bool:
@@ -37,6 +40,40 @@ def runs_in_registers(loop: For, without: Collection[Check] = ()) -> bool:
         if carried.intersection(operands_of(op)) and not (isinstance(op, Op) and op.name in _SUMS):
             return False
     return loop.independent or _apart(ops)
+
+
+def waits_for_sums(loop: For) -> bool:
+    """Whether a round takes as long as the sum that it adds to: the rest is done meanwhile.
+
+    A sum is made in order, one number at a time, and in registers those are to be taken apart.
+    """
+    ops = [*operations(loop.body)]
+    sums = {p for p in loop.params if p.type in ("float", "float32")}
+    if not any(sums.intersection(operands_of(op)) for op in ops if _is_sum(op)):
+        return False
+    return sum(map(_time, ops)) <= _LATENCY
+
+
+def waits_for_stores(loop: For, around: For | While | None) -> bool:
+    """Whether a loop, run in registers, reads what was stored number by number just before.
+
+    A processor has what it stored at once for a load of the same size, and later for others.
+    """
+    ops = [*operations(loop.body)]
+    if around is None or not all(_time(op) <= _LATENCY for op in ops):
+        return False
+    stored = {op.buffer for op in operations(around.body) if isinstance(op, Store)}
+    return any(isinstance(op, Load) and op.buffer in stored for op in ops)
+
+
+def _is_sum(op: object) -> bool:
+    return isinstance(op, Op) and op.name in ("add", "subtract")
+
+
+def _time(op: object) -> int:
+    if not isinstance(op, Op) or op.name in VECTORISED:
+        return 2 if isinstance(op, (Load, Store)) else _LATENCY + 1
+    return 0 if op.out.type == "int" else 4 if op.name in ("divide", "sqrt") else 1
 
 
 def _is_plain(op: object) -> bool:

@@ -16,10 +16,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.compiler.back import arena, blas, elementary_text
-from zyg.compiler.back.hoisting import hoistable
+from zyg.compiler.back.hoisting import hoistable, postponed
 from zyg.compiler.back.lanes import Lane, literal
 from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here, leaves_some
-from zyg.compiler.back.registers import runs_in_registers
+from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TAGS
+from zyg.compiler.back.registers import runs_in_registers, waits_for_stores, waits_for_sums
 from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.ir import (
     Alloc,
@@ -44,8 +45,8 @@ from zyg.compiler.ir import (
 
 _TYPES = {"float": "double", "float32": "float", "int": "i64", "bool": "i1"}
 _SHIFTS = {"float": 3, "float32": 2, "int": 3, "bool": 0}  # sizes of elements
-_RARELY = "!prof !0"
 _LARGEST = 2**63 - 1
+_FEW = 64  # stores that a processor has not done yet
 
 
 def llvm_text(program: Program) -> str:
@@ -61,15 +62,6 @@ def _type(kind: Type) -> str:
 def _stored(kind: Type) -> str:
     """The type of an element in memory."""
     return "i8" if kind == "bool" else _type(kind)
-
-
-_TAGS = {"double": "!2", "float": "!3", "i64": "!4", "i8": "!5", "ptr": "!6"}
-_METADATA = [
-    '!0 = !{!"branch_weights", i32 2000, i32 1}',
-    '!1 = !{!"zyg"}',
-    *(f"{tag} = !{{!1{tag[1:]}, !1{tag[1:]}, i64 0}}" for tag in _TAGS.values()),
-    *(f'!1{tag[1:]} = !{{!"{kind}", !1}}' for kind, tag in _TAGS.items()),
-]
 
 
 class Module:
@@ -89,7 +81,7 @@ class Module:
             program, name = self.waiting.pop()
             lines += _Function(self, program, name).text()
         kept = elementary_text.used(self.declared)
-        return "\n".join([arena.TEXT, *self.declared, kept, *lines, *_METADATA, ""])
+        return "\n".join([arena.TEXT, *self.declared, kept, *lines, *METADATA, ""])
 
     def own(self, name: str, type: str) -> str | None:
         """The symbol of an elementary function of ours."""
@@ -155,6 +147,7 @@ class _Function:
         self.known: dict[Value, str] = {}
         self.failures: list[tuple[str, str]] = []  # status, and the block that it comes from
         self.early: set[Check] = set()  # made before the loop that they are in
+        self.around: For | While | None = None  # the innermost loop
         self.made = result_type(program)
 
     def text(self) -> list[str]:
@@ -216,7 +209,7 @@ class _Function:
         """Go on where a condition is true, which it mostly is."""
         self.failures.append((status, f"%{self.m.block}"))
         on = self.fresh()
-        self.m.line(f"br i1 {condition}, label {on}, label %failed, {_RARELY}")
+        self.m.line(f"br i1 {condition}, label {on}, label %failed, {RARELY}")
         self.start(on)
 
     def join(self, values: Sequence[Value], *sides: tuple[str, Sequence[Atom]]) -> None:
@@ -258,7 +251,7 @@ class _Function:
 
     def load(self, op: Load) -> None:
         kind = _stored(op.out.type)
-        x = self.m.value(f"load {kind}, {self.place(op.buffer, op.index)}, !tbaa {_TAGS[kind]}")
+        x = self.m.value(f"load {kind}, {self.place(op.buffer, op.index)}, !tbaa {TAGS[kind]}")
         self.known[op.out] = self.m.value(f"icmp ne i8 {x}, 0") if kind == "i8" else x
 
     def store(self, op: Store) -> None:
@@ -266,7 +259,7 @@ class _Function:
         kind, x = _stored(element), self.typed(op.value, element)
         if kind == "i8":
             x = "i8 " + self.m.value(f"zext {x} to i8")
-        self.m.line(f"store {x}, {self.place(op.buffer, op.index)}, !tbaa {_TAGS[kind]}")
+        self.m.line(f"store {x}, {self.place(op.buffer, op.index)}, !tbaa {TAGS[kind]}")
 
     def check(self, op: Check) -> None:
         if op not in self.early:
@@ -352,22 +345,50 @@ class _Function:
         if abs(step) > 1:  # so that the index does not wrap
             limit, how = (_LARGEST - step, "sle") if step > 0 else (-_LARGEST - step, "sge")
             self.demand(self.m.value(f"icmp {how} i64 {self.atom(end)}, {limit}"))
-        following = self.m.name("i")
 
         def test() -> str:
             how = "slt" if step > 0 else "sgt"
             return self.m.value(f"icmp {how} i64 {self.known[op.index]}, {self.atom(end)}")
 
         def steps() -> str:
+            following = self.m.name("i")
             self.m.line(f"{following} = add nsw i64 {self.known[op.index]}, {step}")
             return following
 
         early = hoistable(op)
         if early:
             self.check_early(op, early)
-        self.m.own = self.module.own if runs_in_registers(op, early) else None
-        self.loop(op, test, [(op.index, self.atom(first), steps)])
+        late = postponed(op, early)
+        in_registers = runs_in_registers(late.loop, early)
+        loop = late.loop if in_registers else op
+        self.m.own = self.module.own if in_registers else None
+        rounds = [(op.index, self.atom(first), steps)]
+        if waits_for_stores(loop, self.around):
+            self.by_length(loop, lambda short: self.loop(loop, test, rounds, one_by_one=short))
+        else:
+            self.loop(loop, test, rounds, one_by_one=waits_for_sums(loop))
         self.m.own = None
+        if in_registers and late.hold:
+            self.demand(self.atom(late.hold))
+
+    def by_length(self, op: For, loop: Callable[[bool], None]) -> None:
+        """A loop printed twice: for few rounds, and for many."""
+        first, end, _ = map(self.atom, op.span)
+        count = self.m.value(f"sub i64 {end}, {first}")
+        how = "slt" if op.span[2] > 0 else "sgt"  # type: ignore[operator]
+        few = self.m.value(f"icmp {how} i64 {count}, {_FEW * op.span[2]}")  # type: ignore[operator]
+        sides = []
+        short, long, after = self.fresh(), self.fresh(), self.fresh()
+        self.m.line(f"br i1 {few}, label {short}, label {long}")
+        for start in (short, long):
+            self.start(start)
+            loop(start is short)
+            sides.append((f"%{self.m.block}", [self.known[x] for x in op.outs]))
+            self.m.line(f"br label {after}")
+        self.start(after)
+        for k, x in enumerate(op.outs):
+            comes = ", ".join(f"[ {names[k]}, {block} ]" for block, names in sides)
+            self.m.line(f"{self.name(x)} = phi {_type(x.type)} {comes}")
 
     def check_early(self, loop: For, checks: dict[Check, list[Op]]) -> None:
         """Make checks of a loop at its two ends, if it has any rounds."""
@@ -392,7 +413,8 @@ class _Function:
 
         self.loop(op, test, [])
 
-    def loop(self, op: Any, test: Callable[[], str], own: Sequence[Any]) -> None:
+    def loop(self, op: Any, test: Callable[[], str], own: Sequence[Any],
+             one_by_one: bool = False) -> None:  # fmt: skip
         """A loop; its `own` values have a name at the start, and one printed after each round."""
         m, before = self.m, f"%{self.m.block}"
         head, body, after = self.fresh(), self.fresh(), self.fresh()
@@ -410,13 +432,15 @@ class _Function:
             self.name(x)
         m.line(f"br i1 {test()}, label {body}, label {after}")
         self.start(body)
+        outer, self.around = self.around, op
         self.block(op.body)
+        self.around = outer
         self.end(op.body)
         yields = [rest() for _, _, rest in own]
         pairs = zip(op.body.yields, op.params, strict=True)
         yields += [self.atom(x, p.type) for x, p in pairs]
         last = f"%{m.block}"
-        m.line(f"br label {head}")
+        m.line(f"br label {head}{ONE_BY_ONE if one_by_one else ''}")
         m.lines[phis] = "\n".join(
             f"  {self.known[x]} = phi {_type(x.type)} [ {start}, {before} ], [ {y}, {last} ]"
             for (x, start, _), y in zip(carried, yields, strict=True)

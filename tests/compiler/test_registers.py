@@ -1,0 +1,59 @@
+"""Loops give the same bits whether they run in registers, one by one, or by their length."""
+
+import math
+
+import numpy as np
+import pytest
+
+import zyg
+from zyg.compiler.back.registers import waits_for_stores, waits_for_sums
+from zyg.compiler.ir import For, operations
+
+from .wholes import read
+
+
+def steps(x, rounds):
+    y = x.copy()
+    for _ in range(rounds):
+        scale = 0.0
+        for i in range(len(x)):
+            scale += y[i] * y[i]
+        for i in range(len(x)):
+            y[i] = y[i] / scale
+    return y
+
+
+def logs(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += math.log(x[i])
+    return total
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 63, 64, 65, 131])
+def test_short_loops_and_long_ones_have_the_same_bits(n):
+    x = np.random.default_rng(n).uniform(1, 2, n)
+    np.testing.assert_array_equal(zyg.compile(steps)(x, 3), steps(x, 3))
+
+
+def test_loops_are_told_apart():
+    program = read(steps, np.ones(3), 2).program
+    loops = [op for op in operations(program.body) if isinstance(op, For)]
+    (outer,) = (op for op in loops if any(isinstance(inner, For) for inner in op.body.ops))
+    sums, scales = (op for op in outer.body.ops if isinstance(op, For))
+    assert waits_for_sums(sums)
+    assert not waits_for_sums(scales)
+    assert waits_for_stores(scales, outer)
+    assert not waits_for_stores(scales, None)
+
+
+@pytest.mark.parametrize("place", [0, 5, 99])
+def test_a_domain_error_after_the_loop_is_pythons(place):
+    x = np.ones(100)
+    compiled = zyg.compile(logs)
+    assert compiled(x) == 0.0
+    x[place] = -1.0
+    with pytest.raises(ValueError, match=r"domain error|positive"):
+        compiled(x)
+    with pytest.raises(ValueError, match=r"domain error|positive"):
+        zyg.gradient(compiled, x)

@@ -1,0 +1,15 @@
+"""What LLVM text says besides: which branches are rare, which accesses may meet, how loops run."""
+
+from __future__ import annotations
+
+RARELY = "!prof !0"
+TAGS = {"double": "!2", "float": "!3", "i64": "!4", "i8": "!5", "ptr": "!6"}
+ONE_BY_ONE = ", !llvm.loop !7"  # a loop that is not to run in vectors
+METADATA = [
+    '!0 = !{!"branch_weights", i32 2000, i32 1}',
+    '!1 = !{!"zyg"}',
+    "!7 = distinct !{!7, !8}",
+    '!8 = !{!"llvm.loop.vectorize.enable", i1 false}',
+    *(f"{tag} = !{{!1{tag[1:]}, !1{tag[1:]}, i64 0}}" for tag in TAGS.values()),
+    *(f'!1{tag[1:]} = !{{!"{kind}", !1}}' for kind, tag in TAGS.items()),
+]
