@@ -33,12 +33,12 @@ if _typing.TYPE_CHECKING:
     from zyg import threads as threads
     from zyg.adoption.verbs import adopt as adopt
     from zyg.adoption.verbs import adopted as adopted
-    from zyg.base.marks import prange as prange
     from zyg.broadcasting.verbs import broadcast as broadcast
     from zyg.broadcasting.verbs import elementwise as elementwise
     from zyg.broadcasting.verbs import fuse as fuse
     from zyg.broadcasting.verbs import partials as partials
     from zyg.compiling.verbs import compile as compile
+    from zyg.compiling.verbs import prange as prange
     from zyg.sparsity.derivatives import sparse_hessian as sparse_hessian
     from zyg.sparsity.derivatives import sparse_jacobian as sparse_jacobian
     from zyg.tasks.executors import wrap_executor as wrap_executor
@@ -85,7 +85,7 @@ _LATE = {
     "implicit": "zyg.verbs.implicit",
     "jacobian": "zyg.verbs.jacobians",
     "partials": "zyg.broadcasting.verbs",
-    "prange": "zyg.base.marks",
+    "prange": "zyg.compiling.verbs",
     "pullback_async": "zyg.verbs.asynchronous",
     "pushforward": "zyg.verbs.pushforward",
     "sparse_hessian": "zyg.sparsity.derivatives",

@@ -54,25 +54,6 @@ def plain_of(f: Any) -> Any:
     return _plain.get(f, f)
 
 
-def prange(*bounds: int) -> range:
-    """``range(*bounds)``: says of a loop that its rounds may be run in any order.
-
-    For functions given to `compile`. Raises what `range` raises.
-
-    >>> import numpy as np, zyg
-    >>> @zyg.compile
-    ... def squares(x):
-    ...     y = np.zeros(len(x))
-    ...     for k in zyg.prange(len(x)):
-    ...         y[k] = x[k] * x[k]
-    ...     return y
-    >>> squares(np.array([1.0, 2.0]))
-    array([1., 4.])
-
-    """
-    return range(*bounds)
-
-
 def stops_gradient(function: Function) -> Function:
     """A decorator: the result is the argument, as a constant."""
     _stopping.add(function)

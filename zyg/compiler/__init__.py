@@ -4,6 +4,7 @@ ir                              what a function is here: values, operations, reg
 splice                          programs put into others
 routines                        what libraries do with the memory of a program
 record                          numbers that record what is done with them
+rounds                          loops: how many rounds, what these hand on
 simplified                      a program without what regions carry for nothing
 functions                       what functions of NumPy, math and SciPy mean as operations
 whole                           ints of the operands' types, wrapped around as NumPy's are

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
 
+from zyg.compiler.front.parallel import prange as prange
 from zyg.compiling import direct as direct
 from zyg.compiling import matrices as matrices
 from zyg.compiling.functions import Compiled
@@ -24,7 +25,8 @@ def compile(
     `gradient` and the other verbs differentiate the program that was read, not a trace of it.
     It is compiled at the first call with arguments of a kind: their types, dtypes and numbers of
     axes, the structure of containers. `wrt` are the positions of the arguments that are ever
-    differentiated, all by default; the rounds of `prange` loops run in threads with `parallel`.
+    differentiated, all by default. `parallel` says that the rounds of `prange` loops may run in
+    threads; at present they run on one.
 
     Other threads run during calls that may be long, but where lists are passed; an interrupt takes
     effect when machine code has returned.

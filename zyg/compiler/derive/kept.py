@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from zyg.compiler.derive.calls import Moved
-from zyg.compiler.derive.segments import trips
 from zyg.compiler.derive.sweep import Frame, Sweep, carry
 from zyg.compiler.ir import (
     Alloc,
@@ -33,6 +32,7 @@ from zyg.compiler.ir import (
     outs_of,
 )
 from zyg.compiler.record import Builder, Number
+from zyg.compiler.rounds import trips
 
 _DEEPEST = 6  # operations from what is kept to what is computed again
 _FIRST = 16  # slots of a tape that grows

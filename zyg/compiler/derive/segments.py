@@ -33,6 +33,7 @@ from zyg.compiler.ir import (
     outs_of,
 )
 from zyg.compiler.record import Builder
+from zyg.compiler.rounds import trips
 
 
 def in_segments(program: Program, depth: int) -> Program | None:
@@ -74,18 +75,6 @@ def _can_run_again(loop: For, pointed: Callable[[Value], bool]) -> bool:
     ]
     buffers = [x for x in used if isinstance(x, Value) and is_buffer(x.type)]
     return not any(is_buffer(element_of(x.type)) or pointed(x) for x in buffers)
-
-
-def trips(builder: Builder, span: tuple[Atom, ...]) -> Atom:
-    """The number of rounds over a range."""
-    start, stop, step = span
-    assert isinstance(step, int)
-    n = stop if start == 0 else builder.op("subtract", stop, start)
-    if step < 0:
-        n, step = builder.op("negative", n), -step
-    if step != 1:
-        n = builder.op("floor_divide", builder.op("add", n, step - 1), step)
-    return builder.op("maximum", n, 0)
 
 
 def _segments(loop: For) -> list[Any]:

@@ -7,27 +7,11 @@ through all rounds as it is, and each adds to shadows and to cotangents of what 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from zyg.compiler.derive.activity import Activity, writes_of
-from zyg.compiler.ir import (
-    Atom,
-    Block,
-    Call,
-    For,
-    If,
-    Load,
-    Op,
-    Value,
-    blocks_of,
-    is_buffer,
-    operands_of,
-    operations,
-    outs_of,
-)
-
-Uses = Counter[Value]
+from zyg.compiler.ir import Call, For, Load, Value, is_buffer, operations, outs_of
+from zyg.compiler.rounds import passed, used
 
 
 def only_adds(loop: For, activity: Activity) -> bool:
@@ -37,11 +21,11 @@ def only_adds(loop: For, activity: Activity) -> bool:
         if any(map(activity.is_active, writes_of(op))) or isinstance(op, Call):
             return False
         made.update((out, op) for out in outs_of(op))
-    uses = Counter(x for x in _used(loop.body) if isinstance(x, Value))
+    uses = Counter(x for x in used(loop.body) if isinstance(x, Value))
     for p, end in zip(loop.params, loop.body.yields, strict=True):
         if activity.is_active(p) and not is_buffer(p.type):
-            passed = _passed(end, p, made)
-            if passed is None or any(uses[x] != n for x, n in passed.items()):
+            found = passed(end, p, made)
+            if found is None or any(uses[x] != n for x, n in found.items()):
                 return False
     return True
 
@@ -50,38 +34,3 @@ def classes_read(loop: For, activity: Activity) -> set[Value]:
     """The memory whose shadows a loop's adjoint adds to."""
     return {activity.of(op.buffer) for op in operations(loop.body)
             if isinstance(op, Load) and activity.is_active(op.out)}  # fmt: skip
-
-
-def _used(block: Block) -> Iterator[Atom]:
-    yield from block.yields
-    for op in block.ops:
-        yield from operands_of(op)
-        for inner in blocks_of(op):
-            yield from _used(inner)
-
-
-def _passed(y: Atom, p: Value, made: dict[Value, Any]) -> Uses | None:
-    """The values on the way of p to y, by uses, if y is p and terms that do not depend on it."""
-    if not isinstance(y, Value):
-        return None
-    here = Counter([y])
-    if y is p:
-        return here
-    op = made.get(y)
-    rows: list[tuple[Atom, Value]] = []  # all of which have to pass
-    if isinstance(op, Op) and op.name in ("add", "subtract"):
-        for x in op.args[: 2 if op.name == "add" else 1]:
-            if (rest := _passed(x, p, made)) is not None:
-                return here + rest
-        return None
-    if isinstance(op, If):
-        k = op.outs.index(y)
-        rows = [(block.yields[k], p) for block in (op.then, op.orelse)]
-    elif isinstance(op, For):
-        k = op.outs.index(y)
-        rows = [(op.init[k], p), (op.body.yields[k], op.params[k])]
-    for x, start in rows:
-        if (rest := _passed(x, start, made)) is None:
-            return None
-        here += rest
-    return here if rows else None

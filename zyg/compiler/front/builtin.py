@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.marks import prange
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.closures import Bound, Partial
-from zyg.compiler.front.sequences import Sequence
+from zyg.compiler.front.parallel import prange
+from zyg.compiler.front.sequences import Range, Sequence
 from zyg.compiler.front.structures import Choice, Compound, Items, Ref, Unknown, is_leaf
 from zyg.compiler.ir import type_of
 from zyg.compiler.record import Number, atom_of
@@ -129,6 +129,12 @@ def _dict(reader: Any, x: Any = (), **more: Any) -> Any:
 
 def _set(reader: Any, x: Any = ()) -> Any:
     return reader.new_set(reader.elements(x))
+
+
+def _prange(reader: Any, *bounds: Any) -> Any:
+    found = _range(reader, *bounds)
+    start, stop, step = found.start, found.stop, found.step
+    return Range(start, stop, step, independent=True)
 
 
 def _range(reader: Any, *bounds: Any) -> Any:
@@ -294,10 +300,9 @@ _OPERATORS = [
 # What the functions mean; called with the reader first.
 PYTHON: dict[Any, Callable[..., Any]] = {
     sum: _sum, any: _any, all: _all, list: _listed, tuple: _tuple, dict: _dict, set: _set,
-    frozenset: _set, range: _range, prange: _range, enumerate: _enumerate, zip: _zip,
-    map: _map, filter: _filter,
-    reversed: _reversed, sorted: _sorted, isinstance: _isinstance, callable: _callable,
-    getattr: _getattr, len: lambda reader, x: reader.length(x),
+    frozenset: _set, range: _range, prange: _prange, enumerate: _enumerate, zip: _zip, map: _map,
+    filter: _filter, reversed: _reversed, sorted: _sorted, isinstance: _isinstance,
+    callable: _callable, getattr: _getattr, len: lambda reader, x: reader.length(x),
     type: lambda reader, x: type_of_value(reader, x),
     functools.reduce: _reduce,
     functools.partial: lambda reader, f, *args, **kwargs: Partial(f, args, kwargs),

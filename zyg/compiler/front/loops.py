@@ -13,12 +13,14 @@ from typing import Any
 
 from zyg.compiler.front.expressions import Expressions
 from zyg.compiler.front.joins import FLAGS
+from zyg.compiler.front.parallel import in_chunks
 from zyg.compiler.front.sequences import Sequence
 from zyg.compiler.front.source import assigned, has, leaves, place_of
 from zyg.compiler.front.structures import Different, Ref
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Block, For, While
 from zyg.compiler.record import Number
+from zyg.compiler.rounds import not_summed
 from zyg.errors import KernelError
 
 _RETURNED, _BROKEN, _CONTINUED = FLAGS
@@ -93,8 +95,13 @@ class Loops(Expressions):
             self.env[_CONTINUED] = False
 
         if not leaves(node.body):
+            done = len(self.builder.block.ops)
             self._carry(node, functools.partial(self.reader.count, rounds, visit))
+            if rounds.independent:
+                self._in_chunks(node, done)
             return
+        if rounds.independent:
+            raise self.refuse(node.iter, "a loop over prange that is left early", "use range.")
         counter = f"%{node.lineno}:{node.col_offset}"
         start, stop, step = rounds.rounds
         self.env[counter] = start
@@ -109,6 +116,21 @@ class Loops(Expressions):
 
         self._until_left(node, test, go, [counter])
         self.env.pop(counter, None)
+
+    def _in_chunks(self, node: ast.For, done: int) -> None:
+        """Make a loop one of chunks, if what its rounds hand on is sums."""
+        ops = self.builder.block.ops
+        k, loop = next((k, op) for k, op in enumerate(ops) if k >= done and isinstance(op, For))
+        if rest := not_summed(loop):
+            named = ((name, self.env.get(name)) for name in assigned(node.body))
+            names = [name for name, x in named
+                     if getattr(x, "atom", getattr(x, "buffer", None)) in rest]  # fmt: skip
+            raise self.refuse(
+                node.iter, f"prange, whose rounds hand on {', '.join(names) or 'a variable'},",
+                "use range, or only add floats to what rounds share.",
+                "rounds of prange may run in any order.",
+            )  # fmt: skip
+        ops[k : k + 1] = in_chunks(loop)
 
     def _while(self, node: ast.While) -> None:
         def test() -> Any:

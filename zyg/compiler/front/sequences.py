@@ -209,7 +209,7 @@ class Sequences(Ways):
         counter = self.builder.counter(*span[:2])
 
         def finish(params: Any, init: Any, tests: Any, block: Any, outs: Any) -> For:
-            return For(counter, span, init, params, block, outs, rounds.independent)
+            return For(counter, span, init, params, block, outs)
 
         runs = isinstance(rounds.length, int) and rounds.length > 0
         try:
