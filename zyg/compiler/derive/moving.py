@@ -53,11 +53,11 @@ class Memory:
     def __init__(self, program: Program) -> None:
         self._parent: dict[Value, Value] = {}
         self._contents: dict[Value, Value] = {}  # of a class of buffers of buffers, by its root
-        self._programs: list[Program] = []
+        self.programs: list[Program] = []
         self._gather(program)
         self.written: set[Value] = set()  # the classes in which anything is stored
         self._flows: defaultdict[Value, list[Value]] = defaultdict(list)
-        for inner in self._programs:
+        for inner in self.programs:
             for op in operations(inner.body):
                 self._flow(op)
         self._moving: dict[Any, set[Value]] = {}
@@ -97,9 +97,9 @@ class Memory:
                 self._join(self._contents.setdefault(a, theirs), theirs)
 
     def _gather(self, program: Program) -> None:
-        self._programs.append(program)
+        self.programs.append(program)
         for op in operations(program.body):
-            if isinstance(op, Call) and not (op.callee.adjoint or op.callee in self._programs):
+            if isinstance(op, Call) and not (op.callee.adjoint or op.callee in self.programs):
                 self._gather(op.callee)
             for a, b in _same(op):
                 self._join(a, b)

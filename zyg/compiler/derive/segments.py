@@ -42,7 +42,7 @@ def in_segments(program: Program, depth: int) -> Program | None:
     None if no loop that is so deep can be run again.
     """
     memory = Memory(program)
-    pointed = {memory.of(op.out) for op in operations(program.body)
+    pointed = {memory.of(op.out) for inner in memory.programs for op in operations(inner.body)
                if isinstance(op, Load) and is_buffer(op.out.type)}  # fmt: skip
     deepest, body = _cut(program.body, depth, lambda x: memory.of(x) in pointed)
     return replace(program, body=body) if deepest == depth else None
