@@ -415,6 +415,22 @@ def test_every_verb():
     zyg.check_gradient(total, X, order=2)
 
 
+@pytest.mark.parametrize("wrt", [(0,), (1,), (0, 1), None])
+def test_jacobians_by_some_arguments_are_zeros_by_the_others(wrt):
+    def scaled(a, xs):
+        out = np.zeros(len(xs))
+        for i in range(len(xs)):
+            out[i] = a * xs[i]
+        return out
+
+    compiled, args = zyg.compile(scaled, wrt=wrt), (2.0, np.arange(3.0))
+    rows = zyg.jacobian(compiled, *args, mode="reverse")
+    for found in (zyg.jacobian(compiled, *args, mode=mode) for mode in ("auto", "forward")):
+        for block, right in zip(found, rows, strict=True):
+            assert type(block) is type(right)
+            np.testing.assert_array_equal(block, right)
+
+
 def test_jacobians_and_hessians_are_programs():
     rows = zyg.compile(lambda x, s: np.sin(x) * s)
     loss = zyg.compile(lambda x: np.sum(np.sin(x) * x))

@@ -32,21 +32,24 @@ def jacobian(f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], mode: s
     if call is None or call.watched or call.read.written or not _is_real(call.read.result):
         return NotImplemented
     starts = _starts(call.read.kinds)
-    if starts is None or f.wrt is not None or call.read.refusal() is not None:
+    if starts is None or call.read.refusal() is not None:
         return NotImplemented
-    columns = sum(np.size(x) for x in args)
+    chosen = [k for k in range(len(args)) if f.wrt is None or k in f.wrt]
+    columns = sum(np.size(args[k]) for k in chosen)
     try:
         y = call.read.make(run(call.read.operation, call.operands))
         if mode == "auto" and columns > _FEW and np.size(y) < columns:
             return NotImplemented
         sizes = [np.size(y)]
-        made = [_block(call.read.operation, start, call.operands, sizes) for start in starts]
+        operation, operands = call.read.operation, call.operands
+        made = {k: _block(operation, starts[k], operands, sizes)[0] for k in chosen}
     except Stopped:
         return NotImplemented
-    if not all_finite(block for (block,) in made):
+    if not all_finite(made.values()):
         return NotImplemented
-    pairs = zip(made, args, strict=True)
-    return tuple(_shaped(block, np.shape(y) + np.shape(x), y, x) for (block,), x in pairs)
+    blocks = [made[k] if k in made else np.zeros(sizes[0] * np.size(x)) for k, x in enumerate(args)]
+    pairs = zip(blocks, args, strict=True)
+    return tuple(_shaped(block, np.shape(y) + np.shape(x), y, x) for block, x in pairs)
 
 
 def hessian(f: Compiled, x: Any) -> Any:

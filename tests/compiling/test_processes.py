@@ -1,0 +1,59 @@
+"""What a process of its own shows: what is imported, and how much memory a tape takes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GRADIENT = """
+import sys, math, numpy as np, zyg
+
+def f(xs):
+    total = 0.0
+    for x in xs:
+        total += math.sin(x)
+    return total
+
+slopes = zyg.gradient(zyg.compile(f), np.zeros(3))
+assert np.all(slopes[0] == 1.0), slopes
+print("numba" in sys.modules)
+"""
+TAPE = """
+import math, resource, zyg
+
+def f(x, n):
+    for _ in range(n):
+        x = math.sin(x)
+    return x
+
+compiled = zyg.compile(f, wrt=(0,))
+zyg.gradient(compiled, 0.5, 2)
+zyg.gradient(compiled, 0.5, 2)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+zyg.gradient(compiled, 0.5, 2_000_000)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+def said(program, cache):
+    file = cache / "program.py"  # as what has no source is traced
+    file.write_text(program)
+    environment = {**os.environ, "ZYG_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-W", "error", str(file)], env=environment, check=True,
+                          capture_output=True, text=True)  # fmt: skip
+    return done.stdout.strip()
+
+
+def test_numba_is_not_imported_by_the_first_process_nor_the_second(tmp_path):
+    assert [said(GRADIENT, tmp_path) for _ in range(2)] == ["False", "False"]
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="getrusage counts in other units, or is missing"
+)
+def test_a_kept_float_of_each_round_takes_eight_bytes(tmp_path):
+    megabytes = float(said(TAPE, tmp_path))
+    assert 14 < megabytes < 17.5, megabytes  # of 2^20 bytes; the tape has 15.3
