@@ -37,11 +37,20 @@ VALUE, NJIT = "zyg, value", "numba, value"
 
 def cases(peers: Peers, quick: bool) -> Iterator[Case]:
     for name in PROGRAMS:
-        yield case(peers, name, quick)
+        yield case(peers, name, arguments(name, quick))
+    r = np.random.default_rng(16).standard_normal
+    for n, most in ((20, 3.5), (1000, 3.0)):
+        n = n // 10 if quick else n
+        other = case(peers, "factorisation", (r(n), r(n), r((n, n))))
+        other.targets = [times_slower(NJIT, 1.35, VALUE), times_slower(NJIT, most)]
+        if n == 1000:
+            other.targets.append(times_faster("jax", 1.5))
+        other.title += f" of {n} x {n}"
+        yield other
 
 
-def case(peers: Peers, name: str, quick: bool) -> Case:
-    function, given = PROGRAMS[name], arguments(name, quick)
+def case(peers: Peers, name: str, given: tuple[Any, ...]) -> Case:
+    function = PROGRAMS[name]
     data = _DATA.get(name, ())
     wrt = tuple(k for k, x in enumerate(given) if _is_real(x) and k not in data)
     compiled = zyg.compile(function, wrt=wrt)
