@@ -26,6 +26,7 @@ registers                       loops that run in vector registers
 metadata                        what LLVM text says besides
 hoisting                        checks that are made before a loop, or after it
 lifetimes                       which buffers may go at the end of a block
+types_in_text                   which types of LLVM's values have
 whole_text                      program with memory -> LLVM text
 objects                         LLVM text of a function of objects
 entry                           program with memory -> a function that runs

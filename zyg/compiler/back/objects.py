@@ -24,7 +24,8 @@ import numpy as np
 from zyg.base.config import least_tape
 from zyg.compiler.back import arena
 from zyg.compiler.back.scalars import Scalars
-from zyg.compiler.back.whole_text import Module, result_type
+from zyg.compiler.back.types_in_text import result_type
+from zyg.compiler.back.whole_text import Module
 from zyg.compiler.front.kinds import DTYPES, Array, Kind, Scalar, Static, Struct
 
 _HEAD = 16  # bytes of an object before its own: references, type

@@ -22,6 +22,7 @@ from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here, leave
 from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TAGS
 from zyg.compiler.back.registers import runs_in_registers, waits_for_stores, waits_for_sums
 from zyg.compiler.back.scalars import Scalars
+from zyg.compiler.back.types_in_text import result_type, type_in_memory, type_in_text
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -43,7 +44,6 @@ from zyg.compiler.ir import (
     type_of,
 )
 
-_TYPES = {"float": "double", "float32": "float", "int": "i64", "bool": "i1"}
 _SHIFTS = {"float": 3, "float32": 2, "int": 3, "bool": 0}  # sizes of elements
 _LARGEST = 2**63 - 1
 _FEW = 64  # stores that a processor has not done yet
@@ -53,15 +53,6 @@ def llvm_text(program: Program) -> str:
     """The text of a module whose function `kernel` is a program."""
     module = Module(program)
     return module.text(_entry(program, module.main))
-
-
-def _type(kind: Type) -> str:
-    return "ptr" if is_buffer(kind) else _TYPES[kind]
-
-
-def _stored(kind: Type) -> str:
-    """The type of an element in memory."""
-    return "i8" if kind == "bool" else _type(kind)
 
 
 class Module:
@@ -95,15 +86,11 @@ class Module:
         return self.names[program]
 
 
-def result_type(program: Program) -> str:
-    return f"{{ {', '.join(['i32', *(_type(type_of(x)) for x in program.outputs)])} }}"
-
-
 def _entry(program: Program, name: str) -> list[str]:
     """The function that is called from outside."""
     lines, given = [], ["ptr %arena", "i64 %depth"]
     for k, x in enumerate(program.inputs):
-        at, type = f"%a{k}", _type(x.type)
+        at, type = f"%a{k}", type_in_text(x.type)
         lines.append(f"  {at} = getelementptr i64, ptr %arguments, i64 {k}")
         lines.append(f"  %w{k} = load {'i64' if type == 'i1' else type}, ptr {at}")
         if type == "i1":
@@ -113,7 +100,7 @@ def _entry(program: Program, name: str) -> list[str]:
     lines.append(f"  %made = call {made} {name}({', '.join(given)})")
     lines.append(f"  %status = extractvalue {made} %made, 0")
     for k, out in enumerate(program.outputs):
-        type, y = _type(type_of(out)), f"%y{k}"
+        type, y = type_in_text(type_of(out)), f"%y{k}"
         lines.append(f"  {y} = extractvalue {made} %made, {k + 1}")
         if type == "i1":
             lines.append(f"  %z{k} = zext i1 {y} to i64")
@@ -155,14 +142,16 @@ class _Function:
         for x in self.program.inputs:
             self.known[x] = name = self.m.name("x")
             how = " noalias" if self.outer and is_buffer(x.type) else ""
-            parameters.append(f"{_type(x.type)}{how} {name}")
+            parameters.append(f"{type_in_text(x.type)}{how} {name}")
         how = "noinline nounwind" if self.outer else "nounwind"
         self.m.start("entry")
         self.block(self.program.body)
         if not self.outer:
             self.end(self.program.body)
         result = f"{self.made} {{ i32 0"
-        result += "".join(f", {_type(type_of(x))} poison" for x in self.program.outputs) + " }"
+        result += (
+            "".join(f", {type_in_text(type_of(x))} poison" for x in self.program.outputs) + " }"
+        )
         for k, out in enumerate(self.program.outputs):
             made = self.m.name()
             self.m.line(f"{made} = insertvalue {result}, {self.typed(out)}, {k + 1}")
@@ -186,13 +175,13 @@ class _Function:
     def atom(self, x: Atom, kind: Type | None = None) -> str:
         if isinstance(x, Value):
             return self.known[x]
-        return literal(_type(kind or type_of(x)), x)
+        return literal(type_in_text(kind or type_of(x)), x)
 
     def typed(self, x: Atom, kind: Type | None = None) -> str:
-        return f"{_type(kind or type_of(x))} {self.atom(x, kind)}"
+        return f"{type_in_text(kind or type_of(x))} {self.atom(x, kind)}"
 
     def lane(self, x: Atom) -> Lane:
-        return Lane(self.m, _type(type_of(x)), (self.atom(x),))
+        return Lane(self.m, type_in_text(type_of(x)), (self.atom(x),))
 
     def name(self, out: Value) -> str:
         self.known[out] = name = self.m.name()
@@ -216,7 +205,7 @@ class _Function:
         """What values are, by the block from where one comes."""
         for k, x in enumerate(values):
             comes = ", ".join(f"[ {self.atom(s[k], x.type)}, {block} ]" for block, s in sides)
-            self.m.line(f"{self.name(x)} = phi {_type(x.type)} {comes}")
+            self.m.line(f"{self.name(x)} = phi {type_in_text(x.type)} {comes}")
 
     # Operations
 
@@ -228,7 +217,9 @@ class _Function:
         if op.callee is not None:
             self.call(Call(op.callee, op.args, [op.out]))
             return
-        self.known[op.out] = self.m.op(op, [*map(self.lane, op.args)], _type(op.out.type)).names[0]
+        self.known[op.out] = self.m.op(
+            op, [*map(self.lane, op.args)], type_in_text(op.out.type)
+        ).names[0]
 
     def alloc(self, op: Alloc) -> None:
         kind, m = element_of(op.out.type), self.m
@@ -245,18 +236,18 @@ class _Function:
             m.line(f"call void @llvm.memset.p0.i64(ptr align 64 {out}, i8 0, {bytes_}, i1 false)")
 
     def place(self, buffer: Atom, index: Atom) -> str:
-        kind = _stored(element_of(type_of(buffer)))
+        kind = type_in_memory(element_of(type_of(buffer)))
         at = f"ptr {self.atom(buffer)}, i64 {self.atom(index)}"
         return "ptr " + self.m.value(f"getelementptr inbounds {kind}, {at}")
 
     def load(self, op: Load) -> None:
-        kind = _stored(op.out.type)
+        kind = type_in_memory(op.out.type)
         x = self.m.value(f"load {kind}, {self.place(op.buffer, op.index)}, !tbaa {TAGS[kind]}")
         self.known[op.out] = self.m.value(f"icmp ne i8 {x}, 0") if kind == "i8" else x
 
     def store(self, op: Store) -> None:
         element = element_of(op.buffer.type)
-        kind, x = _stored(element), self.typed(op.value, element)
+        kind, x = type_in_memory(element), self.typed(op.value, element)
         if kind == "i8":
             x = "i8 " + self.m.value(f"zext {x} to i8")
         self.m.line(f"store {x}, {self.place(op.buffer, op.index)}, !tbaa {TAGS[kind]}")
@@ -388,7 +379,7 @@ class _Function:
         self.start(after)
         for k, x in enumerate(op.outs):
             comes = ", ".join(f"[ {names[k]}, {block} ]" for block, names in sides)
-            self.m.line(f"{self.name(x)} = phi {_type(x.type)} {comes}")
+            self.m.line(f"{self.name(x)} = phi {type_in_text(x.type)} {comes}")
 
     def check_early(self, loop: For, checks: dict[Check, list[Op]]) -> None:
         """Make checks of a loop at its two ends, if it has any rounds."""
@@ -442,7 +433,7 @@ class _Function:
         last = f"%{m.block}"
         m.line(f"br label {head}{ONE_BY_ONE if one_by_one else ''}")
         m.lines[phis] = "\n".join(
-            f"  {self.known[x]} = phi {_type(x.type)} [ {start}, {before} ], [ {y}, {last} ]"
+            f"  {self.known[x]} = phi {type_in_text(x.type)} [ {start}, {before} ], [ {y}, {last} ]"
             for (x, start, _), y in zip(carried, yields, strict=True)
         )
         self.start(after)
