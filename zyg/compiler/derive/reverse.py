@@ -195,11 +195,6 @@ class Reverse:
                 if self.is_active(z):
                     choice = self.builder.op("select", self.value(condition), one, other)
                     self.add(z, choice)
-        elif op.name == "divide" and not self.strong and all(map(self.is_active, op.args)):
-            x, y = op.args
-            part = self.builder.op("divide", bar, self.value(y))  # of which both cotangents are
-            self.add(x, part)
-            self.add(y, self.builder.op("negative", self.times(part, self.value(op.out))))
         else:
             self._partials(op, bar)
 
