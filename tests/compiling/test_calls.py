@@ -528,3 +528,13 @@ def test_kernels_clear_forgets_what_was_compiled():
     before = zyg.gradient(f, 2.0)
     zyg.kernels.clear()
     assert zyg.gradient(f, 2.0) == before == (12.0,)
+
+
+def test_what_python_raises_stands_alone():
+    f = zyg.compile(lambda x, n: x / n)
+    with pytest.raises(ZeroDivisionError) as caught:
+        f(1.0, 0)
+    assert caught.value.__context__ is None
+    with pytest.raises(ZeroDivisionError) as caught:
+        zyg.gradient(f, 1.0, 0.0)
+    assert caught.value.__context__ is None

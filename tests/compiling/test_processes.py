@@ -54,9 +54,7 @@ def test_numba_is_not_imported_by_the_first_process_nor_the_second(tmp_path):
     assert [said(GRADIENT, tmp_path) for _ in range(2)] == ["False", "False"]
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux", reason="other systems tell it in other ways"
-)
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems tell it in other ways")
 def test_a_kept_float_of_each_round_takes_eight_bytes(tmp_path):
     megabytes = float(said(TAPE, tmp_path))
     assert 14 < megabytes < 17.5, megabytes  # of 2^20 bytes; the tape has 15.3

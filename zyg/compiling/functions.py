@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import MethodType
 from typing import Any
 
@@ -170,17 +171,13 @@ class Compiled:
 
     def _plain(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         read, operands = call.read, call.operands
-        if not read.written:
-            try:
-                return read.made(run(read.operation, operands), call.arrays)
-            except Stopped:
-                return self._again(args, kwargs)
-        if call.read_only() or call.overlapping():
+        if read.written and (call.read_only() or call.overlapping()):
             return self.__wrapped__(*args, **kwargs)
         before = [(operands[k], operands[k].copy()) for k in read.written if read.may_stop]
-        try:
+        made = None
+        with suppress(Stopped):  # so that what Python raises then stands alone
             made = run(read.operation, operands)
-        except Stopped:
+        if made is None:
             for x, contents in before:
                 x[...] = contents
             return self._again(args, kwargs)
@@ -209,10 +206,10 @@ class Compiled:
             refuse(self.__name__, refusal)
         if refusal or read.written or not self._by_floats(call):
             return self.in_python(args, kwargs)
-        try:
-            return read.made(apply(read.operation, self._moving(call)), call.arrays)
-        except Stopped:
-            return self._again(args, kwargs)
+        made = None
+        with suppress(Stopped):
+            made = apply(read.operation, self._moving(call))
+        return self._again(args, kwargs) if made is None else read.made(made, call.arrays)
 
     def _by_floats(self, call: Call) -> bool:
         """Whether no int is watched that the program has no derivative by."""
