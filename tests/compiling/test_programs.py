@@ -44,17 +44,10 @@ def tangent(x, along):
 
 def assert_alike(name, expected, found):
     def compare(a, b):
-        assert type(a) is type(b) or name in NOT_YET  # as the tracer's are
+        assert type(a) is type(b)
         np.testing.assert_allclose(b, a, rtol=within(name, 1e-6, 1e-9), atol=1e-12)
 
     mapped(compare, expected, found)
-
-
-# Right, and not yet compiled.
-NOT_YET = {
-    "recursive_power", "recursion", "recursion_on_values", "recursion_on_halves",
-    "mutual_recursion", "ints",
-}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -63,9 +56,7 @@ def no_warning():
         yield
 
 
-@pytest.mark.parametrize("name", [
-    pytest.param(n, marks=pytest.mark.xfail(strict=False)) if n in NOT_YET else n for n in NAMES
-])  # fmt: skip
+@pytest.mark.parametrize("name", NAMES)
 def test_it_is_machine_code(name):
     f, args, kwargs = call_of(name)
     with zyg.config(fallback="error"):
