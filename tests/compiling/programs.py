@@ -170,6 +170,11 @@ def return_from_a_nest(x):
     return x[0]
 
 
+@called(0.7, X4)
+def sum_and_one_element(a, y):
+    return np.sum(a * y) + a * y[2]
+
+
 @called(MATRIX)
 def rows(a):
     s = 0.0

@@ -12,7 +12,8 @@ differentiated again, by either mode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -389,16 +390,15 @@ class Reverse:
     def _fuses(self, op: For, frame: Frame) -> bool:
         """Whether a loop that only adds can have its adjoint in its own rounds."""
         bars = [self.bars[-1].get(q) for q in op.outs]
-        return classes_read(op, self.sweep.activity).isdisjoint(self.read) and self.kept.is_ready(
-            frame, bars
-        )
+        apart = classes_read(op, self.sweep.activity).isdisjoint(self.read)
+        return apart and self.kept.is_ready(frame, bars)
 
     def _sum(self, op: For, frame: Frame, fuses: bool) -> None:
         """The adjoint of a loop that only adds: in its own rounds, or in others, forwards."""
         bars = [self.bars[-1].pop(q, None) for q in op.outs]
         if fuses:
             frame.fused, frame.region.independent = True, False
-            with self.builder.inside(frame.block):
+            with self._earlier(), self.builder.inside(frame.block):
                 sums = self._summed(op, bars)
             for x, (p, end) in sums.items():
                 self.add(x, carry(frame, p, self.kept.zero_before(frame, x.type), end))
@@ -416,6 +416,16 @@ class Reverse:
         for start, bar in zip(op.init, bars, strict=True):
             if bar is not None:
                 self.add(start, bar)
+
+    @contextmanager
+    def _earlier(self) -> Iterator[None]:
+        """While it lasts, what was made later than a loop of the sweep is not seen."""
+        builder = self.builder
+        seen, builder.seen = builder.seen, [{} for _ in builder.seen]
+        try:
+            yield
+        finally:
+            builder.seen = seen
 
     def _summed(self, op: For, bars: list[Atom | None]) -> dict[Value, tuple[Value, Atom]]:
         """The mirror of a round of such a loop: what it adds to, each a value carried."""

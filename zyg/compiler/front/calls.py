@@ -59,7 +59,8 @@ def _mask(to: WholeBuilder, x: Any) -> ArrayView:
 def clip(to: WholeBuilder, a: Any, a_min: Any = None, a_max: Any = None, out: Any = None,
          *, min: Any = None, max: Any = None) -> Any:  # fmt: skip
     low, high = (a_min if min is None else min), (a_max if max is None else max)
-    x = a if low is None else elementwise(to, "maximum", a, low)
+    # Of equals these take a, whose slope is 1 on the closed interval.
+    x = a if low is None else elementwise(to, "maximum", low, a)
     x = x if high is None else elementwise(to, "minimum", x, high)
     return given(x, out)
 
@@ -118,7 +119,8 @@ def inner(to: WholeBuilder, a: Any, b: Any) -> Any:
 
 
 def vdot(to: WholeBuilder, a: Any, b: Any) -> Any:
-    return products.matmul(to, *(shaping.flat(as_array(to, x)) for x in (a, b)))
+    x, y = (shaping.flat(as_array(to, v)) for v in (a, b))
+    return products.matmul(to, _conjugate(to, x), y)
 
 
 def outer(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:

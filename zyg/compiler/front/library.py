@@ -46,7 +46,7 @@ def maximum_accumulate(array: Any, axis: Any = 0) -> Any:
     b = np.moveaxis(array, axis, 0)
     made = b.copy()
     for i in range(1, len(b)):
-        made[i] = np.maximum(made[i - 1], b[i])
+        made[i] = np.maximum(b[i], made[i - 1])  # of equals the first
     return np.moveaxis(made, 0, axis)
 
 
@@ -272,7 +272,8 @@ def array_equal(a1: Any, a2: Any) -> Any:
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
-    return (np.abs(a - b) <= atol + rtol * np.abs(b)) | (a == b)
+    near = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b)
+    return near | (a == b)
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:

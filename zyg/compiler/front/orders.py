@@ -108,8 +108,10 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
         y = fp[n - 1] if right is None else right
     elif x < xp[0]:
         y = fp[0] if left is None else left
-    elif x == xp[n - 1]:
+    elif x == xp[n - 1]:  # whose slope is that of the last piece
         y = fp[n - 1]
+        if n > 1 and xp[n - 1] != xp[n - 2]:
+            y = (fp[n - 1] - fp[n - 2]) / (xp[n - 1] - xp[n - 2]) * (x - xp[n - 1]) + y
     else:
         j = place_in(xp, x, True) - 1
         y = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j]) * (x - xp[j]) + fp[j]

@@ -182,7 +182,8 @@ def extremum(name: str) -> Callable[..., Any]:
                 to.demand_at_least(a.shape[k], 1, f"the {name} of no elements")
 
         def step(to: WholeBuilder, best: Atom, v: Any) -> Atom:
-            return to.elementwise(name, to.number(best, False), v)
+            before = to.number(best, False)  # of equals it counts, as the first one does
+            return to.elementwise(name, *((v, before) if name == "maximum" else (before, v)))
 
         def first(at: Any) -> Atom:
             best = at(())

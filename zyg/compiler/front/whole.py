@@ -17,7 +17,7 @@ import numpy as np
 from zyg.base.marks import plain_of
 from zyg.base.registry import ScalarRule, rules
 from zyg.compiler.front import arrays, complexes, library, matrices, orders
-from zyg.compiler.front.calls import Method, called, is_known
+from zyg.compiler.front.calls import METHODS, Method, called, is_known
 from zyg.compiler.front.captures import Captures, Outside, Path
 from zyg.compiler.front.complexes import ComplexNumber, pair_of
 from zyg.compiler.front.conversions import of_growing
@@ -38,6 +38,7 @@ from zyg.compiler.front.kinds import (
     put_together,
 )
 from zyg.compiler.front.library import LIBRARY
+from zyg.compiler.front.limits import demand_known
 from zyg.compiler.front.matrices import MATRICES
 from zyg.compiler.front.numerals import of_numbers
 from zyg.compiler.front.objects import is_class
@@ -304,7 +305,16 @@ class WholeReader(Reader):
             owner = arrays.Single(self.builder, owner)
         if isinstance(owner, Arrayed):
             found = arrays.ATTRIBUTES.get(name)
-            return found(owner) if found is not None else Method(owner, name)
+            if found is not None:
+                return found(owner)
+            method = Method(owner, name)
+            if name not in METHODS and _written(method) is None:
+                raise KernelError(
+                    f"the attribute {name} of an array is not compiled.",
+                    "a compiled function knows an array's elements, its shape and its dtype.",
+                    "use those.",
+                )
+            return method
         return super().attribute(owner, name)
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> None:
@@ -329,10 +339,11 @@ class WholeReader(Reader):
                 return self.over(args[k], lambda x: self.call(f, [*before, x, *rest], kwargs))
             plain = [self.uncovered(x) for x in args]
             named = {k: self.uncovered(x) for k, x in kwargs.items()}
+            owner = [inner.owner] if isinstance(inner, Method) else []
+            demand_known(inner.name if owner else name_of(inner), [*owner, *plain])
             found = called(self.builder, inner, plain, named)
             if found is NotImplemented and written is not None:
-                given = [*([inner.owner] if isinstance(inner, Method) else ()), *plain]
-                settled = [self.settled(x) for x in given]
+                settled = [self.settled(x) for x in (*owner, *plain)]
                 found = self.inline(written, (("itself", written),), settled, named)
             if found is not NotImplemented:
                 if path is not None:

@@ -1,0 +1,145 @@
+"""NumPy's functions in compiled functions at ties, zeros, kinks: slopes are the traced engine's."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import zyg
+
+x = np.array([0.0, 1.0, -2.0, 3.0])
+T = np.array([[1.0, 2.0, 2.0], [2.0, 1.0, 1.0]])
+W = np.array([[1.0, 10, 100], [1000, 1e4, 1e5]])
+CASES = {}
+
+
+def case(name, f, *args):
+    CASES[name] = f, args
+
+
+# One to a line, as the source of a lambda is found by its place.
+# fmt: off
+# ruff: noqa: E501
+case("where nan", lambda x: np.sum(np.where(x>0, np.log(np.where(x>0,x,1.0)), 0*x)), x)
+case("where nan2", lambda x: np.sum(np.where(x>0, np.sqrt(x), 0.0)), np.array([0.0,4.0]))
+case("abs0", lambda x: np.sum(np.abs(x)), x)
+case("max tie", lambda x: np.max(x), np.array([1.0,2.0,2.0]))
+case("min tie", lambda x: np.min(x), np.array([1.0,1.0,2.0]))
+case("maximum tie", lambda x: np.sum(np.maximum(x,0.0)), x)
+case("maximum self", lambda x: np.sum(np.maximum(x,x)), x)
+case("pow0", lambda x: np.sum(x**0), x)
+case("pow2", lambda x: np.sum(x**2.0), x)
+case("0**p", lambda p: np.sum(0.0**p), np.array([1.0,2.0]))
+case("prod0", lambda x: np.prod(x), x)
+case("norm0", lambda x: np.linalg.norm(x), np.zeros(2))
+case("sqrt x2", lambda x: np.sum(np.sqrt(x**2)), x)
+case("hypot0", lambda a,b: np.hypot(a,b), 0.0,0.0)
+case("clip", lambda x: np.sum(np.clip(x,0,1)), x)
+case("std const", lambda x: np.std(x), np.ones(3))
+case("sort ties", lambda x: np.sum(np.sort(x)*np.arange(3.)), np.array([2.0,1.0,1.0]))
+case("mod", lambda a,b: np.sum(np.mod(a,b)), np.array([5.5,-3.2]), np.array([2.0,1.5]))
+case("floordiv", lambda a,b: np.sum(a//b), np.array([5.5,-3.2]), np.array([2.0,1.5]))
+case("cumprod0", lambda x: np.sum(np.cumprod(x)), x)
+case("argsort", lambda x: np.sum(x[np.argsort(x)]*np.arange(4.)), x)
+case("median", lambda x: np.median(x), x)
+case("arctan2 00", lambda a,b: np.arctan2(a,b),0.0,0.0)
+case("sinc", lambda x: np.sum(np.sinc(x)), x)
+case("python max", lambda a,b: max(a,b), 1.0,1.0)
+case("python min", lambda a,b: min(a,b), 1.0,1.0)
+case("abs py", lambda a: abs(a), 0.0)
+case("bool arg", lambda b,x: x*b, True, 2.0)
+case("bool array", lambda b,x: np.sum(x[b]), np.array([True,False,True,True]), x)
+case("int array", lambda a: np.sum(a*0.5*a), np.array([1,2,3]))
+case("complex", lambda z: np.abs(z)**2, 1+2j)
+case("Cabs", lambda z: np.sum(np.abs(z)), np.array([0j,3+4j]))
+case("angle", lambda z: np.sum(np.angle(z)), np.array([1j,3+4j]))
+case("np div0", lambda x: np.sum(1/x), np.array([0.0]))
+case("log0", lambda x: np.sum(np.log(x)), np.array([0.0,1.0]))
+case("two same array", lambda a,b: np.sum(a*b), x, x)
+case("max axis0", lambda x: np.sum(np.max(x,axis=0)*np.array([1.,10,100])), T)
+case("max axis1", lambda x: np.sum(np.max(x,axis=1)*np.array([1.,10])), T)
+case("min axis1", lambda x: np.sum(np.min(x,axis=1)*np.array([1.,10])), T)
+case("max all", lambda x: np.max(x), T)
+case("min all", lambda x: np.min(x), T)
+case("max both", lambda x: np.max(x,axis=(0,1)), T)
+case("amax T", lambda x: np.max(x.T), T)
+case("ptp", lambda x: np.ptp(x), T)
+case("nanmax", lambda x: np.nanmax(x), np.array([1.0,2,2]))
+case("maxacc", lambda x: np.sum(np.maximum.accumulate(x)*np.array([1,10,100.])), np.array([2.0,2,1]))
+case("minacc", lambda x: np.sum(np.minimum.accumulate(x)*np.array([1,10,100.])), np.array([2.0,2,1]))
+case("max.reduce", lambda x: np.maximum.reduce(x), np.array([2.0,2,1]))
+case("fmax", lambda x: np.sum(np.fmax(x,1.0)), np.array([2.0,1,0.5]))
+case("fmin", lambda x: np.sum(np.fmin(x,1.0)), np.array([2.0,1,0.5]))
+case("clip2", lambda x,a,b: np.sum(np.clip(x,a,b)), np.array([0.0,1,0.5]), 0.0, 1.0)
+case("clip arr", lambda x,a: np.sum(np.clip(x,a,None)), np.array([0.0,1,0.5]), np.array([0.0,2,0]))
+case("clip m", lambda x: x.clip(0,1).sum(), np.array([0.0,1,0.5]))
+case("interp", lambda x,y: np.sum(np.interp(np.array([0.0,0.5,1.0,2.0]),x,y)), np.array([0.0,1.0,2.0]), np.array([3.0,1.0,2.0]))
+case("interp x", lambda t: np.sum(np.interp(t,np.array([0.0,1.0,2.0]),np.array([3.0,1.0,2.0]))), np.array([0.0,0.5,1.0,2.0,3.0]))
+case("sign", lambda x: np.sum(np.sign(x)*x), np.array([0.0,1,-1]))
+case("heaviside", lambda x: np.sum(np.heaviside(x,0.5)*x), np.array([0.0,1,-1]))
+case("copysign", lambda x: np.sum(np.copysign(x,-1.0)), np.array([0.0,1,-1]))
+case("logaddexp", lambda x: np.sum(np.logaddexp(x,x)), np.array([0.0,1,-1]))
+case("logaddexp inf", lambda x: np.sum(np.logaddexp(x,1.0)), np.array([-np.inf,1]))
+case("norm axis", lambda x: np.sum(np.linalg.norm(x,axis=1)), np.array([[0.0,0],[3,4]]))
+case("norm1", lambda x: np.linalg.norm(x,1), np.array([0.0,-2,3]))
+case("norminf", lambda x: np.linalg.norm(x,np.inf), np.array([3.0,-3,1]))
+case("cbrt0", lambda x: np.sum(np.cbrt(x)), np.array([1.0,8]))
+case("power neg", lambda x,p: np.sum(x**p), np.array([-2.0,3]), np.array([2.0,2]))
+case("power ints", lambda x: np.sum(x**np.array([2,3])), np.array([-2.0,0.0]))
+case("power neg int", lambda x: np.sum(x**-2), np.array([-2.0,3.0]))
+case("py pow", lambda x,p: x**p, 2.0, 3.0)
+case("py pow0", lambda x,p: x**p, 0.0, 2.0)
+case("sort desc", lambda x: np.sum(np.sort(x)[::-1]*np.array([1,10,100.])), np.array([2.0,2,1]))
+case("matmul vec", lambda a,b: np.sum((a@b)**2), T, np.array([1.0,2,3]))
+case("tril", lambda x: np.sum(np.tril(x)*W), T)
+case("roll", lambda x: np.sum(np.roll(x,1,axis=1)*W), T)
+case("diff", lambda x: np.sum(np.diff(x,axis=1)**2), T)
+case("cov-like", lambda x: np.sum((x-x.mean(0)).T@(x-x.mean(0))), T)
+case("var ddof", lambda x: np.var(x,ddof=1), T)
+case("einsum", lambda x: np.einsum("ij,ij->",x,x*W), T)
+case("round", lambda x: np.sum(np.round(x)*x), T*1.3)
+case("abs cplx sum", lambda z: np.sum((z*z).real), np.array([1+2j,0.5j]))
+case("vdot", lambda z: np.vdot(z,z).real, np.array([1+2j,0.5j]))
+# fmt: on
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_slopes_are_the_traced_engines(name):
+    f, args = CASES[name]
+    with warnings.catch_warnings():  # of infinite values
+        warnings.simplefilter("ignore", RuntimeWarning)
+        expected = zyg.gradient(f, *args, zeros=True)
+        with zyg.config(fallback="silent"):
+            found = zyg.gradient(zyg.compile(f), *args, zeros=True)
+    for a, b in zip(found, expected, strict=True):
+        if b is None:
+            assert a is None
+        else:
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+z = np.array([1 + 2j, 0.5j, -1.0])
+OF_COMPLEX = {
+    "var": lambda z: np.var(z), "std": lambda z: z.std(), "norm": lambda z: np.linalg.norm(z),
+    "vdot": lambda z: np.vdot(z, 2j * z), "correlate": lambda z: np.correlate(z, z),
+    "clip of a list": lambda z: np.shape([z, z]), "reciprocal": lambda z: np.reciprocal(z),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_COMPLEX)
+def test_complex_numbers_and_lists_give_what_numpy_gives(name):
+    f = OF_COMPLEX[name]
+    with zyg.config(fallback="silent"):
+        found = zyg.compile(f)(z)
+    assert type(found) is type(f(z))
+    np.testing.assert_allclose(found, f(z), rtol=1e-14)
+
+
+def test_what_differs_from_numpys_is_refused_by_name():
+    with zyg.config(fallback="error"):
+        with pytest.raises(zyg.errors.CompileError, match="std of complex numbers is not compiled"):
+            zyg.compile(OF_COMPLEX["std"])(z)
+        with pytest.raises(zyg.errors.CompileError, match="the attribute nbytes of an array"):
+            zyg.compile(lambda x: x.nbytes)(x)
+        with pytest.raises(zyg.errors.CompileError, match="reciprocal of ints is not compiled"):
+            zyg.compile(lambda n: np.reciprocal(n))(np.array([1, 2]))

@@ -1,0 +1,54 @@
+"""Of which types functions are not compiled that are of others: what would differ from NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from zyg.compiler.front.conversions import kind_of_elements
+from zyg.compiler.front.views import Arrayed
+from zyg.compiler.ir import is_number
+from zyg.compiler.record import Number
+from zyg.errors import KernelError
+
+_NOT_OF: dict[str, set[str]] = {
+    "complex numbers": {"var", "std", "norm", "correlate", "cov"},
+    "float32": {
+        "float_power", "gradient", "cov", "average", "linspace", "logspace", "geomspace", "vander",
+    },
+    "ints": {"reciprocal", "rint", "nansum", "norm"},
+    "bools": {
+        "absolute", "floor", "ceil", "trunc", "fix", "conjugate", "conj", "floor_divide", "fmod",
+        "remainder", "mod", "ldexp", "power", "polyval", "vander", "nansum", "rint", "reciprocal",
+    },
+    "lists": {
+        "clip", "conjugate", "conj", "flip", "flipud", "fliplr", "logical_not", "ndim", "shape",
+        "var", "std",
+    },
+    "single numbers of float32": {"sum", "prod", "mean", "var", "std", "dot"},
+}  # fmt: skip
+_WORDS = {"complex": "complex numbers", "float32": "float32", "int": "ints", "bool": "bools"}
+
+
+def demand_known(name: str, args: Sequence[Any]) -> None:
+    """Raise KernelError where a function of this name is not NumPy's for such arguments."""
+    kinds = {_word(x) for x in args}
+    if kinds & {"ints", "bools"} and kinds & {"floats", "complex numbers"}:
+        kinds -= {"ints", "bools"}  # which become floats
+    if any(isinstance(x, Number) and _word(x) == "float32" for x in args):
+        kinds.add("single numbers of float32")
+    for kind in kinds - {"floats", ""}:
+        if name in _NOT_OF[kind]:
+            raise KernelError(
+                f"{name} of {kind} is not compiled.",
+                "its result would not be NumPy's, in type or value.",
+                "compute with float64, or outside of the compiled function.",
+            )
+
+
+def _word(x: Any) -> str:
+    if isinstance(x, list):
+        return "lists"
+    if isinstance(x, (Arrayed, Number, complex)) or is_number(x):
+        return _WORDS.get(kind_of_elements(x), "floats")
+    return ""
