@@ -52,6 +52,9 @@ def test_a_rule_has_the_slopes_of_differences(f, c):
     zyg.check_adjoint(f, *c.args, complex=True, **{"order": 1, **c.kwargs})
 
 
+# BLAS has set the processor's flag over short float32 vectors once, though all numbers were finite;
+# a NaN in a value or a gradient fails the check itself.
+@pytest.mark.filterwarnings("ignore:invalid value encountered in dot:RuntimeWarning")
 @pytest.mark.slow
 @each(CALLS)
 def test_a_rule_keeps_its_promises(f, c):
