@@ -27,10 +27,11 @@ from zyg.compiler.ir import (
     While,
     element_of,
     is_buffer,
+    is_number,
     operations,
     type_of,
 )
-from zyg.compiler.record import REALS
+from zyg.compiler.record import REALS, Builder
 from zyg.compiler.routines import routines
 
 NO_SLOPE = {
@@ -38,6 +39,19 @@ NO_SLOPE = {
     "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "signbit", "int",
     "constant", "bitwise_and", "bitwise_or", "bitwise_xor", "invert",
 }  # fmt: skip
+
+
+def times(builder: Builder, t: Atom, d: Atom, strong: bool) -> Atom:
+    """A tangent or a cotangent times a derivative; `strong`: an exact zero stays zero."""
+    op = builder.op
+    if type_of(d) == "bool":
+        return op("select", d, t, 0.0)
+    d = d if type_of(d) in REALS else builder.to("float", d)
+    product = op("multiply", d, t)
+    if not strong or not isinstance(product, Value) or is_number(t) or is_number(d):
+        return product
+    flat = op("logical_or", op("equal", t, 0.0), op("equal", d, 0.0))
+    return op("select", flat, 0.0, product)
 
 
 def is_real(kind: str) -> bool:

@@ -21,7 +21,7 @@ from zyg.base.registry import ScalarRule
 from zyg.compiler.derive.activity import Activity
 from zyg.compiler.derive.calls import Stacks
 from zyg.compiler.derive.kept import Kept, KeptNumber
-from zyg.compiler.derive.moving import NO_SLOPE, is_real
+from zyg.compiler.derive.moving import NO_SLOPE, is_real, times
 from zyg.compiler.derive.segments import changed, copy_of, run_again
 from zyg.compiler.derive.sums import classes_read, only_adds
 from zyg.compiler.derive.sweep import Frame, Sweep, carry
@@ -159,15 +159,7 @@ class Reverse:
 
     def times(self, bar: Atom, d: Atom) -> Atom:
         """A cotangent times a derivative."""
-        op = self.builder.op
-        if type_of(d) == "bool":
-            return op("select", d, bar, 0.0)
-        d = d if type_of(d) in REALS else self.builder.to("float", d)
-        product = op("multiply", d, bar)
-        if not self.strong or not isinstance(product, Value) or is_number(bar) or is_number(d):
-            return product
-        flat = op("logical_or", op("equal", bar, 0.0), op("equal", d, 0.0))
-        return op("select", flat, 0.0, product)
+        return times(self.builder, bar, d, self.strong)
 
     def value(self, x: Atom) -> Atom:
         """What a value of the program was in the sweep."""

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from zyg.base.registry import ScalarRule
-from zyg.compiler.derive.moving import NO_SLOPE
+from zyg.compiler.derive.moving import NO_SLOPE, times
 from zyg.compiler.front.reader import call_partial
 from zyg.compiler.functions import rule_of
 from zyg.compiler.ir import (
@@ -80,17 +80,9 @@ class Forward:
 
     def times(self, t: Atom, d: Atom) -> Atom:
         """A tangent times a derivative."""
-        op = self.builder.op
         if is_number(t) and t == 0:
             return 0.0
-        if type_of(d) == "bool":
-            return op("select", d, t, 0.0)
-        d = d if type_of(d) in REALS else self.builder.to("float", d)
-        product = op("multiply", d, t)
-        if not self.strong or not isinstance(product, Value) or is_number(t) or is_number(d):
-            return product
-        flat = op("logical_or", op("equal", t, 0.0), op("equal", d, 0.0))
-        return op("select", flat, 0.0, product)
+        return times(self.builder, t, d, self.strong)
 
     @contextmanager
     def inside(self, block: Block) -> Iterator[None]:
