@@ -59,6 +59,7 @@ if _typing.TYPE_CHECKING:
     from zyg.verbs.jacobians import jacobian as jacobian
     from zyg.verbs.jacobians import wirtinger as wirtinger
     from zyg.verbs.pushforward import pushforward as pushforward
+    from zyg.verbs.vectors import flatten as flatten
 
 __version__ = "0.1.0"
 
@@ -76,6 +77,7 @@ _LATE = {
     "elementwise": "zyg.broadcasting.verbs",
     "explain": "zyg.tools.explain",
     "fixed_point": "zyg.verbs.implicit",
+    "flatten": "zyg.verbs.vectors",
     "forwarddiff": "zyg.verbs.jacobians",
     "fuse": "zyg.broadcasting.verbs",
     "gradient_async": "zyg.verbs.asynchronous",

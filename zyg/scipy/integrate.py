@@ -13,11 +13,14 @@ has its gradient too.
 >>> round(zyg.gradient(decayed, 2.0)[0], 6)
 -0.25
 
+`solve_ivp` takes ``jac="zyg"``: its implicit methods then have zyg's Jacobian.
+
 """
 
 import scipy.integrate
 
 from zyg.scipy import _integrate_rules as _integrate_rules
 from zyg.scipy._namespace import drop_in
+from zyg.scipy._solver_derivatives import solve_ivp as solve_ivp
 
 __getattr__, __dir__ = drop_in(scipy.integrate, globals())

@@ -11,11 +11,26 @@ derivative. How exact a derivative is depends on how exactly the solver has solv
 >>> round(zyg.gradient(cube_root, 8.0)[0], 6)
 0.083333
 
+`minimize`, `least_squares`, `root` and `curve_fit` take ``jac="zyg"``, and `minimize`
+``hess="zyg"``: their derivatives are zyg's, and value and gradient take one evaluation. The
+unknown, but for that of `curve_fit`, may then be any structure of numbers and arrays (see
+`zyg.flatten`); f, callbacks, constraints and ``result.x`` have its structure.
+
+>>> def loss(p):
+...     return (p["a"] - 3.0) ** 2 + p["b"] ** 2
+>>> found = optimize.minimize(loss, {"a": 0.0, "b": 1.0}, jac="zyg")
+>>> round(found.x["a"], 6)
+3.0
+
 """
 
 import scipy.optimize
 
 from zyg.scipy import _optimize_rules as _optimize_rules
 from zyg.scipy._namespace import drop_in
+from zyg.scipy._solver_derivatives import curve_fit as curve_fit
+from zyg.scipy._solver_derivatives import least_squares as least_squares
+from zyg.scipy._solver_derivatives import minimize as minimize
+from zyg.scipy._solver_derivatives import root as root
 
 __getattr__, __dir__ = drop_in(scipy.optimize, globals())

@@ -9,4 +9,5 @@ jacobians                       `jacobian`, `hessian` and all that is made of bo
 checkpoints                     less memory: run again on the way back
 held                            a function that runs again, with all that it held at its call
 implicit                        solutions of equations
+vectors                         structures as vectors
 """
