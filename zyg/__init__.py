@@ -39,6 +39,7 @@ if _typing.TYPE_CHECKING:
     from zyg.broadcasting.verbs import partials as partials
     from zyg.compiling.verbs import compile as compile
     from zyg.compiling.verbs import prange as prange
+    from zyg.interop.foreign import foreign as foreign
     from zyg.sparsity.derivatives import sparse_hessian as sparse_hessian
     from zyg.sparsity.derivatives import sparse_jacobian as sparse_jacobian
     from zyg.tasks.executors import wrap_executor as wrap_executor
@@ -78,6 +79,7 @@ _LATE = {
     "explain": "zyg.tools.explain",
     "fixed_point": "zyg.verbs.implicit",
     "flatten": "zyg.verbs.vectors",
+    "foreign": "zyg.interop.foreign",
     "forwarddiff": "zyg.verbs.jacobians",
     "fuse": "zyg.broadcasting.verbs",
     "gradient_async": "zyg.verbs.asynchronous",

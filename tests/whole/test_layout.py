@@ -30,7 +30,7 @@ FILES = sorted([*ROOT.rglob("*.py"), *(ROOT.parent / "zyg_cuda").rglob("*.py")])
 
 PUBLIC = {
     "Tangent", "adjoint", "adopt", "adopted", "broadcast", "check_adjoint", "check_gradient", "checkpoint", "compile", "config", "diaghessian",
-    "elementwise", "explain", "fixed_point", "flatten", "forwarddiff", "fuse", "gradient", "gradient_async", "hessian",
+    "elementwise", "explain", "fixed_point", "flatten", "foreign", "forwarddiff", "fuse", "gradient", "gradient_async", "hessian",
     "holomorphic", "hook", "hvp", "implicit", "is_traced", "jacobian", "nestlevel",
     "nondifferentiable", "partials", "prange", "primal", "pullback", "pullback_async", "pushforward", "scalar_rule",
     "sparse_hessian", "sparse_jacobian", "stop_gradient", "value_and_gradient",

@@ -1,0 +1,218 @@
+"""Functions that cannot be watched, called with plain values: compiled code, other processes.
+
+Their derivative is what the caller gives: a pullback, a Jacobian, or a way to difference them. An
+argument is whatever holds numbers and arrays; the result is copied, as compiled code returns the
+same buffer each time. A rule for each function, made once: `Adjoint` takes arguments apart.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from zyg.base.containers import Engine
+from zyg.base.structure import Structure
+from zyg.core.cotangents import has_complex
+from zyg.core.entries import is_result
+from zyg.core.strand import is_traced, is_watched, settle, watched_leaves
+from zyg.core.trace import copy_out
+from zyg.errors import AdjointError, MissingRuleError, StructureError
+from zyg.interop.differences import METHODS, Differences
+from zyg.verbs.checkpoints import OneEntry, read_only
+
+Function = Callable[..., Any]
+
+
+def foreign(
+    f: Function | None = None,
+    /,
+    *,
+    pullback: Function | None = None,
+    jacobian: Function | None = None,
+    method: str | None = None,
+    step: float | None = None,
+    calls: int = 1000,
+) -> Any:
+    """`f`, which zyg cannot follow, with a derivative; with options alone, a decorator.
+
+    f is called with plain arguments, whose arrays are read-only, and its result is copied: numbers
+    and arrays, or any structure of them. Exactly one says what its derivative is.
+    ``pullback(y_bar, y, *args)`` returns a tuple of one cotangent for each argument, or None;
+    ``jacobian(*args)`` an array of the axes of y and then of x, or a tuple of them for several
+    arguments. Both are differentiated in turn if they are written in ``np.``.
+    ``method="difference"`` takes central differences, 2n calls for n watched elements, of the size
+    of `step`; ``method="complex"`` n calls with the complex step, exact to rounding. Beyond `calls`
+    MissingRuleError is raised before the first one. A cotangent or Jacobian that does not fit
+    raises AdjointError, a difference that is not finite NonFiniteError, a result without numbers
+    StructureError, other options TypeError or ValueError.
+
+    >>> import math, zyg
+    >>> sine = zyg.foreign(math.sin, jacobian=np.cos)
+    >>> zyg.gradient(sine, 0.0)
+    (1.0,)
+    >>> @zyg.foreign(method="difference")
+    ... def cube(x):
+    ...     return math.pow(x, 3)
+    >>> round(zyg.gradient(cube, 2.0)[0], 6)
+    12.0
+
+    """
+    given: dict[str, Any] = {"pullback": pullback, "jacobian": jacobian, "method": method}
+    names = [f"{name}=" for name, x in given.items() if x is not None]
+    if len(names) != 1:
+        raise TypeError(
+            "zyg.foreign takes exactly one of pullback=, jacobian= and method=; it was given "
+            f"{' and '.join(names) or 'none of them'}."
+        )
+    if method not in (None, *METHODS):
+        raise ValueError(f"zyg.foreign has no method {method!r}; there are {' and '.join(METHODS)}")
+    if step is not None and not step > 0:
+        raise ValueError(f"the step of a difference is greater than 0; it was given {step!r}")
+    if f is None:
+        return functools.partial(foreign, **given, step=step, calls=calls)
+    if method:
+        return ByDifferences(f, method, step, calls)
+    return ByRule(f, _pulled if pullback else _contracted, pullback or jacobian)
+
+
+class Foreign(Engine):
+    """A function of others; in arguments it passes through whole."""
+
+    def __init__(self, f: Function, *how: Any) -> None:
+        functools.update_wrapper(self, f)
+        self.f, self.how = f, how
+        self.name = getattr(f, "__name__", type(f).__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            if any(map(is_traced, watched_leaves(kwargs))):
+                raise MissingRuleError(
+                    f"{self.name}, given to zyg.foreign, was called with a watched keyword.",
+                    "its derivative is by its positional arguments; that by a keyword would be "
+                    "lost.",
+                    "pass it by position, or zyg.stop_gradient of it.",
+                    tag="arguments",
+                )
+            return type(self)(functools.partial(self.f, **kwargs), *self._with(kwargs))(*args)
+        inside = Structure(args, is_watched)
+        if any(map(is_traced, inside.leaves)):
+            return self.watched(args, inside)
+        return self.f(*inside.rebuild([settle(x) for x in inside.leaves]))
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def watched(self, args: tuple[Any, ...], inside: Structure) -> Any:
+        """Its result, where a gradient runs and leads to one of the arguments."""
+        raise NotImplementedError
+
+    def value(self, args: Sequence[Any]) -> Any:
+        """The result for plain arguments, in memory of its own."""
+        y = self.f(*map(_read_only_parts, args))
+        if type(y) is float:
+            return y
+        parts = Structure(y, is_result)
+        if not parts.leaves:
+            raise StructureError(
+                f"{self.name}, given to zyg.foreign, returned a {type(y).__name__} without "
+                "numbers.",
+                "only numbers and arrays of numbers have a derivative.",
+                "return a number, an array, or a structure of them; use zyg.nondifferentiable "
+                "for a function without derivative.",
+            )
+        return parts.rebuild([copy_out(x) for x in parts.leaves])
+
+    def _with(self, kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        return self.how
+
+
+class ByRule(Foreign):
+    """With a pullback or a Jacobian: one rule, which is applied to the arguments as they are."""
+
+    def __init__(self, f: Function, pull: Function, derivative: Any) -> None:
+        super().__init__(f, pull, derivative)
+        self.rule = OneEntry(self.name, _Rule(self))
+
+    def _with(self, kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        return self.how[0], functools.partial(self.how[1], **kwargs)
+
+    def watched(self, args: tuple[Any, ...], inside: Structure) -> Any:
+        return self.rule(*args)
+
+
+class _Rule:
+    """What `Adjoint` calls a rule; its place in the source is that of the derivative given."""
+
+    def __init__(self, foreign: ByRule) -> None:
+        self.foreign = foreign
+        self.pull, self.derivative = foreign.how
+        code = getattr(self.derivative, "__code__", None)
+        if code is not None:
+            self.__code__ = code
+
+    def __call__(self, *args: Any) -> tuple[Any, Function]:
+        watched = bool(watched_leaves(args))
+        y = self.foreign(*args) if watched else self.foreign.value(args)
+        return y, functools.partial(self.pull, self.foreign.name, self.derivative, y, args)
+
+
+def _pulled(name: str, pullback: Function, y: Any, args: Any, y_bar: Any) -> Any:
+    return pullback(y_bar, _read_only_parts(y), *map(_read_only_parts, args))
+
+
+def _contracted(name: str, jacobian: Function, y: Any, args: Any, y_bar: Any) -> Any:
+    """The cotangents of the arguments, by their Jacobians."""
+    found = jacobian(*map(_read_only_parts, args))
+    matrices = found if type(found) is tuple else (found,)
+    if len(matrices) != len(args):
+        raise _unfit(name, f"returned {len(matrices)} arrays for {len(args)} arguments")
+    bars: list[Any] = []
+    for k, (matrix, x) in enumerate(zip(matrices, args, strict=True)):
+        if matrix is None:
+            bars.append(None)
+            continue
+        if not (is_result(y) and is_result(x)):
+            raise _unfit(name, f"is of argument {k}, and it or the result is no number or array")
+        needed = np.shape(y) + np.shape(x)
+        if np.shape(matrix) != needed:
+            raise _unfit(name, f"has shape {np.shape(matrix)} for argument {k}, not {needed}")
+        matrix = np.conj(matrix) if has_complex(matrix) else matrix
+        axes = len(np.shape(y))
+        bars.append(np.tensordot(y_bar, matrix, axes) if axes else y_bar * matrix)
+    return (*bars,)
+
+
+def _unfit(name: str, what: str) -> AdjointError:
+    return AdjointError(
+        f"the Jacobian given for {name} {what}.",
+        "a Jacobian has the axes of the result and then those of the argument; there is one for "
+        "each argument, or None for one that is constant.",
+        "return a tuple of arrays of those shapes; for structures, give pullback=.",
+    )
+
+
+class ByDifferences(Foreign):
+    """By differences of all watched elements: one vector, whatever holds them."""
+
+    def watched(self, args: tuple[Any, ...], inside: Structure) -> Any:
+        inside = Structure(args, is_watched, shared=True)
+
+        def value(leaves: Sequence[Any]) -> Any:
+            return self.value(inside.rebuild([*leaves]))
+
+        return Differences(self.name, value, inside.paths(), self.how).of(inside.leaves)
+
+
+def _read_only_parts(x: Any) -> Any:
+    """An argument whose plain arrays cannot be written to."""
+    if type(x) is float or type(x) is np.ndarray:
+        return read_only(x)
+    inside = Structure(x, _is_array_or_watched)
+    return inside.rebuild([*map(read_only, inside.leaves)])
+
+
+def _is_array_or_watched(x: Any) -> bool:
+    return type(x) is np.ndarray or is_watched(x)
