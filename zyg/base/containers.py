@@ -1,10 +1,6 @@
-"""How each kind of container is taken apart and put together again.
+"""Which kinds of containers there are, and what is a number or an array in them.
 
-A kind lists the parts of a container as (key, value) pairs: an int for a place, a `Key` for a key
-of a dict, a name for an attribute, None for a closure's cell. A mutable kind makes an empty copy
-(`shell`) and puts values in (`fill`), so that cycles can close; an immutable one is made at once
-(`make`). The gradient of a `bag` is a `Tangent`, that of any other kind a container of its own
-kind. No method of the user's runs. What holds no derivative has no kind.
+What holds no derivative has no kind.
 """
 
 from __future__ import annotations
@@ -13,7 +9,7 @@ import functools
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from numbers import Number
 from typing import Any
@@ -22,6 +18,8 @@ import numpy as np
 
 from zyg.base.array_types import array_type
 from zyg.base.caches import remembered
+from zyg.base.kinds import CellOf, Key, Kind, attributes, bare, maker, set_attributes
+from zyg.base.labelled import labelled_kind
 from zyg.errors import StructureError
 
 ATOMS = {
@@ -40,7 +38,7 @@ def is_number(x: Any) -> bool:
 
 @remembered(4096)
 def _counts_as_number(t: type) -> bool:
-    if issubclass(t, (bool, Enum, type)):
+    if issubclass(t, (bool, Enum, type)) or labelled_kind(t):
         return False
     if issubclass(t, np.generic):
         return issubclass(t, np.number) and not issubclass(t, np.timedelta64)
@@ -57,6 +55,8 @@ def is_leaf(x: Any) -> bool:
     if t is np.ndarray:
         return x.dtype.kind in "fciu"
     if isinstance(x, np.ndarray):
+        if labelled_kind(t):
+            return False
         raise _refused(t.__name__)
     return x.dtype.kind in "fciu" if array_type(x).library else is_number(x)
 
@@ -70,52 +70,9 @@ def _refused(name: str) -> StructureError:
     )
 
 
-class Key:
-    """A key of a dict: kept apart from the attributes of a dict subclass."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-
-    def __repr__(self) -> str:
-        return repr(self.key)
-
-
-CellOf = Callable[[types.CellType], types.CellType]
-
-
-class Kind:
-    """A container as its attributes; the other kinds differ from it."""
-
-    bag = False
-    mutable = True
-    builtin = True  # a container of Python's, whose identity means nothing
-
-    def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return _attributes(x)
-
-    def shell(self, x: Any, cell_of: CellOf) -> Any:
-        return _bare(type(x))
-
-    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
-        _set_attributes(copy, values)
-
-    def make(self, x: Any, values: dict[Any, Any]) -> Any:
-        raise NotImplementedError
-
-    def blank(self, x: Any) -> Any:
-        """The gradient of `x`, yet without parts; `fill` puts them in."""
-        return self.shell(x, lambda cell: cell)
-
-    def misfit(self, x: Any, c: Any) -> str | None:
-        """What the cotangent `c` of `x` lacks, so that it can have its parts; None if nothing."""
-        return None
-
-
 class _Places(Kind):
     def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return [*enumerate(x), *_attributes(x)]
+        return [*enumerate(x), *attributes(x)]
 
     def misfit(self, x: Any, c: Any) -> str | None:
         ordered = hasattr(c, "__len__") and hasattr(c, "__getitem__")
@@ -130,18 +87,18 @@ class _List(_Places):
             copy.extend(values.values())
             return
         list.extend(copy, [v for k, v in values.items() if isinstance(k, int)])
-        _set_attributes(copy, values)
+        set_attributes(copy, values)
 
 
 class _Deque(_Places):
     def shell(self, x: Any, cell_of: CellOf) -> Any:
-        copy = _bare(type(x))
+        copy = bare(type(x))
         deque.__init__(copy, (), x.maxlen)
         return copy
 
     def fill(self, copy: Any, values: dict[Any, Any]) -> None:
         deque.extend(copy, [v for k, v in values.items() if isinstance(k, int)])
-        _set_attributes(copy, values)
+        set_attributes(copy, values)
 
 
 class _Tuple(_Places):
@@ -151,16 +108,16 @@ class _Tuple(_Places):
         if type(x) is tuple:
             return tuple(values.values())
         copy = tuple.__new__(type(x), [v for k, v in values.items() if isinstance(k, int)])
-        _set_attributes(copy, values)
+        set_attributes(copy, values)
         return copy
 
 
 class _Dict(Kind):
     def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return [*((Key(k), v) for k, v in _items(x)), *_attributes(x)]
+        return [*((Key(k), v) for k, v in _items(x)), *attributes(x)]
 
     def shell(self, x: Any, cell_of: CellOf) -> Any:
-        copy = _bare(type(x))
+        copy = bare(type(x))
         if isinstance(x, defaultdict):
             copy.default_factory = x.default_factory
         return copy
@@ -170,7 +127,7 @@ class _Dict(Kind):
         for k, v in values.items():
             if isinstance(k, Key):
                 put(copy, k.key, v)
-        _set_attributes(copy, values)
+        set_attributes(copy, values)
 
     def misfit(self, x: Any, c: Any) -> str | None:
         if not isinstance(c, (dict, types.MappingProxyType)):
@@ -203,7 +160,7 @@ class _Set(Kind):
     def shell(self, x: Any, cell_of: CellOf) -> Any:
         if isinstance(x, frozenset):
             return x
-        copy = _bare(type(x))
+        copy = bare(type(x))
         set.update(copy, x)
         return copy
 
@@ -307,7 +264,7 @@ class _Partial(Kind):
     bag, builtin = True, False
 
     def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        own = [(name, v) for name, v in _attributes(x) if name != "__dict__"]
+        own = [(name, v) for name, v in attributes(x) if name != "__dict__"]
         return [("func", x.func), ("args", x.args), ("keywords", x.keywords), *own]
 
     def shell(self, x: Any, cell_of: CellOf) -> Any:
@@ -317,7 +274,7 @@ class _Partial(Kind):
         own = dict(values)
         state = own.pop("func"), own.pop("args"), own.pop("keywords"), None
         functools.partial.__setstate__(copy, state)  # type: ignore[attr-defined]
-        _set_attributes(copy, own)
+        set_attributes(copy, own)
 
 
 class _Object(Kind):
@@ -332,62 +289,12 @@ def _is_full(cell: types.CellType) -> bool:
     return True
 
 
-@remembered(4096)
-def _slots(cls: Any) -> dict[str, types.MemberDescriptorType]:
-    """The slots of a class, by the names under which they are stored (private names mangled)."""
-    return {
-        name: member
-        for base in reversed(cls.__mro__)
-        if "__slots__" in vars(base)
-        for name, member in vars(base).items()
-        if isinstance(member, types.MemberDescriptorType)
-    }
-
-
-def _attributes(x: Any) -> list[tuple[Any, Any]]:
-    if type(x) in _WITHOUT_ATTRIBUTES:
-        return []
-    fields = getattr(x, "__dict__", None)
-    pairs = list(fields.items()) if isinstance(fields, dict) else []
-    cls: Any = type(x)
-    for name, member in _slots(cls).items():
-        try:
-            pairs.append((name, member.__get__(x)))
-        except AttributeError:  # a slot that is empty
-            continue
-    return pairs
-
-
-def _set_attributes(copy: Any, values: dict[Any, Any]) -> None:
-    cls: Any = type(copy)
-    slots = _slots(cls)
-    for name, value in values.items():
-        if isinstance(name, str):
-            if name in slots:
-                slots[name].__set__(copy, value)
-            else:
-                copy.__dict__[name] = value
-
-
-@remembered(4096)
-def _maker(cls: Any) -> Callable[..., Any]:
-    """The `__new__` of the class in C that decides the layout of `cls`."""
-    makers = (vars(base).get("__new__") for base in cls.__mro__)
-    return next(m for m in makers if isinstance(m, types.BuiltinFunctionType))
-
-
-def _bare(cls: type) -> Any:
-    """An instance of `cls` that nothing has initialised."""
-    return _maker(cls)(cls)
-
-
 CELL, SET, _OBJECT_ARRAY, _OBJECT = _Cell(), _Set(), _ObjectArray(), _Object()
 BY_TYPE: dict[type, Kind] = {
     list: _List(), tuple: _Tuple(), dict: _Dict(), deque: _Deque(), set: SET, frozenset: SET,
     types.MappingProxyType: _ReadOnlyDict(), types.CellType: CELL, types.FunctionType: _Function(),
     types.MethodType: _Method(), functools.partial: _Partial(),
 }  # fmt: skip
-_WITHOUT_ATTRIBUTES = {list, tuple, dict, deque}
 
 # Of the standard library's classes, those that hold a user's numbers. All others pass through: a
 # thread, a logger or a random generator must stay itself.
@@ -422,7 +329,7 @@ def _kind_of_class(cls: Any) -> Kind | None:
     if package in _ENGINES:
         return None
     # If the layout is C's, there is nothing in it that Python could replace.
-    return _OBJECT if _maker(cls) is object.__new__ else None
+    return _OBJECT if maker(cls) is object.__new__ else None
 
 
 def kind_of(x: Any) -> Kind | None:
@@ -432,6 +339,8 @@ def kind_of(x: Any) -> Kind | None:
         return None
     if t in BY_TYPE:
         return BY_TYPE[t]
+    if (labels := labelled_kind(t)) is not None:
+        return labels  # type: ignore[no-any-return]
     from array import array  # which few programs load
 
     if isinstance(x, np.ndarray):

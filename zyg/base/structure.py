@@ -24,8 +24,6 @@ from zyg.base.containers import (
     BY_TYPE,
     CELL,
     SET,
-    Key,
-    Kind,
     kind_of,
     no_places,
 )
@@ -35,6 +33,7 @@ from zyg.base.containers import (
 from zyg.base.containers import (
     is_number as is_number,
 )
+from zyg.base.kinds import Key, Kind
 from zyg.errors import StructureError
 
 
@@ -307,7 +306,7 @@ class Structure:
                 done[one] = kind.blank(x)
         for one in self._inside_out(self._live, done):
             kind, x, _ = self._seen[one]
-            done[one] = kind.make(x, values(one))
+            done[one] = kind.gradient(x, values(one))
         for one in self._live:
             kind = self._seen[one][0]
             if kind.bag:
@@ -365,7 +364,7 @@ class Structure:
                     continue
                 inner = f"{path}{_step(key)}"
                 try:
-                    part = _part(flat, key)
+                    part = kind.part(flat, key)
                 except (KeyError, AttributeError, IndexError, TypeError):
                     raise _misfit(what, inner, "a part", f"none in {_described(c)}") from None
                 if place is None:
@@ -385,14 +384,6 @@ def _is_same(now: tuple[Any, Any], then: tuple[Any, Any]) -> bool:
 
 
 _PLAIN = {int, float, complex, str, bytes, bool}
-
-
-def _part(c: Any, key: Any) -> Any:
-    if isinstance(key, Key):
-        return c.get(key.key)
-    if key is None:
-        return c
-    return getattr(c, key) if isinstance(key, str) else c[key]
 
 
 def _step(key: Any) -> str:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from zyg.base.caches import remembered
-from zyg.base.containers import BY_TYPE, CellOf, Engine, Key, Kind, is_leaf, kind_of
+from zyg.base.containers import BY_TYPE, Engine, is_leaf, kind_of
+from zyg.base.kinds import CellOf, Key, Kind
 from zyg.base.structure import Structure
 from zyg.core.protection import keep
 from zyg.core.strand import Strand, has_left, is_watched, settle, strip, watched_leaves

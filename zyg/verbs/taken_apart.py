@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.containers import SET, Kind, kind_of
+from zyg.base.containers import SET, kind_of
+from zyg.base.kinds import Kind
 from zyg.base.structure import Structure
 from zyg.core.duals import IdleStrand
 from zyg.core.protection import keep

@@ -1,0 +1,28 @@
+"""Arrays with knowledge around them: labels, units, masks, places; containers of other packages.
+
+Whoever takes a value apart asks here for what is known of a class. The packages are loaded by the
+programs that use them, and what is known of their classes with the first that is met.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from zyg.base.caches import remembered
+
+# A package or module -> the module that registers the kinds of its classes.
+LATE_KINDS: dict[str, str] = {}
+# A class -> how its instances are taken apart: a registry, filled when those modules load.
+labelled: dict[type, Any] = {}
+
+
+@remembered(4096)
+def labelled_kind(cls: type) -> Any:
+    """How instances of a class are taken apart that labels arrays; None for other classes."""
+    home = cls.__module__ or ""
+    for package, module in LATE_KINDS.items():
+        if home == package or home.startswith(f"{package}."):
+            import_module(module)
+            return next((kind for base, kind in labelled.items() if issubclass(cls, base)), None)
+    return None
