@@ -37,8 +37,8 @@ if _typing.TYPE_CHECKING:
     from zyg.broadcasting.verbs import elementwise as elementwise
     from zyg.broadcasting.verbs import fuse as fuse
     from zyg.broadcasting.verbs import partials as partials
+    from zyg.compiler.front.parallel import prange as prange
     from zyg.compiling.verbs import compile as compile
-    from zyg.compiling.verbs import prange as prange
     from zyg.interop.foreign import foreign as foreign
     from zyg.sparsity.derivatives import sparse_hessian as sparse_hessian
     from zyg.sparsity.derivatives import sparse_jacobian as sparse_jacobian
@@ -89,7 +89,7 @@ _LATE = {
     "implicit": "zyg.verbs.implicit",
     "jacobian": "zyg.verbs.jacobians",
     "partials": "zyg.broadcasting.verbs",
-    "prange": "zyg.compiling.verbs",
+    "prange": "zyg.compiler.front.parallel",
     "pullback_async": "zyg.verbs.asynchronous",
     "pushforward": "zyg.verbs.pushforward",
     "sparse_hessian": "zyg.sparsity.derivatives",

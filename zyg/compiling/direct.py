@@ -1,23 +1,25 @@
 """Verbs of compiled functions, where nothing is watched: their own programs, without the tracer.
 
 Each answers NotImplemented where more is to be done, and then the verb goes the general way: the
-function is called with watched arguments, and is one entry.
+function is called with watched arguments, and is one entry. As in `functions`, what runs programs
+is imported where it is needed.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zyg.base.config import setting
 from zyg.base.registry import own_verbs, rules
-from zyg.compiler.back.entry import Stopped
-from zyg.compiling.calls import run
 from zyg.compiling.functions import Call, Compiled
-from zyg.compiling.reads import GRADIENT, VALUE_AND_GRADIENT, Plan
+from zyg.compiling.operands import GRADIENT, VALUE_AND_GRADIENT
 from zyg.core.reverse import all_finite
 from zyg.errors import MutationError
+
+if TYPE_CHECKING:
+    from zyg.compiling.reads import Plan
 
 
 def gradient(f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool) -> Any:
@@ -66,6 +68,9 @@ def _general(
 
 def _computed(f: Compiled, call: Call, zeros: bool) -> tuple[list[Any], Plan] | None:
     """The value and the cotangents of a plain call; None where that takes the tracer."""
+    from zyg.compiler.back.entry import Stopped
+    from zyg.compiling.calls import run
+
     read, operands = call.read, call.operands
     plan = None if call.watched or _repeats(operands) else read.plan(f.wrt, zeros)
     if plan is None:

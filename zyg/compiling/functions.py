@@ -1,4 +1,8 @@
-"""Compiled functions: what stands in the place of a function given to `compile`."""
+"""Compiled functions: what stands in the place of a function given to `compile`.
+
+What reads and derives programs is imported where it is needed: a process whose machine code is on
+disk goes without.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,24 @@ import functools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
 from zyg.base.structure import Structure
-from zyg.compiler.back.entry import Stopped
 from zyg.compiler.front.kinds import Unkind
-from zyg.compiling.calls import apply, run
-from zyg.compiling.entries import Entry
-from zyg.compiling.fallback import refuse, warn, with_drop_ins
 from zyg.compiling.guards import Guard
-from zyg.compiling.inspecting import inspected, text_of
-from zyg.compiling.operands import Root, Taken, width
-from zyg.compiling.reads import VALUE, Read, Refused, name_of, read_for
+from zyg.compiling.operands import VALUE, Root, Taken, name_of, width
 from zyg.core.strand import is_watched, settle, strip
 from zyg.errors import KernelError
 
+if TYPE_CHECKING:
+    from zyg.compiling.reads import Read
+
 _MOST = 7  # further entries that are asked
+Entry = Callable[..., Any]
 
 
 class Call:
@@ -129,10 +131,15 @@ class Compiled:
             self._warn_of_range()
             return None
         except Unkind as why:
+            from zyg.compiling.fallback import refuse
+
             refuse(self.__name__, _unkind(self.__name__, str(why)))
             return None
         f: Any = self.__wrapped__
         root = Root(f, taken.functions) if taken.functions else f
+        from zyg.compiling.fallback import refuse
+        from zyg.compiling.reads import Refused, read_for
+
         read = read_for(f, root, kinds, keywords)
         if read is None:
             return None  # Python says what is wrong
@@ -149,6 +156,8 @@ class Compiled:
         program and that of its pullback, what that keeps and in how many bytes, where the machine
         code is from, and how long it took to get it. Never raises for what is not compiled.
         """
+        from zyg.compiling.inspecting import inspected
+
         return inspected(self, args, kwargs)
 
     def source(self, *args: Any, of: str = "value", **kwargs: Any) -> str:
@@ -159,6 +168,8 @@ class Compiled:
         ``name_pushforward(primals, tangents)``; or "pullback": ``name_forward(*args)`` and
         ``name_reverse(kept, cotangent)``. Raises CompileError where the function is not compiled.
         """
+        from zyg.compiling.inspecting import text_of
+
         return text_of(self, args, kwargs, of)
 
     def in_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -166,10 +177,15 @@ class Compiled:
         f = self.__wrapped__
         if not _holds_watched((f, args, kwargs)):
             return f(*args, **kwargs)
+        from zyg.compiling.fallback import with_drop_ins
+
         with with_drop_ins(f):
             return f(*args, **kwargs)
 
     def _plain(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from zyg.compiler.back.entry import Stopped
+        from zyg.compiling.calls import run
+
         read, operands = call.read, call.operands
         if read.written and (call.read_only() or call.overlapping()):
             return self.__wrapped__(*args, **kwargs)
@@ -193,6 +209,8 @@ class Compiled:
         return y
 
     def _warn_of_range(self) -> None:
+        from zyg.compiling.fallback import warn
+
         warn(
             ("stopped", self.__wrapped__),
             f"{self.__name__} left what machine code computes with, as ints beyond 64 bits do, and "
@@ -201,6 +219,10 @@ class Compiled:
 
     def _watched(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One entry; where it cannot be one, what the function does by itself."""
+        from zyg.compiler.back.entry import Stopped
+        from zyg.compiling.calls import apply
+        from zyg.compiling.fallback import refuse
+
         read = call.read
         if (refusal := read.refusal()) is not None:
             refuse(self.__name__, refusal)

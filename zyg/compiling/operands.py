@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.registry import own_verbs
-from zyg.compiler.front.captures import Outside
+from zyg.compiler.front.captures import Outside, code_of
 from zyg.compiler.front.kinds import (
     DTYPES,
     Array,
@@ -39,8 +39,8 @@ from zyg.compiler.front.kinds import (
 )
 from zyg.compiler.front.kinds import _taken_apart as taken_apart
 from zyg.core.strand import is_watched, settle, strip
-from zyg.kernels.scalar import code_of
 
+VALUE, GRADIENT, VALUE_AND_GRADIENT = "value", "gradient", "value_and_gradient"  # verbs
 _DEEPEST = 20  # containers within containers
 _MOST = 1000  # numbers in containers
 _FLOAT = Scalar("float")
@@ -51,6 +51,10 @@ KNOWN = (
     str, bytes, Enum, type, NoneType, EllipsisType, NotImplementedType, BuiltinFunctionType,
     np.ufunc, ModuleType,
 )  # fmt: skip
+
+
+def name_of(f: Any) -> str:
+    return str(getattr(f, "__name__", type(f).__name__))
 
 
 class Argument(Outside):

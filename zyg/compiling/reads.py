@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
 from zyg.compiler.derive.moving import Memory
-from zyg.compiler.front.captures import Outside
+from zyg.compiler.front.captures import Outside, code_of
 from zyg.compiler.front.kinds import DTYPES, Array, Kind, Many, Scalar, Static, Struct
 from zyg.compiler.front.whole import Whole, WholeCaptures
 from zyg.compiler.inside.reading import read_whole
@@ -23,14 +23,24 @@ from zyg.compiler.ir import Check, Program, is_buffer, operations
 from zyg.compiling.entries import Entry, entry_of, gradient_entry
 from zyg.compiling.guards import guard_of
 from zyg.compiling.ints import with_shadows, with_slopes
-from zyg.compiling.operands import KNOWN, Gradient, floats, gradient_maker, leaves, maker, width
+from zyg.compiling.operands import (
+    GRADIENT,
+    KNOWN,
+    VALUE,
+    VALUE_AND_GRADIENT,
+    Gradient,
+    floats,
+    gradient_maker,
+    leaves,
+    maker,
+    name_of,
+    width,
+)
 from zyg.compiling.operations import FLOATS, Operation
 from zyg.core.strand import strip
 from zyg.errors import KernelError
-from zyg.kernels.scalar import code_of
 
 _MOST_KINDS = 64  # of one function
-VALUE, GRADIENT, VALUE_AND_GRADIENT = "value", "gradient", "value_and_gradient"
 
 
 class Read:
@@ -253,10 +263,6 @@ def _known_parts(kind: Any) -> Iterator[Any]:
         yield kind.value
     for part in kind.parts if isinstance(kind, Struct) else ():
         yield from _known_parts(part)
-
-
-def name_of(f: Any) -> str:
-    return str(getattr(f, "__name__", type(f).__name__))
 
 
 def _unforeseen(name: str, error: Exception) -> KernelError:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
 
-from zyg.compiler.front.parallel import prange as prange
+from zyg.base.registry import own_verbs
 from zyg.compiling import direct as direct
-from zyg.compiling import matrices as matrices
 from zyg.compiling.functions import Compiled
 
 
@@ -56,3 +55,18 @@ def compile(
         raise TypeError(f"zyg.compile takes a function, not a {type(f).__name__}")
     chosen = (wrt,) if isinstance(wrt, int) else None if wrt is None else tuple(wrt)
     return Compiled(f, chosen, parallel)
+
+
+def _later(verb: str) -> Callable[..., Any]:
+    """What a verb asks whose programs `matrices` makes, which is imported with the first."""
+
+    def ask(f: Compiled, *args: Any) -> Any:
+        from zyg.compiling import matrices as matrices
+
+        asked = own_verbs[Compiled][verb]
+        return NotImplemented if asked is ask else asked(f, *args)
+
+    return ask
+
+
+own_verbs[Compiled] |= {verb: _later(verb) for verb in ("jacobian", "hessian", "hvp")}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from types import FunctionType, MethodType
 from typing import Any, NamedTuple, TypeVar
 
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
 from zyg.compiler.bounds import Bounds, in_types_of
 from zyg.compiler.derive import forward
-from zyg.compiler.front.captures import Captures, Path
+from zyg.compiler.front.captures import Captures, Path, code_of
 from zyg.compiler.front.reader import read
 from zyg.compiler.front.structures import split
 from zyg.compiler.ir import If, Op, Program, Type, Value, operations, show
@@ -172,20 +170,6 @@ def read_for(
     found.append(made := Read(Kernel(program, bounds), make, captures))
     del found[:-_MOST_KINDS]
     return made
-
-
-def code_of(f: Any) -> Any:
-    """What two functions have in common that differ in what they take from outside only."""
-    kinds: list[type] = []
-    while not isinstance(f, FunctionType):
-        kinds.append(type(f))
-        if isinstance(f, (partial, MethodType)):
-            f = f.func if isinstance(f, partial) else f.__func__
-        elif callable(f) and isinstance(type(f).__call__, FunctionType):
-            f = type(f).__call__
-        else:
-            return f
-    return (*kinds, f.__code__)
 
 
 _recorded: Cache[Any, tuple[int, Kernel]] = Cache(1024)  # with the version of the rules

@@ -17,6 +17,7 @@ vector_math                     the functions on several numbers for numba
 machine                         Python text -> machine code, by numba
 assembled                       LLVM text -> machine code
 stored                          machine code on disk
+symbols                         what machine code has of Python's and NumPy's
 compiled                        text -> a function that runs
 scalars                         LLVM text of operations on single numbers
 arena                           LLVM text of the memory of a call

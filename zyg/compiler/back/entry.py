@@ -6,19 +6,18 @@ import ctypes
 import struct
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from zyg.base.config import setting
-from zyg.compiler.back import arena, blas, objects, stored
+from zyg.compiler.back import arena, blas, objects, stored, symbols
 from zyg.compiler.back.compiled import CompilationError
 from zyg.compiler.back.whole_text import Module, llvm_text
 from zyg.compiler.front.kinds import Kind
 from zyg.compiler.ir import Program, Type, element_of, is_buffer, type_of
 
-_FASTCALL = 0x80  # METH_FASTCALL
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _DTYPES = {"float": np.float64, "float32": np.float32, "int": np.int64, "bool": np.bool_}
 
@@ -100,22 +99,9 @@ class Direct:
         entry = objects.Entry(module, takes, gives, writes, tapes)
         self.text = module.text(entry.lines)
         (address, owner), self.origin = loaded(self.text, entry.addresses)
-        method = _Method(b"compiled", address, _FASTCALL, None)
-        make = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype = ctypes.py_object
-        make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-        # What the function needs lives as long as its self.
-        self.call: Callable[..., Any] = make(
-            ctypes.byref(method), (method, owner, entry.held), None
-        )
+        self.names = entry.names
+        self.call = symbols.function_of(address, owner, entry.held)
         self.seconds = time.perf_counter() - start
-
-
-class _Method(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )  # fmt: skip
 
 
 def loaded(text: str, addresses: Mapping[str, int] | None = None) -> tuple[tuple[int, Any], str]:

@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.config import least_tape
-from zyg.compiler.back import arena
+from zyg.compiler.back import arena, symbols
 from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.back.types_in_text import result_type
 from zyg.compiler.back.whole_text import Module
@@ -31,7 +30,6 @@ from zyg.compiler.front.kinds import DTYPES, Array, Kind, Scalar, Static, Struct
 _HEAD = 16  # bytes of an object before its own: references, type
 _DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 16, 24, 32, 56, 64  # in an array
 _CONTIGUOUS, _OWNED, _ALIGNED, _WRITEABLE = 0x1, 0x4, 0x100, 0x400
-_SCALAR, _NEW = 60, 93  # PyArray_Scalar and PyArray_New in NumPy's table
 _PYTHON = {"float": float, "int": int, "bool": bool, "complex": complex}
 _LOADED = {"float": "double", "float32": "float", "int": "i64", "bool": "i8"}
 _BOOLS = {True: (True, False), False: (np.True_, np.False_)}
@@ -82,16 +80,6 @@ def readable() -> bool:
     )
 
 
-def _numpy(place: int) -> int:
-    """The address of a function of NumPy's table."""
-    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
-
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = pointer(_multiarray_umath._ARRAY_API, None)
-    return ctypes.c_void_p.from_address(table + 8 * place).value or 0
-
-
 class Unreadable(TypeError):  # noqa: N818
     """A kind of object that only Python takes apart."""
 
@@ -108,6 +96,7 @@ class Entry:
         self.m = Scalars(module.declared)
         self.slots: list[str] = []  # places on the stack
         self.addresses: dict[str, int] = {}
+        self.names: dict[str, str | None] = {}  # of what has the addresses: see `symbols`
         self.held: list[Any] = []  # what is known by its address
         self.writes, self.tapes = writes, tapes
         self.arrays: list[tuple[str, str, bool]] = []  # first byte, size, written
@@ -126,9 +115,7 @@ class Entry:
         m.line("call void @zyg_open(ptr %arena)")
         left = str(arena.UNLIMITED)
         if self.tapes:
-            least = ctypes.c_int64.from_buffer(least_tape)
-            place = self.symbol("least_tape", ctypes.addressof(least), least)
-            left = m.value(f"load i64, ptr {place}")
+            left = m.value(f"load i64, ptr {self.known_by('least_tape')}")
         m.line(f"{(at := m.name())} = getelementptr i8, ptr %arena, i64 {arena.LEFT}")
         m.line(f"store i64 {left}, ptr {at}")
         self.want(m.value(f"icmp eq i64 %count, {len(takes)}"))
@@ -221,12 +208,17 @@ class Entry:
 
     def at(self, x: Any) -> str:
         """The symbol of an object, which is held."""
-        return self.symbol(f"object{len(self.held)}", id(x), x)
+        return self.symbol(f"object{len(self.held)}", id(x), x, symbols.name_of(x))
 
-    def symbol(self, name: str, address: int, held: Any = None) -> str:
-        known = {at: name for name, at in self.addresses.items()}
+    def known_by(self, name: str) -> str:
+        """The symbol of what has a name."""
+        return self.symbol(name, *symbols.found(name), name)
+
+    def symbol(self, symbol: str, address: int, held: Any, name: str | None) -> str:
+        known = {at: symbol for symbol, at in self.addresses.items()}
         if address not in known:
-            self.addresses[known.setdefault(address, f"zyg_{name}")] = address
+            self.addresses[known.setdefault(address, f"zyg_{symbol}")] = address
+            self.names[known[address]] = name
             self.held.append(held)
             self.m.declared[f"@{known[address]} = external global i8"] = None
         return f"@{known[address]}"
@@ -374,7 +366,7 @@ class Entry:
         slot = self.slot("[2 x double]")
         for k, x in enumerate(numbers):
             m.line(f"store {type} {x}, ptr {m.value(f'getelementptr double, ptr {slot}, i64 {k}')}")
-        maker = self.symbol("scalar", _numpy(_SCALAR))
+        maker = self.known_by("scalar")
         return m.value(f"call ptr {maker}(ptr {slot}, ptr {self.at(DTYPES[kind.type])}, ptr null)")
 
     def give_array(self, kind: Array, outputs: Iterator[str]) -> str:
@@ -385,7 +377,7 @@ class Entry:
             m.line(f"store i64 {n}, ptr {m.value(f'getelementptr i64, ptr {slot}, i64 {k}')}")
             size = m.value(f"mul i64 {size}, {n}")
         made = self.made(m.value(
-            f"call ptr {self.symbol('new_array', _numpy(_NEW))}(ptr {self.at(np.ndarray)}, "
+            f"call ptr {self.known_by('new_array')}(ptr {self.at(np.ndarray)}, "
             f"i32 {kind.ndim}, ptr {slot}, i32 {dtype.num}, ptr null, ptr null, i32 0, i32 0, "
             "ptr null)"
         ))  # fmt: skip

@@ -48,7 +48,7 @@ def name_of(text: str) -> str:
 
 def load(name: str, addresses: Mapping[str, int] | None = None) -> tuple[int, Any] | None:
     """The address of a kernel's entry, and what keeps its code in memory; None if there is none."""
-    code = _read(name)
+    code = read(_file(name))
     return None if code is None else linked(name, code, addresses)
 
 
@@ -74,40 +74,46 @@ def linked(
 
 
 def keep(name: str, code: bytes) -> None:
-    """Write object code to disk, if possible; replaced as a whole, as others may read it."""
+    """Write object code to disk, if possible."""
+    write(_file(name), code)
+
+
+def write(name: str, content: bytes) -> None:
+    """Write a file of the cache, if possible; replaced as a whole, as others may read it."""
     import tempfile  # which takes longer than to load a kernel
 
     with suppress(OSError, RuntimeError):  # RuntimeError: nobody knows where home is
-        file = _file(name)
+        file = cache_directory() / name
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, part = tempfile.mkstemp(dir=file.parent)
         try:
             with open(handle, "wb") as whole:
-                whole.write(_checksum(code) + code)
+                whole.write(_checksum(content) + content)
             os.replace(part, file)
         finally:
             Path(part).unlink(missing_ok=True)
 
 
-def _read(name: str) -> bytes | None:
+def read(name: str) -> bytes | None:
+    """What is in a file of the cache; None if it is not as it was written, or others might have."""
     try:
-        with _file(name).open("rb") as file:
+        with (cache_directory() / name).open("rb") as file:
             status = os.fstat(file.fileno())
             content = file.read()
     except (OSError, RuntimeError):
         return None
     if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
         return None
-    checksum, code = content[:_CHECKSUM], content[_CHECKSUM:]
-    return code if checksum == _checksum(code) else None
+    checksum, content = content[:_CHECKSUM], content[_CHECKSUM:]
+    return content if checksum == _checksum(content) else None
 
 
-def _checksum(code: bytes) -> bytes:
-    return hashlib.sha256(code).digest()
+def _checksum(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
 
 
-def _file(name: str) -> Path:
-    return cache_directory() / f"{name}.o"
+def _file(name: str) -> str:
+    return f"{name}.o"
 
 
 @cache
@@ -124,15 +130,23 @@ def _toolchain() -> bytes:
 
     numba is asked for its version without being imported.
     """
-    import llvmlite.binding as llvm
-
     spec = find_spec("numba")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("No module named 'numba'", name="numba")
     here = Path(__file__).parent
     sources = [Path(spec.origin).with_name("_version.py")]
     sources += [file for pattern in _OWN_MODULES for file in sorted(here.glob(pattern))]
-    facts = (
+    numbas = sorted(setting for setting in os.environ.items() if setting[0].startswith("NUMBA_"))
+    facts = (*platform(), numbas)
+    return repr(facts).encode() + b"".join(source.read_bytes() for source in sources)
+
+
+@cache
+def platform() -> tuple[Any, ...]:
+    """The processor, LLVM, Python and NumPy."""
+    import llvmlite.binding as llvm
+
+    return (
         llvm.get_process_triple(),
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
@@ -140,6 +154,4 @@ def _toolchain() -> bytes:
         sys.version,
         object.__basicsize__,
         np.__version__,
-        sorted(setting for setting in os.environ.items() if setting[0].startswith("NUMBA_")),
     )
-    return repr(facts).encode() + b"".join(source.read_bytes() for source in sources)

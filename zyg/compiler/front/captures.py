@@ -12,7 +12,8 @@ import builtins
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from functools import partial
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -199,3 +200,17 @@ def lookup(f: FunctionType, name: str) -> tuple[Any, tuple[str, str]] | None:
     if hasattr(builtins, name):
         return getattr(builtins, name), ("builtin", name)
     return None
+
+
+def code_of(f: Any) -> Any:
+    """What two functions have in common that differ in what they take from outside only."""
+    kinds: list[type] = []
+    while not isinstance(f, FunctionType):
+        kinds.append(type(f))
+        if isinstance(f, (partial, MethodType)):
+            f = f.func if isinstance(f, partial) else f.__func__
+        elif callable(f) and isinstance(type(f).__call__, FunctionType):
+            f = type(f).__call__
+        else:
+            return f
+    return (*kinds, f.__code__)

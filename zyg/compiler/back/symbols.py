@@ -1,0 +1,87 @@
+"""What machine code has of Python's and NumPy's: objects and functions, by names.
+
+A name means the same in the next process, so that object code stays valid on disk, and the function
+that is made of it needs nothing but a list of the names it uses.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from zyg.base.config import least_tape
+from zyg.compiler.back import stored
+from zyg.compiler.front.kinds import DTYPES
+
+_FASTCALL = 0x80  # METH_FASTCALL
+_TABLE = {"scalar": 60, "new_array": 93}  # PyArray_Scalar and PyArray_New in NumPy's
+_TEXT = "text "
+_OBJECTS: dict[str, Any] = {
+    **{f"{t.__module__}.{t.__name__}": t for t in (
+        float, int, bool, complex, tuple, list, np.ndarray, *(d.type for d in DTYPES.values()))},
+    **{f"dtype {d}": d for d in DTYPES.values()},
+    **{f"Python's {x}": x for x in (None, True, False, Ellipsis, NotImplemented)},
+    **{f"NumPy's {x}": x for x in (np.True_, np.False_)},
+}  # fmt: skip
+_names = {id(x): name for name, x in _OBJECTS.items()}
+
+
+def name_of(x: Any) -> str | None:
+    """The name of an object; None if it has none that the next process knows."""
+    if type(x) is str:
+        return _TEXT + x
+    return _names.get(id(x))
+
+
+def found(name: str) -> tuple[int, Any]:
+    """The address of what has a name, and what keeps it there; KeyError if nothing has it."""
+    if name in _TABLE:
+        return _of_numpy(_TABLE[name]), None
+    if name == "least_tape":
+        least = ctypes.c_int64.from_buffer(least_tape)
+        return ctypes.addressof(least), least
+    x = sys.intern(name[len(_TEXT) :]) if name.startswith(_TEXT) else _OBJECTS[name]
+    return id(x), x
+
+
+def _of_numpy(place: int) -> int:
+    """The address of a function of NumPy's table."""
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = pointer(_multiarray_umath._ARRAY_API, None)
+    return ctypes.c_void_p.from_address(table + 8 * place).value or 0
+
+
+class _Method(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )  # fmt: skip
+
+
+def function_of(address: int, *held: Any) -> Callable[..., Any]:
+    """The machine code of ``object kernel(self, arguments, count)`` as a function of Python's.
+
+    What it needs lives as long as its self, which is `held`.
+    """
+    method = _Method(b"compiled", address, _FASTCALL, None)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    made: Callable[..., Any] = make(ctypes.byref(method), (method, held), None)
+    return made
+
+
+def from_disk(
+    file: str, names: Mapping[str, str], addresses: Mapping[str, int]
+) -> Callable[..., Any] | None:
+    """The function in a file, which has these names for what has those; None if it is not there."""
+    known = {symbol: found(name) for symbol, name in names.items()}
+    loaded = stored.load(file, {**addresses, **{x: at for x, (at, _) in known.items()}})
+    return loaded and function_of(loaded[0], loaded[1], [x for _, x in known.values()])
