@@ -37,7 +37,7 @@ _ZEROS = {"float": 0.0, "float32": np.float32(0), "int": 0, "uint": 0, "bool": F
 _OTHERS: dict[str, Callable[..., Any]] = {
     "float": float, "float32": np.float32, "int": int, "bool": bool, "constant": lambda x: x,
     "select": lambda c, x, y: x if c else y, "erf": math.erf, "erfc": math.erfc,
-    "lgamma": math.lgamma, "gamma": math.gamma,
+    "lgamma": math.lgamma, "gamma": math.gamma, "int_power": pow,
 }  # fmt: skip
 
 

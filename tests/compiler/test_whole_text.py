@@ -102,6 +102,7 @@ def test_every_operation_of_float32(names):
 
 def test_every_operation_of_ints():
     names = [*WHOLE_BINARY, *OVERFLOWS, *COMPARE]
+    names.remove("int_power_overflows")
     points = [(x, y) for x in WHOLES for y in WHOLES]
     program = program_of(names, "int", "int")
     native = Native(program)
@@ -109,6 +110,15 @@ def test_every_operation_of_ints():
     for at in points:
         for name, y in zip(made, native(*at), strict=True):
             assert y == whole(name, *at), f"{name}{at}: {y}"
+
+
+def test_powers_of_ints_by_ints():
+    native = Native(program_of(["int_power", "int_power_overflows"], "int", "int"))
+    for x in (*range(-12, 13), 46341, 2**31, -(2**32), 2**62, -(2**63)):
+        for n in (*range(70), 1000):
+            y, over = native(x, n)
+            assert over == (not -(2**63) <= x**n < 2**63), (x, n)
+            assert y == (x**n + 2**63) % 2**64 - 2**63, (x, n)
 
 
 def whole(name, x, y):

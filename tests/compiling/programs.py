@@ -779,3 +779,45 @@ def asserted(x):
     if x[0] > 100:
         raise ValueError("too large")
     return np.sum(x)
+
+
+# Ints with exponents that are computed, tests that assign
+
+
+@called(0.3, 7, 3)
+def int_powers(x, n, base):
+    s = 0.0
+    for k in range(n):
+        s += x / 2**k + base ** (k % 3)
+    return s * base ** (n - 4)
+
+
+@called(3.3, X4)
+def assignments_in_a_test(x, u):
+    k = 0
+    s = 0.0
+    while (y := x / (k + 1.0)) > 0.4:
+        s += y * y
+        k += 1
+    stack = [u[0], u[1], u[2]]
+    while stack and (t := stack.pop()) > -1.0:
+        s += t * k
+        if s > 100.0:
+            break
+    else:
+        s *= t
+    return s + y
+
+
+@called(X4)
+def writes_in_a_test(u):
+    v = u.copy()
+
+    def halved():
+        v[2] *= 0.5
+        return v[2]
+
+    s = 0.0
+    while halved() > 0.1:
+        s += v[2] * u[0]
+    return s

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,6 +46,7 @@ _RANK = {"bool": 0, "int": 1, "uint": 2, "float32": 3, "float": 4}
 _NUMBER = {
     "add", "subtract", "multiply", "negative", "positive", "absolute", "maximum", "minimum", "fmax",
     "fmin", "remainder", "floor_divide", "fmod", "square", "sign",
+    "int_power",
 }  # fmt: skip
 COMPARE = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 _LOGIC = {"logical_and", "logical_or", "logical_xor", "logical_not"}
@@ -64,9 +65,9 @@ KNOWN = _NUMBER | COMPARE | _LOGIC | TESTS | _WHOLE | _FLOAT | {
     *_BITWISE, *_OTHER_NAMES, "power", "ldexp", "select", "constant",
 }  # fmt: skip
 CONVERSIONS = {"float", "float32", "int", "uint"}
-OVERFLOWS = {  # of ints
+OVERFLOWS: dict[str, Callable[..., int]] = {  # of ints
     "add_overflows": operator.add, "subtract_overflows": operator.sub,
-    "multiply_overflows": operator.mul,
+    "multiply_overflows": operator.mul, "int_power_overflows": pow,
 }  # fmt: skip
 
 

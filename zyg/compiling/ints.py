@@ -152,4 +152,4 @@ class _Shadows:
                 args.append(x if known else shadow)
                 known = False
             self.floats[op.out] = out = Value("float")
-            yield Op(op.name, tuple(args), out)
+            yield Op("power" if op.name == "int_power" else op.name, tuple(args), out)

@@ -231,14 +231,14 @@ class _Function:
             form, own, binds = _FORMS[name]
             return _Text(form.format(*(self.at(x, own) for x in args)), binds)
         if name in OVERFLOWS:  # of Python's ints, which do not
-            sign = _SIGNS[name.removesuffix("_overflows")]
+            sign = _SIGNS.get(name.removesuffix("_overflows"), "**")
             row = [f"int({self.at(x)})" if isinstance(x, Value) else self.at(x, 11) for x in args]
             return _Text(f"not -(2**63) <= {f' {sign} '.join(row)} < 2**63", _NOT)
         if name == "select":
             condition, one, other = (self.at(x, _TERNARY + 1) for x in args)
             return _Text(f"{one} if {condition} else {other}", _TERNARY)
-        if name == "power" and op.out.type not in REALS:
-            return _Text(f"{self.at(args[0], _UNARY + 1)} ** {args[1]}", _UNARY)
+        if name in ("power", "int_power") and op.out.type not in REALS:
+            return _Text(" ** ".join(self.at(x, _UNARY + 1) for x in args), _UNARY)
         if name in _WRITTEN:
             self.module.written.add(name)
         spelled = "float_power" if (name, op.out.type) == ("power", "float") else name

@@ -192,6 +192,52 @@ def _overflows(name: str) -> Callable[..., Lane]:
     return overflows
 
 
+_INT_POWER = """
+define internal { i64, i1 } @zyg_int_power(i64 %x, i64 %n) nounwind willreturn memory(none) {
+entry:
+  br label %head
+head:
+  %y = phi i64 [ 1, %entry ], [ %next, %round ]
+  %y_over = phi i1 [ false, %entry ], [ %next_over, %round ]
+  %b = phi i64 [ %x, %entry ], [ %square, %round ]
+  %b_over = phi i1 [ false, %entry ], [ %square_over, %round ]
+  %k = phi i64 [ %n, %entry ], [ %half, %round ]
+  %more = icmp sgt i64 %k, 0
+  br i1 %more, label %round, label %done
+round:
+  %odd = trunc i64 %k to i1
+  %yb = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %y, i64 %b)
+  %product = extractvalue { i64, i1 } %yb, 0
+  %product_over = extractvalue { i64, i1 } %yb, 1
+  %next = select i1 %odd, i64 %product, i64 %y
+  %either = or i1 %product_over, %b_over
+  %now = and i1 %odd, %either
+  %next_over = or i1 %y_over, %now
+  %bb = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %b, i64 %b)
+  %square = extractvalue { i64, i1 } %bb, 0
+  %again = extractvalue { i64, i1 } %bb, 1
+  %square_over = or i1 %b_over, %again
+  %half = lshr i64 %k, 1
+  br label %head
+done:
+  %both = insertvalue { i64, i1 } undef, i64 %y, 0
+  %result = insertvalue { i64, i1 } %both, i1 %y_over, 1
+  ret { i64, i1 } %result
+}"""
+
+
+def _int_power(part: int) -> Callable[..., Lane]:
+    """A power of ints by squaring, and whether it leaves those of 64 bits."""
+
+    def power(m: Scalars, x: Lane, n: Lane) -> Lane:
+        m.declared["declare { i64, i1 } @llvm.smul.with.overflow.i64(i64, i64)"] = None
+        m.declared[_INT_POWER] = None
+        both = m.called("zyg_int_power", "{ i64, i1 }", x, n)
+        return m.made(("i64", "i1")[part], f"extractvalue {{v}} {{0}}, {part}", both)
+
+    return power
+
+
 _REAL: dict[str, Callable[..., Lane]] = {
     "fmod": _fmod, "remainder": _remainder, "floor_divide": _floor_divide,
     "logaddexp": _logaddexp(False), "logaddexp2": _logaddexp(True), "heaviside": _heaviside,
@@ -201,4 +247,5 @@ _WHOLE: dict[str, Callable[..., Lane]] = {
     "fmod": lambda m, x, y: _divided(m, x, y)[1], "remainder": _whole_remainder,
     "floor_divide": _whole_quotient, "add_overflows": _overflows("sadd"),
     "subtract_overflows": _overflows("ssub"), "multiply_overflows": _overflows("smul"),
+    "int_power": _int_power(0), "int_power_overflows": _int_power(1),
 }  # fmt: skip

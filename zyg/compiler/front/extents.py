@@ -23,6 +23,7 @@ BITS: dict[str, Callable[..., int]] = {
     "multiply": lambda a, b: a + b, "negative": lambda a: a, "absolute": lambda a: a,
     "floor_divide": lambda a, b: a + 1, "remainder": lambda a, b: b, "maximum": max, "minimum": max,
     "select": lambda c, a, b: max(a, b), "int": lambda a: a, "constant": lambda a: a,
+    "int_power": lambda a, b: 64,
 }  # fmt: skip
 
 

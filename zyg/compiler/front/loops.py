@@ -18,7 +18,7 @@ from zyg.compiler.front.sequences import Sequence
 from zyg.compiler.front.source import assigned, has, leaves, place_of
 from zyg.compiler.front.structures import Different, Ref
 from zyg.compiler.front.ways import Dead
-from zyg.compiler.ir import Block, For, While
+from zyg.compiler.ir import Alloc, Block, Call, For, Store, While, operations
 from zyg.compiler.record import Number
 from zyg.compiler.rounds import not_summed
 from zyg.errors import KernelError
@@ -26,6 +26,18 @@ from zyg.errors import KernelError
 _RETURNED, _BROKEN, _CONTINUED = FLAGS
 _VALUE = "%value"
 Names = frozenset[str] | None
+
+
+class _Changed(Exception):  # noqa: N818 - an answer, which never leaves this file
+    """The test of a loop does more than to test."""
+
+
+def _writes(block: Block) -> bool:
+    """Whether a block may write to memory that is not its own."""
+    inside = [*operations(block)]
+    own = {op.out for op in inside if isinstance(op, Alloc)}
+    return any(isinstance(op, Call) or (isinstance(op, Store) and op.buffer not in own)
+               for op in inside)  # fmt: skip
 
 
 class Loops(Expressions):
@@ -136,18 +148,38 @@ class Loops(Expressions):
         def test() -> Any:
             before = self.reader.heap.fork()
             found = self.reader.as_condition(self.value(node.test))
-            if not self.reader.heap.same_as(before):
-                raise self.refuse(
-                    node.test, "an assignment in the test of a while",
-                    "write while True, and break where the test fails.",
-                    "the test is read apart from the loop.",
-                )  # fmt: skip
+            if not self.reader.heap.same_as(before) or _writes(self.builder.block):
+                raise _Changed
             return found
 
-        self._looped(node, lambda: self._until_left(node, test, lambda: self.run(node.body)))
+        def run() -> None:
+            before = self.reader.heap
+            try:
+                self._until_left(node, test, lambda: self.run(node.body))
+            except _Changed:
+                self.reader.heap = before
+                self._tested_inside(node)
+
+        self._looped(node, run)
         always = isinstance(node.test, ast.Constant) and node.test.value
         if always and not has(node.body, ast.Break):
             self.env[_RETURNED] = True
+
+    def _tested_inside(self, node: ast.While) -> None:
+        """A loop whose test changes something: the test is the beginning of a round."""
+        go = f"%{node.lineno}:{node.col_offset}"
+        self.env[go] = True
+
+        def visit() -> None:
+            found = self.reader.as_condition(self.value(node.test))
+            self.env[go] = found = self.reader.truth(found)
+            if isinstance(found, Number):
+                self.branch(found, lambda: self.run(node.body), lambda: None, self.again(node))
+            elif found:
+                self.run(node.body)
+
+        self._until_left(node, lambda: self.env[go], visit, [go])
+        self.env.pop(go, None)
 
     def _until_left(
         self, node: Any, test: Callable[[], Any], body: Callable[[], None], more: Any = ()

@@ -212,6 +212,7 @@ def _single(*pair: Any) -> str:
     )
 
 
+_SQUARINGS = 64  # exponents up to this are written as products
 _NUMPYS = {"complex": 4, "float": 3, "float32": 2, "int": 1, "bool": 0}
 _WEAK = {"complex": 3, "float": 2, "int": 1, "bool": 0}
 
@@ -293,7 +294,9 @@ def _negative(to: WholeBuilder, name: str, x: Atom) -> Atom:
 
 def _power(to: WholeBuilder, name: str, x: Atom, p: Atom) -> Atom:
     if type_of(x) == "int":
-        return int_power(to, x, p, checked=True)
+        if isinstance(p, Value) or p >= 0:
+            return int_power(to, x, p, checked=True)
+        x, p = to.to("float", x), float(p)
     if is_number(p) and p in (2.0, 3.0):
         p = int(p)
     y = to.op("power", x, p)
@@ -302,14 +305,11 @@ def _power(to: WholeBuilder, name: str, x: Atom, p: Atom) -> Atom:
 
 
 def int_power(to: WholeBuilder, x: Atom, p: Atom, checked: bool = False) -> Atom:
-    """A power of ints, by squaring where the exponent is known."""
-    if isinstance(p, Value) or not 0 <= p <= 64:
-        raise KernelError(
-            "a power of ints whose exponent is computed is not compiled.",
-            "it is an int, or a float, by the sign of the exponent.",
-            "make one of the two a float.",
-        )
+    """A power of ints, by squaring where the exponent is known; stop where that is negative."""
     times = to.in_range if checked else to.op
+    to.demand("a negative power of an int", "greater_equal", p, 0)
+    if isinstance(p, Value) or (p > _SQUARINGS and isinstance(x, Value)):
+        return times("int_power", x, p)
     y: Atom | None = None
     for digit in f"{int(p):b}":
         y = times("multiply", y, y) if y is not None else None
