@@ -12,6 +12,6 @@ inspecting                      what a compiled function does, in words and as t
 fallback                        a function that is not compiled: in Python, with the drop-ins
 functions                       compiled functions
 direct                          verbs of compiled functions, without the tracer
-matrices                        Jacobians and Hessians as loops around a pushforward
+matrices                        Jacobians and Hessians, each as one program
 verbs                           what users call
 """

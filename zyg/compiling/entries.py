@@ -44,23 +44,25 @@ def gradient_entry(
             )
             for k in _places(leaf, place):
                 yields.append(cotangents.get(k, 0.0))
-                _demand_finite(builder, yields[-1], size, isinstance(leaf, Array) and leaf.element)
+                demand_finite(builder, yields[-1], size, isinstance(leaf, Array) and leaf.element)
             yields += size
         start += width(kind)
     body = Block([*program.body.ops, *builder.block.ops], yields)
     made = Program(program.name, program.inputs, body, sizes=program.sizes)
     both = Struct(tuple, (), (result, Struct(tuple, (), tuple(gives))))
     entry = entry_of(made, takes, both, (), tapes=True)
-    several = [k for k, kind in enumerate(takes[:count]) if _arrays(kind) > 1]
-    return _apart(entry, several) if several and entry is not None else entry
+    return entry and apart(entry, takes[:count])
 
 
 def _arrays(kind: Kind) -> int:
     return sum(isinstance(leaf, Array) for _, leaf in leaves(kind, 0))
 
 
-def _apart(entry: Entry, several: list[int]) -> Entry:
+def apart(entry: Entry, kinds: Sequence[Kind]) -> Entry:
     """An entry that leaves it to the general way where an argument has an array in two places."""
+    several = [k for k, kind in enumerate(kinds) if _arrays(kind) > 1]
+    if not several:
+        return entry
 
     def checked(*args: Any) -> Any:
         for k in several:
@@ -102,7 +104,7 @@ def _gradient_kind(kind: Kind, start: int, moving: Container[int]) -> Kind:
     return Struct(kind.type, kind.keys, tuple(parts))
 
 
-def _demand_finite(builder: Builder, x: Atom, dims: Sequence[Atom], element: Any) -> None:
+def demand_finite(builder: Builder, x: Atom, dims: Sequence[Atom], element: Any) -> None:
     """Stop where a cotangent, a number or an array, is not finite."""
     if not isinstance(x, Value) or not is_buffer(x.type):
         builder.check(builder.op("isfinite", x), _NOT_FINITE)

@@ -110,12 +110,12 @@ class Compiled:
             return self(*args)
         return self._plain(call, args, kwargs)
 
-    def learn(self, read: Read, verb: str) -> bool:
+    def learn(self, read: Read, verb: str, make: Callable[[], Entry | None] | None = None) -> bool:
         """Have a verb ask the entry of a read from now on; False if it does, or there is none."""
         known = self.entries(verb) or ()
         if any(guard is read.captured for guard, _, _ in known):
             return False
-        entry = read.entry(verb, self.wrt)
+        entry = make() if make else read.entry(verb, self.wrt)
         if entry is None:
             return False
         self._entries.put(verb, ((read.captured, entry, read.version), *known[:_MOST]))

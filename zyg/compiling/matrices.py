@@ -1,154 +1,366 @@
-"""Jacobians and Hessians as programs: a loop over directions around a pushforward.
+"""Jacobians and Hessians as programs that run around a derivative, and make all of a matrix.
 
-They answer for one array or number after another; where there is more to an argument or a result,
-or rows are cheaper than columns, the verb goes its general way.
+A Jacobian by columns and one by rows are two programs; where both may be, each looks at the sizes
+of arguments and result, and stops if the other is cheaper. They answer for real numbers, arrays and
+containers of those; where there is more to an argument or a result, the verb goes its general way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from zyg.base.registry import own_verbs
+from zyg.base.registry import own_verbs, rules
 from zyg.compiler.back.entry import Stopped
-from zyg.compiler.derive import forward
-from zyg.compiler.front.kinds import Array, Kind, Scalar
-from zyg.compiler.ir import Atom, Block, Call, For, Program, Value, is_buffer, type_of
-from zyg.compiler.record import Builder
+from zyg.compiler.derive.jacobians import Matrices, Result, cast
+from zyg.compiler.front.captures import Outside
+from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
+from zyg.compiler.ir import Atom, Program, Value, element_of, is_buffer
+from zyg.compiler.record import REALS
 from zyg.compiling.calls import run
-from zyg.compiling.functions import Compiled
-from zyg.compiling.operands import width
+from zyg.compiling.entries import Entry, apart, demand_finite, entry_of
+from zyg.compiling.functions import Call, Compiled
+from zyg.compiling.operands import Taken, leaves, maker, width
 from zyg.compiling.operations import Operation
+from zyg.compiling.reads import Read
 from zyg.core.reverse import all_finite
+from zyg.errors import TapeError
 
-_FEW = 8  # columns that cost no more than a row, as of the verb
+
+class Unlike(Exception):  # noqa: N818
+    """A kind of which the general way makes the matrices."""
+
+
+class Plan:
+    """A program that makes matrices, of the kind `gives`; before what is captured it takes `more`
+    arguments."""
+
+    def __init__(
+        self, read: Read, program: Program, gives: Kind, more: Sequence[Kind] = ()
+    ) -> None:
+        self.read, self.program, self.gives, self.more = read, program, gives, more
+        self.operation = Operation(program, again=lambda depth: None)
+        self.make = maker(gives)
+
+    def entry(self) -> Entry | None:
+        if (takes := self.read.takes) is None:
+            return None
+        count = len(self.read.kinds)
+        takes = [*takes[:count], *self.more, *takes[count:]]
+        entry = entry_of(self.program, takes, self.gives, (), tapes=True)
+        return entry and apart(entry, self.read.kinds)
+
+    def operands(self, call: Call, more: tuple[Any, ...]) -> list[Any] | None:
+        """What the program takes; None where an argument is of another kind."""
+        taken = Taken()
+        kinds = [taken.take(x) for x in more]
+        if taken.watched or taken.functions or kinds != [*self.more]:
+            return None
+        count = sum(map(width, self.read.kinds))
+        return [*call.operands[:count], *taken.operands, *call.operands[count:]]
+
+    def run(self, operands: list[Any]) -> Any:
+        """The matrices; Ellipsis where they take another way."""
+        try:
+            made = run(self.operation, operands)
+        except (Stopped, TapeError):
+            return Ellipsis
+        return self.make(made) if all_finite(made) else Ellipsis
 
 
 def jacobian(f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str) -> Any:
-    """What `jacobian` returns, by columns."""
-    call = None if kwargs or mode == "reverse" else f.call(args, kwargs)
-    if call is None or call.watched or call.read.written or not _is_real(call.read.result):
-        return NotImplemented
-    starts = _starts(call.read.kinds)
-    if starts is None or call.read.refusal() is not None:
-        return NotImplemented
-    chosen = [k for k in range(len(args)) if f.wrt is None or k in f.wrt]
-    columns = sum(np.size(args[k]) for k in chosen)
-    try:
-        y = call.read.make(run(call.read.operation, call.operands))
-        if mode == "auto" and columns > _FEW and np.size(y) < columns:
-            return NotImplemented
-        sizes = [np.size(y)]
-        operation, operands = call.read.operation, call.operands
-        made = {k: _block(operation, starts[k], operands, sizes)[0] for k in chosen}
-    except Stopped:
-        return NotImplemented
-    if not all_finite(made.values()):
-        return NotImplemented
-    blocks = [made[k] if k in made else np.zeros(sizes[0] * np.size(x)) for k, x in enumerate(args)]
-    pairs = zip(blocks, args, strict=True)
-    return tuple(_shaped(block, np.shape(y) + np.shape(x), y, x) for block, x in pairs)
+    """What `jacobian` returns."""
+    return _found(f, "jacobian", _WAYS[mode], args, kwargs, _jacobian)
 
 
 def hessian(f: Compiled, x: Any) -> Any:
     """What `hessian` returns."""
-    found = _of_gradient(f, x)
-    if found is None:
-        return NotImplemented
-    operation, operands = found
-    try:
-        _, block = _block(operation, 0, operands, [1, np.size(x)])
-    except Stopped:
-        return NotImplemented
-    return _shaped(block, np.shape(x) * 2, x, x) if all_finite([block]) else NotImplemented
+    return _found(f, "hessian", _ONE_WAY, (x,), {}, _hessian)
+
+
+def diaghessian(f: Compiled, x: Any) -> Any:
+    """What `diaghessian` returns."""
+    return _found(f, "diaghessian", _ONE_WAY, (x,), {}, _diaghessian)
 
 
 def hvp(f: Compiled, x: Any, v: Any) -> Any:
     """What `hvp` returns."""
-    found = _of_gradient(f, x)
-    if found is None or type(v) is not type(x) or np.shape(v) != np.shape(x):
+    return _found(f, "hvp", _ONE_WAY, (x,), {}, _hvp, (v,))
+
+
+_ONE_WAY = ("forward",)
+_WAYS = {"auto": ("forward",), "forward": ("forward",), "reverse": ()}
+
+
+def _found(
+    f: Compiled,
+    verb: str,
+    ways: Sequence[str],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    plan: Callable[[Read, Sequence[int] | None], Plan],
+    more: tuple[Any, ...] = (),
+) -> Any:
+    """What an entry gives, or the program of a plan; NotImplemented where neither does."""
+    left = [*ways]
+    if not kwargs:
+        for way in ways:
+            found = _entered(f, f"{verb} {way}", (*args, *more))
+            if found is Ellipsis:
+                left.remove(way)
+            elif found is not NotImplemented:
+                return found
+    call = f.call(args, kwargs) if left else None
+    if call is None or call.watched or call.read.written or _has_repeats(call):
         return NotImplemented
-    operation, operands = found
-    along = np.ascontiguousarray(v, np.float64).reshape(-1) if isinstance(v, np.ndarray) else v
+    read = call.read
+    for way in left:
+        made = read.once((verb, way, f.wrt), lambda: _planned(plan, read, f.wrt))
+        if made is None:
+            continue
+        found = NotImplemented
+        if call.usual and f.learn(read, f"{verb} {way}", made.entry):
+            found = _entered(f, f"{verb} {way}", (*args, *more))
+        if found is NotImplemented:
+            operands = made.operands(call, more)
+            found = NotImplemented if operands is None else made.run(operands)
+        if found is not Ellipsis:
+            return found  # NotImplemented, too
+    return NotImplemented
+
+
+def _entered(f: Compiled, verb: str, args: tuple[Any, ...]) -> Any:
+    """What the entry of a verb gives; Ellipsis where one has stopped."""
+    answer: Any = NotImplemented
+    for guard, entry, version in f.entries(verb) or ():
+        captured = guard(f.__wrapped__)
+        if captured is not None and version == rules.version:
+            found = entry(*args, *captured)
+            if found is Ellipsis:
+                answer = found
+            elif found is not NotImplemented:
+                return found
+    return answer
+
+
+def _has_repeats(call: Call) -> bool:
+    """Whether an array is met twice: then both places report what belongs to either."""
+    arrays = [id(x) for x in call.operands if type(x) is np.ndarray]
+    return len({*arrays}) < len(arrays)
+
+
+def _planned(
+    plan: Callable[[Read, Sequence[int] | None], Plan], read: Read, wrt: Sequence[int] | None
+) -> Plan | None:
+    if read.refusal() is not None:
+        return None
     try:
-        _, c = run(operation.pushforward((0,)), [along, *operands])
-    except Stopped:
-        return NotImplemented
-    return _shaped(c, np.shape(x), x, x) if all_finite([c]) else NotImplemented
-
-
-def _of_gradient(f: Compiled, x: Any) -> tuple[Operation, list[Any]] | None:
-    """The operation of value and gradient by a single array or number, and its operands."""
-    call = f.call((x,), {})
-    if call is None or call.watched or call.read.written or call.read.loss != "alone":
+        return plan(read, wrt)
+    except Exception:  # the general way says what is wrong, or does it
         return None
-    if _starts(call.read.kinds) is None or call.read.plan(None, False) is None:
-        return None
-    derivative = call.read.operation.gradient((0,))
-    return (derivative.operation, call.operands) if derivative.moving else None
 
 
-def _is_real(kind: Kind) -> bool:
-    if isinstance(kind, Array):
-        return kind.element == "float"
-    return isinstance(kind, Scalar) and kind.type == "float"
-
-
-def _starts(kinds: Sequence[Kind]) -> list[int] | None:
-    """Where the operands of arguments are, if all are real numbers and arrays of those."""
-    starts, start = [], 0
-    for kind in kinds:
-        if not _is_real(kind):
-            return None
-        starts.append(start)
+def _jacobian(read: Read, wrt: Sequence[int] | None) -> Plan:
+    program, active = read.operation.program, _active(read, wrt)
+    found = [(k, leaf) for k, leaf in leaves(read.result, 0) if _is_real(leaf)]
+    matrices = Matrices(program, [_result(k, leaf, program.outputs[k + 1 :]) for k, leaf in found])
+    matrices.by_columns(active)
+    pairs = enumerate(zip(found, matrices.shapes, strict=True))
+    rows = {k: Side(leaf, shape, m) for m, ((k, leaf), shape) in pairs}
+    columns = _columns(read, matrices, active)
+    gives, start = [], 0
+    for kind in read.kinds:
+        gives.append(_blocks(matrices, read.result, rows, kind, start, columns))
         start += width(kind)
-    return starts
+    return _finished(read, matrices, Struct(tuple, (), tuple(gives)))
 
 
-def _shaped(block: Any, shape: tuple[int, ...], y: Any, x: Any) -> Any:
-    if shape or isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
-        return np.reshape(block, shape)
-    return type(x)(block[0] if isinstance(block, np.ndarray) else block)
+class _Gradient:
+    """The program of a gradient by a single argument, of which derivatives are taken."""
+
+    def __init__(self, read: Read, wrt: Sequence[int] | None) -> None:
+        self.active = _active(read, wrt)
+        if read.loss != "alone":
+            raise Unlike
+        (self.kind,), self.read = read.kinds, read
+        derivative = read.operation.gradient(self.active)
+        self.program, moving = derivative.operation.program, derivative.moving
+        first = len(self.program.outputs) - len(moving)
+        inputs = self.program.inputs
+        self.found = [k for k, leaf in leaves(self.kind, 0) if k in moving]
+        self.matrices = Matrices(
+            self.program,
+            [
+                _result(first + moving.index(k), leaf, inputs[k + 1 :])
+                for k, leaf in leaves(self.kind, 0)
+                if k in moving
+            ],
+        )
+        self.columns = _columns(read, self.matrices, self.active)
+        self.rows = {k: side._replace(which=None) for k, side in self.columns.items()}
+        self.rows.update((k, self.rows[k]._replace(which=m)) for m, k in enumerate(self.found))
+
+    def like_argument(self, parts: Mapping[int, Atom]) -> Plan:
+        """Numbers and arrays like the argument's, zeros where there is none."""
+
+        def part(k: int, leaf: Scalar | Array) -> Kind:
+            if leaf_type(leaf) == "bool":
+                return Static(None)
+            return _one(self.matrices, parts.get(k), self.columns[k])
+
+        return _finished(self.read, self.matrices, _tree(self.kind, 0, part))
 
 
-def _block(operation: Operation, place: int, operands: list[Any], sizes: list[int]) -> list[Any]:
-    """The derivatives of the floating outputs, of these sizes, by an operand."""
-    if not is_buffer(operation.program.inputs[place].type):
-        return run(operation.pushforward((place,)), [1.0, *operands])
-    made = operation.once(("columns", place), lambda: Operation(_columns(operation, place)))
-    return run(made, [*operands, *sizes])
+def _hessian(read: Read, wrt: Sequence[int] | None) -> Plan:
+    g = _Gradient(read, wrt)
+    g.matrices.by_columns(g.active)
+    return _finished(read, g.matrices, _blocks(g.matrices, g.kind, g.rows, g.kind, 0, g.columns))
 
 
-def _columns(operation: Operation, place: int) -> Program:
-    """(inputs, sizes) -> for each floating output the matrix of its derivatives by an input."""
-    program, floating = operation.program, operation.floating
-    push, builder = forward.pushforward(program, [place]), Builder()
-    inputs, sizes = [Value(x.type) for x in program.inputs], [Value("int") for _ in floating]
-    new: dict[Any, Any] = dict(zip(program.inputs, inputs, strict=True))
-    n: Atom = 1
-    for x in program.sizes[program.inputs[place]]:
-        n = builder.op("multiply", n, new.get(x, x))
-    matrices = [builder.alloc("float", builder.op("multiply", m, n), False) for m in sizes]
-    k, body = Value("int"), Block()
-    with builder.inside(body):
-        along = builder.alloc("float", n)
-        builder.store(along, k, 1.0)
-        outs = [Value(type_of(x)) for x in push.outputs]
-        builder.block.ops.append(Call(push, (along, *inputs), outs))
-        for matrix, m, t in zip(matrices, sizes, outs[len(program.outputs) :], strict=True):
-            if not is_buffer(t.type):
-                builder.store(matrix, k, t)
-                continue
-            row, rows = Value("int"), Block()
-            with builder.inside(rows):
-                at = builder.op("add", builder.op("multiply", row, n), k)
-                builder.store(matrix, at, builder.load(t, row))
-            builder.block.ops.append(For(row, (0, m, 1), [], [], rows, []))
-    builder.block.ops.append(For(k, (0, n, 1), [], [], body, []))
-    builder.block.yields = [*matrices]
-    return Program(f"{program.name}_columns", [*inputs, *sizes], builder.block)
+def _diaghessian(read: Read, wrt: Sequence[int] | None) -> Plan:
+    g = _Gradient(read, wrt)
+    return g.like_argument({k: g.matrices.diagonal(m, k) for m, k in enumerate(g.found)})
 
 
-own_verbs[Compiled] |= {"jacobian": jacobian, "hessian": hessian, "hvp": hvp}
+def _hvp(read: Read, wrt: Sequence[int] | None) -> Plan:
+    g = _Gradient(read, wrt)
+    matrices, places = g.matrices, dict(leaves(g.kind, 0))
+    if any(k not in g.active for k in places):
+        raise Unlike
+    count = width(g.kind)
+    along = [Value(x.type) for x in g.program.inputs[:count]]
+    for n, m in zip(along, matrices.inputs, strict=False):
+        if n.type == "int":
+            matrices.builder.check(matrices.builder.op("equal", n, m), "directions of other shapes")
+    tangents = matrices.along({k: along[k] for k in g.active})
+    plan = g.like_argument(dict(zip(g.found, tangents, strict=True)))
+    plan.program.inputs[count:count] = along
+    return Plan(read, plan.program, plan.gives, (g.kind,))
+
+
+def _active(read: Read, wrt: Sequence[int] | None) -> tuple[int, ...]:
+    """The operands by which derivatives are, which are real numbers and arrays of those."""
+    active = read.active(wrt)
+    kinds = [x.type.removesuffix("[]") for x in read.operation.program.inputs]
+    starts = [k for kind, start in read.chosen(wrt) for k, leaf in leaves(kind, start)
+              if leaf_type(leaf) == "complex"]  # fmt: skip
+    if active is None or starts or any(kinds[k] not in REALS for k in active):
+        raise Unlike
+    return active
+
+
+def leaf_type(leaf: Scalar | Array) -> str:
+    return leaf.element if isinstance(leaf, Array) else leaf.type
+
+
+def _is_real(leaf: Scalar | Array) -> bool:
+    return leaf_type(leaf) in REALS
+
+
+def _result(place: int, leaf: Scalar | Array, dims: Sequence[Atom]) -> Result:
+    return Result(place, tuple(dims[: leaf.ndim]) if isinstance(leaf, Array) else None)
+
+
+class Side(NamedTuple):
+    """A number or an array that matrices are of, or by: its shape, and which it is to `Matrices`,
+    None where it does not move."""
+
+    leaf: Scalar | Array
+    shape: Sequence[Atom]
+    which: int | None
+
+
+def _columns(read: Read, matrices: Matrices, active: Sequence[int]) -> dict[int, Side]:
+    found, start = {}, 0
+    for kind in read.kinds:
+        for k, leaf in leaves(kind, start):
+            ndim = leaf.ndim if isinstance(leaf, Array) else 0
+            shape = matrices.inputs[k + 1 : k + 1 + ndim]
+            found[k] = Side(leaf, shape, k if k in active else None)
+        start += width(kind)
+    return found
+
+
+def _blocks(
+    matrices: Matrices,
+    result: Kind,
+    rows: dict[int, Side],
+    argument: Kind,
+    start: int,
+    columns: dict[int, Side],
+) -> Kind:
+    """The kind of all blocks of a result by an argument, which the program is made to yield."""
+    if not any(True for _ in leaves(argument, start)) and isinstance(result, Struct):
+        raise Unlike
+
+    def row(place: int, leaf: Scalar | Array) -> Kind:
+        if place not in rows:
+            if leaf_type(leaf) != "bool":
+                raise Unlike
+            return Static(None)
+
+        def column(k: int, leaf: Scalar | Array) -> Kind:
+            if leaf_type(leaf) == "bool":
+                return Static(None)
+            if leaf_type(leaf) == "complex" or leaf == Scalar("int", False):
+                raise Unlike
+            return _block(matrices, rows[place], columns[k])
+
+        return _tree(argument, start, column)
+
+    return _tree(result, 0, row)
+
+
+def _tree(kind: Kind, start: int, leaf: Callable[[int, Any], Kind]) -> Kind:
+    """A kind like another, of what a function makes of its leaves."""
+    if isinstance(kind, Static):
+        if isinstance(kind.value, Outside):
+            raise Unlike
+        return Static(None)
+    if not isinstance(kind, Struct):
+        return leaf(start, kind)
+    if kind.type not in (tuple, list, dict) and not hasattr(kind.type, "_make"):
+        raise Unlike
+    parts = []
+    for part in kind.parts:
+        parts.append(_tree(part, start, leaf))
+        start += width(part)
+    return Struct(kind.type, kind.keys, tuple(parts))
+
+
+def _block(matrices: Matrices, row: Side, column: Side) -> Kind:
+    found = matrices.blocks.get((row.which, column.which))  # type: ignore[arg-type]
+    return _one(matrices, found, column, row.shape)
+
+
+def _one(matrices: Matrices, found: Any, column: Side, more: Sequence[Atom] = ()) -> Kind:
+    """The kind of a block of `more` axes and those of its column, in the precision of that; the
+    program is made to yield it, zeros where there is none."""
+    builder, shape = matrices.builder, [*more, *column.shape]
+    element = leaf_type(column.leaf) if _is_real(column.leaf) else "float"
+    if isinstance(column.leaf, Scalar) and not more:
+        if isinstance(found, Value) and is_buffer(found.type):
+            found = builder.load(found, 0)
+        found = builder.to(element, 0.0 if found is None else found)
+        demand_finite(builder, found, (), element)
+        matrices.yields.append(found)
+        return Scalar(element, column.leaf.python)
+    if found is None:
+        matrices.yields += shape
+        return Array(element, len(shape), zeros=True)
+    if element_of(found.type) != element:
+        found = cast(builder, found, element, matrices.product(shape))
+    demand_finite(builder, found, shape, element)
+    matrices.yields += [found, *shape]
+    return Array(element, len(shape))
+
+
+def _finished(read: Read, matrices: Matrices, gives: Kind) -> Plan:
+    return Plan(read, matrices.finished(), gives)
+
+
+own_verbs[Compiled] |= {
+    "jacobian": jacobian, "hessian": hessian, "diaghessian": diaghessian, "hvp": hvp,
+}  # fmt: skip

@@ -172,7 +172,7 @@ def width(kind: Kind) -> int:
     if isinstance(kind, Scalar):
         return 2 if kind.type == "complex" else 1
     if isinstance(kind, Array):
-        return 1 + kind.ndim
+        return kind.ndim + (not kind.zeros)
     return sum(map(width, kind.parts)) if isinstance(kind, Struct) else 0
 
 
@@ -213,6 +213,9 @@ def maker(kind: Kind, start: int = 0, given: bool = False) -> Make:
         return _scalar(kind, start)
     if isinstance(kind, Array) and given and kind.same is not None:
         return lambda outs: outs[start]
+    if isinstance(kind, Array) and kind.zeros:
+        shape = slice(start, start + kind.ndim)
+        return lambda outs: np.zeros(outs[shape], DTYPES[kind.element])
     if isinstance(kind, Array):
         return _shaped(kind.element == "complex", start, slice(start + 1, start + 1 + kind.ndim))
     makes = []

@@ -77,7 +77,7 @@ class Read:
         self._plans: dict[Any, Plan | None] = {}
         self._refusal: KernelError | None = None
         self._derived = False
-        self._entries: dict[Any, Entry | None] = {}
+        self._made: dict[Any, Any] = {}  # entries and the like, by what they are
         self._lock = threading.RLock()
         self.captured = guard_of(captures)
 
@@ -89,11 +89,17 @@ class Read:
 
     def entry(self, verb: str, wrt: Sequence[int] | None) -> Entry | None:
         """The machine code that takes the arguments, and what is captured, as they are."""
+        if self.takes is None:
+            return None
+        key = verb, wrt if verb is not VALUE else None
+        return self.once(key, lambda: self._entry(verb, wrt))  # type: ignore[no-any-return]
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What is made for the kinds of arguments, at most once."""
         with self._lock:
-            key = verb, wrt if verb is not VALUE else None
-            if key not in self._entries:
-                self._entries[key] = self._entry(verb, wrt) if self.takes is not None else None
-            return self._entries[key]
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]
 
     def _entry(self, verb: str, wrt: Sequence[int] | None) -> Entry | None:
         if verb is VALUE and self._given:
@@ -122,7 +128,7 @@ class Read:
     def active(self, wrt: Sequence[int] | None) -> tuple[int, ...] | None:
         """The places of the operands by which gradients are; None where the tracer is needed."""
         found = []
-        for kind, start in self._chosen(wrt):
+        for kind, start in self.chosen(wrt):
             for place, leaf in leaves(kind, start):
                 found += [place] if place in self.sloping_ints else floats(leaf, place)
         return tuple(found) if self.has_shadows(found) else None
@@ -135,7 +141,7 @@ class Read:
             return False
         return not ints or with_shadows(program, ints, self.operation.results) is not None
 
-    def _chosen(self, wrt: Sequence[int] | None) -> list[tuple[Kind, int]]:
+    def chosen(self, wrt: Sequence[int] | None) -> list[tuple[Kind, int]]:
         """The kinds of the positional arguments that are differentiated; where they start."""
         starts = accumulate(map(width, self.kinds), initial=0)
         places = enumerate(zip(self.kinds, starts, strict=False))

@@ -371,11 +371,17 @@ class Entry:
 
     def give_array(self, kind: Array, outputs: Iterator[str]) -> str:
         m, dtype = self.m, DTYPES[kind.element]
-        data, size, slot = next(outputs), str(dtype.itemsize), self.slot(f"[{kind.ndim} x i64]")
+        data = "" if kind.zeros else next(outputs)
+        size, slot = str(dtype.itemsize), self.slot(f"[{kind.ndim} x i64]")
         for k in range(kind.ndim):
             n = next(outputs)
             m.line(f"store i64 {n}, ptr {m.value(f'getelementptr i64, ptr {slot}, i64 {k}')}")
             size = m.value(f"mul i64 {size}, {n}")
+        if kind.zeros:
+            return self.made(m.value(
+                f"call ptr {self.known_by('zeros')}(i32 {kind.ndim}, ptr {slot}, "
+                f"ptr {self.known(dtype)}, i32 0)"
+            ))  # fmt: skip
         made = self.made(m.value(
             f"call ptr {self.known_by('new_array')}(ptr {self.at(np.ndarray)}, "
             f"i32 {kind.ndim}, ptr {slot}, i32 {dtype.num}, ptr null, ptr null, i32 0, i32 0, "

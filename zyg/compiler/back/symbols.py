@@ -18,7 +18,7 @@ from zyg.compiler.back import stored
 from zyg.compiler.front.kinds import DTYPES
 
 _FASTCALL = 0x80  # METH_FASTCALL
-_TABLE = {"scalar": 60, "new_array": 93}  # PyArray_Scalar and PyArray_New in NumPy's
+_TABLE = {"scalar": 60, "new_array": 93, "zeros": 183}  # PyArray_Scalar, _New, _Zeros in NumPy's
 _TEXT = "text "
 _OBJECTS: dict[str, Any] = {
     **{f"{t.__module__}.{t.__name__}": t for t in (

@@ -13,4 +13,5 @@ reverse                         reverse mode: vjp, gradient
 ruled                           functions that bring their own adjoint, in forward mode
 buffers                         tangents on memory: tangent buffers beside buffers
 forward                         forward mode: partial derivatives, pushforward, pullback
+jacobians                       matrices of derivatives: loops over blocks of directions
 """

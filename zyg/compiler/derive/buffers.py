@@ -3,11 +3,14 @@
 A tangent buffer is made where its buffer is made, read and written where that is; regions yield and
 carry it as they do the buffer; a buffer of buffers has one of tangent buffers. A function that is
 called out of line is derived for each pattern of tangents that it is called with.
+
+Of several directions at once, the `lanes`, there is one tangent buffer, in which the tangents of an
+element are beside each other; those of a number are as many numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -35,6 +38,8 @@ from zyg.compiler.record import Builder
 from zyg.compiler.splice import spliced
 from zyg.errors import KernelError
 
+LANES = "lanes"  # the key of tangent buffers that hold several directions
+
 
 @dataclass(eq=False)
 class Derived:
@@ -48,38 +53,61 @@ class ForwardOnMemory(Forward):
     """One pass over a program, or over one that it calls."""
 
     def __init__(
-        self, strong: bool, memory: Memory, callees: dict[Any, Derived] | None = None
+        self,
+        strong: bool,
+        memory: Memory,
+        lanes: int = 0,
+        callees: dict[Any, Derived] | None = None,
     ) -> None:
         super().__init__(strong)
-        self.memory = memory
+        self.memory, self.lanes = memory, lanes
         self.callees = {} if callees is None else callees  # by program and tangents of operands
 
     def foreseen(self, x: Value) -> list[Any]:
-        return self.memory.carries(x) if is_buffer(x.type) else self.memory.moves(x)
+        if is_buffer(x.type):
+            return self.memory.carries(x)
+        moves = self.memory.moves(x)
+        return [*range(self.lanes)] if self.lanes and moves else moves
+
+    def room(self, size: Atom, kind: str) -> Atom:
+        """The number of elements of a tangent buffer of so many."""
+        if not self.lanes or is_buffer(kind):
+            return size
+        return self.builder.op("multiply", size, self.lanes)
+
+    def places(self, tangents: Tangents, index: Atom) -> Iterator[tuple[Any, Value, Atom]]:
+        """Where the tangents of an element are: the key of each, the buffer, the place in it."""
+        for k, t in tangents.items():
+            if not self.lanes or is_buffer(element_of(type_of(t))):
+                yield k, t, index  # type: ignore[misc]
+                continue
+            first = self.builder.op("multiply", index, self.lanes)
+            for lane in range(self.lanes):
+                yield lane, t, self.builder.op("add", first, lane)  # type: ignore[misc]
 
     def alloc(self, op: Alloc) -> None:
         size, kind = self.atom(op.size), element_of(op.out.type)
         self.made[op.out] = self.builder.alloc(kind, size, op.zeroed)
         moves, carries = self.memory.moves(op.out), self.memory.carries(op.out)
         if carries:
+            room = self.room(size, kind)
             self.moving[op.out] = Chain({
-                k: self.builder.alloc(kind, size, op.zeroed or k not in moves) for k in carries
+                k: self.builder.alloc(kind, room, op.zeroed or k not in moves) for k in carries
             })  # fmt: skip
 
     def load(self, op: Load) -> None:
         buffer, index = self.atom(op.buffer), self.atom(op.index)
         self.made[op.out] = self.builder.load(buffer, index)  # type: ignore[arg-type]
         if tangents := self.changing(op.buffer):
-            self.moving[op.out] = Chain({
-                k: self.builder.load(t, index) for k, t in tangents.items()  # type: ignore[arg-type]
-            })  # fmt: skip
+            places = self.places(tangents, index)
+            self.moving[op.out] = Chain({k: self.builder.load(t, at) for k, t, at in places})
 
     def store(self, op: Store) -> None:
         buffer, index = self.atom(op.buffer), self.atom(op.index)
         self.builder.store(buffer, index, self.atom(op.value))  # type: ignore[arg-type]
         row = self.tangents(op.value)
-        for k, t in self.changing(op.buffer).items():
-            self.builder.store(t, index, row.get(k, 0.0))  # type: ignore[arg-type]
+        for k, t, at in self.places(self.changing(op.buffer), index):
+            self.builder.store(t, at, row.get(k, 0.0))
 
     def changing(self, x: Atom) -> Tangents:
         """The tangent buffers of a buffer, without those that stay zero."""
@@ -104,7 +132,7 @@ class ForwardOnMemory(Forward):
                     "it is a routine of a library.",
                     "leave it out.",
                 )
-            _PUSHES[op.name](self.builder, args, rows)
+            _PUSHES[op.name](self.builder, args, rows, self.lanes)
 
     def call(self, op: Call) -> None:
         if op.callee.adjoint:
@@ -167,7 +195,7 @@ class ForwardOnMemory(Forward):
         self, callee: Program, masks: Sequence[Sequence[Any]]
     ) -> tuple[ForwardOnMemory, list[Value]]:
         """The pass over a function that is called, and the inputs of its derivative."""
-        inner = ForwardOnMemory(self.strong, self.memory, self.callees)
+        inner = ForwardOnMemory(self.strong, self.memory, self.lanes, self.callees)
         inputs = [Value(x.type) for x in callee.inputs]
         dots: list[Value] = []
         for old, new, mask in zip(callee.inputs, inputs, masks, strict=True):
@@ -187,14 +215,15 @@ class ForwardOnMemory(Forward):
         for x, new in zip(program.inputs, inputs, strict=True):
             row = dots.get(x, {})
             if is_buffer(x.type):
-                row = dict(row)
+                row, kind = dict(row), element_of(x.type)
                 if self.memory.is_written(x):
-                    self.made[x] = copied(self.builder, new, self.size(program, x))
+                    size = self.size(program, x)
+                    self.made[x] = copied(self.builder, new, size)
                     for k, t in row.items():
-                        row[k] = copied(self.builder, t, self.size(program, x))  # type: ignore[arg-type]
+                        row[k] = copied(self.builder, t, self.room(size, kind))  # type: ignore[arg-type]
                 for k in self.memory.carries(x):
                     if k not in row:
-                        row[k] = self.builder.alloc(element_of(x.type), self.size(program, x))
+                        row[k] = self.builder.alloc(kind, self.room(self.size(program, x), kind))
             if row:
                 self.moving[x] = Chain(row)
 
@@ -221,16 +250,52 @@ def copied(builder: Builder, buffer: Value, size: Atom) -> Value:
     return out
 
 
-def _push_product(builder: Builder, args: Sequence[Atom], rows: Sequence[Tangents]) -> None:
+def _push_product(
+    builder: Builder, args: Sequence[Atom], rows: Sequence[Tangents], lanes: int
+) -> None:
     """Of C += A B: the tangent of C grows by those of A and B, times the other."""
     for k, c in rows[11].items():
-        for place in (3, 7):
-            if k in rows[place]:
-                moved = [*args]
-                moved[place], moved[11] = rows[place][k], c
-                builder.routine("product", *moved)
+        for place, other in ((3, 7), (7, 3)):
+            if k not in rows[place]:
+                continue
+            if lanes:
+                _push_lanes(builder, args, place, other, rows[place][k], c, lanes)
+                continue
+            moved = [*args]
+            moved[place], moved[11] = rows[place][k], c
+            builder.routine("product", *moved)
 
 
-_PUSHES: dict[str, Callable[[Builder, Sequence[Atom], Sequence[Tangents]], None]] = {
+def _push_lanes(
+    builder: Builder, args: Sequence[Atom], place: int, other: int, moved: Atom, c: Atom, lanes: int
+) -> None:
+    """The same of lanes: of C's j-th column, all lanes of which are A times those of B's; and of
+    its i-th row, turned, which is B turned times those of A's."""
+    op = builder.op
+    m, n, k = args[:3]
+    (a0, a_row, a_column), (c0, c_row, c_column) = args[place + 1 : place + 4], args[12:15]
+    still, start, row, column = args[other : other + 4]
+    rounds, rows = n, m
+    across, down = a_column, a_row  # from one round to the next, and inside
+    c_across, c_down = c_column, c_row
+    if place == 3:
+        rounds, rows = m, n
+        across, down, c_across, c_down = a_row, a_column, c_row, c_column
+        row, column = column, row
+    j = Value("int")
+
+    def at(first: Atom, step: Atom) -> Atom:
+        return op("multiply", op("add", first, op("multiply", j, step)), lanes)
+
+    with builder.inside(Block()) as body:
+        builder.routine(
+            "product", rows, lanes, k, still, start, row, column,
+            moved, at(a0, across), op("multiply", down, lanes), 1,
+            c, at(c0, c_across), op("multiply", c_down, lanes), 1,
+        )  # fmt: skip
+    builder.block.ops.append(For(j, (0, rounds, 1), [], [], body, []))
+
+
+_PUSHES: dict[str, Callable[[Builder, Sequence[Atom], Sequence[Tangents], int], None]] = {
     "product": _push_product,
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from zyg.compiler.derive.buffers import ForwardOnMemory
+from zyg.compiler.derive.buffers import LANES, ForwardOnMemory
 from zyg.compiler.derive.moving import Memory, has_memory, is_real
 from zyg.compiler.derive.tangents import Chain, Forward, Tangents
-from zyg.compiler.ir import Atom, Program, Value, prune, type_of
+from zyg.compiler.ir import Atom, Program, Value, is_buffer, prune, type_of
 
 
 def _passed(
@@ -15,6 +16,7 @@ def _passed(
     seeds: Callable[[int, Value], Tangents],
     strong: bool,
     asked: Sequence[Atom] = (),
+    lanes: int = 0,
 ) -> tuple[Forward, list[Value]]:
     """The program made again with tangents, and its inputs; buffers `asked` for have them all."""
     inputs = [Value(x.type) for x in program.inputs]
@@ -23,8 +25,9 @@ def _passed(
     forward: Forward
     if has_memory(program):
         memory = Memory(program)
-        memory.seed([(k, x) for x, row in dots.items() for k in row], asked)
-        forward = ForwardOnMemory(strong, memory)
+        keys = {x: [LANES] if lanes and row else row for x, row in dots.items()}
+        memory.seed([(k, x) for x, row in keys.items() for k in row], asked)
+        forward = ForwardOnMemory(strong, memory, lanes)
         forward.begin(program, inputs, dots)
     else:
         forward = Forward(strong)
@@ -55,27 +58,37 @@ def pushforward(
     strong: bool = False,
     directions: int = 1,
     every: bool = False,
+    interleaved: bool = False,
 ) -> Program:
     """The program (tangents of the active inputs..., inputs...) -> (outputs..., tangents...).
 
     There are tangents of the outputs that are floats or buffers of floats, or of `every` one. Of
-    several directions, those of one input or output are beside each other.
+    several directions, those of one input or output are beside each other; if `interleaved`, those
+    of a buffer are in one, element by element.
     """
-    dots = {k: [Value(program.inputs[k].type) for _ in range(directions)] for k in active}
+
+    def keys(x: Atom) -> Sequence[Any]:
+        return [LANES] if interleaved and is_buffer(type_of(x)) else range(directions)
+
+    dots = {k: {key: Value(x.type) for key in keys(x)} for k, x in enumerate(program.inputs)
+            if k in active}  # fmt: skip
+    lanes = directions if interleaved else 0
     forward, inputs = _passed(
-        program, lambda k, _: dict(enumerate(dots.get(k, ()))), strong, program.outputs
+        program, lambda k, _: {**dots.get(k, {})}, strong, program.outputs, lanes
     )
     outs = [forward.atom(y) for y in program.outputs]
     for y in program.outputs:
         if every or is_real(type_of(y)):
-            outs += forward.row([y], [forward.tangents(y)], [range(directions)])
-    along = [t for row in dots.values() for t in row]
+            outs += forward.row([y], [forward.tangents(y)], [keys(y)])
+    along = [t for k in active for t in dots[k].values()]
     made = _finished(f"{program.name}_pushforward", [*along, *inputs], forward, outs)
     new = dict(zip(program.inputs, inputs, strict=True))
     for k, x in enumerate(program.inputs):
         if x in program.sizes:
             size = tuple(new[n] if isinstance(n, Value) else n for n in program.sizes[x])
-            made.sizes.update((t, size) for t in (new[x], *dots.get(k, ())))
+            made.sizes[new[x]] = size
+            size = (*size, directions) if interleaved else size
+            made.sizes.update((t, size) for t in dots.get(k, {}).values())
     return made
 
 

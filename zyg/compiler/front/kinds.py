@@ -32,13 +32,15 @@ class Array:
     """An array. Operands: its elements in order, one buffer, then its shape.
 
     `ones` are the axes that have one element, along which NumPy stretches it. A result that is an
-    argument itself says which: `same` is where its buffer is among the inputs.
+    argument itself says which: `same` is where its buffer is among the inputs. One of `zeros` has
+    no elements among the operands, its shape alone.
     """
 
     element: str
     ndim: int
     ones: tuple[int, ...] = ()
     same: int | None = None
+    zeros: bool = False
 
 
 @dataclass(frozen=True)
