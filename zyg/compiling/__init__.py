@@ -3,6 +3,8 @@
 operands                        arguments as a program takes them, results as it leaves them
 ints                            those that are computed with
 guards                          what a function takes from outside, in one step
+reach                           all that a function can take from outside, as a digest
+index                           from a function to machine code on disk
 tapes                           machine code of derivatives, in no more memory than is allowed
 operations                      a program that runs, and the programs of its derivatives
 entries                         machine code that takes arguments as they are

@@ -13,7 +13,7 @@ import numpy as np
 
 from zyg.base.config import setting
 from zyg.base.registry import own_verbs, rules
-from zyg.compiling.functions import Call, Compiled
+from zyg.compiling.functions import RECALLED, Call, Compiled
 from zyg.compiling.operands import GRADIENT, VALUE_AND_GRADIENT
 from zyg.core.reverse import all_finite
 from zyg.errors import MutationError
@@ -53,17 +53,25 @@ def _general(
     f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool, verb: str
 ) -> Any:
     """Value and gradients of a call that no entry has taken."""
-    call = f.call(args, kwargs)
+    call = f.call(args, kwargs, None if zeros else verb)
+    if call is RECALLED:
+        return _again(f, args, kwargs, verb)
     if call is None or not (call.read.loss == "alone" or (call.read.loss and verb is not GRADIENT)):
         return NotImplemented
     if call.usual and not (call.watched or zeros) and f.learn(call.read, verb):
-        made = value_and_gradient if verb is VALUE_AND_GRADIENT else gradient
-        found = made(f, args, kwargs, zeros)
-        return (None, found) if verb is GRADIENT and found is not NotImplemented else found
+        return _again(f, args, kwargs, verb)
     if (computed := _computed(f, call, zeros)) is None:
         return NotImplemented
     outs, plan = computed
     return call.read.make(outs), tuple([make(outs, call.operands) for make in plan.makes])
+
+
+def _again(f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], verb: str) -> Any:
+    """The same of a verb that has learnt an entry."""
+    if verb is VALUE_AND_GRADIENT:
+        return value_and_gradient(f, args, kwargs, False)
+    found = gradient(f, args, kwargs, False)
+    return found if found is NotImplemented else (None, found)
 
 
 def _computed(f: Compiled, call: Call, zeros: bool) -> tuple[list[Any], Plan] | None:

@@ -6,25 +6,21 @@ program has stopped. Both mean that the general way is to be gone, which knows w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from typing import Any
-
-import numpy as np
 
 from zyg.compiler.back.entry import Direct
 from zyg.compiler.back.objects import Unreadable
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
 from zyg.compiler.ir import Atom, Block, For, Program, Value, is_buffer
 from zyg.compiler.record import Builder
-from zyg.compiling.operands import floats, leaves, width
+from zyg.compiling.operands import apart, floats, leaves, width
 from zyg.compiling.operations import Derivative
-
-Entry = Callable[..., Any]
 
 
 def gradient_entry(
     derivative: Derivative, takes: Sequence[Kind], result: Kind, count: int
-) -> Entry | None:
+) -> Direct | None:
     """The entry that returns the value, and the gradients of the first `count` arguments.
 
     It stops where one is infinite or NaN: the general way keeps exact zeros.
@@ -51,39 +47,19 @@ def gradient_entry(
     made = Program(program.name, program.inputs, body, sizes=program.sizes)
     both = Struct(tuple, (), (result, Struct(tuple, (), tuple(gives))))
     entry = entry_of(made, takes, both, (), tapes=True)
-    return entry and apart(entry, takes[:count])
+    return guarded(entry, takes[:count])
 
 
 def _arrays(kind: Kind) -> int:
     return sum(isinstance(leaf, Array) for _, leaf in leaves(kind, 0))
 
 
-def apart(entry: Entry, kinds: Sequence[Kind]) -> Entry:
-    """An entry that leaves it to the general way where an argument has an array in two places."""
-    several = [k for k, kind in enumerate(kinds) if _arrays(kind) > 1]
-    if not several:
-        return entry
-
-    def checked(*args: Any) -> Any:
-        for k in several:
-            if k < len(args) and repeats(args[k]):
-                return NotImplemented
-        return entry(*args)
-
-    return checked
-
-
-def repeats(x: Any) -> bool:
-    """Whether a container, of containers of arrays, has an array twice."""
-    found: list[int] = []
-    waiting = [x]
-    while waiting:
-        x = waiting.pop()
-        if type(x) is np.ndarray:
-            found.append(id(x))
-        elif isinstance(x, (tuple, list)):
-            waiting += x
-    return len({*found}) < len(found)
+def guarded(entry: Direct | None, kinds: Sequence[Kind]) -> Direct | None:
+    """An entry for arguments of these kinds that answers for no array in two places."""
+    if entry is not None:
+        entry.several = [k for k, kind in enumerate(kinds) if _arrays(kind) > 1]
+        entry.call = apart(entry.call, entry.several)
+    return entry
 
 
 def _places(leaf: Kind, place: int) -> Sequence[int]:
@@ -129,9 +105,9 @@ def entry_of(
     gives: Kind,
     writes: Sequence[int],
     tapes: bool = False,
-) -> Entry | None:
+) -> Direct | None:
     """The entry of a program; None where only the general way will do."""
     try:
-        return Direct(program, takes, gives, writes, tapes).call
+        return Direct(program, takes, gives, writes, tapes)
     except Unreadable:
         return None

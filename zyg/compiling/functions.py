@@ -17,7 +17,8 @@ import numpy as np
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
 from zyg.base.structure import Structure
-from zyg.compiler.front.kinds import Unkind
+from zyg.compiler.front.kinds import Kind, Unkind
+from zyg.compiling import index
 from zyg.compiling.guards import Guard
 from zyg.compiling.operands import VALUE, Root, Taken, name_of, width
 from zyg.core.strand import is_watched, settle, strip
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _MOST = 7  # further entries that are asked
 Entry = Callable[..., Any]
+RECALLED: Any = object()
 
 
 class Call:
@@ -75,6 +77,8 @@ class Compiled:
         functools.update_wrapper(self, f)
         self.__wrapped__ = f
         self.wrt, self.parallel = wrt, parallel
+        self._options = wrt, parallel
+        self._looked_for: Cache[Any, bool] = Cache(256)
         # What a verb asks first: guard, entry and version of the rules of the latest reads.
         self._entries: Cache[str, tuple[tuple[Guard, Entry, int], ...]] = Cache(8)
         self.entries = self._entries.get
@@ -101,7 +105,9 @@ class Compiled:
                     y = entry(*args, *captured) if captured else entry(*args)
                     if y is not NotImplemented and y is not Ellipsis:
                         return y
-        call = self.call(args, kwargs)
+        call = self.call(args, kwargs, VALUE)
+        if call is RECALLED:
+            return self(*args)
         if call is None:
             return self.in_python(args, kwargs)
         if call.watched:
@@ -118,11 +124,26 @@ class Compiled:
         entry = make() if make else read.entry(verb, self.wrt)
         if entry is None:
             return False
-        self._entries.put(verb, ((read.captured, entry, read.version), *known[:_MOST]))
+        self._entries.put(verb, ((read.captured, entry.call, read.version), *known[:_MOST]))
+        index.keep(self.__wrapped__, read.kinds, verb, self._options, read, entry)
         return True
 
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
-        """The operands of a call, and what was read for them; None where it is not compiled."""
+    def _recall(self, verb: str, kinds: tuple[Kind, ...]) -> bool:
+        """Have a verb ask an entry of an earlier process; False if it was looked for, or is not."""
+        if self._looked_for.get((verb, kinds)):
+            return False
+        self._looked_for.put((verb, kinds), True)
+        found = index.recall(self.__wrapped__, kinds, verb, self._options)
+        if found is not None:
+            known = self.entries(verb) or ()
+            self._entries.put(verb, ((*found, rules.version), *known[:_MOST]))
+        return found is not None
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], verb: str | None = None) -> Any:
+        """The operands of a call, and what was read for them; None where it is not compiled.
+
+        RECALLED, with nothing read, where the verb asks an entry of an earlier process now.
+        """
         taken = Taken()
         try:
             kinds = tuple(map(taken.take, args))
@@ -136,6 +157,9 @@ class Compiled:
             refuse(self.__name__, _unkind(self.__name__, str(why)))
             return None
         f: Any = self.__wrapped__
+        usual = not (kwargs or taken.functions)
+        if verb and usual and not taken.watched and self._recall(verb, kinds):
+            return RECALLED
         root = Root(f, taken.functions) if taken.functions else f
         from zyg.compiling.fallback import refuse
         from zyg.compiling.reads import Refused, read_for
@@ -148,7 +172,6 @@ class Compiled:
             return None
         for x in read.captures.values(root):
             taken.take(x)
-        usual = not (kwargs or taken.functions)
         return Call(read, taken, usual)
 
     def inspect(self, *args: Any, **kwargs: Any) -> dict[str, Any]:

@@ -6,11 +6,11 @@ compiled once and takes a tenth of the time; a test holds both together.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from zyg.compiler.front.captures import Captures, Path, follow
+from zyg.compiler.front.captures import Path, follow
 from zyg.compiler.ir import same
 
 Guard = Callable[[Any], "list[Any] | None"]
@@ -21,12 +21,12 @@ _STEPS = {
 }  # fmt: skip
 
 
-def guard_of(captures: Captures) -> Guard:
+def guard_of(guards: Mapping[Path, Any], operands: Iterable[Path]) -> Guard:
     """Gives what a function has at the captured operands; None if anything else has changed."""
     writer = _Writer()
-    for path, seen in captures.guards.items():
+    for path, seen in guards.items():
         writer.check(path, seen)
-    values = ", ".join([writer.at(path) for path in captures.operands])
+    values = ", ".join([writer.at(path) for path in operands])
     text = "\n".join([
         "def guard(f):", "  try:", *(f"    {line}" for line in writer.lines),
         f"    return [{values}]",

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zyg.base.registry import own_verbs, rules
-from zyg.compiler.back.entry import Stopped
+from zyg.compiler.back.entry import Direct, Stopped
 from zyg.compiler.derive.jacobians import Matrices, Result, cast
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
 from zyg.compiler.ir import Atom, Program, Value, element_of, is_buffer
 from zyg.compiler.record import REALS
 from zyg.compiling.calls import run
-from zyg.compiling.entries import Entry, apart, demand_finite, entry_of
+from zyg.compiling.entries import demand_finite, entry_of, guarded
 from zyg.compiling.functions import Call, Compiled
 from zyg.compiling.operands import Taken, leaves, maker, width
 from zyg.compiling.operations import Operation
@@ -44,13 +44,13 @@ class Plan:
         self.operation = Operation(program, again=lambda depth: None)
         self.make = maker(gives)
 
-    def entry(self) -> Entry | None:
+    def entry(self) -> Direct | None:
         if (takes := self.read.takes) is None:
             return None
         count = len(self.read.kinds)
         takes = [*takes[:count], *self.more, *takes[count:]]
         entry = entry_of(self.program, takes, self.gives, (), tapes=True)
-        return entry and apart(entry, self.read.kinds)
+        return guarded(entry, self.read.kinds)
 
     def operands(self, call: Call, more: tuple[Any, ...]) -> list[Any] | None:
         """What the program takes; None where an argument is of another kind."""

@@ -167,6 +167,36 @@ def _numbers(x: Any, kind: Scalar) -> tuple[Any, ...]:
     return (x if kind.python or kind.type == "float32" else x.item(),)
 
 
+def apart(entry: Callable[..., Any], several: Sequence[int]) -> Callable[..., Any]:
+    """An entry that leaves it to the general way where an argument has an array twice.
+
+    The arguments that may have are `several`.
+    """
+    if not several:
+        return entry
+
+    def checked(*args: Any) -> Any:
+        for k in several:
+            if k < len(args) and repeats(args[k]):
+                return NotImplemented
+        return entry(*args)
+
+    return checked
+
+
+def repeats(x: Any) -> bool:
+    """Whether a container, of containers of arrays, has an array twice."""
+    found: list[int] = []
+    waiting = [x]
+    while waiting:
+        x = waiting.pop()
+        if type(x) is np.ndarray:
+            found.append(id(x))
+        elif isinstance(x, (tuple, list)):
+            waiting += x
+    return len({*found}) < len(found)
+
+
 def width(kind: Kind) -> int:
     """How many operands there are of an argument of this kind."""
     if isinstance(kind, Scalar):

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple, cast
 
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
+from zyg.compiler.back.entry import Direct
 from zyg.compiler.derive.moving import Memory
 from zyg.compiler.front.captures import Outside, code_of
 from zyg.compiler.front.kinds import DTYPES, Array, Kind, Many, Scalar, Static, Struct
 from zyg.compiler.front.whole import Whole, WholeCaptures
 from zyg.compiler.inside.reading import read_whole
 from zyg.compiler.ir import Check, Program, is_buffer, operations
-from zyg.compiling.entries import Entry, entry_of, gradient_entry
+from zyg.compiling.entries import entry_of, gradient_entry
 from zyg.compiling.guards import guard_of
 from zyg.compiling.ints import with_shadows, with_slopes
 from zyg.compiling.operands import (
@@ -79,7 +80,7 @@ class Read:
         self._derived = False
         self._made: dict[Any, Any] = {}  # entries and the like, by what they are
         self._lock = threading.RLock()
-        self.captured = guard_of(captures)
+        self.captured = guard_of(captures.guards, captures.operands)
 
     def made(self, outs: list[Any], arrays: Mapping[int, Any]) -> Any:
         """The result, in which arguments that are returned are themselves."""
@@ -87,7 +88,7 @@ class Read:
             outs[k] = arrays[place]
         return self._make_with_given(outs)
 
-    def entry(self, verb: str, wrt: Sequence[int] | None) -> Entry | None:
+    def entry(self, verb: str, wrt: Sequence[int] | None) -> Direct | None:
         """The machine code that takes the arguments, and what is captured, as they are."""
         if self.takes is None:
             return None
@@ -101,7 +102,7 @@ class Read:
                 self._made[key] = make()
             return self._made[key]
 
-    def _entry(self, verb: str, wrt: Sequence[int] | None) -> Entry | None:
+    def _entry(self, verb: str, wrt: Sequence[int] | None) -> Direct | None:
         if verb is VALUE and self._given:
             return None
         if verb is VALUE:

@@ -99,7 +99,8 @@ class Direct:
         entry = objects.Entry(module, takes, gives, writes, tapes)
         self.text = module.text(entry.lines)
         (address, owner), self.origin = loaded(self.text, entry.addresses)
-        self.names = entry.names
+        self.file, self.names = stored.name_of(self.text), entry.names
+        self.several: list[int] = []  # arguments in which an array may be met twice
         self.call = symbols.function_of(address, owner, entry.held)
         self.seconds = time.perf_counter() - start
 

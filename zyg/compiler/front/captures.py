@@ -87,7 +87,7 @@ class Captures:
         elif isinstance(value, type):
             self.guards[path] = value
         elif not isinstance(value, ModuleType):  # what is used of a module is guarded itself
-            self.guards[path] = _outline(value)
+            self.guards[path] = outline(value)
         return Outside(value, path)
 
     def _baked(self, value: Any, path: Path) -> Any:
@@ -140,11 +140,11 @@ def _agrees(value: Any, seen: Any) -> bool:
     if type(seen) is CodeType:
         return isinstance(value, FunctionType) and value.__code__ is seen
     if type(seen) is tuple:
-        return seen == _outline(value)
+        return seen == outline(value)
     return value is seen or (type(seen) in (float, int, bool, str, bytes) and same(value, seen))
 
 
-def _outline(value: Any) -> tuple[type, int | None]:
+def outline(value: Any) -> tuple[type, int | None]:
     """What must not change of a captured object; its parts are guarded as far as they are used."""
     return type(value), len(value) if hasattr(type(value), "__len__") else None
 

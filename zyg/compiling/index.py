@@ -1,0 +1,159 @@
+"""From a function to machine code on disk: the next process does not read its source.
+
+A file is named after all that its content depends on: what the function reaches, the kinds of the
+arguments, the verb, the processor, zyg, NumPy, Python. It says which object file that is, what this
+has of Python's and NumPy's, what is captured, and what was looked at from outside, which is looked
+at again. It is written and read with the checks of object files, and is plain data.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from zyg.base.caches import Cache
+from zyg.base.registry import rules
+from zyg.compiler.back import blas, stored, symbols
+from zyg.compiler.front.captures import Path, code_of, follow, outline
+from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct, Unkind, kind_of
+from zyg.compiling.guards import Guard, guard_of
+from zyg.compiling.operands import apart
+from zyg.compiling.reach import Reach, Unknown, digest, source_digest, words_of
+
+Found = tuple[Guard, Callable[..., Any]]
+_MOST = 8  # variants of a function that are asked for
+
+# What this process has kept or found.
+_known: Cache[Any, tuple[Found, ...]] = Cache(1024)
+
+
+def recall(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any) -> Found | None:
+    """The guard and the entry of a function, from an earlier process; None if there are none."""
+    known = _known.get(place := _place(f, kinds, verb, options)) or ()
+    for found in known:
+        if found[0](f) is not None:
+            return found
+    if len(known) < _MOST:
+        with suppress(Unknown, Unkind, LookupError, AttributeError, TypeError, ValueError):
+            reach = Reach(f)
+            content = stored.read(_file(reach, kinds, verb, options))
+            if content is not None:
+                made = _made(f, reach, json.loads(content))
+                _known.put(place, (*known, made))
+                return made
+    return None
+
+
+def keep(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any, read: Any, entry: Any) -> None:
+    """Have later processes find an entry of a function, if all that it depends on can be told."""
+    known = _known.get(place := _place(f, kinds, verb, options)) or ()
+    _known.put(place, (*known, (read.captured, entry.call)))
+    with suppress(Unknown):
+        reach, captures = Reach(f), read.captures
+        content = {
+            "file": entry.file,
+            "names": _all_named(entry.names),
+            "several": entry.several,
+            "operands": [[_as_data(p), _described(captures.kinds[p][0])]
+                         for p in captures.operands],
+            "guards": [[_as_data(p), *_words(seen)] for p, seen in captures.guards.items()
+                       if not _is_ours(p)],
+            "numbers": reach.but_for(captures.operands),
+        }  # fmt: skip
+        text = json.dumps(content).encode()
+        stored.write(_file(reach, kinds, verb, options), text)
+
+
+def _place(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any) -> Any:
+    return code_of(f), kinds, verb, options, rules.version
+
+
+def _file(reach: Reach, kinds: tuple[Kind, ...], verb: str, options: Any) -> str:
+    environment = (
+        stored.platform(), np.__file__, sorted(blas.addresses()), sys.flags.optimize,
+        source_digest(),
+    )  # fmt: skip
+    asked = [_described(kind) for kind in kinds], verb, options
+    return f"zyg_index_{digest((environment, asked, reach.words))[:32]}.json"
+
+
+def _made(f: Any, reach: Reach, content: dict[str, Any]) -> Found:
+    """The guard and the entry that a file says; an error where it does not fit."""
+    operands = []
+    for data, kind in content["operands"]:
+        operands.append(path := _path(data))
+        if _described(kind_of(follow(f, path))) != kind:
+            raise Unknown
+    if reach.but_for(operands) != content["numbers"]:
+        raise Unknown
+    guards = {}
+    for data, how, words in content["guards"]:
+        seen = _seen(follow(f, path := _path(data)), how)
+        if _words(seen) != (how, words):
+            raise Unknown
+        guards[path] = seen
+    entry = symbols.from_disk(content["file"], content["names"], blas.addresses())
+    if entry is None:
+        raise Unknown
+    return guard_of(guards, operands), apart(entry, content["several"])
+
+
+# Plain data
+
+
+def _described(kind: Kind) -> Any:
+    """A kind as data; Unknown where that is not the same in the next process."""
+    if isinstance(kind, Scalar):
+        return ["scalar", kind.type, kind.python]
+    if isinstance(kind, Array):
+        return ["array", kind.element, kind.ndim, *kind.ones]
+    if isinstance(kind, Static) and (name := symbols.name_of(kind.value)) is not None:
+        return ["static", name]
+    if isinstance(kind, Struct) and kind.type in (tuple, list):
+        return [kind.type.__name__, *map(_described, kind.parts)]
+    raise Unknown
+
+
+def _all_named(names: dict[str, str | None]) -> dict[str, str | None]:
+    if None in names.values():
+        raise Unknown
+    return names
+
+
+def _as_data(path: Path) -> list[list[Any]]:
+    if any(type(key) not in (str, int) for _, key in path):
+        raise Unknown
+    return [[step, key] for step, key in path]
+
+
+def _path(data: list[Any]) -> Path:
+    return tuple((step, key) for step, key in data)
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a path begins at a function of zyg's own."""
+    step, key = path[0] if path else ("", None)
+    return step == "itself" and getattr(key, "__module__", "").partition(".")[0] == "zyg"
+
+
+def _words(seen: Any) -> tuple[str, str]:
+    """How a guard looks at something, and what it saw."""
+    if type(seen) is CodeType:
+        return "code", digest(words_of(seen))
+    if type(seen) is tuple:
+        return "outline", f"{seen[0].__module__}.{seen[0].__qualname__} {seen[1]}"
+    if type(seen) in (int, float, bool, str, bytes, type(None)):
+        return type(seen).__name__, repr(seen)
+    return "object", f"{type(seen).__name__} {getattr(seen, '__qualname__', '')}"
+
+
+def _seen(value: Any, how: str) -> Any:
+    if how == "code" and isinstance(value, FunctionType):
+        return value.__code__
+    return outline(value) if how == "outline" else value
