@@ -19,6 +19,7 @@ from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
 from zyg.compiler.ir import Atom, Program, Value, element_of, is_buffer
 from zyg.compiler.record import REALS
+from zyg.compiling import direct as direct  # whose verbs these join
 from zyg.compiling.calls import run
 from zyg.compiling.entries import demand_finite, entry_of, guarded
 from zyg.compiling.functions import Call, Compiled
