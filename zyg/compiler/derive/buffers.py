@@ -62,6 +62,7 @@ class ForwardOnMemory(Forward):
         super().__init__(strong)
         self.memory, self.lanes = memory, lanes
         self.callees = {} if callees is None else callees  # by program and tangents of operands
+        self.units: dict[tuple[Value, Atom], int] = {}  # the directions that are elements
 
     def foreseen(self, x: Value) -> list[Any]:
         if is_buffer(x.type):
@@ -98,6 +99,9 @@ class ForwardOnMemory(Forward):
     def load(self, op: Load) -> None:
         buffer, index = self.atom(op.buffer), self.atom(op.index)
         self.made[op.out] = self.builder.load(buffer, index)  # type: ignore[arg-type]
+        if (lane := self.units.get((op.buffer, op.index))) is not None:
+            self.moving[op.out] = Chain({lane: self.builder.to(op.out.type, 1.0)})
+            return
         if tangents := self.changing(op.buffer):
             places = self.places(tangents, index)
             self.moving[op.out] = Chain({k: self.builder.load(t, at) for k, t, at in places})

@@ -8,7 +8,16 @@ from typing import Any
 from zyg.compiler.derive.buffers import LANES, ForwardOnMemory
 from zyg.compiler.derive.moving import Memory, has_memory, is_real
 from zyg.compiler.derive.tangents import Chain, Forward, Tangents
-from zyg.compiler.ir import Atom, Program, Value, is_buffer, prune, type_of
+from zyg.compiler.ir import (
+    Atom,
+    Load,
+    Program,
+    Value,
+    is_buffer,
+    operations,
+    prune,
+    type_of,
+)
 
 
 def _passed(
@@ -90,6 +99,38 @@ def pushforward(
             size = (*size, directions) if interleaved else size
             made.sizes.update((t, size) for t in dots.get(k, {}).values())
     return made
+
+
+def along_elements(program: Program, elements: Sequence[tuple[int, Atom | None]]) -> Program:
+    """The program (inputs...) -> (outputs..., tangents...) along numbers among the inputs, or
+    elements of buffers that are only ever loaded at indices that are known.
+
+    Each is a direction of its own, so that what does not depend on it costs nothing. The tangents
+    are those of `pushforward`, of several directions interleaved.
+    """
+    inputs, count = [Value(x.type) for x in program.inputs], len(elements)
+    found = {(program.inputs[k], index): lane for lane, (k, index) in enumerate(elements)}
+    forward = Forward(False)
+    if has_memory(program):
+        memory, lanes = Memory(program), count if count > 1 else 0
+        loads = [op for op in operations(program.body) if isinstance(op, Load)]
+        seeds = [op.out for op in loads if (op.buffer, op.index) in found]
+        seeds += [x for x, index in found if index is None]
+        memory.seed([(LANES if lanes else 0, x) for x in seeds], program.outputs)
+        forward = ForwardOnMemory(False, memory, lanes)
+        forward.units = found  # type: ignore[assignment]
+        forward.begin(program, inputs, {})
+    forward.made.update(zip(program.inputs, inputs, strict=True))
+    for (x, index), lane in found.items():
+        if index is None:
+            forward.moving[x] = Chain({lane: forward.builder.to(x.type, 1.0)})
+    forward.run(program.body)
+    outs = [forward.atom(y) for y in program.outputs]
+    for y in program.outputs:
+        if is_real(type_of(y)):
+            buffers = [LANES if count > 1 else 0] if is_buffer(type_of(y)) else range(count)
+            outs += forward.row([y], [forward.tangents(y)], [buffers])
+    return _finished(f"{program.name}_pushforward", inputs, forward, outs)
 
 
 def pullback(

@@ -7,20 +7,22 @@ forward in lanes, too, and what does not depend on the cotangents comes before t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zyg.compiler.derive.forward import pushforward
+from zyg.compiler.derive.forward import along_elements, pushforward
 from zyg.compiler.derive.moving import Memory, is_real
 from zyg.compiler.ir import (
     Atom,
     Block,
     Call,
     For,
+    Load,
     Op,
     Program,
     Value,
+    blocks_of,
     element_of,
     is_buffer,
     operands_of,
@@ -32,7 +34,7 @@ from zyg.compiler.record import Builder
 from zyg.compiler.splice import spliced
 
 WIDTH = 8  # lanes: a register of doubles, or two
-_NUMBERS = 8  # arguments that are numbers, of which the derivatives are taken at once
+_ELEMENTS = 16  # numbers, or known elements, along which the derivatives are taken at once
 
 
 @dataclass(frozen=True)
@@ -120,27 +122,79 @@ class Matrices:
         kind = element_of(self.program.inputs[k].type)
         return self.builder.alloc(kind, self.builder.op("add", size, more), zeroed=False)
 
+    def block(self, m: int, k: int) -> Atom:
+        """The derivatives of a result by an input, zeros too, in the precision of that."""
+        kind = element_of(self.program.inputs[k].type)
+        found = self.blocks.get((m, k))
+        if not self._is_buffer(m, k):
+            return self.builder.to(kind, 0.0 if found is None else found)
+        size = self.product(self.shapes[m])
+        if is_buffer(self.program.inputs[k].type):
+            size = self.builder.op("multiply", size, self.length(k))
+        if found is None:
+            return self.builder.alloc(kind, size)
+        assert isinstance(found, Value)
+        return found if element_of(found.type) == kind else cast(self.builder, found, kind, size)
+
+    def _is_buffer(self, m: int, k: int) -> bool:
+        return self.results[m].shape is not None or is_buffer(self.program.inputs[k].type)
+
     # Columns
 
     def by_columns(self, active: Sequence[int]) -> None:
         """Derivatives by these inputs, in forward mode."""
-        kinds = [(k, is_buffer(self.program.inputs[k].type)) for k in active]
-        numbers = [k for k, buffer in kinds if not buffer]
-        for start in range(0, len(numbers), _NUMBERS):
-            self._by_numbers(numbers[start : start + _NUMBERS])
-        for k, buffer in kinds:
-            if buffer:
-                self._by_array(k)
+        single = _loaded(self.program, active)
+        elements = [(k, index) for k in active for index in single.get(k, ())]
+        most = _ELEMENTS if self.width > 1 else 1
+        for start in range(0, len(elements), most):
+            self._by_elements(elements[start : start + most])
+        arrays = [k for k in active if k not in single]
+        for k in arrays:
+            self._by_array(k)
+        if not (elements or arrays):
+            self._run(self.program, ())  # it may stop
 
-    def _by_numbers(self, chosen: list[int]) -> None:
-        directions = len(chosen)
-        push = pushforward(self.program, chosen, directions=directions)
-        to = self.builder.to
-        units = [to(self.program.inputs[k].type, float(j == k)) for k in chosen for j in chosen]
-        rows = self._tangents(self._run(push, units), directions, directions)
-        for m, row in enumerate(rows):
-            for k, t in zip(chosen, row, strict=True):
-                self.blocks[m, k] = t
+    def _by_elements(self, chosen: list[tuple[int, Atom | None]]) -> None:
+        """Derivatives by numbers, and by elements of arrays that are known one by one."""
+        lanes = len(chosen)
+        made = self._run(along_elements(self.program, chosen), ())
+        for m, row in enumerate(self._tangents(made, lanes)):
+            for lane, (k, index) in enumerate(chosen):
+                if index is None:
+                    self.blocks[m, k] = self._lane(m, row, lane, lanes)
+                    continue
+                if (m, k) not in self.blocks:
+                    kind = element_of(self.program.inputs[k].type)
+                    size = self.product([*self.shapes[m], self.length(k)])
+                    self.blocks[m, k] = self.builder.alloc(kind, size)
+                self._column(self.blocks[m, k], row, m, (lane, lanes), (index, self.length(k)))
+
+    def _lane(self, m: int, row: list[Any], lane: int, lanes: int) -> Atom:
+        """The tangents of a result along one of several directions."""
+        if self.results[m].shape is None:
+            return row[lane]  # type: ignore[no-any-return]
+        if lanes == 1:
+            return row[0]  # type: ignore[no-any-return]
+        kind, size = element_of(row[0].type), self.product(self.shapes[m])
+        out = self.builder.alloc(kind, size, zeroed=False)
+        self._column(out, row, m, (lane, lanes), (0, 1))
+        return out
+
+    def _column(
+        self, block: Any, row: list[Any], m: int, of: tuple[int, int], at: tuple[Atom, Atom]
+    ) -> None:
+        """Store the tangents of a result, along one of `of[1]` directions, as one of `at[1]`
+        columns."""
+        builder, op = self.builder, self.builder.op
+        if self.results[m].shape is None:
+            builder.store(block, at[0], row[of[0]])
+            return
+        i = Value("int")
+        with builder.inside(Block()) as body:
+            t = builder.load(row[0], op("add", op("multiply", i, of[1]), of[0]))
+            builder.store(block, op("add", op("multiply", i, at[1]), at[0]), t)
+        span = 0, self.product(self.shapes[m]), 1
+        builder.block.ops.append(For(i, span, [], [], body, [], independent=True))
 
     def _by_array(self, k: int) -> None:
         """Blocks of columns, the last ones first: what is too much in a block is written over."""
@@ -176,12 +230,12 @@ class Matrices:
         last = op("multiply", before, self.width)
         builder.block.ops.append(For(j, (last, -1, -self.width), [], [], body, []))
 
-    def _tangents(self, outs: list[Atom], lanes: int, buffers: int = 1) -> list[list[Any]]:
+    def _tangents(self, outs: list[Atom], lanes: int) -> list[list[Any]]:
         """Those of each result, among what a pushforward yields."""
         rest, rows = iter(outs[len(self.program.outputs) :]), {}
         for place, y in enumerate(self.program.outputs):
             if is_real(type_of(y)):
-                count = buffers if is_buffer(type_of(y)) else lanes
+                count = 1 if is_buffer(type_of(y)) else lanes
                 rows[place] = [next(rest) for _ in range(count)]
         return [rows[r.place] for r in self.results]
 
@@ -225,6 +279,38 @@ class Matrices:
                 t = builder.load(made[0], op("add", first, lane))
                 builder.store(block, op("add", start, lane), t)
         builder.block.ops.append(For(row, (0, rows, 1), [], [], body, []))
+
+
+def _loaded(program: Program, active: Sequence[int]) -> dict[int, list[Atom | None]]:
+    """Of numbers among the inputs, themselves, as None; of the arrays that are nothing but loaded,
+    at indices that are known, these indices."""
+    inputs = {program.inputs[k]: k for k in active}
+    found: dict[int, list[Atom | None]] = {
+        k: [] if is_buffer(x.type) else [None] for x, k in inputs.items()
+    }
+    memory = Memory(program)
+    for x, k in inputs.items():
+        if is_buffer(x.type) and memory.is_written(x):
+            del found[k]
+    for inner in (block for p in memory.programs for block in _blocks(p.body)):
+        used = list(inner.yields)
+        for op in inner.ops:
+            if isinstance(op, Load) and op.buffer in inputs and not isinstance(op.index, Value):
+                known = found.get(inputs[op.buffer], [])
+                known += [op.index] * (op.index not in known)
+            else:
+                used += operands_of(op)
+        for y in used:
+            if isinstance(y, Value) and y in inputs and is_buffer(y.type):
+                found.pop(inputs[y], None)
+    return {k: row for k, row in found.items() if len(row) <= _ELEMENTS}
+
+
+def _blocks(block: Block) -> Iterator[Block]:
+    yield block
+    for op in block.ops:
+        for inner in blocks_of(op):
+            yield from _blocks(inner)
 
 
 def cast(builder: Builder, buffer: Value, kind: str, size: Atom) -> Value:

@@ -9,12 +9,14 @@ from typing import Any
 from zyg.base.marks import is_stopping, name_of_verb
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule
 from zyg.compiler.derive import reverse
+from zyg.compiler.derive.jacobians import Matrices, Result
 from zyg.compiler.derive.moving import is_real
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.elementwise import array, broadcast_shape, mapped, stretched
 from zyg.compiler.front.reader import _is_usual as is_usual
 from zyg.compiler.front.reader import _rule_of as rule_for
-from zyg.compiler.front.views import Arrayed, ArrayView, counted, fresh, nest, product
+from zyg.compiler.front.scalars import whose
+from zyg.compiler.front.views import Arrayed, ArrayView, fresh, nest
 from zyg.compiler.inside.inner import (
     Inner,
     apart,
@@ -25,7 +27,7 @@ from zyg.compiler.inside.inner import (
     refused,
 )
 from zyg.compiler.inside.ruled import Ruled, ruled
-from zyg.compiler.ir import Atom, Block, Program, Value, is_buffer, type_of
+from zyg.compiler.ir import Atom, Block, is_buffer, type_of
 from zyg.compiler.record import Number, atom_of
 from zyg.errors import is_users
 
@@ -200,18 +202,22 @@ def hvp(reader: Any, f: Any, x: Any, v: Any) -> Any:
 
 def jacobian(reader: Any, f: Any, *args: Any, mode: str = "auto", **kwargs: Any) -> Any:
     inner = Inner(reader, f, args, kwargs)
-    inner.keep()
-    y = inner.made(iter(inner.run(inner.program, inner.args)))
-    if len(y) == 1 and isinstance(y[0], Number) and _is_float(y[0]):
+    outputs = iter(enumerate(inner.program.outputs))
+    results = []
+    for leaf in inner.kinds:
+        place, y = next(outputs)
+        if not is_real(type_of(y)):
+            raise refused("a derivative of an int", "it is none.", "return floats.")
+        shape = None if leaf.shape is None else tuple(next(outputs)[1] for _ in leaf.shape)
+        results.append(Result(place, shape))
+    if len(results) == 1 and results[0].shape is None:
         return inner.gradient(True)[1]
-    return columns(inner, inner.program, y, inner.make)
+    matrices = Matrices(inner.program, results)
+    return columns(inner, matrices, inner.make)
 
 
 def hessian(reader: Any, f: Any, x: Any) -> Any:
     inner = Inner(reader, f, (x,), {}, loss_of, ints="floats")
-    inner.keep()
-    program = inner.gradient_program()
-    g = [inner.leaves[k] for k in inner.inputs]
     (make,) = inner.makes
 
     def like_gradient(rows: list[Any]) -> Any:
@@ -220,96 +226,52 @@ def hessian(reader: Any, f: Any, x: Any) -> Any:
             every[k] = row
         return make(every)
 
-    return columns(inner, program, g, like_gradient)[0]
+    return columns(inner, of_gradient(inner), like_gradient)[0]
 
 
-def columns(inner: Inner, program: Program, y: list[Any], make: Callable[[list[Any]], Any]) -> Any:
-    """The Jacobians of a program by each argument, with what its results are like."""
-    blocks = {k: Columns(inner, program, k, y).blocks for k in inner.inputs}
-    made = []
+def of_gradient(inner: Inner) -> Matrices:
+    """Matrices of the gradients by all inputs."""
+    program = inner.gradient_program()
+    inputs = [program.inputs[p] for p in inner.inputs.values()]
+    return Matrices(program, [Result(m, program.sizes.get(x)) for m, x in enumerate(inputs)])
+
+
+def columns(inner: Inner, matrices: Matrices, make: Callable[[list[Any]], Any]) -> tuple[Any, ...]:
+    """The Jacobians by each argument, in structures that `make` makes of the rows."""
+    matrices.by_columns([*inner.inputs.values()])
+    pairs = [(m, k) for m in range(len(matrices.results)) for k in inner.inputs]
+    matrices.yields = [n for shape in matrices.shapes for n in shape]
+    matrices.yields += [matrices.block(m, inner.inputs[k]) for m, k in pairs]
+    outs = iter(inner.run(matrices.finished(), inner.args))
+    shapes = [[next(outs) for _ in shape] for shape in matrices.shapes]
+    blocks: dict[tuple[int, int], Any] = {}
+    for (m, k), made in zip(pairs, outs, strict=True):
+        blocks[m, k] = _block(inner, k, shapes[m], made)
+    found, places = [], range(len(inner.leaves))
     for argument in inner.makes:
-        rows = []
-        for p in range(len(y)):
-            every = [blocks[k][p] if k in blocks else None for k in range(len(inner.leaves))]
-            rows.append(argument(every))
-        made.append(inner.reader.taken(make(rows), ""))
-    return tuple(made)
+        rows = [argument([blocks.get((m, k)) for k in places]) for m in range(len(shapes))]
+        found.append(inner.reader.taken(make(rows), ""))
+    return tuple(found)
 
 
-def along_unit(inner: Inner, program: Program, k: int, y: list[Any], unit: Atom) -> list[Any]:
-    """The tangents of results like `y`, along a number or an array among the arguments."""
-    outs = inner.pushed(program, {inner.inputs[k]: unit})
-    return _dots(inner, y, outs[len(program.outputs) :])
-
-
-def each_direction(
-    inner: Inner, program: Program, k: int, y: list[Any], use: Callable[[Value, list[Any]], None]
-) -> None:
-    """A loop over the elements of an array among the arguments: tangents along each alone."""
-    to, leaf = inner.to, inner.leaves[k]
-    unit = fresh(to, leaf.element, leaf.shape, zeroed=True).buffer
-
-    def one(j: Value, _: Any) -> Sequence[Atom]:
-        to.store(unit, j, 1.0)
-        use(j, along_unit(inner, program, k, y, unit))
-        to.store(unit, j, 0.0)
-        return ()
-
-    counted(to, product(to, leaf.shape), (), one)
-
-
-class Columns:
-    """The derivatives of all results by one number or array among the inputs, in forward mode."""
-
-    def __init__(self, inner: Inner, program: Program, k: int, y: list[Any]) -> None:
-        self.to, leaf = inner.to, inner.leaves[k]
-        if not isinstance(leaf, ArrayView):
-            unit = self.to.to(type_of(atom_of(leaf)), 1.0)
-            self.blocks = along_unit(inner, program, k, y, unit)
-            return
-        to, n = self.to, product(self.to, leaf.shape)
-        self.blocks = [
-            fresh(to, leaf.element, (*(x.shape if isinstance(x, ArrayView) else ()), *leaf.shape))
-            for x in y
-        ]
-
-        def column(j: Value, dots: list[Any]) -> None:
-            for dot, block in zip(dots, self.blocks, strict=True):
-                if isinstance(dot, ArrayView):
-                    self._store(block, dot, n, j)
-                else:
-                    to.store(block.buffer, j, atom_of(dot))
-
-        each_direction(inner, program, k, y, column)
-
-    def _store(self, block: ArrayView, dot: ArrayView, n: Atom, j: Value) -> None:
-        to = self.to
-
-        def row(i: Value, _: Any) -> Sequence[Atom]:
-            place = to.op("add", to.op("multiply", i, n), j)
-            to.store(block.buffer, place, to.load(dot.buffer, i))
-            return ()
-
-        counted(to, product(to, dot.shape), (), row)
+def _block(inner: Inner, k: int, shape: Sequence[Atom], made: Atom) -> Any:
+    """Derivatives of an array of a shape, or of a number, by an argument's leaf."""
+    leaf, to = inner.leaves[k], inner.to
+    if is_buffer(type_of(made)):
+        more = leaf.shape if isinstance(leaf, ArrayView) else ()
+        block: Any = ArrayView(to, made, (*shape, *more))  # type: ignore[arg-type]
+    else:
+        block = to.number(made, whose(leaf))
+    demand_finite(to, block)
+    return block
 
 
 def diaghessian(reader: Any, f: Any, x: Any) -> Any:
     inner = Inner(reader, f, (x,), {}, loss_of, ints="floats")
-    inner.keep()
-    program, to = inner.gradient_program(), inner.to
-    g = [inner.leaves[k] for k in inner.inputs]
-    found: dict[int, Any] = {}
-    for p, k in enumerate(inner.inputs):
-        leaf = inner.leaves[k]
-        if not isinstance(leaf, ArrayView):
-            (*_, found[k]) = Columns(inner, program, k, g).blocks[: p + 1]
-            continue
-        found[k] = fresh(to, leaf.element, leaf.shape)
-
-        def diagonal(j: Value, dots: list[Any], p: int = p, k: int = k) -> None:
-            to.store(found[k].buffer, j, to.load(dots[p].buffer, j))
-
-        each_direction(inner, program, k, g, diagonal)
+    matrices = of_gradient(inner)
+    matrices.yields = [matrices.diagonal(m, p) for m, p in enumerate(inner.inputs.values())]
+    outs = inner.run(matrices.finished(), inner.args)
+    found = inner.along(dict(zip(inner.inputs.values(), outs, strict=True)))
     return inner.by_argument(found, True)[0]
 
 
