@@ -25,6 +25,7 @@ from zyg.core.strand import is_watched, settle, strip
 from zyg.errors import KernelError
 
 if TYPE_CHECKING:
+    from zyg.compiler.back.entry import Direct
     from zyg.compiling.reads import Read
 
 _MOST = 7  # further entries that are asked
@@ -116,7 +117,7 @@ class Compiled:
             return self(*args)
         return self._plain(call, args, kwargs)
 
-    def learn(self, read: Read, verb: str, make: Callable[[], Entry | None] | None = None) -> bool:
+    def learn(self, read: Read, verb: str, make: Callable[[], Direct | None] | None = None) -> bool:
         """Have a verb ask the entry of a read from now on; False if it does, or there is none."""
         known = self.entries(verb) or ()
         if any(guard is read.captured for guard, _, _ in known):
