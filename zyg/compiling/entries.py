@@ -105,9 +105,10 @@ def entry_of(
     gives: Kind,
     writes: Sequence[int],
     tapes: bool = False,
+    apart: Sequence[int] = (),
 ) -> Direct | None:
     """The entry of a program; None where only the general way will do."""
     try:
-        return Direct(program, takes, gives, writes, tapes)
+        return Direct(program, takes, gives, writes, tapes, apart)
     except Unreadable:
         return None

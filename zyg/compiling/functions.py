@@ -213,18 +213,20 @@ class Compiled:
         read, operands = call.read, call.operands
         if read.written and (call.read_only() or call.overlapping()):
             return self.__wrapped__(*args, **kwargs)
-        before = [(operands[k], operands[k].copy()) for k in read.written if read.may_stop]
-        made = None
+        may_end = read.may_stop or (read.shared and call.copies)
+        before = [(operands[k], operands[k].copy()) for k in read.written if may_end]
+        outs = None
         with suppress(Stopped):  # so that what Python raises then stands alone
-            made = run(read.operation, operands)
+            outs = run(read.plain, operands)
+        made = None if outs is None else read.made_in_place(outs, operands, call.arrays)
         if made is None:
             for x, contents in before:
                 x[...] = contents
-            return self._again(args, kwargs)
+            return self._again(args, kwargs) if outs is None else self.__wrapped__(*args, **kwargs)
         for k, x in call.copies:
             if k in read.written:
                 x[...] = operands[k].view(x.dtype).reshape(x.shape)
-        return read.made(made, call.arrays)
+        return made[0]
 
     def _again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function itself raises, where machine code has stopped; or returns."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from enum import Enum
 from types import (
     BuiltinFunctionType,
@@ -20,7 +20,7 @@ from types import (
     NoneType,
     NotImplementedType,
 )
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -232,16 +232,13 @@ def floats(kind: Kind, start: int) -> list[int]:
 Make = Callable[[Sequence[Any]], Any]
 
 
-def maker(kind: Kind, start: int = 0, given: bool = False) -> Make:
-    """How a result is made of the outputs of a program.
-
-    With `given`, there are arguments in the place of outputs that are those.
-    """
+def maker(kind: Kind, given: Container[int] = (), start: int = 0) -> Make:
+    """How a result is made of the outputs of a program; at the places `given` arrays are made."""
     if isinstance(kind, Static):
         return lambda outs: kind.value
     if isinstance(kind, Scalar):
         return _scalar(kind, start)
-    if isinstance(kind, Array) and given and kind.same is not None:
+    if isinstance(kind, Array) and start in given:
         return lambda outs: outs[start]
     if isinstance(kind, Array) and kind.zeros:
         shape = slice(start, start + kind.ndim)
@@ -250,7 +247,7 @@ def maker(kind: Kind, start: int = 0, given: bool = False) -> Make:
         return _shaped(kind.element == "complex", start, slice(start + 1, start + 1 + kind.ndim))
     makes = []
     for part in kind.parts:
-        makes.append(maker(part, start, given))
+        makes.append(maker(part, given, start))
         start += width(part)
     return lambda outs: put_together(kind.type, kind.keys, [make(outs) for make in makes])
 
@@ -288,6 +285,50 @@ def _shaped(is_complex: bool, k: int, axes: slice) -> Make:
 
 def _joined(flat: Any) -> Any:
     return flat[0::2] + 1j * flat[1::2]
+
+
+class Shared(NamedTuple):
+    """A result that may be memory of an argument: its place, and where its layout is."""
+
+    kind: Array
+    first: int
+    layout: int
+
+    def array(
+        self, outs: Sequence[Any], given: Sequence[tuple[Any, Any]], known: dict[Any, Any]
+    ) -> Any:
+        """It, in the memory of one of the `given` arrays, beside their elements, or its own.
+
+        Of two alike the second is the first, which is `known`. None where an array has its elements
+        in another order than the program.
+        """
+        n, dtype = self.kind.ndim, DTYPES[self.kind.element]
+        shape = tuple(outs[self.first + 1 : self.first + 1 + n])
+        row, offset, *steps = outs[self.layout : self.layout + 2 + n]
+        strides = tuple(step * dtype.itemsize for step in steps)
+        alike = [x for flat, x in given if flat.ctypes.data == row.ctypes.data]
+        if not all(x.flags.c_contiguous and x.flags.aligned for x in alike):
+            return None
+        for x in alike:
+            if x.shape == shape and x.dtype == dtype and not offset and _agree(shape, strides, x):
+                return x
+        key = id(row), offset, shape, strides
+        if key not in known:
+            memory, start = (alike or [row])[0], offset * dtype.itemsize
+            known[key] = np.ndarray(shape, dtype, memory, start, strides)
+        return known[key]
+
+
+def _agree(shape: Sequence[int], strides: Sequence[int], x: Any) -> bool:
+    return all(n == 1 or a == b for n, a, b in zip(shape, strides, x.strides, strict=True))
+
+
+def shared_in(arrays: Sequence[tuple[int, Array]], layout: int) -> Iterator[Shared]:
+    """Those of the results that are shared, whose layouts are outputs from a place on."""
+    for place, kind in arrays:
+        if kind.shared:
+            yield Shared(kind, place, layout)
+            layout += 2 + kind.ndim
 
 
 # Gradients

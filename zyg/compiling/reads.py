@@ -35,6 +35,7 @@ from zyg.compiling.operands import (
     leaves,
     maker,
     name_of,
+    shared_in,
     width,
 )
 from zyg.compiling.operations import FLOATS, Operation
@@ -67,10 +68,15 @@ class Read:
             if isinstance(leaf, Scalar) and not leaf.python
             for k in range(place, place + width(leaf))
         }
+        self.plain = Operation(whole.plain) if whole.plain else self.operation
         self.make = maker(self.result)
-        self._make_with_given = maker(self.result, given=True)
-        pairs = leaves(self.result, 0)
-        self._given = [(k, x.same) for k, x in pairs if isinstance(x, Array) and x.same is not None]
+        arrays = [(k, x) for k, x in leaves(self.result, 0) if isinstance(x, Array)]
+        self._given = [(k, x.same) for k, x in arrays if x.same is not None]
+        self._make_with_given = maker(self.result, {k for k, _ in self._given})
+        self.shared = [*shared_in(arrays, len(whole.program.outputs))]
+        self._make_with_shared = maker(
+            self.result, {k for k, x in arrays if x.shared or x.same is not None}
+        )
         self.written = written_inputs(whole.program)
         self.may_stop = any(isinstance(op, Check) for op in operations(whole.program.body))
         self.loss = loss_of(self.result)
@@ -88,6 +94,23 @@ class Read:
             outs[k] = arrays[place]
         return self._make_with_given(outs)
 
+    def made_in_place(
+        self, outs: list[Any], operands: Sequence[Any], arrays: Mapping[int, Any]
+    ) -> tuple[Any] | None:
+        """The result of a plain call: arrays in memory of arguments are views of these.
+
+        None where Python alone can make them.
+        """
+        given = [(operands[k], x) for k, x in arrays.items()]
+        known: dict[Any, Any] = {}
+        for result in self.shared:
+            if (y := result.array(outs, given, known)) is None:
+                return None
+            outs[result.first] = y
+        for k, place in self._given:
+            outs[k] = arrays[place]
+        return (self._make_with_shared(outs),)
+
     def entry(self, verb: str, wrt: Sequence[int] | None) -> Direct | None:
         """The machine code that takes the arguments, and what is captured, as they are."""
         if self.takes is None:
@@ -103,10 +126,10 @@ class Read:
             return self._made[key]
 
     def _entry(self, verb: str, wrt: Sequence[int] | None) -> Direct | None:
-        if verb is VALUE and self._given:
-            return None
         if verb is VALUE:
-            return entry_of(self.operation.program, self.takes, self.result, self.written)
+            apart = [result.layout for result in self.shared]
+            program = self.plain.program
+            return entry_of(program, self.takes, self.result, self.written, apart=apart)
         plan = None if self.loss is None or self.written else self.plan(wrt, False)
         if plan is None:
             return None

@@ -70,9 +70,9 @@ class Native:
                 raise TapeFull(left + refused) if refused else MemoryError
             if status:
                 raise Stopped
-            made = self._results.unpack_from(results)
+            made, row = self._results.unpack_from(results), _rows(operands)
             return [
-                _row(x, kind, operands) if is_buffer(kind) else bool(x) if kind == "bool" else x
+                row(x, kind) if is_buffer(kind) else bool(x) if kind == "bool" else x
                 for x, kind in zip(made, self._outputs, strict=True)
             ]
         finally:
@@ -84,19 +84,21 @@ class Direct:
 
     `call` gives what the program does; NotImplemented, if an argument is of another kind, lies in
     memory in another way, or shares memory with one that is written to; Ellipsis, if the program
-    has stopped, with nothing written. `writes` are the inputs that the program writes to. One that
+    has stopped, or if an output that is to be `apart` is memory of an argument or of another such,
+    with nothing written. `writes` are the inputs that the program writes to. One that
     keeps tapes stops where these take more memory than any `tape_bytes` that was set allows.
 
     Raises Unreadable where only Python can take arguments or results of these kinds apart.
     """
 
     def __init__(self, program: Program, takes: Sequence[Kind], gives: Kind,
-                 writes: Sequence[int] = (), tapes: bool = False) -> None:  # fmt: skip
+                 writes: Sequence[int] = (), tapes: bool = False, apart: Sequence[int] = (),
+                 ) -> None:  # fmt: skip
         start = time.perf_counter()
         if not objects.readable():
             raise objects.Unreadable("this Python keeps objects in another way")
         module = Module(program)
-        entry = objects.Entry(module, takes, gives, writes, tapes)
+        entry = objects.Entry(module, takes, gives, writes, tapes, apart)
         self.text = module.text(entry.lines)
         (address, owner), self.origin = loaded(self.text, entry.addresses)
         self.file, self.names = stored.name_of(self.text), entry.names
@@ -133,11 +135,18 @@ def _buffer_address(x: Any, kind: Type) -> int:
     return x.ctypes.data  # type: ignore[no-any-return]
 
 
-def _row(address: int, kind: Type, operands: tuple[Any, ...]) -> Any:
-    """The elements of a buffer among the results: one of the operands, or a copy."""
-    for x in operands:
-        if isinstance(x, np.ndarray) and x.ctypes.data == address:
-            return x.reshape(-1)
-    dtype = np.dtype(_DTYPES[element_of(kind)])
-    size = ctypes.c_int64.from_address(address - 8).value
-    return np.frombuffer(ctypes.string_at(address, size), dtype).copy()
+def _rows(operands: tuple[Any, ...]) -> Callable[[int, Type], Any]:
+    """Gives the elements of a buffer among the results: one of the operands, or a copy."""
+    known: dict[int, Any] = {}
+
+    def row(address: int, kind: Type) -> Any:
+        if not known:
+            arrays = [x for x in operands if isinstance(x, np.ndarray)]
+            known.update((x.ctypes.data, x.reshape(-1)) for x in reversed(arrays))
+        if address not in known:
+            dtype = np.dtype(_DTYPES[element_of(kind)])
+            size = ctypes.c_int64.from_address(address - 8).value
+            known[address] = np.frombuffer(ctypes.string_at(address, size), dtype).copy()
+        return known[address]
+
+    return row

@@ -88,17 +88,21 @@ class Entry:
     """Prints the function for a program whose parameters and whose result are of these kinds.
 
     `writes` are the inputs that are buffers of arguments, and written to; `tapes` says whether
-    memory is limited.
+    memory is limited. Outputs that are to be `apart` are memory of no argument, nor of each other.
     """
 
-    def __init__(self, module: Module, takes: Sequence[Kind], gives: Kind,
-                 writes: Sequence[int], tapes: bool) -> None:  # fmt: skip
+    def __init__(
+        self, module: Module, takes: Sequence[Kind], gives: Kind, writes: Sequence[int],
+        tapes: bool, apart: Sequence[int] = (),
+    ) -> None:  # fmt: skip
         self.m = Scalars(module.declared)
         self.slots: list[str] = []  # places on the stack
         self.addresses: dict[str, int] = {}
         self.names: dict[str, str | None] = {}  # of what has the addresses: see `symbols`
         self.held: list[Any] = []  # what is known by its address
         self.writes, self.tapes = writes, tapes
+        self.separate = apart
+        self.objects: dict[int, str] = {}  # arrays, by the places of their buffers
         self.arrays: list[tuple[str, str, bool]] = []  # first byte, size, written
         self.inputs: list[str] = []
         body = self.body(module, takes, gives)
@@ -131,10 +135,11 @@ class Entry:
         m.line(f"{(well := m.name())} = icmp eq i32 {status}, 0")
         m.line(f"br i1 {well}, label %well, label %stopped, !prof !0")
         m.start("well")
-        outputs = (
+        outputs = [
             m.value(f"extractvalue {made} {y}, {k + 1}") for k in range(len(module.program.outputs))
-        )
-        self.leave(self.give(gives, outputs))
+        ]
+        self.want_separate([outputs[k] for k in self.separate])
+        self.leave(self.give(gives, iter(outputs)))
         m.start("stopped")
         for place, copy, size in copies:
             self.copy(place, copy, size)
@@ -303,6 +308,7 @@ class Entry:
         wanted = _CONTIGUOUS | _ALIGNED | (_WRITEABLE if written else 0)
         flags = m.value(f"and i32 {self.read('i32', x, _FLAGS)}, {wanted}")
         self.want(m.value(f"icmp eq i32 {flags}, {wanted}"))
+        self.objects[len(self.inputs)] = x
         data, size = self.read("ptr", x, _DATA), str(dtype.itemsize)
         shape = self.read("ptr", x, _SHAPE)
         self.inputs.append(f"ptr {data}")
@@ -337,10 +343,23 @@ class Entry:
 
     # The result
 
+    def want_separate(self, results: Sequence[str]) -> None:
+        """Go on where no result is in memory of an argument, or of another result."""
+        found = [x for x, _, _ in self.arrays]
+        for result in results:
+            for x in found:
+                self.want(self.m.value(f"icmp ne ptr {result}, {x}"), "stopped")
+            found.append(result)
+
     def give(self, kind: Kind, outputs: Iterator[str]) -> str:
         """A reference to an object made of the next outputs."""
         if isinstance(kind, Static):
             return self.known(kind.value)
+        if isinstance(kind, Array) and kind.same is not None:
+            for _ in range(1 + kind.ndim):
+                next(outputs)
+            self.called("Py_IncRef", f"ptr {self.objects[kind.same]}")
+            return self.objects[kind.same]
         if isinstance(kind, Array):
             return self.give_array(kind, outputs)
         if isinstance(kind, Scalar):

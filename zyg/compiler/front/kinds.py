@@ -33,7 +33,8 @@ class Array:
 
     `ones` are the axes that have one element, along which NumPy stretches it. A result that is an
     argument itself says which: `same` is where its buffer is among the inputs. One of `zeros` has
-    no elements among the operands, its shape alone.
+    no elements among the operands, its shape alone. One that is `shared` may be memory of an
+    argument or of another result.
     """
 
     element: str
@@ -41,6 +42,7 @@ class Array:
     ones: tuple[int, ...] = ()
     same: int | None = None
     zeros: bool = False
+    shared: bool = False
 
 
 @dataclass(frozen=True)

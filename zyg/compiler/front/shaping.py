@@ -119,9 +119,9 @@ def moved(to: WholeBuilder, x: Any, source: int, destination: int) -> ArrayView:
 def squeezed(to: WholeBuilder, x: Any, axis: Any = None) -> Any:
     view = as_array(to, x)
     if axis is None:
-        if any(isinstance(n, Value) for n in view.shape):
-            raise TypeError("squeeze() without an axis, of an array of computed shape")
         gone: Sequence[int] = [k for k, n in enumerate(view.shape) if is_one(n)]
+        for k in {*range(view.ndim)} - {*gone}:
+            to.demand("an axis that turns out to have one element", "not_equal", view.shape[k], 1)
     else:
         gone = axes_of(view, axis)
         for k in gone:

@@ -7,7 +7,7 @@ raise for is a check, on which the program stops, and Python runs the function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -48,7 +48,7 @@ from zyg.compiler.front.scalars import WholeBuilder, whose
 from zyg.compiler.front.structures import Compound, Ref, Unknown, described
 from zyg.compiler.front.views import Arrayed, ArrayView, equal, is_one
 from zyg.compiler.front.ways import Dead
-from zyg.compiler.ir import Atom, Program, Value, is_number, prune, type_of
+from zyg.compiler.ir import Atom, Block, Program, Value, is_number, prune, type_of
 from zyg.compiler.record import Number, atom_of
 from zyg.compiler.simplified import simplified
 from zyg.errors import KernelError
@@ -56,11 +56,16 @@ from zyg.errors import KernelError
 
 @dataclass
 class Whole:
-    """A function that was read: its program, the kind of its result, what it took from outside."""
+    """A function that was read: its program, the kind of its result, what it took from outside.
+
+    `plain` is the program of a plain call, if results are `shared`: it has further outputs, for
+    each of those the buffer, the offset and the strides.
+    """
 
     program: Program
     result: Kind | Many
     captures: Captures
+    plain: Program | None = None
 
 
 class WholeCaptures(Captures):
@@ -110,12 +115,27 @@ def read_whole(
         ) from None
     reader.inputs = [*inputs, *reader.lifted]
     yields: list[Atom] = []
+    reader.returned = [*_arrays_in(found)]
     result = reader.result(found, yields)
-    block = reader.builder.block
-    block.yields = yields
-    program = simplified(Program(name_of(f), reader.inputs, block, sizes=reader.sizes))
-    prune(program.body)
-    return Whole(program, result, captures)
+
+    def program(yields: list[Atom]) -> Program:
+        block = Block(reader.builder.block.ops, yields)
+        made = simplified(Program(name_of(f), reader.inputs, block, sizes=reader.sizes))
+        prune(made.body)
+        return made
+
+    plain = program([*yields, *reader.layouts]) if reader.layouts else None
+    return Whole(program(yields), result, captures, plain)
+
+
+def _arrays_in(x: Any) -> Iterator[ArrayView]:
+    """The arrays in a result."""
+    if isinstance(x, ArrayView):
+        yield x
+    elif isinstance(x, (tuple, list, dict)) or (hasattr(x, "__dict__") and not callable(x)):
+        inside = x if isinstance(x, (tuple, list)) else (x if type(x) is dict else vars(x)).values()
+        for part in inside:
+            yield from _arrays_in(part)
 
 
 def _written(f: Any) -> Any:
@@ -166,6 +186,8 @@ class WholeReader(Reader):
         self.sizes: dict[Value, tuple[Atom, ...]] = {}
         self.inputs: list[Value] = []
         self.whole_arguments: dict[Value, ArrayView] = {}  # arrays that are arguments, or captured
+        self.returned: list[ArrayView] = []
+        self.layouts: list[Atom] = []  # of results that are shared
 
     # Arguments and results
 
@@ -223,7 +245,10 @@ class WholeReader(Reader):
             view = self.own(x, found)
             found += [view.buffer, *view.shape]
             ones = tuple(k for k, n in enumerate(view.shape) if is_one(n))
-            return Array(view.element, view.ndim, ones, self.which(x))
+            same = self.which(x)
+            if shared := same is None and self.is_shared(x):
+                self.layouts += [x.buffer, x.offset, *x.strides]
+            return Array(view.element, view.ndim, ones, same, shared)
         if isinstance(x, (tuple, list)):
             return Struct(type(x), (), tuple(self.result(part, found) for part in x))
         if isinstance(x, Growing):
@@ -251,6 +276,12 @@ class WholeReader(Reader):
             return None
         alike = all(equal(x.to, n, m) for n, m in zip(given.shape, x.shape, strict=True))
         return self.inputs.index(x.buffer) if alike else None
+
+    def is_shared(self, x: ArrayView) -> bool:
+        """Whether an array may be memory of an argument, or of another result."""
+        others = (y.buffer for y in self.returned if y is not x)
+        meets = self.builder.may_meet
+        return any(meets(x.buffer, y) for y in (*self.whole_arguments, *others))
 
     def own(self, x: ArrayView, found: list[Atom]) -> ArrayView:
         """An array as a result: in a buffer of its own, its elements one after the other."""

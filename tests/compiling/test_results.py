@@ -1,0 +1,100 @@
+"""What comes back is Python's: arguments themselves, views of them, an array twice."""
+
+import numpy as np
+import pytest
+
+import zyg
+
+TABLE = np.arange(4.0)
+ROW = np.arange(6.0) + 0.5
+GRID = ROW.reshape(2, 3).copy()
+
+
+def argument(x):
+    return x
+
+
+def slices(x):
+    return x[1:], x[::-2], x
+
+
+def views(a):
+    return a.T, a[0], a[:, 1], a.reshape(-1), a[1:, ::2], a[None, ..., 0], np.atleast_2d(a[1])
+
+
+def fresh_and_again(x):
+    y = x * 2
+    return y, y, y[1:], x
+
+
+def captured(x):
+    return TABLE, TABLE[1:3], x + 1
+
+
+def carried(x, n):
+    u, v = x, x * 2
+    for _ in range(n):
+        u, v = v * 0.5, u + v
+    return u, v
+
+
+def either(x, n):
+    y = x * 2
+    return x if n > 1 else y
+
+
+def written(x):
+    x[0] = 5.0
+    return x[:3]
+
+
+def parts(z):
+    return z.real, z.imag[1:], z.conj(), np.squeeze(z)
+
+
+STRIDED = np.arange(24.0).reshape(4, 6)[::2, ::2]
+CASES = [
+    (argument, ROW), (argument, GRID.T), (slices, ROW), (views, GRID), (views, GRID.T.copy().T),
+    (views, STRIDED), (fresh_and_again, ROW), (captured, ROW), (carried, ROW, 0), (carried, ROW, 1),
+    (carried, ROW, 4), (either, ROW, 1), (either, ROW, 2), (written, ROW), (written, STRIDED[0]),
+    (parts, ROW * (1 + 2j)),
+]  # fmt: skip
+
+
+def arrays(x):
+    return [y for y in (x if isinstance(x, tuple) else (x,)) if isinstance(y, np.ndarray)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].__name__)
+def test_results_share_memory_where_pythons_do(case):
+    f, *args = case
+    mine, pythons = (
+        [x.copy(order="K") if type(x) is np.ndarray and x.base is None else x for x in args]
+        for _ in range(2)
+    )
+    compiled = zyg.compile(f)
+    for _ in range(3):  # the general way, and that of the entry
+        with zyg.config(fallback="error"):
+            found = arrays(compiled(*mine))
+        expected = arrays(f(*pythons))
+        assert len(found) == len(expected)
+        for k, (x, y) in enumerate(zip(found, expected, strict=True)):
+            np.testing.assert_array_equal(x, y)
+            assert (x.dtype, x.flags.writeable) == (y.dtype, y.flags.writeable)
+            beside = [*zip(arrays(tuple(mine)), arrays(tuple(pythons)), strict=True),
+                      (TABLE, TABLE), *zip(found[:k], expected[:k], strict=True)]  # fmt: skip
+            for one, other in beside:
+                assert np.shares_memory(x, one) == np.shares_memory(y, other)
+                assert (x is one) >= (y is other)
+
+
+def test_a_view_of_an_argument_that_is_read_only_is():
+    x = ROW.copy()
+    x.flags.writeable = False
+    assert not any(y.flags.writeable for y in zyg.compile(slices)(x))
+
+
+def test_derivatives_of_views_are_those_of_copies():
+    _, back = zyg.pullback(zyg.compile(slices), ROW)
+    (gradient,) = back((np.ones(5), np.ones(3), np.ones(6)))
+    np.testing.assert_array_equal(gradient, [1.0, 3.0, 2.0, 3.0, 2.0, 3.0])
