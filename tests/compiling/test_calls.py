@@ -538,3 +538,9 @@ def test_what_python_raises_stands_alone():
     with pytest.raises(ZeroDivisionError) as caught:
         zyg.gradient(f, 1.0, 0.0)
     assert caught.value.__context__ is None
+
+
+def test_a_number_of_a_tuple_on_which_nothing_depends_has_none_beside_those_of_the_others():
+    f = zyg.compile(lambda b, x: b[1] * x + 3.0 * b[2])
+    for _ in range(3):  # the general way, and that of the entry
+        assert zyg.gradient(f, (1.0, 2.0, 4.0), 5.0) == ((None, 5.0, 3.0), 2.0)

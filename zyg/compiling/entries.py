@@ -33,8 +33,8 @@ def gradient_entry(
     for kind in takes[:count]:
         gives.append(_gradient_kind(kind, start, cotangents))
         for place, leaf in leaves(kind, start):
-            if gives[-1] == Static(None):
-                break
+            if not any(k in cotangents for k in _places(leaf, place)):
+                continue  # its gradient is None
             size = (
                 program.inputs[place + 1 : place + 1 + leaf.ndim] if isinstance(leaf, Array) else []
             )
