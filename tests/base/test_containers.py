@@ -529,6 +529,21 @@ def test_what_holds_no_number_passes_through_with_none(other):
     assert seen[0] is other
 
 
+@pytest.mark.parametrize("numbers", [[1.0, 2.0], [1, 2], [1j, 2.0]])
+def test_a_memoryview_of_numbers_is_refused(numbers):
+    with pytest.raises(StructureError, match="cannot watch a memoryview") as caught:
+        gradient(lambda x: x[0] * 2, {"x": memoryview(np.array(numbers))})
+    assert "np.asarray(x)" in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "csc_matrix", "coo_array", "lil_array", "dok_array"])
+def test_a_sparse_matrix_of_scipy_is_not_taken_apart(kind):
+    matrix = getattr(pytest.importorskip("scipy.sparse"), kind)(np.eye(2))
+    for argument in (matrix, [matrix], Bag(m=matrix)):
+        with pytest.raises(StructureError, match=f"cannot watch a {kind}"):
+            gradient(lambda m: 1.0, argument)
+
+
 def test_objects_that_hold_no_number_keep_their_identity():
     nothing, sentinel = Bag(name="n"), object()
     seen = []

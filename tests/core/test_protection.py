@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import ctypes
 import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -776,3 +777,35 @@ def test_an_outer_array_overwritten_before_the_inner_pullback_runs():
         e = step * np.eye(3)[k]
         expected = (f(x + e) - f(x - e)) / (2 * step)
         assert zyg.gradient(f, x)[0][k] == pytest.approx(expected, rel=1e-6)
+
+
+def _lent_by_ctypes():
+    return np.ctypeslib.as_array((ctypes.c_double * 2000)(*range(2000)))
+
+
+def _lent_by_torch():
+    return pytest.importorskip("torch").arange(2000.0).double().numpy()
+
+
+def _lent_by_dlpack():
+    return np.from_dlpack(pytest.importorskip("torch").arange(2000.0).double())
+
+
+@pytest.mark.parametrize("lent", [_lent_by_ctypes, _lent_by_torch, _lent_by_dlpack])
+@pytest.mark.parametrize("part", [lambda x: x, lambda x: x.reshape(40, 50), lambda x: x[::2]])
+def test_memory_of_others_which_no_flag_protects_is_copied_and_left_writeable(lent, part):
+    x = part(lent())
+    ours, expected = np.ones(x.shape), x.copy()
+
+    def overwritten(y):
+        z = np.sum(y * x)
+        x[...] = 0
+        return z
+
+    assert np.array_equal(zyg.gradient(lambda x: np.sum(x * x), x)[0], 2 * x)
+    _, back = zyg.pullback(lambda x: np.sum(x * x), x)
+    x += 1
+    assert np.array_equal(back(1.0)[0], 2 * expected)
+    x -= 1
+    assert np.array_equal(zyg.gradient(overwritten, ours)[0], expected)
+    assert x.flags.writeable

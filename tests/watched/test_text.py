@@ -68,3 +68,22 @@ def test_explain_names_the_line():
     text = str(zyg.explain(lambda x: 2.0 * float("1" + str(x)), 1.5))
     assert "str() at " in text
     assert "test_text.py" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (str, "str()"),
+        (repr, "repr()"),
+        (lambda x: f"{x}", "format()"),
+        (lambda x: f"{x:.3f}", "format()"),
+        (lambda x: format(x, ".2e"), "format()"),
+        (lambda x: "%s" % x, "str()"),  # noqa: UP031
+        (lambda x: "%.3f" % x, "% formatting"),  # noqa: UP031
+    ],
+)
+@pytest.mark.parametrize("x", [1.5, np.float64(1.5)], ids=["float", "float64"])
+def test_explain_names_text_as_where_the_dependence_ended(text, name, x):
+    said = str(zyg.explain(lambda x: (text(x), 1.0)[1], x))
+
+    assert f"the dependence ends here:\n    {name} at" in said

@@ -9,6 +9,7 @@ import pytest
 
 import zyg
 from zyg import gradient, pullback
+from zyg.watched import attributes
 
 X = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]])
 
@@ -583,3 +584,34 @@ def test_arrays_of_integers_stay_reals_among_themselves():
     np.testing.assert_array_equal(
         zyg.gradient(lambda x: np.sum(np.cumsum(x.astype(np.int32))), x)[0], [3.0, 2.0, 1.0]
     )
+
+
+def test_bound_methods_have_their_names():
+    def f(x):
+        for name in (
+            *attributes.METHODS,
+            "reshape",
+            "transpose",
+            "copy",
+            "conj",
+            "sort",
+            "tolist",
+            "view",
+        ):
+            assert getattr(x, name).__name__ == name
+        return np.sum(x)
+
+    gradient(f, np.ones((3, 3)))
+
+
+@pytest.mark.parametrize("library", ["xarray", "pint", "pandas"])
+def test_who_converts_arrays_by_their_class_is_told_the_truth(library):
+    asked = {"np": np, "__name__": f"{library}.core.something"}
+    exec("def is_array(x): return isinstance(x, np.ndarray)", asked)
+
+    def f(x):
+        assert isinstance(x, np.ndarray)
+        assert not asked["is_array"](x)
+        return np.sum(x)
+
+    gradient(f, np.ones(3))

@@ -58,6 +58,9 @@ def is_leaf(x: Any) -> bool:
         if labelled_kind(t):
             return False
         raise _refused(t.__name__)
+    numbers = t is memoryview and x.format not in ("B", "b", "c")  # which are bytes
+    if numbers or (t.__module__.startswith("scipy.sparse") and hasattr(t, "tocsr")):
+        raise _refused(t.__name__)
     return x.dtype.kind in "fciu" if array_type(x).library else is_number(x)
 
 
@@ -65,7 +68,7 @@ def _refused(name: str) -> StructureError:
     return StructureError(
         f"zyg cannot watch a {name}.",
         "it is an array with semantics of its own, which NumPy's rules do not know.",
-        "pass a plain array: x.to_numpy(), x.filled(...) or x.numpy().",
+        "pass a plain array: x.to_numpy(), x.filled(...), np.asarray(x); a matrix's x.data.",
         tag="array-kind",
     )
 

@@ -62,6 +62,9 @@ _SPARSE_PRODUCT = "_matmul_dispatch"
 # Types in whose modules no operator is written in Python; modules that ask for somebody else.
 _OF_NOBODY, _ASKERS = {np.ndarray, np.float64, float}, {"abc", "functools"}
 
+# Libraries that convert what is an ndarray by its class, and keep what answers NumPy's protocols.
+_KEEPERS = {"pandas", "pint", "xarray"}
+
 # What answers ufunc.reduce, accumulate and reduceat; `zyg.rules.scans` fills it in.
 ufunc_methods: dict[str, Callable[..., Any]] = {}
 
@@ -145,7 +148,7 @@ class WatchedValue(Watched):
             cls = type(strip(self))
         frame: Any = sys._getframe(1)
         asking = frame.f_globals.get("__name__", "")
-        if frame.f_code.co_name == _SPARSE_PRODUCT:
+        if frame.f_code.co_name == _SPARSE_PRODUCT or asking.partition(".")[0] in _KEEPERS:
             return type(self)
         if cls in _OF_NOBODY and asking not in _ASKERS:
             return cls
@@ -245,7 +248,7 @@ class WatchedValue(Watched):
             return float(x)
         how = _caller()
         if how == "%":  # "%.3f" % x: the only operator that converts to float
-            return float(strip(x))
+            return float(cut(x, "% formatting"))
         _refuse_conversion(self, "float(x)", how)
 
     def __complex__(self) -> complex:
