@@ -178,7 +178,8 @@ class Compiled:
     def inspect(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """What a call with these arguments does: whether it is machine code and why not, its
         program and that of its pullback, what that keeps and in how many bytes, where the machine
-        code is from, and how long it took to get it. Never raises for what is not compiled.
+        code is from, and how long it took to get it. It prints as a table, without the programs.
+        Never raises for what is not compiled.
         """
         from zyg.compiling.inspecting import inspected
 

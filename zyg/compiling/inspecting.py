@@ -11,7 +11,7 @@ from zyg.base.config import config
 from zyg.compiler.back.wrapped import Signature, wrapped_text
 from zyg.compiler.derive import forward, reverse
 from zyg.compiler.front.captures import follow, named
-from zyg.compiler.ir import Alloc, Op, Program, Value, element_of, is_buffer, show
+from zyg.compiler.ir import Alloc, For, Op, Program, Value, While, element_of, is_buffer, show
 from zyg.compiling.operations import Operation
 from zyg.compiling.reads import Read
 from zyg.core.strand import strip
@@ -21,30 +21,66 @@ _BYTES = {"float": 8, "float32": 4, "int": 8, "bool": 1}
 _OF = ("value", "gradient", "pushforward", "pullback")
 
 
-def inspected(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+class Inspection(dict[str, Any]):
+    """What is known of a call, by name; it prints as a table, without the texts of programs."""
+
+    def __repr__(self) -> str:
+        head = "machine code" if self["native"] else "runs in Python"
+        lines = [f"{self['name']}: {head}"]
+        if self["reason"]:
+            lines += [f"  {line}" for line in self["reason"].splitlines()]
+        rows = [("form", "mode", "machine code", "seconds", "kept")]
+        for form, row in self["forms"].items():
+            seconds = f"{row['seconds']:.3f}" if "seconds" in row else ""
+            rows.append((form, row["mode"], row.get("origin", ""), seconds, _kept(row)))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        if len(rows) > 1:
+            lines += ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join(lines)
+
+
+def _kept(row: dict[str, Any]) -> str:
+    if "kept" not in row:
+        return ""
+    count = len(row["kept"])
+    buffers = f"{count} buffer{'s' * (count != 1)}"
+    size = "sizes are found in the call" if row["bytes"] is None else f"{row['bytes']:,} bytes"
+    return f"{buffers}, {size}"
+
+
+def inspected(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspection:
     """What `Compiled.inspect` returns."""
     try:
         with config(fallback="error"):
             call = f.call(args, kwargs)
     except CompileError as error:
-        return {"native": False, "reason": str(error)}
+        return _of_python(f, str(error))
     if call is None:
-        return {"native": False, "reason": "the arguments do not fit, or an int is beyond 64 bits"}
+        return _of_python(f, "the arguments do not fit, or an int is beyond 64 bits")
     read, value = call.read, call.read.operation
-    found = {"native": True, "reason": "", "value": show(value.program), **_machine(value)}
+    machine = _machine(value)
+    found = Inspection(name=f.__name__, native=True, reason="", value=show(value.program),
+                       **machine, forms={"value": {"mode": "", **machine}})  # fmt: skip
     active = None if read.refusal() else read.active(f.wrt)
     if active is None:
         reason = read.refusal() or "a derivative by an int is that of the traced engine"
-        return {**found, "gradient": None, "mode": "traced", "reason": str(reason)}
+        found |= {"gradient": None, "mode": "traced", "reason": str(reason)}
+        found["forms"]["gradient"] = {"mode": "traced"}
+        return found
     pullback, _ = value.pullback(active)
     buffers = _allocated(pullback.program, call.operands)
-    return {
-        **found,
-        "gradient": show(pullback.program),
+    kept = {
         "mode": "reverse",
         "kept": buffers,
         "bytes": None if None in buffers.values() else sum(buffers.values()),
     }
+    found["forms"]["gradient"] = kept | _machine(pullback)
+    found |= {"gradient": show(pullback.program), **kept}
+    return found
+
+
+def _of_python(f: Any, reason: str) -> Inspection:
+    return Inspection(name=f.__name__, native=False, reason=reason, forms={})
 
 
 def _machine(operation: Operation) -> dict[str, Any]:
@@ -56,6 +92,7 @@ def _allocated(program: Program, operands: list[Any]) -> dict[str, Any]:
     """The buffers that a program makes outside of loops, and their bytes where they are known."""
     known = dict(zip(program.inputs, map(strip, operands), strict=False))
     found: dict[str, Any] = {}
+    growing = {x for op in program.body.ops if isinstance(op, (For, While)) for x in op.init}
     for op in program.body.ops:
         if isinstance(op, Op) and op.out.type == "int":
             args = [known.get(x) if isinstance(x, Value) else x for x in op.args]
@@ -65,7 +102,8 @@ def _allocated(program: Program, operands: list[Any]) -> dict[str, Any]:
         elif isinstance(op, Alloc) and not is_buffer(element := element_of(op.out.type)):
             size: Any = known.get(op.size) if isinstance(op.size, Value) else op.size
             name = f"{element}[] {len(found)}"
-            found[name] = None if size is None else int(size) * _BYTES[element]
+            known_size = size is not None and op.out not in growing
+            found[name] = int(size) * _BYTES[element] if known_size else None
     return found
 
 
