@@ -41,8 +41,8 @@ class Array:
     ndim: int
     ones: tuple[int, ...] = ()
     same: int | None = None
-    zeros: bool = False
     shared: bool = False
+    zeros: bool = False
 
 
 @dataclass(frozen=True)
