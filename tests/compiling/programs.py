@@ -821,3 +821,50 @@ def writes_in_a_test(u):
     while halved() > 0.1:
         s += v[2] * u[0]
     return s
+
+
+# Of a length that is computed; match
+
+
+@called(X4[:2], MATRIX)
+def unpacked_arrays(pair, points):
+    x, y = pair
+    total = x * y
+    for p in range(len(points)):
+        a, b, c = points[p]
+        total += a * b - c * x
+    (u, v, _), w = points
+    return total + u * v * w[0]
+
+
+@called(X4, np.array([1, 3, 2, 1]), 4, 0.5)
+def knapsack(values, weights, capacity, least):
+    best = [values[0] * 0.0] * (capacity + 1)
+    for k in range(len(values)):
+        for c in range(capacity, weights[k] - 1, -1):
+            best[c] = max(best[c], best[c - weights[k]] + values[k])
+    pairs = [(1.0, least), (2.0, 0.0)] * capacity
+    return best[capacity] * least + pairs[3][0] + pairs[2][1] + len([] * capacity)
+
+
+@called(X4, "huber", 2)
+def chosen_by_match(xs, kind, power):
+    match kind:
+        case "squares" | "l2":
+            total = sum(x * x for x in xs)
+        case "huber" if power > 1:
+            total = sum(x * x if abs(x) < 1 else 2 * abs(x) - 1 for x in xs)
+        case _:
+            raise ValueError(kind)
+    match power:
+        case 1:
+            return total
+        case None | 2:
+            return total * total
+    return total**3
+
+
+@called(X4, 2)
+def reduced_without_a_start(xs, n):
+    known = {1: xs[0], 2: xs[1] * xs[2]}
+    return functools.reduce(operator.mul, xs) + known[n]

@@ -56,7 +56,7 @@ def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) ->
         and any(isinstance(x, Number) for x in operands)
     ):
         return complexes.operated(to, str(name), *operands, python=whose(*operands))
-    if name is not None and any(isinstance(x, WholeNumber) for x in operands):
+    if name and any(isinstance(x, WholeNumber) for x in operands) and all(map(ours, operands)):
         return to.operate(name, *operands)
     return NotImplemented
 

@@ -222,8 +222,12 @@ def _sorted(reader: Any, x: Any, *, key: Any = None, reverse: bool = False) -> A
 
 
 def _reduce(reader: Any, f: Any, x: Any, *first: Any) -> Any:
-    items = reader.elements(x) if not first else x
-    if not first:
+    items = x if first else reader.sequence(x)
+    if isinstance(items, Sequence) and not first:
+        reader.demand(reader.less(0, items.length), "nothing to reduce")
+        at, rest = items.at, reader.next_index(items.length, -1)
+        first, items = (at(0),), Sequence(rest, lambda k: at(reader.next_index(k)))
+    elif not first:
         first, items = (items[0],), items[1:]
     get, put = _cell(reader, first[0])
     reader.each(items, lambda one: put(reader.call(f, [get(), one], {})))

@@ -11,7 +11,8 @@ from zyg.compiler.front.growing import Growing, appended, at, fitting, promoted,
 from zyg.compiler.front.sequences import Sequence as Counted
 from zyg.compiler.front.sequences import Sequences, View
 from zyg.compiler.front.structures import Choice, Different, Items, Ref, Unknown
-from zyg.compiler.ir import Atom, Value
+from zyg.compiler.front.ways import Dead
+from zyg.compiler.ir import Atom, Value, type_of
 from zyg.compiler.record import Number, atom_of
 from zyg.errors import KernelError
 
@@ -66,7 +67,7 @@ class Containers(Sequences):
     def _found(self, content: dict[Any, Any], key: Any) -> Any:
         """What a dict has under a key."""
         if isinstance(key, Number):
-            raise TypeError("a key that is computed")
+            return self._under_computed(content, key, [k for k in content if type(k) is int])
         if key not in content:
             raise KeyError(key)
         x = content[key]
@@ -81,6 +82,18 @@ class Containers(Sequences):
                 raise KeyError(key)
             raise KernelError(f"what is at {key!r} has no place here.", x.why, "give it numbers.")
         return x
+
+    def _under_computed(self, content: dict[Any, Any], key: Number, keys: list[int]) -> Any:
+        """What a dict has under one of these keys, an int that is computed."""
+        if len(keys) > _SELECTED or type_of(key.atom) != "int":
+            raise TypeError("a key that is computed")
+        if not keys:
+            raise Dead("no such key")
+        test = self.builder.wrap(self.builder.op("equal", key.atom, keys[0]))
+        return self.choose(
+            test, lambda: self._found(content, keys[0]),
+            lambda: self._under_computed(content, key, keys[1:]),
+        )  # fmt: skip
 
     def _list_item(self, owner: Ref, index: Any) -> Any:
         content = self.heap[owner]

@@ -162,3 +162,20 @@ def sliced(reader: Any, x: Growing, start: Any, count: Any) -> Growing:
     room = builder.wrap(builder.op("maximum", atom_of(count), _LEAST))
     columns = [_copied(reader, c, element_of(c.atom.type), room, start, count) for c in x.columns]
     return Growing(x.element, [count, room, *columns])
+
+
+def repeated(reader: Any, x: Growing, times: Any) -> Growing:
+    """A list of its own, of all elements several times."""
+    builder = reader.builder
+    op, n = builder.op, atom_of(x.count)
+    count = op("multiply", op("maximum", atom_of(times), 0), n)
+    room, columns = op("maximum", count, _LEAST), []
+    index = builder.counter(0, count)
+    with builder.inside(Block()) as block:
+        place = 0 if n == 1 else op("remainder", index, n)
+    for column in x.columns:
+        columns.append(builder.alloc(element_of(column.atom.type), room))
+        with builder.inside(block):
+            builder.store(columns[-1], index, builder.load(column.atom, place))
+    builder.block.ops.append(For(index, (0, count, 1), [], [], block, []))
+    return Growing(x.element, [builder.wrap(count), *map(builder.wrap, (room, *columns))])

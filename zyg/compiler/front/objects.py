@@ -13,6 +13,7 @@ from typing import Any
 from zyg.compiler.front.captures import Outside, Path
 from zyg.compiler.front.closures import Bound
 from zyg.compiler.front.containers import Containers, method_of
+from zyg.compiler.front.growing import repeated
 from zyg.compiler.front.structures import Choice, Items, Ref, Unknown, described, is_leaf
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.record import Number
@@ -184,17 +185,13 @@ class Objects(Containers):
         """``items * times``."""
         if isinstance(items, tuple):
             return tuple(items) * times
-        found = self.elements(items)
-        if not isinstance(times, Number):
-            return self.new_list(found * times)
-        made = self.new_list(())
-
-        def more(k: Any) -> None:
-            for x in found:
-                self.append(made, x)
-
-        self.each(self.range_of(0, times), more)
-        return made
+        found = self._items(self.heap[items]) if isinstance(items, Ref) else self.elements(items)
+        if isinstance(found, (list, tuple)) and not (found and isinstance(times, Number)):
+            return self.new_list([*found] * (0 if not found else times))
+        if not self.whole:
+            raise TypeError("a list of computed length")
+        found = self._promoted(Items(found) if isinstance(found, list) else found)
+        return self.heap.new(list, {"": repeated(self, found, times)})
 
     def augmented(self, f: Callable[..., Any], owner: Any, value: Any) -> Any:
         """What a list is after ``+=``, or an object with a method for it; else NotImplemented."""

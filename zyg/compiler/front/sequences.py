@@ -70,11 +70,15 @@ class Sequences(Ways):
 
     unrolled = 1  # rounds within rounds
 
-    def elements(self, x: Any) -> list[Any]:
-        """The elements of something known to have elements."""
+    def elements(self, x: Any, count: int | None = None) -> list[Any]:
+        """The elements of something known to have elements, or which must have so many."""
         if isinstance(x, Choice):
-            return self.over(x, self.elements)  # type: ignore[no-any-return]
+            return self.over(x, lambda one: self.elements(one, count))  # type: ignore[no-any-return]
         found = self.sequence(x)
+        if isinstance(found, Sequence) and isinstance(found.length, Number) and count is not None:
+            alike = self.builder.op("equal", atom_of(found.length), count)
+            self.demand(self.builder.wrap(alike), f"other than {count} values to unpack")
+            return [found.at(k) for k in range(count)]
         if isinstance(found, Sequence) and isinstance(found.length, int):
             return [found.at(k) for k in range(found.length)]
         if isinstance(found, Sequence):

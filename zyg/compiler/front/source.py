@@ -58,7 +58,49 @@ def _definition(code: CodeType) -> Node:
 
 @remembered(64)
 def _parsed(text: str, filename: str) -> tuple[ast.Module, tuple[CodeType, ...]]:
-    return ast.parse(text), tuple(_codes(compile(text, filename, "exec", dont_inherit=True)))
+    tree = _Matches().visit(ast.parse(text))
+    return tree, tuple(_codes(compile(text, filename, "exec", dont_inherit=True)))
+
+
+class _Matches(ast.NodeTransformer):
+    """Writes `match` as `if`, where it compares a name, or a part of one, with values."""
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        self.generic_visit(node)
+        tests = [_test(node.subject, case.pattern) for case in node.cases]
+        named = isinstance(node.subject, (ast.Name, ast.Attribute, ast.Subscript))
+        if (
+            None in tests
+            or not named
+            or any(isinstance(n, ast.Call) for n in ast.walk(node.subject))
+        ):
+            return node
+        made: list[ast.stmt] = []
+        for case, test in zip(node.cases[::-1], tests[::-1], strict=True):
+            both = [x for x in (test, case.guard) if x is not None]
+            where = case.pattern
+            condition = both[0] if len(both) == 1 else ast.BoolOp(ast.And(), both)
+            made = [ast.copy_location(ast.If(condition, case.body, made), where)]
+        return ast.fix_missing_locations(made[0])
+
+
+def _test(subject: ast.expr, pattern: ast.pattern) -> ast.expr | None:
+    """Whether a subject is what a pattern says; None for patterns that take it apart."""
+    match pattern:
+        case ast.MatchValue(value):
+            made: ast.expr = ast.Compare(subject, [ast.Eq()], [value])
+        case ast.MatchSingleton(value):
+            made = ast.Compare(subject, [ast.Is()], [ast.Constant(value)])
+        case ast.MatchOr(patterns):
+            tests = [_test(subject, one) for one in patterns]
+            if None in tests:
+                return None
+            made = ast.BoolOp(ast.Or(), tests)  # type: ignore[arg-type]
+        case ast.MatchAs(None, None):
+            made = ast.Constant(True)
+        case _:
+            return None
+    return ast.copy_location(made, pattern)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

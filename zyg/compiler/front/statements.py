@@ -187,7 +187,9 @@ class Statements(Loops):
         if isinstance(target, ast.Name):
             self.set_name(target, target.id, self.reader.settled(found))
         elif isinstance(target, (ast.Tuple, ast.List)):
-            self._unpack(target, self.reader.elements(found))
+            starred = any(isinstance(t, ast.Starred) for t in target.elts)
+            count = None if starred else len(target.elts)
+            self._unpack(target, self.reader.elements(found, count))
         elif isinstance(target, ast.Starred):
             self.assign(target.value, self.reader.new_list(found))
         else:
