@@ -364,8 +364,8 @@ class CompileError(KernelError):
 class TapeError(ZygError, MemoryError):
     """The derivative of a compiled function takes more memory than ``zyg.config(tape_bytes=)``.
 
-    Examples: a while loop of very many rounds, which is kept in full; arrays that are larger than
-    that. Remedy: a larger ``tape_bytes``, or a for loop over a range, which is run again in parts.
+    Examples: a long loop that fills a list, which is kept in full; arrays that are larger than
+    that. Remedy: a larger ``tape_bytes``, or a loop without lists, which is run again in parts.
     """
 
     tag = "tape"

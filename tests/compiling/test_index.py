@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import zyg
+
 ROOT = Path(__file__).parents[2]
 # What would be read, and what reads it.
 SPY = """
@@ -175,3 +177,18 @@ def test_rules_of_the_users_are_those_that_are_there(tmp_path, call, rule):
 
     assert run(tmp_path, with_rule) == run(tmp_path / "other", with_rule)
     assert run(tmp_path, text, from_disk=True) == run(tmp_path, text)
+
+
+def inverse(x):
+    return 1.0 / x
+
+
+def test_an_entry_that_was_found_and_stops_is_asked_once():
+    zyg.compile(inverse)(2.0)
+    again = zyg.compile(inverse)
+    assert again(2.0) == 0.5
+
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            again(0.0)
+    assert len(again.entries("value")) == 1

@@ -80,13 +80,72 @@ def with_while(x, n):
     return x
 
 
+def until_small(x, least):
+    while x > least:
+        x = 0.99999 * math.sin(x)
+    return x
+
+
+def until_settled(u, n):
+    u, change, rounds = u.copy(), 1.0, 0
+    while change > 1e-9 and rounds < n:
+        change = 0.0
+        for i in range(1, len(u) - 1):
+            before = u[i]
+            u[i] = 0.5 * (u[i - 1] + u[i + 1]) + 0.01 * math.sin(u[i])
+            change += abs(u[i] - before)
+        rounds += 1
+    return np.sum(u * u) + 0.001 * rounds
+
+
+def into_the_argument(u, n):
+    k = 0
+    while k < n:
+        k += 1
+        u[k % len(u)] += 0.01 * math.cos(u[(k + 1) % len(u)])
+    return np.sum(u)
+
+
+def exit_of_a_loop(x, n):
+    s = 0.0
+    for k in range(10 * n):
+        if k * k > n * n:
+            break
+        x = math.sin(x) + 0.2 * x
+        s += x * x
+    else:
+        s = -1.0
+    return s + x
+
+
+def arrays_until(x, n):
+    k = 0
+    while k < n and x[0] < 100.0:
+        x = x + 0.01 * np.sin(x) * x[1]
+        k += 2
+    return np.sum(x)
+
+
+def nested_whiles(x, n):
+    k = 0
+    while k < n:
+        j = 0
+        while j < 40:
+            x = math.sin(x) + 0.1 * x
+            j += 1
+        k += 1
+    return x
+
+
 X = np.array([0.5, -1.2, 2.0, 0.1])
 PROGRAMS = [
     (logistic, 0.3, N, 4000), (logistic, 0.3, 0, 4000), (logistic, 0.3, 1, 4000),
     (stepped, 0.3, N, 4000), (stepped, 0.3, 4001, 4000), (stencil, X, N, 24_000),
     (carried_arrays, X, N, 32_000), (carried_arrays, X, 1501, 24_000),
     (fresh_arrays, X, 500, 32_000), (in_branch, X, N, 256_000), (two_loops, 0.3, N, 32_000),
-    (with_while, 0.7, N, 4000),
+    (with_while, 0.7, N, 4000), (until_small, 1.0, 0.03, 6000), (until_settled, X, 300, 14_000),
+    (exit_of_a_loop, 0.3, N, 9000), (arrays_until, X, 1000, 40_000),
+    (nested_whiles, 0.7, 300, 20_000),
 ]  # fmt: skip
 
 
@@ -116,14 +175,16 @@ def test_second_derivatives_in_segments_are_the_same():
         np.testing.assert_allclose(zyg.gradient(slope, 0.3), right, rtol=1e-11)
 
 
-def halved(x, least):
+def collected(x, least):
+    found = [x]
     while x > least:
         x = 0.999999 * math.sin(x)
-    return x
+        found.append(x)
+    return found[len(found) // 2] + x
 
 
 def test_a_while_loop_that_is_too_long_is_named_with_its_bytes():
-    f = zyg.compile(halved, wrt=0)
+    f = zyg.compile(collected, wrt=0)
     here = re.escape(__file__)
 
     with zyg.config(tape_bytes=10_000), pytest.raises(TapeError) as caught:
@@ -131,7 +192,7 @@ def test_a_while_loop_that_is_too_long_is_named_with_its_bytes():
 
     text = str(caught.value)
     assert re.search(
-        r"derivative of halved\S* needs more than [\d,]+ bytes of memory. \[tape\]", text
+        r"derivative of collected\S* needs more than [\d,]+ bytes of memory. \[tape\]", text
     )
     assert re.search(rf"where: {here}:\d+: x > least", text)
     assert "zyg.config(tape_bytes=10000)" in text

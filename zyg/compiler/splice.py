@@ -51,7 +51,7 @@ def _use(block: Block, used: dict[Value, None], made: set[Value]) -> None:
 def spliced(program: Program, args: Sequence[Atom], into: Block) -> list[Atom]:
     """Append what a program does with these arguments to a block; what it yields."""
     made: dict[Any, Any] = dict(zip(program.inputs, args, strict=True))
-    block: Block = _again(program.body, made)
+    block: Block = again(program.body, made)
     into.ops += block.ops
     return block.yields
 
@@ -61,7 +61,7 @@ def without_adjoints(program: Program) -> Program:
     if not any(_has_adjoint(op) for op in operations(program.body)):
         return program
     made: dict[Any, Any] = {}
-    inputs, body = _again(program.inputs, made), _again(program.body, made)
+    inputs, body = again(program.inputs, made), again(program.body, made)
     for op in operations(body):
         if _has_adjoint(op):
             op.callee = copy.copy(op.callee)
@@ -74,19 +74,19 @@ def _has_adjoint(op: Any) -> bool:
     return isinstance(op, Call) and (op.callee.adjoint is not None)
 
 
-def _again(x: Any, made: dict[Any, Any]) -> Any:
+def again(x: Any, made: dict[Any, Any]) -> Any:
     """A block, or a part of one, made of other values."""
     if isinstance(x, Value):
         if x not in made:
             made[x] = Value(x.type)
         return made[x]
     if isinstance(x, (tuple, list)):
-        return type(x)([_again(y, made) for y in x])
+        return type(x)([again(y, made) for y in x])
     if isinstance(x, Block):
         ops = []
         for op in x.ops:
             ops.append(new := copy.copy(op))
             for field, part in vars(op).items():
-                setattr(new, field, _again(part, made))
-        return Block(ops, _again(x.yields, made))
+                setattr(new, field, again(part, made))
+        return Block(ops, again(x.yields, made))
     return x

@@ -33,6 +33,10 @@ Entry = Callable[..., Any]
 RECALLED: Any = object()
 
 
+def _no_guard(f: Any) -> None:
+    """The guard of what is not on disk."""
+
+
 class Call:
     """One call: what was read for arguments of its kinds, and the operands."""
 
@@ -79,7 +83,7 @@ class Compiled:
         self.__wrapped__ = f
         self.wrt, self.parallel = wrt, parallel
         self._options = wrt, parallel
-        self._looked_for: Cache[Any, bool] = Cache(256)
+        self._looked_for: Cache[Any, Guard] = Cache(256)  # on disk, by verb and kinds
         # What a verb asks first: guard, entry and version of the rules of the latest reads.
         self._entries: Cache[str, tuple[tuple[Guard, Entry, int], ...]] = Cache(8)
         self.entries = self._entries.get
@@ -119,22 +123,24 @@ class Compiled:
 
     def learn(self, read: Read, verb: str, make: Callable[[], Direct | None] | None = None) -> bool:
         """Have a verb ask the entry of a read from now on; False if it does, or there is none."""
-        known = self.entries(verb) or ()
-        if any(guard is read.captured for guard, _, _ in known):
+        known, f = self.entries(verb) or (), self.__wrapped__
+        recalled = self._looked_for.get((verb, read.kinds))
+        own = read.captured, recalled if recalled and recalled(f) is not None else None
+        if any(guard in own for guard, _, _ in known):
             return False
         entry = make() if make else read.entry(verb, self.wrt)
         if entry is None:
             return False
         self._entries.put(verb, ((read.captured, entry.call, read.version), *known[:_MOST]))
-        index.keep(self.__wrapped__, read.kinds, verb, self._options, read, entry)
+        index.keep(f, read.kinds, verb, self._options, read, entry)
         return True
 
     def _recall(self, verb: str, kinds: tuple[Kind, ...]) -> bool:
         """Have a verb ask an entry of an earlier process; False if it was looked for, or is not."""
         if self._looked_for.get((verb, kinds)):
             return False
-        self._looked_for.put((verb, kinds), True)
         found = index.recall(self.__wrapped__, kinds, verb, self._options)
+        self._looked_for.put((verb, kinds), found[0] if found else _no_guard)
         if found is not None:
             known = self.entries(verb) or ()
             self._entries.put(verb, ((*found, rules.version), *known[:_MOST]))

@@ -44,14 +44,13 @@ class Tapes(Native):
 
 
 def _tape_error(program: Program, size: int) -> TapeError:
-    """What is said where nothing helps: it names the loops, of which a `while` is kept in full."""
+    """What is said where nothing helps: it names the loops."""
     loops = [op for op in operations(program.body) if isinstance(op, (For, While)) and op.line]
-    kept = [op for op in loops if isinstance(op, While)] or loops
     return TapeError(
         f"the derivative of {program.name} needs more than {size:,} bytes of memory.",
         "what the rounds of its loops compute is kept for the reverse pass, and "
         f"zyg.config(tape_bytes={setting('tape_bytes')}) forbids it.",
-        "allow more with zyg.config(tape_bytes=...); or write the loop as for ... in range(n) "
-        "without lists or recursive calls in it, so that it can be run again in parts.",
-        where="\n         ".join(dict.fromkeys(op.line for op in kept)),
+        "allow more with zyg.config(tape_bytes=...); or write the loop without lists that grow or "
+        "recursive calls in it, so that it can be run again in parts.",
+        where="\n         ".join(dict.fromkeys(op.line for op in loops)),
     )

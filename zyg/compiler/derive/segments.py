@@ -5,17 +5,21 @@ sweep keeps what it begins with: the numbers that it carries, and a copy of the 
 there before and that it writes to. The reverse pass puts that back, runs the segment again with
 tapes for its own rounds alone, and mirrors it. So the tapes of two segments are never there at the
 same time: memory for about 2 sqrt(n) rounds, for the work of one more forward sweep.
+
+How many rounds a `while` has, or a loop that breaks, is found by running it once more before, on
+copies of the memory that it writes to: then it is a loop over so many rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from zyg.compiler.derive.activity import writes_of
 from zyg.compiler.derive.moving import Memory
 from zyg.compiler.ir import (
+    Alloc,
     Atom,
     Block,
     Call,
@@ -25,6 +29,7 @@ from zyg.compiler.ir import (
     Program,
     Routine,
     Value,
+    While,
     blocks_of,
     element_of,
     is_buffer,
@@ -34,6 +39,7 @@ from zyg.compiler.ir import (
 )
 from zyg.compiler.record import Builder
 from zyg.compiler.rounds import trips
+from zyg.compiler.splice import again
 
 
 def in_segments(program: Program, depth: int) -> Program | None:
@@ -44,37 +50,73 @@ def in_segments(program: Program, depth: int) -> Program | None:
     memory = Memory(program)
     pointed = {memory.of(op.out) for inner in memory.programs for op in operations(inner.body)
                if isinstance(op, Load) and is_buffer(op.out.type)}  # fmt: skip
-    deepest, body = _cut(program.body, depth, lambda x: memory.of(x) in pointed)
+    deepest, body = _Cut(program, memory, pointed).block(program.body, depth)
     return replace(program, body=body) if deepest == depth else None
 
 
-def _cut(block: Block, depth: int, pointed: Callable[[Value], bool]) -> tuple[int, Block]:
-    """A block with its loops in segments, and how deep there were any."""
-    made, deepest = Block([], block.yields), 0
-    for op in block.ops:
-        if isinstance(op, If):
-            deep, sides = zip(*(_cut(b, depth, pointed) for b in blocks_of(op)), strict=True)
-            deepest = max(deepest, *deep)
-            made.ops.append(replace(op, then=sides[0], orelse=sides[1]))
-        elif isinstance(op, For) and depth and _can_run_again(op, pointed):
-            inner, body = _cut(op.body, depth - 1, pointed)
-            deepest = max(deepest, inner + 1)
-            made.ops += _segments(replace(op, body=body))
-        else:
-            made.ops.append(op)
-    return deepest, made
+class _Cut:
+    """Puts the loops of a program in segments. `pointed` is memory that is known by its address."""
 
+    def __init__(self, program: Program, memory: Memory, pointed: set[Value]) -> None:
+        self.memory, self.pointed = memory, pointed
+        self.sizes: dict[Value, tuple[Atom, ...]] = dict(
+            program.sizes
+        )  # of buffers, as far as known
 
-def _can_run_again(loop: For, pointed: Callable[[Value], bool]) -> bool:
-    """Whether it has an order, and its memory is known by its names: no calls, no pointers."""
-    if loop.independent or any(isinstance(op, Call) for op in operations(loop.body)):
-        return False
-    used = [
-        *loop.init,
-        *(x for op in operations(loop.body) for x in (*operands_of(op), *outs_of(op))),
-    ]
-    buffers = [x for x in used if isinstance(x, Value) and is_buffer(x.type)]
-    return not any(is_buffer(element_of(x.type)) or pointed(x) for x in buffers)
+    def block(self, block: Block, depth: int) -> tuple[int, Block]:
+        """A block with its loops in segments, and how deep there were any."""
+        made, deepest = Block([], block.yields), 0
+        for op in block.ops:
+            loop = self.counted(op, made) if isinstance(op, While) and depth else op
+            if isinstance(op, If):
+                deep, sides = zip(*(self.block(b, depth) for b in blocks_of(op)), strict=True)
+                deepest = max(deepest, *deep)
+                made.ops.append(replace(op, then=sides[0], orelse=sides[1]))
+            elif isinstance(loop, For) and depth and self.can_run_again(loop):
+                inner, body = self.block(loop.body, depth - 1)
+                deepest = max(deepest, inner + 1)
+                made.ops += _segments(replace(loop, body=body))
+            else:
+                made.ops.append(op)
+                if isinstance(op, Alloc):
+                    self.sizes[op.out] = (op.size,)
+        return deepest, made
+
+    def can_run_again(self, loop: For) -> bool:
+        """Whether it has an order, and its memory is known by its names: no calls, no pointers."""
+        inner = [*operations(loop.body)]
+        if loop.independent or any(isinstance(op, Call) for op in inner):
+            return False
+        used = [*loop.init, *(x for op in inner for x in (*operands_of(op), *outs_of(op)))]
+        return not any(
+            is_buffer(element_of(x.type)) or self.memory.of(x) in self.pointed
+            for x in _buffers(used)
+        )
+
+    def counted(self, loop: While, before: Block) -> For | While:
+        """A `while` as a loop over its rounds, which are counted before; itself if it cannot be."""
+        body = Block([*loop.test.ops, *loop.body.ops], loop.body.yields)
+        made = For(Value("int"), (0, 0, 1), loop.init, loop.params, body, loop.outs, line=loop.line)
+        written = {self.memory.of(x) for op in operations(body) for x in writes_of(op)}
+        found = [x for x in (*outside(made), *_buffers(loop.init)) if is_buffer(x.type)]
+        copied = [x for x in dict.fromkeys(found) if self.memory.of(x) in written]
+        in_test = any(writes_of(op) for op in operations(loop.test))
+        if in_test or not (self.can_run_again(made) and all(x in self.sizes for x in copied)):
+            return loop
+        to, other = Builder(), {x: x for x in (*outside(made), *_values(loop.init))}
+        for x in copied:
+            size: Atom = 1
+            for n in self.sizes[x]:
+                size = to.op("multiply", size, n)
+            other[x] = copy_of(to, x, size)
+        run = again(Block([replace(loop)]), other).ops[0]
+        count, rounds = Value("int"), Value("int")
+        run.init, run.params, run.outs = [*run.init, 0], [*run.params, count], [*run.outs, rounds]
+        with to.inside(Block(run.body.ops, run.body.yields)) as block:
+            block.yields = [*block.yields, to.op("add", count, 1)]
+        run.body = block
+        before.ops += [*to.block.ops, run]
+        return replace(made, span=(0, rounds, 1))
 
 
 def _segments(loop: For) -> list[Any]:
@@ -117,7 +159,11 @@ State = list[tuple[Value, Value]]  # buffers of the program, and copies
 
 
 def _buffers(row: Sequence[Atom]) -> list[Value]:
-    return [x for x in row if isinstance(x, Value) and is_buffer(x.type)]
+    return [x for x in _values(row) if is_buffer(x.type)]
+
+
+def _values(row: Sequence[Atom]) -> list[Value]:
+    return [x for x in row if isinstance(x, Value)]
 
 
 def outside(loop: For) -> list[Value]:
@@ -142,19 +188,19 @@ def run_again(reverse: Any, loop: For) -> None:
     sweep, kept, builder = reverse.sweep, reverse.kept, reverse.builder
     for x, copy in sweep.states[loop]:
         fill(builder, reverse.value(x), kept.fetch(copy), kept.fetch(sweep.size[x]))
-    again = sweep.afresh(builder)
+    fresh = sweep.afresh(builder)
     for x in outside(loop):
-        again.made[x] = reverse.value(x)
-        for now, then in ((again.shadow, sweep.shadow), (again.size, sweep.size)):
+        fresh.made[x] = reverse.value(x)
+        for now, then in ((fresh.shadow, sweep.shadow), (fresh.size, sweep.size)):
             if x in then:
                 now[x] = kept.fetch(then[x])
     block = Block([replace(loop, again=False)])
-    again.run(block)
-    inner = type(reverse)(again, type(kept)(again, builder, None), reverse.strong)
+    fresh.run(block)
+    inner = type(reverse)(fresh, type(kept)(fresh, builder, None), reverse.strong)
     inner.read = reverse.read
     for q in loop.outs:
         if q in sweep.shadow:
-            fill(builder, again.shadow[q], reverse.shadow(q), kept.fetch(sweep.size[q]))
+            fill(builder, fresh.shadow[q], reverse.shadow(q), kept.fetch(sweep.size[q]))
         elif q in reverse.bars[-1]:
             inner.bars[0][q] = reverse.bars[-1].pop(q)
     inner.run(block)
