@@ -7,6 +7,7 @@ containers of those; where there is more to an argument or a result, the verb go
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -92,7 +93,7 @@ def hvp(f: Compiled, x: Any, v: Any) -> Any:
 
 
 _ONE_WAY = ("forward",)
-_WAYS = {"auto": ("forward",), "forward": ("forward",), "reverse": ()}
+_WAYS = {"auto": ("columns", "rows"), "forward": ("forward",), "reverse": ("reverse",)}
 
 
 def _found(
@@ -101,7 +102,7 @@ def _found(
     ways: Sequence[str],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    plan: Callable[[Read, Sequence[int] | None], Plan],
+    plan: Callable[[Read, Sequence[int] | None, str], Plan],
     more: tuple[Any, ...] = (),
 ) -> Any:
     """What an entry gives, or the program of a plan; NotImplemented where neither does."""
@@ -118,7 +119,7 @@ def _found(
         return NotImplemented
     read = call.read
     for way in left:
-        made = read.once((verb, way, f.wrt), lambda: _planned(plan, read, f.wrt))
+        made = read.once((verb, way, f.wrt), functools.partial(_planned, plan, read, f.wrt, way))
         if made is None:
             continue
         found = NotImplemented
@@ -153,21 +154,29 @@ def _has_repeats(call: Call) -> bool:
 
 
 def _planned(
-    plan: Callable[[Read, Sequence[int] | None], Plan], read: Read, wrt: Sequence[int] | None
+    plan: Callable[[Read, Sequence[int] | None, str], Plan],
+    read: Read,
+    wrt: Sequence[int] | None,
+    way: str,
 ) -> Plan | None:
     if read.refusal() is not None:
         return None
     try:
-        return plan(read, wrt)
+        return plan(read, wrt, way)
     except Exception:  # the general way says what is wrong, or does it
         return None
 
 
-def _jacobian(read: Read, wrt: Sequence[int] | None) -> Plan:
+def _jacobian(read: Read, wrt: Sequence[int] | None, way: str) -> Plan:
+    """By columns or by rows; "columns" and "rows" are for where they are cheaper than the other."""
     program, active = read.operation.program, _active(read, wrt)
-    found = [(k, leaf) for k, leaf in leaves(read.result, 0) if _is_real(leaf)]
+    found = [(k, leaf) for k, leaf in leaves(read.result, 0) if leaf_type(leaf) != "bool"]
+    if not all(_is_real(leaf) for _, leaf in found):
+        raise Unlike
     matrices = Matrices(program, [_result(k, leaf, program.outputs[k + 1 :]) for k, leaf in found])
-    matrices.by_columns(active)
+    if way in ("columns", "rows"):
+        _demand_cheaper(matrices, active, way)
+    (matrices.by_columns if way in ("columns", "forward") else matrices.by_rows)(active)
     pairs = enumerate(zip(found, matrices.shapes, strict=True))
     rows = {k: Side(leaf, shape, m) for m, ((k, leaf), shape) in pairs}
     columns = _columns(read, matrices, active)
@@ -176,6 +185,14 @@ def _jacobian(read: Read, wrt: Sequence[int] | None) -> Plan:
         gives.append(_blocks(matrices, read.result, rows, kind, start, columns))
         start += width(kind)
     return _finished(read, matrices, Struct(tuple, (), tuple(gives)))
+
+
+def _demand_cheaper(matrices: Matrices, active: Sequence[int], way: str) -> None:
+    fewer = matrices.fewer_columns(active)
+    wanted = fewer if way == "columns" else matrices.builder.op("logical_not", fewer)
+    if wanted is False:
+        raise Unlike
+    matrices.builder.check(wanted, "the other way is cheaper")
 
 
 class _Gradient:
@@ -214,18 +231,18 @@ class _Gradient:
         return _finished(self.read, self.matrices, _tree(self.kind, 0, part))
 
 
-def _hessian(read: Read, wrt: Sequence[int] | None) -> Plan:
+def _hessian(read: Read, wrt: Sequence[int] | None, way: str) -> Plan:
     g = _Gradient(read, wrt)
     g.matrices.by_columns(g.active)
     return _finished(read, g.matrices, _blocks(g.matrices, g.kind, g.rows, g.kind, 0, g.columns))
 
 
-def _diaghessian(read: Read, wrt: Sequence[int] | None) -> Plan:
+def _diaghessian(read: Read, wrt: Sequence[int] | None, way: str) -> Plan:
     g = _Gradient(read, wrt)
     return g.like_argument({k: g.matrices.diagonal(m, k) for m, k in enumerate(g.found)})
 
 
-def _hvp(read: Read, wrt: Sequence[int] | None) -> Plan:
+def _hvp(read: Read, wrt: Sequence[int] | None, way: str) -> Plan:
     g = _Gradient(read, wrt)
     matrices, places = g.matrices, dict(leaves(g.kind, 0))
     if any(k not in g.active for k in places):

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from zyg.compiler.derive.costs import cost_of
 from zyg.compiler.derive.forward import along_elements, pushforward
 from zyg.compiler.derive.moving import Memory, is_real
+from zyg.compiler.derive.reverse import Derived, vjp
 from zyg.compiler.ir import (
     Atom,
     Block,
@@ -139,6 +141,42 @@ class Matrices:
     def _is_buffer(self, m: int, k: int) -> bool:
         return self.results[m].shape is not None or is_buffer(self.program.inputs[k].type)
 
+    # Which way
+
+    def fewer_columns(self, active: Sequence[int]) -> Atom:
+        """Whether columns cost no more than rows: by operations on floats and what is moved in
+        memory, of one pass of either, and by how many passes there are."""
+        single, op = _loaded(self.program, active), self.builder.op
+        elements = sum(len(single.get(k, ())) for k in active)
+        columns: Atom = -(-elements // _ELEMENTS)
+        arrays = [k for k in active if k not in single]
+        for k in arrays:
+            columns = op("add", columns, self._passes(self.length(k)))
+        rows: Atom = 0
+        for r, shape in zip(self.results, self.shapes, strict=True):
+            rows = op("add", rows, 1 if r.shape is None else self._passes(self.product(shape)))
+        if not arrays and elements <= 2:
+            return True
+        derived = vjp(self.program, active)
+        numbers = all(r.shape is None for r in self.results)
+        back = derived.program
+        if not numbers:
+            place = next(r.place for r in self.results if r.shape is not None)
+            back = self._pushed(back, self._bar(place))
+        push = self._pushed(self.program, arrays[0]) if arrays else self.program
+        return op("less_equal", op("multiply", columns, cost_of(push)),
+                  op("multiply", rows, cost_of(back)))  # fmt: skip
+
+    def _passes(self, n: Atom) -> Atom:
+        """How many blocks of directions there are."""
+        op = self.builder.op
+        return op("floor_divide", op("add", n, self.width - 1), self.width)
+
+    def _bar(self, place: int) -> int:
+        """Where the cotangent of an output is among the inputs of the reverse pass."""
+        outputs = self.program.outputs
+        return len(self.inputs) + sum(is_real(type_of(y)) for y in outputs[:place])
+
     # Columns
 
     def by_columns(self, active: Sequence[int]) -> None:
@@ -213,9 +251,23 @@ class Matrices:
 
         `use` has the first of each block, and for each result tangents: a buffer, or numbers.
         """
+        push = self._pushed(self.program, k)
+        kind = element_of(self.program.inputs[k].type)
+        self._seeded(
+            kind,
+            self.length(k),
+            lambda j, seed: use(j, self._tangents(self._run(push, [seed]), self.width)),
+        )
+
+    def _pushed(self, program: Program, k: int) -> Program:
+        """The derivatives of a program along as many elements of an input as there are lanes."""
+        width = self.width
+        return pushforward(program, [k], directions=width, interleaved=width > 1)
+
+    def _seeded(self, kind: str, n: Atom, use: Callable[[Value, Value], None]) -> None:
+        """A loop over blocks of n directions, the last first, with a buffer of the unit tangents
+        of each; one block at least."""
         builder, op = self.builder, self.builder.op
-        push = pushforward(self.program, [k], directions=self.width, interleaved=self.width > 1)
-        n, kind = self.length(k), element_of(self.program.inputs[k].type)
         seed = builder.alloc(kind, op("multiply", op("add", n, self.width), self.width))
         before = op("floor_divide", op("subtract", op("maximum", n, 1), 1), self.width)
         j = Value("int")
@@ -224,11 +276,85 @@ class Matrices:
             units = [op("add", first, lane * (self.width + 1)) for lane in range(self.width)]
             for at in units:
                 builder.store(seed, at, 1.0)
-            use(j, self._tangents(self._run(push, [seed]), self.width))
+            use(j, seed)
             for at in units:
                 builder.store(seed, at, 0.0)
         last = op("multiply", before, self.width)
         builder.block.ops.append(For(j, (last, -1, -self.width), [], [], body, []))
+
+    # Rows
+
+    def by_rows(self, active: Sequence[int]) -> None:
+        """Derivatives by these inputs, from reverse passes."""
+        derived = vjp(self.program, active)
+        for m, r in enumerate(self.results):
+            if r.shape is None:
+                self._row(derived, m)
+            else:
+                self._rows(derived, m)
+        if not self.results:
+            self._run(self.program, ())  # it may stop
+
+    def _bars(self, m: int | None = None) -> list[Atom]:
+        """Cotangents of all results: 1 of the m-th, else 0."""
+        bars: list[Atom] = []
+        for place, y in enumerate(self.program.outputs):
+            if is_buffer(type_of(y)) and is_real(type_of(y)):
+                shapes = zip(self.results, self.shapes, strict=True)
+                size = self.product(next(shape for r, shape in shapes if r.place == place))
+                bars.append(self.builder.alloc(element_of(type_of(y)), size))
+            elif is_real(type_of(y)):
+                here = m is not None and self.results[m].place == place
+                bars.append(self.builder.to(type_of(y), float(here)))
+        return bars
+
+    def _row(self, derived: Derived, m: int) -> None:
+        """The derivatives of a number."""
+        made = spliced(derived.program, [*self.inputs, *self._bars(m)], self.builder.block)
+        for k, c in zip(derived.moving, made[len(self.program.outputs) :], strict=True):
+            self.blocks[m, k] = c
+
+    def _rows(self, derived: Derived, m: int) -> None:
+        """Blocks of rows of an array, in order: what is too much in the last is behind the end."""
+        builder, op, size = self.builder, self.builder.op, self.product(self.shapes[m])
+        bar = self._bar(self.results[m].place)
+        push = self._pushed(derived.program, bar)
+        for k in derived.moving:
+            kind, n = element_of(self.program.inputs[k].type), self._count(k)
+            room = op("multiply", op("add", size, self.width), n)
+            self.blocks[m, k] = builder.alloc(kind, room, zeroed=False)
+        given, none = [*self.inputs, *self._bars()], len(derived.program.outputs)
+
+        def use(i: Value, seed: Value) -> None:
+            rest = iter(spliced(push, [seed, *given], builder.block)[none:])
+            for y in self.program.outputs:
+                if is_real(type_of(y)):
+                    _ = [next(rest) for _ in range(1 if is_buffer(type_of(y)) else self.width)]
+            for k in derived.moving:
+                is_row = is_buffer(self.program.inputs[k].type)
+                made = [next(rest) for _ in range(1 if is_row else self.width)]
+                self._store_rows(self.blocks[m, k], made, k, i)
+
+        kind = element_of(type_of(self.program.outputs[self.results[m].place]))
+        self._seeded(kind, size, use)
+
+    def _count(self, k: int) -> Atom:
+        return self.length(k) if is_buffer(self.program.inputs[k].type) else 1
+
+    def _store_rows(self, block: Any, made: list[Any], k: int, i: Value) -> None:
+        """Store the cotangents of an input in rows from the i-th on."""
+        builder, op = self.builder, self.builder.op
+        if not is_buffer(self.program.inputs[k].type):
+            for lane, c in enumerate(made):
+                builder.store(block, op("add", i, lane), c)
+            return
+        n, e = self.length(k), Value("int")
+        with builder.inside(Block()) as body:
+            for lane in range(self.width):
+                c = builder.load(made[0], op("add", op("multiply", e, self.width), lane))
+                row = op("multiply", op("add", i, lane), n)
+                builder.store(block, op("add", row, e), c)
+        builder.block.ops.append(For(e, (0, n, 1), [], [], body, []))
 
     def _tangents(self, outs: list[Atom], lanes: int) -> list[list[Any]]:
         """Those of each result, among what a pushforward yields."""
