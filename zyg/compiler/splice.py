@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.compiler.ir import (
@@ -11,6 +11,7 @@ from zyg.compiler.ir import (
     Block,
     Call,
     For,
+    Load,
     Program,
     Value,
     While,
@@ -46,6 +47,28 @@ def _use(block: Block, used: dict[Value, None], made: set[Value]) -> None:
         for inner in blocks_of(op):
             _use(inner, used, made)
     used.update((x, None) for x in block.yields if isinstance(x, Value))
+
+
+def only_loaded(program: Program, x: Value) -> bool:
+    """Whether a program does nothing with a buffer but to load elements of it."""
+    found = [op for op in operations(program.body) if x in operands_of(op)]
+    yields = [y for op in operations(program.body) for block in blocks_of(op) for y in block.yields]
+    return x not in (*program.body.yields, *yields) and all(isinstance(op, Load) for op in found)
+
+
+def load_from(
+    block: Block, x: Value, where: Callable[[Atom], tuple[Value, list[Any], Atom]]
+) -> None:
+    """Let loads from a buffer be such from another: `where` an index is, and what computes that."""
+    ops: list[Any] = []
+    for op in block.ops:
+        for inner in blocks_of(op):
+            load_from(inner, x, where)
+        if isinstance(op, Load) and op.buffer is x:
+            op.buffer, more, op.index = where(op.index)
+            ops += more
+        ops.append(op)
+    block.ops = ops
 
 
 def spliced(program: Program, args: Sequence[Atom], into: Block) -> list[Atom]:

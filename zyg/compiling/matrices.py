@@ -15,7 +15,8 @@ import numpy as np
 
 from zyg.base.registry import own_verbs, rules
 from zyg.compiler.back.entry import Direct, Stopped
-from zyg.compiler.derive.jacobians import Matrices, Result, cast
+from zyg.compiler.derive.elements import cast
+from zyg.compiler.derive.jacobians import Matrices, Result
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
 from zyg.compiler.ir import Atom, Program, Value, element_of, is_buffer

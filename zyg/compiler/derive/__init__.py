@@ -13,6 +13,7 @@ reverse                         reverse mode: vjp, gradient
 ruled                           functions that bring their own adjoint, in forward mode
 buffers                         tangents on memory: tangent buffers beside buffers
 forward                         forward mode: partial derivatives, pushforward, pullback
+elements                        elements of buffers, one by one
 costs                           which of two programs takes less
 jacobians                       matrices of derivatives: loops over blocks of directions
 """

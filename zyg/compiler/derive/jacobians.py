@@ -7,11 +7,12 @@ forward in lanes, too, and what does not depend on the cotangents comes before t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from zyg.compiler.derive.costs import cost_of
+from zyg.compiler.derive.elements import ELEMENTS, cast, demand_finite, each, loaded
 from zyg.compiler.derive.forward import along_elements, pushforward
 from zyg.compiler.derive.moving import Memory, is_real
 from zyg.compiler.derive.reverse import Derived, vjp
@@ -20,11 +21,9 @@ from zyg.compiler.ir import (
     Block,
     Call,
     For,
-    Load,
     Op,
     Program,
     Value,
-    blocks_of,
     element_of,
     is_buffer,
     operands_of,
@@ -36,7 +35,6 @@ from zyg.compiler.record import Builder
 from zyg.compiler.splice import spliced
 
 WIDTH = 8  # lanes: a register of doubles, or two
-_ELEMENTS = 16  # numbers, or known elements, along which the derivatives are taken at once
 
 
 @dataclass(frozen=True)
@@ -64,6 +62,7 @@ class Matrices:
         self.width = 1 if any(op.callee.adjoint for op in calls) else WIDTH
         self.shapes = self._shapes()
         self.blocks: dict[tuple[int, int], Atom] = {}
+        self.checked: set[tuple[int, int]] = set()  # those that are known to be finite
         self.yields: list[Atom] = []
 
     def finished(self) -> Program:
@@ -146,9 +145,9 @@ class Matrices:
     def fewer_columns(self, active: Sequence[int]) -> Atom:
         """Whether columns cost no more than rows: by operations on floats and what is moved in
         memory, of one pass of either, and by how many passes there are."""
-        single, op = _loaded(self.program, active), self.builder.op
+        single, op = loaded(self.program, active), self.builder.op
         elements = sum(len(single.get(k, ())) for k in active)
-        columns: Atom = -(-elements // _ELEMENTS)
+        columns: Atom = -(-elements // ELEMENTS)
         arrays = [k for k in active if k not in single]
         for k in arrays:
             columns = op("add", columns, self._passes(self.length(k)))
@@ -181,9 +180,9 @@ class Matrices:
 
     def by_columns(self, active: Sequence[int]) -> None:
         """Derivatives by these inputs, in forward mode."""
-        single = _loaded(self.program, active)
+        single = loaded(self.program, active)
         elements = [(k, index) for k in active for index in single.get(k, ())]
-        most = _ELEMENTS if self.width > 1 else 1
+        most = ELEMENTS if self.width > 1 else 1
         for start in range(0, len(elements), most):
             self._by_elements(elements[start : start + most])
         arrays = [k for k in active if k not in single]
@@ -196,7 +195,9 @@ class Matrices:
         """Derivatives by numbers, and by elements of arrays that are known one by one."""
         lanes = len(chosen)
         made = self._run(along_elements(self.program, chosen), ())
+        self.checked.update((m, k) for m in range(len(self.results)) for k, _ in chosen)
         for m, row in enumerate(self._tangents(made, lanes)):
+            demand_finite(self.builder, row, self.product([*self.shapes[m], lanes]))
             for lane, (k, index) in enumerate(chosen):
                 if index is None:
                     self.blocks[m, k] = self._lane(m, row, lane, lanes)
@@ -227,12 +228,12 @@ class Matrices:
         if self.results[m].shape is None:
             builder.store(block, at[0], row[of[0]])
             return
-        i = Value("int")
-        with builder.inside(Block()) as body:
+
+        def store(i: Atom) -> None:
             t = builder.load(row[0], op("add", op("multiply", i, of[1]), of[0]))
             builder.store(block, op("add", op("multiply", i, at[1]), at[0]), t)
-        span = 0, self.product(self.shapes[m]), 1
-        builder.block.ops.append(For(i, span, [], [], body, [], independent=True))
+
+        each(builder, self.product(self.shapes[m]), store)
 
     def _by_array(self, k: int) -> None:
         """Blocks of columns, the last ones first: what is too much in a block is written over."""
@@ -405,44 +406,3 @@ class Matrices:
                 t = builder.load(made[0], op("add", first, lane))
                 builder.store(block, op("add", start, lane), t)
         builder.block.ops.append(For(row, (0, rows, 1), [], [], body, []))
-
-
-def _loaded(program: Program, active: Sequence[int]) -> dict[int, list[Atom | None]]:
-    """Of numbers among the inputs, themselves, as None; of the arrays that are nothing but loaded,
-    at indices that are known, these indices."""
-    inputs = {program.inputs[k]: k for k in active}
-    found: dict[int, list[Atom | None]] = {
-        k: [] if is_buffer(x.type) else [None] for x, k in inputs.items()
-    }
-    memory = Memory(program)
-    for x, k in inputs.items():
-        if is_buffer(x.type) and memory.is_written(x):
-            del found[k]
-    for inner in (block for p in memory.programs for block in _blocks(p.body)):
-        used = list(inner.yields)
-        for op in inner.ops:
-            if isinstance(op, Load) and op.buffer in inputs and not isinstance(op.index, Value):
-                known = found.get(inputs[op.buffer], [])
-                known += [op.index] * (op.index not in known)
-            else:
-                used += operands_of(op)
-        for y in used:
-            if isinstance(y, Value) and y in inputs and is_buffer(y.type):
-                found.pop(inputs[y], None)
-    return {k: row for k, row in found.items() if len(row) <= _ELEMENTS}
-
-
-def _blocks(block: Block) -> Iterator[Block]:
-    yield block
-    for op in block.ops:
-        for inner in blocks_of(op):
-            yield from _blocks(inner)
-
-
-def cast(builder: Builder, buffer: Value, kind: str, size: Atom) -> Value:
-    """A buffer with the elements of another, in another precision."""
-    out, k = builder.alloc(kind, size, zeroed=False), Value("int")
-    with builder.inside(Block()) as body:
-        builder.store(out, k, builder.load(buffer, k))
-    builder.block.ops.append(For(k, (0, size, 1), [], [], body, [], independent=True))
-    return out

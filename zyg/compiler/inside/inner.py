@@ -7,6 +7,7 @@ differentiated again by whoever derives the function around it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from zyg.compiler.front.scalars import whose
 from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, fresh, product
 from zyg.compiler.ir import Atom, Block, Program, Value, is_buffer, is_number, type_of
 from zyg.compiler.record import REALS, Builder, Number, atom_of
-from zyg.compiler.splice import spliced, uses
+from zyg.compiler.splice import load_from, only_loaded, spliced, uses
 from zyg.errors import KernelError
 
 
@@ -86,7 +87,7 @@ class Inner:
         self.leaves: list[Any] = []
         self.makes = [apart(reader.handed_out(array(x)), self.leaves) for x in args]
         self.inputs: dict[int, int] = {}
-        self.args: list[Atom] = []
+        self.args: list[Any] = []  # views, too, which `run` copies where it has to
         self.sizes: dict[Value, tuple[Atom, ...]] = {}
         self.params: list[Value] = []
         seen = [self._seen(k, x) for k, x in enumerate(self.leaves)]
@@ -119,8 +120,8 @@ class Inner:
             x = as_type(array(x), "float")
         if isinstance(x, ArrayView) and x.element in REALS:
             own = x.is_contiguous and not isinstance(x.offset, Value) and x.offset == 0
-            x = self.leaves[k] = x if own else copied(x)
-            made = self._input(k, x.buffer)
+            self.leaves[k] = x
+            made = self._input(k, x.buffer if own else x)
             self.sizes[made] = x.shape
             return ArrayView(self.to, made, x.shape)
         if isinstance(x, Number) or is_number(x):
@@ -138,8 +139,8 @@ class Inner:
                           "pass a float.")  # fmt: skip
         return x
 
-    def _input(self, k: int, x: Atom) -> Value:
-        made = Value(type_of(x))
+    def _input(self, k: int, x: Any) -> Value:
+        made = Value(f"{x.element}[]" if isinstance(x, ArrayView) else type_of(x))
         self.inputs[k] = len(self.params)
         self.params.append(made)
         self.args.append(x)
@@ -179,12 +180,26 @@ class Inner:
 
     # Programs in the place of the call
 
-    def run(self, program: Program, args: Sequence[Atom]) -> list[Any]:
-        """What a program yields that is put here."""
-        outs = spliced(program, args, self.to.block)
-        for x in outs:
-            if isinstance(x, Value) and is_buffer(x.type):
-                self.to.born.setdefault(x, len(self.to.born) + 1)
+    def run(self, program: Program, args: Sequence[Any]) -> list[Any]:
+        """What a program yields that is put here; views are read where they are, or copied."""
+        views: dict[Value, ArrayView] = {}
+        given: list[Atom] = []
+        for x, arg in zip(program.inputs, args, strict=True):
+            if not isinstance(arg, ArrayView):
+                given.append(arg)
+            elif only_loaded(program, x) and (arg.ndim == 1 or arg.is_contiguous):
+                given.append(seen := Value(x.type))
+                views[seen] = arg
+            else:
+                given.append(copied(arg).buffer)
+        block = Block()
+        outs = spliced(program, given, block)
+        for seen, view in views.items():
+            load_from(block, seen, functools.partial(_place, view))
+        self.to.block.ops += block.ops
+        for y in outs:
+            if isinstance(y, Value) and is_buffer(y.type):
+                self.to.born.setdefault(y, len(self.to.born) + 1)
         return outs
 
     def made(self, atoms: Iterator[Atom]) -> list[Any]:
@@ -280,6 +295,13 @@ class Inner:
         if all(x is None for x in mine):
             return None
         return self.reader.taken(whole, "")
+
+
+def _place(view: ArrayView, index: Atom) -> tuple[Value, list[Any], Atom]:
+    """Where an element of a view is: its buffer, operations, and the index that they compute."""
+    to, stride = Builder(), view.strides[0] if view.ndim == 1 else 1
+    at = to.op("add", view.offset, to.op("multiply", index, stride))
+    return view.buffer, to.block.ops, at
 
 
 def _made(to: Any, kind: Leaf, atoms: Iterator[Atom]) -> Any:

@@ -247,6 +247,8 @@ def columns(inner: Inner, matrices: Matrices, make: Callable[[list[Any]], Any]) 
     blocks: dict[tuple[int, int], Any] = {}
     for (m, k), made in zip(pairs, outs, strict=True):
         blocks[m, k] = _block(inner, k, shapes[m], made)
+        if (m, inner.inputs[k]) not in matrices.checked:
+            demand_finite(inner.to, blocks[m, k])
     found, places = [], range(len(inner.leaves))
     for argument in inner.makes:
         rows = [argument([blocks.get((m, k)) for k in places]) for m in range(len(shapes))]
@@ -259,11 +261,8 @@ def _block(inner: Inner, k: int, shape: Sequence[Atom], made: Atom) -> Any:
     leaf, to = inner.leaves[k], inner.to
     if is_buffer(type_of(made)):
         more = leaf.shape if isinstance(leaf, ArrayView) else ()
-        block: Any = ArrayView(to, made, (*shape, *more))  # type: ignore[arg-type]
-    else:
-        block = to.number(made, whose(leaf))
-    demand_finite(to, block)
-    return block
+        return ArrayView(to, made, (*shape, *more))  # type: ignore[arg-type]
+    return to.number(made, whose(leaf))
 
 
 def diaghessian(reader: Any, f: Any, x: Any) -> Any:
