@@ -27,7 +27,9 @@ registers                       loops that run in vector registers
 metadata                        what LLVM text says besides
 hoisting                        checks that are made before a loop, or after it
 lifetimes                       which buffers may go at the end of a block
+apart                           which places of a buffer a loop keeps apart
 types_in_text                   which types of LLVM's values have
+words                           LLVM text of a function of words, that runs a program
 whole_text                      program with memory -> LLVM text
 objects                         LLVM text of a function of objects
 entry                           program with memory -> a function that runs

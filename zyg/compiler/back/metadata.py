@@ -5,6 +5,7 @@ from __future__ import annotations
 RARELY = "!prof !0"
 TAGS = {"double": "!2", "float": "!3", "i64": "!4", "i8": "!5", "ptr": "!6"}
 ONE_BY_ONE = ", !llvm.loop !7"  # a loop that is not to run in vectors
+FIRST_SCOPE = 20  # the number of the first line of those that a module adds
 METADATA = [
     '!0 = !{!"branch_weights", i32 2000, i32 1}',
     '!1 = !{!"zyg"}',

@@ -1,11 +1,5 @@
 """From a program with memory to LLVM text: a function for it, and for each that it calls.
 
-``i32 @kernel(ptr arguments, ptr results, ptr arena)`` takes and gives rows of words of 8 bytes: a
-double, an int, a bool as an int, the address of a buffer; a float32 in the first half. It returns
-0, or why it ended early (see `arena`). Its results live in the arena until it is called once more
-with the arena alone, which releases that. Buffers among the arguments share no memory with each
-other, or nothing is written to them.
-
 Regions become blocks, what they yield phis; a check branches to one block at the end. A program
 takes the arena and how deep calls may go, and returns a status before its results.
 """
@@ -16,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.compiler.back import arena, blas, elementary_text
+from zyg.compiler.back.apart import Pairs, Places, scopes, told
 from zyg.compiler.back.hoisting import hoistable, postponed
 from zyg.compiler.back.lanes import Lane, literal
 from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here, leaves_some
@@ -23,6 +18,7 @@ from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TAGS
 from zyg.compiler.back.registers import runs_in_registers, waits_for_stores, waits_for_sums
 from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.back.types_in_text import result_type, type_in_memory, type_in_text
+from zyg.compiler.back.words import entry_lines
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -41,6 +37,7 @@ from zyg.compiler.ir import (
     While,
     element_of,
     is_buffer,
+    operations,
     type_of,
 )
 
@@ -52,7 +49,7 @@ _FEW = 64  # stores that a processor has not done yet
 def llvm_text(program: Program) -> str:
     """The text of a module whose function `kernel` is a program."""
     module = Module(program)
-    return module.text(_entry(program, module.main))
+    return module.text(entry_lines(program, module.main))
 
 
 class Module:
@@ -62,6 +59,7 @@ class Module:
         self.program = program
         self.names: dict[Program, str] = {}
         self.waiting: list[tuple[Program, str]] = []
+        self.scopes: list[str] = []  # what streams of loops are told apart by
         self.declared: dict[str, None] = {}
         self.main = self.function_of(program)
 
@@ -72,7 +70,7 @@ class Module:
             program, name = self.waiting.pop()
             lines += _Function(self, program, name).text()
         kept = elementary_text.used(self.declared)
-        return "\n".join([arena.TEXT, *self.declared, kept, *lines, *METADATA, ""])
+        return "\n".join([arena.TEXT, *self.declared, kept, *lines, *METADATA, *self.scopes, ""])
 
     def own(self, name: str, type: str) -> str | None:
         """The symbol of an elementary function of ours."""
@@ -86,44 +84,6 @@ class Module:
         return self.names[program]
 
 
-def _entry(program: Program, name: str) -> list[str]:
-    """The function that is called from outside."""
-    lines, given = [], ["ptr %arena", "i64 %depth"]
-    for k, x in enumerate(program.inputs):
-        at, type = f"%a{k}", type_in_text(x.type)
-        lines.append(f"  {at} = getelementptr i64, ptr %arguments, i64 {k}")
-        lines.append(f"  %w{k} = load {'i64' if type == 'i1' else type}, ptr {at}")
-        if type == "i1":
-            lines.append(f"  %x{k} = trunc i64 %w{k} to i1")
-        given.append(f"{type} %{'x' if type == 'i1' else 'w'}{k}")
-    made = result_type(program)
-    lines.append(f"  %made = call {made} {name}({', '.join(given)})")
-    lines.append(f"  %status = extractvalue {made} %made, 0")
-    for k, out in enumerate(program.outputs):
-        type, y = type_in_text(type_of(out)), f"%y{k}"
-        lines.append(f"  {y} = extractvalue {made} %made, {k + 1}")
-        if type == "i1":
-            lines.append(f"  %z{k} = zext i1 {y} to i64")
-            type, y = "i64", f"%z{k}"
-        lines.append(f"  %r{k} = getelementptr i64, ptr %results, i64 {k}")
-        lines.append(f"  store {type} {y}, ptr %r{k}")
-    return [
-        "define i32 @kernel(ptr %arguments, ptr %results, ptr %arena) nounwind {",
-        "  %end = icmp eq ptr %arguments, null",
-        "  br i1 %end, label %release, label %run",
-        "release:",
-        "  call void @zyg_release(ptr %arena)",
-        "  ret i32 0",
-        "run:",
-        "  %depth.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 4",
-        "  %depth = load i64, ptr %depth.at",
-        "  call void @zyg_open(ptr %arena)",
-        *lines,
-        "  ret i32 %status",
-        "}",
-    ]
-
-
 class _Function:
     """Prints one program."""
 
@@ -135,6 +95,9 @@ class _Function:
         self.failures: list[tuple[str, str]] = []  # status, and the block that it comes from
         self.early: set[Check] = set()  # made before the loop that they are in
         self.around: For | While | None = None  # the innermost loop
+        self.said: dict[Load | Store, str] = {}  # of accesses that do not meet others
+        makers = {op.out: op for op in operations(program.body) if isinstance(op, Op)}
+        self.places = Places(makers)
         self.made = result_type(program)
 
     def text(self) -> list[str]:
@@ -240,9 +203,12 @@ class _Function:
         at = f"ptr {self.atom(buffer)}, i64 {self.atom(index)}"
         return "ptr " + self.m.value(f"getelementptr inbounds {kind}, {at}")
 
+    def tags(self, op: Load | Store, kind: str) -> str:
+        return f"!tbaa {TAGS[kind]}{self.said.get(op, '')}"
+
     def load(self, op: Load) -> None:
         kind = type_in_memory(op.out.type)
-        x = self.m.value(f"load {kind}, {self.place(op.buffer, op.index)}, !tbaa {TAGS[kind]}")
+        x = self.m.value(f"load {kind}, {self.place(op.buffer, op.index)}, {self.tags(op, kind)}")
         self.known[op.out] = self.m.value(f"icmp ne i8 {x}, 0") if kind == "i8" else x
 
     def store(self, op: Store) -> None:
@@ -250,7 +216,7 @@ class _Function:
         kind, x = type_in_memory(element), self.typed(op.value, element)
         if kind == "i8":
             x = "i8 " + self.m.value(f"zext {x} to i8")
-        self.m.line(f"store {x}, {self.place(op.buffer, op.index)}, !tbaa {TAGS[kind]}")
+        self.m.line(f"store {x}, {self.place(op.buffer, op.index)}, {self.tags(op, kind)}")
 
     def check(self, op: Check) -> None:
         if op not in self.early:
@@ -354,26 +320,49 @@ class _Function:
         loop = late.loop if in_registers else op
         self.m.own = self.module.own if in_registers else None
         rounds = [(op.index, self.atom(first), steps)]
-        if waits_for_stores(loop, self.around):
-            self.by_length(loop, lambda short: self.loop(loop, test, rounds, one_by_one=short))
+
+        def run(one_by_one: bool) -> None:
+            self.loop(loop, test, rounds, one_by_one)
+
+        def by_length() -> None:
+            if waits_for_stores(loop, self.around):
+                self.twice(loop, self.is_short(loop), run)
+            else:
+                run(waits_for_sums(loop))
+
+        if pairs := self.places.pairs(loop):
+            apart = told(self, loop, pairs)
+            self.twice(loop, apart, lambda yes: self.apart(pairs, by_length) if yes else run(True))
         else:
-            self.loop(loop, test, rounds, one_by_one=waits_for_sums(loop))
+            by_length()
         self.m.own = None
         if in_registers and late.hold:
             self.demand(self.atom(late.hold))
 
-    def by_length(self, op: For, loop: Callable[[bool], None]) -> None:
-        """A loop printed twice: for few rounds, and for many."""
-        first, end, _ = map(self.atom, op.span)
+    def is_short(self, loop: For) -> str:
+        """Whether a loop has few rounds."""
+        first, end, step = map(self.atom, loop.span)
         count = self.m.value(f"sub i64 {end}, {first}")
-        how = "slt" if op.span[2] > 0 else "sgt"  # type: ignore[operator]
-        few = self.m.value(f"icmp {how} i64 {count}, {_FEW * op.span[2]}")  # type: ignore[operator]
+        how = "slt" if int(step) > 0 else "sgt"
+        return self.m.value(f"icmp {how} i64 {count}, {_FEW * int(step)}")
+
+    def apart(self, pairs: Pairs, run: Callable[[], None]) -> None:
+        """Print a loop whose streams of each pair are apart."""
+        names, self.said = scopes(pairs, self.module.scopes)
+        self.m.declared["declare void @llvm.experimental.noalias.scope.decl(metadata)"] = None
+        for x in names:
+            self.m.line(f"call void @llvm.experimental.noalias.scope.decl(metadata {x})")
+        run()
+        self.said = {}
+
+    def twice(self, op: For, condition: str, run: Callable[[bool], None]) -> None:
+        """A loop printed twice: for where a condition is true, and for where it is not."""
         sides = []
-        short, long, after = self.fresh(), self.fresh(), self.fresh()
-        self.m.line(f"br i1 {few}, label {short}, label {long}")
-        for start in (short, long):
+        yes, no, after = self.fresh(), self.fresh(), self.fresh()
+        self.m.line(f"br i1 {condition}, label {yes}, label {no}")
+        for start in (yes, no):
             self.start(start)
-            loop(start is short)
+            run(start is yes)
             sides.append((f"%{self.m.block}", [self.known[x] for x in op.outs]))
             self.m.line(f"br label {after}")
         self.start(after)

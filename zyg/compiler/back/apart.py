@@ -1,0 +1,182 @@
+"""What a loop reads and writes of a buffer, as streams that may be told apart before it.
+
+An index that moves with the loop's by the same step each round makes a *stream*: those that differ
+by a known number belong to one. Between its first place and its last a stream is, so that two are
+apart if these are. LLVM then keeps in registers what rounds hand on through memory, and sums at one
+place; it cannot know by itself, as where streams are is told by shapes and by loops around.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from zyg.compiler.back.metadata import FIRST_SCOPE
+from zyg.compiler.ir import Atom, Check, For, Load, Op, Store, Value, outs_of
+
+Sum = Counter[tuple[Value, ...]]  # of products of values, with factors; the empty one is 1
+
+_MOST = 8  # pairs that are to be told apart, terms of a sum
+_FAR = 2**40
+_DEEPEST = 50  # operations, of a sum
+
+
+@dataclass(eq=False)
+class Stream:
+    """Accesses of a buffer; `index` is that of one, made by `ops` of the loop."""
+
+    index: Atom
+    ops: list[Op]
+    terms: Sum  # of the index
+    low: int = 0  # how far the others begin before it
+    high: int = 0
+    accesses: list[Load | Store] = field(default_factory=list)
+
+    def take(self, access: Load | Store, start: int) -> None:
+        self.accesses.append(access)
+        self.low = min(self.low, start - self.terms[()])
+        self.high = max(self.high, start - self.terms[()])
+
+    @property
+    def is_written(self) -> bool:
+        return any(isinstance(x, Store) for x in self.accesses)
+
+
+Pairs = list[tuple[Stream, Stream]]
+
+
+class Places:
+    """Indices of a program as sums of products; `makers` are its operations."""
+
+    def __init__(self, makers: Mapping[Value, Op]) -> None:
+        self.makers = makers
+        self.sums: dict[Value, Sum | None] = {}
+
+    def pairs(self, loop: For) -> Pairs:
+        """The streams that a loop has of one buffer, of which one is written.
+
+        None if one meets another, or if one is unclear; all accesses are done in each round.
+        """
+        if not all(isinstance(op, (Op, Load, Store, Check)) for op in loop.body.ops):
+            return []
+        inside = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
+        unknown = {*loop.params, *(x for op in loop.body.ops for x in outs_of(op))}
+        found: dict[Value, dict[frozenset[object], Stream] | None] = {}
+        for op in loop.body.ops:
+            if not isinstance(op, (Load, Store)):
+                continue
+            streams = found.setdefault(op.buffer, {})
+            terms = self.sum_of(op.index)
+            if streams is None or terms is None or not _is_affine(terms, loop.index, unknown):
+                found[op.buffer] = None
+                continue
+            key = frozenset((t, n) for t, n in terms.items() if t)
+            if key not in streams:
+                streams[key] = Stream(op.index, _chain(op.index, inside), terms)
+            streams[key].take(op, terms[()])
+        rows = [combinations(streams.values(), 2) for streams in found.values() if streams]
+        pairs = [(a, b) for row in rows for a, b in row if a.is_written or b.is_written]
+        meet = any(_follows(a, b, loop.index) for a, b in pairs)
+        return pairs if len(pairs) <= _MOST and not meet else []
+
+    def sum_of(self, x: Atom, depth: int = 0) -> Sum | None:
+        """An int as a sum of products; None if that is long."""
+        if not isinstance(x, Value):
+            return Counter({(): int(x)})
+        if x not in self.sums:
+            self.sums[x] = self._sum_of(x, depth)
+        return self.sums[x]
+
+    def _sum_of(self, x: Value, depth: int) -> Sum | None:
+        op = self.makers.get(x)
+        if op is None or op.name not in ("add", "subtract", "multiply") or depth == _DEEPEST:
+            return Counter({(x,): 1})
+        a, b = (self.sum_of(y, depth + 1) for y in op.args)
+        if a is None or b is None:
+            return None
+        made: Sum = Counter()
+        if op.name == "multiply":
+            for s, m in a.items():
+                for t, n in b.items():
+                    made[tuple(sorted((*s, *t), key=id))] += m * n
+        else:
+            made.update(a)
+            (made.update if op.name == "add" else made.subtract)(b)
+        made = Counter({term: n for term, n in made.items() if n})
+        return made if len(made) <= _MOST else None
+
+
+def _follows(a: Stream, b: Stream, index: Value) -> bool:
+    """Whether a stream is where another was a round before, or two."""
+    step = {tuple(x for x in t if x is not index): n for t, n in a.terms.items() if index in t}
+    apart = {t: n for t in {*a.terms, *b.terms} if (n := a.terms[t] - b.terms[t])}
+    return any(apart == {t: k * n for t, n in step.items()} for k in (-2, -1, 1, 2))
+
+
+def _is_affine(terms: Sum, index: Value, unknown: set[Value]) -> bool:
+    """Whether an index moves by the same step each round, as far as is known before the loop."""
+    far = abs(terms[()]) > _FAR
+    return not far and all(t.count(index) < 2 and unknown.isdisjoint(t) for t in terms)
+
+
+def _chain(x: Atom, inside: Mapping[Value, Op]) -> list[Op]:
+    """The operations of a loop that make a number, in order."""
+    op = inside.get(x) if isinstance(x, Value) else None
+    if op is None:
+        return []
+    return list(dict.fromkeys([*(y for arg in op.args for y in _chain(arg, inside)), op]))
+
+
+def told(function: Any, loop: For, pairs: Pairs) -> str:
+    """Print, before a loop, whether the streams of each pair are apart; this condition."""
+    m, first, end, step = function.m, *loop.span
+    last = m.value(f"sub i64 {function.atom(end)}, {step}")
+    spans: dict[Stream, list[str]] = {}
+    for stream in dict.fromkeys(s for pair in pairs for s in pair):
+        ends = []
+        for index in (function.atom(first), last):
+            function.known[loop.index] = index
+            for op in stream.ops:
+                function.op(op)
+            ends.append(function.atom(stream.index))
+        less = m.value(f"icmp slt i64 {ends[0]}, {ends[1]}")
+        low = m.value(f"select i1 {less}, i64 {ends[0]}, i64 {ends[1]}")
+        high = m.value(f"select i1 {less}, i64 {ends[1]}, i64 {ends[0]}")
+        spans[stream] = [
+            m.value(f"add i64 {low}, {stream.low}"), m.value(f"add i64 {high}, {stream.high}")
+        ]  # fmt: skip
+    apart = "true"
+    for a, b in pairs:
+        for x, y in ((spans[a], spans[b]), (spans[b], spans[a])):
+            x.append(m.value(f"icmp slt i64 {x[1]}, {y[0]}"))
+        either = m.value(f"or i1 {spans[a].pop()}, {spans[b].pop()}")
+        apart = m.value(f"and i1 {apart}, {either}")
+    return apart
+
+
+def scopes(pairs: Pairs, lines: list[str]) -> tuple[list[str], dict[Load | Store, str]]:
+    """What is said of each access where the streams are apart; with the names of what is meant.
+
+    `lines` get what this stands for.
+    """
+
+    def new(text: str) -> str:
+        name = f"!{FIRST_SCOPE + len(lines)}"
+        lines.append(f"{name} = {text.replace('SELF', name)}")
+        return name
+
+    def row(names: Iterable[str]) -> str:
+        return new(f"!{{{', '.join(names)}}}")
+
+    domain = new("distinct !{SELF}")
+    streams = [*dict.fromkeys(s for pair in pairs for s in pair)]
+    own = {s: new(f"distinct !{{SELF, {domain}}}") for s in streams}
+    said: dict[Load | Store, str] = {}
+    for s in streams:
+        others = [own[b if a is s else a] for a, b in pairs if s in (a, b)]
+        mark = f", !alias.scope {row([own[s]])}, !noalias {row(others)}"
+        said.update((access, mark) for access in s.accesses)
+    return [row([x]) for x in own.values()], said

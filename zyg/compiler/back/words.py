@@ -1,0 +1,51 @@
+"""LLVM text of a function of words, that runs a program.
+
+``i32 @kernel(ptr arguments, ptr results, ptr arena)`` takes and gives rows of words of 8 bytes: a
+double, an int, a bool as an int, the address of a buffer; a float32 in the first half. It returns
+0, or why it ended early (see `arena`). Its results live in the arena until it is called once more
+with the arena alone, which releases that. Buffers among the arguments share no memory with each
+other, or nothing is written to them.
+"""
+
+from __future__ import annotations
+
+from zyg.compiler.back.types_in_text import result_type, type_in_text
+from zyg.compiler.ir import Program, type_of
+
+
+def entry_lines(program: Program, name: str) -> list[str]:
+    """The function that is called from outside."""
+    lines, given = [], ["ptr %arena", "i64 %depth"]
+    for k, x in enumerate(program.inputs):
+        at, type = f"%a{k}", type_in_text(x.type)
+        lines.append(f"  {at} = getelementptr i64, ptr %arguments, i64 {k}")
+        lines.append(f"  %w{k} = load {'i64' if type == 'i1' else type}, ptr {at}")
+        if type == "i1":
+            lines.append(f"  %x{k} = trunc i64 %w{k} to i1")
+        given.append(f"{type} %{'x' if type == 'i1' else 'w'}{k}")
+    made = result_type(program)
+    lines.append(f"  %made = call {made} {name}({', '.join(given)})")
+    lines.append(f"  %status = extractvalue {made} %made, 0")
+    for k, out in enumerate(program.outputs):
+        type, y = type_in_text(type_of(out)), f"%y{k}"
+        lines.append(f"  {y} = extractvalue {made} %made, {k + 1}")
+        if type == "i1":
+            lines.append(f"  %z{k} = zext i1 {y} to i64")
+            type, y = "i64", f"%z{k}"
+        lines.append(f"  %r{k} = getelementptr i64, ptr %results, i64 {k}")
+        lines.append(f"  store {type} {y}, ptr %r{k}")
+    return [
+        "define i32 @kernel(ptr %arguments, ptr %results, ptr %arena) nounwind {",
+        "  %end = icmp eq ptr %arguments, null",
+        "  br i1 %end, label %release, label %run",
+        "release:",
+        "  call void @zyg_release(ptr %arena)",
+        "  ret i32 0",
+        "run:",
+        "  %depth.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 4",
+        "  %depth = load i64, ptr %depth.at",
+        "  call void @zyg_open(ptr %arena)",
+        *lines,
+        "  ret i32 %status",
+        "}",
+    ]
