@@ -10,6 +10,7 @@ functions                       what functions of NumPy, math and SciPy mean as 
 whole                           ints of the operands' types, wrapped around as NumPy's are
 bounds                          numbers of Python's own that must have a place in those types
 front                           source -> program
+callbacks                       functions that stay in Python, as programs
 derive                          program -> the program of its derivatives
 inside                          derivatives in the source of a function
 back                            program -> text -> machine code

@@ -126,6 +126,15 @@ class Routine:
 
 
 @dataclass(eq=False)
+class CallBack:
+    """``outs = callee(*args)``, in Python; buffers among `outs` are fresh. See `callbacks`."""
+
+    callee: Any
+    args: tuple[Atom, ...]
+    outs: list[Value]
+
+
+@dataclass(eq=False)
 class If:
     condition: Atom
     then: Block
@@ -201,6 +210,21 @@ class Adjoint:
     moving: list[int]
     only_reverse: tuple[str, str, str] | None = None
 
+    # Of a function that Python runs, and that is called where others are put in place: what is
+    # called instead where the adjoint follows, its tangents, and what derivatives further out see.
+    keeping: Program | None = None
+    pushed: Program | None = None
+    outside: Program | None = None
+
+    def which(self, moves: Callable[[int], Any]) -> int:
+        """The last operand of such a function: a bit for each operand at `moving` that moves."""
+        if len(self.moving) > _MOST_SAID:
+            return -1
+        return sum(1 << j for j, k in enumerate(self.moving) if moves(k))
+
+
+_MOST_SAID = 62  # bits of an int
+
 
 def blocks_of(op: Any) -> Sequence[Block]:
     """The blocks inside an operation."""
@@ -219,7 +243,7 @@ def operations(block: Block) -> Iterator[Any]:
             yield from operations(inner)
 
 
-_EFFECTS = (Store, Check, Call, Routine)
+_EFFECTS = (Store, Check, Call, CallBack, Routine)
 
 
 def has_effects(op: Any) -> bool:
@@ -249,6 +273,7 @@ _OPERANDS: dict[type, Callable[[Any], Sequence[Atom]]] = {
     Check: lambda op: (op.condition,),
     Call: lambda op: op.args,
     Routine: lambda op: op.args,
+    CallBack: lambda op: op.args,
     If: lambda op: (op.condition,),
     For: lambda op: (*op.span, *op.init),
     While: lambda op: op.init,
@@ -370,6 +395,7 @@ _LINES: dict[type, Callable[[Any], str]] = {
     Check: lambda op: f"check[{op.why}]",
     Call: lambda op: f"call[{op.callee.name}]",
     Routine: lambda op: op.name,
+    CallBack: lambda op: f"python[{op.callee.name}]",
 }
 _WORDS = {If: ("then", "else"), While: ("test", "do"), For: ("do",)}
 

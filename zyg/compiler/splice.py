@@ -19,6 +19,7 @@ from zyg.compiler.ir import (
     operands_of,
     operations,
     outs_of,
+    type_of,
 )
 
 
@@ -79,6 +80,13 @@ def spliced(program: Program, args: Sequence[Atom], into: Block) -> list[Atom]:
     return block.yields
 
 
+def called(program: Program, args: Sequence[Atom], into: Block) -> list[Atom]:
+    """The same, of a program that stays where it is."""
+    outs = [Value(type_of(y)) for y in program.outputs]
+    into.ops.append(Call(program, tuple(args), outs))
+    return [*outs]
+
+
 def without_adjoints(program: Program) -> Program:
     """The program in which no function has an adjoint of its own; itself if none has."""
     if not any(_has_adjoint(op) for op in operations(program.body)):
@@ -87,6 +95,9 @@ def without_adjoints(program: Program) -> Program:
     inputs, body = again(program.inputs, made), again(program.body, made)
     for op in operations(body):
         if _has_adjoint(op):
+            if op.callee.adjoint.outside is not None:
+                op.callee = op.callee.adjoint.outside
+                continue
             op.callee = copy.copy(op.callee)
             op.callee.adjoint = None
     sizes = {made[x]: tuple(made.get(n, n) for n in size) for x, size in program.sizes.items()}
@@ -94,7 +105,8 @@ def without_adjoints(program: Program) -> Program:
 
 
 def _has_adjoint(op: Any) -> bool:
-    return isinstance(op, Call) and (op.callee.adjoint is not None)
+    adjoint = op.callee.adjoint if isinstance(op, Call) else None
+    return adjoint is not None and adjoint.outside is not op.callee
 
 
 def again(x: Any, made: dict[Any, Any]) -> Any:

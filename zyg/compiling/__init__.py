@@ -8,10 +8,12 @@ index                           from a function to machine code on disk
 tapes                           machine code of derivatives, in no more memory than is allowed
 operations                      a program that runs, and the programs of its derivatives
 entries                         machine code that takes arguments as they are
+fallback                        a function that is not compiled: in Python, with the drop-ins
+callees                         functions that compiled ones call back
+staying                         which functions may stay in Python, and what they give
 reads                           a function, read for arguments of these kinds
 calls                           a call as one operation of the tracer
 inspecting                      what a compiled function does, in words and as text
-fallback                        a function that is not compiled: in Python, with the drop-ins
 functions                       compiled functions
 direct                          verbs of compiled functions, without the tracer
 matrices                        Jacobians and Hessians, each as one program

@@ -29,6 +29,8 @@ class Inspection(dict[str, Any]):
         lines = [f"{self['name']}: {head}"]
         if self["reason"]:
             lines += [f"  {line}" for line in self["reason"].splitlines()]
+        if called := self.get("called back"):
+            lines.append(f"  called back: {', '.join(called)}")
         rows = [("form", "mode", "machine code", "seconds", "kept")]
         for form, row in self["forms"].items():
             seconds = f"{row['seconds']:.3f}" if "seconds" in row else ""
@@ -54,13 +56,17 @@ def inspected(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspecti
         with config(fallback="error"):
             call = f.call(args, kwargs)
     except CompileError as error:
-        return _of_python(f, str(error))
+        with config(fallback="silent"):
+            call = f.call(args, kwargs)
+        if call is None:
+            return _of_python(f, str(error))
     if call is None:
         return _of_python(f, "the arguments do not fit, or an int is beyond 64 bits")
     read, value = call.read, call.read.operation
     machine = _machine(value)
     found = Inspection(name=f.__name__, native=True, reason="", value=show(value.program),
                        **machine, forms={"value": {"mode": "", **machine}})  # fmt: skip
+    found["called back"] = read.called_back
     active = None if read.refusal() else read.active(f.wrt)
     if active is None:
         reason = read.refusal() or "a derivative by an int is that of the traced engine"

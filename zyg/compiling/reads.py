@@ -19,7 +19,7 @@ from zyg.compiler.derive.moving import Memory
 from zyg.compiler.front.captures import Outside, code_of
 from zyg.compiler.front.kinds import DTYPES, Array, Kind, Many, Scalar, Static, Struct
 from zyg.compiler.front.whole import Whole, WholeCaptures
-from zyg.compiler.inside.reading import read_whole
+from zyg.compiler.inside.reading import read_calling_back
 from zyg.compiler.ir import Check, Program, is_buffer, operations
 from zyg.compiling.entries import entry_of, gradient_entry
 from zyg.compiling.guards import guard_of
@@ -39,6 +39,7 @@ from zyg.compiling.operands import (
     width,
 )
 from zyg.compiling.operations import FLOATS, Operation
+from zyg.compiling.staying import Staying, is_helper
 from zyg.core.strand import strip
 from zyg.errors import KernelError
 
@@ -87,6 +88,8 @@ class Read:
         self._made: dict[Any, Any] = {}  # entries and the like, by what they are
         self._lock = threading.RLock()
         self.captured = guard_of(captures.guards, captures.operands)
+        self.called_back: list[str] = []  # functions that stay in Python
+        self.fallen_back: list[tuple[str, KernelError]] = []  # helpers among them, and why
 
     def made(self, outs: list[Any], arrays: Mapping[int, Any]) -> Any:
         """The result, in which arguments that are returned are themselves."""
@@ -267,19 +270,32 @@ def _fitting(root: Any, known: _Reads) -> Read | Refused | None:
 def _read(
     f: Callable[..., Any], kinds: tuple[Kind, ...], keywords: dict[str, Kind]
 ) -> Read | Refused:
-    captures = WholeCaptures(strip)
+    tried: list[WholeCaptures] = []
+
+    def captures() -> WholeCaptures:
+        tried.append(WholeCaptures(strip))
+        return tried[-1]
+
     try:
-        whole = read_whole(f, kinds, keywords, captures)
+        whole, outside = read_calling_back(f, kinds, keywords, captures, Staying())
     except KernelError as error:
-        return Refused(error.with_traceback(None), captures)
+        return Refused(error.with_traceback(None), tried[0])
     except Exception as error:  # what the reader does not foresee is not compiled, and runs
-        return Refused(_unforeseen(name_of(f), error), captures)
+        return Refused(_unforeseen(name_of(f), error), tried[0])
     if _has_many(whole.result):
-        return Refused(_returned(f, []), captures)
+        return Refused(_returned(f, []), tried[-1])
     for part in _known_parts(whole.result):
         if not isinstance(part, KNOWN):
-            return Refused(_returned(f, part), captures)
-    return Read(kinds, keywords, whole, captures)
+            return Refused(_returned(f, part), tried[-1])
+    made = Read(kinds, keywords, whole, tried[-1])
+    made.called_back = [g.__name__ for g, _ in outside]
+    made.fallen_back = [_fallen_back(g, error) for g, error in outside if is_helper(g)]
+    return made
+
+
+def _fallen_back(g: Any, error: Exception) -> tuple[str, KernelError]:
+    name = name_of(g)
+    return name, error if isinstance(error, KernelError) else _unforeseen(name, error)
 
 
 def _has_many(kind: Any) -> bool:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from zyg.base.config import setting
-from zyg.compiler.back import arena, blas, objects, stored, symbols
+from zyg.compiler.back import arena, blas, objects, stored, symbols, trampolines
 from zyg.compiler.back.compiled import CompilationError
-from zyg.compiler.back.whole_text import Module, llvm_text
+from zyg.compiler.back.whole_text import Module
 from zyg.compiler.front.kinds import Kind
 from zyg.compiler.ir import Program, Type, element_of, is_buffer, type_of
 
@@ -38,8 +38,11 @@ class Native:
 
     def __init__(self, program: Program, tapes: bool = False) -> None:
         start = time.perf_counter()
-        self.text = llvm_text(program)
-        (address, self._owner), self.origin = loaded(self.text)
+        module = Module(program)
+        self.text = module.whole()
+        self._python = [*map(trampolines.Trampoline, module.called)]
+        known = {f"zyg_python_{k}": x.address for k, x in enumerate(self._python)}
+        (address, self._owner), self.origin = loaded(self.text, known)
         self._entry, self._tapes = _ENTRY(address), tapes
         self._inputs = [x.type for x in program.inputs]
         self._outputs = [type_of(x) for x in program.outputs]
@@ -69,7 +72,7 @@ class Native:
                 refused = ctypes.c_int64.from_address(at + arena.REFUSED).value
                 raise TapeFull(left + refused) if refused else MemoryError
             if status:
-                raise Stopped
+                raise trampolines.raised() or Stopped
             made, row = self._results.unpack_from(results), _rows(operands)
             return [
                 row(x, kind) if is_buffer(kind) else bool(x) if kind == "bool" else x
@@ -77,6 +80,8 @@ class Native:
             ]
         finally:
             self._entry(None, None, at)
+            if self._python:
+                trampolines.end_of_call(at)
 
 
 class Direct:
@@ -100,6 +105,8 @@ class Direct:
         module = Module(program)
         entry = objects.Entry(module, takes, gives, writes, tapes, apart)
         self.text = module.text(entry.lines)
+        if module.called:
+            raise objects.Unreadable("it calls Python, which keeps something for its call")
         (address, owner), self.origin = loaded(self.text, entry.addresses)
         self.file, self.names = stored.name_of(self.text), entry.names
         self.several: list[int] = []  # arguments in which an array may be met twice

@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from zyg.compiler.back.emit import INFIX, indented
+from zyg.compiler.back.trampolines import refuse_text
 from zyg.compiler.ir import (
     Alloc,
     Atom,
     Block,
     Call,
+    CallBack,
     Check,
     For,
     If,
@@ -393,6 +395,7 @@ class _Function:
 
     steps: ClassVar[dict[type, Callable[[Any, Any], Iterator[str]]]] = {
         Op: op, Alloc: alloc, Load: load, Store: store, Check: check, Call: call, Routine: routine,
+        CallBack: refuse_text,
         If: if_, For: for_, While: while_,
     }  # fmt: skip
 

@@ -17,6 +17,7 @@ from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here, leave
 from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TAGS
 from zyg.compiler.back.registers import runs_in_registers, waits_for_stores, waits_for_sums
 from zyg.compiler.back.scalars import Scalars
+from zyg.compiler.back.trampolines import printed
 from zyg.compiler.back.types_in_text import result_type, type_in_memory, type_in_text
 from zyg.compiler.back.words import entry_lines
 from zyg.compiler.ir import (
@@ -24,6 +25,7 @@ from zyg.compiler.ir import (
     Atom,
     Block,
     Call,
+    CallBack,
     Check,
     For,
     If,
@@ -46,12 +48,6 @@ _LARGEST = 2**63 - 1
 _FEW = 64  # stores that a processor has not done yet
 
 
-def llvm_text(program: Program) -> str:
-    """The text of a module whose function `kernel` is a program."""
-    module = Module(program)
-    return module.text(entry_lines(program, module.main))
-
-
 class Module:
     """The functions of a text for a program, and what it declares."""
 
@@ -61,7 +57,12 @@ class Module:
         self.waiting: list[tuple[Program, str]] = []
         self.scopes: list[str] = []  # what streams of loops are told apart by
         self.declared: dict[str, None] = {}
+        self.called: list[Any] = []  # in Python
         self.main = self.function_of(program)
+
+    def whole(self) -> str:
+        """The text whose function `kernel` is the program."""
+        return self.text(entry_lines(self.program, self.main))
 
     def text(self, entry: Sequence[str]) -> str:
         """All of it, with the lines of the function that is called from outside."""
@@ -432,6 +433,6 @@ class _Function:
 
 _WAYS: dict[type, Callable[[_Function, Any], None]] = {
     Op: _Function.op, Alloc: _Function.alloc, Load: _Function.load, Store: _Function.store,
-    Check: _Function.check, Call: _Function.call, Routine: _Function.routine, If: _Function.if_,
-    For: _Function.for_, While: _Function.while_,
+    Check: _Function.check, Call: _Function.call, CallBack: printed, Routine: _Function.routine,
+    If: _Function.if_, For: _Function.for_, While: _Function.while_,
 }  # fmt: skip

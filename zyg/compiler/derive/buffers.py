@@ -35,7 +35,7 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.record import Builder
-from zyg.compiler.splice import spliced
+from zyg.compiler.splice import called, spliced
 from zyg.errors import KernelError
 
 LANES = "lanes"  # the key of tangent buffers that hold several directions
@@ -157,7 +157,8 @@ class ForwardOnMemory(Forward):
     def ruled(self, op: Call, adjoint: Adjoint) -> None:
         """A function that has an adjoint of its own."""
         args = [self.atom(x) for x in op.args]
-        outs = spliced(op.callee, args, self.builder.block)
+        put = spliced if adjoint.pushed is None else called
+        outs = put(op.callee, args, self.builder.block)
         self.made.update(zip(op.outs, outs, strict=True))
         rows = {k: self.tangents(op.args[k]) for k in adjoint.moving}
         results = [x for x in op.outs[: adjoint.results] if is_real(x.type)]

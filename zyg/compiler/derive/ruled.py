@@ -25,14 +25,17 @@ def pushed(
     if adjoint.only_reverse:
         raise MissingRuleError(*adjoint.only_reverse, tag="hook")
     known = dict(zip((*op.callee.inputs, *op.callee.outputs), (*args, *outs), strict=True))
+    along = [
+        dots.get(k) or _zero(builder, op.callee, op.callee.inputs[k], known) for k in adjoint.moving
+    ]
+    if adjoint.pushed is not None:
+        given = [*args[:-1], adjoint.which(dots.__contains__)]
+        return spliced(adjoint.pushed, [*given, *along], builder.block)
     bars = [k for k, x in enumerate(adjoint.program.inputs) if x in adjoint.bars]
     derived = vjp(adjoint.program, bars)
     given = [
         _zero(builder, adjoint.program, x, known) if k in bars else known.get(x, x)
         for k, x in enumerate(adjoint.program.inputs)
-    ]
-    along = [
-        dots.get(k) or _zero(builder, op.callee, op.callee.inputs[k], known) for k in adjoint.moving
     ]
     made = spliced(derived.program, [*given, *along], builder.block)
     count = len(adjoint.program.outputs)

@@ -40,7 +40,7 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.record import Builder
-from zyg.compiler.splice import spliced
+from zyg.compiler.splice import called, spliced
 from zyg.errors import KernelError
 
 
@@ -237,7 +237,13 @@ class Sweep:
     def ruled(self, op: Call) -> None:
         """A function that has an adjoint of its own: put here as it is."""
         callee, args = op.callee, [self.atom(x) for x in op.args]
-        outs = spliced(callee, args, self.builder.block)
+        adjoint = callee.adjoint
+        assert adjoint is not None
+        if adjoint.keeping is not None:
+            args[-1] = adjoint.which(lambda k: self.activity.is_active(op.args[k]))
+            outs = called(adjoint.keeping, args, self.builder.block)
+        else:
+            outs = spliced(callee, args, self.builder.block)
         self.made.update(zip(op.outs, outs, strict=True))
         known = dict(zip((*callee.inputs, *callee.outputs), (*args, *outs), strict=True))
         for x, y in zip(op.outs, callee.outputs, strict=True):

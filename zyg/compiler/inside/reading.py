@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from zyg.compiler.front import whole
-from zyg.compiler.front.captures import Captures
+from zyg.compiler.front.captures import Captures, Outside
 from zyg.compiler.front.kinds import Kind
+from zyg.compiler.front.ways import Dead
 from zyg.compiler.front.whole import Whole, WholeReader
 from zyg.compiler.inside import verbs
+from zyg.compiler.inside.called_back import Find, call_back
+
+
+class Tried:
+    """Functions, with what was said when they were read; by identity."""
+
+    def __init__(self) -> None:
+        self._said: dict[int, tuple[Any, Exception]] = {}
+
+    def add(self, f: Any, error: Exception) -> None:
+        self._said[id(f)] = f, error
+
+    def remove(self, f: Any) -> None:
+        del self._said[id(f)]
+
+    def __contains__(self, f: Any) -> bool:
+        return id(f) in self._said
+
+    def __iter__(self) -> Iterator[tuple[Any, Exception]]:
+        return iter(self._said.values())
 
 
 def read_whole(
@@ -22,12 +44,79 @@ def read_whole(
     return whole.read_whole(f, kinds, keywords, captures, Reader)
 
 
+def read_calling_back(
+    f: Callable[..., Any],
+    kinds: Sequence[Kind],
+    keywords: Mapping[str, Kind],
+    captures: Callable[[], Captures],
+    find: Find,
+) -> tuple[Whole, Tried]:
+    """The same, and the functions that it calls back.
+
+    What cannot be read stays in Python, if it may: the innermost of the functions in which reading
+    has failed. Then all is read again.
+    """
+    outside, refused = Tried(), Tried()
+    first: Exception | None = None
+    while True:
+        made = captures()
+        reader = Reader(made, find, outside)
+        reads = functools.partial(_itself, reader)
+        try:
+            return whole.read_whole(f, kinds, keywords, made, reads), outside
+        except Exception as error:
+            first = first or error
+            if not _leave_one(reader.failed[:-1], error, find, outside, refused):
+                raise first from None
+
+
+def _itself(reader: Reader, captures: Captures) -> Reader:
+    return reader
+
+
+def _leave_one(
+    failed: Sequence[Any], error: Exception, find: Find, outside: Tried, refused: Tried
+) -> bool:
+    """Leave the first of these functions in Python that may stay there; whether there is one."""
+    for g in failed:
+        if g in outside:  # it may not
+            outside.remove(g)
+            refused.add(g, error)
+        elif g not in refused and find.may_stay(g):
+            outside.add(g, error)
+            return True
+    return False
+
+
 class Reader(WholeReader):
     """What the functions that make up one program have in common, zyg's verbs among them."""
 
+    def __init__(
+        self, captures: Captures, find: Find | None = None, outside: Tried | None = None
+    ) -> None:
+        super().__init__(captures)
+        self.find, self.outside = find, outside or Tried()
+        self.failed: list[Any] = []  # the calls in which reading fails, the innermost first
+        self._level = self._failed_at = 0
+
     def call(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        found = verbs.called(self, f, args, kwargs)
-        return super().call(f, args, kwargs) if found is NotImplemented else found
+        value, path = (f.value, f.path) if isinstance(f, Outside) else (f, (("itself", f),))
+        self._level += 1
+        try:
+            if self.find is not None and value in self.outside:
+                return call_back(self, self.find, value, path, args, kwargs)
+            found = verbs.called(self, f, args, kwargs)
+            return super().call(f, args, kwargs) if found is NotImplemented else found
+        except Dead:
+            raise
+        except Exception:
+            if self._failed_at != self._level + 1:
+                self.failed = []
+            self.failed.append(value)
+            self._failed_at = self._level
+            raise
+        finally:
+            self._level -= 1
 
     def of_rule(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return verbs.of_rule(self, f, args, kwargs)
