@@ -1,10 +1,17 @@
 """What has a rule and no native form runs in Python, called back from machine code."""
 
+import gc
+import sys
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from scipy import special
 
 import zyg
+from zyg.compiler.back import trampolines
+from zyg.errors import CompileError
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(3, 3))
@@ -141,3 +148,225 @@ def test_value_and_derivatives_are_those_of_the_traced_engine(f, a):
     twice = zyg.gradient(lambda x: np.sum(zyg.gradient(of(compiled), x)[0] * u), x)[0]
     assert twice == pytest.approx(hvp, rel=1e-8, abs=1e-10)
     assert compiled.inspect(*a)["called back"]
+
+
+def test_what_python_would_raise():
+    def inverse(a, out):
+        out[0] = 1.0
+        return np.sum(np.linalg.pinv(a)) + np.sum(np.linalg.svd(a)[1]) + np.linalg.eigh(a)[0][0]
+
+    f = zyg.compile(inverse)
+    good, bad = np.diag([1.0, 2.0, 3.0]), np.full((3, 3), np.nan)
+    for call in (f, lambda *a: zyg.gradient(f, *a)):
+        call(good, np.zeros(1))
+        for wrong in (np.ones((2, 3)), bad):
+            out = np.zeros(1)
+            with pytest.raises(np.linalg.LinAlgError) as expected:
+                inverse(wrong, np.zeros(1))
+            with pytest.raises(np.linalg.LinAlgError, match=str(expected.value)):
+                call(wrong, out)
+    assert f(good, np.zeros(1)) == pytest.approx(inverse(good, np.zeros(1)))
+
+
+def test_an_error_of_a_pullback_is_raised_as_it_is():
+    class UnluckyError(Exception):
+        pass
+
+    @zyg.adjoint
+    def unlucky(x):
+        def back(bar):
+            try:
+                raise UnluckyError("no slope")
+            finally:
+                pass
+
+        return x * 2.0, back
+
+    f = zyg.compile(lambda x: unlucky(x) * x)
+    assert f(2.0) == 8.0
+    with pytest.raises(UnluckyError, match="no slope"):
+        zyg.gradient(f, 2.0)
+
+
+def test_an_interrupt_is_not_swallowed():
+    interrupted = []
+
+    @zyg.adjoint
+    def interrupts(x):
+        try:
+            if x > 5.0:
+                interrupted.append(1)
+                raise KeyboardInterrupt
+        finally:
+            pass
+        return x * 2.0, lambda bar: (2.0 * bar,)
+
+    f = zyg.compile(lambda x: interrupts(x) * x)
+    assert f(2.0) == 8.0
+    with pytest.raises(KeyboardInterrupt):
+        f(6.0)
+    assert len(interrupted) == 1
+    assert zyg.gradient(f, 2.0) == (8.0,)
+
+
+def test_a_result_of_another_type_than_the_first_is_pythons():
+    @zyg.adjoint
+    def fickle(x):
+        try:
+            y = x * 2.0 if x < 5.0 else np.array([x, x])
+        finally:
+            pass
+        return y, lambda bar: (2.0 * np.sum(bar),)
+
+    f = zyg.compile(lambda x: np.sum(fickle(x)) * x)
+    assert f(2.0) == 8.0
+    with zyg.config(fallback="silent"):
+        assert f(6.0) == 72.0
+        assert zyg.gradient(f, 6.0) == (36.0,)
+
+
+def test_states_of_rules_belong_to_their_call():
+    """The pullback that is called is the one of this value, in whatever order they come."""
+    drawn = []
+
+    @zyg.adjoint
+    def noisy(x):
+        state = {}
+        try:
+            state["slope"] = float(len(drawn) + 1)
+            drawn.append(state["slope"])
+        finally:
+            pass
+        return x * state["slope"], lambda bar: (bar * state["slope"],)
+
+    def f(x, n):
+        total = x * 0.0
+        for k in range(n):
+            if k != 2:
+                total += noisy(x) * k
+        return total
+
+    compiled = zyg.compile(f)
+    compiled(1.0, 4)
+    drawn.clear()
+    value, (slope, _) = zyg.value_and_gradient(compiled, 1.0, 4)
+    assert len(drawn) == 3
+    assert value == slope == 2.0 * 1 + 3.0 * 3
+
+
+def test_only_what_moves_is_watched():
+    @zyg.adjoint
+    def product(x, order):
+        if zyg.is_traced(order):
+            raise TypeError("no derivative by the order")
+        try:
+            return x**order, lambda bar: (bar * order * x ** (order - 1.0), None)
+        finally:
+            pass
+
+    f = zyg.compile(lambda x, order: product(x, order * 1.0) * x)
+    assert zyg.gradient(lambda x: f(x, 2.0), 3.0) == (27.0,)
+
+
+def test_nothing_is_left_behind():
+    f = zyg.compile(eigh_in_a_loop)
+    held = []
+
+    @zyg.adjoint
+    def big(x):
+        try:
+            kept = np.ones(1000) * x
+            held.append(weakref.ref(zyg.primal(kept)))
+        finally:
+            pass
+        return x * 2.0, lambda bar: (bar * 2.0 * kept[0] / x,)
+
+    g = zyg.compile(lambda x: big(x) * big(x * 2.0))
+    for _ in range(3):
+        zyg.gradient(f, A, 3)
+        zyg.gradient(g, 2.0)
+        zyg.hvp(g, 2.0, 1.0)
+    with pytest.raises(np.linalg.LinAlgError):
+        zyg.gradient(f, np.full((3, 3), np.nan), 3)
+    gc.collect()
+    assert not trampolines._held._by_call
+    assert all(ref() is None for ref in held)
+
+
+def test_counts_of_references_stay():
+    f = zyg.compile(eigh_in_a_loop)
+    zyg.gradient(f, A, 3)
+    before = sys.getrefcount(A), sys.getrefcount(None)
+    for _ in range(50):
+        zyg.gradient(f, A, 3)
+    assert sys.getrefcount(A) == before[0]
+    assert abs(sys.getrefcount(None) - before[1]) < 40
+
+
+def test_eight_threads():
+    f = zyg.compile(eigh_in_a_loop)
+    expected = [zyg.gradient(eigh_in_a_loop, A + k, 4)[0] for k in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        found = [*pool.map(lambda k: zyg.gradient(f, A + k % 8, 4)[0], range(64))]
+    for k, g in enumerate(found):
+        assert g == pytest.approx(expected[k % 8])
+
+
+def test_a_derivative_taken_inside():
+    def loss(w, x):
+        s = np.linalg.svd(w)[1]
+        return np.sum(s**3) + x @ w @ x
+
+    def learned(w, x):
+        return loss(w - 0.1 * zyg.gradient(loss, w, x)[0], x)
+
+    f, x = zyg.compile(learned), V[:3]
+    assert f(A, x) == pytest.approx(learned(A, x))
+    assert zyg.gradient(f, A, x)[0] == pytest.approx(zyg.gradient(learned, A, x)[0])
+
+
+def test_a_rule_is_taken_once():
+    """A straight-through rule: its slope is the rule's, the slope of its value further out not."""
+
+    @zyg.adjoint
+    def through(x):
+        try:
+            y = x * x * x
+        finally:
+            pass
+        return y, lambda bar: (bar * 5.0,)
+
+    def f(x):
+        return through(x) * x
+
+    compiled = zyg.compile(f)
+    for g in (compiled, f):
+        assert zyg.gradient(g, 2.0) == (8.0 + 10.0,)
+    once = zyg.gradient(lambda x: zyg.gradient(f, x)[0], 2.0)
+    assert zyg.gradient(lambda x: zyg.gradient(compiled, x)[0], 2.0) == once
+
+
+def test_no_text_without_zyg():
+    with pytest.raises(CompileError, match="calls svd back"):
+        zyg.compile(svd).source(B)
+
+
+def test_float32_and_complex():
+    def f(z):
+        return np.sum(np.abs(np.fft.ifft(z)) ** 2) + np.fft.fft(z)[1].imag
+
+    z = V[:3] + 1j * V[3:]
+    assert zyg.gradient(zyg.compile(f), z)[0] == pytest.approx(zyg.gradient(f, z)[0])
+    b = B.astype(np.float32)
+    (slope,) = zyg.gradient(zyg.compile(svd), b)
+    assert slope.dtype == np.float32
+    assert slope == pytest.approx(zyg.gradient(svd, b)[0], rel=1e-4, abs=1e-5)
+
+
+def test_jacobians():
+    def f(a):
+        return np.linalg.svd(a)[1]
+
+    for mode in ("forward", "reverse"):
+        found = zyg.jacobian(zyg.compile(f), A, mode=mode)
+        assert found[0] == pytest.approx(zyg.jacobian(f, A)[0])

@@ -117,7 +117,7 @@ def test_a_rule_of_ones_own_for_a_function_of_numpys_is_not_passed_over():
     zyg.scalar_rule(np.tanh, lambda x, y: 2 * (1 - y * y))
     try:
         f = zyg.compile(lambda x: np.sum(np.tanh(x)))
-        with pytest.raises(zyg.errors.CompileError, match="tanh has a rule that is not zyg's"):
-            zyg.gradient(f, np.array([0.5]))
+        (slope,) = zyg.gradient(f, np.array([0.5]))
+        assert slope == pytest.approx(2 * (1 - np.tanh(0.5) ** 2))
     finally:
         rules[np.tanh] = before

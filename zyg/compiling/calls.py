@@ -14,6 +14,7 @@ import numpy as np
 
 from zyg.base.containers import Engine
 from zyg.base.registry import Adjoint
+from zyg.compiler.back.entry import Stopped
 from zyg.compiler.ir import is_buffer
 from zyg.compiling.operations import Operation
 from zyg.core.bind import bind
@@ -93,7 +94,8 @@ def operation_adjoint(call: OperationCall, *operands: Any) -> Any:
         back, moving = operation.pullback(call.active, strong)
         bars = y_bar if len(operation.floating) > 1 else (y_bar,)
         result: list[Any] = [None] * (len(operands) + 1)
-        for k, c in zip(moving, apply(back, [*operands, *bars]) if moving else (), strict=True):
+        made = _derived(back, [*operands, *bars]) if moving else ()
+        for k, c in zip(moving, made, strict=True):
             result[k + 1] = c
         return tuple(result)
 
@@ -107,10 +109,19 @@ def operation_pushforward(call: OperationCall, *operands: Any) -> Any:
     def pushforward(_: None, *tangents: Any) -> Any:
         moving = tuple(k for k, t in enumerate(tangents) if t is not None)
         along = [*(tangents[k] for k in moving), *operands]
-        y_dot = settled(lambda strong: apply(operation.pushforward(moving, strong), along), iter)
+        y_dot = settled(lambda strong: _derived(operation.pushforward(moving, strong), along), iter)
         return tuple(y_dot) if len(y_dot) > 1 else y_dot[0]
 
     return call_operation(_outside(call, operands), *operands), pushforward
+
+
+def _derived(operation: Operation, operands: Sequence[Any]) -> list[Any]:
+    """The outputs of a derivative: an error in it is the user's, as there is no other way."""
+    try:
+        return apply(operation, operands)
+    except Stopped as stopped:
+        error = stopped.args[0]
+        raise (stopped if error is None else error) from None
 
 
 def _outside(call: OperationCall, operands: Sequence[Any]) -> OperationCall:

@@ -177,8 +177,9 @@ class Compiled:
         if isinstance(read, Refused):
             refuse(self.__name__, read.refusal)
             return None
-        for name, refusal in read.fallen_back:
-            refuse(name, refusal)
+        for name, refusal in read.called_back:
+            if refusal is not None:
+                refuse(name, refusal)
         for x in read.captures.values(root):
             taken.take(x)
         return Call(read, taken, usual)

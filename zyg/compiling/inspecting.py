@@ -66,7 +66,7 @@ def inspected(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspecti
     machine = _machine(value)
     found = Inspection(name=f.__name__, native=True, reason="", value=show(value.program),
                        **machine, forms={"value": {"mode": "", **machine}})  # fmt: skip
-    found["called back"] = read.called_back
+    found["called back"] = {g: str(why or "by its rule") for g, why in read.called_back}
     active = None if read.refusal() else read.active(f.wrt)
     if active is None:
         reason = read.refusal() or "a derivative by an int is that of the traced engine"

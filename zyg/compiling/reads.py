@@ -20,7 +20,7 @@ from zyg.compiler.front.captures import Outside, code_of
 from zyg.compiler.front.kinds import DTYPES, Array, Kind, Many, Scalar, Static, Struct
 from zyg.compiler.front.whole import Whole, WholeCaptures
 from zyg.compiler.inside.reading import read_calling_back
-from zyg.compiler.ir import Check, Program, is_buffer, operations
+from zyg.compiler.ir import Call, Check, Program, is_buffer, operations
 from zyg.compiling.entries import entry_of, gradient_entry
 from zyg.compiling.guards import guard_of
 from zyg.compiling.ints import with_shadows, with_slopes
@@ -79,7 +79,7 @@ class Read:
             self.result, {k for k, x in arrays if x.shared or x.same is not None}
         )
         self.written = written_inputs(whole.program)
-        self.may_stop = any(isinstance(op, Check) for op in operations(whole.program.body))
+        self.may_stop = any(isinstance(op, (Call, Check)) for op in operations(whole.program.body))
         self.loss = loss_of(self.result)
         self.sloping_ints = with_slopes(whole.program, results)
         self._plans: dict[Any, Plan | None] = {}
@@ -88,8 +88,7 @@ class Read:
         self._made: dict[Any, Any] = {}  # entries and the like, by what they are
         self._lock = threading.RLock()
         self.captured = guard_of(captures.guards, captures.operands)
-        self.called_back: list[str] = []  # functions that stay in Python
-        self.fallen_back: list[tuple[str, KernelError]] = []  # helpers among them, and why
+        self.called_back: list[tuple[str, KernelError | None]] = []  # in Python; of helpers, why
 
     def made(self, outs: list[Any], arrays: Mapping[int, Any]) -> Any:
         """The result, in which arguments that are returned are themselves."""
@@ -278,24 +277,21 @@ def _read(
 
     try:
         whole, outside = read_calling_back(f, kinds, keywords, captures, Staying())
-    except KernelError as error:
-        return Refused(error.with_traceback(None), tried[0])
     except Exception as error:  # what the reader does not foresee is not compiled, and runs
-        return Refused(_unforeseen(name_of(f), error), tried[0])
+        return Refused(_as_refusal(f, error).with_traceback(None), tried[0])
     if _has_many(whole.result):
         return Refused(_returned(f, []), tried[-1])
     for part in _known_parts(whole.result):
         if not isinstance(part, KNOWN):
             return Refused(_returned(f, part), tried[-1])
     made = Read(kinds, keywords, whole, tried[-1])
-    made.called_back = [g.__name__ for g, _ in outside]
-    made.fallen_back = [_fallen_back(g, error) for g, error in outside if is_helper(g)]
+    for g, why in outside:
+        made.called_back.append((name_of(g), _as_refusal(g, why) if is_helper(g) else None))
     return made
 
 
-def _fallen_back(g: Any, error: Exception) -> tuple[str, KernelError]:
-    name = name_of(g)
-    return name, error if isinstance(error, KernelError) else _unforeseen(name, error)
+def _as_refusal(f: Any, error: Exception) -> KernelError:
+    return error if isinstance(error, KernelError) else _unforeseen(name_of(f), error)
 
 
 def _has_many(kind: Any) -> bool:

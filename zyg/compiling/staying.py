@@ -91,6 +91,8 @@ def _is_ruled(f: Any) -> bool:
     if name_of_verb(f) is not None or is_stopping(f) or isinstance(f, (type, ModuleType)):
         return False
     rule = rule_of(f)
+    if rule is CONSTANT and f in (np.shares_memory, np.may_share_memory):
+        return False  # of copies
     return rule is not None and not (rule is CONSTANT and hasattr(f, "__wrapped__"))
 
 

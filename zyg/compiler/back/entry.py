@@ -23,7 +23,10 @@ _DTYPES = {"float": np.float64, "float32": np.float32, "int": np.int64, "bool": 
 
 
 class Stopped(Exception):  # noqa: N818
-    """A check has failed, or calls went too deep: Python is to run the function."""
+    """Python is to run the function: a check has failed, calls went too deep, or Python raised.
+
+    What it raised is the argument, else None.
+    """
 
 
 class TapeFull(Exception):  # noqa: N818
@@ -72,7 +75,8 @@ class Native:
                 refused = ctypes.c_int64.from_address(at + arena.REFUSED).value
                 raise TapeFull(left + refused) if refused else MemoryError
             if status:
-                raise trampolines.raised() or Stopped
+                error = trampolines.raised() if self._python else None
+                raise Stopped(error) if error is None or isinstance(error, Exception) else error
             made, row = self._results.unpack_from(results), _rows(operands)
             return [
                 row(x, kind) if is_buffer(kind) else bool(x) if kind == "bool" else x

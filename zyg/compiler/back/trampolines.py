@@ -126,15 +126,13 @@ class Trampoline:
             target = (ctypes.c_char * self._results.size).from_address(words)
             self._results.pack_into(target, 0, *found, kept)
             return 0
-        except Exception:  # Python runs the function, and raises it where it belongs
-            return arena.STOPPED
-        except BaseException as error:  # an interrupt
+        except BaseException as error:
             _state.raised = error
             return arena.STOPPED
 
 
 def raised() -> BaseException | None:
-    """What was raised in this thread that Python would not raise once more, once."""
+    """What was raised in this thread by what was called last, if anything; once."""
     error, _state.raised = _state.raised, None
     return error
 
