@@ -204,6 +204,7 @@ REGISTRIES = {
     "zyg.base.config._defaults": "settings",
     "zyg.base.config.least_tape": "a number that machine code reads",
     "zyg.base.containers.ATOMS": "types",
+    "zyg.base.labelled.labelled": "classes, when their packages are in use",
     "zyg.base.marks._for_any_number": "modules",
     "zyg.base.marks._formulas": "packages",
     "zyg.base.marks._plain": "math",

@@ -58,8 +58,7 @@ def is_leaf(x: Any) -> bool:
         if labelled_kind(t):
             return False
         raise _refused(t.__name__)
-    numbers = t is memoryview and x.format not in ("B", "b", "c")  # which are bytes
-    if numbers or (t.__module__.startswith("scipy.sparse") and hasattr(t, "tocsr")):
+    if t is memoryview and x.format not in ("B", "b", "c"):  # which are bytes
         raise _refused(t.__name__)
     return x.dtype.kind in "fciu" if array_type(x).library else is_number(x)
 

@@ -39,6 +39,7 @@ class Kind:
 
     bag = False
     mutable = True
+    labels = False  # whether it is an array of which more is known
     builtin = True  # a container of Python's, whose identity means nothing
 
     def parts(self, x: Any) -> list[tuple[Any, Any]]:
@@ -53,8 +54,8 @@ class Kind:
     def make(self, x: Any, values: dict[Any, Any]) -> Any:
         raise NotImplementedError
 
-    def gradient(self, x: Any, values: dict[Any, Any]) -> Any:
-        """That of `x`, immutable, of those of its parts, None for parts without one."""
+    def tangent(self, x: Any, values: dict[Any, Any], gradient: bool) -> Any:
+        """A tangent or the gradient of `x`, immutable, of its parts', None for those without."""
         return self.make(x, values)
 
     def blank(self, x: Any) -> Any:
@@ -65,8 +66,8 @@ class Kind:
         """What the cotangent `c` of `x` lacks, so that it can have its parts; None if nothing."""
         return None
 
-    def part(self, c: Any, key: Any) -> Any:
-        """The part of a cotangent that belongs to that part of a value."""
+    def part(self, x: Any, c: Any, key: Any) -> Any:
+        """The part of the cotangent `c` of `x` that belongs to a part of `x`."""
         if isinstance(key, Key):
             return c.get(key.key)
         if key is None:

@@ -12,7 +12,13 @@ from typing import Any
 from zyg.base.caches import remembered
 
 # A package or module -> the module that registers the kinds of its classes.
-LATE_KINDS: dict[str, str] = {}
+LATE_KINDS = {
+    "numpy.ma": "zyg.interop.masked",
+    "pandas": "zyg.interop.pandas",
+    "pint": "zyg.interop.pint",
+    "scipy.sparse": "zyg.interop.sparse",
+    "xarray": "zyg.interop.xarray",
+}
 # A class -> how its instances are taken apart: a registry, filled when those modules load.
 labelled: dict[type, Any] = {}
 
@@ -24,5 +30,5 @@ def labelled_kind(cls: type) -> Any:
     for package, module in LATE_KINDS.items():
         if home == package or home.startswith(f"{package}."):
             import_module(module)
-            return next((kind for base, kind in labelled.items() if issubclass(cls, base)), None)
-    return None
+    kinds = [kind for base, kind in labelled.items() if issubclass(cls, base)]
+    return kinds[-1] if kinds else None  # a base is registered before what is made of it

@@ -274,8 +274,8 @@ class Structure:
             if one not in done:
                 yield one
 
-    def tangent(self, cotangents: list[Any]) -> Any:
-        """The gradient of the root: a cotangent at each leaf, None for everything else."""
+    def tangent(self, cotangents: list[Any], gradient: bool = False) -> Any:
+        """A tangent or the gradient of the root: that of each leaf, None for everything else."""
         if self.is_leaf:
             return cotangents[0]
         if all(c is None for c in cotangents):
@@ -306,7 +306,7 @@ class Structure:
                 done[one] = kind.blank(x)
         for one in self._inside_out(self._live, done):
             kind, x, _ = self._seen[one]
-            done[one] = kind.gradient(x, values(one))
+            done[one] = kind.tangent(x, values(one), gradient)
         for one in self._live:
             kind = self._seen[one][0]
             if kind.bag:
@@ -316,6 +316,12 @@ class Structure:
             elif kind.mutable and kind is not CELL:
                 kind.fill(done[one], values(one))
         return done[id(self.root)]
+
+    @property
+    def labels(self) -> str | None:
+        """The type of an array in it of which more is known than its elements; None if none is."""
+        held = [] if self.is_leaf else self._seen.values()
+        return next((type(x).__name__ for kind, x, _ in held if kind.labels), None)
 
     def paths(self) -> list[str]:
         """Where each leaf is, as one would write it after the root's name: ``['w'][0].x``."""
@@ -364,9 +370,12 @@ class Structure:
                     continue
                 inner = f"{path}{_step(key)}"
                 try:
-                    part = kind.part(flat, key)
+                    part = None if kind.labels else kind.part(x, flat, key)
                 except (KeyError, AttributeError, IndexError, TypeError):
                     raise _misfit(what, inner, "a part", f"none in {_described(c)}") from None
+                if kind.labels:  # whose own errors say more; a gradient has units of its own
+                    given = of == "gradient" and type(c) is type(x)
+                    part = dict(kind.parts(c))[key] if given else kind.part(x, c, key)
                 if place is None:
                     waiting.append((value, part, inner))
                 else:

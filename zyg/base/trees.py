@@ -23,6 +23,7 @@ class Tree:
     """What `Structure` is to a value in which nothing is met twice, with fewer steps."""
 
     __slots__ = ("branches", "is_leaf", "leaves")
+    labels = None
 
     def __init__(self, leaves: list[Any], branches: list[_Branch]) -> None:
         self.leaves = leaves
@@ -33,7 +34,7 @@ class Tree:
         """A copy of the root with these leaves in place of its own."""
         return self._built(leaves, True) if self.branches else leaves[0]
 
-    def tangent(self, cotangents: list[Any]) -> Any:
+    def tangent(self, cotangents: list[Any], gradient: bool = False) -> Any:
         """The gradient of the root: a cotangent at each leaf, None for everything else."""
         if not self.branches:
             return cotangents[0]

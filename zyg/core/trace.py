@@ -10,6 +10,7 @@ import numpy as np
 
 from zyg.base.array_types import ArraySpec, array_type
 from zyg.base.config import setting
+from zyg.base.labelled import labelled_kind
 from zyg.base.quiet import quiet
 from zyg.base.structure import Structure, is_leaf
 from zyg.base.trees import Tree, taken_apart
@@ -101,6 +102,7 @@ class Trace(Call):
     """One call of `f`, watched: its value `y`, and the way back to the arguments' cotangents."""
 
     closed = False
+    measured: Callable[[Any], Any] | None = None  # gives cotangents the unit of the value
 
     def __init__(
         self,
@@ -131,6 +133,8 @@ class Trace(Call):
             self.y: Any = None if self.lent else copy_out(settle(value))
             return
         self.result = Structure(value, is_watched)
+        if (kind := labelled_kind(type(value))) is not None:
+            self.measured = kind.measured(value)
         plain = []
         for k, x in enumerate(self.result.leaves):
             ours = x
@@ -240,7 +244,9 @@ class Trace(Call):
                     part[k] = _take(part, k)
                 elif zeros:
                     part[k] = zeros_of(spec)
-        return tuple([s.tangent(c) for s, c in zip(self.inputs, cotangents, strict=True)])
+                if self.measured is not None and part[k] is not None:
+                    part[k] = self.measured(part[k])
+        return tuple([s.tangent(c, True) for s, c in zip(self.inputs, cotangents, strict=True)])
 
     def close(self) -> None:
         """Let go of what the pullback keeps: it cannot run any more."""

@@ -116,6 +116,26 @@ class Sparse:
     def toarray(self):
         return self @ np.eye(self.shape[1], dtype=self.data.dtype)
 
+    def multiply(self, x):
+        """Elementwise, by a number or an array that broadcasts."""
+        if not np.ndim(x):
+            return self * x
+        places = self.pattern.ends(self.transposed)
+        factors = np.broadcast_to(x, self.shape)[places]
+        return Sparse(self.data * factors, self.pattern, self.transposed)
+
+    def sum(self, axis=None):
+        if axis is None:
+            return np.sum(self.data)
+        matrix = self if axis in (1, -1) else self.T
+        return matrix @ np.ones(matrix.shape[1], self.data.dtype)
+
+    def __getattr__(self, name):
+        raise AttributeError(
+            f"a sparse matrix of watched elements has no {name!r}: it is for products, sums, "
+            "multiply, spsolve and toarray"
+        )
+
 
 def _stored(data, columns, starts, shape, transposed):
     """A matrix given as CSR, or its transpose."""

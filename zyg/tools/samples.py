@@ -35,7 +35,7 @@ def leaves_apart(x: Any) -> list[Any]:
 def matched(structure: Structure, c: Any) -> list[Any]:
     """A cotangent for every leaf of an argument; zero where nothing flows."""
     bars = [np.zeros_like(x) if is_array(x) else type(x)(0) for x in structure.leaves]
-    for place, part in structure.match(c, "the arguments"):
+    for place, part in structure.match(c, "the arguments", "gradient"):
         if part is not None:
             bars[place] = part
     return bars

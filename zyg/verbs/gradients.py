@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import is_array
+from zyg.base.labelled import labelled_kind
 from zyg.base.marks import stops_gradient, verb
 from zyg.base.registry import adjoint, own_verbs
 from zyg.base.scalar_rules import is_complex
@@ -27,6 +28,8 @@ def seed_of_one(trace: Trace, value: Any) -> Any:
     if type(value) is np.float64 or type(value) is float:
         return type(value)(1)
     plain = strip(value)
+    if (kind := labelled_kind(type(plain))) is not None and len(parts := kind.parts(plain)) == 1:
+        return seed_of_one(trace, parts[0][1])
     if is_complex(plain):
         raise ComplexOutputError(
             f"{trace.name} returned a complex value; gradient needs one real number.",

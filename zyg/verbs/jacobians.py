@@ -22,7 +22,7 @@ from zyg.base.trees import Tree, taken_apart
 from zyg.core.cotangents import has_complex, project, spec_of, zeros_of
 from zyg.core.strand import Confined, active, innermost, is_watched, settle, strands_of, strip
 from zyg.core.trace import Trace, demand_complete, down_to, watchable
-from zyg.errors import HolomorphicError, MissingRuleError
+from zyg.errors import HolomorphicError, MissingRuleError, StructureError
 from zyg.verbs.gradients import gradient
 from zyg.verbs.pushforward import DualCall
 from zyg.verbs.taken_apart import carry_back
@@ -54,11 +54,13 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
         return found  # type: ignore[no-any-return]
     inputs = [taken_apart(x, watchable) for x in args]
     _refuse_complex(inputs)
+    _refuse_labels(inputs)
     columns = sum(_size(x) for s in inputs for x in s.leaves)
     if mode == "forward" or (mode == "auto" and columns <= _FEW):
         return _by_columns(f, args, kwargs, inputs)
     trace = Trace(f, args, kwargs)
     result = taken_apart(trace.y, watchable, shared=False)
+    _refuse_labels([result])
     rows = sum(map(_size, result.leaves))
     if mode == "reverse" or rows < columns:
         return _by_rows(trace, result, inputs)
@@ -81,6 +83,16 @@ def _refuse_complex(inputs: Sequence[Structure | Tree]) -> None:
                 "a complex number moves in two directions, and two derivatives are needed to tell.",
                 "use zyg.holomorphic(f, z), or zyg.wirtinger(f, z) for both derivatives.",
             )
+
+
+def _refuse_labels(structures: Sequence[Structure | Tree]) -> None:
+    for name in filter(None, (s.labels for s in structures)):
+        raise StructureError(
+            f"a matrix of derivatives of, or by, a {name} is not made.",
+            "it has the axes of the result and of the argument, and labels or units for neither.",
+            "take that of a function of plain arrays; gradient, pullback, pushforward, hvp work.",
+            tag="labels",
+        )
 
 
 def _size(x: Any) -> int:
@@ -123,6 +135,7 @@ def _columns(
     for start in range(0, max(len(directions), 1), chunk):
         call = DualCall(f, args, kwargs, directions[start : start + chunk], confined)
         result = taken_apart(call.y, watchable, shared=False)
+        _refuse_labels([result])
         found.extend(_leaves(result, y_dot) for y_dot in call.y_dots)
     return result, found
 
@@ -237,6 +250,7 @@ def diaghessian(f: Function, x: Any) -> Any:
         return found
     inputs = taken_apart(x, watchable)
     _refuse_complex([inputs])
+    _refuse_labels([inputs])
     places = [
         (k, place) for k, leaf in enumerate(inputs.leaves) for place in np.ndindex(np.shape(leaf))
     ]
@@ -270,6 +284,8 @@ def hvp(f: Function, x: Any, v: Any) -> Any:
         return found
     call = DualCall(_gradient_of(f), (x,), {}, [[v]])
     inputs = taken_apart(x, watchable)
+    if inputs.labels:  # as the gradient is, units included
+        return call.y_dots[0]
     moved = zip(_leaves(inputs, call.y_dots[0]), inputs.leaves, strict=True)
     return inputs.tangent([project(c, spec_of(leaf)) for c, leaf in moved])
 

@@ -1,0 +1,171 @@
+"""Arrays with labels, units, masks and places: as the same program on their plain arrays."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import zyg
+from zyg.errors import MissingRuleError, StructureError
+
+X = np.array([[1.0, 2.0, 3.0], [0.5, 4.0, 6.0]])
+MASK = np.array([[False, True, False], [False, True, False]])
+HIDDEN = np.where(MASK, np.nan, X)
+PLACES = X * np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+V = np.array([0.5, -1.0, 2.0])
+
+
+def masked():
+    return np.ma.masked_array(HIDDEN.copy(), MASK, fill_value=7.0)
+
+
+MASKED = {
+    "sum": (lambda x: (x**2).sum(), lambda x: (x[~MASK] ** 2).sum()),
+    "mean": (lambda x: x.mean(), lambda x: x[~MASK].mean()),
+    "by columns": (lambda x: (x.mean(axis=0) ** 2).sum(), lambda x: np.sum(x.mean(0)[[0, 2]] ** 2)),
+    "log": (lambda x: np.log(x).sum(), lambda x: np.log(x[~MASK]).sum()),
+    "std": (lambda x: np.std(x), lambda x: np.std(x[~MASK])),
+    "var": (lambda x: x.var(axis=1, ddof=1).sum(), lambda x: np.sum((x[:, 0] - x[:, 2]) ** 2) / 2),
+    "extremes": (lambda x: x.max() * x.min(), lambda x: x[~MASK].max() * x[~MASK].min()),
+    "prod": (lambda x: x.prod(), lambda x: np.prod(x[~MASK])),
+    "with an array": (lambda x: (x * V).mean(), lambda x: (x * V)[~MASK].mean()),
+    "chosen": (lambda x: x[x > 0.7].sum(), lambda x: x[0, 0] + x[0, 2] + x[1, 2]),
+    "filled": (lambda x: np.sum(x.filled(0.0) ** 3), lambda x: np.sum(x[~MASK] ** 3)),
+    "compressed": (lambda x: x.compressed() @ np.arange(4.0), lambda x: x[~MASK] @ np.arange(4.0)),
+    "rows": (lambda x: sum(r.sum() for r in x), lambda x: x[~MASK].sum()),
+    "reshaped": (lambda x: x.reshape(3, 2).T[0].sum(), lambda x: x[0, 0] + x[0, 2]),
+    "element": (lambda x: x[1, 2] ** 2, lambda x: x[1, 2] ** 2),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_masked_arrays(name):
+    f, plain = MASKED[name]
+    value, (g,) = zyg.value_and_gradient(f, masked())
+    expected, (by,) = zyg.value_and_gradient(plain, X)
+    assert value == pytest.approx(expected) == f(masked())
+    assert type(g) is np.ma.MaskedArray
+    assert np.array_equal(g.mask, MASK)
+    assert g.fill_value == 7.0
+    np.testing.assert_allclose(g.filled(0.0), np.where(MASK, 0.0, by))
+
+
+def test_what_masked_arrays_do_not_know_is_refused_by_name():
+    with pytest.raises(MissingRuleError, match=r"np\.cumsum of a masked array"):
+        zyg.gradient(lambda x: np.cumsum(x).sum(), masked())
+    with pytest.raises(MissingRuleError, match=r"np\.matmul, by __call__"):
+        zyg.gradient(lambda x: np.matmul(x, x.T).sum(), masked())
+
+
+SPARSE = [f"{kind}_{form}" for kind in ("csr", "csc", "coo") for form in ("array", "matrix")]
+
+
+@pytest.mark.parametrize("kind", SPARSE)
+def test_sparse_matrices(kind):
+    a = getattr(scipy.sparse, kind)(PLACES)
+    programs = [
+        (lambda a, v: np.sum(np.sin(a @ v)),) * 2,
+        (lambda a, v: np.sum((v[:2] @ a) ** 2),) * 2,
+        (lambda a, v: (2 * a).sum() * v[0], lambda a, v: 2 * np.sum(a) * v[0]),
+        (lambda a, v: np.sum(a.multiply(v).sum(axis=1) ** 2), lambda a, v: np.sum((a @ v) ** 2)),
+        (lambda a, v: np.sum(a.toarray() ** 2) * v[1], lambda a, v: np.sum(a**2) * v[1]),
+        (lambda a, v: np.sum((a.T @ v[:2]) ** 3), lambda a, v: np.sum((a.T @ v[:2]) ** 3)),
+    ]
+    for f, dense in programs:
+        y, (g, gv) = zyg.value_and_gradient(f, a, V)
+        expected, (by, by_v) = zyg.value_and_gradient(dense, PLACES, V)
+        assert y == pytest.approx(expected)
+        assert type(g) is type(a)
+        np.testing.assert_allclose(g.toarray(), by * (PLACES != 0))
+        np.testing.assert_allclose(gv, by_v)
+    other = getattr(scipy.sparse, kind)(PLACES.T[:2, :2])
+    with pytest.raises(StructureError, match="has other places"):
+        zyg.pushforward(lambda a: a @ V, (a,), (other,))
+
+
+def test_sparse_formats_without_a_vector_are_refused():
+    with pytest.raises(StructureError, match=r"a lil_array[\s\S]*tocsr"):
+        zyg.gradient(lambda a: a.sum(), scipy.sparse.lil_array(PLACES))
+    with pytest.raises(AttributeError, match="has no 'diagonal'"):
+        zyg.gradient(lambda a: a.diagonal().sum(), scipy.sparse.csr_array(PLACES))
+
+
+pint = pytest.importorskip("pint", reason="pint is not installed: .ci/run tests it where it is")
+U = pint.UnitRegistry()
+
+
+def metres():
+    return U.Quantity(X.copy(), "m")
+
+
+@pytest.mark.parametrize(
+    ("f", "unit"),
+    [
+        (lambda q: (q**2).sum(), "m"),
+        (lambda q: (q**2).sum().magnitude, "1/m"),
+        (lambda q: (q**2).sum().to("km**2").magnitude * 1e6, "1/m"),
+        (lambda q: np.sum(q * q) / U.Quantity(2.0, "s"), "m/s"),
+        (lambda q: np.sin(q / U.m).sum(), "1/m"),
+        (lambda q: np.mean(q).to("cm"), "cm/m"),
+    ],
+)
+def test_the_unit_of_a_gradient_is_the_loss_over_the_argument(f, unit):
+    value, (g,) = zyg.value_and_gradient(f, metres())
+    size = getattr(f(metres()), "magnitude", f(metres()))
+    assert getattr(value, "magnitude", value) == pytest.approx(size)
+    assert g.units == U.parse_units(unit)
+
+    def plain(x):
+        y = f(U.Quantity(x, "m"))
+        return getattr(y, "magnitude", y)
+
+    np.testing.assert_allclose(g.magnitude, zyg.gradient(plain, X)[0])
+    zyg.check_gradient(plain, X)
+
+
+def test_quantities_in_structures_and_losses_with_units():
+    model = {"k": U.Quantity(3.0, "N/m"), "x": metres(), "name": "spring", "free": 2.0}
+
+    def energy(m):
+        return (0.5 * m["k"] * (m["x"] ** 2).sum() * m["free"]).to("J")
+
+    (g,) = zyg.gradient(energy, model)
+    assert g["name"] is None
+    assert g["k"].check("[length]**2")
+    assert g["x"].check("[force]")
+    assert g["free"].units == U.J  # of a plain number, the loss's
+    assert g["free"].magnitude == pytest.approx(energy(model).magnitude / 2)
+    assert zyg.gradient(lambda q: 1.0, metres()) == (None,)
+    assert zyg.gradient(lambda q: q * q, U.Quantity(3, "m"))[0] == U.Quantity(6.0, "m")
+
+
+def test_other_verbs_with_units():
+    q = metres()
+    y, y_dot = zyg.pushforward(lambda q: q**2, (q,), (U.Quantity(np.ones((2, 3)), "cm"),))
+    np.testing.assert_allclose(y_dot.to("m**2").magnitude, 2 * X / 100)
+    y, back = zyg.pullback(lambda q: q**2, q)
+    assert back(y)[0].units == U.m
+    np.testing.assert_allclose(back(np.ones((2, 3)))[0].magnitude, 2 * X)
+    product = zyg.hvp(lambda q: (q**3).sum(), q, q)
+    assert product.units == U.m**2
+    np.testing.assert_allclose(product.magnitude, 6 * X * X)
+    slope = zyg.gradient(lambda q: zyg.gradient(lambda q: (q**3).sum(), q)[0].sum(), q)[0]
+    assert slope.units == U.m
+    np.testing.assert_allclose(slope.magnitude, 6 * X)
+    zyg.check_gradient(lambda q: ((q / U.m) ** 3).sum().magnitude, q)
+
+
+def test_wrong_units_are_pints_own_error():
+    with pytest.raises(pint.DimensionalityError):
+        zyg.gradient(lambda q: (q + U.Quantity(1.0, "s")).sum(), metres())
+    with pytest.raises(pint.DimensionalityError):
+        zyg.pushforward(lambda q: q, (metres(),), (U.Quantity(X, "s"),))
+
+
+def test_matrices_of_derivatives_have_no_labels():
+    for verb in (zyg.jacobian, zyg.hessian, zyg.diaghessian):
+        with pytest.raises(StructureError, match="a matrix of derivatives of, or by, a Quantity"):
+            verb(lambda q: (q**2).sum().magnitude, metres())
+    with pytest.raises(StructureError, match="or by, a MaskedArray"):
+        zyg.jacobian(lambda x: 2 * x, masked())
+    with pytest.raises(StructureError, match="by a MaskedArray of a loss that has a unit"):
+        zyg.gradient(lambda x: x.sum() * U.m, masked())

@@ -1,0 +1,144 @@
+"""Series and frames: as the same program on plain arrays; labels as they were."""
+
+import numpy as np
+import pytest
+
+import zyg
+from zyg.errors import ConversionError, MissingRuleError
+
+pandas = pytest.importorskip(
+    "pandas", reason="pandas is not installed: .ci/run tests it where it is"
+)
+
+A, B, C = X = np.array([1.0, 2.0, 4.0])
+SERIES = {
+    "sum": (lambda s: (s**2).sum(), lambda x: np.sum(x**2)),
+    "ufunc": (lambda s: np.exp(s).mean(), lambda x: np.mean(np.exp(x))),
+    "elements": (lambda s: s["a"] * s.loc["c"] * s.iloc[1], np.prod),
+    "aligned": (
+        lambda s: (s * pandas.Series([2.0, 3.0], ["c", "b"])).sum(), lambda x: 3 * x[1] + 2 * x[2]
+    ),
+    "chosen": (lambda s: (s * s[s > 1]).sum(), lambda x: np.sum(x[1:] ** 2)),
+    "cumulative": (lambda s: s.cumsum().sum(), lambda x: np.sum(np.cumsum(x))),
+    "product": (lambda s: s.cumprod().iloc[2], np.prod),
+    "shifted": (
+        lambda s: ((s - s.shift(1)).dropna() ** 2).sum(), lambda x: np.sum(np.diff(x) ** 2)
+    ),
+    "differences": (lambda s: (s.diff() ** 2).sum(), lambda x: np.sum(np.diff(x) ** 2)),
+    "std": (lambda s: s.std(), lambda x: np.std(x, ddof=1)),
+    "var": (lambda s: s.var(ddof=0), np.var),
+    "filled": (
+        lambda s: (s.shift(1).fillna(3.0) * s).sum(),
+        lambda x: 3 * x[0] + x[0] * x[1] + x[1] * x[2],
+    ),
+    "values": (lambda s: np.sum(s.to_numpy() * s.values), lambda x: np.sum(x * x)),
+    "sorted": (lambda s: s.sort_values(ascending=False).iloc[0] ** 2, lambda x: x[2] ** 2),
+    "together": (lambda s: (pandas.concat([s, 2 * s]) ** 2).sum(), lambda x: 5 * np.sum(x**2)),
+    "median": (lambda s: s.median(), np.median),
+    "extremes": (lambda s: s.max() - s.min(), lambda x: x[2] - x[0]),
+    "reindexed": (lambda s: s.reindex(["c", "d"], fill_value=5.0).prod(), lambda x: 5 * x[2]),
+    "grouped": (
+        lambda s: (s.groupby([0, 1, 0]).sum() ** 2).sum(),
+        lambda x: (x[0] + x[2]) ** 2 + x[1] ** 2,
+    ),
+    "signs": (lambda s: (abs(-s) + 1 / s).sum(), lambda x: np.sum(x + 1 / x)),
+    "numbers": (lambda s: sum(v * v for v in s), lambda x: np.sum(x**2)),
+}  # fmt: skip
+
+
+def series():
+    return pandas.Series(X.copy(), index=list("abc"), name="s")
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_series(name):
+    f, plain = SERIES[name]
+    value, (g,) = zyg.value_and_gradient(f, series())
+    expected, (by,) = zyg.value_and_gradient(plain, X)
+    assert value == pytest.approx(expected)
+    assert value == pytest.approx(f(series()))
+    assert type(g) is pandas.Series
+    assert (g.name, [*g.index], g.dtype) == ("s", ["a", "b", "c"], np.float64)
+    np.testing.assert_allclose(g.to_numpy(), by)
+
+
+def frame():
+    return pandas.DataFrame(
+        {
+            "x": [1.0, 2.0, 3.0, 4.0], "g": list("uvuv"), "y": [1.0, 0.0, 2.0, 5.0],
+            "n": [1, 2, 3, 4],
+        },
+        index=[10, 20, 30, 40],
+    )  # fmt: skip
+
+
+WEIGHTS = pandas.DataFrame({"g": ["u", "v"], "w": [2.0, 3.0]})
+FRAMES = {
+    "columns": (lambda d: (d["x"] * d.y).sum(), lambda x, y: x @ y),
+    "sums": (lambda d: d[["x", "y"]].sum().prod(), lambda x, y: np.sum(x) * np.sum(y)),
+    "means of rows": (
+        lambda d: (d[["x", "y"]].mean(axis=1) ** 2).sum(), lambda x, y: np.sum((x + y) ** 2) / 4
+    ),
+    "groups": (
+        lambda d: (d.groupby("g")["x"].mean() ** 2).sum(),
+        lambda x, y: np.mean(x[::2]) ** 2 + np.mean(x[1::2]) ** 2,
+    ),
+    "merged": (
+        lambda d: (lambda m: (m["x"] * m["w"] * m["y"]).sum())(d.merge(WEIGHTS, on="g")),
+        lambda x, y: np.sum(x * y * np.array([2.0, 3.0, 2.0, 3.0])),
+    ),
+    "assigned": (lambda d: d.assign(z=d.x**2 * d.y)["z"].mean(), lambda x, y: np.mean(x**2 * y)),
+    "set": (
+        lambda d: (d.__setitem__("z", d.x**2), d["z"].sum())[1], lambda x, y: np.sum(x**2)
+    ),
+    "queried": (lambda d: d[d.g == "u"]["x"].prod(), lambda x, y: x[0] * x[2]),
+    "located": (lambda d: d.loc[20, "x"] * d.iloc[3]["y"], lambda x, y: x[1] * y[3]),
+    "ints": (lambda d: (d.x * d.n).sum(), lambda x, y: x @ np.arange(1.0, 5.0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.filterwarnings("ignore:NumPy was given watched values")  # a row of several dtypes
+def test_frames(name):
+    f, plain = FRAMES[name]
+    d = frame()
+    value, (g,) = zyg.value_and_gradient(f, d)
+    expected, (x, y) = zyg.value_and_gradient(
+        plain, d["x"].to_numpy(), d["y"].to_numpy(), zeros=True
+    )
+    assert value == pytest.approx(expected)
+    assert type(g) is pandas.DataFrame
+    assert [*g.columns] == ["x", "y"]
+    assert [*g.index] == [10, 20, 30, 40]
+    np.testing.assert_allclose(g["x"], x)
+    np.testing.assert_allclose(g["y"], y)
+    pandas.testing.assert_frame_equal(d, frame())
+
+
+def test_other_verbs():
+    s = series()
+    y, y_dot = zyg.pushforward(lambda s: s**2, (s,), (s[::-1],))
+    np.testing.assert_allclose(y_dot.to_numpy(), 2 * X * X)
+    assert [*y_dot.index] == ["a", "b", "c"]
+    y, back = zyg.pullback(lambda s: s**2, s)
+    assert type(y) is pandas.Series
+    np.testing.assert_allclose(back(y)[0].to_numpy(), 2 * X**3)
+    np.testing.assert_allclose(zyg.hvp(lambda s: (s**3).sum(), s, s).to_numpy(), 6 * X * X)
+    d = frame()
+    np.testing.assert_allclose(
+        zyg.hvp(lambda d: (d.x**2 * d.y).sum(), d, d)["y"], 2 * d.x.to_numpy() ** 2
+    )
+    zyg.check_gradient(lambda s: (np.sin(s) * s.cumsum()).sum(), s, order=2)
+    trained = s - 0.1 * zyg.gradient(lambda s: (s**2).sum(), s)[0]
+    np.testing.assert_allclose(trained.to_numpy(), 0.8 * X)
+
+
+def test_a_frame_without_floats_has_no_gradient():
+    assert zyg.gradient(lambda d, x: x * d["n"].sum(), frame()[["g", "n"]], 2.0) == (None, 10.0)
+
+
+def test_what_pandas_computes_in_compiled_code_is_refused():
+    with pytest.raises((ConversionError, MissingRuleError)):
+        zyg.gradient(lambda s: s.rolling(2).sum().sum(), series())
+    with pytest.raises(MissingRuleError, match="skew of a column"):
+        zyg.gradient(lambda s: s.skew(), series())

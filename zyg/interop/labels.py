@@ -1,0 +1,38 @@
+"""What kinds of arrays with knowledge around them have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zyg.base.kinds import Kind
+from zyg.base.labelled import labelled_kind
+from zyg.errors import StructureError
+
+
+class Labelled(Kind):
+    """A container whose parts are arrays, of which it knows more: labels, a unit, a mask."""
+
+    mutable = builtin = False
+    labels = True
+
+    def tangent(self, x: Any, values: dict[Any, Any], gradient: bool) -> Any:
+        """Of the type of `x`; zeros for parts that nothing depends on."""
+        return self.make(x, {key: _derivative(v, values[key], x) for key, v in self.parts(x)})
+
+    def measured(self, x: Any) -> Callable[[Any], Any] | None:
+        """What gives a number the unit of `x`, the value of f; None where it has none."""
+        return None
+
+
+def _derivative(part: Any, c: Any, x: Any) -> Any:
+    if labelled_kind(type(c)) is None:
+        return np.zeros_like(part) if c is None else c
+    raise StructureError(
+        f"a gradient by a {type(x).__name__} of a loss that has a unit is not made.",
+        f"a {type(x).__name__} holds plain numbers, without a unit.",
+        "return the loss as a number: loss.magnitude, or loss divided by its unit.",
+        tag="labels",
+    )
