@@ -40,6 +40,7 @@ CLASS = (
 )
 DATA = "@dataclasses.dataclass\nclass A:\n  x: float\n  n: int = {}\ndef f(x): return A(x).n * x"
 OBJECT = "class A: pass\na = A()\na.inner = A()\na.inner.n = {}\ndef f(x): return x * a.inner.n"
+SLOTS = "class A: __slots__ = '__n'\na = A()\na._A__n = {}\ndef f(x): return x * a._A__n"
 ENUM = "class E(enum.Enum):\n  A = {}\ndef f(x): return x * E.A.value"
 PAIRS = [
     (PLAIN, "def f(x): return x * 3.0"),
@@ -71,6 +72,7 @@ PAIRS = [
     (CLASS.format("self.x"), CLASS.replace("A:", "A(B):").format("self.x") + "\nclass B: pass"),
     (DATA.format("2"), DATA.format("3")),
     (OBJECT.format("2"), OBJECT.format("3")),
+    (SLOTS.format("2"), SLOTS.format("3")),
     (ENUM.format("2"), ENUM.format("3")),
     ("def f(x): return x", "def g(f): return f\n@g\ndef f(x): return -x"),
     ("def f(x): return x\nf.n = 1", "def f(x): return x\nf.n = 2"),

@@ -172,7 +172,8 @@ class Reach:
     def _instance(self, x: Any, path: Path) -> None:
         kind = type(x)
         is_plain = kind is SimpleNamespace or "__dataclass_fields__" in vars(kind)
-        slots = [s for c in kind.__mro__ for s in vars(c).get("__slots__", ())]
+        slots = [name for c in kind.__mro__ for name, part in [*vars(c).items()]
+                 if isinstance(part, MemberDescriptorType)]  # fmt: skip
         if not (hasattr(x, "__dict__") or slots) or not (is_plain or _is_users_class(kind)):
             raise Unknown
         self.value(kind, (*path, ("attr", "__class__")), ())
@@ -190,9 +191,9 @@ class Reach:
             self.note(*sorted(map(repr, x)))
             return
         if isinstance(x, dict):
-            for key in x:
+            for key in [*x]:
                 self.value(key, (*path, ("key", repr(key))), ())
-        for key, part in x.items() if isinstance(x, dict) else enumerate(x):
+        for key, part in [*x.items()] if isinstance(x, dict) else enumerate(x):
             self.value(part, (*path, ("item", key)), ())
 
     def _module(self, x: ModuleType, path: Path, names: Sequence[str]) -> None:
@@ -210,7 +211,7 @@ class Reach:
         self.note("class", x.__module__, x.__qualname__)
         for k, base in enumerate(x.__bases__):
             self.value(base, (*path, ("attr", "__bases__"), ("item", k)), ())
-        for name, part in vars(x).items():
+        for name, part in [*vars(x).items()]:
             if name not in _UNREAD:
                 self.note("has", name)
                 self.value(part, (*path, ("attr", name)), ())
@@ -328,7 +329,9 @@ def _is_users_class(x: type) -> bool:
 @remembered(1)
 def _has_rules_of_others(version: int) -> bool:
     """Whether anyone has given a rule to a function that is known by its name."""
-    return any(_is_of_others(rule) and _name_in_library(f) is not None for f, rule in rules.items())
+    return any(
+        _is_of_others(rule) and _name_in_library(f) is not None for f, rule in [*rules.items()]
+    )
 
 
 def _is_of_others(rule: Any) -> bool:
