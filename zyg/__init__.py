@@ -31,6 +31,7 @@ from zyg.watched import numbers as _numbers  # noqa: F401
 
 if _typing.TYPE_CHECKING:
     from zyg import threads as threads
+    from zyg import torch as torch
     from zyg.adoption.verbs import adopt as adopt
     from zyg.adoption.verbs import adopted as adopted
     from zyg.broadcasting.verbs import broadcast as broadcast
@@ -102,7 +103,13 @@ _LATE = {
 __all__ = sorted(name for name in {*globals(), *_LATE} if not name.startswith("_"))
 
 
+# The same of libraries that need not be there: no names for `from zyg import *`.
+_BRIDGES = ("torch",)
+
+
 def __getattr__(name: str) -> object:
+    if name in _BRIDGES:
+        return _import_module(f"zyg.{name}")
     if name not in _LATE:
         raise AttributeError(f"module 'zyg' has no attribute {name!r}")
     module = _import_module(_LATE[name])
@@ -111,4 +118,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return sorted({*globals(), *_LATE, *_BRIDGES})

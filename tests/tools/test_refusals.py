@@ -12,8 +12,11 @@ import zyg
 from zyg.errors import ZygError
 
 ROOT = Path(__file__).parents[2]
-# Other hardware, other processes, or a bug: the tests of those parts raise them.
-WITHOUT_EXAMPLE = {"bug-in-zyg", "device", "device-array", "driver", "host-copy", "shipping"}
+# Other hardware, processes or libraries, or a bug: the tests of those parts raise them.
+WITHOUT_EXAMPLE = {
+    "bug-in-zyg", "device", "device-array", "driver", "host-copy", "partner-dtype",
+    "partner-memory", "shipping",
+}  # fmt: skip
 
 
 def sections():

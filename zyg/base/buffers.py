@@ -47,7 +47,13 @@ _returns, _places = itertools.count(), itertools.count()
 _PAGE, _STAGGER = 4096, 3 * LINE  # bytes
 
 
-class Lease:
+class Alone:
+    """The base of an array whose memory nobody else writes to."""
+
+    __slots__ = ()
+
+
+class Lease(Alone):
     """The base of an array whose memory is on loan."""
 
     __slots__ = ("__array_interface__", "_piece")

@@ -109,7 +109,8 @@ class _Tuple(_Places):
     def make(self, x: Any, values: dict[Any, Any]) -> Any:
         if type(x) is tuple:
             return tuple(values.values())
-        copy = tuple.__new__(type(x), [v for k, v in values.items() if isinstance(k, int)])
+        parts = [v for k, v in values.items() if isinstance(k, int)]
+        copy = maker(type(x))(type(x), parts)
         set_attributes(copy, values)
         return copy
 

@@ -58,8 +58,8 @@ def watch_together(strand: Strand, leaves: list[Any], how: str) -> list[Any]:
 
     "copied": apart from the caller's memory at once. "protected": before the first write; until
     then the caller's large arrays are read-only, and small ones are copied anyhow. "bare": before
-    the first write, and the caller sees to it that nobody else writes. "lent": before anything but
-    a kernel asks for it; until then, while f runs, large ones are read-only.
+    the first write, and the caller sees to it that nobody else writes; so is "shared". "lent":
+    before anything but a kernel asks for it; until then, while f runs, large ones are read-only.
     """
 
     if len(leaves) < 2:
@@ -114,11 +114,12 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
         if how == "lent" and x.nbytes > _SMALL and (kept := _kept_of(x)) is not None:
             return _lend(strand, kept, slot)
         held = _hold(strand, x) if how == "protected" and x.nbytes > _SMALL else None
-        if how == "bare" or held is not None:
+        bare = how in ("bare", "shared")
+        if bare or held is not None:
             strand.memory.borrowed.add(slot)
         if held is not None:
             x = held
-        elif how != "bare":
+        elif not bare:
             x = buffers.copy(x) if flags.forc else copied(x, order_of(x))
     elif type(x) in ARRAYS:
         base, plain = base_of(x), strip(x)
@@ -287,8 +288,8 @@ def owns_memory(a: np.ndarray[Any, Any]) -> bool:
     base = a.base
     if isinstance(base, np.ndarray) and sys.getrefcount(base) <= _ONE_VIEW:
         base = base.base  # of an array in another shape, which only this one holds
-        return isinstance(base, buffers.Lease)
-    return base is None or isinstance(base, buffers.Lease)
+        return isinstance(base, buffers.Alone)
+    return base is None or isinstance(base, buffers.Alone)
 
 
 def _hold(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:

@@ -117,7 +117,7 @@ class Trace(Call):
     ) -> None:
         strand = Strand()
         strand.memory.once = once
-        self.lent = arguments == "lent"
+        self.lent = arguments in ("lent", "shared")  # and the value is handed over
         if lines or setting("check_nan") or setting("check_operands"):
             strand.record_lines()
         super().__init__(strand, f, args, kwargs, arguments, run)

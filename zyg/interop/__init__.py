@@ -2,6 +2,10 @@
 
 differences                     Jacobians by differences, which have Jacobians again
 foreign                         `foreign`: functions of others, with what is given of a derivative
+partner                         calls into another differentiator: one mechanism for all
+operands                        what in the arguments of such a call, and its result, are arrays
+torch                           PyTorch as a partner: `wrap` of functions and modules
+torch_functions                 `function` and `Module`: programs as nodes of PyTorch's tape
 labels                          arrays with knowledge around them
 masked pandas pint sparse xarray  labels, units, masks, places: a file for each library
 """

@@ -1,0 +1,427 @@
+"""Calls into PyTorch: `wrap` of functions and of modules, whose parameters are data."""
+
+from __future__ import annotations
+
+import functools
+from _thread import RLock
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from zyg.base.containers import Engine
+from zyg.core.strand import WATCHED, settle
+from zyg.errors import ConversionError, MutationError
+from zyg.interop.operands import Operands, Result
+from zyg.interop.partner import Partner, call, over
+
+_SMALL = 4096  # bytes; to copy more takes longer than to hand over
+_storage_users = getattr(torch._C, "_storage_Use_Count", None)
+
+
+# Arrays and tensors
+
+
+def tensor_of(x: Any, *, shared: bool = True) -> torch.Tensor:
+    """The tensor of a plain number or array, in its memory where it can be.
+
+    Memory that is read-only is `shared` where nobody writes to the tensor, and else copied.
+    """
+    if isinstance(x, torch.Tensor):
+        return x.detach()
+    if not isinstance(x, np.ndarray):
+        if not isinstance(x, (bool, int, float, complex, np.generic)):
+            raise _without_dtype(type(x).__name__)
+        kind = type(x) if isinstance(x, np.generic) else None
+        x = np.asarray(x, kind)
+    if not x.dtype.isnative:
+        x = x.astype(x.dtype.newbyteorder("="))
+    elif any(step < 0 for step in x.strides):
+        x = x.copy()
+    elif not x.flags.writeable:
+        x = over(x, x) if shared and x.nbytes > _SMALL else x.copy()
+    try:
+        return torch.from_numpy(x)
+    except TypeError:
+        raise _without_dtype(str(x.dtype)) from None
+
+
+def _without_dtype(name: str) -> ConversionError:
+    return ConversionError(
+        f"PyTorch has no numbers of type {name}.",
+        "they would be rounded, or lose what makes them what they are.",
+        "pass x.astype(np.float64), or compute this part in NumPy.",
+        tag="partner-dtype",
+    )
+
+
+def array_of(t: torch.Tensor) -> Any:
+    """The array of a tensor, in its memory; a number if it has no axes."""
+    if t.layout is not torch.strided or t.device.type != "cpu":
+        where = t.device.type if t.layout is torch.strided else "sparse"
+        raise _not_on_host(f"a result is a {where} tensor", "return y.cpu(), or y.to_dense()")
+    t = t.detach().resolve_conj().resolve_neg()
+    try:
+        x = t.numpy()
+    except TypeError:
+        raise ConversionError(
+            f"NumPy has no numbers of type {t.dtype}.",
+            "what was computed with them cannot be handed over as it is.",
+            "return y.float(), or y.double().",
+            tag="partner-dtype",
+        ) from None
+    return x if t.ndim else x[()]
+
+
+def _not_on_host(what: str, fix: str) -> ConversionError:
+    return ConversionError(
+        f"zyg.torch.wrap cannot share memory with PyTorch: {what}.",
+        "it calls with arrays of NumPy's, which are dense and in the memory of the host.",
+        f"{fix}; or keep the whole program in PyTorch, with zyg.torch.function around what is not.",
+        tag="partner-memory",
+    )
+
+
+def _handed(t: torch.Tensor) -> Any:
+    """The same, where PyTorch is done with it: an array of its own, if nobody has its memory."""
+    if t.numel() * t.element_size() <= _SMALL or _storage_users is None or t._is_view():
+        return array_of(t)
+    alone = _storage_users(t.untyped_storage()._cdata) <= _ALONE
+    return over(array_of(t), t) if alone else array_of(t)
+
+
+_ALONE = _storage_users(torch.empty(1).untyped_storage()._cdata) if _storage_users else 0
+
+
+# PyTorch as a partner
+
+
+class _Torch(Partner):
+    """Functions of tensors; those that are called again get the random state of their first run."""
+
+    def to(self, x: Any) -> torch.Tensor:
+        return tensor_of(x)
+
+    def back(self, t: torch.Tensor) -> Any:
+        return _handed(t)
+
+    def value_and_pullback(
+        self, f: Any, xs: Sequence[Any], n: int
+    ) -> tuple[list[torch.Tensor], Back]:
+        tensors = f.tensors(xs) if isinstance(f, Call) else [*map(self.to, xs)]
+        before = [t._version for t in tensors]
+        active = tensors[:n]
+        for t in active:
+            t.requires_grad_()
+        with torch.enable_grad():
+            ys = f(tensors)
+        if before != [t._version for t in tensors]:
+            raise _written(f.name, "its argument")
+        return ys, Back(f, xs, ys, active)
+
+    def vjp(self, f: Any, n: int, m: int) -> Vjp:
+        return Vjp(f, n, m)
+
+
+class _TorchOfTensors(_Torch):
+    """The same for watched tensors, whose results are tensors."""
+
+    def to(self, x: Any) -> torch.Tensor:
+        return x.detach() if isinstance(x, torch.Tensor) else tensor_of(x)
+
+    def back(self, t: torch.Tensor) -> torch.Tensor:
+        return t.detach()
+
+
+OF_ARRAYS, OF_TENSORS = _Torch(), _TorchOfTensors()
+
+
+def _written(name: str, what: str) -> MutationError:
+    return MutationError(
+        f"{name} wrote to {what}.",
+        "its memory is shared with NumPy and PyTorch's derivatives, which see the new contents.",
+        "write to a clone: x = x.clone().",
+    )
+
+
+class Back:
+    """The pullback of one run, by the tape that PyTorch has of it."""
+
+    def __init__(self, f: Any, plain: Sequence[Any], ys: list[Any], xs: list[Any]) -> None:
+        self.f, self.name, self.plain, self.ys, self.xs = f, f.name, plain, ys, xs
+        self.versions = [y._version for y in ys]
+
+    def __call__(self, bars: list[Any]) -> list[Any]:
+        if self.versions != [y._version for y in self.ys]:
+            raise _written(self.name, "its result after it had returned it")
+        again = any(c.requires_grad for c in bars)
+        if isinstance(self.f, ModuleCall) and self.f.has_changed(self.plain):
+            tensors = [tensor_of(x) for x in self.plain]
+            active = [t.requires_grad_() for t in tensors[: len(self.xs)]]
+            with torch.enable_grad():
+                return _gradients(self.f.again(tensors), active, bars, again)
+        return _gradients(self.ys, self.xs, bars, again)
+
+    again = __call__
+
+
+def _gradients(ys: list[Any], xs: list[Any], bars: list[Any], again: bool) -> list[Any]:
+    """PyTorch's; zeros for None where they are differentiated `again`."""
+    pairs = [(y, c) for y, c in zip(ys, bars, strict=True) if y.requires_grad]
+    if not pairs:
+        return [torch.zeros_like(x) for x in xs] if again else [None] * len(xs)
+    return [
+        *torch.autograd.grad(
+            [y for y, _ in pairs],
+            xs,
+            [c for _, c in pairs],
+            retain_graph=True,
+            create_graph=again,
+            allow_unused=True,
+            materialize_grads=again,
+        )
+    ]
+
+
+class Vjp:
+    """The pullback of a function, as a function of its operands and the cotangents."""
+
+    def __init__(self, f: Any, n: int, m: int) -> None:
+        self.f, self.n, self.m, self.name = f, n, m, f.name
+
+    def __call__(self, tensors: list[Any]) -> list[Any]:
+        n, m = self.n, self.m
+        xs, bars, rest = tensors[:n], tensors[n : n + m], tensors[n + m :]
+        return _gradients(self.f.again([*xs, *rest]), xs, bars, again=True)
+
+    again = __call__
+
+
+# Calls
+
+
+def _is_theirs(x: Any) -> bool:
+    return isinstance(x, torch.Tensor)
+
+
+def _passes(x: Any) -> bool:
+    return isinstance(x, (torch.Tensor, torch.nn.Module))
+
+
+def _moves(t: torch.Tensor) -> bool:
+    return bool(t.requires_grad)
+
+
+def _result(y: Any) -> Result:
+    return Result(y, _is_theirs, _moves)
+
+
+def _constant(t: torch.Tensor) -> Any:
+    """The array of a tensor that has no derivative, in memory of its own."""
+    x = _handed(t)
+    return x if isinstance(x, np.generic) or isinstance(x.base, np.ndarray) else x.copy()
+
+
+class Call:
+    """A call, as a function of those tensors in it that are arrays to zyg."""
+
+    def __init__(self, name: str, f: Callable[..., Any], operands: Operands) -> None:
+        self.name, self.f, self.operands = name, f, operands
+        self.state = torch.get_rng_state()
+
+    def tensors(self, xs: Sequence[Any]) -> list[torch.Tensor]:
+        return [*map(tensor_of, xs)]
+
+    def __call__(self, tensors: list[Any]) -> list[torch.Tensor]:
+        """The tensors of the result that have a derivative; the result itself is remembered."""
+        self.result = _result(self.run(tensors))
+        return self.result.moving
+
+    def run(self, tensors: list[Any]) -> Any:
+        args, kwargs = self.operands.rebuild(tensors)
+        return self.f(*args, **kwargs)
+
+    def run_again(self, tensors: list[Any]) -> Any:
+        return self.run(tensors)
+
+    def again(self, tensors: list[Any]) -> list[torch.Tensor]:
+        """The same, as it ran at first."""
+        now = torch.get_rng_state()
+        torch.set_rng_state(self.state)
+        try:
+            return _result(self.run_again(tensors)).moving
+        finally:
+            torch.set_rng_state(now)
+
+
+class Wrapped(Engine):
+    """A function of PyTorch's, called with arrays; in arguments it passes through whole."""
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, f)
+        self.f = f
+        self.name = getattr(f, "__name__", type(f).__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        operands = Operands(args, kwargs, _passes)
+        if operands.active:
+            made = Call(self.name, self.f, operands)
+            y = call(OF_ARRAYS, self.name, made, operands.active, operands.rest)
+            return made.result.rebuild(y, _constant)
+        tensors = [tensor_of(x, shared=False) for x in operands.rest]
+        args, kwargs = operands.rebuild(tensors)
+        if operands.has_numbers_only:  # as they come if they are watched
+            args = (*map(tensor_of, args),)
+        return _plain_result(self.f(*args, **kwargs))
+
+
+def _plain_result(y: Any) -> Any:
+    result = _result(y)
+    moving = [_constant(t) for t in result.moving]
+    return result.rebuild(moving[0] if len(moving) == 1 else moving, _constant)
+
+
+# Modules
+
+
+class Net(Engine):
+    """A module, its parameters, and arrays in their memory."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self.module = module
+        self.own = {n: p for n, p in module.named_parameters() if p.requires_grad}
+        for name, p in self.own.items():
+            if p.device.type != "cpu":
+                raise _not_on_host(f"{name} is on {p.device}", "wrap(module.cpu())")
+        self.views = {name: over(p.detach().numpy(), p) for name, p in self.own.items()}
+        self.turn = RLock()  # a run with other parameters puts them into the module meanwhile
+
+    def tensor_of(self, name: str, x: Any) -> torch.Tensor:
+        """The tensor of a parameter's value: the module's own where that is the same."""
+        own = self.views[name]
+        same = x is own or (_is_same(x, own) if x.nbytes <= _SMALL else _lies_at(x, own))
+        return self.own[name] if same else tensor_of(x)
+
+    def run(self, args: Any, kwargs: Any, values: dict[str, Any]) -> Any:
+        """The module called with these parameters and buffers."""
+        others = {name: t for name, t in values.items() if t is not self.own.get(name)}
+        with self.turn:
+            if others:
+                return torch.func.functional_call(self.module, others, tuple(args), kwargs)
+            return self.module(*args, **kwargs)
+
+
+def _is_same(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
+    return x.shape == y.shape and x.dtype == y.dtype and x.tobytes() == y.tobytes()
+
+
+def _lies_at(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
+    layouts = [(a.ctypes.data, a.shape, a.strides, a.dtype) for a in (x, y)]
+    return layouts[0] == layouts[1]
+
+
+class ModuleCall(Call):
+    """A call of a module: its parameters are operands, too."""
+
+    def __init__(self, net: Net, operands: Operands, parameters: dict[str, Any]) -> None:
+        super().__init__(type(net.module).__name__, net.module, operands)
+        self.net = net
+        moving = {name: x for name, x in parameters.items() if type(x) in WATCHED}
+        others = {name: x for name, x in parameters.items() if name not in moving}
+        self.active = [*operands.active, *moving.values()]
+        self.rest = [*operands.rest, *others.values()]
+        # The names of the operands that are parameters, by their places.
+        first, second = len(operands.active), len(self.active) + len(operands.rest)
+        self.names = dict(enumerate(moving, first)) | dict(enumerate(others, second))
+        training = net.module.training
+        self.buffers = {n: b.clone() for n, b in net.module.named_buffers()} if training else {}
+
+    def tensors(self, xs: Sequence[Any]) -> list[torch.Tensor]:
+        names, net = self.names, self.net
+        return [
+            net.tensor_of(names[k], x) if k in names else tensor_of(x) for k, x in enumerate(xs)
+        ]
+
+    def run(self, tensors: list[Any], **buffers: Any) -> Any:
+        names = self.names
+        args, kwargs = self.operands.rebuild([t for k, t in enumerate(tensors) if k not in names])
+        return self.net.run(args, kwargs, {**{names[k]: tensors[k] for k in names}, **buffers})
+
+    def run_again(self, tensors: list[Any]) -> Any:
+        return self.run(tensors, **{n: b.clone() for n, b in self.buffers.items()})
+
+    def has_changed(self, xs: Sequence[Any]) -> bool:
+        """Whether a parameter that the module's own tensor stood for was written meanwhile.
+
+        Those that are large are guarded by the engine.
+        """
+        views = self.net.views
+        return any(
+            xs[k].nbytes <= _SMALL and not _is_same(xs[k], views[name])
+            for k, name in self.names.items()
+        )
+
+
+class WrappedModule:
+    """A module whose parameters are data: `parameters`, arrays in the module's own memory.
+
+    Each has a class of its own, which knows the module: the parameters are all that there is to
+    take apart.
+    """
+
+    net: Net
+
+    def __init__(self) -> None:
+        self.parameters: dict[str, Any] = dict(self.net.views)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        operands = Operands(args, kwargs, _passes)
+        parameters = {name: settle(x) for name, x in self.parameters.items()}
+        made = ModuleCall(self.net, operands, parameters)
+        if made.active:
+            y = call(OF_ARRAYS, made.name, made, made.active, made.rest)
+            return made.result.rebuild(y, _constant)
+        return _plain_result(made.run(made.tensors(made.rest)))
+
+    def accumulate(self, tangent: Any) -> None:
+        """Add a gradient by this module to the ``.grad`` of its parameters, for an optimiser."""
+        found = {} if tangent is None else tangent.parameters
+        for name, c in found.items():
+            if c is None:
+                continue
+            p = self.net.own[name]
+            if p.grad is None:
+                p.grad = torch.tensor(c)
+            else:
+                p.grad += tensor_of(c)
+
+    def __reduce__(self) -> Any:
+        return wrap, (self.net.module,)
+
+
+def wrap(f: Any) -> Any:
+    """`f`, a function of tensors or an `nn.Module`, as one of arrays that zyg differentiates.
+
+    Arrays, in any structure, come to f as tensors that share their memory, and so do watched
+    numbers; other numbers stay what they are. Tensors of the result come back as arrays. Integers
+    are constants. PyTorch differentiates, to any order; f runs once for each call, and again under
+    an outer gradient, with the random numbers and the buffers that it saw at first.
+
+    Of a module, the parameters that require a gradient are data: ``net.parameters``, a dict of
+    arrays in the module's memory, so that zyg.gradient gives a `Tangent` with their gradients, and
+    ``net.accumulate(tangent)`` adds it to their ``.grad`` for an optimiser. Raises ConversionError
+    where memory cannot be shared or a dtype is lacking, and MutationError where f writes to it.
+
+    >>> import numpy as np, torch, zyg
+    >>> sine = zyg.torch.wrap(torch.sin)
+    >>> zyg.gradient(lambda x: np.sum(x * sine(x)), np.zeros(2))
+    (array([0., 0.]),)
+    >>> net = zyg.torch.wrap(torch.nn.Linear(2, 1, bias=False))
+    >>> zyg.gradient(lambda net, x: net(x).sum(), net, np.ones(2, np.float32))[0]
+    Tangent(Module, parameters={'weight': array([[1., 1.]], dtype=float32)})
+
+    """
+    if isinstance(f, torch.nn.Module):
+        return type("Module", (WrappedModule,), {"net": Net(f)})()
+    return Wrapped(f)

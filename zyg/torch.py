@@ -1,0 +1,8 @@
+"""PyTorch, both ways: its functions and modules in zyg's gradients, and programs in its own.
+
+Needs ``pip install zyg[torch]``.
+"""
+
+from zyg.interop.torch import wrap as wrap
+from zyg.interop.torch_functions import Module as Module
+from zyg.interop.torch_functions import function as function
