@@ -30,6 +30,7 @@ from zyg.watched import device as _device  # noqa: F401
 from zyg.watched import numbers as _numbers  # noqa: F401
 
 if _typing.TYPE_CHECKING:
+    from zyg import jax as jax
     from zyg import threads as threads
     from zyg import torch as torch
     from zyg.adoption.verbs import adopt as adopt
@@ -104,7 +105,7 @@ __all__ = sorted(name for name in {*globals(), *_LATE} if not name.startswith("_
 
 
 # The same of libraries that need not be there: no names for `from zyg import *`.
-_BRIDGES = ("torch",)
+_BRIDGES = ("jax", "torch")
 
 
 def __getattr__(name: str) -> object:

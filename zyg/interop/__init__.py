@@ -6,6 +6,8 @@ partner                         calls into another differentiator: one mechanism
 operands                        what in the arguments of such a call, and its result, are arrays
 torch                           PyTorch as a partner: `wrap` of functions and modules
 torch_functions                 `function` and `Module`: programs as nodes of PyTorch's tape
+jax                             JAX as a partner: `wrap` of functions and namespaces
+jax_functions                   `function`: programs in callbacks of JAX's
 labels                          arrays with knowledge around them
 masked pandas pint sparse xarray  labels, units, masks, places: a file for each library
 """

@@ -41,7 +41,7 @@ class Operands:
         active, rest = list[int](), list[int]()
         for k, x in enumerate(self.leaves):
             if type(x) in WATCHED:
-                x = self.leaves[k] = _unless_integer(settle(x))
+                x = self.leaves[k] = unless_integer(settle(x))
                 if type(x) in WATCHED:
                     active.append(k)
                     continue
@@ -67,7 +67,7 @@ def _is_part(x: Any) -> bool:
     return type(x) in WATCHED or isinstance(x, (np.ndarray, np.generic))
 
 
-def _unless_integer(x: Any) -> Any:
+def unless_integer(x: Any) -> Any:
     """A watched value; the plain one where it is an integer, which has no derivative elsewhere."""
     if type(x) not in WATCHED:
         return x
