@@ -31,6 +31,7 @@ from zyg.watched import numbers as _numbers  # noqa: F401
 
 if _typing.TYPE_CHECKING:
     from zyg import jax as jax
+    from zyg import numba as numba
     from zyg import threads as threads
     from zyg import torch as torch
     from zyg.adoption.verbs import adopt as adopt
@@ -105,7 +106,7 @@ __all__ = sorted(name for name in {*globals(), *_LATE} if not name.startswith("_
 
 
 # The same of libraries that need not be there: no names for `from zyg import *`.
-_BRIDGES = ("jax", "torch")
+_BRIDGES = ("jax", "numba", "torch")
 
 
 def __getattr__(name: str) -> object:

@@ -39,7 +39,7 @@ PUBLIC = {
 # The paths that users import, besides `zyg` itself.
 PATHS = {
     "errors", "kernels", "numpy", "math", "cmath", "statistics", "scipy", "trio", "threads", "distributed",
-    "jax", "torch",
+    "jax", "numba", "torch",
 }  # fmt: skip
 
 

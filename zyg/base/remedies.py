@@ -95,7 +95,9 @@ def _called(call: ast.Call, frame: FrameType) -> Any:
     value = next((s[node.id] for s in scopes if node.id in s), None)
     for name in reversed(names):
         is_namespace = isinstance(value, (ModuleType, type)) or _is_random(value)
-        is_namespace = is_namespace or _is_of_ctypes(value, "ctypes")
+        is_namespace = (
+            is_namespace or _is_of_ctypes(value, "ctypes") or _is_of_ctypes(value, "cffi.api")
+        )
         value = getattr(value, name, None) if is_namespace else None
     return value
 
@@ -169,8 +171,12 @@ _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (
         lambda f: _is_of_ctypes(f, "_ctypes"),
         lambda f, call: (
-            "zyg.scalar_rule(f, *partials), whose partial derivatives are functions "
-            "of watched values, for a function of C"
+            "zyg.foreign(f, jacobian=) or zyg.scalar_rule(f, *partials), whose derivatives are "
+            "functions of watched values, for a function of C"
         ),
+    ),
+    (
+        lambda f: type(f).__module__ == "_cffi_backend",
+        lambda f, call: "zyg.foreign(f, jacobian=), or method=, for a function of C",
     ),
 ]

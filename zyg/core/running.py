@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Sequence
 from contextvars import Token
 from types import CoroutineType
@@ -68,6 +70,7 @@ def release_all(strand: Strand) -> None:
 def _explain(strand: Strand, error: BaseException) -> None:
     """Say of an exception in f what it has to do with watched values, if it has."""
     _explain_read_only(strand, error)
+    _name_bridge(error)
     release_all(strand)
     if isinstance(error, SystemError) and isinstance(error.__cause__, ZygError):
         raise error.__cause__ from None  # C code went on after a refusal
@@ -104,6 +107,36 @@ def _explain_read_only(strand: Strand, error: BaseException) -> None:
             error.add_note(f"zyg: written at {raising_line(error)}")
             used = dict.fromkeys(line for _, line, *_ in kept.values())
             error.add_note("zyg: large plain operands are used at\n    " + "\n    ".join(used))
+
+
+# What to call instead of a function of these packages, of which some rename their frames.
+_BRIDGES = {
+    "torch": "zyg.torch.wrap(f)(x)",
+    "jax": "zyg.jax.wrap(f)(x)",
+    "jaxlib": "zyg.jax.wrap(f)(x)",
+    "numba": "zyg.numba.wrap(f)(x)",
+}
+_NAMED = re.compile(r"\bWatched(?:Array|[A-Z]\w*)\b")
+
+
+def _name_bridge(error: BaseException) -> None:
+    """Say of an exception of other code that met a watched value which bridge there is."""
+    said = str(error)
+    if isinstance(error, ZygError) or not _NAMED.search(said):
+        return
+    frames, here = [], error.__traceback__
+    while here is not None:
+        frames.append(here.tb_frame.f_globals.get("__name__", "").partition(".")[0])
+        here = here.tb_next
+    raising = next((_BRIDGES[name] for name in reversed(frames) if name in _BRIDGES), "")
+    named = [b for name, b in _BRIDGES.items() if name in said.lower() and name in sys.modules]
+    loaded = [b for name, b in _BRIDGES.items() if name in sys.modules]
+    bridges = dict.fromkeys([raising] if raising else named or loaded)
+    calls = ", ".join([*bridges, "zyg.foreign(f, ...)(x) for other code"])
+    error.add_note(
+        "zyg: a watched value was given to code that does not know it. Instead of f(x), write "
+        f"{calls}."
+    )
 
 
 # What C code says of an operand that is no array or no float: of a watched one by its name; and of

@@ -8,6 +8,7 @@ torch                           PyTorch as a partner: `wrap` of functions and mo
 torch_functions                 `function` and `Module`: programs as nodes of PyTorch's tape
 jax                             JAX as a partner: `wrap` of functions and namespaces
 jax_functions                   `function`: programs in callbacks of JAX's
+numba                           functions that numba compiled
 labels                          arrays with knowledge around them
 masked pandas pint sparse xarray  labels, units, masks, places: a file for each library
 """

@@ -2,6 +2,7 @@
 
 attributes                      methods and attributes of arrays, as functions
 text                            text of one watched number
+partners                        what other differentiators ask
 keywords                        keywords of ufuncs, in operations that have rules
 operators                       operators from a text
 value                           what watched numbers and arrays have in common

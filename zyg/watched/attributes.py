@@ -314,6 +314,10 @@ def attribute(x: Any, name: str) -> Any:
     if name in _WRITES:
         _refuse_write(f"x.{name}(...)")
     fix = "use a NumPy function or operator instead, or zyg.primal(x) for the plain value."
+    if name == "ctypes":
+        fix = (
+            "zyg.foreign(f, pullback=) for a function f of C, or zyg.primal(x) for the plain value."
+        )
     raise ConversionError(
         f"the attribute {name!r} of a watched {type(plain).__name__} has no rule.",
         "what the plain value answers would carry no derivative.",

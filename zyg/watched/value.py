@@ -49,6 +49,7 @@ from zyg.core.strand import (
 )
 from zyg.errors import ConversionError, MutationError
 from zyg.watched import keywords
+from zyg.watched.partners import refuse_torch
 from zyg.watched.text import text_of
 
 operator_rules = {
@@ -126,8 +127,8 @@ def _refuse_numba(x: Watched, cls: type) -> None:
     raise ConversionError(
         f"a function that numba compiled was given a watched {cls.__name__}.",
         "its machine code reads plain numbers and arrays, which carry no derivative.",
-        "zyg.adopt its module, which runs the Python function that was compiled; or f.py_func(x) "
-        "for f(x), or zyg.broadcast(f.py_func, x) for a loop over elements; or write an @adjoint.",
+        "zyg.numba.wrap(f)(x) for f(x), which compiles it with its derivative; or zyg.adopt its "
+        "module, which runs the Python function that was compiled; or write an @adjoint.",
         tag="c-code",
     )
 
@@ -263,6 +264,8 @@ class WatchedValue(Watched):
         if type(x) not in WATCHED:
             return x
         _refuse_conversion(self, "conversion for ctypes", _caller())
+
+    __torch_function__ = classmethod(refuse_torch)
 
     def __bytes__(self) -> bytes:
         x = settle(self)
