@@ -30,6 +30,7 @@ GROUPS = {
     "kernels": ("kernels", "kernel_layouts", "first_gradient"),
     "arrays": ("element_loop", "network", "mutation", "derivatives"),
     "tasks": ("tasks", "executors"),
+    "bridges": ("bridges",),
     "imports": ("imports", "adopt"),
 }
 PEERS = ("torch", "autograd", "jax")
