@@ -73,8 +73,8 @@ def of_three(x):
 
 
 def matches(x):
-    match x:
-        case 0.5:
+    match x, 1:
+        case 0.5, 1:
             return x
         case _:
             return x * x
@@ -95,7 +95,7 @@ ELSEWHERE = {
     ieee_remainder: ("math.remainder(x, 0.7)", "remainder has no kernel"),
     rounded_to_digits: ("round(x * 1.23456, 2)", "number of digits"),
     of_three: ("math.hypot(x, x, x)", "function of 2 numbers"),
-    matches: ("match x:", "Match"),
+    matches: ("match (x, 1):", "Match"),
     arrays_of_numbers: ("np.stack([x, x * x])", "stack has no kernel"),
 }
 

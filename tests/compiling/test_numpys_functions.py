@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zyg
+from tests.compiling.numpys_functions import EXPRESSIONS, run
 
 x = np.array([0.0, 1.0, -2.0, 3.0])
 T = np.array([[1.0, 2.0, 2.0], [2.0, 1.0, 1.0]])
@@ -143,3 +144,10 @@ def test_what_differs_from_numpys_is_refused_by_name():
             zyg.compile(lambda x: x.nbytes)(x)
         with pytest.raises(zyg.errors.CompileError, match="reciprocal of ints is not compiled"):
             zyg.compile(lambda n: np.reciprocal(n))(np.array([1, 2]))
+
+
+def test_some_of_all_functions_over_dtypes_and_shapes():
+    said = []
+    counts = run(EXPRESSIONS, (5, 700), said.append)
+    assert not counts["differs"], said
+    assert counts["the same"] > 10

@@ -98,3 +98,43 @@ def test_derivatives_of_views_are_those_of_copies():
     _, back = zyg.pullback(zyg.compile(slices), ROW)
     (gradient,) = back((np.ones(5), np.ones(3), np.ones(6)))
     np.testing.assert_array_equal(gradient, [1.0, 3.0, 2.0, 3.0, 2.0, 3.0])
+
+
+def grown(x, n):
+    squares = []
+    while x > 0.1:
+        squares.append(x * x)
+        x = x * 0.7 - 0.01
+    pairs = [(k, x * k) for k in range(n)]
+    return squares, pairs, {"several": len(squares), "ints": [2 * k for k in range(n)]}
+
+
+def positive(xs):
+    return [x for x in xs if x > 0]
+
+
+def test_lists_of_a_computed_length_come_back():
+    with zyg.config(fallback="error"):
+        found = zyg.compile(grown)(1.0, 3)
+        assert zyg.compile(grown)(0.01, 0) == ([], [], {"several": 0, "ints": []})
+        (one, two) = zyg.compile(positive)(np.array([1.0, -2.0, 3.0]))
+    assert found == grown(1.0, 3)
+    assert [type(x) for x in found[1][2]] == [int, float]
+    assert (one, two) == (1.0, 3.0)
+    assert type(one) is np.float64
+
+
+def test_lists_of_a_computed_length_have_derivatives():
+    weights = [1.0, 2.0, 0.5], [(None, 1.0), (None, -2.0)], None
+
+    def gradient(f):
+        _, back = zyg.pullback(f, 0.25, 2)
+        return back(weights)
+
+    def tangent(f):
+        _, dot = zyg.pushforward(f, (0.25, 2), (1.0, None))
+        return np.array([*dot[0], dot[1][1][1]])
+
+    with zyg.config(fallback="error"):
+        assert gradient(zyg.compile(grown)) == pytest.approx(gradient(grown)[:1] + (None,))
+        np.testing.assert_allclose(tangent(zyg.compile(grown)), tangent(grown))

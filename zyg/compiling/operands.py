@@ -30,11 +30,13 @@ from zyg.compiler.front.kinds import (
     DTYPES,
     Array,
     Kind,
+    Many,
     Scalar,
     Static,
     Struct,
     Unkind,
     kind_of,
+    numbers_in,
     put_together,
 )
 from zyg.compiler.front.kinds import _taken_apart as taken_apart
@@ -197,19 +199,24 @@ def repeats(x: Any) -> bool:
     return len({*found}) < len(found)
 
 
-def width(kind: Kind) -> int:
+def width(kind: Kind | Many) -> int:
     """How many operands there are of an argument of this kind."""
     if isinstance(kind, Scalar):
         return 2 if kind.type == "complex" else 1
     if isinstance(kind, Array):
         return kind.ndim + (not kind.zeros)
+    if isinstance(kind, Many):
+        return 1 + len([*numbers_in(kind.part)])
     return sum(map(width, kind.parts)) if isinstance(kind, Struct) else 0
 
 
-def leaves(kind: Kind, start: int) -> Iterator[tuple[int, Scalar | Array]]:
+def leaves(kind: Kind | Many, start: int) -> Iterator[tuple[int, Scalar | Array]]:
     """The numbers and arrays in an argument, with the place of the operands of each."""
     if isinstance(kind, (Scalar, Array)):
         yield start, kind
+    elif isinstance(kind, Many):
+        for k, number in enumerate(numbers_in(kind.part)):
+            yield start + 1 + k, Array(number.type, 1)
     elif isinstance(kind, Struct):
         for part in kind.parts:
             yield from leaves(part, start)
@@ -232,7 +239,7 @@ def floats(kind: Kind, start: int) -> list[int]:
 Make = Callable[[Sequence[Any]], Any]
 
 
-def maker(kind: Kind, given: Container[int] = (), start: int = 0) -> Make:
+def maker(kind: Kind | Many, given: Container[int] = (), start: int = 0) -> Make:
     """How a result is made of the outputs of a program; at the places `given` arrays are made."""
     if isinstance(kind, Static):
         return lambda outs: kind.value
@@ -243,6 +250,8 @@ def maker(kind: Kind, given: Container[int] = (), start: int = 0) -> Make:
     if isinstance(kind, Array) and kind.zeros:
         shape = slice(start, start + kind.ndim)
         return lambda outs: np.zeros(outs[shape], DTYPES[kind.element])
+    if isinstance(kind, Many):
+        return _listed(kind, start)
     if isinstance(kind, Array):
         return _shaped(kind.element == "complex", start, slice(start + 1, start + 1 + kind.ndim))
     makes = []
@@ -250,6 +259,16 @@ def maker(kind: Kind, given: Container[int] = (), start: int = 0) -> Make:
         makes.append(maker(part, given, start))
         start += width(part)
     return lambda outs: put_together(kind.type, kind.keys, [make(outs) for make in makes])
+
+
+def _listed(kind: Many, start: int) -> Make:
+    stop, make_one = start + width(kind), maker(kind.part)
+
+    def make(outs: Sequence[Any]) -> list[Any]:
+        columns = [x.tolist() if type(x) is np.ndarray else x for x in outs[start + 1 : stop]]
+        return [make_one([column[k] for column in columns]) for k in range(outs[start])]
+
+    return make
 
 
 def _scalar(kind: Scalar, k: int) -> Make:
@@ -313,6 +332,8 @@ class Shared(NamedTuple):
             if x.shape == shape and x.dtype == dtype and not offset and _agree(shape, strides, x):
                 return x
         key = id(row), offset, shape, strides
+        if 0 in shape:
+            return np.ndarray(shape, dtype)
         if key not in known:
             memory, start = (alike or [row])[0], offset * dtype.itemsize
             known[key] = np.ndarray(shape, dtype, memory, start, strides)

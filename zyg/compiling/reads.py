@@ -17,7 +17,7 @@ from zyg.base.registry import rules
 from zyg.compiler.back.entry import Direct
 from zyg.compiler.derive.moving import Memory
 from zyg.compiler.front.captures import Outside, code_of
-from zyg.compiler.front.kinds import DTYPES, Array, Kind, Many, Scalar, Static, Struct
+from zyg.compiler.front.kinds import DTYPES, Array, Kind, Scalar, Static, Struct
 from zyg.compiler.front.whole import Whole, WholeCaptures
 from zyg.compiler.inside.reading import read_calling_back
 from zyg.compiler.ir import Call, Check, Program, is_buffer, operations
@@ -279,8 +279,6 @@ def _read(
         whole, outside = read_calling_back(f, kinds, keywords, captures, Staying())
     except Exception as error:  # what the reader does not foresee is not compiled, and runs
         return Refused(_as_refusal(f, error).with_traceback(None), tried[0])
-    if _has_many(whole.result):
-        return Refused(_returned(f, []), tried[-1])
     for part in _known_parts(whole.result):
         if not isinstance(part, KNOWN):
             return Refused(_returned(f, part), tried[-1])
@@ -292,12 +290,6 @@ def _read(
 
 def _as_refusal(f: Any, error: Exception) -> KernelError:
     return error if isinstance(error, KernelError) else _unforeseen(name_of(f), error)
-
-
-def _has_many(kind: Any) -> bool:
-    """Whether a list of a length that is not known is in a result."""
-    parts = kind.parts if isinstance(kind, Struct) else ()
-    return isinstance(kind, Many) or any(map(_has_many, parts))
 
 
 def _known_parts(kind: Any) -> Iterator[Any]:

@@ -33,6 +33,7 @@ from zyg.compiler.front.indexing import items_of
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import Arrayed, ArrayView
 from zyg.compiler.functions import meaning
+from zyg.compiler.ir import type_of
 from zyg.compiler.record import Number, atom_of
 from zyg.errors import KernelError
 
@@ -73,7 +74,8 @@ def astype(to: WholeBuilder, x: Any, dtype: Any, copy: Any = True) -> Any:
 
 def item(to: WholeBuilder, x: Any, *index: Any) -> Any:
     found = arrays.subscript(x, tuple(index)) if index else _only(to, x) if x.shape else x.at(())
-    return to.number(atom_of(found), True)
+    atom = atom_of(found)
+    return to.number(to.to("float", atom) if type_of(atom) == "float32" else atom, True)
 
 
 def _only(to: WholeBuilder, x: Any) -> Any:

@@ -42,6 +42,14 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     return made if axis is None else np.moveaxis(made, 0, axis)
 
 
+def add_accumulate(array: Any, axis: Any = 0) -> Any:
+    return cumsum(array, axis)
+
+
+def multiply_accumulate(array: Any, axis: Any = 0) -> Any:
+    return cumprod(array, axis)
+
+
 def maximum_accumulate(array: Any, axis: Any = 0) -> Any:
     b = np.moveaxis(array, axis, 0)
     made = b.copy()
@@ -353,8 +361,8 @@ LIBRARY: dict[Any, Any] = {
     np.vander: vander, np.gradient: gradient, np.cov: cov, np.logspace: logspace, np.pad: pad,
     np.sinc: sinc, np.array_equal: array_equal, np.isclose: isclose, np.allclose: allclose,
     np.logaddexp.reduce: logaddexp_reduce, np.maximum.accumulate: maximum_accumulate,
-    np.minimum.accumulate: minimum_accumulate, np.add.accumulate: cumsum,
-    np.multiply.accumulate: cumprod,
+    np.minimum.accumulate: minimum_accumulate, np.add.accumulate: add_accumulate,
+    np.multiply.accumulate: multiply_accumulate,
 }  # fmt: skip
 # Methods of arrays.
 METHODS: dict[str, Any] = {

@@ -15,11 +15,13 @@ _NOT_OF: dict[str, set[str]] = {
     "complex numbers": {"var", "std", "norm", "correlate", "cov"},
     "float32": {
         "float_power", "gradient", "cov", "average", "linspace", "logspace", "geomspace", "vander",
+        "polyval",
     },
-    "ints": {"reciprocal", "rint", "nansum", "norm"},
+    "ints": {"reciprocal", "rint", "nansum", "norm", "fix"},
     "bools": {
         "absolute", "floor", "ceil", "trunc", "fix", "conjugate", "conj", "floor_divide", "fmod",
         "remainder", "mod", "ldexp", "power", "polyval", "vander", "nansum", "rint", "reciprocal",
+        "median", "quantile", "percentile",
     },
     "lists": {
         "clip", "conjugate", "conj", "flip", "flipud", "fliplr", "logical_not", "ndim", "shape",
@@ -35,7 +37,7 @@ def demand_known(name: str, args: Sequence[Any]) -> None:
     kinds = {_word(x) for x in args}
     if kinds & {"ints", "bools"} and kinds & {"floats", "complex numbers"}:
         kinds -= {"ints", "bools"}  # which become floats
-    if any(isinstance(x, Number) and _word(x) == "float32" for x in args):
+    if any(not getattr(x, "shape", ()) and _word(x) == "float32" for x in args):
         kinds.add("single numbers of float32")
     for kind in kinds - {"floats", ""}:
         if name in _NOT_OF[kind]:

@@ -133,6 +133,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
         demand(ord in (1, -1, np.inf, -np.inf))
         sums = abs(x).sum(axis=0 if ord in (1, -1) else 1)
         return sums.max() if ord > 0 else sums.min()
+    demand(ord is None or (type(axis) is int if axis is not None else np.ndim(x) == 1))
     if ord is None or ord == 2:
         return np.sqrt((abs(x) ** 2).sum(axis=axis, keepdims=keepdims))
     if ord == np.inf:

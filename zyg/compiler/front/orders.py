@@ -41,10 +41,9 @@ def order_of(row: Any) -> Any:
 
 
 def argsort(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
-    b = np.ravel(a) if axis is None else a
-    if b.ndim == 1:
-        return order_of(b)
-    c = np.moveaxis(b, axis, -1)
+    c = np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
+    if c.ndim == 1:
+        return order_of(c)
     rows = c.reshape((-1, c.shape[-1]))
     made = np.empty(rows.shape, int)
     for i in range(len(rows)):
@@ -53,10 +52,9 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any
 
 
 def sort(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
-    b = np.ravel(a) if axis is None else a
-    if b.ndim == 1:
-        return b[order_of(b)]
-    c = np.moveaxis(b, axis, -1)
+    c = np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
+    if c.ndim == 1:
+        return c[order_of(c)]
     rows = c.reshape((-1, c.shape[-1]))
     made = np.empty(rows.shape, a.dtype)
     for i in range(len(rows)):
@@ -73,6 +71,7 @@ def median(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     s = np.moveaxis(np.sort(b, 0 if axis is None else axis), 0 if axis is None else axis, 0)
     n = len(s)
     demand(n > 0)
+    demand(np.all(s[-1] == s[-1]))  # no NaN, which comes last
     middle = (s[(n - 1) // 2] + s[n // 2]) / 2 if n % 2 == 0 else s[n // 2] / 1
     return np.expand_dims(middle, axis) if keepdims and axis is not None else middle
 
@@ -178,6 +177,7 @@ def quantile(a: Any, q: Any, axis: Any = None) -> Any:
     b = np.ravel(a) if axis is None else a
     s = np.moveaxis(np.sort(b, 0 if axis is None else axis), 0 if axis is None else axis, 0)
     demand(len(s) > 0)
+    demand(np.all(s[-1] == s[-1]))
     demand(q >= 0)
     demand(q <= 1)
     at = q * (len(s) - 1)

@@ -100,6 +100,7 @@ class Reader(Inlining):
     """What the functions that make up one kernel have in common."""
 
     whole = False  # functions of arrays, too, with effects
+    recorded: tuple[type, ...] = (Number, Ref, Compound, Choice, Unknown, Outside)
     # What operators are known for; those of other objects are Python code that is not read.
     operands: tuple[type, ...] = (
         Number, Compound, Ref, int, float, np.generic, str, bytes, enum.Enum, type(None), type(...),
@@ -248,7 +249,7 @@ class Reader(Inlining):
         if callable(f) and isinstance(type(f).__call__, FunctionType):
             call = (*path, ("attr", "__call__"))
             return self.call(Outside(f.__call__, call), args, kwargs)
-        if _is_at_once(f) and not any(map(_is_recorded, [*args, *kwargs.values()])):
+        if _is_at_once(f) and not any(map(self.is_recorded, [*args, *kwargs.values()])):
             return f(*args, **kwargs)
         if isinstance(f, (operator.itemgetter, operator.attrgetter)):
             one = self.item if isinstance(f, operator.itemgetter) else self.attribute
@@ -266,6 +267,12 @@ class Reader(Inlining):
             "a kernel calls NumPy's and math's functions of real numbers, and Python functions.",
             "write it in those, or give zyg a Python function and its partial derivatives with "
             "zyg.scalar_rule(f, ...).",
+        )
+
+    def is_recorded(self, x: Any) -> bool:
+        """Whether a value is known only when the program runs, in part at least."""
+        return isinstance(x, self.recorded) or (
+            isinstance(x, tuple) and any(map(self.is_recorded, x))
         )
 
     def _part(self, f: Any, path: Path, attribute: str) -> Any:
@@ -341,12 +348,6 @@ def _is_at_once(f: Any) -> bool:
     return isinstance(getattr(f, "__self__", None), (str, bytes, tuple, int, float)) or f in (
         str, repr, hash, ord, chr, slice,
     )  # fmt: skip
-
-
-def _is_recorded(x: Any) -> bool:
-    if isinstance(x, (Number, Ref, Compound, Choice, Unknown, Outside)):
-        return True
-    return isinstance(x, tuple) and any(map(_is_recorded, x))
 
 
 def _leads_nowhere(path: Path) -> bool:

@@ -39,6 +39,8 @@ def reduced(
     `first` is given what the element at an index of the reduced axes is; the first one at ().
     """
     if not isinstance(x, Arrayed):
+        if axis is not None:
+            raise ValueError("an axis of a number")
         return to.number(step(to, first(lambda _: x), x), False)
     if axis is None and keepdims is not True and x.ndim > 1:
         element_at = in_a_row(x, x.shape)
@@ -106,6 +108,8 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
         keepdims: Any = False, initial: Any = None, where: Any = True,
     ) -> Any:  # fmt: skip
         if is_complex(a):
+            if dtype is not None:
+                raise TypeError("a sum of complex numbers as another type is not compiled")
             return _of_parts(to, name, a, axis, keepdims, out)
         x, kind = _typed(to, a, dtype)
         if where is not True:

@@ -162,16 +162,18 @@ class WholeBuilder(ExtentBuilder):
         if kind == "bool" and name in _BOOLS:
             if _BOOLS[name] is None:
                 raise TypeError(f"NumPy has no {name} of bools")
-            name = str(_BOOLS[name])
-        elif kind in ("bool", "int") and not takes_ints(name):
-            if kind == "bool":
-                raise KernelError(
-                    f"np.{name} of bools is a number of 16 bits.",
-                    "a compiled function has numbers of 64 and 32 bits.", "use floats.",
-                )  # fmt: skip
+            name, atoms = str(_BOOLS[name]), atoms * (2 if name == "absolute" else 1)
+        elif kind == "bool" and (name in _BYTES or not takes_ints(name)):
+            raise KernelError(
+                f"np.{name} of bools is a number of 8 or 16 bits.",
+                "a compiled function has numbers of 64 and 32 bits.", "use floats.",
+            )  # fmt: skip
+        elif kind == "int" and not takes_ints(name):
             kind = "float"
         if name.startswith("logical"):
             kind = "bool"
+        if kind not in ("bool", "int") and (name.startswith("bitwise") or name == "invert"):
+            raise TypeError(f"{name} of a float")
         atoms = [self.to(kind, x) for x in atoms]
         if kind == "int" and name in ("floor_divide", "remainder", "fmod"):
             self.divisor(*atoms)
@@ -256,10 +258,13 @@ _INTS = {
 _BOOLS = {
     "add": "logical_or", "multiply": "logical_and", "maximum": "logical_or", "fmax": "logical_or",
     "minimum": "logical_and", "fmin": "logical_and", "subtract": None, "negative": None,
-    "positive": None, "sign": None, "absolute": "logical_or", "square": "logical_and",
+    "positive": None, "sign": None, "absolute": "logical_or",
     "bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor",
     "invert": "logical_not",
 }  # fmt: skip
+
+
+_BYTES = {"square", "power", "floor_divide", "remainder", "fmod", "conjugate"}
 
 
 def takes_ints(name: str) -> bool:

@@ -102,9 +102,17 @@ def transposed(to: WholeBuilder, x: Any, *axes: Any) -> ArrayView:
     return view.view([view.shape[k] for k in order], [view.strides[k] for k in order], view.offset)
 
 
+def axis_in(ndim: int, axis: Any) -> int:
+    """An axis, counted from the first; ValueError where there is none."""
+    if type(axis) is not int or not -ndim <= axis < ndim:
+        raise ValueError(f"axis {axis} of an array of {ndim} axes")
+    return axis % ndim
+
+
 def swapped(to: WholeBuilder, x: Any, one: int, other: int) -> ArrayView:
     view = as_array(to, x)
     order = [*range(view.ndim)]
+    one, other = (axis_in(view.ndim, k) for k in (one, other))
     order[one], order[other] = order[other], order[one]
     return transposed(to, view, order)
 
@@ -112,7 +120,7 @@ def swapped(to: WholeBuilder, x: Any, one: int, other: int) -> ArrayView:
 def moved(to: WholeBuilder, x: Any, source: int, destination: int) -> ArrayView:
     view = as_array(to, x)
     order = [*range(view.ndim)]
-    order.insert(destination % view.ndim, order.pop(source % view.ndim))
+    order.insert(axis_in(view.ndim, destination), order.pop(axis_in(view.ndim, source)))
     return transposed(to, view, order)
 
 
@@ -135,7 +143,7 @@ def expanded(to: WholeBuilder, x: Any, axis: Any) -> ArrayView:
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
     ndim = view.ndim + len(given)
     shape, strides = [*view.shape], [*view.strides]
-    for k in sorted(a % ndim for a in given):
+    for k in sorted(axis_in(ndim, a) for a in given):
         shape.insert(k, 1)
         strides.insert(k, 0)
     return view.view(shape, strides, view.offset)
@@ -168,7 +176,7 @@ def concatenated(to: WholeBuilder, xs: Any, axis: Any = 0) -> ArrayView:
         parts, axis = [flat(x) for x in parts], 0
     if not parts:
         raise ValueError("need at least one array to concatenate")
-    along = axis % parts[0].ndim
+    along = axis_in(parts[0].ndim, axis)
     total: Atom = 0
     for x in parts:
         if x.ndim != parts[0].ndim:

@@ -172,6 +172,7 @@ def _is_ours(f: Any) -> bool:
 
 
 _OURS = (library, orders, matrices)
+_OF_PYTHONS = ("real", "imag", "conjugate")
 
 
 class WholeReader(Reader):
@@ -179,6 +180,7 @@ class WholeReader(Reader):
 
     whole = True
     operands = (*Reader.operands, Arrayed, ComplexNumber, complex, np.dtype, type)
+    recorded = (*Reader.recorded, Arrayed, ComplexNumber)
     builder: WholeBuilder
 
     def __init__(self, captures: Captures) -> None:
@@ -332,6 +334,8 @@ class WholeReader(Reader):
     def attribute(self, owner: Any, name: str) -> Any:
         if isinstance(owner, ComplexNumber):
             return complexes.attribute(owner, name)
+        if isinstance(owner, Number) and whose(owner) is True and name not in _OF_PYTHONS:
+            raise AttributeError(f"a number of Python's has no {name}")
         if isinstance(owner, Number):
             owner = arrays.Single(self.builder, owner)
         if isinstance(owner, Arrayed):
