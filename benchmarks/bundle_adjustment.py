@@ -166,9 +166,9 @@ def by_hand(given: tuple[Any, ...]) -> Callable[[], Any] | None:
 
 
 def problem(quick: bool) -> tuple[Any, ...]:
-    """Cameras, points, weights, features, and who sees what: the first of ADBench in size."""
+    """Cameras, points, weights, features, and who sees what."""
     rng = np.random.default_rng(16)
-    cameras, points, n = (3, 5, 10) if quick else (49, 7776, 31843)
+    cameras, points, n = (3, 5, 10) if quick else (49, 7776, 1000)
     where = rng.standard_normal((points, 3)) + np.array([0.0, 0.0, 6.0])
     seen = np.stack([rng.integers(0, cameras, n), rng.integers(0, points, n)], axis=1)
     return (

@@ -13,6 +13,7 @@ import numba
 import numpy as np
 
 import zyg
+from benchmarks import compiled_matrices
 from benchmarks.compiled_peers import by_hand, in_jax, in_torch
 from benchmarks.harness import Case, Peers, Target, at_most, times_faster, times_slower
 from benchmarks.loops import PROGRAMS, arguments
@@ -47,6 +48,7 @@ def cases(peers: Peers, quick: bool) -> Iterator[Case]:
             other.targets.append(times_faster("jax", 1.5))
         other.title += f" of {n} x {n}"
         yield other
+    yield from compiled_matrices.cases(peers, quick)
 
 
 def case(peers: Peers, name: str, given: tuple[Any, ...]) -> Case:
