@@ -6,6 +6,7 @@ for the function itself. Targets are ratios to it. The functions are those of `l
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,9 +14,18 @@ import numba
 import numpy as np
 
 import zyg
-from benchmarks import compiled_matrices
+from benchmarks import compiled_matrices, compiled_processes, compiled_traced
+from benchmarks.compiled_cpp import in_cpp
 from benchmarks.compiled_peers import by_hand, in_jax, in_torch
-from benchmarks.harness import Case, Peers, Target, at_most, times_faster, times_slower
+from benchmarks.harness import (
+    Case,
+    Peers,
+    Result,
+    Target,
+    at_most,
+    times_faster,
+    times_slower,
+)
 from benchmarks.loops import PROGRAMS, arguments
 
 # To numba's value; and how many times faster than JAX.
@@ -33,7 +43,8 @@ _DATA = {  # positions of arguments that nobody differentiates by
     "logistic_regression": {1, 2}, "two_layers": {4, 5}, "factorisation": {2}, "lstm": {4},
     "gaussian_mixture": {4}, "option": {5}, "eight_schools": {3, 4},
 }  # fmt: skip
-VALUE, NJIT = "zyg, value", "numba, value"
+VALUE, NJIT, TRACED, CPP = "zyg, value", "numba, value", "zyg, traced", "C++ by hand"
+_AHEAD_OF_CPP = {"gaussian_mixture": 0.75, "lstm": 2.5}
 
 
 def cases(peers: Peers, quick: bool) -> Iterator[Case]:
@@ -49,6 +60,12 @@ def cases(peers: Peers, quick: bool) -> Iterator[Case]:
         other.title += f" of {n} x {n}"
         yield other
     yield from compiled_matrices.cases(peers, quick)
+    for name in compiled_traced.LOOPS:
+        yield traced(name, compiled_traced.problem(name, quick))
+    yield from compiled_processes.cases(quick)
+    yield Case("all of these", {"zyg": lambda: None}, targets=[
+        _median("to numba's value", NJIT, 3.0), _median("to the traced engine's", TRACED, 150.0),
+    ])  # fmt: skip
 
 
 def case(peers: Peers, name: str, given: tuple[Any, ...]) -> Case:
@@ -65,11 +82,40 @@ def case(peers: Peers, name: str, given: tuple[Any, ...]) -> Case:
         programs[NJIT] = lambda: _nothing(jitted(*given))
     if written := by_hand.get(name):
         programs["by hand"] = lambda: written(*given)
+    if name in in_cpp and (made := in_cpp[name](given)):
+        programs[CPP] = made
     if (jax := peers.get("jax")) and name in in_jax:
         programs["jax"] = in_jax[name](jax, given, wrt)
     if (torch := peers.get("torch")) and name in in_torch:
         programs["torch"] = in_torch[name](torch, given, wrt)
-    return Case(name.replace("_", " "), programs, targets=_targets(name), rtol=1e-7)
+    note = "no C++ compiler, so not beside C++" if name in in_cpp and CPP not in programs else ""
+    return Case(name.replace("_", " "), programs, targets=_targets(name), rtol=1e-7, note=note)
+
+
+def traced(name: str, given: tuple[Any, ...]) -> Case:
+    """A program beside the traced engine."""
+    compiled, plain = zyg.compile(PROGRAMS[name]), compiled_traced.traced(name)
+    wrt = tuple(k for k, x in enumerate(given) if _is_real(x))
+    programs = {
+        "zyg": lambda: _of(zyg.value_and_gradient(compiled, *given), wrt),
+        TRACED: lambda: _of(zyg.value_and_gradient(plain, *given, zeros=True), wrt),
+    }
+    return Case(f"{name.replace('_', ' ')}, traced", programs, rtol=1e-7, repeats=3)
+
+
+def _median(text: str, other: str, bound: float) -> Target:
+    """The median of ratios to another program, of value and gradient."""
+    faster = other == TRACED
+
+    def figure(_: Result, group: list[Result]) -> float | None:
+        ratios = [r.time("zyg") / r.time(other) for r in group if other in r.samples]
+        if not ratios:
+            return None
+        found = statistics.median(ratios)
+        return 1 / found if faster else found
+
+    most = f"at least {bound:g}x faster" if faster else f"at most {bound:g}x"
+    return Target("zyg", f"median {text}, {most}", figure, bound, at_least=faster)
 
 
 def _targets(name: str) -> list[Target]:
@@ -78,6 +124,8 @@ def _targets(name: str) -> list[Target]:
         targets.append(times_slower(NJIT, _MOST[name]))
     if name in _AHEAD_OF_JAX:
         targets.append(times_faster("jax", _AHEAD_OF_JAX[name]))
+    if name in _AHEAD_OF_CPP:
+        targets.append(times_faster(CPP, _AHEAD_OF_CPP[name]))
     if name == "sin_cos":
         targets = [at_most(1.5e-6)]
     return targets

@@ -87,7 +87,8 @@ def times_faster(peer: str, bound: float, program: str = "zyg") -> Target:
     def figure(r: Result, _: list[Result]) -> float:
         return r.time(peer) / r.time(program)
 
-    text = f"{program} {bound:g}x faster" if bound > 1 else f"{program} ahead"
+    text = f"{program} ahead" if bound == 1 else f"{program} at least {bound:g}x its speed"
+    text = f"{program} {bound:g}x faster" if bound > 1 else text
     return Target(peer, text, figure, bound, at_least=True)
 
 
