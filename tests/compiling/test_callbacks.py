@@ -1,6 +1,8 @@
 """What has a rule and no native form runs in Python, called back from machine code."""
 
 import gc
+import os
+import subprocess
 import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -370,3 +372,37 @@ def test_jacobians():
     for mode in ("forward", "reverse"):
         found = zyg.jacobian(zyg.compile(f), A, mode=mode)
         assert found[0] == pytest.approx(zyg.jacobian(f, A)[0])
+
+
+def test_a_second_process_takes_the_code_from_disk(tmp_path):
+    file = tmp_path / "model.py"
+    file.write_text(_MODEL)
+    environment = {
+        **os.environ,
+        "ZYG_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    said = [
+        subprocess.run([sys.executable, "-W", "error", str(file)], env=environment, check=True,
+                       capture_output=True, text=True).stdout.split()
+        for _ in range(2)
+    ]  # fmt: skip
+    assert [words[0] for words in said] == ["compiled", "disk"]
+    assert said[0][1:] == said[1][1:]
+
+
+_MODEL = """
+import numpy as np
+import zyg
+
+@zyg.compile
+def f(x):
+    total = 0.0
+    for k in range(3):
+        total += np.sum(np.linalg.svd(x + k * np.eye(2))[1]) * np.fft.fft(x[0])[0].real
+    return total
+
+x = np.array([[1.0, 2.0], [0.5, -1.0]])
+(slope,) = zyg.gradient(f, x)
+print(f.inspect(x)["origin"], f(x), *slope.reshape(-1))
+"""

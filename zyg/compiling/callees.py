@@ -14,10 +14,15 @@ from typing import Any
 import numpy as np
 
 from zyg.adoption.originals import drop_in, learn
+from zyg.base.quiet import quiet
+from zyg.base.registry import Adjoint
 from zyg.compiler.callbacks import Callee, reals
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Struct, put_together
 from zyg.compiler.front.kinds import _taken_apart as taken_apart
+from zyg.compiler.front.reader import _rule_of as rule_of
 from zyg.compiling.fallback import with_drop_ins
+from zyg.core.cotangents import project, spec_of
+from zyg.core.reverse import non_finite
 from zyg.core.strand import strip
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
@@ -120,6 +125,49 @@ class Function(InPython):
         learn()
         self.function, self._names, self._inside = f, names, inside
         self._watched = f if inside else drop_in(f)
+        self._rule = None if inside else self._usable(rule_of(f))
+        self._real_places = [k for k, kind in enumerate(takes) if reals(kind)]
+
+    def _usable(self, rule: Any) -> Any:
+        """The rule, if it takes these arguments, and gives this result, as they are."""
+        single = isinstance(self.gives, (Scalar, Array)) and bool(reals(self.gives))
+        plain = not self._names and not any(isinstance(kind, Struct) for kind in self.takes)
+        return rule if isinstance(rule, Adjoint) and single and plain and not rule.strong else None
+
+    def derived(self, args: Sequence[Any], which: int = -1) -> tuple[Any, Callable[..., Any]]:
+        if self._rule is None:
+            return super().derived(args, which)
+        y, back = self._rule.rule(*args)
+
+        def cotangents(bars: Sequence[Any]) -> tuple[Any, ...]:
+            with quiet():
+                found = back(bars[0])
+            made = self._by_leaf(found, args) if type(found) is tuple else None
+            if made is None or any(map(non_finite, made)):  # which exact zeros may turn to zeros
+                made = super(Function, self).derived(args, which)[1](bars)
+            return made
+
+        return y, cotangents
+
+    def along(self, args: Sequence[Any], dots: Sequence[Any], which: int = -1) -> tuple[Any, ...]:
+        if self._rule is not None and self._rule.push is not None:
+            row: list[Any] = [None] * len(args)
+            for k, dot, bits in zip(self._real_places, dots, self._bits, strict=True):
+                row[k] = dot if which & bits else None
+            with quiet():
+                y_dot = self._rule.push(*args)[1](*row)
+            if y_dot is not None and not non_finite(y_dot):
+                return (y_dot,)
+        return super().along(args, dots, which)
+
+    def _by_leaf(self, found: tuple[Any, ...], args: Sequence[Any]) -> tuple[Any, ...]:
+        """What a pullback has returned, in the row of the numbers and arrays of floats."""
+        made = []
+        for k in self._real_places:
+            c, x = found[k] if k < len(found) else None, args[k]
+            c = c() if callable(c) else c
+            made.append(_zero(x) if c is None else project(c, spec_of(x)))
+        return tuple(made)
 
     def value(self, held: list[Any], which: int, args: Sequence[Any]) -> Any:
         return called(self.function, args, self._names)
