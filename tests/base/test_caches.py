@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.base import buffers, caches
+from zyg.base import buffers, caches, threads
 from zyg.base.caches import Cache, remembered
 from zyg.broadcasting import fallback
 from zyg.compiler.back import compiled, stored
-from zyg.kernels import launch, scalar, threads
+from zyg.kernels import launch, scalar
 
 X = np.linspace(0.1, 2.0, 7)
 

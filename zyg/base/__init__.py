@@ -4,6 +4,7 @@ config                          settings
 buffers                         memory of results, kept for later results of the same size
 quiet                           NumPy's warnings off
 caches                          what was worked out, bounded and forgotten on demand
+threads                         work in chunks, on several threads
 marks                           what modules and functions say of themselves
 adoptable                       which modules may be adopted, and which are
 remedies                        what to write in place of the call that was refused

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from zyg.base.caches import Cache
-from zyg.base.config import cores, setting
+from zyg.base.config import setting
 from zyg.base.registry import Adjoint
+from zyg.base.threads import workers
 from zyg.broadcasting.fallback import broadcast_shape, warn
 from zyg.compiler.back.compiled import CompilationError
 from zyg.compiler.ir import type_of
@@ -211,7 +212,7 @@ def run_kernel(
     if not _on_host(operands):
         return _on_gpu(kernel, operands, None, out)
     plan = _planned(kernel, operands, None, [out])
-    return plan.run(operands, [out], _workers())[0]
+    return plan.run(operands, [out], workers())[0]
 
 
 def launch(
@@ -251,7 +252,7 @@ def launched(
     plan: Plan, operands: Sequence[Any], outs: Sequence[Any] | None = None
 ) -> tuple[list[np.ndarray], Sequence[int]]:
     """What `launch` gives, by a plan for operands like these."""
-    arrays, finite = plan.run(operands, outs, 1 if len(plan.chunks) == 1 else _workers())
+    arrays, finite = plan.run(operands, outs, 1 if len(plan.chunks) == 1 else workers())
     return [y if y.ndim else y[()] for y in arrays], plan.checked if finite else ()
 
 
@@ -281,11 +282,6 @@ def _on_gpu(kernel: Kernel, operands: Sequence[Any], shapes: Any, out: Any) -> l
     from zyg_cuda import run as run_on_gpu
 
     return list(run_on_gpu(kernel, operands, shapes, out))
-
-
-def _workers() -> int:
-    others = setting("workers")
-    return cores() if others is None else 1 + others
 
 
 def _planned(

@@ -149,6 +149,11 @@ class For:
     The step is a number. The rounds of an `independent` loop read nothing that others write, and
     write to different places. Of a loop that runs `again` in the reverse pass, nothing is kept but
     what it begins with. `line` is where the user has it.
+
+    The rounds of a loop may run in several threads if `apart` is not None: what they hand on is
+    sums; they write to buffers of their own and, each at places of its own, to those `apart`. They
+    do, if the `work` of all is worth it: so many operations. Loops `in_order` in such a round come
+    one round after the other, at the end.
     """
 
     index: Value
@@ -160,6 +165,9 @@ class For:
     independent: bool = False
     again: bool = False
     line: str = ""
+    apart: list[Value] | None = None
+    work: Atom = 0.0
+    in_order: bool = False
 
 
 @dataclass(eq=False)
@@ -275,7 +283,7 @@ _OPERANDS: dict[type, Callable[[Any], Sequence[Atom]]] = {
     Routine: lambda op: op.args,
     CallBack: lambda op: op.args,
     If: lambda op: (op.condition,),
-    For: lambda op: (*op.span, *op.init),
+    For: lambda op: (*op.span, op.work, *op.init),
     While: lambda op: op.init,
 }
 
@@ -326,7 +334,7 @@ def _needed(op: Any, live: set[Value]) -> set[Value] | None:
     for part in (op.outs, op.params, op.init, op.body.yields):
         _keep(part, keep)
     reads = prune(op.body) | _values(op.init)
-    reads |= prune(op.test) if isinstance(op, While) else _values(op.span)
+    reads |= prune(op.test) if isinstance(op, While) else _values((*op.span, op.work))
     return reads - set(op.params) - ({op.index} if isinstance(op, For) else set())
 
 
@@ -376,6 +384,7 @@ def show(program: Program) -> str:
             else:
                 is_for = isinstance(op, For)
                 kind = f"for {name(op.index)} in range({row(op.span)})" if is_for else "while"
+                kind = f"parallel {kind}" if is_for and op.apart is not None else kind
                 start = ", ".join(map("{} = {}".format, map(typed, op.params), map(name, op.init)))
                 yield f"{indent}{row(op.outs, typed)} = {kind} with {start}"
             for word, inner in zip(_WORDS[type(op)], blocks_of(op), strict=True):

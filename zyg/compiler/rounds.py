@@ -22,6 +22,7 @@ from zyg.compiler.ir import (
 from zyg.compiler.record import Builder
 
 Uses = Counter[Value]
+WORTH_IT = 1.0e6  # operations, of which threads take less time to begin and to end than to do them
 
 
 def trips(builder: Builder, span: tuple[Atom, ...]) -> Atom:

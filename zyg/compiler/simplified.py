@@ -122,6 +122,9 @@ class _Pass:
             (index,) = self.values([op.index])
             body = self.block(op.body, yields)
             new = For(index, span, carried, params, body, [], op.independent, op.again, op.line)
+            new.in_order, new.work = op.in_order, self.atom(op.work)
+            if op.apart is not None:
+                new.apart = self.atoms(op.apart)
         new.outs = self.values([op.outs[k] for k in rest])
         self.builder.block.ops.append(new)
 

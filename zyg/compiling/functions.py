@@ -171,7 +171,7 @@ class Compiled:
         from zyg.compiling.fallback import refuse
         from zyg.compiling.reads import Refused, read_for
 
-        read = read_for(f, root, kinds, keywords)
+        read = read_for(f, root, kinds, keywords, self.parallel)
         if read is None:
             return None  # Python says what is wrong
         if isinstance(read, Refused):

@@ -230,13 +230,17 @@ _known: Cache[Any, _Reads] = Cache(1024)
 
 
 def read_for(
-    f: Callable[..., Any], root: Any, kinds: tuple[Kind, ...], keywords: dict[str, Kind]
+    f: Callable[..., Any],
+    root: Any,
+    kinds: tuple[Kind, ...],
+    keywords: dict[str, Kind],
+    parallel: bool = False,
 ) -> Read | Refused | None:
     """What is known of a function for arguments of these kinds, read now if it has to be.
 
     None if it takes no such arguments. Paths to what it takes from outside begin at `root`.
     """
-    key = code_of(f), kinds, tuple(keywords.items())
+    key = code_of(f), kinds, tuple(keywords.items()), parallel
     known = _known.get(key)
     if known is None or known.version != rules.version:
         known = _known.put(key, _Reads())
@@ -247,7 +251,7 @@ def read_for(
             return found
         if not _binds(f, kinds, keywords):
             return None
-        known.found.append(made := _read(f, kinds, keywords))
+        known.found.append(made := _read(f, kinds, keywords, parallel))
         del known.found[:-_MOST_KINDS]
         return made
 
@@ -267,12 +271,13 @@ def _fitting(root: Any, known: _Reads) -> Read | Refused | None:
 
 
 def _read(
-    f: Callable[..., Any], kinds: tuple[Kind, ...], keywords: dict[str, Kind]
+    f: Callable[..., Any], kinds: tuple[Kind, ...], keywords: dict[str, Kind], parallel: bool
 ) -> Read | Refused:
     tried: list[WholeCaptures] = []
 
     def captures() -> WholeCaptures:
         tried.append(WholeCaptures(strip))
+        tried[-1].parallel = parallel
         return tried[-1]
 
     try:

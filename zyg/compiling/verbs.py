@@ -24,8 +24,8 @@ def compile(
     `gradient` and the other verbs differentiate the program that was read, not a trace of it.
     It is compiled at the first call with arguments of a kind: their types, dtypes and numbers of
     axes, the structure of containers. `wrt` are the positions of the arguments that are ever
-    differentiated, all by default. `parallel` says that the rounds of `prange` loops may run in
-    threads; at present they run on one.
+    differentiated, all by default. With `parallel` the rounds of `prange` loops run in
+    threads where they are long enough; else those are loops over ranges.
 
     Other threads run during calls that may be long, but where lists are passed; an interrupt takes
     effect when machine code has returned.

@@ -5,7 +5,6 @@ arrays                          operands as a loop takes them, results as it wri
 loops                           the text of a loop around a function's statements
 vector_body                     what is in the innermost loop, on explicit vectors for LLVM
 vector_loops                    the text of a loop for LLVM
-threads                         a loop in several threads
 plans                           one loop for operands of these layouts
 launch                          a program over arrays: its plan, found or made, and run
 scalar                          a scalar function with its programs and their derivatives

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zyg.base.buffers import LINE, SMALLEST
+from zyg.base.threads import in_parallel
 from zyg.compiler.back.branches import without_branches
 from zyg.compiler.back.compiled import Adapter, CompilationError, MachineKernel, Shape, kernel_of
 from zyg.compiler.back.emit import emit
@@ -33,7 +34,6 @@ from zyg.kernels.geometry import (
     strides_within,
 )
 from zyg.kernels.loops import TILE, Loops, Operand, Result
-from zyg.kernels.threads import in_parallel
 from zyg.kernels.vector_loops import printed
 
 CHUNK = 1 << 17  # elements: much work beside the start of a thread, little beside large arrays

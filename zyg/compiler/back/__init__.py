@@ -31,6 +31,7 @@ hoisting                        checks that are made before a loop, or after it
 lifetimes                       which buffers may go at the end of a block
 apart                           which places of a buffer a loop keeps apart
 words                           LLVM text of a function of words, that runs a program
+threaded                        loops whose rounds run in several threads
 whole_text                      program with memory -> LLVM text
 objects                         LLVM text of a function of objects
 entry                           program with memory -> a function that runs

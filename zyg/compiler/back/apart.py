@@ -9,7 +9,7 @@ place; it cannot know by itself, as where streams are is told by shapes and by l
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -180,3 +180,13 @@ def scopes(pairs: Pairs, lines: list[str]) -> tuple[list[str], dict[Load | Store
         mark = f", !alias.scope {row([own[s]])}, !noalias {row(others)}"
         said.update((access, mark) for access in s.accesses)
     return [row([x]) for x in own.values()], said
+
+
+def in_scopes(text: Any, pairs: Pairs, run: Callable[[], None]) -> None:
+    """Print a loop whose streams of each pair are apart."""
+    names, text.said = scopes(pairs, text.module.scopes)
+    text.m.declared["declare void @llvm.experimental.noalias.scope.decl(metadata)"] = None
+    for x in names:
+        text.m.line(f"call void @llvm.experimental.noalias.scope.decl(metadata {x})")
+    run()
+    text.said = {}

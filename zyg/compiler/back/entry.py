@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.config import setting
-from zyg.compiler.back import arena, blas, objects, stored, symbols, trampolines
+from zyg.compiler.back import arena, blas, objects, stored, symbols, threaded, trampolines
 from zyg.compiler.back.compiled import CompilationError
 from zyg.compiler.back.whole_text import Module
 from zyg.compiler.front.kinds import Kind
@@ -120,7 +120,10 @@ class Direct:
 
 def loaded(text: str, addresses: Mapping[str, int] | None = None) -> tuple[tuple[int, Any], str]:
     """The entry of a text and what keeps its code in memory; and where it is from."""
-    name, known = stored.name_of(text), {**blas.addresses(), **(addresses or {})}
+    name, known = (
+        stored.name_of(text),
+        {**blas.addresses(), **threaded.addresses(), **(addresses or {})},
+    )
     if (found := stored.load(name, known)) is not None:
         return found, "disk"
     from zyg.compiler.back.assembled import object_code

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from zyg.compiler.back import arena, blas, elementary_text
-from zyg.compiler.back.apart import Pairs, Places, scopes, told
+from zyg.compiler.back import arena, blas, elementary_text, threaded
+from zyg.compiler.back.apart import Places, in_scopes, told
 from zyg.compiler.back.hoisting import hoistable, postponed
 from zyg.compiler.back.lanes import Lane, literal
 from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here, leaves_some
@@ -58,6 +58,8 @@ class Module:
         self.scopes: list[str] = []  # what streams of loops are told apart by
         self.declared: dict[str, None] = {}
         self.called: list[Any] = []  # in Python
+        self.rounds: dict[Program, str] = {}  # of loops in threads, with their functions
+        self.apart: set[Program] = set()  # whose buffers share no memory
         self.main = self.function_of(program)
 
     def whole(self) -> str:
@@ -70,12 +72,23 @@ class Module:
         while self.waiting:
             program, name = self.waiting.pop()
             lines += _Function(self, program, name).text()
+        for program, name in self.rounds.items():
+            lines += threaded.function(program, name, self.names[program])
+        if self.rounds:
+            lines.append(threaded.TEXT)
         kept = elementary_text.used(self.declared)
         return "\n".join([arena.TEXT, *self.declared, kept, *lines, *METADATA, *self.scopes, ""])
 
     def own(self, name: str, type: str) -> str | None:
         """The symbol of an elementary function of ours."""
         return elementary_text.symbol(name, type, self.declared)
+
+    def function_of_rounds(self, program: Program, apart: bool) -> str:
+        """The function of a round of a loop that may run in threads."""
+        self.function_of(program)
+        if apart:
+            self.apart.add(program)
+        return self.rounds.setdefault(program, f"@zyg_round{len(self.rounds)}")
 
     def function_of(self, program: Program) -> str:
         """The name of a program's function, which is to be printed if it is new."""
@@ -91,9 +104,11 @@ class _Function:
     def __init__(self, module: Module, program: Program, name: str) -> None:
         self.module, self.program, self.symbol = module, program, name
         self.outer = program is module.program
+        self.known_apart = self.outer or program in module.apart
         self.m = Scalars(module.declared)
         self.known: dict[Value, str] = {}
         self.failures: list[tuple[str, str]] = []  # status, and the block that it comes from
+        self.fresh_buffers: set[Value] = set()
         self.early: set[Check] = set()  # made before the loop that they are in
         self.around: For | While | None = None  # the innermost loop
         self.said: dict[Load | Store, str] = {}  # of accesses that do not meet others
@@ -105,7 +120,7 @@ class _Function:
         parameters = ["ptr %arena", "i64 %depth"]
         for x in self.program.inputs:
             self.known[x] = name = self.m.name("x")
-            how = " noalias" if self.outer and is_buffer(x.type) else ""
+            how = " noalias" if self.known_apart and is_buffer(x.type) else ""
             parameters.append(f"{type_in_text(x.type)}{how} {name}")
         how = "noinline nounwind" if self.outer else "nounwind"
         self.m.start("entry")
@@ -187,6 +202,7 @@ class _Function:
 
     def alloc(self, op: Alloc) -> None:
         kind, m = element_of(op.out.type), self.m
+        self.fresh_buffers.add(op.out)
         shift = 3 if is_buffer(kind) else _SHIFTS[kind]
         bytes_ = f"i64 {self.atom(op.size)}"
         if not isinstance(op.size, Value):
@@ -298,6 +314,9 @@ class _Function:
         self.join(op.outs, *sides)
 
     def for_(self, op: For) -> None:
+        if self.program not in self.module.rounds and (apart := threaded.apart(op)):
+            threaded.printed(self, op, apart)
+            return
         first, end, step = op.span
         assert isinstance(step, int)
         if abs(step) > 1:  # so that the index does not wrap
@@ -332,8 +351,10 @@ class _Function:
                 run(waits_for_sums(loop))
 
         if pairs := self.places.pairs(loop):
-            apart = told(self, loop, pairs)
-            self.twice(loop, apart, lambda yes: self.apart(pairs, by_length) if yes else run(True))
+            condition = told(self, loop, pairs)
+            self.twice(
+                loop, condition, lambda yes: in_scopes(self, pairs, by_length) if yes else run(True)
+            )
         else:
             by_length()
         self.m.own = None
@@ -346,15 +367,6 @@ class _Function:
         count = self.m.value(f"sub i64 {end}, {first}")
         how = "slt" if int(step) > 0 else "sgt"
         return self.m.value(f"icmp {how} i64 {count}, {_FEW * int(step)}")
-
-    def apart(self, pairs: Pairs, run: Callable[[], None]) -> None:
-        """Print a loop whose streams of each pair are apart."""
-        names, self.said = scopes(pairs, self.module.scopes)
-        self.m.declared["declare void @llvm.experimental.noalias.scope.decl(metadata)"] = None
-        for x in names:
-            self.m.line(f"call void @llvm.experimental.noalias.scope.decl(metadata {x})")
-        run()
-        self.said = {}
 
     def twice(self, op: For, condition: str, run: Callable[[bool], None]) -> None:
         """A loop printed twice: for where a condition is true, and for where it is not."""

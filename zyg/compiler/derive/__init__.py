@@ -9,6 +9,8 @@ segments                        loops that are run again in parts
 calls                           what functions that are called keep, on stacks
 sweep                           the forward sweep of reverse mode, with shadows
 kept                            tapes, and what is computed again
+products                        products of matrices in reverse mode
+threads                         the mirrors of loops in threads
 reverse                         reverse mode: vjp, gradient
 ruled                           functions that bring their own adjoint, in forward mode
 buffers                         tangents on memory: tangent buffers beside buffers

@@ -211,7 +211,10 @@ class Kept:
             slots = size.op("multiply", slots, trips(size, frame.region.span))
         size.block.ops.append(Alloc(tape, slots, zeroed=False))
         site = outer
-        while (around := site.parent) and around.fused and not self._varies(levels, around):
+        for region in (f.region for f in levels):
+            if region.apart is not None:
+                region.apart.append(tape)
+        while (around := site.parent) and around.has_one and not self._varies(levels, around):
             site = around  # a tape that all its rounds use
         before(site, size.block)
         self.sweep.home[tape] = site.parent  # type: ignore[assignment]

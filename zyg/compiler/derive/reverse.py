@@ -20,11 +20,13 @@ from typing import Any
 from zyg.base.registry import ScalarRule
 from zyg.compiler.derive.activity import Activity
 from zyg.compiler.derive.calls import Stacks
-from zyg.compiler.derive.kept import Kept, KeptNumber
+from zyg.compiler.derive.kept import Kept, KeptNumber, before
 from zyg.compiler.derive.moving import NO_SLOPE, is_real, times
+from zyg.compiler.derive.products import product
 from zyg.compiler.derive.segments import changed, copy_of, run_again
 from zyg.compiler.derive.sums import classes_read, only_adds
 from zyg.compiler.derive.sweep import Frame, Sweep, carry
+from zyg.compiler.derive.threads import Threads
 from zyg.compiler.front.reader import call_partial
 from zyg.compiler.functions import rule_of
 from zyg.compiler.ir import (
@@ -50,6 +52,7 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.record import REALS, Builder, atom_of
+from zyg.compiler.rounds import trips
 from zyg.compiler.splice import spliced
 
 Cotangents = dict[Value, Atom]  # of values of the program; absent is zero
@@ -125,6 +128,7 @@ class Reverse:
         self.sweep, self.kept, self.strong = sweep, kept, strong
         self.builder, self.is_active = kept.builder, sweep.activity.is_active
         self.bars: list[Cotangents] = [{}]  # by open mirror
+        self.shared: dict[Value, Value] = {}  # by rounds in threads: shadows for one of them
         self.read: set[Value] = set()  # classes of memory whose shadows have been used
 
     # Cotangents
@@ -170,6 +174,10 @@ class Reverse:
         assert isinstance(found, Value)
         return found
 
+    def summed(self, x: Value) -> Value:
+        """Where cotangents of the elements of a buffer are added up."""
+        return self.shared[x] if x in self.shared else self.shadow(x)
+
     def run(self, block: Block) -> None:
         for op in reversed(block.ops):
             _STEPS[type(op)](self, op)
@@ -206,7 +214,7 @@ class Reverse:
     def load(self, op: Load) -> None:
         bar = self.bars[-1].pop(op.out, None)
         if bar is not None:
-            self.add_to(self.shadow(op.buffer), self.value(op.index), bar)
+            self.add_to(self.summed(op.buffer), self.value(op.index), bar)
 
     def store(self, op: Store) -> None:
         if is_buffer(element_of(op.buffer.type)) or not self.is_active(op.buffer):
@@ -216,26 +224,6 @@ class Reverse:
         if self.is_active(op.value):
             self.add(op.value, self.builder.load(shadow, index))
         self.builder.store(shadow, index, 0.0)
-
-    def product(self, op: Routine) -> None:
-        """Of c += a b: to a's shadow comes that of c times b', to b's a' times that of c."""
-        if not self.is_active(op.args[11]):
-            return
-        self.read.add(self.sweep.activity.of(op.args[11]))  # type: ignore[arg-type]
-        m, n, k = map(self.value, op.args[:3])
-        c = self._shadowed(op, 11)
-        for at, other in ((3, 7), (7, 3)):
-            if self.is_active(op.args[at]):
-                buffer, start, row, column = map(self.kept.fetch, self.sweep.matrices[op, other])
-                turned = buffer, start, column, row
-                shape, pair = ((m, k, n), (c, turned)) if at == 3 else ((k, n, m), (turned, c))
-                self.builder.routine("product", *shape, *pair[0], *pair[1], *self._shadowed(op, at))
-
-    def _shadowed(self, op: Routine, k: int) -> list[Atom]:
-        """The shadow of a matrix among the operands of a routine."""
-        buffer, *steps = op.args[k : k + 4]
-        assert isinstance(buffer, Value)
-        return [self.shadow(buffer), *map(self.value, steps)]
 
     def call(self, op: Call) -> None:
         if not self.sweep.activity.inside(op):
@@ -365,7 +353,8 @@ class Reverse:
         params = [Value(p.type) for p, _ in carried]
         given = dict(zip((p for p, _ in carried), params, strict=True))
         frame.round = Value("int")
-        with self.kept.mirror(frame) as body:
+        threads = Threads(self, op, count)
+        with self.kept.mirror(frame) as body, threads.inside(body):
             sums = self._mirrored(op.body, [given.get(p) for p in op.params])
             body.yields = [sums.pop(p, self.zero(p)) for p in given]
             for x, c in sums.items():
@@ -374,7 +363,8 @@ class Reverse:
         init += [self.zero(x) for x in sums]
         span = self.builder.op("subtract", count, 1), -1, -1
         outs = [Value(p.type) for p in params]
-        self.builder.block.ops.append(For(frame.round, span, init, params, body, outs))
+        loop = For(frame.round, span, init, params, body, outs)
+        self.builder.block.ops.append(threads.given(loop))
         starts = dict(zip(op.params, op.init, strict=True))
         for start, end in zip([*(starts[p] for p in given), *sums], outs, strict=True):
             self.add(start, end)
@@ -390,19 +380,24 @@ class Reverse:
         bars = [self.bars[-1].pop(q, None) for q in op.outs]
         if fuses:
             frame.fused, frame.region.independent = True, False
-            with self._earlier(), self.builder.inside(frame.block):
+            first = Builder()
+            threads = Threads(self, op, trips(first, frame.region.span), first)
+            before(frame, first.block)
+            with self._earlier(), self.builder.inside(frame.block), threads.inside(frame.block):
                 sums = self._summed(op, bars)
+            threads.given(frame.region)
             for x, (p, end) in sums.items():
                 self.add(x, carry(frame, p, self.kept.zero_before(frame, x.type), end))
         else:
             count, frame.round = self._count(frame), Value("int")
-            with self.kept.mirror(frame) as body:
+            threads = Threads(self, op, count)
+            with self.kept.mirror(frame) as body, threads.inside(body):
                 sums = self._summed(op, bars)
                 body.yields = [end for _, end in sums.values()]
             params, outs = [p for p, _ in sums.values()], [Value(x.type) for x in sums]
             init = [self.zero(x) for x in sums]
             loop = For(frame.round, (0, count, 1), init, params, body, outs)
-            self.builder.block.ops.append(loop)
+            self.builder.block.ops.append(threads.given(loop))
             for x, out in zip(sums, outs, strict=True):
                 self.add(x, out)
         for start, bar in zip(op.init, bars, strict=True):
@@ -434,7 +429,7 @@ class Reverse:
         return self.kept.fetch(frame.trips)
 
 
-_ROUTINES = {"product": Reverse.product}
+_ROUTINES = {"product": product}
 _STEPS: dict[type, Callable[[Reverse, Any], None]] = {
     Op: Reverse.op, Load: Reverse.load, Store: Reverse.store, If: Reverse.if_, For: Reverse.loop,
     While: Reverse.loop, Alloc: Reverse.nothing, Check: Reverse.nothing,

@@ -133,7 +133,7 @@ def _segments(loop: For) -> list[Any]:
         last = to.op("minimum", to.op("add", first, length), n)
         ends = [to.op("add", start, to.op("multiply", k, step)) for k in (first, last)]
         span = ends[0], ends[1], step
-        body.ops.append(replace(loop, span=span, init=[*params], outs=outs, again=True))
+        body.ops.append(replace(loop, span=span, init=[*params], outs=outs, again=True, apart=None))
     outer = For(segment, (0, count, 1), loop.init, params, body, loop.outs, line=loop.line)
     return [*to.block.ops, outer]
 
@@ -197,7 +197,7 @@ def run_again(reverse: Any, loop: For) -> None:
     block = Block([replace(loop, again=False)])
     fresh.run(block)
     inner = type(reverse)(fresh, type(kept)(fresh, builder, None), reverse.strong)
-    inner.read = reverse.read
+    inner.read, inner.shared = reverse.read, reverse.shared
     for q in loop.outs:
         if q in sweep.shadow:
             fill(builder, fresh.shadow[q], reverse.shadow(q), kept.fetch(sweep.size[q]))

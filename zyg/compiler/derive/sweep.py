@@ -59,6 +59,11 @@ class Frame:
     round: Value | None = None  # in its mirror
     depth: int = 0  # of the builder's blocks, in its mirror
 
+    @property
+    def has_one(self) -> bool:
+        """Whether its rounds may use the same memory, one after the other."""
+        return self.fused and self.region.apart is None
+
 
 class Sweep:
     """One pass over a program that makes its values again, with shadows."""
@@ -230,7 +235,11 @@ class Sweep:
         if op.callee.adjoint:
             self.ruled(op)
             return
-        callee = self.called(op.callee).forward
+        callee, frame = self.called(op.callee).forward, self.frame
+        while frame is not None:  # what it keeps has an order
+            if isinstance(frame.region, For):
+                frame.region.apart = None
+            frame = frame.parent  # type: ignore[assignment]
         args = *map(self.atom, op.args), *self.beside(op.callee.inputs, op.args)
         self.builder.block.ops.append(Call(callee, args, self.values(op.outs)))
 
@@ -283,6 +292,9 @@ class Sweep:
         else:
             new = For(Value("int"), tuple(map(self.atom, op.span)), init, params, Block(), [])  # type: ignore[arg-type]
             new.independent, new.line = op.independent, op.line
+            new.in_order, new.work = op.in_order, self.atom(op.work)
+            if op.apart is not None:
+                new.apart = [self.made[x] for x in op.apart if x in self.made]
             if op.again:
                 self.states[op] = state_of(self, op)
             self.made[op.index] = new.index

@@ -243,6 +243,7 @@ class Forward:
                 start, end, step = map(self.atom, op.span)
                 span, index = (start, end, step), Value("int")
                 new = For(index, span, [], [], Block(), [], op.independent)
+                self._in_threads(op, new)
                 self.made[op.index] = new.index
             with self.inside(new.body):
                 self.run(op.body)
@@ -259,6 +260,13 @@ class Forward:
         new.outs = [Value(type_of(x)) for x in new.params]
         self.builder.block.ops.append(new)
         self._leave(op.outs, masks, new.outs)
+
+    def _in_threads(self, op: For, new: For) -> None:
+        """Have the rounds of a loop that is made again run as those of the loop do."""
+        new.in_order, new.work = op.in_order, self.atom(op.work)
+        if op.apart is not None:
+            rows = [[self.made[x], *self.tangents(x).values()] for x in op.apart if x in self.made]
+            new.apart = [x for row in rows for x in row if isinstance(x, Value)]
 
     steps: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
         Op: op, If: if_, For: loop, While: loop,

@@ -3,6 +3,7 @@
 source                          the syntax tree of a function, and its lines
 captures                        what a function takes from outside
 depth                           room for the calls of a reader
+places                          which memory the rounds of a loop use apart
 parallel                        loops whose rounds do not depend on each other
 structures                      what values are made of
 closures                        functions that are values

@@ -48,12 +48,13 @@ class Captures:
     """What one kernel takes from outside. `plain` takes the watching off a watched value.
 
     With `baking`, numbers are baked in like everything else: a function that has a rule of its own
-    is a function of its arguments alone.
+    is a function of its arguments alone. `parallel` says that loops over `prange` are.
     """
 
     plain: Callable[[Any], Any]
     varying: frozenset[Path] = frozenset()
     baking: bool = False
+    parallel: bool = False
     guards: dict[Path, Any] = field(default_factory=dict)
     operands: dict[Path, Number] = field(default_factory=dict)
     kinds: dict[Path, tuple[Type, Width]] = field(default_factory=dict)  # of the operands

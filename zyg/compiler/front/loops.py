@@ -14,11 +14,12 @@ from typing import Any
 from zyg.compiler.front.expressions import Expressions
 from zyg.compiler.front.joins import FLAGS
 from zyg.compiler.front.parallel import in_chunks
+from zyg.compiler.front.places import Places
 from zyg.compiler.front.sequences import Sequence
 from zyg.compiler.front.source import assigned, has, leaves, place_of
 from zyg.compiler.front.structures import Different, Ref
 from zyg.compiler.front.ways import Dead
-from zyg.compiler.ir import Alloc, Block, Call, For, Store, While, operations
+from zyg.compiler.ir import Alloc, Block, Call, For, Store, Value, While, operations
 from zyg.compiler.record import Number
 from zyg.compiler.rounds import not_summed
 from zyg.errors import KernelError
@@ -134,15 +135,28 @@ class Loops(Expressions):
         ops = self.builder.block.ops
         k, loop = next((k, op) for k, op in enumerate(ops) if k >= done and isinstance(op, For))
         if rest := not_summed(loop):
-            named = ((name, self.env.get(name)) for name in assigned(node.body))
-            names = [name for name, x in named
-                     if getattr(x, "atom", getattr(x, "buffer", None)) in rest]  # fmt: skip
             raise self.refuse(
-                node.iter, f"prange, whose rounds hand on {', '.join(names) or 'a variable'},",
+                node.iter, f"prange, whose rounds hand on {self._named(rest)},",
                 "use range, or only add floats to what rounds share.",
                 "rounds of prange may run in any order.",
             )  # fmt: skip
-        ops[k : k + 1] = in_chunks(loop)
+        if rest := Places(loop, []).overwritten():
+            names = self._named(rest)
+            raise self.refuse(
+                node.iter, f"prange, whose rounds write to the same place of {names},",
+                "use range, or a place for each round, to be added up after the loop.",
+                "rounds of prange may run in any order.",
+            )  # fmt: skip
+        ops[k : k + 1] = in_chunks(loop, self.reader.captures.parallel)
+
+    def _named(self, values: list[Value]) -> str:
+        """The variables that numbers and buffers are in."""
+        found = []
+        for name, x in self.env.items():
+            own = {x.atom} if isinstance(x, Number) else {getattr(x, "buffer", None)}
+            if not own.isdisjoint(values):
+                found.append(name)
+        return ", ".join(found) or "a variable"
 
     def _while(self, node: ast.While) -> None:
         def test() -> Any:

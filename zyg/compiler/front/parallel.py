@@ -4,20 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
-from zyg.compiler.ir import Block, For, Value
+from zyg.compiler.front.places import Places
+from zyg.compiler.ir import (
+    Atom,
+    Block,
+    Call,
+    For,
+    If,
+    Op,
+    Program,
+    Routine,
+    Value,
+    While,
+    blocks_of,
+    operations,
+    outs_of,
+)
 from zyg.compiler.record import Builder
 from zyg.compiler.rounds import trips
 
 _MOST = 64  # chunks
+_LONG, _ROUNDS = 20.0, 16.0  # operations that a long one takes, rounds that are not known
+_SHORT = {
+    "add", "subtract", "multiply", "negative", "absolute", "maximum", "minimum", "square", "less",
+    "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or",
+    "logical_not", "select", "float", "float32", "int", "constant",
+}  # fmt: skip
 
 
 def prange(*bounds: Any) -> range:
     """`range`, of a loop whose rounds do not depend on each other.
 
-    In a compiled function such a loop may add to variables, and write to arrays in different
-    places; its sums are those of up to 64 chunks, added in order, and so do not depend on how many
-    threads there are. Any other variable that goes from one round to the next is refused by name.
-    At present all rounds run on one thread. Raises TypeError and ValueError as `range` does.
+    In a function compiled with ``parallel=True`` the rounds of a loop that is long enough run in as
+    many threads as ``zyg.config(workers=)`` allows, and so do those of its derivatives. They may
+    add to variables, and write to arrays in different places: no round reads or writes what another
+    one writes. Sums are those of up to 64 chunks, added in order, and so is what shared arrays get
+    in the reverse pass: the same bits for any number of threads. A variable that goes from one
+    round to the next in another way is refused by name, and so is an array in which every round
+    writes to the same place. Anywhere else it is `range`, and raises what that does.
 
     >>> import zyg
     >>> @zyg.compile
@@ -34,9 +58,9 @@ def prange(*bounds: Any) -> range:
     return range(*bounds)
 
 
-def in_chunks(loop: For) -> list[Any]:
-    """The same loop of sums, chunk by chunk."""
-    if all(y is p for p, y in zip(loop.params, loop.body.yields, strict=True)):
+def in_chunks(loop: For, threads: bool) -> list[Any]:
+    """The same loop of sums, chunk by chunk, each in any thread."""
+    if not threads and all(y is p for p, y in zip(loop.params, loop.body.yields, strict=True)):
         return [loop]
     to, (start, _, step) = Builder(), loop.span
     n, chunk = trips(to, loop.span), Value("int")
@@ -56,4 +80,54 @@ def in_chunks(loop: For) -> list[Any]:
             for p, part, same in zip(params, parts, kept, strict=True)
         ]
     outer = For(chunk, (0, count, 1), loop.init, params, body, loop.outs, line=loop.line)
+    if threads:
+        outer.apart, outer.work = [], work(to, loop)
+        for op in operations(loop.body):
+            if isinstance(op, For):
+                op.apart, op.work = None, 0.0  # one loop of a nest is enough
     return [*to.block.ops, outer]
+
+
+def tell_apart(program: Program) -> None:
+    """Say of loops in threads which memory their rounds use each at places of its own."""
+
+    def visit(block: Block, around: list[Block]) -> None:
+        around = [*around, block]
+        for op in block.ops:
+            for inner in blocks_of(op):
+                visit(inner, around)
+            if isinstance(op, For) and op.apart is not None:
+                (rounds,) = (x for x in op.body.ops if isinstance(x, For))
+                op.apart = Places(rounds, [*around, op.body]).apart()
+
+    visit(program.body, [])
+
+
+def work(to: Builder, loop: For) -> Atom:
+    """About how many operations a loop is, as far as that is known before it."""
+    made = {loop.index, *loop.params}
+    for op in operations(loop.body):
+        made.update(outs_of(op), getattr(op, "params", ()))
+        if isinstance(op, For):
+            made.add(op.index)
+
+    def of_block(block: Block) -> Atom:
+        total: Atom = 0.0
+        for op in block.ops:
+            total = to.op("add", total, of_op(op))
+        return total
+
+    def of_op(op: Any) -> Atom:
+        if isinstance(op, Op):
+            return 1.0 if op.name in _SHORT else _LONG
+        if isinstance(op, (For, While)):
+            rounds: Atom = _ROUNDS
+            if isinstance(op, For) and made.isdisjoint(op.span):
+                rounds = to.op("float", trips(to, op.span))
+            return to.op("multiply", rounds, of_block(op.body))
+        if isinstance(op, If):
+            return to.op("maximum", *map(of_block, blocks_of(op)))
+        return _LONG if isinstance(op, (Routine, Call)) else 1.0
+
+    n = to.op("float", trips(to, loop.span))
+    return to.op("multiply", n, of_block(loop.body))

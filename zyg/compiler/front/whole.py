@@ -43,6 +43,7 @@ from zyg.compiler.front.matrices import MATRICES
 from zyg.compiler.front.numerals import of_numbers
 from zyg.compiler.front.objects import is_class
 from zyg.compiler.front.orders import ORDERS
+from zyg.compiler.front.parallel import tell_apart
 from zyg.compiler.front.reader import Reader, first_choice, name_of
 from zyg.compiler.front.scalars import WholeBuilder, whose
 from zyg.compiler.front.structures import Compound, Ref, Unknown, described
@@ -122,6 +123,7 @@ def read_whole(
         block = Block(reader.builder.block.ops, yields)
         made = simplified(Program(name_of(f), reader.inputs, block, sizes=reader.sizes))
         prune(made.body)
+        tell_apart(made)
         return made
 
     plain = program([*yields, *reader.layouts]) if reader.layouts else None

@@ -1,0 +1,344 @@
+"""Loops over `prange` in threads: the same bits for any number of workers, in every derivative."""
+
+import itertools
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import zyg
+from zyg.compiler.back import threaded
+from zyg.compiler.derive import threads
+from zyg.compiler.ir import For, operations
+from zyg.errors import CompileError
+
+RNG = np.random.default_rng(5)
+A, W, X = RNG.normal(size=(131, 7)), RNG.normal(size=7), RNG.normal(size=131)
+
+
+@pytest.fixture(autouse=True)
+def _always_in_threads(monkeypatch):
+    """However little work a loop is."""
+    for module in (threaded, threads):
+        monkeypatch.setattr(module, "WORTH_IT", 0.0)
+    monkeypatch.setattr(threads, "_COST", 0.0)
+    with zyg.config(fallback="error"):
+        yield
+
+
+def summed(x):
+    s, t = 1.0, 0.0
+    for k in zyg.prange(len(x)):
+        s += np.sin(x[k] * x[k])
+        if x[k] > 0:
+            t -= x[k]
+    return s * t
+
+
+def shared(a, w):
+    s = 0.0
+    for i in zyg.prange(a.shape[0]):
+        t = 0.0
+        for j in range(len(w)):
+            t += a[i, j] * w[j]
+        s += np.tanh(t)
+    return s
+
+
+def product(a, w):
+    s = 0.0
+    for i in zyg.prange(a.shape[0]):
+        s += np.tanh(a[i] @ w)
+    return s
+
+
+def kept(x, w):
+    out = np.zeros_like(x)
+    for i in zyg.prange(len(x)):
+        y = x[i]
+        for k in range(5):
+            y = np.sin(y) + 0.1 * w[(i + k) % len(w)]
+        out[i] = y
+    return np.sum(out * out)
+
+
+def until(x):
+    out = np.zeros_like(x)
+    for i in zyg.prange(len(x)):
+        y = abs(x[i])
+        while y < 2:
+            y = 0.3 * y * y + y + 0.1
+        out[i] = y * x[i]
+    return np.sum(out)
+
+
+def stencil(x):
+    out = np.zeros_like(x)
+    for i in zyg.prange(1, len(x) - 1):
+        out[i] = x[i - 1] * x[i + 1] - 2 * x[i]
+    return np.sum(out * out)
+
+
+def rows(a, w):
+    out = np.zeros((a.shape[0], a.shape[1], 2))
+    for i in zyg.prange(a.shape[0]):
+        for j in range(a.shape[1]):
+            for k in range(2):
+                out[i, j, k] = a[i, j] * w[j]
+                out[i, j, k] *= np.cos(w[k])
+    return np.sum(out**2)
+
+
+def own_memory(a, w):
+    s = 0.0
+    for i in zyg.prange(a.shape[0]):
+        row = np.exp(a[i] * w)
+        s += np.log(np.sum(row))
+    return s
+
+
+def twice(x):
+    y = np.zeros_like(x)
+    for _ in range(3):
+        for i in zyg.prange(len(x)):
+            y[i] = np.sin(x[i] + y[i])
+    return np.sum(y * y)
+
+
+def nested(a, w):
+    s = 0.0
+    for i in zyg.prange(a.shape[0]):
+        for j in zyg.prange(len(w)):
+            s += np.sin(a[i, j] * w[j])
+    return s
+
+
+def backwards(x):
+    s = 0.0
+    for k in zyg.prange(len(x) - 1, -1, -2):
+        s += np.cos(x[k]) * k
+    return s
+
+
+PROGRAMS = [
+    (summed, (X,)), (shared, (A, W)), (product, (A, W)), (kept, (X, W)), (until, (X,)),
+    (stencil, (X,)), (rows, (A, W)), (own_memory, (A, W)), (twice, (X,)), (nested, (A, W)),
+    (backwards, (X,)),
+]  # fmt: skip
+NAMES = [f.__name__ for f, _ in PROGRAMS]
+programs = pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=NAMES)
+
+
+def by_workers(call):
+    """What a call gives with one, two, three and eight threads, as bytes."""
+    found = []
+    for others in (0, 1, 2, 7):
+        with zyg.config(workers=others):
+            found.append([np.asarray(x).tobytes() for x in flat(call())])
+    return found
+
+
+def flat(x):
+    if isinstance(x, (tuple, list)):
+        return itertools.chain.from_iterable(map(flat, x))
+    return [x]
+
+
+@programs
+def test_values_and_derivatives_are_the_same_bits_for_any_number_of_workers(f, args):
+    compiled = zyg.compile(f, parallel=True)
+    along = tuple(map(np.cos, args))
+    last = len(args) - 1
+
+    def value():
+        return compiled(*args)
+
+    def gradient():
+        return zyg.value_and_gradient(compiled, *args)
+
+    def forward():
+        return zyg.pushforward(compiled, args, along)
+
+    def second():
+        return zyg.gradient(lambda *xs: np.sum(zyg.gradient(compiled, *xs)[last] ** 2), *args)
+
+    for call in (value, gradient, forward, second):
+        found = by_workers(call)
+        assert all(x == found[0] for x in found), call.__name__
+
+
+def agree(f, g, args, **bounds):
+    """Values and gradients of two functions are close."""
+    np.testing.assert_allclose(f(*args), g(*args), **bounds)
+    for x, y in zip(zyg.gradient(f, *args), zyg.gradient(g, *args), strict=True):
+        assert (x is None) == (y is None)
+        if x is not None:
+            np.testing.assert_allclose(x, y, **bounds)
+
+
+@programs
+def test_values_and_derivatives_are_those_of_the_traced_function(f, args):
+    compiled = zyg.compile(f, parallel=True)
+    if f is not rows:  # whose buffer has no room for watched numbers
+        agree(compiled, f, args, rtol=1e-9, atol=1e-12)
+    by = args[-1][:5]
+    if f in (summed, until, twice):
+        np.testing.assert_allclose(zyg.hessian(compiled, by), zyg.hessian(f, by), rtol=1e-8)
+
+
+@programs
+@pytest.mark.parametrize("n", [0, 1, 3, 64])
+def test_few_rounds(f, args, n):
+    args = (args[0][:n], *args[1:])
+    agree(zyg.compile(f, parallel=True), zyg.compile(f), args, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f", [shared, product, kept, until, stencil, rows, own_memory, twice, backwards]
+)
+def test_float32(f):
+    args = dict(PROGRAMS)[f]
+    args = tuple(x.astype(np.float32) for x in args)
+    compiled = zyg.compile(f, parallel=True)
+    found = by_workers(lambda: zyg.value_and_gradient(compiled, *args))
+    assert all(x == found[0] for x in found)
+    agree(compiled, zyg.compile(f), args, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("f", "args"), PROGRAMS[:8], ids=NAMES[:8])
+def test_mirrors_of_loops_in_threads_are_in_threads(f, args):
+    compiled = zyg.compile(f, parallel=True)
+    read = compiled.call(args, {}).read
+    made = read.operation.gradient(read.active(None)).operation.program
+    loops = [op for op in operations(made.body) if isinstance(op, For) and op.apart is not None]
+    assert loops
+    assert all(threaded.apart(loop) for loop in loops)
+
+
+def test_rounds_run_in_several_threads(monkeypatch):
+    seen, real = set(), threaded._ROUND
+
+    def spied(address):
+        one = real(address)
+
+        def run(row, k):
+            seen.add(threading.get_ident())
+            one(row, k)
+
+        return run
+
+    monkeypatch.setattr(threaded, "_ROUND", spied)
+    x = np.linspace(0, 1, 3_000_000)
+    compiled = zyg.compile(summed, parallel=True)
+    end = time.monotonic() + 60
+    with zyg.config(workers=3):
+        while len(seen) < 2 and time.monotonic() < end:
+            compiled(x)
+    assert len(seen) > 1
+    seen.clear()
+    with zyg.config(workers=0):
+        compiled(x)
+    zyg.compile(summed)(x)
+    assert not seen
+
+
+def test_a_round_that_stops_has_python_run_the_function():
+    def divided(x, out):
+        for i in zyg.prange(len(x)):
+            out[i] = 1.0
+            if x[i] < 0:
+                raise ValueError(f"negative: {x[i]}")
+            out[i] = np.sqrt(x[i])
+
+    compiled = zyg.compile(divided, parallel=True)
+    x, out = np.linspace(0, 1, 200), np.zeros(200)
+    compiled(x, out)
+    np.testing.assert_array_equal(out, np.sqrt(x))
+    x[150], right = -1.0, np.zeros(200)
+    with pytest.raises(ValueError, match="negative"):
+        compiled(x, out)
+    with pytest.raises(ValueError, match="negative"):
+        divided(x, right)
+    np.testing.assert_array_equal(out[:151], right[:151])
+    np.testing.assert_array_equal(out[151:], np.sqrt(x[151:]))
+
+
+def overwritten(x):
+    last = np.zeros(2)
+    for i in zyg.prange(len(x)):
+        last[1] = x[i]
+    return last[1]
+
+
+def columns(a):
+    total = np.zeros(a.shape[1])
+    for i in zyg.prange(a.shape[0]):
+        for j in range(a.shape[1]):
+            total[j] += a[i, j]
+    return np.sum(total)
+
+
+@pytest.mark.parametrize(("f", "x", "name"), [(overwritten, X, "last"), (columns, A, "total")])
+@pytest.mark.parametrize("parallel", [True, False])
+def test_rounds_that_write_to_the_same_place_are_refused(f, x, name, parallel):
+    with pytest.raises(CompileError, match=f"write to the same place of {name}"):
+        zyg.compile(f, parallel=parallel)(x)
+
+
+def test_one_round_may_write_where_no_other_does():
+    def first(x):
+        out = np.zeros(2)
+        for i in zyg.prange(len(x)):
+            if i == 3:
+                out[0] = x[i] ** 2
+        return out[0]
+
+    compiled = zyg.compile(first, parallel=True)
+    assert compiled(X) == first(X)
+    np.testing.assert_array_equal(np.flatnonzero(zyg.gradient(compiled, X)[0]), [3])
+
+
+def test_calls_from_several_threads():
+    compiled = zyg.compile(shared, parallel=True)
+    right, found = zyg.gradient(compiled, A, W)[1], []
+
+    def work():
+        found.extend(zyg.gradient(compiled, A, W)[1] for _ in range(20))
+
+    others = [threading.Thread(target=work) for _ in range(4)]
+    for thread in others:
+        thread.start()
+    for thread in others:
+        thread.join(100)
+    assert len(found) == 80
+    assert all((x == right).all() for x in found)
+
+
+def test_tapes_of_rounds_count():
+    def long(x, n):
+        out = np.zeros_like(x)
+        for i in zyg.prange(len(x)):
+            y = x[i]
+            for _ in range(n):
+                y = np.sin(y)
+            out[i] = y
+        return np.sum(out)
+
+    compiled = zyg.compile(long, parallel=True)
+    right = zyg.gradient(compiled, X, 1000)[0]
+    with zyg.config(tape_bytes=200_000):
+        np.testing.assert_allclose(zyg.gradient(compiled, X, 1000)[0], right, rtol=1e-12)
+
+
+def test_no_memory_is_lost():
+    resource = pytest.importorskip("resource", reason="Windows has no resource")
+    compiled = zyg.compile(kept, parallel=True)
+
+    def peak():
+        for _ in range(200):
+            zyg.gradient(compiled, X, W)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = peak()
+    assert peak() - before < 20_000  # of KiB

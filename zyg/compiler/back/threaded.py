@@ -1,0 +1,399 @@
+"""Loops whose rounds run in several threads: LLVM text, and who calls it.
+
+The body of such a loop becomes a program of its own, for one round; what it hands on is stored in
+buffers, with a place for each round, and added up in order when all rounds are done. So no number
+depends on the threads. Rounds have arenas of their own: of memory that is needed later the arena
+of the call takes over the chunks.
+
+A function of the text is called with a row of words, the depth of calls and what the rounds take
+from outside, and the number of a round. Behind the row is an arena's header for each round, whose
+last word is the status that it ended with.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from zyg.base import threads
+from zyg.compiler.back import arena
+from zyg.compiler.back.lanes import literal
+from zyg.compiler.back.lifetimes import ends_here
+from zyg.compiler.back.metadata import RARELY
+from zyg.compiler.back.types_in_text import result_type, type_in_text
+from zyg.compiler.ir import (
+    Alloc,
+    Block,
+    Call,
+    CallBack,
+    For,
+    Load,
+    Op,
+    Program,
+    Routine,
+    Store,
+    Value,
+    is_buffer,
+    operations,
+    outs_of,
+)
+from zyg.compiler.record import Builder
+from zyg.compiler.rounds import WORTH_IT, trips, used
+from zyg.compiler.splice import free_values
+
+_ROUTINES = {"product", "gemm", "gemv"}  # that any thread may call
+_STOPPED, _DONE, _NOT_HERE = range(3)  # what becomes of rounds that are handed to threads
+
+
+@dataclass(frozen=True)
+class Threaded:
+    """A loop apart: what is made before it, its rounds as a program, what adds them up.
+
+    The inputs of the program are values around the loop, and the number of a round, of `count`.
+    """
+
+    before: list[Any]
+    rounds: Program
+    count: Any
+    after: For
+    keeps: bool  # memory that a round has made
+    fixed: dict[Value, Any]  # what the loop carries and does not change
+
+    @property
+    def made(self) -> list[Value]:
+        return [op.out for op in self.before if isinstance(op, Alloc)]
+
+
+def apart(loop: For) -> Threaded | None:
+    """A loop whose rounds may run in threads, taken apart; None where they do more than that."""
+    sums = _sums(loop)
+    last = [op for op in loop.body.ops if isinstance(op, For) and op.in_order]
+    made = {x for op in operations(loop.body) for x in outs_of(op)} | {loop.index}
+    handed = [x for x in free_values(Block([*last])) if x in made]
+    simple = sums is not None and all(is_buffer(x.type) for x in handed)
+    if loop.apart is None or not simple or not _runs_anywhere(loop.body):
+        return None
+    return _taken_apart(loop, sums or {}, last, handed)
+
+
+def _taken_apart(
+    loop: For, sums: dict[Value, tuple[Op, Any]], last: list[Any], handed: list[Value]
+) -> Threaded:
+    """What a loop hands on goes into rows, with a place for each round."""
+    to, k, again, ahead = Builder(), Value("int"), Value("int"), Value("int")
+    start, _, step = loop.span
+    count = trips(to, loop.span)
+    adding = [op for op, _ in sums.values()]
+    ops: list[Any] = [Op("multiply", (k, step), ahead), Op("add", (start, ahead), loop.index)]
+    ops += [op for op in loop.body.ops if op not in last and op not in adding]
+    finish = Block([], loop.body.yields)
+    for x in handed:
+        row = to.alloc(x.type, count, zeroed=False)
+        ops.append(Store(row, k, x))
+        finish.ops.append(Load(row, again, x))
+    finish.ops += last
+    for p, (op, part) in sums.items():
+        row, x = to.alloc(p.type, count, zeroed=False), Value(p.type)
+        ops.append(Store(row, k, part))
+        finish.ops += [Load(row, again, x), Op("add", (p, x), op.out)]
+    after = For(again, (0, count, 1), loop.init, loop.params, finish, loop.outs)
+    fixed = {p: x for p, x in zip(loop.params, loop.init, strict=True) if p not in sums}
+    rounds = Block(ops)
+    inputs = [x for x in free_values(rounds) if x is not k]
+    program = Program("rounds", [*inputs, k], rounds)
+    return Threaded(to.block.ops, program, count, after, not ends_here(loop.body), fixed)
+
+
+def _runs_anywhere(block: Block) -> bool:
+    """Whether a block calls nothing that belongs to one thread."""
+    seen: set[Program] = set()
+    todo = [block]
+    while todo:
+        for op in operations(todo.pop()):
+            if isinstance(op, CallBack) or (isinstance(op, Routine) and op.name not in _ROUTINES):
+                return False
+            if isinstance(op, Call) and op.callee not in seen:
+                seen.add(op.callee)
+                todo.append(op.callee.body)
+    return True
+
+
+def _are_apart(printer: Any, values: Sequence[Value]) -> bool:
+    """Whether buffers among these surely share no memory."""
+    known = {*printer.fresh_buffers, *(printer.program.inputs if printer.outer else ())}
+    return known.issuperset(x for x in values if is_buffer(x.type))
+
+
+def _sums(loop: For) -> dict[Value, tuple[Op, Any]] | None:
+    """What a loop carries, by what adds to it, and what is added; None if it does more."""
+    found: dict[Value, tuple[Op, Any]] = {}
+    makers = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
+    uses = Counter(x for x in used(loop.body) if isinstance(x, Value))
+    for p, y in zip(loop.params, loop.body.yields, strict=True):
+        op = makers.get(y) if isinstance(y, Value) else None
+        if y is p:
+            continue
+        if op is None or op.name != "add" or p not in op.args or uses[p] + uses[op.out] != 2:
+            return None
+        found[p] = op, op.args[op.args[0] is p]
+    return found
+
+
+# Text
+
+
+def head_bytes(program: Program) -> int:
+    """How long the row of words is: the depth of calls, and all inputs but the last."""
+    return -(-8 * len(program.inputs) // arena.ALIGNMENT) * arena.ALIGNMENT
+
+
+def function(program: Program, name: str, rounds: str) -> list[str]:
+    """The function that is called for each round."""
+    lines, given = [], ["ptr %arena", "i64 %depth"]
+    for j, x in enumerate(program.inputs[:-1], 1):
+        type = type_in_text(x.type)
+        read = "i64" if type == "i1" else type
+        lines.append(f"  %a{j} = getelementptr i64, ptr %row, i64 {j}")
+        lines.append(f"  %w{j} = load {read}, ptr %a{j}")
+        if type == "i1":
+            lines.append(f"  %b{j} = trunc i64 %w{j} to i1")
+        given.append(f"{type} %{'b' if type == 'i1' else 'w'}{j}")
+    made = result_type(program)
+    given.append("i64 %k")
+    return [
+        f"define internal void {name}(ptr %row, i64 %k) noinline nounwind {{",
+        f"  %headers = getelementptr i8, ptr %row, i64 {head_bytes(program)}",
+        "  %at = mul i64 %k, 64",
+        "  %arena = getelementptr i8, ptr %headers, i64 %at",
+        "  %depth = load i64, ptr %row",
+        *lines,
+        f"  %made = call {made} {rounds}({', '.join(given)})",
+        f"  %status = extractvalue {made} %made, 0",
+        "  %status.at = getelementptr i8, ptr %arena, i64 56",
+        "  store i32 %status, ptr %status.at",
+        "  ret void",
+        "}",
+    ]
+
+
+TEXT = f"""
+declare i32 @zyg_run_rounds(ptr, ptr, i64)
+
+; All rounds, in threads or here; the status of the first that has failed.
+define internal i32 @zyg_rounds(ptr %arena, ptr %round, ptr %row, ptr %headers, i64 %count, \
+i1 %many) noinline nounwind {{
+  %left.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 5
+  %left = load i64, ptr %left.at
+  br label %each
+each:
+  %k = phi i64 [ 0, %0 ], [ %k.next, %open ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %open, label %go
+open:
+  %at = mul i64 %k, 64
+  %own = getelementptr i8, ptr %headers, i64 %at
+  %end = getelementptr i8, ptr %own, i64 64
+  call void @llvm.memset.p0.i64(ptr %own, i8 0, i64 64, i1 false)
+  store ptr %end, ptr %own
+  %end.at = getelementptr %zyg_arena, ptr %own, i64 0, i32 1
+  store ptr %end, ptr %end.at
+  %size.at = getelementptr %zyg_arena, ptr %own, i64 0, i32 3
+  store i64 2048, ptr %size.at
+  %own.left.at = getelementptr %zyg_arena, ptr %own, i64 0, i32 5
+  store i64 %left, ptr %own.left.at
+  %k.next = add i64 %k, 1
+  br label %each
+go:
+  br i1 %many, label %threads, label %here
+threads:
+  %said = call i32 @zyg_run_rounds(ptr %round, ptr %row, i64 %count)
+  switch i32 %said, label %look [ i32 {_STOPPED}, label %out i32 {_NOT_HERE}, label %here ]
+out:
+  ret i32 {arena.STOPPED}
+here:
+  %j = phi i64 [ 0, %go ], [ 0, %threads ], [ %j.next, %run ]
+  %rest = icmp slt i64 %j, %count
+  br i1 %rest, label %run, label %look
+run:
+  call void %round(ptr %row, i64 %j)
+  %j.next = add i64 %j, 1
+  br label %here
+look:
+  %i = phi i64 [ 0, %threads ], [ 0, %here ], [ %i.next, %next ]
+  %some = icmp slt i64 %i, %count
+  br i1 %some, label %one, label %well
+one:
+  %i.at = mul i64 %i, 64
+  %its = getelementptr i8, ptr %headers, i64 %i.at
+  %status.at = getelementptr i8, ptr %its, i64 56
+  %status = load i32, ptr %status.at
+  %fine = icmp eq i32 %status, 0
+  br i1 %fine, label %next, label %failed
+next:
+  %i.next = add i64 %i, 1
+  br label %look
+failed:
+  %its.refused.at = getelementptr %zyg_arena, ptr %its, i64 0, i32 6
+  %refused = load i64, ptr %its.refused.at
+  %refused.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 6
+  store i64 %refused, ptr %refused.at
+  ret i32 %status
+well:
+  ret i32 0
+}}
+
+; The memory of all rounds goes.
+define internal void @zyg_drop(ptr %headers, i64 %count) noinline nounwind {{
+  br label %each
+each:
+  %k = phi i64 [ 0, %0 ], [ %k.next, %one ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %one, label %out
+one:
+  %at = mul i64 %k, 64
+  %own = getelementptr i8, ptr %headers, i64 %at
+  call void @zyg_release(ptr %own)
+  %k.next = add i64 %k, 1
+  br label %each
+out:
+  ret void
+}}
+
+; The memory of all rounds is the call's; false if that is too much.
+define internal i1 @zyg_take_over(ptr %arena, ptr %headers, i64 %count) noinline nounwind {{
+  %left.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 5
+  %first.left = load i64, ptr %left.at
+  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
+  br label %each
+each:
+  %k = phi i64 [ 0, %0 ], [ %k.next, %next ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %one, label %well
+one:
+  %at = mul i64 %k, 64
+  %own = getelementptr i8, ptr %headers, i64 %at
+  %own.chunk.at = getelementptr %zyg_arena, ptr %own, i64 0, i32 2
+  %head = load ptr, ptr %own.chunk.at
+  %none = icmp eq ptr %head, null
+  br i1 %none, label %next, label %pay
+pay:
+  %own.left.at = getelementptr %zyg_arena, ptr %own, i64 0, i32 5
+  %own.left = load i64, ptr %own.left.at
+  %used = sub i64 %first.left, %own.left
+  %left = load i64, ptr %left.at
+  %beyond = icmp ugt i64 %used, %left
+  br i1 %beyond, label %refuse, label %have
+refuse:
+  %refused.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 6
+  store i64 %used, ptr %refused.at
+  br label %out
+have:
+  %rest = sub i64 %left, %used
+  store i64 %rest, ptr %left.at
+  %now = load ptr, ptr %chunk.at
+  %small = icmp eq ptr %now, null
+  br i1 %small, label %grow, label %find
+grow:
+  %grown = call i1 @zyg_grow(ptr %arena, i64 64)
+  br i1 %grown, label %find, label %out
+find:
+  %chunk = phi ptr [ %head, %have ], [ %head, %grow ], [ %before, %find ]
+  %before = load ptr, ptr %chunk
+  %last = icmp eq ptr %before, null
+  br i1 %last, label %link, label %find
+link:
+  %current = load ptr, ptr %chunk.at
+  %older = load ptr, ptr %current
+  store ptr %older, ptr %chunk
+  store ptr %head, ptr %current
+  store ptr null, ptr %own.chunk.at
+  br label %next
+next:
+  %k.next = add i64 %k, 1
+  br label %each
+well:
+  ret i1 true
+out:
+  call void @zyg_drop(ptr %headers, i64 %count)
+  ret i1 false
+}}
+"""
+
+
+def printed(printer: Any, op: For, loop: Threaded) -> None:
+    """Print a loop whose rounds may run in threads; `printer` is that of the function around it."""
+    m, known, (*inputs, _) = printer.m, printer.known, loop.rounds.inputs
+    printer.block(Block(loop.before))
+    known.update((p, printer.atom(x, p.type)) for p, x in loop.fixed.items())
+    count, head = printer.atom(loop.count), head_bytes(loop.rounds)
+    bytes_ = m.value(f"add i64 {m.value(f'mul i64 {count}, 64')}, {head}")
+    row = m.value(f"call ptr @zyg_allocate(ptr %arena, i64 {bytes_})")
+    printer.demand(m.value(f"icmp ne ptr {row}, null"), str(arena.NO_MEMORY))
+    m.line(f"store i64 %depth, ptr {row}")
+    for k, x in enumerate(inputs, 1):
+        word = printer.typed(x)
+        if x.type == "bool":
+            word = "i64 " + m.value(f"zext {word} to i64")
+        m.line(f"store {word}, ptr {m.value(f'getelementptr i64, ptr {row}, i64 {k}')}")
+    name = printer.module.function_of_rounds(loop.rounds, _are_apart(printer, inputs))
+    headers = f"ptr {m.value(f'getelementptr i8, ptr {row}, i64 {head}')}, i64 {count}"
+    work, least = printer.typed(op.work, "float"), literal("double", WORTH_IT)
+    many = f"i1 {m.value(f'fcmp oge {work}, {least}')}"
+    status = m.value(f"call i32 @zyg_rounds(ptr %arena, ptr {name}, ptr {row}, {headers}, {many})")
+    well, failed = printer.fresh(), printer.fresh()
+    m.line(f"br i1 {m.value(f'icmp eq i32 {status}, 0')}, label {well}, label {failed}, {RARELY}")
+    printer.start(failed)
+    m.line(f"call void @zyg_drop({headers})")
+    printer.failures.append((status, failed))
+    m.line("br label %failed")
+    printer.start(well)
+    printer.for_(loop.after)
+    if loop.keeps:
+        taken = m.value(f"call i1 @zyg_take_over(ptr %arena, {headers})")
+        printer.demand(taken, str(arena.NO_MEMORY))
+    else:
+        m.line(f"call void @zyg_drop({headers})")
+    for x in (row, *(known[x] for x in reversed(loop.made))):
+        m.line(f"call void @zyg_free(ptr %arena, ptr {x})")
+
+
+# Threads
+
+_ROUND = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+_RUNNER = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+
+
+def _run(address: int, row: int, count: int) -> int:
+    """Run rounds in threads."""
+    workers = threads.workers()
+    if workers < 2:
+        return _NOT_HERE
+    one = _ROUND(address)
+
+    def work(k: int) -> bool:
+        one(row, k)
+        return True
+
+    try:
+        threads.in_parallel(work, count, workers)
+    except KeyboardInterrupt:
+        _thread.interrupt_main()  # raised when the machine code has returned
+        return _STOPPED
+    except BaseException:  # Python runs the function, and raises what there is to raise
+        return _STOPPED
+    return _DONE
+
+
+@cache
+def _runner() -> Any:
+    return _RUNNER(_run)
+
+
+def addresses() -> dict[str, int]:
+    """What the text calls."""
+    return {"zyg_run_rounds": ctypes.cast(_runner(), ctypes.c_void_p).value or 0}
