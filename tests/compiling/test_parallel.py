@@ -1,6 +1,9 @@
 """Loops over `prange` in threads: the same bits for any number of workers, in every derivative."""
 
 import itertools
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -8,6 +11,7 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.base import threads as threads_of_base
 from zyg.compiler.back import threaded
 from zyg.compiler.derive import threads
 from zyg.compiler.ir import For, operations
@@ -297,6 +301,74 @@ def test_one_round_may_write_where_no_other_does():
     compiled = zyg.compile(first, parallel=True)
     assert compiled(X) == first(X)
     np.testing.assert_array_equal(np.flatnonzero(zyg.gradient(compiled, X)[0]), [3])
+
+
+def test_an_interrupt_while_rounds_run_is_raised(monkeypatch):
+    def interrupted(work, count, workers):
+        raise KeyboardInterrupt
+
+    compiled = zyg.compile(summed, parallel=True)
+    right = compiled(X)
+    with monkeypatch.context() as patch:
+        patch.setattr(threaded.threads, "in_parallel", interrupted)
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                compiled(X)
+            with pytest.raises(KeyboardInterrupt):
+                zyg.gradient(compiled, X)
+    assert compiled(X) == right
+
+
+def test_what_one_thread_raises_is_raised_when_the_others_are_done():
+    begun, done = [], []
+
+    def work(k):
+        begun.append(k)
+        if k == 3:
+            raise ZeroDivisionError
+        done.append(k)
+        return True
+
+    with pytest.raises(ZeroDivisionError):
+        threads_of_base.in_parallel(work, 50, 4)
+    assert len(done) == len(begun) - 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks processes")
+def test_threads_neither_begin_at_import_nor_are_missed_after_a_fork(tmp_path):
+    file = tmp_path / "forked.py"
+    file.write_text(_FORKED)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    run = subprocess.run([sys.executable, file], env=env, capture_output=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+
+
+_FORKED = """
+import os, threading, warnings
+import numpy as np
+import zyg
+
+assert threading.active_count() == 1
+warnings.simplefilter("ignore")
+
+def loss(a, w):
+    s = 0.0
+    for i in zyg.prange(a.shape[0]):
+        s += np.sum(np.sin(a[i] * w))
+    return s
+
+a, w = np.random.default_rng(0).normal(size=(3000, 300)), np.ones(300)
+compiled = zyg.compile(loss, parallel=True)
+with zyg.config(workers=2, fallback="error"):
+    by_w = zyg.gradient(compiled, a, w)[1]
+    assert threading.active_count() > 1
+    child = os.fork()
+    same = (zyg.gradient(compiled, a, w)[1] == by_w).all()
+    if not child:
+        os._exit(0 if same else 1)
+    assert same and os.waitpid(child, 0)[1] == 0
+"""
 
 
 def test_calls_from_several_threads():

@@ -58,6 +58,7 @@ class Native:
 
         Raises Stopped, TapeFull or MemoryError.
         """
+        threaded.raise_late()
         given = zip(self._inputs, operands, strict=True)
         words = self._pack(*(_buffer_address(x, kind) if is_buffer(kind) else x
                              for kind, x in given))  # fmt: skip
@@ -75,6 +76,7 @@ class Native:
                 refused = ctypes.c_int64.from_address(at + arena.REFUSED).value
                 raise TapeFull(left + refused) if refused else MemoryError
             if status:
+                threaded.raise_late()
                 error = trampolines.raised() if self._python else None
                 raise Stopped(error) if error is None or isinstance(error, Exception) else error
             made, row = self._results.unpack_from(results), _rows(operands)

@@ -12,8 +12,8 @@ last word is the status that it ended with.
 
 from __future__ import annotations
 
-import _thread
 import ctypes
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -368,25 +368,33 @@ _ROUND = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 _RUNNER = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
+_late = threading.local()  # what was raised while a thread's machine code was running
+
+
 def _run(address: int, row: int, count: int) -> int:
     """Run rounds in threads."""
-    workers = threads.workers()
-    if workers < 2:
-        return _NOT_HERE
-    one = _ROUND(address)
-
-    def work(k: int) -> bool:
-        one(row, k)
-        return True
-
     try:
+        workers = threads.workers()
+        if workers < 2:
+            return _NOT_HERE
+        one = _ROUND(address)
+
+        def work(k: int) -> bool:
+            one(row, k)
+            return True
+
         threads.in_parallel(work, count, workers)
-    except KeyboardInterrupt:
-        _thread.interrupt_main()  # raised when the machine code has returned
-        return _STOPPED
-    except BaseException:  # Python runs the function, and raises what there is to raise
+    except BaseException as error:  # an interrupt, for one
+        _late.error = error
         return _STOPPED
     return _DONE
+
+
+def raise_late() -> None:
+    """Raise what could not be raised through machine code."""
+    error = vars(_late).pop("error", None)
+    if error is not None:
+        raise error
 
 
 @cache
