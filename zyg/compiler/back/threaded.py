@@ -30,14 +30,16 @@ from zyg.compiler.ir import (
     Alloc,
     Block,
     Call,
-    CallBack,
+    Check,
     For,
+    If,
     Load,
     Op,
     Program,
     Routine,
     Store,
     Value,
+    While,
     is_buffer,
     operations,
     outs_of,
@@ -47,6 +49,7 @@ from zyg.compiler.rounds import WORTH_IT, trips, used
 from zyg.compiler.splice import free_values
 
 _ROUTINES = {"product", "gemm", "gemv"}  # that any thread may call
+_ANYWHERE = Op, Alloc, Load, Store, Check, Call, If, For, While
 _STOPPED, _DONE, _NOT_HERE = range(3)  # what becomes of rounds that are handed to threads
 
 
@@ -115,7 +118,8 @@ def _runs_anywhere(block: Block) -> bool:
     todo = [block]
     while todo:
         for op in operations(todo.pop()):
-            if isinstance(op, CallBack) or (isinstance(op, Routine) and op.name not in _ROUTINES):
+            known = op.name in _ROUTINES if isinstance(op, Routine) else isinstance(op, _ANYWHERE)
+            if not known:
                 return False
             if isinstance(op, Call) and op.callee not in seen:
                 seen.add(op.callee)
