@@ -125,10 +125,37 @@ def backwards(x):
     return s
 
 
+def repeated(a, w):
+    s = 0.0
+    for k in range(3):
+        for i in zyg.prange(a.shape[0]):
+            s += np.sin(a[i, k] * w[k] + k)
+    return s
+
+
+def in_turn(x, w):
+    y = np.zeros_like(x)
+    k = 0
+    while k < 3:
+        if w[k] > -100:
+            for i in zyg.prange(len(x)):
+                y[i] = np.sin(y[i] * w[k] + x[i])
+        k += 1
+    return np.sum(y)
+
+
+def reversed_views(x, w):
+    s = 0.0
+    y = x[::-1]
+    for i in zyg.prange(len(x)):
+        s += y[i] * np.sin(x[i]) * w[-1]
+    return s
+
+
 PROGRAMS = [
     (summed, (X,)), (shared, (A, W)), (product, (A, W)), (kept, (X, W)), (until, (X,)),
     (stencil, (X,)), (rows, (A, W)), (own_memory, (A, W)), (twice, (X,)), (nested, (A, W)),
-    (backwards, (X,)),
+    (backwards, (X,)), (repeated, (A, W)), (in_turn, (X, W)), (reversed_views, (X, W)),
 ]  # fmt: skip
 NAMES = [f.__name__ for f, _ in PROGRAMS]
 programs = pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=NAMES)
@@ -288,6 +315,21 @@ def columns(a):
 def test_rounds_that_write_to_the_same_place_are_refused(f, x, name, parallel):
     with pytest.raises(CompileError, match=f"write to the same place of {name}"):
         zyg.compile(f, parallel=parallel)(x)
+
+
+@pytest.mark.parametrize("step", [0, 1, 2])
+def test_what_rounds_read_at_the_same_place_is_no_place_of_their_own(step):
+    def strided(x, step, n):
+        s = 0.0
+        for i in zyg.prange(n):
+            s += np.sin(x[i * step] * i)
+        return s
+
+    compiled = zyg.compile(strided, wrt=0, parallel=True)
+    found = by_workers(lambda: zyg.gradient(compiled, X, step, 60)[0])
+    assert all(x == found[0] for x in found)
+    right = zyg.gradient(zyg.compile(strided, wrt=0), X, step, 60)[0]
+    np.testing.assert_allclose(zyg.gradient(compiled, X, step, 60)[0], right, rtol=1e-12)
 
 
 def test_one_round_may_write_where_no_other_does():

@@ -75,10 +75,9 @@ class Places:
         if len(strides) != 1 or len(fixed) != 1:
             return False
         stride, least = found[0][0], min(part[3] for part in found)
-        return stride != 0 and all(
-            self._below([*inner, (number - least, 1)][: None if number > least else -1], stride)
-            for _, _, inner, number in found
-        )
+        limit = stride if isinstance(stride, Value) else abs(stride)
+        rows = ([*inner, (number - least, 1)] for _, _, inner, number in found)
+        return all(self._below(row, limit) for row in rows)
 
     def _terms(self, index: Atom) -> tuple[Atom, list[Any], list[Term], int]:
         """The stride of the loop's index, what is the same in all rounds, other terms, a number."""
@@ -114,8 +113,7 @@ class Places:
 
     def _below(self, terms: list[Term], limit: Atom) -> bool:
         """Whether a sum of terms is surely between 0 and a limit."""
-        if not terms:
-            return True
+        terms = [t for t in terms if isinstance(t[0], Value) or t[0] != 0] or [(0, 1)]
         if len(terms) == 1 and known_by(terms[0][1]) == 1:
             return self._less(terms[0][0], limit)
         op = self.makers.get(limit) if isinstance(limit, Value) else None
