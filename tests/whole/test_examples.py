@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
-LIBRARIES = {"camera": "colour", "orbit": "sgp4"}  # those that an example differentiates
+# Those that an example differentiates, or is differentiated by.
+LIBRARIES = {
+    "camera": "colour",
+    "orbit": "sgp4",
+    "torch_in_numpy": "torch",
+    "numpy_in_torch": "torch",
+}
 
 
 @pytest.mark.slow
