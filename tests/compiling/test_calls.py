@@ -544,3 +544,14 @@ def test_a_number_of_a_tuple_on_which_nothing_depends_has_none_beside_those_of_t
     f = zyg.compile(lambda b, x: b[1] * x + 3.0 * b[2])
     for _ in range(3):  # the general way, and that of the entry
         assert zyg.gradient(f, (1.0, 2.0, 4.0), 5.0) == ((None, 5.0, 3.0), 2.0)
+
+
+def test_the_text_has_the_derivatives_by_ints_too():
+    f = zyg.compile(lambda x, n: x * n + n * n)
+    names = {}
+    for of in ("gradient", "pushforward", "pullback"):
+        exec(f.source(2.0, 3, of=of), names)
+    assert names["f_gradient"](2.0, 3) == (15.0, zyg.gradient(f, 2.0, 3)) == (15.0, (3.0, 8.0))
+    assert names["f_pushforward"]((2.0, 3), (1.0, 1.0)) == (15.0, 11.0)
+    _, kept = names["f_forward"](2.0, 3)
+    assert names["f_reverse"](kept, 1.0) == (3.0, 8.0)

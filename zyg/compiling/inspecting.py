@@ -9,7 +9,7 @@ import numpy as np
 
 from zyg.base.config import config
 from zyg.compiler.back.wrapped import Signature, wrapped_text
-from zyg.compiler.derive import forward, reverse
+from zyg.compiler.derive import reverse
 from zyg.compiler.front.captures import follow, named
 from zyg.compiler.ir import Alloc, For, Op, Program, Value, While, element_of, is_buffer, show
 from zyg.compiling.operations import Operation
@@ -18,7 +18,8 @@ from zyg.core.strand import strip
 from zyg.errors import CompileError
 
 _BYTES = {"float": 8, "float32": 4, "int": 8, "bool": 1}
-_OF = ("value", "gradient", "pushforward", "pullback")
+_DERIVED = {"gradient": reverse.gradient, "pullback": reverse.vjp}
+_OF = ("value", "pushforward", *_DERIVED)
 
 
 class Inspection(dict[str, Any]):
@@ -126,15 +127,13 @@ def text_of(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], of: str) -> s
             "it is not compiled for them, and runs in Python.",
             "pass floats for ints by which derivatives are taken.",
         )
-    program, signature = call.read.operation.program, _signature(f, call.read, args, kwargs)
+    operation, signature = call.read.operation, _signature(f, call.read, args, kwargs)
     if of == "value":
-        return wrapped_text(signature, program)
+        return wrapped_text(signature, operation.program)
     if of == "pushforward":
-        made = forward.pushforward(program, active)
-        return wrapped_text(signature, made, of, active)
-    derive = reverse.gradient if of == "gradient" else reverse.vjp
-    derived = derive(program, active)
-    return wrapped_text(signature, derived.program, of, derived.moving, program)
+        return wrapped_text(signature, operation.with_tangents(active), of, active)
+    derived: Any = operation.reversed(_DERIVED[of], active)
+    return wrapped_text(signature, derived[0], of, derived[1], operation.program)
 
 
 def _signature(f: Any, read: Read, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from zyg.compiler.back.entry import Native
 from zyg.compiler.derive import forward, reverse
@@ -73,39 +73,54 @@ class Operation:
 
     def _reversed(self, derive: Any, active: tuple[int, ...], strong: bool) -> Derivative:
         def make() -> Derivative:
-            program, ints = self._shadowed(active)
-            floats = range(len(self.program.inputs), len(program.inputs))
-            places = dict(zip(ints, floats, strict=True))
-            by = sorted(places.get(k, k) for k in active)
-
-            def derived(program: Program) -> tuple[Program, Sequence[int]]:
-                made = derive(program, by, strong)
-                if derive is reverse.vjp:
-                    self._only_derivatives(made.program)
-                return without_shadows(made.program, ints, floats), made.moving
-
             def again(depth: int) -> Program | None:
-                other = in_segments(program, depth)
-                return other and derived(other)[0]
+                found = self.reversed(derive, active, strong, lambda x: in_segments(x, depth))
+                return found and only(found[0])
 
-            made, found = derived(program)
-            own = {j: k for k, j in places.items()}
-            moving = tuple(own.get(j, j) for j in found)
-            return Derivative(Operation(made, again=again), moving)
+            def only(program: Program) -> Program:
+                if derive is reverse.vjp:
+                    self._only_derivatives(program)
+                return program
+
+            program, moving = cast(Any, self.reversed(derive, active, strong))
+            return Derivative(Operation(only(program), again=again), moving)
 
         return self.once((derive, active, strong), make)  # type: ignore[no-any-return]
+
+    def reversed(
+        self, derive: Any, active: tuple[int, ...], strong: bool = False,
+        before: Callable[[Program], Program | None] = lambda program: program,
+    ) -> tuple[Program, tuple[int, ...]] | None:  # fmt: skip
+        """The program of the outputs and the cotangents, and of which operands these are.
+
+        `before` is what is done with the program first; None where that gives None.
+        """
+        shadowed, ints = self._shadowed(active)
+        floats = range(len(self.program.inputs), len(shadowed.inputs))
+        if (program := before(shadowed)) is None:
+            return None
+        places = dict(zip(ints, floats, strict=True))
+        made = derive(program, sorted(places.get(k, k) for k in active), strong)
+        own = {j: k for k, j in places.items()}
+        moving = tuple(own.get(j, j) for j in made.moving)
+        return without_shadows(made.program, ints, floats), moving
+
+    def with_tangents(self, active: tuple[int, ...], strong: bool = False) -> Program:
+        """(tangents of active operands, operands) -> the outputs, their tangents."""
+        program, ints = self._shadowed(active)
+        count, first = len(self.program.inputs), len(active)
+        places = dict(zip(ints, range(count, len(program.inputs)), strict=True))
+        made = forward.pushforward(program, [places.get(k, k) for k in active], strong)
+        floats = range(first + count, len(made.inputs))
+        return without_shadows(made, [first + k for k in ints], floats)
 
     def pushforward(self, active: tuple[int, ...], strong: bool = False) -> Operation:
         """(tangents of active operands, operands) -> tangents of the floating outputs."""
 
         def make() -> Operation:
-            program, ints = self._shadowed(active)
-            count, first = len(self.program.inputs), len(active)
-            places = dict(zip(ints, range(count, len(program.inputs)), strict=True))
-            made = forward.pushforward(program, [places.get(k, k) for k in active], strong)
+            made = self.with_tangents(active, strong)
             self._only_derivatives(made)
-            floats = range(first + count, len(made.inputs))
-            return Operation(without_shadows(made, [first + k for k in ints], floats))
+            return Operation(made)
 
         return self.once(("pushforward", active, strong), make)  # type: ignore[no-any-return]
 

@@ -31,7 +31,7 @@ from zyg.compiler.front.creation import CREATION
 from zyg.compiler.front.elementwise import array, assign, copied, elementwise, mapped
 from zyg.compiler.front.indexing import items_of
 from zyg.compiler.front.scalars import WholeBuilder, promoted
-from zyg.compiler.front.views import Arrayed, ArrayView
+from zyg.compiler.front.views import Arrayed, ArrayView, cast
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import type_of
 from zyg.compiler.record import Number, atom_of
@@ -68,6 +68,8 @@ def clip(to: WholeBuilder, a: Any, a_min: Any = None, a_max: Any = None, out: An
 
 def astype(to: WholeBuilder, x: Any, dtype: Any, copy: Any = True) -> Any:
     element = element_for(dtype)
+    if isinstance(x, arrays.Single):
+        return to.number(cast(to, element, x.at(())), False)
     view = array(x)
     return view if copy is False and element == view.element else as_type(view, element)
 

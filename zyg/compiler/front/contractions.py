@@ -40,6 +40,7 @@ def tensordot(to: WholeBuilder, a: Any, b: Any, axes: Any = 2) -> Any:
     names = string.ascii_letters[: x.ndim], [*string.ascii_letters[x.ndim : x.ndim + y.ndim]]
     for i, j in zip(one, other, strict=True):
         names[1][j] = names[0][i]
+        demand_equal(to, x.shape[i], y.shape[j])
     gone = {names[0][i] for i in one}
     result = "".join(c for c in (*names[0], *names[1]) if c not in gone)
     return einsum(to, f"{names[0]},{''.join(names[1])}->{result}", x, y)

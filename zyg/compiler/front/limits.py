@@ -17,7 +17,7 @@ _NOT_OF: dict[str, set[str]] = {
         "float_power", "gradient", "cov", "average", "linspace", "logspace", "geomspace", "vander",
         "polyval",
     },
-    "ints": {"reciprocal", "rint", "nansum", "norm", "fix"},
+    "ints": {"reciprocal", "rint", "nansum", "norm"},
     "bools": {
         "absolute", "floor", "ceil", "trunc", "fix", "conjugate", "conj", "floor_divide", "fmod",
         "remainder", "mod", "ldexp", "power", "polyval", "vander", "nansum", "rint", "reciprocal",

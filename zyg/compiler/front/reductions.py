@@ -108,8 +108,8 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
         keepdims: Any = False, initial: Any = None, where: Any = True,
     ) -> Any:  # fmt: skip
         if is_complex(a):
-            if dtype is not None:
-                raise TypeError("a sum of complex numbers as another type is not compiled")
+            if dtype is not None or initial is not None or where is not True:
+                raise TypeError("a sum of complex numbers with more than an axis is not compiled")
             return _of_parts(to, name, a, axis, keepdims, out)
         x, kind = _typed(to, a, dtype)
         if where is not True:

@@ -12,7 +12,7 @@ from zyg.compiler.front.elementwise import (
     copied,
 )
 from zyg.compiler.front.indexing import viewed
-from zyg.compiler.front.scalars import WholeBuilder, promoted
+from zyg.compiler.front.scalars import WholeBuilder, promoted, whose
 from zyg.compiler.front.views import (
     Arrayed,
     ArrayView,
@@ -23,7 +23,7 @@ from zyg.compiler.front.views import (
     row_major,
 )
 from zyg.compiler.ir import Atom, Value
-from zyg.compiler.record import atom_of
+from zyg.compiler.record import Number, atom_of
 
 
 def contiguous(x: Arrayed) -> ArrayView:
@@ -125,6 +125,8 @@ def moved(to: WholeBuilder, x: Any, source: int, destination: int) -> ArrayView:
 
 
 def squeezed(to: WholeBuilder, x: Any, axis: Any = None) -> Any:
+    if isinstance(x, Number) and axis is None and whose(x) is False:
+        return x
     view = as_array(to, x)
     if axis is None:
         gone: Sequence[int] = [k for k, n in enumerate(view.shape) if is_one(n)]
@@ -159,8 +161,10 @@ def broadcast_to(to: WholeBuilder, x: Any, shape: Any) -> ArrayView:
     return view.view(sizes, strides, view.offset)
 
 
-def flipped(to: WholeBuilder, x: Any, axis: Any = None) -> ArrayView:
+def flipped(to: WholeBuilder, x: Any, axis: Any = None) -> Any:
     view = as_array(to, x)
+    if not view.shape and axis is None:
+        return view.at(())
     axes = axes_of(view, axis)
     return viewed(view, [slice(None, None, -1 if k in axes else None) for k in range(view.ndim)])
 
