@@ -2,6 +2,7 @@
 
 import gc
 import os
+import resource
 import subprocess
 import sys
 import weakref
@@ -72,6 +73,15 @@ def in_a_branch(x):
     return total
 
 
+def carried(x, n):
+    for _ in range(n):
+        w, v = np.linalg.eigh(np.outer(x, x) + np.diag(np.arange(x.size) + 1.0))
+        x = x * 0.9 + 0.1 * v[0] * w
+        y = np.fft.fft(x)
+        x = x + y.real * 1e-3
+    return np.sum(x)
+
+
 def unique(x):
     return np.sum(np.unique(x) ** 2)
 
@@ -115,6 +125,7 @@ PROGRAMS = [
     (fft, V),
     (bessel, 1.3),
     (in_a_branch, V),
+    (carried, V[:4], 5),
     (unique, np.array([1.0, 2.0, 1.0])),
     (opaque_rule, V[:3]),
     (in_a_routine, 0.7, 4),
@@ -291,6 +302,7 @@ def test_nothing_is_left_behind():
     with pytest.raises(np.linalg.LinAlgError):
         zyg.gradient(f, np.full((3, 3), np.nan), 3)
     gc.collect()
+    assert not len(trampolines._held)
     assert not trampolines._held._by_call
     assert all(ref() is None for ref in held)
 
@@ -372,6 +384,70 @@ def test_jacobians():
     for mode in ("forward", "reverse"):
         found = zyg.jacobian(zyg.compile(f), A, mode=mode)
         assert found[0] == pytest.approx(zyg.jacobian(f, A)[0])
+
+
+def test_long_loops_run_again_in_parts():
+    def numbers(x, n):
+        t = x
+        for _ in range(n):
+            t = special.jv(0.0, t) * x + t * 0.5
+        return t
+
+    compiled = zyg.compile(numbers)
+    expected, _ = zyg.gradient(compiled, 1.1, 3000)
+    with zyg.config(tape_bytes=50_000):
+        assert zyg.gradient(compiled, 1.1, 3000)[0] == pytest.approx(expected, rel=1e-12)
+    assert expected == pytest.approx(zyg.gradient(numbers, 1.1, 3000)[0], rel=1e-8)
+    assert not len(trampolines._held)
+
+
+@zyg.adjoint
+def of_containers(t, d, k):
+    a, b = t
+    try:
+        y = {"product": a * b, "k": k}, np.sum(d["x"]) * a
+    finally:
+        pass
+
+    def back(bar):
+        p, s = (0.0 if c is None else c for c in (bar[0]["product"], bar[1]))
+        return (p * b + s * np.sum(d["x"]), p * a), {"x": s * a * np.ones_like(d["x"])}, None
+
+    return y, back
+
+
+def test_containers_come_and_go():
+    def f(x, v):
+        y, z = of_containers((x, x * 2.0), {"x": v * x}, 3)
+        return y["product"] * y["k"] + z
+
+    compiled = zyg.compile(f)
+    assert compiled(1.5, V) == f(1.5, V)
+    for c, d in zip(zyg.gradient(compiled, 1.5, V), zyg.gradient(f, 1.5, V), strict=True):
+        assert c == pytest.approx(d)
+    hvp = zyg.hvp(lambda x: f(x, V), 1.5, 1.0)
+    assert zyg.hvp(lambda x: compiled(x, V), 1.5, 1.0) == pytest.approx(hvp)
+
+
+def test_zeros_stay_exact():
+    def f(x):
+        return special.gammaln(x) * 0.0 + np.sqrt(np.fft.fft(np.array([x, x]))[0].real)
+
+    assert zyg.gradient(zyg.compile(lambda x: f(x) * 0.0), 0.0) == (0.0,)
+
+
+def test_what_python_gives_in_a_loop_takes_its_place_again():
+    def f(x, n):
+        total = 0.0
+        for _ in range(n):
+            total += np.sum(np.fft.rfft(x).real)
+        return total
+
+    compiled, x = zyg.compile(f), np.ones(2000)
+    compiled(x, 2)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert compiled(x, 3000) == pytest.approx(6e6)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10_000  # not 48 MB
 
 
 def test_a_second_process_takes_the_code_from_disk(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.interop.random_bridges import libraries, differences
+from tests.interop.random_bridges import differences, libraries
 
 
 @pytest.mark.parametrize("seed", range(25))

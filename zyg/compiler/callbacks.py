@@ -12,6 +12,7 @@ are asked for, as each has derivatives again.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -24,6 +25,32 @@ _REAL = {"float", "float32", "complex"}
 HIDDEN = object()  # in a kind: a part of a result that programs do not use
 
 
+class Held:
+    """What is kept in Python for calls of machine code, by numbers that nothing else has."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, Any] = {}
+        self._by_call: dict[int, list[int]] = {}
+        self._next = itertools.count(1)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __getitem__(self, number: int) -> Any:
+        return self._found[number]
+
+    def add(self, call: int, x: Any) -> int:
+        """Keep something until a call ends; its number."""
+        number = next(self._next)
+        self._found[number] = x
+        self._by_call.setdefault(call, []).append(number)
+        return number
+
+    def end(self, call: int) -> None:
+        for number in self._by_call.pop(call, ()):
+            del self._found[number]
+
+
 class Callee(Protocol):
     """A function in Python."""
 
@@ -32,8 +59,10 @@ class Callee(Protocol):
     gives: Kind
     strict: bool  # whether results have the types that Python's have
 
-    def run(self, held: list[Any], keeps: bool, which: int, args: list[Any]) -> tuple[Any, int]:
-        """The result, and what to ask for to have the pullback, if that is added to `held`."""
+    def run(
+        self, held: Held, call: int, keeps: bool, which: int, args: list[Any]
+    ) -> tuple[Any, int]:
+        """The result, and what to ask `held` for to have the pullback, if that is kept there."""
 
     def pullback(self) -> Callee:
         """(arguments, cotangents of the real parts of the result) -> those of the arguments."""

@@ -16,7 +16,7 @@ import numpy as np
 from zyg.adoption.originals import drop_in, learn
 from zyg.base.quiet import quiet
 from zyg.base.registry import Adjoint
-from zyg.compiler.callbacks import Callee, reals
+from zyg.compiler.callbacks import Callee, Held, reals
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Struct, put_together
 from zyg.compiler.front.kinds import _taken_apart as taken_apart
 from zyg.compiler.front.reader import _rule_of as rule_of
@@ -41,7 +41,7 @@ class InPython:
             self._bits.append(0b11 << bit if two else 1 << bit)
             bit += 1 + two
 
-    def value(self, held: list[Any], which: int, args: Sequence[Any]) -> Any:
+    def value(self, held: Held, which: int, args: Sequence[Any]) -> Any:
         """The result for plain arguments."""
         raise NotImplementedError
 
@@ -49,12 +49,13 @@ class InPython:
         """The result, for arguments of which some may be watched."""
         raise NotImplementedError
 
-    def run(self, held: list[Any], keeps: bool, which: int, args: list[Any]) -> tuple[Any, int]:
+    def run(
+        self, held: Held, call: int, keeps: bool, which: int, args: list[Any]
+    ) -> tuple[Any, int]:
         if not keeps or not which:
             return self.value(held, which, args), 0
         y, back = self.derived(args, which)
-        held.append(back)
-        return y, len(held)
+        return y, held.add(call, back)
 
     def pullback(self) -> Callee:
         return _Pullback(self)
@@ -169,7 +170,10 @@ class Function(InPython):
             made.append(_zero(x) if c is None else project(c, spec_of(x)))
         return tuple(made)
 
-    def value(self, held: list[Any], which: int, args: Sequence[Any]) -> Any:
+    def value(self, held: Held, which: int, args: Sequence[Any]) -> Any:
+        rule = self._rule
+        if rule is not None and rule.standalone:
+            return rule.rule(*args)[0]
         return called(self.function, args, self._names)
 
     def watched(self, args: Sequence[Any]) -> Any:
@@ -198,7 +202,7 @@ class _Outside(InPython):
         super().__init__(base.name, base.takes, base.gives)
         self._base = base
 
-    def value(self, held: list[Any], which: int, args: Sequence[Any]) -> Any:
+    def value(self, held: Held, which: int, args: Sequence[Any]) -> Any:
         return self._base.value(held, which, args)
 
     def watched(self, args: Sequence[Any]) -> Any:
@@ -214,9 +218,9 @@ class _Pullback(InPython):
         super().__init__(f"{base.name}_pullback", takes, gives)
         self._base = base
 
-    def value(self, held: list[Any], which: int, args: Sequence[Any]) -> Any:
+    def value(self, held: Held, which: int, args: Sequence[Any]) -> Any:
         if which > 0:
-            return held[which - 1](args[len(self._base.takes) :])
+            return held[which](args[len(self._base.takes) :])
         return self.watched(args)
 
     def watched(self, args: Sequence[Any]) -> Any:
@@ -233,12 +237,12 @@ class _Pushforward(InPython):
         super().__init__(f"{base.name}_pushforward", takes, gives)
         self._base = base
 
-    def value(self, held: list[Any], which: int, args: Sequence[Any]) -> Any:
+    def value(self, held: Held, which: int, args: Sequence[Any]) -> Any:
         first = len(self._base.takes)
         return self._base.along(args[:first], args[first:], which)
 
     def watched(self, args: Sequence[Any]) -> Any:
-        return self.value([], -1, args)
+        return self.value(Held(), -1, args)
 
 
 def _parts_in(kind: Kind, x: Any) -> Iterator[tuple[Any, Any]]:

@@ -9,11 +9,13 @@ what they make carry those on, at the place of those of the round before.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from zyg.compiler.ir import (
     Alloc,
     Block,
     Call,
+    CallBack,
     Store,
     Value,
     blocks_of,
@@ -27,7 +29,15 @@ from zyg.compiler.ir import (
 
 def buffers_of(block: Block) -> list[Value]:
     """The buffers that a block itself makes, in order."""
-    return [op.out for op in block.ops if isinstance(op, Alloc)]
+    return [x for op in block.ops for x in _fresh(op)]
+
+
+def _fresh(op: Any) -> list[Value]:
+    """The buffers that an operation makes, and that are in no other one: Python's results, too."""
+    if isinstance(op, Alloc):
+        return [op.out]
+    in_python = isinstance(op, Call) and any(isinstance(x, CallBack) for x in op.callee.body.ops)
+    return [x for x in op.outs if is_buffer(x.type)] if in_python else []
 
 
 def ends_here(block: Block) -> bool:
@@ -61,11 +71,11 @@ def carried_on(body: Block, params: Sequence[Value]) -> list[Value]:
 
 def _lets_out(block: Block) -> bool:
     """Whether a buffer may be kept in another one that is not made in the block."""
-    own = {op.out for op in operations(block) if isinstance(op, Alloc)}
+    own = {x for op in operations(block) for x in _fresh(op)}
     for op in operations(block):
         if isinstance(op, Store) and is_buffer(type_of(op.value)) and op.buffer not in own:
             return True
-        if isinstance(op, Call):
+        if isinstance(op, Call) and not _fresh(op):
             buffers = [x for x in op.args if type_of(x).endswith("[][]")]
             if buffers or any(is_buffer(x.type) for x in op.outs):
                 return True
@@ -79,4 +89,4 @@ def leaves_some(block: Block) -> bool:
 
 
 def _makes(block: Block) -> bool:
-    return any(isinstance(op, Alloc) for op in operations(block))
+    return any(map(_fresh, operations(block)))

@@ -21,7 +21,7 @@ import numpy as np
 
 from zyg.compiler.back import arena
 from zyg.compiler.back.types_in_text import type_in_text
-from zyg.compiler.callbacks import HIDDEN, Called
+from zyg.compiler.callbacks import HIDDEN, Called, Held
 from zyg.compiler.front.kinds import DTYPES, Array, Kind, Scalar, Static, Struct, put_together
 from zyg.compiler.front.kinds import _taken_apart as taken_apart
 from zyg.compiler.ir import CallBack, is_buffer, type_of
@@ -83,23 +83,12 @@ class _State(threading.local):
 _state = _State()
 
 
-class _Held:
-    """What is kept in Python for calls of machine code, by the address of the arena of each."""
-
-    def __init__(self) -> None:
-        self._by_call: dict[int, list[Any]] = {}
-        self.end = self._by_call.pop
-
-    def of(self, call: int) -> list[Any]:
-        return self._by_call.setdefault(call, [])
-
-
-_held = _Held()
+_held = Held()
 
 
 def end_of_call(call: int) -> None:
     """Let go what was kept for a call."""
-    _held.end(call, None)
+    _held.end(call)
 
 
 class Trampoline:
@@ -118,7 +107,7 @@ class Trampoline:
         try:
             row = iter(self._words.unpack(ctypes.string_at(words, self._words.size)))
             args = [take(row) for take in self._takes]
-            y, kept = self._callee.run(_held.of(call), self._keeps, next(row), args)
+            y, kept = self._callee.run(_held, call, self._keeps, next(row), args)
             found: list[Any] = []
             arrays: list[Any] = []
             self._give(y, found, arrays)

@@ -85,7 +85,7 @@ class _Cut:
     def can_run_again(self, loop: For) -> bool:
         """Whether it has an order, and its memory is known by its names: no calls, no pointers."""
         inner = [*operations(loop.body)]
-        if loop.independent or any(isinstance(op, Call) for op in inner):
+        if loop.independent or any(map(_is_unknown, inner)):
             return False
         used = [*loop.init, *(x for op in inner for x in (*operands_of(op), *outs_of(op)))]
         return not any(
@@ -117,6 +117,11 @@ class _Cut:
         run.body = block
         before.ops += [*to.block.ops, run]
         return replace(made, span=(0, rounds, 1))
+
+
+def _is_unknown(op: Any) -> bool:
+    """Whether an operation calls what may have memory; functions with an adjoint have none."""
+    return isinstance(op, Call) and op.callee.adjoint is None
 
 
 def _segments(loop: For) -> list[Any]:
