@@ -378,3 +378,62 @@ def test_empty_second_derivatives():
         g = zyg.compile(f)
         alike(zyg.hessian(g, np.zeros(0)), np.zeros((0, 0)))
         alike(zyg.diaghessian(g, np.zeros(0)), np.zeros(0))
+
+
+# Inside compiled functions
+
+
+def reprojected(camera, point):
+    r = camera[0] * point[0] + camera[3]
+    if r > 0.5:
+        r = np.sqrt(r)
+    return np.stack([r * point[1], camera[1] / (r + 2.0)])
+
+
+def along_rows(cameras, points):
+    out = np.zeros((len(cameras), 2, 9))
+    for i in range(len(cameras)):
+        by_camera, by_point = zyg.jacobian(reprojected, cameras[i], points[:, i])
+        out[i, :, :5], out[i, :, 5:] = by_camera, by_point
+    return out
+
+
+def of_chains(x, y):
+    bent = zyg.diaghessian(lambda z: np.sum(np.sin(z) * z) ** 2, y)
+    slopes = zyg.hessian(lambda z: np.sum(elementwise(z)) ** 2, x)
+    return np.sum(zyg.jacobian(elementwise, x)[0] ** 2) + np.sum(slopes[:, 0]) + np.sum(bent) ** 2
+
+
+def test_jacobians_by_rows_of_arrays_in_a_loop():
+    cameras, points = numbers(35).reshape(7, 5), numbers(28).reshape(4, 7)
+    found = zyg.compile(along_rows)(cameras, points)
+    for i in range(7):
+        by_camera, by_point = zyg.jacobian(reprojected, cameras[i], points[:, i].copy())
+        alike(found[i], np.concatenate([by_camera, by_point], axis=1))
+    g = zyg.compile(lambda a, b: np.sum(np.sin(along_rows(a, b))))
+    zyg.check_gradient(g, cameras, points)
+
+
+def test_derivatives_of_lanes_inside():
+    x, y = numbers(9), numbers(7)
+    g = zyg.compile(of_chains)
+    assert g(x, y) == pytest.approx(of_chains(x, y), rel=1e-10)
+
+
+def test_an_argument_that_does_not_matter_is_looked_at():
+    f = zyg.compile(lambda x, y: y[3] * 2.0 + 0.0 * len(x), wrt=0)
+    alike(zyg.jacobian(f, numbers(3), numbers(5))[0], np.zeros(3))
+    with pytest.raises(IndexError):
+        zyg.jacobian(f, numbers(3), numbers(2))
+
+
+def wide(x):
+    return np.stack([np.sum(x), np.sum(x * x)])
+
+
+def test_the_cheaper_way_is_taken():
+    for f, n, way in ((total, 40, "rows"), (wide, 900, "rows"), (chain, 9, "columns")):
+        g = zyg.compile(f)
+        alike(zyg.jacobian(g, numbers(n)), zyg.jacobian(f, numbers(n)))
+        alike(zyg.jacobian(g, numbers(n)), zyg.jacobian(f, numbers(n)))
+        assert g.entries(f"jacobian {way}")

@@ -19,7 +19,7 @@ import numpy as np
 
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
-from zyg.compiler.back import blas, stored, symbols
+from zyg.compiler.back import arena, blas, stored, symbols
 from zyg.compiler.front.captures import Path, code_of, follow, outline
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct, Unkind, kind_of
 from zyg.compiling.guards import Guard, guard_of
@@ -44,7 +44,7 @@ def recall(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any) -> Found | 
             reach = Reach(f)
             content = stored.read(_file(reach, kinds, verb, options))
             if content is not None:
-                made = _made(f, reach, json.loads(content))
+                made = _made(f, reach, json.loads(content), options[1])
                 _known.put(place, (*known, made))
                 return made
     return None
@@ -83,7 +83,7 @@ def _file(reach: Reach, kinds: tuple[Kind, ...], verb: str, options: Any) -> str
     return f"zyg_index_{digest((environment, asked, reach.words))[:32]}.json"
 
 
-def _made(f: Any, reach: Reach, content: dict[str, Any]) -> Found:
+def _made(f: Any, reach: Reach, content: dict[str, Any], parallel: bool) -> Found:
     """The guard and the entry that a file says; an error where it does not fit."""
     operands = []
     for data, kind in content["operands"]:
@@ -98,10 +98,19 @@ def _made(f: Any, reach: Reach, content: dict[str, Any]) -> Found:
         if _words(seen) != (how, words):
             raise Unknown
         guards[path] = seen
-    entry = symbols.from_disk(content["file"], content["names"], blas.addresses())
+    entry = symbols.from_disk(content["file"], content["names"], _addresses(parallel))
     if entry is None:
         raise Unknown
     return guard_of(guards, operands), apart(entry, content["several"])
+
+
+def _addresses(parallel: bool) -> dict[str, int]:
+    known = {**arena.addresses(), **blas.addresses()}
+    if parallel:
+        from zyg.compiler.back import threaded  # which much comes with
+
+        known |= threaded.addresses()
+    return known
 
 
 # Plain data

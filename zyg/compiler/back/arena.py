@@ -2,16 +2,20 @@
 
 Buffers are cut from chunks, one behind the other. The caller brings the first chunk: a row of
 `BYTES` bytes whose start is a header. Others come from the C library, each twice as large as the
-one before, and go back to it all at once when the caller releases the arena. Before each buffer
-stands its size in bytes.
+one before, and go back to it all at once when the caller releases the arena; but one of up to
+`SPARE` bytes is kept for the next call of any program, so that the system need not clear its pages
+each time. Before each buffer stands its size in bytes.
 
-The header: where the next buffer starts, where the chunk ends, the chunk itself (at whose start is
-the address of the one before, or null), its size; and what the caller sets: how deep calls may go,
-how many bytes of chunks there may be, and 0, where it finds how many were asked for beyond that.
+The header: where the next buffer starts, where the chunk ends, the chunk itself (at whose start are
+the address of the one before, or null, and its size), its size; and what the caller sets: how deep
+calls may go, how many bytes of chunks there may be, and 0, where it finds how many were asked for
+beyond that.
 The chunk that is the caller's is null.
 """
 
 from __future__ import annotations
+
+import ctypes
 
 ALIGNMENT = 64  # of buffers
 BYTES = 4096  # of an arena with its first chunk, which is aligned
@@ -20,9 +24,19 @@ UNLIMITED = 2**62  # bytes of chunks
 _WORD_BY_WORD = 128  # bytes, where a register of them would wait for the words being written
 DEEPEST = 4000  # calls, so that a thread's stack has place for them
 STOPPED, NO_MEMORY = 1, 2  # what a call returns besides 0
+SPARE = 1 << 24
+
+_spare = ctypes.c_int64(0)  # the address of the chunk that is kept
+
+
+def addresses() -> dict[str, int]:
+    """What texts know by name."""
+    return {"zyg_spare": ctypes.addressof(_spare)}
+
 
 TEXT = f"""
 %zyg_arena = type {{ ptr, ptr, ptr, i64, i64, i64, i64 }}
+@zyg_spare = external global i64
 declare noalias ptr @malloc(i64)
 declare i64 @llvm.uadd.sat.i64(i64, i64)
 declare i64 @llvm.ushl.sat.i64(i64, i64)
@@ -184,18 +198,38 @@ refuse:
   store i64 %needed, ptr %refused.at
   br label %out
 have:
-  %size = call i64 @llvm.umin.i64(i64 %wanted, i64 %left)
-  %rest = sub i64 %left, %size
-  store i64 %rest, ptr %left.at
-  %chunk = call ptr @malloc(i64 %size)
-  %none = icmp eq ptr %chunk, null
+  %usual = call i64 @llvm.umin.i64(i64 %wanted, i64 %left)
+  %kept.n = atomicrmw xchg ptr @zyg_spare, i64 0 seq_cst
+  %kept = inttoptr i64 %kept.n to ptr
+  %lacks = icmp eq i64 %kept.n, 0
+  br i1 %lacks, label %fresh, label %look
+look:
+  %kept.size.at = getelementptr i8, ptr %kept, i64 8
+  %kept.size = load i64, ptr %kept.size.at
+  %enough = icmp uge i64 %kept.size, %usual
+  %little = lshr i64 %left, 3
+  %allowed = icmp ule i64 %kept.size, %little
+  %fits = and i1 %enough, %allowed
+  br i1 %fits, label %open, label %drop
+drop:
+  call void @free(ptr %kept)
+  br label %fresh
+fresh:
+  %new = call ptr @malloc(i64 %usual)
+  %none = icmp eq ptr %new, null
   br i1 %none, label %out, label %open
 open:
+  %chunk = phi ptr [ %kept, %look ], [ %new, %fresh ]
+  %size = phi i64 [ %kept.size, %look ], [ %usual, %fresh ]
+  %rest = sub i64 %left, %size
+  store i64 %rest, ptr %left.at
   %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
   %last = load ptr, ptr %chunk.at
   store ptr %last, ptr %chunk
+  %own.size.at = getelementptr i8, ptr %chunk, i64 8
+  store i64 %size, ptr %own.size.at
   store ptr %chunk, ptr %chunk.at
-  %behind = getelementptr i8, ptr %chunk, i64 {ALIGNMENT + 7}
+  %behind = getelementptr i8, ptr %chunk, i64 {ALIGNMENT + 15}
   %first = call ptr @llvm.ptrmask.p0.i64(ptr %behind, i64 -{ALIGNMENT})
   store ptr %first, ptr %arena
   %end.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 1
@@ -211,9 +245,22 @@ define internal void @zyg_release(ptr %arena) nounwind {{
   %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
   %last = load ptr, ptr %chunk.at
   store ptr null, ptr %chunk.at
+  %unused = icmp eq ptr %last, null
+  br i1 %unused, label %done, label %keep
+keep:
+  %size.at = getelementptr i8, ptr %last, i64 8
+  %size = load i64, ptr %size.at
+  %second = load ptr, ptr %last
+  %large = icmp ugt i64 %size, {SPARE}
+  br i1 %large, label %next, label %swap
+swap:
+  %last.n = ptrtoint ptr %last to i64
+  %other.n = atomicrmw xchg ptr @zyg_spare, i64 %last.n seq_cst
+  %other = inttoptr i64 %other.n to ptr
+  call void @free(ptr %other)
   br label %next
 next:
-  %chunk = phi ptr [ %last, %0 ], [ %before, %back ]
+  %chunk = phi ptr [ %last, %keep ], [ %second, %swap ], [ %before, %back ]
   %none = icmp eq ptr %chunk, null
   br i1 %none, label %done, label %back
 back:

@@ -120,12 +120,14 @@ class Direct:
         self.seconds = time.perf_counter() - start
 
 
+def addresses_of_zyg() -> dict[str, int]:
+    """What all texts know by name."""
+    return {**arena.addresses(), **blas.addresses(), **threaded.addresses()}
+
+
 def loaded(text: str, addresses: Mapping[str, int] | None = None) -> tuple[tuple[int, Any], str]:
     """The entry of a text and what keeps its code in memory; and where it is from."""
-    name, known = (
-        stored.name_of(text),
-        {**blas.addresses(), **threaded.addresses(), **(addresses or {})},
-    )
+    name, known = stored.name_of(text), {**addresses_of_zyg(), **(addresses or {})}
     if (found := stored.load(name, known)) is not None:
         return found, "disk"
     from zyg.compiler.back.assembled import object_code
