@@ -80,7 +80,7 @@ def _computed(f: Compiled, call: Call, zeros: bool) -> tuple[list[Any], Plan] | 
     from zyg.compiling.calls import run
 
     read, operands = call.read, call.operands
-    plan = None if call.watched or _repeats(operands) else read.plan(f.wrt, zeros)
+    plan = None if call.watched or has_repeats(operands) else read.plan(f.wrt, zeros)
     if plan is None:
         return None
     if read.written:
@@ -97,7 +97,7 @@ def _computed(f: Compiled, call: Call, zeros: bool) -> tuple[list[Any], Plan] | 
     return outs, plan
 
 
-def _repeats(operands: list[Any]) -> bool:
+def has_repeats(operands: list[Any]) -> bool:
     """Whether an array is met twice: then both places report what belongs to either."""
     arrays = [id(x) for x in operands if type(x) is np.ndarray]
     return len(arrays) > 1 and len({*arrays}) < len(arrays)

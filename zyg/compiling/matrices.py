@@ -11,8 +11,6 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from zyg.base.registry import own_verbs, rules
 from zyg.compiler.back.entry import Direct, Stopped
 from zyg.compiler.derive.elements import cast
@@ -21,8 +19,8 @@ from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
 from zyg.compiler.ir import Atom, Program, Value, element_of, is_buffer
 from zyg.compiler.record import REALS
-from zyg.compiling import direct as direct  # whose verbs these join
 from zyg.compiling.calls import run
+from zyg.compiling.direct import has_repeats  # whose verbs these join
 from zyg.compiling.entries import demand_finite, entry_of, guarded
 from zyg.compiling.functions import Call, Compiled
 from zyg.compiling.operands import Taken, leaves, maker, width
@@ -116,7 +114,7 @@ def _found(
             elif found is not NotImplemented:
                 return found
     call = f.call(args, kwargs) if left else None
-    if call is None or call.watched or call.read.written or _has_repeats(call):
+    if call is None or call.watched or call.read.written or has_repeats(call.operands):
         return NotImplemented
     read = call.read
     for way in left:
@@ -146,12 +144,6 @@ def _entered(f: Compiled, verb: str, args: tuple[Any, ...]) -> Any:
             elif found is not NotImplemented:
                 return found
     return answer
-
-
-def _has_repeats(call: Call) -> bool:
-    """Whether an array is met twice: then both places report what belongs to either."""
-    arrays = [id(x) for x in call.operands if type(x) is np.ndarray]
-    return len({*arrays}) < len(arrays)
 
 
 def _planned(
