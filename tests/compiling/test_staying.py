@@ -141,3 +141,25 @@ def test_closures_with_other_cells_are_other_helpers():
 def test_a_helper_that_falls_back_is_an_error_where_one_asked():
     with zyg.config(fallback="error"), pytest.raises(CompileError, match="try"):
         zyg.compile(in_a_loop)(1.7)
+
+
+class Loud:
+    def __init__(self, x):
+        outside.LOG.append(x)
+        self.x = x
+
+
+def test_a_helper_that_is_given_a_class_may_do_anything():
+    def f(x):
+        return made_of(Loud, x) * x
+
+    def made_of(kind, x):
+        try:
+            return kind(x).x
+        finally:
+            pass
+
+    outside.LOG.clear()
+    with zyg.config(fallback="silent"):
+        assert zyg.compile(f)(2.0) == 4.0
+    assert outside.LOG == [2.0]

@@ -59,7 +59,7 @@ class Impure(Exception):  # noqa: N818 - an answer
 
 
 class Staying:
-    """Finds callees; `hints` are the sizes of arrays that are known."""
+    """Finds callees."""
 
     def may_stay(self, f: Any) -> bool:
         return _is_ruled(f) or is_helper(f)
@@ -69,8 +69,8 @@ class Staying:
         operands: Sequence[Atom], names: tuple[str, ...],
     ) -> Callee:  # fmt: skip
         inside = not _is_ruled(f)
-        if inside and any(isinstance(kind, Struct) and kind.type is not tuple for kind in kinds):
-            raise _refused(f, "it may change the lists and dicts that it is given.")
+        if inside and not all(map(_is_harmless, kinds)):
+            raise _refused(f, "it may change, or call, what it is given.")
         guards = reader.captures.guards
         if inside:
             guards.update(used_by(f, path))
@@ -166,6 +166,13 @@ def _is_pure(f: Any) -> bool:
         return meaning(f) is not None or is_known(f) or is_written(f) is not None or _is_ruled(f)
     except TypeError:  # not hashable
         return False
+
+
+def _is_harmless(kind: Kind) -> bool:
+    """Whether a helper can do nothing with an argument that is seen elsewhere."""
+    if isinstance(kind, Struct):
+        return kind.type is tuple and all(map(_is_harmless, kind.parts))
+    return not (isinstance(kind, Static) and isinstance(kind.value, type)) or _is_pure(kind.value)
 
 
 # What it gives

@@ -32,7 +32,8 @@ def compile(
 
     What is not in the language that is compiled runs in Python, and its derivatives are traced,
     after a `PerformanceWarning` that names the line; with ``zyg.config(fallback="error")`` it
-    raises `CompileError`.
+    raises `CompileError`. Functions that have a rule, and helpers that only compute their result,
+    are called back instead.
 
     >>> import math, zyg
     >>> @zyg.compile
