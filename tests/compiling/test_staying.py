@@ -149,16 +149,18 @@ class Loud:
         self.x = x
 
 
+def made_of(kind, x):
+    try:
+        return kind(x).x
+    finally:
+        pass
+
+
 def test_a_helper_that_is_given_a_class_may_do_anything():
     def f(x):
         return made_of(Loud, x) * x
 
-    def made_of(kind, x):
-        try:
-            return kind(x).x
-        finally:
-            pass
-
+    assert is_helper(made_of)
     outside.LOG.clear()
     with zyg.config(fallback="silent"):
         assert zyg.compile(f)(2.0) == 4.0
