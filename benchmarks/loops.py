@@ -91,9 +91,11 @@ def gaussian_mixture(alphas, means, scales, triangles, points):
     n, d = points.shape
     k = len(alphas)
     log_scales = np.zeros(k)
+    factors = np.zeros((k, d))
     for c in range(k):
         for i in range(d):
             log_scales[c] += scales[c, i]
+            factors[c, i] = math.exp(scales[c, i])
     terms = np.zeros(k)
     total = 0.0
     for p in range(n):
@@ -101,7 +103,7 @@ def gaussian_mixture(alphas, means, scales, triangles, points):
         for c in range(k):
             square = 0.0
             for i in range(d):
-                row = math.exp(scales[c, i]) * (points[p, i] - means[c, i])
+                row = factors[c, i] * (points[p, i] - means[c, i])
                 for j in range(i):
                     row += triangles[c, i, j] * (points[p, j] - means[c, j])
                 square += row * row

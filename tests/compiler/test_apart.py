@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.compiler.back.apart import Places
-from zyg.compiler.ir import For, Op, operations
+from zyg.compiler.back.apart import Places, unswitched
+from zyg.compiler.ir import For, If, Op, operations
 
 from .wholes import read
 
@@ -46,6 +46,27 @@ def rows(table):
     return table[n - 1, m - 1]
 
 
+def layers(states, first, rounds):
+    count, size = states.shape
+    for _ in range(rounds):
+        for layer in range(count):
+            for i in range(size):
+                x = first[i] if layer == 0 else states[layer - 1, i]
+                states[layer, i] = np.tanh(x) + 0.5 * np.exp(-states[layer, i])
+    return np.sum(states * states)
+
+
+def overlapping(x, places, n):
+    for to in range(places):
+        for of in range(places):
+            for k in range(n):
+                if of > 1:
+                    x[to + k] = np.sin(x[of + k])
+                else:
+                    x[to + k] = 0.5 * x[to + k] / (of - 0.5)
+    return np.sum(x * x)
+
+
 def given(*shape):
     return np.random.default_rng(7).uniform(-1, 1, shape)
 
@@ -79,6 +100,24 @@ def test_rows_from_behind(places, width):
 @pytest.mark.parametrize("shape", [(1, 1), (2, 2), (4, 1), (3, 2), (5, 7)])
 def test_a_table_row_by_row(shape):
     agrees(rows, given(*shape))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (3, 14), (2, 70)])
+def test_a_branch_that_is_the_same_in_all_rounds(shape):
+    agrees(layers, given(*shape), given(shape[1]), 2)
+
+
+@pytest.mark.parametrize(("places", "n"), [(3, 0), (3, 1), (5, 2), (4, 9), (3, 70)])
+def test_such_branches_over_rows_that_meet(places, n):
+    agrees(overlapping, given(places + n), places, n)
+
+
+def test_a_branch_is_taken_out_of_a_loop():
+    found = [op for op in operations(read(layers, given(2, 3), given(3), 1).program.body)
+             if isinstance(op, For) and unswitched(op)]  # fmt: skip
+    assert len(found) == 1
+    _, _, then, orelse = unswitched(found[0])
+    assert not any(isinstance(op, If) for loop in (then, orelse) for op in operations(loop.body))
 
 
 def pairs(f, *args):

@@ -57,3 +57,19 @@ def test_a_domain_error_after_the_loop_is_pythons(place):
         compiled(x)
     with pytest.raises(ValueError, match=r"domain error|positive"):
         zyg.gradient(compiled, x)
+
+
+def by_rows(x):
+    y = np.zeros(x.shape)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = math.exp(x[i, j]) + math.tanh(x[i, j]) + math.sin(x[i, j])
+    return y
+
+
+@pytest.mark.parametrize("n", [1, 5, 8, 13, 67])
+def test_the_last_rounds_have_the_bits_of_others(n):
+    x = np.random.default_rng(n).uniform(-3, 3, (2, n))
+    compiled = zyg.compile(by_rows)
+    one_by_one = np.array([compiled(row[:, None])[:, 0] for row in x])
+    np.testing.assert_array_equal(compiled(x), one_by_one)

@@ -10,18 +10,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 from zyg.compiler.back.metadata import FIRST_SCOPE
-from zyg.compiler.ir import Atom, Check, For, Load, Op, Store, Value, outs_of
+from zyg.compiler.ir import Atom, Block, Check, For, If, Load, Op, Store, Value, operations, outs_of
 
 Sum = Counter[tuple[Value, ...]]  # of products of values, with factors; the empty one is 1
 
 _MOST = 8  # pairs that are to be told apart, terms of a sum
 _FAR = 2**40
 _DEEPEST = 50  # operations, of a sum
+_SIMPLE = Op, Load, Store, Check
+_PLAIN = {  # operations that may be done before a loop
+    "add", "subtract", "multiply", "negative", "maximum", "minimum", "select", "less", "less_equal",
+    "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not",
+}  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -48,6 +53,11 @@ class Stream:
 Pairs = list[tuple[Stream, Stream]]
 
 
+def by_place(pairs: Pairs) -> dict[Load | Store, Stream]:
+    """The stream of each access that is told apart from others."""
+    return {access: s for pair in pairs for s in pair for access in s.accesses}
+
+
 class Places:
     """Indices of a program as sums of products; `makers` are its operations."""
 
@@ -60,10 +70,10 @@ class Places:
 
         None if one meets another, or if one is unclear; all accesses are done in each round.
         """
-        if not all(isinstance(op, (Op, Load, Store, Check)) for op in loop.body.ops):
+        if not all(isinstance(op, _SIMPLE) for op in loop.body.ops):
             return []
         inside = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
-        unknown = {*loop.params, *(x for op in loop.body.ops for x in outs_of(op))}
+        unknown = unsteady(loop)
         found: dict[Value, dict[frozenset[object], Stream] | None] = {}
         for op in loop.body.ops:
             if not isinstance(op, (Load, Store)):
@@ -107,6 +117,40 @@ class Places:
             (made.update if op.name == "add" else made.subtract)(b)
         made = Counter({term: n for term, n in made.items() if n})
         return made if len(made) <= _MOST else None
+
+
+def unsteady(loop: For) -> set[Value]:
+    """What a loop makes that is not known before it, but for sums and products with its index."""
+    found = {*loop.params, loop.index}
+    for op in loop.body.ops:
+        if not (isinstance(op, Op) and op.name in _PLAIN and found.isdisjoint(op.args)):
+            found.update(outs_of(op))
+    return found - {loop.index}
+
+
+def unswitched(loop: For) -> tuple[list[Op], Atom, For, For] | None:
+    """A loop with one branch, which is the same in all rounds, as two that have none.
+
+    Before them is what makes the condition, and that. None where there is no such branch.
+    """
+    branches = [op for op in loop.body.ops if isinstance(op, If)]
+    others = [op for op in operations(loop.body) if not isinstance(op, _SIMPLE)]
+    if (
+        others != branches
+        or len(branches) != 1
+        or branches[0].condition in {loop.index, *unsteady(loop)}
+    ):
+        return None
+    (branch,) = branches
+    k = loop.body.ops.index(branch)
+    made = []
+    for block in (branch.then, branch.orelse):
+        pairs = zip(block.yields, branch.outs, strict=True)
+        ops = [*block.ops, *(Op("constant", (y,), out) for y, out in pairs)]
+        body = Block([*loop.body.ops[:k], *ops, *loop.body.ops[k + 1 :]], loop.body.yields)
+        made.append(replace(loop, body=body))
+    inside = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
+    return _chain(branch.condition, inside), branch.condition, made[0], made[1]
 
 
 def _follows(a: Stream, b: Stream, index: Value) -> bool:

@@ -28,16 +28,16 @@ def symbol(name: str, type: str, declared: dict[str, None]) -> str | None:
     if not any(f"@{function}(" in line for line in declared):
         width, count = 8 * vector_bytes() // bits, 2 if name == "power" else 1
         wide = f"{function}_{width}"
-        variant = (
-            f'"vector-function-abi-variant"="_ZGV_LLVM_N{width}{"v" * count}_{function}({wide})"'
-        )
-        one, many = Scalars(declared), Lanes(width, 1)
-        many.declared = declared
+        kinds = ("N", wide), ("M", f"{wide}_masked")  # of all, of some, which are no matter
+        row = ",".join(f"_ZGV_LLVM_{k}{width}{'v' * count}_{function}({x})" for k, x in kinds)
+        variant = f'"vector-function-abi-variant"="{row}"'
+        one = Scalars(declared)
         how = f"noinline {_HOW} {variant}"
         declared[_definition(f"{name}{bits}", function, one, type, count, how)] = None
-        declared[_definition(f"{name}{bits}", wide, many, type, count, f"alwaysinline {_HOW}")] = (
-            None
-        )
+        for (_, called), extra in zip(kinds, ("", f", <{width} x i1> %mask"), strict=True):
+            many, how = Lanes(width, 1), f"alwaysinline {_HOW}"
+            many.declared = declared
+            declared[_definition(f"{name}{bits}", called, many, type, count, how, extra)] = None
     return function
 
 
@@ -49,12 +49,14 @@ def used(declared: dict[str, None]) -> str:
     return f'@llvm.compiler.used = {kind}, section "llvm.metadata"' if names else ""
 
 
-def _definition(name: str, symbol: str, m: Lanes, type: str, count: int, how: str) -> str:
+def _definition(
+    name: str, symbol: str, m: Lanes, type: str, count: int, how: str, extra: str = ""
+) -> str:
     m.start("entry")
     inputs = [f"%x{k}" for k in range(count)]
     function: Callable[..., Any] = elementary(m)[name]
     y = function(*(Lane(m, type, (x,)) for x in inputs))
     v = m.vector(type)
     m.line(f"ret {v} {y.names[0]}")
-    parameters = ", ".join(f"{v} {x}" for x in inputs)
+    parameters = ", ".join(f"{v} {x}" for x in inputs) + extra
     return "\n".join([f"define internal {v} @{symbol}({parameters}) {how} {{", *m.lines, "}"])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from zyg.compiler.ir import (
     Alloc,
@@ -110,3 +111,20 @@ class _Ends:
         ops.append(op)
         steady = found == _FIXED or (op.name in ("add", "subtract") and op.out.type == "int")
         return found if steady else _OTHER
+
+
+def check_early(text: Any, loop: For, checks: dict[Check, list[Op]]) -> None:
+    """Make checks of a loop at its two ends, if it has any rounds."""
+    first, end, step = loop.span
+    last = text.m.value(f"sub i64 {text.atom(end)}, {text.atom(step)}")
+    how = "sge" if step == 1 else "sle"
+    none = text.m.value(f"icmp {how} i64 {text.atom(first)}, {text.atom(end)}")
+    hold = "true"
+    for index in (text.atom(first), last):
+        text.known[loop.index] = index
+        for check, ops in checks.items():
+            for op in ops:
+                text.op(op)
+            hold = text.m.value(f"and i1 {hold}, {text.atom(check.condition)}")
+    text.demand(text.m.value(f"or i1 {none}, {hold}"))
+    text.early |= checks.keys()

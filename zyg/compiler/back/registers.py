@@ -6,7 +6,9 @@ all other places those of the C library are, which take less time for a single n
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from zyg.compiler.back.names import VECTORISED
 from zyg.compiler.ir import (
@@ -17,7 +19,6 @@ from zyg.compiler.ir import (
     Load,
     Op,
     Store,
-    Value,
     While,
     operands_of,
     operations,
@@ -27,10 +28,13 @@ _LATENCY = 16  # operations that are done while a sum is made
 _SUMS = {"add", "subtract", "maximum", "minimum", "fmax", "fmin", "logical_and"}
 
 
-def runs_in_registers(loop: For, without: Collection[Check] = ()) -> bool:
+def runs_in_registers(
+    loop: For, without: Collection[Check] = (), streams: Mapping[Any, Any] = MappingProxyType({})
+) -> bool:
     """Whether all that a round carries to the next is sums, and it reads nothing that others write.
 
-    A sum is made in order: its terms are not. It is told without some of the loop's checks.
+    A sum is made in order: its terms are not. It is told without some of the loop's checks, and if
+    accesses meet only those of their own stream.
     """
     ops = [op for op in operations(loop.body) if op not in without]
     if not all(isinstance(op, (Load, Store, If)) or _is_plain(op) for op in ops):
@@ -39,7 +43,7 @@ def runs_in_registers(loop: For, without: Collection[Check] = ()) -> bool:
     for op in ops:
         if carried.intersection(operands_of(op)) and not (isinstance(op, Op) and op.name in _SUMS):
             return False
-    return loop.independent or _apart(ops)
+    return loop.independent or _apart(ops, streams)
 
 
 def waits_for_sums(loop: For) -> bool:
@@ -80,13 +84,13 @@ def _is_plain(op: object) -> bool:
     return isinstance(op, Op) and op.callee is None
 
 
-def _apart(ops: list[object]) -> bool:
+def _apart(ops: list[Any], streams: Mapping[Any, Any]) -> bool:
     """Whether what is read of a buffer that is written to is read where it is written."""
-    places: dict[Value, set[Atom]] = {}
+    places: dict[Any, set[Atom]] = {}
     for op in ops:
         if isinstance(op, Store):
-            places.setdefault(op.buffer, set()).add(op.index)
+            places.setdefault(streams.get(op, op.buffer), set()).add(op.index)
     loads = [op for op in ops if isinstance(op, Load)]
     return all(len(at) == 1 for at in places.values()) and all(
-        op.index in places.get(op.buffer, (op.index,)) for op in loads
+        op.index in places.get(streams.get(op, op.buffer), (op.index,)) for op in loads
     )

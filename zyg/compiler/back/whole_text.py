@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.compiler.back import arena, blas, elementary_text, threaded
-from zyg.compiler.back.apart import Places, in_scopes, told
-from zyg.compiler.back.hoisting import hoistable, postponed
+from zyg.compiler.back.apart import Places, by_place, in_scopes, told, unswitched
+from zyg.compiler.back.hoisting import check_early, hoistable, postponed
 from zyg.compiler.back.lanes import Lane, literal
 from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here, leaves_some
-from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TAGS
+from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TAGS, TO_THE_END
 from zyg.compiler.back.registers import runs_in_registers, waits_for_stores, waits_for_sums
 from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.back.trampolines import printed
@@ -316,7 +316,15 @@ class _Function:
     def for_(self, op: For) -> None:
         if self.program not in self.module.rounds and (apart := threaded.apart(op)):
             threaded.printed(self, op, apart)
-            return
+        elif (split := unswitched(op)) is None:
+            self.counted(op)
+        else:
+            ops, condition, then, orelse = split
+            for x in ops:
+                self.op(x)
+            self.twice(op, self.atom(condition), lambda yes: self.counted(then if yes else orelse))
+
+    def counted(self, op: For) -> None:
         first, end, step = op.span
         assert isinstance(step, int)
         if abs(step) > 1:  # so that the index does not wrap
@@ -334,9 +342,10 @@ class _Function:
 
         early = hoistable(op)
         if early:
-            self.check_early(op, early)
+            check_early(self, op, early)
         late = postponed(op, early)
-        in_registers = runs_in_registers(late.loop, early)
+        pairs = self.places.pairs(op)
+        in_registers = runs_in_registers(late.loop, early, by_place(pairs))
         loop = late.loop if in_registers else op
         self.m.own = self.module.own if in_registers else None
         rounds = [(op.index, self.atom(first), steps)]
@@ -350,7 +359,7 @@ class _Function:
             else:
                 run(waits_for_sums(loop))
 
-        if pairs := self.places.pairs(loop):
+        if pairs:
             condition = told(self, loop, pairs)
             self.twice(
                 loop, condition, lambda yes: in_scopes(self, pairs, by_length) if yes else run(True)
@@ -370,10 +379,11 @@ class _Function:
 
     def twice(self, op: For, condition: str, run: Callable[[bool], None]) -> None:
         """A loop printed twice: for where a condition is true, and for where it is not."""
-        sides = []
+        sides, early = [], self.early
         yes, no, after = self.fresh(), self.fresh(), self.fresh()
         self.m.line(f"br i1 {condition}, label {yes}, label {no}")
         for start in (yes, no):
+            self.early = {*early}
             self.start(start)
             run(start is yes)
             sides.append((f"%{self.m.block}", [self.known[x] for x in op.outs]))
@@ -382,22 +392,6 @@ class _Function:
         for k, x in enumerate(op.outs):
             comes = ", ".join(f"[ {names[k]}, {block} ]" for block, names in sides)
             self.m.line(f"{self.name(x)} = phi {type_in_text(x.type)} {comes}")
-
-    def check_early(self, loop: For, checks: dict[Check, list[Op]]) -> None:
-        """Make checks of a loop at its two ends, if it has any rounds."""
-        first, end, step = loop.span
-        last = self.m.value(f"sub i64 {self.atom(end)}, {self.atom(step)}")
-        how = "sge" if step == 1 else "sle"
-        none = self.m.value(f"icmp {how} i64 {self.atom(first)}, {self.atom(end)}")
-        hold = "true"
-        for index in (self.atom(first), last):
-            self.known[loop.index] = index
-            for check, ops in checks.items():
-                for op in ops:
-                    self.op(op)
-                hold = self.m.value(f"and i1 {hold}, {self.atom(check.condition)}")
-        self.demand(self.m.value(f"or i1 {none}, {hold}"))
-        self.early |= checks.keys()
 
     def while_(self, op: While) -> None:
         def test() -> str:
@@ -433,7 +427,8 @@ class _Function:
         pairs = zip(op.body.yields, op.params, strict=True)
         yields += [self.atom(x, p.type) for x, p in pairs]
         last = f"%{m.block}"
-        m.line(f"br label {head}{ONE_BY_ONE if one_by_one else ''}")
+        how = ONE_BY_ONE if one_by_one else TO_THE_END if self.m.own and self.around else ""
+        m.line(f"br label {head}{how}")
         m.lines[phis] = "\n".join(
             f"  {self.known[x]} = phi {type_in_text(x.type)} [ {start}, {before} ], [ {y}, {last} ]"
             for (x, start, _), y in zip(carried, yields, strict=True)
