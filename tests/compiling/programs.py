@@ -868,3 +868,14 @@ def chosen_by_match(xs, kind, power):
 def reduced_without_a_start(xs, n):
     known = {1: xs[0], 2: xs[1] * xs[2]}
     return functools.reduce(operator.mul, xs) + known[n]
+
+
+@called(X4[:3], np.linspace(-0.5, 1.5, 8), 3)
+def tree_network(w, leaves, depth):
+    def node(first, level):
+        if level == 0:
+            return leaves[first]
+        half = 2 ** (level - 1)
+        return w[0] * np.tanh(node(first, level - 1)) + w[1] * node(first + half, level - 1) + w[2]
+
+    return node(0, depth)

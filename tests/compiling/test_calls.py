@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import zyg
+from tests.compiling.programs import CALLS
 from zyg.errors import MutationError, NonScalarOutputError
 
 X = np.array([0.5, -1.2, 2.0, 0.1])
@@ -555,3 +556,10 @@ def test_the_text_has_the_derivatives_by_ints_too():
     assert names["f_pushforward"]((2.0, 3), (1.0, 1.0)) == (15.0, 11.0)
     _, kept = names["f_forward"](2.0, 3)
     assert names["f_reverse"](kept, 1.0) == (3.0, 8.0)
+
+
+def test_ints_that_only_index_in_functions_that_call_themselves_need_no_tracer():
+    f, args, _ = CALLS["tree_network"]
+    assert zyg.compile(f).inspect(*args)["mode"] == "reverse"
+    g = zyg.compile(lambda x, n: CALLS["recursive_power"][0](x * n, 3))
+    assert zyg.gradient(g, 2.0, 3) == pytest.approx((324.0, 216.0))

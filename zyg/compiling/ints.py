@@ -41,19 +41,13 @@ _FLAT = {
 
 def with_slopes(program: Program, results: Sequence[int]) -> frozenset[int]:
     """The places of the ints, and of the buffers of ints, on whose values these outputs depend."""
-    memory = Memory(program)
     ints = [k for k, x in enumerate(program.inputs) if x.type in ("int", "int[]")]
     if not ints:
         return frozenset()
 
-    def key(x: Any) -> Any:
-        return memory.of(x) if isinstance(x, Value) and is_buffer(x.type) else x
-
-    by: dict[Any, set[int]] = {key(program.inputs[k]): {k} for k in ints}
-    arrows = [
-        (key(a), key(b)) for op in operations(program.body) for a, b in _arrows(op)
-        if isinstance(a, Value)
-    ]  # fmt: skip
+    key = _Keys(program)
+    by: dict[Any, set[int]] = {key(program, program.inputs[k]): {k} for k in ints}
+    arrows = [*key.arrows()]
     more = True
     while more:
         more = False
@@ -61,10 +55,50 @@ def with_slopes(program: Program, results: Sequence[int]) -> frozenset[int]:
             if new := by.get(a, _NONE) - by.get(b, _NONE):
                 by.setdefault(b, set()).update(new)
                 more = True
-    return _NONE.union(*(by.get(key(program.outputs[k]), _NONE) for k in results))
+    return _NONE.union(*(by.get(key(program, program.outputs[k]), _NONE) for k in results))
 
 
 _NONE: frozenset[int] = frozenset()
+
+
+class _Keys:
+    """What stands for the values of a program, and of those that it calls: buffers by their memory.
+
+    A function that is called has one set of values for all its calls.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.memories: dict[Program, Memory] = {}
+        waiting = [program]
+        while waiting:
+            if (program := waiting.pop()) not in self.memories:
+                self.memories[program] = Memory(program)
+                calls = (op for op in operations(program.body) if isinstance(op, Call))
+                waiting += [op.callee for op in calls]
+
+    def __call__(self, program: Program, x: Any) -> Any:
+        buffer = isinstance(x, Value) and is_buffer(x.type)
+        return self.memories[program].of(x) if buffer else x
+
+    def arrows(self) -> Iterator[tuple[Any, Any]]:
+        for program in self.memories:
+            for op in operations(program.body):
+                if isinstance(op, Call):
+                    yield from self.of_call(program, op)
+                else:
+                    yield from ((self(program, a), self(program, b)) for a, b in _arrows(op)
+                                if isinstance(a, Value))  # fmt: skip
+
+    def of_call(self, program: Program, op: Call) -> Iterator[tuple[Any, Any]]:
+        for a, x in zip(op.args, op.callee.inputs, strict=True):
+            outside, inside = self(program, a), self(op.callee, x)
+            if isinstance(a, Value):
+                yield outside, inside
+                if is_buffer(x.type):  # which may be written to
+                    yield inside, outside
+        for y, out in zip(op.callee.outputs, op.outs, strict=True):
+            if isinstance(y, Value):
+                yield self(op.callee, y), self(program, out)
 
 
 def _arrows(op: Any) -> Iterator[tuple[Any, Any]]:
@@ -82,7 +116,7 @@ def _arrows(op: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(op, (For, While)):
         for out, p, a, b in zip(op.outs, op.params, op.init, op.body.yields, strict=True):
             yield from ((a, p), (b, p), (p, out), (b, out), (a, out))
-    elif isinstance(op, (Call, Routine)):
+    elif isinstance(op, Routine):
         outs = [*op.outs, *(x for x in op.args if isinstance(x, Value) and is_buffer(x.type))]
         yield from ((a, b) for a in op.args for b in outs)
 
