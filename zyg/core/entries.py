@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from zyg.base.array_types import array_type, is_array
 from zyg.base.registry import ScalarRule, rules
 from zyg.base.structure import Structure, is_number
@@ -30,6 +32,8 @@ class Kind(NamedTuple):
     push: Callable[..., Any] | None = None
     name: Callable[..., str] | None = None
 
+
+_NUMBERS = {float, np.float64, np.float32, int, complex, type(None)}
 
 # A registry: filled by the files whose functions entries name, as they are imported.
 kinds: dict[Callable[..., Any], Kind] = {}
@@ -152,8 +156,15 @@ def is_result(x: Any) -> bool:
     return is_number(x)
 
 
+def _is_plain(x: Any) -> bool:
+    """Whether a value holds nothing that is watched, told by its type."""
+    return type(x) in _NUMBERS or (type(x) is np.ndarray and not x.dtype.hasobject)
+
+
 def demand_closed(name: str, strand: Strand, y: Any) -> None:
     """Refuse the value of a rule of one's own that depends on more than its arguments."""
+    if all(map(_is_plain, y if type(y) is tuple else (y,))):
+        return
     if any(x.strand.open and x.strand.level >= strand.level for x in watched_leaves(y)):
         raise AdjointError(
             f"{name} depends on a watched value that is not among its arguments.",

@@ -30,19 +30,16 @@ def tensor_of(x: Any, *, shared: bool = True) -> torch.Tensor:
     """
     if isinstance(x, torch.Tensor):
         return x.detach()
-    if not isinstance(x, np.ndarray):
-        if not isinstance(x, (bool, int, float, complex, np.generic)):
+    if type(x) is not np.ndarray:
+        if not isinstance(x, (bool, int, float, complex, np.generic, np.ndarray)):
             raise _without_dtype(type(x).__name__)
-        kind = type(x) if isinstance(x, np.generic) else None
-        x = np.asarray(x, kind)
-    if not x.dtype.isnative:
-        x = x.astype(x.dtype.newbyteorder("="))
-    elif any(step < 0 for step in x.strides):
-        x = x.copy()
-    elif not x.flags.writeable:
+        x = np.asarray(x)
+    if not x.flags.writeable:
         x = over(x, x) if shared and x.nbytes > _SMALL else x.copy()
     try:
         return torch.from_numpy(x)
+    except ValueError:  # its order of bytes or of elements
+        return torch.from_numpy(x.astype(x.dtype.newbyteorder("="), "C"))
     except TypeError:
         raise _without_dtype(str(x.dtype)) from None
 
@@ -58,12 +55,20 @@ def _without_dtype(name: str) -> ConversionError:
 
 def array_of(t: torch.Tensor) -> Any:
     """The array of a tensor, in its memory; a number if it has no axes."""
-    if t.layout is not torch.strided or t.device.type != "cpu":
+    try:
+        x = t.detach().numpy()
+    except (TypeError, RuntimeError):
+        x = _array_of_any(t)
+    return x if x.ndim else x[()]
+
+
+def _array_of_any(t: torch.Tensor) -> Any:
+    """The same of what does not have its numbers there as they are, or has others than NumPy."""
+    if t.layout is not torch.strided or not t.is_cpu:
         where = t.device.type if t.layout is torch.strided else "sparse"
         raise _not_on_host(f"a result is a {where} tensor", "return y.cpu(), or y.to_dense()")
-    t = t.detach().resolve_conj().resolve_neg()
     try:
-        x = t.numpy()
+        return t.detach().resolve_conj().resolve_neg().numpy()
     except TypeError:
         raise ConversionError(
             f"NumPy has no numbers of type {t.dtype}.",
@@ -71,7 +76,6 @@ def array_of(t: torch.Tensor) -> Any:
             "return y.float(), or y.double().",
             tag="partner-dtype",
         ) from None
-    return x if t.ndim else x[()]
 
 
 def _not_on_host(what: str, fix: str) -> ConversionError:
@@ -85,7 +89,7 @@ def _not_on_host(what: str, fix: str) -> ConversionError:
 
 def _handed(t: torch.Tensor) -> Any:
     """The same, where PyTorch is done with it: an array of its own, if nobody has its memory."""
-    if t.numel() * t.element_size() <= _SMALL or _storage_users is None or t._is_view():
+    if t.numel() * t.itemsize <= _SMALL or _storage_users is None:
         return array_of(t)
     alone = _storage_users(t.untyped_storage()._cdata) <= _ALONE
     return over(array_of(t), t) if alone else array_of(t)
@@ -114,8 +118,11 @@ class _Torch(Partner):
         active = tensors[:n]
         for t in active:
             t.requires_grad_()
-        with torch.enable_grad():
+        if torch.is_grad_enabled():
             ys = f(tensors)
+        else:
+            with torch.enable_grad():
+                ys = f(tensors)
         if before != [t._version for t in tensors]:
             raise _written(f.name, "its argument")
         return ys, Back(f, xs, ys, active)
@@ -168,20 +175,21 @@ class Back:
 
 def _gradients(ys: list[Any], xs: list[Any], bars: list[Any], again: bool) -> list[Any]:
     """PyTorch's; zeros for None where they are differentiated `again`."""
-    pairs = [(y, c) for y, c in zip(ys, bars, strict=True) if y.requires_grad]
-    if not pairs:
+    moving = [k for k, y in enumerate(ys) if y.requires_grad]
+    if not moving:
         return [torch.zeros_like(x) for x in xs] if again else [None] * len(xs)
-    return [
-        *torch.autograd.grad(
-            [y for y, _ in pairs],
-            xs,
-            [c for _, c in pairs],
-            retain_graph=True,
-            create_graph=again,
-            allow_unused=True,
-            materialize_grads=again,
-        )
-    ]
+    if len(moving) < len(ys):
+        ys, bars = [ys[k] for k in moving], [bars[k] for k in moving]
+    found = torch.autograd.grad(
+        ys,
+        xs,
+        bars,
+        retain_graph=True,
+        create_graph=again,
+        allow_unused=True,
+        materialize_grads=again,
+    )
+    return [*found]
 
 
 class Vjp:
@@ -295,6 +303,7 @@ class Net(Engine):
             if p.device.type != "cpu":
                 raise _not_on_host(f"{name} is on {p.device}", "wrap(module.cpu())")
         self.views = {name: over(p.detach().numpy(), p) for name, p in self.own.items()}
+        self.has_buffers = next(module.buffers(), None) is not None
         self.turn = RLock()  # a run with other parameters puts them into the module meanwhile
 
     def tensor_of(self, name: str, x: Any) -> torch.Tensor:
@@ -334,8 +343,8 @@ class ModuleCall(Call):
         # The names of the operands that are parameters, by their places.
         first, second = len(operands.active), len(self.active) + len(operands.rest)
         self.names = dict(enumerate(moving, first)) | dict(enumerate(others, second))
-        training = net.module.training
-        self.buffers = {n: b.clone() for n, b in net.module.named_buffers()} if training else {}
+        changing = net.has_buffers and net.module.training
+        self.buffers = {n: b.clone() for n, b in net.module.named_buffers()} if changing else {}
 
     def tensors(self, xs: Sequence[Any]) -> list[torch.Tensor]:
         names, net = self.names, self.net

@@ -8,6 +8,7 @@ pullback.
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -58,27 +59,31 @@ class _Run:
 
     def __init__(self, f: Program, args: Any, kwargs: Any) -> None:
         self.f = f
-        self.whole = Structure((args, kwargs), lambda x: isinstance(x, torch.Tensor))
-        self.tensors: list[torch.Tensor] = self.whole.leaves
+        self.is_row = not kwargs and all(isinstance(x, torch.Tensor) for x in args)
+        if self.is_row:
+            self.tensors: list[torch.Tensor] = [*args]
+        else:
+            self.whole = Structure((args, kwargs), lambda x: isinstance(x, torch.Tensor))
+            self.tensors = self.whole.leaves
         in_forward_mode = forward_ad._current_level >= 0
-        transformed = in_forward_mode or torch._C._are_functorch_transforms_active()
+        self.transformed = in_forward_mode or torch._C._are_functorch_transforms_active()
         self.moving = [
             k
             for k, t in enumerate(self.tensors)
-            if (transformed or t.requires_grad) and (t.is_floating_point() or t.is_complex())
+            if (self.transformed or t.requires_grad) and (t.is_floating_point() or t.is_complex())
         ]
-        self.taped = bool(self.moving) and torch.is_grad_enabled() and not transformed
+        self.taped = bool(self.moving) and torch.is_grad_enabled() and not self.transformed
 
     def forward(self, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-        arrays = [array_of(t.cpu()) for t in tensors]
-        moving = [arrays[k] for k in self.moving]
-        run = functools.partial(self.value, arrays)
+        arrays = [*map(_array_on_host, tensors)]
         if self.taped:
             # Who writes to a tensor that is saved for the way back is told by PyTorch.
-            self.trace = Trace(run, (*moving,), {}, arguments="shared")
+            moving = tuple([arrays[k] for k in self.moving])
+            run = functools.partial(self.value, arrays)
+            self.trace = Trace(run, moving, {}, arguments="shared")
             y = self.trace.hand_over()
         else:
-            y = run(*moving)
+            y = self.called([x.copy() for x in arrays])  # to which f may write
         self.result = Structure(y, is_result)
         return tuple([_tensor_like(x, tensors) for x in self.result.leaves])
 
@@ -87,7 +92,10 @@ class _Run:
         leaves = [*arrays]
         for k, x in zip(self.moving, moving, strict=True):
             leaves[k] = x
-        args, kwargs = self.whole.rebuild(leaves)
+        return self.called(leaves)
+
+    def called(self, leaves: list[Any]) -> Any:
+        args, kwargs = (leaves, {}) if self.is_row else self.whole.rebuild(leaves)
         return self.f(*args, **kwargs)
 
     def backward(self, tensors: Sequence[Any], bars: Sequence[Any]) -> list[Any]:
@@ -96,7 +104,7 @@ class _Run:
         if torch.is_grad_enabled() or not self.taped:
             found = function(self.pulled)(list(tensors), list(bars))
         else:
-            y_bar = self.result.tangent([None if c is None else array_of(c.cpu()) for c in bars])
+            y_bar = self.result.tangent([None if c is None else _array_on_host(c) for c in bars])
             found = [
                 None if c is None else _tensor_like(c, (tensors[k],))
                 for k, c in zip(self.moving, self.trace.back(y_bar, False), strict=True)
@@ -128,12 +136,16 @@ def _tensor_like(x: Any, tensors: Sequence[torch.Tensor]) -> torch.Tensor:
     """A tensor of `x`, where the first of the tensors is; a number of Python's in its dtype."""
     t = tensor_of(x)
     for like in tensors[:1]:
-        t = t.to(like.device)
-        if isinstance(x, (float, complex)) and like.is_floating_point():
-            t = t.to(
-                torch.promote_types(like.dtype, torch.complex32) if t.is_complex() else like.dtype
-            )
+        if not like.is_cpu:
+            t = t.to(like.device)
+        if type(x) in (float, complex) and like.is_floating_point():
+            dtype = like.dtype
+            t = t.to(torch.promote_types(dtype, torch.complex32) if t.is_complex() else dtype)
     return t
+
+
+def _array_on_host(t: torch.Tensor) -> Any:
+    return array_of(t if t.is_cpu else t.cpu())
 
 
 class _Node(torch.autograd.Function):
@@ -149,9 +161,11 @@ class _Node(torch.autograd.Function):
         ctx.run = run
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors)
-        ctx.save_for_forward(*tensors)
+        if run.transformed:
+            ctx.save_for_forward(*tensors)
         whole = [t for t in output if not (t.is_floating_point() or t.is_complex())]
-        ctx.mark_non_differentiable(*whole)
+        if whole:
+            ctx.mark_non_differentiable(*whole)
 
     @staticmethod
     def backward(ctx: Any, *bars: Any) -> Any:
@@ -172,6 +186,10 @@ class _Node(torch.autograd.Function):
             ]
             rows.append(_Node.apply(run, *one))
         return tuple([torch.stack(ys) for ys in zip(*rows, strict=True)]), 0
+
+
+# PyTorch asks for it at each call, and it is told faster than found out.
+_Node.forward.__signature__ = inspect.signature(_Node.forward)  # type: ignore[attr-defined]
 
 
 class Module(torch.nn.Module):
