@@ -219,6 +219,8 @@ REGISTRIES = {
     "zyg.base.config.least_tape": "a number that machine code reads",
     "zyg.base.containers.ATOMS": "types",
     "zyg.base.labelled.labelled": "classes, when their packages are in use",
+    "zyg.interop.libraries.libraries": "libraries",
+    "zyg.interop.words.FUNCTIONS": "words",
     "zyg.base.marks._for_any_number": "modules",
     "zyg.base.marks._formulas": "packages",
     "zyg.base.marks._plain": "math",

@@ -8,6 +8,7 @@ file but this one knows which kinds there are. A new library is a new row.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +22,9 @@ class ArrayType:
 
     readable = True  # whether an element may be looked at on the way: nobody waits for it
     on_host = True  # whether what is made in the memory of the host may meet it
+    guest: Any = None  # the class that its arrays have inside of verbs, if that is another
+    lazy = False  # whether its elements are computed when they are asked for
+    writable = True  # whether an element can be written to
 
     def __init__(self, t: type) -> None:
         # Whose functions make such arrays; "" for NumPy's, and for what is no array.
@@ -31,6 +35,44 @@ class ArrayType:
     def takes(t: type) -> bool:
         """Whether this is the row of `t`."""
         raise NotImplementedError
+
+    def dtype(self, x: Any) -> np.dtype[Any]:
+        """The dtype of `x` as NumPy's."""
+        return x.dtype  # type: ignore[no-any-return]
+
+    def enter(self, x: Any) -> Any:
+        """`x` as the rules compute with it, and as f sees it."""
+        return x
+
+    def leave(self, x: Any) -> Any:
+        """A value of the rules as the caller gets it, in memory of its own."""
+        return self.copy(x)
+
+    def to_host(self, x: Any) -> Any:
+        """`x` as an array of NumPy's, or what stands for one until it is computed."""
+        return x
+
+    def compute(self, arrays: list[Any]) -> list[Any]:
+        """What stands for arrays of the host, computed: all at once."""
+        return arrays
+
+    def adopted(self, c: Any, spec: ArraySpec) -> Any:
+        """The cotangent `c`, an array or a number of the host, as one of a library's array."""
+        return self.zeros(spec) + c
+
+    def finished(self, c: Any, spec: ArraySpec) -> Any:
+        """A cotangent of an argument, as the caller gets it."""
+        return c
+
+    def strong_product(self, c: Any, d: Any) -> Any:
+        """c * d of a cotangent and a slope that nobody looks at: an exact zero stays zero."""
+        raise NotImplementedError
+
+    def placed(self, spec: ArraySpec, index: Any, unique: bool, c: Any) -> Any:
+        """Zeros, with `c` added at an index; of elements that are named twice, twice."""
+        y = self.zeros(spec)
+        add_at(y, index, unique, c)
+        return y
 
     def spec(self, x: Any, dtype: np.dtype[Any]) -> ArraySpec:
         """What a cotangent of the plain array `x` looks like, whose elements are of `dtype`."""
@@ -59,6 +101,14 @@ class ArraySpec:
         return self.array_type.zeros(self)
 
 
+def add_at(target: Any, index: Any, unique: bool, c: Any) -> None:
+    """Add `c` to the elements at an index; to those that are named twice, twice."""
+    if unique:
+        target[index] += c
+    else:
+        np.add.at(target, index, c)
+
+
 # The table
 
 Row = TypeVar("Row", bound=type[ArrayType])
@@ -76,8 +126,39 @@ def row(kind: Row) -> Row:
 
 def array_type(x: Any) -> ArrayType:
     """What is known of the type of `x`, an array or anything else."""
-    t = type(x)
-    return _found.get(t) or _found.put(t, next(r for r in reversed(_rows) if r.takes(t))(t))
+    return _found.get(type(x)) or _met(type(x))
+
+
+def _met(t: type) -> ArrayType:
+    package = t.__module__.partition(".")[0]
+    guest = package in _BY_NAME or hasattr(t, "__array_namespace__")
+    if guest and package not in _OF_RULES and not issubclass(t, np.ndarray):
+        import_module(GUESTS)
+    return _found.put(t, next(r for r in reversed(_rows) if r.takes(t))(t))
+
+
+# Where the row of the arrays is that answer none of NumPy's protocols as NumPy does: imported when
+# the first of them is met, by the standard's protocol or by who is known not to answer that either.
+GUESTS = "zyg.interop.guests"
+_BY_NAME = frozenset(("dask", "torch"))
+_OF_RULES = frozenset(("numpy", "zyg", "zyg_cuda"))
+
+
+def put(x: Any, place: tuple[int, ...], value: Any) -> Any:
+    """Zeros, which nobody else has, with a number at a place."""
+    kind = array_type(x)
+    if kind.writable:
+        x[place] = value
+        return x
+    spec = kind.spec(x, x.dtype)
+    one = np.full_like(x, value, shape=())
+    return kind.placed(spec, place, True, one)
+
+
+def on_host(x: Any) -> Any:
+    """An array as NumPy's, if it is in the memory of the host; anything else as it is."""
+    x = array_type(x).enter(x)
+    return array_type(x).to_host(x)
 
 
 def is_array(x: Any) -> bool:

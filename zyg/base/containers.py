@@ -60,7 +60,7 @@ def is_leaf(x: Any) -> bool:
         raise _refused(t.__name__)
     if t is memoryview and x.format not in ("B", "b", "c"):  # which are bytes
         raise _refused(t.__name__)
-    return x.dtype.kind in "fciu" if array_type(x).library else is_number(x)
+    return array_type(x).dtype(x).kind in "fciu" if array_type(x).library else is_number(x)
 
 
 def _refused(name: str) -> StructureError:

@@ -54,8 +54,10 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 
 def is_complex(x: Any) -> bool:
     """Whether a number or an array is complex."""
-    if isinstance(x, (np.ndarray, np.generic)) or array_type(x).library:
+    if isinstance(x, (np.ndarray, np.generic)):
         return bool(x.dtype.kind == "c")
+    if (kind := array_type(x)).library:
+        return kind.dtype(x).kind == "c"
     return not isinstance(x, (float, int)) and isinstance(x, Complex) and not isinstance(x, Real)
 
 

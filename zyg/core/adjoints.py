@@ -60,7 +60,8 @@ class Operands:
         self.args = args
         if self._alone(args):
             return
-        self.args = args = as_arrays(rule, args)
+        args = as_arrays(rule, args)
+        self.args = args = [array_type(x).enter(x) for x in args]
         places: list[tuple[int, Structure | None, list[Any]]] = []
         for k, x in enumerate(args):
             if type(x) in WATCHED:
@@ -214,7 +215,7 @@ def _is_integer(x: Any) -> bool:
     if type(x) is np.float64 or type(x) is float:
         return False
     plain = strip(x)
-    if is_array(plain) or isinstance(plain, np.generic):
+    if isinstance(plain, np.generic) or is_array(plain):
         return bool(plain.dtype.kind in "iub")
     return isinstance(plain, int)
 

@@ -37,7 +37,7 @@ def spec_of(x: Any) -> Spec:
     if isinstance(plain, np.ndarray):
         return plain.shape, float_dtype(plain.dtype)
     kind = array_type(plain)
-    return kind.spec(plain, float_dtype(plain.dtype)) if kind.library else type(plain)
+    return kind.spec(plain, float_dtype(kind.dtype(plain))) if kind.library else type(plain)
 
 
 def fits(c: Any, spec: Spec) -> bool:
@@ -64,10 +64,13 @@ def project(c: Any, spec: Spec) -> Any:
                 return c
             if shape and plain.shape[1:] == shape:  # as `unbroadcast`
                 return _sum_up(c, 0) if plain is c else np.sum(c, 0)
-        if not array_type(c).on_host:
+        kind = array_type(c)
+        if not kind.on_host:
             raise _transfer("an array of the device", "an array of the host")
         if np.shape(c) != shape:
             c = unbroadcast(c, shape)
+        if kind.library:
+            c = kind.to_host(c)
         if getattr(c, "dtype", None) is not dtype or isinstance(c, np.generic):
             c = _as_dtype(c, dtype)
         return c
@@ -81,8 +84,13 @@ def project(c: Any, spec: Spec) -> Any:
     if type(c) not in WATCHED:
         if isinstance(c, np.ndarray):
             c = c.sum() if c.ndim else c[()]
-        elif not array_type(c).on_host:
-            raise _transfer("an array of the device", "a number of the host")
+        elif (kind := array_type(c)).library:
+            if not kind.on_host:
+                raise _transfer("an array of the device", "a number of the host")
+            c = kind.to_host(unbroadcast(c, ()))
+            if kind.lazy:
+                return np.real(c) if is_complex(c) and not issubclass(spec, Complex) else c
+            c = c[()]
         return _as_number(c, spec)
     if np.ndim(c):
         c = np.sum(c)
@@ -92,10 +100,11 @@ def project(c: Any, spec: Spec) -> Any:
 
 def _of_library(c: Any, spec: ArraySpec) -> Any:
     """The cotangent `c` as one of another library's array."""
+    c = array_type(c).enter(c)
     if not array_type(c).library:
         if isinstance(c, np.ndarray) and not spec.array_type.on_host:
             raise _transfer("an array of the host", "an array of the device")
-        c = spec.zeros() + c
+        c = spec.array_type.adopted(c, spec)
     if c.shape != spec.shape:
         c = unbroadcast(c, spec.shape)
     if has_complex(c) and spec.dtype.kind != "c":
@@ -142,6 +151,8 @@ def _as_dtype(c: Any, dtype: np.dtype[Any]) -> Any:
     if type(c) in WATCHED:
         c = c if np.shape(c) else np.reshape(c, ())
         return c if c.dtype == dtype else np.astype(c, dtype)
+    if array_type(c).lazy:
+        return c if c.dtype == dtype else c.astype(dtype)
     return np.asarray(c, dtype=dtype)
 
 

@@ -56,7 +56,12 @@ def elementwise(rule: ScalarRule, *args: Any) -> Any:
         strand, args = bring_all(strand, args)
     if len(args) != len(rule.partials):
         raise unknown_call(rule.name, f"it takes {len(rule.partials)} arguments, not {len(args)}")
-    primals = [x.primal if type(x) in WATCHED and x.strand is strand else x for x in args]
+    primals = [
+        (x.primal if x.strand is strand else x)
+        if type(x) in WATCHED
+        else (x if type(x) in watcher_of else array_type(x).enter(x))
+        for x in args
+    ]
     # An outer level's values go through the rule again: not every function dispatches on them.
     outer = any(type(p) in WATCHED for p in primals)
     try:
@@ -94,6 +99,8 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
             return over_objects(rule, (x, constant) if k == 0 else (constant, x))
         if reads[1 - k]:
             constant = keep(strand, constant)
+    elif type(constant) not in watcher_of:
+        constant = array_type(constant).enter(constant)
     if len(reads) == 2:
         y = rule.function(primal)
         saved: Any = (primal if reads[0] else None, y if reads[1] else None)

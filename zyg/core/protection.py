@@ -129,9 +129,15 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
         if base.slot in base.strand.memory.entangled or not spread:
             strand.memory.entangled.add(slot)
         x = copied(x, order_of(plain))
-    elif how in ("copied", "lent"):
-        x = array_type(x).copy(x)
+    elif type(x) not in _UNCHANGING:
+        kind = array_type(x)
+        x = kind.enter(x)
+        if how in ("copied", "lent"):
+            x = array_type(x).copy(x)
     return watch(strand, x, slot)
+
+
+_UNCHANGING = {int, float, complex, np.float64}
 
 
 def _whole(x: Any) -> Any:

@@ -265,8 +265,12 @@ def strong_times(y_bar: Any, d: Any) -> Any:
     A NaN cotangent stays NaN through a zero derivative: it says that something went wrong. Whether
     there is a zero in an array that is not readable, nobody looks.
     """
-    c = y_bar * d
     g, s = strip(y_bar), strip(d)
+    if g is y_bar and s is d:
+        for x in (g, s):
+            if (kind := array_type(x)).lazy:
+                return kind.strong_product(g, s)
+    c = y_bar * d
     if not array_type(c).readable:
         if type(s) in (int, float) and 0 < abs(s) < np.inf:
             return c

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import ArraySpec, array_type
+from zyg.base.array_types import GUESTS, ArraySpec, ArrayType, array_type
 from zyg.base.config import setting
 from zyg.base.labelled import labelled_kind
 from zyg.base.quiet import quiet
@@ -80,6 +80,7 @@ class Call:
                 value = f(*self.watched, **kwargs)
                 if type(value) not in WATCHED:
                     value = self.numbers_of(completed(f, value))
+                    value = leave_guests(value) if GUESTS in sys.modules else value
             except BaseException as error:
                 leave(strand, before, error)
                 raise
@@ -196,7 +197,7 @@ class Trace(Call):
 
     def passes(self) -> tuple[bool, ...]:
         """With which products to step back, by who may see whether what comes back is finite."""
-        others = [s for specs in self.specs for s in specs if type(s) is ArraySpec]
+        others = [s for specs in self.specs for s in specs if isinstance(s, ArraySpec)]
         return plain_then_strong(unseen=not all(s.array_type.readable for s in others))
 
     def is_checked(self) -> bool:
@@ -241,11 +242,17 @@ class Trace(Call):
             for k, spec in enumerate(specs):
                 if part[k] is not None:
                     part[k] = project(part[k], spec)
-                    part[k] = _take(part, k)
                 elif zeros:
                     part[k] = zeros_of(spec)
-                if self.measured is not None and part[k] is not None:
-                    part[k] = self.measured(part[k])
+                else:
+                    continue
+                if isinstance(spec, ArraySpec):
+                    part[k] = spec.array_type.finished(part[k], spec)
+                part[k] = _take(part, k)
+        if GUESTS in sys.modules:
+            _compute(cotangents, self.specs)
+        if (measured := self.measured) is not None:
+            cotangents = [[c if c is None else measured(c) for c in part] for part in cotangents]
         return tuple([s.tangent(c, True) for s, c in zip(self.inputs, cotangents, strict=True)])
 
     def close(self) -> None:
@@ -284,6 +291,27 @@ def left_for(strand: Strand, x: Any) -> Confined | None:
     return None
 
 
+def _compute(cotangents: list[list[Any]], specs: list[list[Spec]]) -> None:
+    """Compute the cotangents of what is on the host that lazy arrays stand for: all at once."""
+    waiting: dict[ArrayType, list[tuple[list[Any], int, Spec]]] = {}
+    for part, like in zip(cotangents, specs, strict=True):
+        for k, (c, spec) in enumerate(zip(part, like, strict=True)):
+            c = c if isinstance(spec, ArraySpec) else array_type(c).enter(c)
+            if not isinstance(spec, ArraySpec) and type(c) not in WATCHED and array_type(c).lazy:
+                part[k] = c
+                waiting.setdefault(array_type(c), []).append((part, k, spec))
+    for kind, places in waiting.items():
+        made = kind.compute([part[k] for part, k, _ in places])
+        for (part, k, spec), c in zip(places, made, strict=True):
+            part[k] = project(c, spec)
+
+
+def leave_guests(value: Any) -> Any:
+    """The value of f, where what is constant is as its library has it."""
+    parts = Structure(value, lambda x: type(x) is array_type(x).guest)
+    return parts.rebuild([array_type(x).leave(x) for x in parts.leaves]) if parts.leaves else value
+
+
 def _references(holder: list[Any]) -> int:
     x = holder[0]
     holder[0] = None
@@ -304,7 +332,7 @@ def _take(holder: list[Any], k: int) -> Any:
     holder[k] = None
     if type(x) is np.ndarray and owns_memory(x) and sys.getrefcount(x) <= _ALONE:
         return x
-    return array_type(x).copy(x)
+    return array_type(x).leave(x)
 
 
 def _reverse_of(strand: Strand) -> Callable[..., list[Any]]:
@@ -320,7 +348,12 @@ def copy_out(x: Any) -> Any:
     """An array apart from the memory that the reverse pass relies on."""
     if type(x) is float or type(x) is np.float64:
         return x
-    return np.copy(x) if type(x) in ARRAYS else array_type(x).copy(x)
+    return np.copy(x) if type(x) in ARRAYS else array_type(x).leave(x)
+
+
+def copy_in(x: Any) -> Any:
+    """A tangent apart from the memory of who gave it, which has left by `copy_out`."""
+    return np.copy(x) if type(x) in ARRAYS else array_type(x).enter(array_type(x).copy(x))
 
 
 def demand_complete(y: Any, verb: str) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import array_type
+from zyg.base.array_types import array_type, on_host
 from zyg.base.marks import verb
 from zyg.base.registry import Adjoint
 from zyg.base.structure import Structure
@@ -171,7 +171,7 @@ def _demand_same(f: Any, y: Any, again: Any) -> None:
 
 def _alike(y: Any, again: Any, *, of_largest: bool = False) -> bool:
     """Whether two values are the same, each number up to its rounding or up to the largest's."""
-    pairs = [[strip(v) for v in Structure(x, is_result).leaves] for x in (y, again)]
+    pairs = [[on_host(strip(v)) for v in Structure(x, is_result).leaves] for x in (y, again)]
     return len(pairs[0]) == len(pairs[1]) and all(
         np.shape(a) == np.shape(b) and _close(a, b, of_largest) for a, b in zip(*pairs, strict=True)
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import is_array
+from zyg.base.array_types import array_type, is_array
 from zyg.base.labelled import labelled_kind
 from zyg.base.marks import stops_gradient, verb
 from zyg.base.registry import adjoint, own_verbs
@@ -37,6 +37,7 @@ def seed_of_one(trace: Trace, value: Any) -> Any:
             "return y.real, y.imag or abs(y), or use zyg.pullback(f, z) with a cotangent of y; "
             "zyg.holomorphic(f, z) is the complex derivative df/dz, zyg.wirtinger has both.",
         )
+    plain = array_type(plain).enter(plain)
     array = is_array(plain)
     if array and plain.shape == () and plain.dtype.kind in "fiu":
         return np.ones_like(plain, dtype=float_dtype(plain.dtype))

@@ -7,6 +7,7 @@ the result. A Hessian is the Jacobian of a gradient, forward over reverse.
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import array_type
+from zyg.base.array_types import array_type, put
 from zyg.base.marks import verb
 from zyg.base.registry import adjoint, own_verbs
 from zyg.base.structure import Structure
@@ -97,7 +98,7 @@ def _refuse_labels(structures: Sequence[Structure | Tree]) -> None:
 
 def _size(x: Any) -> int:
     """How many elements an array has; a number is one."""
-    return 1 if type(x) is float else np.size(x)
+    return 1 if type(x) is float else math.prod(np.shape(x))
 
 
 def _chunk(directions: int) -> int:
@@ -112,7 +113,7 @@ def _units(leaves: list[Any], unit: complex = 1) -> Iterator[list[Any]]:
         for place in np.ndindex(np.shape(x)):
             one = zeros_of(spec_of(x)) if place else project(here, spec_of(x))
             if place:
-                one[place] = here
+                one = put(one, place, here)
             yield [one if j == k else None for j in range(len(leaves))]
 
 
@@ -206,13 +207,16 @@ def _joined(parts: list[Any], y: Any, x: Any, axis: int) -> Any:
     """The block of one number or array by another, in the precision of x; a number by numbers."""
     if not np.shape(x) and not np.shape(y) and not isinstance(strip(x), np.ndarray):
         return parts[0] if has_complex(parts[0]) else project(parts[0], spec_of(x))
-    shape, dtype = np.shape(y) + np.shape(x), np.asarray(zeros_of(spec_of(x))).dtype
+    parts = [array_type(part).enter(part) for part in parts]
+    zeros = zeros_of(spec_of(x))
+    shape, dtype = tuple(np.shape(y)) + tuple(np.shape(x)), np.result_type(zeros)
     if has_complex(y) and dtype.kind == "f":
         dtype = np.result_type(dtype, np.complex64)
     if not parts:
         return np.zeros(shape, dtype)
     block = np.reshape(np.stack(parts, axis=axis), shape)
-    return block if block.dtype == dtype else np.astype(block, dtype)
+    block = block if block.dtype == dtype else np.astype(block, dtype)
+    return array_type(block).leave(block) if array_type(block).guest else block
 
 
 @verb
@@ -287,7 +291,14 @@ def hvp(f: Function, x: Any, v: Any) -> Any:
     if inputs.labels:  # as the gradient is, units included
         return call.y_dots[0]
     moved = zip(_leaves(inputs, call.y_dots[0]), inputs.leaves, strict=True)
-    return inputs.tangent([project(c, spec_of(leaf)) for c, leaf in moved])
+    return inputs.tangent([_as_argument(c, spec_of(leaf)) for c, leaf in moved])
+
+
+def _as_argument(c: Any, spec: Any) -> Any:
+    """A cotangent of an argument, as the caller gets it."""
+    c = project(c, spec)
+    kind = array_type(c)
+    return kind.leave(kind.finished(c, spec)) if kind.guest else c
 
 
 def _gradient_of(f: Function) -> Function:

@@ -15,7 +15,7 @@ from zyg.core.duals import DualStrand, check_tangents
 from zyg.core.protection import release
 from zyg.core.strand import WATCHED, Confined, settle, strip
 from zyg.core.tangents import Cell, Tangents, tangent_views, tangents_of, writable
-from zyg.core.trace import Call, copy_out, down_to, left_for, watchable
+from zyg.core.trace import Call, copy_in, copy_out, down_to, left_for, watchable
 from zyg.core.views import ViewSlot
 from zyg.errors import StructureError
 
@@ -91,7 +91,7 @@ class DualCall(Call):
 def _by_leaf(inputs: Structure | Tree, specs: list[Any], x_dot: Any, what: str) -> list[Any]:
     """The tangent of an argument at each of its leaves; None where none is given."""
     if inputs.is_leaf and fits(x_dot, specs[0]):
-        return [copy_out(x_dot)]
+        return [copy_in(x_dot)]
     made: list[Any] = [None] * len(specs)
     for place, part in inputs.match(x_dot, what, "tangent"):
         spec = specs[place]
@@ -113,7 +113,7 @@ def _by_leaf(inputs: Structure | Tree, specs: list[Any], x_dot: Any, what: str) 
         part = project(part, spec)
         if _differ(part, made[place]):
             raise _two_ways(what)
-        made[place] = copy_out(part)
+        made[place] = copy_in(part)
     return made
 
 

@@ -8,6 +8,7 @@ operators                       operators from a text
 value                           what watched numbers and arrays have in common
 numbers                         watched numbers
 arrays                          watched arrays
-device                          watched arrays of a device
+duck                            watched arrays of other libraries
+device                          those of a device
 dropins                         functions that are the original ones where no gradient runs
 """

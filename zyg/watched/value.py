@@ -63,8 +63,9 @@ _SPARSE_PRODUCT = "_matmul_dispatch"
 # Types in whose modules no operator is written in Python; modules that ask for somebody else.
 _OF_NOBODY, _ASKERS = {np.ndarray, np.float64, float}, {"abc", "functools"}
 
-# Libraries that convert what is an ndarray by its class, and keep what answers NumPy's protocols.
-_KEEPERS = {"pandas", "pint", "xarray"}
+# Libraries that convert what is an ndarray or a float by its class, and keep what answers NumPy's
+# protocols, or leave it the operator.
+_KEEPERS = {"array_api_strict", "dask", "jax", "pandas", "pint", "sparse", "torch", "xarray"}
 
 # What answers ufunc.reduce, accumulate and reduceat; `zyg.rules.scans` fills it in.
 ufunc_methods: dict[str, Callable[..., Any]] = {}
@@ -378,7 +379,7 @@ def is_foreign(x: Any, other: Any) -> bool:
 def as_array(x: Any) -> Any:
     """`x` as np.asarray makes it, watched or not; watched numbers in a list are stacked."""
     if type(x) in ARRAYS or array_type(x).library:
-        return x
+        return array_type(x).enter(x)
     if type(x) is np.ndarray:
         return joined(x) if x.dtype.hasobject else x
     if type(x) in WATCHED:
