@@ -65,7 +65,7 @@ def _numpy(x: Any) -> Any:
 
 
 def _torch(torch: Any, n: int) -> Case:
-    x = np.linspace(0, 1, n)
+    x = np.random.default_rng(0).random(n)
 
     def f(x: Any) -> Any:
         return (torch.sin(x) * x).sum()
@@ -86,7 +86,7 @@ def _alone(x: Any) -> Callable[[], Any]:
 
 
 def _in_torch(torch: Any, n: int) -> Case:
-    x = np.linspace(0, 1, n)
+    x = np.random.default_rng(0).random(n)
     f = zyg.torch.function(_numpy)
     leaf = torch.from_numpy(x).requires_grad_()
     programs = {
@@ -98,7 +98,7 @@ def _in_torch(torch: Any, n: int) -> Case:
 
 
 def _jax(jax: Any, n: int) -> Case:
-    x = np.linspace(0, 1, n)
+    x = np.random.default_rng(0).random(n)
     f = jax.jit(lambda x: (jax.numpy.sin(x) * x).sum())
     gradient, wrapped = jax.jit(jax.grad(f)), zyg.jax.wrap(f)
     programs = {
@@ -110,7 +110,7 @@ def _jax(jax: Any, n: int) -> Case:
 
 
 def _in_jax(jax: Any, n: int) -> Case:
-    x = np.linspace(0, 1, n)
+    x = np.random.default_rng(0).random(n)
     array = jax.numpy.asarray(x)
     gradient = jax.jit(jax.grad(zyg.jax.function(_numpy)))
     programs = {"zyg in jax": lambda: np.asarray(gradient(array)), "zyg": _alone(x)}

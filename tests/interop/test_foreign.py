@@ -18,6 +18,7 @@ from zyg.errors import (
     NonFiniteError,
     StructureError,
 )
+from zyg.interop.partner import demand_version
 
 
 def plain(x):
@@ -330,6 +331,13 @@ def test_results_of_other_shapes_are_refused():
     f = zyg.foreign(lambda x: np.ones(2 if x > 1 else 3), method="difference")
     with pytest.raises(AdjointError, match="2 numbers, and 3"):
         zyg.gradient(lambda x: f(x).sum(), 1.0)
+
+
+def test_a_library_that_is_too_old_is_refused_by_its_version():
+    demand_version("PyTorch", "2.13.0+cpu", "2.4")
+    demand_version("JAX", "0.10.2", "0.5")
+    with pytest.raises(ImportError, match=r"PyTorch 2\.4 or newer; 2\.3\.1 is installed"):
+        demand_version("PyTorch", "2.3.1", "2.4")
 
 
 # Compiled code and processes

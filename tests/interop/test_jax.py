@@ -168,6 +168,28 @@ def test_results_are_ones_own_and_arguments_may_be_overwritten():
     y[0] = 1.0
 
 
+@pytest.mark.parametrize(
+    "f", [lambda x, a: x, lambda x, a: (x * a, x * a, x + a), lambda x, a: x * 2, lambda x, a: a]
+)
+def test_no_two_gradients_and_no_result_share_memory(f):
+    wrapped = zyg.jax.wrap(jax.jit(f))
+    x, a = np.linspace(0, 1, 10**5) * 1, np.full(10**5, 2.0)
+    y, back = zyg.pullback(lambda x, a: wrapped(x, a), x, a)
+    bars = [np.full(10**5, k + 1.0) for k in range(3)]
+    y_bar = tuple(bars) if isinstance(y, tuple) else bars[0]
+    first = [None if g is None else g.copy() for g in back(y_bar)]
+    for _ in range(2):
+        found = [g for g in back(y_bar) if g is not None]
+        for k, g in enumerate(found):
+            others = [*found[:k], *bars, x, a, *(y if isinstance(y, tuple) else [y])]
+            assert not any(np.shares_memory(g, other) for other in others)
+            g[:] = 7
+    again = back(y_bar)
+    for g, h in zip(first, again, strict=True):
+        assert (g is None) == (h is None)
+        assert g is None or np.array_equal(g, h)
+
+
 def test_overlapping_calls_and_eight_threads():
     f = zyg.jax.wrap(jax.jit(lambda x, k: (jnp.sin(x) * k, {"k": k})))
     pullbacks = [zyg.pullback(lambda x, k=k: f(x, k)[0], X * k)[1] for k in (1.0, 2.0, 3.0)]

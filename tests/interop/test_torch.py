@@ -185,6 +185,47 @@ def test_arguments_may_be_overwritten_afterwards():
     close(zyg.gradient(writes, X)[0], zyg.gradient(the_same, X)[0])
 
 
+SHARED = torch.full((10**4,), 3.0, dtype=torch.double)
+
+
+@pytest.mark.parametrize("n", [3, 10**4])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, a: x,
+        lambda x, a: x[:],
+        lambda x, a: torch.exp(x) * 1,
+        lambda x, a: torch.exp(x),
+        lambda x, a: x + a,
+        lambda x, a: (x * a, (x * a).view(-1), torch.flip(x, [0])),
+        lambda x, a: (x * 2, SHARED[: len(x)], a),
+    ],
+)
+def test_no_two_gradients_and_no_result_share_memory(f, n):
+    wrapped = zyg.torch.wrap(f)
+    x, a = np.linspace(0, 1, n) * 1, np.full(n, 2.0)
+    for y in (wrapped(x, a), zyg.pullback(wrapped, x, a)[0]):
+        for part in y if isinstance(y, tuple) else [y]:
+            assert part.flags.writeable
+            assert not np.shares_memory(part, SHARED.numpy())
+    y, back = zyg.pullback(lambda x, a: wrapped(x, a), x, a)
+    ys = [*y] if isinstance(y, tuple) else [y]
+    bars = [np.full(n, k + 1.0) for k in range(len(ys))]
+    y_bar = tuple(bars) if isinstance(y, tuple) else bars[0]
+    first = [None if g is None else g.copy() for g in back(y_bar)]
+    for _ in range(2):
+        found = [g for g in back(y_bar) if g is not None]
+        every = [*found, *ys]
+        for k, g in enumerate(every):
+            others = [*every[:k], *bars, x, a]
+            assert not any(np.shares_memory(g, other) for other in others)
+        for g in every:
+            g[:] = 7
+    for g, h in zip(first, back(y_bar), strict=True):
+        assert (g is None) == (h is None)
+        assert g is None or np.array_equal(g, h)
+
+
 # Modules
 
 

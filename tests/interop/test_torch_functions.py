@@ -116,6 +116,26 @@ def test_nothing_is_taped_where_nobody_asks():
     assert seen == [False, False, True]
 
 
+@pytest.mark.parametrize("grad", [True, False])
+def test_what_a_program_writes_stays_its_own(grad):
+    buffer = np.zeros(3)
+
+    def program(x):
+        y = np.sin(x)
+        x[:] = 0.0
+        if not grad:
+            y = np.copyto(buffer, y) or buffer
+        return y
+
+    f = zyg.torch.function(program)
+    x = tensor(3, grad=grad)
+    before = x.detach().clone()
+    first, second = f(x), f(2 * x)
+    assert torch.equal(x.detach(), before)
+    torch.testing.assert_close(first.detach(), torch.sin(before))
+    torch.testing.assert_close(second.detach(), torch.sin(2 * before))
+
+
 def test_calls_overlap_and_run_in_eight_threads():
     f = zyg.torch.function(lambda x, k: np.sin(x) * x * k)
     xs = [(k + 1) * tensor(3).detach().requires_grad_() for k in range(4)]

@@ -18,9 +18,9 @@ from jax.tree_util import tree_flatten
 
 from zyg.base.caches import Cache
 from zyg.base.structure import is_number
+from zyg.core.trace import Trace
 from zyg.errors import StructureError
 from zyg.interop.jax import conjugates
-from zyg.verbs.gradients import pullback
 
 Program = Callable[..., Any]
 
@@ -28,7 +28,8 @@ Program = Callable[..., Any]
 def function(f: Program, result: Any = None) -> Program:
     """`f`, a program of numbers and arrays, as a function of JAX's that JAX differentiates.
 
-    Arguments and results are pytrees; f gets arrays of NumPy's, and numbers for arrays of no axes.
+    Arguments and results are pytrees; f gets arrays of NumPy's, which are read-only, and numbers
+    for arrays of no axes.
     `result` gives the shapes and dtypes of what f returns: a pytree of arrays or
     ``jax.ShapeDtypeStruct``, or a function of such arguments that returns one. Without it, f is run
     once on ones for each form of the arguments. ``jit``, ``grad``, ``jacrev`` and ``vmap``, by one
@@ -146,8 +147,9 @@ class _Bridge:
             values = self.values(full)
             return [values[k] for k in self.moving]
 
-        _, back = pullback(run, *[arrays[k] for k in moving])
-        return [*back([*bars], zeros=True)]
+        # JAX's arrays are nobody's to write to.
+        trace = Trace(run, tuple([arrays[k] for k in moving]), {}, arguments="shared")
+        return [*trace.back([*bars], True)]
 
 
 def _spec(x: Any) -> jax.ShapeDtypeStruct:

@@ -12,6 +12,7 @@ and returns a list of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,6 +50,14 @@ class Partner:
         """
         raise NotImplementedError
 
+    def results(self, own: Pullback, ys: list[Any]) -> list[Any]:
+        """The value of a run, plain."""
+        return [*map(self.back, ys)]
+
+    def pulled(self, own: Pullback, bars: list[Any]) -> list[Any]:
+        """The cotangents, plain, that the pullback of a run gives for these."""
+        return [None if c is None else self.back(c) for c in own(bars)]
+
     def vjp(self, f: Function, n: int, m: int) -> Function:
         """The same as a function of n operands, m cotangents, and the other operands."""
         raise NotImplementedError
@@ -75,7 +84,8 @@ class _Crossing:
     def value(self, xs: Sequence[Any]) -> Any:
         partner = self.partner
         ys, self.own = partner.value_and_pullback(self.f, xs, self.n)
-        return partner.back(ys[0]) if len(ys) == 1 else (*map(partner.back, ys),)
+        found = partner.results(self.own, ys)
+        return found[0] if len(found) == 1 else tuple(found)
 
     def pull(self, xs: Sequence[Any], y_bar: Any) -> tuple[Any, ...]:
         partner, n = self.partner, self.n
@@ -86,9 +96,15 @@ class _Crossing:
         elif not WATCHED.isdisjoint(map(type, bars)):
             found = call(partner, self.name, self.own, bars)
         else:
-            back = self.own([*map(partner.to, bars)])
-            found = tuple([None if c is None else partner.back(c) for c in back])
+            found = tuple(partner.pulled(self.own, [*map(partner.to, bars)]))
         return (*(found if type(found) is tuple else (found,)), *[None] * (len(xs) - n))
+
+
+def demand_version(library: str, found: str, least: str) -> None:
+    """Refuse a library that is older than those whose behaviour is known."""
+    numbers = [[int(n) for n in re.findall(r"\d+", text)[:2]] for text in (found, least)]
+    if numbers[0] < numbers[1]:
+        raise ImportError(f"zyg needs {library} {least} or newer; {found} is installed.")
 
 
 class Handed(buffers.Alone):

@@ -14,7 +14,9 @@ from zyg.base.containers import Engine
 from zyg.core.strand import WATCHED, settle
 from zyg.errors import ConversionError, MutationError
 from zyg.interop.operands import Operands, Result
-from zyg.interop.partner import Partner, call, over
+from zyg.interop.partner import Partner, call, demand_version, over
+
+demand_version("PyTorch", torch.__version__, "2.4")
 
 _SMALL = 4096  # bytes; to copy more takes longer than to hand over
 _storage_users = getattr(torch._C, "_storage_Use_Count", None)
@@ -87,15 +89,30 @@ def _not_on_host(what: str, fix: str) -> ConversionError:
     )
 
 
-def _handed(t: torch.Tensor) -> Any:
-    """The same, where PyTorch is done with it: an array of its own, if nobody has its memory."""
-    if t.numel() * t.itemsize <= _SMALL or _storage_users is None:
+def _handed(found: Sequence[Any], others: Sequence[torch.Tensor]) -> list[Any]:
+    """The arrays of tensors that PyTorch is done with; None for None.
+
+    They are their arrays' own where nobody has the memory: no tensor, and none of `others`.
+    """
+    if all(c is None or c.numel() * c.itemsize <= _SMALL for c in found):
+        return [None if c is None else array_of(c) for c in found]
+    places = [t.data_ptr() for t in (*found, *others) if t is not None]
+    return [None if c is None else _own(c, places.count(c.data_ptr()) == 1) for c in found]
+
+
+def _own(t: torch.Tensor, alone: bool) -> Any:
+    if t.numel() * t.itemsize <= _SMALL or _storage_users is None or not alone:
         return array_of(t)
-    alone = _storage_users(t.untyped_storage()._cdata) <= _ALONE
-    return over(array_of(t), t) if alone else array_of(t)
+    return over(array_of(t), t) if _users(t) == _ALONE else array_of(t)
 
 
-_ALONE = _storage_users(torch.empty(1).untyped_storage()._cdata) if _storage_users else 0
+def _users(t: torch.Tensor) -> int:
+    """How many tensors there are in the memory of one, what PyTorch saved for its way back too."""
+    storage = t.untyped_storage()  # which is one of them, and lives until it was asked
+    return int(_storage_users(storage._cdata))  # type: ignore[misc]
+
+
+_ALONE = _users(torch.empty(1)) if _storage_users else 0
 
 
 # PyTorch as a partner
@@ -108,7 +125,13 @@ class _Torch(Partner):
         return tensor_of(x)
 
     def back(self, t: torch.Tensor) -> Any:
-        return _handed(t)
+        return array_of(t)
+
+    def results(self, own: Back, ys: list[torch.Tensor]) -> list[Any]:
+        return _handed(ys, own.tensors)
+
+    def pulled(self, own: Back, bars: list[torch.Tensor]) -> list[Any]:
+        return _handed(own(bars), [*bars, *own.tensors])
 
     def value_and_pullback(
         self, f: Any, xs: Sequence[Any], n: int
@@ -125,7 +148,7 @@ class _Torch(Partner):
                 ys = f(tensors)
         if before != [t._version for t in tensors]:
             raise _written(f.name, "its argument")
-        return ys, Back(f, xs, ys, active)
+        return ys, Back(f, xs, ys, tensors, n)
 
     def vjp(self, f: Any, n: int, m: int) -> Vjp:
         return Vjp(f, n, m)
@@ -137,8 +160,11 @@ class _TorchOfTensors(_Torch):
     def to(self, x: Any) -> torch.Tensor:
         return x.detach() if isinstance(x, torch.Tensor) else tensor_of(x)
 
-    def back(self, t: torch.Tensor) -> torch.Tensor:
-        return t.detach()
+    def results(self, own: Back, ys: list[torch.Tensor]) -> list[Any]:
+        return [y.detach() for y in ys]
+
+    def pulled(self, own: Back, bars: list[torch.Tensor]) -> list[Any]:
+        return own(bars)
 
 
 OF_ARRAYS, OF_TENSORS = _Torch(), _TorchOfTensors()
@@ -155,8 +181,11 @@ def _written(name: str, what: str) -> MutationError:
 class Back:
     """The pullback of one run, by the tape that PyTorch has of it."""
 
-    def __init__(self, f: Any, plain: Sequence[Any], ys: list[Any], xs: list[Any]) -> None:
-        self.f, self.name, self.plain, self.ys, self.xs = f, f.name, plain, ys, xs
+    def __init__(
+        self, f: Any, plain: Sequence[Any], ys: list[Any], tensors: list[Any], n: int
+    ) -> None:
+        self.f, self.name, self.plain, self.ys = f, f.name, plain, ys
+        self.tensors, self.xs = tensors, tensors[:n]
         self.versions = [y._version for y in ys]
 
     def __call__(self, bars: list[Any]) -> list[Any]:
@@ -227,8 +256,8 @@ def _result(y: Any) -> Result:
 
 def _constant(t: torch.Tensor) -> Any:
     """The array of a tensor that has no derivative, in memory of its own."""
-    x = _handed(t)
-    return x if isinstance(x, np.generic) or isinstance(x.base, np.ndarray) else x.copy()
+    x = array_of(t)
+    return x.copy() if isinstance(x, np.ndarray) else x
 
 
 class Call:

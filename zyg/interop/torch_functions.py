@@ -19,7 +19,7 @@ from torch.autograd import forward_ad
 
 from zyg.base.structure import Structure, is_leaf
 from zyg.core.entries import is_result
-from zyg.core.trace import Trace
+from zyg.core.trace import Trace, copy_out
 from zyg.interop.torch import array_of, tensor_of
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
@@ -85,7 +85,9 @@ class _Run:
         else:
             y = self.called([x.copy() for x in arrays])  # to which f may write
         self.result = Structure(y, is_result)
-        return tuple([_tensor_like(x, tensors) for x in self.result.leaves])
+        # Untaped, it is as f returned it, which may be the same buffer each time.
+        leaves = self.result.leaves if self.taped else map(copy_out, self.result.leaves)
+        return tuple([_tensor_like(x, tensors) for x in leaves])
 
     def value(self, arrays: Sequence[Any], *moving: Any) -> Any:
         """The value of f with others in place of the arrays that are differentiated."""
