@@ -420,13 +420,13 @@ def test_partials_make_zeros_only_where_there_is_no_slope(monkeypatch):
 
 
 def test_no_more_threads_than_the_process_may_run(monkeypatch):
-    from zyg.base import config
+    from zyg.base import config, threads
 
     monkeypatch.setattr(config.os, "sched_getaffinity", lambda _: {3}, raising=False)
     assert config.cores() == 1
-    assert calls._workers() == 1
+    assert threads.workers() == 1
     with zyg.config(workers=2):
-        assert calls._workers() == 3
+        assert threads.workers() == 3
 
 
 @pytest.mark.parametrize("mode", ["cache", "recompute"])
