@@ -3,6 +3,6 @@
 Needs ``pip install zyg[torch]``.
 """
 
-from zyg.interop.torch import wrap as wrap
 from zyg.interop.torch_functions import Module as Module
 from zyg.interop.torch_functions import function as function
+from zyg.interop.torch_modules import wrap as wrap

@@ -381,8 +381,15 @@ def test_a_write_to_shared_memory_is_refused():
             x.clamp_(0, 1)
         return x * x
 
-    with pytest.raises(MutationError, match="clamps wrote to its argument"):
-        zyg.gradient(lambda x: zyg.torch.wrap(clamps)(x).sum(), X)
+    for n in (3, 10**4):
+        x = np.linspace(0, 1, n)
+        with pytest.raises(MutationError, match="clamps wrote to its argument"):
+            zyg.gradient(lambda x: zyg.torch.wrap(clamps)(x).sum(), x)
+        with pytest.raises(MutationError, match="clamps wrote to its argument"):
+            zyg.torch.wrap(clamps)(x)
+        inplace = zyg.torch.wrap(torch.nn.ReLU(inplace=True))
+        with pytest.raises(MutationError, match="ReLU wrote to its argument"):
+            inplace(x)
 
     state = torch.zeros(3, dtype=torch.double)
     held = []

@@ -4,7 +4,8 @@ differences                     Jacobians by differences, which have Jacobians a
 foreign                         `foreign`: functions of others, with what is given of a derivative
 partner                         calls into another differentiator: one mechanism for all
 operands                        what in the arguments of such a call, and its result, are arrays
-torch                           PyTorch as a partner: `wrap` of functions and modules
+torch                           PyTorch as a partner, and calls of its functions
+torch_modules                   its modules, whose parameters are data; `wrap`
 torch_functions                 `function` and `Module`: programs as nodes of PyTorch's tape
 jax                             JAX as a partner: `wrap` of functions and namespaces
 jax_functions                   `function`: programs in callbacks of JAX's

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from _thread import RLock
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,14 +10,13 @@ import numpy as np
 import torch
 
 from zyg.base.containers import Engine
-from zyg.core.strand import WATCHED, settle
 from zyg.errors import ConversionError, MutationError
 from zyg.interop.operands import Operands, Result
 from zyg.interop.partner import Partner, call, demand_version, over
 
 demand_version("PyTorch", torch.__version__, "2.4")
 
-_SMALL = 4096  # bytes; to copy more takes longer than to hand over
+SMALL = 4096  # bytes; to copy more takes longer than to hand over
 _storage_users = getattr(torch._C, "_storage_Use_Count", None)
 
 
@@ -37,7 +35,7 @@ def tensor_of(x: Any, *, shared: bool = True) -> torch.Tensor:
             raise _without_dtype(type(x).__name__)
         x = np.asarray(x)
     if not x.flags.writeable:
-        x = over(x, x) if shared and x.nbytes > _SMALL else x.copy()
+        x = over(x, x) if shared and x.nbytes > SMALL else x.copy()
     try:
         return torch.from_numpy(x)
     except ValueError:  # its order of bytes or of elements
@@ -68,7 +66,7 @@ def _array_of_any(t: torch.Tensor) -> Any:
     """The same of what does not have its numbers there as they are, or has others than NumPy."""
     if t.layout is not torch.strided or not t.is_cpu:
         where = t.device.type if t.layout is torch.strided else "sparse"
-        raise _not_on_host(f"a result is a {where} tensor", "return y.cpu(), or y.to_dense()")
+        raise not_on_host(f"a result is a {where} tensor", "return y.cpu(), or y.to_dense()")
     try:
         return t.detach().resolve_conj().resolve_neg().numpy()
     except TypeError:
@@ -80,7 +78,7 @@ def _array_of_any(t: torch.Tensor) -> Any:
         ) from None
 
 
-def _not_on_host(what: str, fix: str) -> ConversionError:
+def not_on_host(what: str, fix: str) -> ConversionError:
     return ConversionError(
         f"zyg.torch.wrap cannot share memory with PyTorch: {what}.",
         "it calls with arrays of NumPy's, which are dense and in the memory of the host.",
@@ -94,14 +92,14 @@ def _handed(found: Sequence[Any], others: Sequence[torch.Tensor]) -> list[Any]:
 
     They are their arrays' own where nobody has the memory: no tensor, and none of `others`.
     """
-    if all(c is None or c.numel() * c.itemsize <= _SMALL for c in found):
+    if all(c is None or c.numel() * c.itemsize <= SMALL for c in found):
         return [None if c is None else array_of(c) for c in found]
     places = [t.data_ptr() for t in (*found, *others) if t is not None]
     return [None if c is None else _own(c, places.count(c.data_ptr()) == 1) for c in found]
 
 
 def _own(t: torch.Tensor, alone: bool) -> Any:
-    if t.numel() * t.itemsize <= _SMALL or _storage_users is None or not alone:
+    if t.numel() * t.itemsize <= SMALL or _storage_users is None or not alone:
         return array_of(t)
     return over(array_of(t), t) if _users(t) == _ALONE else array_of(t)
 
@@ -192,7 +190,7 @@ class Back:
         if self.versions != [y._version for y in self.ys]:
             raise _written(self.name, "its result after it had returned it")
         again = any(c.requires_grad for c in bars)
-        if isinstance(self.f, ModuleCall) and self.f.has_changed(self.plain):
+        if isinstance(self.f, Call) and self.f.has_changed(self.plain):
             tensors = [tensor_of(x) for x in self.plain]
             active = [t.requires_grad_() for t in tensors[: len(self.xs)]]
             with torch.enable_grad():
@@ -242,7 +240,7 @@ def _is_theirs(x: Any) -> bool:
     return isinstance(x, torch.Tensor)
 
 
-def _passes(x: Any) -> bool:
+def passes(x: Any) -> bool:
     return isinstance(x, (torch.Tensor, torch.nn.Module))
 
 
@@ -254,7 +252,7 @@ def _result(y: Any) -> Result:
     return Result(y, _is_theirs, _moves)
 
 
-def _constant(t: torch.Tensor) -> Any:
+def constant(t: torch.Tensor) -> Any:
     """The array of a tensor that has no derivative, in memory of its own."""
     x = array_of(t)
     return x.copy() if isinstance(x, np.ndarray) else x
@@ -282,6 +280,19 @@ class Call:
     def run_again(self, tensors: list[Any]) -> Any:
         return self.run(tensors)
 
+    def has_changed(self, xs: Sequence[Any]) -> bool:
+        """Whether memory that the first run used was written since, and no one else would tell."""
+        return False
+
+    def plainly(self, tensors: list[Any]) -> Any:
+        """The result where no gradient runs, with arrays in memory of its own."""
+        before = [t._version for t in tensors]
+        result = _result(self.run(tensors))
+        if before != [t._version for t in tensors]:
+            raise _written(self.name, "its argument")
+        moving = [constant(t) for t in result.moving]
+        return result.rebuild(moving[0] if len(moving) == 1 else moving, constant)
+
     def again(self, tensors: list[Any]) -> list[torch.Tensor]:
         """The same, as it ran at first."""
         now = torch.get_rng_state()
@@ -301,165 +312,11 @@ class Wrapped(Engine):
         self.name = getattr(f, "__name__", type(f).__name__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        operands = Operands(args, kwargs, _passes)
+        operands = Operands(args, kwargs, passes)
+        made = Call(self.name, self.f, operands)
         if operands.active:
-            made = Call(self.name, self.f, operands)
             y = call(OF_ARRAYS, self.name, made, operands.active, operands.rest)
-            return made.result.rebuild(y, _constant)
-        tensors = [tensor_of(x, shared=False) for x in operands.rest]
-        args, kwargs = operands.rebuild(tensors)
-        if operands.has_numbers_only:  # as they come if they are watched
-            args = (*map(tensor_of, args),)
-        return _plain_result(self.f(*args, **kwargs))
-
-
-def _plain_result(y: Any) -> Any:
-    result = _result(y)
-    moving = [_constant(t) for t in result.moving]
-    return result.rebuild(moving[0] if len(moving) == 1 else moving, _constant)
-
-
-# Modules
-
-
-class Net(Engine):
-    """A module, its parameters, and arrays in their memory."""
-
-    def __init__(self, module: torch.nn.Module) -> None:
-        self.module = module
-        self.own = {n: p for n, p in module.named_parameters() if p.requires_grad}
-        for name, p in self.own.items():
-            if p.device.type != "cpu":
-                raise _not_on_host(f"{name} is on {p.device}", "wrap(module.cpu())")
-        self.views = {name: over(p.detach().numpy(), p) for name, p in self.own.items()}
-        self.has_buffers = next(module.buffers(), None) is not None
-        self.turn = RLock()  # a run with other parameters puts them into the module meanwhile
-
-    def tensor_of(self, name: str, x: Any) -> torch.Tensor:
-        """The tensor of a parameter's value: the module's own where that is the same."""
-        own = self.views[name]
-        same = x is own or (_is_same(x, own) if x.nbytes <= _SMALL else _lies_at(x, own))
-        return self.own[name] if same else tensor_of(x)
-
-    def run(self, args: Any, kwargs: Any, values: dict[str, Any]) -> Any:
-        """The module called with these parameters and buffers."""
-        others = {name: t for name, t in values.items() if t is not self.own.get(name)}
-        with self.turn:
-            if others:
-                return torch.func.functional_call(self.module, others, tuple(args), kwargs)
-            return self.module(*args, **kwargs)
-
-
-def _is_same(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
-    return x.shape == y.shape and x.dtype == y.dtype and x.tobytes() == y.tobytes()
-
-
-def _lies_at(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
-    layouts = [(a.ctypes.data, a.shape, a.strides, a.dtype) for a in (x, y)]
-    return layouts[0] == layouts[1]
-
-
-class ModuleCall(Call):
-    """A call of a module: its parameters are operands, too."""
-
-    def __init__(self, net: Net, operands: Operands, parameters: dict[str, Any]) -> None:
-        super().__init__(type(net.module).__name__, net.module, operands)
-        self.net = net
-        moving = {name: x for name, x in parameters.items() if type(x) in WATCHED}
-        others = {name: x for name, x in parameters.items() if name not in moving}
-        self.active = [*operands.active, *moving.values()]
-        self.rest = [*operands.rest, *others.values()]
-        # The names of the operands that are parameters, by their places.
-        first, second = len(operands.active), len(self.active) + len(operands.rest)
-        self.names = dict(enumerate(moving, first)) | dict(enumerate(others, second))
-        changing = net.has_buffers and net.module.training
-        self.buffers = {n: b.clone() for n, b in net.module.named_buffers()} if changing else {}
-
-    def tensors(self, xs: Sequence[Any]) -> list[torch.Tensor]:
-        names, net = self.names, self.net
-        return [
-            net.tensor_of(names[k], x) if k in names else tensor_of(x) for k, x in enumerate(xs)
-        ]
-
-    def run(self, tensors: list[Any], **buffers: Any) -> Any:
-        names = self.names
-        args, kwargs = self.operands.rebuild([t for k, t in enumerate(tensors) if k not in names])
-        return self.net.run(args, kwargs, {**{names[k]: tensors[k] for k in names}, **buffers})
-
-    def run_again(self, tensors: list[Any]) -> Any:
-        return self.run(tensors, **{n: b.clone() for n, b in self.buffers.items()})
-
-    def has_changed(self, xs: Sequence[Any]) -> bool:
-        """Whether a parameter that the module's own tensor stood for was written meanwhile.
-
-        Those that are large are guarded by the engine.
-        """
-        views = self.net.views
-        return any(
-            xs[k].nbytes <= _SMALL and not _is_same(xs[k], views[name])
-            for k, name in self.names.items()
-        )
-
-
-class WrappedModule:
-    """A module whose parameters are data: `parameters`, arrays in the module's own memory.
-
-    Each has a class of its own, which knows the module: the parameters are all that there is to
-    take apart.
-    """
-
-    net: Net
-
-    def __init__(self) -> None:
-        self.parameters: dict[str, Any] = dict(self.net.views)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        operands = Operands(args, kwargs, _passes)
-        parameters = {name: settle(x) for name, x in self.parameters.items()}
-        made = ModuleCall(self.net, operands, parameters)
-        if made.active:
-            y = call(OF_ARRAYS, made.name, made, made.active, made.rest)
-            return made.result.rebuild(y, _constant)
-        return _plain_result(made.run(made.tensors(made.rest)))
-
-    def accumulate(self, tangent: Any) -> None:
-        """Add a gradient by this module to the ``.grad`` of its parameters, for an optimiser."""
-        found = {} if tangent is None else tangent.parameters
-        for name, c in found.items():
-            if c is None:
-                continue
-            p = self.net.own[name]
-            if p.grad is None:
-                p.grad = torch.tensor(c)
-            else:
-                p.grad += tensor_of(c)
-
-    def __reduce__(self) -> Any:
-        return wrap, (self.net.module,)
-
-
-def wrap(f: Any) -> Any:
-    """`f`, a function of tensors or an `nn.Module`, as one of arrays that zyg differentiates.
-
-    Arrays, in any structure, come to f as tensors that share their memory, and so do watched
-    numbers; other numbers stay what they are. Tensors of the result come back as arrays. Integers
-    are constants. PyTorch differentiates, to any order; f runs once for each call, and again under
-    an outer gradient, with the random numbers and the buffers that it saw at first.
-
-    Of a module, the parameters that require a gradient are data: ``net.parameters``, a dict of
-    arrays in the module's memory, so that zyg.gradient gives a `Tangent` with their gradients, and
-    ``net.accumulate(tangent)`` adds it to their ``.grad`` for an optimiser. Raises ConversionError
-    where memory cannot be shared or a dtype is lacking, and MutationError where f writes to it.
-
-    >>> import numpy as np, torch, zyg
-    >>> sine = zyg.torch.wrap(torch.sin)
-    >>> zyg.gradient(lambda x: np.sum(x * sine(x)), np.zeros(2))
-    (array([0., 0.]),)
-    >>> net = zyg.torch.wrap(torch.nn.Linear(2, 1, bias=False))
-    >>> zyg.gradient(lambda net, x: net(x).sum(), net, np.ones(2, np.float32))[0]
-    Tangent(Module, parameters={'weight': array([[1., 1.]], dtype=float32)})
-
-    """
-    if isinstance(f, torch.nn.Module):
-        return type("Module", (WrappedModule,), {"net": Net(f)})()
-    return Wrapped(f)
+            return made.result.rebuild(y, constant)
+        if operands.has_numbers_only:  # tensors, as they are if they are watched
+            return self(*map(np.asarray, args))
+        return made.plainly([tensor_of(x, shared=False) for x in operands.rest])
