@@ -186,6 +186,12 @@ def test_arguments_may_be_overwritten_afterwards():
 
 
 SHARED = torch.full((10**4,), 3.0, dtype=torch.double)
+HELD = []
+
+
+def held(x):
+    HELD.append(x)
+    return HELD[-1]
 
 
 @pytest.mark.parametrize("n", [3, 10**4])
@@ -199,6 +205,9 @@ SHARED = torch.full((10**4,), 3.0, dtype=torch.double)
         lambda x, a: x + a,
         lambda x, a: (x * a, (x * a).view(-1), torch.flip(x, [0])),
         lambda x, a: (x * 2, SHARED[: len(x)], a),
+        lambda x, a: held(x * 2)[:],
+        lambda x, a: held((x * 2)[:]),
+        lambda x, a: (x @ torch.outer(a, a[:3]), torch.nn.functional.linear(x, a[None])),
     ],
 )
 def test_no_two_gradients_and_no_result_share_memory(f, n):
@@ -207,10 +216,11 @@ def test_no_two_gradients_and_no_result_share_memory(f, n):
     for y in (wrapped(x, a), zyg.pullback(wrapped, x, a)[0]):
         for part in y if isinstance(y, tuple) else [y]:
             assert part.flags.writeable
-            assert not np.shares_memory(part, SHARED.numpy())
+            for t in (SHARED, *HELD):
+                assert not np.shares_memory(part, t.detach().numpy())
     y, back = zyg.pullback(lambda x, a: wrapped(x, a), x, a)
     ys = [*y] if isinstance(y, tuple) else [y]
-    bars = [np.full(n, k + 1.0) for k in range(len(ys))]
+    bars = [np.full(y.shape, k + 1.0) for k, y in enumerate(ys)]
     y_bar = tuple(bars) if isinstance(y, tuple) else bars[0]
     first = [None if g is None else g.copy() for g in back(y_bar)]
     for _ in range(2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -95,22 +96,28 @@ def _handed(found: Sequence[Any], others: Sequence[torch.Tensor]) -> list[Any]:
     if all(c is None or c.numel() * c.itemsize <= SMALL for c in found):
         return [None if c is None else array_of(c) for c in found]
     places = [t.data_ptr() for t in (*found, *others) if t is not None]
-    return [None if c is None else _own(c, places.count(c.data_ptr()) == 1) for c in found]
+    users = [() if c is None else _users(c) for c in found]  # before there are more
+    arrays: list[Any] = [None if c is None else array_of(c) for c in found]
+    return [
+        over(x, c) if alone in _ALONE and places.count(c.data_ptr()) == 1 and c.ndim else x
+        for c, x, alone in zip(found, arrays, users, strict=True)
+    ]
 
 
-def _own(t: torch.Tensor, alone: bool) -> Any:
-    if t.numel() * t.itemsize <= SMALL or _storage_users is None or not alone:
-        return array_of(t)
-    return over(array_of(t), t) if _users(t) == _ALONE else array_of(t)
+def _users(t: torch.Tensor) -> tuple[int, ...]:
+    """How many have a tensor, and its memory, what PyTorch saved for its way back too; and, of a
+    view, how many have what it is a view of."""
+    if _storage_users is None:
+        return ()
+    storage, base = t.untyped_storage(), t._base
+    count = int(_storage_users(storage._cdata)), sys.getrefcount(t)
+    return count if base is None else (*count, base._use_count(), sys.getrefcount(base))
 
 
-def _users(t: torch.Tensor) -> int:
-    """How many tensors there are in the memory of one, what PyTorch saved for its way back too."""
-    storage = t.untyped_storage()  # which is one of them, and lives until it was asked
-    return int(_storage_users(storage._cdata))  # type: ignore[misc]
-
-
-_ALONE = _users(torch.empty(1)) if _storage_users else 0
+# What that is of a tensor and of a view in a list that nobody else has: it is measured, as it is a
+# matter of how PyTorch and Python count.
+_MADE = [torch.empty(1)], [torch.empty(1)[:]]
+_ALONE = {users for found in _MADE for users in [_users(c) for c in found]} - {()}
 
 
 # PyTorch as a partner
