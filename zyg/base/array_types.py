@@ -68,6 +68,10 @@ class ArrayType:
         """c * d of a cotangent and a slope that nobody looks at: an exact zero stays zero."""
         raise NotImplementedError
 
+    def later(self, f: Any, x: Any, shape: tuple[int, ...]) -> Any:
+        """What stands for f of the array of NumPy's that the lazy array `x` is when computed."""
+        raise NotImplementedError
+
     def placed(self, spec: ArraySpec, index: Any, unique: bool, c: Any) -> Any:
         """Zeros, with `c` added at an index; of elements that are named twice, twice."""
         y = self.zeros(spec)

@@ -13,10 +13,12 @@ of that level, noted there, and so are the undoing and the doing again.
 from __future__ import annotations
 
 from _thread import RLock
+from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from zyg.base.array_types import add_at, array_type
 from zyg.core.cotangents import project, spec_of
 from zyg.core.entries import Kind, kinds, note
 from zyg.core.exchange import bring
@@ -155,6 +157,9 @@ def _bring_part(x: Any, index: Any) -> tuple[Any, Any]:
 def read_pullback(
     run: Run, y_bar: Any, slot: int | ViewSlot, index: Any, unique: bool, shape: Any, dtype: Any
 ) -> Any:
+    if type(y_bar) not in _COMPUTED and (kind := array_type(y_bar)).lazy:
+        whole = partial(_placed_in, shape, dtype, index, unique)
+        return ((slot, kind.later(whole, y_bar, shape)),)
     if slot in run.owned and type(y_bar) not in WATCHED:
         shadow = run.bars[slot]
     elif type(slot) is ViewSlot and slot.repeats():
@@ -168,6 +173,16 @@ def read_pullback(
     else:
         np.add.at(shadow, index, y_bar)
     return ()
+
+
+_COMPUTED = {float, np.float64, np.ndarray}
+
+
+def _placed_in(shape: Any, dtype: Any, index: Any, unique: bool, c: Any) -> Any:
+    """Zeros of this shape, with `c` added at an index."""
+    whole = np.zeros(shape, float_dtype(dtype))
+    add_at(whole, index, unique, c)
+    return whole
 
 
 def read_pushforward(slot: Any, index: Any, unique: bool, shape: Any, dtype: Any) -> Tangents:

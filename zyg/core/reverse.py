@@ -19,6 +19,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -68,6 +69,9 @@ class Run:
 
     def add_part(self, part: ViewSlot, c: Any) -> None:
         """Accumulate into the part of a view, of which several elements may be one."""
+        if type(c) is not np.ndarray and (kind := array_type(c)).lazy:
+            self.add(part.slot, kind.later(partial(_whole_of, part), c, part.shape))
+            return
         if part.way is not None:
             if (whole := back_by_way(part.way, c)) is None:
                 shadow = self.shadow(part, c)
@@ -239,6 +243,16 @@ def demand_finite(c: Any, entry: Sequence[Any], line: str) -> None:
             f"the derivative is infinite or undefined there. The line of f:\n    {line}",
             "keep the argument of that function away from where it has no derivative.",
         )
+
+
+def _whole_of(part: ViewSlot, c: Any) -> Any:
+    """The cotangent of the base of a view, for one of the view."""
+    run = Run(strong=False)
+    run.bars = [None]
+    only = copy(part)
+    only.slot = 0
+    run.add_part(only, c)
+    return run.bars[0]
 
 
 def plain_then_strong(*, unseen: bool = False) -> tuple[bool, ...]:

@@ -308,8 +308,10 @@ def _compute(cotangents: list[list[Any]], specs: list[list[Spec]]) -> None:
 
 def leave_guests(value: Any) -> Any:
     """The value of f, where what is constant is as its library has it."""
-    parts = Structure(value, lambda x: type(x) is array_type(x).guest)
-    return parts.rebuild([array_type(x).leave(x) for x in parts.leaves]) if parts.leaves else value
+    parts = Structure(value, lambda x: is_watched(x) or type(x) is array_type(x).guest)
+    if all(map(is_watched, parts.leaves)):
+        return value
+    return parts.rebuild([x if is_watched(x) else array_type(x).leave(x) for x in parts.leaves])
 
 
 def _references(holder: list[Any]) -> int:

@@ -10,10 +10,11 @@ torch_functions                 `function` and `Module`: programs as nodes of Py
 jax                             JAX as a partner: `wrap` of functions and namespaces
 jax_functions                   `function`: programs in callbacks of JAX's
 numba                           functions that numba compiled
-labels                          arrays with knowledge around them
-masked pandas pint sparse xarray  labels, units, masks, places: a file for each library
 libraries packages              arrays of other libraries: what each does in its own way
 words                           NumPy's functions in the words of the array API standard
 reductions phrases              those that are said another way
 guests                          arrays of other libraries, as the rules compute with them
+torch_tensors                   functions of PyTorch's, of watched tensors
+labels                          arrays with knowledge around them
+masked pandas pint sparse xarray  labels, units, masks, places: a file for each library
 """

@@ -169,6 +169,10 @@ class WatchedGuest(WatchedDuckArray):
     def __array_namespace__(self, api_version: Any = None) -> Any:
         return np
 
+    def __getattr__(self, name: str) -> Any:
+        method = self.row.method(self, name)
+        return super().__getattr__(name) if method is None else method
+
     def __setitem__(self, index: Any, value: Any) -> None:
         raise MutationError(
             f"a watched array of {self.row.library} cannot be written.",
@@ -193,7 +197,7 @@ def _meet(package: str, raw: Any) -> Library:
             tag="array-kind",
         ) from None
     library = KNOWN.get(package, Library)(package, array_namespace(raw))
-    own = {"__slots__": (), "__module__": __name__, "row": library}
+    own = {"__slots__": (), "__module__": __name__, "row": library, **library.protocols}
     title = package.capitalize()
     library.guest = type(f"{title}Guest", (Guest,), dict(own))
     library.watched = type(f"Watched{title}Guest", (WatchedGuest,), dict(own))

@@ -7,7 +7,7 @@ them: `raw`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ class Library(ArrayType):
 
     writable = False
     watched: Any
+    protocols: ClassVar[dict[str, Any]] = {}  # what its guests answer besides NumPy's
     # What it raises where it cannot do what it is asked for.
     lacking: tuple[type[Exception], ...] = AttributeError, NotImplementedError, TypeError
 
@@ -65,6 +66,10 @@ class Library(ArrayType):
         return brought(x) if type(x) in WATCHED else self.host(x.raw)
 
     # Of their arrays
+
+    def method(self, x: Any, name: str) -> Any:
+        """A method that only the library's arrays have, of a watched one."""
+        return None
 
     def wrap(self, raw: Any) -> Any:
         return self.guest(raw)

@@ -7,16 +7,29 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from zyg.base.array_types import ArraySpec
+from zyg.core.strand import WATCHED
 from zyg.errors import ConversionError, StructureError
 from zyg.interop.libraries import GuestSpec, Library, without_axes
 
 
+def _torch_function(*args: Any, **kwargs: Any) -> Any:
+    return import_module("zyg.interop.torch_tensors").answer(*args, **kwargs)
+
+
 class Torch(Library):
+    protocols: ClassVar[dict[str, Any]] = {"__torch_function__": classmethod(_torch_function)}
+
+    def method(self, x: Any, name: str) -> Any:
+        f = getattr(import_module("torch").Tensor, name, None)
+        if name.startswith("_") or name in _OF_NUMPY or not callable(f):
+            return None
+        return lambda *args, **kwargs: _torch_function(None, f, (), (x, *args), kwargs)
+
     def entering(self, raw: Any) -> Any:
         if raw.layout is not self.xp.strided:
             raise StructureError(
@@ -81,6 +94,9 @@ def _without_steps_back(index: Any, raw: Any) -> Any:
     raise TypeError("a slice with a negative step; np.flip does that")
 
 
+_OF_NUMPY = frozenset(dir(np.ndarray)) | {"raw"}
+
+
 class Jax(Library):
     def make(self, x: Any, dtype: np.dtype[Any], like: Any) -> Any:
         self._demand(dtype)
@@ -102,7 +118,7 @@ class Jax(Library):
                 "JAX would round it to half its digits without a word.",
                 'call jax.config.update("jax_enable_x64", True) first, or pass arrays of '
                 "NumPy's in float32.",
-                tag="x64",
+                tag="partner-dtype",
             )
 
     def copied(self, raw: Any) -> Any:
@@ -198,6 +214,9 @@ def _strong(c: Any, d: Any) -> Any:
         return np.where((c == 0) | ((d == 0) & np.isinf(c)), 0.0, y).astype(y.dtype)
 
 
+_EMPTY = np.empty((0,))  # tells Dask what blocks are, which would call the function to find out
+
+
 class Dask(Library):
     lazy, readable = True, False
 
@@ -271,6 +290,15 @@ class Dask(Library):
 
     def to_host(self, x: Any) -> Any:
         return x
+
+    def later(self, f: Any, x: Any, shape: tuple[int, ...]) -> Any:
+        if type(x) in WATCHED:
+            raise self.refused("a second derivative by a part of an array of NumPy's beside arrays")
+        axes = {"drop_axis": [*range(x.ndim)], "new_axis": [*range(len(shape))]}
+        one = x.raw.rechunk(-1)
+        return self.guest(
+            one.map_blocks(f, dtype=x.dtype, chunks=tuple(shape), meta=_EMPTY, **axes)
+        )
 
     def compute(self, arrays: list[Any]) -> list[Any]:
         compute = import_module("dask").compute

@@ -159,7 +159,7 @@ class _Torch(Partner):
         return Vjp(f, n, m)
 
 
-class _TorchOfTensors(_Torch):
+class TorchOfTensors(_Torch):
     """The same for watched tensors, whose results are tensors."""
 
     def to(self, x: Any) -> torch.Tensor:
@@ -172,7 +172,7 @@ class _TorchOfTensors(_Torch):
         return own(bars)
 
 
-OF_ARRAYS, OF_TENSORS = _Torch(), _TorchOfTensors()
+OF_ARRAYS = _Torch()
 
 
 def _written(name: str, what: str) -> MutationError:
