@@ -123,7 +123,7 @@ _ALONE = {users for found in _MADE for users in [_users(c) for c in found]} - {(
 # PyTorch as a partner
 
 
-class _Torch(Partner):
+class Torch(Partner):
     """Functions of tensors; those that are called again get the random state of their first run."""
 
     def to(self, x: Any) -> torch.Tensor:
@@ -159,20 +159,7 @@ class _Torch(Partner):
         return Vjp(f, n, m)
 
 
-class TorchOfTensors(_Torch):
-    """The same for watched tensors, whose results are tensors."""
-
-    def to(self, x: Any) -> torch.Tensor:
-        return x.detach() if isinstance(x, torch.Tensor) else tensor_of(x)
-
-    def results(self, own: Back, ys: list[torch.Tensor]) -> list[Any]:
-        return [y.detach() for y in ys]
-
-    def pulled(self, own: Back, bars: list[torch.Tensor]) -> list[Any]:
-        return own(bars)
-
-
-OF_ARRAYS = _Torch()
+OF_ARRAYS = Torch()
 
 
 def _written(name: str, what: str) -> MutationError:
@@ -243,10 +230,6 @@ class Vjp:
 # Calls
 
 
-def _is_theirs(x: Any) -> bool:
-    return isinstance(x, torch.Tensor)
-
-
 def passes(x: Any) -> bool:
     return isinstance(x, (torch.Tensor, torch.nn.Module))
 
@@ -256,7 +239,7 @@ def _moves(t: torch.Tensor) -> bool:
 
 
 def _result(y: Any) -> Result:
-    return Result(y, _is_theirs, _moves)
+    return Result(y, torch.is_tensor, _moves)
 
 
 def constant(t: torch.Tensor) -> Any:

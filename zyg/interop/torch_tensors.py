@@ -11,17 +11,24 @@ from zyg.interop.guests import Guest
 from zyg.interop.libraries import libraries
 from zyg.interop.operands import Operands
 from zyg.interop.partner import call
-from zyg.interop.torch import Call, TorchOfTensors, passes
+from zyg.interop.torch import Call, Torch, passes, tensor_of
 
 
-class _OfGuests(TorchOfTensors):
+class _OfGuests(Torch):
     """Tensors as guests hold them."""
 
-    def to(self, x: Any) -> Any:
-        return x.raw.detach() if isinstance(x, Guest) else super().to(x)
+    def to(self, x: Any) -> torch.Tensor:
+        return x.raw.detach() if isinstance(x, Guest) else tensor_of(x)
 
-    def back(self, t: torch.Tensor) -> Any:
-        return libraries["torch"].guest(super().back(t))
+    def results(self, own: Any, ys: list[torch.Tensor]) -> list[Any]:
+        return [*map(guest_of, ys)]
+
+    def pulled(self, own: Any, bars: list[torch.Tensor]) -> list[Any]:
+        return [None if c is None else guest_of(c) for c in own(bars)]
+
+
+def guest_of(t: torch.Tensor) -> Any:
+    return libraries["torch"].guest(t.detach())
 
 
 class _CallOfGuests(Call):
@@ -42,6 +49,6 @@ def answer(cls: Any, f: Any, types: Any, args: Any = (), kwargs: Any = None) -> 
     if operands.active:
         y = call(OF_GUESTS, made.name, made, operands.active, operands.rest)
     else:
-        y = tuple(map(OF_GUESTS.back, made(made.tensors(operands.rest))))
+        y = tuple(map(guest_of, made(made.tensors(operands.rest))))
         y = y[0] if len(y) == 1 else y
-    return made.result.rebuild(y, OF_GUESTS.back)
+    return made.result.rebuild(y, guest_of)
