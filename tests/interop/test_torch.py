@@ -361,6 +361,67 @@ def test_batch_norm_changes_its_buffers_once_for_each_call():
     assert net[0].num_batches_tracked == 1
 
 
+def shared():
+    layer = torch.nn.Linear(3, 3).double()
+    return torch.nn.Sequential(layer, torch.nn.Tanh(), layer)
+
+
+def tied():
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh(), torch.nn.Linear(3, 3))
+    net[2].weight = net[0].weight
+    return net.double()
+
+
+class Recurrent(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(3, 3).double()
+
+    def forward(self, x):
+        return self.lstm(x[None])[0]
+
+
+@pytest.mark.parametrize("make", [shared, tied, Recurrent])
+def test_modules_that_share_weights_or_keep_lists_of_them(make):
+    torch.manual_seed(1)
+    net = make()
+    wrapped, before = zyg.torch.wrap(net), [p.clone() for p in net.parameters()]
+
+    def loss(n, x):
+        return (n(x) ** 2).sum()
+
+    def scaled(n, s):
+        n.parameters = {k: v * s for k, v in n.parameters.items()}
+        return loss(n, X)
+
+    for s in (1.0, 1.5):
+        value, (by_net, by_s) = zyg.value_and_gradient(scaled, wrapped, s)
+        with torch.no_grad():
+            for p in net.parameters():
+                p.mul_(s)
+        y = loss(net, torch.tensor(X))
+        wanted = torch.autograd.grad(y, [*net.parameters()])
+        assert value == pytest.approx(y.item())
+        for c, g in zip(by_net.parameters.values(), wanted, strict=True):
+            close(c, s * g)
+        slope = sum((g * b).sum().item() for g, b in zip(wanted, before, strict=True))
+        assert by_s == pytest.approx(slope)
+        with torch.no_grad():
+            for p, b in zip(net.parameters(), before, strict=True):
+                p.copy_(b)
+    assert all(torch.equal(p, b) for p, b in zip(net.parameters(), before, strict=True))
+
+    def slope_of_x(n):
+        return (zyg.gradient(lambda x: loss(n, x), X)[0] ** 2).sum()
+
+    found = zyg.gradient(slope_of_x, wrapped)[0].parameters
+    x = torch.tensor(X, requires_grad=True)
+    (g,) = torch.autograd.grad(loss(net, x), x, create_graph=True)
+    wanted = torch.autograd.grad((g**2).sum(), [*net.parameters()], allow_unused=True)
+    for c, w in zip(found.values(), wanted, strict=True):
+        close(0.0 if c is None else c, 0.0 if w is None else w)
+
+
 def test_frozen_parameters_are_constants_and_modules_stay_whole():
     net = doubles(3, 4, 1)
     net[0].requires_grad_(False)

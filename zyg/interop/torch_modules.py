@@ -35,6 +35,8 @@ class Net(Engine):
             if p.device.type != "cpu":
                 raise not_on_host(f"{name} is on {p.device}", "wrap(module.cpu())")
         self.views = {name: over(p.detach().numpy(), p) for name, p in self.own.items()}
+        # Where a parameter or a buffer is: in several places, if modules share it.
+        self.places = _places(module)
         self.has_buffers = next(module.buffers(), None) is not None
         self.turn = RLock()  # a run with other parameters puts them into the module meanwhile
 
@@ -48,9 +50,34 @@ class Net(Engine):
         """The module called with these parameters and buffers."""
         others = {name: t for name, t in values.items() if t is not self.own.get(name)}
         with self.turn:
-            if others:
-                return torch.func.functional_call(self.module, others, tuple(args), kwargs)
-            return self.module(*args, **kwargs)
+            before = [(d, k, d[k]) for name in others for d, k in self.places[name]]
+            try:
+                for name, t in others.items():
+                    for d, k in self.places[name]:
+                        d[k] = t
+                self.refresh(bool(others))
+                return self.module(*args, **kwargs)
+            finally:
+                for d, k, t in before:
+                    d[k] = t
+                self.refresh(bool(others))
+
+    def refresh(self, changed: bool) -> None:
+        """Have modules that keep a list of their own of their weights make it anew."""
+        for m in self.module.modules() if changed else ():
+            if hasattr(m, "_flat_weights_names"):
+                m._flat_weights = [getattr(m, name) for name in m._flat_weights_names]
+
+
+def _places(module: torch.nn.Module) -> dict[str, list[tuple[Any, str]]]:
+    """Of the name of each parameter and buffer, the dicts of modules that have it, with its key.
+
+    ``torch.func.functional_call`` leaves a module changed that is in another one twice.
+    """
+    every = [(d, k, t) for m in module.modules() for d in (m._parameters, m._buffers)
+             for k, t in d.items() if t is not None]  # fmt: skip
+    named = [*module.named_parameters(), *module.named_buffers()]
+    return {name: [(d, k) for d, k, t in every if t is own] for name, own in named}
 
 
 def _is_same(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
