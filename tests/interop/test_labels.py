@@ -49,6 +49,14 @@ def test_masked_arrays(name):
     np.testing.assert_allclose(g.filled(0.0), np.where(MASK, 0.0, by))
 
 
+@pytest.mark.parametrize("x", [2.0, X], ids=["number", "array"])
+def test_watched_values_beside_masked_arrays(x):
+    for op in (lambda x, m: x * m, lambda x, m: x - m, lambda x, m: np.multiply(m, x)):
+        (g,) = zyg.gradient(lambda x, op=op: (op(x, masked()) ** 2).sum(), x)
+        (by,) = zyg.gradient(lambda x, op=op: (op(x, X) ** 2)[~MASK].sum(), x)
+        np.testing.assert_allclose(g, by)
+
+
 def test_what_masked_arrays_do_not_know_is_refused_by_name():
     with pytest.raises(MissingRuleError, match=r"np\.cumsum of a masked array"):
         zyg.gradient(lambda x: np.cumsum(x).sum(), masked())

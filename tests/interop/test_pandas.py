@@ -142,3 +142,24 @@ def test_what_pandas_computes_in_compiled_code_is_refused():
         zyg.gradient(lambda s: s.rolling(2).sum().sum(), series())
     with pytest.raises(MissingRuleError, match="skew of a column"):
         zyg.gradient(lambda s: s.skew(), series())
+
+
+CONSTANT = np.array([2.0, 3.0, 5.0])
+
+
+@pytest.mark.parametrize("x", [2.0, np.float64(2.0), X], ids=["float", "scalar", "array"])
+@pytest.mark.parametrize("kind", ["series", "column", "frame"])
+def test_watched_numbers_and_arrays_beside_series_and_frames(x, kind):
+    labels = pandas.Series(CONSTANT, index=list("abc"), name="s")
+    if kind == "frame":
+        labels = pandas.DataFrame([CONSTANT] * 2, columns=list("abc"))
+    elif kind == "column":
+        labels = pandas.Series([2, 3, 5])  # of ints
+    plain = labels.to_numpy()
+    for op in (
+        lambda x, c: x * c, lambda x, c: c * x, lambda x, c: x / c, lambda x, c: c - x,
+        lambda x, c: c**x, lambda x, c: np.multiply(x, c), lambda x, c: np.multiply(c, x),
+    ):  # fmt: skip
+        (g,) = zyg.gradient(lambda x, op=op: np.sum((op(x, labels) ** 2).sum()), x)
+        (by,) = zyg.gradient(lambda x, op=op: (op(x, plain) ** 2).sum(), x)
+        np.testing.assert_allclose(g, by)

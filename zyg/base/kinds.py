@@ -62,6 +62,10 @@ class Kind:
         """The gradient of `x`, yet without parts; `fill` puts them in."""
         return self.shell(x, lambda cell: cell)
 
+    def beside(self, x: Any, function: Any, operands: Any) -> Any:
+        """An operation with `x`, which has labels, and something watched, which has none."""
+        return NotImplemented  # which leaves it to `x`
+
     def misfit(self, x: Any, c: Any) -> str | None:
         """What the cotangent `c` of `x` lacks, so that it can have its parts; None if nothing."""
         return None

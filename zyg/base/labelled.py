@@ -32,3 +32,9 @@ def labelled_kind(cls: type) -> Any:
             import_module(module)
     kinds = [kind for base, kind in labelled.items() if issubclass(cls, base)]
     return kinds[-1] if kinds else None  # a base is registered before what is made of it
+
+
+def beside(function: Any, operands: tuple[Any, ...], other: Any) -> Any:
+    """An operation with what is not ours: as its kind does it, if it has one, or left to it."""
+    kind = labelled_kind(type(other))
+    return NotImplemented if kind is None else kind.beside(other, function, operands)

@@ -89,7 +89,11 @@ class Call:
 
     def numbers_of(self, value: Any) -> Any:
         """The value of f; where NumPy made object arrays of watched numbers, arrays of numbers."""
-        return stacked(without_class(value)) if has_shown_objects(self.strand) else value
+        if not has_shown_objects(self.strand):
+            return value
+        if type(value) is tuple:
+            return (*map(_of_numbers, value),)
+        return _of_numbers(value)
 
     def begin(self) -> None:
         """What is to be done before f runs."""
@@ -279,6 +283,13 @@ def down_to(strand: Strand, x: Any) -> Any:
     while type(x) in WATCHED and x.strand.level != strand.level:
         x = x.primal
     return x if type(x) in WATCHED else None
+
+
+def _of_numbers(value: Any) -> Any:
+    """What is, or has labels around, an array of objects: of numbers."""
+    if (kind := labelled_kind(type(value))) is not None:
+        return kind.make(value, dict(parts)) if (parts := kind.parts(value)) else value
+    return stacked(without_class(value))
 
 
 def left_for(strand: Strand, x: Any) -> Confined | None:

@@ -63,10 +63,13 @@ class WatchedMasked(NDArrayOperatorsMixin):
         return WatchedMasked(y, mask) if np.ndim(y) else (masked if mask else y)
 
     def __array_function__(self, f: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        method = getattr(type(self), f.__name__, None)
-        if method is None or f.__name__.startswith("_") or not isinstance(args[0], WatchedMasked):
-            raise _unknown(f"np.{f.__name__}")
-        return method(*args, **kwargs)
+        name = f.__name__
+        method = getattr(args[0], name, None) if isinstance(args[0], WatchedMasked) else None
+        if callable(method):
+            return method(*args[1:], **kwargs)
+        if method is None or len(args) > 1 or kwargs:
+            raise _unknown(f"np.{name}")
+        return method
 
     def filled(self, value: Any = 1e20) -> Any:
         return np.where(self.mask, np.asarray(value, self.dtype), self.data)
@@ -163,6 +166,12 @@ class _Masked(Labelled):
         if isinstance(x, MaskedArray):
             made.fill_value = x.fill_value
         return made
+
+    def beside(self, x: Any, function: Any, operands: Any) -> Any:
+        if isinstance(x, WatchedMasked):
+            return NotImplemented
+        lifted = WatchedMasked(np.asarray(x.data), _mask(x))
+        return function(*[lifted if o is x else o for o in operands])
 
     def part(self, x: Any, c: Any, key: Any) -> Any:
         return c.filled(0.0) if isinstance(c, MaskedArray) else c

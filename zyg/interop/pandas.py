@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pandas
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from pandas.api.extensions import ExtensionArray, ExtensionDtype
-from pandas.core.arraylike import OpsMixin
 
 from zyg.base.labelled import labelled
+from zyg.core.objects import stacked
 from zyg.errors import MissingRuleError
 from zyg.interop.labels import Labelled
 from zyg.rules.kit import as_array, is_watched, strip
@@ -42,7 +43,7 @@ class WatchedDtype(ExtensionDtype):
         raise TypeError(f"{string!r} is no watched dtype")
 
 
-class WatchedColumn(OpsMixin, ExtensionArray):
+class WatchedColumn(NDArrayOperatorsMixin, ExtensionArray):
     """A column of watched numbers, with NaN for what is missing."""
 
     __array_priority__ = 2000.0
@@ -124,25 +125,6 @@ class WatchedColumn(OpsMixin, ExtensionArray):
         y = getattr(ufunc, method)(*map(_data, inputs), **options)
         return WatchedColumn(y) if np.ndim(y) and strip(y).dtype.kind == "f" else y
 
-    def _arith_method(self, other: Any, op: Any) -> Any:
-        if isinstance(other, (pandas.Series, pandas.DataFrame, pandas.Index)):
-            return NotImplemented
-        return WatchedColumn(op(self.data, _data(other)))
-
-    def _cmp_method(self, other: Any, op: Any) -> Any:
-        if isinstance(other, (pandas.Series, pandas.DataFrame, pandas.Index)):
-            return NotImplemented
-        return op(strip(self.data), strip(_data(other)))
-
-    def __neg__(self) -> WatchedColumn:
-        return WatchedColumn(-self.data)
-
-    def __pos__(self) -> WatchedColumn:
-        return self
-
-    def __abs__(self) -> WatchedColumn:
-        return WatchedColumn(np.abs(self.data))
-
     def _reduce(
         self, name: str, *, skipna: bool = True, keepdims: bool = False, **options: Any
     ) -> Any:
@@ -192,11 +174,14 @@ def _of(column: Any) -> Any:
     values = column.array
     if isinstance(values, WatchedColumn):
         return values.data
-    return (
-        column.to_numpy()
-        if isinstance(column.dtype, np.dtype) and column.dtype.kind == "f"
-        else None
-    )
+    if not isinstance(column.dtype, np.dtype) or column.dtype.kind not in "fO":
+        return None
+    data = stacked(column.to_numpy())
+    return data if data.dtype.kind == "f" else None
+
+
+def _numbers(column: Any) -> Any:
+    return column.array.data if isinstance(column.array, WatchedColumn) else column.to_numpy()
 
 
 def _column(data: Any) -> Any:
@@ -210,6 +195,9 @@ class _Series(Labelled):
 
     def make(self, x: Any, values: dict[Any, Any]) -> Any:
         return pandas.Series(_column(values["values"]), index=x.index, name=x.name, copy=False)
+
+    def beside(self, x: Any, function: Any, operands: Any) -> Any:
+        return self.make(x, {"values": function(*[_numbers(x) if o is x else o for o in operands])})
 
     def part(self, x: Any, c: Any, key: Any) -> Any:
         return _of(c.reindex(x.index)) if isinstance(c, pandas.Series) else c
@@ -234,11 +222,34 @@ class _Frame(Labelled):
     def tangent(self, x: Any, values: dict[Any, Any], gradient: bool) -> Any:
         return super().tangent(x, values, gradient).iloc[:, [*values]]
 
+    def beside(self, x: Any, function: Any, operands: Any) -> Any:
+        made = {}
+        for k in range(x.shape[1]):
+            column = _numbers(x.iloc[:, k])
+            made[k] = function(
+                *[column if o is x else np.broadcast_to(o, x.shape)[:, k] for o in operands]
+            )
+        return self.make(x, made)
+
     def part(self, x: Any, c: Any, key: Any) -> Any:
         if not isinstance(c, pandas.DataFrame):
             return None
         return _of(c.reindex(x.index)[x.columns[key]])
 
 
+class _Values(Labelled):
+    """What f takes out of a column, and may return."""
+
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        return [("data", x.data)]
+
+    def make(self, x: Any, values: dict[Any, Any]) -> Any:
+        return _column(values["data"])
+
+    def part(self, x: Any, c: Any, key: Any) -> Any:
+        return _data(c)
+
+
+labelled[WatchedColumn] = _Values()
 labelled[pandas.Series] = _Series()
 labelled[pandas.DataFrame] = _Frame()

@@ -16,8 +16,10 @@ def pad(array, pad_width, mode="constant", **kwargs):
         )
     array, option = as_array(array), None
     for name, value in kwargs.items():
-        option = as_array(value) if name.endswith("_values") else value
-        kwargs[name] = strip(option)
+        option = value
+        if name.endswith("_values"):  # which need not be ints, as the indices are
+            option = as_array(value)
+            kwargs[name] = np.zeros(np.shape(option), int)
     places = np.pad(flat_indices(array), pad_width, mode, **kwargs)  # raises where NumPy does
     odd = kwargs.get("reflect_type") == "odd"
     if mode in ("edge", "wrap", "reflect", "symmetric") and not odd:

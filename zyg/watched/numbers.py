@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.labelled import beside
 from zyg.base.registry import ScalarRule
 from zyg.base.scalar_rules import table
 from zyg.core.elementwise import elementwise, elementwise_of_one, elementwise_of_two
@@ -128,7 +129,9 @@ def __{name}__(self, other):
         return elementwise_of_two(rule, self, other)
     if t is ndarray:
         return elementwise_of_one(rule, self, other, 0)
-    return NotImplemented if is_foreign(self, other) else elementwise(rule, self, other)
+    if is_foreign(self, other):
+        return beside(rule.function, (self, other), other)
+    return elementwise(rule, self, other)
 
 def __r{name}__(self, other):
     strand = self.strand
@@ -143,7 +146,9 @@ def __r{name}__(self, other):
             return y
         if m is not None:
             return other {symbol} bring(m, self)
-    return NotImplemented if is_foreign(self, other) else elementwise(rule, other, self)
+    if is_foreign(self, other):
+        return beside(rule.function, (other, self), other)
+    return elementwise(rule, other, self)
 """
 
 _NOTE = "y.slot = out = strand.new_slot(); strand.note((out, self.slot, {d}, None, None))"
@@ -173,7 +178,7 @@ for _name, _symbol, _da, _db, _guard, _reflected_guard in (
         "float64": np.float64, "rule": operator_rules[_name], "local_or_none": local_or_none,
         "bring": bring, "active": active.get, "ARRAYS": ARRAYS,
         "elementwise_of_one": elementwise_of_one, "elementwise_of_two": elementwise_of_two,
-        "ndarray": np.ndarray,
+        "ndarray": np.ndarray, "beside": beside,
     }  # fmt: skip
     define_by_text(WatchedReal, (f"__{_name}__", f"__r{_name}__"), _text, _scope)
 
@@ -195,7 +200,7 @@ def _pow(self: Any, other: Any, modulo: Any = None) -> Any:
         strand.note((out, self.slot, other * a ** (other - 1), None, None))
         return y
     if is_foreign(self, other):
-        return NotImplemented
+        return beside(pow, (self, other), other)
     return elementwise(operator_rules["pow"], self, other)
 
 

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from zyg.base.array_types import array_type, is_array
+from zyg.base.labelled import beside, labelled_kind
 from zyg.base.registry import ScalarRule, rules
 from zyg.base.remedies import is_by_generator, remedy
 from zyg.base.scalar_rules import operators, table
@@ -139,6 +140,7 @@ class WatchedValue(Watched):
 
     __slots__ = ()
     __array_priority__ = 1000.0
+    __pandas_priority__ = 5000  # a Series leaves us the operator: `beside`
 
     @property
     def __class__(self) -> Any:
@@ -350,6 +352,9 @@ def _apply(rule: ScalarRule, inputs: tuple[Any, ...]) -> Any:
     """A scalar rule on the arguments of a ufunc: by the short path if just one is watched."""
     if len(inputs) == 2 == len(rule.partials):
         first, second = inputs
+        for x in inputs:
+            if type(x) not in watcher_of and type(x) not in WATCHED and labelled_kind(type(x)):
+                return beside(rule.function, inputs, x)
         if type(first) not in WATCHED:
             if not is_list(first):
                 return elementwise_of_one(rule, second, first, 1)
@@ -371,9 +376,10 @@ def is_foreign(x: Any, other: Any) -> bool:
         return False
     if type(other) in _FOREIGN:
         return not (type(x) in ARRAYS and type(other) in (list, tuple))
-    return not (
-        is_array(other) or is_number(other) or isinstance(other, Number)
-    )  # an enum of numbers
+    if labelled_kind(type(other)) is not None:
+        return True
+    # An enum of numbers is a Number.
+    return not (is_array(other) or is_number(other) or isinstance(other, Number))
 
 
 def as_array(x: Any) -> Any:
@@ -396,12 +402,12 @@ def _define_operator(name: str, rule: ScalarRule) -> None:
         if type(other) in watcher_of:
             return elementwise_of_one(rule, self, other, 0)
         if is_foreign(self, other):
-            return NotImplemented
+            return beside(rule.function, (self, other), other)
         return _apply(rule, (self, other))
 
     def backward(self: Any, other: Any) -> Any:
         if is_foreign(self, other):
-            return NotImplemented
+            return beside(rule.function, (other, self), other)
         return _apply(rule, (other, self))
 
     def unary(self: Any) -> Any:
