@@ -19,6 +19,15 @@ _ANY = "use functions of zyg.numpy or zyg.math"
 _PLAIN_VALUE = "zyg.stop_gradient(x) gives the plain value if that is what you want"
 
 
+# What to call instead of a function of these packages, of which some rename their frames.
+BRIDGES = {
+    "torch": "zyg.torch.wrap(f)(x)",
+    "jax": "zyg.jax.wrap(f)(x)",
+    "jaxlib": "zyg.jax.wrap(f)(x)",
+    "numba": "zyg.numba.wrap(f)(x)",
+}
+
+
 def remedy(otherwise: str = "") -> str:
     """What to write in place of the call of the user's that runs now, or for the plain value."""
     by_adoption = _of_library()
@@ -46,6 +55,9 @@ def _of_library() -> str:
     caller = outside(user_frame())
     if caller is None or not is_installed(caller.f_code.co_filename):
         return ""
+    package = caller.f_globals.get("__name__", "").partition(".")[0]
+    if package in BRIDGES:
+        return f"call {BRIDGES[package]} for f(x)"
     return f"{adopt}, once, and then the call again" if (adopt := adoptable(caller)) else ""
 
 

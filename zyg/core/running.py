@@ -11,6 +11,7 @@ from typing import Any
 
 from zyg.base.adoptable import running, turn, turns
 from zyg.base.config import setting
+from zyg.base.remedies import BRIDGES
 from zyg.core.protection import release
 from zyg.core.strand import Strand, active
 from zyg.errors import ConversionError, RunningLoopError, ZygError, raising_line
@@ -109,13 +110,6 @@ def _explain_read_only(strand: Strand, error: BaseException) -> None:
             error.add_note("zyg: large plain operands are used at\n    " + "\n    ".join(used))
 
 
-# What to call instead of a function of these packages, of which some rename their frames.
-_BRIDGES = {
-    "torch": "zyg.torch.wrap(f)(x)",
-    "jax": "zyg.jax.wrap(f)(x)",
-    "jaxlib": "zyg.jax.wrap(f)(x)",
-    "numba": "zyg.numba.wrap(f)(x)",
-}
 _NAMED = re.compile(r"\bWatched(?:Array|[A-Z]\w*)\b")
 
 
@@ -128,9 +122,9 @@ def _name_bridge(error: BaseException) -> None:
     while here is not None:
         frames.append(here.tb_frame.f_globals.get("__name__", "").partition(".")[0])
         here = here.tb_next
-    raising = next((_BRIDGES[name] for name in reversed(frames) if name in _BRIDGES), "")
-    named = [b for name, b in _BRIDGES.items() if name in said.lower() and name in sys.modules]
-    loaded = [b for name, b in _BRIDGES.items() if name in sys.modules]
+    raising = next((BRIDGES[name] for name in reversed(frames) if name in BRIDGES), "")
+    named = [b for name, b in BRIDGES.items() if name in said.lower() and name in sys.modules]
+    loaded = [b for name, b in BRIDGES.items() if name in sys.modules]
     bridges = dict.fromkeys([raising] if raising else named or loaded)
     calls = ", ".join([*bridges, "zyg.foreign(f, ...)(x) for other code"])
     error.add_note(
