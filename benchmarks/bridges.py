@@ -24,9 +24,11 @@ def cases(peers: Peers, quick: bool) -> Iterator[Case]:
             yield _net(torch, sizes_of_net, batch, most)
         yield from (_torch(torch, n) for n in sizes)
         yield from (_in_torch(torch, n) for n in sizes)
+        yield _guest("tensor", torch.from_numpy, 100 if quick else 10**4)
     if jax := peers.get("jax"):
         yield from (_jax(jax, n) for n in sizes)
         yield from (_in_jax(jax, n) for n in sizes)
+        yield _guest("JAX array", jax.numpy.asarray, 100 if quick else 10**4)
 
 
 def _target(n: int, peer: str, microseconds: float, most: float, program: str) -> list[Target]:
@@ -116,3 +118,12 @@ def _in_jax(jax: Any, n: int) -> Case:
     programs = {"zyg in jax": lambda: np.asarray(gradient(array)), "zyg": _alone(x)}
     targets = [] if n <= 3 else [times_slower("zyg", 1.15, "zyg in jax")]
     return Case(f"sum(sin(x)*x) of zyg's in jit(grad), {n}", programs, targets=targets)
+
+
+def _guest(kind: str, make: Callable[[Any], Any], n: int) -> Case:
+    """The program in NumPy's functions, of an array of another library's."""
+    x = np.random.default_rng(0).random(n)
+    theirs = make(x)
+    programs = {"zyg": lambda: np.asarray(zyg.gradient(_numpy, theirs)[0]), "NumPy": _alone(x)}
+    targets = [] if n < 10**4 else [times_slower("NumPy", 2.0)]
+    return Case(f"sum(sin(x)*x) of a watched {kind}, {n}", programs, targets=targets)

@@ -10,8 +10,6 @@ is a class of its own, in `libraries`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -118,34 +116,31 @@ class Guest(np.lib.mixins.NDArrayOperatorsMixin):
         return np.ravel(self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if any(type(x) in WATCHED for x in inputs):
+        if not WATCHED.isdisjoint(map(type, inputs)):
             return NotImplemented
         if method == "reduce" and ufunc in REDUCTIONS:
             return REDUCTIONS[ufunc](*inputs, **{"axis": 0, **kwargs})
         if method == "__call__" and not kwargs:
-            with naming(ufunc.__name__, self):
+            try:
                 return say_ufunc(self.row, ufunc, inputs)
+            except ZygError:
+                raise
+            except self.row.lacking as error:
+                raise lacks(ufunc.__name__, self, error) from error
         raise lacks(f"{ufunc.__name__}{'' if method == '__call__' else '.' + method}", self)
 
     def __array_function__(self, f: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if any(t in WATCHED for t in types):
+        if not WATCHED.isdisjoint(types):
             return NotImplemented
-        with naming(f.__name__, self):
+        try:
             if (own := FUNCTIONS.get(f)) is None:
                 return in_standard(self.row, f, args, kwargs)
             like = {"like": self} if f in CREATORS else {}
             return own(self.row, f, *args, **like, **kwargs)
-
-
-@contextmanager
-def naming(name: str, x: Any) -> Iterator[None]:
-    """What a library has no function for, it is refused for, by name."""
-    try:
-        yield
-    except ZygError:
-        raise
-    except x.row.lacking as error:
-        raise lacks(name, x, error) from error
+        except ZygError:
+            raise
+        except self.row.lacking as error:
+            raise lacks(f.__name__, self, error) from error
 
 
 def lacks(name: str, x: Any, error: BaseException | None = None) -> MissingRuleError:

@@ -60,7 +60,7 @@ class Library(ArrayType):
 
     def placed(self, spec: ArraySpec, index: Any, unique: bool, c: Any) -> Any:
         zeros = self.zeros(spec).raw
-        return self.guest(self.add_at(zeros, self.index(index, zeros), unique, c.raw))
+        return self.guest(self.add_at(zeros, self.index(index, zeros), unique, self.raw(c)))
 
     def to_host(self, x: Any) -> Any:
         return brought(x) if type(x) in WATCHED else self.host(x.raw)

@@ -135,20 +135,22 @@ class Sparse(Library):
         plain, axes = without_axes(index, zeros.ndim)
         if not (type(plain) is tuple and all(type(k) in (int, slice) for k in plain)):
             raise self.refused("the derivative of an index by an array")
-        if getattr(c, "fill_value", 0) != 0:
-            c = c.todense()
-        c = self.xp.COO(c if isinstance(c, self.xp.SparseArray) else self.xp.asarray(c))
-        if axes is not None:
-            c = c.reshape(zeros[plain].shape)
+        if isinstance(c, self.xp.SparseArray) and c.fill_value == 0:
+            c = self.xp.COO(c)
+            c = c if axes is None else c.reshape(zeros[plain].shape)
+            stored, data = c.coords, c.data
+        else:  # every element of it, though it be the background
+            c = np.asarray(self.host(c)).reshape(np.shape(zeros[plain]))
+            stored, data = np.indices(c.shape).reshape(c.ndim, c.size), c.ravel()
         axis, coords = 0, []
         for k, n in zip(plain, zeros.shape, strict=True):
             if type(k) is int:
-                coords.append(np.full(c.nnz, k % n))
+                coords.append(np.full(len(data), k % n))
             else:
                 start, _, step = k.indices(n)
-                coords.append(start + step * c.coords[axis])
+                coords.append(start + step * stored[axis])
                 axis += 1
-        return self.xp.COO(np.array(coords, dtype=np.intp), c.data, zeros.shape)
+        return self.xp.COO(np.array(coords, dtype=np.intp), data, zeros.shape)
 
     def operands(self, name: str, raws: list[Any]) -> list[Any]:
         # No product of matrices, and nothing beside a dense array, may have a background but 0.
@@ -160,7 +162,8 @@ class Sparse(Library):
         return raw
 
     def wrap(self, raw: Any) -> Any:
-        return raw if isinstance(raw, np.ndarray) else self.guest(raw)  # dense, as sparse made it
+        dense = isinstance(raw, (np.ndarray, np.generic))  # as sparse made it
+        return raw if dense else self.guest(raw)
 
     def make(self, x: Any, dtype: np.dtype[Any], like: Any) -> Any:
         return np.asarray(x, dtype)  # dense: sparse meets NumPy's arrays
