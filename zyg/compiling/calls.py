@@ -94,7 +94,9 @@ def operation_adjoint(call: OperationCall, *operands: Any) -> Any:
         back, moving = operation.pullback(call.active, strong)
         bars = y_bar if len(operation.floating) > 1 else (y_bar,)
         result: list[Any] = [None] * (len(operands) + 1)
-        made = _derived(back, [*operands, *bars]) if moving else ()
+        inputs = back.program.inputs[len(operands) :]
+        lengths = [np.size(c) for c, x in zip(bars, inputs, strict=False) if is_buffer(x.type)]
+        made = _derived(back, [*operands, *bars, *lengths]) if moving else ()
         for k, c in zip(moving, made, strict=True):
             result[k + 1] = c
         return tuple(result)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 from zyg.compiler.back.entry import Native
 from zyg.compiler.derive import forward, reverse
 from zyg.compiler.derive.segments import in_segments
-from zyg.compiler.ir import Program, prune, type_of
+from zyg.compiler.ir import Program, Value, is_buffer, prune, type_of
 from zyg.compiler.splice import without_adjoints
 from zyg.compiling.ints import with_shadows, without_shadows
 from zyg.compiling.tapes import Again, Tapes
@@ -68,7 +68,10 @@ class Operation:
         return self._reversed(reverse.gradient, active, strong)
 
     def pullback(self, active: tuple[int, ...], strong: bool = False) -> Derivative:
-        """(operands, cotangents of the floating outputs) -> cotangents."""
+        """(operands, cotangents of the floating outputs, lengths of those) -> cotangents.
+
+        The lengths are there for derivatives of this.
+        """
         return self._reversed(reverse.vjp, active, strong)
 
     def _reversed(self, derive: Any, active: tuple[int, ...], strong: bool) -> Derivative:
@@ -80,6 +83,7 @@ class Operation:
             def only(program: Program) -> Program:
                 if derive is reverse.vjp:
                     self._only_derivatives(program)
+                    self._with_lengths(program)
                 return program
 
             program, moving = cast(Any, self.reversed(derive, active, strong))
@@ -143,6 +147,13 @@ class Operation:
         """Without the outputs of this program, of which it is a derivative."""
         del program.body.yields[: len(self.program.outputs)]
         prune(program.body)
+
+    def _with_lengths(self, program: Program) -> None:
+        for bar in program.inputs[len(self.program.inputs) :]:
+            if is_buffer(bar.type):
+                length = Value("int")
+                program.inputs.append(length)
+                program.sizes[bar] = (length,)
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """What is made of the operation, at most once."""
