@@ -29,9 +29,8 @@ def outcome(f, make):
 
 def main():
     warnings.simplefilter("ignore")
-    print(
-        f"| {len(PROGRAMS)} programs over | right | refused by name | wrong | refused |\n|---|---|---|---|---|"
-    )
+    print(f"| {len(PROGRAMS)} programs over | right | refused by name | wrong | refused |")
+    print("|---|---|---|---|---|")
     for kind in KINDS:
         make = maker(kind)
         outcomes = {name: outcome(f, make) for name, f in PROGRAMS.items()}
