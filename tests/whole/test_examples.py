@@ -12,6 +12,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 LIBRARIES = {
     "camera": "colour",
     "orbit": "sgp4",
+    "data_larger_than_memory": "array_api_compat",
     "torch_in_numpy": "torch",
     "numpy_in_torch": "torch",
 }
