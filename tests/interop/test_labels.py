@@ -64,6 +64,30 @@ def test_what_masked_arrays_do_not_know_is_refused_by_name():
         zyg.gradient(lambda x: np.matmul(x, x.T).sum(), masked())
 
 
+def test_arrays_in_files_are_read_as_arrays(tmp_path):
+    x = np.memmap(tmp_path / "x", dtype=float, mode="w+", shape=(2, 3))
+    x[:] = X
+    for f in (lambda x: np.sum(np.sin(x) * x), lambda x: (x**2).mean(), lambda x: x[0] @ x[1]):
+        (g,) = zyg.gradient(f, x)
+        assert type(g) is np.ndarray
+        np.testing.assert_allclose(g, zyg.gradient(f, X)[0])
+    (g, gw) = zyg.gradient(lambda x, w: np.sum(x[0] * w), x, V)
+    np.testing.assert_allclose(g, [V, 0 * V])
+    np.testing.assert_allclose(gw, X[0])
+    np.testing.assert_allclose(
+        zyg.gradient(lambda w: np.sum(x * w) + np.sum(w * x), V)[0], 2 * X.sum(0)
+    )
+    np.testing.assert_allclose(zyg.hvp(lambda x: np.sum(x**3), x, X), 6 * X * X)
+    assert type(x) is np.memmap
+    assert x.flags.writeable
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_a_matrix_is_refused():
+    with pytest.raises(StructureError, match="cannot watch a matrix"):
+        zyg.gradient(np.sum, np.matrix(X))
+
+
 SPARSE = [f"{kind}_{form}" for kind in ("csr", "csc", "coo") for form in ("array", "matrix")]
 
 

@@ -41,6 +41,7 @@ SERIES = {
         lambda s: (s.groupby([0, 1, 0]).sum() ** 2).sum(),
         lambda x: (x[0] + x[2]) ** 2 + x[1] ** 2,
     ),
+    "members": (lambda s: (s[s.isin([1.0, 4.0])] ** 2).sum(), lambda x: x[0] ** 2 + x[2] ** 2),
     "signs": (lambda s: (abs(-s) + 1 / s).sum(), lambda x: np.sum(x + 1 / x)),
     "numbers": (lambda s: sum(v * v for v in s), lambda x: np.sum(x**2)),
 }  # fmt: skip
@@ -93,6 +94,32 @@ FRAMES = {
     ),
     "queried": (lambda d: d[d.g == "u"]["x"].prod(), lambda x, y: x[0] * x[2]),
     "located": (lambda d: d.loc[20, "x"] * d.iloc[3]["y"], lambda x, y: x[1] * y[3]),
+    "as an array": (
+        lambda d: (d[["x", "y"]].to_numpy() ** 2).sum(), lambda x, y: x @ x + y @ y
+    ),
+    "centred": (
+        lambda d: ((d[["x", "y"]] - d[["x", "y"]].mean()) ** 2).sum().sum(),
+        lambda x, y: 4 * (np.var(x) + np.var(y)),
+    ),
+    "transformed": (
+        lambda d: (d.groupby("g")["x"].transform(lambda s: s - s.mean()) ** 2).sum(),
+        lambda x, y: 2 * (np.var(x[::2]) + np.var(x[1::2])),
+    ),
+    "aggregated": (
+        lambda d: d.agg({"x": "sum", "y": "mean"}).prod(), lambda x, y: np.sum(x) * np.mean(y)
+    ),
+    "rows": (
+        lambda d: d.apply(lambda r: r["x"] * r["y"], axis=1).sum(), lambda x, y: np.sum(x * y)
+    ),
+    "mapped": (lambda d: d["x"].map(lambda v: v * v).sum(), lambda x, y: x @ x),
+    "pivot": (
+        lambda d: (
+            d.assign(k=[0, 0, 1, 1]).pivot(index="k", columns="g", values="x") ** 2
+        ).sum().sum(),
+        lambda x, y: x @ x,
+    ),
+    "evaluated": (lambda d: d[["x", "y"]].eval("x * y + x").sum(), lambda x, y: x @ y + x.sum()),
+    "product": (lambda d: d["x"] @ d["y"], lambda x, y: x @ y),
     "ints": (lambda d: (d.x * d.n).sum(), lambda x, y: x @ np.arange(1.0, 5.0)),
 }  # fmt: skip
 

@@ -11,9 +11,11 @@ from typing import Any
 
 from zyg.base.caches import remembered
 
-# A package or module -> the module that registers the kinds of its classes.
+# A package, module or class -> the module that registers the kinds of its classes.
 LATE_KINDS = {
+    "astropy.units": "zyg.interop.astropy",
     "numpy.ma": "zyg.interop.masked",
+    "numpy.memmap": "zyg.interop.memmap",
     "pandas": "zyg.interop.pandas",
     "pint": "zyg.interop.pint",
     "scipy.sparse": "zyg.interop.sparse",
@@ -26,9 +28,9 @@ labelled: dict[type, Any] = {}
 @remembered(4096)
 def labelled_kind(cls: type) -> Any:
     """How instances of a class are taken apart that labels arrays; None for other classes."""
-    home = cls.__module__ or ""
+    name = f"{cls.__module__}.{cls.__name__}"
     for package, module in LATE_KINDS.items():
-        if home == package or home.startswith(f"{package}."):
+        if name == package or name.startswith(f"{package}."):
             import_module(module)
     kinds = [kind for base, kind in labelled.items() if issubclass(cls, base)]
     return kinds[-1] if kinds else None  # a base is registered before what is made of it

@@ -16,5 +16,5 @@ reductions phrases              those that are said another way
 guests                          arrays of other libraries, as the rules compute with them
 torch_tensors                   functions of PyTorch's, of watched tensors
 labels                          arrays with knowledge around them
-masked pandas pint sparse xarray  labels, units, masks, places: a file for each library
+astropy masked memmap pandas pint sparse xarray  units, masks, labels, places: one for each library
 """

@@ -80,6 +80,9 @@ class WatchedColumn(NDArrayOperatorsMixin, ExtensionArray):
     def _values_for_factorize(self) -> Any:
         return strip(self.data), np.nan
 
+    def isin(self, values: Any) -> Any:
+        return np.isin(strip(self.data), strip(_data(values)))
+
     def isna(self) -> Any:
         return np.isnan(strip(self.data))
 

@@ -145,8 +145,7 @@ class WatchedValue(Watched):
     @property
     def __class__(self) -> Any:
         # isinstance(x, float) and isinstance(x, np.ndarray) hold. Not so inside the modules of
-        # number types written in Python: their operators ask isinstance(other, Me), and then read
-        # the other's fields instead of leaving it the operator.
+        # number types written in Python, whose operators read the fields of their own class.
         cls = type(self.primal)
         if cls in WATCHED:
             cls = type(strip(self))
@@ -378,8 +377,7 @@ def is_foreign(x: Any, other: Any) -> bool:
         return not (type(x) in ARRAYS and type(other) in (list, tuple))
     if labelled_kind(type(other)) is not None:
         return True
-    # An enum of numbers is a Number.
-    return not (is_array(other) or is_number(other) or isinstance(other, Number))
+    return not (is_array(other) or is_number(other) or isinstance(other, Number))  # an enum's
 
 
 def as_array(x: Any) -> Any:
@@ -431,6 +429,8 @@ def _define_constant(name: str, symbol: str) -> None:
     function = getattr(operator, name)
 
     def constant(self: Any, other: Any) -> Any:
+        if name == "__lshift__" and labelled_kind(type(other)):  # x << unit
+            return beside(function, (self, other), other)
         other = _cut(other, symbol) if type(other) in (list, tuple) else cut(other, symbol)
         return function(cut(self, symbol), other)
 
