@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 import zyg
+import zyg.scipy.optimize
 from zyg.errors import MissingRuleError, StructureError
 
 X = np.array([[1.0, 2.0, 3.0], [0.5, 4.0, 6.0]])
@@ -184,6 +185,21 @@ def test_other_verbs_with_units():
     assert slope.units == U.m
     np.testing.assert_allclose(slope.magnitude, 6 * X)
     zyg.check_gradient(lambda q: ((q / U.m) ** 3).sum().magnitude, q)
+
+
+def test_quantities_as_the_unknown_of_a_solver():
+    goal = {"a": U.Quantity(3.0, "km"), "b": U.Quantity(np.array([1.0, 2.0]), "s")}
+    start = {"a": U.Quantity(10.0, "m"), "b": U.Quantity(np.zeros(2), "ms")}
+
+    def loss(p):
+        far = ((p["a"] - goal["a"]) / U.km).to("").magnitude
+        late = ((p["b"] - goal["b"]) / U.s).to("").magnitude
+        return far**2 * 1e6 + np.sum(late**2) * 1e6
+
+    fit = zyg.scipy.optimize.minimize(loss, start, jac="zyg", method="BFGS")
+    for name, unit in (("a", U.m), ("b", U.ms)):
+        assert fit.x[name].units == unit
+        np.testing.assert_allclose(fit.x[name].to(goal[name].units).magnitude, goal[name].magnitude)
 
 
 def test_wrong_units_are_pints_own_error():

@@ -15,6 +15,7 @@ LIBRARIES = {
     "data_larger_than_memory": "array_api_compat",
     "torch_in_numpy": "torch",
     "numpy_in_torch": "torch",
+    "units_and_labels": "xarray",
 }
 
 
