@@ -26,11 +26,10 @@ class WatchedData(NDArrayOperatorsMixin):
 
     def __init__(self, array: Any) -> None:
         self.array = as_array(array)
+        plain = strip(self.array)  # xarray asks often
+        self.shape, self.ndim, self.size = plain.shape, plain.ndim, plain.size
+        self.dtype = plain.dtype
 
-    shape = property(lambda self: self.array.shape)
-    ndim = property(lambda self: self.array.ndim)
-    size = property(lambda self: self.array.size)
-    dtype = property(lambda self: self.array.dtype)
     nbytes = property(lambda self: self.array.nbytes)
     T = property(lambda self: WatchedData(self.array.T))
     real = property(lambda self: WatchedData(self.array.real))
