@@ -7,6 +7,8 @@ arrays; "zyg alone" the program in NumPy. The bridges' own cost is what comes on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ def cases(peers: Peers, quick: bool) -> Iterator[Case]:
         yield from (_jax(jax, n) for n in sizes)
         yield from (_in_jax(jax, n) for n in sizes)
         yield _guest("JAX array", jax.numpy.asarray, 100 if quick else 10**4)
+    yield from _labelled()
 
 
 def _target(n: int, peer: str, microseconds: float, most: float, program: str) -> list[Target]:
@@ -127,3 +130,36 @@ def _guest(kind: str, make: Callable[[Any], Any], n: int) -> Case:
     programs = {"zyg": lambda: np.asarray(zyg.gradient(_numpy, theirs)[0]), "NumPy": _alone(x)}
     targets = [] if n < 10**4 else [times_slower("NumPy", 2.0)]
     return Case(f"sum(sin(x)*x) of a watched {kind}, {n}", programs, targets=targets)
+
+
+def _labelled() -> Iterator[Case]:
+    """Arrays with labels and units, beside the program alone on them: no derivative."""
+    x = np.linspace(1, 2, 100)
+    for package, kind, numbers, most in _LABELS:
+        if find_spec(package):
+            made = kind(import_module(package), x)
+            yield _of_labels(f"{type(made).__name__} of {package}", made, numbers, x, most)
+
+
+_LABELS: tuple[tuple[str, Callable[[Any, Any], Any], str, float], ...] = (
+    ("pandas", lambda pandas, x: pandas.Series(x), "values", 4),
+    ("xarray", lambda xarray, x: xarray.DataArray(x), "values", 2.5),
+    ("pint", lambda pint, x: pint.UnitRegistry().Quantity(x, "m"), "magnitude", 4),
+    ("astropy", lambda _, x: import_module("astropy.units").Quantity(x, "m"), "value", 4),
+)
+
+
+def _of_labels(name: str, labelled: Any, numbers: str, x: Any, most: float) -> Case:
+    def f(x: Any) -> Any:
+        return (x * x * 2.0).sum()
+
+    def by_zyg() -> Any:
+        return getattr(zyg.gradient(f, labelled)[0], numbers)
+
+    def plain() -> Any:
+        f(labelled)
+        return 4 * x
+
+    programs = {"zyg": by_zyg, "the program": plain}
+    targets = [times_slower("the program", most)]
+    return Case(f"sum(2*x*x) of a {name}, 100", programs, targets=targets)
