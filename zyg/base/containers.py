@@ -67,7 +67,7 @@ def _refused(name: str) -> StructureError:
     return StructureError(
         f"zyg cannot watch a {name}.",
         "it is an array with semantics of its own, which NumPy's rules do not know.",
-        "pass a plain array: x.to_numpy(), x.filled(...), np.asarray(x); a matrix's x.data.",
+        "pass a plain array: np.asarray(x).",
         tag="array-kind",
     )
 
