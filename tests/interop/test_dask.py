@@ -134,3 +134,26 @@ def test_on_a_cluster():
         np.testing.assert_allclose(by_x.compute(), np.sin(2 * X), rtol=1e-12)
     expected = zyg.gradient(lambda w: np.mean((np.tanh(X @ w) - 1.0) ** 2), W)[0]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+LABELLED = {
+    "sums": (lambda a: (a**2).sum(), lambda x: np.sum(x**2)),
+    "means": (lambda a: (a.mean("t") ** 2).sum(), lambda x: np.sum(x.mean(0) ** 2)),
+    "selected": (lambda a: (a.sel(t=2) ** 2).sum(), lambda x: np.sum(x[1] ** 2)),
+    "ufuncs": (lambda a: np.sin(a).sum(), lambda x: np.sum(np.sin(x))),
+    "with NumPy's": (lambda a: (a * np.arange(4.0)).sum(), lambda x: np.sum(x * np.arange(4.0))),
+}
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_xarray_over_dask_stays_lazy(name):
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    f, plain = LABELLED[name]
+    x = np.arange(12.0).reshape(3, 4) + 1
+    lazy = da.from_array(x, chunks=(2, 2))
+    a = xarray.DataArray(lazy, dims=("t", "s"), coords={"t": [1, 2, 3]}, name="a")
+    (g,) = zyg.gradient(f, a)
+    assert type(g) is xarray.DataArray
+    assert g.chunks == a.chunks
+    assert (g.name, g.dims) == ("a", ("t", "s"))
+    np.testing.assert_allclose(g.values, zyg.gradient(plain, x)[0])

@@ -30,7 +30,7 @@ from zyg.errors import ConversionError, MutationError
 
 _PLAIN_ATTRIBUTES = {
     "shape", "ndim", "size", "dtype", "itemsize", "nbytes", "flags", "strides", "is_integer",
-    "device",
+    "device", "chunks", "chunksize", "numblocks", "npartitions",
 }  # fmt: skip
 
 
