@@ -32,6 +32,7 @@ from zyg.watched import numbers as _numbers  # noqa: F401
 if _typing.TYPE_CHECKING:
     from zyg import jax as jax
     from zyg import numba as numba
+    from zyg import optimize as optimize
     from zyg import threads as threads
     from zyg import torch as torch
     from zyg.adoption.verbs import adopt as adopt
@@ -91,6 +92,7 @@ _LATE = {
     "hvp": "zyg.verbs.jacobians",
     "implicit": "zyg.verbs.implicit",
     "jacobian": "zyg.verbs.jacobians",
+    "optimize": "zyg.optimize",
     "partials": "zyg.broadcasting.verbs",
     "prange": "zyg.compiler.front.parallel",
     "pullback_async": "zyg.verbs.asynchronous",
@@ -102,6 +104,7 @@ _LATE = {
     "wirtinger": "zyg.verbs.jacobians",
     "wrap_executor": "zyg.tasks.executors",
 }
+_MODULES = ("optimize", "threads")
 __all__ = sorted(name for name in {*globals(), *_LATE} if not name.startswith("_"))
 
 
@@ -115,7 +118,7 @@ def __getattr__(name: str) -> object:
     if name not in _LATE:
         raise AttributeError(f"module 'zyg' has no attribute {name!r}")
     module = _import_module(_LATE[name])
-    globals()[name] = found = module if name == "threads" else getattr(module, name)
+    globals()[name] = found = module if name in _MODULES else getattr(module, name)
     return found
 
 

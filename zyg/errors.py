@@ -78,6 +78,12 @@ def raising_line(error: BaseException) -> str:
     return user_line(found.tb_frame, found.tb_lineno) if found else user_line()
 
 
+def keep_parameters(error: BaseException, parameters: Any) -> None:
+    """Leave what was found so far on an exception that ends an optimization."""
+    error.parameters = parameters  # type: ignore[attr-defined]
+    error.add_note("The parameters found so far are in the exception's attribute `parameters`.")
+
+
 def note_refusal(error: ZygError) -> None:
     """Remember an error that f may catch; `zyg.core.strand`, which knows who runs, replaces it."""
 
@@ -388,6 +394,16 @@ class ShapeError(ZygError, ValueError):
     """
 
     tag = "shape"
+
+
+class OptimizationError(ZygError, ValueError):
+    """What an optimization cannot begin with.
+
+    Examples: a start that is infinite or NaN; arrays of data of different lengths. Remedy: the
+    message names the parameter.
+    """
+
+    tag = "optimization"
 
 
 class PerformanceWarning(UserWarning):

@@ -414,8 +414,8 @@ def _described(c: Any) -> str:
 def _misfit(what: str, path: str, needed: str, got: str) -> StructureError:
     return StructureError(
         f"{what}: at {path or 'the top'} it needs {needed}, got {got}.",
-        "it must have the structure of the value it belongs to, with None for zeros.",
-        "pass the same containers as the value, with one number or array for each of its own.",
+        "it must have the structure of the value it belongs to; None stands for any part of it.",
+        "pass the same containers as the value, with one part for each number or array in it.",
     )
 
 

@@ -4,19 +4,24 @@ The unknown may be any structure: the solver sees the vector of its numbers, f a
 the structure. Without these options nothing here runs.
 """
 
+import bisect
 import copy
 import inspect
+import math
+import numbers
+from typing import Any
 
 import numpy as np
 import scipy.integrate
 import scipy.optimize
 
+from zyg.errors import NonScalarOutputError, StructureError, keep_parameters
 from zyg.rules.kit import Structure, dropins, is_watched, strip
 from zyg.scipy._closures import as_tuple
 from zyg.scipy._namespace import dispatching
 from zyg.verbs.gradients import value_and_gradient
 from zyg.verbs.jacobians import hessian, holomorphic, hvp, jacobian
-from zyg.verbs.vectors import flatten
+from zyg.verbs.vectors import Layout, flatten
 
 _BY_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}  # take Hessian products
 
@@ -37,6 +42,22 @@ class WithDerivatives(dropins.MethodDropIn):
         finish = self.prepare(given.arguments)
         return finish(super().__call__(*given.args, **given.kwargs))
 
+    def solve(self, tell=None, **given):
+        """Solve, with or without derivatives; `tell` is called with each value of the function."""
+        finish = self.prepare(given)
+        if tell is not None:
+            given["fun"] = _telling(given["fun"], tell)
+        return finish(super().__call__(**given))
+
+
+def _telling(fun, tell):
+    def told(v):
+        value = fun(v)
+        tell(value)
+        return value
+
+    return told
+
 
 def taking_derivatives(function):
     """A decorator of what prepares a solver's arguments, a dict, and returns what finishes."""
@@ -44,28 +65,51 @@ def taking_derivatives(function):
 
 
 class Unknown:
-    """What is solved for: the vector that SciPy sees, and the structure that f sees."""
+    """What is solved for: the vector that SciPy sees, and the structure that f sees.
 
-    def __init__(self, x0):
+    A number, a list of numbers or an array with one axis is a vector of float64, as SciPy has it;
+    with `exact`, one number is a number, and float32 is float32.
+    """
+
+    def __init__(self, x0: Any, name: str = "the solver", exact: bool = False) -> None:
         x0 = _plain(x0)
-        self.is_vector = _is_vector(x0)
-        if self.is_vector:  # as SciPy has it
+        self.is_vector = _is_vector(x0, exact)
+        self.kind, self.layout = type(x0), Layout(x0, name)
+        layout = self.layout
+        if self.is_vector:
             self.start, self.of = np.atleast_1d(np.asarray(x0, float)), lambda v: v
             return
-        vector, unflatten = flatten(x0)
-        self.start, self.of = vector, unflatten
-        if vector.dtype.kind == "c":
-            n = len(vector)
-            self.start = np.concatenate([vector.real, vector.imag])
-            self.of = lambda v: unflatten(v[:n] + 1j * v[n:])
+        rebuild, n = layout.structure.rebuild, layout.size
+        self.start, self.of = (
+            layout.vector(layout.structure.leaves),
+            lambda v: rebuild(layout.leaves(v)),
+        )
+        if layout.dtype.kind == "c":
+            self.start = np.concatenate([self.start.real, self.start.imag])
+            self.of = lambda v: rebuild(layout.leaves(v[:n] + 1j * v[n:]))
         self.start = np.asarray(self.start, float)
+
+    @classmethod
+    def of_start(cls, x0):
+        return x0 if isinstance(x0, cls) else cls(x0)
+
+    def path(self, k: int) -> str:
+        """Where the number at place `k` of the vector is."""
+        size = self.layout.size
+        place = bisect.bisect_right(self.layout.ends, k % size) - 1
+        return f"[{k}]" if self.is_vector else self.layout.structure.paths()[place]
 
     def function(self, f, args=(), kwargs=None):
         """`f` as a function of the vector."""
         if self.is_vector and not args and not kwargs:
             return f
         kwargs = kwargs or {}
-        return lambda v: f(self.of(v), *args, **kwargs)
+
+        def of_vector(v):
+            return f(self.of(v), *args, **kwargs)
+
+        of_vector.__name__ = getattr(f, "__name__", type(f).__name__)
+        return of_vector
 
     def vectors(self, f, args=(), kwargs=None):
         """`f`, which returns numbers in any structure, as a function from vector to vector."""
@@ -73,22 +117,76 @@ class Unknown:
         return lambda v: as_vector(inner(v))
 
     def seen_by(self, callback):
-        """A callback that sees the structure."""
-        if callback is None or self.is_vector:
-            return callback
+        """A callback that sees the structure; on what it raises, the parameters so far are."""
+        if callback is None:
+            return None
+
+        def see(x, *rest, **named):
+            try:
+                return callback(*rest, **named) if named else callback(x, *rest)
+            except StopIteration:  # by which SciPy's callbacks end the search
+                raise
+            except Exception as error:
+                keep_parameters(error, x)
+                raise
+
         if {*inspect.signature(callback).parameters} == {"intermediate_result"}:
 
             def told(intermediate_result):
                 result = type(intermediate_result)(intermediate_result)
                 result.x = self.of(result.x)
-                return callback(intermediate_result=result)
+                return see(result.x, intermediate_result=result)
 
             return told
-        return lambda x, *rest: callback(self.of(x), *rest)
+        return lambda x, *rest: see(self.of(x), *rest)
+
+    def bounds(self, given):
+        """SciPy's bounds of pairs in the structure of the start; SciPy's own as they are."""
+        if given is None or self.is_vector or hasattr(given, "lb"):
+            return given
+        if isinstance(given, _ROWS) and not issubclass(self.kind, (*_ROWS, numbers.Number)):
+            return given
+        layout = self.layout
+        if layout.dtype.kind == "c":
+            raise StructureError(
+                "bounds were given for a start with complex numbers.",
+                "complex numbers have no order.",
+                "make their real and imaginary parts two arrays of the start.",
+            )
+        ends = np.broadcast_to([-np.inf, np.inf], (layout.size, 2)).copy()
+        paths = layout.structure.paths()
+        for place, pairs in layout.structure.match(given, "the start", of="form of the bounds"):
+            if pairs is not None:
+                rows = slice(*layout.ends[place : place + 2])
+                ends[rows] = _pairs(pairs, layout.shapes[place], paths[place])
+        return scipy.optimize.Bounds(*ends.T)
 
     def finish(self, result):
         result.x = self.of(result.x)
         return result
+
+
+_ROWS = (list, tuple, np.ndarray)
+
+
+def _pairs(given, shape, path):
+    """The bounds of a number or an array: a pair of them, or a pair for each element."""
+    ends = [-np.inf, np.inf]
+    try:
+        if _is_pair(given):
+            pair = [free if end is None else end for end, free in zip(given, ends, strict=True)]
+            rows = np.stack([np.broadcast_to(end, shape) for end in pair], -1).astype(float)
+        else:
+            rows = np.array(given, float)  # None becomes NaN
+        rows = np.where(np.isnan(rows), ends, rows)
+        return rows.reshape(math.prod(shape), 2)
+    except (TypeError, ValueError):
+        raise StructureError(
+            f"the bounds at {path or 'the top'} do not fit an array of shape {shape}.",
+            "a number or an array has one pair (low, high), of numbers, arrays or None, or one "
+            "pair for each element.",
+            f"pass (low, high), or an array of shape {(*shape, 2)}.",
+        ) from None
 
 
 def as_vector(y):
@@ -99,10 +197,22 @@ def as_vector(y):
     return flatten(y)[0]
 
 
-def _is_vector(x):
-    if isinstance(x, (list, tuple)) and type(x) in (list, tuple):
+def _is_pair(given):
+    if isinstance(given, np.ndarray):
+        return given.shape == (2,)
+    return len(given) == 2 and not any(isinstance(end, (list, tuple)) for end in given)
+
+
+def _is_vector(x, exact):
+    """Whether it is a vector to SciPy and loses nothing there, if `exact` not its type either."""
+    if type(x) in (list, tuple):
         return bool(x) and all(isinstance(v, (int, float, np.number)) for v in x)
-    return isinstance(x, (np.ndarray, np.number, float, int)) and np.ndim(x) <= 1
+    if exact:
+        return (
+            isinstance(x, np.ndarray) and x.ndim == 1 and (x.dtype == float or x.dtype.kind in "iu")
+        )
+    plain = isinstance(x, (np.ndarray, np.number, float, int))
+    return plain and np.ndim(x) <= 1 and not np.iscomplexobj(x)
 
 
 def _plain(x):
@@ -129,12 +239,12 @@ def _with_jacobian(f):
 
 @taking_derivatives(scipy.optimize.minimize)
 def minimize(given):
-    x, args = Unknown(given["x0"]), as_tuple(given.get("args", ()))
+    x, args = Unknown.of_start(given["x0"]), as_tuple(given.get("args", ()))
     jac, hess, method = given.get("jac"), given.get("hess"), str(given.get("method") or "").lower()
     f = x.function(given["fun"], args)
     value = (lambda v: f(v)[0]) if jac is True else f
     if jac == "zyg":
-        given |= {"fun": lambda v: _first(value_and_gradient(f, v, zeros=True)), "jac": True}
+        given |= {"fun": lambda v: _first(f, *value_and_gradient(f, v, zeros=True)), "jac": True}
     else:
         given |= {"fun": f, "jac": x.vectors(jac, args) if callable(jac) else jac}
     if hess == "zyg" and method in _BY_PRODUCTS:
@@ -148,12 +258,18 @@ def minimize(given):
         given["hessp"] = lambda v, p: as_vector(product(x.of(v), x.of(p), *args))
     given |= {"x0": x.start, "args": (), "callback": x.seen_by(given.get("callback"))}
     given["constraints"] = _constraints(given.get("constraints", ()), x)
+    given["bounds"] = x.bounds(given.get("bounds"))
     return x.finish
 
 
-def _first(value_and_gradients):
-    value, (gradient,) = value_and_gradients
-    return value, gradient
+def _first(f, value, gradients):
+    if type(value) is tuple:
+        raise NonScalarOutputError(
+            f"{f.__name__} returned a tuple; a function that is minimized returns one real number.",
+            "a solver has no use for what comes with it.",
+            "return the number alone.",
+        )
+    return value, gradients[0]
 
 
 def _constraints(constraints, x):
@@ -185,19 +301,22 @@ def _jacobian(jac, f, x, args=()):
 
 @taking_derivatives(scipy.optimize.least_squares)
 def least_squares(given):
-    x = Unknown(given["x0"])
+    x = Unknown.of_start(given["x0"])
     f = x.vectors(given["fun"], as_tuple(given.get("args", ())), given.get("kwargs"))
     f, jac = _with_jacobian(f)
     given |= {"fun": f, "jac": jac, "x0": x.start, "args": (), "kwargs": None}
-    given["callback"] = x.seen_by(given.get("callback"))
+    for name, seen in (("callback", x.seen_by), ("bounds", x.bounds)):
+        if name in given:
+            given[name] = seen(given[name])
     return x.finish
 
 
 @taking_derivatives(scipy.optimize.root)
 def root(given):
-    x = Unknown(given["x0"])
+    x = Unknown.of_start(given["x0"])
     f, jac = _with_jacobian(x.vectors(given["fun"], as_tuple(given.get("args", ()))))
-    given |= {"fun": f, "jac": jac, "x0": x.start, "args": ()}
+    given |= {"fun": f, "jac": jac if given.get("jac") == "zyg" else None, "x0": x.start}
+    given |= {"args": (), "callback": x.seen_by(given.get("callback"))}
     return x.finish
 
 

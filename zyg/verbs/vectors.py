@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
@@ -34,65 +35,92 @@ def flatten(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     {'w': array([2., 4.]), 'b': 6.0, 'name': 'line'}
 
     """
-    structure = taken_apart(tree, watchable)
-    leaves = structure.leaves
-    if not leaves:
-        raise StructureError(
-            f"zyg.flatten was given a {type(tree).__name__} without any number in it.",
-            "a vector needs at least one number.",
-            "pass numbers, arrays, or a container or an object that holds some.",
-        )
-    kinds = [_kind(x, path) for x, path in zip(leaves, structure.paths(), strict=True)]
-    dtype = np.result_type(*kinds)
-    vector = _vector(leaves, dtype)
-    shapes = [np.shape(x) for x in leaves]
-    types = [None if _is_array(x) else type(strip(x)) for x in leaves]
-    ends = [0, *accumulate(int(np.prod(shape)) for shape in shapes)]
+    layout = Layout(tree)
+    structure = layout.structure
 
     def unflatten(vector: Any) -> Any:
-        if np.shape(vector) != (ends[-1],):
+        if np.shape(vector) != (layout.size,):
             raise StructureError(
                 f"unflatten was given an array of shape {np.shape(vector)}.",
-                f"the structure has {ends[-1]} numbers.",
-                f"pass a vector of shape ({ends[-1]},), in the order of zyg.flatten.",
+                f"the structure has {layout.size} numbers.",
+                f"pass a vector of shape ({layout.size},), in the order of zyg.flatten.",
             )
-        found = [
+        return structure.rebuild(layout.leaves(vector))
+
+    return layout.vector(structure.leaves), unflatten
+
+
+class Layout:
+    """Where the numbers of a structure are in one vector."""
+
+    def __init__(self, tree: Any, name: str = "zyg.flatten") -> None:
+        self.structure = taken_apart(tree, watchable)
+        leaves = self.structure.leaves
+        if not leaves:
+            raise without_numbers(tree, name)
+        self.shapes = [np.shape(x) for x in leaves]
+        self.kinds = [self._kind(k, x, name) for k, x in enumerate(leaves)]
+        self.types = [None if _is_array(x) else type(strip(x)) for x in leaves]
+        self.ends: list[int] = [0, *accumulate(math.prod(shape) for shape in self.shapes)]
+        self.dtype = np.result_type(*self.kinds)
+        self.is_uniform = {*self.kinds} == {self.dtype} and not any(self.types)
+
+    @property
+    def size(self) -> int:
+        return self.ends[-1]
+
+    def _kind(self, k: int, x: Any, name: str) -> np.dtype[Any]:
+        """The dtype of a leaf in the vector, and when it comes back."""
+        plain = strip(x)
+        if library := array_type(plain).library:
+            raise ConversionError(
+                f"{name} met a {type(plain).__name__} at {self.structure.paths()[k] or 'the top'}.",
+                f"arrays of {library} would have to be converted to join the vector.",
+                "convert it to a NumPy array, or keep it apart from what is flattened.",
+            )
+        dtype = np.asarray(plain).dtype
+        return dtype if dtype.hasobject else float_dtype(dtype)
+
+    def vector(self, leaves: list[Any]) -> Any:
+        """The numbers of these leaves, one after another."""
+        if self.dtype.hasobject:  # other number types, each by itself, so that it stays what it is
+            numbers = [n for x in leaves for n in (np.reshape(x, -1) if _is_array(x) else [x])]
+            vector = np.empty(len(numbers), object)
+            for k, number in enumerate(numbers):
+                vector[k] = number
+            return vector
+        dtype = self.dtype
+        parts = [
+            np.reshape(x, -1) if number else x.reshape(-1)
+            for x, number in zip(leaves, self.types, strict=True)
+        ]
+        return np.concatenate([x if x.dtype == dtype else np.astype(x, dtype) for x in parts])
+
+    def leaves(self, vector: Any) -> list[Any]:
+        """The leaves again, with their shapes and types, from a vector of this length."""
+        if vector.dtype == self.dtype and self.is_uniform:
+            return [
+                vector[first:last].reshape(shape)
+                for first, last, shape in zip(self.ends, self.ends[1:], self.shapes, strict=False)
+            ]
+        return [
             _leaf(vector[first:last], kind, shape, number)
             for first, last, kind, shape, number in zip(
-                ends, ends[1:], kinds, shapes, types, strict=False
+                self.ends, self.ends[1:], self.kinds, self.shapes, self.types, strict=False
             )
         ]
-        return structure.rebuild(found)
-
-    return vector, unflatten
 
 
-def _vector(leaves: list[Any], dtype: np.dtype[Any]) -> Any:
-    if dtype.hasobject:  # other number types, each by itself, so that it stays what it is
-        numbers = [n for x in leaves for n in (np.reshape(x, -1) if _is_array(x) else [x])]
-        vector = np.empty(len(numbers), object)
-        for k, number in enumerate(numbers):
-            vector[k] = number
-        return vector
-    parts = [np.reshape(x, -1) for x in leaves]
-    return np.concatenate([x if x.dtype == dtype else np.astype(x, dtype) for x in parts])
+def without_numbers(tree: Any, name: str) -> StructureError:
+    return StructureError(
+        f"{name} was given a {type(tree).__name__} without any number in it.",
+        "a vector needs at least one number.",
+        "pass numbers, arrays, or a container or an object that holds some.",
+    )
 
 
 def _is_array(x: Any) -> bool:
     return isinstance(strip(x), np.ndarray)
-
-
-def _kind(x: Any, path: str) -> np.dtype[Any]:
-    """The dtype of a leaf in the vector, and when it comes back."""
-    plain = strip(x)
-    if array_type(plain).library:
-        raise ConversionError(
-            f"zyg.flatten met a {type(plain).__name__} at {path or 'the top'}.",
-            f"arrays of {array_type(plain).library} would have to be converted to join the vector.",
-            "convert it to a NumPy array, or keep it apart from what is flattened.",
-        )
-    dtype = np.asarray(plain).dtype
-    return dtype if dtype.hasobject else float_dtype(dtype)
 
 
 def _leaf(part: Any, kind: np.dtype[Any], shape: tuple[int, ...], number: type | None) -> Any:
