@@ -30,11 +30,18 @@ from zyg.watched import device as _device  # noqa: F401
 from zyg.watched import numbers as _numbers  # noqa: F401
 
 if _typing.TYPE_CHECKING:
+    from zyg import cmath as cmath
+    from zyg import distributed as distributed
     from zyg import jax as jax
+    from zyg import math as math
     from zyg import numba as numba
+    from zyg import numpy as numpy
     from zyg import optimize as optimize
+    from zyg import scipy as scipy
+    from zyg import statistics as statistics
     from zyg import threads as threads
     from zyg import torch as torch
+    from zyg import trio as trio
     from zyg.adoption.verbs import adopt as adopt
     from zyg.adoption.verbs import adopted as adopted
     from zyg.broadcasting.verbs import broadcast as broadcast
@@ -92,35 +99,37 @@ _LATE = {
     "hvp": "zyg.verbs.jacobians",
     "implicit": "zyg.verbs.implicit",
     "jacobian": "zyg.verbs.jacobians",
-    "optimize": "zyg.optimize",
     "partials": "zyg.broadcasting.verbs",
     "prange": "zyg.compiler.front.parallel",
     "pullback_async": "zyg.verbs.asynchronous",
     "pushforward": "zyg.verbs.pushforward",
     "sparse_hessian": "zyg.sparsity.derivatives",
     "sparse_jacobian": "zyg.sparsity.derivatives",
-    "threads": "zyg.threads",
     "value_and_gradient_async": "zyg.verbs.asynchronous",
     "wirtinger": "zyg.verbs.jacobians",
     "wrap_executor": "zyg.tasks.executors",
 }
-_MODULES = ("optimize", "threads")
-__all__ = sorted(name for name in {*globals(), *_LATE} if not name.startswith("_"))
+# The same of modules, with the package that is needed for each.
+_MODULES = {
+    "cmath": "", "distributed": "distributed", "jax": "jax", "math": "", "numba": "numba",
+    "numpy": "", "optimize": "scipy", "scipy": "scipy", "statistics": "", "threads": "",
+    "torch": "torch", "trio": "trio",
+}  # fmt: skip
+__all__ = sorted(name for name in {*globals(), *_LATE, "threads"} if not name.startswith("_"))
 
+if not _typing.TYPE_CHECKING:  # a name that is not above is a mistake
 
-# The same of libraries that need not be there: no names for `from zyg import *`.
-_BRIDGES = ("jax", "numba", "torch")
-
-
-def __getattr__(name: str) -> object:
-    if name in _BRIDGES:
-        return _import_module(f"zyg.{name}")
-    if name not in _LATE:
-        raise AttributeError(f"module 'zyg' has no attribute {name!r}")
-    module = _import_module(_LATE[name])
-    globals()[name] = found = module if name in _MODULES else getattr(module, name)
-    return found
+    def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return _import_module(f"zyg.{name}")
+        if name not in _LATE:
+            raise AttributeError(f"module 'zyg' has no attribute {name!r}")
+        globals()[name] = found = getattr(_import_module(_LATE[name]), name)
+        return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE, *_BRIDGES})
+    from importlib.util import find_spec
+
+    modules = {name for name, package in _MODULES.items() if not package or find_spec(package)}
+    return sorted({*globals(), *_LATE, *modules})

@@ -2,6 +2,7 @@
 
 config                          settings
 buffers                         memory of results, kept for later results of the same size
+signatures                      the types of public signatures
 quiet                           NumPy's warnings off
 caches                          what was worked out, bounded and forgotten on demand
 threads                         work in chunks, on several threads

@@ -91,7 +91,7 @@ class Kept:
                 "second. Unseeded random numbers do this, and files or globals that change.",
                 "make the task a function of its arguments; pass it a seed.",
             )
-        return self._back([*bars])  # type: ignore[no-any-return]
+        return self._back([*bars])
 
     def __reduce__(self) -> Any:
         return Kept, self.made_of

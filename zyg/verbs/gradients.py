@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, overload
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from zyg.base.labelled import labelled_kind
 from zyg.base.marks import stops_gradient, verb
 from zyg.base.registry import adjoint, own_verbs
 from zyg.base.scalar_rules import is_complex
+from zyg.base.signatures import P, Pullback, R, Ts, X, Y, Z
 from zyg.base.structure import Structure, is_number
 from zyg.core.strand import cut, is_watched, strip
 from zyg.core.trace import Trace, copy_out
@@ -65,21 +66,47 @@ def seed_of_loss(trace: Trace) -> Any:
     return seed_of_one(trace, trace.y)
 
 
-@verb
-def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
+@overload
+def pullback(f: Callable[[*Ts], Awaitable[R]], /, *args: *Ts) -> tuple[R, Pullback]: ...
+@overload
+def pullback(f: Callable[[*Ts], R], /, *args: *Ts) -> tuple[R, Pullback]: ...
+@overload
+def pullback(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[R, Pullback]: ...
+@verb  # type: ignore[misc]
+def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pullback]:
     """The value of ``f(*args, **kwargs)`` and its pullback.
 
-    ``back(y_bar)`` takes a cotangent of the value (its structure and shapes) and returns a tuple
-    with the cotangent of each positional argument; ``back(y_bar, zeros=True)`` gives zeros instead
-    of None where nothing depends on an argument. `back` may be called again, and from several
-    threads, and the arguments may be overwritten; large ones are read-only while f runs. Raises
-    `StructureError` where y_bar does not fit the value.
+    Parameters
+    ----------
+    f : callable
+        The function. It may be async.
+    *args
+        Its arguments, by which it is differentiated: numbers, arrays, any structure of them. Large
+        arrays are read-only while f runs; afterwards they may be overwritten.
+    **kwargs
+        Keyword arguments of f, by which it is not differentiated.
 
+    Returns
+    -------
+    y
+        What f returned.
+    back : callable
+        ``back(y_bar)`` takes a cotangent of y, of its structure and shapes, and returns a tuple
+        with the cotangent of each positional argument; ``back(y_bar, zeros=True)`` has zeros
+        instead of None where nothing depends on an argument. It may be called again, and from
+        several threads.
+
+    Raises
+    ------
+    StructureError
+        From `back`, where y_bar does not fit y.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> y, back = zyg.pullback(np.multiply, np.array([1.0, 2.0]), 3.0)
     >>> y, back(np.array([1.0, 10.0]))
     (array([3., 6.]), (array([ 3., 30.]), 21.0))
-
     """
     trace = Trace(f, args, kwargs, arguments="lent")
 
@@ -89,21 +116,55 @@ def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Cal
     return trace.hand_over(), back
 
 
-@verb
+@overload
+def gradient(f: Callable[[X], Any], x: X, /, *, zeros: bool = False) -> tuple[X | Any]: ...
+@overload
+def gradient(
+    f: Callable[[X, Y], Any], x: X, y: Y, /, *, zeros: bool = False
+) -> tuple[X | Any, Y | Any]: ...
+@overload
+def gradient(
+    f: Callable[[X, Y, Z], Any], x: X, y: Y, z: Z, /, *, zeros: bool = False
+) -> tuple[X | Any, Y | Any, Z | Any]: ...
+@overload
+def gradient(f: Callable[..., Any], *args: Any, zeros: bool, **kwargs: Any) -> tuple[Any, ...]: ...
+@overload
+def gradient(f: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> tuple[Any, ...]: ...
+@verb  # type: ignore[misc]  # the types cannot say that f has no parameter `zeros`
 def gradient(
     f: Callable[..., Any], *args: Any, zeros: bool = False, **kwargs: Any
 ) -> tuple[Any, ...]:
     """The gradient of ``f(*args, **kwargs)``, a real number: one per positional argument.
 
-    It has the structure, shapes and dtypes of its argument: containers stay what they are,
-    other objects become `Tangent`. It is None where nothing depends on the argument, or zeros with
-    ``zeros=True``. For complex arguments it is x_bar + i y_bar, the direction of steepest ascent.
-    Raises `NonScalarOutputError` when f returns anything but one real number.
+    Parameters
+    ----------
+    f : callable
+        Returns a real number; an array of no axes is one. It may be async.
+    *args
+        Its arguments, by which it is differentiated: numbers, arrays, any structure of them.
+    zeros : bool, default False
+        Whether the gradient is zero instead of None where nothing depends on an argument.
+    **kwargs
+        Keyword arguments of f, by which it is not differentiated.
 
+    Returns
+    -------
+    tuple
+        For each positional argument its gradient, with the structure, shapes and dtypes of the
+        argument: containers stay what they are, other objects become `Tangent`. None where nothing
+        depends on the argument. For complex arguments it is x_bar + i y_bar, the direction of
+        steepest ascent.
+
+    Raises
+    ------
+    NonScalarOutputError
+        Where f returns anything but one real number.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> zyg.gradient(lambda x, y: np.sum(x * y), np.array([1.0, 2.0]), 3.0)
     (array([3., 3.]), 3.0)
-
     """
     own = own_verbs.get(type(f))
     if own and (found := own["gradient"](f, args, kwargs, zeros)) is not NotImplemented:
@@ -115,19 +176,64 @@ def gradient(
         trace.close()
 
 
-@verb
+@overload
+def value_and_gradient(
+    f: Callable[[*Ts], Awaitable[R]], /, *args: *Ts, zeros: bool = False
+) -> tuple[R, tuple[Any, ...]]: ...
+@overload
+def value_and_gradient(
+    f: Callable[[X], R], x: X, /, *, zeros: bool = False
+) -> tuple[R, tuple[X | Any]]: ...
+@overload
+def value_and_gradient(
+    f: Callable[[X, Y], R], x: X, y: Y, /, *, zeros: bool = False
+) -> tuple[R, tuple[X | Any, Y | Any]]: ...
+@overload
+def value_and_gradient(
+    f: Callable[[X, Y, Z], R], x: X, y: Y, z: Z, /, *, zeros: bool = False
+) -> tuple[R, tuple[X | Any, Y | Any, Z | Any]]: ...
+@overload
+def value_and_gradient(
+    f: Callable[..., Any], *args: Any, zeros: bool, **kwargs: Any
+) -> tuple[Any, tuple[Any, ...]]: ...
+@overload
+def value_and_gradient(
+    f: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+) -> tuple[R, tuple[Any, ...]]: ...
+@verb  # type: ignore[misc]
 def value_and_gradient(
     f: Callable[..., Any], *args: Any, zeros: bool = False, **kwargs: Any
 ) -> tuple[Any, tuple[Any, ...]]:
     """The value of ``f(*args, **kwargs)`` and its gradient, as `gradient` gives it.
 
-    f may return a tuple (loss, aux...): the gradient is that of the loss, and the whole tuple is
-    the value, with aux as f left it. Raises what `gradient` raises.
+    Parameters
+    ----------
+    f : callable
+        Returns a real number, or a tuple (loss, aux...), of which the first is differentiated.
+    *args
+        Its arguments, by which it is differentiated.
+    zeros : bool, default False
+        Whether the gradient is zero instead of None where nothing depends on an argument.
+    **kwargs
+        Keyword arguments of f, by which it is not differentiated.
 
+    Returns
+    -------
+    value
+        What f returned, with aux as f left it.
+    gradient : tuple
+        For each positional argument its gradient.
+
+    Raises
+    ------
+    NonScalarOutputError
+        As `gradient` does.
+
+    Examples
+    --------
     >>> import zyg
     >>> zyg.value_and_gradient(lambda x: (x * x, "a note"), 3.0)
     ((9.0, 'a note'), (6.0,))
-
     """
     own = own_verbs.get(type(f))
     if own and (found := own["value_and_gradient"](f, args, kwargs, zeros)) is not NotImplemented:
@@ -141,18 +247,36 @@ def value_and_gradient(
 
 @verb
 @adjoint
-def hook(g: Callable[[Any], Any], x: Any) -> Any:
+def hook(g: Callable[[X], X], x: X) -> Any:
     """`x`, whose cotangent passes through `g` on the way back.
 
     The outer level of a Hessian (`hvp`, `hessian`, forward over reverse) differentiates what g
-    makes of the cotangent, as part of the gradient that it is. Forward mode by itself has no
-    cotangents: there it raises MissingRuleError, since a tangent that passes unchanged would give
-    another derivative than the reverse pass.
+    makes of the cotangent, as part of the gradient that it is.
 
+    Parameters
+    ----------
+    g : callable
+        Takes the cotangent of x and returns the one to go on with, of the same structure and
+        shapes.
+    x
+        A number, an array or a structure of them.
+
+    Returns
+    -------
+    same type as x
+        x itself, as a new value.
+
+    Raises
+    ------
+    MissingRuleError
+        In forward mode by itself: it has no cotangents, and a tangent that passes unchanged would
+        give another derivative than the reverse pass.
+
+    Examples
+    --------
     >>> import zyg
     >>> zyg.gradient(lambda x: 2 * zyg.hook(lambda x_bar: -x_bar, x), 1.0)
     (-2.0,)
-
     """
 
     def hook_pullback(x_bar: Any) -> tuple[Any, ...]:
@@ -173,18 +297,31 @@ def hook_forward(g: Callable[[Any], Any], x: Any) -> Any:
 
 
 @stops_gradient
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: X) -> X:
     """`x` as a constant: the plain value of a number, an array or a structure of them.
 
-    Never raises: what is not watched is `x` itself.
+    `primal` is another name for it. Never raises.
 
+    Parameters
+    ----------
+    x
+        Anything. What is not watched is returned as it is.
+
+    Returns
+    -------
+    same type as x
+        The plain value.
+
+    Examples
+    --------
     >>> import zyg
     >>> zyg.gradient(lambda x: x * zyg.stop_gradient(x), 3.0)
     (3.0,)
-
     """
     inside = Structure(x, is_watched)
-    return inside.rebuild([copy_out(cut(v, "stop_gradient")) for v in inside.leaves])
+    return inside.rebuild(  # type: ignore[no-any-return]
+        [copy_out(cut(v, "stop_gradient")) for v in inside.leaves]
+    )
 
 
 primal = stop_gradient
