@@ -311,7 +311,7 @@ _ENGINES = {"distributed", "loky", "mpi4py", "trio"}
 
 
 class Engine:
-    """The base of zyg's own classes that run tasks."""
+    """The base of zyg's own classes that pass through: they run tasks, or tell a form."""
 
     __slots__ = ()
 

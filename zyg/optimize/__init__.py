@@ -1,6 +1,7 @@
-"""Minima and roots of what has parameters in any structure: dicts, objects, closures.
+"""Parameters in any structure (dicts, objects, closures), and what fits them.
 
-`minimize`, `least_squares` and `root` are SciPy's, with zyg's derivatives.
+`minimize`, `least_squares` and `root` are SciPy's, with zyg's derivatives. `sgd`, `adam` and the
+others go step by step, and have the interface of optax.
 
 >>> import zyg
 >>> def loss(p):
@@ -11,8 +12,26 @@
 
 progress                        a bar, drawn by rich
 solvers                         `minimize`, `least_squares`, `root`
+forms                           parameters as one vector, and the form they had
+schedules                       `cosine`, `exponential`, `piecewise`, `warmup`
+transforms                      what optimizers are made of
+optimizers                      `sgd`, `adam`, `adamw`, `rmsprop`, `lion`, `clip`, `chain`
 """
 
+from zyg.optimize.optimizers import Optimizer as Optimizer
+from zyg.optimize.optimizers import State as State
+from zyg.optimize.optimizers import adam as adam
+from zyg.optimize.optimizers import adamw as adamw
+from zyg.optimize.optimizers import apply_updates as apply_updates
+from zyg.optimize.optimizers import chain as chain
+from zyg.optimize.optimizers import clip as clip
+from zyg.optimize.optimizers import lion as lion
+from zyg.optimize.optimizers import rmsprop as rmsprop
+from zyg.optimize.optimizers import sgd as sgd
+from zyg.optimize.schedules import cosine as cosine
+from zyg.optimize.schedules import exponential as exponential
+from zyg.optimize.schedules import piecewise as piecewise
+from zyg.optimize.schedules import warmup as warmup
 from zyg.optimize.solvers import Solution as Solution
 from zyg.optimize.solvers import least_squares as least_squares
 from zyg.optimize.solvers import minimize as minimize

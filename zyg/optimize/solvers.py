@@ -285,7 +285,7 @@ def _unknown(solver: str, x0: Any) -> Unknown:
     if not finite.all():
         raise OptimizationError(
             f"zyg.optimize.{solver} was given a start with {x.start[~finite][0]} at "
-            f"{x.path(int(np.argmin(finite))) or 'the top'}.",
+            f"{x.path(int(np.argmin(finite)))}.",
             "a solver can go nowhere from there.",
             "start with finite numbers.",
         )

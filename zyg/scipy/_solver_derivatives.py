@@ -97,7 +97,7 @@ class Unknown:
         """Where the number at place `k` of the vector is."""
         size = self.layout.size
         place = bisect.bisect_right(self.layout.ends, k % size) - 1
-        return f"[{k}]" if self.is_vector else self.layout.structure.paths()[place]
+        return f"[{k}]" if self.is_vector else self.layout.path(place)
 
     def function(self, f, args=(), kwargs=None):
         """`f` as a function of the vector."""
@@ -154,11 +154,10 @@ class Unknown:
                 "make their real and imaginary parts two arrays of the start.",
             )
         ends = np.broadcast_to([-np.inf, np.inf], (layout.size, 2)).copy()
-        paths = layout.structure.paths()
         for place, pairs in layout.structure.match(given, "the start", of="form of the bounds"):
             if pairs is not None:
                 rows = slice(*layout.ends[place : place + 2])
-                ends[rows] = _pairs(pairs, layout.shapes[place], paths[place])
+                ends[rows] = _pairs(pairs, layout.shapes[place], layout.path(place))
         return scipy.optimize.Bounds(*ends.T)
 
     def finish(self, result):
@@ -182,7 +181,7 @@ def _pairs(given, shape, path):
         return rows.reshape(math.prod(shape), 2)
     except (TypeError, ValueError):
         raise StructureError(
-            f"the bounds at {path or 'the top'} do not fit an array of shape {shape}.",
+            f"the bounds at {path} do not fit an array of shape {shape}.",
             "a number or an array has one pair (low, high), of numbers, arrays or None, or one "
             "pair for each element.",
             f"pass (low, high), or an array of shape {(*shape, 2)}.",

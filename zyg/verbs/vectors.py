@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import array_type
+from zyg.base.containers import Engine
 from zyg.base.trees import taken_apart
 from zyg.core.strand import strip
 from zyg.core.trace import watchable
@@ -50,7 +51,7 @@ def flatten(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     return layout.vector(structure.leaves), unflatten
 
 
-class Layout:
+class Layout(Engine):
     """Where the numbers of a structure are in one vector."""
 
     def __init__(self, tree: Any, name: str = "zyg.flatten") -> None:
@@ -69,12 +70,16 @@ class Layout:
     def size(self) -> int:
         return self.ends[-1]
 
+    def path(self, k: int) -> str:
+        """Where the leaf at place `k` is."""
+        return self.structure.paths()[k] or "the top"
+
     def _kind(self, k: int, x: Any, name: str) -> np.dtype[Any]:
         """The dtype of a leaf in the vector, and when it comes back."""
         plain = strip(x)
         if library := array_type(plain).library:
             raise ConversionError(
-                f"{name} met a {type(plain).__name__} at {self.structure.paths()[k] or 'the top'}.",
+                f"{name} met a {type(plain).__name__} at {self.path(k)}.",
                 f"arrays of {library} would have to be converted to join the vector.",
                 "convert it to a NumPy array, or keep it apart from what is flattened.",
             )
@@ -89,12 +94,32 @@ class Layout:
             for k, number in enumerate(numbers):
                 vector[k] = number
             return vector
-        dtype = self.dtype
-        parts = [
-            np.reshape(x, -1) if number else x.reshape(-1)
-            for x, number in zip(leaves, self.types, strict=True)
-        ]
-        return np.concatenate([x if x.dtype == dtype else np.astype(x, dtype) for x in parts])
+        return np.concatenate(leaves, axis=None, dtype=self.dtype)
+
+    def gathered(self, found: list[tuple[int, Any]], what: str) -> Any:
+        """The vector of parts by the places of their leaves, zeros where there is none."""
+        parts: list[Any] = [None] * len(self.shapes)
+        for place, part in found:
+            parts[place] = part
+        for k, (part, shape) in enumerate(zip(parts, self.shapes, strict=True)):
+            if type(part) is np.ndarray and part.shape == shape:
+                continue
+            if part is None:
+                parts[k] = np.zeros(shape, self.kinds[k])
+            elif np.shape(strip(part)) != shape:
+                raise StructureError(
+                    f"{what} at {self.path(k)} has shape {np.shape(strip(part))}.",
+                    f"the parameter has shape {shape}.",
+                    "pass one number for each of its own.",
+                )
+        try:
+            return self.vector(parts)
+        except TypeError as error:  # of NumPy's
+            raise ConversionError(
+                f"{what} is of another kind than the parameters: {error}.",
+                "what does not fit would be lost.",
+                "pass real numbers for real ones.",
+            ) from None
 
     def leaves(self, vector: Any) -> list[Any]:
         """The leaves again, with their shapes and types, from a vector of this length."""

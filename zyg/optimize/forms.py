@@ -1,0 +1,103 @@
+"""The numbers of parameters as one vector, in the order of their first step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from zyg.base.structure import Structure
+from zyg.base.trees import Tree, taken_apart
+from zyg.core.trace import watchable
+from zyg.errors import StructureError
+from zyg.verbs.vectors import Layout
+
+
+class Form(Layout):
+    """The layout of parameters, without them, so that it can be kept and pickled.
+
+    Its structure is that of their gradient, whose leaves are their places in the vector.
+    """
+
+    def __init__(self, params: Any, name: str) -> None:
+        super().__init__(params, name)
+        self._keep(_places(self.structure))
+
+    def _keep(self, skeleton: Any) -> None:
+        self.skeleton = skeleton
+        self.structure = taken_apart(skeleton, watchable)
+        self.tree = _tree(self.structure)
+        self.places = [int(np.ravel(place)[0]) for place in self.structure.leaves]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k != "structure"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._keep(self.skeleton)
+
+    def __repr__(self) -> str:
+        return f"<{self.size} numbers of {self.dtype}>"
+
+    def path(self, k: int) -> str:
+        """Where the leaf at place `k` is."""
+        return self.structure.paths()[self.places.index(k)] or "the top"
+
+    def gradient(self, grads: Any) -> Any:
+        """The vector of a gradient."""
+        found = self.structure.match(grads, "the parameters", of="gradient")
+        return self.gathered([(self.places[k], part) for k, part in found], "the gradient")
+
+    def updates(self, vector: Any) -> Any:
+        """A vector in the structure of the gradient."""
+        leaves = self.leaves(vector)
+        return self.structure.rebuild([leaves[k] for k in self.places])
+
+    def order(self, structure: Structure | Tree) -> list[int]:
+        """Which of its leaves parameters have, taken apart, at each place of the vector.
+
+        Raises StructureError where they are not those that the state is of.
+        """
+        known = self.tree is not None and _tree(structure) == self.tree
+        order = self.places if known else self._order(structure)
+        shapes = [x.shape if type(x) is np.ndarray else np.shape(x) for x in structure.leaves]
+        for k, shape in zip(order, self.shapes, strict=True):
+            if shapes[k] != shape:
+                raise _other(structure.paths()[k] or "the top", f"has shape {shapes[k]}")
+        return order
+
+    def _order(self, structure: Structure | Tree) -> list[int]:
+        places = _places(structure)
+        found = dict(self.structure.match(places, "the state", of="form of the parameters"))
+        order = [-1] * len(self.shapes)
+        for k, place in enumerate(self.places):
+            if found.get(k) is None:
+                raise _other(self.path(place), "is missing")
+            order[place] = int(np.ravel(found[k])[0])
+        return order
+
+
+def _places(structure: Structure | Tree) -> Any:
+    """The structure of a gradient, with the places of leaves for them; all of an array's that has
+    labels, which it goes by."""
+    return structure.tangent(
+        [
+            np.full(np.shape(x), float(k)) if structure.labels else float(k)
+            for k, x in enumerate(structure.leaves)
+        ]
+    )
+
+
+def _tree(structure: Structure | Tree) -> Any:
+    """What two trees of one form have in common; None of what is no tree."""
+    if isinstance(structure, Structure):
+        return None
+    return [(b[0], b[1], b[3]) for b in structure.branches]
+
+
+def _other(path: str, lack: str) -> StructureError:
+    return StructureError(
+        f"the parameter at {path} {lack}.",
+        "the state of the optimizer is of other parameters.",
+        "begin anew: state = optimizer.init(params).",
+    )
