@@ -12,11 +12,11 @@ from importlib import import_module as _import_module
 
 from zyg import kernels as kernels
 from zyg import rules as rules
+from zyg.base.bags import Tangent as Tangent
 from zyg.base.config import config as config
 from zyg.base.registry import adjoint as adjoint
 from zyg.base.registry import nondifferentiable as nondifferentiable
 from zyg.base.registry import scalar_rule as scalar_rule
-from zyg.base.structure import Tangent as Tangent
 from zyg.core.strand import is_traced as is_traced
 from zyg.core.strand import nestlevel as nestlevel
 from zyg.verbs.gradients import gradient as gradient
@@ -61,6 +61,8 @@ if _typing.TYPE_CHECKING:
     from zyg.verbs.asynchronous import pullback_async as pullback_async
     from zyg.verbs.asynchronous import value_and_gradient_async as value_and_gradient_async
     from zyg.verbs.checkpoints import checkpoint as checkpoint
+    from zyg.verbs.grad import grad as grad
+    from zyg.verbs.grad import value_and_grad as value_and_grad
     from zyg.verbs.implicit import fixed_point as fixed_point
     from zyg.verbs.implicit import implicit as implicit
     from zyg.verbs.jacobians import diaghessian as diaghessian
@@ -71,6 +73,9 @@ if _typing.TYPE_CHECKING:
     from zyg.verbs.jacobians import jacobian as jacobian
     from zyg.verbs.jacobians import wirtinger as wirtinger
     from zyg.verbs.pushforward import pushforward as pushforward
+    from zyg.verbs.structures import dot as dot
+    from zyg.verbs.structures import map as map
+    from zyg.verbs.structures import norm as norm
     from zyg.verbs.vectors import flatten as flatten
 
 __version__ = "0.1.0"
@@ -86,6 +91,7 @@ _LATE = {
     "checkpoint": "zyg.verbs.checkpoints",
     "compile": "zyg.compiling.verbs",
     "diaghessian": "zyg.verbs.jacobians",
+    "dot": "zyg.verbs.structures",
     "elementwise": "zyg.broadcasting.verbs",
     "explain": "zyg.tools.explain",
     "fixed_point": "zyg.verbs.implicit",
@@ -93,18 +99,22 @@ _LATE = {
     "foreign": "zyg.interop.foreign",
     "forwarddiff": "zyg.verbs.jacobians",
     "fuse": "zyg.broadcasting.verbs",
+    "grad": "zyg.verbs.grad",
     "gradient_async": "zyg.verbs.asynchronous",
     "hessian": "zyg.verbs.jacobians",
     "holomorphic": "zyg.verbs.jacobians",
     "hvp": "zyg.verbs.jacobians",
     "implicit": "zyg.verbs.implicit",
     "jacobian": "zyg.verbs.jacobians",
+    "map": "zyg.verbs.structures",
+    "norm": "zyg.verbs.structures",
     "partials": "zyg.broadcasting.verbs",
     "prange": "zyg.compiler.front.parallel",
     "pullback_async": "zyg.verbs.asynchronous",
     "pushforward": "zyg.verbs.pushforward",
     "sparse_hessian": "zyg.sparsity.derivatives",
     "sparse_jacobian": "zyg.sparsity.derivatives",
+    "value_and_grad": "zyg.verbs.grad",
     "value_and_gradient_async": "zyg.verbs.asynchronous",
     "wirtinger": "zyg.verbs.jacobians",
     "wrap_executor": "zyg.tasks.executors",

@@ -224,6 +224,15 @@ class StructureError(ZygError, TypeError):
     tag = "structure"
 
 
+class ArgumentError(ZygError, TypeError):
+    """`grad` or `value_and_grad` by an argument that is not there or holds no number.
+
+    Example: ``grad(f, argnums=1)(x)``. Remedy: the place of the argument in the call, from 0.
+    """
+
+    tag = "argnums"
+
+
 class DegenerateError(ZygError, np.linalg.LinAlgError):
     """A derivative of a matrix decomposition that is undefined at this matrix, or is that of an
     arbitrary choice.

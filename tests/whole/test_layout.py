@@ -29,11 +29,11 @@ CONTRIBUTING = (ROOT.parent / "CONTRIBUTING.md").read_text()
 FILES = sorted([*ROOT.rglob("*.py"), *(ROOT.parent / "zyg_cuda").rglob("*.py")])
 
 PUBLIC = {
-    "Tangent", "adjoint", "adopt", "adopted", "broadcast", "check_adjoint", "check_gradient", "checkpoint", "compile", "config", "diaghessian",
-    "elementwise", "explain", "fixed_point", "flatten", "foreign", "forwarddiff", "fuse", "gradient", "gradient_async", "hessian",
-    "holomorphic", "hook", "hvp", "implicit", "is_traced", "jacobian", "nestlevel",
-    "nondifferentiable", "partials", "prange", "primal", "pullback", "pullback_async", "pushforward", "scalar_rule",
-    "sparse_hessian", "sparse_jacobian", "stop_gradient", "value_and_gradient",
+    "Tangent", "adjoint", "adopt", "adopted", "broadcast", "check_adjoint", "check_gradient", "checkpoint", "compile", "config", "diaghessian", "dot",
+    "elementwise", "explain", "fixed_point", "flatten", "foreign", "forwarddiff", "fuse", "grad", "gradient", "gradient_async", "hessian",
+    "holomorphic", "hook", "hvp", "implicit", "is_traced", "jacobian", "map", "nestlevel",
+    "nondifferentiable", "norm", "partials", "prange", "primal", "pullback", "pullback_async", "pushforward", "scalar_rule",
+    "sparse_hessian", "sparse_jacobian", "stop_gradient", "value_and_grad", "value_and_gradient",
     "value_and_gradient_async", "wirtinger", "wrap_executor",
 }  # fmt: skip
 # The paths that users import, besides `zyg` itself.
@@ -246,7 +246,7 @@ LIVE = {
     "zyg.base.adoptable.turns": "what adoption does when one begins or ends",
     "zyg.base.adoptable._rewritten": "codes of their functions, one for each in their sources",
     "zyg.base.buffers._idle": "memory, as much as pool_bytes allows",
-    "zyg.base.structure._printing": "tangents that are being printed",
+    "zyg.base.bags._printing": "tangents that are being printed",
     "zyg.core.protection._kept": "arrays that open strands keep, which hold them",
 }
 _CHANGES = {

@@ -12,6 +12,7 @@ remedies                        what to write in place of the call that was refu
 array_types                     kinds of arrays: NumPy's, a device's
 scalar_rules                    the table: scalar function -> partial derivatives
 registry                        which rule belongs to which function
+bags                            `Tangent`, the gradient of an object
 kinds labelled                  what a kind of container is; those of other packages
 containers structure            kinds of containers; values <-> their numbers and arrays
 trees                           the same, of plain arguments, with fewer steps

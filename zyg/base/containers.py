@@ -231,6 +231,12 @@ class _Function(Kind):
             *((f"attribute_{k}", v) for k, v in x.__dict__.items()),
         ]
 
+    def part(self, x: Any, c: Any, key: Any) -> Any:
+        if type(c) is not types.FunctionType:
+            return super().part(x, c, key)
+        value = dict(self.parts(c))[key]
+        return value.cell_contents if type(value) is types.CellType else value
+
     def shell(self, x: Any, cell_of: CellOf) -> Any:
         cells = tuple(cell_of(cell) for cell in x.__closure__ or ())
         copy = types.FunctionType(x.__code__, x.__globals__, x.__name__, x.__defaults__, cells)

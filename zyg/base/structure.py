@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import copy
 import types
-from _thread import get_ident
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from zyg.base.array_types import is_array
+from zyg.base.bags import Tangent
 from zyg.base.containers import (
     ATOMS,
     BY_TYPE,
@@ -35,76 +35,6 @@ from zyg.base.containers import (
 )
 from zyg.base.kinds import Key, Kind
 from zyg.errors import StructureError
-
-
-class Tangent:
-    """The gradient of an object: a bag of its attributes' gradients, named after its type.
-
-    Equals and prints by its fields; ``vars(tangent)`` is the dict of them.
-
-    >>> import zyg
-    >>> class Model:
-    ...     def __init__(self):
-    ...         self.w, self.name = 2.0, "linear"
-    >>> zyg.gradient(lambda m, x: m.w * x, Model(), 3.0)
-    (Tangent(Model, w=3.0, name=None), 2.0)
-
-    """
-
-    __slots__ = ("__dict__", "_of")
-    _of: str
-
-    def __init__(self, of: str, /, **fields: Any) -> None:
-        self.__dict__.update(fields)
-        object.__setattr__(self, "_of", of)
-
-    def __eq__(self, other: object) -> bool:
-        return _same(self, other) if isinstance(other, Tangent) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        here = (get_ident(), id(self))
-        if here in _printing:
-            return f"Tangent({self._of}, ...)"
-        _printing.add(here)
-        try:
-            fields = "".join(f", {name}={value!r}" for name, value in vars(self).items())
-        finally:
-            _printing.remove(here)
-        return f"Tangent({self._of}{fields})"
-
-
-_printing: set[tuple[int, int]] = set()  # a tangent that holds itself is printed once per thread
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Equality of gradients: containers by content, arrays by shape and elements."""
-    waiting = [(a, b)]
-    seen: set[tuple[int, int]] = set()
-    while waiting:
-        a, b = waiting.pop()
-        if (id(a), id(b)) in seen:
-            continue
-        seen.add((id(a), id(b)))
-        if isinstance(a, Tangent) and isinstance(b, Tangent):
-            if a._of != b._of or vars(a).keys() != vars(b).keys():
-                return False
-            waiting.extend((v, vars(b)[k]) for k, v in vars(a).items())
-        elif isinstance(a, dict) and isinstance(b, dict):
-            if a.keys() != b.keys():
-                return False
-            waiting.extend((a[k], b[k]) for k in a)
-        elif isinstance(a, (list, tuple)) and type(a) is type(b):
-            if len(a) != len(b):
-                return False
-            waiting.extend(zip(a, b, strict=True))
-        elif isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-            if not np.array_equal(a, b):
-                return False
-        elif not bool(a == b):
-            return False
-    return True
 
 
 class Structure:

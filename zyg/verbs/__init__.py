@@ -1,6 +1,7 @@
 """The verbs: what users call on functions.
 
 gradients                       `gradient`, `pullback` and what goes with them
+grad                            `grad` and `value_and_grad`, functions that return gradients
 asynchronous                    the same, to be awaited
 pushforward                     forward mode
 effects                         whether a call might keep a value of its own
@@ -10,4 +11,5 @@ checkpoints                     less memory: run again on the way back
 held                            a function that runs again, with all that it held at its call
 implicit                        solutions of equations
 vectors                         structures as vectors
+structures                      `map`, `dot` and `norm` of structures
 """

@@ -1,0 +1,204 @@
+"""`grad` and `value_and_grad`: functions that return gradients of some of their arguments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from zyg.core.strand import strip
+from zyg.errors import ArgumentError, NonScalarOutputError
+from zyg.verbs.gradients import gradient, value_and_gradient
+
+
+def grad(
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The function of f's arguments that returns the gradient of f with respect to one of them.
+
+    Parameters
+    ----------
+    f : callable
+        Returns one real number; with `has_aux`, a pair ``(number, anything else)``. May be a
+        method, a partial, a compiled or an elementwise function. An async f is run under trio.
+    argnums : int or tuple of ints
+        Which positional arguments to differentiate, counted from 0; from the last if negative.
+        All others, and keywords, are passed on as they are.
+    has_aux : bool
+        Whether f returns a pair, of which only the first part is differentiated.
+
+    Returns
+    -------
+    callable
+        Has the name, docstring and signature of f. It returns the gradient, in the structure of
+        the argument (see `gradient`), zeros where nothing depends on it; a tuple of gradients if
+        `argnums` is a tuple; ``(gradient, aux)`` with `has_aux`.
+
+    Raises
+    ------
+    ArgumentError
+        `argnums` is no int or tuple of different ints, is out of range in a call, or names an
+        argument without numbers.
+    NonScalarOutputError
+        f returns anything else.
+
+    Examples
+    --------
+    >>> import numpy as np, zyg
+    >>> zyg.grad(lambda x, y: x * y)(2.0, 3.0)
+    3.0
+    >>> zyg.grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 3.0)
+    (3.0, 2.0)
+    >>> zyg.grad(zyg.grad(np.sin))(1.0) == -np.sin(1.0)
+    True
+
+    """
+    if not has_aux:
+        chosen = _chosen(argnums, "zyg.grad")
+
+        def gradient_of(*args: Any, **kwargs: Any) -> Any:
+            inner, some = f, args
+            if chosen != 0 or len(args) != 1 or kwargs:
+                inner, some = _restricted(f, chosen, args, kwargs, "zyg.grad")
+            found = gradient(inner, *some, zeros=True)
+            if chosen == 0 and found[0] is not None:
+                return found[0]
+            return _bare(found, f, chosen, some, "zyg.grad")
+
+        return _named(gradient_of, f)
+    both = value_and_grad(f, argnums, has_aux=True)
+
+    def gradient_and_aux(*args: Any, **kwargs: Any) -> Any:
+        (_, aux), found = both(*args, **kwargs)
+        return found, aux
+
+    return _named(gradient_and_aux, f)
+
+
+def value_and_grad(
+    f: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """The function of f's arguments that returns the value of f and its gradient, as `grad` does.
+
+    Parameters
+    ----------
+    f : callable
+        As for `grad`.
+    argnums : int or tuple of ints
+        As for `grad`.
+    has_aux : bool
+        As for `grad`.
+
+    Returns
+    -------
+    callable
+        Returns ``(value, gradient)``, or ``((value, aux), gradient)`` with `has_aux`.
+
+    Raises
+    ------
+    ArgumentError, NonScalarOutputError
+        As for `grad`.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.optimize, zyg
+    >>> def loss(x):
+    ...     return np.sum((x - 1.0) ** 2)
+    >>> zyg.value_and_grad(loss)(np.array([0.0, 1.0]))
+    (np.float64(1.0), array([-2.,  0.]))
+    >>> scipy.optimize.minimize(zyg.value_and_grad(loss), np.zeros(2), jac=True).x.round(6)
+    array([1., 1.])
+
+    """
+    chosen = _chosen(argnums, "zyg.value_and_grad")
+
+    def value_and_gradient_of(*args: Any, **kwargs: Any) -> Any:
+        inner, some = _restricted(f, chosen, args, kwargs, "zyg.value_and_grad")
+        value, found = value_and_gradient(inner, *some, zeros=True)
+        if has_aux != (type(value) is tuple) or (has_aux and len(value) != 2):
+            raise _unexpected(f, value, has_aux)
+        return value, _bare(found, f, chosen, some, "zyg.value_and_grad")
+
+    return _named(value_and_gradient_of, f)
+
+
+def _named(function: Callable[..., Any], f: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` with the name, docstring and signature of f."""
+    named = functools.wraps(f, updated=())(function)
+    if not hasattr(f, "__name__"):  # a partial, an object
+        named.__name__ = getattr(getattr(f, "func", f), "__name__", type(f).__name__)
+    return named
+
+
+def _chosen(argnums: Any, verb: str) -> int | tuple[int, ...]:
+    """`argnums`, checked."""
+    some = argnums if isinstance(argnums, tuple) else (argnums,)
+    if some and all(type(k) is int for k in some) and len({*some}) == len(some):
+        return argnums  # type: ignore[no-any-return]
+    raise ArgumentError(
+        f"{verb} was given argnums={argnums!r}.",
+        "it says which positional arguments to differentiate.",
+        "pass an int, or a tuple of different ints: argnums=(0, 1).",
+    )
+
+
+def _restricted(
+    f: Callable[..., Any], chosen: int | tuple[int, ...], args: Any, kwargs: Any, verb: str
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """f as a function of the chosen arguments alone, and these."""
+    n = len(args)
+    some = chosen if isinstance(chosen, tuple) else (chosen,)
+    if not all(-n <= k < n for k in some) or len({k % n for k in some}) < len(some):
+        given = f"{n} positional argument{'s' * (n != 1)}"
+        raise ArgumentError(
+            f"{verb} was to differentiate {_name(f)} by argnums={chosen!r}; it was called with "
+            f"{given}.",
+            "argnums counts the positional arguments of the call, from 0; keywords are constant.",
+            "pass the argument by its place, or change argnums.",
+        )
+    places = [k % n for k in some]
+    if places == [*range(n)] and not kwargs:
+        return f, args
+
+    def inner(*some: Any) -> Any:
+        whole = [*args]
+        for k, x in zip(places, some, strict=True):
+            whole[k] = x
+        return f(*whole, **kwargs)
+
+    inner.__name__ = _name(f)
+    return inner, (*[args[k] for k in places],)
+
+
+def _bare(
+    found: tuple[Any, ...], f: Any, chosen: int | tuple[int, ...], some: tuple[Any, ...], verb: str
+) -> Any:
+    """The gradient alone, or the tuple of those that were asked for."""
+    places = chosen if isinstance(chosen, tuple) else (chosen,)
+    for k, x, g in zip(places, some, found, strict=True):
+        if g is None:
+            _refuse(f, x, k, verb)
+    return found if isinstance(chosen, tuple) else found[0]
+
+
+def _refuse(f: Any, x: Any, k: int, verb: str) -> None:
+    kind = type(strip(x)).__name__
+    raise ArgumentError(
+        f"{verb} was to differentiate {_name(f)} by its argument {k}, a {kind}.",
+        "there is no number in it that could be varied.",
+        "choose another argument with argnums=, or pass floats.",
+    )
+
+
+def _unexpected(f: Any, value: Any, has_aux: bool) -> NonScalarOutputError:
+    what = f"a tuple of {len(value)}" if type(value) is tuple else f"a {type(value).__name__}"
+    return NonScalarOutputError(
+        f"{_name(f)} returned {what}; zyg.value_and_grad needs "
+        f"{'a pair (number, anything else)' if has_aux else 'one real number'}.",
+        f"has_aux={has_aux} was given.",
+        "return (loss, aux)." if has_aux else "say has_aux=True if f returns (loss, aux).",
+    )
+
+
+def _name(f: Any) -> str:
+    return getattr(f, "__name__", type(f).__name__)
