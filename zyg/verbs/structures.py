@@ -118,6 +118,11 @@ def norm(a: Any) -> Any:
     number
         Real; 0.0 if there is no number.
 
+    Raises
+    ------
+    TypeError
+        The numbers are of a type without square roots, as `Fraction`.
+
     Examples
     --------
     >>> import numpy as np, zyg
