@@ -32,8 +32,9 @@ GROUPS = {
     "tasks": ("tasks", "executors"),
     "bridges": ("bridges",),
     "imports": ("imports", "adopt"),
+    "ease": ("optimizers",),
 }
-PEERS = ("torch", "autograd", "jax")
+PEERS = ("torch", "autograd", "jax", "optax")
 
 
 def main() -> int:

@@ -245,7 +245,7 @@ def test_a_start_from_which_nothing_can_go():
             OptimizationError, bowl, {"w": np.zeros(3), "b": np.nan}, of=solver
         )
         assert "inf at [1]" in raised(OptimizationError, bowl, [0.0, np.inf], of=solver)
-        assert "nan at ['z']" in raised(
+        assert "nanj at ['z']" in raised(
             OptimizationError, bowl, {"z": complex(0, np.nan), "b": 1j}, of=solver
         )
 

@@ -1,7 +1,7 @@
 """Parameters in any structure (dicts, objects, closures), and what fits them.
 
 `minimize`, `least_squares` and `root` are SciPy's, with zyg's derivatives. `sgd`, `adam` and the
-others go step by step, and have the interface of optax.
+others go step by step, and have the interface of optax; `fit` is a loop of such steps.
 
 >>> import zyg
 >>> def loss(p):
@@ -11,13 +11,16 @@ others go step by step, and have the interface of optax.
 (3.0, -1.0)
 
 progress                        a bar, drawn by rich
-solvers                         `minimize`, `least_squares`, `root`
 forms                           parameters as one vector, and the form they had
+solvers                         `minimize`, `least_squares`, `root`
 schedules                       `cosine`, `exponential`, `piecewise`, `warmup`
 transforms                      what optimizers are made of
 optimizers                      `sgd`, `adam`, `adamw`, `rmsprop`, `lion`, `clip`, `chain`
+fitting                         `fit`
 """
 
+from zyg.optimize.fitting import History as History
+from zyg.optimize.fitting import fit as fit
 from zyg.optimize.optimizers import Optimizer as Optimizer
 from zyg.optimize.optimizers import State as State
 from zyg.optimize.optimizers import adam as adam

@@ -8,8 +8,9 @@ import numpy as np
 
 from zyg.base.structure import Structure
 from zyg.base.trees import Tree, taken_apart
+from zyg.core.strand import strip
 from zyg.core.trace import watchable
-from zyg.errors import StructureError
+from zyg.errors import OptimizationError, StructureError
 from zyg.verbs.vectors import Layout
 
 
@@ -75,6 +76,21 @@ class Form(Layout):
                 raise _other(self.path(place), "is missing")
             order[place] = int(np.ravel(found[k])[0])
         return order
+
+
+def demand_finite(layout: Layout, tree: Any, name: str) -> None:
+    """Raise OptimizationError where a number of a start is infinite or NaN."""
+    for k, x in enumerate(taken_apart(tree, watchable).leaves):
+        plain = np.asarray(strip(x))
+        bad = ~np.isfinite(plain.astype(complex))
+        if bad.any():
+            at = [int(i) for i in np.argwhere(bad)[0]]
+            place = layout.path(k) if not at else layout.structure.paths()[k] + str(at)
+            raise OptimizationError(
+                f"{name} was given a start with {plain[bad][0]} at {place}.",
+                "nothing leads anywhere from there.",
+                "start with finite numbers.",
+            )
 
 
 def _places(structure: Structure | Tree) -> Any:

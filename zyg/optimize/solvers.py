@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
-from zyg.errors import NonScalarOutputError, OptimizationError
+from zyg.errors import NonScalarOutputError
+from zyg.optimize.forms import demand_finite
 from zyg.optimize.progress import bar
 from zyg.verbs.vectors import without_numbers
 
@@ -281,14 +282,7 @@ def _unknown(solver: str, x0: Any) -> Unknown:
     x = Unknown(x0, f"zyg.optimize.{solver}", exact=True)
     if not x.start.size:
         raise without_numbers(x0, f"zyg.optimize.{solver}")
-    finite = np.isfinite(x.start)
-    if not finite.all():
-        raise OptimizationError(
-            f"zyg.optimize.{solver} was given a start with {x.start[~finite][0]} at "
-            f"{x.path(int(np.argmin(finite)))}.",
-            "a solver can go nowhere from there.",
-            "start with finite numbers.",
-        )
+    demand_finite(x.layout, x0, f"zyg.optimize.{solver}")
     return x
 
 

@@ -4,7 +4,6 @@ The unknown may be any structure: the solver sees the vector of its numbers, f a
 the structure. Without these options nothing here runs.
 """
 
-import bisect
 import copy
 import inspect
 import math
@@ -92,12 +91,6 @@ class Unknown:
     @classmethod
     def of_start(cls, x0):
         return x0 if isinstance(x0, cls) else cls(x0)
-
-    def path(self, k: int) -> str:
-        """Where the number at place `k` of the vector is."""
-        size = self.layout.size
-        place = bisect.bisect_right(self.layout.ends, k % size) - 1
-        return f"[{k}]" if self.is_vector else self.layout.path(place)
 
     def function(self, f, args=(), kwargs=None):
         """`f` as a function of the vector."""
