@@ -204,13 +204,15 @@ class Loops(Expressions):
         self.env[_BROKEN] = False
 
         def go_on() -> Any:
-            go = test()
+            stays: Any = True
             for flag in flags:
                 left = self.env.get(flag, False)
                 if left is True:
                     return False
                 if isinstance(left, Number):
-                    go = left.record("logical_and", go, left.record("logical_not", left))
+                    stays = left.record("logical_and", stays, left.record("logical_not", left))
+            # A loop that was left is not tested again: the test could raise.
+            go = self._either(stays, test, True) if isinstance(stays, Number) else test()
             return self.reader.known(go)
 
         def unless_left() -> None:
