@@ -142,31 +142,34 @@ def _range(reader: Any, *bounds: Any) -> Any:
 
 
 def _enumerate(reader: Any, x: Any, start: Any = 0) -> Any:
-    found = reader.sequence(x)
-    if not isinstance(found, Sequence):
-        return reader.iterator([(k + start, one) for k, one in enumerate(found)])
+    found = reader.steps(x)
 
     def at(k: Any) -> Any:
-        return reader.index(reader.builder.op("add", atom_of(k), atom_of(start))), found.at(k)
+        return reader.next_index(k, atom_of(start)), found.at(k)
 
-    return reader.iterator(Sequence(found.length, at, independent=found.independent))
+    return reader.iterator(
+        Sequence(found.length, at, None, found.independent, found.held, found.still)
+    )
 
 
 def _zip(reader: Any, *xs: Any, strict: bool = False) -> Any:
-    found = [reader.sequence(x) for x in xs]
-    if not any(isinstance(x, Sequence) for x in found):
-        return reader.iterator([*zip(*found, strict=strict)])
-    counts = [atom_of(x.length if isinstance(x, Sequence) else len(x)) for x in found]
+    found = [reader.steps(x) for x in xs]
+    counts = [atom_of(x.length) for x in found]
     op = reader.builder.op
-    least = functools.reduce(lambda a, b: op("minimum", a, b), counts)
+    least = functools.reduce(lambda a, b: op("minimum", a, b), counts) if counts else 0
     for count in counts if strict else ():
         reader.demand(reader.builder.wrap(op("equal", count, least)), "zip() of other lengths")
+    known = all(x.held is not None for x in found)
 
     def at(k: Any) -> Any:
-        return tuple(x.at(k) if isinstance(x, Sequence) else reader.item(tuple(x), k)
-                     for x in found)  # fmt: skip
+        return tuple(x.at(k) if known or x.held is None else
+                     reader.item(tuple(map(x.at, range(x.length))), k) for x in found)  # fmt: skip
 
-    return reader.iterator(Sequence(reader.index(least), at))
+    def still() -> Any:
+        return functools.reduce(operator.and_, [x.still() for x in found], True)
+
+    held = [x.held for x in found] if known else None
+    return reader.iterator(Sequence(reader.index(least), at, held=held, still=still))
 
 
 def _map(reader: Any, f: Any, *xs: Any) -> Any:
@@ -193,16 +196,13 @@ def _filter(reader: Any, f: Any, x: Any) -> Any:
 def _reversed(reader: Any, x: Any) -> Any:
     if isinstance(x, range):
         return reader.iterator(reader.rounds(x[::-1]))
-    found = reader.sequence(x)
-    if not isinstance(found, Sequence):
-        return reader.iterator(found[::-1])
-    op = reader.builder.op
+    found = reader.steps(x)
 
     def at(k: Any) -> Any:
-        last = op("subtract", atom_of(found.length), 1)
-        return found.at(reader.index(op("subtract", last, atom_of(k))))
+        last = reader.builder.op("subtract", atom_of(found.length), 1)
+        return found.at(reader.index(reader.builder.op("subtract", last, atom_of(k))))
 
-    return reader.iterator(Sequence(found.length, at))
+    return reader.iterator(Sequence(found.length, at, held=found.held, still=found.still))
 
 
 def _sorted(reader: Any, x: Any, *, key: Any = None, reverse: bool = False) -> Any:

@@ -310,15 +310,16 @@ class Containers(Sequences):
             return self._has(self.heap[owner].get(x, _NOT_THERE))
         values = [*self.heap[owner]] if isinstance(owner, Ref) and owner.kind is set else None
         rounds = values if values is not None else self.rounds(owner)
-        if isinstance(rounds, Counted):
+        if isinstance(rounds, Counted) and rounds.held is None:
             found = self.heap.new("variables", {"": False})
             self.count(rounds, lambda one: self.heap[found].update({
                 "": self.builder.wrap(self.builder.op(
                     "logical_or", atom_of(self.heap[found][""]), atom_of(equal(x, one))))
             }))  # fmt: skip
             return self.heap[found][""]
+        one_by_one = map(rounds.at, range(rounds.length)) if isinstance(rounds, Counted) else rounds
         result: Any = False
-        for one in rounds:
+        for one in one_by_one:
             result = result | equal(x, one)
         return result
 

@@ -63,26 +63,27 @@ class Loops(Expressions):
     def _for(self, node: ast.For) -> None:
         rounds = self.located(node.iter, lambda: self.reader.rounds(self.value(node.iter)))
         held = len(self.reader.roots)
-        self.reader.roots.append(rounds)
-        if isinstance(rounds, Sequence):
+        self.reader.roots.append(rounds.held)
+        if rounds.held is None:
             self._looped(node, lambda: self._counted(node, rounds))
         else:
             self._looped(node, lambda: self._unrolled(node, rounds))
         del self.reader.roots[held:]
 
-    def _unrolled(self, node: ast.For, rounds: list[Any]) -> None:
-        for k, found in enumerate(rounds):
+    def _unrolled(self, node: ast.For, rounds: Sequence, first: int = 0) -> None:
+        for k in range(first, rounds.length):
             self.env[_CONTINUED] = False
-            self.assign(node.target, found)
+            self.assign(node.target, rounds.at(k))
             self.run(node.body)
             self.env[_CONTINUED] = False
             stop = self.stopped()
             if stop is True:
                 return
             if stop is not False:
-                rest = functools.partial(self._unrolled, node, rounds[k + 1 :])
+                rest = functools.partial(self._unrolled, node, rounds, k + 1)
                 self.unless_stopped(stop, rest, self.again(node))
                 return
+        self.reader.go_on(rounds)
 
     def _looped(self, node: ast.For | ast.While, run: Callable[[], None]) -> None:
         """Run a loop: its flags are its own, and `else` runs where it was not left by a break."""
@@ -112,6 +113,7 @@ class Loops(Expressions):
             self._carry(node, functools.partial(self.reader.count, rounds, visit))
             if rounds.independent:
                 self._in_chunks(node, done)
+            self.reader.go_on(rounds)
             return
         if rounds.independent:
             raise self.refuse(node.iter, "a loop over prange that is left early", "use range.")
@@ -129,6 +131,8 @@ class Loops(Expressions):
 
         self._until_left(node, test, go, [counter])
         self.env.pop(counter, None)
+        if (stop := self.stopped()) is not True:
+            self.reader.go_on(rounds, stop)
 
     def _in_chunks(self, node: ast.For, done: int) -> None:
         """Make a loop one of chunks, if what its rounds hand on is sums."""

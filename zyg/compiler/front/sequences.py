@@ -20,16 +20,24 @@ _UNROLLED = (
 _UNROLLED_WHOLE = 8  # of ranges: machine code unrolls its loops itself
 
 
-class Sequence:
-    """Things that are counted: how many, and which is at an index.
+def _the_same() -> Any:
+    return True
 
-    Those of a range with a known step are what a loop counts by itself (`span`).
+
+class Sequence:
+    """Things that are counted: how many, and which is at an index, when it is its turn.
+
+    Those of a range with a known step are what a loop counts by itself (`span`). Where each is
+    known by itself, at an index that is known, `held` is what they are of. `still` says whether
+    they are as many as they were.
     """
 
     def __init__(
-        self, length: Any, at: Callable[[Any], Any], span: Any = None, independent: bool = False
-    ) -> None:
+        self, length: Any, at: Callable[[Any], Any], span: Any = None, independent: bool = False,
+        held: list[Any] | None = None, still: Callable[[], Any] = _the_same,
+    ) -> None:  # fmt: skip
         self.length, self.at, self.span, self.independent = length, at, span, independent
+        self.held, self.still = held, still
 
     def of_counter(self, k: Any) -> Any:
         """What there is in the round of a counter."""
@@ -111,6 +119,61 @@ class Sequences(Ways):
             raise TypeError(f"a {type(x).__name__} has no elements")
         return [*x]
 
+    def steps(self, x: Any) -> Sequence:
+        """What there is to go through; what is written to it meanwhile is seen, as in Python."""
+        if isinstance(x, Ref) and x.kind is list:
+            return self._of_list(x)
+        if isinstance(x, View):
+            keys = [*self.keys(x.owner)] if isinstance(x.owner, Ref) else None
+            if keys is not None and x.what != "keys":
+                return self._of_dict(x, keys)
+        found = self.sequence(x)
+        if isinstance(found, Sequence):
+            return found
+        return Sequence(len(found), found.__getitem__, held=found)
+
+    def _of_list(self, x: Ref) -> Sequence:
+        items = self.heap[x][""]
+        if isinstance(items, Growing):
+            count = items.count
+
+            def as_many() -> Any:
+                now = self.heap[x][""].count
+                made = self.builder.op("equal", atom_of(now), atom_of(count))
+                return self.index(made)
+
+            return Sequence(count, lambda k: at(self, self.heap[x][""], atom_of(k)), still=as_many)
+
+        def still() -> bool:
+            now = self.heap[x][""]
+            return not isinstance(now, Growing) and len(now) == len(items)
+
+        def item(k: int) -> Any:
+            _demand_still(still())
+            return self.heap[x][""][k]
+
+        return Sequence(len(items), item, held=[x], still=still)
+
+    def _of_dict(self, x: View, keys: list[Any]) -> Sequence:
+        def still() -> bool:
+            return [*self.keys(x.owner)] == keys
+
+        def item(k: int) -> Any:
+            _demand_still(still())
+            value = self.item(x.owner, keys[k])
+            return value if x.what == "values" else (keys[k], value)
+
+        return Sequence(len(keys), item, held=[x.owner], still=still)
+
+    def go_on(self, rounds: Sequence, left: Any = False) -> None:
+        """At the end of a loop that was not left: Python goes through what has been added."""
+        same = rounds.still()
+        if isinstance(same, Number):
+            same = same if left is False else same | left
+            self.demand(same, "a list that grows while it is gone through")
+        else:
+            _demand_still(same)
+
     def _of_ref(self, x: Ref) -> list[Any] | Sequence:
         content = self.heap[x]
         if x.kind == "iterator":
@@ -182,18 +245,18 @@ class Sequences(Ways):
     def less(self, x: Any, y: Any) -> Any:
         return self.builder.wrap(self.builder.op("less", atom_of(x), atom_of(y)))
 
-    def rounds(self, x: Any) -> list[Any] | Sequence:
-        """What a loop goes over, one by one if it is little."""
+    def rounds(self, x: Any) -> Sequence:
+        """What a loop goes over, one by one if it is little: what is `held` is not None then."""
         if isinstance(x, Choice):
             raise TypeError("what the loop goes over depends on a condition")
         if isinstance(x, range):
             most = _UNROLLED_WHOLE if self.whole else _UNROLLED
             if len(x) * self.unrolled > most:
                 return Sequence(len(x), self._index_in(x), (x.start, x.stop, x.step))
-        found = self.sequence(x)
-        if isinstance(found, Sequence) and isinstance(found.length, int) and found.length <= 4:
-            return [found.at(k) for k in range(found.length)]
-        if self.whole and isinstance(found, Sequence):
+        found = self.steps(x)
+        if found.held is None and isinstance(found.length, int) and found.length <= 4:
+            return Sequence(found.length, found.at, held=[], still=found.still)
+        if self.whole and found.held is None:
             self.builder.counter(0, atom_of(found.length))  # no more rounds than fit in memory
         return found
 
@@ -236,12 +299,13 @@ class Sequences(Ways):
             return
         rounds = self.rounds(x)
         held = len(self.roots)
-        self.roots.append(rounds)
-        if isinstance(rounds, Sequence):
+        self.roots.append(rounds.held)
+        if rounds.held is None:
             self.count(rounds, visit)
         else:
-            for found in rounds:
-                visit(found)
+            for k in range(rounds.length):
+                visit(rounds.at(k))
+        self.go_on(rounds)
         del self.roots[held:]
 
     def generator(self, each: Callable[[Callable[[Any], None]], None]) -> Ref:
@@ -254,6 +318,14 @@ class Sequences(Ways):
 
         return self.heap.new("iterator", {"spent": False, "": elements, "each": each})
 
-    def iterator(self, elements: list[Any] | Sequence) -> Ref:
+    def iterator(self, elements: Sequence) -> Ref:
         """Something that can be gone through once."""
-        return self.heap.new("iterator", {"spent": False, "": elements})
+        return self.heap.new("iterator", {"spent": False, "": elements, "held": elements.held})
+
+
+def _demand_still(same: bool) -> None:
+    if not same:
+        raise KernelError(
+            "a list that is made longer or shorter while it is gone through is not compiled.",
+            "Python goes through what was added as well.", "go through a copy of it.",
+        )  # fmt: skip
