@@ -143,6 +143,36 @@ def test_what_is_no_number_stays_and_types_do():
     assert opt.update(np.ones(2), opt.init(single))[0].dtype == np.float32
 
 
+class Polynomial:
+    def __init__(self):
+        self.degree, self.places, self.c = 3, np.arange(3), np.ones(3)
+
+    def __call__(self, x):
+        return sum(self.c[self.places[k]] * x**k for k in range(self.degree))
+
+
+@ALL
+def test_an_int_that_only_counts_goes_on_counting(opt):
+    model = Polynomial()
+    state = opt.init(model)
+    for _ in range(3):
+        (grads,) = zyg.gradient(lambda m: (m(0.5) - 3.0) ** 2, model, zeros=True)
+        model, state = opt.step(model, grads, state)
+        updates, _ = opt.update(grads, state, model)
+        assert optimize.apply_updates(model, updates).degree == 3
+    assert type(model.degree) is int
+    assert model.places.dtype == int
+
+
+def test_an_int_whose_step_is_watched_is_no_constant():
+    def after(rate):  # the slope is 0 here, though not by the rate
+        opt = optimize.sgd(1.0)
+        params, _ = opt.step({"n": 2}, {"n": (rate - 1.0) * 5.0}, opt.init({"n": 2}))
+        return params["n"] * 1.0
+
+    assert zyg.gradient(after, 1.0) == (-5.0,)
+
+
 def test_what_is_one_parameter_stays_one():
     w = np.ones(2)
     params = {"encoder": w, "decoder": [w]}

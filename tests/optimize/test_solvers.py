@@ -120,6 +120,24 @@ def test_objects_and_closures():
     assert best(np.ones(2)) == pytest.approx(5.0)
 
 
+class Polynomial:
+    def __init__(self):
+        self.degree, self.c = 3, np.zeros(3)
+
+    def __call__(self, x):
+        return sum(self.c[k] * x**k for k in range(self.degree))
+
+
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "CG", "TNC"])
+def test_an_int_that_only_counts_goes_on_counting(method):
+    x = np.linspace(-1.0, 1.0, 5)
+    found = minimize(lambda m: np.sum((m(x) - x**2 - 1.0) ** 2), Polynomial(), method=method)
+    assert found.x.degree == 3
+    assert type(found.x.degree) is int
+    np.testing.assert_allclose(found.x.c, [1.0, 0.0, 1.0], atol=1e-4)
+    assert minimize(lambda p: (p["a"] - 2.5) ** 2, {"a": 0}).x["a"] == pytest.approx(2.5)
+
+
 @pytest.mark.parametrize(
     "bounds",
     [

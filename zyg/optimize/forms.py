@@ -11,7 +11,7 @@ from zyg.base.trees import Tree, taken_apart
 from zyg.core.strand import strip
 from zyg.core.trace import watchable
 from zyg.errors import OptimizationError, StructureError
-from zyg.verbs.vectors import Layout
+from zyg.verbs.vectors import Layout, counts
 
 
 class Form(Layout):
@@ -48,6 +48,14 @@ class Form(Layout):
         """The vector of a gradient."""
         found = self.structure.match(grads, "the parameters", of="gradient")
         return self.gathered([(self.places[k], part) for k, part in found], "the gradient")
+
+    def weights(self, leaves: list[Any], gradient: Any) -> Any:
+        """The vector of parameters that may decay: an int without slope may be one that counts."""
+        leaves = [*leaves]
+        for k in self.counting:
+            if counts(leaves[k]) and not np.any(strip(gradient)[slice(*self.ends[k : k + 2])]):
+                leaves[k] = np.zeros(self.shapes[k])
+        return self.vector(leaves)
 
     def updates(self, vector: Any) -> Any:
         """A vector in the structure of the gradient."""

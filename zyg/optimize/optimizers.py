@@ -76,12 +76,13 @@ class Optimizer:
         Those with weight decay need the parameters. Raises `StructureError` where the gradient or
         the parameters do not fit the state.
         """
-        form = state.form
-        vector = None
+        form, weights = state.form, None
+        gradient = form.gradient(grads)
         if params is not None:
             structure = taken_apart(params, watchable)
-            vector = form.vector([structure.leaves[k] for k in form.order(structure)])
-        change, state = self._change(form.gradient(grads), state, vector)
+            leaves = [structure.leaves[k] for k in form.order(structure)]
+            weights = form.weights(leaves, gradient)
+        change, state = self._change(gradient, state, weights)
         return form.updates(change), state
 
     def step(self, params: P, grads: Any, state: State) -> tuple[P, State]:
@@ -92,17 +93,19 @@ class Optimizer:
         form = state.form
         structure = taken_apart(params, watchable)
         order = form.order(structure)
-        vector = form.vector([structure.leaves[k] for k in order])
-        change, state = self._change(form.gradient(grads), state, vector)
+        before = [structure.leaves[k] for k in order]
+        vector, gradient = form.vector(before), form.gradient(grads)
+        weights = form.weights(before, gradient) if form.counting else vector
+        change, state = self._change(gradient, state, weights)
         leaves: list[Any] = [None] * len(order)
-        for k, leaf in zip(order, form.leaves(vector + change), strict=True):
+        for k, leaf in zip(order, form.kept(form.leaves(vector + change), before), strict=True):
             leaves[k] = leaf
         return structure.rebuild(leaves), state
 
-    def _change(self, g: Any, state: State, vector: Any) -> tuple[Any, State]:
+    def _change(self, g: Any, state: State, weights: Any) -> tuple[Any, State]:
         parts = []
         for part, before in zip(self.parts, state.parts, strict=True):
-            g, after = part.update(g, before, vector)
+            g, after = part.update(g, before, weights)
             parts.append(after)
         return g, State(state.form, tuple(parts))
 
@@ -138,7 +141,7 @@ def apply_updates(params: P, updates: Any) -> P:
     structure = layout.structure
     change = layout.gathered(structure.match(updates, "the parameters", of="update"), "the update")
     vector = layout.vector(structure.leaves) + change
-    updated: P = structure.rebuild(layout.leaves(vector))
+    updated: P = structure.rebuild(layout.kept(layout.leaves(vector), structure.leaves))
     return updated
 
 

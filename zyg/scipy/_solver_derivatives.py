@@ -78,15 +78,19 @@ class Unknown:
         if self.is_vector:
             self.start, self.of = np.atleast_1d(np.asarray(x0, float)), lambda v: v
             return
-        rebuild, n = layout.structure.rebuild, layout.size
-        self.start, self.of = (
-            layout.vector(layout.structure.leaves),
-            lambda v: rebuild(layout.leaves(v)),
-        )
+        self.start, self.of = self._split(layout.vector(layout.structure.leaves)), self._joined
+
+    def _split(self, vector):
+        """The real vector that SciPy sees."""
+        if self.layout.dtype.kind == "c":
+            return np.concatenate([np.real(vector), np.imag(vector)])
+        return vector if vector.dtype == float else np.astype(vector, float)
+
+    def _joined(self, v):
+        layout = self.layout
         if layout.dtype.kind == "c":
-            self.start = np.concatenate([self.start.real, self.start.imag])
-            self.of = lambda v: rebuild(layout.leaves(v[:n] + 1j * v[n:]))
-        self.start = np.asarray(self.start, float)
+            v = v[: layout.size] + 1j * v[layout.size :]
+        return layout.structure.rebuild(layout.kept(layout.leaves(v), layout.structure.leaves))
 
     @classmethod
     def of_start(cls, x0):
@@ -101,8 +105,26 @@ class Unknown:
         def of_vector(v):
             return f(self.of(v), *args, **kwargs)
 
-        of_vector.__name__ = getattr(f, "__name__", type(f).__name__)
+        of_vector.__name__ = name_of(f)
         return of_vector
+
+    def slope(self, f, args=()):
+        """`f`'s value and its gradient, as functions of the vector."""
+        if self.is_vector:
+            f = self.function(f, args)
+            return lambda v: _first(f, *value_and_gradient(f, v, zeros=True))
+        layout, match = self.layout, self.layout.structure.match
+
+        def of_structure(x):
+            return f(x, *args)
+
+        def value_and_slope(v):
+            value, grads = _first(f, *value_and_gradient(of_structure, self.of(v)))
+            parts = match(grads, "the parameters", of="gradient")
+            return value, self._split(layout.gathered(parts, "the gradient"))
+
+        of_structure.__name__ = name_of(f)
+        return value_and_slope
 
     def vectors(self, f, args=(), kwargs=None):
         """`f`, which returns numbers in any structure, as a function from vector to vector."""
@@ -181,6 +203,10 @@ def _pairs(given, shape, path):
         ) from None
 
 
+def name_of(f):
+    return getattr(f, "__name__", type(f).__name__)
+
+
 def as_vector(y):
     """A result as SciPy takes it: a number or a vector as it is, all else flattened."""
     plain = strip(y)
@@ -236,7 +262,7 @@ def minimize(given):
     f = x.function(given["fun"], args)
     value = (lambda v: f(v)[0]) if jac is True else f
     if jac == "zyg":
-        given |= {"fun": lambda v: _first(f, *value_and_gradient(f, v, zeros=True)), "jac": True}
+        given |= {"fun": x.slope(given["fun"], args), "jac": True}
     else:
         given |= {"fun": f, "jac": x.vectors(jac, args) if callable(jac) else jac}
     if hess == "zyg" and method in _BY_PRODUCTS:
@@ -257,7 +283,7 @@ def minimize(given):
 def _first(f, value, gradients):
     if type(value) is tuple:
         raise NonScalarOutputError(
-            f"{f.__name__} returned a tuple; a function that is minimized returns one real number.",
+            f"{name_of(f)} returned a tuple; a function that is minimized returns one real number.",
             "a solver has no use for what comes with it.",
             "return the number alone.",
         )

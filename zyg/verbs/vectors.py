@@ -12,7 +12,7 @@ import numpy as np
 from zyg.base.array_types import array_type
 from zyg.base.containers import Engine
 from zyg.base.trees import taken_apart
-from zyg.core.strand import strip
+from zyg.core.strand import is_watched, strip
 from zyg.core.trace import watchable
 from zyg.core.views import float_dtype
 from zyg.errors import ConversionError, StructureError
@@ -63,6 +63,7 @@ class Layout(Engine):
         self.kinds = [self._kind(k, x, name) for k, x in enumerate(leaves)]
         self.types = [None if _is_array(x) else type(strip(x)) for x in leaves]
         self.ends: list[int] = [0, *accumulate(math.prod(shape) for shape in self.shapes)]
+        self.counting = [k for k, x in enumerate(leaves) if counts(x)]
         self.dtype = np.result_type(*self.kinds)
         self.is_uniform = {*self.kinds} == {self.dtype} and not any(self.types)
 
@@ -134,6 +135,19 @@ class Layout(Engine):
                 self.ends, self.ends[1:], self.kinds, self.shapes, self.types, strict=False
             )
         ]
+
+    def kept(self, leaves: list[Any], before: list[Any]) -> list[Any]:
+        """Leaves, of which an int that has not changed is the one before: it may only count."""
+        for k in self.counting:
+            if not is_watched(leaves[k]) and np.array_equal(leaves[k], strip(before[k])):
+                leaves[k] = before[k]
+        return leaves
+
+
+def counts(x: Any) -> bool:
+    """Whether it is an int or an array of ints."""
+    plain = strip(x)
+    return isinstance(plain, int) or getattr(plain, "dtype", np.dtype(float)).kind in "iu"
 
 
 def without_numbers(tree: Any, name: str) -> StructureError:
