@@ -160,3 +160,10 @@ def test_other_structures_are_refused_by_path(first, second, said):
 def test_shapes_that_would_be_stretched_are_refused():
     with pytest.raises(StructureError, match=r"at \['w'\] the first has shape \(2,\), another sha"):
         zyg.dot({"w": np.ones(2)}, {"w": 1.0})
+
+
+def test_an_int_whose_step_is_zero_and_watched_is_no_constant():
+    def after(rate):
+        return zyg.map(lambda p, g: p - g * (rate - 1.0), {"n": 2}, {"n": 5.0})["n"] * 1.0
+
+    assert zyg.gradient(after, 1.0) == (-5.0,)

@@ -11,9 +11,10 @@ from zyg.base.scalar_rules import is_complex
 from zyg.base.structure import Structure
 from zyg.base.trees import Tree, taken_apart
 from zyg.core.cotangents import spec_of, zeros_of
-from zyg.core.strand import strip
+from zyg.core.strand import is_watched, strip
 from zyg.core.trace import watchable
 from zyg.errors import StructureError
+from zyg.verbs.vectors import counts
 
 T = TypeVar("T")
 
@@ -59,7 +60,8 @@ def map(f: Callable[..., Any], tree: T, *trees: Any) -> T:
     made = []
     for k, x in enumerate(structure.leaves):
         y = f(x, *[_zeros(x) if parts[k] is None else parts[k] for parts in others])
-        made.append(x if _counts(x) and np.array_equal(strip(x), strip(y)) else y)
+        stays = counts(x) and not is_watched(y) and np.array_equal(strip(x), y)
+        made.append(x if stays else y)
     return structure.rebuild(made)  # type: ignore[no-any-return]
 
 
@@ -171,9 +173,3 @@ def _misfit(verb: str, path: str, one: str, other: str) -> StructureError:
 
 def _zeros(x: Any) -> Any:
     return zeros_of(spec_of(x))
-
-
-def _counts(x: Any) -> bool:
-    """Whether it is an int or an array of ints."""
-    plain = strip(x)
-    return isinstance(plain, int) or getattr(plain, "dtype", np.dtype(float)).kind in "iu"
