@@ -106,9 +106,12 @@ def _jax(jax: Any, n: int) -> Case:
     x = np.random.default_rng(0).random(n)
     f = jax.jit(lambda x: (jax.numpy.sin(x) * x).sum())
     gradient, wrapped = jax.jit(jax.grad(f)), zyg.jax.wrap(f)
+    both = jax.jit(jax.value_and_grad(f))
     programs = {
         "zyg": lambda: zyg.gradient(wrapped, x)[0],
         "jax": lambda: np.asarray(gradient(x)),
+        # A call has a value before anybody asks for a gradient, which by itself JAX leaves out.
+        "jax, with the value": lambda: np.asarray(both(x)[1]),
     }
     targets = _target(n, "jax", 150, 1.5, "zyg")
     return Case(f"sum(sin(x)*x) through jitted jax, {n}", programs, targets=targets)

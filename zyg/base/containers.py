@@ -18,7 +18,7 @@ import numpy as np
 
 from zyg.base.array_types import array_type
 from zyg.base.caches import remembered
-from zyg.base.kinds import CellOf, Key, Kind, attributes, bare, maker, set_attributes
+from zyg.base.kinds import CellOf, Key, Kind, attributes, bare, maker, set_attributes, slots
 from zyg.base.labelled import labelled_kind
 from zyg.errors import StructureError
 
@@ -363,3 +363,11 @@ def kind_of(x: Any) -> Kind | None:
     if hasattr(t, "__array__") and not isinstance(x, np.generic):
         raise _refused(t.__name__)
     return _kind_of_class(t)
+
+
+def is_object(x: Any) -> bool:
+    """Whether `x` is an object whose parts are its fields, all of them in its `__dict__`."""
+    t: Any = type(x)
+    if t in ATOMS or t in BY_TYPE or kind_of(x) is not _OBJECT:
+        return False
+    return not slots(t) and type(getattr(x, "__dict__", None)) is dict

@@ -80,7 +80,7 @@ class Kind:
 
 
 @remembered(4096)
-def _slots(cls: Any) -> dict[str, types.MemberDescriptorType]:
+def slots(cls: Any) -> dict[str, types.MemberDescriptorType]:
     """The slots of a class, by the names under which they are stored (private names mangled)."""
     return {
         name: member
@@ -97,7 +97,7 @@ def attributes(x: Any) -> list[tuple[Any, Any]]:
     fields = getattr(x, "__dict__", None)
     pairs = list(fields.items()) if isinstance(fields, dict) else []
     cls: Any = type(x)
-    for name, member in _slots(cls).items():
+    for name, member in slots(cls).items():
         try:
             pairs.append((name, member.__get__(x)))
         except AttributeError:  # a slot that is empty
@@ -107,11 +107,11 @@ def attributes(x: Any) -> list[tuple[Any, Any]]:
 
 def set_attributes(copy: Any, values: dict[Any, Any]) -> None:
     cls: Any = type(copy)
-    slots = _slots(cls)
+    own = slots(cls)
     for name, value in values.items():
         if isinstance(name, str):
-            if name in slots:
-                slots[name].__set__(copy, value)
+            if name in own:
+                own[name].__set__(copy, value)
             else:
                 copy.__dict__[name] = value
 

@@ -1,4 +1,4 @@
-"""Values that are plain trees: a number or an array, or dicts, lists and tuples of such."""
+"""Values that are plain trees: a number or an array; dicts, lists, tuples and objects of such."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.containers import ATOMS, BY_TYPE
-from zyg.base.structure import Structure, check_leaf
+from zyg.base.containers import ATOMS, BY_TYPE, is_object
+from zyg.base.kinds import bare
+from zyg.base.structure import Structure, Tangent, check_leaf
 
 _NUMBERS = {float, int, complex, np.float64}
 _PARTS = {*_NUMBERS, np.ndarray}
 _BRANCHES = {dict, list, tuple}
 
-# A branch: its type, its keys if it is a dict, its parts; where each of these is: among the leaves,
-# among the branches as ~k, or neither: None; and whether one of them is a leaf.
+# A branch: its type, its keys if it is a dict, its fields if it is an object, its parts; where each
+# of these is: among the leaves, among the branches as ~k, or neither: None; and whether one of them
+# is a leaf.
 _Branch = tuple[type, "list[Any] | None", list[Any], "list[int | None]", bool]
 
 
@@ -49,8 +51,15 @@ class Tree:
                 (v if whole else None) if p is None else leaves[p] if p >= 0 else made[~p]
                 for v, p in zip(parts, places, strict=True)
             ]
-            if whole or leafy or any(p is not None and made[~p] is not None for p in places):
-                made[k] = dict(zip(keys, values, strict=True)) if keys is not None else kind(values)
+            if not (whole or leafy or any(p is not None and made[~p] is not None for p in places)):
+                continue
+            if keys is None:
+                made[k] = kind(values)
+            elif kind is dict:
+                made[k] = dict(zip(keys, values, strict=True))
+            else:
+                made[k] = bare(kind) if whole else Tangent(kind.__name__)
+                made[k].__dict__.update(zip(keys, values, strict=True))
         return made[0]
 
     def paths(self) -> list[str]:
@@ -69,9 +78,12 @@ class Tree:
         fitting: list[Any] = [None] * len(self.leaves)
         inside: list[Any] = [other, *[None] * (len(self.branches) - 1)]
         for k, (kind, keys, parts, places, _) in enumerate(self.branches):
-            if type(inside[k]) is not kind or len(inside[k]) != len(parts):
-                return None
             c = inside[k]
+            if type(c) is not (kind if kind in _BRANCHES else Tangent):
+                return None
+            c = vars(c) if type(c) is Tangent else c
+            if len(c) != len(parts):
+                return None
             if keys is not None:
                 if c.keys() != {*keys}:
                     return None
@@ -116,15 +128,15 @@ def taken_apart(x: Any, leaf: Callable[[Any], bool], *, shared: bool = True) -> 
     Its leaves are numbers, and what `leaf` holds of.
     """
     t = type(x)
-    if t in _BRANCHES:
-        return _tree(x, leaf, shared) or Structure(x, leaf, shared=shared)
     if t in _NUMBERS or (t not in ATOMS and t not in BY_TYPE and leaf(x)):
         return Tree([x], [])
+    if t in _BRANCHES or is_object(x):
+        return _tree(x, leaf, shared) or Structure(x, leaf, shared=shared)
     return Structure(x, leaf, shared=shared)
 
 
 def _tree(root: Any, leaf: Callable[[Any], bool], copied: bool) -> Tree | None:
-    """Dicts, lists and tuples that hold leaves; None where there is more to be done.
+    """What holds leaves, and nothing twice; None where there is more to be done.
 
     A branch without leaves is there only where it is `copied`, and not itself in a copy.
     """
@@ -134,8 +146,9 @@ def _tree(root: Any, leaf: Callable[[Any], bool], copied: bool) -> Tree | None:
     waiting = [(0, root)]
     while waiting:  # in the order of `Structure`, which numbers the leaves
         k, x = waiting.pop()
-        keys = [*x] if type(x) is dict else None
-        parts = [*x.values()] if type(x) is dict else [*x]
+        fields = x if type(x) in _BRANCHES else vars(x)
+        keys = [*fields] if type(fields) is dict else None
+        parts = [*fields.values()] if type(fields) is dict else [*fields]
         places: list[int | None] = []
         first = len(leaves)
         for v in parts:
@@ -147,23 +160,26 @@ def _tree(root: Any, leaf: Callable[[Any], bool], copied: bool) -> Tree | None:
                 if id(v) in seen:
                     return None
                 seen.add(id(v))
-                if t in _BRANCHES:
+                is_leaf = t not in BY_TYPE and leaf(v)
+                if t in _BRANCHES or (not is_leaf and is_object(v)):
                     places.append(~len(branches))
                     waiting.append((len(branches), v))
                     branches.append(None)
                     continue
-                if t in BY_TYPE or not leaf(v):
+                if not is_leaf:
                     return None
             places.append(len(leaves))
             leaves.append(v)
         branches[k] = type(x), keys, parts, places, len(leaves) > first
-    return Tree(leaves, branches) if leaves and (copied or _live(branches)) else None
+    return Tree(leaves, branches) if leaves and _live(branches, copied) else None
 
 
-def _live(branches: list[_Branch]) -> bool:
-    """Whether there is a leaf in every branch."""
+def _live(branches: list[_Branch], copied: bool) -> bool:
+    """Whether there is a leaf in every branch; if `copied`, in every object."""
     live: dict[int, bool] = {}
     for k in range(len(branches) - 1, -1, -1):
-        _, _, _, places, leafy = branches[k]
+        kind, _, _, places, leafy = branches[k]
         live[k] = leafy or any(p is not None and p < 0 and live[~p] for p in places)
-    return all(live.values())
+        if not live[k] and not (copied and kind in _BRANCHES):
+            return False
+    return True

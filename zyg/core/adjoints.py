@@ -19,7 +19,7 @@ from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, not
 from zyg.core.exchange import bring
 from zyg.core.protection import keep, keep_parts
 from zyg.core.pushes import linear_pushforward, rule_in_place
-from zyg.core.reverse import Later, Run, non_finite
+from zyg.core.reverse import Later, Run, all_finite, non_finite
 from zyg.core.sequences import as_arrays, is_of_ints
 from zyg.core.strand import (
     ARRAYS,
@@ -264,7 +264,10 @@ def adjoint_pullback(
                 bars.future,
                 lambda found: _contributions(make(found), run, y_bar, rule, active, count),
             )
-        return _contributions(bars, run, y_bar, rule, active, count)
+        contributions = _contributions(bars, run, y_bar, rule, active, count)
+        if rule.standalone and not (rule.strong or run.strong):
+            _note_settled(run, y_bar, contributions)
+        return contributions
     except TypeError as error:
         if rule.standalone or not (made := lacking(error, rule.name, [y_bar])):
             raise
@@ -296,6 +299,26 @@ def _contributions(
                     part = np.where(moves, part, 0.0) if moves is not False else zeros_of(spec)
                 contributions.append((slot, _checked(rule, k, part, spec)))
     return contributions
+
+
+def _note_settled(run: Run, y_bar: Any, contributions: list[tuple[Any, Any]]) -> None:
+    """Note the cotangents that strong products would not change, so that nobody looks at them.
+
+    They would not where that of the result is finite and moves. To look at that is less work where
+    it is the smaller one, as it is to the weights of a net.
+    """
+    large = [
+        (slot, c)
+        for slot, c in contributions
+        if type(c) is np.ndarray and c.size > _LARGE and type(slot) is int and slot not in run.owned
+    ]
+    if large:
+        parts = _plain_leaves(y_bar)
+        if sum(map(np.size, parts)) * 4 <= _LARGE and all_finite(parts) and any(map(np.any, parts)):
+            run.finite.update(large)
+
+
+_LARGE = 1 << 14  # elements
 
 
 def _demand_count(rule: Adjoint, count: int, most: int, active: list[Active]) -> None:

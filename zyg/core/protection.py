@@ -147,17 +147,25 @@ def _whole(x: Any) -> Any:
 
 def forbid_shared_writes(strand: Strand, leaves: list[Any], values: list[Any]) -> None:
     """Note which of the values stand for arrays that share memory with one of another argument."""
-    owners: dict[int, list[tuple[Any, int, Any]]] = {}
+    owners: dict[int, int] = {}
+    shared = set()
+    for argument, part in enumerate(leaves):
+        for leaf in part:
+            if type(leaf) is not float and _is_array(leaf):
+                root = id(root_of(strip(leaf)))
+                if owners.setdefault(root, argument) != argument:
+                    shared.add(root)
+    if not shared:
+        return
+    found: dict[int, list[_Span]] = {root: [] for root in shared}
     for argument, (part, watched) in enumerate(zip(leaves, values, strict=True)):
         for leaf, x in zip(part, watched, strict=True):
-            if type(leaf) is not float and _is_array(leaf) and leaf.size:
-                plain = strip(leaf)
-                owners.setdefault(id(root_of(plain)), []).append((plain, argument, x))
-    for found in owners.values():
-        if any(argument != found[0][1] for _, argument, _ in found):
-            bounds = np.lib.array_utils.byte_bounds
-            spans = [(*bounds(plain), argument, base_of(x).slot) for plain, argument, x in found]
-            strand.memory.entangled.update(_overlapping(spans))
+            plain = strip(leaf)
+            if isinstance(plain, np.ndarray) and plain.size and id(root_of(plain)) in shared:
+                bounds = np.lib.array_utils.byte_bounds(plain)
+                found[id(root_of(plain))].append((*bounds, argument, base_of(x).slot))
+    for spans in found.values():
+        strand.memory.entangled.update(_overlapping(spans))
 
 
 _Span = tuple[int, int, int, Any]  # where an array starts and ends, its argument, its slot

@@ -43,7 +43,8 @@ class Run:
 
     def __init__(self, strong: bool, finite: dict[Any, Any] | None = None) -> None:
         self.bars: list[Any] = []
-        # What is known to be finite, if it still is the cotangent of its slot.
+        # What is known to be finite, or what strong products would make it, if it still is the
+        # cotangent of its slot.
         self.finite: dict[Any, Any] = {} if finite is None else finite
         self.owned: set[int] = set()
         self.strong = strong  # whether products keep exact zeros

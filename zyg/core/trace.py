@@ -184,7 +184,7 @@ class Trace(Call):
                 known: dict[Any, Any] = {}
                 cotangents = self.at_arguments(reverse(self.strand, seeds, strong, finite=known))
                 looked_at = checked or len(passes) > 1
-                if finite := not looked_at or self.is_finite(cotangents, known):
+                if finite := not looked_at or self.is_finite(cotangents, {} if checked else known):
                     break
             known.clear()  # nobody else holds the cotangents
             if checked and not finite:
@@ -192,7 +192,10 @@ class Trace(Call):
         return self.gradients(cotangents, zeros)
 
     def is_finite(self, cotangents: list[list[Any]], known: dict[Any, Any]) -> bool:
-        """Whether all cotangents of the arguments are finite; some are known to be, by slot."""
+        """Whether all cotangents of the arguments are finite, or else what they should be.
+
+        Of some, by slot, that is `known`.
+        """
         found = [c for part in cotangents for c in part]
         if known:
             slots = [slot for part in self.slots for slot in part]

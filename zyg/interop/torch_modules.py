@@ -43,7 +43,7 @@ class Net(Engine):
     def tensor_of(self, name: str, x: Any) -> torch.Tensor:
         """The tensor of a parameter's value: the module's own where that is the same."""
         own = self.views[name]
-        same = x is own or (_is_same(x, own) if x.nbytes <= SMALL else _lies_at(x, own))
+        same = x is own or (_is_same(x, own) if x.nbytes <= SMALL else _is_whole(x, own))
         return self.own[name] if same else tensor_of(x)
 
     def run(self, args: Any, kwargs: Any, values: dict[str, Any]) -> Any:
@@ -84,9 +84,10 @@ def _is_same(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
     return x.shape == y.shape and x.dtype == y.dtype and x.tobytes() == y.tobytes()
 
 
-def _lies_at(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
-    layouts = [(a.ctypes.data, a.shape, a.strides, a.dtype) for a in (x, y)]
-    return layouts[0] == layouts[1]
+def _is_whole(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
+    """Whether `x` is a view of all that `y`, an array of `over`, is."""
+    layouts = [(a.shape, a.strides, a.dtype) for a in (x, y)]
+    return x.base is y.base and layouts[0] == layouts[1]
 
 
 class ModuleCall(Call):
