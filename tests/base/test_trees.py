@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zyg.base.structure import Structure, Tangent, is_leaf
+from zyg.base.bags import Tangent
+from zyg.base.structure import Structure, is_leaf
 from zyg.base.trees import Tree, taken_apart
 from zyg.errors import StructureError
 

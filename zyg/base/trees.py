@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.bags import Tangent
 from zyg.base.containers import ATOMS, BY_TYPE, is_object
 from zyg.base.kinds import bare
-from zyg.base.structure import Structure, Tangent, check_leaf
+from zyg.base.structure import Structure, check_leaf
 
 _NUMBERS = {float, int, complex, np.float64}
 _PARTS = {*_NUMBERS, np.ndarray}
@@ -78,7 +79,7 @@ class Tree:
         fitting: list[Any] = [None] * len(self.leaves)
         inside: list[Any] = [other, *[None] * (len(self.branches) - 1)]
         for k, (kind, keys, parts, places, _) in enumerate(self.branches):
-            c = inside[k]
+            c: Any = inside[k]
             if type(c) is not (kind if kind in _BRANCHES else Tangent):
                 return None
             c = vars(c) if type(c) is Tangent else c

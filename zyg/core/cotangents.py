@@ -194,7 +194,8 @@ def spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
     it. What others compute with a small one costs less where it is filled in.
     """
     if type(c) in WATCHED or array_type(c).library:
-        return np.broadcast_to(np.reshape(c, kept(shape, axis)), shape)
+        c = c if axis is None and not np.ndim(c) else np.reshape(c, kept(shape, axis))
+        return np.broadcast_to(c, shape)
     if math.prod(shape) <= _SMALL:
         c = np.asarray(c)
         made = np.empty(shape, c.dtype)
