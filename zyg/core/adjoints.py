@@ -301,24 +301,22 @@ def _contributions(
     return contributions
 
 
+_LARGE = 1 << 14  # elements
+
+
 def _note_settled(run: Run, y_bar: Any, contributions: list[tuple[Any, Any]]) -> None:
     """Note the cotangents that strong products would not change, so that nobody looks at them.
 
-    They would not where that of the result is finite and moves. To look at that is less work where
-    it is the smaller one, as it is to the weights of a net.
+    They would not where that of the result, which is smaller, is finite and moves.
     """
     large = [
         (slot, c)
         for slot, c in contributions
         if type(c) is np.ndarray and c.size > _LARGE and type(slot) is int and slot not in run.owned
     ]
-    if large:
-        parts = _plain_leaves(y_bar)
-        if sum(map(np.size, parts)) * 4 <= _LARGE and all_finite(parts) and any(map(np.any, parts)):
-            run.finite.update(large)
-
-
-_LARGE = 1 << 14  # elements
+    parts = _plain_leaves(y_bar) if large else []
+    if sum(map(np.size, parts)) * 4 <= _LARGE and any(map(np.any, parts)) and all_finite(parts):
+        run.finite.update(large)
 
 
 def _demand_count(rule: Adjoint, count: int, most: int, active: list[Active]) -> None:
