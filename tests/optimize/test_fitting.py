@@ -199,6 +199,18 @@ def test_the_bar(capsys):
     assert "6/6" in capsys.readouterr().out
 
 
+def test_a_fit_is_differentiated():
+    """By the start, the rate and the data: of all its steps."""
+
+    def fitted(start, rate, y):
+        p, history = fit(loss, {"slope": start, "offset": 0.5}, (X, y), optimizer=adam(rate),
+                         batch_size=4, epochs=2, rng=0)  # fmt: skip
+        assert not zyg.is_traced(history.losses)
+        return p["slope"] ** 2 + p["offset"]
+
+    zyg.check_gradient(fitted, 0.3, 0.1, Y, order=1)
+
+
 def test_optimizers_and_fit_need_no_scipy(tmp_path):
     import subprocess
     import sys

@@ -184,7 +184,7 @@ def test_bounds_that_do_not_fit():
 
 def test_constraints_and_callbacks_see_the_structure():
     seen = []
-    sum_to_one = {"type": "eq", "fun": lambda p: np.sum(p["w"]) - 1.0, "jac": "zyg"}
+    sum_to_one = {"type": "eq", "fun": lambda p: np.sum(p["w"]) - 1.0}
     found = minimize(bowl, START, constraints=sum_to_one, callback=seen.append)
     np.testing.assert_allclose(found.x["w"], np.full((2, 2), 0.25), atol=1e-6)
     assert {p["w"].shape for p in seen} == {(2, 2)}
@@ -196,6 +196,43 @@ def test_constraints_and_callbacks_see_the_structure():
     found = minimize(bowl, START, callback=told)
     assert found.nit == 1
     assert seen[-1] == found.x["b"]
+
+
+def test_constraints_are_differentiated():
+    traced = []
+
+    def product(p):
+        traced.append(zyg.is_traced(p["w"]))
+        return p["w"][0] * p["w"][1]
+
+    def norm(p):
+        return np.sum(p["w"] ** 2)
+
+    start = {"w": np.array([2.0, 1.0])}
+    curved = scipy.optimize.NonlinearConstraint(product, 1.0, 1.0)
+    equal = {"type": "eq", "fun": lambda p, c: product(p) - c, "args": (1.0,)}
+    for method in ("SLSQP", "trust-constr"):
+        for constraint in (curved, [curved], equal, (equal,)):
+            traced.clear()
+            found = minimize(norm, start, method=method, constraints=constraint)
+            np.testing.assert_allclose(found.x["w"], [1.0, 1.0], atol=1e-3)
+            assert True in traced
+    for method in ("COBYLA", "COBYQA"):
+        traced.clear()
+        found = minimize(norm, start, method=method, constraints=curved)
+        np.testing.assert_allclose(found.x["w"], [1.0, 1.0], atol=1e-2)
+        assert True not in traced
+    by_hand = {
+        "type": "eq", "fun": lambda p: product(p) - 1.0, "jac": lambda p: p["w"][::-1].copy(),
+    }  # fmt: skip
+    traced.clear()
+    found = minimize(norm, start, constraints=by_hand)
+    np.testing.assert_allclose(found.x["w"], [1.0, 1.0], atol=1e-3)
+    assert True not in traced
+    assert curved.jac == "2-point"
+    line = scipy.optimize.LinearConstraint([[1.0, 1.0]], 1.0, 1.0)
+    found = minimize(norm, start, constraints=line)
+    np.testing.assert_allclose(found.x["w"], [0.5, 0.5], atol=1e-6)
 
 
 @pytest.mark.parametrize("start", [START, np.full(3, 1.2)])

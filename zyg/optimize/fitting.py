@@ -8,12 +8,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from zyg.core.strand import strip
 from zyg.errors import OptimizationError, keep_parameters
 from zyg.optimize.forms import demand_finite
 from zyg.optimize.optimizers import Optimizer
 from zyg.optimize.progress import bar
 from zyg.verbs.grad import value_and_grad
 from zyg.verbs.vectors import Layout
+from zyg.watched.value import as_array
 
 P = TypeVar("P")
 
@@ -184,7 +186,7 @@ def fit(
                 for args, kwargs in batches.of_epoch():
                     value, grads = slope(params, *args, **kwargs)
                     params, state = optimizer.step(params, grads, state)
-                    history.losses.append(float(value))
+                    history.losses.append(float(strip(value)))
                     if tell is not None:
                         tell(value)
                 history.epochs.append(float(np.mean(history.losses[before:])))
@@ -210,8 +212,8 @@ class _Batches:
     def __init__(self, data: Any, size: int | None, rng: np.random.Generator | int | None) -> None:
         self.rng = None if rng is None else np.random.default_rng(rng)
         self.rows: int | None = None
-        if isinstance(data, (tuple, Mapping, np.ndarray)):
-            self.data = _map(np.asarray, data)
+        if isinstance(strip(data), (tuple, Mapping, np.ndarray)):
+            self.data = _map(as_array, data)
             self.rows = _length(self.data)
             size = self.rows if size is None else size
             if not _is_whole(size) or size < 1:

@@ -28,7 +28,15 @@ P = TypeVar("P")
 
 @dataclass(frozen=True)
 class State:
-    """What an optimizer remembers of the steps so far; it can be pickled."""
+    """What an optimizer remembers of the steps so far. It can be pickled.
+
+    Attributes
+    ----------
+    form : Form
+        The structure, shapes and dtypes of the parameters, without their values.
+    parts : tuple
+        What each part of the optimizer remembers, as vectors of all numbers.
+    """
 
     form: Form
     parts: tuple[Any, ...]
@@ -64,17 +72,49 @@ class Optimizer:
     def init(self, params: Any) -> State:
         """The state before the first step.
 
-        Raises `StructureError` where there is no number in the parameters.
+        Parameters
+        ----------
+        params : any structure of numbers and arrays
+            Those that will be stepped.
+
+        Returns
+        -------
+        State
+            Can be pickled. Is never modified: each step returns another one.
+
+        Raises
+        ------
+        StructureError
+            There is no number in the parameters.
         """
         form = Form(params, "an optimizer")
         vector = form.vector(taken_apart(params, watchable).leaves)
         return State(form, tuple([part.start(vector) for part in self.parts]))
 
     def update(self, grads: Any, state: State, params: Any = None) -> tuple[Any, State]:
-        """What is to be added to the parameters, in the structure of the gradient; the next state.
+        """What is to be added to the parameters, and the next state.
 
-        Those with weight decay need the parameters. Raises `StructureError` where the gradient or
-        the parameters do not fit the state.
+        Parameters
+        ----------
+        grads : the structure of a gradient
+            As `zyg.gradient` returns it.
+        state : State
+            Of `init`, or of the step before.
+        params : optional
+            The parameters themselves, which only weight decay needs.
+
+        Returns
+        -------
+        updates
+            In the structure of a gradient; see `apply_updates`.
+        state : State
+
+        Raises
+        ------
+        StructureError
+            The gradient or the parameters do not fit the state; the message names the place.
+        OptimizationError
+            The optimizer needs the parameters.
         """
         form, weights = state.form, None
         gradient = form.gradient(grads)
@@ -88,7 +128,26 @@ class Optimizer:
     def step(self, params: P, grads: Any, state: State) -> tuple[P, State]:
         """The parameters after one step, and the next state: `update` and `apply_updates` in one.
 
-        Raises `StructureError` where the gradient or the parameters do not fit the state.
+        Parameters
+        ----------
+        params : any structure of numbers and arrays
+            Those that `init` was given, or of the step before.
+        grads : the structure of a gradient
+            As `zyg.gradient` returns it.
+        state : State
+            Of `init`, or of the step before.
+
+        Returns
+        -------
+        params
+            With the structure, shapes and dtypes of the parameters given. Ints become floats,
+            unless they stay at their value, as those do that only count.
+        state : State
+
+        Raises
+        ------
+        StructureError
+            The gradient or the parameters do not fit the state; the message names the place.
         """
         form = state.form
         structure = taken_apart(params, watchable)

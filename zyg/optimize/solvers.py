@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from zyg.base.structure import is_number
+from zyg.core.strand import strip
 from zyg.errors import NonScalarOutputError
 from zyg.optimize.forms import demand_finite
 from zyg.optimize.progress import bar
@@ -76,8 +78,9 @@ def minimize(
         array of pairs for each of its elements. None is no bound. Or as SciPy takes them: a list of
         pairs, or `scipy.optimize.Bounds`, over all numbers of x0 in the order of `zyg.flatten`.
     constraints : optional
-        As SciPy takes them. Their functions get the structure of x0. For derivatives by zyg,
-        say ``"jac": "zyg"``, in a `NonlinearConstraint` also ``hess="zyg"``.
+        As SciPy takes them: dicts ``{"type": "eq", "fun": g}`` (or ``"ineq"`` for g >= 0), or
+        `scipy.optimize.NonlinearConstraint`. Their functions get the structure of x0 and are
+        differentiated by zyg. A `LinearConstraint` is over the vector of all numbers.
     callback : callable, optional
         As SciPy takes it: called after each iteration with x, or with ``intermediate_result``.
         x has the structure of x0.
@@ -126,6 +129,10 @@ def minimize(
     >>> found = zyg.optimize.minimize(loss, {"a": 1.0, "k": 1.0}, bounds={"a": (0, 2), "k": None})
     >>> round(found.x["a"], 3)
     2.0
+    >>> equal = {"type": "eq", "fun": lambda p: p["a"] - p["k"]}
+    >>> found = zyg.optimize.minimize(loss, {"a": 1.0, "k": 1.0}, constraints=equal)
+    >>> round(found.x["a"] - found.x["k"], 6)
+    0.0
 
     """
     x = _unknown("minimize", x0)
@@ -134,9 +141,12 @@ def minimize(
         derivatives, f = {}, _one_real_number(f)
     else:
         derivatives = {"jac": "zyg", "hess": "zyg"} if name in _OF_HESSIANS else {"jac": "zyg"}
+    from zyg.scipy._solver_derivatives import differentiated
+
     return _solved(
         "minimize", progress, fun=f, x0=x, args=args, method=method, bounds=bounds, tol=tol,
-        constraints=constraints, callback=callback, options=options, **derivatives,
+        constraints=differentiated(constraints, name == "trust-constr"), callback=callback,
+        options=options, **derivatives,
     )  # fmt: skip
 
 
@@ -292,10 +302,12 @@ def _one_real_number(f: Callable[..., Any]) -> Callable[..., Any]:
 
     def checked(*args: Any) -> Any:
         y = f(*args)
-        if isinstance(y, tuple) or np.ndim(y) > 0 or np.iscomplexobj(y):
+        plain = strip(y)
+        number = is_number(plain) or (isinstance(plain, np.ndarray) and plain.ndim == 0)
+        if not number or np.iscomplexobj(plain):
             raise NonScalarOutputError(
-                f"{name} returned {_described(y)}; a function that is minimized returns one real "
-                "number.",
+                f"{name} returned {_described(plain)}; a function that is minimized returns "
+                "one real number.",
                 "only real numbers have an order.",
                 "reduce it: np.sum(y), abs(y).",
             )

@@ -115,15 +115,17 @@ class Unknown:
             return lambda v: _first(f, *value_and_gradient(f, v, zeros=True))
         layout, match = self.layout, self.layout.structure.match
 
-        def of_structure(x):
+        def with_args(x):
             return f(x, *args)
 
+        with_args.__name__ = name_of(f)
+        inner = with_args if args else f
+
         def value_and_slope(v):
-            value, grads = _first(f, *value_and_gradient(of_structure, self.of(v)))
+            value, grads = _first(f, *value_and_gradient(inner, self.of(v)))
             parts = match(grads, "the parameters", of="gradient")
             return value, self._split(layout.gathered(parts, "the gradient"))
 
-        of_structure.__name__ = name_of(f)
         return value_and_slope
 
     def vectors(self, f, args=(), kwargs=None):
@@ -291,8 +293,26 @@ def _first(f, value, gradients):
 
 
 def _constraints(constraints, x):
+    return [_constraint(c, x) for c in _as_list(constraints)]
+
+
+def _as_list(constraints: Any) -> list[Any]:
     single = isinstance(constraints, dict) or hasattr(constraints, "keep_feasible")
-    return [_constraint(c, x) for c in ([constraints] if single else constraints)]
+    return [constraints] if single else [*constraints]
+
+
+def differentiated(constraints: Any, twice: bool) -> list[Any]:
+    """Constraints, with zyg's derivatives where they were given none."""
+    found = []
+    for c in _as_list(constraints):
+        if isinstance(c, dict):
+            c = {**c, "jac": "zyg"} if c.get("jac") is None else c
+        elif isinstance(c, scipy.optimize.NonlinearConstraint):
+            c = copy.copy(c)
+            c.jac = "zyg" if c.jac == "2-point" else c.jac
+            c.hess = "zyg" if twice and isinstance(c.hess, scipy.optimize.BFGS) else c.hess
+        found.append(c)
+    return found
 
 
 def _constraint(c, x):
