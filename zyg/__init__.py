@@ -122,7 +122,7 @@ _LATE = {
 # The same of modules, with the package that is needed for each.
 _MODULES = {
     "cmath": "", "distributed": "distributed", "jax": "jax", "math": "", "numba": "numba",
-    "numpy": "", "optimize": "scipy", "scipy": "scipy", "statistics": "", "threads": "",
+    "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "", "threads": "",
     "torch": "torch", "trio": "trio",
 }  # fmt: skip
 __all__ = sorted(name for name in {*globals(), *_LATE, "threads"} if not name.startswith("_"))

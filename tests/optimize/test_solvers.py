@@ -167,6 +167,16 @@ def test_bounds_of_numbers_lists_and_residuals():
     assert found.x["a"] == pytest.approx(2.0)
 
 
+def test_bounds_of_an_array_met_twice():
+    w = np.zeros(2)
+    found = minimize(
+        lambda p: np.sum((p["a"] + p["b"] - 9.0) ** 2),
+        {"a": w, "b": w}, bounds={"a": (None, 1.0), "b": (-5.0, 2.0)},
+    )  # fmt: skip
+    assert found.x["a"] is found.x["b"]
+    np.testing.assert_array_equal(found.x["a"], [1.0, 1.0])
+
+
 def test_bounds_that_do_not_fit():
     def message(start, bounds):
         with pytest.raises(StructureError) as caught:
@@ -175,7 +185,7 @@ def test_bounds_that_do_not_fit():
 
     assert "the top it needs no key 'c'" in message(START, {"w": (0, 1), "c": (0, 1)})
     assert "at .slope it needs a part" in message(Line(0.0, np.ones(2)), {"slope": (0, 1)})
-    for pair in ((0, 1, 2), [(0, 1)] * 3, ("a", "b"), 1.0):
+    for pair in ((0, 1, 2), [(0, 1)] * 3, ("a", "b"), 1.0, np.zeros((1, 4, 2))):
         assert "the bounds at ['w'] do not fit an array of shape (2, 2)" in message(
             START, {"w": pair}
         )

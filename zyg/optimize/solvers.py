@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from zyg.optimize.progress import bar
 from zyg.verbs.vectors import without_numbers
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from zyg.scipy._solver_derivatives import Unknown
 
 P = TypeVar("P")
@@ -40,9 +42,35 @@ class Solution(Protocol[P]):
     def __getattr__(self, name: str) -> Any: ...
 
 
+@overload
+def minimize(
+    f: Callable[..., Any],
+    x0: list[float],
+    args: tuple[Any, ...] = ...,
+    method: str | Callable[..., Any] | None = ...,
+    bounds: Any = ...,
+    constraints: Any = ...,
+    callback: Callable[..., Any] | None = ...,
+    tol: float | None = ...,
+    options: dict[str, Any] | None = ...,
+    progress: bool = ...,
+) -> Solution[NDArray[np.float64]]: ...
+@overload
 def minimize(
     f: Callable[..., Any],
     x0: P,
+    args: tuple[Any, ...] = ...,
+    method: str | Callable[..., Any] | None = ...,
+    bounds: Any = ...,
+    constraints: Any = ...,
+    callback: Callable[..., Any] | None = ...,
+    tol: float | None = ...,
+    options: dict[str, Any] | None = ...,
+    progress: bool = ...,
+) -> Solution[P]: ...
+def minimize(
+    f: Callable[..., Any],
+    x0: Any,
     args: tuple[Any, ...] = (),
     method: str | Callable[..., Any] | None = None,
     bounds: Any = None,
@@ -51,7 +79,7 @@ def minimize(
     tol: float | None = None,
     options: dict[str, Any] | None = None,
     progress: bool = False,
-) -> Solution[P]:
+) -> Solution[Any]:
     """Minimize a function of parameters in any structure, by SciPy, with zyg's derivatives.
 
     This is `scipy.optimize.minimize` without `jac` and `hess`: zyg differentiates f. A value and
@@ -150,16 +178,38 @@ def minimize(
     )  # fmt: skip
 
 
+@overload
+def least_squares(
+    residuals: Callable[..., Any],
+    x0: list[float],
+    args: tuple[Any, ...] = ...,
+    method: str = ...,
+    bounds: Any = ...,
+    loss: str | Callable[..., Any] = ...,
+    progress: bool = ...,
+    **options: Any,
+) -> Solution[NDArray[np.float64]]: ...
+@overload
 def least_squares(
     residuals: Callable[..., Any],
     x0: P,
+    args: tuple[Any, ...] = ...,
+    method: str = ...,
+    bounds: Any = ...,
+    loss: str | Callable[..., Any] = ...,
+    progress: bool = ...,
+    **options: Any,
+) -> Solution[P]: ...
+def least_squares(
+    residuals: Callable[..., Any],
+    x0: Any,
     args: tuple[Any, ...] = (),
     method: str = "trf",
     bounds: Any = None,
     loss: str | Callable[..., Any] = "linear",
     progress: bool = False,
     **options: Any,
-) -> Solution[P]:
+) -> Solution[Any]:
     """Minimize the sum of the squares of residuals, by SciPy, with the Jacobian by zyg.
 
     Parameters
@@ -219,16 +269,38 @@ def least_squares(
     )  # fmt: skip
 
 
+@overload
+def root(
+    f: Callable[..., Any],
+    x0: list[float],
+    args: tuple[Any, ...] = ...,
+    method: str = ...,
+    tol: float | None = ...,
+    callback: Callable[..., Any] | None = ...,
+    options: dict[str, Any] | None = ...,
+    progress: bool = ...,
+) -> Solution[NDArray[np.float64]]: ...
+@overload
 def root(
     f: Callable[..., Any],
     x0: P,
+    args: tuple[Any, ...] = ...,
+    method: str = ...,
+    tol: float | None = ...,
+    callback: Callable[..., Any] | None = ...,
+    options: dict[str, Any] | None = ...,
+    progress: bool = ...,
+) -> Solution[P]: ...
+def root(
+    f: Callable[..., Any],
+    x0: Any,
     args: tuple[Any, ...] = (),
     method: str = "hybr",
     tol: float | None = None,
     callback: Callable[..., Any] | None = None,
     options: dict[str, Any] | None = None,
     progress: bool = False,
-) -> Solution[P]:
+) -> Solution[Any]:
     """Find where a function is zero, by SciPy, with the Jacobian by zyg.
 
     Parameters

@@ -174,7 +174,9 @@ class Unknown:
         for place, pairs in layout.structure.match(given, "the start", of="form of the bounds"):
             if pairs is not None:
                 rows = slice(*layout.ends[place : place + 2])
-                ends[rows] = _pairs(pairs, layout.shapes[place], layout.path(place))
+                low, high = _pairs(pairs, layout, place).T  # of an array met twice, both count
+                ends[rows, 0] = np.maximum(ends[rows, 0], low)
+                ends[rows, 1] = np.minimum(ends[rows, 1], high)
         return scipy.optimize.Bounds(*ends.T)
 
     def finish(self, result):
@@ -185,20 +187,22 @@ class Unknown:
 _ROWS = (list, tuple, np.ndarray)
 
 
-def _pairs(given, shape, path):
+def _pairs(given, layout, place):
     """The bounds of a number or an array: a pair of them, or a pair for each element."""
-    ends = [-np.inf, np.inf]
+    ends, shape = [-np.inf, np.inf], layout.shapes[place]
     try:
         if _is_pair(given):
             pair = [free if end is None else end for end, free in zip(given, ends, strict=True)]
             rows = np.stack([np.broadcast_to(end, shape) for end in pair], -1).astype(float)
         else:
             rows = np.array(given, float)  # None becomes NaN
+            if rows.shape not in ((*shape, 2), (math.prod(shape), 2)):
+                raise ValueError(rows.shape)
         rows = np.where(np.isnan(rows), ends, rows)
         return rows.reshape(math.prod(shape), 2)
     except (TypeError, ValueError):
         raise StructureError(
-            f"the bounds at {path} do not fit an array of shape {shape}.",
+            f"the bounds at {layout.path(place)} do not fit an array of shape {shape}.",
             "a number or an array has one pair (low, high), of numbers, arrays or None, or one "
             "pair for each element.",
             f"pass (low, high), or an array of shape {(*shape, 2)}.",
