@@ -124,8 +124,8 @@ class ZygError(Exception):
             head, _, rest = str(self).partition("\n  why:   ")
             line = user_line(came.tb_frame, _handler(came) or came.tb_lineno)
             self.args = (
-                f"{head}\n  caught: {line}\n  why:   {rest} What catches it goes on without the "
-                'derivative; if that is meant, zyg.config(swallowed="allow").',
+                f"{head}\n  caught: {line}\n  why:   {rest} The code that caught it went on "
+                'without the derivative; to allow that, zyg.config(swallowed="allow").',
             )
 
     def __reduce__(self) -> Any:
@@ -205,8 +205,7 @@ class MissingRuleError(ZygError, NotImplementedError):
 
 
 class AdjointError(ZygError, TypeError):
-    """A rule (or a hook) broke its contract: it returned the wrong number, type or shape of
-    cotangents.
+    """A rule (or a hook) returned the wrong number, type or shape of cotangents.
 
     Remedy: return one cotangent per positional argument, each of its argument's shape;
     `zyg.check_adjoint` finds it.

@@ -71,7 +71,7 @@ def _check_type(dtype: np.dtype[Any]) -> None:
     kind, size = dtype.kind, dtype.itemsize
     if kind not in "fiub" or size > 8 or (kind == "u" and size == 8) or not dtype.isnative:
         raise DeviceArrayError(
-            f"an operand of {dtype} has no place in a kernel on a GPU.",
+            f"an operand of {dtype} cannot be used in a kernel on a GPU.",
             "kernels compute with floats of at most 64 bits, int64 and bool.",
             "convert it; of complex numbers pass real and imaginary part.",
         )

@@ -95,9 +95,9 @@ def test_a_refusal_in_a_module_that_could_be_adopted_says_so(write):
     import single
     from lib import a
 
-    assert 'zyg.adopt("lib"), once;' in conversion(a.f)
-    assert 'zyg.adopt("installed"), once' in conversion(installed.f)
-    assert "zyg.adopt(__name__), once" in conversion(single.f)
+    assert 'call zyg.adopt("lib") once;' in conversion(a.f)
+    assert 'call zyg.adopt("installed") once' in conversion(installed.f)
+    assert "call zyg.adopt(__name__) once" in conversion(single.f)
     with zyg.adopt(a):
         assert "zyg.adopt(" not in conversion(a.g)
         assert "zyg.adopt(" in conversion(single.f)
@@ -110,7 +110,7 @@ def test_what_scipy_runs_is_its_callers_to_adopt(write):
     })  # fmt: skip
     import solving
 
-    assert 'zyg.adopt("solving"), once' in conversion(solving.f)
+    assert 'call zyg.adopt("solving") once' in conversion(solving.f)
 
 
 def test_what_is_adopted_is_printed(write):

@@ -223,7 +223,7 @@ def made_by_exec():
 
 def test_29_a_function_without_source():
     f = made_by_exec()
-    with pytest.warns(PerformanceWarning, match="text of a function"):
+    with pytest.warns(PerformanceWarning, match="source of a function"):
         y = zyg.broadcast(f, X)
     np.testing.assert_allclose(y, 2 * np.tanh(X))
     with zyg.config(fallback="silent"):

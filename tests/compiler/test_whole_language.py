@@ -1020,10 +1020,10 @@ REFUSED = {
     appends_outside: ((1.0,), "append"), changes_an_argument: (([1.0],), "an argument"),
     prints: ((1.0,), "print"), tries: ((1.0,), "a try"), yields: ((1.0,), "yield"),
     makes_a_class: ((1.0,), "ClassDef"), sets_a_global: ((1.0,), "global"),
-    computed_keys: ((1.0, 1), "a key that is computed"), mixed_list: ((1.0, 1), "several types"),
+    computed_keys: ((1.0, 1), "a computed key"), mixed_list: ((1.0, 1), "several types"),
     of_three_kinds: ((1.0,), "a number or a tuple"), always_raising: ((1.0,), "always raises"),
-    consumed_twice: ((1.0,), "gone through"), growing_of_two_kinds: ((1.0, 2), "several types|two"),
-    endless: ((1.0,), "without an end"), changes_around: ((1.0, 3), "around it"),
+    consumed_twice: ((1.0,), "exhausted"), growing_of_two_kinds: ((1.0, 2), "several types|two"),
+    endless: ((1.0,), "without an end"), changes_around: ((1.0, 3), "outer variables"),
 }  # fmt: skip
 
 

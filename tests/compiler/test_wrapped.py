@@ -141,5 +141,5 @@ def test_complex_numbers_are_pairs():
 
 def test_a_result_without_text_is_refused():
     signature = Signature("f", [], Struct(tuple, (), (FLOAT, Static(len))))
-    with pytest.raises(KernelError, match=r"len.* has no text"):
+    with pytest.raises(KernelError, match=r"len.* cannot be written as text"):
         wrapped_text(signature, program_of(lambda kit: [1.0]))

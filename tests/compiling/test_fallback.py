@@ -90,7 +90,7 @@ def test_it_warns_once_and_names_the_line(f):
     assert warning.category is PerformanceWarning
     assert warning.filename == __file__
     assert re.match(r"zyg\.compile: .*test_fallback\.py:\d+: `.+`: .+", text), text
-    assert f"{f.__name__} runs as it stands, and its derivatives are traced, some 100" in text
+    assert f"{f.__name__} runs in Python, and its derivatives are traced: about 100" in text
 
 
 def test_an_error_in_the_place_of_the_warning():
@@ -166,14 +166,14 @@ def test_a_function_without_source():
     exec("def f(x):\n    return x * x * x\n", space)
     with zyg.config(fallback="silent"):
         assert zyg.gradient(zyg.compile(space["f"]), 2.0) == (12.0,)
-    with pytest.warns(PerformanceWarning, match="not there to be read"):
+    with pytest.warns(PerformanceWarning, match="is not available"):
         zyg.compile(space["f"])(2.0)
 
 
 def test_ints_beyond_64_bits_are_pythons_after_one_warning():
     zyg.kernels.clear()
     cube = zyg.compile(lambda n: n * n * n)
-    with pytest.warns(PerformanceWarning, match="ints beyond 64 bits"):
+    with pytest.warns(PerformanceWarning, match="an int beyond 64 bits"):
         assert cube(10**9) == 10**27
     assert cube(10**30) == 10**90
     assert cube(3) == 27

@@ -57,7 +57,7 @@ def test_what_is_not_compiled_says_why():
     found = zyg.compile(trying).inspect(1.0)
 
     assert not found["native"]
-    assert repr(found).startswith("trying: runs in Python\n  a try has no place")
+    assert repr(found).startswith("trying: runs in Python\n  a try cannot be used")
     assert "test_inspecting.py" in repr(found)
 
 

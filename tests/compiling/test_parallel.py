@@ -313,7 +313,7 @@ def columns(a):
 @pytest.mark.parametrize(("f", "x", "name"), [(overwritten, X, "last"), (columns, A, "total")])
 @pytest.mark.parametrize("parallel", [True, False])
 def test_rounds_that_write_to_the_same_place_are_refused(f, x, name, parallel):
-    with pytest.raises(CompileError, match=f"write to the same place of {name}"):
+    with pytest.raises(CompileError, match=f"write to the same place in {name}"):
         zyg.compile(f, parallel=parallel)(x)
 
 

@@ -12,7 +12,7 @@ import zyg.numpy as znp
 from zyg import errors
 from zyg.core.strand import ARRAYS
 
-HELD = "somebody holds as plain"
+HELD = "in use as plain numbers"
 
 
 @pytest.fixture(autouse=True)
@@ -247,5 +247,5 @@ def test_an_array_made_outside_is_refused_and_the_message_says_so():
         outside[0] = x
         return x
 
-    with pytest.raises(errors.ConversionError, match="or outside of the gradient"):
+    with pytest.raises(errors.ConversionError, match="or outside the gradient"):
         zyg.gradient(f, 1.0)

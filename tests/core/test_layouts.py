@@ -336,7 +336,7 @@ def test_views_by_strides_that_leave_the_elements_are_refused():
 def test_numpys_own_as_strided_names_the_one_that_takes_watched_arrays():
     with pytest.raises(errors.ConversionError) as caught:
         zyg.gradient(lambda x: np.sum(np.lib.stride_tricks.as_strided(x, (2,), (8,))), X)
-    named = "zyg.numpy.lib.stride_tricks.as_strided for np.lib.stride_tricks.as_strided"
+    named = "zyg.numpy.lib.stride_tricks.as_strided instead of NumPy's"
     assert named in str(caught.value)
 
 

@@ -171,7 +171,7 @@ def rebuilt_from_eig(a):
 @pytest.mark.parametrize("x", [REPEATED, np.eye(4), np.diag([1.0, 1.0, 2.0, 3.0])])
 @pytest.mark.parametrize("f", [matrix_function, rebuilt, rebuilt_from_eig])
 def test_vectors_of_equal_values_are_refused(f, x):
-    with pytest.raises(zyg.errors.DegenerateError, match="values are equal") as caught:
+    with pytest.raises(zyg.errors.DegenerateError, match="some values are equal") as caught:
         zyg.gradient(f, x)
     assert isinstance(caught.value, np.linalg.LinAlgError)
 

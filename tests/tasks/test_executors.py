@@ -594,8 +594,8 @@ def test_an_executor_closed_before_the_reverse_pass():
         zyg.gradient(f, 1.0)
     assert type(caught.value) is RecomputationError
     text = str(caught.value)
-    assert text.startswith("the executor does not take the adjoint of sin, submitted by task")
-    assert "do not open the executor inside of the function" in text
+    assert text.startswith("the executor refused the adjoint of sin, submitted by task")
+    assert "do not open the executor inside the function" in text
 
 
 @pytest.mark.parametrize("when", ["forward", "reverse"])

@@ -390,7 +390,7 @@ def test_a_forward_rule_that_writes_to_the_argument_is_found():
         x *= 2.0
         return x * x_dot
 
-    with pytest.raises(AdjointError, match="broke its promise"):
+    with pytest.raises(AdjointError, match=r"the rule of .* is wrong"):
         zyg.check_adjoint(pushed(overwrites), X.copy())
 
 

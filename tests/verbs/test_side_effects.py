@@ -122,7 +122,7 @@ def test_a_later_use_raises_by_name(way, verb):
     text = str(caught.value)
     assert f"a value that left zyg.{verb} by a side effect is used" in text
     assert "test_side_effects.py" in text
-    assert "return the value from the function, too" in text
+    assert "return the value from the function as well" in text
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -445,7 +445,7 @@ def test_an_iteration_whose_steps_differ_is_refused():
     text = str(caught.value)
     assert "the function given to zyg.fixed_point gave another value when it ran again" in text
     assert "test_written_containers.py" in text
-    assert "pass what changes as an argument" in text
+    assert "pass whatever changes as an argument" in text
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -43,7 +43,7 @@ CAUSES = (
     (r"a watched value cannot be stored in a plain", "a buffer that compiled code made"),
     (r"a view of a watched array as (\w+) has no rule", r"an array of class `\1`"),
     (r"(?:the attribute )?'?([\w.]+)\S* .*has no rule", r"no rule for `\1`"),
-    (r"C code was given what it cannot take", "compiled code"),
+    (r"C code cannot take a watched value", "compiled code"),
     (r"a watched value cannot be a key", "a key of a dict or a memo"),
     (r"(\w+: .{,70})", r"\1"),  # exceptions of others
     (r"(.{,70})", r"\1"),

@@ -24,8 +24,8 @@ def target_of(asked: Any, caller: FrameType) -> Target:
     elif not isinstance(asked, str):
         raise AdoptionError(
             f"zyg.adopt takes modules and names of modules, not {_shown(asked)}.",
-            "what is adopted are the names in a module.",
-            "import the module, and give it or its name.",
+            "zyg.adopt replaces names inside modules.",
+            "pass a module or its name.",
         )
     elif asked == caller.f_globals.get("__name__"):  # which need not be a module that was imported
         names, growing = caller.f_globals, True
@@ -39,8 +39,8 @@ def target_of(asked: Any, caller: FrameType) -> Target:
     if not is_python(_found(name) if names is None else names):
         raise AdoptionError(
             f"{name} cannot be adopted: it is compiled, not written in Python.",
-            "compiled code holds the functions that it calls in places that nobody can change.",
-            "adopt the modules in Python that call it; give what it computes a rule: zyg.adjoint.",
+            "the functions that compiled code calls cannot be replaced.",
+            "adopt the Python modules that call it, or give its functions rules with zyg.adjoint.",
         )
     return Target(name, names, growing=growing)
 
@@ -66,8 +66,8 @@ def _found(name: str) -> dict[str, Any]:
     if spec is None:
         raise AdoptionError(
             f"there is no module {name!r}{_alike(name)}.",
-            "neither is it imported, nor can it be found on sys.path.",
-            "check the name; of a package it is the one that is imported, not that of pip.",
+            "it is not imported, and it is not on sys.path.",
+            "check the name; use the one that you import, which may differ from pip's.",
         )
     file = spec.origin if spec.has_location else None
     loader = BuiltinImporter if spec.origin == "built-in" else spec.loader

@@ -8,13 +8,13 @@ from typing import Any
 
 from zyg.errors import is_installed, is_users, user_frame
 
-_DROPS_IN = "it is what adopted modules get zyg's functions in place of."
+_DROPS_IN = "zyg.adopt replaces its functions in other modules, and leaves the module alone."
 REFUSED = {
     "numpy": _DROPS_IN, "scipy": _DROPS_IN, "math": _DROPS_IN, "cmath": _DROPS_IN,
     "statistics": _DROPS_IN,
-    "zyg": "it computes with NumPy's own functions, as rules do.",
-    "zyg_cuda": "it computes with NumPy's own functions, as rules do.",
-    "numba": "it compiles NumPy's functions, which it knows by their identity.",
+    "zyg": "it must compute with NumPy's own functions.",
+    "zyg_cuda": "it must compute with NumPy's own functions.",
+    "numba": "it recognizes NumPy's functions by their identity.",
     "llvmlite": "it compiles, and computes nothing.",
 }  # fmt: skip
 

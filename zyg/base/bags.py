@@ -148,7 +148,7 @@ def _mapped(
         if other is not None and (lack := _misfit(like, other)):
             raise StructureError(
                 f"these gradients do not fit: at {path or 'the top'} one is {lack}.",
-                "they are added, or multiplied, part by part.",
+                "gradients are added or multiplied part by part.",
                 "use gradients of one object, or of objects of one class and one shape.",
             )
     if not isinstance(like, _CONTAINERS):

@@ -66,7 +66,7 @@ def is_leaf(x: Any) -> bool:
 def _refused(name: str) -> StructureError:
     return StructureError(
         f"zyg cannot watch a {name}.",
-        "it is an array with semantics of its own, which NumPy's rules do not know.",
+        "this kind of array behaves in ways that NumPy's rules do not know.",
         "pass a plain array: np.asarray(x).",
         tag="array-kind",
     )

@@ -216,8 +216,8 @@ class Adjoint(_Signed):
             raise AdjointError(
                 f"zyg.adjoint({self.name}) took {self.name} itself for a rule, and called it with "
                 f"the function {g.__name__}: {error}",
-                "a function of one's own is called directly, so nobody would ask for a rule that "
-                "was registered for it; zyg.adjoint makes a new function of a rule.",
+                "zyg.adjoint(f) is for functions of NumPy and other libraries. Your own functions "
+                "are called directly: there, zyg.adjoint turns a rule into a new function.",
                 f"write @zyg.adjoint above {g.__name__}, have it return {self.name}'s value and "
                 f"the pullback, and call that instead of {self.name}.",
             ) from error

@@ -47,7 +47,7 @@ def instead(otherwise: str = "") -> str:
         return _ANY
     cure = (_of_call(frame) or otherwise) if caller is frame else _of_scipy(frame)
     adopt = adoptable(caller)
-    return ", or ".join(filter(None, [cure, f"{adopt}, once" if adopt else ""])) or _ANY
+    return ", or ".join(filter(None, [cure, f"call {adopt} once" if adopt else ""])) or _ANY
 
 
 def _of_library() -> str:
@@ -57,8 +57,8 @@ def _of_library() -> str:
         return ""
     package = caller.f_globals.get("__name__", "").partition(".")[0]
     if package in BRIDGES:
-        return f"call {BRIDGES[package]} for f(x)"
-    return f"{adopt}, once, and then the call again" if (adopt := adoptable(caller)) else ""
+        return f"call {BRIDGES[package]} instead of f(x)"
+    return f"call {adopt} once, and try again" if (adopt := adoptable(caller)) else ""
 
 
 def _of_call(frame: FrameType) -> str:
@@ -76,7 +76,7 @@ def _of_scipy(frame: FrameType | None) -> str:
         if hasattr(sys.modules.get(module), frame.f_code.co_name):
             name = f"{module}.{frame.f_code.co_name}"
         frame = frame.f_back
-    return f"use zyg.{name} for {name}" if name else "use zyg.scipy for scipy"
+    return f"use zyg.{name} instead of {name}" if name else "use zyg.scipy instead of scipy"
 
 
 def _running_call(frame: FrameType) -> ast.Call | None:
@@ -138,11 +138,13 @@ def _is_of_ctypes(x: Any, module: str) -> bool:
 
 def _of_math(f: Any, call: ast.Call) -> str:
     name = f.__name__
-    return f"use {'np' if hasattr(np, name) else 'zyg.math'}.{name} for {f.__module__}.{name}"
+    return (
+        f"use {'np' if hasattr(np, name) else 'zyg.math'}.{name} instead of {f.__module__}.{name}"
+    )
 
 
 def _of_conversion(f: Any, call: ast.Call) -> str:
-    return f"leave {ast.unparse(call.func)}() out, or x.astype(...) for an array"
+    return f"leave out {ast.unparse(call.func)}(), or use x.astype(...) for an array"
 
 
 def _of_list(f: Any, call: ast.Call) -> str:
@@ -150,9 +152,9 @@ def _of_list(f: Any, call: ast.Call) -> str:
     name, given = ast.unparse(call.func), call.args[0] if call.args else None
     if isinstance(given, (ast.List, ast.Tuple)):
         if not any(isinstance(x, (ast.List, ast.Tuple, ast.Starred)) for x in given.elts):
-            return f"write np.stack({ast.unparse(given)}) for {name}"
-        return f"use zyg.numpy.{f.__name__} for {name}"
-    return f"leave {name}() out, or use zyg.numpy.{f.__name__} for {name}"
+            return f"write np.stack({ast.unparse(given)}) instead of {name}"
+        return f"use zyg.numpy.{f.__name__} instead of {name}"
+    return f"leave out {name}(), or use zyg.numpy.{f.__name__}"
 
 
 _ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
@@ -160,7 +162,7 @@ _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (lambda f: getattr(f, "__module__", "") in ("math", "cmath"), _of_math),
     (
         lambda f: getattr(f, "__module__", "") == "statistics",
-        lambda f, call: f"use zyg.statistics.{f.__name__} for statistics.{f.__name__}",
+        lambda f, call: f"use zyg.statistics.{f.__name__} instead of statistics.{f.__name__}",
     ),
     (lambda f: any(f is g for g in _ARRAYS), _of_list),
     (
@@ -169,26 +171,24 @@ _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     ),
     (
         lambda f: f is np.lib.stride_tricks.as_strided,
-        lambda f, call: (
-            "use zyg.numpy.lib.stride_tricks.as_strided for np.lib.stride_tricks.as_strided"
-        ),
+        lambda f, call: "use zyg.numpy.lib.stride_tricks.as_strided instead of NumPy's",
     ),
-    (lambda f: f is np.full, lambda f, call: "write x * np.ones(n) for np.full(n, x)"),
-    (lambda f: f is np.fromiter, lambda f, call: "write np.stack([...]) for np.fromiter"),
+    (lambda f: f is np.full, lambda f, call: "write x * np.ones(n) instead of np.full(n, x)"),
+    (lambda f: f is np.fromiter, lambda f, call: "write np.stack([...]) instead of np.fromiter"),
     (
         lambda f: _is_random(getattr(f, "__self__", None)),
-        lambda f, call: "write mu + sigma * rng.normal(size=n) for rng.normal(mu, sigma, n)",
+        lambda f, call: "write mu + sigma * rng.normal(size=n) instead of rng.normal(mu, sigma, n)",
     ),
     (lambda f: isinstance(f, np.vectorize), lambda f, call: "use zyg.broadcast(f, *arrays)"),
     (
         lambda f: _is_of_ctypes(f, "_ctypes"),
         lambda f, call: (
-            "zyg.foreign(f, jacobian=) or zyg.scalar_rule(f, *partials), whose derivatives are "
-            "functions of watched values, for a function of C"
+            "wrap the C function: zyg.foreign(f, jacobian=), or zyg.scalar_rule(f, *partials) "
+            "with partial derivatives that accept watched values"
         ),
     ),
     (
         lambda f: type(f).__module__ == "_cffi_backend",
-        lambda f, call: "zyg.foreign(f, jacobian=), or method=, for a function of C",
+        lambda f, call: "wrap the C function: zyg.foreign(f, jacobian=), or method=",
     ),
 ]

@@ -257,8 +257,9 @@ def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise KernelError(
                 f"{getattr(f, '__name__', f)} cannot be fused: {str(error).splitlines()[0]}",
-                "it is called with placeholders, which know ufuncs, operators and plain numbers.",
-                "pass arrays and watched numbers that it uses as arguments.",
+                "zyg calls it with placeholders, which support ufuncs, operators and plain "
+                "numbers.",
+                "pass the arrays and watched numbers that it uses as arguments.",
             ) from error
         return _broadcast(kernel, make, leaves, out, "auto")
 
@@ -304,7 +305,9 @@ def _taken_apart(x: Any, leaves: list[Any]) -> Any:
     inside = None if type(x) in (list, tuple) else children(x)
     if inside is None:
         if isinstance(x, np.ma.MaskedArray):
-            raise TypeError("a masked array is no operand of a kernel: its mask would be lost")
+            raise TypeError(
+                "a masked array cannot be an operand of a kernel: its mask would be lost"
+            )
         leaves.append(np.asarray(x))
         return None
     kind, parts, make = inside
@@ -337,7 +340,7 @@ def _type_of(x: Any) -> str:
     kind = None if dtype is None else type_for(dtype)
     if kind is None:
         raise KernelError(
-            f"an operand of {dtype or type(plain).__name__} has no place in a kernel.",
+            f"an operand of {dtype or type(plain).__name__} cannot be used in a kernel.",
             "kernels compute with real numbers of at most 64 bits.",
             "for complex numbers pass real and imaginary part, or call ufuncs on whole arrays.",
         )

@@ -169,8 +169,8 @@ class Builder:
         else:
             raise KernelError(
                 f"{name} has no kernel.",
-                "a kernel is made of NumPy's arithmetic and elementary functions of real numbers.",
-                "write it in those, or give zyg a Python function and its partial derivatives with "
+                "a kernel supports NumPy's arithmetic and elementary functions of real numbers.",
+                "use those; or write a Python function, and give its partial derivatives to "
                 "zyg.scalar_rule(f, ...).",
             )
         return out, tuple(self.to(kind, x) for x in args)
@@ -373,7 +373,7 @@ class Number:
     def __bool__(self) -> bool:
         raise KernelError(
             "the truth of a number of a kernel is not known while the kernel is made.",
-            "this code was called, and not read as source.",
+            "zyg called this code instead of reading its source.",
             "use np.where instead of if.",
         )
 
@@ -390,7 +390,7 @@ def atom_of(x: Any) -> Atom:
         return x  # type: ignore[no-any-return]
     if isinstance(x, (float, int)):
         return float(x) if isinstance(x, float) else int(x)
-    raise TypeError(f"{x!r} is no real number")
+    raise TypeError(f"{x!r} is not a real number")
 
 
 def _operators() -> None:

@@ -145,8 +145,8 @@ def demand_place(x: int, width: np.dtype[Any]) -> None:
     if not _has_place(x, width):
         raise IntegerOverflowError(
             f"the Python integer {x} is out of bounds for {width}.",
-            f"a kernel computes with ints as NumPy does, here in {width}, which has no place "
-            "for that number.",
+            f"a kernel computes with ints as NumPy does, here in {width}, which cannot hold that "
+            "number.",
             "pass the operand as x.astype(np.int64) or float, or write the number as a float.",
         )
 

@@ -36,7 +36,7 @@ def refuse(name: str, error: KernelError) -> None:
         text = str(compile_error(error))
         what, fix = text.partition(" [")[0], text.rpartition("\n  fix:   ")[2]
         place = re.sub(r":(\d+): (.+)$", r":\1: `\2`: ", error.source_line)
-        slow = f"{name} runs as it stands, and its derivatives are traced, some 100 times slower."
+        slow = f"{name} runs in Python, and its derivatives are traced: about 100 times slower."
         warn(error.source_line or what, f"{place}{what} {slow} {fix[:1].upper()}{fix[1:]}")
 
 

@@ -249,8 +249,8 @@ class Compiled:
 
         warn(
             ("stopped", self.__wrapped__),
-            f"{self.__name__} left what machine code computes with, as ints beyond 64 bits do, and "
-            "was run in Python for such arguments.",
+            f"{self.__name__} was run in Python for these arguments: its numbers do not fit "
+            "machine code (an int beyond 64 bits, for example).",
         )
 
     def _watched(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -296,7 +296,7 @@ def _holds_watched(x: Any) -> bool:
 
 def _unkind(name: str, why: str) -> KernelError:
     return KernelError(
-        f"{name} is given {why}, which compiled functions do not take.",
+        f"{name} is given {why}, which compiled functions do not accept.",
         "they take real and complex numbers of 64 bits, float32, bools, arrays of those, and "
         "tuples, lists, dicts and objects of them.",
         "convert it before the call.",

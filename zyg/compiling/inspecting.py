@@ -117,15 +117,15 @@ def _allocated(program: Program, operands: list[Any]) -> dict[str, Any]:
 def text_of(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], of: str) -> str:
     """What `Compiled.source` returns."""
     if of not in _OF:
-        raise ValueError(f"there is no source of {of!r}; there is that of {', '.join(_OF)}")
+        raise ValueError(f"there is no source of {of!r}; use one of {', '.join(_OF)}")
     with config(fallback="error"):
         call = f.call(args, kwargs)
     active: Any = None if call is None or call.read.refusal() else call.read.active(f.wrt)
     if call is None or (active is None and of != "value"):
         raise CompileError(
-            f"{f.__name__} has no text of its {of} for these arguments.",
-            "it is not compiled for them, and runs in Python.",
-            "pass floats for ints by which derivatives are taken.",
+            f"there is no source of the {of} of {f.__name__} for these arguments.",
+            "for them it is not compiled, and runs in Python.",
+            "pass floats, not ints, for arguments to differentiate.",
         )
     operation, signature = call.read.operation, _signature(f, call.read, args, kwargs)
     if of == "value":

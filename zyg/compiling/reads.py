@@ -308,8 +308,8 @@ def _unforeseen(name: str, error: Exception) -> KernelError:
     said = (str(error).splitlines() or [""])[0]
     return KernelError(
         f"{name} could not be compiled: {type(error).__name__}: {said}.",
-        "something in it is not in the language that is compiled.",
-        "write it in loops, arithmetic and the functions of NumPy's that docs/compiled.md names.",
+        "it uses something that zyg.compile does not support.",
+        "use loops, arithmetic and the NumPy functions that docs/compiled.md lists.",
     )
 
 
@@ -318,7 +318,7 @@ def _returned(f: Any, part: Any) -> KernelError:
     return KernelError(
         f"{name_of(f)} returns a {type(part).__name__}.",
         "a compiled function returns numbers and arrays, and containers and objects of them.",
-        "return those, and call a function in the compiled function, instead of returning it.",
+        "return those; do not return a function, but call it inside the compiled function.",
     )
 
 

@@ -48,9 +48,9 @@ def _tape_error(program: Program, size: int) -> TapeError:
     loops = [op for op in operations(program.body) if isinstance(op, (For, While)) and op.line]
     return TapeError(
         f"the derivative of {program.name} needs more than {size:,} bytes of memory.",
-        "what the rounds of its loops compute is kept for the reverse pass, and "
-        f"zyg.config(tape_bytes={setting('tape_bytes')}) forbids it.",
-        "allow more with zyg.config(tape_bytes=...); or write the loop without lists that grow or "
-        "recursive calls in it, so that it can be run again in parts.",
+        "the reverse pass needs what the loops compute, and "
+        f"zyg.config(tape_bytes={setting('tape_bytes')}) allows no more.",
+        "allow more with zyg.config(tape_bytes=...); or write the loop without growing lists and "
+        "recursive calls, so that zyg can run it again in parts.",
         where="\n         ".join(dict.fromkeys(op.line for op in loops)),
     )

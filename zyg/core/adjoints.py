@@ -419,11 +419,11 @@ def _broken(rule: Adjoint, what: str) -> AdjointError:
     file, line = _code_of(rule)
     place = f" ({file}:{line})" if file else ""
     return AdjointError(
-        f"the rule of {rule.name}{place} broke its contract: {what}.",
+        f"the rule of {rule.name}{place} is wrong: {what}.",
         "a pullback returns a tuple with one cotangent per positional argument: a value of that "
         "argument's shape, None, or a function of no arguments that returns it; a pushforward "
         "returns what has the structure and the shapes of the result.",
-        "mend the rule; zyg.check_adjoint(f, *args) tests all that a rule promises.",
+        "correct the rule; zyg.check_adjoint(f, *args) tests everything that a rule must do.",
     )
 
 

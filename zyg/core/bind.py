@@ -84,7 +84,7 @@ def _missing(f: Any) -> MissingRuleError:
     name = getattr(f, "__name__", repr(f))
     if name.endswith(" (vectorized)"):
         return MissingRuleError(
-            f"what np.frompyfunc made of {name.removesuffix(' (vectorized)')} has no rule.",
+            f"{name.removesuffix(' (vectorized)')}, made by np.frompyfunc, has no rule.",
             "it calls the function with plain elements, so the derivative would be lost.",
             "use zyg.broadcast(f, *arrays), which compiles the function and its derivative, or "
             "np.stack([f(a) for a in x]).",

@@ -115,8 +115,8 @@ def _of_library(c: Any, spec: ArraySpec) -> Any:
 def _transfer(given: str, needed: str) -> ConversionError:
     return ConversionError(
         f"{given} is the cotangent of {needed}.",
-        "it would have to be copied from one to the other, which is never done unasked: a copy to "
-        "the host waits until the device has done all its work.",
+        "it would have to be copied from one to the other, and zyg does not copy unless you ask: "
+        "a copy to the host waits until the device has done all its work.",
         "pass numbers that meet device arrays as arrays of no axes of their library, as "
         "cupy.asarray(x); use zyg.stop_gradient(x) where no gradient by x is wanted.",
         tag="host-copy",

@@ -170,9 +170,9 @@ def demand_closed(name: str, strand: Strand, y: Any) -> None:
     if any(x.strand.open and x.strand.level >= strand.level for x in watched_leaves(y)):
         raise AdjointError(
             f"{name} depends on a watched value that is not among its arguments.",
-            "a rule sees its arguments plain, and has no place for the derivative by anything "
-            "else: a variable of an enclosing function, or a global one.",
-            "pass the value as an argument; to @zyg.adjoint, a closure can be passed, too.",
+            "a rule returns cotangents of its arguments only, not of a global variable or one of "
+            "an enclosing function.",
+            "pass the value as an argument; you can also pass a closure that holds it.",
             tag="closure",
         )
 

@@ -302,7 +302,7 @@ def _spread_part(x: Any, index: Any) -> Any:
             return made
     raise MutationError(
         "elements of a view that lie in the same memory cannot be written at once.",
-        "which of several values stays is for NumPy to say, and so is whose derivative does.",
+        "NumPy does not define which of the values stays, so the derivative is not defined either.",
         "write to the array that it is a view of, or to a part of it without overlaps.",
         tag="overlap",
     )
@@ -319,8 +319,8 @@ def _strand_of_write(base: Any, value: Any) -> Strand:
     if _made_before(value.strand, base):
         raise MutationError(
             "a value of an inner gradient cannot be written into an array of an outer one.",
-            "the inner gradient ends first, and the array would be left with a value that is "
-            "watched by nobody.",
+            "the inner gradient ends first, and the array would be left with a value that no "
+            "gradient watches.",
             "return the value from the inner function, or make the array inside it.",
             tag="inner-value",
         )
@@ -342,10 +342,12 @@ def _demand_room(dtype: np.dtype[Any], value: Any) -> None:
 
 def _refuse_given() -> NoReturn:
     raise MutationError(
-        "a watched value cannot be written to an array whose memory somebody holds as plain.",
-        "before anything watched was written to it, np.asarray, a memoryview or C code was given "
-        "this memory, and would go on to read numbers without a derivative.",
-        "let go of what was made of the array before the write, or give away a copy: x.copy().",
+        "a watched value cannot be written to an array whose memory is also in use as plain "
+        "numbers.",
+        "np.asarray, a memoryview or C code was given this memory earlier, and would go on to "
+        "read numbers without a derivative.",
+        "delete what was made from the array before you write to it, or make it from a copy: "
+        "x.copy().",
         tag="plain-buffer",
     )
 

@@ -111,11 +111,9 @@ def write_result(
 def refuse_store() -> NoReturn:
     raise ConversionError(
         "a watched value cannot be stored in a plain NumPy array.",
-        "the array has room for numbers only, so the derivative would be lost; it was made by "
-        "plain NumPy, or outside of the gradient.",
-        remedy(
-            "make it with np.zeros_like(x), or import zyg.numpy as np, whose np.zeros(n) has room"
-        ),
+        "the array can hold plain numbers only, so the derivative would be lost; it was made by "
+        "plain NumPy, or outside the gradient.",
+        remedy("make it with np.zeros_like(x), or with np.zeros(n) after import zyg.numpy as np"),
         tag="plain-buffer",
     )
 

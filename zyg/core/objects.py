@@ -56,7 +56,7 @@ def _stack(x: np.ndarray[Any, Any]) -> Any:
         raise ConversionError(
             "an object array of watched numbers that is no plain array, or holds something that "
             "NumPy has no number type for, has no rule as an operand.",
-            "what holds watched numbers is stacked, and an array has numbers of one type.",
+            "zyg stacks the watched numbers in it, and an array holds numbers of one type.",
             "take the numbers out first: np.stack([a[0], a[1]]).",
         )
     return np.reshape(np.stack(elements), x.shape)
@@ -145,9 +145,9 @@ def demand_not_shown(base: Any) -> None:
     """Refuse a write to an array of which NumPy has an object array: the write would be missed."""
     if any(b is base and r() is not None for r, b in base.strand.memory.shown):
         raise MutationError(
-            "a watched array is written of which np.asarray has made an object array.",
-            "NumPy's is the same memory, and would see the write; the object array holds the "
-            "elements as they were.",
+            "np.asarray made an object array of a watched array that is now written to.",
+            "np.asarray of NumPy shares memory and would see the write; the object array holds "
+            "the elements as they were.",
             "use np.array(x), a copy, or write before np.asarray(x).",
         )
 
@@ -158,8 +158,8 @@ def _warn() -> None:
     if frame is None:
         return
     warnings.warn_explicit(
-        "NumPy was given watched values that it cannot ask, and made an array of objects: right, "
-        f"but each element is computed in Python. Faster: {instead()}.",
+        "NumPy made an array of objects from watched values: correct, but each element is "
+        f"computed in Python. Faster: {instead()}.",
         PerformanceWarning,
         frame.f_code.co_filename,
         frame.f_lineno,

@@ -53,9 +53,9 @@ def overwritten(a: np.ndarray[Any, Any], line: str = "") -> MutationError:
     where = f" It is used at\n    {line}" if line else ""
     return MutationError(
         f"a plain array of shape {a.shape} was written after it had been used.",
-        "its contents are needed for the derivative. It is read-only until then, but not for a "
-        f"view of it made earlier, nor for ufunc.at.{where}",
-        "use a copy of it, or write into one; zyg.config(check_operands=True) names the line that "
-        "uses it.",
+        "the derivative needs its contents. It is read-only until then, but that does not stop a "
+        f"write through an older view or by ufunc.at.{where}",
+        "use a copy of it, or write to a copy; zyg.config(check_operands=True) names the line "
+        "that uses it.",
         tag="overwritten",
     )

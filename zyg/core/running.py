@@ -182,12 +182,12 @@ def has_shown_objects(strand: Strand) -> bool:
 def _of_objects(error: BaseException) -> ConversionError:
     """The refusal of an object array by what computes with numbers only."""
     return ConversionError(
-        f"an object array of watched numbers was given to what takes numbers only: "
+        "an object array of watched numbers was given to a function that takes numbers only: "
         f"{str(error).rstrip('.')}.",
         "np.asarray and np.array make an array of objects of watched values, and not every "
         "function of NumPy's or SciPy's has a loop for objects.",
-        "use np.stack([x, y]) for np.array([x, y]), x itself for np.asarray(x), zyg.numpy for "
-        "numpy, zyg.scipy for scipy.",
+        "use np.stack([x, y]) instead of np.array([x, y]), x instead of np.asarray(x), zyg.numpy "
+        "and zyg.scipy instead of numpy and scipy.",
         raising_line(error),
     )
 
@@ -195,10 +195,10 @@ def _of_objects(error: BaseException) -> ConversionError:
 def _of_c_code(error: BaseException) -> ConversionError:
     """The refusal of a watched value by C code, which knows nothing of it."""
     return ConversionError(
-        f"C code was given what it cannot take, as a watched value is: {error}.",
+        f"C code cannot take a watched value: {error}.",
         "memoryview, np.frombuffer, np.nditer, struct.pack and MINPACK read the memory of a plain "
         "number or array, which carries no derivative.",
-        "loop over x itself, or np.ndindex(x.shape), for np.nditer(x); zyg.scipy.optimize for "
+        "loop over x itself, or over np.ndindex(x.shape); use zyg.scipy.optimize instead of "
         "scipy.optimize; zyg.stop_gradient(x) gives the plain value if that is what you want.",
         raising_line(error),
         tag="c-code",

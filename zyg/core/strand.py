@@ -224,9 +224,10 @@ class Confined:
         return AdjointError(
             f"a value that left {self.verb} by a side effect is used: its derivative would be "
             "lost.",
-            "what the function does inside is not noted, so what it puts into a list, an attribute "
-            "or a variable of an enclosing function has no way back to the arguments.",
-            "return the value from the function, too; zyg.stop_gradient(value) is the plain "
+            "zyg does not note what the function does inside, so a value that it puts into a "
+            "list, an attribute or a variable of an enclosing function does not lead back to the "
+            "arguments.",
+            "return the value from the function as well; zyg.stop_gradient(value) is the plain "
             "number or array, if that is what you want.",
         )
 
@@ -320,7 +321,7 @@ def watch(strand: Strand, primal: Any, slot: int) -> Any:
         if isinstance(primal, np.ndarray):
             raise StructureError(
                 f"zyg cannot watch an array of type {type(primal).__name__}.",
-                "a subclass of numpy.ndarray has semantics of its own, unknown to NumPy's rules.",
+                "a subclass of numpy.ndarray can behave in ways that NumPy's rules do not know.",
                 "pass a plain array: np.asarray(x), or x.filled(...) for a masked array.",
             )
         if array_type(primal).library:
@@ -388,11 +389,11 @@ def _demand_no_leak(x: Any) -> None:
     now = max((strand.level for strand in active.get() if strand.open), default=0)
     if now > x.strand.level and setting("check_leaks"):
         raise LeakError(
-            "a value that was watched by a gradient that has ended is used in another gradient, "
-            "where it is a constant.",
-            f"it was kept, by a cache or a variable perhaps, from the gradient at "
-            f"{x.strand.kin.began}; the derivative by what it was made of is not that of this one.",
-            "make it anew in each gradient, or keep zyg.stop_gradient of it if it is a constant.",
+            "a value from a gradient that has ended is used in another gradient, where it is a "
+            "constant.",
+            f"a cache or a variable may have kept it from the gradient at {x.strand.kin.began}; "
+            "this gradient does not see what it was computed from.",
+            "compute it again in each gradient; if it is a constant, keep zyg.stop_gradient of it.",
         )
 
 

@@ -377,7 +377,8 @@ def demand_complete(y: Any, verb: str) -> Any:
     if isinstance(y, Iterator):
         raise StructureError(
             f"the function given to {verb} returned an iterator, a {type(y).__name__}.",
-            "what it computes when it is used is no part of the call, and its derivative is lost.",
+            "it computes its elements after the call has ended, so their derivatives would be "
+            "lost.",
             "return a list: list(map(f, xs)), [f(x) for x in xs].",
         )
     return y

@@ -54,7 +54,7 @@ class Differences:
         if order > 2:
             raise MissingRuleError(
                 f"{self.name} is differentiated by differences, and has no third derivative.",
-                "a difference of differences of differences has hardly a digit left.",
+                "a third difference has hardly a correct digit left.",
                 "give zyg.foreign a pullback= or a jacobian= that is written in np.",
                 tag="differences",
             )
@@ -95,7 +95,7 @@ class Differences:
         if values[0].shape != values[1].shape:
             raise AdjointError(
                 f"{self.name} returned {values[0].size} numbers, and {values[1].size} beside it.",
-                "a difference is of results that have the same numbers in the same places.",
+                "differences need results with the same numbers in the same places.",
                 "give zyg.foreign a pullback= or a jacobian=.",
                 tag="differences",
             )
@@ -103,8 +103,8 @@ class Differences:
         if not np.all(np.isfinite(found)):
             raise NonFiniteError(
                 f"a difference of {self.name} by {self.place_of(k, i)} is not finite.",
-                f"the function is infinite or undefined there, or {h:.3g} beside it.",
-                "pass step=, a smaller one, or stay away from the edge of where it is defined.",
+                f"the function is infinite or undefined there, or at a distance of {h:.3g}.",
+                "pass a smaller step=, or stay away from the edge of its domain.",
             )
         return found
 
@@ -125,8 +125,8 @@ class Differences:
     def not_complex(self, reason: str) -> MissingRuleError:
         return MissingRuleError(
             f"{self.name} has no derivative by the complex step: {reason}.",
-            "the complex step reads the derivative off the imaginary part of the result, where "
-            "real numbers are given an imaginary part that is as good as zero.",
+            "the complex step gives real arguments a tiny imaginary part, and reads the "
+            "derivative off the imaginary part of the result.",
             'use method="difference".',
             tag="differences",
         )

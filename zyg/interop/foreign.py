@@ -91,9 +91,9 @@ class Foreign(Engine):
             if any(map(is_traced, watched_leaves(kwargs))):
                 raise MissingRuleError(
                     f"{self.name}, given to zyg.foreign, was called with a watched keyword.",
-                    "its derivative is by its positional arguments; that by a keyword would be "
-                    "lost.",
-                    "pass it by position, or zyg.stop_gradient of it.",
+                    "zyg.foreign differentiates with respect to positional arguments; the "
+                    "derivative with respect to a keyword would be lost.",
+                    "pass it by position, or pass zyg.stop_gradient of it.",
                     tag="arguments",
                 )
             return type(self)(functools.partial(self.f, **kwargs), *self._with(kwargs))(*args)

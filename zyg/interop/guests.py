@@ -171,7 +171,7 @@ class WatchedGuest(WatchedDuckArray):
     def __setitem__(self, index: Any, value: Any) -> None:
         raise MutationError(
             f"a watched array of {self.row.library} cannot be written.",
-            "other arrays may have its memory, and nobody but their library knows which.",
+            "other arrays may share its memory, and only their library knows which.",
             "make a new one: np.where(mask, value, x), np.concatenate, np.stack.",
             tag="write",
         )
@@ -187,7 +187,7 @@ def _meet(package: str, raw: Any) -> Library:
     except ImportError:
         raise StructureError(
             f"zyg cannot watch arrays of {package} without the package array-api-compat.",
-            "it has the functions of each library under the names of the array API standard.",
+            "that package gives each library's functions the names of the array API standard.",
             "pip install zyg[arrays], or pass NumPy's arrays.",
             tag="array-kind",
         ) from None

@@ -46,7 +46,7 @@ def operand_of(x: Any) -> Any:
     if x.dtype in _WIDE and not jax.config.jax_enable_x64 and not _fits_in_half(x):
         raise ConversionError(
             f"{x.dtype} was given to JAX, whose numbers have 32 bits.",
-            "JAX would round it, and the gradient, in silence.",
+            "JAX would silently round it and the gradient.",
             'call jax.config.update("jax_enable_x64", True), or pass x.astype(np.float32).',
             tag="partner-dtype",
         )
@@ -65,7 +65,7 @@ def _fits_in_half(x: np.ndarray[Any, Any]) -> bool:
 def _without_dtype(library: str, dtype: Any) -> ConversionError:
     return ConversionError(
         f"{library} has no numbers of type {dtype}.",
-        "they would be rounded, or lose what makes them what they are.",
+        "they would be rounded, or change their meaning.",
         "convert them: x.astype(np.float64) before the call, y.astype(jnp.float32) in it.",
         tag="partner-dtype",
     )

@@ -117,7 +117,7 @@ class _Bridge:
             raise StructureError(
                 f"a program in JAX returned shapes {shapes[0]}; result= says {shapes[1]}.",
                 "JAX computes with the shapes that it was told before the program ran.",
-                "mend result=, or leave it out, if the shapes do not depend on the values.",
+                "correct result=; or leave it out, if the shapes do not depend on the values.",
             )
         return [np.asarray(x, spec.dtype) for x, spec in zip(values, self.specs, strict=True)]
 

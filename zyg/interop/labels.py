@@ -31,7 +31,7 @@ def _derivative(part: Any, c: Any, x: Any) -> Any:
     if labelled_kind(type(c)) is None:
         return np.zeros_like(part) if c is None else c
     raise StructureError(
-        f"a gradient by a {type(x).__name__} of a loss that has a unit is not made.",
+        f"a loss with a unit has no gradient with respect to a {type(x).__name__}.",
         f"a {type(x).__name__} holds plain numbers, without a unit.",
         "return the loss as a number: loss.magnitude, or loss divided by its unit.",
         tag="labels",

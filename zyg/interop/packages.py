@@ -56,7 +56,8 @@ class Torch(Library):
         if raw.device.type != "cpu":
             raise ConversionError(
                 f"a tensor on {raw.device} is the cotangent of an array of the host.",
-                "it would have to be copied from one to the other, which is never done unasked.",
+                "it would have to be copied from one to the other, and zyg does not copy unless "
+                "you ask.",
                 "pass numbers and arrays that meet such tensors as tensors of that device.",
                 tag="host-copy",
             )
@@ -138,8 +139,8 @@ class Jax(Library):
         wide = dtype.itemsize > (8 if dtype.kind == "c" else 4)
         if wide and not import_module("jax").config.jax_enable_x64:
             raise ConversionError(
-                f"an array of {dtype.name} was to become one of JAX's, which has x64 off.",
-                "JAX would round it to half its digits without a word.",
+                f"an array of {dtype.name} cannot become a JAX array while x64 is off.",
+                "JAX would silently round it to half its digits.",
                 'call jax.config.update("jax_enable_x64", True) first, or pass arrays of '
                 "NumPy's in float32.",
                 tag="partner-dtype",

@@ -48,7 +48,7 @@ def tensor_of(x: Any, *, shared: bool = True) -> torch.Tensor:
 def _without_dtype(name: str) -> ConversionError:
     return ConversionError(
         f"PyTorch has no numbers of type {name}.",
-        "they would be rounded, or lose what makes them what they are.",
+        "they would be rounded, or change their meaning.",
         "pass x.astype(np.float64), or compute this part in NumPy.",
         tag="partner-dtype",
     )
@@ -72,8 +72,8 @@ def _array_of_any(t: torch.Tensor) -> Any:
         return t.detach().resolve_conj().resolve_neg().numpy()
     except TypeError:
         raise ConversionError(
-            f"NumPy has no numbers of type {t.dtype}.",
-            "what was computed with them cannot be handed over as it is.",
+            f"NumPy has no dtype for {t.dtype}.",
+            "NumPy cannot hold them without a conversion.",
             "return y.float(), or y.double().",
             tag="partner-dtype",
         ) from None

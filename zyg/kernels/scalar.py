@@ -186,7 +186,7 @@ def recorded(
     make = split(result, found)
     if not found:
         raise KernelError(
-            f"the function returned a {type(result).__name__}, which is no result of a kernel.",
+            f"the function returned a {type(result).__name__}, which a kernel cannot return.",
             "a kernel returns a number, or a tuple of numbers.",
             "return the numbers.",
         )

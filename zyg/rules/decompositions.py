@@ -105,10 +105,10 @@ def _demand_vectors(name, open_to, asked, strict):
     """Refuse a cotangent that asks for what equal values leave open."""
     if np.any(open_to if strict else open_to & asked):
         raise DegenerateError(
-            f"the derivative of {name} is undefined here: values are equal, and it matters how "
-            "their vectors turn.",
-            "any basis of the space that equal eigenvalues (or singular values) share will do, and "
-            "a small change of the matrix picks another one, far away.",
+            f"the derivative of {name} is undefined here: some values are equal, and the result "
+            "depends on their vectors.",
+            "equal eigenvalues (or singular values) share a space, in which any basis is valid; a "
+            "small change of the matrix selects a very different one.",
             "use eigvalsh, eigvals or svdvals where the values suffice (their first derivatives "
             "exist), or move the matrix away from equal values.",
         )
@@ -137,9 +137,9 @@ def _demand_no_phase(name, part, *whole):
     if np.any(_counts(part, sum(map(_size, whole)))):
         raise DegenerateError(
             f"the result depends on the phases of the vectors of {name}, which are arbitrary.",
-            "a vector times a number of modulus 1 serves as well, and so does a rotation of the "
-            "columns that complete a basis; how they change is an accident of the algorithm.",
-            "use what does not depend on it: moduli, projectors v @ v.conj().T, u @ vh.",
+            "a vector times a number of modulus 1 is equally valid, and so are rotated columns "
+            "that complete a basis; which one comes out is an accident of the algorithm.",
+            "use results that do not depend on them: moduli, projectors v @ v.conj().T, u @ vh.",
         )
 
 
@@ -175,7 +175,7 @@ def qr(a, mode="reduced"):
         np.linalg.qr(np.eye(1), mode)  # raises where NumPy does
         raise MissingRuleError(
             f"np.linalg.qr with mode={mode!r} has no rule.",
-            "its result is the inside of an algorithm: Householder vectors, their scales.",
+            "its result is internal data of the algorithm: Householder vectors and their scales.",
             "use mode='reduced', 'complete' or 'r'.",
         )
     return _qr(a, mode)

@@ -158,7 +158,7 @@ def no_out(out: Any, instead: str = "use the value that the function returns") -
     if out is not None:
         raise MutationError(
             "a watched result cannot be written into out=.",
-            "a plain array has room for numbers only, so the derivative would be lost.",
+            "a plain array can hold plain numbers only, so the derivative would be lost.",
             f"{instead}.",
         )
 

@@ -173,7 +173,8 @@ def _lstsq(a, b, rcond):
     if _cuts(strip(s), np.arange(np.size(s)) < strip(rank)):
         raise MissingRuleError(
             "np.linalg.lstsq with an rcond that drops singular values other than 0 has no rule.",
-            "the rule takes what is dropped for 0, as it is where columns are dependent.",
+            "the rule treats dropped singular values as 0, which they are only if columns are "
+            "dependent.",
             "write np.linalg.pinv(a, rcond) @ b, which is differentiated.",
         )
 

@@ -97,7 +97,7 @@ def _trajectory(solve, again, states, y0, times, values):
 
 def _check_real(name, *values):
     if any(np.iscomplexobj(strip(v)) for v in values):
-        raise unknown_call(name, "its rule is that of real states and parameters")
+        raise unknown_call(name, "its rule covers only real states and parameters")
 
 
 def _steering(options, *names):
@@ -143,7 +143,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, **options):
     name = "scipy.integrate.solve_ivp"
     for option in ("events", "dense_output", "vectorized"):
         if options.get(option):
-            refuse(name, option, "its rule is that of the states at given times.")
+            refuse(name, option, "its rule covers only the states at given times.")
     args = as_tuple(options.get("args") or ())
     given, rest = plain(((t_span, y0, method, t_eval), options))
     held = Held(fun, args)
@@ -229,7 +229,7 @@ def _integral(held, a, b, options, like, value=None):
 def quad(func, a, b, args=(), full_output=0, **options):
     for option in ("weight", "complex_func"):
         if options.get(option):
-            refuse("scipy.integrate.quad", option, "its rule is that of the plain integral.")
+            refuse("scipy.integrate.quad", option, "its rule covers only the plain integral.")
     held = Held(func, as_tuple(args))
     ends, rest = plain(((a, b), options))
     result = held.run(

@@ -171,7 +171,7 @@ def _lu_pullback(a, left, right, left_bar, right_bar):
 
 def _square(name, a):
     if np.ndim(a) != 2 or len(a) != np.shape(a)[1]:
-        raise unknown_call(f"scipy.linalg.{name}", "its rule is that of one square matrix")
+        raise unknown_call(f"scipy.linalg.{name}", "its rule covers only one square matrix")
 
 
 @rule_for(linalg.lu_factor)
@@ -212,7 +212,7 @@ def qr(a, overwrite_a=False, lwork=_NO_LWORK, mode="full", **options):
         or rows < columns
         or (mode == "full" != rows > columns)
     ):
-        raise unknown_call("scipy.linalg.qr", "its rule is that of mode='economic', m >= n")
+        raise unknown_call("scipy.linalg.qr", "its rule covers only mode='economic', m >= n")
     q, r = made if mode != "r" else qr(a, mode="economic", **options)
 
     def qr_pullback(y_bar):
@@ -241,7 +241,7 @@ def _gaps(w):
 def svd(a, full_matrices=True, compute_uv=True, **options):
     made = svd(a, full_matrices, compute_uv, **used("svd", options, "lapack_driver"))
     if compute_uv and full_matrices and np.shape(a)[-2] != np.shape(a)[-1]:
-        raise unknown_call("scipy.linalg.svd", "its rule is that of full_matrices=False")
+        raise unknown_call("scipy.linalg.svd", "its rule covers only full_matrices=False")
     u, s, vh = made if compute_uv else svd(a, False)
 
     def svd_pullback(y_bar):

@@ -34,7 +34,7 @@ def _matrix_function(function):
 def _refuse_exponent():
     raise MissingRuleError(
         "scipy.linalg.fractional_matrix_power cannot be differentiated with respect to t.",
-        "its rule is that of the matrix.",
+        "its rule covers only the matrix.",
         "write expm(t * logm(A)), or pass zyg.stop_gradient(t).",
     )
 

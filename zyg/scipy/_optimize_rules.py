@@ -38,7 +38,7 @@ def _change(f, given):
 def _slope(f, given):
     """The gradient of a function that is minimal; where a bound holds x, x itself."""
     if given.get("constraints"):
-        why = "its rule is that of a minimum inside of the bounds."
+        why = "its rule covers only a minimum inside of the bounds."
         refuse("scipy.optimize.minimize", "constraints", why)
     value = (lambda x: f(x)[0]) if given.get("jac") is True else f
     low, high = _limits(given.get("bounds"))
@@ -52,7 +52,7 @@ def _slope(f, given):
 
 def _squares_slope(f, given):
     if given.get("loss", "linear") != "linear":
-        refuse("scipy.optimize.least_squares", "loss", "its rule is that of the sum of squares.")
+        refuse("scipy.optimize.least_squares", "loss", "its rule covers only the sum of squares.")
     given = {"bounds": np.transpose(_ends(given["bounds"])).tolist()}
     return _slope(lambda x: 0.5 * np.sum(np.square(f(x))), given)
 
@@ -135,7 +135,7 @@ _solver(scipy.optimize.least_squares, _squares_slope)
 def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, **options):
     """By the normal equations, and the covariance by the Jacobian of the residuals."""
     if np.ndim(0.0 if sigma is None else sigma) > 1 or options.get("full_output"):
-        why = "its rule is that of the parameters and their covariance, for independent errors."
+        why = "its rule covers only the parameters and their covariance, for independent errors."
         refuse("scipy.optimize.curve_fit", "a matrix sigma, or full_output,", why)
     xdata = as_array(xdata) if isinstance(xdata, (list, tuple)) else xdata  # as SciPy gives it to f
     given, rest = plain(((xdata, ydata, p0, sigma, absolute_sigma), options))

@@ -40,7 +40,7 @@ def real_only(name, partial):
             raise MissingRuleError(
                 f"scipy.special.{name} of complex numbers has no rule.",
                 "it contains the modulus of its argument, so it is not complex-differentiable.",
-                "multiply the unscaled function with the factor that you mean.",
+                "use the unscaled function, and multiply by the factor yourself.",
             )
         return partial(*args)
 

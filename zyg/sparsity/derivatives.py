@@ -129,15 +129,15 @@ def _argument(x: Any, verb: str) -> Array:
 def _no_derivative(verb: str) -> MissingRuleError:
     return MissingRuleError(
         f"sparse_{verb} cannot itself be differentiated.",
-        "its result is a matrix of scipy.sparse, which has room for plain numbers only.",
+        "its result is a matrix of scipy.sparse, which can hold plain numbers only.",
         f"use zyg.{verb}, or zyg.stop_gradient where that derivative is not wanted.",
     )
 
 
 def _complex(verb: str) -> HolomorphicError:
     return HolomorphicError(
-        f"sparse_{verb} is of real functions of real numbers.",
-        "a complex number moves in two directions, and two derivatives are needed to tell.",
+        f"sparse_{verb} takes real functions of real numbers.",
+        "a complex number moves in two directions, so there are two derivatives.",
         "take the real and the imaginary part as elements of their own, or use zyg.wirtinger.",
     )
 

@@ -256,10 +256,10 @@ class Task(Future[Any], Engine):
                 error.add_note(_DIED)
                 raise
             raise RecomputationError(
-                f"the executor does not take the adjoint of {self._what}: {error}.",
+                f"the executor refused the adjoint of {self._what}: {error}.",
                 "the reverse pass submits the adjoints of the tasks, and the executor is closed.",
-                "keep it open until then: take the gradient inside of the executor's with-block, "
-                "do not open the executor inside of the function.",
+                "keep it open until then: take the gradient inside the executor's with-block, and "
+                "do not open the executor inside the function.",
             ) from error
 
     def __reduce__(self) -> Any:

@@ -353,9 +353,9 @@ def _check_memory(name: str, given: list[Any], made: list[Any]) -> None:
 def _demand(kept: bool, name: str, what: str) -> None:
     if not kept:
         raise AdjointError(
-            f"the rule of {name} broke its promise: {what}.",
-            "callers rely on what zyg.check_adjoint tests, whatever the function.",
-            "mend the rule; check_adjoint's docstring lists what it promises.",
+            f"the rule of {name} is wrong: {what}.",
+            "every verb relies on what zyg.check_adjoint tests.",
+            "correct the rule; the docstring of check_adjoint lists what it must do.",
         )
 
 

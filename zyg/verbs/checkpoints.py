@@ -119,8 +119,8 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if not all(array_type(x).readable for x in call.leaves):
         raise MissingRuleError(
             "zyg.checkpoint of device arrays has no rule.",
-            "whether the second run gives the value of the first would have to be looked at, and "
-            "its library's random generators are not known.",
+            "zyg cannot compare the two runs without copying arrays to the host, and does not "
+            "know the library's random generators.",
             "call the function without zyg.checkpoint.",
             tag="device",
         )

@@ -290,8 +290,8 @@ def hook_forward(g: Callable[[Any], Any], x: Any) -> Any:
     raise MissingRuleError(
         "zyg.hook has no meaning in forward mode.",
         "a hook acts on cotangents, and forward mode has tangents only.",
-        'take the derivative in reverse: jacobian(..., mode="reverse"), or gradient; forward over '
-        "that, as hvp and hessian are, works.",
+        'take the derivative in reverse mode: gradient, or jacobian(..., mode="reverse"); hvp and '
+        "hessian work too.",
         tag="hook",
     )
 

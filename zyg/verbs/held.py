@@ -309,10 +309,10 @@ def _given(x: Any, name: str, line: str, leaves: list[Any]) -> Any:
         if not np.any(strip(x_bar)):  # it was there, and nothing depends on it
             return (None,) * len(inner)
         raise MissingRuleError(
-            f"a value that has left the function given to {name} has no derivative: it depends on "
-            "where the solver was.",
-            f"the steps of the solver are not differentiated; it was called at {line}.",
-            "compute the value anew from the result, or take zyg.stop_gradient of it.",
+            f"a value that left the function given to {name} has no derivative: it depends on the "
+            "steps of the solver.",
+            f"zyg does not differentiate these steps; the solver was called at {line}.",
+            "compute the value again from the result, or use zyg.stop_gradient of it.",
             tag="left",
         )
 

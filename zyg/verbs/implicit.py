@@ -79,7 +79,7 @@ def solution(begin: Callable[[], Function], x: Any, leaves: Sequence[Any], toler
         if has_complex(y) or has_complex(r):
             raise HolomorphicError(
                 "zyg.implicit got a complex equation.",
-                "it solves with the Jacobian by real numbers.",
+                "it solves with a Jacobian with respect to real numbers.",
                 "take real and imaginary parts apart: let x be np.stack([z.real, z.imag]).",
             )
         matrix = jacobian(lambda x: at(x, *leaves), y)[0]
@@ -116,7 +116,7 @@ def _check_value(r: Any, what: str, x: Any = None) -> None:
         needed = "a number or an array" if x is None else f"one of the shape of x, {np.shape(x)}"
         raise StructureError(
             f"{what} {got}, where {needed} is needed.",
-            "an equation for each unknown, and a number for each, determine a derivative.",
+            "a derivative needs one equation for each unknown.",
             "put the unknowns into one array, and return an array of its shape.",
         )
 
@@ -262,9 +262,8 @@ def _check_fixed(z: Any, y: Any, tolerance: float) -> None:
         raise AdjointError(
             "the function given to zyg.fixed_point gave another value when it ran again for the "
             f"reverse pass: its fixed point, of size {size:.3g}, moves by {moved:.3g}.",
-            "its value depends on how often it was called, or something that it uses has changed: "
-            "it is no map that has a fixed point.",
-            "pass what changes as an argument, and return what is to be known later.",
+            "its value depends on how often it was called, or something that it uses has changed.",
+            "pass whatever changes as an argument, and return whatever you need later.",
         )
 
 

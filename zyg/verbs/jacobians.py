@@ -80,8 +80,9 @@ def _refuse_complex(inputs: Sequence[Structure | Tree]) -> None:
             )
         if has_complex(x):
             raise HolomorphicError(
-                f"argument {k} of the function is complex; a Jacobian is by real numbers.",
-                "a complex number moves in two directions, and two derivatives are needed to tell.",
+                f"argument {k} of the function is complex; a Jacobian is taken with respect to "
+                "real numbers.",
+                "a complex number moves in two directions, so there are two derivatives.",
                 "use zyg.holomorphic(f, z), or zyg.wirtinger(f, z) for both derivatives.",
             )
 
@@ -89,9 +90,10 @@ def _refuse_complex(inputs: Sequence[Structure | Tree]) -> None:
 def _refuse_labels(structures: Sequence[Structure | Tree]) -> None:
     for name in filter(None, (s.labels for s in structures)):
         raise StructureError(
-            f"a matrix of derivatives of, or by, a {name} is not made.",
-            "it has the axes of the result and of the argument, and labels or units for neither.",
-            "take that of a function of plain arrays; gradient, pullback, pushforward, hvp work.",
+            f"there is no Jacobian of a {name}, or with respect to one.",
+            "a Jacobian has the axes of the result and of the argument, but no labels or units.",
+            "use a function of plain arrays; gradient, pullback, pushforward and hvp work as they "
+            "are.",
             tag="labels",
         )
 
@@ -355,8 +357,9 @@ def holomorphic(f: Function, z: Any) -> Any:
         if not wrong <= np.sqrt(eps) * largest:
             raise HolomorphicError(
                 f"{getattr(f, '__name__', 'the function')} is not holomorphic at this point: "
-                f"its derivative by z is {largest:.3g}, that by the conjugate of z {wrong:.3g}.",
-                "only where it is 0 does one complex number tell how the value moves.",
+                f"its derivative with respect to z is {largest:.3g}, with respect to the "
+                f"conjugate of z {wrong:.3g}.",
+                "one complex number describes the derivative only if the second of these is 0.",
                 "use zyg.wirtinger(f, z), which returns both derivatives.",
             )
     return by_z

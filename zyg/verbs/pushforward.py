@@ -146,7 +146,7 @@ def _differ(p: Any, q: Any) -> bool:
 def _two_ways(what: str) -> StructureError:
     return StructureError(
         f"{what} holds an array in two places, and their tangents differ.",
-        "arrays that share memory are one variable, and it moves in one direction.",
+        "arrays that share memory are one variable, which has one tangent.",
         "pass the same tangent in both places, or zeros or None in one of them.",
     )
 

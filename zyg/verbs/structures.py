@@ -166,7 +166,7 @@ def _misfit(verb: str, path: str, one: str, other: str) -> StructureError:
     return StructureError(
         f"{verb} was given structures that differ: at {path or 'the top'} the first has {one}, "
         f"another {other}.",
-        "what is at the same place is computed together.",
+        "parts at the same place are combined.",
         "pass structures of one form, with None for zeros in all but the first.",
     )
 

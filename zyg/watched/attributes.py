@@ -83,7 +83,7 @@ def _as_subclass(x: Any, cls: type) -> Any:
     if not is_somebodys(cls) or not within_bound(x):
         raise ConversionError(
             f"a view of a watched array as {cls.__name__} has no rule.",
-            "a subclass of numpy.ndarray has semantics of its own, unknown to NumPy's rules.",
+            "a subclass of numpy.ndarray can behave in ways that NumPy's rules do not know.",
             "compute with the array itself; zyg.stop_gradient(x).view(...) gives the subclass, "
             "without derivative.",
             tag="attribute",

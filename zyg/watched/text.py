@@ -23,8 +23,9 @@ class Text(str):
     def _refuse(self, *_: Any) -> NoReturn:
         raise ConversionError(
             "text made of a watched number would become a number without its derivative.",
-            "float(str(x)) reads the digits, which know nothing of where they are from.",
-            "use x itself; np.round(x, 3) for float(f'{x:.3f}'); zyg.stop_gradient(x) gives the "
+            "float(str(x)) reads the digits, and digits carry no derivative.",
+            "use x itself, or np.round(x, 3) instead of float(f'{x:.3f}'); zyg.stop_gradient(x) "
+            "gives the "
             "plain value if that is what you want.",
         )
 

@@ -98,8 +98,8 @@ def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
         refuse_store()
     error = ConversionError(
         f"{to} of a watched {kind} would drop its derivative.",
-        "a plain number or array carries no derivative; functions of C code and of the math "
-        "module convert their arguments.",
+        "a plain number or array carries no derivative; C code and the math module convert their "
+        "arguments.",
         remedy(),
     )
     if not active.get():  # in a thread that nobody told whose task it is

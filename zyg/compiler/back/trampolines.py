@@ -67,9 +67,10 @@ def printed(text: Any, op: CallBack) -> None:
 def refuse_text(text: Any, op: CallBack) -> Any:
     """There is none in Python that needs NumPy alone."""
     raise CompileError(
-        f"there is no text of a function that calls {op.callee.name} back.",
-        "that runs in Python, with zyg's rules, and a text needs NumPy alone.",
-        "call it outside of the compiled function.",
+        f"a function that calls {op.callee.name} back cannot be written as text.",
+        f"{op.callee.name} runs in Python with zyg's rules; source() writes modules that need only "
+        "NumPy.",
+        "call it outside the compiled function.",
     )
 
 

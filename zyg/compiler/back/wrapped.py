@@ -308,8 +308,8 @@ def _leaves(kind: Kind, path: str) -> Iterator[tuple[str, Scalar | Array]]:
 
 def _growing() -> KernelError:
     return KernelError(
-        "a result that is a list of unknown length has no text.",
-        "its numbers are in columns of memory.",
+        "a list of unknown length as the result cannot be written as text.",
+        "zyg keeps its numbers in columns of memory.",
         "return np.array of it.",
     )
 
@@ -372,7 +372,8 @@ def _known(x: Any) -> str:
     if x is None or isinstance(x, (str, bytes, int, float, bool)):
         return repr(x)
     raise KernelError(
-        f"{x!r} has no text.", "a module of text returns numbers, arrays and structures of those.",
+        f"{x!r} cannot be written as text.", "source() supports numbers, arrays and structures of "
+        "those.",
         "return something else.",
     )  # fmt: skip
 

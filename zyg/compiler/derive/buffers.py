@@ -133,7 +133,7 @@ class ForwardOnMemory(Forward):
             if op.name not in _PUSHES:
                 raise KernelError(
                     f"{op.name} has no derivative.",
-                    "it is a routine of a library.",
+                    "it is a library routine.",
                     "leave it out.",
                 )
             _PUSHES[op.name](self.builder, args, rows, self.lanes)

@@ -282,7 +282,7 @@ class Sweep:
             if any(map(self.activity.inside, op.test.ops)) and any(map(has_effects, op.test.ops)):
                 raise KernelError(
                     "a while loop writes memory in its condition.",
-                    "the reverse pass mirrors what is done in the rounds.",
+                    "the reverse pass repeats the body of the loop, not its condition.",
                     "write it in the loop.",
                 )
             new = While(Block(), init, params, Block(), [], op.line)

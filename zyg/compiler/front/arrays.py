@@ -67,7 +67,7 @@ def shifted(to: WholeBuilder, how: Any, x: Any, places: Any) -> Any:
         return NotImplemented
     k = atom_of(places)
     if type_of(k) not in ("int", "bool") or kind_of_elements(x) not in ("int", "bool"):
-        raise TypeError("a shift of other numbers than ints")
+        raise TypeError("a shift of numbers that are not ints")
     to.demand_at_least(k, 0, "a shift by less than nothing")
     to.demand_at_least(62, k, "a shift by more than an int has")
     power = to.number(to.op("int", to.op("ldexp", 1.0, k)), whose(places))
@@ -102,7 +102,7 @@ def store(x: ArrayView, index: Any, value: Any) -> None:
 def element(x: Arrayed) -> Any:
     """The only element of an array of no axes."""
     if x.shape:
-        raise ValueError("an array where a number belongs")
+        raise ValueError("an array where a number is needed")
     return x.at(())
 
 

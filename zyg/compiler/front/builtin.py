@@ -209,7 +209,7 @@ def _sorted(reader: Any, x: Any, *, key: Any = None, reverse: bool = False) -> A
     """A list in order; what is equal stays in order. By comparing neighbours, n times."""
     items = reader.elements(x)
     if len(items) > _SORTED:
-        raise TypeError(f"sorted() of more than {_SORTED} things; np.sort is for those")
+        raise TypeError(f"sorted() of more than {_SORTED} values; use np.sort")
     pairs = [(one if key is None else reader.call(key, [one], {}), one) for one in items]
     for last in range(len(pairs) - 1, 0, -1):
         for k in range(last):
@@ -246,7 +246,9 @@ def type_of_value(reader: Any, x: Any) -> type:
         if not reader.whole:
             return type({**_PYTHONS, "float": np.float64()}[kind])
         if python is None:
-            raise TypeError("whose number it is depends on the way that was taken")
+            raise TypeError(
+                "whether the number is Python's or NumPy's depends on which branch was taken"
+            )
         return type((_PYTHONS if python else _NUMBERS)[kind])
     if isinstance(x, Ref):
         if not isinstance(x.kind, type):

@@ -267,7 +267,7 @@ def _ufunc(to: WholeBuilder, f: np.ufunc, args: Any, kwargs: dict[str, Any]) -> 
     if not isinstance(name, str) or kwargs:
         raise KernelError(
             f"np.{f.__name__}{f' with {next(iter(kwargs))}=' if kwargs else ''} is not compiled.",
-            "it is not in the language.", "write it in NumPy's other functions.",
+            "zyg.compile does not support it.", "use other NumPy functions.",
         )  # fmt: skip
     if len(args) > f.nin:
         args, out = args[: f.nin], args[f.nin]

@@ -96,7 +96,7 @@ class Captures:
         if self.plain(value) is not value:
             raise CaptureError(
                 f"the watched number {named(path)} is used inside a function that has a rule.",
-                "the rule has derivatives by the arguments only.",
+                "the rule has derivatives with respect to its arguments only.",
                 "pass it to the function as an argument.",
             )
         self.guards[path] = value

@@ -35,9 +35,9 @@ class Containers(Sequences):
         """The content of something that is changed."""
         if owner.fixed:
             raise KernelError(
-                f"a change of {owner.fixed} has no place in a compiled function.",
-                "what it does to lists, dicts and objects of others is not written back.",
-                "change a copy, and return it.",
+                f"a change of {owner.fixed} cannot be used in a compiled function.",
+                "changes of lists, dicts and objects from outside are not written back.",
+                "change a copy and return it.",
             )
         return self.heap[owner]
 
@@ -51,7 +51,7 @@ class Containers(Sequences):
             return self.over(index, lambda one: self.item(owner, one))
         if isinstance(owner, Outside):
             if isinstance(owner.value, dict):
-                raise TypeError("a key that is computed")
+                raise TypeError("a computed key")
             owner = tuple(self.elements(owner))
         if isinstance(owner, Ref) and owner.kind is list:
             return self._list_item(owner, index)
@@ -80,13 +80,15 @@ class Containers(Sequences):
         if isinstance(x, Unknown):
             if x.unset:
                 raise KeyError(key)
-            raise KernelError(f"what is at {key!r} has no place here.", x.why, "give it numbers.")
+            raise KernelError(
+                f"the value at {key!r} cannot be used here.", x.why, "give it numbers."
+            )
         return x
 
     def _under_computed(self, content: dict[Any, Any], key: Number, keys: list[int]) -> Any:
         """What a dict has under one of these keys, an int that is computed."""
         if len(keys) > _SELECTED or type_of(key.atom) != "int":
-            raise TypeError("a key that is computed")
+            raise TypeError("a computed key")
         if not keys:
             raise Dead("no such key")
         test = self.builder.wrap(self.builder.op("equal", key.atom, keys[0]))
@@ -109,10 +111,10 @@ class Containers(Sequences):
     def _items(self, content: dict[Any, Any]) -> Any:
         items = content[""]
         if isinstance(items, Unknown):
-            raise KernelError("a list has no place in a kernel.", items.why, "use numbers.")
+            raise KernelError("a list cannot be used in a kernel.", items.why, "use numbers.")
         if isinstance(items, Choice):
             raise KernelError(
-                "a list has no place in a kernel.", "it has two forms.", "use numbers."
+                "a list cannot be used in a kernel.", "it has two forms.", "use numbers."
             )
         return items
 
@@ -137,7 +139,7 @@ class Containers(Sequences):
         return k
 
     def _selected(self, items: tuple[Any, ...], index: Number) -> Any:
-        """An element of a tuple, at an index that is computed."""
+        """An element of a tuple, at a computed index."""
         k = self.within(index, len(items))
         if len(items) > _SELECTED:
             return at(self, self._promoted(Items(items)), k)
@@ -202,7 +204,7 @@ class Containers(Sequences):
             self._set_list_item(self.changed(owner), index, value)
         elif isinstance(owner, Ref) and owner.kind in (dict, set):
             if not isinstance(index, (str, int, float, tuple, type(None))) or _has_number(index):
-                raise TypeError("a key that is computed")
+                raise TypeError("a computed key")
             self.changed(owner)[index] = value
         elif isinstance(owner, Ref):
             self.method(owner, "__setitem__", [index, value])

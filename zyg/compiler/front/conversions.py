@@ -106,7 +106,7 @@ def of_growing(to: WholeBuilder, x: Growing, at: Callable[[Any], Any]) -> ArrayV
         shape, kind = at(0).shape, sample.element
     else:
         if not all(isinstance(part, Number) or is_number(part) for part in rows):
-            raise TypeError("an array of a list of other things than numbers and arrays")
+            raise TypeError("an array of a list that holds more than numbers and arrays")
         kind = promoted(*rows)
         if kind != "float":  # of nothing NumPy makes an array of floats
             to.demand("an array of a list of nothing", "greater", count, 0)

@@ -66,8 +66,8 @@ def fresh_enough(x: Any) -> None:
     if any(x.to.may_meet(read.buffer, w) for read in x.reads for w in since):
         raise KernelError(
             "an expression that reads an array and writes one is not compiled.",
-            "what it reads would have to be computed before.",
-            "give the first part a name of its own.",
+            "the reads would have to happen before the writes.",
+            "assign the first part to a variable.",
         )
 
 

@@ -88,13 +88,13 @@ class Expressions(Frame):
         owner, index = self.value(node.value), self.value(node.slice)
         if isinstance(owner, Number):
             raise self.refuse(
-                node, "indexing", "pass what you index as an operand of its own.",
-                "an operand is one number at a time in a kernel.",
+                node, "indexing", "pass the element as an operand.",
+                "a kernel sees one number of an operand at a time.",
             )  # fmt: skip
         if isinstance(index, Number) and not self.reader.whole:
             raise self.refuse(
-                node, "an index that is computed", "loop over the elements, or compare the index.",
-                "the elements of a captured sequence are numbers of their own in the kernel.",
+                node, "a computed index", "loop over the elements, or compare the index.",
+                "a kernel knows the elements of a captured sequence as separate numbers.",
             )  # fmt: skip
         if isinstance(owner, Outside) and not isinstance(index, (slice, Number)):
             return self.outside(owner.value[index], (*owner.path, ("item", index)))
@@ -143,7 +143,7 @@ class Expressions(Frame):
             if isinstance(part, ast.FormattedValue):
                 x = self.value(part.value)
                 if not isinstance(x, (str, int)) or part.format_spec or part.conversion != -1:
-                    raise self.refuse(node, "a string", "compute with numbers only.")
+                    raise self.refuse(node, "a string", "use numbers only.")
                 text += str(x)
             else:
                 text += self.value(part)
@@ -181,11 +181,11 @@ class Expressions(Frame):
                 before, rest = operands[:k], operands[k + 1 :]
                 return self.reader.over(x, functools.partial(self._operate_on, op, before, rest))
             if isinstance(x, Outside) and not isinstance(x.value, (list, tuple)):
-                raise TypeError(f"{named(x.path)} is a {type(x.value).__name__}, no number")
+                raise TypeError(f"{named(x.path)} is a {type(x.value).__name__}, not a number")
             if not isinstance(x, self.reader.operands) and not isinstance(
                 x, (tuple, list, Outside)
             ):
-                raise TypeError(f"a {type(x).__name__} is no number")
+                raise TypeError(f"a {type(x).__name__} is not a number")
         return self.reader.operated(OPERATORS[type(op)], *operands)
 
     def _operate_on(self, op: ast.AST, before: Any, rest: Any, x: Any) -> Any:

@@ -58,7 +58,7 @@ class Frame:
         self, node: ast.AST, what: str, fix: str, why: str = "", effect: bool = False
     ) -> KernelError:
         why = why or _WHY[self.reader.whole]
-        error = KernelError(f"{what} has no place in {_HOMES[self.reader.whole]}.", why, fix)
+        error = KernelError(f"{what} cannot be used in {_HOMES[self.reader.whole]}.", why, fix)
         error.locate(place_of(self.f.__code__, node))
         error.effect = effect
         return error
@@ -103,7 +103,7 @@ class Frame:
             if found.unset and self.reader.whole:
                 raise Dead(f"the variable {name} is not set")
             raise user.refuse(
-                node, f"the variable {name}", "give it a value on every way to this line.",
+                node, f"the variable {name}", "give it a value on every path to this line.",
                 found.why,
             )  # fmt: skip
         return found

@@ -55,7 +55,7 @@ def _is_int(x: Any) -> bool:
     if not is_index(x):
         return False
     if (kind := type_of(atom_of(x))) != "int":
-        raise IndexError(f"a {kind} is no index")
+        raise IndexError(f"a {kind} is not an index")
     return True
 
 

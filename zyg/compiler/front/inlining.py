@@ -79,8 +79,8 @@ class Inlining(Outlines):
         if self.depth >= _DEEPEST or len(self.builder.block.ops) > _LONGEST:
             raise KernelError(
                 f"{name} makes the kernel too long.",
-                "a helper function is read where it is called, and this one calls itself without "
-                "an end that is known while reading.",
+                "zyg reads a helper function at each call, and this one calls itself without an "
+                "end that zyg can see.",
                 "write a loop.",
             )
         return self._read(frame, node, key, dict(env))

@@ -43,8 +43,8 @@ def demand_known(name: str, args: Sequence[Any]) -> None:
         if name in _NOT_OF[kind]:
             raise KernelError(
                 f"{name} of {kind} is not compiled.",
-                "its result would not be NumPy's, in type or value.",
-                "compute with float64, or outside of the compiled function.",
+                "its result would differ from NumPy's in type or value.",
+                "use float64, or compute it outside the compiled function.",
             )
 
 

@@ -116,7 +116,7 @@ class Loops(Expressions):
             self.reader.go_on(rounds)
             return
         if rounds.independent:
-            raise self.refuse(node.iter, "a loop over prange that is left early", "use range.")
+            raise self.refuse(node.iter, "leaving a prange loop early", "use range.")
         counter = f"%{node.lineno}:{node.col_offset}"
         start, stop, step = rounds.rounds
         self.env[counter] = start
@@ -140,15 +140,16 @@ class Loops(Expressions):
         k, loop = next((k, op) for k, op in enumerate(ops) if k >= done and isinstance(op, For))
         if rest := not_summed(loop):
             raise self.refuse(
-                node.iter, f"prange, whose rounds hand on {self._named(rest)},",
-                "use range, or only add floats to what rounds share.",
+                node.iter,
+                f"prange, whose rounds depend on each other through {self._named(rest)},",
+                "use range; or let rounds share only sums of floats.",
                 "rounds of prange may run in any order.",
             )  # fmt: skip
         if rest := Places(loop, []).overwritten():
             names = self._named(rest)
             raise self.refuse(
-                node.iter, f"prange, whose rounds write to the same place of {names},",
-                "use range, or a place for each round, to be added up after the loop.",
+                node.iter, f"prange, whose rounds write to the same place in {names},",
+                "use range; or give each round its own place, and add them up after the loop.",
                 "rounds of prange may run in any order.",
             )  # fmt: skip
         ops[k : k + 1] = in_chunks(loop, self.reader.captures.parallel)
@@ -256,8 +257,8 @@ class Loops(Expressions):
             (name,) = error.args
             what = "the result" if name == _VALUE else f"the variable {name}"
             raise KernelError(
-                f"{what} has no place in a kernel.",
-                "it is something else after a round of the loop than before.",
+                f"{what} cannot be used in a kernel.",
+                "it changes its type or structure in a round of the loop.",
                 "give it numbers, or tuples of as many numbers.",
             ) from None
         line = place_of(self.f.__code__, node.iter if isinstance(node, ast.For) else node.test)

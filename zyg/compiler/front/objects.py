@@ -339,8 +339,9 @@ class Objects(Containers):
             if len(found) != 1:
                 raise KernelError(
                     f"the result, {described(x)}, is not compiled.",
-                    "what it is made of depends on the way that was taken.",
-                    "return numbers, arrays, and structures of them, the same on every way.",
+                    "its structure depends on which branch was taken.",
+                    "return numbers, arrays and structures of them: the same structure on every "
+                    "path.",
                 )
             self.demand(found[0][0], "a result that may be None")
             return found[0][1]

@@ -213,7 +213,7 @@ class Outlines(Objects):
                     del self.outlines[other]
             else:
                 raise KernelError(
-                    f"what {name} returns is not settled.", "it calls itself.", "write a loop."
+                    f"zyg cannot tell what {name} returns.", "it calls itself.", "write a loop."
                 )
             self._close(outline, inputs)
         except BaseException:
@@ -282,8 +282,8 @@ class Outlines(Objects):
             elif outline.more and _calls(op.callee, program):
                 raise KernelError(
                     f"{program.name} and {op.callee.name} call each other.",
-                    "what they see of the variables around them is not passed on.",
-                    "give them all that they use as arguments.",
+                    "variables of enclosing functions are not passed between them.",
+                    "pass everything that they use as arguments.",
                 )
         inner = {x: Value(x.type) for x in outline.more}
         _rename(block, inner)  # type: ignore[arg-type]
@@ -328,9 +328,9 @@ def _demand_unchanged(before: Heap, after: Heap, own: Ref) -> None:
     for ref, content in before.items():
         if ref is not own and not _is_same_content(after.get(ref, content), content):
             raise KernelError(
-                "a function that calls itself, and changes what is around it, is not compiled.",
-                "what it changes is not handed from call to call.",
-                "give it what it changes as an argument.",
+                "a function that calls itself and changes outer variables is not compiled.",
+                "changes of outer variables are not handed from call to call.",
+                "pass what it changes as an argument.",
             )
 
 

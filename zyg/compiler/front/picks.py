@@ -82,7 +82,7 @@ def _without_masks(x: ArrayView, items: Sequence[Any]) -> list[Any]:
             found += places_of(item)
             continue
         if isinstance(item, Arrayed) and item.element != "int":
-            raise IndexError(f"an array of {item.element} is no index")
+            raise IndexError(f"an array of {item.element} is not an index")
         axis += item is not None
         found.append(item)
     return found
@@ -181,7 +181,7 @@ def _demand_fits(to: WholeBuilder, shape: Sequence[Atom], value: Any) -> None:
     if len(own) > len(shape):
         raise KernelError(
             "an array of more axes than it is assigned to is not compiled.",
-            "what it is assigned to has fewer.", "take an index of the first axes.",
+            "the target has fewer axes.", "take an index of the first axes.",
         )  # fmt: skip
     for n, m in zip(shape[::-1], own[::-1], strict=False):
         if isinstance(m, Value) or m != 1:

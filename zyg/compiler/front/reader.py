@@ -70,7 +70,7 @@ def read(
     make = split(result, found)
     if not found or not _is_result(result):
         raise KernelError(
-            f"{name_of(f)} returned {described(result)}, which is no result of a kernel.",
+            f"{name_of(f)} returned {described(result)}, which a kernel cannot return.",
             "a kernel returns a number, or a tuple, namedtuple or dataclass of numbers.",
             "return the numbers.",
         )
@@ -133,12 +133,14 @@ class Reader(Inlining):
             return range(*bounds)
         if any(type_of(atom_of(b)) not in ("int", "uint", "bool") for b in bounds):
             raise KernelError(
-                "a range of floats has no place in a kernel.", "Python has none.", "range(int(n))."
+                "a range of floats cannot be used in a kernel.",
+                "Python has no such ranges.",
+                "write range(int(n)).",
             )
         if isinstance(step, Number) and not self.whole:
             raise KernelError(
-                "this loop has no place in a kernel.", "its step is computed.",
-                "for k in range(start, stop, 1): ...",
+                "this loop cannot be used in a kernel.", "its step is computed.",
+                "write for k in range(start, stop, 1): ...",
             )  # fmt: skip
         return Range(*bounds)
 
@@ -165,7 +167,7 @@ class Reader(Inlining):
             self.captures.guards[path] = f  # of which nothing is read that could be guarded
         if isinstance(rule, Adjoint) and meaning(f) is None:
             raise KernelError(
-                f"{rule.name} has an adjoint of its own, and no place in a kernel.",
+                f"{rule.name} has an adjoint of its own and cannot be used in a kernel.",
                 "a kernel needs partial derivatives, not a pullback.",
                 f"give them: zyg.scalar_rule({rule.name}, lambda x, y: ...).",
             )
@@ -258,14 +260,14 @@ class Reader(Inlining):
         if self.whole:
             raise KernelError(
                 f"{name_of(f)} is not compiled.",
-                "a compiled function calls Python functions, and those of NumPy and math that it "
-                "knows.",
-                "write it in those.",
+                "a compiled function can call Python functions, and the functions of NumPy and "
+                "math that zyg knows.",
+                "use those.",
             )
         raise KernelError(
             f"{name_of(f)} has no kernel.",
-            "a kernel calls NumPy's and math's functions of real numbers, and Python functions.",
-            "write it in those, or give zyg a Python function and its partial derivatives with "
+            "a kernel can call Python functions, and functions of NumPy and math on real numbers.",
+            "use those; or write a Python function, and give its partial derivatives to "
             "zyg.scalar_rule(f, ...).",
         )
 
@@ -294,9 +296,9 @@ class Reader(Inlining):
         """A call of a function that has partial derivatives of its own: an operation, whole."""
         if kwargs or len(args) != len(rule.partials):
             raise KernelError(
-                f"{rule.name} is called with other arguments than its rule has.",
+                f"{rule.name} is called with arguments that its rule does not have.",
                 f"its rule has {len(rule.partials)} partial derivatives.",
-                "call it with as many positional arguments.",
+                "call it with that many positional arguments.",
             )
         if rule not in self.ruled:
             self.ruled[rule] = self._callee(rule, path, len(args))

@@ -208,9 +208,9 @@ def _single(*pair: Any) -> str:
     if all(not isinstance(x, Value) and float(np.float32(x)) == x for x in known):
         return "float32"
     raise KernelError(
-        "a variable is of 32 bits on one way, and of 64 on another.",
-        "what is computed with it would be of two types.",
-        "begin with a number of NumPy's, as np.float32(0).",
+        "a variable has 32 bits on one path and 64 on another.",
+        "results computed from it would have two types.",
+        "start with a NumPy number, as np.float32(0).",
     )
 
 
@@ -227,9 +227,9 @@ def promoted(*args: Any) -> str:
         return max(weak, key=_NUMPYS.__getitem__)
     if "float32" in strong and any(whose(x) is None and _type(x) != "float32" for x in args):
         raise KernelError(
-            "a number that is Python's or NumPy's meets one of 32 bits.",
-            "of which type the result is depends on the way that was taken.",
-            "begin with a number of NumPy's, as np.float32(0).",
+            "a number that may be Python's or NumPy's meets one of 32 bits.",
+            "the type of the result depends on which branch was taken.",
+            "start with a NumPy number, as np.float32(0).",
         )
     met = {dtype: kind for kind, dtype in DTYPES.items()}[
         np.result_type(*[DTYPES[kind] for kind in strong])

@@ -90,7 +90,7 @@ class Sequences(Ways):
         if isinstance(found, Sequence) and isinstance(found.length, int):
             return [found.at(k) for k in range(found.length)]
         if isinstance(found, Sequence):
-            raise TypeError("how many elements there are is not known while reading")
+            raise TypeError("the number of elements is not known while zyg reads the source")
         return found
 
     def sequence(self, x: Any) -> list[Any] | Sequence:
@@ -99,7 +99,7 @@ class Sequences(Ways):
             return x
         if isinstance(x, Outside):
             if not isinstance(x.value, (tuple, list, range, dict)):
-                raise TypeError(f"a captured {type(x.value).__name__} is not gone through")
+                raise TypeError(f"a captured {type(x.value).__name__} cannot be looped over")
             if isinstance(x.value, dict):
                 return [*x.value]
             return [
@@ -189,14 +189,14 @@ class Sequences(Ways):
             return self.keys(x)
         if x.kind is set and len(content) < 2:
             return [*content]
-        raise TypeError(f"a {getattr(x.kind, '__name__', x.kind)} is not gone through")
+        raise TypeError(f"a {getattr(x.kind, '__name__', x.kind)} cannot be looped over")
 
     def spend(self, x: Ref) -> None:
         """Go through an iterator, which has elements once."""
         if self.heap[x]["spent"] is not False:
             raise KernelError(
-                "an iterator that may have been gone through has no place in a kernel.",
-                "it has elements for the first time only.", "make a list of it.",
+                "an iterator that may be exhausted cannot be used in a kernel.",
+                "it yields its elements only once.", "make it a list.",
             )  # fmt: skip
         self.heap[x]["spent"] = True
 
@@ -248,7 +248,7 @@ class Sequences(Ways):
     def rounds(self, x: Any) -> Sequence:
         """What a loop goes over, one by one if it is little: what is `held` is not None then."""
         if isinstance(x, Choice):
-            raise TypeError("what the loop goes over depends on a condition")
+            raise TypeError("what the loop runs over depends on a condition")
         if isinstance(x, range):
             most = _UNROLLED_WHOLE if self.whole else _UNROLLED
             if len(x) * self.unrolled > most:

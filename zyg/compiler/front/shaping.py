@@ -45,7 +45,7 @@ def extents(to: WholeBuilder, shape: Any) -> list[Atom]:
     for n in given:
         atom = atom_of(n)
         if not isinstance(atom, Value) and (type(atom) is not int or atom < 0):
-            raise ValueError(f"{atom!r} is no extent of an array")
+            raise ValueError(f"{atom!r} is not the length of an axis")
         to.demand_at_least(atom, 0, "a negative extent")
         to.bound(atom)
         found.append(atom)

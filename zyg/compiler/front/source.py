@@ -49,8 +49,8 @@ def _definition(code: CodeType) -> Node:
         )
         raise KernelError(
             f"the source of {code.co_name} ({code.co_filename}:{code.co_firstlineno}) is not "
-            "there to be read.",
-            f"a kernel is made from the text of a function; {why}",
+            "available.",
+            f"zyg makes a kernel from the source of a function; {why}",
             "define it with def, in a file or a notebook cell.",
         )
     return found[0]
@@ -177,7 +177,7 @@ REFUSED: dict[type[ast.stmt], tuple[str, str, bool]] = {
     ast.Global: ("a global variable that is set", _EFFECT, True),
     ast.Delete: ("a del", _EFFECT, True),
     ast.Try: ("a try", "test for what would raise.", False),
-    ast.With: ("a with", "compute with numbers only.", False),
+    ast.With: ("a with", "use numbers only.", False),
     ast.Raise: ("a raise", "return np.nan, and check the result.", False),
     ast.Assert: ("an assert", "check the operands before the call.", False),
     ast.Import: ("an import", "import at the top of the file.", False),

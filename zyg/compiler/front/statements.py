@@ -39,12 +39,13 @@ class Statements(Loops):
         if returned is not True:
             raise self.refuse(
                 node.body[-1], f"the end of {node.name} without a return",
-                "return a number on every way through the function.",
-                "on some way through the function it would return None.",
+                "return a number on every path through the function.",
+                "on some path through the function it would return None.",
             )  # fmt: skip
         if isinstance(value, Unknown):
             raise self.refuse(
-                node, f"the result of {node.name}", "return as many numbers on every way.",
+                node, f"the result of {node.name}",
+                "return the same number of values on every path.",
                 value.why,
             )  # fmt: skip
         return value
@@ -177,7 +178,7 @@ class Statements(Loops):
     def _refused(self, node: ast.stmt) -> Exception:
         what, fix, effect = REFUSED.get(
             type(node),
-            (f"the statement {type(node).__name__}", "compute with numbers only.", False),
+            (f"the statement {type(node).__name__}", "use numbers only.", False),
         )
         return self.refuse(node, what, fix, effect=effect)
 

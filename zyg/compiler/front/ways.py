@@ -159,7 +159,7 @@ class Ways:
             make = meeting.join(one.value, other.value)
         except Different:
             raise KernelError(
-                "the two sides of a condition have no place in one kernel.",
+                "the two sides of a condition cannot be used in one kernel.",
                 f"one is {described(one.value)}, the other {described(other.value)}.",
                 "give both sides numbers, or tuples of as many numbers.",
             ) from None
@@ -257,8 +257,8 @@ class Ways:
                 break
         else:
             raise KernelError(
-                "a loop has no end of becoming something else.",
-                "what it carries from round to round has another structure each time.",
+                "a loop changes its variables to a new structure in every round.",
+                "a variable of a loop must keep its structure from round to round.",
                 "carry numbers, or lists that grow.",
             )
         self.varied[key] = plan.varied

@@ -163,7 +163,7 @@ def _demand_our_rule(f: Any) -> None:
         if getattr(part, "__module__", "zyg").partition(".")[0] != "zyg":
             raise KernelError(
                 f"{name_of(key)} has a rule that is not zyg's, and cannot be compiled.",
-                "its derivatives would be those of the operation itself.",
+                "a compiled function would use the derivatives of the operation itself.",
                 "call a function of your own that has the rule.",
             )
 
@@ -212,7 +212,9 @@ class WholeReader(Reader):
         if isinstance(kind, Struct):
             return put_together(kind.type, kind.keys, [*map(self.argument, kind.parts)])
         raise KernelError(
-            f"{kind} is not compiled.", "it is not in the language.", "use numbers and arrays."
+            f"{kind} is not compiled.",
+            "zyg.compile does not support it.",
+            "use numbers and arrays.",
         )
 
     def array(self, kind: Array) -> ArrayView:
@@ -259,13 +261,13 @@ class WholeReader(Reader):
             part = self.result(x.element, [])
             found += [atom_of(x.count), *map(atom_of, x.columns)]
             if len([*numbers_in(part)]) != len(x.columns):
-                raise TypeError("a list of arrays is no result")
+                raise TypeError("a list of arrays cannot be returned")
             return Many(part)
         if isinstance(x, (Unknown, Ref, Compound)):
             raise KernelError(
                 f"the result, {described(x)}, is not compiled.",
-                "it is no number, array, or structure of those.",
-                "return what it is made of.",
+                "it is not a number, an array, or a structure of those.",
+                "return its parts.",
             )
         if type(x) is dict or (is_class(type(x)) and hasattr(x, "__dict__") and not callable(x)):
             inside = x if type(x) is dict else vars(x)

@@ -41,7 +41,7 @@ def called(reader: Any, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     if verb is None:
         return NotImplemented
     if verb not in VERBS:
-        raise refused(f"zyg.{verb}", "it is not in the language.", "call it outside.")
+        raise refused(f"zyg.{verb}", "zyg.compile does not support it.", "call it outside.")
     return VERBS[verb](reader, *args, **kwargs)
 
 
@@ -83,7 +83,7 @@ def broadcast(reader: Any, f: Any, *args: Any, out: Any = None, mode: str = "aut
     kinds = {x.element if isinstance(x, ArrayView) else type_of(atom_of(x)) for x in args}
     if out is not None or "float32" in kinds or not any(isinstance(x, ArrayView) for x in args):
         raise refused("zyg.broadcast of numbers alone, of 32 bits, or with out=",
-                      "it is not in the language.", "write a loop.")  # fmt: skip
+                      "zyg.compile does not support it.", "write a loop.")  # fmt: skip
     shape = broadcast_shape(to, [x.shape if isinstance(x, ArrayView) else () for x in args])
 
     def at(index: Sequence[Atom]) -> list[Any]:
@@ -114,8 +114,8 @@ def hook(reader: Any, g: Any, x: Any) -> Any:
 _ONLY_REVERSE = (
     "zyg.hook has no meaning in forward mode.",
     "a hook acts on cotangents, and forward mode has tangents only.",
-    'take the derivative in reverse: jacobian(..., mode="reverse"), or gradient; forward over '
-    "that, as hvp and hessian are, works.",
+    'take the derivative in reverse mode: gradient, or jacobian(..., mode="reverse"); hvp and '
+    "hessian work too.",
 )
 
 
