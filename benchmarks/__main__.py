@@ -30,7 +30,7 @@ GROUPS = {
     "kernels": ("kernels", "kernel_layouts", "first_gradient"),
     "arrays": ("element_loop", "network", "mutation", "derivatives"),
     "tasks": ("tasks", "executors"),
-    "bridges": ("bridges",),
+    "bridges": ("bridges", "bridges_dask"),
     "imports": ("imports", "adopt"),
     "ease": ("optimizers",),
 }
