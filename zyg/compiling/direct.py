@@ -78,6 +78,7 @@ def _computed(f: Compiled, call: Call, zeros: bool) -> tuple[list[Any], Plan] | 
     """The value and the cotangents of a plain call; None where that takes the tracer."""
     from zyg.compiler.back.entry import Stopped
     from zyg.compiling.calls import run
+    from zyg.compiling.operations import Unbuilt
 
     read, operands = call.read, call.operands
     plan = None if call.watched or has_repeats(operands) else read.plan(f.wrt, zeros)
@@ -92,6 +93,9 @@ def _computed(f: Compiled, call: Call, zeros: bool) -> tuple[list[Any], Plan] | 
             outs = run(strong, operands)
             if setting("check_nan") and not all_finite(outs[plan.first :]):
                 return None
+    except Unbuilt as error:
+        read.refuse(error)
+        return None
     except Stopped:
         return None
     return outs, plan

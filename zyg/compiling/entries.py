@@ -15,7 +15,7 @@ from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
 from zyg.compiler.ir import Atom, Block, For, Program, Value, is_buffer
 from zyg.compiler.record import Builder
 from zyg.compiling.operands import apart, floats, leaves, width
-from zyg.compiling.operations import Derivative
+from zyg.compiling.operations import Derivative, building
 
 
 def gradient_entry(
@@ -109,6 +109,7 @@ def entry_of(
 ) -> Direct | None:
     """The entry of a program; None where only the general way will do."""
     try:
-        return Direct(program, takes, gives, writes, tapes, apart)
+        with building(program.name):
+            return Direct(program, takes, gives, writes, tapes, apart)
     except Unreadable:
         return None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +127,10 @@ class Compiled:
         own = read.captured, recalled if recalled and recalled(f) is not None else None
         if any(guard in own for guard, _, _ in known):
             return False
-        entry = make() if make else read.entry(verb, self.wrt)
+        try:
+            entry = make() if make else read.entry(verb, self.wrt)
+        except KernelError:  # the general way says so
+            return False
         if entry is None:
             return False
         self._entries.put(verb, ((read.captured, entry.call, read.version), *known[:_MOST]))
@@ -219,6 +221,8 @@ class Compiled:
     def _plain(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from zyg.compiler.back.entry import Stopped
         from zyg.compiling.calls import run
+        from zyg.compiling.fallback import refuse
+        from zyg.compiling.operations import Unbuilt
 
         read, operands = call.read, call.operands
         if read.written and (call.read_only() or call.overlapping()):
@@ -226,8 +230,13 @@ class Compiled:
         may_end = read.may_stop or (read.shared and call.copies)
         before = [(operands[k], operands[k].copy()) for k in read.written if may_end]
         outs = None
-        with suppress(Stopped):  # so that what Python raises then stands alone
+        try:
             outs = run(read.plain, operands)
+        except Unbuilt as error:
+            refuse(self.__name__, error)
+            return self.in_python(args, kwargs)
+        except Stopped:  # what Python raises then stands alone
+            pass
         made = None if outs is None else read.made_in_place(outs, operands, call.arrays)
         if made is None:
             for x, contents in before:
@@ -258,6 +267,7 @@ class Compiled:
         from zyg.compiler.back.entry import Stopped
         from zyg.compiling.calls import apply
         from zyg.compiling.fallback import refuse
+        from zyg.compiling.operations import Unbuilt
 
         read = call.read
         if (refusal := read.refusal()) is not None:
@@ -265,8 +275,13 @@ class Compiled:
         if refusal or read.written or not self._by_floats(call):
             return self.in_python(args, kwargs)
         made = None
-        with suppress(Stopped):
+        try:
             made = apply(read.operation, self._moving(call))
+        except Unbuilt as error:
+            refuse(self.__name__, error)
+            return self.in_python(args, kwargs)
+        except Stopped:
+            pass
         return self._again(args, kwargs) if made is None else read.made(made, call.arrays)
 
     def _by_floats(self, call: Call) -> bool:

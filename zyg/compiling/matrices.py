@@ -24,7 +24,7 @@ from zyg.compiling.direct import has_repeats  # whose verbs these join
 from zyg.compiling.entries import demand_finite, entry_of, guarded
 from zyg.compiling.functions import Call, Compiled
 from zyg.compiling.operands import Taken, leaves, maker, width
-from zyg.compiling.operations import Operation
+from zyg.compiling.operations import Operation, Unbuilt
 from zyg.compiling.reads import Read
 from zyg.core.reverse import all_finite
 from zyg.errors import TapeError
@@ -66,6 +66,9 @@ class Plan:
         """The matrices; Ellipsis where they take another way."""
         try:
             made = run(self.operation, operands)
+        except Unbuilt as error:
+            self.read.refuse(error)
+            return Ellipsis
         except (Stopped, TapeError):
             return Ellipsis
         return self.make(made) if all_finite(made) else Ellipsis

@@ -7,18 +7,45 @@ derivatives. Machine code is made when it is first needed, by one thread.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
 from zyg.compiler.back.entry import Native
+from zyg.compiler.back.objects import Unreadable
 from zyg.compiler.derive import forward, reverse
 from zyg.compiler.derive.segments import in_segments
 from zyg.compiler.ir import Program, Value, is_buffer, prune, type_of
 from zyg.compiler.splice import without_adjoints
 from zyg.compiling.ints import with_shadows, without_shadows
 from zyg.compiling.tapes import Again, Tapes
+from zyg.errors import KernelError
 
 FLOATS = {"float", "float32", "float[]", "float32[]"}
+
+
+class Unbuilt(KernelError):  # noqa: N818
+    """A program that zyg has read and fails to derive or to print, by a mistake of its own."""
+
+
+def unbuilt(name: str, error: Exception) -> Unbuilt:
+    said = (str(error).splitlines() or [""])[0]
+    return Unbuilt(
+        f"{name} could not be compiled, by a mistake of zyg's: {type(error).__name__}: {said}.",
+        "what was read should have become a program.",
+        "please report it, with the function; without zyg.compile it computes the same.",
+    )
+
+
+@contextmanager
+def building(name: str) -> Iterator[None]:
+    """What fails while it lasts is a mistake of zyg's, and says so."""
+    try:
+        yield
+    except (KernelError, NotImplementedError, Unreadable):
+        raise
+    except Exception as error:
+        raise unbuilt(name, error) from error
 
 
 class Derivative(NamedTuple):
@@ -54,9 +81,10 @@ class Operation:
         """The machine code."""
         with self._lock:
             if self.native is None:
-                self.native = (
-                    Tapes(self.program, self.again) if self.again else Native(self.program)
-                )
+                with building(self.program.name):
+                    self.native = (
+                        Tapes(self.program, self.again) if self.again else Native(self.program)
+                    )
                 self.run = self.native
             return self.native
 
@@ -160,5 +188,8 @@ class Operation:
         found = self.derived.get(key)
         if found is None:
             with self._lock:
-                found = self.derived.get(key) or self.derived.setdefault(key, make())
+                found = self.derived.get(key)
+                if found is None:
+                    with building(self.program.name):
+                        found = self.derived[key] = make()
         return found

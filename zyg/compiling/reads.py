@@ -38,7 +38,7 @@ from zyg.compiling.operands import (
     shared_in,
     width,
 )
-from zyg.compiling.operations import FLOATS, Operation
+from zyg.compiling.operations import FLOATS, Operation, building, unbuilt
 from zyg.compiling.staying import Staying, is_helper
 from zyg.core.strand import strip
 from zyg.errors import KernelError
@@ -138,7 +138,8 @@ class Read:
         if verb is GRADIENT:
             return self.entry(VALUE_AND_GRADIENT, wrt) if self.loss == "alone" else None
         derivative = self.operation.gradient(plan.active)
-        return gradient_entry(derivative, self.takes, self.result, len(self.kinds))
+        with building(self.operation.program.name):
+            return gradient_entry(derivative, self.takes, self.result, len(self.kinds))
 
     def refusal(self) -> KernelError | None:
         """Why there are no derivatives of the program, if there are none."""
@@ -147,7 +148,7 @@ class Read:
             try:
                 self.operation.pullback(tuple(k for k, x in inputs if x.type in FLOATS))
             except Exception as error:  # as in reading
-                self._refuse(error)
+                self.refuse(error)
             self._derived = True
         return self._refusal
 
@@ -180,11 +181,12 @@ class Read:
             try:
                 self._plans[key] = None if active is None else self._planned(active, zeros)
             except Exception as error:  # as in reading
-                self._refuse(error)
+                self.refuse(error)
                 self._plans[key] = None
         return self._plans[key]
 
-    def _refuse(self, error: Exception) -> None:
+    def refuse(self, error: Exception) -> None:
+        """From now on there are no derivatives of the program, for this reason."""
         name = self.operation.program.name
         self._refusal = error if isinstance(error, KernelError) else _unforeseen(name, error)
         self._derived = True
@@ -305,6 +307,8 @@ def _known_parts(kind: Any) -> Iterator[Any]:
 
 
 def _unforeseen(name: str, error: Exception) -> KernelError:
+    if isinstance(error, AssertionError):
+        return unbuilt(name, error)
     said = (str(error).splitlines() or [""])[0]
     return KernelError(
         f"{name} could not be compiled: {type(error).__name__}: {said}.",
@@ -341,4 +345,4 @@ def written_inputs(program: Program) -> tuple[int, ...]:
     """The places of the buffers among the inputs that a program may write to."""
     memory = Memory(program)
     pairs = enumerate(program.inputs)
-    return tuple(k for k, x in pairs if is_buffer(x.type) and memory.is_written(x))
+    return tuple(k for k, x in pairs if is_buffer(x.type) and memory.is_changed(x))

@@ -216,7 +216,7 @@ def _value(wrapper: _Wrapper, program: Program, active: Any, value: Any) -> Iter
     outs, back = wrapper.outs(program), []
     yield f"def {name}({wrapper.params}):"
     for leaf in wrapper.leaves:
-        if isinstance(leaf.kind, Array) and memory.is_written(program.inputs[leaf.first]):
+        if isinstance(leaf.kind, Array) and memory.is_changed(program.inputs[leaf.first]):
             own = wrapper.fresh(f"{wrapper.names[leaf.first]}_flat")
             yield f"    {own} = flat({leaf.path})"
             operands = operands.replace(f"flat({leaf.path})", own)

@@ -70,6 +70,8 @@ class Memory:
         self.programs: list[Program] = []
         self._gather(program)
         self.written: set[Value] = set()  # the classes in which anything is stored
+        self._stores: set[Value] = set()  # the buffers themselves
+        self._given: defaultdict[Value, list[Value]] = defaultdict(list)  # the same memory: to whom
         self._flows: defaultdict[Value, list[Value]] = defaultdict(list)
         for inner in self.programs:
             for op in operations(inner.body):
@@ -127,11 +129,16 @@ class Memory:
     def _flow(self, op: Any) -> None:
         for a, b in _same(op):
             self._edge(a, b)
+            self._give(a, b)
         if isinstance(op, Load):
             self._edge(op.buffer, op.out)
+            if is_buffer(op.out.type):
+                self._give(self._inside(op.buffer), op.out)
         elif isinstance(op, Store):
             self._edge(op.value, op.buffer)
-            self.written.add(self.of(op.buffer))
+            self._write(op.buffer)
+            if is_buffer(type_of(op.value)):
+                self._give(op.value, self._inside(op.buffer))
         elif isinstance(op, Call) and (adjoint := op.callee.adjoint):
             for k in adjoint.moving:
                 for out in op.outs[: adjoint.results]:
@@ -139,9 +146,17 @@ class Memory:
         elif isinstance(op, Routine):
             meaning = routines[op.name]
             for k in meaning.writes:
-                self.written.add(self.of(op.args[k]))  # type: ignore[arg-type]
+                self._write(op.args[k])  # type: ignore[arg-type]
                 for j in meaning.reads:
                     self._edge(op.args[j], op.args[k])
+
+    def _write(self, x: Value) -> None:
+        self.written.add(self.of(x))
+        self._stores.add(x)
+
+    def _give(self, a: Atom, b: Atom) -> None:
+        if isinstance(a, Value) and isinstance(b, Value) and is_buffer(b.type):
+            self._given[a].append(b)
 
     def _edge(self, a: Atom, b: Atom) -> None:
         if isinstance(a, Value) and isinstance(b, Value) and is_real(b.type):
@@ -175,6 +190,21 @@ class Memory:
     def is_written(self, x: Value) -> bool:
         """Whether anything may be stored in a buffer, once it is there."""
         return self.of(x) in self.written
+
+    def is_changed(self, x: Value) -> bool:
+        """Whether anything may be stored in a buffer that is there from the beginning.
+
+        What takes its place in a loop is in its class, and may be written to without that.
+        """
+        seen: set[Value] = set()
+        todo = [x] if self.is_written(x) else []
+        while todo:
+            if (x := todo.pop()) in self._stores:
+                return True
+            if x not in seen:
+                seen.add(x)
+                todo += self._given[x]
+        return False
 
 
 def _same(op: Any) -> Iterator[tuple[Atom, Atom]]:

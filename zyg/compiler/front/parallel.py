@@ -82,10 +82,15 @@ def in_chunks(loop: For, threads: bool) -> list[Any]:
     outer = For(chunk, (0, count, 1), loop.init, params, body, loop.outs, line=loop.line)
     if threads:
         outer.apart, outer.work = [], work(to, loop)
-        for op in operations(loop.body):
-            if isinstance(op, For):
-                op.apart, op.work = None, 0.0  # one loop of a nest is enough
+        in_one_thread(loop.body)  # one loop of a nest is enough
     return [*to.block.ops, outer]
+
+
+def in_one_thread(body: Block) -> None:
+    """Let no loop run in threads."""
+    for op in operations(body):
+        if isinstance(op, For):
+            op.apart, op.work = None, 0.0
 
 
 def tell_apart(program: Program) -> None:

@@ -17,9 +17,11 @@ from zyg.compiler.derive import forward, reverse
 from zyg.compiler.derive.moving import Memory
 from zyg.compiler.front.conversions import as_type
 from zyg.compiler.front.elementwise import array, copied, fill
+from zyg.compiler.front.parallel import in_one_thread
 from zyg.compiler.front.scalars import whose
+from zyg.compiler.front.structures import children, is_leaf
 from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, fresh, product
-from zyg.compiler.ir import Atom, Block, Program, Value, is_buffer, is_number, type_of
+from zyg.compiler.ir import Atom, Block, Program, Value, is_buffer, is_number, same, type_of
 from zyg.compiler.record import REALS, Builder, Number, atom_of
 from zyg.compiler.splice import load_from, only_loaded, spliced, uses
 from zyg.errors import KernelError
@@ -53,10 +55,22 @@ def unchanged(reader: Any) -> Iterator[None]:
     yield
     for ref, content in before.items():
         now = reader.heap.get(ref, content)
-        if len(now) != len(content) or any(now.get(k) is not x for k, x in content.items()):
+        if len(now) != len(content) or not all(_alike(now.get(k), x) for k, x in content.items()):
             raise refused("a function that changes something around it, under a derivative,",
                           "what it writes would be watched after the derivative is taken.",
                           "return what is computed.")  # fmt: skip
+
+
+def _alike(x: Any, y: Any) -> bool:
+    """Whether one is the other, or was made of its parts, as what a loop carries is."""
+    if x is y:
+        return True
+    if is_leaf(x) and is_leaf(y):
+        return same(atom_of(x), atom_of(y))
+    mine, theirs = children(x), children(y)
+    if mine is None or theirs is None or mine[0] != theirs[0]:
+        return False
+    return all(map(_alike, mine[1], theirs[1]))
 
 
 @dataclass
@@ -97,6 +111,7 @@ class Inner:
             self.y = result(reader.handed_out(reader.settled(y)))
             self._yield()
             more = self.more()
+        in_one_thread(self.block)  # its mirrors would have to be told apart before they are made
         dims = (n for shape in self.sizes.values() for n in shape if isinstance(n, Value))
         used, made = uses(self.block)
         around = dict.fromkeys([*used, *dims, *more])
@@ -166,7 +181,7 @@ class Inner:
 
     def _refuse_writes(self) -> None:
         memory = Memory(self.program)
-        if any(is_buffer(x.type) and memory.is_written(x) for x in self.around):
+        if any(is_buffer(x.type) and memory.is_changed(x) for x in self.around):
             raise refused("a function that writes to an array around it, under a derivative,",
                           "what it writes would be watched after the derivative is taken.",
                           "return what is computed.")  # fmt: skip
