@@ -2,9 +2,9 @@
 
     python examples/digits.py [FILE.png]
 
-The model is a dataclass, the loss is a NumPy program, and the optimizer makes a new model at each
-step. The images are the 1797 of scikit-learn's `load_digits`, 8 x 8 pixels each; a fifth of them is
-held out. The picture shows how the loss fell and what the model takes some of the images for.
+The model is a dataclass, the loss is a NumPy program, and `zyg.optimize.fit` makes a new model at
+each step. The images are the 1797 of scikit-learn's `load_digits`, 8 x 8 pixels each; a fifth of
+them is held out. The picture shows how the loss fell, and what the model takes some images for.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from rich.progress import track
 from sklearn.datasets import load_digits
 
 import zyg
@@ -53,28 +52,11 @@ def loss(model, x, y):
     return -np.mean(log_p[np.arange(len(y)), y])
 
 
-def train(model, x, y, rng, epochs, batch=64):
-    """The trained model, and the mean loss of each epoch."""
-    adam = zyg.optimize.adam(0.003)
-    state = adam.init(model)
-    means = []
-    for _ in track(range(epochs), description=f"training {model.name}"):
-        losses = []
-        for some in np.array_split(rng.permutation(len(y)), len(y) // batch):
-            value, (gradient, *_) = zyg.value_and_gradient(loss, model, x[some], y[some])
-            model, state = adam.step(model, gradient, state)
-            losses.append(value)
-        means.append(np.mean(losses))
-    return model, means
-
-
-def save_picture(path, losses, images, predictions, labels):
-    """The loss by epoch, and images under what the model takes them for: red where it is wrong."""
+def save_picture(path, history, images, predictions, labels):
+    """How the loss fell, and images under what the model takes them for: red where it is wrong."""
     figure = Figure(figsize=(9, 6.5), layout="constrained")
     above, below = figure.subfigures(2, height_ratios=(2, 3))
-    axes = above.subplots()
-    axes.semilogy(losses)
-    axes.set(xlabel="epoch", ylabel="loss")
+    history.plot(above.subplots())
     for axes, image, p, y in zip(
         below.subplots(3, 8).flat, images, predictions, labels, strict=True
     ):
@@ -95,7 +77,10 @@ def main(path=None, epochs=40, seed=0):
     test, training = order[:360], order[360:]
 
     model = new_model(rng, pixels=64, hidden=128, classes=10)
-    model, losses = train(model, x[training], y[training], rng, epochs)
+    model, history = zyg.optimize.fit(
+        loss, model, (x[training], y[training]), optimizer=zyg.optimize.adam(0.003),
+        batch_size=64, epochs=epochs, rng=rng, progress=True,
+    )  # fmt: skip
 
     predictions = np.argmax(model.scores(x[test]), axis=1)
     right = predictions == y[test]
@@ -103,7 +88,7 @@ def main(path=None, epochs=40, seed=0):
 
     some = np.argsort(right, kind="stable")[:24]  # the mistakes first
     path = path or Path(tempfile.gettempdir()) / "digits.png"
-    save_picture(path, losses, x[test][some].reshape(-1, 8, 8), predictions[some], y[test][some])
+    save_picture(path, history, x[test][some].reshape(-1, 8, 8), predictions[some], y[test][some])
     print(f"picture: {path}")
     return np.mean(right)
 
