@@ -222,6 +222,8 @@ REGISTRIES = {
     "zyg.interop.libraries.libraries": "libraries",
     "zyg.interop.words.FUNCTIONS": "words",
     "zyg.base.marks._for_any_number": "modules",
+    "zyg.base.sinks._begins": "functions that call what is being differentiated",
+    "zyg.base.sinks.declared": "calls that only look at values, by their dotted names",
     "zyg.base.marks._formulas": "packages",
     "zyg.base.marks._plain": "math",
     "zyg.base.marks._stopping": "verbs",

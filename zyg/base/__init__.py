@@ -8,6 +8,7 @@ caches                          what was worked out, bounded and forgotten on de
 threads                         work in chunks, on several threads
 marks                           what modules and functions say of themselves
 adoptable                       which modules may be adopted, and which are
+sinks                           calls of other libraries that only look at values
 remedies                        what to write in place of the call that was refused
 array_types                     kinds of arrays: NumPy's, a device's
 scalar_rules                    the table: scalar function -> partial derivatives

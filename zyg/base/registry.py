@@ -20,6 +20,7 @@ from types import FunctionType
 from typing import Any
 
 from zyg.base.marks import is_formula
+from zyg.base.sinks import declared
 from zyg.errors import AdjointError
 
 CONSTANT = "constant"
@@ -340,12 +341,14 @@ def scalar_rule(function: Callable[..., Any], *partials: Any) -> Callable[..., A
     return rule
 
 
-def nondifferentiable(*functions: Callable[..., Any]) -> Any:
+def nondifferentiable(*functions: Callable[..., Any] | str) -> Any:
     """Declare functions that carry no derivative: they run on the plain values.
 
     A function that dispatches on its arguments as NumPy's do is known from then on. Any other runs
     on plain values where it is called through what this returns, so that it is a decorator, too.
-    Never raises.
+    A dotted name is that of a function, a class, a module or a package that only looks at values,
+    to draw, print or log them: where it, or an installed library that it calls, converts a watched
+    value, it gets the plain one. It is not imported, nor need it be loaded yet. Never raises.
 
     >>> import zyg
     >>> @zyg.nondifferentiable
@@ -356,7 +359,10 @@ def nondifferentiable(*functions: Callable[..., Any]) -> Any:
 
     """
     for function in functions:
-        rules[function] = CONSTANT
+        if isinstance(function, str):
+            declared[function] = None
+        else:
+            rules[function] = CONSTANT
     if len(functions) != 1 or not isinstance(functions[0], FunctionType):
         return None
     function = functions[0]

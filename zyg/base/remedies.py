@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.adoptable import adoptable, outside
+from zyg.base.sinks import is_known
 from zyg.errors import is_installed, user_frame
 
 _ANY = "use functions of zyg.numpy or zyg.math"
@@ -56,6 +57,11 @@ def _of_library() -> str:
     if caller is None or not is_installed(caller.f_code.co_filename):
         return ""
     package = caller.f_globals.get("__name__", "").partition(".")[0]
+    if is_known(caller):
+        return (
+            "write the call as a statement, by the function's name, or give it zyg.stop_gradient(x)"
+            ": numbers that it returns have no derivative"
+        )
     if package in BRIDGES:
         return f"call {BRIDGES[package]} instead of f(x)"
     return f"call {adopt} once, and try again" if (adopt := adoptable(caller)) else ""

@@ -19,6 +19,7 @@ import numpy as np
 
 from zyg.base import registry
 from zyg.base.registry import CONSTANT, Adjoint, Composed, ScalarRule, late_rule, rules
+from zyg.base.sinks import looking
 from zyg.base.structure import Structure
 from zyg.core.adjoints import _positional, call_adjoint
 from zyg.core.elementwise import elementwise
@@ -59,9 +60,12 @@ def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> A
                 arrays = [args[0], *arrays[1:]]
             return rule.function(*arrays, **kwargs)
         values = Structure((args, kwargs), is_watched)
-        if innermost([settle(x) for x in values.leaves]) is not None:
+        if innermost([settle(x) for x in values.leaves]) is None:
+            rest = [hand_out(x) if type(x) in ARRAYS else settle(x) for x in values.leaves]
+        elif looking() is not None:
+            rest = [cut(x, f.__name__) for x in values.leaves]
+        else:
             raise _missing(f)
-        rest = [hand_out(x) if type(x) in ARRAYS else settle(x) for x in values.leaves]
         args, kwargs = values.rebuild(rest)
         return f(*args, **kwargs)
     except TypeError as error:

@@ -122,7 +122,8 @@ def _name_bridge(error: BaseException) -> None:
     while here is not None:
         frames.append(here.tb_frame.f_globals.get("__name__", "").partition(".")[0])
         here = here.tb_next
-    raising = next((BRIDGES[name] for name in reversed(frames) if name in BRIDGES), "")
+    cures = {**BRIDGES, "json": "f(zyg.stop_gradient(x))"}
+    raising = next((cures[name] for name in reversed(frames) if name in cures), "")
     named = [b for name, b in BRIDGES.items() if name in said.lower() and name in sys.modules]
     loaded = [b for name, b in BRIDGES.items() if name in sys.modules]
     bridges = dict.fromkeys([raising] if raising else named or loaded)

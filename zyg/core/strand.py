@@ -45,6 +45,7 @@ from zyg import errors
 from zyg.base.array_types import ArrayType, array_type
 from zyg.base.config import setting
 from zyg.base.marks import verb
+from zyg.base.sinks import Look, looking
 from zyg.base.structure import Structure
 from zyg.errors import AdjointError, LeakError, StructureError, ZygError, user_line
 
@@ -351,7 +352,8 @@ def cut(x: Any, how: str) -> Any:
     """The plain value of `x`, whose derivative ends here; noted where lines are."""
     while type(x) in WATCHED:
         if x.strand.trail is not None and x.strand.open:
-            x.strand.trail.cuts.append((x.slot, how, user_line()))
+            look = looking() or Look(how, None)
+            x.strand.trail.cuts.append((x.slot, look.how, user_line(look.frame)))
         x = x.primal
     return x
 

@@ -12,6 +12,7 @@ from zyg.base.array_types import GUESTS, ArraySpec, ArrayType, array_type
 from zyg.base.config import setting
 from zyg.base.labelled import labelled_kind
 from zyg.base.quiet import quiet
+from zyg.base.sinks import begins
 from zyg.base.structure import Structure, is_leaf
 from zyg.base.trees import Tree, taken_apart
 from zyg.core.cotangents import Spec, fits, project, shape_of, spec_of, zeros_of
@@ -101,6 +102,9 @@ class Call:
     def end(self, value: Any) -> None:
         """What is to be done with the value, watched."""
         raise NotImplementedError
+
+
+begins(Call.__init__)
 
 
 class Trace(Call):

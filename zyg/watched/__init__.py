@@ -4,6 +4,7 @@ attributes                      methods and attributes of arrays, as functions
 text                            text of one watched number
 partners                        what other differentiators ask
 keywords                        keywords of ufuncs, in operations that have rules
+conversions                     conversions to plain values: who gets one, and who does not
 operators                       operators from a text
 value                           what watched numbers and arrays have in common
 numbers                         watched numbers

@@ -18,13 +18,14 @@ import numpy as np
 
 from zyg.base.remedies import remedy
 from zyg.base.scalar_rules import is_complex
+from zyg.base.sinks import looking
 from zyg.core.bind import bind
 from zyg.core.handouts import hand_out, holds_nothing_watched, plainly
 from zyg.core.indexing import write
 from zyg.core.inplace import resize, sort_in_place
 from zyg.core.objects import is_somebodys, shown, within_bound
 from zyg.core.shortcuts import short_ways
-from zyg.core.strand import ARRAYS, WATCHED, settle, strip, watch
+from zyg.core.strand import ARRAYS, WATCHED, cut, settle, strip, watch
 from zyg.core.views import is_writeable, set_writeable
 from zyg.errors import ConversionError, MutationError
 
@@ -219,6 +220,7 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {  # written in operations that have
     "resize": resize,
     "setflags": _set_flags,
     "sort": _sort,
+    "tofile": lambda x, *args, **kwargs: cut(x, "tofile()").tofile(*args, **kwargs),
     "tolist": _to_list,
     "transpose": _spread(np.transpose),
     "view": _view,
@@ -313,12 +315,18 @@ def attribute(x: Any, name: str) -> Any:
             return own.__get__(x, type(plain))
     if name in _WRITES:
         _refuse_write(f"x.{name}(...)")
+    if looking() is not None:
+        return getattr(cut(x, name), name)
+    raise _no_rule(plain, name)
+
+
+def _no_rule(plain: Any, name: str) -> ConversionError:
     fix = "use a NumPy function or operator instead, or zyg.primal(x) for the plain value."
     if name == "ctypes":
         fix = (
             "zyg.foreign(f, pullback=) for a function f of C, or zyg.primal(x) for the plain value."
         )
-    raise ConversionError(
+    return ConversionError(
         f"the attribute {name!r} of a watched {type(plain).__name__} has no rule.",
         "what the plain value answers would carry no derivative.",
         remedy() if name == "as_integer_ratio" else fix,  # what statistics asks first

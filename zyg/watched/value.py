@@ -10,22 +10,19 @@ trace (``float(x)``, ``np.asarray(x)``, a C function) is refused; what carries n
 
 from __future__ import annotations
 
-import dis
 import operator
-import os
 import sys
 from collections.abc import Callable, Sequence
 from numbers import Number
-from types import CodeType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from zyg.base.array_types import array_type, is_array
 from zyg.base.labelled import beside, labelled_kind
 from zyg.base.registry import ScalarRule, rules
-from zyg.base.remedies import is_by_generator, remedy
 from zyg.base.scalar_rules import operators, table
+from zyg.base.sinks import looking
 from zyg.base.structure import is_number
 from zyg.core.bind import bind
 from zyg.core.elementwise import elementwise, elementwise_of_one, elementwise_of_two
@@ -39,8 +36,6 @@ from zyg.core.strand import (
     ARRAYS,
     WATCHED,
     Watched,
-    active,
-    add_refusal,
     cut,
     innermost,
     is_traced,
@@ -48,8 +43,16 @@ from zyg.core.strand import (
     strip,
     watcher_of,
 )
-from zyg.errors import ConversionError, MutationError
+from zyg.errors import ConversionError
 from zyg.watched import keywords
+from zyg.watched.conversions import (
+    caller,
+    looked_at,
+    looks_into_memory,
+    refuse_conversion,
+    refuse_numba,
+    refuse_shuffle,
+)
 from zyg.watched.partners import refuse_torch
 from zyg.watched.text import text_of
 
@@ -66,73 +69,14 @@ _OF_NOBODY, _ASKERS = {np.ndarray, np.float64, float}, {"abc", "functools"}
 
 # Libraries that convert what is an ndarray or a float by its class, and keep what answers NumPy's
 # protocols, or leave it the operator.
-_KEEPERS = {"array_api_strict", "dask", "jax", "pandas", "pint", "sparse", "torch", "xarray"}
-
-# What answers ufunc.reduce, accumulate and reduceat; `zyg.rules.scans` fills it in.
-ufunc_methods: dict[str, Callable[..., Any]] = {}
-
-
-def _looks_into_memory(code: CodeType) -> bool:
-    """Whether a function reads strides, or memory, of the array that it asks for."""
-    if code.co_name == "squareform":  # whose C code copies objects without counting them
-        return code.co_filename.replace(os.sep, "/").endswith("scipy/spatial/distance.py")
-    return code is _AS_STRIDED
-
-
-_AS_STRIDED = np.lib.stride_tricks.as_strided.__code__
-
-
-def _caller() -> str:
-    """Which instruction called the caller of this function: "%", "[]", "[]=" or its name."""
-    frame = sys._getframe(2)
-    code, at = frame.f_code.co_code, frame.f_lasti
-    name = dis.opname[code[at]]
-    if name == "BINARY_OP":  # its argument says which one; x[i] is one of them from 3.14 on
-        return {6: "%", 19: "%", 26: "[]"}.get(code[at + 1], name)
-    return {"BINARY_SUBSCR": "[]", "STORE_SUBSCR": "[]=", "STORE_SLICE": "[]="}.get(name, name)
-
-
-def _refuse_conversion(x: Watched, to: str, how: str) -> NoReturn:
-    kind = type(strip(x)).__name__
-    if how == "[]=":
-        refuse_store()
-    error = ConversionError(
-        f"{to} of a watched {kind} would drop its derivative.",
-        "a plain number or array carries no derivative; C code and the math module convert their "
-        "arguments.",
-        remedy(),
-    )
-    if not active.get():  # in a thread that nobody told whose task it is
-        add_refusal(x.strand, error)
-    raise error
-
+_KEEPERS = {
+    "array_api_strict", "dask", "jax", "json", "pandas", "pint", "sparse", "torch", "xarray",
+}  # fmt: skip
 
 _NUMBA_ASKS = "numba.core.typing.typeof"  # for the type of each argument of a compiled function
 
-
-def _refuse_shuffle() -> None:
-    """Refuse what a random generator, which asks whether an array is a sequence, is about to do."""
-    if is_by_generator():
-        raise MutationError(
-            "a random generator cannot shuffle the rows of a watched array.",
-            "it swaps rows of what is no array of NumPy's own as x[i], x[j] = x[j], x[i], which "
-            "are views: some rows would be there twice.",
-            "write x[:] = x[rng.permutation(len(x))] for rng.shuffle(x).",
-            tag="write",
-        )
-
-
-def _refuse_numba(x: Watched, cls: type) -> None:
-    """Refuse a function that numba compiled, which converts its arguments: ints without a word."""
-    if type(settle(x)) not in WATCHED:
-        return
-    raise ConversionError(
-        f"a function that numba compiled was given a watched {cls.__name__}.",
-        "its machine code reads plain numbers and arrays, which carry no derivative.",
-        "zyg.numba.wrap(f)(x) for f(x), which compiles it with its derivative; or zyg.adopt its "
-        "module, which runs the Python function that was compiled; or write an @adjoint.",
-        tag="c-code",
-    )
+# What answers ufunc.reduce, accumulate and reduceat; `zyg.rules.scans` fills it in.
+ufunc_methods: dict[str, Callable[..., Any]] = {}
 
 
 class WatchedValue(Watched):
@@ -158,11 +102,11 @@ class WatchedValue(Watched):
         home = "fractions" if cls is int else cls.__module__.partition(".")[0]
         if asking == "abc":  # isinstance(other, numbers.Rational)
             if frame.f_locals.get("cls") is Sequence and np.ndim(strip(self)) > 1:
-                _refuse_shuffle()
+                refuse_shuffle()
             frame = frame.f_back
         asking = frame.f_globals.get("__name__", "").partition(".")[0]
         if asking == "functools" and frame.f_back.f_globals.get("__name__") == _NUMBA_ASKS:
-            _refuse_numba(self, cls)
+            refuse_numba(self, cls)
         return type(self) if asking == home and home != "numpy" else cls
 
     @__class__.setter
@@ -236,49 +180,52 @@ class WatchedValue(Watched):
         if sys._getframe(1).f_code.co_name == _SPARSE_PRODUCT:
             return np.empty((), object)
         plain = strip(x)
-        how = _caller()
+        how = caller()
         if how == "[]" and np.asarray(plain).dtype.kind in "iu":
             return np.asarray(plain)  # an integer that indexes carries nothing
+        if looking() is not None:
+            return np.array(cut(x, "np.asarray"), dtype=dtype)
         objects = (dtype is None or np.dtype(dtype).kind == "O") and copy is not False
-        objects = objects and not _looks_into_memory(sys._getframe(1).f_code)
+        objects = objects and not looks_into_memory(sys._getframe(1).f_code)
         if objects and how != "[]" and not array_type(plain).library and within_bound(x):
             return shown(x, copy)
-        _refuse_conversion(self, "np.asarray", how)
+        return refuse_conversion(x, "np.asarray", how)
 
     def __float__(self) -> float:
         x = settle(self)
         if type(x) not in WATCHED:
             return float(x)
-        how = _caller()
+        how = caller()
         if how == "%":  # "%.3f" % x: the only operator that converts to float
             return float(cut(x, "% formatting"))
-        _refuse_conversion(self, "float(x)", how)
+        return float(looked_at(x, "float(x)", how))
 
     def __complex__(self) -> complex:
         x = settle(self)
         if type(x) not in WATCHED:
             return complex(x)
-        _refuse_conversion(self, "complex(x)", _caller())
+        return complex(looked_at(x, "complex(x)", caller()))
 
     @property
     def _as_parameter_(self) -> Any:
         x = settle(self)
         if type(x) not in WATCHED:
             return x
-        _refuse_conversion(self, "conversion for ctypes", _caller())
+        return looked_at(x, "conversion for ctypes", caller())
 
     __torch_function__ = classmethod(refuse_torch)
 
     def __bytes__(self) -> bytes:
         x = settle(self)
         if type(x) in WATCHED and not isinstance(strip(x), int):
-            _refuse_conversion(self, "bytes(x)", _caller())
+            return bytes(looked_at(x, "bytes(x)", caller()))
         return bytes(strip(x))
 
     # What carries no derivative
 
     def __int__(self) -> int:
-        if isinstance(strip(self), int) and _caller() == "[]=" and is_traced(self):
+        stored = isinstance(strip(self), int) and caller() == "[]=" and is_traced(self)
+        if stored and looking() is None:
             refuse_store()  # an int counts as a real, and this one was to be an element of an array
         return int(cut(self, "int()"))
 
@@ -299,7 +246,8 @@ class WatchedValue(Watched):
 
     def __hash__(self) -> int:
         x = settle(self)
-        if type(x) in WATCHED and not isinstance(strip(x), (int, np.integer)):
+        carries = type(x) in WATCHED and not isinstance(strip(x), (int, np.integer))
+        if carries and looking() is None:
             error = ConversionError(
                 "a watched value cannot be a key: of a dict, of a set, of a memoised function.",
                 "an entry stored for the equal plain number would be found, without derivative.",

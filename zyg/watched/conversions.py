@@ -1,0 +1,85 @@
+"""Conversions of watched values to plain ones: who asks, who gets one, and what is refused."""
+
+from __future__ import annotations
+
+import dis
+import os
+import sys
+from types import CodeType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from zyg.base.remedies import is_by_generator, remedy
+from zyg.base.sinks import looking
+from zyg.core.inplace import refuse_store
+from zyg.core.strand import WATCHED, Watched, active, add_refusal, cut, settle, strip
+from zyg.errors import ConversionError, MutationError
+
+
+def looks_into_memory(code: CodeType) -> bool:
+    """Whether a function reads strides, or memory, of the array that it asks for."""
+    if code.co_name == "squareform":  # whose C code copies objects without counting them
+        return code.co_filename.replace(os.sep, "/").endswith("scipy/spatial/distance.py")
+    return code is _AS_STRIDED
+
+
+_AS_STRIDED = np.lib.stride_tricks.as_strided.__code__
+
+
+def caller() -> str:
+    """Which instruction called the caller of this function: "%", "[]", "[]=" or its name."""
+    frame = sys._getframe(2)
+    code, at = frame.f_code.co_code, frame.f_lasti
+    name = dis.opname[code[at]]
+    if name == "BINARY_OP":  # its argument says which one; x[i] is one of them from 3.14 on
+        return {6: "%", 19: "%", 26: "[]"}.get(code[at + 1], name)
+    return {"BINARY_SUBSCR": "[]", "STORE_SUBSCR": "[]=", "STORE_SLICE": "[]="}.get(name, name)
+
+
+def looked_at(x: Any, said: str, how: str) -> Any:
+    """The plain value, in a call that only looks at it; refused elsewhere."""
+    if looking() is not None:
+        return cut(x, said)
+    return refuse_conversion(x, said, how)
+
+
+def refuse_conversion(x: Any, said: str, how: str) -> NoReturn:
+    """Say what a conversion would lose, and what to write instead."""
+    kind = type(strip(x)).__name__
+    if how == "[]=":
+        refuse_store()
+    error = ConversionError(
+        f"{said} of a watched {kind} would drop its derivative.",
+        "a plain number or array carries no derivative; C code and the math module convert their "
+        "arguments.",
+        remedy(),
+    )
+    if not active.get():  # in a thread that nobody told whose task it is
+        add_refusal(x.strand, error)
+    raise error
+
+
+def refuse_shuffle() -> None:
+    """Refuse what a random generator, which asks whether an array is a sequence, is about to do."""
+    if is_by_generator():
+        raise MutationError(
+            "a random generator cannot shuffle the rows of a watched array.",
+            "it swaps rows of what is no array of NumPy's own as x[i], x[j] = x[j], x[i], which "
+            "are views: some rows would be there twice.",
+            "write x[:] = x[rng.permutation(len(x))] for rng.shuffle(x).",
+            tag="write",
+        )
+
+
+def refuse_numba(x: Watched, cls: type) -> None:
+    """Refuse a function that numba compiled, which converts its arguments: ints without a word."""
+    if type(settle(x)) not in WATCHED:
+        return
+    raise ConversionError(
+        f"a function that numba compiled was given a watched {cls.__name__}.",
+        "its machine code reads plain numbers and arrays, which carry no derivative.",
+        "zyg.numba.wrap(f)(x) for f(x), which compiles it with its derivative; or zyg.adopt its "
+        "module, which runs the Python function that was compiled; or write an @adjoint.",
+        tag="c-code",
+    )
