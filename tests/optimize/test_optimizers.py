@@ -123,6 +123,44 @@ def test_any_structure(opt, structure):
     np.testing.assert_array_equal(numbers_of(start), before)
 
 
+@ALL
+def test_large_arrays_and_many_of_several_dtypes(opt):
+    """As each by itself; but for the norm, which is that of all."""
+    rng = np.random.default_rng(0)
+    sizes = {"large": 9000, "small": 3, "half": 5000, "other half": 5000, "one": 1}
+    params = {name: rng.normal(size=n) for name, n in sizes.items()}
+    params |= {f"{name}, single": x.astype(np.float32) for name, x in params.items()}
+    if "ValueClipped" not in repr(opt):
+        params["z"] = rng.normal(size=4) * 1j
+    clipped = "NormClipped" in repr(opt)
+    state, states = opt.init(params), {name: opt.init(x) for name, x in params.items()}
+    assert len(state.form.chunks) == 6 + ("z" in params)
+    apart = params
+    for k in range(3):
+        grads = {name: x * (k + 1) for name, x in params.items()}
+        norm = zyg.norm(grads)
+        params, state = opt.step(params, grads, state)
+        for name, g in grads.items():
+            g = g / norm if clipped else g
+            x, states[name] = opt.step(apart[name], g, states[name])
+            apart = apart | {name: x}
+            assert params[name].dtype == x.dtype
+            rtol = 1e-6 if x.dtype == np.float32 or clipped else 1e-15
+            np.testing.assert_allclose(params[name], x, rtol)
+        apart = params
+
+
+@ALL
+def test_updates_share_no_memory_with_gradients(opt):
+    params = {"large": np.ones(9000), "small": np.ones(2)}
+    grads = {name: x * 1e-9 for name, x in params.items()}
+    updates, _ = optimize.Optimizer(*opt.parts[:1]).update(
+        grads, optimize.Optimizer(*opt.parts[:1]).init(params), params
+    )
+    for name in params:
+        assert not np.shares_memory(updates[name], grads[name])
+
+
 def test_what_is_no_number_stays_and_types_do():
     opt = optimize.adam(0.1)
     model = Model(np.ones(2, np.float32), 0.5)

@@ -1,4 +1,4 @@
-"""The numbers of parameters as one vector, in the order of their first step."""
+"""The numbers of parameters as a few vectors, which a step goes by."""
 
 from __future__ import annotations
 
@@ -13,16 +13,38 @@ from zyg.core.trace import watchable
 from zyg.errors import OptimizationError, StructureError
 from zyg.verbs.vectors import Layout, counts
 
+MOST = 8192  # how many numbers are in one vector: they stay in the processor's caches
+
 
 class Form(Layout):
     """The layout of parameters, without them, so that it can be kept and pickled.
 
-    Its structure is that of their gradient, whose leaves are their places in the vector.
+    Their numbers are in vectors, small arrays of one dtype together, a large one alone. The
+    structure is that of their gradient, whose leaves are their places.
     """
 
     def __init__(self, params: Any, name: str) -> None:
         super().__init__(params, name)
+        self.chunks: list[tuple[list[int], Layout]] = []
+        for places in self._together():
+            chunk = Layout([self.structure.leaves[k] for k in places])
+            del chunk.structure
+            self.chunks.append((places, chunk))
         self._keep(_places(self.structure))
+
+    def _together(self) -> list[list[int]]:
+        """The places of what is in one vector."""
+        found: list[list[int]] = []
+        last: dict[Any, tuple[list[int], int]] = {}  # of each dtype: places, and how many numbers
+        for k, kind in enumerate(self.kinds):
+            size = self.ends[k + 1] - self.ends[k]
+            places, so_far = last.get(kind, ([], MOST))
+            if not places or so_far + size > MOST:
+                places, so_far = [], 0
+                found.append(places)
+            places.append(k)
+            last[kind] = places, so_far + size
+        return found
 
     def _keep(self, skeleton: Any) -> None:
         self.skeleton = skeleton
@@ -44,32 +66,56 @@ class Form(Layout):
         """Where the leaf at place `k` is."""
         return self.structure.paths()[self.places.index(k)] or "the top"
 
-    def gradient(self, grads: Any) -> Any:
-        """The vector of a gradient."""
-        found = self.structure.match(grads, "the parameters", of="gradient")
-        return self.gathered([(self.places[k], part) for k, part in found], "the gradient")
+    def vectors(self, leaves: list[Any], what: str = "a parameter") -> list[Any]:
+        """The vectors of leaves, which are given by their places, to be read only."""
+        found = []
+        for places, chunk in self.chunks:
+            some = leaves if len(places) == len(leaves) else [leaves[k] for k in places]
+            x = some[0]
+            if len(some) == 1 and type(x) is np.ndarray and x.dtype == chunk.dtype:
+                found.append(x.reshape(-1))
+            else:
+                found.append(chunk.vector(some, what))
+        return found
 
-    def weights(self, leaves: list[Any], gradient: Any) -> Any:
-        """The vector of parameters that may decay: an int without slope may be one that counts."""
+    def unpacked(self, vectors: list[Any]) -> list[Any]:
+        """The leaves of vectors."""
+        if len(vectors) == 1:  # all in their order
+            return self.chunks[0][1].leaves(vectors[0])
+        found: list[Any] = [None] * len(self.shapes)
+        for (places, chunk), vector in zip(self.chunks, vectors, strict=True):
+            for k, leaf in zip(places, chunk.leaves(vector), strict=True):
+                found[k] = leaf
+        return found
+
+    def gradient(self, grads: Any) -> list[Any]:
+        """The leaves of a gradient, zeros for None."""
+        found = self.structure.match(grads, "the parameters", of="gradient")
+        return self.parts([(self.places[k], part) for k, part in found], "the gradient")
+
+    def weights(self, leaves: list[Any], gradient: list[Any]) -> list[Any]:
+        """The vectors of parameters that may decay: an int without slope may be one that counts."""
         leaves = [*leaves]
         for k in self.counting:
-            if counts(leaves[k]) and not np.any(strip(gradient)[slice(*self.ends[k : k + 2])]):
+            if counts(leaves[k]) and not np.any(strip(gradient[k])):
                 leaves[k] = np.zeros(self.shapes[k])
-        return self.vector(leaves)
+        return self.vectors(leaves)
 
-    def updates(self, vector: Any) -> Any:
-        """A vector in the structure of the gradient."""
-        leaves = self.leaves(vector)
+    def updates(self, vectors: list[Any]) -> Any:
+        """Vectors in the structure of the gradient."""
+        leaves = self.unpacked(vectors)
         return self.structure.rebuild([leaves[k] for k in self.places])
 
     def order(self, structure: Structure | Tree) -> list[int]:
-        """Which of its leaves parameters have, taken apart, at each place of the vector.
+        """Which of its leaves parameters have, taken apart, at each place.
 
         Raises StructureError where they are not those that the state is of.
         """
         known = self.tree is not None and _tree(structure) == self.tree
         order = self.places if known else self._order(structure)
         shapes = [x.shape if type(x) is np.ndarray else np.shape(x) for x in structure.leaves]
+        if known and shapes == self.shapes:
+            return order
         for k, shape in zip(order, self.shapes, strict=True):
             if shapes[k] != shape:
                 raise _other(structure.paths()[k] or "the top", f"has shape {shapes[k]}")

@@ -35,7 +35,7 @@ class State:
     form : Form
         The structure, shapes and dtypes of the parameters, without their values.
     parts : tuple
-        What each part of the optimizer remembers, as vectors of all numbers.
+        What each part of the optimizer remembers, in vectors of numbers.
     """
 
     form: Form
@@ -88,8 +88,8 @@ class Optimizer:
             There is no number in the parameters.
         """
         form = Form(params, "an optimizer")
-        vector = form.vector(taken_apart(params, watchable).leaves)
-        return State(form, tuple([part.start(vector) for part in self.parts]))
+        vectors = form.vectors(taken_apart(params, watchable).leaves)
+        return State(form, tuple([part.start(vectors) for part in self.parts]))
 
     def update(self, grads: Any, state: State, params: Any = None) -> tuple[Any, State]:
         """What is to be added to the parameters, and the next state.
@@ -122,8 +122,8 @@ class Optimizer:
             structure = taken_apart(params, watchable)
             leaves = [structure.leaves[k] for k in form.order(structure)]
             weights = form.weights(leaves, gradient)
-        change, state = self._change(gradient, state, weights)
-        return form.updates(change), state
+        changes, state = self._changes(gradient, state, weights)
+        return form.updates(changes), state
 
     def step(self, params: P, grads: Any, state: State) -> tuple[P, State]:
         """The parameters after one step, and the next state: `update` and `apply_updates` in one.
@@ -153,20 +153,22 @@ class Optimizer:
         structure = taken_apart(params, watchable)
         order = form.order(structure)
         before = [structure.leaves[k] for k in order]
-        vector, gradient = form.vector(before), form.gradient(grads)
-        weights = form.weights(before, gradient) if form.counting else vector
-        change, state = self._change(gradient, state, weights)
+        vectors, gradient = form.vectors(before), form.gradient(grads)
+        weights = form.weights(before, gradient) if form.counting else vectors
+        changes, state = self._changes(gradient, state, weights)
+        after = form.unpacked([v + c for v, c in zip(vectors, changes, strict=True)])
         leaves: list[Any] = [None] * len(order)
-        for k, leaf in zip(order, form.kept(form.leaves(vector + change), before), strict=True):
+        for k, leaf in zip(order, form.kept(after, before), strict=True):
             leaves[k] = leaf
         return structure.rebuild(leaves), state
 
-    def _change(self, g: Any, state: State, weights: Any) -> tuple[Any, State]:
-        parts = []
+    def _changes(self, gradient: list[Any], state: State, weights: Any) -> tuple[Any, State]:
+        """What is to be added to the vectors of parameters."""
+        vectors, parts = state.form.vectors(gradient, "the gradient"), []
         for part, before in zip(self.parts, state.parts, strict=True):
-            g, after = part.update(g, before, weights)
+            vectors, after = part.update(vectors, before, weights)
             parts.append(after)
-        return g, State(state.form, tuple(parts))
+        return vectors, State(state.form, tuple(parts))
 
 
 def apply_updates(params: P, updates: Any) -> P:

@@ -87,7 +87,7 @@ class Layout(Engine):
         dtype = np.asarray(plain).dtype
         return dtype if dtype.hasobject else float_dtype(dtype)
 
-    def vector(self, leaves: list[Any]) -> Any:
+    def vector(self, leaves: list[Any], what: str = "a structure") -> Any:
         """The numbers of these leaves, one after another."""
         if self.dtype.hasobject:  # other number types, each by itself, so that it stays what it is
             numbers = [n for x in leaves for n in (np.reshape(x, -1) if _is_array(x) else [x])]
@@ -95,10 +95,17 @@ class Layout(Engine):
             for k, number in enumerate(numbers):
                 vector[k] = number
             return vector
-        return np.concatenate(leaves, axis=None, dtype=self.dtype)
+        try:
+            return np.concatenate(leaves, axis=None, dtype=self.dtype)
+        except TypeError as error:  # of NumPy's
+            raise ConversionError(
+                f"{what} is of another kind than the parameters: {error}.",
+                "what does not fit would be lost.",
+                "pass real numbers for real ones.",
+            ) from None
 
-    def gathered(self, found: list[tuple[int, Any]], what: str) -> Any:
-        """The vector of parts by the places of their leaves, zeros where there is none."""
+    def parts(self, found: list[tuple[int, Any]], what: str) -> list[Any]:
+        """Parts of a gradient by the places of their leaves, zeros where there is none."""
         parts: list[Any] = [None] * len(self.shapes)
         for place, part in found:
             parts[place] = part
@@ -113,14 +120,11 @@ class Layout(Engine):
                     f"the parameter has shape {shape}.",
                     "pass one number for each of its own.",
                 )
-        try:
-            return self.vector(parts)
-        except TypeError as error:  # of NumPy's
-            raise ConversionError(
-                f"{what} is of another kind than the parameters: {error}.",
-                "what does not fit would be lost.",
-                "pass real numbers for real ones.",
-            ) from None
+        return parts
+
+    def gathered(self, found: list[tuple[int, Any]], what: str) -> Any:
+        """The vector of these parts."""
+        return self.vector(self.parts(found, what), what)
 
     def leaves(self, vector: Any) -> list[Any]:
         """The leaves again, with their shapes and types, from a vector of this length."""
