@@ -1,0 +1,276 @@
+"""Features of compiled functions beside each other: machine code, and right, for every verb."""
+
+import copy
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import zyg
+from tests.compiling.mixed_programs import CALLS, opaque
+from tests.compiling.oracles import (
+    direction_for,
+    inner_product,
+    slope_by_differences,
+    traced_module,
+)
+from zyg.compiler.back import threaded
+from zyg.compiler.derive import threads
+from zyg.compiling.functions import Compiled
+from zyg.errors import MutationError
+
+
+def some(names, each):
+    """These, of which only each n-th is among the quick tests."""
+    return [n if k % each == 0 else pytest.param(n, marks=pytest.mark.slow)
+            for k, n in enumerate(names)]  # fmt: skip
+
+
+NATIVE = [name for name in CALLS if name != "helper_in_prange"]  # which warns of its helper
+RNG = np.random.default_rng(3)
+
+
+@pytest.fixture(scope="module")
+def traced():
+    return traced_module("mixed_programs").CALLS
+
+
+@pytest.fixture
+def machine_code_alone(monkeypatch):
+    def in_python(self, args, kwargs):
+        raise AssertionError("Python ran the function")
+
+    monkeypatch.setattr(Compiled, "in_python", in_python)
+    with zyg.config(fallback="error"):
+        yield
+
+
+@pytest.fixture
+def always_in_threads(monkeypatch):
+    for module in (threaded, threads):
+        monkeypatch.setattr(module, "WORTH_IT", 0.0)
+    monkeypatch.setattr(threads, "_COST", 0.0)
+
+
+def check(f, g, args):
+    """The compiled function against a traced one and differences."""
+    along = direction_for(args, 16)
+    before = copy.deepcopy(args)
+    gradient = zyg.gradient(f, *args, zeros=True)
+    right = zyg.gradient(g, *copy.deepcopy(args), zeros=True)
+
+    np.testing.assert_allclose(f(*copy.deepcopy(args)), g(*copy.deepcopy(args)), rtol=1e-12)
+    for mine, one in zip(gradient, right, strict=True):
+        np.testing.assert_allclose(mine, one, rtol=1e-7, atol=1e-8)
+    slope = inner_product(args, gradient, along)
+    near = {"rtol": 1e-6, "atol": 1e-7}
+    np.testing.assert_allclose(slope, slope_by_differences(g, args, along, float), **near)
+    np.testing.assert_allclose(zyg.pushforward(f, args, along)[1], slope, rtol=1e-7, atol=1e-8)
+    for mine, one in zip(args, before, strict=True):
+        np.testing.assert_array_equal(mine, one)
+
+
+@pytest.mark.parametrize("name", some(NATIVE, 4))
+def test_values_and_derivatives_are_those_of_the_traced_engine(name, traced, machine_code_alone):
+    f, args = CALLS[name]
+    check(zyg.compile(f), traced[name][0], args)
+
+
+@pytest.mark.parametrize("name", some([n for n in NATIVE if "prange" in n], 3))
+def test_and_in_threads(name, traced, machine_code_alone, always_in_threads):
+    f, args = CALLS[name]
+    check(zyg.compile(f, parallel=True), traced[name][0], args)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NATIVE[::2])
+def test_second_derivatives_are_differences_of_the_traced_gradient(
+    name, traced, machine_code_alone
+):
+    f, (x, *rest) = CALLS[name]
+    g, v = traced[name][0], direction_for(x, 5)
+    ahead, behind = (zyg.gradient(lambda x: g(x, *rest), x + h * v)[0] for h in (1e-5, -1e-5))
+
+    found = zyg.hvp(zyg.compile(lambda x: f(x, *rest)), x, v)
+
+    np.testing.assert_allclose(found, (ahead - behind) / 2e-5, rtol=2e-5, atol=1e-5)
+
+
+def test_a_helper_in_python_in_rounds_of_prange(traced):
+    f, args = CALLS["helper_in_prange"]
+    with zyg.config(fallback="silent"):
+        check(zyg.compile(f, parallel=True), traced["helper_in_prange"][0], args)
+
+
+def test_threads_call_the_same_functions_that_call_back(machine_code_alone):
+    names = ["opaque_in_prange", "callback_under_a_gradient", "callback_in_recursion", "halves"]
+    compiled = {name: zyg.compile(CALLS[name][0]) for name in names}
+
+    def work(first):
+        found = {}
+        for k in range(12):
+            name = names[(k + first) % len(names)]
+            args = CALLS[name][1]
+            with zyg.config(fallback="error"):
+                found[name] = compiled[name](*args), zyg.gradient(compiled[name], *args)[0]
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        rows = list(pool.map(work, range(8)))
+
+    for row in rows:
+        for name, (value, gradient) in row.items():
+            assert value == rows[0][name][0]
+            np.testing.assert_array_equal(gradient, rows[0][name][1])
+
+
+# Arguments of every kind
+
+
+def rebound(x):
+    for _ in range(3):
+        x = np.sin(x) * 0.5 + x
+    return np.sum(x)
+
+
+def called_back(x):
+    return np.sum(opaque(x) * x)
+
+
+def derived_inside(x):
+    return np.sum(zyg.gradient(lambda t: np.sum(np.sin(t) * t), x)[0] ** 2)
+
+
+BASE = RNG.normal(size=(4, 3))
+FIXED = BASE.copy()
+FIXED.flags.writeable = False
+LAYOUTS = {
+    "transposed": BASE.T, "backwards": BASE[::-1, ::2], "one_column": BASE[:, 1],
+    "no_rows": np.zeros((0, 3)), "no_columns": np.zeros((3, 0)), "read_only": FIXED,
+    "stretched": np.broadcast_to(BASE[0], (4, 3)), "single": BASE.astype(np.float32),
+    "three_axes": RNG.normal(size=(2, 3, 2)).transpose(2, 0, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", some(LAYOUTS, 4))
+@pytest.mark.parametrize("f", [rebound, called_back, derived_inside], ids=lambda f: f.__name__)
+def test_arguments_of_every_layout(f, layout):
+    x, compiled = LAYOUTS[layout], zyg.compile(f)
+    near = {"rtol": 2e-5, "atol": 2e-5} if layout == "single" else {"rtol": 1e-9, "atol": 1e-9}
+    v = np.cos(np.arange(x.size)).reshape(x.shape).astype(x.dtype.newbyteorder("="))
+
+    np.testing.assert_allclose(compiled(x), f(x), **near)
+    (gradient,), (right,) = zyg.gradient(compiled, x), zyg.gradient(f, x)
+    assert gradient.dtype == right.dtype
+    np.testing.assert_allclose(gradient, right, **near)
+    y_dot = zyg.pushforward(f, (x,), (v,))[1]
+    np.testing.assert_allclose(zyg.pushforward(compiled, (x,), (v,))[1], y_dot, **near)
+
+
+# Memory
+
+
+def writes(a, b):
+    a[0] = opaque(b[1])
+    b[2] = a[0] + b[0]
+    return np.sum(a * b)
+
+
+@pytest.mark.parametrize("parts", [(slice(3), slice(2, 5)), (slice(3), slice(3)),
+                                   (slice(3), slice(3, 6))])  # fmt: skip
+def test_callbacks_and_arguments_that_overlap(parts):
+    u, v = np.arange(1.0, 7.0), np.arange(1.0, 7.0)
+    compiled = zyg.compile(writes)
+
+    assert compiled(*(v[p] for p in parts)) == pytest.approx(writes(*(u[p] for p in parts)))
+    np.testing.assert_array_equal(u, v)
+    if parts[1].start != 3:
+        with pytest.raises(MutationError):
+            zyg.gradient(compiled, *(v[p] for p in parts))
+
+
+@zyg.adjoint
+def refusing(x):
+    try:
+        if x > 2:
+            raise RuntimeError("in the middle")
+    finally:
+        pass
+    return x * 2.0, lambda bar: (bar * 2.0,)
+
+
+def writes_until(a):
+    total = 0.0
+    for k in range(len(a)):
+        a[k] = refusing(a[k])
+        total += a[k]
+    return total
+
+
+def test_what_a_callback_raises_leaves_the_writes_that_python_leaves():
+    u, v, w = (np.arange(7.0) for _ in range(3))
+    compiled = zyg.compile(writes_until)
+    for f, x in ((writes_until, u), (compiled, v)):
+        with pytest.raises(RuntimeError, match="in the middle"):
+            f(x)
+    np.testing.assert_array_equal(u, v)
+    with pytest.raises(RuntimeError, match="in the middle"):
+        zyg.gradient(compiled, w)
+    np.testing.assert_array_equal(w, np.arange(7.0))
+
+
+def writes_and_returns_views(x):
+    for k in range(2):
+        x[k] = opaque(x[k])
+    return x[1:], x.T
+
+
+def test_views_of_what_callbacks_wrote_are_views_of_the_argument():
+    u, v = BASE.copy(), BASE.copy()
+    for mine, one in zip(zyg.compile(writes_and_returns_views)(v), writes_and_returns_views(u),
+                         strict=True):  # fmt: skip
+        np.testing.assert_array_equal(mine, one)
+        assert np.shares_memory(mine, v)
+
+
+# Closures over what is watched
+
+
+def around(compile_, x, w):
+    @compile_
+    def in_a_loop(t):
+        total = 0.0
+        for i in range(len(t)):
+            total += opaque(t[i]) * w + np.sum(x) * t[i]
+        return total
+
+    @compile_
+    def derived(t):
+        return zyg.gradient(lambda u: np.sum(np.sin(u * w)) * u[0], t)[0] @ x
+
+    @compile_
+    def in_rounds(t):
+        total = 0.0
+        for i in zyg.prange(len(t)):
+            total += np.sin(t[i] * w) * x[0]
+        return total
+
+    return in_a_loop(x * 2.0) + derived(x) * in_rounds(x)
+
+
+def test_closures_over_watched_values():
+    x = BASE[0].copy()
+
+    def mine(x, w):
+        return around(zyg.compile, x, w)
+
+    def right(x, w):
+        return around(lambda f: f, x, w)
+
+    with zyg.config(fallback="error"):
+        for a, b in zip(zyg.gradient(mine, x, 0.7), zyg.gradient(right, x, 0.7), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9)
+        dots = [zyg.pushforward(f, (x, 0.7), (x, 1.0))[1] for f in (mine, right)]
+        np.testing.assert_allclose(*dots, rtol=1e-9)
+        kept = zyg.gradient(lambda x: zyg.checkpoint(mine, x, 0.7), x)[0]
+        np.testing.assert_allclose(kept, zyg.gradient(right, x, 0.7)[0], rtol=1e-9)
