@@ -61,12 +61,12 @@ if _typing.TYPE_CHECKING:
     from zyg.verbs.asynchronous import pullback_async as pullback_async
     from zyg.verbs.asynchronous import value_and_gradient_async as value_and_gradient_async
     from zyg.verbs.checkpoints import checkpoint as checkpoint
+    from zyg.verbs.forwarddiff import forwarddiff as forwarddiff
     from zyg.verbs.grad import grad as grad
     from zyg.verbs.grad import value_and_grad as value_and_grad
     from zyg.verbs.implicit import fixed_point as fixed_point
     from zyg.verbs.implicit import implicit as implicit
     from zyg.verbs.jacobians import diaghessian as diaghessian
-    from zyg.verbs.jacobians import forwarddiff as forwarddiff
     from zyg.verbs.jacobians import hessian as hessian
     from zyg.verbs.jacobians import holomorphic as holomorphic
     from zyg.verbs.jacobians import hvp as hvp
@@ -97,7 +97,7 @@ _LATE = {
     "fixed_point": "zyg.verbs.implicit",
     "flatten": "zyg.verbs.vectors",
     "foreign": "zyg.interop.foreign",
-    "forwarddiff": "zyg.verbs.jacobians",
+    "forwarddiff": "zyg.verbs.forwarddiff",
     "fuse": "zyg.broadcasting.verbs",
     "grad": "zyg.verbs.grad",
     "gradient_async": "zyg.verbs.asynchronous",

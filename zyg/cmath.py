@@ -66,4 +66,5 @@ def _replaced(name: str, value: _typing.Any) -> _typing.Any:
     return _dropins.of_numbers(value, rule, constant=name in _CONSTANT)
 
 
-__getattr__, __dir__ = _dropins.names_of(_cmath, globals(), _replaced)
+if not _typing.TYPE_CHECKING:
+    __getattr__, __dir__ = _dropins.names_of(_cmath, globals(), _replaced)

@@ -99,4 +99,5 @@ def _replaced(name: str, value: _typing.Any) -> _typing.Any:
     return function
 
 
-__getattr__, __dir__ = _dropins.names_of(_math, globals(), _replaced)
+if not _typing.TYPE_CHECKING:
+    __getattr__, __dir__ = _dropins.names_of(_math, globals(), _replaced)

@@ -117,4 +117,5 @@ def _replaced(name: str, value: _typing.Any) -> _typing.Any:
     return _dropins.drop_in(value, inside)
 
 
-__getattr__, __dir__ = _dropins.names_of(_statistics, globals(), _replaced)
+if not _typing.TYPE_CHECKING:
+    __getattr__, __dir__ = _dropins.names_of(_statistics, globals(), _replaced)

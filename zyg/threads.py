@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from zyg.base.config import cores
 from zyg.base.containers import Engine
+from zyg.base.signatures import R
 from zyg.core.strand import active, fork
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ def in_strand(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def map(
-    f: Callable[..., Any],
+    f: Callable[..., R],
     *iterables: Iterable[Any],
     pool: Executor | None = None,
     chunksize: int = 1,
-) -> list[Any]:
+) -> list[R]:
     """``[f(*items) for items in zip(*iterables)]``, on threads; `chunksize` items to a task.
 
     `pool` is an executor of threads; without one, as many threads as there are cores are started
@@ -56,7 +57,7 @@ def map(
     items = [*zip(*iterables, strict=False)]
     name = getattr(f, "__name__", "map")
 
-    def run(chunk: list[Any]) -> list[Any]:
+    def run(chunk: list[Any]) -> list[R]:
         return [f(*item) for item in chunk]
 
     starts = range(0, len(items), chunksize)

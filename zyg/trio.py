@@ -27,15 +27,24 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import Token
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
 from zyg.base.containers import Engine
+from zyg.base.signatures import R, Ts
 from zyg.core.strand import Strand, active, fork
 
+if TYPE_CHECKING:
+    from trio import *  # noqa: F403
+    from trio import abc as abc
+    from trio import from_thread as from_thread
+    from trio import lowlevel as lowlevel
+    from trio import socket as socket
+    from trio import testing as testing
 
-class Nursery(Engine):
+
+class StrandNursery(Engine):
     """A nursery of trio's, whose tasks have strands of their own; everything else is the same."""
 
     def __init__(self, nursery: trio.Nursery) -> None:
@@ -61,8 +70,16 @@ class Nursery(Engine):
         finally:
             active.reset(before)
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What it is to `isinstance`."""
+        return trio.Nursery
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._nursery, name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._nursery)
 
 
 def _forked(f: Any, name: object, *, parallel: bool = False) -> Token[tuple[Strand, ...]]:
@@ -72,27 +89,27 @@ def _forked(f: Any, name: object, *, parallel: bool = False) -> Token[tuple[Stra
     return active.set(fork(str(name), parallel=parallel))
 
 
-def open_nursery(
+def open_nursery(  # type: ignore[no-redef]
     strict_exception_groups: bool | None = None,
-) -> AbstractAsyncContextManager[Any]:
+) -> AbstractAsyncContextManager[trio.Nursery]:
     """As trio's."""
     made = trio.open_nursery(strict_exception_groups)
     return _open(made) if active.get() else made
 
 
 @asynccontextmanager
-async def _open(made: AbstractAsyncContextManager[trio.Nursery]) -> AsyncIterator[Nursery]:
+async def _open(made: AbstractAsyncContextManager[trio.Nursery]) -> AsyncIterator[Any]:
     async with made as nursery:
-        yield Nursery(nursery)
+        yield StrandNursery(nursery)
 
 
 async def run_sync(
-    sync_fn: Callable[..., Any],
-    *args: Any,
+    sync_fn: Callable[[*Ts], R],
+    *args: *Ts,
     thread_name: str | None = None,
     abandon_on_cancel: bool = False,
     limiter: trio.CapacityLimiter | None = None,
-) -> Any:
+) -> R:
     """As trio's ``to_thread.run_sync``; the thread is reversed on a thread."""
     before = _forked(sync_fn, thread_name, parallel=True)
     try:
@@ -107,9 +124,15 @@ async def run_sync(
         active.reset(before)
 
 
-to_thread = SimpleNamespace(**vars(trio.to_thread))
-to_thread.run_sync = run_sync
+if TYPE_CHECKING:
+    from trio import to_thread as to_thread
+else:
+    to_thread = SimpleNamespace(**vars(trio.to_thread))
+    to_thread.run_sync = run_sync
+
+    def __getattr__(name: str) -> Any:
+        return getattr(trio, name)
 
 
-def __getattr__(name: str) -> Any:
-    return getattr(trio, name)
+def __dir__() -> list[str]:
+    return dir(trio)

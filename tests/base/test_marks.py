@@ -89,7 +89,7 @@ def test_what_runs_tasks_passes_through_whole():
             zyg.wrap_executor(pool),
             Own(pool, False),
             zyg.threads.Thread(target=print),
-            zyg.trio.Nursery(None),
+            zyg.trio.StrandNursery(None),
         ):
             assert kind_of(engine) is None
     assert kind_of(Task.__new__(Task)) is None

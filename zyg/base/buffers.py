@@ -65,8 +65,9 @@ class Lease(Alone):
         }  # fmt: skip
 
     def __del__(self) -> None:
-        _idle[next(_returns)] = self._piece
-        _shrink()
+        if _returns is not None:  # else the process ends, and this module is no more
+            _idle[next(_returns)] = self._piece
+            _shrink()
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], streamed: bool = False) -> np.ndarray:

@@ -9,7 +9,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack
+
+
+class Options(TypedDict, total=False):
+    """The settings by name, for who is told of mistakes before the program runs."""
+
+    strong_zero: bool
+    check_nan: bool
+    check_leaks: bool
+    check_operands: bool
+    workers: int | None
+    object_elements: int
+    swallowed: Literal["raise", "allow"]
+    fallback: Literal["warn", "error", "silent"]
+    accuracy: Literal["fast", "libm"]
+    pool_bytes: int
+    tape_bytes: int
+
 
 _defaults: dict[str, Any] = {
     "strong_zero": True, "check_nan": False, "check_leaks": False, "check_operands": False,
@@ -64,36 +81,56 @@ def _is_entered(caller: FrameType) -> bool:
 class config:  # noqa: N801 - a verb to the user
     """Set options; in a ``with`` statement, for that block only, and not for other threads.
 
-    strong_zero (True): a cotangent that is exactly zero stays zero through an infinite or NaN local
-    derivative, so that the branch of ``np.where`` not taken never poisons a gradient. Free on
-    finite arrays of the host; on device arrays, at which nobody looks, every product selects.
-    check_nan (False): a gradient that is not finite raises `NonFiniteError`, which names the line
-    of f and the rule where the first infinite or NaN cotangent came from; slower, for finding
-    faults.
-    check_leaks (False): a watched value that was kept from a gradient that has ended, in a memo or
-    a cached property perhaps, raises `LeakError` where it is used in a later gradient, in which it
-    is a constant. The message names the line of the use, and that of the gradient it is from.
-    check_operands (False): whether all of a large plain array that is an operand or an argument is
-    compared before the reverse pass with what it was, and not a part; two passes over it, for
-    finding writes through views made earlier, or by ``ufunc.at``.
-    object_elements (10_000): up to how many elements a watched array, or a list of watched numbers,
-    may have that NumPy makes an array of objects of, as in ``np.asarray(x)``, with a
-    `PerformanceWarning`; beyond, `ConversionError` is raised, as it always is with 0.
-    swallowed ("raise"): what becomes of a refusal that f catches and goes on from, as in
-    ``try: float(x)``: "raise" it when f ends, or "allow" it.
-    workers (None): how many threads help the calling one to reverse a program of threads, and to
-    run a kernel over large arrays; by default as many as there are other cores. The gradient does
-    not depend on it, to the last bit.
-    fallback ("warn"): what `broadcast` and `compile` do with a function that cannot be compiled:
-    "warn" and run it in Python, do that and be "silent", or raise an "error".
-    accuracy ("fast"): whether kernels use exponentials and their like that run in vector
-    instructions, to a few units in the last place, or those of the C library, "libm".
-    pool_bytes (2**28): how much memory of arrays that are gone kernels keep for their next results.
-    tape_bytes (2**30): how much memory a derivative of a compiled function may take, in one call.
-    Where its tapes would be longer, the state of its loops is kept only now and then, and the
-    rounds between run again; where that does not do either, `TapeError` is raised.
-    Raises TypeError for an unknown option, ValueError for an unknown choice.
+    Parameters
+    ----------
+    strong_zero : bool, default True
+        A cotangent that is exactly zero stays zero through an infinite or NaN local derivative, so
+        that the branch of ``np.where`` not taken never poisons a gradient. Free on finite arrays of
+        the host; on device arrays, at which nobody looks, every product selects.
+    check_nan : bool, default False
+        A gradient that is not finite raises `NonFiniteError`, which names the line of f and the
+        rule where the first infinite or NaN cotangent came from. Slower: for finding faults.
+    check_leaks : bool, default False
+        A watched value that was kept from a gradient that has ended, in a memo or a cached property
+        perhaps, raises `LeakError` where it is used in a later gradient, in which it is a constant.
+        The message names the line of the use, and that of the gradient it is from.
+    check_operands : bool, default False
+        Whether all of a large plain array that is an operand or an argument is compared before the
+        reverse pass with what it was, and not a part. Takes two passes over it, and finds writes
+        through views made earlier, or by ``ufunc.at``.
+    object_elements : int, default 10_000
+        Up to how many elements a watched array, or a list of watched numbers, may have that NumPy
+        makes an array of objects of, as in ``np.asarray(x)``, with a `PerformanceWarning`. Beyond,
+        `ConversionError` is raised, as it always is with 0.
+    swallowed : {"raise", "allow"}
+        What becomes of a refusal that f catches and goes on from, as in ``try: float(x)``: it is
+        raised when f ends, or allowed.
+    workers : int or None, default None
+        How many threads help the calling one to reverse a program of threads, and to run a kernel
+        over large arrays; by default as many as there are other cores. The gradient does not depend
+        on it, to the last bit.
+    fallback : {"warn", "silent", "error"}
+        What `broadcast` and `compile` do with a function that cannot be compiled: warn and run it
+        in Python, do that without a word, or raise an error.
+    accuracy : {"fast", "libm"}
+        Whether kernels use exponentials and their like that run in vector instructions, to a few
+        units in the last place, or those of the C library.
+    pool_bytes : int, default 2**28
+        How much memory of arrays that are gone kernels keep for their next results.
+    tape_bytes : int, default 2**30
+        How much memory a derivative of a compiled function may take, in one call. Where its tapes
+        would be longer, the state of its loops is kept only now and then, and the rounds between
+        run again; where that does not do either, `TapeError` is raised.
 
+    Raises
+    ------
+    TypeError
+        For an unknown option.
+    ValueError
+        For an unknown choice.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> f = lambda x: np.where(x > 0, np.sqrt(x), 0.0)
     >>> zyg.gradient(f, 0.0)
@@ -101,16 +138,15 @@ class config:  # noqa: N801 - a verb to the user
     >>> with zyg.config(strong_zero=False):
     ...     zyg.gradient(f, 0.0)
     (nan,)
-
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: Unpack[Options]) -> None:
         if unknown := options.keys() - _defaults.keys():
             known = ", ".join(_defaults)
             raise TypeError(f"unknown zyg option {min(unknown)!r}; there are: {known}")
         for name, choices in _CHOICES.items():
-            if options.get(name, choices[0]) not in choices:
-                raise ValueError(f"{name} is one of {choices}, not {options[name]!r}")
+            if (choice := options.get(name, choices[0])) not in choices:
+                raise ValueError(f"{name} is one of {choices}, not {choice!r}")
         if "tape_bytes" in options:
             least = min(int.from_bytes(least_tape, sys.byteorder), options["tape_bytes"])
             least_tape[:] = least.to_bytes(8, sys.byteorder)

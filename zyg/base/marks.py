@@ -19,6 +19,17 @@ _stopping: set[Any] = set()
 _verbs: dict[Any, str] = {}
 
 
+class Named:
+    """What prints as what it is made by and the name of its function, the same in every process."""
+
+    __slots__ = ()
+    made_by: str
+
+    def __repr__(self) -> str:
+        f = getattr(self, "__wrapped__", self)
+        return f"<{self.made_by} {getattr(f, '__qualname__', type(f).__name__)}>"
+
+
 def for_any_number(module: str) -> None:
     """The functions of a module may be called with anything that computes as a number does."""
     _for_any_number.add(module)

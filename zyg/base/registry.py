@@ -17,9 +17,10 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import FunctionType
-from typing import Any
+from typing import Any, overload
 
-from zyg.base.marks import is_formula
+from zyg.base.marks import Named, is_formula
+from zyg.base.signatures import A, Function, P, Q, R, Ruled
 from zyg.base.sinks import declared
 from zyg.errors import AdjointError
 
@@ -70,7 +71,7 @@ def late_rule(f: Any) -> Any:
     return rules.get(f)
 
 
-class ScalarRule:
+class ScalarRule(Named):
     """`function` broadcasts; `partials[k]` is a number or a function of (*arguments, result).
 
     `saves[k]` says which of (*arguments, result) the k-th partial reads, so that nothing else is
@@ -78,6 +79,7 @@ class ScalarRule:
     """
 
     __slots__ = ("function", "name", "partials", "saves")
+    made_by = "zyg.scalar_rule"
 
     def __init__(self, function: Callable[..., Any], partials: tuple[Any, ...]) -> None:
         self.function = function
@@ -100,6 +102,9 @@ class ScalarRule:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return intercept(self, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"<{self.made_by} {self.name}>"
 
 
 # The names of arguments that are lists, whatever they hold.
@@ -179,7 +184,7 @@ class _Signed:
         return call.args, call.kwargs
 
 
-class Adjoint(_Signed):
+class Adjoint(Named, _Signed):
     """`rule(*args, **kwargs)` returns ``y, pullback``; calling the Adjoint applies it.
 
     With `strong`, its pullback is called as ``pullback(y_bar, strong)``, and keeps exact zeros zero
@@ -188,6 +193,7 @@ class Adjoint(_Signed):
     or else transposes the pullback.
     """
 
+    made_by = "zyg.adjoint"
     push: Callable[..., Any] | None = None
 
     def __init__(
@@ -277,20 +283,45 @@ def _accepts(partial: Callable[..., Any], places: int) -> bool:
     return True
 
 
+@overload
+def adjoint(
+    key: Callable[P, tuple[R, Callable[..., Any]]], *, linear: tuple[int, ...] = ()
+) -> Ruled[P, R]: ...
+@overload
+def adjoint(
+    key: Callable[..., Any], *, linear: tuple[int, ...] = ()
+) -> Callable[[Callable[Q, tuple[A, Callable[..., Any]]]], Ruled[Q, A]]: ...
 def adjoint(key: Callable[..., Any], *, linear: tuple[int, ...] = ()) -> Any:
     """Register the rule of a function: what returns its value and its pullback.
 
-    ``@adjoint(f)`` gives a rule to a function of NumPy's (or another that dispatches on its
-    arguments as NumPy does); a bare ``@adjoint`` makes a function with a rule out of one's own.
-    The rule receives the arguments as the caller wrote them, plain; its pullback takes the
-    cotangent of the result and returns a tuple with one cotangent per positional argument: a
-    value of that argument's shape, ``None``, or a zero-argument callable, which is called only
-    where that argument is watched. Written in ``np.`` operations, a rule can itself be
-    differentiated. A pullback that returns the wrong number or shape of cotangents raises
-    `AdjointError`. `linear` names the places of arguments in each of which, the others held, the
-    function is linear, so that its forward rule is the function itself; ``@cube.pushforward``
-    gives a forward rule of another form.
+    ``@adjoint(f)`` gives a rule to a function of NumPy's, or to another that dispatches on its
+    arguments as NumPy does. A bare ``@adjoint`` makes a function with a rule out of one's own. A
+    rule written in ``np.`` operations can itself be differentiated.
 
+    Parameters
+    ----------
+    key : callable
+        The function that gets a rule; for a bare ``@adjoint`` the rule itself. A rule receives the
+        arguments as the caller wrote them, plain, and returns ``(y, pullback)``. The pullback takes
+        the cotangent of y and returns a tuple with one cotangent per positional argument: a value
+        of that argument's shape, None, or a callable without arguments, which is called only where
+        that argument is watched.
+    linear : tuple of int, default ()
+        The places of arguments in each of which, the others held, the function is linear. Its
+        forward rule is then the function itself; ``@cube.pushforward`` gives one of another form.
+
+    Returns
+    -------
+    callable
+        The function with its rule; with a `key` that is not the rule, a decorator for the rule.
+
+    Raises
+    ------
+    AdjointError
+        On the way back, where a pullback returns the wrong number or shape of cotangents.
+
+    Examples
+    --------
     >>> import zyg
     >>> @zyg.adjoint
     ... def cube(x):
@@ -299,7 +330,6 @@ def adjoint(key: Callable[..., Any], *, linear: tuple[int, ...] = ()) -> Any:
     ...     return x**3, cube_pullback
     >>> zyg.gradient(cube, 2.0)
     (12.0,)
-
     """
     if isinstance(key, FunctionType):
         return Adjoint(key, key)
@@ -311,36 +341,55 @@ def adjoint(key: Callable[..., Any], *, linear: tuple[int, ...] = ()) -> Any:
     return register
 
 
-def composed(key: Callable[..., Any]) -> Any:
+def composed(key: Callable[..., Any]) -> Callable[[Function], Function]:
     """Register how a function is written in others that have rules; nothing else is needed."""
 
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+    def register(function: Function) -> Function:
         rules[key] = Composed(key, function)
         return function
 
     return register
 
 
-def scalar_rule(function: Callable[..., Any], *partials: Any) -> Callable[..., Any]:
+def scalar_rule(function: Callable[P, R], *partials: Any) -> Callable[P, R]:
     """Register the partial derivatives of an elementwise function, one per argument.
 
-    A partial is a number, or a callable of the arguments and the result: ``partial(x, y)``,
-    ``partial(x1, x2, y)``. Returns a function that applies the rule, for functions that do not
-    dispatch on their arguments (as those of math). Raises AdjointError where a partial cannot be
-    called like that.
+    Parameters
+    ----------
+    function : callable
+        A function of numbers, which broadcasts where arrays are given.
+    *partials
+        For each argument a number, or a callable of the arguments and the result: ``partial(x,
+        y)``, ``partial(x1, x2, y)``.
 
+    Returns
+    -------
+    callable
+        A function that applies the rule, for functions that do not dispatch on their arguments, as
+        those of math do not.
+
+    Raises
+    ------
+    AdjointError
+        Where a partial cannot be called like that.
+
+    Examples
+    --------
     >>> import math, zyg
     >>> def logistic(x):
     ...     return 1 / (1 + math.exp(-x))
     >>> smooth_step = zyg.scalar_rule(logistic, lambda x, y: y * (1 - y))
     >>> zyg.gradient(smooth_step, 0.0)
     (0.25,)
-
     """
     rules[function] = rule = ScalarRule(function, partials)
     return rule
 
 
+@overload
+def nondifferentiable(function: Function, /) -> Function: ...  # type: ignore[overload-overlap]
+@overload
+def nondifferentiable(*functions: Callable[..., Any] | str) -> None: ...
 def nondifferentiable(*functions: Callable[..., Any] | str) -> Any:
     """Declare functions that carry no derivative: they run on the plain values.
 
@@ -350,22 +399,35 @@ def nondifferentiable(*functions: Callable[..., Any] | str) -> Any:
     to draw, print or log them: where it, or an installed library that it calls, converts a watched
     value, it gets the plain one. It is not imported, nor need it be loaded yet. Never raises.
 
+    Parameters
+    ----------
+    *functions
+        The functions, or dotted names.
+
+    Returns
+    -------
+    callable or None
+        The function to call; None for several, and for a name.
+
+    Examples
+    --------
     >>> import zyg
     >>> @zyg.nondifferentiable
     ... def level(x):
     ...     return float(x) // 2
     >>> zyg.gradient(lambda x: x * level(x), 7.0)
     (3.0,)
-
     """
     for function in functions:
         if isinstance(function, str):
             declared[function] = None
         else:
             rules[function] = CONSTANT
-    if len(functions) != 1 or not isinstance(functions[0], FunctionType):
+    if len(functions) != 1:
         return None
     function = functions[0]
+    if not isinstance(function, FunctionType):
+        return None if isinstance(function, str) else function
 
     @functools.wraps(function)
     def on_plain_values(*args: Any, **kwargs: Any) -> Any:

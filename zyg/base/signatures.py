@@ -52,7 +52,14 @@ class Decorated(Protocol[P, R_co]):
 
 
 class Ruled(Decorated[P, R_co], Protocol[P, R_co]):
-    """A function with a rule."""
+    """A function with a rule; or what takes a rule, where nothing tells which was meant."""
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, *args: P.args, **kwargs: P.kwargs
+    ) -> R_co: ...
+    @overload
+    def __call__(self, rule: Callable[Q, tuple[A, Callable[..., Any]]], /) -> Ruled[Q, A]: ...
 
     def pushforward(self, push: Function) -> Function:
         """Give the rule of forward mode, as a decorator: what returns ``y, pushforward``."""

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Generic, Literal, overload
 
 import numpy as np
 
 from zyg.base.array_types import on_gpu
 from zyg.base.config import setting
-from zyg.base.marks import verb
+from zyg.base.marks import Named, verb
+from zyg.base.signatures import P, R
 from zyg.base.structure import is_number
 from zyg.broadcasting.calls import apply, launch, mode_of, run_kernel, unseen
 from zyg.broadcasting.fallback import broadcast_shape, by_element, warn
@@ -37,12 +38,13 @@ from zyg.kernels.plans import Output
 from zyg.kernels.scalar import Kernel, Read, read_for, recorded
 from zyg.rules.kit import no_out
 
+Mode = Literal["auto", "cache", "recompute"]
 _LEAVES = {np.ndarray, float, int, bool, np.float64, np.float32}
 
 
 @verb
 def broadcast(
-    f: Callable[..., Any], *arrays: Any, out: np.ndarray | None = None, mode: str = "auto"
+    f: Callable[..., Any], *arrays: Any, out: np.ndarray | None = None, mode: Mode = "auto"
 ) -> Any:
     """`f`, a function of numbers, at each element of arrays that broadcast, as one compiled loop.
 
@@ -118,14 +120,16 @@ def partials(f: Callable[..., Any], *arrays: Any) -> tuple[Any, Any]:
     return read.make([*made[:count]]), rows[0] if count == 1 else read.make([*rows])
 
 
-class Elementwise:
+class Elementwise(Named, Generic[P, R]):
     """A scalar function that broadcasts when it is called; made by `elementwise`.
 
     ``F.scalar`` is the function itself, ``F.source(...)`` the text of its kernel or of its
     derivatives', ``F.inspect(*arrays)`` what a call does.
     """
 
-    def __init__(self, f: Callable[..., Any], mode: str = "auto") -> None:
+    made_by = "zyg.elementwise"
+
+    def __init__(self, f: Callable[P, R], mode: Mode = "auto") -> None:
         functools.update_wrapper(self, f)
         self.scalar, self.mode = f, mode
 
@@ -214,7 +218,13 @@ class Elementwise:
         }
 
 
-def elementwise(f: Callable[..., Any] | None = None, *, mode: str = "auto") -> Any:
+@overload
+def elementwise(f: Callable[P, R], *, mode: Mode = "auto") -> Elementwise[P, R]: ...
+@overload
+def elementwise(
+    f: None = None, *, mode: Mode = "auto"
+) -> Callable[[Callable[P, R]], Elementwise[P, R]]: ...
+def elementwise(f: Callable[..., Any] | None = None, *, mode: Mode = "auto") -> Any:
     """A decorator that makes a scalar function broadcast over arrays, as `broadcast` does.
 
     The decorated function raises what `broadcast` raises.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from zyg.base.caches import Cache
+from zyg.base.marks import Named
 from zyg.base.registry import rules
 from zyg.base.structure import Structure
 from zyg.compiler.front.kinds import Kind, Unkind
@@ -64,13 +65,14 @@ class Call:
         return not all(x.flags.writeable for x in arrays)
 
 
-class Compiled:
+class Compiled(Named):
     """A function whose calls, and whose derivatives, are machine code; made by `compile`.
 
     ``f.__wrapped__`` is the function itself, ``f.inspect(*args)`` what a call does and why,
     ``f.source(*args, of=...)`` the text of the program or of a derivative.
     """
 
+    made_by = "zyg.compile"
     __name__: str
     __qualname__: str
 
@@ -91,9 +93,6 @@ class Compiled:
     def py_func(self) -> Callable[..., Any]:
         """The function itself."""
         return self.__wrapped__
-
-    def __repr__(self) -> str:
-        return f"<compiled {getattr(self, '__qualname__', self.__wrapped__)}>"
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)

@@ -5,13 +5,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any
+from typing import Any, overload
 
 from zyg.base.registry import own_verbs
+from zyg.base.signatures import CompiledFunction, P, R
 from zyg.compiling import direct as direct
 from zyg.compiling.functions import Compiled
 
 
+@overload
+def compile(
+    f: Callable[P, R], wrt: Sequence[int] | int | None = None, parallel: bool = False
+) -> CompiledFunction[P, R]: ...
+@overload
+def compile(
+    f: None = None, wrt: Sequence[int] | int | None = None, parallel: bool = False
+) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
 def compile(
     f: Callable[..., Any] | None = None,
     wrt: Sequence[int] | int | None = None,

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from zyg.base.containers import Engine
+from zyg.base.marks import Named
+from zyg.base.signatures import Decorated, P, R
 from zyg.base.structure import Structure
 from zyg.core.cotangents import has_complex
 from zyg.core.entries import is_result
@@ -26,6 +28,26 @@ from zyg.verbs.checkpoints import OneEntry, read_only
 Function = Callable[..., Any]
 
 
+@overload
+def foreign(
+    f: Callable[P, R],
+    /,
+    *,
+    pullback: Function | None = None,
+    jacobian: Function | None = None,
+    method: Literal["difference", "complex"] | None = None,
+    step: float | None = None,
+    calls: int = 1000,
+) -> Decorated[P, R]: ...
+@overload
+def foreign(
+    *,
+    pullback: Function | None = None,
+    jacobian: Function | None = None,
+    method: Literal["difference", "complex"] | None = None,
+    step: float | None = None,
+    calls: int = 1000,
+) -> Callable[[Callable[P, R]], Decorated[P, R]]: ...
 def foreign(
     f: Function | None = None,
     /,
@@ -78,8 +100,10 @@ def foreign(
     return ByRule(f, _pulled if pullback else _contracted, pullback or jacobian)
 
 
-class Foreign(Engine):
+class Foreign(Named, Engine):
     """A function of others; in arguments it passes through whole."""
+
+    made_by = "zyg.foreign"
 
     def __init__(self, f: Function, *how: Any) -> None:
         functools.update_wrapper(self, f)

@@ -21,6 +21,7 @@ from jax.tree_util import Partial, tree_flatten, tree_leaves
 from zyg.base import buffers
 from zyg.base.caches import Cache
 from zyg.base.containers import Engine
+from zyg.base.marks import Named
 from zyg.core.strand import WATCHED, settle
 from zyg.errors import ConversionError
 from zyg.interop.operands import unless_integer
@@ -250,8 +251,10 @@ class _Call:
         return ys, Back(pullback, self.function.compiled)
 
 
-class Wrapped(Engine):
+class Wrapped(Named, Engine):
     """A function of JAX's, called with arrays; in arguments it passes through whole."""
+
+    made_by = "zyg.jax.wrap"
 
     def __init__(self, f: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)
@@ -318,6 +321,9 @@ class Namespace(Engine):
 
     def __dir__(self) -> list[str]:
         return dir(self._module)
+
+    def __repr__(self) -> str:
+        return f"<zyg.jax.wrap {self._module.__name__}>"
 
 
 def wrap(f: Any) -> Any:

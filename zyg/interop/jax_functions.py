@@ -17,6 +17,7 @@ import numpy as np
 from jax.tree_util import tree_flatten
 
 from zyg.base.caches import Cache
+from zyg.base.signatures import P
 from zyg.base.structure import is_number
 from zyg.core.trace import Trace
 from zyg.errors import StructureError
@@ -25,7 +26,7 @@ from zyg.interop.jax import conjugates
 Program = Callable[..., Any]
 
 
-def function(f: Program, result: Any = None) -> Program:
+def function(f: Callable[P, Any], result: Any = None) -> Callable[P, Any]:
     """`f`, a program of numbers and arrays, as a function of JAX's that JAX differentiates.
 
     Arguments and results are pytrees; f gets arrays of NumPy's, which are read-only, and numbers

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from zyg.base.containers import Engine
+from zyg.base.marks import Named
+from zyg.base.signatures import P, R
 from zyg.base.structure import is_number
 from zyg.broadcasting.verbs import elementwise
 from zyg.compiling.verbs import compile
@@ -16,7 +18,9 @@ from zyg.interop.foreign import foreign
 METHODS = "source", "difference"
 
 
-def wrap(f: Any, *, method: str = "source") -> Any:
+def wrap(
+    f: Callable[P, R], *, method: Literal["source", "difference"] = "source"
+) -> Callable[P, R]:
     """`f`, a function of ``numba.njit``, as one that zyg differentiates.
 
     Where no gradient runs it is numba's. With ``method="source"`` zyg reads the Python function
@@ -46,8 +50,10 @@ def wrap(f: Any, *, method: str = "source") -> Any:
     return foreign(f, method=method) if method == "difference" else Wrapped(f)
 
 
-class Wrapped(Engine):
+class Wrapped(Named, Engine):
     """A function of numba's; in arguments it passes through whole."""
+
+    made_by = "zyg.numba.wrap"
 
     def __init__(self, f: Any) -> None:
         functools.update_wrapper(self, f)

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from zyg.base.containers import Engine
+from zyg.base.marks import Named
 from zyg.errors import ConversionError, MutationError
 from zyg.interop.operands import Operands, Result
 from zyg.interop.partner import Partner, call, demand_version, over
@@ -293,8 +294,10 @@ class Call:
             torch.set_rng_state(now)
 
 
-class Wrapped(Engine):
+class Wrapped(Named, Engine):
     """A function of PyTorch's, called with arrays; in arguments it passes through whole."""
+
+    made_by = "zyg.torch.wrap"
 
     def __init__(self, f: Callable[..., Any]) -> None:
         functools.update_wrapper(self, f)

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch.autograd import forward_ad
 
+from zyg.base.signatures import P
 from zyg.base.structure import Structure, is_leaf
 from zyg.core.entries import is_result
 from zyg.core.trace import Trace, copy_out
@@ -27,7 +28,7 @@ from zyg.verbs.pushforward import pushforward
 Program = Callable[..., Any]
 
 
-def function(f: Program) -> Program:
+def function(f: Callable[P, Any]) -> Callable[P, Any]:
     """`f`, a program of numbers and arrays, as a function of tensors that PyTorch differentiates.
 
     f gets arrays in the memory of the tensors, numbers for tensors of no axes. Its numbers and

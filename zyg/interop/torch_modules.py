@@ -165,6 +165,9 @@ class WrappedModule:
             else:
                 p.grad += tensor_of(c)
 
+    def __repr__(self) -> str:
+        return f"<zyg.torch.wrap {type(self.net.module).__name__}>"
+
     def __reduce__(self) -> Any:
         return wrap, (self.net.module,)
 

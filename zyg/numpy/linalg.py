@@ -26,4 +26,5 @@ def _replaced(name: str, value: _typing.Any) -> _typing.Any:
     return value
 
 
-__getattr__, __dir__ = _dropins.names_of(_linalg, globals(), _replaced)
+if not _typing.TYPE_CHECKING:
+    __getattr__, __dir__ = _dropins.names_of(_linalg, globals(), _replaced)

@@ -28,6 +28,7 @@ _distances _spatial_distance spatial        distances of vectors
 """
 
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 try:
@@ -47,6 +48,21 @@ _MODULES = (
     "fft", "fftpack", "integrate", "linalg", "optimize", "signal", "sparse", "spatial", "special",
     "stats",
 )  # fmt: skip
+
+
+if _TYPE_CHECKING:
+    from scipy import *  # noqa: F403
+
+    from zyg.scipy import fft as fft
+    from zyg.scipy import fftpack as fftpack
+    from zyg.scipy import integrate as integrate
+    from zyg.scipy import linalg as linalg
+    from zyg.scipy import optimize as optimize
+    from zyg.scipy import signal as signal
+    from zyg.scipy import sparse as sparse
+    from zyg.scipy import spatial as spatial
+    from zyg.scipy import special as special
+    from zyg.scipy import stats as stats
 
 
 def __getattr__(name: str) -> _Any:

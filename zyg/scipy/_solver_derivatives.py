@@ -255,8 +255,8 @@ def _with_jacobian(f):
         return y
 
     def slopes(v):
-        mode = "forward" if np.size(v) <= rows else "auto"
-        return jacobian(lambda v: np.reshape(f(v), -1), v, mode=mode)[0]
+        flat, few = (lambda v: np.reshape(f(v), -1)), np.size(v) <= rows
+        return jacobian(flat, v, mode="forward" if few else "auto")[0]
 
     return value, slopes
 

@@ -7,9 +7,16 @@ array([2., 2., 2.])
 
 """
 
+from typing import TYPE_CHECKING, Any
+
 import scipy.fft
 
 from zyg.scipy import _fft_rules as _fft_rules
 from zyg.scipy._namespace import drop_in
 
-__getattr__, __dir__ = drop_in(scipy.fft, globals())
+if TYPE_CHECKING:
+    from scipy.fft import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+else:
+    __getattr__, __dir__ = drop_in(scipy.fft, globals())

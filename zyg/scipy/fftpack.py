@@ -9,9 +9,16 @@ array([1., 1., 1.])
 
 """
 
+from typing import TYPE_CHECKING, Any
+
 import scipy.fftpack
 
 from zyg.scipy import _fft_rules as _fft_rules
 from zyg.scipy._namespace import drop_in
 
-__getattr__, __dir__ = drop_in(scipy.fftpack, globals())
+if TYPE_CHECKING:
+    from scipy.fftpack import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+else:
+    __getattr__, __dir__ = drop_in(scipy.fftpack, globals())

@@ -17,10 +17,17 @@ has its gradient too.
 
 """
 
+from typing import TYPE_CHECKING, Any
+
 import scipy.integrate
 
 from zyg.scipy import _integrate_rules as _integrate_rules
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._solver_derivatives import solve_ivp as solve_ivp
 
-__getattr__, __dir__ = drop_in(scipy.integrate, globals())
+if TYPE_CHECKING:
+    from scipy.integrate import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+else:
+    __getattr__, __dir__ = drop_in(scipy.integrate, globals())

@@ -8,6 +8,8 @@ array([[0., 1.],
 
 """
 
+from typing import TYPE_CHECKING, Any
+
 import scipy.linalg
 
 from zyg.scipy import _linalg_factors as _linalg_factors
@@ -15,4 +17,9 @@ from zyg.scipy import _linalg_systems as _linalg_systems
 from zyg.scipy import _matrix_functions as _matrix_functions
 from zyg.scipy._namespace import drop_in
 
-__getattr__, __dir__ = drop_in(scipy.linalg, globals())
+if TYPE_CHECKING:
+    from scipy.linalg import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+else:
+    __getattr__, __dir__ = drop_in(scipy.linalg, globals())

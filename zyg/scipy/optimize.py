@@ -24,6 +24,8 @@ unknown, but for that of `curve_fit`, may then be any structure of numbers and a
 
 """
 
+from typing import TYPE_CHECKING, Any
+
 import scipy.optimize
 
 from zyg.scipy import _optimize_rules as _optimize_rules
@@ -33,4 +35,9 @@ from zyg.scipy._solver_derivatives import least_squares as least_squares
 from zyg.scipy._solver_derivatives import minimize as minimize
 from zyg.scipy._solver_derivatives import root as root
 
-__getattr__, __dir__ = drop_in(scipy.optimize, globals())
+if TYPE_CHECKING:
+    from scipy.optimize import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+else:
+    __getattr__, __dir__ = drop_in(scipy.optimize, globals())

@@ -9,9 +9,16 @@ array([2., 1., 0.])
 
 """
 
+from typing import TYPE_CHECKING, Any
+
 import scipy.signal
 
 from zyg.scipy import _signal_rules as _signal_rules
 from zyg.scipy._namespace import drop_in
 
-__getattr__, __dir__ = drop_in(scipy.signal, globals())
+if TYPE_CHECKING:
+    from scipy.signal import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+else:
+    __getattr__, __dir__ = drop_in(scipy.signal, globals())

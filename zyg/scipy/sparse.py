@@ -15,6 +15,8 @@ in ``linalg.spsolve``; so does `matmul` with any sparse matrix of SciPy's. Made 
 
 """
 
+from typing import TYPE_CHECKING, Any
+
 import scipy.sparse
 
 from zyg.scipy import _sparse_linalg as linalg
@@ -24,4 +26,9 @@ from zyg.scipy._sparse_rules import CLASSES, matmul
 __all__ = ["linalg", "matmul", *CLASSES]
 
 globals().update(CLASSES)
-__getattr__, __dir__ = drop_in(scipy.sparse, globals())
+if TYPE_CHECKING:
+    from scipy.sparse import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+else:
+    __getattr__, __dir__ = drop_in(scipy.sparse, globals())

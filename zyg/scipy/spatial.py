@@ -11,9 +11,16 @@ Its `distance` has `cdist`, `pdist`, `squareform` and the metrics of real vector
 
 """
 
+from typing import TYPE_CHECKING, Any
+
 import scipy.spatial
 
 from zyg.scipy import _spatial_distance as distance  # noqa: F401 - one of its names
 from zyg.scipy._namespace import drop_in
 
-__getattr__, __dir__ = drop_in(scipy.spatial, globals())
+if TYPE_CHECKING:
+    from scipy.spatial import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+else:
+    __getattr__, __dir__ = drop_in(scipy.spatial, globals())

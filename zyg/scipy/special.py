@@ -7,10 +7,17 @@
 
 """
 
+from typing import TYPE_CHECKING, Any
+
 import scipy.special
 
 from zyg.scipy import _special_functions as _special_functions
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._namespace import drop_in
 
-__getattr__, __dir__ = drop_in(scipy.special, globals())
+if TYPE_CHECKING:
+    from scipy.special import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+else:
+    __getattr__, __dir__ = drop_in(scipy.special, globals())

@@ -12,6 +12,8 @@ agree with SciPy's to rounding.
 
 """
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import scipy.stats
 from scipy import special as sp
@@ -21,7 +23,12 @@ from zyg.scipy import _special_table as _special_table
 from zyg.scipy._distributions import LOG_2PI, Continuous, Dirichlet, Discrete, MultivariateNormal
 from zyg.scipy._namespace import drop_in
 
-__getattr__, __dir__ = drop_in(scipy.stats, globals())
+if TYPE_CHECKING:
+    from scipy.stats import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+else:
+    __getattr__, __dir__ = drop_in(scipy.stats, globals())
 
 _ROOT2 = np.sqrt(2.0)
 _LINE, _HALF_LINE = (-np.inf, np.inf), (0.0, np.inf)

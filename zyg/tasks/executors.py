@@ -32,6 +32,7 @@ import numpy as np
 
 from zyg.base.config import settings
 from zyg.base.containers import Engine
+from zyg.base.signatures import P, R
 from zyg.core.exchange import bring
 from zyg.core.reverse import Later
 from zyg.core.strand import (
@@ -81,7 +82,10 @@ class TaskExecutor(Executor, Engine):
     def __init__(self, executor: Executor, recompute: bool) -> None:
         self._executor, self._recompute = executor, recompute
 
-    def submit(self, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def __repr__(self) -> str:
+        return f"<zyg.wrap_executor {type(self._executor).__name__}>"
+
+    def submit(self, f: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         """As the executor's; a watched task in another process is a `Task`, which is a future."""
         if not active.get():
             return self._executor.submit(f, *args, **kwargs)
@@ -96,11 +100,11 @@ class TaskExecutor(Executor, Engine):
 
     def map(
         self,
-        f: Callable[..., Any],
+        f: Callable[..., R],
         *iterables: Iterable[Any],
         timeout: float | None = None,
         chunksize: int = 1,
-    ) -> Iterator[Any]:
+    ) -> Iterator[R]:
         """As the executor's; `chunksize` items to a task."""
         if not active.get():
             return self._executor.map(f, *iterables, timeout=timeout, chunksize=chunksize)

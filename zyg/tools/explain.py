@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import array_type, is_array
+from zyg.base.signatures import P
 from zyg.core.entries import inputs_of, name_of, outputs_of
 from zyg.core.exchange import deliver
 from zyg.core.strand import Strand, strip
@@ -190,7 +191,7 @@ class Explanation:
         )
 
 
-def explain(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
+def explain(f: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Explanation:
     """What ``f(*args, **kwargs)`` keeps line by line, and why a gradient is None or zero.
 
     Prints as text; `dot`, `svg` and `html` draw the entries of a small program. A write that cannot

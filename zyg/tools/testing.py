@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -48,7 +48,8 @@ _PRECISION = {
     "float64": _Precision(2e-4, 1e-7, 1e-9),
 }
 _SEED = 20240229
-_MODES = ("reverse", "forward")
+Mode = Literal["reverse", "forward"]
+_MODES: tuple[Mode, ...] = ("reverse", "forward")
 
 Function = Callable[..., Any]
 
@@ -57,7 +58,7 @@ def check_gradient(
     f: Function,
     *args: Any,
     order: int = 2,
-    modes: Sequence[str] = _MODES,
+    modes: Sequence[Mode] = _MODES,
     rtol: float | None = None,
     atol: float | None = None,
 ) -> None:
@@ -136,7 +137,7 @@ class _Check(NamedTuple):
     labels: Sequence[int]  # what the arguments are called in messages
     watched: Sequence[int]
     order: int
-    modes: Sequence[str] = _MODES
+    modes: Sequence[Mode] = _MODES
     rtol: float | None = None
     atol: float | None = None
     done: tuple[str, ...] = ()  # the modes of the derivatives taken so far

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
+from zyg.base.signatures import AsyncPullback, P, R, Ts, X, Y, Z
 from zyg.core.adjoint_tasks import reverse_async
 from zyg.core.overwritten import demand_unwritten
 from zyg.core.reverse import all_finite
@@ -47,13 +48,44 @@ async def _back(trace: Trace, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
     return trace.gradients(cotangents, zeros)
 
 
+@overload
 async def pullback_async(
+    f: Callable[[*Ts], Awaitable[R]], /, *args: *Ts
+) -> tuple[R, AsyncPullback]: ...
+@overload
+async def pullback_async(f: Callable[[*Ts], R], /, *args: *Ts) -> tuple[R, AsyncPullback]: ...
+@overload
+async def pullback_async(
+    f: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+) -> tuple[R, AsyncPullback]: ...
+async def pullback_async(  # type: ignore[misc]
     f: AsyncFunction, *args: Any, **kwargs: Any
-) -> tuple[Any, Callable[..., Awaitable[Any]]]:
+) -> tuple[Any, AsyncPullback]:
     """The value of ``await f(*args, **kwargs)`` and its pullback, to be awaited as well.
 
-    As `pullback` in everything else, and in what it raises.
+    Parameters
+    ----------
+    f : callable
+        The function, async or not. It runs in the task that awaits.
+    *args
+        Its arguments, by which it is differentiated.
+    **kwargs
+        Keyword arguments of f, by which it is not differentiated.
 
+    Returns
+    -------
+    y
+        What f returned.
+    back : callable
+        ``await back(y_bar)`` gives the cotangents of the positional arguments, as `pullback` does.
+
+    Raises
+    ------
+    StructureError
+        From `back`, where y_bar does not fit y.
+
+    Examples
+    --------
     >>> import trio, zyg
     >>> async def square(x):
     ...     return x * x
@@ -62,7 +94,6 @@ async def pullback_async(
     ...     return y, await back(1.0)
     >>> trio.run(main)
     (9.0, (6.0,))
-
     """
     trace = await _traced(f, args, kwargs, "copied")
 
@@ -72,19 +103,53 @@ async def pullback_async(
     return trace.y, back
 
 
+@overload
 async def value_and_gradient_async(
+    f: Callable[[*Ts], Awaitable[R]], /, *args: *Ts, zeros: bool = False
+) -> tuple[R, tuple[Any, ...]]: ...
+@overload
+async def value_and_gradient_async(
+    f: Callable[..., Any], *args: Any, zeros: bool, **kwargs: Any
+) -> tuple[Any, tuple[Any, ...]]: ...
+@overload
+async def value_and_gradient_async(
+    f: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+) -> tuple[R, tuple[Any, ...]]: ...
+async def value_and_gradient_async(  # type: ignore[misc]
     f: AsyncFunction, *args: Any, zeros: bool = False, **kwargs: Any
 ) -> tuple[Any, tuple[Any, ...]]:
     """The value of ``await f(*args, **kwargs)`` and its gradient, inside a running loop.
 
-    As `value_and_gradient` in everything else, and in what it raises.
+    Parameters
+    ----------
+    f : callable
+        The function, async or not. It returns a real number or a tuple (loss, aux...).
+    *args
+        Its arguments, by which it is differentiated.
+    zeros : bool, default False
+        Whether the gradient is zero instead of None where nothing depends on an argument.
+    **kwargs
+        Keyword arguments of f, by which it is not differentiated.
 
+    Returns
+    -------
+    value
+        What f returned.
+    gradient : tuple
+        For each positional argument its gradient, as `gradient` gives it.
+
+    Raises
+    ------
+    NonScalarOutputError
+        As `gradient` does.
+
+    Examples
+    --------
     >>> import trio, zyg
     >>> async def square(x):
     ...     return x * x
     >>> trio.run(zyg.value_and_gradient_async, square, 3.0)
     (9.0, (6.0,))
-
     """
     trace = await _traced(f, args, kwargs)
     try:
@@ -93,19 +158,61 @@ async def value_and_gradient_async(
         trace.close()
 
 
+@overload
 async def gradient_async(
+    f: Callable[[X], Any], x: X, /, *, zeros: bool = False
+) -> tuple[X | Any]: ...
+@overload
+async def gradient_async(
+    f: Callable[[X, Y], Any], x: X, y: Y, /, *, zeros: bool = False
+) -> tuple[X | Any, Y | Any]: ...
+@overload
+async def gradient_async(
+    f: Callable[[X, Y, Z], Any], x: X, y: Y, z: Z, /, *, zeros: bool = False
+) -> tuple[X | Any, Y | Any, Z | Any]: ...
+@overload
+async def gradient_async(
+    f: Callable[..., Any], *args: Any, zeros: bool, **kwargs: Any
+) -> tuple[Any, ...]: ...
+@overload
+async def gradient_async(
+    f: Callable[P, Any], *args: P.args, **kwargs: P.kwargs
+) -> tuple[Any, ...]: ...
+async def gradient_async(  # type: ignore[misc]
     f: AsyncFunction, *args: Any, zeros: bool = False, **kwargs: Any
 ) -> tuple[Any, ...]:
     """The gradient of ``await f(*args, **kwargs)``, inside a running loop of trio or asyncio.
 
-    As `gradient` in everything else, also in what it raises. Other tasks of the loop go on.
+    Other tasks of the loop go on meanwhile.
 
+    Parameters
+    ----------
+    f : callable
+        The function, async or not. It returns a real number.
+    *args
+        Its arguments, by which it is differentiated.
+    zeros : bool, default False
+        Whether the gradient is zero instead of None where nothing depends on an argument.
+    **kwargs
+        Keyword arguments of f, by which it is not differentiated.
+
+    Returns
+    -------
+    tuple
+        For each positional argument its gradient, as `gradient` gives it.
+
+    Raises
+    ------
+    NonScalarOutputError
+        As `gradient` does.
+
+    Examples
+    --------
     >>> import trio, zyg
     >>> async def square(x):
     ...     return x * x
     >>> trio.run(zyg.gradient_async, square, 3.0)
     (6.0,)
-
     """
     trace = await _traced(f, args, kwargs)
     try:

@@ -18,6 +18,7 @@ import numpy as np
 from zyg.base.array_types import array_type, on_host
 from zyg.base.marks import verb
 from zyg.base.registry import Adjoint
+from zyg.base.signatures import P, R
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
 from zyg.core.running import run_function
@@ -93,29 +94,50 @@ def pullback_inside(
 
 
 @verb
-def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """``f(*args, **kwargs)``, run again in the reverse pass, so that its steps need no memory.
 
-    The result may have any structure. The second run sees the random state that the first one saw:
-    of NumPy's and Python's global generators and of every generator in the closure, the arguments
-    and the globals that f names. f runs once more for each reverse pass, and for each level of
-    nested gradients; it must not write to arrays among its arguments, which are read-only under a
-    gradient. Variables of enclosing functions, and lists, dicts and objects in them, are for the
-    second run what they were for the first, and what it writes to them stays its own. Raises
-    AdjointError on the way back where the second run gives another value or a number has changed
-    among the globals that f and the functions that it calls name; where a value is used that left f
-    by a side effect; and MissingRuleError for device arrays.
+    f runs once more for each reverse pass, and for each level of nested gradients. The second run
+    sees the random state that the first one saw: of NumPy's and Python's global generators and of
+    every generator in the closure, the arguments and the globals that f names. Variables of
+    enclosing functions, and lists, dicts and objects in them, are for the second run what they were
+    for the first, and what it writes to them stays its own.
 
+    Parameters
+    ----------
+    f : callable
+        The function. It must not write to arrays among its arguments, which are read-only under a
+        gradient.
+    *args
+        Its arguments.
+    **kwargs
+        Its keyword arguments.
+
+    Returns
+    -------
+    what f returns
+        The value, of any structure.
+
+    Raises
+    ------
+    AdjointError
+        On the way back, where the second run gives another value, where a number has changed among
+        the globals that f and the functions that it calls name, or where a value is used that left
+        f by a side effect.
+    MissingRuleError
+        For device arrays.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> def layer(x):
     ...     return np.tanh(np.sin(x) * np.exp(x))
     >>> zyg.gradient(lambda x: zyg.checkpoint(layer, zyg.checkpoint(layer, x)), 0.0)
     (1.0,)
-
     """
     call = TakenApart("zyg.checkpoint", f, args, kwargs)
     if not call.leaves:
-        return run_function(f, args, kwargs)
+        return run_function(f, args, kwargs)  # type: ignore[no-any-return]
     if not all(array_type(x).readable for x in call.leaves):
         raise MissingRuleError(
             "zyg.checkpoint of device arrays has no rule.",
@@ -154,7 +176,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         _demand_same(f, y, again)
         return back(y_bar)  # type: ignore[no-any-return]
 
-    return one_entry("checkpoint", first, pull, call.leaves)
+    return one_entry("checkpoint", first, pull, call.leaves)  # type: ignore[no-any-return]
 
 
 def _demand_same(f: Any, y: Any, again: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.signatures import Ts, X
 from zyg.core.cotangents import has_complex, spec_of, zeros_of
 from zyg.core.strand import is_traced, strip
 from zyg.core.trace import copy_out, watchable
@@ -24,21 +25,44 @@ from zyg.verbs.taken_apart import IdleCall, TakenApart
 Function = Callable[..., Any]
 
 
-def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) -> Any:
+def implicit(residual: Callable[[X, *Ts], Any], x: X, *args: *Ts, tolerance: float = 1e-3) -> X:
     """`x`, a number or an array found in any way, as the solution of ``residual(x, *args) == 0``.
 
-    The derivative by `args` and by the closure of `residual` is that of the solution; x itself
-    counts as a constant. `residual` returns the shape of x; its Jacobian by x is taken densely and
-    solved. Raises `ConvergenceError` in the reverse pass where a Newton step would still move x by
-    more than `tolerance` of its size, and LinAlgError where the Jacobian is singular.
+    The derivative by `args` and by the closure of `residual` is that of the solution, by the
+    implicit function theorem; x itself counts as a constant.
 
+    Parameters
+    ----------
+    residual : callable
+        ``residual(x, *args)`` has the shape of x and is zero at the solution. Its Jacobian by x is
+        taken densely and solved.
+    x
+        The solution: a number or an array.
+    *args
+        What the equation depends on.
+    tolerance : float, default 1e-3
+        By how much of its size a Newton step may still move x.
+
+    Returns
+    -------
+    same type as x
+        x, with its derivative.
+
+    Raises
+    ------
+    ConvergenceError
+        In the reverse pass, where a Newton step would move x by more than that.
+    LinAlgError
+        In the reverse pass, where the Jacobian is singular.
+
+    Examples
+    --------
     >>> import zyg
     >>> def root(a):
     ...     x = zyg.primal(a) ** 0.5                    # by any solver
     ...     return zyg.implicit(lambda x, a: x * x - a, x, a)
     >>> zyg.gradient(root, 4.0)
     (0.25,)
-
     """
     x = stop_gradient(x)
     _check_value(x, "the solution")
@@ -53,7 +77,7 @@ def implicit(residual: Function, x: Any, *args: Any, tolerance: float = 1e-3) ->
 
         return at
 
-    return solution(begin, x, call.leaves, tolerance)
+    return solution(begin, x, call.leaves, tolerance)  # type: ignore[no-any-return]
 
 
 def solution(begin: Callable[[], Function], x: Any, leaves: Sequence[Any], tolerance: float) -> Any:
@@ -137,20 +161,43 @@ def _norm(x: Any) -> float:
 
 
 def fixed_point(
-    f: Function, x: Any, *args: Any, tolerance: float = 1e-10, iterations: int = 10_000
-) -> Any:
+    f: Callable[[X, *Ts], X], x: X, *args: *Ts, tolerance: float = 1e-10, iterations: int = 10_000
+) -> X:
     """The fixed point of ``x = f(x, *args)``, a number or an array, by iteration from `x`.
 
-    The iteration ends where a step is at most `tolerance` of the size of x. The derivative, by
-    `args` and by the closure of f, is that of the fixed point, from an iteration of the same kind:
-    neither start nor steps are kept. Raises `ConvergenceError` where `iterations` do not suffice.
-    Christianson, "Reverse accumulation and attractive fixed points" (1994).
+    The derivative, by `args` and by the closure of f, is that of the fixed point, from an iteration
+    of the same kind: neither start nor steps are kept. Christianson, "Reverse accumulation and
+    attractive fixed points" (1994).
 
+    Parameters
+    ----------
+    f : callable
+        ``f(x, *args)`` has the shape of x.
+    x
+        The start: a number or an array.
+    *args
+        What f depends on besides.
+    tolerance : float, default 1e-10
+        The iteration ends where a step is at most this part of the size of x.
+    iterations : int, default 10_000
+        How many steps are taken at most.
+
+    Returns
+    -------
+    same type as x
+        The fixed point.
+
+    Raises
+    ------
+    ConvergenceError
+        Where `iterations` steps do not suffice.
+
+    Examples
+    --------
     >>> import zyg
     >>> root = lambda a: zyg.fixed_point(lambda x, a: (x + a / x) / 2, 1.0, a)
     >>> round(zyg.gradient(root, 4.0)[0], 6)
     0.25
-
     """
     start = stop_gradient(x)
     _check_value(start, "the start")
@@ -160,8 +207,9 @@ def fixed_point(
         return _step(*call.rebuild(leaves))
 
     if not call.leaves:
-        return _iterated(_step(f, args), start, tolerance, iterations)
-    return _fixed(stepper, start, call, call.leaves, (tolerance, iterations), first=True)
+        return _iterated(_step(f, args), start, tolerance, iterations)  # type: ignore[no-any-return]
+    limits = tolerance, iterations
+    return _fixed(stepper, start, call, call.leaves, limits, first=True)  # type: ignore[no-any-return]
 
 
 def _step(f: Function, args: tuple[Any, ...]) -> Function:

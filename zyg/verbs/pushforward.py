@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.marks import verb
+from zyg.base.signatures import R
 from zyg.base.structure import Structure
 from zyg.base.trees import Tree, taken_apart
 from zyg.core.cotangents import fits, has_complex, project, shape_of, spec_of, zeros_of
@@ -153,19 +154,41 @@ def _two_ways(what: str) -> StructureError:
 
 @verb
 def pushforward(
-    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any
-) -> tuple[Any, Any]:
+    f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any
+) -> tuple[R, Any]:
     """The value of ``f(*primals, **kwargs)`` and its derivative along `tangents`: forward mode.
 
-    `tangents` has one tangent per argument, of its structure and shapes, or None where it does not
-    move. The derivative has the structure, shapes and dtypes of the value, with zeros where
-    nothing moves. Memory is that of f: no tape is kept. Raises `StructureError` where a tangent
-    does not fit.
+    The memory it takes is that of f: no tape is kept.
 
+    Parameters
+    ----------
+    f : callable
+        The function.
+    primals : tuple
+        Its positional arguments.
+    tangents : tuple
+        For each argument a tangent, of its structure and shapes, or None where it does not move.
+    **kwargs
+        Keyword arguments of f.
+
+    Returns
+    -------
+    y
+        What f returned.
+    y_dot
+        Its derivative along the tangents, with the structure, shapes and dtypes of y, and zeros
+        where nothing moves.
+
+    Raises
+    ------
+    StructureError
+        Where a tangent does not fit its argument.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> zyg.pushforward(np.multiply, (np.array([1.0, 2.0]), 3.0), (np.array([1.0, 0.0]), 1.0))
     (array([3., 6.]), array([4., 2.]))
-
     """
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise StructureError(

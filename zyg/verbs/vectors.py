@@ -11,6 +11,7 @@ import numpy as np
 
 from zyg.base.array_types import array_type
 from zyg.base.containers import Engine
+from zyg.base.signatures import X
 from zyg.base.trees import taken_apart
 from zyg.core.strand import is_watched, strip
 from zyg.core.trace import watchable
@@ -18,23 +19,40 @@ from zyg.core.views import float_dtype
 from zyg.errors import ConversionError, StructureError
 
 
-def flatten(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+def flatten(tree: X) -> tuple[Any, Callable[[Any], X]]:
     """All numbers and arrays in a structure as one vector, and the function that goes back.
 
-    ``unflatten(vector)`` has the structure of `tree`: each array with its shape and dtype, each
-    number with its type; ints count as reals and come back as floats, and what holds no numbers is
-    kept as it is. The vector is of float64, of float32 if all else is, complex if anything is, of
-    objects if there are numbers of other types. Both ways are differentiable. Raises
-    `StructureError` where there is no number in the tree, or the vector has another length, and
-    `ConversionError` where an imaginary part would be lost.
+    Both ways are differentiable.
 
+    Parameters
+    ----------
+    tree
+        Numbers, arrays, any structure of them. What else it holds is kept as it is.
+
+    Returns
+    -------
+    vector : array
+        Of float64; of float32 if all else is, complex if anything is, of objects if there are
+        numbers of other types. Ints count as reals.
+    unflatten : callable
+        ``unflatten(vector)`` has the structure of `tree`: each array with its shape and dtype, each
+        number with its type, ints as floats.
+
+    Raises
+    ------
+    StructureError
+        Where there is no number in the tree; from `unflatten`, where the vector has another length.
+    ConversionError
+        From `unflatten`, where an imaginary part would be lost.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> vector, unflatten = zyg.flatten({"w": np.array([1.0, 2.0]), "b": 3.0, "name": "line"})
     >>> vector
     array([1., 2., 3.])
     >>> unflatten(2 * vector)
     {'w': array([2., 4.]), 'b': 6.0, 'name': 'line'}
-
     """
     layout = Layout(tree)
     structure = layout.structure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from typing import Any as _Any
 
 import numpy.lib.stride_tricks as _stride_tricks
@@ -35,4 +36,5 @@ def _as_strided(
 as_strided = _dropins.drop_in(_stride_tricks.as_strided, _as_strided)
 as_strided.__doc__ = _as_strided.__doc__
 
-__getattr__, __dir__ = _dropins.names_of(_stride_tricks, globals(), lambda name, value: value)
+if not _typing.TYPE_CHECKING:
+    __getattr__, __dir__ = _dropins.names_of(_stride_tricks, globals(), lambda name, value: value)

@@ -1,0 +1,94 @@
+"""What is listed, printed and asked for by name: `dir`, `repr`, `isinstance`, `help`."""
+
+import cmath
+import functools
+import importlib
+import math
+import pydoc
+import re
+import statistics
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import trio
+
+import zyg
+
+SCIPY = (
+    "", ".fft", ".fftpack", ".integrate", ".linalg", ".optimize", ".signal", ".sparse", ".spatial",
+    ".special", ".stats",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (zyg.numpy, np), (zyg.numpy.linalg, np.linalg), (zyg.numpy.lib, np.lib), (zyg.math, math),
+        (zyg.cmath, cmath), (zyg.statistics, statistics), (zyg.trio, trio),
+    ],
+)  # fmt: skip
+def test_a_drop_in_lists_what_its_module_lists(ours, theirs):
+    assert dir(ours) == dir(theirs)
+
+
+@pytest.mark.parametrize("name", SCIPY)
+def test_drop_ins_of_scipy_list_what_scipy_lists(name):
+    pytest.importorskip("scipy")
+    ours, theirs = (importlib.import_module(f"{path}{name}") for path in ("zyg.scipy", "scipy"))
+
+    assert {*dir(ours)} >= {*dir(theirs)}
+
+
+def test_zyg_lists_its_functions_and_modules_without_loading_them():
+    code = (
+        "import sys, zyg; names = {*dir(zyg)}; "
+        "assert names > {'gradient', 'compile', 'optimize', 'numpy', 'trio', 'threads'}, names; "
+        "assert {*sys.modules}.isdisjoint({'trio', 'scipy', 'numba', 'jax', 'torch'}); "
+        "assert zyg.math.sin(0.0) == 0.0"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_help_does_not_ask_for_libraries_that_are_not_there():
+    assert "gradient(" in pydoc.render_doc(zyg)
+
+
+def double(x):
+    return 2 * x
+
+
+@pytest.mark.parametrize("f", [double, lambda x: x, functools.partial(double), np.sin])
+def test_what_decorators_make_prints_without_an_address(f):
+    made = [
+        zyg.elementwise(f), zyg.compile(f), zyg.foreign(f, method="difference"),
+        zyg.foreign(f, jacobian=f), zyg.adjoint(f)(f) if f is np.sin else zyg.adjoint(double),
+    ]  # fmt: skip
+    for g in made:
+        assert re.fullmatch(r"<zyg\.\w+ [\w.<>]+>", repr(g))
+    assert repr(zyg.elementwise(double)) == "<zyg.elementwise double>"
+    assert repr(zyg.scalar_rule(double, 2.0)) == "<zyg.scalar_rule double>"
+
+
+def test_an_executor_prints_what_it_runs_on():
+    with zyg.wrap_executor(ThreadPoolExecutor(1)) as pool:
+        assert repr(pool) == "<zyg.wrap_executor ThreadPoolExecutor>"
+
+
+def test_nurseries_and_channels_are_what_trio_says_they_are():
+    async def f(x):
+        send, receive = zyg.trio.open_memory_channel(0)
+        assert isinstance(send, trio.abc.SendChannel)
+        assert isinstance(receive, trio.abc.ReceiveChannel)
+        assert isinstance(send, zyg.trio.MemorySendChannel)
+        async with zyg.trio.open_nursery() as nursery:
+            assert isinstance(nursery, trio.Nursery)
+            assert isinstance(nursery, zyg.trio.Nursery)
+            assert {"cancel_scope", "child_tasks", "start", "start_soon"} <= {*dir(nursery)}
+            nursery.start_soon(send.send, x)
+            return await receive.receive()
+
+    assert trio.run(f, 3.0) == 3.0
+    assert zyg.gradient(f, 3.0) == (1.0,)
