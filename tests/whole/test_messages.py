@@ -213,6 +213,13 @@ def test_conversion_messages(f, x, what):
             1.0,
             "use zyg.numpy.array instead of np.array",
         ),
+        (
+            lambda x: np.array([k * x for k in range(3)], float),
+            1.0,
+            "write np.stack([k * x for k in range(3)]) instead of np.array",
+        ),
+        (lambda x: np.array(x, float), [1.0, 2.0], "write np.stack(x) instead of np.array"),
+        (lambda x: np.array(x, float), [[1.0]], "use zyg.numpy.array instead of np.array"),
         (lambda x: np.asarray(x, float), 1.0, "leave out np.asarray(), or use zyg.numpy.asarray"),
         (lambda x: np.full(3, x, float), 1.0, "write x * np.ones(n) instead of np.full(n, x)"),
         (lambda x: np.fromiter((x for _ in range(2)), float), 1.0, "write np.stack([...])"),

@@ -156,11 +156,26 @@ def _of_conversion(f: Any, call: ast.Call) -> str:
 def _of_list(f: Any, call: ast.Call) -> str:
     """A flat list is stacked; NumPy alone has nothing for a nested one."""
     name, given = ast.unparse(call.func), call.args[0] if call.args else None
+    flat = _is_flat(given)
+    if given and flat:
+        return f"write np.stack({ast.unparse(given)}) instead of {name}"
+    if flat is None:
+        return f"leave out {name}(), or use zyg.numpy.{f.__name__}"
+    return f"use zyg.numpy.{f.__name__} instead of {name}"
+
+
+def _is_flat(given: ast.expr | None) -> bool | None:
+    """Whether a list of numbers or arrays is given; None if it is no list that is known."""
+    nested = (ast.List, ast.Tuple, ast.ListComp)
     if isinstance(given, (ast.List, ast.Tuple)):
-        if not any(isinstance(x, (ast.List, ast.Tuple, ast.Starred)) for x in given.elts):
-            return f"write np.stack({ast.unparse(given)}) instead of {name}"
-        return f"use zyg.numpy.{f.__name__} instead of {name}"
-    return f"leave out {name}(), or use zyg.numpy.{f.__name__}"
+        return not any(isinstance(x, (*nested, ast.Starred)) for x in given.elts)
+    if isinstance(given, ast.ListComp):
+        return not isinstance(given.elt, nested)
+    frame = user_frame()
+    value = frame.f_locals.get(given.id) if frame and isinstance(given, ast.Name) else None
+    if isinstance(value, (list, tuple)):
+        return not any(isinstance(x, (list, tuple)) for x in value)
+    return None
 
 
 _ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
