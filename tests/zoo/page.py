@@ -18,10 +18,11 @@ WAYS = ("unchanged", "adopted")
 HEAD = """\
 # Libraries
 
-What zyg comes to in libraries that were not written for it. A case is a call as a user of the
-library writes it, the library unchanged, its gradient beside five-point differences. *Unchanged*
-is as it stands, *adopted* with one line more: `zyg.adopt(...)` of the packages in the third column.
-Made by `python -m tests.zoo --write`, of the versions that the extra `zoo` names.
+How far zyg gets with libraries that were not written for it. A case is a call as a user of the
+library writes it; its gradient is compared with five-point differences. *Unchanged* means as it
+stands, *adopted* means after one line: `zyg.adopt(...)` of the packages in the third column. The
+libraries are never changed. `python -m tests.zoo --write` makes this page, with the versions in
+the extra `zoo`.
 
 """
 
