@@ -42,15 +42,35 @@ def map(
     pool: Executor | None = None,
     chunksize: int = 1,
 ) -> list[R]:
-    """``[f(*items) for items in zip(*iterables)]``, on threads; `chunksize` items to a task.
+    """``[f(*items) for items in zip(*iterables)]``, on threads.
 
-    `pool` is an executor of threads; without one, as many threads as there are cores are started
-    and ended here. The first exception of an item is raised.
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *iterables
+        Its arguments, one from each for each call.
+    pool : Executor, optional
+        An executor of threads. Without one, as many threads as there are cores are started and
+        ended here.
+    chunksize : int, default 1
+        How many items make a task.
 
+    Returns
+    -------
+    list
+        What f returned, in the order of the items.
+
+    Raises
+    ------
+    Exception
+        The first that f raises.
+
+    Examples
+    --------
     >>> import zyg
     >>> zyg.threads.map(pow, [2, 3], [3, 2])
     [8, 9]
-
     """
     from concurrent.futures import ThreadPoolExecutor  # a third of what zyg loads
 

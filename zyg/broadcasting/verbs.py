@@ -90,15 +90,31 @@ def broadcast(
 def partials(f: Callable[..., Any], *arrays: Any) -> tuple[Any, Any]:
     """The values of `f` and its partial derivatives at each element, in one pass.
 
-    The result is (y, (dy/dx1, dy/dx2, ...)). Operands are those of `broadcast`; each derivative has
-    the shape of the result, and is None for an operand of bools. For a function of several results
-    there is a tuple of derivatives for each. Raises KernelError where `broadcast` with
-    fallback="error" does.
+    Parameters
+    ----------
+    f : callable
+        A function of numbers, as for `broadcast`.
+    *arrays
+        Its operands, as for `broadcast`.
 
+    Returns
+    -------
+    y
+        The values.
+    slopes : tuple
+        For each operand the derivative, of the shape of y; None for an operand of bools. For a
+        function of several results there is a tuple of derivatives for each.
+
+    Raises
+    ------
+    KernelError
+        Where `broadcast` with fallback="error" does.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> zyg.partials(lambda x, y: x * y, np.array([1.0, 2.0]), 3.0)
     (array([3., 6.]), (array([3., 3.]), array([1., 2.])))
-
     """
     read, leaves, tree, operands, active = _demanded(f, arrays)
     kernel, count = read.kernel, len(read.kernel.program.outputs)
@@ -227,8 +243,25 @@ def elementwise(
 def elementwise(f: Callable[..., Any] | None = None, *, mode: Mode = "auto") -> Any:
     """A decorator that makes a scalar function broadcast over arrays, as `broadcast` does.
 
-    The decorated function raises what `broadcast` raises.
+    Parameters
+    ----------
+    f : callable
+        A function of numbers. Without it, a decorator with these options is returned.
+    mode : {"auto", "cache", "recompute"}
+        As for `broadcast`.
 
+    Returns
+    -------
+    Elementwise
+        ``F(*arrays)`` broadcasts; ``F.scalar`` is f.
+
+    Raises
+    ------
+    KernelError, CaptureError, ShapeError
+        When it is called, as `broadcast` does.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> @zyg.elementwise
     ... def relu(x):
@@ -237,7 +270,6 @@ def elementwise(f: Callable[..., Any] | None = None, *, mode: Mode = "auto") -> 
     array([0., 2.])
     >>> relu.scalar(3.0)
     3.0
-
     """
     return functools.partial(Elementwise, mode=mode) if f is None else Elementwise(f, mode)
 
@@ -245,15 +277,29 @@ def elementwise(f: Callable[..., Any] | None = None, *, mode: Mode = "auto") -> 
 def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
     """`f`, a function of arrays in ufuncs and operators, as one kernel.
 
-    It is called with placeholders, which record the ufuncs, and the recorded chain runs as one
-    loop. Raises KernelError for anything that is not elementwise, and for arrays and watched
-    numbers that it uses and is not given.
+    Parameters
+    ----------
+    f : callable
+        It is called with placeholders, which record the ufuncs; the recorded chain runs as one
+        loop.
 
+    Returns
+    -------
+    callable
+        The same function, which also takes ``out=``.
+
+    Raises
+    ------
+    KernelError
+        When it is called: for anything that is not elementwise, and for arrays and watched numbers
+        that f uses and is not given.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> f = zyg.fuse(lambda x, y: np.tanh(x) * y + 1.0)
     >>> f(np.zeros(2), np.ones(2))
     array([1., 1.])
-
     """
 
     @functools.wraps(f)

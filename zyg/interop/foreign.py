@@ -60,17 +60,47 @@ def foreign(
 ) -> Any:
     """`f`, which zyg cannot follow, with a derivative; with options alone, a decorator.
 
-    f is called with plain arguments, whose arrays are read-only, and its result is copied: numbers
-    and arrays, or any structure of them. Exactly one says what its derivative is.
-    ``pullback(y_bar, y, *args)`` returns a tuple of one cotangent for each argument, or None;
-    ``jacobian(*args)`` an array of the axes of y and then of x, or a tuple of them for several
-    arguments. Both are differentiated in turn if they are written in ``np.``.
-    ``method="difference"`` takes central differences, 2n calls for n watched elements, of the size
-    of `step`; ``method="complex"`` n calls with the complex step, exact to rounding. Beyond `calls`
-    MissingRuleError is raised before the first one. A cotangent or Jacobian that does not fit
-    raises AdjointError, a difference that is not finite NonFiniteError, a result without numbers
-    StructureError, other options TypeError or ValueError.
+    Exactly one of `pullback`, `jacobian` and `method` says what the derivative is. The first two
+    are differentiated in turn if they are written in ``np.``.
 
+    Parameters
+    ----------
+    f : callable
+        Called with plain arguments, whose arrays are read-only. Its result is copied: numbers and
+        arrays, or any structure of them.
+    pullback : callable, optional
+        ``pullback(y_bar, y, *args)`` returns a tuple of one cotangent for each argument, or None.
+    jacobian : callable, optional
+        ``jacobian(*args)`` returns an array of the axes of y and then of x, or a tuple of them for
+        several arguments.
+    method : {"difference", "complex"}, optional
+        Central differences, 2n calls for n watched elements; or the complex step, n calls, exact to
+        rounding.
+    step : float, optional
+        The size of a difference.
+    calls : int, default 1000
+        How many calls a derivative by differences may take.
+
+    Returns
+    -------
+    callable
+        The function with its derivative.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other options.
+    AdjointError
+        Where a cotangent or Jacobian does not fit.
+    MissingRuleError
+        Where more than `calls` calls would be needed, before the first one.
+    NonFiniteError
+        Where a difference is not finite.
+    StructureError
+        Where the result has no numbers.
+
+    Examples
+    --------
     >>> import math, zyg
     >>> sine = zyg.foreign(math.sin, jacobian=np.cos)
     >>> zyg.gradient(sine, 0.0)
@@ -80,7 +110,6 @@ def foreign(
     ...     return math.pow(x, 3)
     >>> round(zyg.gradient(cube, 2.0)[0], 6)
     12.0
-
     """
     given: dict[str, Any] = {"pullback": pullback, "jacobian": jacobian, "method": method}
     names = [f"{name}=" for name, x in given.items() if x is not None]

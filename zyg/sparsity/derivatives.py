@@ -39,18 +39,38 @@ _CHUNK = 64  # directions carried along at once
 def sparse_jacobian(f: Function, x: Any, pattern: Any = None, *, mode: str = "auto") -> Any:
     """The Jacobian of ``f(x)``, an array, by an array x, as a `scipy.sparse.csr_array`.
 
-    It has a row for each element of the result and a column for each of x, in C order. `pattern`
-    says where it may have entries: a matrix of bools, or a sparse matrix, for instance an earlier
-    result; every place that a sparse one stores counts. Without it one run of f detects which
-    elements depend on which. ``mode="forward"`` takes one direction for each group of columns that
-    have no row in common, ``"reverse"`` one pass for each such group of rows, ``"auto"`` what there
-    are fewer of. Raises `PatternError` where the pattern lacks an entry.
+    Parameters
+    ----------
+    f : callable
+        Returns an array.
+    x : array
+        Its argument, of real numbers.
+    pattern : matrix, optional
+        Where the Jacobian may have entries: a matrix of bools, or a sparse matrix, for instance an
+        earlier result; every place that a sparse one stores counts. Without it one run of f detects
+        which elements depend on which.
+    mode : {"auto", "forward", "reverse"}
+        "forward" takes one direction for each group of columns that have no row in common,
+        "reverse" one pass for each such group of rows, "auto" the fewer of the two.
 
+    Returns
+    -------
+    csr_array
+        With a row for each element of the result and a column for each of x, in C order.
+
+    Raises
+    ------
+    PatternError
+        Where the pattern lacks an entry.
+    ValueError
+        For an unknown mode.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> zyg.sparse_jacobian(lambda x: x[1:] * x[:-1], np.array([1.0, 2.0, 3.0])).toarray()
     array([[2., 1., 0.],
            [0., 3., 2.]])
-
     """
     if mode not in ("auto", "forward", "reverse"):
         raise ValueError(f"unknown mode {mode!r}; there are: 'auto', 'forward', 'reverse'")
@@ -71,17 +91,36 @@ def sparse_jacobian(f: Function, x: Any, pattern: Any = None, *, mode: str = "au
 def sparse_hessian(f: Function, x: Any, pattern: Any = None) -> Any:
     """The matrix of second derivatives of ``f(x)``, a real number, as a `scipy.sparse.csr_array`.
 
-    It has a row and a column for each element of the array x, in C order, and is symmetric.
-    `pattern` is as for `sparse_jacobian`; one triangle of it will do. Forward over reverse, one
-    direction for each colour of a star colouring. Raises `PatternError` where the pattern lacks an
-    entry, and as `gradient` does.
+    Forward over reverse, one direction for each colour of a star colouring.
 
+    Parameters
+    ----------
+    f : callable
+        Returns a real number.
+    x : array
+        Its argument, of real numbers.
+    pattern : matrix, optional
+        As for `sparse_jacobian`; one triangle of it will do.
+
+    Returns
+    -------
+    csr_array
+        Symmetric, with a row and a column for each element of x, in C order.
+
+    Raises
+    ------
+    PatternError
+        Where the pattern lacks an entry.
+    NonScalarOutputError
+        As `gradient` does.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> zyg.sparse_hessian(lambda x: np.sum(x[1:] * x[:-1] ** 2), np.arange(3.0)).toarray()
     array([[2., 0., 0.],
            [0., 4., 2.],
            [0., 2., 0.]])
-
     """
     x = _argument(x, "hessian")
 

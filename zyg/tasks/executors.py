@@ -56,20 +56,38 @@ from zyg.verbs.checkpoints import one_entry
 def wrap_executor(executor: Executor, *, recompute: bool | None = None) -> TaskExecutor:
     """`executor`, whose tasks are differentiated: a `concurrent.futures.Executor`.
 
-    Tasks on threads are noted as they run. With ``recompute``, which is the default for everything
-    but a ThreadPoolExecutor (process pools, loky, mpi4py.futures), the executor runs the plain
-    function, and once more, watched, in the reverse pass; so it has to be open until then, and a
-    task has to be a function of its arguments and its closure: give it a seed, not a generator.
-    Needs cloudpickle. Raises ShippingError for what cannot be sent, and RecomputationError on the
-    way back where a task that is run again gives another value, or the executor is closed. Without
-    a gradient around it, it is the executor itself that runs the task.
+    Without a gradient around it, it is the executor itself that runs the task.
 
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+        A pool of threads or processes, of loky, of mpi4py.futures.
+    recompute : bool, optional
+        Whether the executor runs the plain function, and once more, watched, in the reverse pass;
+        else tasks are noted as they run, which needs threads. The default for everything but a
+        ThreadPoolExecutor. The executor has to be open until then, and a task has to be a function
+        of its arguments and its closure: give it a seed, not a generator. Needs cloudpickle.
+
+    Returns
+    -------
+    Executor
+        The same, with tasks that are differentiated.
+
+    Raises
+    ------
+    ShippingError
+        From `submit`, for what cannot be sent.
+    RecomputationError
+        On the way back, where a task that is run again gives another value, or the executor is
+        closed.
+
+    Examples
+    --------
     >>> import zyg
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> with zyg.wrap_executor(ThreadPoolExecutor(2)) as pool:
     ...     zyg.gradient(lambda x: pool.submit(pow, x, 2).result(), 3.0)
     (6.0,)
-
     """
     if recompute is None:
         recompute = not isinstance(executor, ThreadPoolExecutor)

@@ -194,10 +194,28 @@ class Explanation:
 def explain(f: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Explanation:
     """What ``f(*args, **kwargs)`` keeps line by line, and why a gradient is None or zero.
 
-    Prints as text; `dot`, `svg` and `html` draw the entries of a small program. A write that cannot
-    be followed raises as it does in `gradient`, with a note that names the lines that rely on the
-    arrays in question.
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *args
+        Its arguments.
+    **kwargs
+        Its keyword arguments.
 
+    Returns
+    -------
+    Explanation
+        Prints as text; `dot`, `svg` and `html` draw the entries of a small program.
+
+    Raises
+    ------
+    MutationError
+        For a write that cannot be followed, as in `gradient`, with a note that names the lines that
+        rely on the arrays in question.
+
+    Examples
+    --------
     >>> import zyg
     >>> print(zyg.explain(lambda x, y: x * x if y > 0 else x, 3.0, 1.0))  # doctest: +ELLIPSIS
     value: 9.0
@@ -208,7 +226,6 @@ def explain(f: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Explanati
     argument 0: the value depends on it
     argument 1: its gradient is None; the dependence ends here:
         > at ...
-
     """
     trace = Trace(f, args, kwargs, lines=True)
     try:

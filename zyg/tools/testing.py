@@ -64,14 +64,36 @@ def check_gradient(
 ) -> None:
     """Compare the derivatives of ``f(*args)``, up to this order, with central finite differences.
 
-    Arguments and results may have any structure; what varies are the floating and complex numbers
-    and arrays in the arguments. Each argument is moved alone, then all together. f must be
-    deterministic and smooth at the point. Raises `GradientMismatchError` where the two differ, and
-    ValueError for an unknown mode.
+    Parameters
+    ----------
+    f : callable
+        Deterministic, and smooth at the point. Its result may have any structure.
+    *args
+        Its arguments, of any structure. What varies are the floating and complex numbers and arrays
+        in them: each argument alone, then all together.
+    order : int, default 2
+        Up to which order derivatives are compared.
+    modes : sequence of {"reverse", "forward"}
+        In which modes, and mixtures of them.
+    rtol, atol : float, optional
+        Tolerances; by default those of the dtypes.
 
+    Returns
+    -------
+    None
+        If they agree.
+
+    Raises
+    ------
+    GradientMismatchError
+        Where the two differ.
+    ValueError
+        For an unknown mode.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> zyg.check_gradient(lambda x, y: np.sin(x) * y, np.array([1.0, 2.0]), 3.0)
-
     """
     if unknown := [m for m in modes if m not in _MODES]:
         raise ValueError(f"unknown mode {unknown[0]!r}; there is: {', '.join(map(repr, _MODES))}")

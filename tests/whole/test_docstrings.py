@@ -1,0 +1,37 @@
+"""Docstrings of public functions in NumPy's style: sections, and every parameter by its name."""
+
+import inspect
+import re
+
+import pytest
+
+import zyg
+
+# Those that say the same in sentences so far.
+IN_SENTENCES = {
+    "adopt", "adopted", "broadcast", "check_adjoint", "compile", "is_traced", "nestlevel", "prange",
+}  # fmt: skip
+FUNCTIONS = {
+    name: getattr(zyg, name)
+    for name in zyg.__all__
+    if callable(getattr(zyg, name)) and not isinstance(getattr(zyg, name), type)
+}
+
+
+def sections(f):
+    """The text under each heading."""
+    parts = re.split(r"^(\w[\w ]*)\n-+\n", inspect.getdoc(f), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("name", sorted({*FUNCTIONS} - IN_SENTENCES))
+def test_a_docstring_has_sections_and_names_every_parameter(name):
+    found = sections(FUNCTIONS[name])
+    rows = re.findall(r"^(\*{0,2}\w+(?:, \w+)*)(?: :.*)?$", found["Parameters"], re.MULTILINE)
+
+    named = [part.lstrip("*") for row in rows for part in row.split(", ")]
+
+    assert named == [*inspect.signature(FUNCTIONS[name]).parameters]
+    assert "Examples" in found
+    assert "Raises" in found or "ever raises" in FUNCTIONS[name].__doc__
+    assert "Returns" in found
