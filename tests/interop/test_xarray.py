@@ -244,7 +244,7 @@ def test_other_verbs():
     np.testing.assert_allclose(g, np.broadcast_to(X.mean(0), (2, 3)))
 
 
-@pytest.mark.filterwarnings("ignore:NumPy was given watched values")  # a sum, without axes
+@pytest.mark.filterwarnings("ignore:NumPy made an array of objects")  # a sum, without axes
 def test_numbers_and_arrays_beside_labels():
     a = labelled()
     for f in (
@@ -261,7 +261,7 @@ def test_numbers_and_arrays_beside_labels():
     np.testing.assert_allclose(g, 2 * V)
 
 
-@pytest.mark.filterwarnings("ignore:NumPy was given watched values")
+@pytest.mark.filterwarnings("ignore:NumPy made an array of objects")
 def test_what_xarray_converts_is_right_or_refused():
     a = labelled()
     for f in (

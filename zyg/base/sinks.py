@@ -43,6 +43,8 @@ _TEXT = frozenset({
     "save", "savetxt", "savez", "savez_compressed",
 })  # fmt: skip
 
+_MASKS = frozenset({"isna", "notna"})
+
 # Modules whose calls only look -> those of their functions whose results hold no numbers.
 _MODULES: dict[str, frozenset[str]] = {
     **dict.fromkeys(
@@ -58,6 +60,7 @@ _MODULES: dict[str, frozenset[str]] = {
         _ARTISTS,
     ),
     "numpy.testing": _TESTS,
+    "pandas.core.dtypes.missing": _MASKS,
     **dict.fromkeys(("json", "numpy._core.arrayprint", "numpy.lib._npyio_impl"), _TEXT),
 }  # fmt: skip
 

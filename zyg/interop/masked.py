@@ -31,6 +31,7 @@ class WatchedMasked(NDArrayOperatorsMixin):
     ndim = property(lambda self: np.ndim(self.data))
     size = property(lambda self: np.size(self.data))
     dtype = property(lambda self: self.data.dtype)
+    _mask = property(lambda self: self.mask)  # which functions of np.ma ask for
     T = property(lambda self: WatchedMasked(self.data.T, self.mask.T))
 
     def __len__(self) -> int:
@@ -70,6 +71,11 @@ class WatchedMasked(NDArrayOperatorsMixin):
         if method is None or len(args) > 1 or kwargs:
             raise _unknown(f"np.{name}")
         return method
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if np.any(self.mask):  # functions of np.ma ask so, and would take what is masked
+            raise _unknown("a conversion to an array, as functions of np.ma make it,")
+        return np.array(self.data, dtype, copy=copy)
 
     def filled(self, value: Any = 1e20) -> Any:
         return np.where(self.mask, np.asarray(value, self.dtype), self.data)

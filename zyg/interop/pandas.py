@@ -6,6 +6,7 @@ and are not in a gradient.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,11 @@ class WatchedColumn(NDArrayOperatorsMixin, ExtensionArray):
         return strip(self.data), np.nan
 
     def isin(self, values: Any) -> Any:
-        return np.isin(strip(self.data), strip(_data(values)))
+        values = [*map(strip, values)]
+        return pandas.Series(strip(self.data)).isin(values).to_numpy()
+
+    def _mode(self, dropna: bool = True) -> Any:
+        raise _unknown("mode")
 
     def isna(self) -> Any:
         return np.isnan(strip(self.data))
@@ -117,6 +122,7 @@ class WatchedColumn(NDArrayOperatorsMixin, ExtensionArray):
         if np.dtype(dtype).kind == "f":
             return WatchedColumn(self.data.astype(dtype))
         if np.dtype(dtype).kind == "O":
+            _demand_values()
             objects = np.empty(len(self), object)
             objects[:] = [*self.data]
             return objects
@@ -135,7 +141,10 @@ class WatchedColumn(NDArrayOperatorsMixin, ExtensionArray):
             raise _unknown(name)
         missing = self.isna()
         data = self.data[~missing] if skipna and missing.any() else self.data
-        y = _REDUCTIONS[name](data, **{k: v for k, v in options.items() if k == "ddof"})
+        if len(self) - np.sum(missing) < options.get("min_count", 0):
+            y = np.nan
+        else:
+            y = _REDUCTIONS[name](data, **{k: v for k, v in options.items() if k == "ddof"})
         return WatchedColumn(np.reshape(y, 1)) if keepdims else y
 
     def _accumulate(self, name: str, *, skipna: bool = True, **options: Any) -> WatchedColumn:
@@ -170,6 +179,18 @@ def _unknown(name: str) -> MissingRuleError:
         "pandas would compute it in compiled code, from plain numbers.",
         "compute it from column.to_numpy(), which is a watched array.",
     )
+
+
+_COMPARING = {"isin", "rank"}  # methods of frames, whose compiled code finds no NaN among objects
+
+
+def _demand_values() -> None:
+    """Refuse what pandas would do with the elements of a frame as objects, where it goes wrong."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("pandas."):
+        if frame.f_code.co_name in _COMPARING:
+            raise _unknown(frame.f_code.co_name)
+        frame = frame.f_back
 
 
 def _of(column: Any) -> Any:
