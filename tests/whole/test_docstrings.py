@@ -6,6 +6,7 @@ import re
 import pytest
 
 import zyg
+from zyg.base import config
 
 # Those that say the same in sentences so far.
 IN_SENTENCES = {
@@ -35,3 +36,10 @@ def test_a_docstring_has_sections_and_names_every_parameter(name):
     assert "Examples" in found
     assert "Raises" in found or "ever raises" in FUNCTIONS[name].__doc__
     assert "Returns" in found
+
+
+def test_every_setting_has_a_type_and_a_row():
+    rows = re.findall(r"^(\w+) : ", sections(zyg.config)["Parameters"], re.MULTILINE)
+
+    assert {*rows} == config.Options.__annotations__.keys()
+    assert {*rows} == {*config.settings()}
