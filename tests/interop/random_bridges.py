@@ -1,13 +1,18 @@
 """Random chains of bridges against NumPy's: ``python -m tests.interop.random_bridges``.
 
 A chain is a few steps, each a function of three numbers done by NumPy, PyTorch, JAX, a foreign
-function, under a checkpoint, in a PyTorch graph or a callback of JAX's. Gradient, Hessian-vector
-product and forward mode of a scalar of its result are compared. ``--seeds N`` runs N chains.
+function, under a checkpoint, in a PyTorch graph or a callback of JAX's. The numbers may come in a
+Series, a frame or a DataArray, with which the first steps compute, in threads, tasks, a pool of
+threads or a checkpoint. Gradient, Hessian-vector product and forward mode of a scalar of its result
+are compared. ``--seeds N`` runs N chains.
 """
 
 import argparse
+import asyncio
 import functools
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 
@@ -73,10 +78,95 @@ def libraries():
     return ways
 
 
+class Frame(NamedTuple):
+    """Numbers with labels: how they are made, what steps compute with, and its array."""
+
+    make: object
+    column: object
+    array: object
+
+
+def frames():
+    found = {}
+    try:
+        import pandas
+    except ImportError:
+        pass
+    else:
+        found["Series"] = Frame(
+            lambda x: pandas.Series(x, index=["a", "b", "c"]),
+            lambda s: s,
+            lambda s: s.to_numpy(),
+        )
+        found["DataFrame"] = Frame(
+            lambda x: pandas.DataFrame({"u": x, "name": ["p", "q", "r"]}),
+            lambda frame: frame["u"],
+            lambda s: s.to_numpy(),
+        )
+    try:
+        import xarray
+    except ImportError:
+        pass
+    else:
+        found["DataArray"] = Frame(
+            lambda x: xarray.DataArray(x, dims="t", coords={"t": [1, 2, 3]}),
+            lambda a: a,
+            lambda a: a.data,
+        )
+        found["Dataset"] = Frame(
+            lambda x: xarray.Dataset({"u": ("t", x), "name": ("t", ["p", "q", "r"])}),
+            lambda a: a["u"],
+            lambda a: a.data,
+        )
+    return found
+
+
+def in_threads(f, x):
+    a, b = zyg.threads.map(f, [x, x])
+    return 0.25 * a + 0.75 * b
+
+
+def in_a_pool(f, x):
+    with zyg.wrap_executor(ThreadPoolExecutor(2)) as pool:
+        a, b = [task.result() for task in [pool.submit(f, x), pool.submit(f, x)]]
+    return 0.25 * a + 0.75 * b
+
+
+def in_tasks(f, x):
+    async def one():
+        await asyncio.sleep(0)
+        return f(x)
+
+    async def both():  # whose result Python makes text of, which pandas makes of objects
+        a, b = await asyncio.gather(one(), one())
+        found.append(0.25 * a + 0.75 * b)
+
+    found = []
+    asyncio.run(both())
+    return found[0]
+
+
+PLACES = {
+    "here": lambda f, x: f(x),
+    "in threads": in_threads,
+    "in a pool": in_a_pool,
+    "in tasks": in_tasks,
+    "in a checkpoint": lambda f, x: zyg.checkpoint(f, x),
+}
+
+
 def chain(steps, x):
     for f in steps:
         x = f(x)
     return np.sum(np.cos(x) * x)
+
+
+def with_labels(frame, first, places, loss, x):
+    """The first steps on what has labels, each in its place; the loss of the array then."""
+    x = frame.column(x)
+    for f, place in zip(first, places, strict=True):
+        x = place(f, x)
+    return loss(frame.array(x))
 
 
 def inside_a_checkpoint(f):
@@ -88,10 +178,12 @@ def inside_torch(f):
     return zyg.torch.wrap(zyg.torch.function(f))
 
 
-def derivatives(loss, x, v):
-    yield zyg.gradient(loss, x)[0]
-    yield zyg.hvp(loss, x, v)
-    yield zyg.pushforward(loss, (x,), (v,))[1]
+def derivatives(loss, x, v, frame=None):
+    made = (lambda x: x) if frame is None else frame.make
+    numbers = np.asarray if frame is None else lambda g: np.asarray(frame.array(frame.column(g)))
+    yield numbers(zyg.gradient(loss, made(x))[0])
+    yield numbers(zyg.hvp(loss, made(x), made(v)))
+    yield zyg.pushforward(loss, (made(x),), (made(v),))[1]
 
 
 def differences(seed, ways):
@@ -107,11 +199,20 @@ def differences(seed, ways):
     if (around := int(rng.integers(0, 6))) < len(outer):
         loss = outer[around](loss)
         hows.append(outer[around].__name__)
-    same = functools.partial(chain, plain)
+    same, frame = functools.partial(chain, plain), None
+    kinds = [None, None, *frames().items()]
+    if (kind := kinds[int(rng.integers(0, len(kinds)))]) is not None:
+        name, frame = kind
+        begun = [str(n) for n in rng.choice([*STEPS][:4], size=rng.integers(1, 4))]
+        places = [str(rng.choice([*PLACES])) for _ in begun]
+        hows = [name, *zip(begun, places, strict=True), *hows]
+        first = [functools.partial(STEPS[n][0], np) for n in begun]
+        loss = functools.partial(with_labels, frame, first, [PLACES[p] for p in places], loss)
+        same = functools.partial(chain, [*first, *plain])
     try:
-        pairs = [*zip(derivatives(loss, x, v), derivatives(same, x, v), strict=True)]
+        pairs = [*zip(derivatives(loss, x, v, frame), derivatives(same, x, v), strict=True)]
     except ZygError as error:
-        return f"seed {seed}: {[*zip(names, hows, strict=False)]} {hows[-1]}: refused: {error}"
+        return f"seed {seed}: {[*names]} {hows}: refused: {error}"
     bad = [k for k, (a, b) in enumerate(pairs) if not np.allclose(a, b, 1e-9, 1e-9)]
     return f"seed {seed}: {[*names]} {hows}: derivatives {bad} differ" if bad else ""
 

@@ -23,6 +23,7 @@ from zyg.core.strand import is_traced, is_watched, settle, watched_leaves
 from zyg.core.trace import copy_out
 from zyg.errors import AdjointError, MissingRuleError, StructureError
 from zyg.interop.differences import METHODS, Differences
+from zyg.interop.labels import array_in
 from zyg.verbs.checkpoints import OneEntry, read_only
 
 Function = Callable[..., Any]
@@ -150,6 +151,7 @@ class Foreign(Named, Engine):
                     tag="arguments",
                 )
             return type(self)(functools.partial(self.f, **kwargs), *self._with(kwargs))(*args)
+        args = tuple(map(array_in, args))
         inside = Structure(args, is_watched)
         if any(map(is_traced, inside.leaves)):
             return self.watched(args, inside)

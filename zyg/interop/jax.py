@@ -24,6 +24,7 @@ from zyg.base.containers import Engine
 from zyg.base.marks import Named
 from zyg.core.strand import WATCHED, settle
 from zyg.errors import ConversionError
+from zyg.interop.labels import array_in
 from zyg.interop.operands import unless_integer
 from zyg.interop.partner import Partner, call, demand_version, over
 
@@ -270,6 +271,7 @@ class Wrapped(Named, Engine):
         names = dict(static)
         args = tuple([None if k in names else x for k, x in enumerate(args)]) if names else args
         leaves, tree = tree_flatten((args, {k: x for k, x in kwargs.items() if k not in names}))
+        leaves = [x if type(x) in WATCHED else array_in(x) for x in leaves]
         leaves = [unless_integer(settle(x)) if type(x) in WATCHED else x for x in leaves]
         active = [k for k, x in enumerate(leaves) if type(x) in WATCHED]
         rest = [k for k, x in enumerate(leaves) if type(x) not in WATCHED and self._varies(x)]

@@ -17,6 +17,7 @@ class Labelled(Kind):
 
     mutable = builtin = False
     labels = True
+    bare = False  # whether it is but the array in it, as its library holds that
 
     def tangent(self, x: Any, values: dict[Any, Any], gradient: bool) -> Any:
         """Of the type of `x`; zeros for parts that nothing depends on."""
@@ -36,3 +37,9 @@ def _derivative(part: Any, c: Any, x: Any) -> Any:
         "return the loss as a number: loss.magnitude, or loss divided by its unit.",
         tag="labels",
     )
+
+
+def array_in(x: Any) -> Any:
+    """The array that pandas or xarray hold in a class of ours; anything else as it is."""
+    kind = labelled_kind(type(x))
+    return kind.parts(x)[0][1] if getattr(kind, "bare", False) else x

@@ -264,6 +264,8 @@ class _Frame(Labelled):
 class _Values(Labelled):
     """What f takes out of a column, and may return."""
 
+    bare = True
+
     def parts(self, x: Any) -> list[tuple[Any, Any]]:
         return [("data", x.data)]
 

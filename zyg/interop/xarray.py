@@ -158,6 +158,8 @@ def _fitted(x: Any, c: Any) -> Any:
 class _Data(Labelled):
     """What f takes out of a variable, and may return."""
 
+    bare = True
+
     def parts(self, x: Any) -> list[tuple[Any, Any]]:
         return [("data", x.array)]
 
