@@ -1,5 +1,6 @@
 """Bridges: calls into what cannot be watched. Nothing here is imported by `import zyg`.
 
+labels                          arrays with knowledge around them
 differences                     Jacobians by differences, which have Jacobians again
 foreign                         `foreign`: functions of others, with what is given of a derivative
 partner                         calls into another differentiator: one mechanism for all
@@ -15,6 +16,5 @@ words                           NumPy's functions in the words of the array API 
 reductions phrases              those that are said another way
 guests                          arrays of other libraries, as the rules compute with them
 torch_tensors                   functions of PyTorch's, of watched tensors
-labels                          arrays with knowledge around them
 astropy masked memmap pandas pint sparse xarray  units, masks, labels, places: one for each library
 """
