@@ -50,7 +50,7 @@ def _number(x: Any) -> Any:
         return x.item()
     raise DeviceArrayError(
         f"an operand of shape {np.shape(x)} is in the memory of the host, others on a GPU.",
-        "a kernel reads from one memory; to copy an array unasked would hide its cost.",
+        "a kernel reads from one memory, and zyg does not hide the cost of a copy.",
         "copy it: cupy.asarray(x), torch.as_tensor(x, device=...), cuda.to_device(x).",
     )
 

@@ -117,8 +117,8 @@ def _transfer(given: str, needed: str) -> ConversionError:
         f"{given} is the cotangent of {needed}.",
         "it would have to be copied from one to the other, and zyg does not copy unless you ask: "
         "a copy to the host waits until the device has done all its work.",
-        "pass numbers that meet device arrays as arrays of no axes of their library, as "
-        "cupy.asarray(x); use zyg.stop_gradient(x) where no gradient by x is wanted.",
+        "pass numbers that meet device arrays as arrays without axes, as cupy.asarray(x); use "
+        "zyg.stop_gradient(x) if you want no gradient for x.",
         tag="host-copy",
     )
 

@@ -129,7 +129,7 @@ def note(strand: Strand, y: Any, pull: Callable[..., Any], *args: Any) -> Any:
     if result.repeated:
         raise StructureError(
             "a rule returned the same container in two places.",
-            "each place has a cotangent of its own, and a shared container has room for one.",
+            "each place has its own cotangent, and a shared container can hold only one.",
             "return two containers: copy one of them.",
         )
     slots = tuple(strand.new_slot() for _ in result.leaves)

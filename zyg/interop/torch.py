@@ -84,7 +84,7 @@ def not_on_host(what: str, fix: str) -> ConversionError:
     return ConversionError(
         f"zyg.torch.wrap cannot share memory with PyTorch: {what}.",
         "it calls with arrays of NumPy's, which are dense and in the memory of the host.",
-        f"{fix}; or keep the whole program in PyTorch, with zyg.torch.function around what is not.",
+        f"{fix}; or keep the whole program in PyTorch, with zyg.torch.function around the rest.",
         tag="partner-memory",
     )
 

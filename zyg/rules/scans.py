@@ -218,7 +218,11 @@ def reduce(ufunc, x, axis=0, keepdims=False, initial=NO, where=True):
         return with_value(d, (y,))
     if where is not True:
         if ufunc.identity is None:
-            _refuse(ufunc, "reduce with where=", "nothing can stand for what is left out.")
+            _refuse(
+                ufunc,
+                "reduce with where=",
+                "no value can stand for the elements that are left out.",
+            )
         x = np.where(where, x, ufunc.identity)
     shape = np.shape(x)
     axes = normal_axes(axis, len(shape))

@@ -19,5 +19,5 @@ def refuse(name, option, why):
     raise MissingRuleError(
         f"{name} with {option} cannot be differentiated.",
         why,
-        "leave it out, or pass zyg.stop_gradient of what is watched.",
+        "leave it out, or pass zyg.stop_gradient of the watched argument.",
     )

@@ -156,7 +156,8 @@ def _argument(x: Any, verb: str) -> Array:
         raise _no_derivative(verb)
     if not isinstance(x, np.ndarray) or x.dtype.kind not in "fciu":
         raise StructureError(
-            f"sparse_{verb} takes its derivative by one array, and got a {type(x).__name__}.",
+            f"sparse_{verb} differentiates with respect to one array, and got a "
+            f"{type(x).__name__}.",
             "the columns of the matrix are the elements of that array.",
             f"pass one array of numbers, or use zyg.{verb}, which takes any structure.",
         )

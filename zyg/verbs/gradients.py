@@ -288,7 +288,7 @@ def hook(g: Callable[[X], X], x: X) -> Any:
 @hook.pushforward  # type: ignore[untyped-decorator]
 def hook_forward(g: Callable[[Any], Any], x: Any) -> Any:
     raise MissingRuleError(
-        "zyg.hook has no meaning in forward mode.",
+        "zyg.hook works in reverse mode only.",
         "a hook acts on cotangents, and forward mode has tangents only.",
         'take the derivative in reverse mode: gradient, or jacobian(..., mode="reverse"); hvp and '
         "hessian work too.",

@@ -226,8 +226,8 @@ class Held(Structure, Engine):
             if key not in now or now[key][-1] != contents:
                 raise AdjointError(
                     f"{what} has changed since a function that reads it was given to SciPy.",
-                    "the function runs again for the reverse pass; what is read by way of a class "
-                    "is not kept for that.",
+                    "the function runs again for the reverse pass, and zyg does not save what it "
+                    "reads through a class.",
                     "change it after the gradient, or keep it in an attribute of the object.",
                 )
 

@@ -100,7 +100,7 @@ class Layout(Engine):
             raise ConversionError(
                 f"{name} met a {type(plain).__name__} at {self.path(k)}.",
                 f"arrays of {library} would have to be converted to join the vector.",
-                "convert it to a NumPy array, or keep it apart from what is flattened.",
+                "convert it to a NumPy array, or leave it out of the structure.",
             )
         dtype = np.asarray(plain).dtype
         return dtype if dtype.hasobject else float_dtype(dtype)

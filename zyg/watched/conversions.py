@@ -65,8 +65,8 @@ def refuse_shuffle() -> None:
     if is_by_generator():
         raise MutationError(
             "a random generator cannot shuffle the rows of a watched array.",
-            "it swaps rows of what is no array of NumPy's own as x[i], x[j] = x[j], x[i], which "
-            "are views: some rows would be there twice.",
+            "for arrays that are not NumPy's own it swaps rows by x[i], x[j] = x[j], x[i]. These "
+            "are views, so some rows would appear twice.",
             "write x[:] = x[rng.permutation(len(x))] for rng.shuffle(x).",
             tag="write",
         )

@@ -112,7 +112,7 @@ def hook(reader: Any, g: Any, x: Any) -> Any:
 
 
 _ONLY_REVERSE = (
-    "zyg.hook has no meaning in forward mode.",
+    "zyg.hook works in reverse mode only.",
     "a hook acts on cotangents, and forward mode has tangents only.",
     'take the derivative in reverse mode: gradient, or jacobian(..., mode="reverse"); hvp and '
     "hessian work too.",
