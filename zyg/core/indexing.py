@@ -79,8 +79,9 @@ def read(x: Any, index: Any, take: Any = None) -> Any:
             return rest[index] if take is None else take(rest)
     plain = strip(x.primal)[index] if take is None else take(strip(x.primal))
     if type(plain) is np.ndarray and is_basic(index):
-        base = lay_out(x)
-        made = view(x, Place(strip(x.primal)[index], strip(base.primal)))
+        with exchange_lock:  # a write in another thread may give the base other memory
+            whole = strip(lay_out(x).primal)
+            made = view(x, Place(strip(x.primal)[index], whole))
         made.taken = x, given
         return made
     if not x.strand.open:
@@ -148,9 +149,10 @@ def _bring_part(x: Any, index: Any) -> tuple[Any, Any]:
     """``x[index]`` as a read on the strand of this task; from another's array, of the element."""
     here = local(x.strand)
     if x.strand is not here and is_basic(index):
-        base = lay_out(x)
         index = index if type(index) is tuple else (index,)
-        x, index = view(x, Place(strip(x.primal)[(*index, ...)], strip(base.primal))), ()
+        with exchange_lock:
+            whole = strip(lay_out(x).primal)
+            x, index = view(x, Place(strip(x.primal)[(*index, ...)], whole)), ()
     return bring(here, x), index
 
 
