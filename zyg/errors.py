@@ -43,6 +43,11 @@ def is_users(file: str) -> bool:
     return not file.startswith(_PYTHON) or _INSTALLED in file
 
 
+def is_ours(file: str) -> bool:
+    """Whether a file is zyg's."""
+    return file.startswith(_OURS)
+
+
 def user_place() -> str:
     """The user's own line, and below it that of the installed library that it called, if any."""
     inner = frame = user_frame()
@@ -305,10 +310,10 @@ class PatternError(ZygError, ValueError):
 
 
 class RunningLoopError(ZygError, TypeError):
-    """An async function was given to a verb that is not awaited, inside a running loop.
+    """An async function cannot run in the loop that is running.
 
-    Example: ``zyg.gradient(f, x)`` with ``async def f`` in a trio task. Remedy: ``await
-    zyg.gradient_async(f, x)``.
+    Examples: ``zyg.gradient(f, x)`` with ``async def f`` in a trio task; a function of trio's that
+    is awaited in asyncio. Remedy: ``await zyg.gradient_async(f, x)``; without await for the second.
     """
 
     tag = "running-loop"

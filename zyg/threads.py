@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
+from zyg.base.borders import border
 from zyg.base.config import cores
 from zyg.base.containers import Engine
 from zyg.base.signatures import R
@@ -36,6 +37,7 @@ def in_strand(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     return functools.partial(context.run, f)
 
 
+@border
 def map(
     f: Callable[..., R],
     *iterables: Iterable[Any],

@@ -1,6 +1,8 @@
 """What a derivative is and what a value is made of; knows no tape.
 
 config                          settings
+borders                         tracebacks of what leaves zyg
+tables                          tables for notebooks
 buffers                         memory of results, kept for later results of the same size
 signatures                      the types of public signatures
 quiet                           NumPy's warnings off

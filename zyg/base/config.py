@@ -32,7 +32,7 @@ _defaults: dict[str, Any] = {
     "strong_zero": True, "check_nan": False, "check_leaks": False, "check_operands": False,
     "workers": None, "object_elements": 10_000, "swallowed": "raise",
     "fallback": "warn", "accuracy": "fast", "pool_bytes": 1 << 28,
-    "tape_bytes": 1 << 30,
+    "tape_bytes": 1 << 30, "full_tracebacks": False,
 }  # fmt: skip
 # The smallest tape_bytes that was set, as machine code reads it.
 least_tape = bytearray((1 << 30).to_bytes(8, sys.byteorder))
@@ -121,6 +121,9 @@ class config:  # noqa: N801 - a verb to the user
         How much memory a derivative of a compiled function may take, in one call. Where its tapes
         would be longer, the state of its loops is kept only now and then, and the rounds between
         run again; where that does not do either, `TapeError` is raised.
+    full_tracebacks : bool, default False
+        Whether the traceback of an exception that leaves a verb has the frames of zyg, too. Without
+        them it shows the lines of the user, and of other libraries.
 
     Raises
     ------

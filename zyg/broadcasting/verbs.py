@@ -17,6 +17,7 @@ from typing import Any, Generic, Literal, overload
 import numpy as np
 
 from zyg.base.array_types import on_gpu
+from zyg.base.borders import border
 from zyg.base.config import setting
 from zyg.base.marks import Named, verb
 from zyg.base.signatures import P, R
@@ -43,6 +44,7 @@ _LEAVES = {np.ndarray, float, int, bool, np.float64, np.float32}
 
 
 @verb
+@border
 def broadcast(
     f: Callable[..., Any], *arrays: Any, out: np.ndarray | None = None, mode: Mode = "auto"
 ) -> Any:
@@ -87,6 +89,7 @@ def broadcast(
     return made
 
 
+@border
 def partials(f: Callable[..., Any], *arrays: Any) -> tuple[Any, Any]:
     """The values of `f` and its partial derivatives at each element, in one pass.
 

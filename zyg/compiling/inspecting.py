@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.config import config
+from zyg.base.tables import preformatted, table
 from zyg.compiler.back.wrapped import Signature, wrapped_text
 from zyg.compiler.derive import reverse
 from zyg.compiler.front.captures import follow, named
@@ -26,20 +27,35 @@ class Inspection(dict[str, Any]):
     """What is known of a call, by name; it prints as a table, without the texts of programs."""
 
     def __repr__(self) -> str:
+        rows = [_HEAD, *self._rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        table_of = ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join([*self._said(), *(table_of if len(rows) > 1 else [])])
+
+    def _repr_html_(self) -> str:
+        first, *rest = self._said()
+        said = preformatted("\n".join(rest)) if rest else ""
+        return table(first, _HEAD, self._rows()) + said
+
+    def _said(self) -> list[str]:
+        """What there is to say before the table."""
         head = "machine code" if self["native"] else "runs in Python"
         lines = [f"{self['name']}: {head}"]
         if self["reason"]:
             lines += [f"  {line}" for line in self["reason"].splitlines()]
         if called := self.get("called back"):
             lines.append(f"  called back: {', '.join(called)}")
-        rows = [("form", "mode", "machine code", "seconds", "kept")]
+        return lines
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = []
         for form, row in self["forms"].items():
             seconds = f"{row['seconds']:.3f}" if "seconds" in row else ""
             rows.append((form, row["mode"], row.get("origin", ""), seconds, _kept(row)))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        if len(rows) > 1:
-            lines += ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join(lines)
+        return rows
+
+
+_HEAD = ("form", "mode", "machine code", "seconds", "kept")
 
 
 def _kept(row: dict[str, Any]) -> str:

@@ -229,10 +229,10 @@ def completed(f: Callable[..., Any], coroutine: Any) -> Any:
         library = sniffio.current_async_library()
     except sniffio.AsyncLibraryNotFoundError:
         library = ""
-    if library:
+    if library == "trio":
         coroutine.close()
         raise RunningLoopError(
-            f"{getattr(f, '__name__', f)} is async, and a loop of {library} is running.",
+            f"{getattr(f, '__name__', f)} is async, and a loop of trio is running.",
             "a derivative that is not awaited would have to run the loop inside itself.",
             "write await zyg.gradient_async(f, x), value_and_gradient_async or pullback_async.",
         )
@@ -240,4 +240,27 @@ def completed(f: Callable[..., Any], coroutine: Any) -> Any:
     async def main() -> Any:
         return await coroutine
 
-    return trio.run(main)
+    try:
+        return trio.run(main)  # also inside a loop of asyncio, as in a notebook: it waits
+    except TypeError as error:
+        if library and "some other framework like asyncio" in str(error):
+            error.add_note("zyg: for a function of asyncio, write await zyg.gradient_async(f, x).")
+        raise
+
+
+def demand_its_loop(f: Callable[..., Any], error: BaseException) -> None:
+    """Say of an exception of f, which is awaited, whether it needs the loop of trio."""
+    if isinstance(error, (RuntimeError, AttributeError)) and str(error).startswith(_WITHOUT_TRIO):
+        raise RunningLoopError(
+            f"{getattr(f, '__name__', f)} uses trio, and the loop that runs is not trio's.",
+            "trio's functions work in its own loop only.",
+            "write zyg.gradient(f, x) without await, which runs trio inside a notebook, too.",
+            raising_line(error),
+        ) from error
+
+
+_WITHOUT_TRIO = (
+    "must be called from async context",
+    "'RunContext' object has no attribute 'runner'",
+    "Task got bad yield: <class 'trio.",
+)

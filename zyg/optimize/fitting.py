@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from zyg.base.borders import border
 from zyg.core.strand import strip
 from zyg.errors import OptimizationError, keep_parameters
 from zyg.optimize.forms import demand_finite
@@ -87,6 +88,7 @@ def _escaped(text: str) -> str:
     return text.replace(">", "&gt;")
 
 
+@border
 def fit(
     loss: Callable[..., Any],
     params: P,

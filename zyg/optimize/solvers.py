@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 import numpy as np
 
+from zyg.base.borders import border
 from zyg.base.structure import is_number
 from zyg.core.strand import strip
 from zyg.errors import NonScalarOutputError
@@ -68,6 +69,7 @@ def minimize(
     options: dict[str, Any] | None = ...,
     progress: bool = ...,
 ) -> Solution[P]: ...
+@border
 def minimize(
     f: Callable[..., Any],
     x0: Any,
@@ -200,6 +202,7 @@ def least_squares(
     progress: bool = ...,
     **options: Any,
 ) -> Solution[P]: ...
+@border
 def least_squares(
     residuals: Callable[..., Any],
     x0: Any,
@@ -291,6 +294,7 @@ def root(
     options: dict[str, Any] | None = ...,
     progress: bool = ...,
 ) -> Solution[P]: ...
+@border
 def root(
     f: Callable[..., Any],
     x0: Any,

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.borders import border
 from zyg.base.structure import is_number
 from zyg.core.cotangents import has_complex, spec_of
 from zyg.core.strand import is_traced, is_watched
@@ -36,6 +37,7 @@ Array = np.ndarray[Any, Any]
 _CHUNK = 64  # directions carried along at once
 
 
+@border
 def sparse_jacobian(f: Function, x: Any, pattern: Any = None, *, mode: str = "auto") -> Any:
     """The Jacobian of ``f(x)``, an array, by an array x, as a `scipy.sparse.csr_array`.
 
@@ -88,6 +90,7 @@ def sparse_jacobian(f: Function, x: Any, pattern: Any = None, *, mode: str = "au
     return (_by_columns if way == "forward" else _by_rows)(f, x, entries, colours)
 
 
+@border
 def sparse_hessian(f: Function, x: Any, pattern: Any = None) -> Any:
     """The matrix of second derivatives of ``f(x)``, a real number, as a `scipy.sparse.csr_array`.
 

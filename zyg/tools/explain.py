@@ -10,6 +10,7 @@ import numpy as np
 
 from zyg.base.array_types import array_type, is_array
 from zyg.base.signatures import P
+from zyg.base.tables import preformatted, table
 from zyg.core.entries import inputs_of, name_of, outputs_of
 from zyg.core.exchange import deliver
 from zyg.core.strand import Strand, strip
@@ -52,14 +53,27 @@ class Explanation:
         return total
 
     def _text_of_lines(self) -> Iterator[str]:
+        yield f"value: {self._y!r}"
+        yield f"{'entries':>8}  {'saved':>10}  line"
+        for count, size, line in self._rows():
+            yield f"{count:8d}  {size:>10}  {line}"
+
+    def _rows(self) -> Iterator[tuple[int, str, str]]:
+        """Of each line of f, and of all: how many entries it noted, what they keep, and where."""
         count: dict[str, int] = {}
         for entry in self._entries:
             count[entry.line] = count.get(entry.line, 0) + 1
-        yield f"value: {self._y!r}"
-        yield f"{'entries':>8}  {'saved':>10}  line"
         for line, size in self.saved().items():
-            yield f"{count[line]:8d}  {_size(size):>10}  {line}"
-        yield f"{len(self._entries):8d}  {_size(sum(e.saved for e in self._entries)):>10}  in all"
+            yield count[line], _size(size), line
+        yield len(self._entries), _size(sum(e.saved for e in self._entries)), "in all"
+
+    def _repr_html_(self) -> str:
+        tasks = [*self._text_of_tasks()] if len(self._tasks) > 1 else []
+        return (
+            table(f"value: {self._y!r}", ("entries", "saved", "line"), self._rows())
+            + (preformatted("\n".join(tasks)) if tasks else "")
+            + preformatted("\n".join(self._text_of_arguments()))
+        )
 
     def _text_of_tasks(self) -> Iterator[str]:
         """What each task noted: its entries, the values of others among them, what others used."""

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from zyg.base.borders import border
 from zyg.base.structure import Structure
 from zyg.core.trace import Trace
 from zyg.errors import AdjointError, DegenerateError, GradientMismatchError, MissingRuleError
@@ -54,6 +55,7 @@ _MODES: tuple[Mode, ...] = ("reverse", "forward")
 Function = Callable[..., Any]
 
 
+@border
 def check_gradient(
     f: Function,
     *args: Any,
@@ -101,6 +103,7 @@ def check_gradient(
     _compare(_Check(f, _name(f), every, every, order, modes, rtol, atol), args)
 
 
+@border
 def check_adjoint(
     f: Function,
     *args: Any,

@@ -16,7 +16,7 @@ from zyg.base.signatures import AsyncPullback, P, R, Ts, X, Y, Z
 from zyg.core.adjoint_tasks import reverse_async
 from zyg.core.overwritten import demand_unwritten
 from zyg.core.reverse import all_finite
-from zyg.core.running import Running
+from zyg.core.running import Running, demand_its_loop
 from zyg.core.trace import Trace
 from zyg.verbs.gradients import seed_of_loss, seed_of_one
 
@@ -28,7 +28,11 @@ async def _traced(f: AsyncFunction, args: Any, kwargs: Any, arguments: str = "pr
     with Running(trace.strand):
         value = f(*trace.watched, **kwargs)
         if inspect.isawaitable(value):
-            value = await value
+            try:
+                value = await value
+            except BaseException as error:
+                demand_its_loop(f, error)
+                raise
         value = trace.numbers_of(value)
     trace.end(value)
     return trace

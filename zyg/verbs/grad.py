@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, Concatenate, Literal, overload
 
+from zyg.base.borders import border
 from zyg.base.signatures import A, P, R, X
 from zyg.core.strand import strip
 from zyg.errors import ArgumentError, NonScalarOutputError
@@ -171,7 +172,7 @@ def value_and_grad(
 
 def _named(function: Callable[..., Any], f: Callable[..., Any]) -> Callable[..., Any]:
     """`function` with the name, docstring and signature of f."""
-    named = functools.wraps(f, updated=())(function)
+    named = functools.wraps(f, updated=())(border(function))
     if not hasattr(f, "__name__"):  # a partial, an object
         named.__name__ = getattr(getattr(f, "func", f), "__name__", type(f).__name__)
     return named

@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from zyg.base.array_types import array_type, is_array
+from zyg.base.borders import shorten
 from zyg.base.labelled import labelled_kind
 from zyg.base.marks import stops_gradient, verb
 from zyg.base.registry import adjoint, own_verbs
@@ -108,12 +109,21 @@ def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pul
     >>> y, back(np.array([1.0, 10.0]))
     (array([3., 6.]), (array([ 3., 30.]), 21.0))
     """
-    trace = Trace(f, args, kwargs, arguments="lent")
+    try:
+        trace = Trace(f, args, kwargs, arguments="lent")
+        y = trace.hand_over()
+    except BaseException as error:
+        shorten(error)
+        raise
 
     def back(y_bar: Any, *, zeros: bool = False) -> tuple[Any, ...]:
-        return trace.back(y_bar, zeros)
+        try:
+            return trace.back(y_bar, zeros)
+        except BaseException as error:
+            shorten(error)
+            raise
 
-    return trace.hand_over(), back
+    return y, back
 
 
 @overload
@@ -166,14 +176,18 @@ def gradient(
     >>> zyg.gradient(lambda x, y: np.sum(x * y), np.array([1.0, 2.0]), 3.0)
     (array([3., 3.]), 3.0)
     """
-    own = own_verbs.get(type(f))
-    if own and (found := own["gradient"](f, args, kwargs, zeros)) is not NotImplemented:
-        return found  # type: ignore[no-any-return]
-    trace = Trace(f, args, kwargs, once=True)
     try:
-        return trace.back(seed_of_one(trace, trace.y), zeros)
-    finally:  # now, though an exception may keep this frame
-        trace.close()
+        own = own_verbs.get(type(f))
+        if own and (found := own["gradient"](f, args, kwargs, zeros)) is not NotImplemented:
+            return found  # type: ignore[no-any-return]
+        trace = Trace(f, args, kwargs, once=True)
+        try:
+            return trace.back(seed_of_one(trace, trace.y), zeros)
+        finally:  # now, though an exception may keep this frame
+            trace.close()
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 @overload
@@ -235,14 +249,21 @@ def value_and_gradient(
     >>> zyg.value_and_gradient(lambda x: (x * x, "a note"), 3.0)
     ((9.0, 'a note'), (6.0,))
     """
-    own = own_verbs.get(type(f))
-    if own and (found := own["value_and_gradient"](f, args, kwargs, zeros)) is not NotImplemented:
-        return found  # type: ignore[no-any-return]
-    trace = Trace(f, args, kwargs, once=True)
     try:
-        return trace.y, trace.back(seed_of_loss(trace), zeros)
-    finally:
-        trace.close()
+        own = own_verbs.get(type(f))
+        if (
+            own
+            and (found := own["value_and_gradient"](f, args, kwargs, zeros)) is not NotImplemented
+        ):
+            return found  # type: ignore[no-any-return]
+        trace = Trace(f, args, kwargs, once=True)
+        try:
+            return trace.y, trace.back(seed_of_loss(trace), zeros)
+        finally:
+            trace.close()
+    except BaseException as error:
+        shorten(error)
+        raise
 
 
 @verb

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.borders import border
 from zyg.base.signatures import Ts, X
 from zyg.core.cotangents import has_complex, spec_of, zeros_of
 from zyg.core.strand import is_traced, strip
@@ -160,6 +161,7 @@ def _norm(x: Any) -> float:
     return float(np.linalg.norm(np.reshape(x, -1)) if np.ndim(x) else abs(x))
 
 
+@border
 def fixed_point(
     f: Callable[[X, *Ts], X], x: X, *args: *Ts, tolerance: float = 1e-10, iterations: int = 10_000
 ) -> X:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.borders import border
 from zyg.base.marks import verb
 from zyg.base.signatures import R
 from zyg.base.structure import Structure
@@ -153,6 +154,7 @@ def _two_ways(what: str) -> StructureError:
 
 
 @verb
+@border
 def pushforward(
     f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any
 ) -> tuple[R, Any]:

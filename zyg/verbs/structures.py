@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from zyg.base.borders import border
 from zyg.base.scalar_rules import is_complex
 from zyg.base.structure import Structure
 from zyg.base.trees import Tree, taken_apart
@@ -19,6 +20,7 @@ from zyg.verbs.vectors import counts
 T = TypeVar("T")
 
 
+@border
 def map(f: Callable[..., Any], tree: T, *trees: Any) -> T:
     """The structure of `tree` with ``f(x, *others)`` in place of each number and array x in it.
 
@@ -65,6 +67,7 @@ def map(f: Callable[..., Any], tree: T, *trees: Any) -> T:
     return structure.rebuild(made)  # type: ignore[no-any-return]
 
 
+@border
 def dot(a: Any, b: Any) -> Any:
     """The inner product of two structures: the sum of the products of their numbers.
 
@@ -107,6 +110,7 @@ def dot(a: Any, b: Any) -> Any:
     return total
 
 
+@border
 def norm(a: Any) -> Any:
     """The Euclidean norm of all the numbers in a structure. Differentiable; of zeros with slope 0.
 
