@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any, overload
 
+from zyg.base.borders import border
 from zyg.base.registry import own_verbs
 from zyg.base.signatures import CompiledFunction, P, R
 from zyg.compiling import direct as direct
@@ -21,6 +22,7 @@ def compile(
 def compile(
     f: None = None, wrt: Sequence[int] | int | None = None, parallel: bool = False
 ) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
+@border
 def compile(
     f: Callable[..., Any] | None = None,
     wrt: Sequence[int] | int | None = None,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import array_type, is_array
+from zyg.base.borders import border
 from zyg.base.signatures import P
 from zyg.base.tables import preformatted, table
 from zyg.core.entries import inputs_of, name_of, outputs_of
@@ -205,6 +206,7 @@ class Explanation:
         )
 
 
+@border
 def explain(f: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Explanation:
     """What ``f(*args, **kwargs)`` keeps line by line, and why a gradient is None or zero.
 

@@ -12,6 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from zyg.base.borders import border
 from zyg.base.signatures import AsyncPullback, P, R, Ts, X, Y, Z
 from zyg.core.adjoint_tasks import reverse_async
 from zyg.core.overwritten import demand_unwritten
@@ -62,6 +63,7 @@ async def pullback_async(f: Callable[[*Ts], R], /, *args: *Ts) -> tuple[R, Async
 async def pullback_async(
     f: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 ) -> tuple[R, AsyncPullback]: ...
+@border
 async def pullback_async(  # type: ignore[misc]
     f: AsyncFunction, *args: Any, **kwargs: Any
 ) -> tuple[Any, AsyncPullback]:
@@ -119,6 +121,7 @@ async def value_and_gradient_async(
 async def value_and_gradient_async(
     f: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 ) -> tuple[R, tuple[Any, ...]]: ...
+@border
 async def value_and_gradient_async(  # type: ignore[misc]
     f: AsyncFunction, *args: Any, zeros: bool = False, **kwargs: Any
 ) -> tuple[Any, tuple[Any, ...]]:
@@ -182,6 +185,7 @@ async def gradient_async(
 async def gradient_async(
     f: Callable[P, Any], *args: P.args, **kwargs: P.kwargs
 ) -> tuple[Any, ...]: ...
+@border
 async def gradient_async(  # type: ignore[misc]
     f: AsyncFunction, *args: Any, zeros: bool = False, **kwargs: Any
 ) -> tuple[Any, ...]:

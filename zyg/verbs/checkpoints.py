@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import array_type, on_host
+from zyg.base.borders import border
 from zyg.base.marks import verb
 from zyg.base.registry import Adjoint
 from zyg.base.signatures import P, R
@@ -94,6 +95,7 @@ def pullback_inside(
 
 
 @verb
+@border
 def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """``f(*args, **kwargs)``, run again in the reverse pass, so that its steps need no memory.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.borders import border
 from zyg.base.registry import adjoint
 from zyg.base.signatures import R, X
 from zyg.base.structure import Structure
@@ -19,6 +20,7 @@ from zyg.verbs.matrices import along_units
 from zyg.verbs.taken_apart import carry_back
 
 
+@border
 def forwarddiff(f: Callable[[X], R], x: X) -> R:
     """``f(x)``, whose Jacobian by x is taken in forward mode on the way, 256 numbers at a time.
 

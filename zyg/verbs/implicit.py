@@ -26,6 +26,7 @@ from zyg.verbs.taken_apart import IdleCall, TakenApart
 Function = Callable[..., Any]
 
 
+@border
 def implicit(residual: Callable[[X, *Ts], Any], x: X, *args: *Ts, tolerance: float = 1e-3) -> X:
     """`x`, a number or an array found in any way, as the solution of ``residual(x, *args) == 0``.
 

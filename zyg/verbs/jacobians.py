@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from zyg.base.array_types import array_type
+from zyg.base.borders import border
 from zyg.base.marks import verb
 from zyg.base.registry import own_verbs
 from zyg.base.signatures import P, X
@@ -47,6 +48,7 @@ def jacobian(
 @overload
 def jacobian(f: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> tuple[Any, ...]: ...
 @verb  # type: ignore[misc]
+@border
 def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tuple[Any, ...]:
     """The Jacobian of ``f(*args, **kwargs)`` by each positional argument, dense.
 
@@ -136,6 +138,7 @@ def _bars(
 
 
 @verb
+@border
 def hessian(f: Callable[[X], Any], x: X) -> Any:
     """The matrix of second derivatives of ``f(x)``, a real number; forward over reverse.
 
@@ -173,6 +176,7 @@ def hessian(f: Callable[[X], Any], x: X) -> Any:
 
 
 @verb
+@border
 def diaghessian(f: Callable[[X], Any], x: X) -> Any:
     """The second derivative of ``f(x)`` by each number in x alone: the diagonal of `hessian`.
 
@@ -224,6 +228,7 @@ def diaghessian(f: Callable[[X], Any], x: X) -> Any:
 
 
 @verb
+@border
 def hvp(f: Callable[[X], Any], x: X, v: Any) -> Any:
     """The Hessian of ``f(x)``, a real number, times `v`, without the Hessian; forward over reverse.
 
@@ -276,6 +281,7 @@ def _gradient_of(f: Function) -> Function:
     return lambda x: gradient(f, x, zeros=True)[0]
 
 
+@border
 def wirtinger(f: Callable[[X], Any], z: X) -> tuple[Any, Any]:
     """The derivatives of ``f(z)`` by complex z and by its conjugate: (df/dz, df/dz*).
 
@@ -326,6 +332,7 @@ def wirtinger(f: Callable[[X], Any], z: X) -> tuple[Any, Any]:
     return by_z, by_conjugate
 
 
+@border
 def holomorphic(f: Callable[[X], Any], z: X) -> Any:
     """The complex derivative df/dz of a holomorphic function; of shape ``y.shape + z.shape``.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import array_type
+from zyg.base.borders import border
 from zyg.base.containers import Engine
 from zyg.base.signatures import X
 from zyg.base.trees import taken_apart
@@ -19,6 +20,7 @@ from zyg.core.views import float_dtype
 from zyg.errors import ConversionError, StructureError
 
 
+@border
 def flatten(tree: X) -> tuple[Any, Callable[[Any], X]]:
     """All numbers and arrays in a structure as one vector, and the function that goes back.
 
