@@ -63,10 +63,8 @@ async def pullback_async(f: Callable[[*Ts], R], /, *args: *Ts) -> tuple[R, Async
 async def pullback_async(
     f: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 ) -> tuple[R, AsyncPullback]: ...
-@border
-async def pullback_async(  # type: ignore[misc]
-    f: AsyncFunction, *args: Any, **kwargs: Any
-) -> tuple[Any, AsyncPullback]:
+@border  # type: ignore[misc]
+async def pullback_async(f: AsyncFunction, *args: Any, **kwargs: Any) -> tuple[Any, AsyncPullback]:
     """The value of ``await f(*args, **kwargs)`` and its pullback, to be awaited as well.
 
     Parameters
@@ -121,8 +119,8 @@ async def value_and_gradient_async(
 async def value_and_gradient_async(
     f: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 ) -> tuple[R, tuple[Any, ...]]: ...
-@border
-async def value_and_gradient_async(  # type: ignore[misc]
+@border  # type: ignore[misc]
+async def value_and_gradient_async(
     f: AsyncFunction, *args: Any, zeros: bool = False, **kwargs: Any
 ) -> tuple[Any, tuple[Any, ...]]:
     """The value of ``await f(*args, **kwargs)`` and its gradient, inside a running loop.
@@ -185,8 +183,8 @@ async def gradient_async(
 async def gradient_async(
     f: Callable[P, Any], *args: P.args, **kwargs: P.kwargs
 ) -> tuple[Any, ...]: ...
-@border
-async def gradient_async(  # type: ignore[misc]
+@border  # type: ignore[misc]
+async def gradient_async(
     f: AsyncFunction, *args: Any, zeros: bool = False, **kwargs: Any
 ) -> tuple[Any, ...]:
     """The gradient of ``await f(*args, **kwargs)``, inside a running loop of trio or asyncio.
