@@ -84,7 +84,11 @@ def used(x):
 
 @pytest.mark.parametrize(
     ("f", "text"),
-    [(handed_on, "rounds hand on state"), (used, "rounds hand on s,"), (left_early, "left early")],
+    [
+        (handed_on, "each other through state,"),
+        (used, "each other through s,"),
+        (left_early, "leaving a prange loop early"),
+    ],
 )
 def test_what_rounds_hand_on_is_refused_by_name(f, text):
     with zyg.config(fallback="error"), pytest.raises(CompileError, match=text):

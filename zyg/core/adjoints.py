@@ -266,7 +266,7 @@ def adjoint_pullback(
             )
         contributions = _contributions(bars, run, y_bar, rule, active, count)
         if rule.standalone and not (rule.strong or run.strong):
-            _note_settled(run, y_bar, contributions)
+            _note_settled(y_bar, contributions, run)
         return contributions
     except TypeError as error:
         if rule.standalone or not (made := lacking(error, rule.name, [y_bar])):
@@ -304,7 +304,7 @@ def _contributions(
 _LARGE = 1 << 14  # elements
 
 
-def _note_settled(run: Run, y_bar: Any, contributions: list[tuple[Any, Any]]) -> None:
+def _note_settled(y_bar: Any, contributions: list[tuple[Any, Any]], run: Run) -> None:
     """Note the cotangents that strong products would not change, so that nobody looks at them.
 
     They would not where that of the result, which is smaller, is finite and moves.
