@@ -53,7 +53,21 @@ ONE_FILE = [
     lambda: zyg.gradient(lambda a: zyg.implicit(lambda x, a: f(x), 3.0, a), 1.0),
     lambda: zyg.gradient(lambda x: zyg.checkpoint(f, x), 3.0),
     lambda: zyg.gradient(lambda x: zyg.gradient(f, x)[0], 3.0),
+    lambda: zyg.foreign(f, method="difference")(3.0),
 ]
+
+
+@zyg.compile
+def element(x, k):
+    return x[k] * 2
+
+
+def test_frames_of_a_compiled_function():
+    for call in (element, lambda x, k: zyg.gradient(element, x, k)):
+        with pytest.raises(IndexError) as info:
+            call(np.ones(3), 7)
+        assert frames_of(info.value)[-1] == "element"
+        assert files_of(info.value) == {__file__}
 
 
 @pytest.mark.parametrize("call", ONE_FILE)

@@ -152,6 +152,7 @@ class Elementwise(Named, Generic[P, R]):
         functools.update_wrapper(self, f)
         self.scalar, self.mode = f, mode
 
+    @border
     def __call__(self, *arrays: Any, out: np.ndarray | None = None) -> Any:
         return broadcast(self.scalar, *arrays, out=out, mode=self.mode)
 

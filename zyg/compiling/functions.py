@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zyg.base.borders import shorten
 from zyg.base.caches import Cache
 from zyg.base.marks import Named
 from zyg.base.registry import rules
@@ -101,23 +102,27 @@ class Compiled(Named):
         return str(self.__qualname__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            for guard, entry, version in self.entries(VALUE) or ():
-                captured = guard(self.__wrapped__)
-                if captured is not None and version == rules.version:
-                    y = entry(*args, *captured) if captured else entry(*args)
-                    if y is not NotImplemented and y is not Ellipsis:
-                        return y
-        call = self.call(args, kwargs, VALUE)
-        if call is RECALLED:
-            return self(*args)
-        if call is None:
-            return self.in_python(args, kwargs)
-        if call.watched:
-            return self._watched(call, args, kwargs)
-        if call.usual and self.learn(call.read, VALUE):
-            return self(*args)
-        return self._plain(call, args, kwargs)
+        try:
+            if not kwargs:
+                for guard, entry, version in self.entries(VALUE) or ():
+                    captured = guard(self.__wrapped__)
+                    if captured is not None and version == rules.version:
+                        y = entry(*args, *captured) if captured else entry(*args)
+                        if y is not NotImplemented and y is not Ellipsis:
+                            return y
+            call = self.call(args, kwargs, VALUE)
+            if call is RECALLED:
+                return self(*args)
+            if call is None:
+                return self.in_python(args, kwargs)
+            if call.watched:
+                return self._watched(call, args, kwargs)
+            if call.usual and self.learn(call.read, VALUE):
+                return self(*args)
+            return self._plain(call, args, kwargs)
+        except BaseException as error:
+            shorten(error)
+            raise
 
     def learn(self, read: Read, verb: str, make: Callable[[], Direct | None] | None = None) -> bool:
         """Have a verb ask the entry of a read from now on; False if it does, or there is none."""

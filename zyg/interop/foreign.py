@@ -13,6 +13,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from zyg.base.borders import border
 from zyg.base.containers import Engine
 from zyg.base.marks import Named
 from zyg.base.signatures import Decorated, P, R
@@ -140,6 +141,7 @@ class Foreign(Named, Engine):
         self.f, self.how = f, how
         self.name = getattr(f, "__name__", type(f).__name__)
 
+    @border
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if kwargs:
             if any(map(is_traced, watched_leaves(kwargs))):

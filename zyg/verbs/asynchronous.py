@@ -101,6 +101,7 @@ async def pullback_async(f: AsyncFunction, *args: Any, **kwargs: Any) -> tuple[A
     """
     trace = await _traced(f, args, kwargs, "copied")
 
+    @border
     async def back(y_bar: Any, *, zeros: bool = False) -> tuple[Any, ...]:
         return await _back(trace, y_bar, zeros)
 
