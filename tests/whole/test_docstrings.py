@@ -9,9 +9,7 @@ import zyg
 from zyg.base import config
 
 # Those that say the same in sentences so far.
-IN_SENTENCES = {
-    "adopt", "adopted", "broadcast", "check_adjoint", "compile", "is_traced", "nestlevel", "prange",
-}  # fmt: skip
+IN_SENTENCES = {"broadcast", "is_traced", "nestlevel"}
 FUNCTIONS = {
     name: getattr(zyg, name)
     for name in zyg.__all__
@@ -28,7 +26,9 @@ def sections(f):
 @pytest.mark.parametrize("name", sorted({*FUNCTIONS} - IN_SENTENCES))
 def test_a_docstring_has_sections_and_names_every_parameter(name):
     found = sections(FUNCTIONS[name])
-    rows = re.findall(r"^(\*{0,2}\w+(?:, \w+)*)(?: :.*)?$", found["Parameters"], re.MULTILINE)
+    rows = re.findall(
+        r"^(\*{0,2}\w+(?:, \w+)*)(?: :.*)?$", found.get("Parameters", ""), re.MULTILINE
+    )
 
     named = [part.lstrip("*") for row in rows for part in row.split(", ")]
 

@@ -58,10 +58,25 @@ def adopt(*modules: ModuleType | str) -> Adoption:
     is as it was. NumPy, classes and compiled code stay. ``adopt(__name__)`` is for one's own
     script.
 
-    Returns an object whose ``release()`` gives everything back, and that does so at the end of a
-    ``with`` statement. A module that is adopted twice is released twice. Raises `AdoptionError` for
-    what does not exist, is compiled, or is NumPy, SciPy or zyg itself; then nothing is adopted.
+    Parameters
+    ----------
+    *modules : module or str
+        Modules and packages, or their names.
 
+    Returns
+    -------
+    Adoption
+        Its ``release()`` gives everything back, and so does the end of a ``with`` statement. A
+        module that is adopted twice is released twice.
+
+    Raises
+    ------
+    AdoptionError
+        A module does not exist, is compiled, or is NumPy, SciPy or zyg itself. Then nothing is
+        adopted.
+
+    Examples
+    --------
     >>> import types, zyg
     >>> library = types.ModuleType("library")  # or `import library`
     >>> exec("from math import exp\\ndef growth(t): return exp(2 * t)", vars(library))
@@ -92,8 +107,15 @@ def adopt_targets(targets: list[Target]) -> Adoption:
 def adopted() -> Adoption:
     """All that is adopted now: printed, it tells which modules, and which names in each.
 
-    Its ``release()`` gives everything back, whoever adopted it. Never raises.
+    Never raises.
 
+    Returns
+    -------
+    Adoption
+        Its ``release()`` gives everything back, whoever adopted it.
+
+    Examples
+    --------
     >>> import types, zyg
     >>> library = types.ModuleType("library")
     >>> exec("import math, numpy as np", vars(library))

@@ -26,6 +26,7 @@ class Options(TypedDict, total=False):
     accuracy: Literal["fast", "libm"]
     pool_bytes: int
     tape_bytes: int
+    full_tracebacks: bool
 
 
 _defaults: dict[str, Any] = {

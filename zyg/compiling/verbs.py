@@ -34,18 +34,38 @@ def compile(
     functions, closures, recursion. A call does what Python would do, writes to arguments included;
     `gradient` and the other verbs differentiate the program that was read, not a trace of it.
     It is compiled at the first call with arguments of a kind: their types, dtypes and numbers of
-    axes, the structure of containers. `wrt` are the positions of the arguments that are ever
-    differentiated, all by default. With `parallel` the rounds of `prange` loops run in
-    threads where they are long enough; else those are loops over ranges.
+    axes, the structure of containers.
 
     Other threads run during calls that may be long, but where lists are passed; an interrupt takes
     effect when machine code has returned.
 
     What is not in the language that is compiled runs in Python, and its derivatives are traced,
-    after a `PerformanceWarning` that names the line; with ``zyg.config(fallback="error")`` it
-    raises `CompileError`. Functions that have a rule, and helpers that only compute their result,
-    are called back instead.
+    after a `PerformanceWarning` that names the line. Functions that have a rule, and helpers that
+    only compute their result, are called back instead.
 
+    Parameters
+    ----------
+    f : callable, optional
+        A function, lambda, method, callable object or partial. Without it, a decorator is returned.
+    wrt : int or sequence of ints, optional
+        The positions of the arguments that are ever differentiated; all by default.
+    parallel : bool
+        Whether the rounds of `prange` loops run in threads where they are long enough. Else those
+        are loops over ranges.
+
+    Returns
+    -------
+    Compiled
+        Has the name, docstring and signature of f. ``inspect(*args)`` says what was compiled,
+        ``source(*args, of="gradient")`` returns the derivative as Python text.
+
+    Raises
+    ------
+    CompileError
+        f is not in the language that is compiled, with ``zyg.config(fallback="error")``.
+
+    Examples
+    --------
     >>> import math, zyg
     >>> @zyg.compile
     ... def power(x, n):

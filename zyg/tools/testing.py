@@ -105,11 +105,7 @@ def check_gradient(
 
 @border
 def check_adjoint(
-    f: Function,
-    *args: Any,
-    order: int = 2,
-    complex: bool = False,
-    **kwargs: Any,
+    f: Function, *args: Any, order: int = 2, complex: bool = False, **kwargs: Any
 ) -> None:
     """Check all that the rule of a function promises, for one call ``f(*args, **kwargs)``.
 
@@ -118,18 +114,40 @@ def check_adjoint(
     has its argument's shape, dtype and field of numbers; arguments stay as they were; the pullback
     is linear and may be called again with the same result; no result shares memory with another or
     with an argument; strided and Fortran-ordered arguments give the same. All this again for
-    float32 versions of float64 arguments and, with ``complex``, where f takes them, for complex
-    ones (for each argument alone to first order): a rule for complex numbers is another rule, which
-    multiplies by the conjugate of the derivative.
+    float32 versions of float64 arguments and, with ``complex``, for complex ones (for each argument
+    alone to first order): those need a rule that multiplies by the conjugate of the derivative.
 
     What it cannot see: a derivative wrong only at other points, in other branches, or in the choice
     at a kink or a tie; anything about arguments that are integers or numbers of other types, or
     passed by keyword; an f that asks for the dtype of its arguments (differences are taken in
-    float64); what a rule does with values that are not finite; how fast it is, or how much memory
-    it holds. A keyword of f's own called ``order`` or ``complex`` has to be bound first
-    (``functools.partial``).
-    Raises `AdjointError` for a broken promise and `GradientMismatchError` for a wrong derivative.
+    float64); what a rule does with values that are not finite; how much memory it holds.
 
+    Parameters
+    ----------
+    f : callable
+        The function that has the rule.
+    *args
+        Arguments of the call. Each that holds real or complex numbers is checked.
+    order : int
+        Up to which order derivatives are checked: 1 or 2.
+    complex : bool
+        Whether to check the rule for complex arguments, too.
+    **kwargs
+        Its keyword arguments; bind those called ``order`` or ``complex`` (`functools.partial`).
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    AdjointError
+        A promise is broken.
+    GradientMismatchError
+        A derivative is wrong.
+
+    Examples
+    --------
     >>> import numpy as np, zyg
     >>> zyg.check_adjoint(np.sum, np.ones((2, 3)), axis=1)
 

@@ -41,8 +41,24 @@ def prange(*bounds: Any) -> range:
     one writes. Sums are those of up to 64 chunks, added in order, and so is what shared arrays get
     in the reverse pass: the same bits for any number of threads. A variable that goes from one
     round to the next in another way is refused by name, and so is an array in which every round
-    writes to the same place. Anywhere else it is `range`, and raises what that does.
+    writes to the same place. Anywhere else it is `range`.
 
+    Parameters
+    ----------
+    *bounds : int
+        As for `range`.
+
+    Returns
+    -------
+    range
+
+    Raises
+    ------
+    TypeError, ValueError
+        What `range` raises.
+
+    Examples
+    --------
     >>> import zyg
     >>> @zyg.compile
     ... def squares(x):
