@@ -19,7 +19,7 @@ from benchmarks.harness import Case, Peers, Result, Target, times_slower
 
 
 def cases(peers: Peers, quick: bool) -> Iterator[Case]:
-    if find_spec("dask"):
+    if find_spec("dask") and find_spec("array_api_compat"):
         scale = 1000 if quick else 1
         yield _case(10**8 // scale, 25, lambda _: times_slower("by hand", 1.6))
         yield _case(2 * 10**7 // scale, 100, lambda programs: _peak(programs, 50e6))

@@ -12,6 +12,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 
+collect_ignore = ["whole/typed"]  # for type checkers: not to be run
+
 settings.register_profile(
     "zyg",
     derandomize=True,
