@@ -12,6 +12,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 
+from zyg.base.registry import rules
+
+_OWN_RULES = {**rules}
+
 collect_ignore = ["whole/typed"]  # for type checkers: not to be run
 
 settings.register_profile(
@@ -33,6 +37,15 @@ def _own_cache(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ZYG_CACHE_DIR", str(place / "kernels"))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _no_rule_replaced():
+    """A test that gave a function of NumPy's another rule takes it back: other tests use it."""
+    yield
+    replaced = [f for f, rule in _OWN_RULES.items() if rules.get(f) is not rule]
+    rules.update(_OWN_RULES)
+    assert not replaced, f"the test left other rules for {replaced}"
 
 
 def pytest_collection_finish():

@@ -64,7 +64,7 @@ def double(x):
 def test_what_decorators_make_prints_without_an_address(f):
     made = [
         zyg.elementwise(f), zyg.compile(f), zyg.foreign(f, method="difference"),
-        zyg.foreign(f, jacobian=f), zyg.adjoint(f)(f) if f is np.sin else zyg.adjoint(double),
+        zyg.foreign(f, jacobian=f), zyg.adjoint(lambda x: x),
     ]  # fmt: skip
     for g in made:
         assert re.fullmatch(r"<zyg\.\w+ [\w.<>]+>", repr(g))
