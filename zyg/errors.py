@@ -83,16 +83,11 @@ def raising_line(error: BaseException) -> str:
     return user_line(found.tb_frame, found.tb_lineno) if found else user_line()
 
 
-def keep_parameters(error: BaseException, parameters: Any) -> None:
-    """Leave what was found so far on an exception that ends an optimization."""
-    error.parameters = parameters  # type: ignore[attr-defined]
-    error.add_note("The parameters found so far are in the exception's attribute `parameters`.")
-
-
 def note_refusal(error: ZygError) -> None:
     """Remember an error that f may catch; `zyg.core.strand`, which knows who runs, replaces it."""
 
 
+_NUMBERS = ("__float__", "__complex__", "__int__")
 _DENYING = ("array_equal", "array_equiv")  # of NumPy's, which answer any exception with False
 
 
@@ -115,19 +110,25 @@ class ZygError(Exception):
 
     def catcher(self) -> TracebackType | None:
         """Where it was caught: the outermost frame that it came to, unless zyg, NumPy or C code
-        caught it, which ask for what they can do without."""
-        came = self.__traceback__
-        if came is None:
+        caught it, which ask for what they can do without. Nobody can do without a number that
+        is to be put into an array: NumPy has told f so by an exception of its own."""
+        if (came := self.__traceback__) is None:
             return None
-        code = came.tb_frame.f_code
-        asks = code.co_filename.startswith(_OURS + _NUMPY) and code.co_name not in _DENYING
-        return None if asks else came
+        frame = came.tb_frame
+        if not frame.f_code.co_filename.startswith(_OURS + _NUMPY):
+            return came
+        if frame.f_code.co_name in _NUMBERS:
+            f = frame.f_back
+            return came if f is not None and is_users(f.f_code.co_filename) else None
+        return came if frame.f_code.co_name in _DENYING else None
 
     def was_swallowed(self) -> None:
         """Say in the message where it was caught."""
         if (came := self.catcher()) is not None and "\n  caught: " not in str(self):
             head, _, rest = str(self).partition("\n  why:   ")
-            line = user_line(came.tb_frame, _handler(came) or came.tb_lineno)
+            frame = came.tb_frame
+            told = is_ours(frame.f_code.co_filename)  # by NumPy
+            line = user_line(frame.f_back) if told else user_line(frame, _handler(came))
             self.args = (
                 f"{head}\n  caught: {line}\n  why:   {rest} The code that caught it went on "
                 'without the derivative; to allow that, zyg.config(swallowed="allow").',
@@ -138,13 +139,13 @@ class ZygError(Exception):
 
 
 def _handler(came: TracebackType) -> int:
-    """The line of the innermost except clause around the place that a traceback names, or 0."""
+    """The line of the innermost except clause around the place of a traceback, or its own."""
     code = came.tb_frame.f_code
     table: Any = dis.Bytecode(code)
     entries = [e for e in table.exception_entries if e.start <= came.tb_lasti < e.end]
     target = entries[-1].target if entries else -1
     after = [line for _, end, line in code.co_lines() if line and end > target >= 0]
-    return after[0] if after else 0
+    return after[0] if after else came.tb_lineno
 
 
 def _restored(kind: type[ZygError], args: tuple[Any, ...], state: dict[str, Any]) -> ZygError:

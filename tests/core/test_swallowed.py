@@ -31,8 +31,22 @@ def stored(x):
     y = np.zeros(3)
     try:
         y[0] = x
-    except ConversionError as error:
+    except ValueError as error:  # NumPy's, which the refusal caused
         y[0] = len(str(error))
+    return x + y[0]
+
+
+def stored_through_flat(x):
+    y = np.zeros(3)
+    with contextlib.suppress(ValueError):
+        y.flat[0] = x
+    return x + y[0]
+
+
+def filled(x):
+    y = np.zeros(3)
+    with contextlib.suppress(ValueError):
+        y.fill(x)
     return x + y[0]
 
 
@@ -70,7 +84,17 @@ async def later(x):
     return caught(x)
 
 
-EVERY = [caught, suppressed, stored, of_the_other_level, around_a_gradient, in_a_thread, in_a_task]
+EVERY = [
+    caught,
+    suppressed,
+    stored,
+    stored_through_flat,
+    filled,
+    of_the_other_level,
+    around_a_gradient,
+    in_a_thread,
+    in_a_task,
+]
 
 
 @pytest.mark.parametrize("f", EVERY)

@@ -3,12 +3,16 @@
 # ruff: noqa: E501, SIM300 - one case per line; a plain value may stand first
 
 import itertools
+import re
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import zyg
-from zyg import gradient, pullback
+from zyg import check_gradient, gradient, pullback
+from zyg.errors import ConversionError
 from zyg.watched import attributes
 
 X = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]])
@@ -615,3 +619,59 @@ def test_who_converts_arrays_by_their_class_is_told_the_truth(library):
         return np.sum(x)
 
     gradient(f, np.ones(3))
+
+
+# The index of NumPy's scalars
+
+
+SCALARS = [np.float64(1.5), np.float32(1.5), np.complex128(1.5 + 2j), np.longdouble(1.5)]
+
+
+@pytest.mark.parametrize("x", SCALARS, ids=lambda x: x.dtype.name)
+def test_a_numpy_scalar_has_an_index(x):
+    def f(x):
+        zero = x[...]
+        assert np.shape(zero) == ()
+        assert np.shape(x[None]) == np.shape(x[..., None]) == (1,)
+        assert x[()] == x
+        assert type(x[()]) is type(x)
+        zero[...] = zero * x
+        return np.real(x[()] * x[None][0] * zero[()])  # the fourth power
+
+    check_gradient(f, x, rtol=1e-2 if x.dtype == np.float32 else 1e-6)
+    if x.dtype == np.float64:
+        assert zyg.gradient(f, x) == (4 * x**3,)
+        assert zyg.hvp(f, x, 1.0) == pytest.approx(12 * x**2)
+
+
+@pytest.mark.parametrize("x", [np.float64(1.5), 1.5, 2, Fraction(1, 2)])
+def test_a_number_with_an_index_is_not_a_sequence(x):
+    def f(y):
+        wrong = [0, slice(None), "a"] + ([] if isinstance(x, np.generic) else [(), ...])
+        for index in wrong:
+            with pytest.raises((IndexError, TypeError)) as plain:
+                x[index]
+            with pytest.raises(plain.type, match=re.escape(str(plain.value))):
+                y[index]
+        for go_through in (iter, list, len, lambda y: 1.0 in y):
+            with pytest.raises(TypeError):
+                go_through(y)
+        assert not np.iterable(y)
+        assert not isinstance(y, (Iterable, Sequence))
+        assert str(y) == str(x)
+        assert "%.2f" % y == "%.2f" % x  # noqa: UP031
+        return 3 * y
+
+    with zyg.config(swallowed="allow"):
+        assert zyg.gradient(f, x) == (3,)
+
+
+def test_what_leaves_a_gradient_where_a_number_was_put_into_a_plain_array():
+    def f(x):
+        y = np.zeros(2)
+        y[0] = x
+        return y[0]
+
+    with pytest.raises(ConversionError, match=r"y\[0\] = x") as caught:
+        zyg.gradient(f, 1.0)
+    assert [c.name for c in caught.traceback][-1] == "f"

@@ -68,6 +68,12 @@ def shorten(error: BaseException) -> None:
             others += _others(one)
 
 
+def keep_parameters(error: BaseException, parameters: Any) -> None:
+    """Leave what was found so far on an exception that ends an optimization."""
+    error.parameters = parameters  # type: ignore[attr-defined]
+    error.add_note("The parameters found so far are in the exception's attribute `parameters`.")
+
+
 def _others(error: BaseException) -> list[BaseException]:
     """The exceptions that an exception holds: its cause, its context, those of a group."""
     inside = error.exceptions if isinstance(error, BaseExceptionGroup) else ()

@@ -73,8 +73,9 @@ def _explain(strand: Strand, error: BaseException) -> None:
     _explain_read_only(strand, error)
     _name_bridge(error)
     release_all(strand)
-    if isinstance(error, SystemError) and isinstance(error.__cause__, ZygError):
-        raise error.__cause__ from None  # C code went on after a refusal
+    if isinstance(error, SystemError | ValueError) and isinstance(error.__cause__, ZygError):
+        # C code that went on after a refusal, or said that a number with an index is a sequence
+        raise error.__cause__.with_traceback(error.__traceback__) from None
     if (refusal := _quoted(strand, error)) is not None:
         raise refusal from None
     if _is_of_c_code(strand, error):

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from zyg.base.borders import border
+from zyg.base.borders import border, keep_parameters
 from zyg.core.strand import strip
-from zyg.errors import OptimizationError, keep_parameters
+from zyg.errors import OptimizationError
 from zyg.optimize.forms import demand_finite
 from zyg.optimize.optimizers import Optimizer
 from zyg.optimize.progress import bar

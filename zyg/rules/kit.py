@@ -9,6 +9,7 @@ import numpy as np
 
 from zyg.base import scalar_rules
 from zyg.base.array_types import array_type as array_type
+from zyg.base.borders import keep_parameters as keep_parameters
 from zyg.base.caches import remembered as remembered
 from zyg.base.marks import for_any_number as for_any_number
 from zyg.base.registry import CONSTANT as CONSTANT

@@ -14,8 +14,8 @@ import numpy as np
 import scipy.integrate
 import scipy.optimize
 
-from zyg.errors import NonScalarOutputError, StructureError, keep_parameters
-from zyg.rules.kit import Structure, dropins, is_watched, strip
+from zyg.errors import NonScalarOutputError, StructureError
+from zyg.rules.kit import Structure, dropins, is_watched, keep_parameters, strip
 from zyg.scipy._closures import as_tuple
 from zyg.scipy._namespace import dispatching
 from zyg.verbs.gradients import value_and_gradient

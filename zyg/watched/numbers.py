@@ -31,6 +31,15 @@ class _Number(WatchedValue):
 
     __slots__ = ()
 
+    __iter__ = None  # an index alone would make it one that can be gone through
+
+    def __getitem__(self, index: Any) -> Any:
+        plain = strip(self)
+        if not isinstance(plain, np.generic):
+            raise TypeError(f"'{type(plain).__name__}' object is not subscriptable")
+        strip(self)[index]  # what NumPy's scalars refuse
+        return self if isinstance(index, tuple) and not index else np.copy(self)[index]
+
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
             return round(strip(self))
