@@ -257,12 +257,54 @@ ours = zyg.jax.function(lambda x: np.sum(np.sin(x) * x))
         lambda f: jax.jit(lambda x: jax.vmap(jax.grad(f))(jnp.stack([x, 2 * x]))),
         lambda f: jax.grad(lambda x: jax.vmap(f)(jnp.stack([x, x * x])).sum()),
         lambda f: jax.checkpoint(jax.grad(f)),
+        jax.jacfwd,
+        jax.hessian,
+        lambda f: jax.jit(jax.hessian(f)),
+        lambda f: jax.jacrev(jax.jacfwd(f)),
+        lambda f: jax.jacfwd(jax.jacfwd(f)),
+        lambda f: jax.jacfwd(jax.hessian(f)),
+        lambda f: lambda x: jax.jvp(jax.grad(f), (x,), (jnp.cos(x),))[1],
+        lambda f: lambda x: jax.jit(jax.linearize(f, x)[1])(jnp.cos(x)),
+        lambda f: lambda x: jax.linear_transpose(jax.linearize(f, x)[1], x)(2.0)[0],
+        lambda f: lambda x: jax.linear_transpose(jax.vjp(f, x)[1], 1.0)((x,))[0],
+        lambda f: lambda x: jax.vmap(jax.hessian(f), 1)(jnp.stack([x, 2 * x], 1)),
+        lambda f: jax.hessian(lambda x: jax.vmap(f)(jnp.stack([x, x * x])).prod()),
+        lambda f: jax.hessian(lambda x: jax.lax.scan(lambda c, t: (f(x * c) + t, c), 1.0, x)[0]),
+        lambda f: jax.grad(lambda x: jax.lax.cond(x[0] > 0, lambda x: f(x) * 2, jnp.sum, x)),
+        lambda f: jax.jacfwd(jax.checkpoint(f)),
+        lambda f: jax.hessian(jax.checkpoint(f)),
         lambda f: lambda x: jax.lax.scan(lambda c, _: (c + f(x * c), c), 1.0, None, 3)[0],
     ],
 )
 def test_transformations(transform):
     x = jnp.asarray(X)
     close(transform(ours)(x), transform(theirs)(x))
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f, z: jax.jvp(lambda z: f(z, 3.0), (z,), (z * 1j + 2,)),
+        lambda f, z: jax.jvp(f, (z, 2), (jnp.cos(z), np.zeros((), jax.dtypes.float0))),
+        lambda f, z: jax.jvp(
+            lambda z: jax.vjp(lambda z: f(z, 3.0)["y"], z)[1](jnp.sin(z))[0], (z,), (z**2,)
+        ),
+        lambda f, z: jax.vjp(lambda u: jax.jvp(lambda z: f(z, 3.0)["y"], (z,), (u,))[1], z)[1](z),
+    ],
+)
+def test_forward_mode_of_complex_numbers_integers_and_structures(derivative):
+    f = zyg.jax.function(
+        lambda z, n: {"y": z * np.conj(z) * np.exp(z) * n, "k": np.arange(3), "c": 2.0}
+    )
+
+    def same(z, n):
+        return {"y": z * jnp.conj(z) * jnp.exp(z) * n, "k": jnp.arange(3), "c": jnp.asarray(2.0)}
+
+    ours, theirs = (jax.tree_util.tree_leaves(derivative(h, jnp.asarray(Z))) for h in (f, same))
+    assert [x.dtype for x in ours] == [x.dtype for x in theirs]
+    for x, y in zip(ours, theirs, strict=True):
+        if x.dtype != jax.dtypes.float0:
+            close(x, y)
 
 
 def test_programs_of_pytrees_and_results_that_are_told():

@@ -1,8 +1,9 @@
 """Calls out of JAX: a program that zyg differentiates, as a function of arrays of JAX's.
 
-The program runs in a callback, which JAX may repeat, reorder or drop: so it holds no state, and the
-way back runs the program again. It is such a function itself, of the pullback, made when it is
-asked for.
+The program runs in a callback, which JAX may repeat, reorder or drop: so it holds no state, and
+derivatives run the program again. A call is a primitive of JAX's: its tangent is such a call of the
+program's pushforward, and the transpose of that is one of the pullback. Both are programs that zyg
+differentiates, made when they are asked for: so there is any order, forward and back.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
 from jax.tree_util import tree_flatten
 
 from zyg.base.caches import Cache
@@ -22,6 +25,7 @@ from zyg.base.structure import is_number
 from zyg.core.trace import Trace
 from zyg.errors import StructureError
 from zyg.interop.jax import conjugates
+from zyg.verbs.pushforward import pushforward
 
 Program = Callable[..., Any]
 
@@ -33,8 +37,8 @@ def function(f: Callable[P, Any], result: Any = None) -> Callable[P, Any]:
     for arrays of no axes.
     `result` gives the shapes and dtypes of what f returns: a pytree of arrays or
     ``jax.ShapeDtypeStruct``, or a function of such arguments that returns one. Without it, f is run
-    once on ones for each form of the arguments. ``jit``, ``grad``, ``jacrev`` and ``vmap``, by one
-    call for each, work to any order; forward mode is refused by JAX. f may be called more or less
+    once on ones for each form of the arguments. ``jit``, ``grad``, ``jacrev``, ``jvp``, ``jacfwd``,
+    ``hessian`` and ``vmap``, by one call for each, work to any order. f may be called more or less
     often than the program says, so it must be a function of its arguments. Raises what f raises,
     and StructureError where its value has another form than `result`, as JAX reports them.
 
@@ -90,25 +94,30 @@ def _number_or_array(x: Any) -> Any:
 
 
 class _Bridge:
-    """``run(*arrays)`` in a callback: a function of arrays of JAX's whose result has this form."""
+    """A program of NumPy's whose result has this form: what a call is to JAX.
 
-    def __init__(self, run: Program, form: Any) -> None:
-        self.run = run
+    It may be linear in its last `linear` operands; `transpose` then gives the transpose by those,
+    a program of the other operands and the cotangents, by zyg's convention.
+    """
+
+    def __init__(
+        self,
+        run: Program,
+        form: Any,
+        linear: int = 0,
+        transpose: Callable[[], _Bridge] | None = None,
+    ) -> None:
+        self.run, self.linear, self.transpose = run, linear, transpose
         self.like, self.tree = tree_flatten(form)
         self.places = [k for k, x in enumerate(self.like) if hasattr(x, "dtype") or is_number(x)]
         self.specs = [_spec(self.like[k]) for k in self.places]
         self.moving = [k for k, x in enumerate(self.specs) if jnp.issubdtype(x.dtype, jnp.inexact)]
 
     def __call__(self, *arrays: Any) -> Any:
-        of = jax.custom_vjp(self.call)
-        of.defvjp(lambda *xs: (of(*xs), xs), self.back)
         leaves = [*self.like]
-        for k, x in zip(self.places, of(*arrays), strict=True):
+        for k, x in zip(self.places, _call.bind(*arrays, bridge=self), strict=True):
             leaves[k] = x
         return self.tree.unflatten(leaves)
-
-    def call(self, *arrays: Any) -> Any:
-        return jax.pure_callback(self.host, self.specs, *arrays, vmap_method="sequential")
 
     def host(self, *arrays: Any) -> list[Any]:
         """The numbers and arrays of the value, of the shapes that were said."""
@@ -126,31 +135,104 @@ class _Bridge:
         leaves = tree_flatten(self.run(*arrays))[0]
         return [x for x in leaves if hasattr(x, "dtype") or is_number(x)]
 
-    def back(self, arrays: Sequence[Any], bars: Sequence[Any]) -> tuple[Any, ...]:
-        """The cotangents of the arguments: one of JAX's for each."""
-        moving = [k for k, x in enumerate(arrays) if jnp.issubdtype(x.dtype, jnp.inexact)]
-        form = [jax.ShapeDtypeStruct(arrays[k].shape, arrays[k].dtype) for k in moving]
-        pulled = _Bridge(functools.partial(self.pulled, len(arrays), moving), form)
-        found = pulled(*arrays, *conjugates([bars[k] for k in self.moving]))
-        full: list[Any] = [np.zeros(x.shape, jax.dtypes.float0) for x in arrays]
-        for k, c in zip(moving, conjugates(found), strict=True):
-            full[k] = c
-        return (*full,)
+    def moving_values(self, arrays: Sequence[Any], moving: Sequence[int], *xs: Any) -> list[Any]:
+        """Those values that have a derivative, with `xs` for the operands that are `moving`."""
+        full = [*arrays]
+        for k, x in zip(moving, xs, strict=True):
+            full[k] = x
+        values = self.values(full)
+        return [values[k] for k in self.moving]
 
-    def pulled(self, n: int, moving: Sequence[int], *operands: Any) -> list[Any]:
-        """The same as a program of the arguments and the cotangents."""
-        arrays, bars = operands[:n], operands[n:]
+    def pushed(self, moving: Sequence[int], likes: Sequence[Any]) -> _Bridge:
+        """The tangents of the values, for the operands and the tangents of those `moving`."""
 
-        def run(*xs: Any) -> list[Any]:
-            full = [*arrays]
-            for k, x in zip(moving, xs, strict=True):
-                full[k] = x
-            values = self.values(full)
-            return [values[k] for k in self.moving]
+        def run(*operands: Any) -> Any:
+            arrays, dots = operands[: len(likes)], operands[len(likes) :]
+            program = functools.partial(self.moving_values, arrays, moving)
+            return pushforward(program, tuple([arrays[k] for k in moving]), dots)[1]
 
-        # JAX's arrays are nobody's to write to.
-        trace = Trace(run, tuple([arrays[k] for k in moving]), {}, arguments="shared")
-        return [*trace.back([*bars], True)]
+        back = functools.partial(self.pulled, moving, likes)
+        return _Bridge(run, [self.specs[k] for k in self.moving], len(moving), back)
+
+    def pulled(self, moving: Sequence[int], likes: Sequence[Any]) -> _Bridge:
+        """The cotangents of the operands that are `moving`, for the operands and the cotangents."""
+
+        def run(*operands: Any) -> Any:
+            arrays, bars = operands[: len(likes)], operands[len(likes) :]
+            program = functools.partial(self.moving_values, arrays, moving)
+            # JAX's arrays are nobody's to write to.
+            trace = Trace(program, tuple([arrays[k] for k in moving]), {}, arguments="shared")
+            return [*trace.back([*bars], True)]
+
+        forth = functools.partial(self.pushed, moving, likes)
+        return _Bridge(run, [likes[k] for k in moving], len(self.moving), forth)
+
+
+# The primitive
+
+
+_call = Primitive("zyg_call")
+_call.multiple_results = True
+
+
+def _aval(spec: Any) -> Any:
+    return jax.core.ShapedArray(spec.shape, spec.dtype)
+
+
+def _form(*operands: Any, bridge: _Bridge) -> list[Any]:
+    return [*map(_aval, bridge.specs)]
+
+
+def _value(*operands: Any, bridge: _Bridge) -> Any:
+    return jax.pure_callback(bridge.host, bridge.specs, *operands)
+
+
+_call.def_abstract_eval(_form)
+_call.def_impl(_value)
+mlir.register_lowering(_call, mlir.lower_fun(_value, multiple_results=True))
+
+
+def _jvp(operands: Any, dots: Any, *, bridge: _Bridge) -> tuple[Any, Any]:
+    ys = _call.bind(*operands, bridge=bridge)
+    moving = [k for k, dot in enumerate(dots) if type(dot) is not ad.Zero]
+    y_dots = [ad.Zero(_aval(x).to_tangent_aval()) for x in bridge.specs]
+    if moving and bridge.moving:
+        pushed = bridge.pushed(moving, [*map(_spec, operands)])
+        found = _call.bind(*operands, *[dots[k] for k in moving], bridge=pushed)
+        for k, dot in zip(bridge.moving, found, strict=True):
+            y_dots[k] = dot
+    return ys, y_dots
+
+
+def _transpose(bars: Any, *operands: Any, bridge: _Bridge) -> list[Any]:
+    """The cotangents of those operands in which the call is linear and which are asked for."""
+    assert bridge.transpose is not None
+    first = len(operands) - bridge.linear
+    bars = [*map(ad.instantiate_zeros, bars)]
+    found = _call.bind(*operands[:first], *conjugates(bars), bridge=bridge.transpose())
+    asked = [*map(ad.is_undefined_primal, operands)]
+    return [
+        c if a else None for c, a in zip([None] * first + conjugates(found), asked, strict=True)
+    ]
+
+
+def _batch(operands: Any, axes: Any, *, bridge: _Bridge) -> tuple[Any, Any]:
+    """One call for each element of the batch."""
+    places = [k for k, axis in enumerate(axes) if axis is not None]
+
+    def one(xs: Sequence[Any]) -> Any:
+        full = [*operands]
+        for k, x in zip(places, xs, strict=True):
+            full[k] = x
+        return _call.bind(*full, bridge=bridge)
+
+    ys = jax.lax.map(one, [jnp.moveaxis(operands[k], axes[k], 0) for k in places])
+    return ys, [0] * len(ys)
+
+
+ad.primitive_jvps[_call] = _jvp
+ad.primitive_transposes[_call] = _transpose
+batching.primitive_batchers[_call] = _batch
 
 
 def _spec(x: Any) -> jax.ShapeDtypeStruct:
