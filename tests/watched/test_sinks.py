@@ -9,6 +9,10 @@ import types
 
 import numpy as np
 import pytest
+import rich.console
+import rich.progress
+import rich.table
+from tqdm import tqdm
 
 import zyg
 from zyg.base.sinks import declared
@@ -39,10 +43,35 @@ def passes(test, more=0.0):
     return lambda x: test(x, x + more) or "passed"
 
 
+def barred(x):
+    stream = io.StringIO()
+    with tqdm(x, file=stream, bar_format="{desc}{n}{postfix}") as bar:
+        for a in bar:
+            bar.set_description(f"{a:.2f}")
+            bar.set_postfix(loss=a, all=x)
+            bar.write(str(a), file=stream)
+    return stream.getvalue()
+
+
+def made_rich(x):
+    console = rich.console.Console(file=io.StringIO())
+    table = rich.table.Table("loss")
+    table.add_row(f"{x[0]:.2f}")
+    console.print(x[0], [x[1]], {"x": x}, table)
+    columns = "{task.description}", rich.progress.BarColumn()  # none that tells the time
+    with rich.progress.Progress(*columns, console=console) as progress:
+        task = progress.add_task("steps", total=10)
+        progress.update(task, advance=x[0])
+        progress.update(task, completed=x[1])
+    return console.file.getvalue()
+
+
 TEXTS = {
     "print": lambda x: f"{x} {x[0]:.2f} {x[0]}",
     "%": lambda x: "%s %.3f %d" % (x, x[0], x[1]),  # noqa: UP031
     "logging": logged,
+    "tqdm": barred,
+    "rich": made_rich,
     "array2string": np.array2string,
     "format_float": lambda x: np.format_float_positional(x[1], precision=2),
     "json": lambda x: json.dumps({"loss": x[0]}, default=float),
@@ -95,6 +124,17 @@ def test_tofile(tmp_path):
 def test_json_alone_says_what_to_write():
     with pytest.raises(TypeError, match="not JSON serializable") as info:
         zyg.gradient(lambda x: len(json.dumps([x])) * x, 1.0)
+    assert any("zyg.stop_gradient(x)" in note for note in info.value.__notes__)
+
+
+def test_an_amount_of_tqdms_says_what_to_write():
+    def f(x):
+        with tqdm(total=10, file=io.StringIO()) as bar:
+            bar.update(x)
+        return x
+
+    with pytest.raises(TypeError, match="timedelta") as info:
+        zyg.gradient(f, 2.0)
     assert any("zyg.stop_gradient(x)" in note for note in info.value.__notes__)
 
 

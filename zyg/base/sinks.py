@@ -36,8 +36,6 @@ _TESTS = frozenset({
     "assert_array_almost_equal_nulp", "assert_array_equal", "assert_array_less", "assert_equal",
 })  # fmt: skip
 
-_TEXT = frozenset({"format_float_positional", "format_float_scientific"})
-
 _TEXT = frozenset({
     "dump", "dumps", "encode", "format_float_positional", "format_float_scientific", "iterencode",
     "save", "savetxt", "savez", "savez_compressed",

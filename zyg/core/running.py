@@ -123,7 +123,7 @@ def _name_bridge(error: BaseException) -> None:
     while here is not None:
         frames.append(here.tb_frame.f_globals.get("__name__", "").partition(".")[0])
         here = here.tb_next
-    cures = {**BRIDGES, "json": "f(zyg.stop_gradient(x))"}
+    cures = {**BRIDGES, **dict.fromkeys(("json", "tqdm"), "f(zyg.stop_gradient(x))")}
     raising = next((cures[name] for name in reversed(frames) if name in cures), "")
     named = [b for name, b in BRIDGES.items() if name in said.lower() and name in sys.modules]
     loaded = [b for name, b in BRIDGES.items() if name in sys.modules]
