@@ -7,13 +7,16 @@ and in the folders in there, are adopted when they are imported.
 from __future__ import annotations
 
 import builtins
+import functools
 import io
 import os
 import sys
 from types import ModuleType
+from typing import Any
 
 from zyg.adoption.spaces import Target, names_of
 from zyg.adoption.verbs import adopt_targets
+from zyg.base.config import setting
 
 
 def main(arguments: list[str]) -> None:
@@ -33,7 +36,16 @@ def main(arguments: list[str]) -> None:
     names = names_of(script)
     names.update(__file__=path, __builtins__=builtins)
     adopt_targets([Target("__main__", names, folder, growing=True)])
+    sys.excepthook = functools.partial(_tell, path)
     exec(compile(source, path, "exec", dont_inherit=True), names)
+
+
+def _tell(path: str, kind: type[BaseException], error: BaseException, came: Any) -> None:
+    """Print the exception that ends a script as Python does, from the script's first line on."""
+    if not setting("full_tracebacks"):
+        while came is not None and came.tb_frame.f_code.co_filename != path:
+            came = came.tb_next
+    sys.__excepthook__(kind, error.with_traceback(came), came)
 
 
 if __name__ == "__main__":

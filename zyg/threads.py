@@ -113,6 +113,7 @@ class Thread(threading.Thread, Engine):
         super().__init__(*args, **kwargs)
         self._start_in = in_strand(super().run, self.name)
 
+    @border
     def run(self) -> None:
         """What the thread does: the target, in its own strands."""
         try:

@@ -293,3 +293,16 @@ def test_the_command(write):
         [sys.executable, "-m", "zyg", str(folder / "run.py"), "a"], capture_output=True, text=True
     )
     assert (done.returncode, done.stdout, done.stderr) == (2, "(2.0,)\n", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", ["x = 1 / 0", "x = = 1", "import math, zyg; zyg.gradient(g, 1.0)"])
+def test_the_traceback_of_a_script_is_that_without_the_command(write, line):
+    text = f"def g(x):\n    return [1.0][2] * x\n{line}\n"
+    path = str(write({"run.py": text}) / "run.py")
+    plain, adopted = (
+        subprocess.run([sys.executable, *options, path], capture_output=True, text=True)
+        for options in ([], ["-m", "zyg"])
+    )
+    assert plain.returncode == adopted.returncode == 1
+    assert plain.stderr == adopted.stderr

@@ -3,6 +3,7 @@
 import pdb
 import subprocess
 import sys
+import threading
 import traceback
 
 import numpy as np
@@ -176,6 +177,38 @@ def test_threads():
     assert not any("zyg/threads" in file for file in files_of(info.value))
 
 
+def test_a_thread(monkeypatch):
+    told = []
+    monkeypatch.setattr(threading, "excepthook", told.append)
+
+    def started(x):
+        thread = zyg.threads.Thread(target=fails, args=(x,))
+        thread.start()
+        thread.join()
+        return x
+
+    zyg.gradient(started, 3.0)
+    assert told[0].exc_type is IndexError
+    assert {threading.__file__, __file__} == files_of(told[0].exc_value)
+
+
+@pytest.mark.parametrize("verb", ["init", "update", "step"])
+def test_a_step_of_an_optimizer(verb):
+    adam = zyg.optimize.adam(0.1)
+    state = adam.init({"a": 1.0})
+    other = {"b": np.ones(2)}
+    args = {"init": ("no number",), "update": (other, state), "step": (other, other, state)}
+    with pytest.raises(ZygError) as info:
+        getattr(adam, verb)(*args[verb])
+    assert files_of(info.value) == {__file__}
+
+
+def test_adopt():
+    with pytest.raises(ZygError) as info:
+        zyg.adopt("nowhere_to_be_found")
+    assert files_of(info.value) == {__file__}
+
+
 def test_a_traceback_that_f_has_kept_is_as_it_was():
     kept = []
 
@@ -201,15 +234,31 @@ zyg.gradient(f, np.array([1.0, 2.0]))
 """
 
 
-def test_breakpoint_in_f_shows_plain_values(tmp_path):
+IN_A_RULE = """
+import numpy as np, zyg
+@zyg.adjoint
+def double(y):
+    breakpoint()
+    def back(y_bar):
+        y = y_bar + 1
+        breakpoint()
+        return (2 * y_bar,)
+    return 2 * y, back
+zyg.gradient(lambda x: np.sum(double(x)), np.array([2.0, 4.0]))
+"""
+
+
+@pytest.mark.parametrize("program", [PROGRAM, IN_A_RULE], ids=["in f", "in a rule"])
+def test_breakpoint_shows_plain_values(tmp_path, program):
     script = tmp_path / "script.py"
-    script.write_text(PROGRAM)
+    script.write_text(program)
     done = subprocess.run(
-        [sys.executable, "-W", "error", script], input="p y\nup\np 40 + 2\nc\n", text=True,
+        [sys.executable, "-W", "error", script], input="p y\nup\np 40 + 2\nc\np y\nc\n", text=True,
         capture_output=True, timeout=120, check=True,
     )  # fmt: skip
     assert "[2., 4.]" in done.stdout
     assert "42" in done.stdout
+    assert program is PROGRAM or "[2., 2.]" in done.stdout  # y of the way back
 
 
 def test_post_mortem_is_at_the_line_of_the_user(monkeypatch):

@@ -11,6 +11,7 @@ from zyg.adoption.imports import listen
 from zyg.adoption.originals import learn
 from zyg.adoption.spaces import Target
 from zyg.adoption.targets import target_of
+from zyg.base.borders import border
 from zyg.errors import AdoptionError
 
 
@@ -48,6 +49,7 @@ class Adoption:
         return "\n".join(["adopted:", *(rows or ["  nothing"])])
 
 
+@border
 def adopt(*modules: ModuleType | str) -> Adoption:
     """Have modules compute with zyg's numpy, math and SciPy, as if they had been written for it.
 
@@ -85,7 +87,7 @@ def adopt(*modules: ModuleType | str) -> Adoption:
     (2.0,)
 
     """
-    caller = sys._getframe(1)
+    caller = sys._getframe(2)  # beyond the border
     if not modules:
         raise AdoptionError(
             "zyg.adopt was given nothing to adopt.",

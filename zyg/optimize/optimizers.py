@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from zyg.base.borders import border
 from zyg.base.trees import taken_apart
 from zyg.core.trace import watchable
 from zyg.errors import OptimizationError
@@ -69,6 +70,7 @@ class Optimizer:
     def __repr__(self) -> str:
         return f"Optimizer({', '.join(map(repr, self.parts))})"
 
+    @border
     def init(self, params: Any) -> State:
         """The state before the first step.
 
@@ -91,6 +93,7 @@ class Optimizer:
         vectors = form.vectors(taken_apart(params, watchable).leaves)
         return State(form, tuple([part.start(vectors) for part in self.parts]))
 
+    @border
     def update(self, grads: Any, state: State, params: Any = None) -> tuple[Any, State]:
         """What is to be added to the parameters, and the next state.
 
@@ -125,6 +128,7 @@ class Optimizer:
         changes, state = self._changes(gradient, state, weights)
         return form.updates(changes), state
 
+    @border
     def step(self, params: P, grads: Any, state: State) -> tuple[P, State]:
         """The parameters after one step, and the next state: `update` and `apply_updates` in one.
 
