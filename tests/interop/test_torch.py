@@ -341,6 +341,44 @@ def test_dropout_sees_the_same_random_numbers_in_each_run():
     assert torch.equal(torch.get_rng_state(), after)
 
 
+class _Seeded:
+    """A function that draws from a generator of its own, in its closure."""
+
+    def __init__(self):
+        g = torch.Generator().manual_seed(5)
+        self.f = zyg.torch.wrap(lambda x: x * torch.rand(6, generator=g, dtype=torch.double))
+
+
+@pytest.mark.parametrize("kind", ["module", "function", "tensor", "generator"])
+@pytest.mark.parametrize("scale", [0.0, 1.0], ids=["value is the same", "value tells"])
+def test_dropout_in_a_checkpoint_sees_the_same_random_numbers(kind, scale):
+    def program():
+        f = torch.nn.functional.dropout
+        drop = {
+            "module": lambda: zyg.torch.wrap(torch.nn.Dropout(0.5)),
+            "function": lambda: zyg.torch.wrap(lambda x: f(x, 0.5)),
+            "tensor": lambda: lambda x: f(x, 0.5),
+            "generator": lambda: _Seeded().f,
+        }[kind]()
+        return lambda x: (drop(x) * weights).sum()
+
+    as_given = torch.tensor if kind == "tensor" else np.asarray
+    x, weights = as_given(scale * np.linspace(1, 2, 6)), as_given(np.arange(1.0, 7.0))
+    torch.manual_seed(3)
+    # The program is linear: the sum of its derivative is its value at ones, with the same mask.
+    state, f = torch.get_rng_state(), program()
+    g = f(as_given(np.ones(6)))
+    after = torch.get_rng_state()
+    torch.set_rng_state(state)
+    inner = program()
+    (found,) = zyg.gradient(lambda x: zyg.checkpoint(inner, x), x)
+    assert torch.equal(torch.get_rng_state(), after)
+    assert float(np.sum(np.asarray(found))) == pytest.approx(float(g), rel=1e-12)
+    torch.set_rng_state(state)
+    (wanted,) = zyg.gradient(program(), x)
+    close(np.asarray(found), np.asarray(wanted))
+
+
 def test_batch_norm_changes_its_buffers_once_for_each_call():
     net = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Tanh()).double()
     twin = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Tanh()).double()

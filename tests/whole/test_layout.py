@@ -236,6 +236,8 @@ REGISTRIES = {
     "zyg.core.strand.watcher_of": "types",
     "zyg.core.entries.kinds": "entries",
     "zyg.tools.ledger.CLASS_OF": "ledger",
+    "zyg.verbs.checkpoints.GENERATORS": "classes of random generators",
+    "zyg.verbs.checkpoints.GLOBAL_GENERATORS": "random generators",
     "zyg.watched.value.ufunc_methods": "methods",
 }
 LIVE = {

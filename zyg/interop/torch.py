@@ -15,10 +15,13 @@ from zyg.base.marks import Named
 from zyg.errors import ConversionError, MutationError
 from zyg.interop.operands import Operands, Result
 from zyg.interop.partner import Partner, call, demand_version, over
+from zyg.verbs.checkpoints import GENERATORS, GLOBAL_GENERATORS
 
 demand_version("PyTorch", torch.__version__, "2.4")
 
 SMALL = 4096  # bytes; to copy more takes longer than to hand over
+GENERATORS[torch.Generator] = torch.Generator.get_state, torch.Generator.set_state
+GLOBAL_GENERATORS.append(torch.default_generator)
 _storage_users = getattr(torch._C, "_storage_Use_Count", None)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from zyg.base.array_types import array_type, on_host
 from zyg.base.borders import border
-from zyg.base.marks import verb
+from zyg.base.marks import Named, verb
 from zyg.base.registry import Adjoint
 from zyg.base.signatures import P, R
 from zyg.base.structure import Structure
@@ -26,7 +26,7 @@ from zyg.core.running import run_function
 from zyg.core.strand import Confined, is_traced, is_watched, strip
 from zyg.core.trace import Trace, demand_complete
 from zyg.errors import AdjointError, MissingRuleError
-from zyg.verbs.effects import globals_of, names_of
+from zyg.verbs.effects import globals_of, named_by
 from zyg.verbs.taken_apart import IdleCall, TakenApart
 
 
@@ -100,10 +100,10 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """``f(*args, **kwargs)``, run again in the reverse pass, so that its steps need no memory.
 
     f runs once more for each reverse pass, and for each level of nested gradients. The second run
-    sees the random state that the first one saw: of NumPy's and Python's global generators and of
-    every generator in the closure, the arguments and the globals that f names. Variables of
-    enclosing functions, and lists, dicts and objects in them, are for the second run what they were
-    for the first, and what it writes to them stays its own.
+    sees the random state that the first one saw: of the global generators of NumPy, Python and
+    PyTorch, and of every generator in the closure, the arguments and the globals that f names.
+    Variables of enclosing functions, and lists, dicts and objects in them, are for the second run
+    what they were for the first, and what it writes to them stays its own.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
             "call the function without zyg.checkpoint.",
             tag="device",
         )
-    generators = [random, np.random.mtrand._rand, *_generators(f, args, kwargs)]
+    generators = [*GLOBAL_GENERATORS, *_generators(f, args, kwargs)]
     before = [_state(g) for g in generators]
 
     def run(*leaves: Any) -> Any:
@@ -278,33 +278,43 @@ _CONSTANTS = {int, float, complex, str, bool}
 _MOST = 1000  # numbers of a list that are looked at, so that a large table costs no time
 
 
+# How the state of a generator is read and set, by its class; and those that a library has for all.
+# A bridge to a library with random numbers of its own adds them.
+GENERATORS: dict[type, tuple[Callable[[Any], Any], Callable[[Any, Any], None]]] = {
+    np.random.Generator: (
+        lambda g: g.bit_generator.state,
+        lambda g, state: setattr(g.bit_generator, "state", state),
+    ),
+    np.random.RandomState: (np.random.RandomState.get_state, np.random.RandomState.set_state),
+    random.Random: (random.Random.getstate, random.Random.setstate),
+}
+GLOBAL_GENERATORS: list[Any] = [random._inst, np.random.mtrand._rand]
+
+
 def _generators(f: Any, args: Any, kwargs: Any) -> list[Any]:
     """The random generators in a call, and those among the globals that the function names."""
-    kinds = (np.random.Generator, np.random.RandomState, random.Random)
-    code = getattr(f, "__code__", None)
-    named = [f.__globals__.get(name) for name in names_of(code)] if code else []
+    kinds = (*GENERATORS, Named)
+    own = getattr(f, "__func__", f)
+    named = [*named_by(own)] if type(own) is FunctionType else []
     parts = (f, args, kwargs, [g for g in named if isinstance(g, kinds)])
-    held = Structure(parts, lambda x: is_watched(x) or isinstance(x, kinds), shared=True)
-    return [x for x in held.leaves if isinstance(x, kinds)]
+    held = Structure(parts, lambda x: is_watched(x) or isinstance(x, kinds), shared=True).leaves
+    # What a bridge or a compiled function calls is a part of no structure.
+    inside = [getattr(x, "__wrapped__", None) for x in held if isinstance(x, Named)]
+    more = [g for h in inside if type(h) is FunctionType for g in named_by(h)]
+    return [g for g in (*held, *more) if isinstance(g, (*GENERATORS,))]
 
 
-def _access(generator: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:
-    """How the state of a random generator is read, and how it is set."""
-    if isinstance(generator, np.random.Generator):
-        bits: Any = generator.bit_generator
-        return lambda: bits.state, lambda state: setattr(bits, "state", state)
-    if isinstance(generator, np.random.RandomState):
-        return generator.get_state, generator.set_state
-    return generator.getstate, generator.setstate
+def _access(generator: Any) -> tuple[Callable[[Any], Any], Callable[[Any, Any], None]]:
+    return next(a for kind, a in GENERATORS.items() if isinstance(generator, kind))
 
 
 def _state(generator: Any) -> Any:
-    return _access(generator)[0]()
+    return _access(generator)[0](generator)
 
 
 def _set_states(generators: list[Any], states: list[Any]) -> None:
     for g, state in zip(generators, states, strict=True):
-        _access(g)[1](state)
+        _access(g)[1](g, state)
 
 
 @contextmanager

@@ -43,7 +43,7 @@ def keeps_nothing(parts: Any) -> bool:
         elif type(x) is FunctionType and is_users(x.__code__.co_filename):
             if vars(x) or _writes(x.__code__, x.__code__.co_freevars):
                 return False
-            for held in _named(x):
+            for held in named_by(x):
                 if type(held) in (list, dict):
                     return False
                 waiting.append(held)
@@ -69,7 +69,7 @@ def _is_inert(x: Any) -> bool:
     return type(x).__module__.partition(".")[0] == "numpy" or is_leaf(x)
 
 
-def _named(f: FunctionType) -> Iterator[Any]:
+def named_by(f: FunctionType) -> Iterator[Any]:
     """What a function holds, and what it names of its globals."""
     for cell in f.__closure__ or ():
         try:
