@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'zyg[torch]'")
 
 from torch.autograd import gradcheck, gradgradcheck  # noqa: E402
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 
 import zyg  # noqa: E402
 
@@ -89,6 +90,33 @@ ours = zyg.torch.function(lambda x: np.sum(np.sin(x) * x))
 def test_functional_transforms(transform):
     x = tensor(3, grad=False)
     torch.testing.assert_close(transform(ours)(x), transform(theirs)(x))
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda f, x: func.linearize(f, x)[1](x),
+        lambda f, x: make_fx(f)(x),
+        lambda f, x: make_fx(f, tracing_mode="fake")(x),
+        lambda f, x: torch.autograd.functional.jacobian(f, x, vectorize=True),
+        lambda f, x: torch.autograd.grad(f(x), x, torch.ones(2).double(), is_grads_batched=True),
+    ],
+)
+def test_a_transform_that_cannot_see_into_a_program_is_refused(transform):
+    with pytest.raises(
+        zyg.errors.ConversionError, match=r"a transform of PyTorch's(?s:.*)torch\.func\.jvp"
+    ):
+        transform(ours, tensor(3))
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # by PyTorch's own compiler
+def test_under_torch_compile_it_is_left_out():
+    outside = torch.compiler.disable(ours)
+    f = torch.compile(lambda x: outside(x * x) * 2, backend="aot_eager")
+    x = tensor(3)
+    f(x).backward()
+    wanted = func.grad(lambda x: theirs(x * x) * 2)(x.detach())
+    torch.testing.assert_close(x.grad, wanted)
 
 
 def test_arguments_and_results_of_any_form():

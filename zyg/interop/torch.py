@@ -22,6 +22,7 @@ demand_version("PyTorch", torch.__version__, "2.4")
 SMALL = 4096  # bytes; to copy more takes longer than to hand over
 GENERATORS[torch.Generator] = torch.Generator.get_state, torch.Generator.set_state
 GLOBAL_GENERATORS.append(torch.default_generator)
+_TRACING = torch._C._TorchDispatchModeKey.PROXY
 _storage_users = getattr(torch._C, "_storage_Use_Count", None)
 
 
@@ -60,6 +61,8 @@ def _without_dtype(name: str) -> ConversionError:
 
 def array_of(t: torch.Tensor) -> Any:
     """The array of a tensor, in its memory; a number if it has no axes."""
+    if torch._C._get_dispatch_mode(_TRACING) is not None:
+        raise _unseen("it records what is computed, and zyg's part would enter as a constant")
     try:
         x = t.detach().numpy()
     except (TypeError, RuntimeError):
@@ -69,6 +72,8 @@ def array_of(t: torch.Tensor) -> Any:
 
 def _array_of_any(t: torch.Tensor) -> Any:
     """The same of what does not have its numbers there as they are, or has others than NumPy."""
+    if torch._C._functorch.is_legacy_batchedtensor(t):
+        raise _unseen("PyTorch's older vmap has no way into a function of Python's")
     if t.layout is not torch.strided or not t.is_cpu:
         where = t.device.type if t.layout is torch.strided else "sparse"
         raise not_on_host(f"a result is a {where} tensor", "return y.cpu(), or y.to_dense()")
@@ -81,6 +86,15 @@ def _array_of_any(t: torch.Tensor) -> Any:
             "return y.float(), or y.double().",
             tag="partner-dtype",
         ) from None
+
+
+def _unseen(why: str) -> ConversionError:
+    return ConversionError(
+        "a transform of PyTorch's meets a program of zyg's that it cannot see into.",
+        f"{why}: so with linearize and make_fx, is_grads_batched=True and vectorize=True.",
+        "take torch.func.jvp, vjp, jacrev, jacfwd, hessian or vmap.",
+        tag="partner-transform",
+    )
 
 
 def not_on_host(what: str, fix: str) -> ConversionError:
