@@ -268,7 +268,7 @@ def value_and_gradient(
 
 @verb
 @adjoint
-def hook(g: Callable[[X], X], x: X) -> Any:
+def hook(g: Callable[[X], X], x: X) -> tuple[X, Callable[[X], tuple[None, X]]]:
     """`x`, whose cotangent passes through `g` on the way back.
 
     The outer level of a Hessian (`hvp`, `hessian`, forward over reverse) differentiates what g
@@ -300,7 +300,7 @@ def hook(g: Callable[[X], X], x: X) -> Any:
     (-2.0,)
     """
 
-    def hook_pullback(x_bar: Any) -> tuple[Any, ...]:
+    def hook_pullback(x_bar: X) -> tuple[None, X]:
         return None, g(x_bar)
 
     return x, hook_pullback
