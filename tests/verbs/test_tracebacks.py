@@ -1,10 +1,13 @@
 """What the traceback of an exception shows that leaves a verb."""
 
+import os
 import pdb
+import re
 import subprocess
 import sys
 import threading
 import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +15,8 @@ import trio
 
 import zyg
 from zyg.errors import ConversionError, NonScalarOutputError, ZygError
+
+ROOT = str(Path(zyg.__file__).parents[1])
 
 
 def frames_of(error):
@@ -274,3 +279,45 @@ def test_post_mortem_is_at_the_line_of_the_user(monkeypatch):
         zyg.gradient(converts, 1.0)
     pdb.post_mortem(info.value.__traceback__)
     assert seen[-1][0].f_locals["here"] == 2.5
+
+
+POST_MORTEM = """
+import numpy as np, zyg
+def fails(x):
+    here = 2.5
+    return [1.0][np.size(x)] * x
+def converts(x):
+    here = 3.5
+    return float(x) * here
+@zyg.adjoint
+def rule(x):
+    def back(x_bar):
+        here = 4.5
+        return (x_bar / {}[here],)
+    return x, back
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shell", [["IPython", "--simple-prompt"], ["code"]], ids=["%debug", "pm"])
+@pytest.mark.parametrize(
+    ("call", "here", "name"),
+    [
+        ("gradient(fails, 1.0)", 2.5, "fails"),
+        ("gradient(converts, 1.0)", 3.5, "converts"),
+        ("gradient(rule, 1.0)", 4.5, "back"),
+        ("optimize.minimize(fails, 1.0)", 2.5, "fails"),
+    ],
+)
+def test_debugging_afterwards_begins_at_the_line_of_the_user(tmp_path, shell, call, here, name):
+    (tmp_path / "program.py").write_text(POST_MORTEM)
+    debug = "import pdb; pdb.pm()" if shell == ["code"] else "%debug"
+    done = subprocess.run(
+        [sys.executable, "-m", *shell], cwd=tmp_path, text=True, capture_output=True,
+        input=f"from program import *\nzyg.{call}\n{debug}\np here * 1000\nw\nq\n",
+        env={**os.environ, "IPYTHONDIR": str(tmp_path), "PYTHONPATH": ROOT}, timeout=120,
+    )  # fmt: skip
+    shown = re.sub(r"\x1b\[[\d;]*m", "", done.stdout)
+    assert str(1000 * here) in shown
+    assert re.search(rf"> .*program\.py\(\d+\){name}\(\)", shown)
+    assert os.path.join(ROOT, "zyg") not in shown
