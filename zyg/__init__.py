@@ -17,8 +17,8 @@ from zyg.base.config import config as config
 from zyg.base.registry import adjoint as adjoint
 from zyg.base.registry import nondifferentiable as nondifferentiable
 from zyg.base.registry import scalar_rule as scalar_rule
-from zyg.core.strand import is_traced as is_traced
-from zyg.core.strand import nestlevel as nestlevel
+from zyg.core.questions import is_traced as is_traced
+from zyg.core.questions import nestlevel as nestlevel
 from zyg.verbs.gradients import gradient as gradient
 from zyg.verbs.gradients import hook as hook
 from zyg.verbs.gradients import primal as primal

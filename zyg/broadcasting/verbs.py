@@ -11,7 +11,7 @@ Sutter and J. P. Vielma, Dynamic Automatic Differentiation of GPU Broadcast Kern
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, overload
 
 import numpy as np
@@ -21,12 +21,11 @@ from zyg.base.borders import border
 from zyg.base.config import setting
 from zyg.base.marks import Named, verb
 from zyg.base.signatures import P, R
-from zyg.base.structure import is_number
 from zyg.broadcasting.calls import apply, launch, mode_of, run_kernel, unseen
 from zyg.broadcasting.fallback import broadcast_shape, by_element, warn
+from zyg.broadcasting.operands import flattened, kernel_type, rebuilt, shape_of_tree, widths_of
 from zyg.broadcasting.sites import call_again, look, remember
 from zyg.compiler.back.emit import emit
-from zyg.compiler.front.captures import type_for
 from zyg.compiler.front.structures import children
 from zyg.compiler.ir import type_of
 from zyg.core.cotangents import project, spec_of
@@ -40,7 +39,6 @@ from zyg.kernels.scalar import Kernel, Read, read_for, recorded
 from zyg.rules.kit import no_out
 
 Mode = Literal["auto", "cache", "recompute"]
-_LEAVES = {np.ndarray, float, int, bool, np.float64, np.float32}
 
 
 @verb
@@ -50,38 +48,56 @@ def broadcast(
 ) -> Any:
     """`f`, a function of numbers, at each element of arrays that broadcast, as one compiled loop.
 
-    `f` is a plain Python function or lambda: arithmetic, comparisons, branches, loops, functions
-    of math and NumPy, helper functions. It returns a number, or a tuple, namedtuple or dataclass of
-    numbers, for which an array each is returned. Operands are arrays of floats, ints or bools in
-    any layout, numbers, or namedtuples and dataclasses of those; floats keep their precision, and
-    ints do not raise it. Numbers that `f` takes from outside are operands too: they are read at
-    each call, and watched ones get their gradient.
+    Parameters
+    ----------
+    f : callable
+        A plain Python function or lambda: arithmetic, comparisons, branches, loops, functions of
+        math and NumPy, helper functions. It returns a number, or a tuple, namedtuple or dataclass
+        of numbers. Numbers that it takes from outside are operands too: they are read at each call,
+        and watched ones get their gradient.
+    *arrays
+        Arrays of floats, ints or bools in any layout, numbers, or namedtuples and dataclasses of
+        those.
+    out : ndarray, optional
+        An array to write into, where nothing is watched.
+    mode : {"auto", "cache", "recompute"}
+        What the pullback goes by: the partial derivatives, computed with the value ("cache"); the
+        operands ("recompute"); or whichever is expected to be faster ("auto").
 
-    `mode` says what the pullback goes by: "cache", the partial derivatives, computed with the
-    value; "recompute", the operands; "auto", whichever is expected to be faster. `out` is an array
-    to write into, of no watched values.
+    Returns
+    -------
+    ndarray or number
+        What f returns, with an array of the shape that the operands broadcast to for each number; a
+        number if all operands are. Floats keep their precision, and ints do not raise it.
 
-    Raises KernelError for what cannot be in a kernel (with ``zyg.config(fallback="error")``; else
-    such functions run element by element in Python, after a PerformanceWarning), CaptureError for
-    an array that `f` uses and is not given, ShapeError for shapes that do not broadcast.
+    Raises
+    ------
+    KernelError
+        f is not in the language of kernels, with ``zyg.config(fallback="error")``; else it runs
+        element by element in Python, after a PerformanceWarning.
+    CaptureError
+        f uses an array that it is not given.
+    ShapeError
+        The shapes do not broadcast.
 
+    Examples
+    --------
     >>> import math, numpy as np, zyg
     >>> swish = lambda x: x / (1 + math.exp(-x))
     >>> zyg.broadcast(swish, np.array([-1.0, 0.0, 2.0])).round(6)
     array([-0.268941,  0.      ,  1.761594])
     >>> zyg.gradient(lambda x: zyg.broadcast(swish, x).sum(), np.array([0.0, 2.0]))[0].round(6)
     array([0.5     , 1.090784])
-
     """
     f = f.scalar if isinstance(f, Elementwise) else f
     found = look(f, arrays, mode) if out is None else None
     if found is not None and (made := call_again(f, found)) is not None:
         return made
-    leaves, tree = _flattened(arrays)
+    leaves, tree = flattened(arrays)
     read = _read(f, leaves, tree)
     if isinstance(read, KernelError):
         warn((getattr(f, "__code__", f), read.source_line), str(read))
-        return by_element(f, leaves, lambda numbers: _rebuilt(tree, numbers), read, out)
+        return by_element(f, leaves, lambda numbers: rebuilt(tree, numbers), read, out)
     operands = [*leaves, *read.captures.values(f)]
     made = _broadcast(read.kernel, read.make, operands, out, mode)
     if found is not None:
@@ -135,7 +151,7 @@ def partials(f: Callable[..., Any], *arrays: Any) -> tuple[Any, Any]:
         row: list[Any] = [None] * len(leaves)
         for k in active:
             row[k] = next(slopes) if k in mask else np.zeros_like(strip(value))
-        rows.append(_rebuilt(tree, row))
+        rows.append(rebuilt(tree, row))
     return read.make([*made[:count]]), rows[0] if count == 1 else read.make([*rows])
 
 
@@ -171,7 +187,7 @@ class Elementwise(Named, Generic[P, R]):
         read, leaves, tree, operands, active = _demanded(self.scalar, arrays)
         kernel, outputs = read.kernel, read.kernel.program.outputs
         parts = [y_bar] if len(outputs) == 1 else (children(y_bar) or (None, [y_bar]))[1]
-        bars, _ = _flattened(
+        bars, _ = flattened(
             [c for c, x in zip(parts, outputs, strict=True) if type_of(x) != "bool"]
         )
         shape = broadcast_shape(operands)
@@ -195,7 +211,7 @@ class Elementwise(Named, Generic[P, R]):
         found: list[Any] = [None] * len(leaves)
         for k, c in zip(kernel.pullback(active, False, True)[1], made[count:], strict=True):
             found[k] = project(c, spec_of(operands[k]))
-        return read.make([*made[:count]]), _rebuilt(tree, found)
+        return read.make([*made[:count]]), rebuilt(tree, found)
 
     def source(self, *dtypes: Any, order: int = 1) -> str:
         """The text of the kernel's scalar function with its partial derivatives of that order.
@@ -203,7 +219,7 @@ class Elementwise(Named, Generic[P, R]):
         Operands are of float64 unless `dtypes` says otherwise. T is the type that it computes in.
         """
         names = _parameters(self.scalar, len(dtypes))
-        kinds = tuple(_type_of(np.zeros(1, d)) for d in dtypes or [np.float64] * len(names))
+        kinds = tuple(kernel_type(np.zeros(1, d)) for d in dtypes or [np.float64] * len(names))
         read = read_for(self.scalar, kinds, None, lambda x: x, strip)
         kernel = read.kernel
         active = tuple(k for k, kind in enumerate(kinds) if kind != "bool")
@@ -217,7 +233,7 @@ class Elementwise(Named, Generic[P, R]):
 
     def inspect(self, *arrays: Any) -> dict[str, Any]:
         """What a call with these arrays does: loops, operands, mode, where the kernel is from."""
-        leaves, tree = _flattened(arrays)
+        leaves, tree = flattened(arrays)
         read = _read(self.scalar, leaves, tree)
         if isinstance(read, KernelError):
             return {"kernel": None, "reason": str(read)}
@@ -308,10 +324,10 @@ def fuse(f: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(f)
     def fused(*arrays: Any, out: np.ndarray | None = None) -> Any:
-        leaves, _ = _flattened(arrays)
+        leaves, _ = flattened(arrays)
         try:
-            kinds = tuple(map(_type_of, leaves))
-            kernel, make = recorded(f, kinds, _widths_of(kinds, leaves))
+            kinds = tuple(map(kernel_type, leaves))
+            kernel, make = recorded(f, kinds, widths_of(kinds, leaves))
         except (TypeError, MissingRuleError) as error:
             if isinstance(error, KernelError):
                 raise
@@ -345,83 +361,13 @@ def _broadcast(
     return run_kernel(kernel, operands, out=out)[0]
 
 
-# Operands
-
-
-def _flattened(arrays: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
-    """The operands, those in namedtuples and dataclasses too, and how they were arranged."""
-    if all(type(x) in _LEAVES for x in arrays):
-        return [*arrays], (None,) * len(arrays)
-    leaves: list[Any] = []
-    tree = tuple(_taken_apart(x, leaves) for x in arrays)
-    return leaves, tree
-
-
-def _taken_apart(x: Any, leaves: list[Any]) -> Any:
-    x = settle(x)
-    if is_watched(x) or type(x) is np.ndarray or is_number(x) or on_gpu(x):
-        leaves.append(x)
-        return None
-    inside = None if type(x) in (list, tuple) else children(x)
-    if inside is None:
-        if isinstance(x, np.ma.MaskedArray):
-            raise TypeError(
-                "a masked array cannot be an operand of a kernel: its mask would be lost"
-            )
-        leaves.append(np.asarray(x))
-        return None
-    kind, parts, make = inside
-    return kind, make, tuple(_taken_apart(part, leaves) for part in parts)
-
-
-def _rebuilt(tree: Any, leaves: Sequence[Any]) -> tuple[Any, ...]:
-    """What `_flattened` took apart, of other leaves."""
-    rest = iter(leaves)
-    return tuple([_build(node, rest) for node in tree])
-
-
-def _build(node: Any, leaves: Iterator[Any]) -> Any:
-    return next(leaves) if node is None else node[1]([_build(part, leaves) for part in node[2]])
-
-
-def _shape_of_tree(tree: Any) -> Any:
-    """What of a tree two calls have in common."""
-    return tuple(None if n is None else (n[0], _shape_of_tree(n[2])) for n in tree)
-
-
-def _type_of(x: Any) -> str:
-    """The type of an operand's elements in a kernel; KernelError where kernels have none."""
-    plain = strip(x)
-    dtype = getattr(plain, "dtype", None)
-    if dtype is not None and not isinstance(dtype, np.dtype) and on_gpu(plain):  # torch's own
-        dtype = np.dtype(plain.detach().__cuda_array_interface__["typestr"])
-    if dtype is None and isinstance(plain, (bool, int, float)):
-        return "bool" if isinstance(plain, bool) else type(plain).__name__
-    kind = None if dtype is None else type_for(dtype)
-    if kind is None:
-        raise KernelError(
-            f"an operand of {dtype or type(plain).__name__} cannot be used in a kernel.",
-            "kernels compute with real numbers of at most 64 bits.",
-            "for complex numbers pass real and imaginary part, or call ufuncs on whole arrays.",
-        )
-    return kind
-
-
-def _widths_of(kinds: Sequence[str], leaves: Sequence[Any]) -> tuple[Any, ...]:
-    """NumPy's types of the ints among operands: None for Python's own, nothing where none is."""
-    if "int" not in kinds and "uint" not in kinds:
-        return ()
-    found = [getattr(strip(x), "dtype", None) for x in leaves]
-    return tuple([d if isinstance(d, np.dtype) and d.kind in "iu" else None for d in found])
-
-
 def _read(f: Callable[..., Any], leaves: list[Any], tree: Any) -> Read | KernelError:
     """The kernel of `f` for these operands, or why there is none."""
     try:
-        kinds = tuple(map(_type_of, leaves))
-        shape = _shape_of_tree(tree)
-        arguments = functools.partial(_rebuilt, tree)
-        return read_for(f, kinds, shape, arguments, strip, _widths_of(kinds, leaves))
+        kinds = tuple(map(kernel_type, leaves))
+        shape = shape_of_tree(tree)
+        arguments = functools.partial(rebuilt, tree)
+        return read_for(f, kinds, shape, arguments, strip, widths_of(kinds, leaves))
     except KernelError as error:
         if isinstance(error, CaptureError) or error.effect or setting("fallback") == "error":
             raise
@@ -433,14 +379,14 @@ def _demanded(
 ) -> tuple[Read, list[Any], tuple[Any, ...], list[Any], tuple[int, ...]]:
     """What there must be a kernel for: also all its operands, and which of those given can move."""
     f = f.scalar if isinstance(f, Elementwise) else f
-    leaves, tree = _flattened(arrays)
+    leaves, tree = flattened(arrays)
     read = _read(f, leaves, tree)
     if isinstance(read, KernelError):
         raise read
     operands = [settle(x) for x in (*leaves, *read.captures.values(f))]
     if read.kernel.bounds is not None:
         read.kernel.bounds.demand([*map(strip, operands)])
-    active = tuple(k for k, x in enumerate(leaves) if _type_of(x) != "bool")
+    active = tuple(k for k, x in enumerate(leaves) if kernel_type(x) != "bool")
     return read, leaves, tree, operands, active
 
 

@@ -1,6 +1,7 @@
 """The heart: programs watched as they run, their tapes, and the way back. In reading order:
 
 strand                          watched values, and the tape of one task at one level
+questions                       what a program may ask of them
 steps                           how views are got from arrays
 views                           NumPy's memory: a view is a place of its base
 indices                         what can be told from an index

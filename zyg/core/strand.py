@@ -44,7 +44,6 @@ import numpy as np
 from zyg import errors
 from zyg.base.array_types import ArrayType, array_type
 from zyg.base.config import setting
-from zyg.base.marks import verb
 from zyg.base.sinks import Look, looking
 from zyg.base.structure import Structure
 from zyg.errors import AdjointError, LeakError, StructureError, ZygError, user_line
@@ -404,35 +403,6 @@ def strip(x: Any) -> Any:
     while type(x) in WATCHED:
         x = x.primal
     return x
-
-
-@verb
-def is_traced(x: Any) -> bool:
-    """Whether a running gradient watches `x`; never raises.
-
-    >>> import zyg
-    >>> zyg.is_traced(1.0), zyg.gradient(lambda x: x * zyg.is_traced(x), 3.0)
-    (False, (1.0,))
-
-    """
-    if type(x) not in WATCHED:
-        return False
-    if x.strand.open or has_left(x):
-        return True
-    while type(x) in WATCHED and not x.strand.open:
-        x = x.primal
-    return type(x) in WATCHED
-
-
-def nestlevel() -> int:
-    """How many gradients are being taken around this line; never raises.
-
-    >>> import zyg
-    >>> zyg.nestlevel(), zyg.gradient(lambda x: x * zyg.nestlevel(), 3.0)
-    (0, (1.0,))
-
-    """
-    return sum(strand.open for strand in active.get())  # a task may outlive a gradient
 
 
 def innermost(values: Iterator[Any] | list[Any] | tuple[Any, ...]) -> Strand | None:

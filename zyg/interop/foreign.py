@@ -20,7 +20,8 @@ from zyg.base.signatures import Decorated, P, R
 from zyg.base.structure import Structure
 from zyg.core.cotangents import has_complex
 from zyg.core.entries import is_result
-from zyg.core.strand import is_traced, is_watched, settle, watched_leaves
+from zyg.core.questions import is_traced
+from zyg.core.strand import is_watched, settle, watched_leaves
 from zyg.core.trace import copy_out
 from zyg.errors import AdjointError, MissingRuleError, StructureError
 from zyg.interop.differences import METHODS, Differences

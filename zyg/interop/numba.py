@@ -12,7 +12,8 @@ from zyg.base.signatures import P, R
 from zyg.base.structure import is_number
 from zyg.broadcasting.verbs import elementwise
 from zyg.compiling.verbs import compile
-from zyg.core.strand import is_traced, watched_leaves
+from zyg.core.questions import is_traced
+from zyg.core.strand import watched_leaves
 from zyg.interop.foreign import foreign
 
 METHODS = "source", "difference"

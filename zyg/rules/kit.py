@@ -35,11 +35,11 @@ from zyg.core.indexing import windows as windows
 from zyg.core.indexing import write as write
 from zyg.core.inplace import refuse_store as refuse_store
 from zyg.core.objects import as_objects as as_objects
+from zyg.core.questions import nestlevel as nestlevel
 from zyg.core.sequences import joined as joined
 from zyg.core.strand import ARRAYS
 from zyg.core.strand import cut as cut
 from zyg.core.strand import is_watched as is_watched
-from zyg.core.strand import nestlevel as nestlevel
 from zyg.core.strand import strip as strip
 from zyg.core.strand import watched_leaves as watched_leaves
 from zyg.core.views import buffer as buffer

@@ -23,7 +23,8 @@ import numpy as np
 from zyg.base.borders import border
 from zyg.base.structure import is_number
 from zyg.core.cotangents import has_complex, spec_of
-from zyg.core.strand import is_traced, is_watched
+from zyg.core.questions import is_traced
+from zyg.core.strand import is_watched
 from zyg.core.trace import Trace
 from zyg.errors import HolomorphicError, MissingRuleError, PatternError, StructureError
 from zyg.sparsity.patterns import PatternCall

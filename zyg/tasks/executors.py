@@ -34,18 +34,9 @@ from zyg.base.config import settings
 from zyg.base.containers import Engine
 from zyg.base.signatures import P, R
 from zyg.core.exchange import bring
+from zyg.core.questions import is_traced
 from zyg.core.reverse import Later
-from zyg.core.strand import (
-    ARRAYS,
-    Strand,
-    active,
-    child,
-    is_traced,
-    is_watched,
-    local,
-    settle,
-    strip,
-)
+from zyg.core.strand import ARRAYS, Strand, active, child, is_watched, local, settle, strip
 from zyg.errors import RecomputationError
 from zyg.tasks import recipes
 from zyg.tasks.recipes import Backwards, Forwards, all_integers, carriers, ship, sketch

@@ -22,8 +22,9 @@ from zyg.base.registry import Adjoint
 from zyg.base.signatures import P, R
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
+from zyg.core.questions import is_traced
 from zyg.core.running import run_function
-from zyg.core.strand import Confined, is_traced, is_watched, strip
+from zyg.core.strand import Confined, is_watched, strip
 from zyg.core.trace import Trace, demand_complete
 from zyg.errors import AdjointError, MissingRuleError
 from zyg.verbs.effects import globals_of, named_by

@@ -14,7 +14,8 @@ import numpy as np
 from zyg.base.borders import border
 from zyg.base.signatures import Ts, X
 from zyg.core.cotangents import has_complex, spec_of, zeros_of
-from zyg.core.strand import is_traced, strip
+from zyg.core.questions import is_traced
+from zyg.core.strand import strip
 from zyg.core.trace import copy_out, watchable
 from zyg.errors import AdjointError, ConvergenceError, HolomorphicError, StructureError
 from zyg.verbs.checkpoints import one_entry, pullback_inside

@@ -12,7 +12,8 @@ from typing import Any
 from zyg.base.marks import stands_for
 from zyg.base.registry import ScalarRule, late_rule, rules
 from zyg.base.structure import Structure
-from zyg.core.strand import WATCHED, active, cut, is_watched, nestlevel, settle, watched_leaves
+from zyg.core.questions import nestlevel
+from zyg.core.strand import WATCHED, active, cut, is_watched, settle, watched_leaves
 from zyg.errors import ConversionError, MissingRuleError
 from zyg.watched.value import holds_watched
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from zyg.base.structure import Structure
-from zyg.core.strand import is_traced, settle
+from zyg.core.questions import is_traced
+from zyg.core.strand import settle
 from zyg.errors import ConversionError
 
 _BRANCHES = (list, tuple, dict)

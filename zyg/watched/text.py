@@ -6,7 +6,8 @@ import sys
 from typing import Any, NoReturn
 
 from zyg.base.structure import is_number
-from zyg.core.strand import cut, is_traced
+from zyg.core.questions import is_traced
+from zyg.core.strand import cut
 from zyg.errors import ConversionError
 
 

@@ -29,20 +29,11 @@ from zyg.core.elementwise import elementwise, elementwise_of_one, elementwise_of
 from zyg.core.handouts import hand_out, holds_nothing_watched, plainly
 from zyg.core.inplace import at, refuse_store, write_result
 from zyg.core.objects import as_objects, shown, within_bound
+from zyg.core.questions import is_traced
 from zyg.core.sequences import holds_watched as holds_watched
 from zyg.core.sequences import is_list, joined
 from zyg.core.shortcuts import short_ways
-from zyg.core.strand import (
-    ARRAYS,
-    WATCHED,
-    Watched,
-    cut,
-    innermost,
-    is_traced,
-    settle,
-    strip,
-    watcher_of,
-)
+from zyg.core.strand import ARRAYS, WATCHED, Watched, cut, innermost, settle, strip, watcher_of
 from zyg.errors import ConversionError
 from zyg.watched import keywords
 from zyg.watched.conversions import (
