@@ -103,7 +103,8 @@ class WatchedQuantity(NDArrayOperatorsMixin):
         if options.get("out") is not None:
             raise _unknown(f"np.{ufunc.__name__} with out=")
         plain = [Quantity(1.0, x) if isinstance(x, UnitBase) else x for x in inputs]
-        asked = [_plain(x) for x in plain]  # what astropy looks at: units, and exponents
+        raises = ufunc in (np.power, np.float_power)  # where astropy looks at more than units
+        asked = [x if type(x) is WatchedQuantity and not raises else _plain(x) for x in plain]
         converters, unit = converters_and_unit(ufunc, method, *asked)
         values = [
             getattr(x, "value", x) if convert is None else convert(getattr(x, "value", x))
