@@ -91,6 +91,12 @@ PROGRAMS = {
     "var and std": lambda a, v: np.var(a) + np.sum(np.std(a, axis=0) ** 3),
     "var with ddof": lambda a, v: np.sum(np.var(a, axis=1, ddof=1)),
     "cumsum": lambda a, v: np.sum(np.cumsum(a, axis=1) ** 2),
+    "cumprod with a zero": lambda a, v: np.sum(np.cumprod(a * np.array([1.0, 0.0, 1.0]), 1) * v),
+    "median": lambda a, v: np.median(a) + np.sum(np.quantile(a, 0.3, axis=0) * v),
+    "norms of other orders": lambda a, v: np.linalg.norm(v, 3) + np.linalg.norm(a, 1, axis=0) @ v,
+    "by columns": lambda a, v: (
+        np.sum(np.reshape(a, (3, 4), order="F")[0] ** 2) + np.ravel(a, "F")[1]
+    ),
     "cumprod": lambda a, v: np.sum(np.cumprod(a, axis=1) * a),
     "trapezoid": lambda a, v: np.trapezoid(np.sin(v)) + np.sum(np.diff(a, axis=1) ** 2),
     "norm": lambda a, v: np.linalg.norm(v) + np.linalg.norm(a),
@@ -130,6 +136,9 @@ PROGRAMS = {
     "solve": lambda a, v: np.sum(np.linalg.solve(a.T @ a + np.eye(3), v) ** 2),
     "slogdet": lambda a, v: np.linalg.slogdet(a.T @ a + np.eye(3))[1],
     "inverse": lambda a, v: np.sum(np.linalg.inv(a.T @ a + np.eye(3)) ** 2),
+    "cholesky": lambda a, v: np.sum(np.linalg.cholesky(np.tril(a.T @ a) + np.eye(3)) @ v),
+    "eigenvalues": lambda a, v: np.sum(np.linalg.eigvalsh(np.tril(a.T @ a)) * v),
+    "rfft": lambda a, v: np.sum(np.abs(np.fft.rfft(v)) ** 2),
     "fft": lambda a, v: np.sum(np.abs(np.fft.fft(v)) ** 2),
     # whole programs
     "layers": layers,

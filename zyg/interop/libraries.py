@@ -32,6 +32,8 @@ class Library(ArrayType):
     writable = False
     watched: Any
     protocols: ClassVar[dict[str, Any]] = {}  # what its guests answer besides NumPy's
+    # Its functions that have the name of one of NumPy's and mean something else.
+    different: ClassVar[frozenset[str]] = frozenset()
     # What it raises where it cannot do what it is asked for.
     lacking: tuple[type[Exception], ...] = AttributeError, NotImplementedError, TypeError
 
@@ -117,6 +119,9 @@ class Library(ArrayType):
     def cumulated(self, name: str, raw: Any, axis: int) -> Any:
         standard = {"cumsum": "cumulative_sum", "cumprod": "cumulative_prod"}[name]
         return getattr(self.xp, standard)(raw, axis=axis)
+
+    def cholesky(self, raw: Any) -> Any:
+        return self.xp.linalg.cholesky(raw)
 
     def reshaped(self, raw: Any, shape: tuple[int, ...]) -> Any:
         return self.xp.reshape(raw, tuple(shape))

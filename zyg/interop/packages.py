@@ -22,6 +22,7 @@ def _torch_function(*args: Any, **kwargs: Any) -> Any:
 
 
 class Torch(Library):
+    different = frozenset(("histogram", "histogramdd", "median", "nanmedian", "gradient", "put"))
     protocols: ClassVar[dict[str, Any]] = {"__torch_function__": classmethod(_torch_function)}
 
     def method(self, x: Any, name: str) -> Any:
@@ -247,6 +248,7 @@ _EMPTY = np.empty((0,))  # tells Dask what blocks are, which would call the func
 
 class Dask(Library):
     lazy, readable = True, False
+    lacking = (*Library.lacking, ValueError)
 
     def entering(self, raw: Any) -> Any:
         if any(math.isnan(n) for n in raw.shape):
@@ -271,6 +273,9 @@ class Dask(Library):
 
     def whole(self, raw: Any) -> Any:
         return raw.rechunk(-1)
+
+    def cholesky(self, raw: Any) -> Any:
+        return import_module("dask.array").linalg.cholesky(raw, lower=True)
 
     def read(self, raw: Any, index: Any) -> Any:
         y = raw[index]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from zyg.interop.libraries import Library
-from zyg.interop.words import CREATORS, NO, plain_call, says
+from zyg.interop.words import CREATORS, NO, in_standard, plain_call, says
 
 # Joining, splitting, choosing
 
@@ -203,9 +203,7 @@ def _copy(library, f, a, order="K", subok=False):
 def _roll(library, f, a, shift, axis=None):
     if axis is None:
         return np.reshape(np.roll(np.ravel(a), shift, 0), a.shape)
-    shift, axis = (
-        [int(k) for k in (x if isinstance(x, (tuple, list)) else (x,))] for x in (shift, axis)
-    )
+    shift, axis = ([int(k) for k in np.reshape(x, -1)] for x in np.broadcast_arrays(shift, axis))
     for n, k in zip(shift, axis, strict=True):
         n = n % max(a.shape[k], 1)
         before = (slice(None),) * (k % a.ndim)
@@ -340,7 +338,40 @@ def _einsum(library, f, text, *operands, **kwargs):
 
 @says(np.linalg.norm, np.linalg.vector_norm)
 def _norm(library, f, x, ord=None, axis=None, keepdims=False):
-    if ord not in (None, 2, "fro") or (ord == 2 and x.ndim > 1 and axis is None):
+    is_vector = x.ndim == 1 if axis is None else np.size(axis) == 1
+    is_vector = is_vector or f is np.linalg.vector_norm
+    if ord in (None, "fro") or (ord == 2 and is_vector):
+        square = np.real(x * np.conjugate(x)) if x.dtype.kind == "c" else x * x
+        return np.sqrt(np.sum(square, axis, keepdims=keepdims))
+    if not is_vector or isinstance(ord, str):
         raise TypeError(f"a norm of order {ord!r}")
-    square = np.real(x * np.conjugate(x)) if x.dtype.kind == "c" else x * x
-    return np.sqrt(np.sum(square, axis, keepdims=keepdims))
+    x = np.abs(x)
+    if ord in (math.inf, -math.inf):
+        return (np.max if ord > 0 else np.min)(x, axis, keepdims=keepdims)
+    if ord == 0:
+        return np.sum(np.astype(x != 0, x.dtype), axis, keepdims=keepdims)
+    return np.sum(x**ord, axis, keepdims=keepdims) ** (1 / ord)
+
+
+@says(np.linalg.cholesky, np.linalg.eigh, np.linalg.eigvalsh)
+def _of_triangle(library, f, a, /, UPLO="L", *, upper=False):  # noqa: N803
+    """Of the one triangle that NumPy reads: some libraries read both, and take their mean."""
+    upper = upper or UPLO in ("U", "u")
+    one = np.triu(a) if upper else np.tril(a)
+    rest = np.triu(a, 1) if upper else np.tril(a, -1)
+    a = one + np.conjugate(np.matrix_transpose(rest))
+    if f is not np.linalg.cholesky:
+        return in_standard(library, f, (a,), {})
+    y = library.wrap(library.cholesky(library.whole(a.raw)))
+    return np.conjugate(np.matrix_transpose(y)) if upper else y
+
+
+@says(np.cross, np.linalg.cross)
+def _cross(library, f, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    axisa, axisb, axisc = (axis,) * 3 if axis is not None else (axisa, axisb, axisc)
+    a, b = (library.guest_of(x) for x in (a, b))
+    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise TypeError("vectors of two elements")
+    turned = [a[..., i] * b[..., j] - a[..., j] * b[..., i] for i, j in ((1, 2), (2, 0), (0, 1))]
+    return np.moveaxis(np.stack(turned, -1), -1, axisc)

@@ -108,9 +108,9 @@ def _size(library, f, a, axis=None):
 
 @says(np.reshape)
 def _reshape(library, f, a, /, shape=None, order="C", *, newshape=None, copy=None):
-    if order not in ("C", "K"):
-        raise TypeError("the order of elements is NumPy's own")
     shape = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if order == "F":
+        return np.transpose(np.reshape(np.transpose(a), shape[::-1]))
     if a.shape == tuple(shape):
         return a
     known = math.prod(n for n in shape if n != -1)
@@ -124,7 +124,7 @@ def _with_chunks(shape: tuple[int, ...], like: Any) -> Any:
 
 @says(np.ravel)
 def _ravel(library, f, a, order="C"):
-    return np.reshape(a, (-1,)) if a.ndim != 1 else a
+    return np.reshape(a, (-1,), order) if a.ndim != 1 else a
 
 
 @says(np.broadcast_to)
@@ -161,7 +161,7 @@ def _swapaxes(library, f, a, axis1, axis2):
 
 @says(np.moveaxis)
 def _moveaxis(library, f, a, source, destination):
-    pairs = [x if isinstance(x, (tuple, list)) else (x,) for x in (source, destination)]
+    pairs = [(x,) if isinstance(x, (int, np.integer)) else x for x in (source, destination)]
     source, destination = ([int(k) % a.ndim for k in p] for p in pairs)
     order = [k for k in range(a.ndim) if k not in source]
     for to, k in sorted(zip(destination, source, strict=True)):

@@ -134,6 +134,8 @@ def in_standard(library: Library, f: Any, args: Sequence[Any], kwargs: dict[str,
         space = getattr(space, part)
     name = _RENAMED.get(f.__name__, f.__name__)
     said = getattr(space, name, None) or getattr(space, f.__name__)
+    if name in library.different:
+        raise TypeError(f"its {name} is another function")
     names, bound = bound_by(f, args, kwargs)
     like = next(iter(guests_in(library, (*args, *kwargs.values()))))
     raws: list[Any] = []

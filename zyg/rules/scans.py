@@ -15,6 +15,7 @@ from zyg.rules.kit import (
     NO,
     ScalarRule,
     adjoint,
+    array_type,
     as_array,
     bind,
     composed,
@@ -50,6 +51,8 @@ def recurrence(a, b):
     """s along the last axis, with s[0] = b[0] and s[i] = b[i] + a[i] s[i-1]."""
     if strip(a) is not a or strip(b) is not b:
         s = recurrence(a, b)
+    elif not array_type(b).writable:
+        s = _doubled(a, b)
     else:
         s = np.array(b, dtype=np.result_type(a, b))
         if s.ndim == 1:
@@ -69,6 +72,18 @@ def recurrence(a, b):
         return b_bar * conj(behind), b_bar
 
     return s, recurrence_pullback
+
+
+def _doubled(a, b):
+    """The same without a write, each step twice as far: of what was not there, nothing is added."""
+    n, step = np.shape(b)[-1], 1
+    while step < n:
+        far = a[..., step:] * b[..., :-step]
+        added = np.where(b[..., :-step] == 0, np.zeros_like(far), far)
+        b = np.concatenate([b[..., :step], b[..., step:] + added], axis=-1)
+        a = np.concatenate([a[..., :step], a[..., step:] * a[..., :-step]], axis=-1)
+        step *= 2
+    return b
 
 
 @adjoint(np.cumprod)

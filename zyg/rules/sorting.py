@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from zyg.rules.kit import (
+    array_type,
     as_array,
     composed,
     count,
@@ -177,7 +178,8 @@ def _moved_by(q, scale, method, n):
 def _order_statistic(call, a, axis, skips_nan=False, q=0.5, scale=1, method=None):
     """`call(a)`, interpolated between two elements: on their ranks, it gives the place."""
     a = as_array(a)
-    plain = np.asarray(strip(a))
+    kind = array_type(strip(a))
+    plain = np.asarray(kind.seen(strip(a)))
     y = call(plain)
     if plain.size == 0:
         return y
@@ -186,8 +188,9 @@ def _order_statistic(call, a, axis, skips_nan=False, q=0.5, scale=1, method=None
     moved = tuple(plain.shape[k] for k in others + axes)
     outer, n = moved[: len(others)], count(plain.shape, axis)
     rows = np.reshape(np.transpose(a, others + axes), (*outer, n))
-    order = np.argsort(strip(rows), axis=-1, kind="stable")
-    nan = np.isnan(strip(rows))
+    seen = np.reshape(np.transpose(plain, others + axes), (*outer, n))
+    order = np.argsort(seen, axis=-1, kind="stable")
+    nan = np.isnan(seen)
     undefined = nan.all(-1, keepdims=True) if skips_nan else nan.any(-1, keepdims=True)
     own = plain.real.dtype  # in which NumPy computes the place
     dtype = own if own.kind == "f" and n * np.finfo(own).eps < 1 else float
@@ -207,7 +210,8 @@ def _order_statistic(call, a, axis, skips_nan=False, q=0.5, scale=1, method=None
     d = below + weight * (above - below)
     if skips_nan and np.any(undefined):  # a slice of NaN only
         d = np.where(undefined, 0.0, d)
-    return with_value(np.reshape(np.moveaxis(d, -1, 0), np.shape(y)), (y,))
+    d = np.reshape(np.moveaxis(d, -1, 0), np.shape(y))
+    return d if kind.library else with_value(d, (y,))
 
 
 def _median(function):

@@ -99,7 +99,7 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None):
     r = np.corrcoef(strip(x), strip(y), rowvar, dtype=dtype)
     if np.size(r) == 0:
         return r
-    c = _covariance(x, y, rowvar, 1, None, None, np.asarray(r).dtype)
+    c = _covariance(x, y, rowvar, 1, None, None, plain_array(r).dtype)
     with np.errstate(all="ignore"):
         s = np.sqrt(np.real(np.diagonal(c)))
         d = c / (s[:, None] * s)
