@@ -74,7 +74,7 @@ def case(peers: Peers, name: str, given: tuple[Any, ...]) -> Case:
     wrt = tuple(k for k, x in enumerate(given) if _is_real(x) and k not in data)
     compiled = zyg.compile(function, wrt=wrt)
     programs: dict[str, Callable[[], Any]] = {
-        "zyg": lambda: _of(zyg.value_and_gradient(compiled, *given), wrt),
+        "zyg": lambda: zyg.value_and_gradient(compiled, *given),
         VALUE: lambda: _nothing(compiled(*given)),
     }
     if name != "tree_network":  # numba has no functions that call themselves from inside

@@ -187,12 +187,12 @@ class DisagreementError(Exception):
 
 
 def leaves(tree: Any) -> list[Any]:
-    """What is in lists, tuples and dicts, in order."""
+    """What is in lists, tuples and dicts, in order, but None: no gradient."""
     if isinstance(tree, dict):
         tree = [*tree.values()]
     if isinstance(tree, (list, tuple)):
         return [leaf for x in tree for leaf in leaves(x)]
-    return [tree]
+    return [] if tree is None else [tree]
 
 
 def once(program: Callable[[], Any]) -> float:
