@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.base import buffers, caches, threads
+from zyg.base import buffers, caches, threads, warned
 from zyg.base.caches import Cache, remembered
-from zyg.broadcasting import fallback
 from zyg.compiler.back import compiled, stored
 from zyg.kernels import launch, scalar
 
@@ -258,7 +257,7 @@ def test_what_was_said_once_is_said_again_after_clear():
         with pytest.warns(zyg.errors.PerformanceWarning):
             zyg.broadcast(f, X)
         zyg.broadcast(f, X)
-        assert len(fallback._warned) == 1
+        assert len(warned._warned) == 1
         zyg.kernels.clear()
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.broadcasting import calls, fallback
+from zyg.base import warned
+from zyg.broadcasting import calls
 from zyg.errors import KernelError, PerformanceWarning, ShapeError
 
 X = np.array([0.5, 2.5])
@@ -102,7 +103,7 @@ ELSEWHERE = {
 
 @pytest.fixture(autouse=True)
 def _nothing_was_said():
-    fallback._warned.clear()
+    warned._warned.clear()
 
 
 @pytest.mark.parametrize("f", ELSEWHERE, ids=lambda f: f.__name__)
@@ -123,13 +124,14 @@ ROUGH = (formats, unknown_function, ieee_remainder, imports, matches, rounded_to
 
 @pytest.mark.parametrize("f", ELSEWHERE, ids=lambda f: f.__name__)
 def test_without_a_kernel_a_function_is_called_for_each_element(f):
-    with pytest.warns(PerformanceWarning, match=rf"(?s)in Python\. .*{__name__[-10:]}"):
+    with pytest.warns(PerformanceWarning, match=rf"(?s)in Python\. .*{__name__[-10:]}") as said:
         y = zyg.broadcast(f, X[:, None])
+    assert {warning.filename for warning in said} == {__file__}
     np.testing.assert_array_equal(y, [[f(x)] for x in X])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         zyg.broadcast(f, X)  # it was said
-    fallback._warned.clear()
+    warned._warned.clear()
     with zyg.config(fallback="silent"):
         zyg.broadcast(f, X)
         if f not in ROUGH:

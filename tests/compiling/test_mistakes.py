@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.base import warned
 from zyg.base.caches import Cache
 from zyg.compiler.back import entry
-from zyg.compiling import fallback, index, operations, reads
+from zyg.compiling import index, operations, reads
 from zyg.errors import CompileError, PerformanceWarning
 
 X = np.array([0.5, -1.0, 2.0])
@@ -45,7 +46,7 @@ def test_values_and_gradients_are_right_and_the_mistake_is_named(mistake):
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        fallback._warned.clear()
+        warned._warned.clear()
         value, (gradient,) = zyg.value_and_gradient(compiled, X)
         assert compiled(X) == pytest.approx(right)
 

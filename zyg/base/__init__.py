@@ -7,6 +7,7 @@ buffers                         memory of results, kept for later results of the
 signatures                      the types of public signatures
 quiet                           NumPy's warnings off
 caches                          what was worked out, bounded and forgotten on demand
+warned                          warnings of what is slow, with the user's line
 threads                         work in chunks, on several threads
 marks                           what modules and functions say of themselves
 adoptable                       which modules may be adopted, and which are

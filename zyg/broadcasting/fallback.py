@@ -7,7 +7,6 @@ have. Derivatives are those of the calls, by the tracer; slow, and right.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType
 from typing import Any
@@ -16,24 +15,15 @@ import numpy as np
 
 import zyg.math
 from zyg.base.array_types import on_gpu
-from zyg.base.caches import Cache
-from zyg.base.config import setting
+from zyg.base.warned import warn_once
 from zyg.compiler.front.structures import children
 from zyg.core.strand import strip
-from zyg.errors import KernelError, PerformanceWarning, ShapeError, is_users
-
-_warned: Cache[Any, bool] = Cache(1024)
+from zyg.errors import KernelError, ShapeError, is_users
 
 
 def warn(key: Any, reason: str) -> None:
     """Say once for each `key`, a function or what stands in its way, that it is slow."""
-    if setting("fallback") == "warn" and not _warned.get(key):
-        _warned.put(key, True)
-        warnings.warn(
-            f"zyg.broadcast runs element by element, in Python. {reason}",
-            PerformanceWarning,
-            stacklevel=3,
-        )
+    warn_once(key, f"zyg.broadcast runs element by element, in Python. {reason}")
 
 
 def broadcast_shape(operands: Sequence[Any]) -> tuple[int, ...]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CellType, CodeType, FunctionType, MethodType
@@ -22,9 +20,8 @@ from zyg.adoption.spaces import Space
 from zyg.base.adoptable import is_adopted
 from zyg.base.caches import Cache
 from zyg.base.config import setting
-from zyg.errors import CompileError, KernelError, PerformanceWarning, is_users
-
-_warned: Cache[Any, bool] = Cache(1024)
+from zyg.base.warned import warn_once
+from zyg.errors import CompileError, KernelError, is_users
 
 
 def refuse(name: str, error: KernelError) -> None:
@@ -37,17 +34,10 @@ def refuse(name: str, error: KernelError) -> None:
         what, fix = text.partition(" [")[0], text.rpartition("\n  fix:   ")[2]
         place = re.sub(r":(\d+): (.+)$", r":\1: `\2`: ", error.source_line)
         slow = f"{name} runs in Python, and its derivatives are traced: about 100 times slower."
-        warn(error.source_line or what, f"{place}{what} {slow} {fix[:1].upper()}{fix[1:]}")
-
-
-def warn(key: Any, text: str) -> None:
-    """A warning of the user's line, once for each `key`."""
-    if setting("fallback") == "warn" and not _warned.get(key):
-        _warned.put(key, True)
-        depth, frame = 1, sys._getframe()
-        while frame.f_back is not None and not is_users(frame.f_code.co_filename):
-            depth, frame = depth + 1, frame.f_back
-        warnings.warn(f"zyg.compile: {text}", PerformanceWarning, stacklevel=depth)
+        warn_once(
+            error.source_line or what,
+            f"zyg.compile: {place}{what} {slow} {fix[:1].upper()}{fix[1:]}",
+        )
 
 
 def compile_error(error: KernelError) -> CompileError:

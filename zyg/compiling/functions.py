@@ -258,12 +258,12 @@ class Compiled(Named):
         return y
 
     def _warn_of_range(self) -> None:
-        from zyg.compiling.fallback import warn
+        from zyg.base.warned import warn_once
 
-        warn(
+        warn_once(
             ("stopped", self.__wrapped__),
-            f"{self.__name__} was run in Python for these arguments: its numbers do not fit "
-            "machine code (an int beyond 64 bits, for example).",
+            f"zyg.compile: {self.__name__} was run in Python for these arguments: its numbers do "
+            "not fit machine code (an int beyond 64 bits, for example).",
         )
 
     def _watched(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

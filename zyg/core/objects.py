@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 import sys
-import warnings
 from typing import Any
 from weakref import ref
 
@@ -18,9 +17,10 @@ import numpy as np
 from zyg.base.config import setting
 from zyg.base.registry import ScalarRule
 from zyg.base.remedies import instead
+from zyg.base.warned import warn
 from zyg.core.strand import ARRAYS, WATCHED, strip, watch
 from zyg.core.views import base_of
-from zyg.errors import ConversionError, MutationError, PerformanceWarning, user_frame
+from zyg.errors import ConversionError, MutationError
 
 _NUMBERS = (bool, float, complex, np.bool_, np.number)
 
@@ -118,7 +118,10 @@ def shown(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
 
     NumPy's answer is `x` itself: unless a copy was asked for, neither may be written meanwhile.
     """
-    _warn()
+    warn(
+        "NumPy made an array of objects from watched values: correct, but each element is "
+        f"computed in Python. Faster: {instead()}."
+    )
     made = as_objects(x)
     if type(x) in ARRAYS and not copy:
         made.flags.writeable = False
@@ -150,19 +153,3 @@ def demand_not_shown(base: Any) -> None:
             "the elements as they were.",
             "use np.array(x), a copy, or write before np.asarray(x).",
         )
-
-
-def _warn() -> None:
-    """Say once for each line of the user's, as Python counts them, what it could do instead."""
-    frame = user_frame()
-    if frame is None:
-        return
-    warnings.warn_explicit(
-        "NumPy made an array of objects from watched values: correct, but each element is "
-        f"computed in Python. Faster: {instead()}.",
-        PerformanceWarning,
-        frame.f_code.co_filename,
-        frame.f_lineno,
-        str(frame.f_globals.get("__name__", "")),
-        frame.f_globals.setdefault("__warningregistry__", {}),
-    )
