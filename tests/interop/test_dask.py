@@ -74,6 +74,37 @@ def test_parameters_of_numpy_take_one_pass_over_the_data(f, parameters):
     np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
+PARTS = {
+    "slices": lambda x, w: x @ w[0, :3] + w[1, 3],
+    "twice the same": lambda x, w: x @ w[0][np.array([0, 0, 3])],
+    "steps back": lambda x, w: x @ w[1, ::-1][:3],
+    "a transpose": lambda x, w: (x @ w.T[1:]) * w[0, 0],
+    "a reshape": lambda x, w: x @ w.reshape(4, 2)[:3],
+    "a diagonal": lambda x, w: x[:, :2] @ np.diagonal(w),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f, w: zyg.hvp(f, w, np.cos(w)),
+        lambda f, w: zyg.gradient(lambda w: np.sum(zyg.gradient(f, w)[0] ** 2), w)[0],
+        lambda f, w: zyg.hvp(lambda w: np.sum(zyg.gradient(f, w)[0] ** 2), w, np.cos(w)),
+    ],
+    ids=["forward over reverse", "reverse over reverse", "third order"],
+)
+def test_higher_derivatives_by_parts_of_a_parameter_beside_data_of_dask(name, derivative):
+    w = np.random.default_rng(2).normal(size=(2, 4))
+    x = np.random.default_rng(3).normal(size=(6, 3))
+
+    def of(data):
+        return derivative(lambda w: np.sum(np.tanh(PARTS[name](data, w)) ** 3), w)
+
+    found, wanted = of(da.from_array(x, chunks=2)), of(x)
+    np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-11, atol=1e-13)
+
+
 @pytest.mark.filterwarnings("ignore:divide by zero")  # in a chunk, where no gradient is around
 def test_an_exact_zero_stays_zero_in_each_chunk():
     x = np.array([0.0, 4.0, 0.0, 1.0])

@@ -72,8 +72,11 @@ class ArrayType:
         """c * d of a cotangent and a slope that nobody looks at: an exact zero stays zero."""
         raise NotImplementedError
 
-    def later(self, f: Any, x: Any, shape: tuple[int, ...]) -> Any:
-        """What stands for f of the array of NumPy's that the lazy array `x` is when computed."""
+    def later(self, f: Any, back: Any, x: Any, shape: tuple[int, ...]) -> Any:
+        """What stands for f of the array of NumPy's that the lazy array `x` is when computed.
+
+        f only moves elements, to an array of this shape, and `back` is its transpose.
+        """
         raise NotImplementedError
 
     def placed(self, spec: ArraySpec, index: Any, unique: bool, c: Any) -> Any:

@@ -161,7 +161,7 @@ def read_pullback(
 ) -> Any:
     if type(y_bar) not in _COMPUTED and (kind := array_type(y_bar)).lazy:
         whole = partial(_placed_in, shape, dtype, index, unique)
-        return ((slot, kind.later(whole, y_bar, shape)),)
+        return ((slot, kind.later(whole, partial(_read_in, index), y_bar, shape)),)
     if slot in run.owned and type(y_bar) not in WATCHED:
         shadow = run.bars[slot]
     elif type(slot) is ViewSlot and slot.repeats():
@@ -178,6 +178,10 @@ def read_pullback(
 
 
 _COMPUTED = {float, np.float64, np.ndarray}
+
+
+def _read_in(index: Any, c: Any) -> Any:
+    return np.asarray(c[index])
 
 
 def _placed_in(shape: Any, dtype: Any, index: Any, unique: bool, c: Any) -> Any:

@@ -71,7 +71,8 @@ class Run:
     def add_part(self, part: ViewSlot, c: Any) -> None:
         """Accumulate into the part of a view, of which several elements may be one."""
         if type(c) is not np.ndarray and (kind := array_type(c)).lazy:
-            self.add(part.slot, kind.later(partial(_whole_of, part), c, part.shape))
+            moves = partial(_whole_of, part), partial(_part_of, part)
+            self.add(part.slot, kind.later(*moves, c, part.shape))
             return
         if part.way is not None:
             if (whole := back_by_way(part.way, c)) is None:
@@ -254,6 +255,11 @@ def _whole_of(part: ViewSlot, c: Any) -> Any:
     only.slot = 0
     run.add_part(only, c)
     return run.bars[0]
+
+
+def _part_of(part: ViewSlot, c: Any) -> Any:
+    """The transpose of that: the part of an array where the view lies."""
+    return np.copy(part.of_shadow(laid_out(c, part)))
 
 
 def plain_then_strong(*, unseen: bool = False) -> tuple[bool, ...]:

@@ -257,3 +257,16 @@ def brought(x: Any) -> Any:
 
 
 brought.linear = (0,)
+
+
+@adjoint
+def moved(f: Any, back: Any, x: Any, shape: Any) -> Any:
+    """``later`` of a watched lazy array: f only moves its elements."""
+
+    def moved_pullback(y_bar: Any) -> Any:
+        return None, None, moved(back, f, y_bar, tuple(np.shape(x))), None
+
+    return array_type(x).later(f, back, x, shape), moved_pullback
+
+
+moved.linear = (2,)
