@@ -1,4 +1,4 @@
-"""Fitting: a step of Adam over ten small arrays, and L-BFGS-B over 100 unknowns.
+"""Fitting: `zyg.grad`, a step of Adam over ten small arrays, and L-BFGS-B over 100 unknowns.
 
 The row "scipy by hand" is SciPy's minimize with the gradient written by hand; the row "the
 gradients" takes zyg's values and gradients where that goes, and nothing else.
@@ -12,12 +12,25 @@ import numpy as np
 import scipy.optimize
 
 import zyg
-from benchmarks.harness import Case, Peers, Result, Target, at_most
+from benchmarks.harness import Case, Peers, Result, Target, at_most, overhead
 
 
 def cases(peers: Peers, quick: bool) -> Iterator[Case]:
+    yield _grad()
     yield _adam(peers)
     yield _quadratic(10 if quick else 100)
+
+
+def _grad() -> Case:
+    def f(x):
+        return x * x + 1.0
+
+    grad = zyg.grad(f)
+    return Case(
+        "grad of one number",
+        {"zyg": lambda: grad(2.0), "gradient": lambda: zyg.gradient(f, 2.0)[0]},
+        targets=[overhead(2e-6, "gradient")],
+    )
 
 
 def _adam(peers: Peers) -> Case:

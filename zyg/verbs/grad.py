@@ -196,6 +196,8 @@ def _restricted(
     """f as a function of the chosen arguments alone, and these."""
     n = len(args)
     some = chosen if isinstance(chosen, tuple) else (chosen,)
+    if some == (*range(n),) and not kwargs:
+        return f, args
     if not all(-n <= k < n for k in some) or len({k % n for k in some}) < len(some):
         given = f"{n} positional argument{'s' * (n != 1)}"
         raise ArgumentError(
@@ -205,8 +207,6 @@ def _restricted(
             "pass the argument by its place, or change argnums.",
         )
     places = [k % n for k in some]
-    if places == [*range(n)] and not kwargs:
-        return f, args
 
     def inner(*some: Any) -> Any:
         whole = [*args]
