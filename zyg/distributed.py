@@ -36,14 +36,39 @@ __all__ = ["wrap_client"]
 def wrap_client(client: Client, *, keep: str = "worker") -> TaskClient:
     """A client whose `submit`, `map` and `gather` are differentiated; all else is the client's.
 
-    With ``keep="worker"`` a watched task is run under a tape, which stays in the worker's memory
-    until the gradient has been taken; with ``keep="recompute"`` nothing is kept, and the task is
-    run again in the reverse pass.
-
     Without a gradient around it, or without a watched value in the call, it is the client that
     submits. Otherwise the future is a `concurrent.futures.Future` whose value is watched; `wait`
     and `as_completed` are those of that module. Futures of both kinds may be passed to other tasks,
     in containers and closures too; their values go from worker to worker.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        A client that is not asynchronous.
+    keep : {"worker", "recompute"}
+        With "worker" a watched task is run under a tape, which stays in the worker's memory until
+        the gradient has been taken; with "recompute" nothing is kept, and the task is run again in
+        the reverse pass.
+
+    Returns
+    -------
+    TaskClient
+        Used as the client is.
+
+    Raises
+    ------
+    ShippingError
+        The client is asynchronous. When it is called: a task cannot be sent to a worker.
+    ValueError
+        `keep` is neither of the two.
+
+    Examples
+    --------
+    >>> import zyg, distributed
+    >>> with distributed.Client(processes=False, dashboard_address=None) as client:
+    ...     tasks = zyg.distributed.wrap_client(client)
+    ...     zyg.gradient(lambda x: tasks.submit(lambda y: y * y, x).result(), 3.0)
+    (6.0,)
     """
     if client.asynchronous:
         raise ShippingError(

@@ -17,6 +17,12 @@ FUNCTIONS = {
 FUNCTIONS = {name: f for name, f in FUNCTIONS.items() if not isinstance(f, type)}
 
 
+BRIDGES = {
+    "torch": ["wrap", "function"], "jax": ["wrap", "function"], "numba": ["wrap"],
+    "distributed": ["wrap_client"],
+}  # fmt: skip
+
+
 def sections(f):
     """The text under each heading."""
     parts = re.split(r"^(\w[\w ]*)\n-+\n", inspect.getdoc(f), flags=re.MULTILINE)
@@ -25,18 +31,30 @@ def sections(f):
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_a_docstring_has_sections_and_names_every_parameter(name):
-    found = sections(FUNCTIONS[name])
+    raises = demand_sections(FUNCTIONS[name]) or "ever raises" in FUNCTIONS[name].__doc__
+    assert raises or name.startswith("optimize.")  # optimizers only note what they are given
+
+
+@pytest.mark.parametrize("library", BRIDGES)
+def test_docstrings_of_bridges_too(library):
+    pytest.importorskip(library, reason="in the extra interop")
+    for name in BRIDGES[library]:
+        assert demand_sections(getattr(getattr(zyg, library), name))
+
+
+def demand_sections(f):
+    """Demand the sections, with a row for each parameter; says whether there is one of errors."""
+    found = sections(f)
     rows = re.findall(
         r"^(\*{0,2}\w+(?:, \w+)*)(?: :.*)?$", found.get("Parameters", ""), re.MULTILINE
     )
 
     named = [part.lstrip("*") for row in rows for part in row.split(", ")]
 
-    assert named == [*inspect.signature(FUNCTIONS[name]).parameters]
+    assert named == [*inspect.signature(f).parameters]
     assert "Examples" in found
-    raises = "Raises" in found or "ever raises" in FUNCTIONS[name].__doc__
-    assert raises or name.startswith("optimize.")  # optimizers only note what they are given
     assert "Returns" in found
+    return "Raises" in found
 
 
 def test_every_setting_has_a_type_and_a_row():

@@ -331,12 +331,30 @@ class Namespace(Engine):
 def wrap(f: Any) -> Any:
     """`f`, a function of JAX's or a namespace as `jnp`, as one of arrays that zyg differentiates.
 
-    Its arguments and its result are pytrees. Watched numbers and arrays come to f as arrays of
-    JAX's; integers, and numbers that nobody watches, are constants. A function of ``jax.jit`` is
-    compiled together with its pullback, once for each form of its arguments; any other is traced at
-    each call. Derivatives have any order, complex numbers zyg's convention. Raises ConversionError
-    where JAX would round a float64, as it does unless ``jax_enable_x64`` is on, or lacks a dtype.
+    A function of ``jax.jit`` is compiled together with its pullback, once for each form of its
+    arguments; any other is traced at each call. Derivatives have any order, complex numbers zyg's
+    convention.
 
+    Parameters
+    ----------
+    f : callable or module
+        Its arguments and its result are pytrees. Watched numbers and arrays come to it as arrays of
+        JAX's; integers, and numbers that nobody watches, are constants.
+
+    Returns
+    -------
+    callable or namespace
+        The arrays of its results are NumPy's. The functions of a namespace are wrapped as they are
+        asked for.
+
+    Raises
+    ------
+    ConversionError
+        When it is called: JAX would round a float64, as it does unless ``jax_enable_x64`` is on, or
+        lacks a dtype.
+
+    Examples
+    --------
     >>> import jax, jax.numpy as jnp, numpy as np, zyg
     >>> jax.config.update("jax_enable_x64", True)
     >>> norm = zyg.jax.wrap(jax.jit(lambda x: jnp.sqrt(jnp.sum(x * x))))
@@ -345,6 +363,5 @@ def wrap(f: Any) -> Any:
     >>> xp = zyg.jax.wrap(jnp)
     >>> zyg.gradient(lambda x: xp.sum(xp.sin(x)), np.zeros(2))
     (array([1., 1.]),)
-
     """
     return Namespace(f) if isinstance(f, ModuleType) else Wrapped(f)

@@ -33,21 +33,37 @@ Program = Callable[..., Any]
 def function(f: Callable[P, Any], result: Any = None) -> Callable[P, Any]:
     """`f`, a program of numbers and arrays, as a function of JAX's that JAX differentiates.
 
-    Arguments and results are pytrees; f gets arrays of NumPy's, which are read-only, and numbers
-    for arrays of no axes.
-    `result` gives the shapes and dtypes of what f returns: a pytree of arrays or
-    ``jax.ShapeDtypeStruct``, or a function of such arguments that returns one. Without it, f is run
-    once on ones for each form of the arguments. ``jit``, ``grad``, ``jacrev``, ``jvp``, ``jacfwd``,
-    ``hessian`` and ``vmap``, by one call for each, work to any order. f may be called more or less
-    often than the program says, so it must be a function of its arguments. Raises what f raises,
-    and StructureError where its value has another form than `result`, as JAX reports them.
+    ``jit``, ``grad``, ``jacrev``, ``jvp``, ``jacfwd``, ``hessian`` and ``vmap``, by one call for
+    each, work to any order.
 
+    Parameters
+    ----------
+    f : callable
+        It gets arrays of NumPy's, which are read-only, and numbers for arrays of no axes. It may be
+        called more or less often than the program says, so it must be a function of its arguments.
+    result : pytree or callable, optional
+        The shapes and dtypes of what f returns: a pytree of arrays or ``jax.ShapeDtypeStruct``, or
+        a function of such arguments that returns one. Without it, f is run once on ones for each
+        form of the arguments.
+
+    Returns
+    -------
+    callable
+        Arguments and results are pytrees.
+
+    Raises
+    ------
+    StructureError
+        When it is called: the value of f has another form than `result`. JAX reports this error,
+        and what f raises, in its own way.
+
+    Examples
+    --------
     >>> import jax, jax.numpy as jnp, numpy as np, zyg
     >>> jax.config.update("jax_enable_x64", True)
     >>> f = zyg.jax.function(lambda x: np.sum(x * np.exp(x)))
     >>> jax.jit(jax.grad(f))(jnp.array([0.0, 1.0])).round(4).tolist()
     [1.0, 5.4366]
-
     """
     forms = Cache[Any, Any](256)
 

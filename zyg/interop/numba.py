@@ -24,20 +24,38 @@ def wrap(
 ) -> Callable[P, R]:
     """`f`, a function of ``numba.njit``, as one that zyg differentiates.
 
-    Where no gradient runs it is numba's. With ``method="source"`` zyg reads the Python function
-    that was compiled: of numbers it becomes a kernel, of arrays what `zyg.compile` makes of it;
-    both have derivatives of any order, and run in Python after one PerformanceWarning where they
-    cannot be compiled. ``method="difference"`` calls numba's function and takes differences, as
-    `zyg.foreign` does. Ufuncs of ``numba.vectorize`` need no wrapping. Raises TypeError for what
-    is no function of numba's.
+    Where no gradient runs it is numba's. Ufuncs of ``numba.vectorize`` need no wrapping.
 
+    Parameters
+    ----------
+    f : callable
+        A function of ``numba.njit``.
+    method : {"source", "difference"}
+        With "source", zyg reads the Python function that was compiled: of numbers it becomes a
+        kernel, of arrays what `zyg.compile` makes of it; both have derivatives of any order, and
+        run in Python after one PerformanceWarning where they cannot be compiled. With "difference",
+        numba's function is called and differences are taken, as `zyg.foreign` does.
+
+    Returns
+    -------
+    callable
+        The same function, which also takes watched values.
+
+    Raises
+    ------
+    TypeError
+        f is no function of numba's.
+    ValueError
+        There is no such method.
+
+    Examples
+    --------
     >>> import numba, zyg
     >>> @numba.njit
     ... def area(r):
     ...     return 3.0 * r * r
     >>> zyg.gradient(zyg.numba.wrap(area), 2.0)
     (12.0,)
-
     """
     if method not in METHODS:
         raise ValueError(f"zyg.numba.wrap has no method {method!r}; there are {METHODS}")

@@ -31,19 +31,32 @@ Program = Callable[..., Any]
 def function(f: Callable[P, Any]) -> Callable[P, Any]:
     """`f`, a program of numbers and arrays, as a function of tensors that PyTorch differentiates.
 
-    f gets arrays in the memory of the tensors, numbers for tensors of no axes. Its numbers and
-    arrays come back as tensors on the device of the arguments, Python's numbers in their dtype.
-    Tensors may be anywhere in the arguments, and the result may have any structure. Derivatives
-    have any order; ``torch.func`` works, `vmap` by one call for each. Raises what f raises, and
-    ConversionError for tensors that NumPy has no dtype for.
+    Derivatives have any order; ``torch.func`` works, `vmap` by one call for each.
 
+    Parameters
+    ----------
+    f : callable
+        It gets arrays in the memory of the tensors, numbers for tensors of no axes.
+
+    Returns
+    -------
+    callable
+        Tensors may be anywhere in its arguments, and the result may have any structure: its numbers
+        and arrays are tensors on the device of the arguments, Python's numbers in their dtype.
+
+    Raises
+    ------
+    ConversionError
+        When it is called: NumPy has no dtype for a tensor's. What f raises passes through.
+
+    Examples
+    --------
     >>> import numpy as np, torch, zyg
     >>> x = torch.tensor([0.0, 1.0], dtype=torch.double, requires_grad=True)
     >>> y = zyg.torch.function(lambda x: np.sum(x * np.exp(x)))(x)
     >>> y.backward()
     >>> x.grad
     tensor([1.0000, 5.4366], dtype=torch.float64)
-
     """
 
     @functools.wraps(f)

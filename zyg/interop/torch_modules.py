@@ -175,16 +175,32 @@ class WrappedModule:
 def wrap(f: Any) -> Any:
     """`f`, a function of tensors or an `nn.Module`, as one of arrays that zyg differentiates.
 
-    Arrays, in any structure, come to f as tensors that share their memory, and so do watched
-    numbers; other numbers stay what they are. Tensors of the result come back as arrays. Integers
-    are constants. PyTorch differentiates, to any order; f runs once for each call, and again under
-    an outer gradient, with the random numbers and the buffers that it saw at first.
+    PyTorch differentiates, to any order. f runs once for each call, and again under an outer
+    gradient, with the random numbers and the buffers that it saw at first.
 
-    Of a module, the parameters that require a gradient are data: ``net.parameters``, a dict of
-    arrays in the module's memory, so that zyg.gradient gives a `Tangent` with their gradients, and
-    ``net.accumulate(tangent)`` adds it to their ``.grad`` for an optimiser. Raises ConversionError
-    where memory cannot be shared or a dtype is lacking, and MutationError where f writes to it.
+    Parameters
+    ----------
+    f : callable or torch.nn.Module
+        Arrays in its arguments, in any structure, come to it as tensors that share their memory,
+        and so do watched numbers; other numbers stay what they are. Integers are constants.
 
+    Returns
+    -------
+    callable
+        Tensors of the result come back as arrays. Of a module, the parameters that require a
+        gradient are data: ``net.parameters``, a dict of arrays in the module's memory, so that
+        zyg.gradient gives a `Tangent` with their gradients, and ``net.accumulate(tangent)`` adds it
+        to their ``.grad`` for an optimiser.
+
+    Raises
+    ------
+    ConversionError
+        When it is called: memory cannot be shared, or PyTorch lacks a dtype.
+    MutationError
+        When it is called: f writes to an array that it was given.
+
+    Examples
+    --------
     >>> import numpy as np, torch, zyg
     >>> sine = zyg.torch.wrap(torch.sin)
     >>> zyg.gradient(lambda x: np.sum(x * sine(x)), np.zeros(2))
@@ -192,7 +208,6 @@ def wrap(f: Any) -> Any:
     >>> net = zyg.torch.wrap(torch.nn.Linear(2, 1, bias=False))
     >>> zyg.gradient(lambda net, x: net(x).sum(), net, np.ones(2, np.float32))[0]
     Tangent(Module, parameters={'weight': array([[1., 1.]], dtype=float32)})
-
     """
     if isinstance(f, torch.nn.Module):
         return type("Module", (WrappedModule,), {"net": Net(f)})()
