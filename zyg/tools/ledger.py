@@ -102,26 +102,32 @@ def counts(made: Ledger, package: str = "numpy") -> tuple[int, int]:
 _INTRODUCTION = """\
 # Coverage
 
-What becomes of every public function of NumPy {version} that is given a watched value, under its
-plain name. Made from the registry of rules by `python -m zyg.tools.ledger`; the tests compare.
+This page lists every public function of NumPy {version}, and what happens when you pass it a
+watched value: a number or an array that a gradient is being taken of. It is about the plain
+names, `np.sin` and not `zyg.numpy.sin`.
 
-**{names} names are differentiated** ({functions} functions: `np.abs` is `np.absolute`), to any
-order; steps (`np.floor`) have slope 0. *Constant* means that the function answers from the plain
-value and carries no derivative. *Refused by name* means an exception that names the function, or
-the conversion that it makes of its arguments, and the line.
+**zyg differentiates {names} names**, to any order. They are {functions} functions, because some
+have two names: `np.abs` is `np.absolute`.
 
-Conversions (`np.asarray`, `np.array`, ...) of up to `config(object_elements=10_000)` elements make
-an object array of watched numbers, with a warning; beyond, they are refused.
+| heading | what happens |
+|---|---|
+| differentiated | the result has a derivative; that of a step such as `np.floor` is 0 |
+| differentiated through what they call | it is written in functions that are differentiated |
+| constant | the function returns what it returns for the plain value, with no derivative |
+| refused by name | an error that names your line, and the function or its conversion |
 
-Classes are not in the table: `np.poly1d` carries watched coefficients; `np.vectorize`,
-`np.ndenumerate` and the classes of `np.polynomial` convert; `np.nditer` and `np.matrix` refuse
-watched values.
-Of the functions of `np.polynomial`, those that evaluate a series (`polyval`, `chebval`, `legval`,
-`hermval`, `hermeval`, `lagval`) are differentiated with respect to the point; watched coefficients
-are refused.
+- **Conversions** such as `np.asarray` and `np.array` make an object array of watched numbers, with
+  a warning, of up to `config(object_elements=10_000)` elements. Larger ones are refused.
+- **Random numbers** are constants: write `mu + sigma * rng.normal(size=n)`. `rng.normal(mu, sigma)`
+  with watched parameters is refused, because a sample has no derivative in them.
+- **Polynomials**: `np.poly1d` carries watched coefficients. Of the functions in `np.polynomial`,
+  those that evaluate a series (`polyval`, `chebval`, `legval`, `hermval`, `hermeval`, `lagval`) are
+  differentiated with respect to the point; watched coefficients are refused.
+- **Classes** are not listed. `np.vectorize`, `np.ndenumerate` and the classes of `np.polynomial`
+  convert watched values; `np.nditer` and `np.matrix` refuse them.
 
-Random numbers are constants: write `mu + sigma * rng.normal(size=n)`. Watched parameters of a
-distribution are refused (`rng.normal(mu, sigma)`), because a sample has no derivative in them.
+The lists are made from the registry of rules by `python -m zyg.tools.ledger`; a test compares
+them.
 """
 
 
@@ -133,7 +139,7 @@ def document() -> str:
     text = [_INTRODUCTION.format(version=version, names=names, functions=functions)]
     sections = sorted(made.items(), key=_order)
     text += [_section(*item) for item in sections if item[0][0].startswith("numpy")]
-    text.append("## Outside: they take no arrays of numbers, or only write them down\n")
+    text.append("## Others: they take no arrays of numbers, or only write them down\n")
     present = {n for (_, kind), found in made.items() if kind is OUTSIDE for n in found}
     for reason, listed in REASONS.items():
         if here := present.intersection(listed.split()):
