@@ -54,6 +54,20 @@ PROGRAMS = [
     (lambda q: (q.value << km).sum(), "km/m"),
     (lambda q: (q << km).sum(), "km/m"),
     (lambda q: q.decompose().sum(), ""),
+    (lambda q: np.clip(q, 150 * cm, 5 * m).sum(), ""),
+    (lambda q: np.clip(q, min=None, max=0.0035 * km).sum(), ""),
+    (lambda q: np.average(q, weights=X), ""),
+    (lambda q: np.quantile(q, 0.3) + np.nanmax(q), ""),
+    (lambda q: np.linalg.det(q @ q.T), "m3"),
+    (lambda q: np.linalg.inv(q @ q.T).sum(), "m-3"),
+    (lambda q: np.linalg.svd(q)[1].sum(), ""),
+    (lambda q: np.linalg.norm(q[0], 3), ""),
+    (lambda q: sum(part.sum() ** 2 for part in np.array_split(q, 2)), "m"),
+    (lambda q: (np.gradient(q[1]) ** 2).sum(), "m"),
+    (lambda q: np.nanvar(q), "m"),
+    (lambda q: np.trapezoid(q, dx=2.0).sum(), ""),
+    (lambda q: np.abs(np.fft.fft(q[0])).sum(), ""),
+    (lambda q: np.compress([True, False, True], q, axis=1).sum(), ""),
 ]  # fmt: skip
 
 
@@ -100,5 +114,21 @@ def test_what_is_no_quantity_to_astropy_is_refused():
     for f in (lambda q: np.asarray(q).sum(), lambda q: Quantity(q, "cm").sum()):
         with pytest.raises(MissingRuleError, match=r"np\.asarray of an astropy Quantity"):
             zyg.gradient(f, metres())
-    with pytest.raises(MissingRuleError, match=r"np\.average of an astropy"):
-        zyg.gradient(np.average, metres())
+    with pytest.raises(MissingRuleError, match=r"np\.convolve of several quantities of an astropy"):
+        zyg.gradient(lambda q: np.convolve(q[0], q[1]).sum(), metres())
+    with pytest.raises(MissingRuleError, match=r"np\.pad of an astropy"):
+        zyg.gradient(lambda q: np.pad(q, 1).sum(), metres())
+
+
+def test_percents_that_astropy_converts_inside_are_refused():
+    q = Quantity(np.zeros((2, 3)), "percent")  # of which the value would be the same
+    with pytest.raises(MissingRuleError, match=r"np\.i0 in %, which astropy converts"):
+        zyg.gradient(lambda q: np.i0(q).sum(), q)
+    product = zyg.hvp(lambda q: np.i0(q.to("")).sum(), q, Quantity(np.ones((2, 3)), "percent"))
+    np.testing.assert_allclose(product.to_value("1/percent"), 0.5e-4)
+
+
+def test_units_that_astropy_drops_are_dropped():
+    y, (g,) = zyg.value_and_gradient(lambda q: np.linalg.norm(q, 0) * q.sum(), metres()[0])
+    assert (y.unit, g.unit) == (m, units.dimensionless_unscaled)
+    np.testing.assert_allclose(g.value, 3)

@@ -12,6 +12,10 @@ from typing import Any
 import numpy as np
 from astropy.units import Quantity, Unit, UnitBase
 from astropy.units.quantity_helper import converters_and_unit
+from astropy.units.quantity_helper.function_helpers import (
+    FUNCTION_HELPERS,
+    SUBCLASS_SAFE_FUNCTIONS,
+)
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from zyg.base.labelled import labelled
@@ -24,12 +28,22 @@ _KEEP = {
     "trace", "diagonal", "take", "repeat", "swapaxes", "copy",
 }  # fmt: skip
 _DROP = {"argmin", "argmax", "argsort", "shape", "ndim", "size"}
-_FUNCTIONS = {  # besides the methods: those that keep the unit of their first argument
-    "median", "diff", "roll", "flip", "tile", "moveaxis", "expand_dims", "broadcast_to", "amin",
-    "amax", "ptp", "sort", "real", "imag", "norm",
+# What computes with the numbers of a quantity as they are, and then says the unit, by astropy's own
+# table: those that it lets pass, and those that it only takes the array for.
+_OF_ARRAYS = {
+    "invariant_a_helper", "invariant_m_helper", "invariant_x_helper", "nanmedian", "nanvar",
+    "nanstd", "quantile", "percentile", "diff", "gradient", "diag", "svd", "inv", "pinv", "det",
+    "norm", "matrix_power", "cholesky", "qr", "eig",
 }  # fmt: skip
+_AS_THEY_ARE = (SUBCLASS_SAFE_FUNCTIONS - {np.apply_along_axis}) | {
+    f for f, helper in FUNCTION_HELPERS.items() if helper.__name__ in _OF_ARRAYS
+}
+_ONE, _NUMBERS = (
+    Unit(""),
+    ("dimensionless", "angle"),
+)  # to which ufuncs convert percents and degrees
 _PRODUCTS = {"dot", "inner", "outer", "tensordot", "matmul", "vdot", "cross", "kron"}
-_JOINS = {"concatenate", "stack", "vstack", "hstack", "column_stack"}
+_JOINS = {"concatenate", "stack", "vstack", "hstack", "dstack", "column_stack"}
 
 
 class WatchedQuantity(NDArrayOperatorsMixin):
@@ -114,8 +128,14 @@ class WatchedQuantity(NDArrayOperatorsMixin):
 
     def __array_function__(self, f: Any, types: Any, args: Any, kwargs: Any) -> Any:
         name, first = f.__name__, args[0]
-        if kwargs.get("out") is not None or f.__module__ not in ("numpy", "numpy.linalg"):
-            raise _unknown(f"{f.__module__}.{name}")
+        if kwargs.get("out") is not None:
+            raise _unknown(f"np.{name} with out=")
+        if f is np.clip:
+            units = [getattr(x, "unit", None) for x in (*args, *kwargs.values())]
+            unit = next(x for x in units if x is not None)
+            args = [None if x is None else _value(x, unit) for x in args]
+            kwargs = {k: None if x is None else _value(x, unit) for k, x in kwargs.items()}
+            return _with(f(*args, **kwargs), unit)
         if name in _JOINS:
             unit = next(x.unit for x in first if isinstance(x, (WatchedQuantity, Quantity)))
             return _with(f([_value(x, unit) for x in first], *args[1:], **kwargs), unit)
@@ -126,17 +146,29 @@ class WatchedQuantity(NDArrayOperatorsMixin):
             a, b = args[:2]
             unit = getattr(a, "unit", Unit("")) * getattr(b, "unit", Unit(""))
             return _with(f(_bare(a), _bare(b), *args[2:], **kwargs), unit)
-        rest = (*args[1:], *kwargs.values())
-        if any(isinstance(x, (WatchedQuantity, Quantity)) for x in rest):
+        given = [isinstance(x, (WatchedQuantity, Quantity)) for x in (*args, *kwargs.values())]
+        if sum(given) > 1:
             raise _unknown(f"np.{name} of several quantities")
-        if name not in _KEEP | _DROP | _FUNCTIONS | {"var"}:
+        if f not in _AS_THEY_ARE or not any(given):
             raise _unknown(f"np.{name}")
-        return _with(f(first.value, *args[1:], **kwargs), _unit_of(name, first.unit))
+        own = f(*map(_plain, args), **{k: _plain(x) for k, x in kwargs.items()})
+        unit = next(x.unit for x in (*args, *kwargs.values()) if hasattr(x, "unit"))
+        if unit != _ONE and unit.physical_type in _NUMBERS and getattr(own, "unit", None) == _ONE:
+            raise _unknown(f"np.{name} in {unit}, which astropy converts,")
+        return _as(own, f(*map(_bare, args), **{k: _bare(x) for k, x in kwargs.items()}))
 
 
 def _unit_of(name: str, unit: Any) -> Any:
     """The unit of a function of one quantity."""
     return None if name in _DROP else unit**2 if name == "var" else unit
+
+
+def _as(own: Any, y: Any) -> Any:
+    """`y` with the units that astropy gives to the same plain value."""
+    if isinstance(own, (tuple, list)):
+        parts = map(_as, own, y)
+        return type(own)(*parts) if hasattr(own, "_fields") else type(own)(parts)
+    return _with(y, getattr(own, "unit", None))
 
 
 def _with(y: Any, unit: Any) -> Any:
