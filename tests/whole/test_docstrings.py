@@ -7,6 +7,8 @@ import pytest
 
 import zyg
 from zyg.base import config
+from zyg.broadcasting.verbs import Elementwise
+from zyg.compiling.functions import Compiled
 
 FUNCTIONS = {
     f"{module.__name__}.{name}".removeprefix("zyg."): f
@@ -35,6 +37,11 @@ def test_a_docstring_has_sections_and_names_every_parameter(name):
     assert raises or name.startswith("optimize.")  # optimizers only note what they are given
 
 
+@pytest.mark.parametrize("method", [Compiled.source, Elementwise.one_pass])
+def test_docstrings_of_methods_too(method):
+    assert demand_sections(method)
+
+
 @pytest.mark.parametrize("library", BRIDGES)
 def test_docstrings_of_bridges_too(library):
     pytest.importorskip(library, reason="in the extra interop")
@@ -51,7 +58,7 @@ def demand_sections(f):
 
     named = [part.lstrip("*") for row in rows for part in row.split(", ")]
 
-    assert named == [*inspect.signature(f).parameters]
+    assert named == [name for name in inspect.signature(f).parameters if name != "self"]
     assert "Examples" in found
     assert "Returns" in found
     return "Raises" in found

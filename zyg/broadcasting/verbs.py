@@ -175,14 +175,33 @@ class Elementwise(Named, Generic[P, R]):
     def one_pass(self, y_bar: Any, *arrays: Any) -> tuple[Any, tuple[Any, ...]]:
         """The value, and the operands' cotangents for a cotangent that is known beforehand.
 
-        One loop that reads every operand once; `y_bar` has the structure and shape of the value.
-        Raises ShapeError where it has another shape.
+        Parameters
+        ----------
+        y_bar
+            The cotangent, of the structure and shape of the value.
+        *arrays
+            The operands. One loop reads each of them once.
 
+        Returns
+        -------
+        y
+            The value.
+        cotangents : tuple
+            One for each operand, of its shape; None for one of bools.
+
+        Raises
+        ------
+        ShapeError
+            `y_bar` has another shape than the value.
+        KernelError
+            Where `broadcast` with fallback="error" does.
+
+        Examples
+        --------
         >>> import numpy as np, zyg
         >>> square = zyg.elementwise(lambda x: x * x)
         >>> square.one_pass(np.ones(2), np.array([1.0, 3.0]))
         (array([1., 9.]), (array([2., 6.]),))
-
         """
         read, leaves, tree, operands, active = _demanded(self.scalar, arrays)
         kernel, outputs = read.kernel, read.kernel.program.outputs

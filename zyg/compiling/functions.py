@@ -203,10 +203,36 @@ class Compiled(Named):
     def source(self, *args: Any, of: str = "value", **kwargs: Any) -> str:
         """The text of a Python module that computes the function without zyg, or a derivative.
 
-        `of` is "value", and the module defines the function by its name; "gradient":
-        ``name_gradient(*args)``, which returns value and gradients; "pushforward":
-        ``name_pushforward(primals, tangents)``; or "pullback": ``name_forward(*args)`` and
-        ``name_reverse(kept, cotangent)``. Raises CompileError where the function is not compiled.
+        Parameters
+        ----------
+        *args
+            Arguments of the kinds that it is for.
+        of : {"value", "gradient", "pushforward", "pullback"}
+            What the module defines. With "value", the function by its name; with "gradient",
+            ``name_gradient(*args)``, which returns value and gradients; with "pushforward",
+            ``name_pushforward(primals, tangents)``; with "pullback", ``name_forward(*args)`` and
+            ``name_reverse(kept, cotangent)``.
+        **kwargs
+            Arguments by name.
+
+        Returns
+        -------
+        str
+            The text.
+
+        Raises
+        ------
+        CompileError
+            The function is not compiled.
+
+        Examples
+        --------
+        >>> import zyg
+        >>> @zyg.compile
+        ... def square(x):
+        ...     return x * x
+        >>> "return x * x" in square.source(2.0)
+        True
         """
         from zyg.compiling.inspecting import text_of
 
