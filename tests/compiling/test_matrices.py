@@ -380,6 +380,43 @@ def test_empty_second_derivatives():
         alike(zyg.diaghessian(g, np.zeros(0)), np.zeros(0))
 
 
+# Few numbers in the middle
+
+
+def narrow(point, centre, scale):
+    x, y, z = point[0] - centre[0], point[1] - centre[1], point[2] - centre[2]
+    if x > y:
+        u, v = x * scale / z, np.sin(y * z)
+    else:
+        u, v = y / z, x * y * scale
+    out = np.stack([u * v, u - v * scale, x, u])
+    if u > 0.0:
+        out[3] = u * v * v
+    return out
+
+
+def narrow_before_a_loop(a, b, n):
+    x = a[0] * a[1] + b
+    total = 0.0
+    for k in range(n):
+        total += np.sin(x * k) + a[0]
+    y = total * b
+    return np.stack([y * y, np.cos(y)])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (narrow, (np.array([0.5, 0.3, 1.2]), np.array([0.1, 0.2, 0.1]), 1.3)),
+        (narrow, (np.array([0.1, 0.9, 1.2]), np.array([0.7, 0.2, 0.1]), 0.7)),
+        (narrow_before_a_loop, (np.array([0.5, 0.3]), 0.2, 3)),
+    ],
+)
+def test_jacobians_through_few_numbers(f, args, mode):
+    alike(zyg.jacobian(zyg.compile(f), *args, mode=mode), zyg.jacobian(f, *args, mode=mode))
+
+
 # Inside compiled functions
 
 

@@ -347,14 +347,14 @@ def _reads(block: Block) -> set[Value]:
     live = _values(block.yields)
     for op in reversed(block.ops):
         if has_effects(op) or not live.isdisjoint(outs_of(op)):
-            live |= _all_reads(op)
+            live |= all_reads(op)
     return live
 
 
-def _all_reads(op: Any) -> set[Value]:
+def all_reads(op: Any) -> set[Value]:
     reads = _values(operands_of(op))
     for block in blocks_of(op):
-        reads |= _values(block.yields).union(*map(_all_reads, block.ops))
+        reads |= _values(block.yields).union(*map(all_reads, block.ops))
     return reads
 
 

@@ -14,6 +14,7 @@ threads                         the mirrors of loops in threads
 reverse                         reverse mode: vjp, gradient
 ruled                           functions that bring their own adjoint, in forward mode
 buffers                         tangents on memory: tangent buffers beside buffers
+joints                          directions in the middle of a program
 forward                         forward mode: partial derivatives, pushforward, pullback
 elements                        elements of buffers, one by one
 costs                           which of two programs takes less

@@ -109,7 +109,7 @@ class ForwardOnMemory(Forward):
     def store(self, op: Store) -> None:
         buffer, index = self.atom(op.buffer), self.atom(op.index)
         self.builder.store(buffer, index, self.atom(op.value))  # type: ignore[arg-type]
-        row = self.tangents(op.value)
+        row = self.asked(op.value)
         for k, t, at in self.places(self.changing(op.buffer), index):
             self.builder.store(t, at, row.get(k, 0.0))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.compiler.derive.buffers import LANES, ForwardOnMemory
+from zyg.compiler.derive.joints import run_with_joints
 from zyg.compiler.derive.moving import Memory, has_memory, is_real
 from zyg.compiler.derive.tangents import Chain, Forward, Tangents
 from zyg.compiler.ir import (
@@ -124,12 +125,12 @@ def along_elements(program: Program, elements: Sequence[tuple[int, Atom | None]]
     for (x, index), lane in found.items():
         if index is None:
             forward.moving[x] = Chain({lane: forward.builder.to(x.type, 1.0)})
-    forward.run(program.body)
+    run_with_joints(forward, program.body)
     outs = [forward.atom(y) for y in program.outputs]
     for y in program.outputs:
         if is_real(type_of(y)):
             buffers = [LANES if count > 1 else 0] if is_buffer(type_of(y)) else range(count)
-            outs += forward.row([y], [forward.tangents(y)], [buffers])
+            outs += forward.row([y], [forward.asked(y)], [buffers])
     return _finished(f"{program.name}_pushforward", inputs, forward, outs)
 
 

@@ -60,6 +60,7 @@ class Forward:
         self.made: dict[Value, Atom] = {}  # what a value of the program is in the new one
         self.moving: dict[Value, Chain] = {}
         self.whole: list[dict[Chain, Tangents]] = [{}]  # chains multiplied out, by open block
+        self.joints: dict[Any, Tangents] = {}  # directions made on the way, along those before
 
     def atom(self, x: Atom) -> Atom:
         return self.made[x] if isinstance(x, Value) else x
@@ -77,6 +78,16 @@ class Forward:
         made = {k: self.times(t, chain.factor) for k, t in chain.base.items()}
         self.whole[-1][chain] = made
         return made
+
+    def asked(self, x: Atom) -> Tangents:
+        """The tangents of a value along the directions that were asked for."""
+        row = {**self.tangents(x)}
+        for k in reversed(self.joints):
+            if (t := row.pop(k, None)) is not None:
+                for j, d in self.joints[k].items():
+                    c = self.times(t, d)
+                    row[j] = self.builder.op("add", row[j], c) if j in row else c
+        return row
 
     def times(self, t: Atom, d: Atom) -> Atom:
         """A tangent times a derivative."""
