@@ -2,7 +2,8 @@
 
 What a loop carries is the same in every round, if it starts as that and every round yields it, or
 one of several that are: the shape and the strides of arrays that a loop swaps, for one. The same
-goes for what both sides of a branch yield. Where such values are known, more is.
+goes for what both sides of a branch yield. A size that is checked to be a number is that number
+from there on. Where such values are known, more is.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class _Pass:
     def __init__(self) -> None:
         self.builder = Builder()
         self.made: dict[Value, Atom] = {}
+        self.least: set[tuple[Atom, Atom]] = set()  # of which the first is not less, from here on
+        self.depth = 0  # of blocks
 
     def atom(self, x: Atom) -> Atom:
         return self.made.get(x, x) if isinstance(x, Value) else x
@@ -77,7 +80,15 @@ class _Pass:
         self.builder.store(*self.atoms([op.buffer, op.index, op.value]))  # type: ignore[arg-type]
 
     def check(self, op: Check) -> None:
-        self.builder.check(self.atom(op.condition), op.why)
+        condition = self.atom(op.condition)
+        self.builder.check(condition, op.why)
+        name, args = self.builder.defined.get(condition, ("", ()))  # type: ignore[arg-type]
+        if name != "greater_equal" or self.depth:
+            return
+        self.least.add(args)  # type: ignore[arg-type]
+        for x, n in (args, args[::-1]):
+            if args[::-1] in self.least and isinstance(x, Value) and isinstance(n, int):
+                self.made.update((y, n) for y, z in [(x, x), *self.made.items()] if z is x)
 
     def called(self, op: Any) -> None:
         callee = op.name if isinstance(op, Routine) else op.callee
@@ -85,9 +96,11 @@ class _Pass:
         self.builder.block.ops.append(type(op)(callee, args, self.values(op.outs)))
 
     def block(self, old: Block, yields: Sequence[Atom]) -> Block:
+        self.depth += 1
         with self.builder.inside(Block()) as new:
             self.run(old)
             new.yields = self.atoms(yields)
+        self.depth -= 1
         return new
 
     def if_(self, op: If) -> None:
