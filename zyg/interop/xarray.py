@@ -18,6 +18,8 @@ from zyg.core.objects import stacked
 from zyg.interop.labels import Labelled
 from zyg.rules.kit import as_array, is_watched, strip
 
+_ASKED_OFTEN = ("shape", "ndim", "size", "dtype")
+
 
 class WatchedData(NDArrayOperatorsMixin):
     """The data of a variable with watched numbers: a watched array, of no axes too."""
@@ -26,14 +28,9 @@ class WatchedData(NDArrayOperatorsMixin):
 
     def __init__(self, array: Any) -> None:
         self.array = as_array(array)
-        plain = strip(self.array)  # xarray asks often
+        plain = strip(self.array)
         self.shape, self.ndim, self.size = plain.shape, plain.ndim, plain.size
         self.dtype = plain.dtype
-
-    nbytes = property(lambda self: self.array.nbytes)
-    T = property(lambda self: WatchedData(self.array.T))
-    real = property(lambda self: WatchedData(self.array.real))
-    imag = property(lambda self: WatchedData(self.array.imag))
 
     def __len__(self) -> int:
         return len(self.array)
@@ -62,16 +59,27 @@ class WatchedData(NDArrayOperatorsMixin):
         return _data(getattr(ufunc, method)(*_array(inputs), **_array(options)))
 
     def __array_function__(self, f: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if f is np.result_type:  # of dtypes alone, and asked often
+            return f(*map(strip, _array(args)))
         return _data(f(*_array(args), **_array(kwargs)))
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "array":
-            raise AttributeError(name)
+
+def _passed_on(name: str) -> property:
+    """An attribute of the array's, or a method."""
+
+    def attribute(self: WatchedData) -> Any:
         value = getattr(self.array, name)
         if not callable(value):
             return _data(value)
         return lambda *args, **kwargs: _data(value(*_array(args), **_array(kwargs)))
 
+    return property(attribute)
+
+
+# No __getattr__: xarray asks for dozens of attributes that only arrays of other libraries have.
+for _name in dir(np.ndarray):
+    if not _name.startswith("_") and _name not in {*vars(WatchedData), *_ASKED_OFTEN}:
+        setattr(WatchedData, _name, _passed_on(_name))
 
 _LABELLED = (xarray.Variable, xarray.DataArray, xarray.Dataset)
 
