@@ -114,9 +114,8 @@ class Handed(buffers.Alone):
 
     def __init__(self, x: np.ndarray[Any, Any], of: Any) -> None:
         self.of = of
-        self.__array_interface__ = {
-            **x.__array_interface__, "data": (x.__array_interface__["data"][0], False),
-        }  # fmt: skip
+        self.__array_interface__ = interface = x.__array_interface__  # a dict of its own
+        interface["data"] = (interface["data"][0], False)
 
 
 def over(x: np.ndarray[Any, Any], of: Any) -> Any:
