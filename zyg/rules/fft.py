@@ -32,11 +32,10 @@ def _fitted(c, shape):
 def _weighted(c, axis, n, weight):
     """Half a spectrum of length n, with this weight for the bins whose mirror image is another."""
     m = np.shape(c)[axis]
-    mirrored = np.arange(m)
-    mirrored = (mirrored > 0) & (2 * mirrored < n)
-    weights = np.where(mirrored, weight, 1).astype(strip(c).real.dtype)
-    weights = np.asarray(np.reshape(weights, (m,) + (1,) * (np.ndim(c) - 1 - axis)), like=like(c))
-    return c * weights
+    places = np.arange(m, like=like(c))
+    zeros = np.zeros(m, strip(c).real.dtype, like=like(c))
+    weights = np.where((places > 0) & (2 * places < n), zeros + weight, zeros + 1)
+    return c * np.reshape(weights, (m,) + (1,) * (np.ndim(c) - 1 - axis))
 
 
 def _all_axes(a, s, axes, name):
