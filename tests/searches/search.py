@@ -1,4 +1,10 @@
-"""What all searches have in common: numbered cases, shares of them, counts of what came of them."""
+"""Searches for what is wrong in silence: each is a command, and a share of it runs in the gate.
+
+``python -m tests.searches.views --share 3/50 --minutes 20`` takes the cases 3, 53, 103, ... and
+says what came of them; ``--only 1234`` runs one. A case has a number, from which it is made, so
+that what a search printed can be run again.
+This file is what they have in common.
+"""
 
 import argparse
 import collections
