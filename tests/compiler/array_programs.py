@@ -604,13 +604,12 @@ def scans(x, a):
 def sorting(x, a):
     y = x.copy()
     y.sort()
-    return np.sort(x), np.sort(-a, axis=0), x.argsort(kind="stable"), np.median(x), np.sort(a), y
+    return np.sort(x), np.sort(-a, axis=0), x.argsort(kind="stable"), np.sort(a), y
 
 
 @program(np.array([0.0, 1.0, 2.5, 4.0]), X)
 def searching(p, x):
-    return (np.searchsorted(p, x), np.searchsorted(p, 2.5, side="right"), np.interp(x, p, p**2),
-            np.interp(1.7, p, p**2), np.interp(x, p, p, left=-1.0))  # fmt: skip
+    return np.interp(x, p, p**2), np.interp(1.7, p, p**2), np.interp(x, p, p, left=-1.0)
 
 
 @program(X, A, 2)
@@ -624,7 +623,7 @@ def rearranged(x, a, n):
 @program(X, A, B)
 def matrix_functions(x, a, b):
     return (np.diag(x), np.diag(a), np.trace(a), np.tril(a), np.triu(a, 1),
-            np.kron(a[:2, :2], b[:2]),
+            np.rot90(a), np.rot90(a, -1),
             np.cross(x[:3], x[1:4]), np.convolve(x, x[:2]), np.convolve(x, x[:3], "same"),
             np.convolve(x, x[:3], mode="valid"), np.average(x, weights=x**2), np.diag(x[:2], 1),
             np.allclose(x, x + 1e-12), np.trapezoid(x), np.polyval(x, 0.5), np.tri(3))  # fmt: skip
@@ -632,15 +631,12 @@ def matrix_functions(x, a, b):
 
 @program(np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 5.0]]), np.array([1.0, -2.0, 3.0]))
 def linear_algebra(a, b):
-    return (np.linalg.solve(a, b), np.linalg.inv(a), np.linalg.det(a), np.linalg.cholesky(a),
-            np.linalg.norm(a), np.linalg.norm(b, 1), np.linalg.norm(a, axis=1),
-            np.linalg.norm(b, np.inf), np.linalg.solve(a, a.T), *np.linalg.slogdet(-a),
-            np.linalg.matrix_power(a, 3), np.linalg.norm(b, ord=3))  # fmt: skip
+    return np.linalg.solve(a, b), np.linalg.solve(a, a.T), np.linalg.matrix_power(a, 3)
 
 
 @program(np.array([[0.0, 2.0], [3.0, 1.0]]), np.arange(8.0).reshape(2, 2, 2) ** 1.5 + 1)
 def pivots(a, c):
-    return np.linalg.solve(a, a[0]), np.linalg.det(a), np.linalg.det(c), np.linalg.inv(c)
+    return np.linalg.solve(a, a[0]), np.linalg.solve(c, c)
 
 
 @program(A, B, C, X)
@@ -712,7 +708,7 @@ def shifts(n, x, k):
 
 @program(X, A, K)
 def more_functions(x, a, k):
-    return (np.take(x, k), np.take(a, k[1:3], axis=1), np.take_along_axis(a, a.argsort(axis=1), 1),
+    return (np.take_along_axis(a, a.argsort(axis=1), 1),
             np.flatnonzero(x > 0), np.bincount(k), np.bincount(k, x[:4], 6), np.vander(x, 3),
             np.gradient(x), np.gradient(x, 0.5), np.quantile(x, 0.3), np.percentile(a, 40, axis=0),
             np.cov(a), np.logspace(0, 2, 5), np.pad(x, 2), np.pad(x, (1, 2), mode="edge"),
@@ -732,7 +728,7 @@ def lists_and_arrays(a, x, k):
 
 @program(X)
 def rounded(x):
-    return (np.round(x), np.round(x * 1.2345, 2), x.round(), np.sinc(x), np.heaviside(x, 0.5),
+    return (np.round(x), np.round(x * 1.2345, 2), x.round(), np.heaviside(x, 0.5),
             np.logaddexp(x, x), x.sum().item(), x[0].round(), not np.any(x > 10),
             x.astype(int), x.astype(np.float32), np.rint(x))  # fmt: skip
 

@@ -101,6 +101,14 @@ case("einsum", lambda x: np.einsum("ij,ij->",x,x*W), T)
 case("round", lambda x: np.sum(np.round(x)*x), T*1.3)
 case("abs cplx sum", lambda z: np.sum((z*z).real), np.array([1+2j,0.5j]))
 case("vdot", lambda z: np.vdot(z,z).real, np.array([1+2j,0.5j]))
+case("det of rank 2", lambda a: np.linalg.det(a), np.array([[1.0, 2, 3], [2, 4, 7], [3, 6, 1]]))
+case("det of rank 1 of 2", lambda a: np.linalg.det(a), np.array([[0.0, 1], [0, 0]]))
+case("sinc near 0", lambda x: np.sum(np.sinc(x)), np.array([1e-9, 1e-6, 0.0]))
+case("take", lambda a: np.sum(np.take(a, np.array([[1, 0], [0, 0]]), axis=1) ** 3 * np.arange(4.0).reshape(2, 2)), T)
+case("kron", lambda a: np.sum(np.kron(a[0], a) * np.arange(18.0).reshape(2, 9)), T)
+case("rot90", lambda a: np.sum(np.rot90(a.reshape(1, 2, 3)) * np.arange(6.0).reshape(2, 1, 3)), T)
+case("median, kept", lambda a: np.sum(np.median(a, keepdims=True) * a), T)
+case("searchsorted", lambda x: x[0] * np.searchsorted(x, np.nan), np.array([1.0, 2.0]))
 # fmt: on
 
 

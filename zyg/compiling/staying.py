@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.marks import is_stopping, name_of_verb
-from zyg.base.registry import CONSTANT
+from zyg.base.registry import CONSTANT, rules
 from zyg.compiler.callbacks import HIDDEN, Callee
 from zyg.compiler.front.calls import is_known
 from zyg.compiler.front.captures import Path, lookup
@@ -93,7 +93,7 @@ def _is_ruled(f: Any) -> bool:
     rule = rule_of(f)
     if rule is CONSTANT and f in (np.shares_memory, np.may_share_memory):
         return False  # of copies
-    return rule is not None and not (rule is CONSTANT and hasattr(f, "__wrapped__"))
+    return rule is not None and not (rule is CONSTANT and rules.get(f) is not CONSTANT)
 
 
 def is_helper(f: Any) -> bool:
@@ -215,7 +215,10 @@ class _Sample:
         next(self._left)
         dims = [next(self._left) for _ in range(kind.ndim)]
         shape = [self._size if isinstance(n, Value) else int(n) for n in dims]
-        made = _well_conditioned(shape).astype(DTYPES[kind.element])
+        values = _well_conditioned(shape)
+        if kind.element in ("int", "bool"):
+            values = values * self._whole  # where ints are indices, those of the first element
+        made = np.asarray(values).astype(DTYPES[kind.element])
         made.flags.writeable = False
         self.arrays.append(made)
         return made

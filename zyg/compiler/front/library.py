@@ -141,8 +141,16 @@ def fliplr(m: Any) -> Any:
     return m[:, ::-1]
 
 
-def rot90(m: Any) -> Any:
-    return m[:, ::-1].T
+def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
+    demand(axes[0] % m.ndim != axes[1] % m.ndim)
+    turns = k % 4
+    if turns == 0:
+        return m[:]
+    if turns == 2:
+        return np.flip(np.flip(m, axes[0]), axes[1])
+    if turns == 1:
+        return np.swapaxes(np.flip(m, axes[1]), axes[0], axes[1])
+    return np.flip(np.swapaxes(m, axes[0], axes[1]), axes[1])
 
 
 def meshgrid(x: Any, y: Any, indexing: Any = "xy") -> Any:
@@ -201,14 +209,6 @@ def triu(m: Any, k: Any = 0) -> Any:
     i = np.arange(m.shape[-2])
     j = np.arange(m.shape[-1])
     return np.where(i[:, None] + k <= j, m, np.zeros(1, m.dtype))
-
-
-def kron(a: Any, b: Any) -> Any:
-    if a.ndim == 1:
-        return (a[:, None] * b[None, :]).reshape((-1,))
-    n = a.shape[0] * b.shape[0]
-    m = a.shape[1] * b.shape[1]
-    return (a[:, None, :, None] * b[None, :, None, :]).reshape((n, m))
 
 
 def cross(a: Any, b: Any, axis: Any = -1) -> Any:
@@ -345,21 +345,16 @@ def tolist(a: Any) -> Any:
     return [bool(v) for v in a] if a.dtype == bool else [float(v) for v in a]
 
 
-def sinc(x: Any) -> Any:
-    y = np.pi * np.where(x == 0, 1.0e-20, x)
-    return np.sin(y) / y
-
-
 LIBRARY: dict[Any, Any] = {
     np.cumsum: cumsum, np.cumprod: cumprod, np.diff: diff, np.ediff1d: ediff1d,
     np.trapezoid: trapezoid, np.roll: roll, np.repeat: repeat,
     np.tile: tile, np.flipud: flipud, np.fliplr: fliplr, np.rot90: rot90,
     np.meshgrid: meshgrid, np.diag: diag,
     np.diagonal: diagonal, np.fill_diagonal: fill_diagonal, np.trace: trace, np.tri: tri,
-    np.tril: tril, np.triu: triu, np.kron: kron, np.cross: cross, np.convolve: convolve,
+    np.tril: tril, np.triu: triu, np.cross: cross, np.convolve: convolve,
     np.correlate: correlate, np.polyval: polyval, np.average: average, np.nansum: nansum,
     np.vander: vander, np.gradient: gradient, np.cov: cov, np.logspace: logspace, np.pad: pad,
-    np.sinc: sinc, np.array_equal: array_equal, np.isclose: isclose, np.allclose: allclose,
+    np.array_equal: array_equal, np.isclose: isclose, np.allclose: allclose,
     np.logaddexp.reduce: logaddexp_reduce, np.maximum.accumulate: maximum_accumulate,
     np.minimum.accumulate: minimum_accumulate, np.add.accumulate: add_accumulate,
     np.multiply.accumulate: multiply_accumulate,

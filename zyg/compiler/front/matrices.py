@@ -72,81 +72,6 @@ def solve(a: Any, b: Any) -> Any:
     return solved(a, b)
 
 
-def inv(a: Any) -> Any:
-    return solve(a, np.eye(a.shape[-1]))
-
-
-def determinant(a: Any) -> Any:
-    demand(a.shape[0] == a.shape[1])
-    u = np.array(a, float)
-    d = eliminated(u, np.zeros((len(u), 0))) * np.float64(1.0)
-    for i in range(len(u)):
-        d = d * u[i, i]
-    return d
-
-
-def det(a: Any) -> Any:
-    if a.ndim == 2:
-        return determinant(a)
-    rows = a.reshape((-1, *a.shape[-2:]))
-    made = np.empty(len(rows))
-    for i in range(len(rows)):
-        made[i] = determinant(rows[i])
-    return made.reshape(a.shape[:-2])
-
-
-def slogdet(a: Any) -> Any:
-    demand(a.shape[0] == a.shape[1])
-    u = np.array(a, float)
-    sign = eliminated(u, np.zeros((len(u), 0))) * np.float64(1.0)
-    total = np.float64(0.0)
-    for i in range(len(u)):
-        sign = sign * np.sign(u[i, i])
-        total = total + np.log(abs(u[i, i]))
-    return SlogdetResult(sign, total)
-
-
-def cholesky(a: Any) -> Any:
-    n = len(a)
-    demand(a.shape[0] == a.shape[1])
-    m = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i):
-            s = a[i, j]
-            for k in range(j):
-                s = s - m[i, k] * m[j, k]
-            m[i, j] = s / m[j, j]
-        d = a[i, i]
-        for k in range(i):
-            d = d - m[i, k] * m[i, k]
-        demand(d > 0)
-        m[i, i] = np.sqrt(d)
-    return m
-
-
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
-    if axis is None and ord is None:
-        return np.sqrt((np.ravel(x) ** 2).sum())
-    if axis is None and x.ndim == 2:
-        if ord == "fro":
-            return np.sqrt((x**2).sum())
-        demand(ord in (1, -1, np.inf, -np.inf))
-        sums = abs(x).sum(axis=0 if ord in (1, -1) else 1)
-        return sums.max() if ord > 0 else sums.min()
-    demand(ord is None or (type(axis) is int if axis is not None else np.ndim(x) == 1))
-    if ord is None or ord == 2:
-        return np.sqrt((abs(x) ** 2).sum(axis=axis, keepdims=keepdims))
-    if ord == np.inf:
-        return abs(x).max(axis=axis, keepdims=keepdims)
-    if ord == -np.inf:
-        return abs(x).min(axis=axis, keepdims=keepdims)
-    if ord == 1:
-        return abs(x).sum(axis=axis, keepdims=keepdims)
-    if ord == 0:
-        return (x != 0).astype(float).sum(axis=axis, keepdims=keepdims)
-    return (abs(x) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord)
-
-
 def matrix_power(a: Any, n: Any) -> Any:
     base = np.linalg.inv(a) if n < 0 else np.array(a)
     made = np.eye(len(a), dtype=base.dtype)
@@ -159,9 +84,6 @@ def outer(x1: Any, x2: Any) -> Any:
     return np.outer(x1, x2)
 
 
-SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
-
 MATRICES: dict[Any, Any] = {
-    np.linalg.solve: solve, np.linalg.inv: inv, np.linalg.det: det, np.linalg.slogdet: slogdet,
-    np.linalg.cholesky: cholesky, np.linalg.norm: norm, np.linalg.matrix_power: matrix_power,
+    np.linalg.solve: solve, np.linalg.matrix_power: matrix_power,
 }  # fmt: skip

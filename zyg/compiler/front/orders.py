@@ -66,16 +66,6 @@ def sort_in_place(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) 
     a[...] = sort(a, axis)
 
 
-def median(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    b = np.ravel(a) if axis is None else a
-    s = np.moveaxis(np.sort(b, 0 if axis is None else axis), 0 if axis is None else axis, 0)
-    n = len(s)
-    demand(n > 0)
-    demand(np.all(s[-1] == s[-1]))  # no NaN, which comes last
-    middle = (s[(n - 1) // 2] + s[n // 2]) / 2 if n % 2 == 0 else s[n // 2] / 1
-    return np.expand_dims(middle, axis) if keepdims and axis is not None else middle
-
-
 def place_in(a: Any, v: Any, right: Any) -> Any:
     low = 0
     high = len(a)
@@ -87,18 +77,6 @@ def place_in(a: Any, v: Any, right: Any) -> Any:
         else:
             high = middle
     return np.int64(low)
-
-
-def searchsorted(a: Any, v: Any, side: Any = "left") -> Any:
-    right = side == "right"
-    if np.ndim(v) == 0:
-        return place_in(a, v, right)
-    w = np.asarray(v)
-    flat = w.ravel()
-    made = np.empty(len(flat), int)
-    for i in range(len(flat)):
-        made[i] = place_in(a, flat[i], right)
-    return made.reshape(w.shape)
 
 
 def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
@@ -132,13 +110,6 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
         demand(flat[i] == flat[i])
         made[i] = interpolated(flat[i], p, f, left, right)
     return made.reshape(w.shape)
-
-
-def take(a: Any, indices: Any, axis: Any = None) -> Any:
-    if axis is None:
-        return np.ravel(a)[indices]
-    picked = np.moveaxis(a, axis, 0)[indices]
-    return np.moveaxis(picked, 0, axis) if np.ndim(indices) == 1 else picked
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any) -> Any:
@@ -192,12 +163,12 @@ def percentile(a: Any, q: Any, axis: Any = None) -> Any:
 
 
 ORDERS: dict[Any, Any] = {
-    np.argsort: argsort, np.sort: sort, np.median: median, np.searchsorted: searchsorted,
-    np.interp: interp, np.take: take, np.take_along_axis: take_along_axis,
+    np.argsort: argsort, np.sort: sort,
+    np.interp: interp, np.take_along_axis: take_along_axis,
     np.flatnonzero: flatnonzero, np.bincount: bincount, np.quantile: quantile,
     np.percentile: percentile,
 }  # fmt: skip
 # Methods of arrays.
 METHODS: dict[str, Any] = {
-    "argsort": argsort, "sort": sort_in_place, "searchsorted": searchsorted, "take": take,
+    "argsort": argsort, "sort": sort_in_place,
 }  # fmt: skip
