@@ -138,3 +138,68 @@ def test_lists_of_a_computed_length_have_derivatives():
     with zyg.config(fallback="error"):
         assert gradient(zyg.compile(grown)) == pytest.approx(gradient(grown)[:1] + (None,))
         np.testing.assert_allclose(tangent(zyg.compile(grown)), tangent(grown))
+
+
+# Arrays without axes are numbers with a gradient
+
+
+def variance(x):
+    return np.cov(x)
+
+
+def first(x):
+    return x[:1].reshape(())
+
+
+def squeezed(x):
+    return np.squeeze(x[:1] ** 3)
+
+
+def kept(x):
+    return np.sum(x**2, keepdims=True).reshape(())
+
+
+def with_more(x):
+    return squeezed(x), x * 2, x.sum()
+
+
+POINTLIKE = [variance, first, squeezed, kept]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("f", POINTLIKE, ids=lambda f: f.__name__)
+def test_a_loss_without_axes_has_its_gradient(f, dtype):
+    compiled, x = zyg.compile(f), np.array([1.0, 2.0, 4.0]).astype(dtype)
+    with zyg.config(fallback="silent"):
+        value, (slope,) = zyg.value_and_gradient(compiled, x)
+        (same,), again = zyg.gradient(compiled, x), zyg.grad(compiled)(x)
+    (expected,) = zyg.gradient(f, x)
+
+    assert type(value) is np.ndarray
+    assert slope.dtype == expected.dtype
+    np.testing.assert_allclose([slope, same, again], [expected] * 3, rtol=1e-6)
+    assert np.any(slope != 0)
+
+
+@pytest.mark.parametrize("f", POINTLIKE, ids=lambda f: f.__name__)
+def test_a_loss_without_axes_has_second_derivatives_and_a_text(f):
+    compiled, x = zyg.compile(f), np.array([1.0, 2.0, 4.0])
+    names = {}
+    exec(compiled.source(x, of="gradient"), names)
+
+    np.testing.assert_allclose(zyg.hessian(compiled, x), zyg.hessian(f, x), rtol=1e-12)
+    np.testing.assert_allclose(
+        names[f"{f.__name__}_gradient"](x)[1][0], zyg.gradient(f, x)[0], rtol=1e-12
+    )
+
+
+def test_a_loss_without_axes_before_other_results():
+    value, (slope,) = zyg.value_and_gradient(zyg.compile(with_more), np.array([1.0, 2.0, 4.0]))
+
+    assert len(value) == 3
+    np.testing.assert_array_equal(slope, [3.0, 0.0, 0.0])
+
+
+def test_what_has_no_gradient_has_no_text_of_one():
+    with pytest.raises(zyg.errors.CompileError, match="one real number"):
+        zyg.compile(fresh_and_again).source(ROW, of="gradient")

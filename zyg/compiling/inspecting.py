@@ -143,6 +143,12 @@ def text_of(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], of: str) -> s
             "for them it is not compiled, and runs in Python.",
             "pass floats, not ints, for arguments to differentiate.",
         )
+    if of == "gradient" and call.read.loss is None:
+        raise CompileError(
+            f"there is no source of the gradient of {f.__name__} for these arguments.",
+            "only one real number has a gradient, alone or as the first of a tuple.",
+            'ask for of="pullback".',
+        )
     operation, signature = call.read.operation, _signature(f, call.read, args, kwargs)
     if of == "value":
         return wrapped_text(signature, operation.program)

@@ -78,7 +78,7 @@ def vjp(program: Program, active: Sequence[int], strong: bool = False) -> Derive
 def gradient(program: Program, active: Sequence[int], strong: bool = False) -> Derived:
     """The program (inputs...) -> (outputs..., gradients of the active inputs...).
 
-    They are those of the first output that is a float.
+    They are those of the first output of floats: a number, or a buffer of one.
     """
     return _derived(program, active, strong, "gradient", 1.0)
 
@@ -102,7 +102,7 @@ def _derived(
         if seed is None:
             bars.append(Value(type_of(y)))
             reverse.seed(program, y, bars[-1])
-        elif not is_buffer(type_of(y)):
+        else:
             reverse.seed(program, y, seed)
             break
     reverse.run(program.body)
@@ -148,10 +148,12 @@ class Reverse:
         """Start from the cotangent of an output."""
         if not isinstance(y, Value) or not self.is_active(y):
             return
-        if not isinstance(bar, Value) or not is_buffer(y.type):
+        if not is_buffer(y.type):
             self.add(y, bar)
-            return
-        self.add_all(self.sweep.shadow[y], bar, self.sweep.extent(program, y))
+        elif isinstance(bar, Value):
+            self.add_all(self.sweep.shadow[y], bar, self.sweep.extent(program, y))
+        else:
+            self.add_to(self.sweep.shadow[y], 0, bar)
 
     def add_to(self, buffer: Value, index: Atom, c: Atom) -> None:
         before = self.builder.load(buffer, index)
