@@ -253,7 +253,8 @@ def maker(kind: Kind | Many, given: Container[int] = (), start: int = 0) -> Make
     if isinstance(kind, Many):
         return _listed(kind, start)
     if isinstance(kind, Array):
-        return _shaped(kind.element == "complex", start, slice(start + 1, start + 1 + kind.ndim))
+        axes = slice(start + 1, start + 1 + kind.ndim)
+        return _shaped(kind.element == "complex", start, axes, kind.readonly)
     makes = []
     for part in kind.parts:
         makes.append(maker(part, given, start))
@@ -289,7 +290,7 @@ def _as(numpys: Any, x: Any) -> Any:
     return x if is_watched(x) else numpys(x)
 
 
-def _shaped(is_complex: bool, k: int, axes: slice) -> Make:
+def _shaped(is_complex: bool, k: int, axes: slice, readonly: bool) -> Make:
     def make(outs: Sequence[Any]) -> Any:
         flat, shape = outs[k], outs[axes]
         size = math.prod(shape) * (2 if is_complex else 1)
@@ -297,7 +298,11 @@ def _shaped(is_complex: bool, k: int, axes: slice) -> Make:
             flat = flat[:size]
         if is_complex:
             flat = flat.view(np.complex128) if type(flat) is np.ndarray else _joined(flat)
-        return flat if len(shape) == 1 else np.reshape(flat, shape)
+        made = flat if len(shape) == 1 else np.reshape(flat, shape)
+        if readonly:
+            made = made[...]
+            made.flags.writeable = False
+        return made
 
     return make
 
@@ -331,12 +336,13 @@ class Shared(NamedTuple):
         for x in alike:
             if x.shape == shape and x.dtype == dtype and not offset and _agree(shape, strides, x):
                 return x
-        key = id(row), offset, shape, strides
+        key = id(row), offset, shape, strides, self.kind.readonly
         if 0 in shape:
             return np.ndarray(shape, dtype)
         if key not in known:
             memory, start = (alike or [row])[0], offset * dtype.itemsize
             known[key] = np.ndarray(shape, dtype, memory, start, strides)
+            known[key].flags.writeable &= not self.kind.readonly
         return known[key]
 
 

@@ -389,6 +389,8 @@ class Entry:
         return m.value(f"call ptr {maker}(ptr {slot}, ptr {self.at(DTYPES[kind.type])}, ptr null)")
 
     def give_array(self, kind: Array, outputs: Iterator[str]) -> str:
+        if kind.readonly:
+            raise Unreadable(kind)
         m, dtype = self.m, DTYPES[kind.element]
         data = "" if kind.zeros else next(outputs)
         size, slot = str(dtype.itemsize), self.slot(f"[{kind.ndim} x i64]")

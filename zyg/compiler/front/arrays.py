@@ -8,7 +8,7 @@ from typing import Any
 
 from zyg.compiler.front import complexes, picks
 from zyg.compiler.front.complexes import ComplexNumber
-from zyg.compiler.front.conversions import kind_of_elements
+from zyg.compiler.front.conversions import given, kind_of_elements, put
 from zyg.compiler.front.elementwise import array, assign, elementwise, written
 from zyg.compiler.front.indexing import is_basic, items_of, located, picked, viewed
 from zyg.compiler.front.products import matmul
@@ -79,7 +79,8 @@ def subscript(x: Arrayed, index: Any) -> Any:
     view = array(x)
     items = items_of(x.to, index, view.ndim)
     if is_basic(items):
-        return picked(view, items)
+        alone = any(k is Ellipsis for k in (index if isinstance(index, tuple) else (index,)))
+        return viewed(view, items) if alone else picked(view, items)
     return picks.picked(view, items)
 
 
@@ -109,26 +110,14 @@ def element(x: Arrayed) -> Any:
 def augment(x: ArrayView, operator_: Any, value: Any) -> None:
     """``x += value``, into the array that x is."""
     if operator_ is operator.matmul:
-        assign(x, matmul(x.to, x, value))
+        given(matmul(x.to, x, value), x)
         return
     in_place(x, OPERATIONS[operator_], x, value)
 
 
 def in_place(x: ArrayView, name: str, *args: Any) -> None:
     """A ufunc whose results are written into an array."""
-    made = elementwise(x.to, name, *args)
-    demand_castable(x, made)
-    assign(x, made)
-
-
-def demand_castable(x: ArrayView, made: Any) -> None:
-    """Refuse what NumPy does not write into an array of another type."""
-    kind = made.element if isinstance(made, Arrayed) else type_of(atom_of(made))
-    if _LADDER[kind] > _LADDER[x.element]:
-        raise TypeError(f"a {kind} is not written into an array of {x.element}")
-
-
-_LADDER = {"bool": 0, "int": 1, "float32": 2, "float": 2, "complex": 3}
+    put(x, elementwise(x.to, name, *args))
 
 
 def length(x: Arrayed) -> Any:

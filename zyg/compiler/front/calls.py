@@ -22,9 +22,11 @@ from zyg.compiler.front.complexes import is_complex, one_of
 from zyg.compiler.front.conversions import (
     as_array,
     as_type,
+    demand_castable,
     element_for,
     given,
     kind_of_elements,
+    put,
     stacked,
 )
 from zyg.compiler.front.creation import CREATION
@@ -61,7 +63,8 @@ def clip(to: WholeBuilder, a: Any, a_min: Any = None, a_max: Any = None, out: An
          *, min: Any = None, max: Any = None) -> Any:  # fmt: skip
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     # Of equals these take a, whose slope is 1 on the closed interval.
-    x = a if low is None else elementwise(to, "maximum", low, a)
+    x = elementwise(to, "maximum", low, a) if low is not None else (
+        elementwise(to, "positive", a) if high is None else a)  # fmt: skip
     x = x if high is None else elementwise(to, "minimum", x, high)
     return given(x, out)
 
@@ -102,6 +105,8 @@ def fill(to: WholeBuilder, x: ArrayView, value: Any) -> None:
 
 
 def copyto(to: WholeBuilder, dst: ArrayView, src: Any) -> None:
+    src = as_array(to, src) if isinstance(src, (list, tuple)) else src
+    demand_castable(dst, src)
     assign(dst, src)
 
 
@@ -162,7 +167,13 @@ def _unary(name: str) -> Callable[..., Any]:
 
 
 def _conjugate(to: WholeBuilder, x: Any) -> Any:
+    """What the method gives: of real numbers themselves."""
     return elementwise(to, "conjugate", x) if is_complex(x) else x
+
+
+def conjugate(to: WholeBuilder, x: Any) -> Any:
+    x = as_array(to, x) if isinstance(x, (list, tuple)) else x
+    return elementwise(to, "conjugate" if is_complex(x) else "positive", x)
 
 
 def _part(which: int) -> Callable[..., Any]:
@@ -182,7 +193,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "argmin": reductions.arg_extremum("less"), "ptp": reductions.ptp,
     "reshape": shaping.reshaped, "ravel": lambda to, x: shaping.flat(x),
     "flatten": lambda to, x: copied(shaping.flat(x)), "transpose": shaping.transposed,
-    "swapaxes": shaping.swapped, "squeeze": shaping.squeezed,
+    "swapaxes": shaping.swapped, "squeeze": shaping.squeezed, "diagonal": shaping.diagonal,
     "copy": lambda to, x: copied(x), "astype": astype, "item": item, "fill": fill, "dot": dot,
     "clip": clip, "round": rounded, "conj": _conjugate, "conjugate": _conjugate,
 }  # fmt: skip
@@ -198,7 +209,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.dot: dot, np.matmul: matmul, np.inner: inner, np.outer: outer, np.vdot: vdot,
     np.reshape: shaping.reshaped, np.ravel: lambda to, x: shaping.flat(x),
     np.transpose: shaping.transposed, np.swapaxes: shaping.swapped, np.moveaxis: shaping.moved,
-    np.squeeze: shaping.squeezed, np.expand_dims: shaping.expanded,
+    np.squeeze: shaping.squeezed, np.expand_dims: shaping.expanded, np.diagonal: shaping.diagonal,
     np.broadcast_to: shaping.broadcast_to, np.flip: shaping.flipped,
     np.concatenate: shaping.concatenated, np.stack: stacked, np.size: size,
     np.ndim: lambda to, x: x.ndim if isinstance(x, Arrayed) else 0,
@@ -206,7 +217,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.vstack: joining.vstack, np.hstack: joining.hstack, np.append: joining.append,
     np.column_stack: joining.column_stack, np.atleast_1d: joining.at_least_1d,
     np.atleast_2d: joining.at_least_2d, library.demand: demand,
-    np.real: _part(0), np.imag: _part(1), np.angle: _unary("angle"), np.conjugate: _conjugate,
+    np.real: _part(0), np.imag: _part(1), np.angle: _unary("angle"), np.conjugate: conjugate,
     np.round: rounded, np.around: rounded, np.einsum: contractions.einsum,
     np.tensordot: contractions.tensordot, np.copyto: copyto,
     len: lambda to, x: arrays.length(x), sum: python_sum,
@@ -281,9 +292,7 @@ def _ufunc(to: WholeBuilder, f: np.ufunc, args: Any, kwargs: dict[str, Any]) -> 
     if where_ is not True:
         kind = out.element
         made = mapped(to, lambda *xs: one_of(to, kind, *xs), [where_, made, out], kind)
-    arrays.demand_castable(out, made)
-    assign(out, made)
-    return out
+    return put(out, made)
 
 
 def _of_ufunc(to: WholeBuilder, f: np.ufunc, method: str, args: Any, kwargs: Any) -> Any:

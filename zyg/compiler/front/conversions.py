@@ -144,8 +144,28 @@ def axes_of(x: Arrayed, axis: Any) -> tuple[int, ...]:
 
 
 def given(x: Any, out: Any) -> Any:
-    """A result, in the array that was given for it."""
+    """A result, in the array that was given for it, which has its shape."""
     if out is None:
         return x
+    for n, m in zip(out.shape, shape_of(x), strict=True):
+        demand_equal(out.to, n, m)
+    return put(out, x)
+
+
+def put(out: ArrayView, x: Any) -> ArrayView:
+    """A result in an array to which it is stretched, as ufuncs put it there."""
+    demand_castable(out, x)
+    if len(shape_of(x)) > out.ndim:
+        raise ValueError("non-broadcastable output operand")
     assign(out, x)
     return out
+
+
+def demand_castable(x: ArrayView, made: Any) -> None:
+    """Refuse what NumPy does not write into an array of another type."""
+    kind = kind_of_elements(made)
+    if _LADDER[kind] > _LADDER[x.element]:
+        raise TypeError(f"a {kind} is not written into an array of {x.element}")
+
+
+_LADDER = {"bool": 0, "int": 1, "float32": 2, "float": 2, "complex": 3}

@@ -155,6 +155,7 @@ def fill(target: ArrayView, source: Any) -> None:
 
 def assign(target: ArrayView, source: Any) -> None:
     """``target[...] = source``, as NumPy does it where both overlap."""
+    target.demand_writeable()
     if isinstance(source, ArrayView) and target.is_same(source):
         return
     to, shape = target.to, target.shape

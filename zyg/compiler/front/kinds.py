@@ -34,7 +34,7 @@ class Array:
     `ones` are the axes that have one element, along which NumPy stretches it. A result that is an
     argument itself says which: `same` is where its buffer is among the inputs. One of `zeros` has
     no elements among the operands, its shape alone. One that is `shared` may be memory of an
-    argument or of another result.
+    argument or of another result; one that is `readonly` is to be that.
     """
 
     element: str
@@ -43,6 +43,7 @@ class Array:
     same: int | None = None
     shared: bool = False
     zeros: bool = False
+    readonly: bool = False
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,7 @@ def meshgrid(x: Any, y: Any, indexing: Any = "xy") -> Any:
 
 def diag(v: Any, k: Any = 0) -> Any:
     if v.ndim == 2:
-        return diagonal(v, k)
+        return np.diagonal(v, k)
     n = len(v) + abs(k)
     made = np.zeros((n, n), v.dtype)
     for i in range(len(v)):
@@ -174,22 +174,14 @@ def diag(v: Any, k: Any = 0) -> Any:
     return made
 
 
-def diagonal(a: Any, offset: Any = 0) -> Any:
-    rows = a[max(-offset, 0) :, max(offset, 0) :]
-    n = min(rows.shape[0], rows.shape[1])
-    made = np.empty(n, a.dtype)
-    for i in range(n):
-        made[i] = rows[i, i]
-    return made
-
-
 def fill_diagonal(a: Any, val: Any) -> None:
+    demand(a.ndim == 2)
     for i in range(min(a.shape[0], a.shape[1])):
         a[i, i] = val
 
 
 def trace(a: Any, offset: Any = 0) -> Any:
-    return diagonal(a, offset).sum()
+    return np.diagonal(a, offset).sum(-1)
 
 
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float) -> Any:
@@ -350,7 +342,7 @@ LIBRARY: dict[Any, Any] = {
     np.trapezoid: trapezoid, np.roll: roll, np.repeat: repeat,
     np.tile: tile, np.flipud: flipud, np.fliplr: fliplr, np.rot90: rot90,
     np.meshgrid: meshgrid, np.diag: diag,
-    np.diagonal: diagonal, np.fill_diagonal: fill_diagonal, np.trace: trace, np.tri: tri,
+    np.fill_diagonal: fill_diagonal, np.trace: trace, np.tri: tri,
     np.tril: tril, np.triu: triu, np.cross: cross, np.convolve: convolve,
     np.correlate: correlate, np.polyval: polyval, np.average: average, np.nansum: nansum,
     np.vander: vander, np.gradient: gradient, np.cov: cov, np.logspace: logspace, np.pad: pad,
@@ -362,5 +354,5 @@ LIBRARY: dict[Any, Any] = {
 # Methods of arrays.
 METHODS: dict[str, Any] = {
     "tolist": tolist, "cumsum": cumsum, "cumprod": cumprod,
-    "repeat": repeat, "diagonal": diagonal, "trace": trace,
+    "repeat": repeat, "trace": trace,
 }  # fmt: skip

@@ -158,7 +158,31 @@ def broadcast_to(to: WholeBuilder, x: Any, shape: Any) -> ArrayView:
         if not is_one(view.shape[-k]):
             demand_equal(to, view.shape[-k], sizes[-k])
             strides[-k] = view.strides[-k]
-    return view.view(sizes, strides, view.offset)
+    return view.view(sizes, strides, view.offset, readonly=True)
+
+
+def diagonal(
+    to: WholeBuilder, a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1
+) -> ArrayView:  # fmt: skip
+    """The elements at equal places of two axes, which come last: a view that is read-only."""
+    view, places = as_array(to, a), (axis1, axis2)
+    if type(offset) is not int:
+        raise TypeError("a diagonal whose offset is computed is not compiled")
+    one, other = (axis_in(view.ndim, k) for k in places)
+    if one == other:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    below, beside = max(-offset, 0), max(offset, 0)
+    rows, columns = (to.op("subtract", view.shape[k], by)
+                     for k, by in ((one, below), (other, beside)))  # fmt: skip
+    n = rows if to.is_at_least(columns, rows) else to.op("minimum", rows, columns)
+    n = n if to.is_at_least(n, 0) else to.op("maximum", n, 0)
+    rest = [k for k in range(view.ndim) if k not in (one, other)]
+    steps = view.strides
+    start = to.op("add", view.offset, to.op("add", to.op("multiply", steps[one], below),
+                                            to.op("multiply", steps[other], beside)))  # fmt: skip
+    shape = [*(view.shape[k] for k in rest), n]
+    strides = [*(steps[k] for k in rest), to.op("add", steps[one], steps[other])]
+    return view.view(shape, strides, start, readonly=True)
 
 
 def flipped(to: WholeBuilder, x: Any, axis: Any = None) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 from zyg.compiler.front.complexes import ComplexNumber, is_complex, pair_of
 from zyg.compiler.front.kinds import DTYPES
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber
+from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Block, For, Value, type_of
 from zyg.compiler.record import atom_of
 from zyg.errors import KernelError
@@ -49,9 +50,9 @@ class Arrayed:
 
 
 class ArrayView(Arrayed):
-    """Elements of a buffer."""
+    """Elements of a buffer; `readonly` are those that NumPy lets nobody write through a view."""
 
-    __slots__ = ("buffer", "offset", "strides")
+    __slots__ = ("buffer", "offset", "readonly", "strides")
 
     def __init__(
         self,
@@ -61,8 +62,9 @@ class ArrayView(Arrayed):
         strides: Sequence[Atom] | None = None,
         offset: Atom = 0,
         element: str | None = None,
+        readonly: bool = False,
     ) -> None:
-        self.to, self.buffer, self.offset = to, buffer, offset
+        self.to, self.buffer, self.offset, self.readonly = to, buffer, offset, readonly
         self.element = element or buffer.type.removesuffix("[]")
         self.shape = tuple(shape)
         self.strides = row_major(to, shape) if strides is None else tuple(strides)
@@ -85,6 +87,7 @@ class ArrayView(Arrayed):
 
     def store(self, index: Index, x: Any) -> None:
         """Set an element to a number."""
+        self.demand_writeable()
         to, place = self.to, self.place(index)
         if self.element == "complex":
             for k, part in zip((place, to.op("add", place, 1)), pair_of(to, x), strict=True):
@@ -97,16 +100,24 @@ class ArrayView(Arrayed):
         to = self.to
         strides = [to.op("multiply", n, 2) for n in self.strides]
         offset = to.op("add", to.op("multiply", self.offset, 2), which)
-        return ArrayView(to, self.buffer, self.shape, strides, offset)
+        return ArrayView(to, self.buffer, self.shape, strides, offset, readonly=self.readonly)
 
-    def view(self, shape: Sequence[Atom], strides: Sequence[Atom], offset: Atom) -> ArrayView:
+    def view(
+        self, shape: Sequence[Atom], strides: Sequence[Atom], offset: Atom, readonly: bool = False
+    ) -> ArrayView:
         """Other elements of the same buffer."""
-        return ArrayView(self.to, self.buffer, shape, strides, offset, self.element)
+        readonly = readonly or self.readonly
+        return ArrayView(self.to, self.buffer, shape, strides, offset, self.element, readonly)
+
+    def demand_writeable(self) -> None:
+        """Leave a way on which a view that is read-only is written."""
+        if self.readonly:
+            raise Dead("assignment destination is read-only")
 
     # For joins
 
     def structure(self) -> Any:
-        return self.element, self.ndim
+        return self.element, self.ndim, self.readonly
 
     def parts(self) -> list[Any]:
         numbers = (self.offset, *self.shape, *self.strides)
@@ -116,7 +127,9 @@ class ArrayView(Arrayed):
     def made(self, parts: Sequence[Any]) -> ArrayView:
         buffer, offset, *rest = map(atom_of, parts)
         n = self.ndim
-        return ArrayView(self.to, buffer, rest[:n], rest[n:], offset, self.element)  # type: ignore[arg-type]
+        return ArrayView(
+            self.to, buffer, rest[:n], rest[n:], offset, self.element, self.readonly  # type: ignore[arg-type]
+        )  # fmt: skip
 
     @property
     def is_contiguous(self) -> bool:
@@ -132,8 +145,9 @@ class ArrayView(Arrayed):
         """Whether both are known to have the same elements in the same order."""
         return (
             self.buffer is other.buffer
-            and self.element == other.element
+            and self.structure()[:2] == other.structure()[:2]
             and equal(self.to, self.offset, other.offset)
+            and all(equal(self.to, n, m) for n, m in zip(self.shape, other.shape, strict=True))
             and all(
                 is_one(n) or equal(self.to, a, b)
                 for n, a, b in zip(self.shape, self.strides, other.strides, strict=True)

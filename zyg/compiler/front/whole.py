@@ -47,7 +47,7 @@ from zyg.compiler.front.parallel import tell_apart
 from zyg.compiler.front.reader import Reader, first_choice, name_of
 from zyg.compiler.front.scalars import WholeBuilder, whose
 from zyg.compiler.front.structures import Compound, Ref, Unknown, described
-from zyg.compiler.front.views import Arrayed, ArrayView, equal, is_one
+from zyg.compiler.front.views import Arrayed, ArrayView, is_one
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Block, Program, Value, is_number, prune, type_of
 from zyg.compiler.record import Number, atom_of
@@ -254,7 +254,7 @@ class WholeReader(Reader):
             same = self.which(x)
             if shared := same is None and self.is_shared(x):
                 self.layouts += [x.buffer, x.offset, *x.strides]
-            return Array(view.element, view.ndim, ones, same, shared)
+            return Array(view.element, view.ndim, ones, same, shared, readonly=x.readonly)
         if isinstance(x, (tuple, list)):
             return Struct(type(x), (), tuple(self.result(part, found) for part in x))
         if isinstance(x, Growing):
@@ -278,16 +278,13 @@ class WholeReader(Reader):
     def which(self, x: ArrayView) -> int | None:
         """Where the buffer of an array is among the inputs, if the array is all of an argument."""
         given = self.whole_arguments.get(x.buffer)
-        if given is None or given.ndim != x.ndim or not given.is_same(x):
-            return None
-        alike = all(equal(x.to, n, m) for n, m in zip(given.shape, x.shape, strict=True))
-        return self.inputs.index(x.buffer) if alike else None
+        return self.inputs.index(x.buffer) if given is not None and given.is_same(x) else None
 
     def is_shared(self, x: ArrayView) -> bool:
         """Whether an array may be memory of an argument, or of another result."""
-        others = (y.buffer for y in self.returned if y is not x)
-        meets = self.builder.may_meet
-        return any(meets(x.buffer, y) for y in (*self.whole_arguments, *others))
+        meets, given = self.builder.may_meet, [*self.whole_arguments]
+        met = [y for y in self.returned if meets(x.buffer, y.buffer)]
+        return len(met) > 1 or any(meets(x.buffer, y) for y in given)
 
     def own(self, x: ArrayView, found: list[Atom]) -> ArrayView:
         """An array as a result: in a buffer of its own, its elements one after the other."""

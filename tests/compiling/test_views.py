@@ -1,0 +1,169 @@
+"""Views and what is written through them: in machine code as in Python."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import zyg
+
+
+def less_its_first_row(a):
+    a -= a[:1]
+
+
+def by_its_first_column(a):
+    a /= a[:, :1]
+
+
+def by_its_first_row_in_place(a):
+    np.divide(a, a[:1], out=a)
+
+
+def less_its_first_column_as_a_row(a):
+    a -= a.T[0]
+
+
+def filled_with_its_first_row(a):
+    a[:] = a[:1]
+
+
+def filled_by_copyto(a):
+    np.copyto(a, a[-1:])
+
+
+def filled_from_a_place_on(a):
+    n = len(a) // 2
+    a[n:] = a[n : n + 1]
+
+
+def diagonal_seen_later(a):
+    d = np.diagonal(a)
+    a[1, 1] = 7.0
+    return d, np.diag(a, 1), a.diagonal(-1), d.sum() + np.trace(a)
+
+
+def conjugates(a):
+    own, new = a.conj(), np.conj(a)
+    own[0] = 5.0
+    new[0] = 6.0
+    return own, new
+
+
+def all_of_it(a):
+    b = a[...]
+    b += 1.0
+    c = a[0, ..., 1]
+    c *= 3.0
+    return b, c
+
+
+def clipped_by_nothing(a):
+    b = np.clip(a, None, None)
+    b[0] = 4.0
+    return b
+
+
+def twice(a):
+    b = a * 2
+    return b, b
+
+
+def stretched(a):
+    return np.broadcast_to(a[0] * 2, (2, 3)) + 0, np.broadcast_to(a, (2, 3, 3))
+
+
+NATIVE = [
+    less_its_first_row, by_its_first_column, by_its_first_row_in_place,
+    less_its_first_column_as_a_row, filled_with_its_first_row, filled_by_copyto,
+    filled_from_a_place_on, diagonal_seen_later, conjugates, all_of_it, clipped_by_nothing, twice,
+    stretched,
+]  # fmt: skip
+
+
+def a_row_too_many(a):
+    a[:2] = a
+
+
+def written_diagonal(a):
+    np.diagonal(a)[0] = 1.0
+
+
+def written_stretched(a):
+    b = np.broadcast_to(a[0], (3, 3))
+    b[:] = 1.0
+
+
+def out_of_fewer_axes(a):
+    np.add(a[0], a[:1], out=a[0])
+
+
+def out_of_more_axes(a):
+    np.sum(a, axis=0, out=a)
+
+
+def floats_to_ints(a):
+    k = np.zeros((3, 3), int)
+    np.copyto(k, a)
+
+
+RAISING = [
+    a_row_too_many, written_diagonal, written_stretched, out_of_fewer_axes, out_of_more_axes,
+    floats_to_ints,
+]  # fmt: skip
+
+
+def square():
+    return np.arange(1.0, 10.0).reshape(3, 3).copy()
+
+
+def arrays(x):
+    return [y for y in (x if isinstance(x, tuple) else (x,)) if isinstance(y, np.ndarray)]
+
+
+@pytest.mark.parametrize("f", NATIVE, ids=lambda f: f.__name__)
+def test_views_are_where_pythons_are(f):
+    compiled = zyg.compile(f)
+    for _ in range(2):  # the general way, and that of the entry
+        mine, pythons = square(), square()
+        with zyg.config(fallback="error"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = (mine, *arrays(compiled(mine)))
+        expected = (pythons, *arrays(f(pythons)))
+        for x, y in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(x, y)
+            assert x.flags.writeable == y.flags.writeable
+            for one, other in zip(found, expected, strict=True):
+                assert np.shares_memory(x, one) == np.shares_memory(y, other)
+                assert (x is one) >= (y is other)
+
+
+@pytest.mark.parametrize("f", NATIVE, ids=lambda f: f.__name__)
+def test_their_derivatives_are_those_of_the_tracer(f):
+    def loss(a):
+        b = a * 1.0
+        f(b)
+        return (b * b * a).sum()
+
+    with zyg.config(fallback="error"):
+        found = zyg.gradient(zyg.compile(loss), square())
+    np.testing.assert_allclose(found, zyg.gradient(loss, square()))
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize("f", RAISING, ids=lambda f: f.__name__)
+def test_they_raise_where_python_does(f):
+    with pytest.raises((ValueError, TypeError)) as expected:
+        f(square())
+    compiled, a = zyg.compile(f), square()
+    for _ in range(2):
+        with pytest.raises(expected.type):
+            compiled(a)
+    np.testing.assert_array_equal(a, square())
+
+
+def test_results_that_are_read_only_are():
+    def views(a):
+        return np.broadcast_to(a * 2, (2, 3, 3)), np.diagonal(a)
+
+    assert not any(y.flags.writeable for y in zyg.compile(views)(square()))
