@@ -281,10 +281,9 @@ class LeakError(ZygError, RuntimeError):
 
 
 class HolomorphicError(ZygError, TypeError):
-    """A complex derivative was asked for where there is none.
+    """A complex derivative was asked for where there is none: ``zyg.holomorphic(np.abs, 1j)``.
 
-    Examples: ``zyg.holomorphic(np.abs, 1j)``; the Jacobian by a complex argument. Remedy:
-    `zyg.wirtinger`, which gives both derivatives, by z and by its conjugate.
+    Remedy: `zyg.wirtinger`, which gives both derivatives, by z and by its conjugate.
     """
 
     tag = "holomorphic"
@@ -293,18 +292,16 @@ class HolomorphicError(ZygError, TypeError):
 class ConvergenceError(ZygError, ArithmeticError):
     """An iteration did not reach its tolerance, so that its result has no derivative.
 
-    Examples: `zyg.fixed_point` of a map that does not contract; `zyg.implicit` at a point that does
-    not solve the equation. Remedy: another start, more iterations, a larger tolerance.
+    Remedy: another start, more iterations, a larger tolerance; a map that contracts.
     """
 
     tag = "convergence"
 
 
 class PatternError(ZygError, ValueError):
-    """A sparsity pattern that does not have all entries of the matrix, or not its shape.
+    """A sparsity pattern without all entries of the matrix, or not of its shape.
 
-    Example: ``sparse_jacobian(f, x, pattern)`` where f depends on more than `pattern` says. Remedy:
-    add what is missing; without a pattern, it is detected.
+    Remedy: add what is missing; without a pattern, it is detected.
     """
 
     tag = "pattern"
@@ -321,9 +318,9 @@ class RunningLoopError(ZygError, TypeError):
 
 
 class ShippingError(ZygError, TypeError):
-    """A call that cannot be sent to another process.
+    """A call that cannot be sent to another process: a closure that holds a lock or an open file.
 
-    Example: a closure that holds a lock or an open file. Remedy: make such things in the task.
+    Remedy: make such things in the task.
     """
 
     tag = "shipping"
@@ -363,9 +360,9 @@ class KernelError(ZygError, TypeError):
 
 
 class CaptureError(KernelError):
-    """A scalar function uses an array of an enclosing scope.
+    """A scalar function uses an array of an enclosing scope; pass it as an operand.
 
-    Example: ``zyg.broadcast(lambda x: x * w, x)`` with an array w. Remedy: pass it as an operand.
+    Example: ``zyg.broadcast(lambda x: x * w, x)`` with an array w.
     """
 
     tag = "capture"
@@ -402,19 +399,15 @@ class IntegerOverflowError(ZygError, OverflowError):
 
 
 class ShapeError(ZygError, ValueError):
-    """Operands of a kernel whose shapes do not broadcast.
-
-    Example: operands of shapes (2, 3) and (4,). Remedy: insert axes, as ``x[:, None]``.
-    """
+    """Operands of a kernel whose shapes do not broadcast; insert axes, as ``x[:, None]``."""
 
     tag = "shape"
 
 
 class OptimizationError(ZygError, ValueError):
-    """What an optimization cannot begin with.
+    """What an optimization cannot begin with: the message names the parameter.
 
-    Examples: a start that is infinite or NaN; arrays of data of different lengths. Remedy: the
-    message names the parameter.
+    Examples: a start that is infinite or NaN; arrays of data of different lengths.
     """
 
     tag = "optimization"
@@ -425,6 +418,13 @@ class PerformanceWarning(UserWarning):
 
     Examples: `zyg.broadcast` or `zyg.compile` of a function that could not be compiled;
     ``np.asarray(x)``, which makes an array of objects of a watched array.
+    """
+
+
+class TextWarning(UserWarning):
+    """Text with all digits of a watched number was made, and not to be printed.
+
+    A number that is read back from it, here or by another program, carries no derivative.
     """
 
 

@@ -179,7 +179,7 @@ ORDINARY = [
     lambda x: np.poly1d([x[0], 1.0])(2.0) * callable(x) + np.sum(x, where=[True, False, True]),
     lambda x: np.linspace(0, x[0], 3).sum() + np.zeros_like(x).sum() + np.full(2, x[0]).sum(),
     lambda x: np.arange(5)[np.argmax(x)] * x[0] + [1.0, 2.0][int(x[2])] * x[1],
-    lambda x: x[0] if x[0] == "a" or x[0] in (1, None) else x[1] * (f"{x[0]}" != str(x)),
+    lambda x: x[0] if x[0] == "a" or x[0] in (1, None) else x[1] * (f"{x[0]:.9f}" != str(x)),
 ]
 
 

@@ -67,7 +67,7 @@ def made_rich(x):
 
 
 TEXTS = {
-    "print": lambda x: f"{x} {x[0]:.2f} {x[0]}",
+    "print": lambda x: f"{x} {x[0]:.2f} {x[0]:.9f}",
     "%": lambda x: "%s %.3f %d" % (x, x[0], x[1]),  # noqa: UP031
     "logging": logged,
     "tqdm": barred,

@@ -2,14 +2,22 @@
 
 import ast
 import copy
+import decimal
+import io
 import json
+import logging
 import pickle
+import pprint
+import reprlib
+import sys
 
 import numpy as np
 import pytest
 
 import zyg
-from zyg.errors import ConversionError
+from zyg.errors import ConversionError, TextWarning
+
+pytestmark = pytest.mark.filterwarnings("ignore::zyg.errors.TextWarning")
 
 AGAIN = [
     lambda x: float(str(x)),
@@ -24,6 +32,14 @@ AGAIN = [
     lambda x: np.array([str(x)], float)[0],
     lambda x: np.zeros(1).__setitem__(0, str(x)),
     lambda x: ast.literal_eval(repr(x)),
+    lambda x: float(str(x).encode()),
+    lambda x: float(str(x).encode().decode()),
+    lambda x: float((str(x) + "\n").encode()),
+    lambda x: float("1" + str(x)),
+    lambda x: float((str(x) + " 7").split()[0]),
+    lambda x: float((str(x) + "=").partition("=")[0]),
+    lambda x: float(str(x).replace("x", "")),
+    lambda x: float(f"{x}"[0]),
 ]
 
 
@@ -65,7 +81,7 @@ def test_text_that_outlives_its_gradient_is_plain():
 
 
 def test_explain_names_the_line():
-    text = str(zyg.explain(lambda x: 2.0 * float("1" + str(x)), 1.5))
+    text = str(zyg.explain(lambda x: 2.0 * float("".join(["1", str(x)])), 1.5))
     assert "str() at " in text
     assert "test_text.py" in text
 
@@ -87,3 +103,72 @@ def test_explain_names_text_as_where_the_dependence_ended(text, name, x):
     said = str(zyg.explain(lambda x: (text(x), 1.0)[1], x))
 
     assert f"the dependence ends here:\n    {name} at" in said
+
+
+MADE = {
+    "an f-string": lambda x: f"{x}\n",
+    "join": lambda x: ",".join([str(x), "2"]),
+    "a list": lambda x: str([x]),
+    "a file": lambda x: io.StringIO().write(str(x)),
+    "Decimal": lambda x: decimal.Decimal(repr(x)),
+    "% formatting": lambda x: "%s;" % x,  # noqa: UP031
+    "a message": lambda x: json.dumps({"x": str(x)}),
+    "NumPy's arrays of text": lambda x: np.array([str(x), "a"]),
+    "enough digits": lambda x: f"{x:.17g},",
+    "padding": lambda x: f"{x:20},",
+}
+
+
+@pytest.mark.filterwarnings("error::zyg.errors.TextWarning")
+@pytest.mark.parametrize("name", MADE)
+def test_a_line_that_makes_text_of_all_digits_is_told_so(name):
+    def f(x):
+        MADE[name](x)
+        return x
+
+    with pytest.warns(TextWarning, match="text with all digits of a watched number") as told:
+        assert zyg.gradient(f, 1.5) == (1.0,)
+    assert {w.filename for w in told} == {__file__}
+    with zyg.config(text="refuse"), pytest.raises(ConversionError, match="text with all digits"):
+        zyg.gradient(f, 1.5)
+    with zyg.config(text="allow"):
+        assert zyg.gradient(f, 1.5) == (1.0,)
+
+
+def printed(x):
+    print(f"x = {x}")
+
+
+def raised(x):
+    with pytest.raises(ValueError, match=r"^x = 1\.5, which is 1\.5$"):
+        raise ValueError(f"x = {x}, which is {x!r}")
+
+
+def logged(x):
+    logging.getLogger("zyg.tests").debug("x = %s", x)
+    logging.getLogger("zyg.tests").warning(f"x = {x}")
+
+
+def by_a_function(x):
+    def shown(x):
+        return f"<{x}>"
+
+    print(shown(x), [shown(k * x) for k in range(2)], sep="\n")
+
+
+SHOWN = {
+    "printed": printed, "raised": raised, "logged": logged, "by a function": by_a_function,
+    "pprint": lambda x: pprint.pformat({"x": x}),
+    "the error stream": lambda x: sys.stderr.write(f"{x}\n"),
+    "rounded": lambda x: f"{x:.3f}, {x:8.2e}, {x:.14g}",
+    "a debugger": lambda x: reprlib.repr(x),
+    "an int": lambda x: f"layer {(2 if x else x)}",
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error::zyg.errors.TextWarning")
+@pytest.mark.parametrize("name", SHOWN)
+def test_text_that_is_shown_is_not_warned_of(name):
+    with zyg.config(text="refuse"):
+        assert zyg.gradient(lambda x: (SHOWN[name](x), x)[1], 1.5) == (1.0,)
+    assert zyg.gradient(lambda n: (f"layer {n}", n)[1], 3) == (1.0,)

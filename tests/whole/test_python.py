@@ -294,6 +294,7 @@ def test_statistics_of_the_standard_library_are_right_or_refused():
             assert (result[k] or 0.0) == pytest.approx(slope(one, a[k]), abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::zyg.errors.TextWarning")
 def test_formatting_shows_the_plain_number(capsys):
     def f(x):
         print(x, [x], {"a": x})
@@ -311,6 +312,7 @@ def test_formatting_shows_the_plain_number(capsys):
     assert lines == ["1234.5678 [1234.5678] {'a': 1234.5678}"] * 2
 
 
+@pytest.mark.filterwarnings("ignore::zyg.errors.TextWarning")
 @pytest.mark.parametrize("x", [np.float64(1.5), np.float32(1.5), 2, Fraction(1, 3), 1 + 2j,
                                Decimal("1.10")], ids=repr)  # fmt: skip
 def test_every_number_prints_as_itself(x):

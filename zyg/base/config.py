@@ -22,6 +22,7 @@ class Options(TypedDict, total=False):
     workers: int | None
     object_elements: int
     swallowed: Literal["raise", "allow"]
+    text: Literal["warn", "refuse", "allow"]
     fallback: Literal["warn", "error", "silent"]
     accuracy: Literal["fast", "libm"]
     pool_bytes: int
@@ -31,7 +32,7 @@ class Options(TypedDict, total=False):
 
 _defaults: dict[str, Any] = {
     "strong_zero": True, "check_nan": False, "check_leaks": False, "check_operands": False,
-    "workers": None, "object_elements": 10_000, "swallowed": "raise",
+    "workers": None, "object_elements": 10_000, "swallowed": "raise", "text": "warn",
     "fallback": "warn", "accuracy": "fast", "pool_bytes": 1 << 28,
     "tape_bytes": 1 << 30, "full_tracebacks": False,
 }  # fmt: skip
@@ -39,7 +40,7 @@ _defaults: dict[str, Any] = {
 least_tape = bytearray((1 << 30).to_bytes(8, sys.byteorder))
 _CHOICES = {
     "fallback": ("warn", "error", "silent"), "accuracy": ("fast", "libm"),
-    "swallowed": ("raise", "allow"),
+    "swallowed": ("raise", "allow"), "text": ("warn", "refuse", "allow"),
 }  # fmt: skip
 _here: ContextVar[dict[str, Any]] = ContextVar("zyg_config")
 
@@ -106,6 +107,10 @@ class config:  # noqa: N801 - a verb to the user
     swallowed : {"raise", "allow"}
         What becomes of a refusal that f catches and goes on from, as in ``try: float(x)``: it is
         raised when f ends, or allowed.
+    text : {"warn", "refuse", "allow"}
+        What becomes of text with all digits of a watched number, as ``f"{x}\\n"``, from which a
+        number could be read back without its derivative, where no ``print``, log or exception shows
+        it: a `TextWarning`, a `ConversionError`, or nothing.
     workers : int or None, default None
         How many threads help the calling one to reverse a program of threads, and to run a kernel
         over large arrays; by default as many as there are other cores. The gradient does not depend

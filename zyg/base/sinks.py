@@ -11,13 +11,17 @@ is, or nobody's: the call is a statement of its own.
 
 from __future__ import annotations
 
+import ast
 import dis
 import inspect
+import linecache
+import re
 import sys
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
-from zyg.errors import is_installed, is_users
+from zyg.base.caches import Cache
+from zyg.errors import is_installed, is_ours, is_users
 
 _ARTISTS = frozenset({
     "__init__", "annotate", "add_artist", "add_collection", "add_line", "add_patch", "arrow",
@@ -104,6 +108,55 @@ def looking() -> Look | None:
     name, called, harmless = outermost
     look = Look(name, _caller(called))
     return look if harmless or _is_statement(look.frame, called) else None
+
+
+_SHOWING = re.compile(
+    r"(^|\.)(print|pprint|log|debug|info|warn|warning|error|exception|critical|add_note"
+    r"|set_description(_str)?|set_postfix(_str)?|\w*(Error|Exception|Warning|Interrupt|Exit))$"
+    r"|(stdout|stderr|tqdm|bar|console)\.\w+$"
+)
+_SHOWING_PACKAGES = {"IPython", "loguru", "rich", "tqdm"}
+_displays: Cache[tuple[CodeType, int], bool] = Cache(1024)  # code, and where it is
+
+
+def is_displayed() -> bool:
+    """Whether text that is made now is to be looked at: a line prints, logs or raises it.
+
+    Or Python's own library makes it, as pdb and pprint do, or a call that only looks.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None or not (is_users(frame.f_code.co_filename) and looking() is None):
+        return True
+    while frame is not None and frame.f_code not in _begins:
+        at = frame.f_code, frame.f_lasti
+        shows = _displays.get(at)
+        if shows is None:
+            shows = _displays.put(at, _shows(frame))
+        if shows or frame.f_globals.get("__name__", "").partition(".")[0] in _SHOWING_PACKAGES:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _shows(frame: FrameType) -> bool:
+    """Whether the instruction of a frame is within a call that shows its arguments, or a raise."""
+    first, last, start, end = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    if None in (first, last, start, end):
+        return False
+    try:
+        tree = ast.parse("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)))
+    except (SyntaxError, ValueError):
+        return False
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Call, ast.Raise, ast.Assert)):
+            begins, ends = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+            if not begins <= (first, start) <= (last, end) <= ends:
+                continue
+            if not isinstance(node, ast.Call) or _SHOWING.search(ast.unparse(node.func)):
+                return True
+    return False
 
 
 def is_known(frame: FrameType) -> bool:

@@ -1,4 +1,4 @@
-"""Warnings of what is slow: of the user's line, whatever of zyg is between."""
+"""Warnings: of the user's line, whatever of zyg is between."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from zyg.errors import PerformanceWarning, user_frame
 _warned: Cache[Any, bool] = Cache(1024)
 
 
-def warn(text: str) -> None:
+def warn(text: str, category: type[Warning] = PerformanceWarning) -> None:
     """Warn once for each line, as Python counts them."""
     frame = user_frame() or sys._getframe()
     warnings.warn_explicit(
         text,
-        PerformanceWarning,
+        category,
         frame.f_code.co_filename,
         frame.f_lineno,
         str(frame.f_globals.get("__name__", "")),

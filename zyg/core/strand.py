@@ -33,11 +33,13 @@ a newer level always has a larger number, which is all that nesting needs.
 
 from __future__ import annotations
 
+import sys
 from _thread import RLock  # of which threading, loaded when used, makes its own
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from itertools import count
-from typing import Any
+from itertools import count, islice
+from types import FrameType
+from typing import Any, cast
 
 import numpy as np
 
@@ -300,9 +302,32 @@ WATCHED: set[type] = set()
 
 
 def note_refusal(error: ZygError) -> None:
-    """Remember an error that f may catch, and go on without the derivative that it is about."""
-    if active.get():
-        add_refusal(active.get()[-1], error)
+    """Remember an error that f may catch, and go on without the derivative that it is about.
+
+    A thread that nobody forked knows no task: there the value that is refused says whose it is.
+    """
+    if strands := active.get():
+        add_refusal(strands[-1], error)
+    elif (strand := _strand_around(sys._getframe(1))) is not None:
+        add_refusal(strand, error)
+
+
+def _strand_around(frame: FrameType | None) -> Strand | None:
+    """The open strand of the innermost watched value in the variables of frames that run."""
+    while frame is not None:
+        for held in [*frame.f_locals.values()]:
+            values = held.values() if type(held) is dict else held
+            several = type(held) in (tuple, list, dict)
+            for x in [*islice(values, _FIRST)] if several else (held,):
+                while type(x) in WATCHED:
+                    if x.strand.open:
+                        return cast(Strand, x.strand)
+                    x = x.primal
+        frame = frame.f_back
+    return None
+
+
+_FIRST = 100  # elements of a container that are looked at
 
 
 def add_refusal(strand: Strand, error: ZygError) -> None:

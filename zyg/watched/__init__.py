@@ -2,6 +2,7 @@
 
 attributes                      methods and attributes of arrays, as functions
 text                            text of one watched number
+pickled                         watched values that are pickled, and on their way
 partners                        what other differentiators ask
 keywords                        keywords of ufuncs, in operations that have rules
 conversions                     conversions to plain values: who gets one, and who does not

@@ -13,7 +13,7 @@ import numpy as np
 from zyg.base.remedies import is_by_generator, remedy
 from zyg.base.sinks import looking
 from zyg.core.inplace import refuse_store
-from zyg.core.strand import WATCHED, Watched, active, add_refusal, cut, settle, strip
+from zyg.core.strand import WATCHED, Watched, cut, settle, strip
 from zyg.errors import ConversionError, MutationError
 
 
@@ -49,15 +49,12 @@ def refuse_conversion(x: Any, said: str, how: str) -> NoReturn:
     kind = type(strip(x)).__name__
     if how == "[]=":
         refuse_store()
-    error = ConversionError(
+    raise ConversionError(
         f"{said} of a watched {kind} would drop its derivative.",
         "a plain number or array carries no derivative; C code and the math module convert their "
         "arguments.",
         remedy(),
     )
-    if not active.get():  # in a thread that nobody told whose task it is
-        add_refusal(x.strand, error)
-    raise error
 
 
 def refuse_shuffle() -> None:

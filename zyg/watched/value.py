@@ -45,6 +45,7 @@ from zyg.watched.conversions import (
     refuse_shuffle,
 )
 from zyg.watched.partners import refuse_torch
+from zyg.watched.pickled import refuse_pickle
 from zyg.watched.text import text_of
 
 operator_rules = {
@@ -233,7 +234,7 @@ class WatchedValue(Watched):
         return text_of(self, "str()", str)
 
     def __format__(self, spec: str) -> str:
-        return text_of(self, "format()", lambda plain: format(plain, spec))
+        return text_of(self, "format()", lambda plain: format(plain, spec), spec)
 
     def __hash__(self) -> int:
         x = settle(self)
@@ -261,12 +262,7 @@ class WatchedValue(Watched):
         x = settle(self)
         if type(x) not in WATCHED:
             return x.__reduce_ex__(protocol)
-        raise ConversionError(
-            "a watched value cannot be pickled.",
-            "the bytes would hold a plain number, and the derivative would be lost.",
-            "pickle zyg.stop_gradient(x), or what `gradient` returns.",
-            tag="pickle",
-        )
+        return refuse_pickle()
 
 
 def _into(ufunc: Any, method: str, inputs: Any, out: Any, where: Any = True, **kwargs: Any) -> Any:
