@@ -45,7 +45,7 @@ def passes(test, more=0.0):
 
 def barred(x):
     stream = io.StringIO()
-    with tqdm(x, file=stream, bar_format="{desc}{n}{postfix}") as bar:
+    with tqdm(x, file=stream, mininterval=1e9, bar_format="{desc}{n}{postfix}") as bar:
         for a in bar:
             bar.set_description(f"{a:.2f}")
             bar.set_postfix(loss=a, all=x)

@@ -29,7 +29,7 @@ class _Digits:
     """What text and its bytes have in common."""
 
     __slots__ = ()
-    base: type[str] | type[bytes]
+    base: Any  # str or bytes
     numbers: tuple[Any, ...]  # of which the digits are
 
     def plain(self) -> Any:
@@ -43,7 +43,7 @@ class _Digits:
         return self.unwatched()
 
     def unwatched(self) -> Any:
-        return self.base.__getitem__(self, slice(None))  # type: ignore[call-overload]
+        return self.base.__getitem__(self, slice(None))
 
     def __float__(self) -> float:
         return float(self.plain())
