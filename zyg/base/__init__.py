@@ -18,6 +18,7 @@ scalar_rules                    the table: scalar function -> partial derivative
 registry                        which rule belongs to which function
 bags                            `Tangent`, the gradient of an object
 kinds labelled                  what a kind of container is; those of other packages
-containers structure            kinds of containers; values <-> their numbers and arrays
+containers opaque               kinds of containers; what passes through whole
+structure                       values <-> their numbers and arrays
 trees                           the same, of plain arguments, with fewer steps
 """

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
+import weakref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from enum import Enum
@@ -23,9 +24,9 @@ from zyg.base.labelled import labelled_kind
 from zyg.errors import StructureError
 
 ATOMS = {
-    type(None), bool, str, bytes, bytearray, type, range, slice, type(...), type(NotImplemented),
-    types.ModuleType, types.BuiltinFunctionType, types.CodeType, types.GeneratorType,
-    types.CoroutineType, types.FrameType, np.dtype, np.ufunc, np.bool_, np.str_, np.bytes_,
+    type(None), bool, str, bytes, bytearray, type, range, type(...), type(NotImplemented),
+    types.ModuleType, types.CodeType, types.FrameType, np.dtype, np.ufunc, np.bool_, np.str_,
+    np.bytes_,
 }  # fmt: skip
 _NUMBERS = {int, float, complex}
 
@@ -156,9 +157,7 @@ class _Set(Kind):
     """A set, which has no places for parts: refused if it holds numbers, or objects that do."""
 
     def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        if any(is_number(v) and not isinstance(v, (int, np.integer)) for v in _flat(x)):
-            raise no_places()
-        return [(None, v) for v in _flat(x) if not is_number(v)]
+        return [(None, v) for v in _flat(x) if not isinstance(v, (int, np.integer))]
 
     def shell(self, x: Any, cell_of: CellOf) -> Any:
         if isinstance(x, frozenset):
@@ -269,6 +268,29 @@ class _Method(Kind):
         return types.MethodType(values["__func__"], values["__self__"])
 
 
+class _WeakReference(Kind):
+    """To the copy of what it is to; keeping that is left to this reference where nothing else is.
+
+    Its subclasses know more, and pass through.
+    """
+
+    bag, mutable = True, False
+
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        return [("referent", x())]
+
+    def part(self, x: Any, c: Any, key: Any) -> Any:
+        return c() if isinstance(c, weakref.ref) else super().part(x, c, key)
+
+    def make(self, x: Any, values: dict[Any, Any]) -> Any:
+        copy = values["referent"]
+        return weakref.ref(copy, functools.partial(_let_go, copy))
+
+
+def _let_go(copy: Any, _: Any) -> None:
+    """What a weak reference calls when what it is to is gone; it keeps the copy until then."""
+
+
 class _Partial(Kind):
     bag, builtin = True, False
 
@@ -302,18 +324,18 @@ CELL, SET, _OBJECT_ARRAY, _OBJECT = _Cell(), _Set(), _ObjectArray(), _Object()
 BY_TYPE: dict[type, Kind] = {
     list: _List(), tuple: _Tuple(), dict: _Dict(), deque: _Deque(), set: SET, frozenset: SET,
     types.MappingProxyType: _ReadOnlyDict(), types.CellType: CELL, types.FunctionType: _Function(),
-    types.MethodType: _Method(), functools.partial: _Partial(),
+    types.MethodType: _Method(), functools.partial: _Partial(), weakref.ref: _WeakReference(),
 }  # fmt: skip
 
 # Of the standard library's classes, those that hold a user's numbers. All others pass through: a
 # thread, a logger or a random generator must stay itself.
 _HOLDERS = {
     "types.SimpleNamespace", "argparse.Namespace", "collections.UserDict", "collections.UserList",
-    "collections.ChainMap", "statistics.NormalDist",
+    "collections.ChainMap", "inspect.BoundArguments", "optparse.Values", "statistics.NormalDist",
 }  # fmt: skip
 # What runs tasks passes through, too: a nursery or a future is what it is, as a lock or a queue is.
 # Those of other packages, which zyg does without, are known by name.
-_ENGINES = {"distributed", "loky", "mpi4py", "trio"}
+ENGINES = {"distributed", "loky", "mpi4py", "trio"}
 
 
 class Engine:
@@ -322,10 +344,29 @@ class Engine:
     __slots__ = ()
 
 
+def is_of_c(module: str) -> bool:
+    """Whether a module is part of Python's machine, or a library that is loaded."""
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return module in sys.builtin_module_names or file.endswith((".so", ".pyd"))
+
+
+def is_of_standard_library(cls: Any) -> bool:
+    """Whether a class is; not so what a function of it makes for its caller (`make_dataclass`)."""
+    module, name = cls.__module__ or "", cls.__qualname__
+    if module.partition(".")[0] not in sys.stdlib_module_names or module == "__main__":
+        return False
+    if is_of_c(module) or "<locals>" in name:
+        return True
+    found: Any = sys.modules[module]
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found is cls
+
+
 @remembered(4096)
 def _kind_of_class(cls: Any) -> Kind | None:
     for base, kind in BY_TYPE.items():
-        if issubclass(cls, base):
+        if issubclass(cls, base) and base is not weakref.ref:
             return kind
     if issubclass(cls, (type, Enum, types.ModuleType, Engine)):
         return None
@@ -333,9 +374,7 @@ def _kind_of_class(cls: Any) -> Kind | None:
     if f"{module}.{cls.__name__}" in _HOLDERS:
         return _OBJECT
     package = module.partition(".")[0]
-    if package in sys.stdlib_module_names and package != "__main__":
-        return None
-    if package in _ENGINES:
+    if is_of_standard_library(cls) or package in ENGINES:
         return None
     # If the layout is C's, there is nothing in it that Python could replace.
     return _OBJECT if maker(cls) is object.__new__ else None

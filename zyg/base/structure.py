@@ -34,6 +34,7 @@ from zyg.base.containers import (
     is_number as is_number,
 )
 from zyg.base.kinds import Key, Kind
+from zyg.base.opaque import demand_without_numbers
 from zyg.errors import StructureError
 
 
@@ -84,6 +85,8 @@ class Structure:
             x = waiting.pop()
             kind = None if id(x) in self._seen else self.kind_of(x)
             if kind is None:
+                if self.shared and id(x) not in self._seen:
+                    demand_without_numbers(x, leaf)
                 continue
             parts = [(key, value, self._place(value, leaf)) for key, value in kind.parts(x)]
             self._seen[id(x)] = (kind, x, parts)
@@ -98,9 +101,18 @@ class Structure:
             if one not in self._live:
                 self._live[one] = True
                 holders.extend(parents.get(one, ()))
-                if self.shared and self._seen[one][0] is SET:
+                kind, _, parts = self._seen[one]
+                if kind is SET and (self.shared or any(place is not None for *_, place in parts)):
                     raise no_places()
         self.repeated = any(len(parents.get(one, ())) > 1 for one in self._live)
+
+    def demand_every(self, leaf: Callable[[Any], bool]) -> None:
+        """Refuse leaves in what passes through whole, where a derivative of each is asked for."""
+        if not self.is_leaf:
+            every = [part for _, _, parts in self._seen.values() for part in parts]
+            for x in (self.root, *(v for _, v, place in every if place is None)):
+                if id(x) not in self._seen:
+                    demand_without_numbers(x, leaf)
 
     def rebuild(
         self, leaves: list[Any], *, whole: bool = True, done: dict[int, Any] | None = None
@@ -245,7 +257,7 @@ class Structure:
                     del vars(done[one])["_of"]
             elif kind.mutable and kind is not CELL:
                 kind.fill(done[one], values(one))
-        return done[id(self.root)]
+        return part(self.root, None)
 
     @property
     def labels(self) -> str | None:
@@ -291,7 +303,11 @@ class Structure:
             kind, _, parts = self._seen[id(x)]
             if lack := kind.misfit(x, c):
                 raise _misfit(what, path, lack, _described(c))
-            if isinstance(c, Tangent) and (more := vars(c).keys() - {key for key, _, _ in parts}):
+            if (
+                kind.bag
+                and isinstance(c, Tangent)
+                and (more := vars(c).keys() - {key for key, _, _ in parts})
+            ):
                 raise _misfit(what, path, f"no field {min(more)!r}", _described(c))
             nested = isinstance(x, np.ndarray) and isinstance(c, np.ndarray) and c.ndim != 1
             flat = c.ravel() if nested else c

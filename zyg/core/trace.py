@@ -155,6 +155,11 @@ class Trace(Call):
             plain.append(x if ours is not x and has_left(x) else copy_out(settle(x)))
         self.y = self.result.rebuild(plain)
 
+    def demand_places(self) -> None:
+        """Refuse a value with watched numbers of which no cotangent can be given."""
+        if type(self.result) is Structure:
+            self.result.demand_every(is_watched)
+
     def hand_over(self) -> Any:
         """The value, once the arguments that were lent are the caller's again.
 
@@ -221,6 +226,8 @@ class Trace(Call):
             slot, spec = target
             if fits(y_bar, spec):
                 return [(slot, y_bar)]
+        elif y_bar is not None and not self.result.leaves:
+            self.demand_places()
         seeds = []
         for place, part in self.result.match(y_bar, f"the value of {self.name}"):
             if part is not None and place in self.left:

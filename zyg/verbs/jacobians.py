@@ -97,6 +97,7 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
     if mode == "forward" or (mode == "auto" and columns <= _FEW):
         return _by_columns(f, args, kwargs, inputs)
     trace = Trace(f, args, kwargs)
+    trace.demand_places()
     result = taken_apart(trace.y, watchable, shared=False)
     refuse_labels([result])
     rows = sum(map(size_of, result.leaves))

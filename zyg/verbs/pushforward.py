@@ -15,7 +15,7 @@ from zyg.base.trees import Tree, taken_apart
 from zyg.core.cotangents import fits, has_complex, project, shape_of, spec_of, zeros_of
 from zyg.core.duals import DualStrand, check_tangents
 from zyg.core.protection import release
-from zyg.core.strand import WATCHED, Confined, settle, strip
+from zyg.core.strand import WATCHED, Confined, is_watched, settle, strip
 from zyg.core.tangents import Cell, Tangents, tangent_views, tangents_of, writable
 from zyg.core.trace import Call, copy_in, copy_out, down_to, left_for, watchable
 from zyg.core.views import ViewSlot
@@ -67,6 +67,8 @@ class DualCall(Call):
             release(self.strand)
             return
         result = taken_apart(value, watchable, shared=False)
+        if type(result) is Structure:
+            result.demand_every(is_watched)
         rows: list[list[Any]] = []
         plain = []
         for x in result.leaves:
