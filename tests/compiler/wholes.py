@@ -35,7 +35,7 @@ def _write_back(kind, x, operands):
         flat = next(operands)
         [next(operands) for _ in range(kind.ndim)]
         if x.flags.writeable:
-            x[...] = flat.view(x.dtype).reshape(x.shape)
+            x[...] = kind.shaped(flat.view(x.dtype), x.shape)
     elif isinstance(kind, Struct):
         named = x if isinstance(x, dict) else vars(x) if kind.keys else {}
         parts = named.values() if kind.keys else x

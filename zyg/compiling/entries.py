@@ -108,6 +108,8 @@ def entry_of(
     apart: Sequence[int] = (),
 ) -> Direct | None:
     """The entry of a program; None where only the general way will do."""
+    if any(isinstance(x, Array) and x.gaps for kind in takes for _, x in leaves(kind, 0)):
+        return None  # of arguments that are copied
     try:
         with building(program.name):
             return Direct(program, takes, gives, writes, tapes, apart)

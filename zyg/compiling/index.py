@@ -121,7 +121,7 @@ def _described(kind: Kind) -> Any:
     if isinstance(kind, Scalar):
         return ["scalar", kind.type, kind.python]
     if isinstance(kind, Array):
-        return ["array", kind.element, kind.ndim, *kind.ones]
+        return ["array", kind.element, kind.ndim, [*kind.ranks], kind.gaps, *kind.ones]
     if isinstance(kind, Static) and (name := symbols.name_of(kind.value)) is not None:
         return ["static", name]
     if isinstance(kind, Struct) and kind.type in (tuple, list):

@@ -17,6 +17,7 @@ from zyg.compiler.derive.elements import cast
 from zyg.compiler.derive.jacobians import Matrices, Result
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
+from zyg.compiler.front.layouts import in_c, of_order
 from zyg.compiler.ir import Atom, Program, Value, element_of, is_buffer
 from zyg.compiler.record import REALS
 from zyg.compiling.calls import run
@@ -346,12 +347,13 @@ def _tree(kind: Kind, start: int, leaf: Callable[[int, Any], Kind]) -> Kind:
 
 def _block(matrices: Matrices, row: Side, column: Side) -> Kind:
     found = matrices.blocks.get((row.which, column.which))  # type: ignore[arg-type]
-    return _one(matrices, found, column, row.shape)
+    return _one(matrices, found, column, row)
 
 
-def _one(matrices: Matrices, found: Any, column: Side, more: Sequence[Atom] = ()) -> Kind:
-    """The kind of a block of `more` axes and those of its column, in the precision of that; the
+def _one(matrices: Matrices, found: Any, column: Side, row: Side | None = None) -> Kind:
+    """The kind of a block, in the precision of its column, with the axes of a row and of that; the
     program is made to yield it, zeros where there is none."""
+    more = row.shape if row else ()
     builder, shape = matrices.builder, [*more, *column.shape]
     element = leaf_type(column.leaf) if _is_real(column.leaf) else "float"
     if isinstance(column.leaf, Scalar) and not more:
@@ -368,7 +370,10 @@ def _one(matrices: Matrices, found: Any, column: Side, more: Sequence[Atom] = ()
         found = cast(builder, found, element, matrices.product(shape))
     demand_finite(builder, found, shape, element)
     matrices.yields += [found, *shape]
-    return Array(element, len(shape))
+    orders = [side.leaf.order if isinstance(side.leaf, Array) else () for side in (row, column)
+              if side]  # fmt: skip
+    order = (*orders[0], *(len(more) + k for k in orders[-1])) if row else orders[0]
+    return Array(element, len(shape), ranks=() if order == in_c(len(shape)) else of_order(order))
 
 
 def _finished(read: Read, matrices: Matrices, gives: Kind) -> Plan:

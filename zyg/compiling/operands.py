@@ -96,7 +96,7 @@ class Taken:
 
     def __init__(self) -> None:
         self.operands: list[Any] = []
-        self.copies: list[tuple[int, np.ndarray]] = []  # place of the operand, the array itself
+        self.copies: list[tuple[int, np.ndarray]] = []  # place of the operand, array in its order
         self.arrays: dict[int, Any] = {}  # all arrays themselves, by the places of their operands
         self.functions: list[Any] = []
         self.watched = False
@@ -125,11 +125,12 @@ class Taken:
         return self._parts(x)
 
     def _array(self, x: Any, kind: Any) -> Kind:
-        if x.flags.carray or (x.flags.c_contiguous and x.flags.aligned):
-            flat = x if x.ndim == 1 else x.reshape(-1)
+        if x.flags.carray or (not kind.gaps and x.flags.aligned):
+            flat = kind.row(x)
         else:
-            flat = np.array(x, order="C").reshape(-1)
-            self.copies.append((len(self.operands), x))
+            ordered = x.transpose(kind.order)
+            flat = np.array(ordered, order="C").reshape(-1)
+            self.copies.append((len(self.operands), ordered))
         self.arrays[len(self.operands)] = x
         self.operands += (flat.view(np.float64) if kind.element == "complex" else flat, *x.shape)
         return kind  # type: ignore[no-any-return]
@@ -145,9 +146,10 @@ class Taken:
         assert isinstance(kind, Array)
         self.arrays[len(self.operands)] = x
         if kind.element == "complex":
-            flat = np.reshape(np.stack([np.real(x), np.imag(x)], axis=-1), -1)
+            flat = kind.row(x)
+            flat = np.reshape(np.stack([np.real(flat), np.imag(flat)], axis=-1), -1)
         else:
-            flat = x if kind.ndim == 1 else np.reshape(x, -1)
+            flat = kind.row(x)
         self.operands += (flat, *np.shape(x))
         return kind
 
@@ -254,7 +256,7 @@ def maker(kind: Kind | Many, given: Container[int] = (), start: int = 0) -> Make
         return _listed(kind, start)
     if isinstance(kind, Array):
         axes = slice(start + 1, start + 1 + kind.ndim)
-        return _shaped(kind.element == "complex", start, axes, kind.readonly)
+        return _shaped(kind, start, axes)
     makes = []
     for part in kind.parts:
         makes.append(maker(part, given, start))
@@ -290,7 +292,9 @@ def _as(numpys: Any, x: Any) -> Any:
     return x if is_watched(x) else numpys(x)
 
 
-def _shaped(is_complex: bool, k: int, axes: slice, readonly: bool) -> Make:
+def _shaped(kind: Array, k: int, axes: slice) -> Make:
+    is_complex = kind.element == "complex"
+
     def make(outs: Sequence[Any]) -> Any:
         flat, shape = outs[k], outs[axes]
         size = math.prod(shape) * (2 if is_complex else 1)
@@ -298,8 +302,8 @@ def _shaped(is_complex: bool, k: int, axes: slice, readonly: bool) -> Make:
             flat = flat[:size]
         if is_complex:
             flat = flat.view(np.complex128) if type(flat) is np.ndarray else _joined(flat)
-        made = flat if len(shape) == 1 else np.reshape(flat, shape)
-        if readonly:
+        made = kind.shaped(flat, shape)
+        if kind.readonly:
             made = made[...]
             made.flags.writeable = False
         return made
@@ -331,8 +335,8 @@ class Shared(NamedTuple):
         row, offset, *steps = outs[self.layout : self.layout + 2 + n]
         strides = tuple(step * dtype.itemsize for step in steps)
         alike = [x for flat, x in given if flat.ctypes.data == row.ctypes.data]
-        if not all(x.flags.c_contiguous and x.flags.aligned for x in alike):
-            return None
+        if not all(x.ctypes.data == row.ctypes.data and x.flags.aligned for x in alike):
+            return None  # a copy
         for x in alike:
             if x.shape == shape and x.dtype == dtype and not offset and _agree(shape, strides, x):
                 return x
@@ -340,7 +344,8 @@ class Shared(NamedTuple):
         if 0 in shape:
             return np.ndarray(shape, dtype)
         if key not in known:
-            memory, start = (alike or [row])[0], offset * dtype.itemsize
+            whole = next((x for x in alike if x.flags.c_contiguous), row)
+            memory, start = whole, offset * dtype.itemsize
             known[key] = np.ndarray(shape, dtype, memory, start, strides)
             known[key].flags.writeable &= not self.kind.readonly
         return known[key]
@@ -417,7 +422,7 @@ def _array_gradient(kind: Array, start: int, k: int | None, zeros: bool) -> Grad
         return lambda outs, operands: np.zeros(operands[axes], dtype)
     place: int = k
     if kind.element == "complex":
-        return lambda outs, operands: outs[place].view(np.complex128).reshape(operands[axes])
+        return lambda outs, operands: kind.shaped(outs[place].view(np.complex128), operands[axes])
     if kind.ndim == 1:
         return lambda outs, operands: outs[place]
-    return lambda outs, operands: outs[place].reshape(operands[axes])
+    return lambda outs, operands: kind.shaped(outs[place], operands[axes])

@@ -29,7 +29,7 @@ from zyg.compiler.front.kinds import DTYPES, Array, Kind, Scalar, Static, Struct
 
 _HEAD = 16  # bytes of an object before its own: references, type
 _DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 16, 24, 32, 56, 64  # in an array
-_CONTIGUOUS, _OWNED, _ALIGNED, _WRITEABLE = 0x1, 0x4, 0x100, 0x400
+_CONTIGUOUS, _STRIDES, _OWNED, _ALIGNED, _WRITEABLE = 0x1, 40, 0x4, 0x100, 0x400
 _PYTHON = {"float": float, "int": int, "bool": bool, "complex": complex}
 _LOADED = {"float": "double", "float32": "float", "int": "i64", "bool": "i8"}
 _BOOLS = {True: (True, False), False: (np.True_, np.False_)}
@@ -305,7 +305,8 @@ class Entry:
         self.want(m.value(f"icmp eq i32 {self.read('i32', x, _NDIM)}, {kind.ndim}"))
         dtype = DTYPES[kind.element]
         self.want(m.value(f"icmp eq ptr {self.read('ptr', x, _DESCR)}, {self.at(dtype)}"))
-        wanted = _CONTIGUOUS | _ALIGNED | (_WRITEABLE if written else 0)
+        in_c = 0 if kind.ranks else _CONTIGUOUS
+        wanted = in_c | _ALIGNED | (_WRITEABLE if written else 0)
         flags = m.value(f"and i32 {self.read('i32', x, _FLAGS)}, {wanted}")
         self.want(m.value(f"icmp eq i32 {flags}, {wanted}"))
         self.objects[len(self.inputs)] = x
@@ -315,8 +316,13 @@ class Entry:
         for k in range(kind.ndim):
             n = self.read("i64", shape, 8 * k)
             self.want(m.value(f"icmp {'eq' if k in kind.ones else 'ne'} i64 {n}, 1"))
-            size = m.value(f"mul i64 {size}, {n}")
             self.inputs.append(f"i64 {n}")
+        strides = self.read("ptr", x, _STRIDES) if kind.ranks else ""
+        for k in reversed(kind.order):
+            if kind.ranks and k not in kind.ones:
+                step = self.read("i64", strides, 8 * k)
+                self.want(m.value(f"icmp eq i64 {step}, {size}"))
+            size = m.value(f"mul i64 {size}, {self.inputs[k - kind.ndim].removeprefix('i64 ')}")
         self.arrays.append((data, size, written))
 
     def apart(self) -> None:
@@ -394,10 +400,14 @@ class Entry:
         m, dtype = self.m, DTYPES[kind.element]
         data = "" if kind.zeros else next(outputs)
         size, slot = str(dtype.itemsize), self.slot(f"[{kind.ndim} x i64]")
-        for k in range(kind.ndim):
-            n = next(outputs)
-            m.line(f"store i64 {n}, ptr {m.value(f'getelementptr i64, ptr {slot}, i64 {k}')}")
-            size = m.value(f"mul i64 {size}, {n}")
+        steps = self.slot(f"[{kind.ndim} x i64]") if kind.ranks else "null"
+        shape = [next(outputs) for _ in range(kind.ndim)]
+        for k in reversed(kind.order):
+            for row, n in ((slot, shape[k]), (steps, size)):
+                if row != "null":
+                    at = m.value(f"getelementptr i64, ptr {row}, i64 {k}")
+                    m.line(f"store i64 {n}, ptr {at}")
+            size = m.value(f"mul i64 {size}, {shape[k]}")
         if kind.zeros:
             return self.made(m.value(
                 f"call ptr {self.known_by('zeros')}(i32 {kind.ndim}, ptr {slot}, "
@@ -405,7 +415,7 @@ class Entry:
             ))  # fmt: skip
         made = self.made(m.value(
             f"call ptr {self.known_by('new_array')}(ptr {self.at(np.ndarray)}, "
-            f"i32 {kind.ndim}, ptr {slot}, i32 {dtype.num}, ptr null, ptr null, i32 0, i32 0, "
+            f"i32 {kind.ndim}, ptr {slot}, i32 {dtype.num}, ptr {steps}, ptr null, i32 0, i32 0, "
             "ptr null)"
         ))  # fmt: skip
         self.copy(self.read("ptr", made, _DATA), data, size)

@@ -70,7 +70,8 @@ class _Leaf:
     def elements(self) -> str:
         """The operands without dims."""
         if isinstance(self.kind, Array):
-            return f"flat({self.path}){'.view(np.float64)' * _is_complex(self.kind)}"
+            x = f"{self.path}{_transposed(self.kind.order)}"
+            return f"flat({x}){'.view(np.float64)' * _is_complex(self.kind)}"
         return f"{self.path}.real, {self.path}.imag" if _is_complex(self.kind) else self.path
 
 
@@ -125,7 +126,7 @@ class _Wrapper:
             return self.same[kind.same]
         if isinstance(kind, Array):
             size = " * ".join(names[1:]) or "1"
-            return _shaped(f"{names[0]}{_view(kind)}[:{size}]", names[1:])
+            return _shaped(f"{names[0]}{_view(kind)}[:{size}]", names[1:], kind)
         if _is_complex(kind):
             return f"complex({', '.join(names)})"
         return f"{kind.type if kind.python else f'np.{_DTYPES[kind.type]}'}({names[0]})"
@@ -157,7 +158,7 @@ class _Wrapper:
         if path not in bars:
             return "None"
         if isinstance(kind, Array):
-            return f"{bars[path]}{_view(kind)}.reshape({path}.shape)"
+            return _like(f"{bars[path]}{_view(kind)}", path, kind)
         return f"complex({bars[path]})" if _is_complex(kind) else bars[path]
 
     def gradients(self, active: Sequence[int]) -> tuple[list[str], str]:
@@ -218,9 +219,10 @@ def _value(wrapper: _Wrapper, program: Program, active: Any, value: Any) -> Iter
     for leaf in wrapper.leaves:
         if isinstance(leaf.kind, Array) and memory.is_changed(program.inputs[leaf.first]):
             own = wrapper.fresh(f"{wrapper.names[leaf.first]}_flat")
-            yield f"    {own} = flat({leaf.path})"
-            operands = operands.replace(f"flat({leaf.path})", own)
-            back.append(f"    {leaf.path}[...] = {own}.reshape({leaf.path}.shape)")
+            x = f"{leaf.path}{_transposed(leaf.kind.order)}"
+            yield f"    {own} = flat({x})"
+            operands = operands.replace(f"flat({x})", own)
+            back.append(f"    {leaf.path}[...] = {_like(own, leaf.path, leaf.kind)}")
     yield f"    {_targets(outs)}{flat}({operands})"
     yield from back
     yield f"    return {wrapper.made(wrapper.signature.result, iter(outs))}"
@@ -364,8 +366,26 @@ def _targets(outs: Sequence[str]) -> str:
     return f"{', '.join(outs)} = " if outs else ""
 
 
-def _shaped(flat: str, dims: Sequence[str]) -> str:
-    return flat if len(dims) == 1 else f"{flat}.reshape({', '.join(dims) or '()'})"
+def _shaped(flat: str, dims: Sequence[str], kind: Array) -> str:
+    """The text of an array, of that of its elements in order."""
+    if len(dims) == 1:
+        return flat
+    made = f"{flat}.reshape({', '.join(dims[k] for k in kind.order) or '()'})"
+    return made + _transposed(_back(kind.order))
+
+
+def _like(flat: str, path: str, kind: Array) -> str:
+    """The same of an array like another one."""
+    shape = f"{path}{_transposed(kind.order)}.shape"
+    return f"{flat}.reshape({shape}){_transposed(_back(kind.order))}"
+
+
+def _transposed(order: Sequence[int]) -> str:
+    return "" if [*order] == sorted(order) else f".transpose({', '.join(map(str, order))})"
+
+
+def _back(order: Sequence[int]) -> list[int]:
+    return sorted(order, key=order.__getitem__)
 
 
 def _known(x: Any) -> str:

@@ -34,7 +34,7 @@ class Single(Arrayed):
     __slots__ = ("number",)
 
     def __init__(self, to: WholeBuilder, number: Any) -> None:
-        self.to, self.shape, self.number = to, (), number
+        self.to, self.shape, self.ranks, self.number = to, (), (), number
         self.element = type_of(atom_of(number))
 
     def at(self, index: Index) -> Any:
@@ -134,7 +134,7 @@ def transposed(x: Arrayed) -> Any:
     if isinstance(x, Single):
         return x.number
     view = array(x)
-    return view.view(view.shape[::-1], view.strides[::-1], view.offset)
+    return view.of_axes(range(view.ndim)[::-1])
 
 
 def part(x: Arrayed, which: int) -> Any:

@@ -21,7 +21,6 @@ from zyg.compiler.front import (
 from zyg.compiler.front.complexes import is_complex, one_of
 from zyg.compiler.front.conversions import (
     as_array,
-    as_type,
     demand_castable,
     element_for,
     given,
@@ -32,6 +31,7 @@ from zyg.compiler.front.conversions import (
 from zyg.compiler.front.creation import CREATION
 from zyg.compiler.front.elementwise import array, assign, copied, elementwise, mapped
 from zyg.compiler.front.indexing import items_of
+from zyg.compiler.front.layouts import in_c
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import Arrayed, ArrayView, cast
 from zyg.compiler.functions import meaning
@@ -69,12 +69,19 @@ def clip(to: WholeBuilder, a: Any, a_min: Any = None, a_max: Any = None, out: An
     return given(x, out)
 
 
-def astype(to: WholeBuilder, x: Any, dtype: Any, copy: Any = True) -> Any:
+def astype(
+    to: WholeBuilder, x: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe",
+    subok: Any = True, copy: Any = True,
+) -> Any:  # fmt: skip
     element = element_for(dtype)
     if isinstance(x, arrays.Single):
         return to.number(cast(to, element, x.at(())), False)
     view = array(x)
-    return view if copy is False and element == view.element else as_type(view, element)
+    if casting != "unsafe" or (copy is False and order != "K"):
+        raise TypeError("astype with casting=, or with order= and without a copy, is not compiled")
+    if copy is False and element == view.element:
+        return view
+    return copied(view, shaping.order_for(view, order), element)
 
 
 def item(to: WholeBuilder, x: Any, *index: Any) -> Any:
@@ -113,7 +120,7 @@ def copyto(to: WholeBuilder, dst: ArrayView, src: Any) -> None:
 def dot(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
     if not isinstance(a, Arrayed) or not isinstance(b, Arrayed) or not a.shape or not b.shape:
         return array(elementwise(to, "multiply", a, b))
-    if b.ndim > 2 or (a.ndim > 2 and b.ndim > 1):
+    if b.ndim > 2 or (a.ndim > 2 and (b.ndim > 1 or a.order != in_c(a.ndim))):
         raise TypeError("dot of arrays of more than two axes")
     return given(products.matmul(to, a, b), out)
 
@@ -134,12 +141,16 @@ def vdot(to: WholeBuilder, a: Any, b: Any) -> Any:
 
 def outer(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
     x, y = (shaping.flat(as_array(to, v)) for v in (a, b))
-    column = x.view((*x.shape, 1), (*x.strides, 0), x.offset)
+    column = x.of_axes([0, None])
     return given(array(elementwise(to, "multiply", column, y)), out)
 
 
 def demand(to: WholeBuilder, condition: Any) -> None:
     to.check(to.to("bool", atom_of(condition)), "what a function of NumPy's demands")
+
+
+def lies_like(to: WholeBuilder, x: Any, a: Any) -> Any:
+    return x if x.is_dense(a.order) else copied(x, a.order)
 
 
 def size(to: WholeBuilder, a: Any, axis: Any = None) -> Any:
@@ -191,10 +202,11 @@ METHODS: dict[str, Callable[..., Any]] = {
     "min": reductions.extremum("minimum"), "all": reductions.truth("logical_and", True),
     "any": reductions.truth("logical_or", False), "argmax": reductions.arg_extremum("greater"),
     "argmin": reductions.arg_extremum("less"), "ptp": reductions.ptp,
-    "reshape": shaping.reshaped, "ravel": lambda to, x: shaping.flat(x),
-    "flatten": lambda to, x: copied(shaping.flat(x)), "transpose": shaping.transposed,
-    "swapaxes": shaping.swapped, "squeeze": shaping.squeezed, "diagonal": shaping.diagonal,
-    "copy": lambda to, x: copied(x), "astype": astype, "item": item, "fill": fill, "dot": dot,
+    "reshape": shaping.reshaped, "ravel": shaping.raveled, "flatten": shaping.flattened,
+    "transpose": shaping.transposed, "diagonal": shaping.diagonal,
+    "swapaxes": shaping.swapped, "squeeze": shaping.squeezed,
+    "copy": lambda to, x, order="C": copied(x, shaping.order_for(x, order)),
+    "astype": astype, "item": item, "fill": fill, "dot": dot,
     "clip": clip, "round": rounded, "conj": _conjugate, "conjugate": _conjugate,
 }  # fmt: skip
 
@@ -207,7 +219,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.argmin: METHODS["argmin"], np.ptp: reductions.ptp,
     np.count_nonzero: reductions.count_nonzero, np.where: where, np.clip: clip,
     np.dot: dot, np.matmul: matmul, np.inner: inner, np.outer: outer, np.vdot: vdot,
-    np.reshape: shaping.reshaped, np.ravel: lambda to, x: shaping.flat(x),
+    np.reshape: shaping.reshaped, np.ravel: shaping.raveled,
     np.transpose: shaping.transposed, np.swapaxes: shaping.swapped, np.moveaxis: shaping.moved,
     np.squeeze: shaping.squeezed, np.expand_dims: shaping.expanded, np.diagonal: shaping.diagonal,
     np.broadcast_to: shaping.broadcast_to, np.flip: shaping.flipped,
@@ -217,6 +229,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.vstack: joining.vstack, np.hstack: joining.hstack, np.append: joining.append,
     np.column_stack: joining.column_stack, np.atleast_1d: joining.at_least_1d,
     np.atleast_2d: joining.at_least_2d, library.demand: demand,
+    library.lies_like: lies_like,
     np.real: _part(0), np.imag: _part(1), np.angle: _unary("angle"), np.conjugate: conjugate,
     np.round: rounded, np.around: rounded, np.einsum: contractions.einsum,
     np.tensordot: contractions.tensordot, np.copyto: copyto,
@@ -304,8 +317,8 @@ def _of_ufunc(to: WholeBuilder, f: np.ufunc, method: str, args: Any, kwargs: Any
         return None
     if method == "outer" and isinstance(name, str) and not kwargs:
         a, b = (as_array(to, x) for x in args)
-        shape, strides = (*a.shape, *[1] * b.ndim), (*a.strides, *[0] * b.ndim)
-        return array(elementwise(to, name, a.view(shape, strides, a.offset), b))
+        column = a.of_axes([*range(a.ndim), *[None] * b.ndim])
+        return array(elementwise(to, name, column, b))
     if method == "reduce" and f in _REDUCE:
         kwargs.setdefault("axis", 0)
         return _REDUCE[f](to, *args, **kwargs)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from zyg.compiler.front.conversions import as_array, given
-from zyg.compiler.front.elementwise import array, elementwise, reads_of
+from zyg.compiler.front.elementwise import array, copied, elementwise, reads_of
+from zyg.compiler.front.layouts import Order, iterated
 from zyg.compiler.front.picks import through
 from zyg.compiler.front.products import matmul
 from zyg.compiler.front.scalars import WholeBuilder, promoted
-from zyg.compiler.front.shaping import reshaped, transposed
+from zyg.compiler.front.shaping import contiguous, reshaped, transposed
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, demand_equal, is_one, product
 from zyg.compiler.ir import Atom
 
@@ -22,6 +23,7 @@ def einsum(
     """Einstein's sums, of as many operands as there are."""
     names, result = _parsed(subscripts, len(operands))
     xs: list[Any] = [as_array(to, x) for x in operands]
+    order = _order(xs, names, result)
     while len(xs) > 1:
         later = {letter for name in names[2:] for letter in name} | set(result)
         left = result if len(xs) == 2 else "".join(
@@ -29,7 +31,25 @@ def einsum(
         )  # fmt: skip
         xs[:2] = [_of_two(to, (xs[0], xs[1]), (names[0], names[1]), left)]
         names[:2] = [left]
-    return given(array(_summed(to, xs, names, result)), out)
+    made = _summed(to, xs, names, result)
+    view = isinstance(made, ArrayView) and len(operands) == 1
+    if isinstance(made, Arrayed) and not view and not _lies(made, order):
+        made = copied(made, order)
+    return given(array(made), out)
+
+
+def _order(xs: Sequence[ArrayView], names: Sequence[str], result: str) -> Order:
+    """The order of the axes of a result, which NumPy's iterator makes."""
+    letters = result + "".join(sorted({c for name in names for c in name} - {*result}))
+    rows = []
+    for x, name in zip(xs, names, strict=True):
+        found = {c: x.ranks[k] for k, c in enumerate(name[: x.ndim])}
+        rows.append(tuple(found.get(c) for c in letters))
+    return tuple(k for k in iterated(len(letters), rows) if k < len(result))
+
+
+def _lies(x: Arrayed, order: Order) -> bool:
+    return isinstance(x, ArrayView) and x.is_dense(order)
 
 
 def tensordot(to: WholeBuilder, a: Any, b: Any, axes: Any = 2) -> Any:
@@ -43,7 +63,7 @@ def tensordot(to: WholeBuilder, a: Any, b: Any, axes: Any = 2) -> Any:
         demand_equal(to, x.shape[i], y.shape[j])
     gone = {names[0][i] for i in one}
     result = "".join(c for c in (*names[0], *names[1]) if c not in gone)
-    return einsum(to, f"{names[0]},{''.join(names[1])}->{result}", x, y)
+    return contiguous(einsum(to, f"{names[0]},{''.join(names[1])}->{result}", x, y))
 
 
 def _parsed(subscripts: Any, count: int) -> tuple[list[str], str]:
@@ -115,8 +135,9 @@ def _view(x: ArrayView, name: str, result: str) -> Any:
     strides: dict[str, Atom] = dict.fromkeys(result, 0)
     for letter, stride in zip(name, x.strides, strict=True):
         strides[letter] = x.to.op("add", strides[letter], stride)
-    shape = [x.shape[name.index(c)] for c in result]
-    return x.view(shape, [strides[c] for c in result], x.offset)
+    places = [name.index(c) for c in result]
+    longest = [max((x.ranks[k] or 0 for k, d in enumerate(name) if d == c)) for c in result]
+    return x.view([x.shape[k] for k in places], [strides[c] for c in result], x.offset, longest)
 
 
 def _element(x: Arrayed, name: str, places: dict[str, Atom]) -> Any:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from zyg.compiler.front.complexes import is_complex
-from zyg.compiler.front.elementwise import array, assign, copied, shape_of
+from zyg.compiler.front.elementwise import array, assign, copied, ranks_in, shape_of
 from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.kinds import DTYPES
+from zyg.compiler.front.layouts import Order, joined
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import Arrayed, ArrayView, demand_equal, fresh, nest
 from zyg.compiler.ir import Atom, Value, is_number, type_of
@@ -39,9 +40,7 @@ def kind_of_elements(x: Any) -> str:
 
 def as_type(x: Arrayed, kind: str) -> ArrayView:
     """A new array of another type."""
-    made = fresh(x.to, kind, x.shape)
-    nest(x.to, x.shape, lambda index: made.store(index, x.at(index)))
-    return made
+    return copied(x, element=kind)
 
 
 def as_array(to: WholeBuilder, x: Any, dtype: Any = None) -> ArrayView:
@@ -53,8 +52,8 @@ def as_array(to: WholeBuilder, x: Any, dtype: Any = None) -> ArrayView:
     if isinstance(x, (list, tuple)):
         if not x:
             return fresh(to, element_for(float if dtype is None else dtype), (0,))
-        made = stacked(to, [as_array(to, y) if isinstance(y, (list, tuple)) else y for y in x])
-        return as_array(to, made, dtype)
+        parts = [as_array(to, y) if isinstance(y, (list, tuple)) else y for y in x]
+        return as_array(to, _along(to, parts, 0, None), dtype)
     element = kind_of_elements(x) if dtype is None else element_for(dtype)
     return single(to, element, x)
 
@@ -69,26 +68,32 @@ def single(to: WholeBuilder, element: str, x: Any) -> ArrayView:
 def stacked(to: WholeBuilder, xs: Any, axis: int = 0) -> ArrayView:
     """np.stack: arrays and numbers along a new axis."""
     if isinstance(xs, Arrayed):
-        view = copied(xs)
-        order = [*range(1, view.ndim)]
-        order.insert(axis % view.ndim, 0)
-        return view.view(
-            [view.shape[k] for k in order], [view.strides[k] for k in order], view.offset
-        )
-    parts = [*xs]
-    if not parts:
+        view: ArrayView = array(xs)
+        axes = [*range(1, view.ndim)]
+        axes.insert(axis % view.ndim, 0)
+        order = joined(view.ndim, [tuple(view.ranks[k] if k else None for k in axes)])
+        return copied(view, tuple(axes[k] for k in order)).of_axes(axes)
+    if not xs:
         raise ValueError("need at least one array to stack")
+    ndim = max(len(shape_of(x)) for x in xs) + 1
+    along = axis % ndim
+    ranks = [[*ranks_in(x, ndim - 1)] for x in xs]
+    rows = [(*row[:along], None, *row[along:]) for row in ranks]
+    return _along(to, [*xs], along, joined(ndim, rows))
+
+
+def _along(to: WholeBuilder, parts: list[Any], along: int, order: Order | None) -> ArrayView:
+    """Arrays and numbers along a new axis, with the axes in an order, or in C's."""
     shape = shape_of(parts[0])
     for x in parts:
         if len(shape_of(x)) != len(shape):
             raise ValueError("all input arrays must have the same shape")
         shape = tuple(_same(to, n, m) for n, m in zip(shape, shape_of(x), strict=True))
-    along = axis % (len(shape) + 1)
-    made = fresh(to, promoted(*parts), [*shape[:along], len(parts), *shape[along:]])
-    strides = [n for k, n in enumerate(made.strides) if k != along]
+    whole = [*shape[:along], len(parts), *shape[along:]]
+    made = fresh(to, promoted(*parts), whole, order=order)
     for k, x in enumerate(parts):
         offset = to.op("multiply", k, made.strides[along])
-        assign(made.view(shape, strides, offset), x)
+        assign(made.of_axes([k for k in range(made.ndim) if k != along], offset), x)
     return made
 
 
@@ -115,7 +120,7 @@ def of_growing(to: WholeBuilder, x: Growing, at: Callable[[Any], Any]) -> ArrayV
 
     def put(index: Any) -> None:
         found, offset = at(index[0]), to.op("multiply", index[0], made.strides[0])
-        row = made.view(shape, made.strides[1:], offset)
+        row = made.of_axes(range(1, made.ndim), offset)
         if isinstance(found, ArrayView):
             for n, m in zip(shape, found.shape, strict=True):
                 demand_equal(to, n, m)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front.conversions import as_array, element_for, kind_of_elements, single
+from zyg.compiler.front.conversions import as_array, element_for, kind_of_elements
 from zyg.compiler.front.elementwise import array, assign, copied
-from zyg.compiler.front.kinds import DTYPES
+from zyg.compiler.front.layouts import Order, in_c
 from zyg.compiler.front.scalars import WholeBuilder
-from zyg.compiler.front.shaping import extents
+from zyg.compiler.front.shaping import extents, order_for
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, fresh
 from zyg.compiler.ir import Atom, is_number, type_of
 from zyg.compiler.record import atom_of
@@ -19,63 +19,93 @@ from zyg.compiler.record import atom_of
 
 def _filled(number: float | None) -> Callable[..., ArrayView]:
     def filled(to: WholeBuilder, shape: Any, dtype: Any = float, order: Any = "C") -> ArrayView:
-        element = element_for(dtype)
         sizes = extents(to, shape)
-        if number is None or number == 0:
-            return fresh(to, element, sizes, zeroed=True)
-        return _constant(to, sizes, element, number)
+        return _made(to, sizes, element_for(dtype), number, _order(order, len(sizes)))
 
     return filled
 
 
-def _constant(to: WholeBuilder, shape: Sequence[Atom], element: str, x: Any) -> ArrayView:
-    made: ArrayView = array(Lazy(to, shape, element, lambda _: x)) if shape else single(
-        to, element, x)  # fmt: skip
+def _order(letter: Any, ndim: int) -> Order:
+    if letter not in ("C", "F"):
+        raise TypeError(f"an order of axes that is {letter!r}")
+    return in_c(ndim)[:: -1 if letter == "F" else 1]
+
+
+def _made(to: WholeBuilder, shape: Sequence[Atom], element: str, x: Any, order: Order) -> ArrayView:
+    """A new array of one number, or of the elements of an array; zeros of None."""
+    if x is None or (is_number(x) and x == 0 and type(x) is int):
+        return fresh(to, element, shape, True, order)
+    made = fresh(to, element, shape, order=order)
+    assign(made, x)
     return made
 
 
-def full(to: WholeBuilder, shape: Any, fill_value: Any, dtype: Any = None) -> ArrayView:
+def full(
+    to: WholeBuilder, shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C"
+) -> ArrayView:
     element = element_for(dtype) if dtype is not None else kind_of_elements(fill_value)
     sizes = extents(to, shape)
-    if isinstance(fill_value, Arrayed):
-        made = fresh(to, element, sizes)
-        assign(made, fill_value)
-        return made
-    return _constant(to, sizes, element, fill_value)
+    return _made(to, sizes, element, fill_value, _order(order, len(sizes)))
 
 
 def _like(number: float | None) -> Callable[..., ArrayView]:
     def like(to: WholeBuilder, a: Any, dtype: Any = None, order: Any = "K", subok: Any = True,
              shape: Any = None) -> ArrayView:  # fmt: skip
-        dtype = DTYPES[kind_of_elements(a)] if dtype is None else dtype
-        sizes = (a.shape if isinstance(a, Arrayed) else ()) if shape is None else extents(to, shape)
-        return _filled(number)(to, [to.number(n, True) for n in sizes], dtype)
+        return _alike(to, a, number, dtype, order, shape)
 
     return like
 
 
-def full_like(to: WholeBuilder, a: Any, fill_value: Any, dtype: Any = None) -> ArrayView:
-    return full(to, [to.number(n, True) for n in a.shape], fill_value,
-                DTYPES[kind_of_elements(a)] if dtype is None else dtype)  # fmt: skip
+def full_like(to: WholeBuilder, a: Any, fill_value: Any, dtype: Any = None, order: Any = "K",
+              subok: Any = True, shape: Any = None) -> ArrayView:  # fmt: skip
+    return _alike(to, a, fill_value, dtype, order, shape)
+
+
+def _alike(
+    to: WholeBuilder, a: Any, x: Any, dtype: Any, order: Any, shape: Any
+) -> ArrayView:  # fmt: skip
+    element = kind_of_elements(a) if dtype is None else element_for(dtype)
+    own = a.shape if isinstance(a, Arrayed) else ()
+    sizes = own if shape is None else extents(to, shape)
+    axes = in_c(len(sizes))
+    if isinstance(a, Arrayed) and (len(own) == len(sizes) or order != "K"):
+        axes = order_for(a, order) if len(own) == len(sizes) else _order(order, len(sizes))
+    return _made(to, sizes, element, x, axes)
 
 
 def new_array(to: WholeBuilder, object: Any, dtype: Any = None, *, copy: Any = True,
-              ndmin: int = 0) -> ArrayView:  # fmt: skip
+              order: Any = "K", ndmin: int = 0) -> ArrayView:  # fmt: skip
     """np.array: a copy."""
-    made = as_array(to, object, dtype)
+    made = _ordered(to, as_array(to, object, dtype), order)
     if made is object and copy is True:
-        made = copied(made)
+        made = copied(made, order_for(made, order))
     while made.ndim < ndmin:
-        made = made.view((1, *made.shape), (0, *made.strides), made.offset)
+        made = made.of_axes([None, *range(made.ndim)])
     return made
 
 
 def asarray(to: WholeBuilder, a: Any, dtype: Any = None, order: Any = None) -> ArrayView:
-    return as_array(to, a, dtype)
+    return _ordered(to, as_array(to, a, dtype), order or "K")
+
+
+def _ordered(to: WholeBuilder, x: ArrayView, letter: Any) -> ArrayView:
+    """An array, or a copy of it whose elements are one after the other in an order."""
+    if letter == "K":
+        return x
+    axes = order_for(x, letter)
+    return x if x.is_dense(axes) else copied(x, axes)
+
+
+def as_contiguous(to: WholeBuilder, a: Any, dtype: Any = None) -> ArrayView:
+    return new_array(to, a, dtype, copy=None, order="C", ndmin=1)
+
+
+def as_fortrans(to: WholeBuilder, a: Any, dtype: Any = None) -> ArrayView:
+    return new_array(to, a, dtype, copy=None, order="F", ndmin=1)
 
 
 def copy(to: WholeBuilder, a: Any, order: Any = "K") -> ArrayView:
-    return new_array(to, a)
+    return new_array(to, a, order=order)
 
 
 def eye(to: WholeBuilder, N: Any, M: Any = None, k: int = 0, dtype: Any = float) -> ArrayView:  # noqa: N803
@@ -146,6 +176,6 @@ CREATION: dict[Any, Callable[..., Any]] = {
     np.zeros: _filled(0), np.empty: _filled(None), np.ones: _filled(1), np.full: full,
     np.zeros_like: _like(0), np.empty_like: _like(None), np.ones_like: _like(1),
     np.full_like: full_like, np.array: new_array, np.asarray: asarray, np.copy: copy,
-    np.ascontiguousarray: asarray, np.eye: eye, np.identity: eye, np.arange: arange,
-    np.linspace: linspace,
+    np.ascontiguousarray: as_contiguous, np.asfortranarray: as_fortrans,
+    np.eye: eye, np.identity: eye, np.arange: arange, np.linspace: linspace,
 }  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 from zyg.compiler.front import complexes
 from zyg.compiler.front.complexes import is_complex
+from zyg.compiler.front.layouts import Order, Ranks, in_c, iterated
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.views import (
     Arrayed,
@@ -92,15 +93,24 @@ def mapped(to: WholeBuilder, f: Callable[..., Any], args: Sequence[Any], element
     """The elementwise expression of a function of numbers."""
     args = [x.at(()) if isinstance(x, Arrayed) and not x.shape else x for x in args]
     shape = broadcast_shape(to, [shape_of(x) for x in args])
+    order = iterated(len(shape), [ranks_in(x, len(shape)) for x in args])
 
     def at(index: Index) -> Any:
         return seen(to, f(*(stretched(to, x, index) for x in args)))
 
-    return Lazy(to, shape, element, at, reads_of(args), (f, args)) if shape else at(())
+    return Lazy(to, shape, element, at, reads_of(args), (f, args), order) if shape else at(())
 
 
-def in_a_row(x: Any, shape: Sequence[Atom]) -> Callable[[Atom], Any] | None:
-    """What the k-th element is, in C's order, where that needs no index of each axis."""
+def ranks_in(x: Any, ndim: int) -> Ranks:
+    """The ranks of an operand, or of a number, among so many axes."""
+    own = x.ranks if isinstance(x, Arrayed) else ()
+    return (None,) * (ndim - len(own)) + own
+
+
+def in_a_row(
+    x: Any, shape: Sequence[Atom], order: Order | None = None
+) -> Callable[[Atom], Any] | None:
+    """What the k-th element is, in an order, or in C's, if that needs no index of each axis."""
     if not isinstance(x, Arrayed):
         return lambda k: x
     to = x.to
@@ -111,11 +121,12 @@ def in_a_row(x: Any, shape: Sequence[Atom]) -> Callable[[Atom], Any] | None:
         return None
     if isinstance(x, ArrayView):
         row = x.view([product(to, shape)], [1], x.offset)
-        return (lambda k: row.at([k])) if x.is_contiguous else None
+        dense = x.is_dense(in_c(x.ndim) if order is None else order)
+        return (lambda k: row.at([k])) if dense else None
     if not isinstance(x, Lazy) or x.parts is None:
         return None
     f, args = x.parts
-    rows = [in_a_row(part, shape) for part in args]
+    rows = [in_a_row(part, shape, order) for part in args]
     if None in rows:
         return None
     return lambda k: seen(to, f(*(row(k) for row in rows)))  # type: ignore[misc]
@@ -130,27 +141,27 @@ def array(x: Any) -> Any:
     """What is computed of an elementwise expression: an array of its own; others stay."""
     if isinstance(x, ArrayView) or not isinstance(x, Arrayed):
         return x
-    made = fresh(x.to, x.element, x.shape)
-    fill(made, x)
-    return made
+    return copied(x)
 
 
-def copied(x: Arrayed) -> ArrayView:
-    """A new array of the same elements."""
-    made = fresh(x.to, x.element, x.shape)
+def copied(x: Arrayed, order: Order | None = None, element: str | None = None) -> ArrayView:
+    """A new array of the same elements, in the same order of axes, or in another; of a type."""
+    order = x.order if order is None else order
+    made = fresh(x.to, element or x.element, x.shape, order=order)
     fill(made, x)
     return made
 
 
 def fill(target: ArrayView, source: Any) -> None:
     """Set all elements of an array that nothing in the source reads, or element for element."""
-    to = target.to
-    element = in_a_row(source, target.shape) if target.ndim > 1 and target.is_contiguous else None
+    to, order = target.to, target.order
+    is_dense = target.ndim > 1 and target.is_dense(order)
+    element = in_a_row(source, target.shape, order) if is_dense else None
     if element is not None:
         row = target.view([product(to, target.shape)], [1], target.offset)
         nest(to, row.shape, lambda index: row.store(index, element(index[0])))
         return
-    nest(to, target.shape, lambda index: target.store(index, stretched(to, source, index)))
+    nest(to, target.shape, lambda index: target.store(index, stretched(to, source, index)), order)
 
 
 def assign(target: ArrayView, source: Any) -> None:
@@ -175,8 +186,10 @@ def assign(target: ArrayView, source: Any) -> None:
 
 def squeezed(x: Arrayed, extra: int) -> Lazy:
     """Without axes of one element at the front."""
-    return Lazy(x.to, x.shape[extra:], x.element, lambda index: x.at([0] * extra + [*index]),
-                reads_of([x]))  # fmt: skip
+    found = Lazy(x.to, x.shape[extra:], x.element, lambda index: x.at([0] * extra + [*index]),
+                 reads_of([x]))  # fmt: skip
+    found.ranked(x.ranks[extra:])
+    return found
 
 
 def written(target: ArrayView) -> None:

@@ -64,21 +64,24 @@ def viewed(x: ArrayView, items: Sequence[Any]) -> ArrayView:
     to, axis, offset = x.to, 0, x.offset
     shape: list[Atom] = []
     strides: list[Atom] = []
+    ranks: list[int | None] = []
     for item in items:
         if item is None:
             shape.append(1)
             strides.append(0)
+            ranks.append(None)
             continue
-        n, stride = x.shape[axis], x.strides[axis]
+        n, stride, rank = x.shape[axis], x.strides[axis], x.ranks[axis]
         axis += 1
         if isinstance(item, slice):
             start, step, length = sliced(to, item, n)
             shape.append(length)
             strides.append(to.op("multiply", stride, step))
+            ranks.append(rank)
         else:
             start = located(to, atom_of(item), n)
         offset = to.op("add", offset, to.op("multiply", start, stride))
-    return x.view(shape, strides, offset)
+    return x.view(shape, strides, offset, ranks)
 
 
 def located(to: WholeBuilder, k: Atom, n: Atom) -> Atom:

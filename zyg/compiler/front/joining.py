@@ -12,14 +12,14 @@ from zyg.compiler.front.views import ArrayView
 
 def at_least_1d(to: WholeBuilder, x: Any) -> ArrayView:
     view = as_array(to, x)
-    return view if view.shape else view.view([1], [1], view.offset)
+    return view if view.shape else view.of_axes([None])
 
 
 def at_least_2d(to: WholeBuilder, x: Any) -> ArrayView:
     view = at_least_1d(to, x)
     if view.ndim > 1:
         return view
-    return view.view([1, *view.shape], [0, *view.strides], view.offset)
+    return view.of_axes([None, *range(view.ndim)])
 
 
 def vstack(to: WholeBuilder, tup: Any) -> ArrayView:
@@ -33,8 +33,7 @@ def hstack(to: WholeBuilder, tup: Any) -> ArrayView:
 
 def column_stack(to: WholeBuilder, tup: Any) -> ArrayView:
     parts = [at_least_1d(to, x) for x in tup]
-    columns = [x.view([*x.shape, 1], [*x.strides, 0], x.offset) if x.ndim == 1 else x
-               for x in parts]  # fmt: skip
+    columns = [x.of_axes([0, None]) if x.ndim == 1 else x for x in parts]
     return concatenated(to, columns, 1)
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from zyg.compiler.front.layouts import Order, Ranks, in_c, sorted_by
+
 
 @dataclass(frozen=True)
 class Scalar:
@@ -31,10 +33,12 @@ class Scalar:
 class Array:
     """An array. Operands: its elements in order, one buffer, then its shape.
 
-    `ones` are the axes that have one element, along which NumPy stretches it. A result that is an
-    argument itself says which: `same` is where its buffer is among the inputs. One of `zeros` has
-    no elements among the operands, its shape alone. One that is `shared` may be memory of an
-    argument or of another result; one that is `readonly` is to be that.
+    `ones` are the axes that have one element, along which NumPy stretches it. `ranks` say in which
+    order its axes lie in memory (see `layouts`), if that is not C's; its elements come in that
+    order. One with `gaps` has other memory between its elements, or has them backwards. A result
+    that is an argument itself says which: `same` is where its buffer is among the inputs. One of
+    `zeros` has no elements among the operands, its shape alone. One that is `shared` may be memory
+    of an argument or of another result; one that is `readonly` is to be that.
     """
 
     element: str
@@ -44,6 +48,26 @@ class Array:
     shared: bool = False
     zeros: bool = False
     readonly: bool = False
+    ranks: Ranks = ()
+    gaps: bool = False
+
+    @property
+    def order(self) -> Order:
+        """The axes, from the outermost in memory to the innermost."""
+        return sorted_by(self.ranks) if self.ranks else in_c(self.ndim)
+
+    def row(self, x: Any) -> Any:
+        """The elements of an array of this kind, or of a watched one: a view where that can be."""
+        if self.ranks:
+            x = np.transpose(x, self.order)
+        return x if self.ndim == 1 else np.reshape(x, -1)
+
+    def shaped(self, row: Any, shape: Sequence[int]) -> Any:
+        """The array of a row of its elements."""
+        if not self.ranks:
+            return row if self.ndim == 1 else np.reshape(row, shape)
+        back = sorted(range(self.ndim), key=self.order.__getitem__)
+        return np.transpose(np.reshape(row, [shape[k] for k in self.order]), back)
 
 
 @dataclass(frozen=True)
@@ -92,13 +116,26 @@ def kind_of(x: Any) -> Kind:
     if (name := _PYTHON.get(type(x))) is not None:
         return Scalar(name)
     if isinstance(x, np.ndarray):
-        return Array(_element(x), x.ndim, tuple(k for k, n in enumerate(x.shape) if n == 1))
+        ones = tuple(k for k, n in enumerate(x.shape) if n == 1)
+        if x.flags.c_contiguous:
+            return Array(_element(x), x.ndim, ones)
+        return Array(_element(x), x.ndim, ones, ranks=_ranks(x), gaps=_has_gaps(x))
     if isinstance(x, np.generic):
         return Scalar(_element(x), python=False)
     if isinstance(x, _STATIC) or callable(x):
         return Static(x)
     keys, parts = _taken_apart(x)
     return Struct(type(x), keys, tuple(map(kind_of, parts)))
+
+
+def _ranks(x: Any) -> Ranks:
+    steps = [0 if n == 1 else abs(step) for n, step in zip(x.shape, x.strides, strict=True)]
+    longer = sorted({0, *steps})
+    return tuple(map(longer.index, steps))
+
+
+def _has_gaps(x: Any) -> bool:
+    return not x.transpose(sorted_by(_ranks(x))).flags.c_contiguous
 
 
 def _element(x: Any) -> str:
@@ -125,7 +162,7 @@ def operands_of(kind: Kind, x: Any) -> Iterator[Any]:
     if isinstance(kind, Scalar):
         yield from (x.real, x.imag) if kind.type == "complex" else (_number(kind, x),)
     elif isinstance(kind, Array):
-        flat = np.ascontiguousarray(x).reshape(-1)
+        flat = np.ascontiguousarray(kind.row(x))
         yield flat.view(np.float64) if kind.element == "complex" else flat
         yield from x.shape
     elif isinstance(kind, Struct):
@@ -150,7 +187,7 @@ def made_of(kind: Kind | Many, outputs: Iterator[Any]) -> Any:
         shape = [next(outputs) for _ in range(kind.ndim)]
         if kind.element == "complex":
             flat = flat.view(np.complex128)
-        return flat[: math.prod(shape)].reshape(shape)
+        return kind.shaped(flat[: math.prod(shape)], shape)
     if isinstance(kind, Many):
         count = next(outputs)
         columns = [next(outputs) for _ in numbers_in(kind.part)]

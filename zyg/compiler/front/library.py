@@ -17,13 +17,23 @@ def demand(condition: Any) -> None:
     raise NotImplementedError
 
 
+def lies_like(x: Any, a: Any) -> Any:
+    """An array, or a copy, whose axes are in the order that np.copy(a) has."""
+    raise NotImplementedError
+
+
 # Along an axis, in order
+
+
+def scanned(a: Any, axis: Any, kind: Any) -> Any:
+    """A new array for a scan of another one, whose axis comes first."""
+    return np.moveaxis(np.empty_like(a + 0, kind), axis, 0)  # in the order that a ufunc gives
 
 
 def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     b = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
     kind = dtype if dtype is not None else int if a.dtype == bool else a.dtype
-    made = np.empty(b.shape, kind)
+    made = np.empty_like(b, kind) if axis is None else scanned(a, axis, kind)
     if len(b) > 0:
         made[0] = b[0]
     for i in range(1, len(b)):
@@ -34,7 +44,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
 def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     b = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
     kind = dtype if dtype is not None else int if a.dtype == bool else a.dtype
-    made = np.empty(b.shape, kind)
+    made = np.empty_like(b, kind) if axis is None else scanned(a, axis, kind)
     if len(b) > 0:
         made[0] = b[0]
     for i in range(1, len(b)):
@@ -52,7 +62,7 @@ def multiply_accumulate(array: Any, axis: Any = 0) -> Any:
 
 def maximum_accumulate(array: Any, axis: Any = 0) -> Any:
     b = np.moveaxis(array, axis, 0)
-    made = b.copy()
+    made = np.moveaxis(+array, axis, 0)
     for i in range(1, len(b)):
         made[i] = np.maximum(b[i], made[i - 1])  # of equals the first
     return np.moveaxis(made, 0, axis)
@@ -60,7 +70,7 @@ def maximum_accumulate(array: Any, axis: Any = 0) -> Any:
 
 def minimum_accumulate(array: Any, axis: Any = 0) -> Any:
     b = np.moveaxis(array, axis, 0)
-    made = b.copy()
+    made = np.moveaxis(+array, axis, 0)
     for i in range(1, len(b)):
         made[i] = np.minimum(made[i - 1], b[i])
     return np.moveaxis(made, 0, axis)
@@ -70,7 +80,7 @@ def diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
     b = np.moveaxis(a, axis, 0)
     for _ in range(n):
         b = b[1:] != b[:-1] if a.dtype == bool else b[1:] - b[:-1]
-    return np.moveaxis(b, 0, axis)
+    return lies_like(np.moveaxis(b, 0, axis), a + 0) if n else a
 
 
 def ediff1d(ary: Any) -> Any:
@@ -96,7 +106,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return np.roll(a.ravel(), shift, 0).reshape(a.shape)
     along = 0 if axis is None else axis
     b = np.moveaxis(a, along, 0)
-    made = np.empty(b.shape, a.dtype)
+    made = np.empty_like(b)
     n = len(b)
     k = shift % n if n > 0 else 0
     made[k:] = b[: n - k]
@@ -110,7 +120,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     for i in range(len(b)):
         for k in range(repeats):
             made[i * repeats + k] = b[i]
-    return made if axis is None else np.moveaxis(made, 0, axis)
+    return made if axis is None else np.ascontiguousarray(np.moveaxis(made, 0, axis))
 
 
 def tiled(a: Any, times: Any, axis: Any) -> Any:
@@ -120,7 +130,7 @@ def tiled(a: Any, times: Any, axis: Any) -> Any:
     for k in range(times):
         for i in range(n):
             made[k * n + i] = b[i]
-    return np.moveaxis(made, 0, axis)
+    return np.ascontiguousarray(np.moveaxis(made, 0, axis))
 
 
 def tile(A: Any, reps: Any) -> Any:
@@ -209,7 +219,7 @@ def cross(a: Any, b: Any, axis: Any = -1) -> Any:
     demand(x.shape[0] == 3)
     demand(y.shape[0] == 3)
     parts = (x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0])
-    return np.stack(parts, axis)
+    return np.ascontiguousarray(np.stack(parts, axis))
 
 
 def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
@@ -283,9 +293,10 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
 def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
     columns = len(x) if N is None else N
     made = np.ones((len(x), columns), x.dtype)
+    powers = made if increasing else made[:, ::-1]
     for j in range(1, columns):
-        made[:, j] = made[:, j - 1] * x
-    return made if increasing else made[:, ::-1]
+        powers[:, j] = powers[:, j - 1] * x
+    return made
 
 
 def gradient(f: Any, dx: Any = 1.0) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front.library import demand
+from zyg.compiler.front.library import demand, lies_like
 
 
 def order_of(row: Any) -> Any:
@@ -48,7 +48,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any
     made = np.empty(rows.shape, int)
     for i in range(len(rows)):
         made[i] = order_of(rows[i])
-    return np.moveaxis(made.reshape(c.shape), -1, axis)
+    return np.ascontiguousarray(np.moveaxis(made.reshape(c.shape), -1, axis))
 
 
 def sort(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
@@ -59,7 +59,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
     made = np.empty(rows.shape, a.dtype)
     for i in range(len(rows)):
         made[i] = rows[i][order_of(rows[i])]
-    return np.moveaxis(made.reshape(c.shape), -1, axis)
+    return lies_like(np.moveaxis(made.reshape(c.shape), -1, axis), a)
 
 
 def sort_in_place(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> None:
@@ -123,7 +123,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any) -> Any:
     made = np.empty(places.shape, arr.dtype)
     for i in range(len(rows)):
         made[i] = rows[i][places[i]]
-    return np.moveaxis(made.reshape(k.shape), -1, axis)
+    return np.ascontiguousarray(np.moveaxis(made.reshape(k.shape), -1, axis))
 
 
 def flatnonzero(a: Any) -> Any:
@@ -155,7 +155,8 @@ def quantile(a: Any, q: Any, axis: Any = None) -> Any:
     low = int(np.floor(at))
     high = min(low + 1, len(s) - 1)
     t = at - low
-    return s[low] + (s[high] - s[low]) * t
+    y = s[low] + (s[high] - s[low]) * t
+    return np.ascontiguousarray(y) if s.ndim > 1 else y
 
 
 def percentile(a: Any, q: Any, axis: Any = None) -> Any:

@@ -16,6 +16,7 @@ from zyg.compiler.front.elementwise import (
     written,
 )
 from zyg.compiler.front.indexing import is_index, located, viewed
+from zyg.compiler.front.layouts import Order, iterated
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.views import (
     Arrayed,
@@ -50,6 +51,14 @@ class Pick:
         self.start = places[0] if together else 0
         kept = [n for k, n in enumerate(self.rest.shape) if k not in self.axes]
         self.whole = (*kept[: self.start], *self.shape, *kept[self.start :])
+        self.order = self._order([r for k, r in enumerate(self.rest.ranks) if k not in places])
+
+    def _order(self, ranks: Sequence[int | None]) -> Order:
+        """That of what is picked: first come the axes of the arrays of ints."""
+        end = self.start + len(self.shape)
+        others = [k for k in range(len(self.whole)) if not self.start <= k < end]
+        after = iterated(len(others), [tuple(ranks)])
+        return (*range(self.start, end), *(others[k] for k in after))
 
     def index(self, index: Index) -> list[Atom]:
         """Where in `rest` the element of an index is; checks it."""
@@ -140,7 +149,8 @@ def picked(x: ArrayView, items: Sequence[Any]) -> Any:
     if not pick.whole:
         return pick.rest.at(pick.index(()))
     reads = [x, *reads_of(pick.arrays)]
-    return array(Lazy(x.to, pick.whole, x.element, lambda i: pick.rest.at(pick.index(i)), reads))
+    at = lambda index: pick.rest.at(pick.index(index))  # noqa: E731
+    return array(Lazy(x.to, pick.whole, x.element, at, reads, order=pick.order))
 
 
 def store(x: ArrayView, items: Sequence[Any], value: Any) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import as_type
-from zyg.compiler.front.elementwise import array, broadcast_shape, elementwise, mapped
+from zyg.compiler.front.elementwise import array, broadcast_shape, elementwise, mapped, ranks_in
+from zyg.compiler.front.layouts import iterated
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, fresh, is_one, nest
 from zyg.compiler.ir import Atom
@@ -35,7 +36,10 @@ def matmul(to: WholeBuilder, a: Any, b: Any) -> Any:
         return inner_product(x, y)
     batch = broadcast_shape(to, [x.shape[:-2], y.shape[:-2]])
     rows, columns = x.shape[-2:-1], y.shape[-1:] if y.ndim > 1 else ()
-    made = fresh(to, kind, (*batch, *rows, *columns), zeroed=True)
+    ranks = [ranks_in(v.of_axes(range(v.ndim - 2)), len(batch)) for v in (x, y) if v.ndim > 2]
+    order = iterated(len(batch), ranks)
+    inside = range(len(batch), len(batch) + len(rows) + len(columns))
+    made = fresh(to, kind, (*batch, *rows, *columns), True, (*order, *inside))
 
     def one(index: list[Atom]) -> None:
         parts = [part(v, index[len(batch) - (v.ndim - 2) :] if v.ndim > 2 else ()) for v in (x, y)]
@@ -59,7 +63,7 @@ def part(x: ArrayView, index: Sequence[Atom]) -> ArrayView:
     offset, to = x.offset, x.to
     for k, n, stride in zip(index, x.shape, x.strides, strict=False):
         offset = to.op("add", offset, to.op("multiply", 0 if is_one(n) else k, stride))
-    return x.view(x.shape[len(index) :], x.strides[len(index) :], offset)
+    return x.of_axes(range(len(index), x.ndim), offset)
 
 
 def nest_in_order(to: WholeBuilder, shape: Sequence[Atom], body: Any, index: Any = ()) -> None:

@@ -15,6 +15,7 @@ from zyg.compiler.front.complexes import ComplexNumber, is_complex
 from zyg.compiler.front.conversions import axes_of, element_for, given, kind_of_elements
 from zyg.compiler.front.elementwise import array, elementwise, fill, in_a_row, mapped, reads_of
 from zyg.compiler.front.kinds import DTYPES
+from zyg.compiler.front.layouts import iterated
 from zyg.compiler.front.picks import ordered, through
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.shaping import flat
@@ -61,10 +62,11 @@ def reduced(
         start = to.to(element, first(inner))
         return to.number(through(to, over, start, lambda i, t: step(to, t, inner(i))), False)
 
-    shape = [x.shape[k] for k in kept]
+    shape, order = [x.shape[k] for k in kept], iterated(x.ndim, [x.ranks])
     if keepdims is True:
         return _kept(to, x, axes, element, at)
-    return array(Lazy(to, shape, element, at, reads_of([x]))) if shape else at(())
+    order = tuple(kept.index(k) for k in order if k in kept)
+    return array(Lazy(to, shape, element, at, reads_of([x]), order=order)) if shape else at(())
 
 
 def _row(x: Arrayed, element_at: Callable[[Atom], Any]) -> Lazy:
@@ -79,7 +81,8 @@ def _kept(to: WholeBuilder, x: Arrayed, axes: Sequence[int], element: str, at: A
     def kept(index: Sequence[Atom]) -> Any:
         return at([i for k, i in enumerate(index) if k not in axes])
 
-    return array(Lazy(to, shape, element, kept, reads_of([x])))
+    order = iterated(x.ndim, [x.ranks])
+    return array(Lazy(to, shape, element, kept, reads_of([x]), order=order))
 
 
 def _typed(to: WholeBuilder, x: Any, dtype: Any) -> Any:
@@ -131,7 +134,8 @@ def _row_by_row(
     to: WholeBuilder, x: Arrayed, axes: Sequence[int], kind: str, start: Atom, keepdims: bool
 ) -> ArrayView:
     """A sum in which the last axis is kept: whole rows are added, as they are in memory."""
-    made = fresh(to, kind, [1 if k in axes else n for k, n in enumerate(x.shape)])
+    shape: list[Atom] = [1 if k in axes else n for k, n in enumerate(x.shape)]
+    made = fresh(to, kind, shape, order=iterated(x.ndim, [x.ranks]))
     fill(made, to.number(start, False))
     kept = [n for k, n in enumerate(x.shape) if k not in axes]
 
@@ -149,7 +153,7 @@ def _row_by_row(
     if keepdims:
         return made
     left = [k for k in range(x.ndim) if k not in axes]
-    return made.view([made.shape[k] for k in left], [made.strides[k] for k in left], made.offset)
+    return made.of_axes(left)
 
 
 def elementwise_where(to: WholeBuilder, where: Any, x: Any, other: Any, kind: str) -> Any:

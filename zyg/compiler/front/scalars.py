@@ -58,6 +58,7 @@ class WholeBuilder(ExtentBuilder):
     def __init__(self) -> None:
         super().__init__()
         self.writes: list[Value] = []
+        self.undecided: list[Value] = []  # of which one may be a copy of another, or that itself
         self.born: dict[Value, int] = {}  # when a buffer was made
         self.roots: dict[Value, Roots] = {}  # what a joined one may be
 

@@ -10,8 +10,10 @@ from zyg.compiler.front.elementwise import (
     array,
     assign,
     copied,
+    fill,
 )
 from zyg.compiler.front.indexing import viewed
+from zyg.compiler.front.layouts import Order, in_c, iterated, joined
 from zyg.compiler.front.scalars import WholeBuilder, promoted, whose
 from zyg.compiler.front.views import (
     Arrayed,
@@ -24,18 +26,55 @@ from zyg.compiler.front.views import (
 )
 from zyg.compiler.ir import Atom, Value
 from zyg.compiler.record import Number, atom_of
+from zyg.errors import KernelError
 
 
 def contiguous(x: Arrayed) -> ArrayView:
     """An array whose elements are one after the other: itself, or a copy."""
     view: ArrayView = array(x)
-    return view if view.is_contiguous else copied(view)
+    made = view if view.is_contiguous else copied(view, in_c(view.ndim))
+    if view.gaps:  # it depends on the call whether NumPy copies
+        view.to.undecided += [view.buffer, made.buffer]
+    return made
+
+
+def order_for(x: Arrayed, letter: Any) -> Order:
+    """The order of a copy that NumPy calls "C", "F", "A" or "K"."""
+    if letter == "A":
+        letter = "F" if _is_fortrans(x) else "C"
+    if letter not in ("C", "F", "K"):
+        raise TypeError(f"an order of axes that is {letter!r}")
+    return x.order if letter == "K" else in_c(x.ndim)[:: -1 if letter == "F" else 1]
+
+
+def _is_fortrans(x: Arrayed) -> bool:
+    """Whether the elements are one after the other in Fortran's order, and not in C's."""
+    known = [k for k in x.ranks if k is not None]
+    if known == sorted(known, reverse=True) or known != sorted(known):
+        return False
+    if isinstance(x, ArrayView) and (x.gaps or not x.is_dense(in_c(x.ndim)[::-1])):
+        raise KernelError(
+            "an order of elements that depends on the memory of an array is not compiled.",
+            "whether there are gaps between its elements is not known before the call.",
+            'say order="C" or order="F".',
+        )
+    return True
 
 
 def flat(x: Arrayed) -> ArrayView:
     """All elements in one row."""
     view = contiguous(x)
     return view.view([product(view.to, view.shape)], [1], view.offset)
+
+
+def raveled(to: WholeBuilder, x: Any, order: Any = "C") -> ArrayView:
+    view = as_array(to, x)
+    axes = iterated(view.ndim, [view.ranks]) if order == "K" else order_for(view, order)
+    return flat(view.of_axes(axes))
+
+
+def flattened(to: WholeBuilder, x: Any, order: Any = "C") -> ArrayView:
+    return copied(raveled(to, x, order))
 
 
 def extents(to: WholeBuilder, shape: Any) -> list[Atom]:
@@ -54,10 +93,15 @@ def extents(to: WholeBuilder, shape: Any) -> list[Atom]:
 
 def reshaped(to: WholeBuilder, x: Any, *shape: Any, order: Any = "C") -> ArrayView:
     """``x.reshape(shape)``: a view where the elements are one after the other."""
-    if order != "C":
-        raise TypeError("an order of elements other than C's is not compiled")
     given = shape[0] if len(shape) == 1 else shape
     given = given if isinstance(given, (tuple, list)) else (given,)
+    if order != "C":
+        view = as_array(to, x)
+        if order == "K":
+            raise ValueError("order 'K' is not permitted for reshaping")
+        if order_for(view, order) != in_c(view.ndim):
+            made = reshaped(to, view.of_axes(range(view.ndim)[::-1]), given[::-1])
+            return made.of_axes(range(made.ndim)[::-1])
     open_ = [k for k, n in enumerate(given) if type(n) is int and n == -1]
     if len(open_) > 1:
         raise ValueError("only one extent can be unknown")
@@ -99,7 +143,7 @@ def transposed(to: WholeBuilder, x: Any, *axes: Any) -> ArrayView:
     order = [*range(view.ndim)][::-1] if not order else [k % view.ndim for k in order]
     if sorted(order) != [*range(view.ndim)]:
         raise ValueError("axes of a transpose do not match the array")
-    return view.view([view.shape[k] for k in order], [view.strides[k] for k in order], view.offset)
+    return view.of_axes(order)
 
 
 def axis_in(ndim: int, axis: Any) -> int:
@@ -137,28 +181,28 @@ def squeezed(to: WholeBuilder, x: Any, axis: Any = None) -> Any:
         for k in gone:
             demand_equal(to, view.shape[k], 1)
     kept = [k for k in range(view.ndim) if k not in gone]
-    return view.view([view.shape[k] for k in kept], [view.strides[k] for k in kept], view.offset)
+    return view.of_axes(kept)
 
 
 def expanded(to: WholeBuilder, x: Any, axis: Any) -> ArrayView:
     view = as_array(to, x)
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
     ndim = view.ndim + len(given)
-    shape, strides = [*view.shape], [*view.strides]
+    axes: list[int | None] = [*range(view.ndim)]
     for k in sorted(axis_in(ndim, a) for a in given):
-        shape.insert(k, 1)
-        strides.insert(k, 0)
-    return view.view(shape, strides, view.offset)
+        axes.insert(k, None)
+    return view.of_axes(axes)
 
 
 def broadcast_to(to: WholeBuilder, x: Any, shape: Any) -> ArrayView:
     view, sizes = as_array(to, x), extents(to, shape)
     strides: list[Atom] = [0] * len(sizes)
+    ranks: list[int | None] = [0] * len(sizes)
     for k in range(1, view.ndim + 1):
         if not is_one(view.shape[-k]):
             demand_equal(to, view.shape[-k], sizes[-k])
-            strides[-k] = view.strides[-k]
-    return view.view(sizes, strides, view.offset, readonly=True)
+            strides[-k], ranks[-k] = view.strides[-k], view.ranks[-k]
+    return view.view(sizes, strides, view.offset, ranks, readonly=True)
 
 
 def diagonal(
@@ -182,7 +226,9 @@ def diagonal(
                                             to.op("multiply", steps[other], beside)))  # fmt: skip
     shape = [*(view.shape[k] for k in rest), n]
     strides = [*(steps[k] for k in rest), to.op("add", steps[one], steps[other])]
-    return view.view(shape, strides, start, readonly=True)
+    longer = max(view.ranks[one] or 0, view.ranks[other] or 0)
+    ranks = [*(view.ranks[k] for k in rest), longer]
+    return view.view(shape, strides, start, ranks, readonly=True)
 
 
 def flipped(to: WholeBuilder, x: Any, axis: Any = None) -> Any:
@@ -196,9 +242,11 @@ def flipped(to: WholeBuilder, x: Any, axis: Any = None) -> Any:
 def concatenated(to: WholeBuilder, xs: Any, axis: Any = 0) -> ArrayView:
     """np.concatenate."""
     if isinstance(xs, Arrayed) and axis == 0 and xs.ndim > 1:
-        rows = copied(xs)
-        shape = [to.op("multiply", *rows.shape[:2]), *rows.shape[2:]]
-        return rows.view(shape, row_major(to, shape), rows.offset)
+        shape = [to.op("multiply", *xs.shape[:2]), *xs.shape[2:]]
+        made = fresh(to, xs.element, shape, order=joined(len(shape), [xs.ranks[1:]]))
+        step = to.op("multiply", made.strides[0], xs.shape[1])
+        fill(made.view(xs.shape, [step, *made.strides], 0, xs.ranks), xs)
+        return made
     parts = [as_array(to, x) for x in xs]
     if axis is None:
         parts, axis = [flat(x) for x in parts], 0
@@ -214,10 +262,11 @@ def concatenated(to: WholeBuilder, xs: Any, axis: Any = 0) -> ArrayView:
                 demand_equal(to, n, m)
         total = to.op("add", total, x.shape[along])
     shape = [total if k == along else n for k, n in enumerate(parts[0].shape)]
-    made = fresh(to, promoted(*parts), shape)
+    order = joined(len(shape), [x.ranks for x in parts])
+    made = fresh(to, promoted(*parts), shape, order=order)
     at: Atom = 0
     for x in parts:
         offset = to.op("multiply", at, made.strides[along])
-        assign(made.view(x.shape, made.strides, offset), x)
+        assign(made.view(x.shape, made.strides, offset, made.ranks), x)
         at = to.op("add", at, x.shape[along])
     return made

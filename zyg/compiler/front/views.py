@@ -1,8 +1,9 @@
 """Arrays of whole functions: views of buffers, and elementwise expressions that are not computed.
 
 An `ArrayView` is a buffer, the index of its first element, a shape and strides, all of which are
-atoms. A `Lazy` says what each of its elements is: it is what an elementwise expression gives, and
-is computed where it is stored, summed up or given a name, in one loop with what it is made of.
+atoms. Its `ranks` say in which order its axes lie, as NumPy has them. A `Lazy` says what each of
+its elements is: it is what an elementwise expression gives, and is computed where it is stored,
+summed up or given a name, in one loop with what it is made of.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from zyg.compiler.front.complexes import ComplexNumber, is_complex, pair_of
 from zyg.compiler.front.kinds import DTYPES
+from zyg.compiler.front.layouts import Order, Ranks, in_c, of_order, sorted_by
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Block, For, Value, type_of
@@ -24,10 +26,11 @@ Index = Sequence[Atom]
 class Arrayed:
     """What arrays and elementwise expressions have in common."""
 
-    __slots__ = ("element", "shape", "to")
+    __slots__ = ("element", "ranks", "shape", "to")
     python = False
     to: WholeBuilder
     shape: tuple[Atom, ...]
+    ranks: Ranks
     element: str
 
     @property
@@ -37,6 +40,16 @@ class Arrayed:
     @property
     def dtype(self) -> Any:
         return DTYPES[self.element]
+
+    @property
+    def order(self) -> Order:
+        """That of a copy which keeps it."""
+        return sorted_by(self.ranks)
+
+    def ranked(self, ranks: Sequence[int | None]) -> None:
+        """Its ranks are these, but for axes that are known to have one element."""
+        pairs = zip(self.shape, ranks, strict=True)
+        self.ranks = tuple(None if is_one(n) else k for n, k in pairs)
 
     def __bool__(self) -> bool:
         raise KernelError(
@@ -50,9 +63,12 @@ class Arrayed:
 
 
 class ArrayView(Arrayed):
-    """Elements of a buffer; `readonly` are those that NumPy lets nobody write through a view."""
+    """Elements of a buffer; `readonly` are those that NumPy lets nobody write through a view.
 
-    __slots__ = ("buffer", "offset", "readonly", "strides")
+    Those with `gaps` lie otherwise in Python's memory than in the program's.
+    """
+
+    __slots__ = ("buffer", "gaps", "offset", "readonly", "strides")
 
     def __init__(
         self,
@@ -62,12 +78,16 @@ class ArrayView(Arrayed):
         strides: Sequence[Atom] | None = None,
         offset: Atom = 0,
         element: str | None = None,
+        ranks: Sequence[int | None] | None = None,
+        gaps: bool = False,
         readonly: bool = False,
     ) -> None:
-        self.to, self.buffer, self.offset, self.readonly = to, buffer, offset, readonly
+        self.to, self.buffer, self.offset = to, buffer, offset
+        self.gaps, self.readonly = gaps, readonly
         self.element = element or buffer.type.removesuffix("[]")
         self.shape = tuple(shape)
         self.strides = row_major(to, shape) if strides is None else tuple(strides)
+        self.ranked(of_order(in_c(len(self.shape))) if ranks is None else ranks)
         for n in self.shape:
             to.is_extent(n)
 
@@ -100,14 +120,31 @@ class ArrayView(Arrayed):
         to = self.to
         strides = [to.op("multiply", n, 2) for n in self.strides]
         offset = to.op("add", to.op("multiply", self.offset, 2), which)
-        return ArrayView(to, self.buffer, self.shape, strides, offset, readonly=self.readonly)
+        return ArrayView(
+            to, self.buffer, self.shape, strides, offset, None, self.ranks, self.gaps, self.readonly
+        )
 
     def view(
-        self, shape: Sequence[Atom], strides: Sequence[Atom], offset: Atom, readonly: bool = False
+        self,
+        shape: Sequence[Atom],
+        strides: Sequence[Atom],
+        offset: Atom,
+        ranks: Sequence[int | None] | None = None,
+        readonly: bool = False,
     ) -> ArrayView:
-        """Other elements of the same buffer."""
+        """Other elements of the same buffer, whose axes are in C's order if there are no ranks."""
         readonly = readonly or self.readonly
-        return ArrayView(self.to, self.buffer, shape, strides, offset, self.element, readonly)
+        return ArrayView(
+            self.to, self.buffer, shape, strides, offset, self.element, ranks, self.gaps, readonly
+        )
+
+    def of_axes(self, axes: Sequence[int | None], offset: Atom | None = None) -> ArrayView:
+        """The same axes in another order, or some of them; None is one of one element."""
+        rows: list[Sequence[Any]] = [
+            [new if k is None else row[k] for k in axes]
+            for row, new in ((self.shape, 1), (self.strides, 0), (self.ranks, None))
+        ]
+        return self.view(rows[0], rows[1], self.offset if offset is None else offset, rows[2])
 
     def demand_writeable(self) -> None:
         """Leave a way on which a view that is read-only is written."""
@@ -117,7 +154,7 @@ class ArrayView(Arrayed):
     # For joins
 
     def structure(self) -> Any:
-        return self.element, self.ndim, self.readonly
+        return self.element, self.ndim, self.ranks, self.gaps, self.readonly
 
     def parts(self) -> list[Any]:
         numbers = (self.offset, *self.shape, *self.strides)
@@ -128,17 +165,21 @@ class ArrayView(Arrayed):
         buffer, offset, *rest = map(atom_of, parts)
         n = self.ndim
         return ArrayView(
-            self.to, buffer, rest[:n], rest[n:], offset, self.element, self.readonly  # type: ignore[arg-type]
+            self.to, buffer, rest[:n], rest[n:], offset, self.element,  # type: ignore[arg-type]
+            self.ranks, self.gaps, self.readonly,
         )  # fmt: skip
 
     @property
     def is_contiguous(self) -> bool:
         """Whether its elements are known to be one after the other."""
+        return self.is_dense(in_c(self.ndim))
+
+    def is_dense(self, order: Order) -> bool:
+        """Whether they are, with the axes in an order."""
+        dense = strides_of(self.to, self.shape, order)
         return all(
             is_one(n) or equal(self.to, have, want)
-            for n, have, want in zip(
-                self.shape, self.strides, row_major(self.to, self.shape), strict=True
-            )
+            for n, have, want in zip(self.shape, self.strides, dense, strict=True)
         )
 
     def is_same(self, other: ArrayView) -> bool:
@@ -171,9 +212,11 @@ class Lazy(Arrayed):
         at: Callable[[Index], Any],
         reads: Sequence[ArrayView] = (),
         parts: tuple[Callable[..., Any], Sequence[Any]] | None = None,
+        order: Order | None = None,
     ) -> None:
         self.to, self.shape, self.element, self._at = to, tuple(shape), element, at
         self.parts = parts
+        self.ranked(of_order(in_c(self.ndim) if order is None else order))
         self.reads, self.epoch = tuple(reads), len(to.writes)
 
     def at(self, index: Index) -> Any:
@@ -207,12 +250,17 @@ def product(to: WholeBuilder, extents: Sequence[Atom]) -> Atom:
 
 def row_major(to: WholeBuilder, shape: Sequence[Atom]) -> tuple[Atom, ...]:
     """The strides of an array whose elements are one after the other, in C's order."""
-    strides: list[Atom] = []
+    return strides_of(to, shape, in_c(len(shape)))
+
+
+def strides_of(to: WholeBuilder, shape: Sequence[Atom], order: Order) -> tuple[Atom, ...]:
+    """The same with the axes in another order."""
+    strides: list[Atom] = [0] * len(shape)
     step: Atom = 1
-    for n in reversed(shape):
-        strides.append(step)
-        step = to.op("multiply", n, step)
-    return tuple(reversed(strides))
+    for k in reversed(order):
+        strides[k] = step
+        step = to.op("multiply", shape[k], step)
+    return tuple(strides)
 
 
 def cast(to: WholeBuilder, element: str, x: Any) -> Atom:
@@ -227,13 +275,29 @@ def cast(to: WholeBuilder, element: str, x: Any) -> Atom:
     return to.to(element, atom)
 
 
-def fresh(to: WholeBuilder, element: str, shape: Sequence[Atom], zeroed: bool = False) -> ArrayView:
-    """A new array."""
+def fresh(
+    to: WholeBuilder,
+    element: str,
+    shape: Sequence[Atom],
+    zeroed: bool = False,
+    order: Order | None = None,
+) -> ArrayView:
+    """A new array, with its axes in an order, or in C's."""
     size = product(to, shape)
     if element == "complex":
         size = to.op("multiply", size, 2)
     buffer = to.alloc("float" if element == "complex" else element, size, zeroed)
-    return ArrayView(to, buffer, shape, element=element)
+    return dense(to, buffer, shape, element, order)
+
+
+def dense(
+    to: WholeBuilder, buffer: Value, shape: Sequence[Atom], element: str | None = None,
+    order: Order | None = None,
+) -> ArrayView:  # fmt: skip
+    """An array that is all of a buffer, with its axes in an order, or in C's."""
+    order = in_c(len(shape)) if order is None else order
+    strides = strides_of(to, shape, order)
+    return ArrayView(to, buffer, shape, strides, 0, element, of_order(order))
 
 
 def counted(
@@ -259,19 +323,24 @@ def counted(
 
 
 def nest(
-    to: WholeBuilder, shape: Sequence[Atom], body: Callable[[list[Atom]], None], index: Index = ()
+    to: WholeBuilder,
+    shape: Sequence[Atom],
+    body: Callable[[list[Atom]], None],
+    order: Order | None = None,
+    index: Index = (),
 ) -> None:
-    """Loops over all indices of a shape, in any order."""
+    """Loops over all indices of a shape, the axes in an order, or in C's."""
+    order = in_c(len(shape)) if order is None else order
     if len(index) == len(shape):
-        body([*index])
+        body([index[order.index(k)] for k in range(len(shape))])
         return
-    n = shape[len(index)]
+    n = shape[order[len(index)]]
     if is_one(n):
-        nest(to, shape, body, (*index, 0))
+        nest(to, shape, body, order, (*index, 0))
         return
 
     def inner(k: Value, _: Any) -> Sequence[Atom]:
-        nest(to, shape, body, (*index, k))
+        nest(to, shape, body, order, (*index, k))
         return ()
 
     counted(to, n, (), inner, independent=True)

@@ -37,6 +37,7 @@ from zyg.compiler.front.kinds import (
     numbers_in,
     put_together,
 )
+from zyg.compiler.front.layouts import of_order
 from zyg.compiler.front.library import LIBRARY
 from zyg.compiler.front.limits import demand_known
 from zyg.compiler.front.matrices import MATRICES
@@ -47,7 +48,7 @@ from zyg.compiler.front.parallel import tell_apart
 from zyg.compiler.front.reader import Reader, first_choice, name_of
 from zyg.compiler.front.scalars import WholeBuilder, whose
 from zyg.compiler.front.structures import Compound, Ref, Unknown, described
-from zyg.compiler.front.views import Arrayed, ArrayView, is_one
+from zyg.compiler.front.views import Arrayed, ArrayView, is_one, strides_of
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Block, Program, Value, is_number, prune, type_of
 from zyg.compiler.record import Number, atom_of
@@ -114,6 +115,13 @@ def read_whole(
         raise KernelError(
             f"{name_of(f)} always raises.", f"{dead.why}.", "call it as it is."
         ) from None
+    to = reader.builder
+    if any(to.may_meet(x, w) for x in to.undecided for w in to.writes):
+        raise KernelError(
+            f"{name_of(f)} writes to an array of which it has another shape.",
+            "whether NumPy copies the elements for that depends on the gaps in an argument.",
+            "copy the argument, or what has the other shape.",
+        )
     reader.inputs = [*inputs, *reader.lifted]
     yields: list[Atom] = []
     reader.returned = [*_arrays_in(found)]
@@ -228,8 +236,10 @@ class WholeReader(Reader):
             for n in shape:
                 self.builder.extents.add(n)  # type: ignore[arg-type]
                 self.builder.bound(n)
+            strides = strides_of(self.builder, shape, kind.order)
+            ranks = kind.ranks or of_order(kind.order)
             self.whole_arguments[buffer] = made = ArrayView(
-                self.builder, buffer, shape, element=kind.element
+                self.builder, buffer, shape, strides, 0, kind.element, ranks, kind.gaps
             )
             return made
 
@@ -254,7 +264,10 @@ class WholeReader(Reader):
             same = self.which(x)
             if shared := same is None and self.is_shared(x):
                 self.layouts += [x.buffer, x.offset, *x.strides]
-            return Array(view.element, view.ndim, ones, same, shared, readonly=x.readonly)
+            ranks = () if view.is_contiguous else of_order(view.order)
+            return Array(
+                view.element, view.ndim, ones, same, shared, readonly=x.readonly, ranks=ranks
+            )
         if isinstance(x, (tuple, list)):
             return Struct(type(x), (), tuple(self.result(part, found) for part in x))
         if isinstance(x, Growing):
@@ -287,9 +300,10 @@ class WholeReader(Reader):
         return len(met) > 1 or any(meets(x.buffer, y) for y in given)
 
     def own(self, x: ArrayView, found: list[Atom]) -> ArrayView:
-        """An array as a result: in a buffer of its own, its elements one after the other."""
+        """An array as a result: in a buffer of its own, its elements one after the other, in the
+        order of its axes."""
         fresh = x.buffer in self.builder.born and x.buffer not in found
-        return x if fresh and x.is_contiguous and not isinstance(x.offset, Value) and (
+        return x if fresh and x.is_dense(x.order) and not isinstance(x.offset, Value) and (
             x.offset == 0) else copied(x)  # fmt: skip
 
     # Numbers

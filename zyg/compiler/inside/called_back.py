@@ -12,6 +12,7 @@ from zyg.compiler.callbacks import HIDDEN, Callee, program_of
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.elementwise import copied
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct, put_together
+from zyg.compiler.front.layouts import in_c
 from zyg.compiler.front.structures import Unknown, described
 from zyg.compiler.front.views import Arrayed, ArrayView
 from zyg.compiler.inside.inner import refused
@@ -60,7 +61,7 @@ def _argument(reader: Any, x: Any, operands: list[Atom]) -> Kind:
     if type(x) is dict:
         return Struct(dict, tuple(x), tuple(_argument(reader, p, operands) for p in x.values()))
     if isinstance(x, Arrayed):
-        view = copied(x)
+        view = copied(x, in_c(x.ndim))
         operands += [view.buffer, *view.shape]
         return Array(view.element, view.ndim)
     kind = reader.result(x, operands)

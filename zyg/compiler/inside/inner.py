@@ -20,7 +20,15 @@ from zyg.compiler.front.elementwise import array, copied, fill
 from zyg.compiler.front.parallel import in_one_thread
 from zyg.compiler.front.scalars import whose
 from zyg.compiler.front.structures import children, is_leaf
-from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, fresh, product
+from zyg.compiler.front.views import (
+    Arrayed,
+    ArrayView,
+    counted,
+    demand_equal,
+    dense,
+    fresh,
+    product,
+)
 from zyg.compiler.ir import Atom, Block, Program, Value, is_buffer, is_number, same, type_of
 from zyg.compiler.record import REALS, Builder, Number, atom_of
 from zyg.compiler.splice import load_from, only_loaded, spliced, uses
@@ -79,6 +87,7 @@ class Leaf:
 
     python: bool | None
     shape: tuple[Atom, ...] | None = None
+    order: tuple[int, ...] = ()
 
 
 class Inner:
@@ -134,11 +143,11 @@ class Inner:
         if isinstance(x, Arrayed) and self.ints == "floats" and x.element == "int":
             x = as_type(array(x), "float")
         if isinstance(x, ArrayView) and x.element in REALS:
-            own = x.is_contiguous and not isinstance(x.offset, Value) and x.offset == 0
+            own = x.is_dense(x.order) and not isinstance(x.offset, Value) and x.offset == 0
             self.leaves[k] = x
             made = self._input(k, x.buffer if own else x)
             self.sizes[made] = x.shape
-            return ArrayView(self.to, made, x.shape)
+            return dense(self.to, made, x.shape, order=x.order)
         if isinstance(x, Number) or is_number(x):
             atom, python = atom_of(x), whose(x)
             if self.ints == "floats" and type_of(atom) == "int":
@@ -171,7 +180,7 @@ class Inner:
             if isinstance(x, ArrayView):
                 view = self.reader.own(x, yields)
                 yields += [view.buffer, *view.shape]
-                self.kinds.append(Leaf(False, view.shape))
+                self.kinds.append(Leaf(False, view.shape, view.order))
             elif isinstance(x, Number) or is_number(x):
                 yields.append(atom_of(x))
                 self.kinds.append(Leaf(whose(x)))
@@ -202,7 +211,7 @@ class Inner:
         for x, arg in zip(program.inputs, args, strict=True):
             if not isinstance(arg, ArrayView):
                 given.append(arg)
-            elif only_loaded(program, x) and (arg.ndim == 1 or arg.is_contiguous):
+            elif only_loaded(program, x) and (arg.ndim == 1 or arg.is_dense(arg.order)):
                 given.append(seen := Value(x.type))
                 views[seen] = arg
             else:
@@ -286,13 +295,13 @@ class Inner:
     def like(self, k: int, x: Atom) -> Any:
         leaf = self.leaves[k]
         if isinstance(leaf, ArrayView):
-            return ArrayView(self.to, x, leaf.shape)  # type: ignore[arg-type]
+            return dense(self.to, x, leaf.shape, order=leaf.order)  # type: ignore[arg-type]
         return self.to.number(x, whose(leaf))
 
     def zero(self, k: int) -> Any:
         leaf = self.leaves[k]
         if isinstance(leaf, ArrayView):
-            return fresh(self.to, leaf.element, leaf.shape, zeroed=True)
+            return fresh(self.to, leaf.element, leaf.shape, True, leaf.order)
         return self.to.number(self.to.to(type_of(atom_of(leaf)), 0.0), whose(leaf))
 
     def by_argument(self, found: dict[int, Any], zeros: bool) -> tuple[Any, ...]:
@@ -323,7 +332,8 @@ def _made(to: Any, kind: Leaf, atoms: Iterator[Atom]) -> Any:
     if kind.shape is None:
         return to.number(next(atoms), kind.python)
     buffer = next(atoms)
-    return ArrayView(to, buffer, [next(atoms) for _ in kind.shape])  # type: ignore[arg-type]
+    shape = [next(atoms) for _ in kind.shape]
+    return dense(to, buffer, shape, order=kind.order)  # type: ignore[arg-type]
 
 
 def demand_finite(to: Any, x: Any) -> None:
@@ -368,6 +378,6 @@ def as_operand(to: Any, like: Any, x: Any) -> Any:
                       "pass an array like it.")  # fmt: skip
     for n, m in zip(x.shape, like.shape, strict=True):
         demand_equal(to, n, m)
-    made = fresh(to, like.element, like.shape)
+    made = fresh(to, like.element, like.shape, order=like.order)
     fill(made, x)
     return made.buffer

@@ -12,7 +12,7 @@ from typing import Any
 from zyg.compiler.derive.moving import Memory, is_real
 from zyg.compiler.front.closures import Bound, Closure, Partial
 from zyg.compiler.front.elementwise import array, copied
-from zyg.compiler.front.views import Arrayed, ArrayView
+from zyg.compiler.front.views import Arrayed, ArrayView, dense
 from zyg.compiler.inside.inner import Inner, apart, as_operand, refused
 from zyg.compiler.ir import (
     Adjoint,
@@ -109,7 +109,7 @@ class Ruled(Inner):
             bars.append(bar := Value(f"{element}[]" if isinstance(x, ArrayView) else element))
             if isinstance(x, ArrayView):
                 self.sizes[bar] = self.sizes[x.buffer] = x.shape
-                seen.append(ArrayView(self.to, bar, x.shape))
+                seen.append(dense(self.to, bar, x.shape, order=x.order))
             else:
                 seen.append(self.to.number(bar, getattr(x, "python", True)))
         return self.reader.taken(self.make(seen), ""), bars

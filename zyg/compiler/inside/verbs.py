@@ -13,10 +13,11 @@ from zyg.compiler.derive.jacobians import Matrices, Result
 from zyg.compiler.derive.moving import is_real
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.elementwise import array, broadcast_shape, mapped, stretched
+from zyg.compiler.front.layouts import Order
 from zyg.compiler.front.reader import _is_usual as is_usual
 from zyg.compiler.front.reader import _rule_of as rule_for
 from zyg.compiler.front.scalars import whose
-from zyg.compiler.front.views import Arrayed, ArrayView, fresh, nest
+from zyg.compiler.front.views import Arrayed, ArrayView, dense, fresh, nest
 from zyg.compiler.inside.inner import (
     Inner,
     apart,
@@ -185,7 +186,7 @@ def _dots(inner: Inner, y: list[Any], dots: list[Atom]) -> list[Any]:
         if not _is_float(x):
             raise refused("a derivative of an int", "it is none.", "return floats.")
         if isinstance(x, ArrayView):
-            made.append(ArrayView(inner.to, next(rest), x.shape))  # type: ignore[arg-type]
+            made.append(dense(inner.to, next(rest), x.shape, order=x.order))  # type: ignore[arg-type]
         else:
             made.append(inner.to.number(next(rest), getattr(x, "python", True)))
         demand_finite(inner.to, made[-1])
@@ -213,7 +214,7 @@ def jacobian(reader: Any, f: Any, *args: Any, mode: str = "auto", **kwargs: Any)
     if len(results) == 1 and results[0].shape is None:
         return inner.gradient(True)[1]
     matrices = Matrices(inner.program, results)
-    return columns(inner, matrices, inner.make)
+    return columns(inner, matrices, inner.make, [leaf.order for leaf in inner.kinds])
 
 
 def hessian(reader: Any, f: Any, x: Any) -> Any:
@@ -226,7 +227,8 @@ def hessian(reader: Any, f: Any, x: Any) -> Any:
             every[k] = row
         return make(every)
 
-    return columns(inner, of_gradient(inner), like_gradient)[0]
+    orders = [getattr(inner.leaves[k], "order", ()) for k in inner.inputs]
+    return columns(inner, of_gradient(inner), like_gradient, orders)[0]
 
 
 def of_gradient(inner: Inner) -> Matrices:
@@ -236,8 +238,13 @@ def of_gradient(inner: Inner) -> Matrices:
     return Matrices(program, [Result(m, program.sizes.get(x)) for m, x in enumerate(inputs)])
 
 
-def columns(inner: Inner, matrices: Matrices, make: Callable[[list[Any]], Any]) -> tuple[Any, ...]:
-    """The Jacobians by each argument, in structures that `make` makes of the rows."""
+def columns(
+    inner: Inner, matrices: Matrices, make: Callable[[list[Any]], Any], orders: Sequence[Order]
+) -> tuple[Any, ...]:
+    """The Jacobians by each argument, in structures that `make` makes of the rows.
+
+    `orders` are those of the results.
+    """
     matrices.by_columns([*inner.inputs.values()])
     pairs = [(m, k) for m in range(len(matrices.results)) for k in inner.inputs]
     matrices.yields = [n for shape in matrices.shapes for n in shape]
@@ -246,7 +253,7 @@ def columns(inner: Inner, matrices: Matrices, make: Callable[[list[Any]], Any]) 
     shapes = [[next(outs) for _ in shape] for shape in matrices.shapes]
     blocks: dict[tuple[int, int], Any] = {}
     for (m, k), made in zip(pairs, outs, strict=True):
-        blocks[m, k] = _block(inner, k, shapes[m], made)
+        blocks[m, k] = _block(inner, k, shapes[m], orders[m], made)
         if (m, inner.inputs[k]) not in matrices.checked:
             demand_finite(inner.to, blocks[m, k])
     found, places = [], range(len(inner.leaves))
@@ -256,12 +263,13 @@ def columns(inner: Inner, matrices: Matrices, make: Callable[[list[Any]], Any]) 
     return tuple(found)
 
 
-def _block(inner: Inner, k: int, shape: Sequence[Atom], made: Atom) -> Any:
+def _block(inner: Inner, k: int, shape: Sequence[Atom], order: Order, made: Atom) -> Any:
     """Derivatives of an array of a shape, or of a number, by an argument's leaf."""
     leaf, to = inner.leaves[k], inner.to
     if is_buffer(type_of(made)):
-        more = leaf.shape if isinstance(leaf, ArrayView) else ()
-        return ArrayView(to, made, (*shape, *more))  # type: ignore[arg-type]
+        more, inside = (leaf.shape, leaf.order) if isinstance(leaf, ArrayView) else ((), ())
+        whole = (*order, *(len(shape) + k for k in inside))
+        return dense(to, made, (*shape, *more), order=whole)  # type: ignore[arg-type]
     return to.number(made, whose(leaf))
 
 
