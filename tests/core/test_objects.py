@@ -1,6 +1,7 @@
 """Object arrays: of watched numbers, beside watched operands and alone."""
 
 import copy
+import functools
 import operator
 import warnings
 
@@ -354,6 +355,50 @@ def test_generators_shuffle_numbers_and_refuse_rows(make):
         return (y * weights).sum()
 
     assert zyg.value_and_gradient(rows, np.ones((2, 5)))[0] == rows(np.ones((2, 5)))
+
+
+class _Holder:
+    def __init__(self, rng):
+        self.rng = rng
+
+
+SPELLINGS = {
+    "by an alias": lambda rng, y: (lambda shuffle: shuffle(y))(rng.shuffle),
+    "by getattr": lambda rng, y: getattr(rng, "shuffle")(y),  # noqa: B009
+    "by map": lambda rng, y: [*map(rng.shuffle, [y])],
+    "with a star": lambda rng, y: rng.shuffle(*[y]),
+    "by a partial": lambda rng, y: functools.partial(rng.shuffle, y)(),
+    "of an attribute": lambda rng, y: _Holder(rng).rng.shuffle(y),
+    "of an element": lambda rng, y: [rng][0].shuffle(y),
+    "of a call": lambda rng, y: (lambda: rng)().shuffle(y),
+    "of a view": lambda rng, y: rng.shuffle(y[1:]),
+    "two lines": lambda rng, y: rng.shuffle(
+        y,
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:you are shuffling")
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_rows_are_refused_however_a_generator_is_called(spelling, make):
+    def f(x):
+        y = x * 1.0
+        SPELLINGS[spelling](make(0), y)
+        return (y * np.arange(8.0).reshape(4, 2)).sum()
+
+    with pytest.raises(MutationError, match="shuffle the rows"):
+        zyg.gradient(f, np.arange(8.0).reshape(4, 2))
+
+
+@QUIET
+@pytest.mark.filterwarnings("ignore:you are shuffling")
+def test_shuffling_in_plain_memory_is_refused_by_name():
+    rng = np.random.default_rng(0)
+    for shuffle in (lambda y: rng.permuted(y, out=y), lambda y: rng.shuffle(y, axis=1)):
+        with pytest.raises(MutationError, match="random generator") as caught:
+            zyg.gradient(lambda x, s=shuffle: s(x * 1.0).sum(), np.ones((3, 2)))
+        assert "rng.perm" in str(caught.value)
 
 
 @QUIET

@@ -129,6 +129,11 @@ class _Signed:
         """Whether zyg wrote it, in NumPy's functions; a user's may do anything."""
         return is_formula(self.function)
 
+    @property
+    def may_cut(self) -> bool:
+        """Whether its pullback may compute with the plain value of a cotangent."""
+        return not self.ours
+
     @functools.cached_property
     def signature(self) -> inspect.Signature:
         return inspect.signature(self.function)

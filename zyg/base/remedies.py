@@ -6,7 +6,6 @@ import ast
 import linecache
 import sys
 from collections.abc import Callable
-from dis import opname
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -123,15 +122,6 @@ def _called(call: ast.Call, frame: FrameType) -> Any:
 def _is_random(x: Any) -> bool:
     """Whether a value is a generator of NumPy's, which is not loaded to tell."""
     return type(x).__module__.startswith("numpy.random")
-
-
-def is_by_generator() -> bool:
-    """Whether a method of a random generator of NumPy's runs, called on the user's line."""
-    frame = user_frame()
-    if frame is None or not opname[frame.f_code.co_code[frame.f_lasti]].startswith("CALL"):
-        return False
-    call = _running_call(frame)
-    return call is not None and _is_random(getattr(_called(call, frame), "__self__", None))
 
 
 def _is_of_ctypes(x: Any, module: str) -> bool:

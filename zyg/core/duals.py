@@ -14,21 +14,24 @@ operands to those of the result.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from zyg.base.array_types import array_type, on_host
 from zyg.base.config import setting
 from zyg.base.quiet import quiet
 from zyg.base.structure import Structure
 from zyg.core.adjoint_tasks import reverse
-from zyg.core.cotangents import project, spec_of, zeros_of
+from zyg.core.adjoints import adjoint_pullback
+from zyg.core.cotangents import has_complex, project, spec_of, zeros_of
 from zyg.core.entries import kinds, name_of, parts_of
 from zyg.core.exchange import bring
 from zyg.core.protection import release
 from zyg.core.reverse import Run, non_finite, settled
-from zyg.core.strand import WATCHED, Confined, Strand, watch
+from zyg.core.strand import WATCHED, Confined, Strand, strip, watch
 from zyg.core.tangents import (
     Cell,
     Rows,
@@ -39,7 +42,7 @@ from zyg.core.tangents import (
     tangents_of,
 )
 from zyg.core.views import at_slot
-from zyg.errors import NonFiniteError, user_line
+from zyg.errors import AdjointError, NonFiniteError, user_line
 
 
 class DualStrand(Strand):
@@ -190,7 +193,62 @@ def transposed(
             at = settled(transposed, iter)
             for found, p, cell in zip(made, at, cells, strict=True):
                 found.append(zeros_of(cell.spec) if p is None else p)
+        if pull is adjoint_pullback and args[0].may_cut:
+            demand_transpose(cells, result, args, made)
         return list(made)
     finally:
         release(strand)
         strand.tape.clear()
+
+
+def demand_transpose(
+    cells: Sequence[Cell], result: Structure | None, args: Any, made: list[list[Any]]
+) -> None:
+    """Compare the tangents of results with what the pullback of a user's rule says of them.
+
+    It may have cut its cotangent off from what is watched (`stop_gradient`, foreign code), and its
+    transpose is then zero, or a part of the derivative.
+    """
+    zeros = [zeros_of(cell.spec) for cell in cells]
+    if not all(type(z) is np.ndarray or not array_type(z).library for z in zeros):
+        return  # of another library, whose values are looked at by nobody
+    rng = np.random.default_rng(0)
+    bars = [probe_like(rng, z) for z in zeros]
+    y_bar = bars[0] if result is None else result.rebuild(bars)
+    pairs = [
+        (strip(c), tangents_of(slot)) for slot, c in adjoint_pullback(Run(False), y_bar, *args)
+    ]
+    for k in range(len(made[0])):
+        into = [(c, u[k]) for c, u in pairs if u is not None]
+        out = [(w, found[k]) for w, found in zip(bars, made, strict=True)]
+        (a, rough), (b, _) = _products(into), _products(out)
+        if not abs(a - b) <= rough and np.isfinite(a):
+            name = args[0].name
+            raise AdjointError(
+                f"the pullback of {name} does not compute with its cotangent throughout.",
+                f"forward mode has no rule for {name}, and transposes the pullback; where that "
+                "takes the plain value of the cotangent (zyg.stop_gradient, zyg.primal, code that "
+                "cannot be watched), the derivative would be lost.",
+                "compute with the cotangent in np., write a forward rule (@rule.pushforward), or "
+                'use reverse mode: zyg.gradient, zyg.jacobian(..., mode="reverse").',
+                tag="transpose",
+            )
+
+
+def probe_like(rng: np.random.Generator, zeros: Any) -> Any:
+    """A cotangent of no particular direction."""
+    w = rng.uniform(0.5, 1.0, np.shape(zeros))
+    w = w * (1 + 0.5j) if has_complex(zeros) else w
+    return w[()] if np.ndim(zeros) == 0 else w.astype(np.result_type(zeros))
+
+
+def _products(pairs: list[tuple[Any, Any]]) -> tuple[float, float]:
+    """The sum of the real inner products of pairs, and what rounding may make of it."""
+    total, size, eps = 0.0, 0.0, 0.0
+    for c, u in pairs:
+        c, u = (np.asarray(on_host(strip(x))) for x in (c, u))
+        product = np.real(np.conj(c) * u)
+        total, size = total + float(np.sum(product)), size + float(np.sum(abs(product)))
+        found = [np.finfo(x.dtype).eps for x in (c, u) if x.dtype.kind in "fc"]
+        eps = max([eps, *map(float, found)])
+    return total, math.sqrt(eps) * size

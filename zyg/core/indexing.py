@@ -23,7 +23,7 @@ from zyg.core.cotangents import project, spec_of
 from zyg.core.entries import Kind, kinds, note
 from zyg.core.exchange import bring
 from zyg.core.indices import frozen, is_basic, is_unique
-from zyg.core.objects import demand_not_shown
+from zyg.core.objects import demand_not_shown, is_given_back
 from zyg.core.reverse import Run
 from zyg.core.sequences import joined, own_array
 from zyg.core.strand import (
@@ -234,10 +234,9 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
 
 def _write(x: Any, index: Any, value: Any, add: bool) -> None:
     value, base = joined(settle(value)), base_of(x)
-    if not add and type(value) in ARRAYS and value is not base_of(value):
-        source, given = value.taken
-        if source is x and given is index:
-            return  # the second half of x[a:b] += c: Python assigns the view that it was given
+    part = not add and type(value) in ARRAYS and value is not base_of(value)
+    if part and is_given_back(x, index, value):
+        return
     if base.strand.memory.shown:
         demand_not_shown(base)
     if not base.strand.open and not _opened(x, base, index, value, add):

@@ -153,3 +153,26 @@ def demand_not_shown(base: Any) -> None:
             "the elements as they were.",
             "use np.array(x), a copy, or write before np.asarray(x).",
         )
+
+
+def is_given_back(x: Any, index: Any, view: Any) -> bool:
+    """Whether ``x[index] = view`` is the second half of x[a:b] += c.
+
+    Python assigns the view that it was given. Another view of `x` may be written by a swap of rows
+    in the C code that asked whether `x` is a sequence; that runs in the instruction of the user's
+    that asked, whatever that calls it by.
+    """
+    source, given = view.taken
+    if source is not x or given is index:
+        return source is x
+    if (asker := base_of(x).strand.memory.asker) is not None:
+        frame = sys._getframe(4)  # past this, `_write`, `write` and `__setitem__`
+        if (frame.f_code, frame.f_lasti) == asker:
+            raise MutationError(
+                "a random generator cannot shuffle the rows of a watched array.",
+                "for arrays that are not NumPy's own it swaps rows by x[i], x[j] = x[j], x[i]. "
+                "These are views, so some rows would appear twice.",
+                "write x[:] = x[rng.permutation(len(x))] for rng.shuffle(x).",
+                tag="write",
+            )
+    return False

@@ -14,7 +14,7 @@ from zyg.base.config import setting
 from zyg.base.remedies import BRIDGES
 from zyg.core.protection import release
 from zyg.core.strand import Strand, active
-from zyg.errors import ConversionError, RunningLoopError, ZygError, raising_line
+from zyg.errors import ConversionError, MutationError, RunningLoopError, ZygError, raising_line
 
 Before = Token[tuple[Strand, ...]]
 
@@ -80,6 +80,8 @@ def _explain(strand: Strand, error: BaseException) -> None:
         raise refusal from None
     if _is_of_c_code(strand, error):
         raise _of_c_code(error) from error
+    if any(text in str(error) for text in _OF_GENERATORS) and isinstance(error, _UNTYPED):
+        raise _of_generator(error) from error
     if _is_of_objects(strand, error):
         raise _of_objects(error) from error
 
@@ -150,6 +152,22 @@ _OF_OBJECTS = (
     "not supported for the input types", "loop of ufunc does not support argument",
     "unsupported data types in input", "numpy.object_",
 )  # fmt: skip
+
+
+# What a random generator says of an array to shuffle that is no plain one.
+_OF_GENERATORS = "out must be a numpy array", "Axis argument is only supported on ndarray objects"
+_UNTYPED = TypeError, NotImplementedError
+
+
+def _of_generator(error: BaseException) -> MutationError:
+    return MutationError(
+        f"a random generator cannot shuffle in the memory of a watched array: {error}.",
+        "it moves numbers in plain memory, which carry no derivative.",
+        "write y[:] = rng.permuted(x, axis=0) for rng.permuted(x, axis=0, out=y), and "
+        "x[:] = rng.permutation(x, axis=1) for rng.shuffle(x, axis=1).",
+        raising_line(error),
+        tag="write",
+    )
 
 
 def _quoted(strand: Strand, error: BaseException) -> ZygError | None:

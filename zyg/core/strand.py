@@ -59,8 +59,8 @@ class Memory:
     """What a strand knows of arrays that are not its own alone: slots, and arrays by their ids."""
 
     __slots__ = (
-        "asked", "borrowed", "constant", "copies", "elements", "entangled", "kept", "lent", "once",
-        "readonly", "reversing", "shown", "turn", "written",
+        "asked", "asker", "borrowed", "constant", "copies", "elements", "entangled", "kept", "lent",
+        "once", "readonly", "reversing", "shown", "turn", "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -73,6 +73,7 @@ class Memory:
         # Plain arrays that entries rely on, with the line that does, and their contents: all, some.
         self.kept: dict[int, tuple[Any, str, bool, bytes]] = {}
         self.asked: tuple[Any, int] = (None, 0)  # where; how many
+        self.asker: tuple[Any, int] | None = None  # the instruction that asked for a sequence
         self.shown: Sequence[
             tuple[Any, Any]
         ] = ()  # object arrays made of an array: weakly, and that

@@ -192,7 +192,7 @@ class ByRule(Foreign):
 
     def __init__(self, f: Function, pull: Function, derivative: Any) -> None:
         super().__init__(f, pull, derivative)
-        self.rule = OneEntry(self.name, _Rule(self))
+        self.rule = OneEntry(self.name, _Rule(self), may_cut=True)
 
     def _with(self, kwargs: dict[str, Any]) -> tuple[Any, ...]:
         return self.how[0], functools.partial(self.how[1], **kwargs)

@@ -71,10 +71,11 @@ class OneEntry(Adjoint):
     linear, strong, standalone = (), False, True
     positional: list[Any] = []  # noqa: RUF012
     variadic = True
+    may_cut = False
 
-    def __init__(self, name: str, rule: Callable[..., Any]) -> None:
+    def __init__(self, name: str, rule: Callable[..., Any], may_cut: bool = False) -> None:
         self.key = self.rule = self.function = rule
-        self.name = name
+        self.name, self.may_cut = name, may_cut
 
 
 def read_only(x: Any) -> Any:

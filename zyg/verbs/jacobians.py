@@ -21,7 +21,7 @@ from zyg.base.trees import Tree, taken_apart
 from zyg.core.cotangents import has_complex, project, spec_of
 from zyg.core.strand import strip
 from zyg.core.trace import Trace, watchable
-from zyg.errors import HolomorphicError
+from zyg.errors import AdjointError, HolomorphicError
 from zyg.verbs.gradients import gradient
 from zyg.verbs.matrices import (
     along_units,
@@ -94,17 +94,29 @@ def jacobian(f: Function, *args: Any, mode: str = "auto", **kwargs: Any) -> tupl
     refuse_complex(inputs)
     refuse_labels(inputs)
     columns = sum(size_of(x) for s in inputs for x in s.leaves)
-    if mode == "forward" or (mode == "auto" and columns <= _FEW):
+    if mode == "forward":
         return _by_columns(f, args, kwargs, inputs)
+    if mode == "auto" and columns <= _FEW:
+        try:
+            return _by_columns(f, args, kwargs, inputs)
+        except AdjointError as error:
+            if error.tag != "transpose":
+                raise
+            mode = "reverse"
     trace = Trace(f, args, kwargs)
     trace.demand_places()
     result = taken_apart(trace.y, watchable, shared=False)
     refuse_labels([result])
     rows = sum(map(size_of, result.leaves))
-    if mode == "reverse" or rows < columns:
-        return _by_rows(trace, result, inputs)
-    trace.close()
-    return _by_columns(f, args, kwargs, inputs)
+    if mode == "auto" and rows >= columns:
+        try:
+            found = _by_columns(f, args, kwargs, inputs)
+            trace.close()
+            return found
+        except AdjointError as error:
+            if error.tag != "transpose":
+                raise
+    return _by_rows(trace, result, inputs)
 
 
 def _by_columns(

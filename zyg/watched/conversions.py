@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from zyg.base.remedies import is_by_generator, remedy
+from zyg.base.remedies import remedy
 from zyg.base.sinks import looking
 from zyg.core.inplace import refuse_store
 from zyg.core.strand import WATCHED, Watched, cut, settle, strip
-from zyg.errors import ConversionError, MutationError
+from zyg.errors import ConversionError
 
 
 def looks_into_memory(code: CodeType) -> bool:
@@ -55,18 +55,6 @@ def refuse_conversion(x: Any, said: str, how: str) -> NoReturn:
         "arguments.",
         remedy(),
     )
-
-
-def refuse_shuffle() -> None:
-    """Refuse what a random generator, which asks whether an array is a sequence, is about to do."""
-    if is_by_generator():
-        raise MutationError(
-            "a random generator cannot shuffle the rows of a watched array.",
-            "for arrays that are not NumPy's own it swaps rows by x[i], x[j] = x[j], x[i]. These "
-            "are views, so some rows would appear twice.",
-            "write x[:] = x[rng.permutation(len(x))] for rng.shuffle(x).",
-            tag="write",
-        )
 
 
 def refuse_numba(x: Watched, cls: type) -> None:

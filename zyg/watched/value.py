@@ -42,7 +42,6 @@ from zyg.watched.conversions import (
     looks_into_memory,
     refuse_conversion,
     refuse_numba,
-    refuse_shuffle,
 )
 from zyg.watched.partners import refuse_torch
 from zyg.watched.pickled import refuse_pickle
@@ -93,9 +92,9 @@ class WatchedValue(Watched):
             return cls
         home = "fractions" if cls is int else cls.__module__.partition(".")[0]
         if asking == "abc":  # isinstance(other, numbers.Rational)
-            if frame.f_locals.get("cls") is Sequence and np.ndim(strip(self)) > 1:
-                refuse_shuffle()
-            frame = frame.f_back
+            asked, frame = frame.f_locals.get("cls"), frame.f_back
+            if asked is Sequence and np.ndim(strip(self)) > 1:
+                self.strand.memory.asker = frame.f_code, frame.f_lasti
         asking = frame.f_globals.get("__name__", "").partition(".")[0]
         if asking == "functools" and frame.f_back.f_globals.get("__name__") == _NUMBA_ASKS:
             refuse_numba(self, cls)
