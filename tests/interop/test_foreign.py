@@ -161,7 +161,7 @@ def test_calls_are_counted_and_constants_cost_none():
     counted = zyg.foreign(lambda x: (calls.append(1), x * x)[1], method="complex")
     calls.clear()
     zyg.gradient(lambda x: counted(x).sum(), np.ones(3))
-    assert len(calls) == 1 + 3
+    assert len(calls) == 1 + 3 + 2  # and a difference to compare with
 
 
 def test_without_a_gradient_it_is_the_function():
@@ -265,6 +265,35 @@ def test_the_complex_step_is_refused_where_it_would_be_wrong():
             zyg.gradient(zyg.foreign(f, method="complex"), 1.0)
     with pytest.raises(MissingRuleError, match="is complex"):
         zyg.gradient(lambda z: abs(zyg.foreign(lambda z: z, method="complex")(z)), 1j)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: x * np.real(x), lambda x: np.conj(x) * x, lambda x: x * np.abs(x), np.conj,
+     lambda x: np.stack([x, x * np.exp(-np.abs(x))])],
+)  # fmt: skip
+@pytest.mark.parametrize("x", [np.array([1.5, -0.25]), np.array([0.5], np.float32), 2.5])
+def test_the_complex_step_of_what_is_not_holomorphic_is_refused(f, x):
+    with pytest.raises(MissingRuleError, match=r"a difference of it by real numbers is .*says"):
+        zyg.gradient(lambda x: np.sum(zyg.foreign(f, method="complex")(x)), x)
+
+
+@pytest.mark.parametrize(
+    "f", [np.sqrt, np.tanh, lambda x: np.sin(1e3 * x), lambda x: x * 1e-9, lambda x: x**3 * 1e9,
+          lambda x: np.exp(-1 / x), lambda x: 0 * x, np.log, lambda x: x + 1e12, lambda x: 1 / x]
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "x", [np.array([1.5, 0.25]), np.array([0.5], np.float32), 2.5, np.array([1e-8, 1e8]), 3]
+)
+def test_the_complex_step_of_what_is_holomorphic_is_not(f, x):
+    def seen(x):
+        assert getattr(x, "dtype", float) in (np.complex128, np.complex64, dtype, float)
+        return f(x)
+
+    dtype = np.asarray(x).dtype
+    bar = zyg.gradient(lambda x: np.sum(zyg.foreign(seen, method="complex")(x)), x)[0]
+    expected = np.imag(f(np.asarray(x, complex) + 1e-30j)) * 1e30
+    np.testing.assert_allclose(bar, expected, rtol=1e-4 if dtype == np.float32 else 1e-12)
 
 
 def test_a_difference_that_is_not_finite_is_refused_by_place():

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.quiet import quiet
 from zyg.base.structure import Structure
 from zyg.core.cotangents import has_complex
 from zyg.core.entries import is_result
@@ -37,6 +38,7 @@ class Differences:
     ) -> None:
         self.name, self.value, self.paths = name, value, paths
         self.method, self.step, self.calls = how
+        self.checked = False  # the complex step, by differences
 
     def of(self, leaves: Sequence[Any]) -> Any:
         """The result, one entry."""
@@ -79,6 +81,9 @@ class Differences:
         if order == 1 and self.method == "complex":
             column = self.complex_step
         columns = [column(order, xs, place) for place in _places(xs)]
+        if column == self.complex_step and columns and not self.checked:
+            self.demand_holomorphic(xs, np.stack(columns, -1))
+            self.checked = True
         return np.ravel(np.stack(columns, -1)) if columns else np.zeros(0)
 
     def difference(self, order: int, xs: Sequence[Any], place: _Place) -> Any:
@@ -121,6 +126,37 @@ class Differences:
         if not all(map(has_complex, leaves)):
             raise self.not_complex("of a complex number it returns a real one")
         return np.concatenate([np.ravel(np.imag(v)) for v in leaves]) / _COMPLEX_STEP
+
+    def demand_holomorphic(self, xs: Sequence[Any], matrix: Any) -> None:
+        """Compare the complex step with a difference along one direction, which all numbers move.
+
+        They differ where the function takes a part of a complex number (`real`, `conj`). A second
+        difference tells that from a function that is rough.
+        """
+        flat = np.concatenate([np.ravel(x) for x in xs])
+        along = np.linspace(0.5, 1.0, flat.size) * np.maximum(1.0, np.abs(flat))
+        expected, size = matrix @ along, np.abs(matrix) @ along
+        eps, found = _eps([*xs, *self.results]), []
+        for h in (eps ** (1 / 3), eps ** (1 / 3) / 8):
+            moved = (_parts(np.add(flat, sign * h * along), xs) for sign in (1, -1))
+            try:
+                with quiet():
+                    y, z = (self.vector(0, [*map(_like, parts, xs)]) for parts in moved)
+            except (ArithmeticError, ValueError):  # outside of its domain
+                return
+            found.append((y - z) / (2 * h))
+            rough = 1e-4 * (size + np.abs(found[-1])) + 8 * eps / h * (np.abs(y) + np.abs(z))
+            wrong = ~(np.abs(found[-1] - expected) <= rough)
+            if not np.any(wrong & np.isfinite(found[-1])):
+                return
+        settled = np.abs(found[0] - found[1]) < 0.01 * np.abs(found[0] + found[1])
+        settled &= np.abs(found[0] - found[1]) < 0.1 * np.abs(found[1] - expected)
+        if np.any(wrong & settled):
+            k = int(np.argmax(wrong & settled))
+            raise self.not_complex(
+                f"a difference of it by real numbers is {found[1][k]:.6g}, where the complex step "
+                f"says {expected[k]:.6g}"
+            )
 
     def not_complex(self, reason: str) -> MissingRuleError:
         return MissingRuleError(
@@ -195,6 +231,13 @@ def _moved(xs: Sequence[Any], place: _Place, h: complex) -> list[Any]:
     x = x.astype(np.result_type(x, np.float16 if type(h) is float else np.complex64))
     x.flat[i] += h * unit
     return [*xs[:k], x, *xs[k + 1 :]]
+
+
+def _like(part: Any, x: Any) -> Any:
+    """A part of a vector as what is at its place: a number, or an array of its type."""
+    if not isinstance(x, np.ndarray):
+        return type(x)(part) if isinstance(x, np.floating) else float(part)
+    return part.astype(np.result_type(x, np.float16))
 
 
 def _element(x: Any, i: int | None) -> Any:

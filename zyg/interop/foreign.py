@@ -77,8 +77,8 @@ def foreign(
         ``jacobian(*args)`` returns an array of the axes of y and then of x, or a tuple of them for
         several arguments.
     method : {"difference", "complex"}, optional
-        Central differences, 2n calls for n watched elements; or the complex step, n calls, exact to
-        rounding.
+        Central differences, 2n calls for n watched elements; or the complex step, exact to
+        rounding, n calls and two that tell whether the function is holomorphic.
     step : float, optional
         The size of a difference.
     calls : int, default 1000
