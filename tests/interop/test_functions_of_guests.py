@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import zyg
-from tests.rules.test_rules import CALLS
+from tests.calls.tables import NUMPY as CALLS
 from zyg.errors import ZygError
 
 from .libraries import KINDS, host, maker

@@ -14,8 +14,6 @@ import random
 import time
 import warnings
 from collections import Counter
-from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 
@@ -25,7 +23,8 @@ from zyg.base.structure import Structure, is_leaf
 from zyg.core import protection
 from zyg.errors import ZygError
 
-from .calls import V, array, call
+from ..calls.calls import V, array, call
+from ..calls.tables import DROP_INS, NUMPY
 
 
 def _is_array(x):
@@ -168,15 +167,9 @@ def _fresh(x, lists):
 
 def every_call():
     """The calls of NumPy's and SciPy's tables, and those of functions of two numbers."""
-    names = [
-        f"{folder}.{path.stem}"
-        for folder in ("rules", "scipy")
-        for path in sorted((Path(__file__).parents[1] / folder).glob("calls_*.py"))
-    ]
-    tables = [import_module(f"tests.{name}") for name in names]
     ufuncs = [f for f in table if isinstance(f, np.ufunc) and f.nin == 2]
     return [
-        *((f, c) for made in tables for f, some in made.CALLS.items() for c in some),
+        *((f, c) for made in (NUMPY, DROP_INS) for f, some in made.items() for c in some),
         *((f, call(np.abs(V), np.abs(array(4, seed=1)))) for f in ufuncs),
         *((f, call(np.abs(V), np.abs(array(4, seed=1)).tolist())) for f in ufuncs),
     ]

@@ -6,7 +6,7 @@ import pytest
 import zyg
 from zyg.errors import MissingRuleError
 
-from .calls import CUBE, A, V, array
+from ..calls.calls import CUBE, A, V, array
 
 windows = np.lib.stride_tricks.sliding_window_view
 

@@ -5,7 +5,7 @@ import pytest
 
 import zyg
 
-from .calls import A, V, array
+from ..calls.calls import A, V, array
 
 KNOTS, HEIGHTS = np.array([0.0, 1.0, 3.0]), np.array([2.0, 5.0, 1.0])
 

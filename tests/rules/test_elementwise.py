@@ -6,7 +6,7 @@ import pytest
 import zyg
 from zyg.errors import ConversionError
 
-from .calls import CUBE, A, V
+from ..calls.calls import CUBE, A, V
 
 
 @pytest.mark.parametrize(

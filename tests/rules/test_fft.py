@@ -5,7 +5,7 @@ import pytest
 
 import zyg
 
-from .calls import CUBE, A, V, array
+from ..calls.calls import CUBE, A, V, array
 
 N_DIMENSIONAL = [np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn]
 

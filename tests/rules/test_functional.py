@@ -6,7 +6,7 @@ import pytest
 import zyg
 from zyg.errors import ConversionError, MissingRuleError
 
-from .calls import CUBE, A, V
+from ..calls.calls import CUBE, A, V
 
 
 def test_functions_see_the_watched_values_around_them():

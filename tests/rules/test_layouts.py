@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from .calls import CUBE, A, V, call
+from ..calls.calls import CUBE, A, V, call
 from .layouts import CALLS, LAYOUTS, METHODS, check
 
 RANDOM = random.Random(1)

@@ -8,7 +8,7 @@ import pytest
 import zyg
 from zyg.rules import decompositions
 
-from .calls import CUBE, A, V, W, array, matrix
+from ..calls.calls import CUBE, A, V, W, array, matrix
 
 SQUARE = matrix(3, 3)
 COMPLEX = array(3, 3) + 1j * array(3, 3, seed=1) + np.diag([1.0, 4.0, 8.0])

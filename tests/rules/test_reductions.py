@@ -8,8 +8,8 @@ import pytest
 
 import zyg
 
-from .calls import CUBE, A, V, array
-from .calls_reductions import HOLES, ROW
+from ..calls.calls import CUBE, A, V, array
+from ..calls.numpy_reductions import HOLES, ROW
 
 EXTREMA = [np.max, np.amax, np.min, np.amin, np.nanmax, np.nanmin]
 

@@ -1,13 +1,10 @@
 """Every rule for a NumPy function, on the calls that people write.
 
-The tables `CALLS` in the files beside this one are keyed by function; a rule without a call fails
-the first test. Each call is checked by `zyg.check_adjoint`: value, derivatives to second order, and
+The calls are those of `tests/calls`; a rule without a call fails the first test. Each is checked
+by `zyg.check_adjoint`: value, derivatives to second order, and
 everything else that a rule promises, for float64, float32 and, where NumPy takes them, complex
 arguments.
 """
-
-from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,14 +16,10 @@ import zyg
 from zyg.base.registry import CONSTANT, rules
 from zyg.base.scalar_rules import table
 
+from ..calls.calls import CUBE, A, V, array, each, matrix
+from ..calls.methods import METHODS
+from ..calls.tables import NUMPY as CALLS
 from . import overwritten
-from .calls import CUBE, A, V, array, call, each, matrix
-
-TABLES = [
-    import_module(f".{path.stem}", __package__)
-    for path in sorted(Path(__file__).parent.glob("calls_*.py"))
-]
-CALLS = {f: calls for table in TABLES for f, calls in table.CALLS.items()}
 
 RULED = {f for f, rule in rules.items() if rule is not CONSTANT and f not in table}
 
@@ -239,36 +232,6 @@ def test_products_of_complex_numbers_with_zeros():
 
 
 # NumPy's names as methods of watched arrays
-
-
-METHODS = {
-    "sum": [call(), call(1, keepdims=True)],
-    "mean": [call(), call(axis=0)],
-    "prod": [call(1)],
-    "max": [call(), call(1)],
-    "min": [call(0)],
-    "var": [call(ddof=1)],
-    "std": [call(0)],
-    "cumsum": [call(), call(1)],
-    "cumprod": [call(1)],
-    "reshape": [call(2, 6), call((2, 6)), call(-1)],
-    "ravel": [call()],
-    "flatten": [call()],
-    "transpose": [call(), call(1, 0), call((1, 0))],
-    "swapaxes": [call(0, 1)],
-    "squeeze": [call()],
-    "repeat": [call(2, axis=0)],
-    "clip": [call(-1.01, 1.02), call(min=0.01)],
-    "dot": [call(array(4, 2))],
-    "trace": [call()],
-    "diagonal": [call(1)],
-    "take": [call([0, 0, 3], axis=1)],
-    "round": [call()],
-    "conj": [call()],
-    "conjugate": [call()],
-    "copy": [call()],
-    "astype": [call(np.float64)],
-}
 
 
 @pytest.mark.parametrize(

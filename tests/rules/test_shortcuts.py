@@ -15,7 +15,7 @@ from zyg.base.structure import Structure
 from zyg.core import elementwise, strand
 from zyg.watched import value
 
-from .calls import CUBE, EMPTY, POINT, A, B, V, W, array, call, each, matrix
+from ..calls.calls import CUBE, EMPTY, POINT, A, B, V, W, array, call, each, matrix
 from .layouts import CALLS as EVERY
 
 CALLS = {}

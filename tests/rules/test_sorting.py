@@ -5,9 +5,9 @@ import pytest
 
 import zyg
 
+from ..calls.calls import A, V, array, with_zeros
+from ..calls.numpy_sorting import FEW, MANY, METHODS
 from ..marks import slow_after
-from .calls import A, V, array, with_zeros
-from .calls_sorting import FEW, MANY, METHODS
 
 REPEATED = np.array([1.5, -0.5, 1.5, 2.0, -0.5])
 COUNT = np.arange(1.0, 6.0)

@@ -5,8 +5,8 @@ import pytest
 
 import zyg
 
-from .calls import A, V, array
-from .calls_statistics import EDGES, POINTS, WEIGHTS
+from ..calls.calls import A, V, array
+from ..calls.numpy_statistics import EDGES, POINTS, WEIGHTS
 
 
 def test_an_average_of_a_list():

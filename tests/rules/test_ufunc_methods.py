@@ -9,7 +9,7 @@ import pytest
 
 import zyg
 
-from .calls import CUBE, A, V, array
+from ..calls.calls import CUBE, A, V, array
 
 POSITIVE = np.abs(array(2, 3, 4)) / 2
 FOLDED = [

@@ -8,8 +8,8 @@ import zyg
 from zyg.errors import MissingRuleError
 from zyg.scipy import spatial
 
+from ..calls.calls import array
 from ..marks import slow_after
-from ..rules.calls import array
 
 distance = spatial.distance
 XA, XB = np.split(np.random.default_rng(5).normal(size=(5, 4)), [3])

@@ -8,8 +8,8 @@ import zyg
 from zyg.errors import MissingRuleError
 from zyg.scipy import linalg
 
+from ..calls.calls import A, W, array, matrix
 from ..marks import slow_after
-from ..rules.calls import A, W, array, matrix
 
 M = matrix(3, 3)
 

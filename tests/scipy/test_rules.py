@@ -1,8 +1,5 @@
 """Every rule for a SciPy function, on the calls that people write."""
 
-from importlib import import_module
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.optimize
@@ -11,16 +8,10 @@ import zyg
 from zyg.base.registry import CONSTANT, rules
 from zyg.scipy import integrate, linalg, optimize, signal, sparse, special, stats  # noqa: F401
 
-from ..rules.calls import each
+from ..calls.calls import each
+from ..calls.tables import DROP_INS
+from ..calls.tables import SCIPY as CALLS
 from .test_distances import METRICS
-
-TABLES = [
-    import_module(f".{path.stem}", __package__)
-    for path in sorted(Path(__file__).parent.glob("calls_*.py"))
-]
-# Drop-ins as they are in a gradient: elsewhere they are SciPy's, and round otherwise.
-DROP_INS = {f: calls for table in TABLES for f, calls in table.CALLS.items()}
-CALLS = {getattr(f, "inside", f): calls for f, calls in DROP_INS.items()}
 
 # These are called by functions in the tables, or have files of their own.
 ELSEWHERE = {

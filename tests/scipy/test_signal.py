@@ -8,7 +8,7 @@ import zyg
 from zyg.errors import MissingRuleError
 from zyg.scipy import signal, sparse
 
-from ..rules.calls import A, V, W
+from ..calls.calls import A, V, W
 
 STORED = scipy.sparse.csr_array(np.array([[0.0, 1.5, 0.7], [2.0, 0.0, 1.0]]))
 

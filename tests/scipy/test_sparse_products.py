@@ -7,8 +7,8 @@ import scipy.sparse
 import zyg
 from zyg.errors import ConversionError
 
+from ..calls.calls import array
 from ..marks import slow_after
-from ..rules.calls import array
 
 DENSE = np.where(np.abs(array(3, 4)) > 0.9, array(3, 4), 0.0)
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")

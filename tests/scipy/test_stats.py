@@ -8,7 +8,7 @@ import scipy.stats
 import zyg
 from zyg.scipy import stats
 
-from .calls_stats import DENSITIES, PARAMETERS, SHAPES, formula
+from ..calls.scipy_stats import DENSITIES, PARAMETERS, SHAPES, formula
 
 POINTS = np.array([-np.inf, -3.0, -0.7, 0.2, 0.55, 0.9, 1.0, 1.7, 2.5, 6.0, np.nan])
 COUNTS = np.array([-1, 0, 1, 2, 0.5, 3, 7, np.nan])

@@ -5,7 +5,7 @@ import scipy.special as sp
 
 from zyg.scipy import special
 
-from ..rules.calls import CUBE, EMPTY, POINT, A, V, array, call
+from .calls import CUBE, EMPTY, POINT, A, V, array, call
 
 P, Q = np.abs(A), np.abs(V) + 0.3  # positive
 U = (np.abs(A) - 0.4) / 2  # between 0 and 1

@@ -5,7 +5,7 @@ import scipy.sparse
 
 from zyg.scipy import integrate, signal, sparse
 
-from ..rules.calls import CUBE, V, W, array, call
+from .calls import CUBE, V, W, array, call
 
 IMAGE, WIDE = array(3, 4), array(5)
 MODES = ("full", "same", "valid")

@@ -7,7 +7,7 @@ import scipy.linalg
 
 from zyg.scipy import linalg
 
-from ..rules.calls import A, V, W, array, call, matrix
+from .calls import A, V, W, array, call, matrix
 
 M = matrix(3, 3)
 SPD = M @ M.T

@@ -4,7 +4,7 @@ import numpy as np
 
 from zyg.scipy import stats
 
-from ..rules.calls import array, call
+from .calls import array, call
 
 X = np.abs(array(3)) + 0.2
 U = np.array([0.2, 0.5, 0.9])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .calls import CUBE, EMPTY, NO_ROWS, POINT, REDUCTIONS, A, B, V, array, call
-from .calls_reductions import HOLES, NAN, ROW
+from .numpy_reductions import HOLES, NAN, ROW
 
 RANKS = np.array([[3, 0, 1], [2, 2, 0], [1, 3, 3]])
 METHODS = [

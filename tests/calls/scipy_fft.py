@@ -2,7 +2,7 @@
 
 from zyg.scipy import fft, fftpack
 
-from ..rules.calls import V, W, array, call
+from .calls import V, W, array, call
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 PLANE = ("fft2", "ifft2", "rfft2", "irfft2")

@@ -1,0 +1,200 @@
+"""What the engines are compared by: values, types, memory, finite differences."""
+
+import warnings
+
+import numpy as np
+
+import zyg
+
+from .programs import is_complex, is_real, moves
+
+
+class Wrong(AssertionError):  # noqa: N818 - an answer
+    """An engine differs."""
+
+
+def leaves(x):
+    if isinstance(x, dict):
+        return [v for part in x.values() for v in leaves(part)]
+    if isinstance(x, (list, tuple)):
+        return [v for part in x for v in leaves(part)]
+    return [x]
+
+
+def is_single(xs):
+    kinds = [getattr(v, "dtype", None) for x in xs for v in leaves(x)]
+    return any(k in (np.float32, np.complex64, np.float16) for k in kinds)
+
+
+def is_loss(y):
+    """Whether a result has a gradient."""
+    return is_real(y) and np.ndim(y) == 0
+
+
+def difference(found, expected, near):
+    """How a result differs; "" if it does not."""
+    if type(found) is not type(expected):
+        return f"a {type(found).__name__} for a {type(expected).__name__}"
+    if isinstance(expected, (tuple, list)):
+        if len(found) != len(expected):
+            return f"{len(found)} results for {len(expected)}"
+        pairs = zip(found, expected, strict=True)
+        return next(filter(None, (difference(x, y, near) for x, y in pairs)), "")
+    if isinstance(expected, (np.ndarray, np.generic)):
+        if (found.dtype, found.shape) != (expected.dtype, expected.shape):
+            return f"{found.dtype}{found.shape} for {expected.dtype}{expected.shape}"
+        if expected.dtype.kind not in "fc":
+            return "" if np.array_equal(found, expected) else f"{found!r} for {expected!r}"
+    if not isinstance(expected, (np.ndarray, np.generic, float, complex)):
+        return "" if found is expected or found == expected else f"{found!r} for {expected!r}"
+    near = {2: 1e-2, 4: 2e-5}.get(getattr(np.real(expected), "itemsize", 8), near)
+    with np.errstate(all="ignore"):
+        finite = np.abs(expected)[np.isfinite(expected)] if np.ndim(expected) else abs(expected)
+        scale = np.max(finite, initial=0.0) if np.ndim(expected) else 0.0
+        same = np.allclose(found, expected, rtol=near, atol=near * (1e-3 + scale), equal_nan=True)
+    return "" if same else f"{found!r} for {expected!r}"
+
+
+def facts(y, args, before):
+    """What a call did to memory: with what results share it, their order, what has changed."""
+    made = []
+    for k, part in enumerate(leaves(y)):
+        if not isinstance(part, np.ndarray):
+            continue
+        shared = tuple(
+            n
+            for n, x in enumerate(args)
+            if isinstance(x, np.ndarray) and part.size and np.shares_memory(part, x)
+        )
+        same = tuple(n for n, x in enumerate(args) if part is x)
+        order = ("C" if part.flags.c_contiguous else "") + ("F" if part.flags.f_contiguous else "")
+        made.append((k, "shares", shared, "is", same, "order", order, part.flags.writeable))
+    for n, (x, old) in enumerate(zip(args, before, strict=True)):
+        if isinstance(x, np.ndarray) and not np.array_equal(x, old, equal_nan=x.dtype.kind in "fc"):
+            made.append(("changed", n))
+    return made
+
+
+# Cotangents and tangents
+
+
+def drawn(x, rng):
+    z = rng.standard_normal(np.shape(x))
+    if is_complex(x):
+        z = z + 1j * rng.standard_normal(np.shape(x))
+    return like(z, x)
+
+
+def like(z, x):
+    """A number or array like x."""
+    if isinstance(x, np.ndarray):
+        return np.asarray(z, x.dtype)
+    return type(x)(z[()] if isinstance(z, np.ndarray) else z)
+
+
+def weights(y):
+    """A cotangent for a result: distinct numbers of its type."""
+    return like(_numbers(np.shape(y), is_complex(y)), y)
+
+
+def _numbers(shape, complex_ones):
+    n = np.arange(int(np.prod(shape)))
+    z = np.cos(n * 1.3 + 1.0) + (1j * np.sin(n + 0.3) if complex_ones else 0.0)
+    return z.reshape(shape)
+
+
+def weighed(y):
+    """A number that depends on all of a result."""
+    total = 0.0
+    for part in leaves(y):
+        plain = zyg.primal(part)
+        if moves(plain):
+            w = _numbers(np.shape(plain), is_complex(plain))
+            total = total + np.sum(np.real(np.conj(w) * part if is_complex(plain) else w * part))
+    return total
+
+
+def inner(a, b):
+    with np.errstate(all="ignore"):
+        return float(
+            sum(np.sum(np.real(np.conj(x) * y)) for x, y in zip(a, b, strict=True) if x is not None)
+        )
+
+
+def size(a):
+    return float(np.sqrt(sum(np.sum(np.abs(x) ** 2.0) for x in a if x is not None)))
+
+
+def demand_same(found, expected, what):
+    for k, (a, b) in enumerate(zip(found, expected, strict=True)):
+        if a is None or b is None:
+            if np.any(a if b is None else b):
+                raise Wrong(f"{what}: {a!r} for {b!r}")
+            continue
+        x, y = np.asarray(a), np.asarray(b)
+        if (x.dtype, x.shape) != (y.dtype, y.shape):
+            raise Wrong(f"{what}: {x.dtype}{x.shape} for {y.dtype}{y.shape} of argument {k}")
+        if why := difference(x, y, 1e-8):
+            raise Wrong(f"{what} of {k}: {why}")
+
+
+# Differences
+
+
+def by_differences(f, at, found, along):
+    """Compare cotangents with differences of the weighed values, where these are smooth."""
+
+    def value(by):
+        xs = [like(np.asarray(x) + by * d, x) for x, d in zip(at, along, strict=True)]
+        with np.errstate(all="ignore"):
+            return np.asarray(float(weighed(f(*xs))))
+
+    return _compared(value, np.asarray(inner(found, along)), at, size(found) * size(along))
+
+
+def by_differences_of(gradient, at, found, along):
+    """Compare second derivatives with differences of gradients."""
+
+    def value(by):
+        xs = [like(np.asarray(x) + by * d, x) for x, d in zip(at, along, strict=True)]
+        with np.errstate(all="ignore"):
+            return np.concatenate([_flat(c) for c in gradient(*xs)])
+
+    return _compared(value, np.concatenate([_flat(c) for c in found]), at, size(found))
+
+
+def _flat(x):
+    z = np.ravel(np.asarray(x))
+    return np.concatenate([np.real(z), np.imag(z)]).astype(float)
+
+
+def _compared(value, right, at, scale):
+    if is_single(at) or any(np.asarray(x).dtype == np.float16 for x in at):
+        return "of 32 bits"
+    if not np.all(np.isfinite(right)) or not all(np.all(np.isfinite(x)) for x in at):
+        return "not finite"
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            step = 1e-4
+            here = value(0.0)
+            near = [(value(s * step) - here) / (s * step) for s in (1, -1)]
+            half = [(value(s * step / 2) - here) / (s * step / 2) for s in (1, -1)]
+        except Exception as error:
+            return f"differences raise {type(error).__name__}"
+    slopes = np.stack([*near, *half])
+    if not np.all(np.isfinite(slopes)):
+        return "not finite nearby"
+    scale = max(float(np.max(np.abs(slopes), initial=0.0)), scale, 1e-12)
+    bent = np.abs(near[0] - near[1]), np.abs(half[0] - half[1])
+    if np.any(bent[0] > 1e-2 * scale) or np.any(bent[1] > 0.6 * bent[0] + 1e-7 * scale):
+        return "a kink"
+    central = (4 * (half[0] + half[1]) / 2 - (near[0] + near[1]) / 2) / 3
+    # What the error of the differences may be.
+    near_enough = 1e-5 * scale + float(np.max(bent[1], initial=0.0)) * 1e-2
+    if np.any(np.abs(central - right) > near_enough):
+        raise Wrong(f"{right!r}, by differences {central!r}")
+    return "the same"
+
+
+__all__ = ["by_differences", "by_differences_of", "demand_same", "difference", "facts", "moves"]

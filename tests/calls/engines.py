@@ -1,0 +1,430 @@
+"""The ways in which zyg runs a call: what each gives, and how it is compared with the others.
+
+`ENGINES` are functions of a `Case`. They return what came of it in a word, and raise `Wrong`
+where an engine differs: from plain NumPy in values, types, exceptions and memory; from finite
+differences in the derivatives of the tracer; from the tracer in those of all others.
+"""
+
+import copy
+import functools
+import itertools
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+import trio
+
+import zyg
+import zyg.trio
+from zyg.errors import ZygError
+
+from . import compare
+from .compare import Wrong, demand_same, difference
+from .programs import HEAD, moves
+
+DROP_INS = HEAD.replace("import numpy as np", "import zyg.numpy as np").replace(
+    "import cmath\nimport math", "import zyg.cmath as cmath\nimport zyg.math as math"
+)
+FOLDER = tempfile.TemporaryDirectory()
+
+
+@functools.lru_cache(maxsize=256)
+def module_of(program, head=HEAD):
+    return program.module(Path(FOLDER.name), head)
+
+
+@functools.lru_cache(maxsize=256)
+def compiled_of(program):
+    return zyg.compile(module_of(program).f)
+
+
+class Case:
+    """A program with leaves; `fixed` are those that no derivative is taken by."""
+
+    def __init__(self, name, program, leaves, fixed=()):
+        self.name, self.program, self.leaves = name, program, leaves
+        self.places = [k for k, x in enumerate(leaves) if moves(x) and k not in fixed]
+        self.plain = module_of(program).f
+        # Functions of Python's own take no watched numbers.
+        own = any(word in program.text for word in ("math.", "float("))
+        self.watched = module_of(program, DROP_INS).f if own else self.plain
+
+    def args(self):
+        return copy.deepcopy(self.leaves) if self.has_lists else [_copied(x) for x in self.leaves]
+
+    has_lists = False
+
+    @functools.cached_property
+    def expected(self):
+        """What plain Python and NumPy give: ("gave", y, facts) or ("raised", type)."""
+        return outcome(self.plain, self.args())
+
+    @functools.cached_property
+    def at(self):
+        return [self.leaves[k] for k in self.places]
+
+    @functools.cached_property
+    def tangents(self):
+        rng = np.random.default_rng(len(self.at))
+        return [compare.drawn(x, rng) for x in self.at]
+
+    def by_places(self, f):
+        """A function of the moving leaves alone."""
+        if len(self.places) == len(self.leaves):
+            return f
+
+        def of_places(*xs):
+            args = self.args()
+            for k, x in zip(self.places, xs, strict=True):
+                args[k] = x
+            return f(*args)
+
+        return of_places
+
+    @property
+    def differentiable(self):
+        if self.expected[0] == "raised" or not self.places:
+            return False
+        return any(map(moves, compare.leaves(self.expected[1])))
+
+    @functools.cached_property
+    def slope(self):
+        """The gradient of the tracer; an exception where it has none."""
+        return tried(reverse_of, self, self.watched)
+
+    @functools.cached_property
+    def pushed(self):
+        return tried(forward_of, self, self.watched)
+
+    @functools.cached_property
+    def curved(self):
+        return tried(second_of, self, self.watched)
+
+
+def _copied(x):
+    """A copy in the same layout, writable or not as it was."""
+    if not isinstance(x, np.ndarray):
+        return x
+    base = x if x.base is None or not isinstance(x.base, np.ndarray) else x.base
+    if base is x:
+        made = np.array(x, order="K")
+    else:
+        made = copy.deepcopy(base)
+        start = x.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        made = np.ndarray(x.shape, x.dtype, made, start, x.strides) if (
+            made.strides == base.strides and made.flags.forc and start >= 0) else np.array(x, order="K")  # fmt: skip  # noqa: E501
+    if not x.flags.writeable:
+        made.flags.writeable = False
+    return made
+
+
+def quietly(f, *args):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return f(*args)
+
+
+def outcome(f, args):
+    before = [_copied(x) for x in args]
+    try:
+        y = quietly(f, *args)
+    except RecursionError:
+        raise
+    except Exception as error:
+        return "raised", type(error), error
+    return "gave", y, quietly(compare.facts, y, args, before)
+
+
+def tried(f, *args):
+    try:
+        return quietly(f, *args)
+    except Exception as error:
+        return error
+
+
+# Derivatives, of any function that is as the case's
+
+
+def reverse_of(case, f, back_of=zyg.pullback):
+    """The cotangents of the moving leaves, of fixed weights of the result."""
+    g = case.by_places(f)
+    y = case.expected[1]
+    if moves(y):
+        _, back = back_of(g, *case.at)
+        return back(compare.weights(y), zeros=True)
+    _, back = back_of(lambda *xs: compare.weighed(g(*xs)), *case.at)
+    return back(1.0, zeros=True)
+
+
+def forward_of(case, f):
+    g = case.by_places(f)
+    y = case.expected[1]
+    if moves(y):
+        return (zyg.pushforward(g, tuple(case.at), tuple(case.tangents))[1],)
+    return (
+        zyg.pushforward(lambda *xs: compare.weighed(g(*xs)), tuple(case.at), tuple(case.tangents))[
+            1
+        ],
+    )
+
+
+def gradient_of(case, f):
+    g = case.by_places(f)
+    return lambda *xs: zyg.gradient(lambda *us: compare.weighed(g(*us)), *xs, zeros=True)
+
+
+def second_of(case, f):
+    return zyg.pushforward(gradient_of(case, f), tuple(case.at), tuple(case.tangents))[1]
+
+
+def refused(error):
+    return isinstance(error, (ZygError, NotImplementedError))
+
+
+def _reference(found, what):
+    """The tracer's derivative; a word where it has none."""
+    if isinstance(found, Exception):
+        if refused(found):
+            return None, "refused by the tracer"
+        if isinstance(found, (np.linalg.LinAlgError, ValueError, ZeroDivisionError)):
+            return None, f"the tracer raised {type(found).__name__}"
+        raise Wrong(f"{what}: {type(found).__name__}: {found}") from found
+    return found, ""
+
+
+def _against(case, reference, f, what):
+    """Compare a derivative with the tracer's."""
+    if not case.differentiable:
+        return "no derivative"
+    right, why = _reference(reference, what)
+    if right is None:
+        return why
+    try:
+        found = quietly(f)
+    except ZygError as error:
+        return f"refused: {type(error).__name__}"
+    demand_same(found, right, what)
+    return "the same"
+
+
+# The tracer
+
+
+def reverse(case):
+    """Against differences, where the function is smooth."""
+    if not case.differentiable:
+        return "no derivative"
+    found, why = _reference(case.slope, "reverse")
+    if found is None:
+        return why
+    for x, c in zip(case.at, found, strict=True):
+        if np.shape(x) != np.shape(c):
+            raise Wrong(f"a cotangent of the shape {np.shape(c)} for {np.shape(x)}")
+    return compare.by_differences(case.by_places(case.plain), case.at, found, case.tangents)
+
+
+def forward(case):
+    """The inner product with weights is that of the cotangents with the tangents."""
+    if not case.differentiable:
+        return "no derivative"
+    found, why = _reference(case.pushed, "forward")
+    if found is None:
+        return why
+    back, why = _reference(case.slope, "forward")
+    if back is None:
+        return why
+    y = case.expected[1]
+    ahead = compare.inner(found, [compare.weights(y)] if moves(y) else [1.0])
+    behind = compare.inner(back, case.tangents)
+    if not (np.isfinite(ahead) and np.isfinite(behind)):
+        return "not finite"
+    size = max(compare.size(back) * compare.size(case.tangents), 1e-300)
+    near = 1e-4 if compare.is_single([*case.at, y]) else 1e-9
+    if abs(ahead - behind) > near * max(size, abs(ahead)):
+        raise Wrong(f"forward {ahead!r}, reverse {behind!r}")
+    return "the same"
+
+
+def second(case):
+    if not case.differentiable:
+        return "no derivative"
+    found, why = _reference(case.curved, "second order")
+    if found is None:
+        return why
+    return compare.by_differences_of(gradient_of(case, case.watched), case.at, found, case.tangents)
+
+
+def checkpointed(case):
+    def again(*xs):
+        return zyg.checkpoint(case.watched, *xs)
+
+    return _against(case, case.slope, lambda: reverse_of(case, again), "checkpointed")
+
+
+def task(case):
+    async def inside(*xs):
+        made = []
+        async with zyg.trio.open_nursery() as nursery:
+
+            async def work():
+                made.append(case.watched(*xs))
+                await trio.lowlevel.checkpoint()
+
+            nursery.start_soon(work)
+        return made[0]
+
+    def by_task():
+        g, y = case.by_places(inside), case.expected[1]
+
+        async def weighed(*xs):
+            made = await g(*xs)
+            return made if moves(y) else compare.weighed(made)
+
+        _, back = zyg.pullback(weighed, *case.at)
+        return back(compare.weights(y) if moves(y) else 1.0, zeros=True)
+
+    return _against(case, case.slope, by_task, "in a task")
+
+
+def drop_in(case):
+    """The drop-in namespaces: derivatives, and values with no gradient around them."""
+    f = module_of(case.program, DROP_INS).f
+    _same_value(case, f, "zyg.numpy", True)
+    _same_memory(case, f, "zyg.numpy")
+    return _against(case, case.slope, lambda: reverse_of(case, f), "zyg.numpy")
+
+
+def adopted(case):
+    module = case.program.module(Path(FOLDER.name))
+    zyg.adopt(module.__name__)
+    try:
+        _same_value(case, module.f, "adopted", True)
+        _same_memory(case, module.f, "adopted")
+        return _against(case, case.slope, lambda: reverse_of(case, module.f), "adopted")
+    finally:
+        zyg.adopted().release()
+
+
+# Machine code
+
+
+def _same_value(case, f, what, exact=False):
+    expected, found = case.expected, outcome(f, case.args())
+    if found[0] == "raised" and isinstance(found[1], type) and issubclass(found[1], ZygError):
+        raise Wrong(f"{what} refuses the value: {found[2]}")
+    if found[0] != expected[0]:
+        raise Wrong(f"{what} {found[0]} {found[1]!r}, NumPy {expected[0]} {expected[1]!r}")
+    if found[0] == "raised":
+        if found[1] is not expected[1]:
+            raise Wrong(f"{what} raised {found[1]}, NumPy {expected[1]}")
+        return
+    near = 1e-15 if exact else 1e-11
+    if why := difference(found[1], expected[1], near):
+        raise Wrong(f"{what}: {why}")
+
+
+def _same_memory(case, f, what):
+    """What shares memory with what, in which order results are, and what has changed."""
+    expected, found = case.expected, outcome(f, case.args())
+    if expected[0] != found[0] or expected[0] == "raised" or found[2] == expected[2]:
+        return
+    pairs = itertools.zip_longest(found[2], expected[2])
+    raise Wrong(f"{what}, memory: {[pair for pair in pairs if pair[0] != pair[1]][:3]}")
+
+
+def how(case):
+    """Whether the compiled function is machine code."""
+    try:
+        with zyg.config(fallback="silent"):
+            report = quietly(functools.partial(compiled_of(case.program).inspect, *case.args()))
+    except Exception as error:
+        return f"not inspected: {type(error).__name__}"
+    if not report["native"]:
+        return "in Python"
+    return "called back" if report["called back"] else "native"
+
+
+def _compiled(of):
+    @functools.wraps(of)
+    def engine(case):
+        with zyg.config(fallback="silent"):
+            found = of(case, compiled_of(case.program))
+        return found if found == "no derivative" or "tracer" in found else f"{found}, {how(case)}"
+
+    return engine
+
+
+@_compiled
+def compiled(case, f):
+    _same_value(case, f, "compiled")
+    return "the same"
+
+
+@_compiled
+def memory(case, f):
+    _same_memory(case, f, "compiled")
+    return "the same"
+
+
+@_compiled
+def compiled_reverse(case, f):
+    found = _against(case, case.slope, lambda: reverse_of(case, f), "compiled reverse")
+    y = case.expected[1] if case.expected[0] == "gave" else None
+    if found == "the same" and compare.is_loss(y):
+        demand_same(
+            quietly(lambda: zyg.gradient(case.by_places(f), *case.at, zeros=True)),
+            quietly(lambda: zyg.gradient(case.by_places(case.watched), *case.at, zeros=True)),
+            "compiled gradient",
+        )
+    return found
+
+
+@_compiled
+def compiled_forward(case, f):
+    return _against(case, case.pushed, lambda: forward_of(case, f), "compiled forward")
+
+
+@_compiled
+def compiled_second(case, f):
+    return _against(case, case.curved, lambda: second_of(case, f), "compiled second order")
+
+
+@_compiled
+def source(case, f):
+    """The text of the value and, of a loss, of the gradient, run without zyg."""
+    try:
+        text = quietly(functools.partial(f.source, *case.args()))
+    except ZygError:
+        return "no text"
+    _same_value(case, run(text)["f"], "source")
+    y = case.expected[1] if case.expected[0] == "gave" else None
+    if not compare.is_loss(y) or not case.differentiable or len(case.places) < len(case.leaves):
+        return "the same"
+    try:
+        text = quietly(functools.partial(f.source, *case.args(), of="gradient"))
+    except ZygError:
+        return "no text"
+
+    def gradient():
+        made = run(text)["f_gradient"](*case.args())[1]
+        pairs = zip(made, case.at, strict=True)
+        return [np.zeros(np.shape(x)) if c is None else c for c, x in pairs]
+
+    right = tried(lambda: zyg.gradient(case.watched, *case.at, zeros=True))
+    return _against(case, right, gradient, "source of the gradient")
+
+
+def run(text):
+    names = {}
+    exec(compile(text, "source.py", "exec"), names)
+    return names
+
+
+ENGINES = {
+    f.__name__: f
+    for f in (
+        reverse, forward, second, compiled, compiled_reverse, compiled_forward, compiled_second,
+        source, memory, drop_in, checkpointed, task, adopted,
+    )
+}  # fmt: skip
