@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.errors import MutationError
 
 
 def less_its_first_row(a):
@@ -167,3 +168,81 @@ def test_results_that_are_read_only_are():
         return np.broadcast_to(a * 2, (2, 3, 3)), np.diagonal(a)
 
     assert not any(y.flags.writeable for y in zyg.compile(views)(square()))
+
+
+def of_two_columns(u, v, k):
+    return (u[:, 1:] * v).sum()
+
+
+def beyond_the_end(u, v, k):
+    return u[:10].sum() + u[-9:, 5:].sum() + u[3:5].sum() + v[:, ::-1][:, :9].sum()
+
+
+def between_its_ends(u, v, k):
+    return v[1:-1].sum() + v[2:-3, 1:-1].sum() + u[1:-2:2].sum()
+
+
+def both_may_be(u, v, k):
+    w = v[:, k:] + v[:k]
+    return (w * w).sum() + (v[k:, :] @ u[:, k:]).sum()
+
+
+def written_by_one(u, v, k):
+    w = v * 1.0
+    w[:] = v[:, k:]
+    w[1:] -= v[k - 1 : k]
+    w[[0, 1]] *= u[:, k:].T[:, :1]
+    return (w * v).sum()
+
+
+def chosen_and_joined(u, v, k):
+    w = np.where(v > 1.0, u[:, k:], v)
+    return (w * np.broadcast_to(u[:, k:], v.shape)).sum() + np.einsum("ij,ij->i", u[:, k:], v).sum()
+
+
+SIZES = [of_two_columns, beyond_the_end, between_its_ends, both_may_be, written_by_one,
+         chosen_and_joined]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize("shape", [(2, 2), (1, 1), (0, 2), (2, 1)])
+@pytest.mark.parametrize("f", SIZES, ids=lambda f: f.__name__)
+def test_unusual_sizes_have_machine_code_too(f, shape):
+    u, v = np.arange(4.0).reshape(2, 2), np.arange(0.5, 4.5).reshape(2, 2)[: shape[0], : shape[1]]
+    try:
+        expected = f(u, v, 1), zyg.gradient(f, u, v, 1)
+    except (ValueError, IndexError) as error:
+        with pytest.raises(type(error)):
+            zyg.compile(f)(u, v, 1)
+        return
+    compiled = zyg.compile(f)
+    with zyg.config(fallback="error"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(2):
+            np.testing.assert_allclose(compiled(u, v, 1), expected[0])
+            pairs = zip(zyg.gradient(compiled, u, v, 1), expected[1], strict=True)
+            for one, other in [*pairs][:2]:
+                zeros = 0.0 if one is None else one
+                np.testing.assert_allclose(zeros, 0.0 if other is None else other)
+
+
+def pairs_of_neighbours(x):
+    return np.lib.stride_tricks.as_strided(x, (len(x) - 1, 2), (8, 8))
+
+
+def written_through(a):
+    a[0] = 5.0
+    a *= 2.0
+    return a.sum()
+
+
+def test_an_argument_whose_elements_share_memory_is_written_as_in_python():
+    mine, pythons = np.arange(4.0), np.arange(4.0)
+    compiled = zyg.compile(written_through)
+    for _ in range(2):
+        found = compiled(pairs_of_neighbours(mine))
+        assert found == written_through(pairs_of_neighbours(pythons))
+        np.testing.assert_array_equal(mine, pythons)
+    for f in (compiled, written_through):
+        with pytest.raises(MutationError, match="share memory"):
+            zyg.gradient(f, pairs_of_neighbours(mine))

@@ -31,6 +31,15 @@ def test_program_has_numpys_value_and_the_gradient_of_differences(program, x):
 
 
 @on(LINE)
+def setitem_of_more_axes_of_one_element(x):
+    y = znp.zeros(3)
+    y[:2] = x[None, None, :1]
+    y[2:] = x[None, 1:2] * 2.0
+    y[3:] = x[None, :1]
+    return loss(y)
+
+
+@on(LINE)
 def setitem_integer(x):
     y = x * 1
     y[2] = np.sin(x[0])

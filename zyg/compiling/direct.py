@@ -50,10 +50,11 @@ def value_and_gradient(
 
 
 def _general(
-    f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool, verb: str
-) -> Any:
+    f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool, verb: str,
+    assuming: bool = True,
+) -> Any:  # fmt: skip
     """Value and gradients of a call that no entry has taken."""
-    call = f.call(args, kwargs, None if zeros else verb)
+    call = f.call(args, kwargs, None if zeros or not assuming else verb, assuming)
     if call is RECALLED:
         return _again(f, args, kwargs, verb)
     if call is None or not (call.read.loss == "alone" or (call.read.loss and verb is not GRADIENT)):
@@ -61,7 +62,8 @@ def _general(
     if call.usual and not (call.watched or zeros) and f.learn(call.read, verb):
         return _again(f, args, kwargs, verb)
     if (computed := _computed(f, call, zeros)) is None:
-        return NotImplemented
+        again = call.read.assumes and not call.watched
+        return _general(f, args, kwargs, zeros, verb, False) if again else NotImplemented
     outs, plan = computed
     return call.read.make(outs), tuple([make(outs, call.operands) for make in plan.makes])
 
@@ -111,9 +113,10 @@ def demand_apart(f: Compiled, call: Call) -> None:
     """Refuse arrays that share memory where one is written to."""
     if call.overlapping():
         raise MutationError(
-            f"{f.__name__} writes to an array that shares memory with another of its arguments.",
+            f"{f.__name__} writes to an array that shares memory with another of its arguments, or "
+            "whose elements share memory.",
             "a write to one would change the other, and the derivative would not know.",
-            "pass a copy of one of them.",
+            "pass a copy.",
             tag="overlap",
         )
 

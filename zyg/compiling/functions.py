@@ -23,6 +23,7 @@ from zyg.compiling import index
 from zyg.compiling.guards import Guard
 from zyg.compiling.operands import VALUE, Root, Taken, name_of, width
 from zyg.core.strand import is_watched, settle, strip
+from zyg.core.views import is_spread
 from zyg.errors import KernelError
 
 if TYPE_CHECKING:
@@ -48,15 +49,17 @@ class Call:
         self.copies, self.arrays, self.watched = taken.copies, taken.arrays, taken.watched
 
     def overlapping(self) -> bool:
-        """Whether an array that is written to shares memory with another one."""
+        """Whether an array that is written to shares memory with another one, or with itself."""
         operands = self.operands
         arrays = [k for k, x in enumerate(operands) if type(x) is np.ndarray]
         original = dict(self.copies)
         return any(
-            np.may_share_memory(original.get(k, operands[k]), original.get(j, operands[j]))
+            not is_spread(original[k])
+            if j == k
+            else np.may_share_memory(original.get(k, operands[k]), original.get(j, operands[j]))
             for k in self.read.written
             for j in arrays
-            if j != k
+            if j != k or k in original
         )
 
     def read_only(self) -> bool:
@@ -110,24 +113,27 @@ class Compiled(Named):
                         y = entry(*args, *captured) if captured else entry(*args)
                         if y is not NotImplemented and y is not Ellipsis:
                             return y
-            call = self.call(args, kwargs, VALUE)
-            if call is RECALLED:
-                return self(*args)
-            if call is None:
-                return self.in_python(args, kwargs)
-            if call.watched:
-                return self._watched(call, args, kwargs)
-            if call.usual and self.learn(call.read, VALUE):
-                return self(*args)
-            return self._plain(call, args, kwargs)
+            return self._called(self.call(args, kwargs, VALUE), args, kwargs)
         except BaseException as error:
             shorten(error)
             raise
 
+    def _called(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the function returns, by what was read of it."""
+        if call is RECALLED:
+            return self(*args)
+        if call is None:
+            return self.in_python(args, kwargs)
+        if call.watched:
+            return self._watched(call, args, kwargs)
+        if call.usual and self.learn(call.read, VALUE):
+            return self(*args)
+        return self._plain(call, args, kwargs)
+
     def learn(self, read: Read, verb: str, make: Callable[[], Direct | None] | None = None) -> bool:
         """Have a verb ask the entry of a read from now on; False if it does, or there is none."""
         known, f = self.entries(verb) or (), self.__wrapped__
-        recalled = self._looked_for.get((verb, read.kinds))
+        recalled = self._looked_for.get((verb, read.kinds)) if read.assuming else None
         own = read.captured, recalled if recalled and recalled(f) is not None else None
         if any(guard in own for guard, _, _ in known):
             return False
@@ -137,7 +143,11 @@ class Compiled(Named):
             return False
         if entry is None:
             return False
-        self._entries.put(verb, ((read.captured, entry.call, read.version), *known[:_MOST]))
+        new = read.captured, entry.call, read.version
+        if not read.assuming:  # it is slower: the others are asked first
+            self._entries.put(verb, (*known[:_MOST], new))
+            return True
+        self._entries.put(verb, (new, *known[:_MOST]))
         index.keep(f, read.kinds, verb, self._options, read, entry)
         return True
 
@@ -152,7 +162,13 @@ class Compiled(Named):
             self._entries.put(verb, ((*found, rules.version), *known[:_MOST]))
         return found is not None
 
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], verb: str | None = None) -> Any:
+    def call(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        verb: str | None = None,
+        assuming: bool = True,
+    ) -> Any:
         """The operands of a call, and what was read for them; None where it is not compiled.
 
         RECALLED, with nothing read, where the verb asks an entry of an earlier process now.
@@ -177,7 +193,7 @@ class Compiled(Named):
         from zyg.compiling.fallback import refuse
         from zyg.compiling.reads import Refused, read_for
 
-        read = read_for(f, root, kinds, keywords, self.parallel)
+        read = read_for(f, root, kinds, keywords, self.parallel, assuming)
         if read is None:
             return None  # Python says what is wrong
         if isinstance(read, Refused):
@@ -271,14 +287,18 @@ class Compiled(Named):
         if made is None:
             for x, contents in before:
                 x[...] = contents
-            return self._again(args, kwargs) if outs is None else self.__wrapped__(*args, **kwargs)
+            if outs is None:
+                return self._again(call, args, kwargs)
+            return self.__wrapped__(*args, **kwargs)
         for k, x in call.copies:
             if k in read.written:
                 x[...] = operands[k].view(x.dtype).reshape(x.shape)
         return made[0]
 
-    def _again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _again(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the function itself raises, where machine code has stopped; or returns."""
+        if call.read.assumes:
+            return self._called(self.call(args, kwargs, assuming=False), args, kwargs)
         y = self.in_python(args, kwargs)
         self._warn_of_range()
         return y
@@ -288,8 +308,8 @@ class Compiled(Named):
 
         warn_once(
             ("stopped", self.__wrapped__),
-            f"zyg.compile: {self.__name__} was run in Python for these arguments: its numbers do "
-            "not fit machine code (an int beyond 64 bits, for example).",
+            f"zyg.compile: {self.__name__} was run in Python for these arguments: machine code "
+            "does not do what they lead to (an int beyond 64 bits, for example).",
         )
 
     def _watched(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -312,7 +332,7 @@ class Compiled(Named):
             return self.in_python(args, kwargs)
         except Stopped:
             pass
-        return self._again(args, kwargs) if made is None else read.made(made, call.arrays)
+        return self._again(call, args, kwargs) if made is None else read.made(made, call.arrays)
 
     def _by_floats(self, call: Call) -> bool:
         """Whether no int is watched that the program has no derivative by."""

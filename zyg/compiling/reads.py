@@ -57,6 +57,7 @@ class Read:
         captures: WholeCaptures,
     ) -> None:
         self.kinds, self.keywords, self.captures = kinds, keywords, captures
+        self.assuming, self.assumes = captures.assuming, whole.assumes
         self.version = rules.version
         captured = (captures.kinds[path][0] for path in captures.operands)
         self.takes: Any = None if keywords else (*kinds, *captured)
@@ -237,12 +238,14 @@ def read_for(
     kinds: tuple[Kind, ...],
     keywords: dict[str, Kind],
     parallel: bool = False,
+    assuming: bool = True,
 ) -> Read | Refused | None:
     """What is known of a function for arguments of these kinds, read now if it has to be.
 
-    None if it takes no such arguments. Paths to what it takes from outside begin at `root`.
+    None if it takes no such arguments. Paths to what it takes from outside begin at `root`. With
+    `assuming`, its program may stop for arrays of unusual sizes.
     """
-    key = code_of(f), kinds, tuple(keywords.items()), parallel
+    key = code_of(f), kinds, tuple(keywords.items()), parallel, assuming
     known = _known.get(key)
     if known is None or known.version != rules.version:
         known = _known.put(key, _Reads())
@@ -253,7 +256,7 @@ def read_for(
             return found
         if not _binds(f, kinds, keywords):
             return None
-        known.found.append(made := _read(f, kinds, keywords, parallel))
+        known.found.append(made := _read(f, kinds, keywords, parallel, assuming))
         del known.found[:-_MOST_KINDS]
         return made
 
@@ -273,13 +276,14 @@ def _fitting(root: Any, known: _Reads) -> Read | Refused | None:
 
 
 def _read(
-    f: Callable[..., Any], kinds: tuple[Kind, ...], keywords: dict[str, Kind], parallel: bool
-) -> Read | Refused:
+    f: Callable[..., Any], kinds: tuple[Kind, ...], keywords: dict[str, Kind], parallel: bool,
+    assuming: bool,
+) -> Read | Refused:  # fmt: skip
     tried: list[WholeCaptures] = []
 
     def captures() -> WholeCaptures:
         tried.append(WholeCaptures(strip))
-        tried[-1].parallel = parallel
+        tried[-1].parallel, tried[-1].assuming = parallel, assuming
         return tried[-1]
 
     try:

@@ -390,7 +390,10 @@ def undo_write(
     if source is None:
         return ()
     to, spec, last = source
-    return ((to, project(c if last is None else np.where(last, c, 0.0), spec)),)
+    c = c if last is None else np.where(last, c, 0.0)
+    if type(spec) is tuple and len(spec[0]) > np.ndim(c):  # NumPy drops axes of one element
+        c = np.reshape(c, (1,) * (len(spec[0]) - np.ndim(c)) + np.shape(c))
+    return ((to, project(c, spec)),)
 
 
 def _source_of(*write: Any) -> list[Any]:

@@ -48,13 +48,15 @@ class Captures:
     """What one kernel takes from outside. `plain` takes the watching off a watched value.
 
     With `baking`, numbers are baked in like everything else: a function that has a rule of its own
-    is a function of its arguments alone. `parallel` says that loops over `prange` are.
+    is a function of its arguments alone. `parallel` says that loops over `prange` are, `assuming`
+    that arrays have the usual sizes.
     """
 
     plain: Callable[[Any], Any]
     varying: frozenset[Path] = frozenset()
     baking: bool = False
     parallel: bool = False
+    assuming: bool = True
     guards: dict[Path, Any] = field(default_factory=dict)
     operands: dict[Path, Number] = field(default_factory=dict)
     kinds: dict[Path, tuple[Type, Width]] = field(default_factory=dict)  # of the operands

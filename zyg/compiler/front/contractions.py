@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from zyg.compiler.front.conversions import as_array, given
-from zyg.compiler.front.elementwise import array, copied, elementwise, reads_of
+from zyg.compiler.front.elementwise import (
+    array,
+    copied,
+    elementwise,
+    reads_of,
+    stretched_to,
+    together,
+)
 from zyg.compiler.front.layouts import Order, iterated
 from zyg.compiler.front.picks import through
 from zyg.compiler.front.products import matmul
@@ -89,7 +96,7 @@ def _extents(to: WholeBuilder, xs: Sequence[Arrayed], names: Sequence[str]) -> d
             if letter not in found or is_one(found[letter]):
                 found[letter] = n
             elif not is_one(n):
-                demand_equal(to, found[letter], n)
+                found[letter] = together(to, found[letter], n)
     return found
 
 
@@ -100,7 +107,7 @@ def _of_two(
     one, other = map(set, names)
     alone = (one ^ other) - set(result)
     repeated = any(len(set(name)) != len(name) for name in names)
-    stretched = any(is_one(n) and not is_one(sizes[c])
+    stretched = any(n is not sizes[c] and (is_one(n) or not to.assuming)
                     for x, name in zip(xs, names, strict=True)
                     for c, n in zip(name, x.shape, strict=True))  # fmt: skip
     summed = [c for c in names[0] if c in other and c not in result]
@@ -141,7 +148,7 @@ def _view(x: ArrayView, name: str, result: str) -> Any:
 
 
 def _element(x: Arrayed, name: str, places: dict[str, Atom]) -> Any:
-    return x.at([0 if is_one(n) else places[c] for c, n in zip(name, x.shape, strict=True)])
+    return x.at([stretched_to(x.to, n, places[c]) for c, n in zip(name, x.shape, strict=True)])
 
 
 def _summed(to: WholeBuilder, xs: Sequence[Any], names: Sequence[str], result: str) -> Any:

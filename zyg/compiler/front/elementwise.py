@@ -31,10 +31,7 @@ def shape_of(x: Any) -> tuple[Atom, ...]:
 
 
 def broadcast_shape(to: WholeBuilder, shapes: Sequence[Sequence[Atom]]) -> tuple[Atom, ...]:
-    """The shape to which others are stretched; stops the program where NumPy would raise.
-
-    Of two extents that are not known, neither may be one: those that are one are known.
-    """
+    """The shape to which others are stretched; stops the program where NumPy would raise."""
     ndim = max(map(len, shapes))
     found: list[Atom] = [1] * ndim
     for shape in shapes:
@@ -43,11 +40,41 @@ def broadcast_shape(to: WholeBuilder, shapes: Sequence[Sequence[Atom]]) -> tuple
             if is_one(m) or is_one(n):
                 found[k] = n if is_one(m) else m
                 continue
-            if not isinstance(n, Value) and not isinstance(m, Value) and n != m:
-                raise ValueError(f"operands of {m} and {n} elements along an axis")
-            demand_equal(to, m, n)
-            found[k] = n if isinstance(m, Value) and not isinstance(n, Value) else m
+            found[k] = together(to, m, n)
     return tuple(found)
+
+
+def together(to: WholeBuilder, m: Atom, n: Atom) -> Atom:
+    """The extent to which two are stretched, of which neither is known to be one."""
+    if not isinstance(n, Value) and not isinstance(m, Value) and n != m:
+        raise ValueError(f"operands of {m} and {n} elements along an axis")
+    short = [x for x in (m, n) if to.may_be_one(x)]
+    if not short or equal(to, m, n) or to.assume():
+        demand_equal(to, m, n)
+        return n if isinstance(m, Value) and not isinstance(n, Value) else m
+    fits = to.op("equal", m, n)
+    for x in short:
+        fits = to.op("logical_or", fits, to.op("equal", x, 1))
+    to.check(fits, "shapes that do not match")
+    if len(short) == 1:
+        return m if short[0] is n else n
+    return to.op("select", to.op("equal", m, 1), n, m)
+
+
+def demand_fits(to: WholeBuilder, n: Atom, m: Atom) -> None:
+    """Stop where `m` elements along an axis cannot be stretched to `n`."""
+    if not is_one(m) and (equal(to, n, m) or not to.may_be_one(m) or to.assume()):
+        demand_equal(to, n, m)
+    elif not is_one(m):
+        fits = to.op("logical_or", to.op("equal", n, m), to.op("equal", m, 1))
+        to.check(fits, "shapes that do not match")
+
+
+def stretched_to(to: WholeBuilder, n: Atom, k: Atom) -> Atom:
+    """Which of `n` elements along an axis broadcasting puts at `k`."""
+    if is_one(n) or to.assuming or not to.may_be_one(n):
+        return 0 if is_one(n) else k
+    return to.op("select", to.op("equal", n, 1), 0, k)
 
 
 def stretched(to: WholeBuilder, x: Any, index: Index) -> Any:
@@ -56,7 +83,7 @@ def stretched(to: WholeBuilder, x: Any, index: Index) -> Any:
         return x
     fresh_enough(x)
     own = index[len(index) - x.ndim :]
-    return x.at([0 if is_one(n) else k for n, k in zip(x.shape, own, strict=True)])
+    return x.at([stretched_to(x.to, n, k) for n, k in zip(x.shape, own, strict=True)])
 
 
 def fresh_enough(x: Any) -> None:
@@ -176,8 +203,7 @@ def assign(target: ArrayView, source: Any) -> None:
     if extra > 0:
         source = squeezed(source, extra)
     for n, m in zip(shape[::-1], shape_of(source)[::-1], strict=False):
-        if not is_one(m):
-            demand_equal(to, n, m)
+        demand_fits(to, n, m)
     if any(may_meet(target, x) and not target.is_same(x) for x in reads_of([source])):
         source = copied(source)
     fill(target, source)

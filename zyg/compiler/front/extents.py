@@ -62,6 +62,8 @@ class ExtentBuilder(Builder):
         self.linear: dict[Value, Linear] = {}
         self.ranges: dict[Value, tuple[Linear, Linear]] = {}  # of the indices of loops
         self.extents: set[Value] = set()  # that are not negative
+        self.never_one: set[Value] = set()  # extents of arguments, which say what is one
+        self.assuming, self.assumed = True, False  # see `assume`
         self.frames = [Frame()]
         self.base: Any = None  # the open blocks of the program, while one that it calls is made
 
@@ -156,6 +158,20 @@ class ExtentBuilder(Builder):
         if not isinstance(x, Value):
             return Linear({}, int(x))
         return self.linear.get(x) or Linear({x: 1})
+
+    # What is assumed
+
+    def assume(self) -> bool:
+        """Whether to take the sizes of arrays for the usual: along axes of unknown length there is
+        more than one element, and what slices name by numbers is there. Where that turns out to be
+        wrong, the program stops, and another one runs, that has been read without assuming it.
+        """
+        self.assumed = self.assuming
+        return self.assuming
+
+    def may_be_one(self, n: Atom) -> bool:
+        """Whether an extent that is not known may turn out to be one."""
+        return isinstance(n, Value) and n not in self.never_one and not self.is_at_least(n, 2)
 
     # What is not negative
 

@@ -115,7 +115,7 @@ def sliced(to: WholeBuilder, s: slice, n: Atom) -> tuple[Atom, Atom, Atom]:
     if not isinstance(span, Value):
         span = max(span, 0)
     elif not to.is_at_least(span, 0):
-        if all(x is None or is_number(x) for x in (s.start, s.stop)):
+        if all(x is None or is_number(x) for x in (s.start, s.stop)) and to.assume():
             to.demand_at_least(span, 0, "a slice of more elements than there are")
         else:
             span = to.op("maximum", span, 0)
@@ -127,15 +127,17 @@ def sliced(to: WholeBuilder, s: slice, n: Atom) -> tuple[Atom, Atom, Atom]:
 def _bound(to: WholeBuilder, given: Any, n: Atom, least: Atom, most: Atom, usual: Atom) -> Atom:
     """A bound of a slice, from the front.
 
-    Of one that is a number in the text it is demanded that the array has so many elements, so that
-    extents stay sums; Python runs what is shorter.
+    Of one that is a number in the text it is assumed that the array has so many elements, so that
+    extents stay sums.
     """
     if given is None:
         return usual
     k = atom_of(given)
     if type_of(k) != "int":
         raise TypeError("a bound of a slice is an int")
-    if not isinstance(k, Value) and isinstance(n, Value):
+    if not isinstance(k, Value) and isinstance(n, Value) and (
+        to.is_at_least(n, abs(k)) or to.assume()
+    ):  # fmt: skip
         to.demand_at_least(n, abs(k), "a slice of more elements than there are")
         k = k if k >= 0 else to.op("add", n, k)
     elif not to.is_at_least(k, 0):

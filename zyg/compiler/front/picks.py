@@ -9,6 +9,7 @@ from zyg.compiler.front.elementwise import (
     array,
     broadcast_shape,
     copied,
+    demand_fits,
     may_meet,
     reads_of,
     shape_of,
@@ -194,8 +195,7 @@ def _demand_fits(to: WholeBuilder, shape: Sequence[Atom], value: Any) -> None:
             "the target has fewer axes.", "take an index of the first axes.",
         )  # fmt: skip
     for n, m in zip(shape[::-1], own[::-1], strict=False):
-        if isinstance(m, Value) or m != 1:
-            demand_equal(to, n, m)
+        demand_fits(to, n, m)
 
 
 def ordered(

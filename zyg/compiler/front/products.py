@@ -7,10 +7,17 @@ from typing import Any
 
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import as_type
-from zyg.compiler.front.elementwise import array, broadcast_shape, elementwise, mapped, ranks_in
+from zyg.compiler.front.elementwise import (
+    array,
+    broadcast_shape,
+    elementwise,
+    mapped,
+    ranks_in,
+    stretched_to,
+)
 from zyg.compiler.front.layouts import iterated
 from zyg.compiler.front.scalars import WholeBuilder, promoted
-from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, fresh, is_one, nest
+from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, fresh, nest
 from zyg.compiler.ir import Atom
 from zyg.compiler.record import atom_of
 
@@ -62,7 +69,8 @@ def part(x: ArrayView, index: Sequence[Atom]) -> ArrayView:
     """The matrix or vector at an index of the first axes."""
     offset, to = x.offset, x.to
     for k, n, stride in zip(index, x.shape, x.strides, strict=False):
-        offset = to.op("add", offset, to.op("multiply", 0 if is_one(n) else k, stride))
+        place = to.op("multiply", stretched_to(to, n, k), stride)
+        offset = to.op("add", offset, place)
     return x.of_axes(range(len(index), x.ndim), offset)
 
 

@@ -10,7 +10,9 @@ from zyg.compiler.front.elementwise import (
     array,
     assign,
     copied,
+    demand_fits,
     fill,
+    stretched_to,
 )
 from zyg.compiler.front.indexing import viewed
 from zyg.compiler.front.layouts import Order, in_c, iterated, joined
@@ -174,7 +176,7 @@ def squeezed(to: WholeBuilder, x: Any, axis: Any = None) -> Any:
     view = as_array(to, x)
     if axis is None:
         gone: Sequence[int] = [k for k, n in enumerate(view.shape) if is_one(n)]
-        for k in {*range(view.ndim)} - {*gone}:
+        for k in filter(lambda k: to.may_be_one(view.shape[k]), range(view.ndim)):
             to.demand("an axis that turns out to have one element", "not_equal", view.shape[k], 1)
     else:
         gone = axes_of(view, axis)
@@ -199,9 +201,11 @@ def broadcast_to(to: WholeBuilder, x: Any, shape: Any) -> ArrayView:
     strides: list[Atom] = [0] * len(sizes)
     ranks: list[int | None] = [0] * len(sizes)
     for k in range(1, view.ndim + 1):
-        if not is_one(view.shape[-k]):
-            demand_equal(to, view.shape[-k], sizes[-k])
-            strides[-k], ranks[-k] = view.strides[-k], view.ranks[-k]
+        n = view.shape[-k]
+        demand_fits(to, sizes[-k], n)
+        if not is_one(n):
+            step = to.op("multiply", stretched_to(to, n, 1), view.strides[-k])
+            strides[-k], ranks[-k] = step, view.ranks[-k]
     return view.view(sizes, strides, view.offset, ranks, readonly=True)
 
 

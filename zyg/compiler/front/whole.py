@@ -61,13 +61,15 @@ class Whole:
     """A function that was read: its program, the kind of its result, what it took from outside.
 
     `plain` is the program of a plain call, if results are `shared`: it has further outputs, for
-    each of those the buffer, the offset and the strides.
+    each of those the buffer, the offset and the strides. `assumes` says whether it stops for arrays
+    of unusual sizes, for which it can be read again.
     """
 
     program: Program
     result: Kind | Many
     captures: Captures
     plain: Program | None = None
+    assumes: bool = False
 
 
 class WholeCaptures(Captures):
@@ -135,7 +137,7 @@ def read_whole(
         return made
 
     plain = program([*yields, *reader.layouts]) if reader.layouts else None
-    return Whole(program(yields), result, captures, plain)
+    return Whole(program(yields), result, captures, plain, reader.builder.assumed)
 
 
 def _arrays_in(x: Any) -> Iterator[ArrayView]:
@@ -195,6 +197,7 @@ class WholeReader(Reader):
 
     def __init__(self, captures: Captures) -> None:
         super().__init__(captures, WholeBuilder())
+        self.builder.assuming = captures.assuming
         self.sizes: dict[Value, tuple[Atom, ...]] = {}
         self.inputs: list[Value] = []
         self.whole_arguments: dict[Value, ArrayView] = {}  # arrays that are arguments, or captured
@@ -235,6 +238,7 @@ class WholeReader(Reader):
         with self.builder.at_start():
             for n in shape:
                 self.builder.extents.add(n)  # type: ignore[arg-type]
+                self.builder.never_one.add(n)  # type: ignore[arg-type]
                 self.builder.bound(n)
             strides = strides_of(self.builder, shape, kind.order)
             ranks = kind.ranks or of_order(kind.order)
