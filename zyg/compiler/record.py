@@ -78,6 +78,7 @@ class Builder:
         self.blocks = [Block()]
         self.seen: list[dict[Any, Atom]] = [{}]  # what each open block has computed
         self.defined: dict[Value, tuple[str, tuple[Atom, ...]]] = {}  # what operations made
+        self.repeats = 0  # loops around what is read
         self.by_reciprocals = False  # divide by multiplying with 1 / x where that is known
 
     @property

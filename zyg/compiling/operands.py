@@ -327,22 +327,20 @@ class Shared(NamedTuple):
     ) -> Any:
         """It, in the memory of one of the `given` arrays, beside their elements, or its own.
 
-        Of two alike the second is the first, which is `known`. None where an array has its elements
-        in another order than the program.
+        Of two that are one object the second is the first, which is `known`. None where an array
+        has its elements in another order than the program, or it is not known which object it is.
         """
         n, dtype = self.kind.ndim, DTYPES[self.kind.element]
         shape = tuple(outs[self.first + 1 : self.first + 1 + n])
-        row, offset, *steps = outs[self.layout : self.layout + 2 + n]
+        row, identity, offset, *steps = outs[self.layout : self.layout + 3 + n]
         strides = tuple(step * dtype.itemsize for step in steps)
         alike = [x for flat, x in given if flat.ctypes.data == row.ctypes.data]
-        if not all(x.ctypes.data == row.ctypes.data and x.flags.aligned for x in alike):
-            return None  # a copy
-        for x in alike:
-            if x.shape == shape and x.dtype == dtype and not offset and _agree(shape, strides, x):
-                return x
-        key = id(row), offset, shape, strides, self.kind.readonly
-        if 0 in shape:
-            return np.ndarray(shape, dtype)
+        if alike and identity == 0:
+            return alike[0]
+        key = row.ctypes.data, identity, offset, shape, strides, self.kind.readonly
+        if not all(x.ctypes.data == row.ctypes.data and x.flags.aligned for x in alike) or (
+            identity == -1 and key in known):  # fmt: skip
+            return None  # of a copy; of views of a loop
         if key not in known:
             whole = next((x for x in alike if x.flags.c_contiguous), row)
             memory, start = whole, offset * dtype.itemsize
@@ -351,16 +349,12 @@ class Shared(NamedTuple):
         return known[key]
 
 
-def _agree(shape: Sequence[int], strides: Sequence[int], x: Any) -> bool:
-    return all(n == 1 or a == b for n, a, b in zip(shape, strides, x.strides, strict=True))
-
-
 def shared_in(arrays: Sequence[tuple[int, Array]], layout: int) -> Iterator[Shared]:
     """Those of the results that are shared, whose layouts are outputs from a place on."""
     for place, kind in arrays:
         if kind.shared:
             yield Shared(kind, place, layout)
-            layout += 2 + kind.ndim
+            layout += 3 + kind.ndim
 
 
 # Gradients

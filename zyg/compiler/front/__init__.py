@@ -46,6 +46,6 @@ orders                          those that sort, search and pick
 matrices                        those of numpy.linalg
 arrays                          operators, subscripts, writes, attributes
 calls                           NumPy's functions and the methods of arrays
-limits                          of which types functions are not compiled
+limits                          of which types functions are not compiled, and whose rules
 whole                           whole functions, of numbers, arrays and structures
 """

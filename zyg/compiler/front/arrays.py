@@ -8,11 +8,12 @@ from typing import Any
 
 from zyg.compiler.front import complexes, picks
 from zyg.compiler.front.complexes import ComplexNumber
-from zyg.compiler.front.conversions import given, kind_of_elements, put
+from zyg.compiler.front.conversions import as_array, kind_of_elements, put
 from zyg.compiler.front.elementwise import array, assign, elementwise, written
 from zyg.compiler.front.indexing import is_basic, items_of, located, picked, viewed
 from zyg.compiler.front.products import matmul
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, whose
+from zyg.compiler.front.structures import Ref
 from zyg.compiler.front.views import Arrayed, ArrayView, Index, product
 from zyg.compiler.ir import is_number, type_of
 from zyg.compiler.record import Number, atom_of
@@ -46,10 +47,14 @@ def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) ->
     if operator_ in (operator.lshift, operator.rshift):
         return shifted(to, operator_, *operands)
     if any(isinstance(x, Arrayed) for x in operands):
+        operands = tuple(as_array(to, x) if isinstance(x, (list, tuple)) else x for x in operands)
         if operator_ is operator.matmul:
             return matmul(to, *operands)
         if all(isinstance(x, Arrayed) or ours(x) for x in operands):
             return elementwise(to, OPERATIONS[operator_], *operands)
+        if not any(isinstance(x, Ref) for x in operands):
+            kinds = [f"{type(x).__name__}" for x in operands if not isinstance(x, Arrayed)]
+            raise TypeError(f"an array meets a {kinds[0]}")
     name = OPERATIONS.get(operator_)
     if (name is not None and any(isinstance(x, ComplexNumber) for x in operands)) or (
         any(isinstance(x, complex) for x in operands)
@@ -109,15 +114,10 @@ def element(x: Arrayed) -> Any:
 
 def augment(x: ArrayView, operator_: Any, value: Any) -> None:
     """``x += value``, into the array that x is."""
-    if operator_ is operator.matmul:
-        given(matmul(x.to, x, value), x)
-        return
-    in_place(x, OPERATIONS[operator_], x, value)
-
-
-def in_place(x: ArrayView, name: str, *args: Any) -> None:
-    """A ufunc whose results are written into an array."""
-    put(x, elementwise(x.to, name, *args))
+    made = operated(x.to, operator_, x, value)
+    if made is NotImplemented:
+        raise TypeError("an array meets an object")
+    put(x, made)
 
 
 def length(x: Arrayed) -> Any:

@@ -23,7 +23,11 @@ _SORTED = 16  # things that are sorted by comparing all
 def _cell(reader: Any, x: Any) -> Any:
     """A variable of the reader's own: how it is read, and how it is set."""
     ref = reader.heap.new("variables", {"": x})
-    return (lambda: reader.heap[ref][""]), (lambda y: reader.heap[ref].update({"": y}))
+
+    def put(y: Any) -> None:
+        reader.heap[ref][""] = reader.settled(y)
+
+    return (lambda: reader.heap[ref][""]), put
 
 
 def _sum(reader: Any, x: Any, start: Any = 0) -> Any:
@@ -120,9 +124,9 @@ def _tuple(reader: Any, x: Any = ()) -> Any:
     return tuple(reader.elements(x))
 
 
-def _dict(reader: Any, x: Any = (), **more: Any) -> Any:
+def _dict(reader: Any, x: Any = None, /, **more: Any) -> Any:
     made = reader.heap.new(dict, {})
-    for key, value in {**reader.known_dict(x or {}), **more}.items():
+    for key, value in {**({} if x is None else reader.known_dict(x)), **more}.items():
         reader.set_item(made, key, value)
     return made
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -243,12 +243,15 @@ _OF_ARRAYS = {
     np.argmax, np.argmin, np.ptp, np.count_nonzero, np.clip, np.dot, np.round, np.around,
 }  # fmt: skip
 # Those that Python has, too, and those that numbers have: for arrays only.
-_FOR_ARRAYS = {len, sum, abs, np.where, np.clip}
+_PYTHONS = {len, sum, abs}
+_FOR_ARRAYS = {*_PYTHONS, np.where, np.clip}
 
 
-def is_known(f: Any) -> bool:
+def is_known(f: Any, args: Sequence[Any] | None = None) -> bool:
     """Whether a function may be one of NumPy's, or of arrays."""
     try:
+        if args is not None and f in _PYTHONS:
+            return any(isinstance(x, Arrayed) for x in args)
         known = isinstance(f, (Method, np.ufunc)) or plain_of(f) in FUNCTIONS
     except TypeError:  # not hashable
         return False
@@ -271,8 +274,6 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     arrayed = any(isinstance(x, Arrayed) or is_complex(x) for x in [*args, *kwargs.values()])
     if written is not None:
         if f in _FOR_ARRAYS and not arrayed and not any(isinstance(x, Number) for x in args):
-            return NotImplemented
-        if f in (len, sum, abs) and not any(isinstance(x, Arrayed) for x in args):
             return NotImplemented
         if args and isinstance(args[0], (list, tuple)) and f in _OF_ARRAYS:
             args = [as_array(to, args[0]), *args[1:]]

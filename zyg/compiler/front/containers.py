@@ -198,6 +198,7 @@ class Containers(Sequences):
 
     def set_item(self, owner: Any, index: Any, value: Any) -> None:
         """``owner[index] = value``."""
+        value = self.settled(value)
         if isinstance(owner, Choice):
             self.over(owner, lambda one: self.set_item(one, index, value))
         elif isinstance(owner, Ref) and owner.kind is list:
@@ -235,8 +236,10 @@ class Containers(Sequences):
             raise TypeError("the elements of a long list are of several types") from None
 
     def delete_item(self, owner: Any, index: Any) -> None:
-        content = self.changed(owner) if isinstance(owner, Ref) else {}
-        if isinstance(owner, Ref) and owner.kind is dict:
+        if not isinstance(owner, Ref):
+            raise TypeError("an element of it is not deleted")
+        content = self.changed(owner)
+        if owner.kind is dict:
             self._found(content, index)
             del content[index]
             return
@@ -300,10 +303,10 @@ class Containers(Sequences):
             content[""] = sliced(self, items, 0, items.count)
         return self.heap.new(owner.kind, content)
 
-    def contains(self, owner: Any, x: Any, equal: Callable[[Any, Any], Any]) -> Any:
+    def contains(self, owner: Any, x: Any) -> Any:
         """``x in owner``."""
         if isinstance(owner, Choice):
-            return self.over(owner, lambda one: self.contains(one, x, equal))
+            return self.over(owner, lambda one: self.contains(one, x))
         if isinstance(owner, str):
             return x in owner
         if isinstance(owner, Outside) and isinstance(owner.value, (dict, set, frozenset)):
@@ -316,13 +319,15 @@ class Containers(Sequences):
             found = self.heap.new("variables", {"": False})
             self.count(rounds, lambda one: self.heap[found].update({
                 "": self.builder.wrap(self.builder.op(
-                    "logical_or", atom_of(self.heap[found][""]), atom_of(equal(x, one))))
+                    "logical_or", atom_of(self.heap[found][""]), atom_of(self.alike(one, x))))
             }))  # fmt: skip
             return self.heap[found][""]
         one_by_one = map(rounds.at, range(rounds.length)) if isinstance(rounds, Counted) else rounds
         result: Any = False
         for one in one_by_one:
-            result = result | equal(x, one)
+            if (found := self.alike(one, x)) is True:
+                return True  # what follows is not looked at
+            result = result | found
         return result
 
     def _has(self, x: Any) -> Any:

@@ -44,7 +44,11 @@ class Expressions(Frame):
     unless_stopped: Callable[..., None]
 
     def value(self, node: ast.AST) -> Any:
-        """What an expression is: a recorded number, or anything known."""
+        """What an expression is: a recorded number, anything known, an array that is made."""
+        return self.reader.settled(self.operand(node))
+
+    def operand(self, node: ast.AST) -> Any:
+        """The same for what is used up at once: of an array, how its elements are computed."""
         read = getattr(self, f"_{type(node).__name__.lower()}", None)
         if read is None:
             raise self.refuse(
@@ -62,9 +66,9 @@ class Expressions(Frame):
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             if self.reader.whole and isinstance(error, _RAISED):
                 raise Dead(f"{type(error).__name__}: {error}") from error
-            raise self.refuse(
-                node, "this expression", _WRITE, f"{type(error).__name__}: {error}."
-            ) from error
+            what = "this statement" if isinstance(node, ast.stmt) else "this expression"
+            why = f"{type(error).__name__}: {error}."
+            raise self.refuse(node, what, _WRITE, why) from error
 
     # Names and parts
 
@@ -74,7 +78,7 @@ class Expressions(Frame):
         return node.value
 
     def _attribute(self, node: ast.Attribute) -> Any:
-        owner = self.value(node.value)
+        owner = self.operand(node.value)
         if isinstance(owner, Outside):
             found = getattr(owner.value, node.attr)
             return self.outside(found, (*owner.path, ("attr", node.attr)))
@@ -85,7 +89,7 @@ class Expressions(Frame):
         return self.reader.attribute(owner, node.attr)
 
     def _subscript(self, node: ast.Subscript) -> Any:
-        owner, index = self.value(node.value), self.value(node.slice)
+        owner, index = self.operand(node.value), self.operand(node.slice)
         if isinstance(owner, Number):
             raise self.refuse(
                 node, "indexing", "pass the element as an operand.",
@@ -110,7 +114,7 @@ class Expressions(Frame):
             if isinstance(part, ast.Starred):
                 made.extend(self.reader.elements(self.value(part.value)))
             else:
-                made.append(self.reader.settled(self.value(part)))
+                made.append(self.value(part))
         return made
 
     def _tuple(self, node: ast.Tuple) -> Any:
@@ -173,7 +177,7 @@ class Expressions(Frame):
     # Operators
 
     def _binop(self, node: ast.BinOp) -> Any:
-        return self.operate(node.op, self.value(node.left), self.value(node.right))
+        return self.operate(node.op, self.operand(node.left), self.operand(node.right))
 
     def operate(self, op: ast.AST, *operands: Any) -> Any:
         for k, x in enumerate(operands):
@@ -192,20 +196,20 @@ class Expressions(Frame):
         return self.operate(op, *before, x, *rest)
 
     def _unaryop(self, node: ast.UnaryOp) -> Any:
-        x = self.value(node.operand)
+        x = self.operand(node.operand)
         if isinstance(node.op, ast.Not):
             return self.reader.inverse(self.reader.as_condition(x))
         return self.operate(node.op, x)
 
     def _compare(self, node: ast.Compare) -> Any:
-        left, result = self.value(node.left), True
+        left, result = self.operand(node.left), True
         for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
             if isinstance(result, Number) and self.reader.whole:
                 rest: Any = ast.copy_location(
                     ast.Compare(ast.Constant(0), node.ops[k:], node.comparators[k:]), node
                 )
                 return self._both(result, lambda rest=rest, left=left: self._chain(left, rest))
-            right = self.value(right_node)
+            right = self.operand(right_node)
             found = self._compared(op, left, right)
             result = found if result is True else result & found
             if result is False:
@@ -233,7 +237,7 @@ class Expressions(Frame):
             return found if isinstance(op, ast.Is) else self.reader.inverse(found)
         if not isinstance(op, (ast.In, ast.NotIn)):
             return self.operate(op, a, b)
-        found = self.reader.contains(b, a, lambda x, y: self.operate(ast.Eq(), x, y))
+        found = self.reader.contains(b, a)
         return found if isinstance(op, ast.In) else self.reader.inverse(found)
 
     def _boolop(self, node: ast.BoolOp) -> Any:
@@ -288,21 +292,22 @@ class Expressions(Frame):
     # Calls
 
     def _call(self, node: ast.Call) -> Any:
-        f = self.value(node.func)
+        f = self.operand(node.func)
+        value = self.operand if self.reader.uses_up(f) else self.value
         held = len(self.reader.roots)
         args: list[Any] = []
         for arg in node.args:
             if isinstance(arg, ast.Starred):
                 args.extend(self.reader.elements(self.value(arg.value)))
             else:
-                args.append(self.value(arg))
+                args.append(value(arg))
             self.reader.roots.append(args[-1] if args else None)
         kwargs: dict[str, Any] = {}
         for k in node.keywords:
             if k.arg is None:
                 kwargs.update(self.reader.known_dict(self.value(k.value)))
             else:
-                kwargs[k.arg] = self.value(k.value)
+                kwargs[k.arg] = value(k.value)
         try:
             if f is super and not args:
                 return self._super()

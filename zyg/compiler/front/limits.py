@@ -1,11 +1,17 @@
-"""Of which types functions are not compiled that are of others: what would differ from NumPy's."""
+"""Functions that are not compiled although others of their name are: by types, by rules."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from zyg.base.marks import plain_of
+from zyg.base.registry import ScalarRule, rules
+from zyg.compiler.front.calls import Method
 from zyg.compiler.front.conversions import kind_of_elements
+from zyg.compiler.front.reader import name_of
 from zyg.compiler.front.views import Arrayed
 from zyg.compiler.ir import is_number
 from zyg.compiler.record import Number
@@ -54,3 +60,20 @@ def _word(x: Any) -> str:
     if isinstance(x, (Arrayed, Number, complex)) or is_number(x):
         return _WORDS.get(kind_of_elements(x), "floats")
     return ""
+
+
+def demand_our_rule(f: Any) -> None:
+    """Raise KernelError for a function of NumPy's or math's to which somebody has given a rule."""
+    key = getattr(np, f.name, None) if isinstance(f, Method) else f
+    try:
+        rule = rules.get(plain_of(key))
+    except TypeError:  # not hashable
+        return
+    made_of = rule.partials if isinstance(rule, ScalarRule) else (getattr(rule, "rule", None),)
+    for part in filter(callable, made_of):
+        if getattr(part, "__module__", "zyg").partition(".")[0] != "zyg":
+            raise KernelError(
+                f"{name_of(key)} has a rule that is not zyg's, and cannot be compiled.",
+                "a compiled function would use the derivatives of the operation itself.",
+                "call a function of your own that has the rule.",
+            )

@@ -16,7 +16,8 @@ from zyg.compiler.front.containers import Containers, method_of
 from zyg.compiler.front.growing import repeated
 from zyg.compiler.front.structures import Choice, Items, Ref, Unknown, described, is_leaf
 from zyg.compiler.front.ways import Dead
-from zyg.compiler.record import Number
+from zyg.compiler.ir import type_of
+from zyg.compiler.record import Number, atom_of
 from zyg.errors import KernelError, is_users
 
 _DUNDERS = {
@@ -169,8 +170,34 @@ class Objects(Containers):
             return False
         result: Any = True
         for x, y in zip(a, b, strict=True):
-            result = result & self.operated(operator.eq, x, y)
+            result = result & self.alike(x, y)
         return result
+
+    def alike(self, x: Any, y: Any) -> Any:
+        """``x is y or x == y``: what containers look for; a thing is itself, whatever it equals."""
+        if isinstance(x, Choice):
+            return self.over(x, lambda one: self.alike(one, y))
+        if isinstance(y, Choice):
+            return self.over(y, lambda one: self.alike(x, one))
+        if x is y or (not is_leaf(x) and self.is_same(x, y) is True):
+            return True
+        return self._as_bool(self.as_condition(self.operated(operator.eq, x, y)))
+
+    def count_of(self, owner: Ref, x: Any) -> Any:
+        """``owner.count(x)``."""
+        alike = [self.alike(one, x) for one in self.elements(owner)]
+        return functools.reduce(functools.partial(self.operated, operator.add), alike, 0)
+
+    def index_of(self, owner: Ref, x: Any) -> Any:
+        """``owner.index(x)``."""
+        items = self.elements(owner)
+
+        def first(k: int) -> Any:
+            if k == len(items):
+                raise Dead("ValueError: it is not in list")
+            return self.choose(self.alike(items[k], x), lambda: k, lambda: first(k + 1))
+
+        return first(0)
 
     def _before(self, a: list[Any], b: list[Any]) -> Any:
         """The order of tuples."""
@@ -243,7 +270,24 @@ class Objects(Containers):
                     same = self.is_same(option, other)
                     result = result | (flag if same is True else same & flag)
                 return self.truth(result)
+        if is_leaf(a) and is_leaf(b) and a is not b:
+            return self._is_same_number(a, b)
         return self.known(a) is self.known(b)
+
+    def _is_same_number(self, a: Any, b: Any) -> Any:
+        """``a is b`` of numbers: there is one True and one False, of Python's and of NumPy's."""
+        whose = [getattr(x, "python", True) for x in (a, b)]
+        kinds = [type_of(atom_of(x)) for x in (a, b)]
+        if kinds[0] != kinds[1] or whose in ([True, False], [False, True]):
+            return False
+        if kinds[0] == "bool" and None not in whose:
+            return self.builder.wrap(self.builder.op("equal", atom_of(a), atom_of(b)))
+        if isinstance(a, Number) or isinstance(b, Number):
+            raise KernelError(
+                "is, of two numbers, is not compiled.",
+                "which numbers are one object is not known.", "compare them by ==.",
+            )  # fmt: skip
+        return a is b
 
     def narrowed(self, pairs: list[tuple[Any, Any]]) -> Any:
         """What is left of a choice."""
@@ -329,6 +373,17 @@ class Objects(Containers):
             parts = [*map(self.handed_out, x)]
             return type(x)._make(parts) if hasattr(x, "_make") else tuple(parts)
         return x
+
+    def demand_new(self, x: Any) -> None:
+        """Refuse a result that holds a container of the caller's, or one of its own twice."""
+        for ref, times in self.heap.counts([x]).items():
+            if times > 1 or ref.fixed:
+                raise KernelError(
+                    f"a result with {described(ref)} "
+                    f"{'that is an argument' if ref.fixed else 'at two places'} is not compiled.",
+                    "results are new, and each at one place.",
+                    "return its parts, or a copy.",
+                )
 
     def _or_python(self, x: Choice) -> Any:
         """The one thing with numbers that a choice may be; Python is asked where it is another."""

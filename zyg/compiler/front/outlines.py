@@ -9,14 +9,24 @@ follows as further operands.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.closures import Closure
+from zyg.compiler.front.growing import promoted
 from zyg.compiler.front.heap import Heap
 from zyg.compiler.front.objects import Objects
-from zyg.compiler.front.structures import Choice, Ref, Unknown, children, is_leaf, is_memory
+from zyg.compiler.front.structures import (
+    Choice,
+    Different,
+    Ref,
+    Unknown,
+    children,
+    is_leaf,
+    is_memory,
+)
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import (
     Atom,
@@ -42,6 +52,7 @@ from zyg.errors import KernelError
 
 _KNOWN_LEVELS = 6  # of calls whose known ints differ, that are read one by one
 _MOST_PASSES = 8
+_MOST_OUTLINES = 24  # of one function
 Made = Callable[[list[Any], dict[Ref, Ref]], Any]
 
 
@@ -54,6 +65,7 @@ class Outline:
     make: Made | None = None
     shape: Any = None
     like: list[Any] = field(default_factory=list)
+    refs: list[Ref] = field(default_factory=list)  # the arguments that may change
     more: list[Value] = field(default_factory=list)  # of the surroundings, that it sees
     kinds: list[str] = field(default_factory=list)
 
@@ -139,6 +151,11 @@ class Outlines(Objects):
         shape: list[Any] = []
         self.taken_apart(arguments, found, shape, {})
         which = key, tuple(shape)
+        if which not in self.outlines and self._grows(key, before, len(found)):
+            self._put_in_memory(arguments)
+            found, shape = [], []
+            self.taken_apart(arguments, found, shape, {})
+            which = key, tuple(shape)
         if which not in self.outlines:
             alike = [a for a in before if self._is_alike(a, shape, found)]
             if not any(alike) and len([a for a in before if self._is_alike(a, shape)]) < (
@@ -152,6 +169,28 @@ class Outlines(Objects):
                 if self.outlines[which].more or key[1] or _has_closure(arguments):
                     del self.outlines[which]
         return self._called(which, arguments)
+
+    def _grows(self, key: Any, before: list[Active], count: int) -> bool:
+        """Whether the arguments, so many numbers, are more from call to call."""
+        counts = [len(outline.inputs) for (k, _), outline in self.outlines.items() if k == key]
+        if not counts and len(before) > _KNOWN_LEVELS:
+            found: list[Any] = []
+            self.taken_apart(before[-1].arguments, found, [], {})
+            counts = [len(found)]
+        if len(counts) > _MOST_OUTLINES:
+            raise KernelError(
+                "a function that calls itself with more and more is not compiled.",
+                "its arguments have another structure in each call.",
+                "write a loop.",
+            )
+        return any(n < count for n in counts)
+
+    def _put_in_memory(self, arguments: Any) -> None:
+        """Let lists be such as may grow."""
+        for ref in self.heap.counts([arguments]):
+            if ref.kind is list:
+                with suppress(Different):
+                    self.heap[ref][""] = promoted(self, self.heap[ref][""])
 
     def _is_alike(self, a: Active, shape: list[Any], numbers: list[Any] | None = None) -> bool:
         """Whether a call that is being read has arguments like these, to the known ints."""
@@ -187,7 +226,7 @@ class Outlines(Objects):
             builder.wrote(atom_of(x))
         pairs = zip(outs, outline.like, strict=True)
         made = [builder.unknown(out, like) for out, like in pairs]
-        result, contents = outline.make(made, {})
+        result, contents = outline.make(made, dict(zip(outline.refs, refs, strict=True)))
         for ref, content in zip(refs, contents, strict=True):
             if content is not None:
                 self.heap[ref] = content
@@ -229,6 +268,7 @@ class Outlines(Objects):
         active, facts, depth = self.active, self.facts, len(self.roots)
         self.heap, self.facts, self.active = outer.fork(), {}, []
         before = self.heap.fork()
+        builder.repeats += 1
         try:
             with builder.apart() as block:
                 numbers = [builder.unknown(p, like) for p, like in zip(inputs, found, strict=True)]
@@ -238,20 +278,23 @@ class Outlines(Objects):
                 self.active.append(Active(which[0], arguments))
                 result = self.settled(read(arguments))
                 _demand_unchanged(before, self.heap, own)
+                outline.refs = [*refs.values()]
                 contents = [
-                    None if _is_same_content(self.heap[ref], start[ref]) else ref
-                    for ref in refs.values()
+                    None if _is_same_content(self.heap[ref], start[ref]) else self.heap[ref]
+                    for ref in outline.refs
                 ]
                 return self._result(outline, result, contents, block)
         finally:
+            builder.repeats -= 1
             self.heap, self.facts, self.active = outer, facts, active
             del self.roots[depth:]
 
     def _result(self, outline: Outline, result: Any, changed: list[Any], block: Block) -> bool:
-        """Note what a function returns; whether that was known."""
+        """Note what a function returns, and does to its arguments; whether that was known."""
         found: list[Any] = []
         shape: list[Any] = []
-        make = self.taken_apart((result, *changed), found, shape, {})
+        seen = {ref: k for k, ref in enumerate(outline.refs)}  # the caller's
+        make = self.taken_apart((result, *changed), found, shape, seen)
         kinds = [type_of(atom_of(x)) for x in found]
         if outline.shape == shape:
             pairs = zip(kinds, outline.kinds, strict=True)
@@ -260,7 +303,7 @@ class Outlines(Objects):
 
         def made(numbers: list[Any], refs: dict[Ref, Ref]) -> Any:
             value, *contents = make(numbers, refs)
-            return value, [None if c is None else self.heap[c] for c in contents]
+            return value, contents
 
         outline.make, outline.shape, outline.kinds, outline.like = made, shape, kinds, found
         block.yields = [

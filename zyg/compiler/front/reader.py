@@ -187,6 +187,10 @@ class Reader(Inlining):
             ])  # fmt: skip
         return result
 
+    def uses_up(self, f: Any) -> bool:
+        """Whether a function keeps nothing of its arguments, and nobody else sees them."""
+        return False
+
     def of_numbers(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What a function of numbers gives; NotImplemented where it is not known otherwise."""
         return NotImplemented

@@ -59,6 +59,7 @@ class WholeBuilder(ExtentBuilder):
         super().__init__()
         self.writes: list[Value] = []
         self.undecided: list[Value] = []  # of which one may be a copy of another, or that itself
+        self.views = 0  # made so far
         self.born: dict[Value, int] = {}  # when a buffer was made
         self.roots: dict[Value, Roots] = {}  # what a joined one may be
 
@@ -89,6 +90,11 @@ class WholeBuilder(ExtentBuilder):
             self.roots[x] = Roots(frozenset(), len(self.born))
         return self.number(x, whose(like))
 
+    def view_number(self) -> int:
+        """Which object a new view is; -1: one of those that the rounds of a loop make."""
+        self.views += 1
+        return -1 if self.repeats else self.views
+
     def wrote(self, buffer: Atom) -> None:
         """A buffer was written: expressions that are not computed yet must not read it any more."""
         self.writes.append(buffer)  # type: ignore[arg-type]
@@ -109,6 +115,11 @@ class WholeBuilder(ExtentBuilder):
     def may_meet(self, a: Value, b: Value) -> bool:
         """Whether two buffers may be the same."""
         return self.roots_of(a).meets(self.roots_of(b), self.born)
+
+    def is_given(self, buffer: Value) -> bool:
+        """Whether a buffer may be an argument's, which may be another's, too."""
+        roots = self.roots_of(buffer)
+        return roots.until >= 0 or not roots.which <= self.born.keys()
 
     def roots_of(self, buffer: Value) -> Roots:
         return self.roots.get(buffer) or Roots(frozenset([buffer]), -1)

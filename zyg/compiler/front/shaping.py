@@ -182,6 +182,8 @@ def squeezed(to: WholeBuilder, x: Any, axis: Any = None) -> Any:
         gone = axes_of(view, axis)
         for k in gone:
             demand_equal(to, view.shape[k], 1)
+    if not gone:
+        return view
     kept = [k for k in range(view.ndim) if k not in gone]
     return view.of_axes(kept)
 

@@ -57,7 +57,7 @@ class Statements(Loops):
                 if self._if(statement, rest):
                     return
             else:
-                self.statement(statement)
+                self.located(statement, functools.partial(self.statement, statement))
             stop = self.stopped()
             if stop is True:
                 return
@@ -100,14 +100,15 @@ class Statements(Loops):
                 self.value(value)
             case ast.Return():
                 found = None if node.value is None else self.value(node.value)
-                self.env[_VALUE] = self.reader.settled(found)
+                self.env[_VALUE] = found
                 self.env[_RETURNED] = True
             case ast.Break():
                 self.env[_BROKEN] = True
             case ast.Continue():
                 self.env[_CONTINUED] = True
             case ast.Assign():
-                found = self.value(node.value)
+                is_part = len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript)
+                found = (self.operand if is_part else self.value)(node.value)
                 for target in node.targets:
                     self.assign(target, found)
             case ast.AnnAssign(value=ast.expr() as value):
@@ -255,7 +256,7 @@ class Statements(Loops):
 
     def _augmented(self, node: ast.AugAssign, before: Any) -> Any:
         """What is assigned after ``before += value``; lists are changed in place."""
-        value = self.value(node.value)
+        value = self.operand(node.value)
         in_place = self.reader.augmented(OPERATORS[type(node.op)], before, value)
         if in_place is not NotImplemented:
             return in_place

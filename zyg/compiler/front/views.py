@@ -8,7 +8,7 @@ summed up or given a name, in one loop with what it is made of.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from zyg.compiler.front.complexes import ComplexNumber, is_complex, pair_of
@@ -65,10 +65,12 @@ class Arrayed:
 class ArrayView(Arrayed):
     """Elements of a buffer; `readonly` are those that NumPy lets nobody write through a view.
 
-    Those with `gaps` lie otherwise in Python's memory than in the program's.
+    `identity` says which of the objects that look at the buffer it is: 0 the array that owns it, a
+    number its own for each view, -1 one of those that a loop makes. Those with `gaps` lie otherwise
+    in Python's memory than in the program's.
     """
 
-    __slots__ = ("buffer", "gaps", "offset", "readonly", "strides")
+    __slots__ = ("buffer", "gaps", "identity", "offset", "readonly", "strides")
 
     def __init__(
         self,
@@ -81,8 +83,9 @@ class ArrayView(Arrayed):
         ranks: Sequence[int | None] | None = None,
         gaps: bool = False,
         readonly: bool = False,
+        identity: Atom = 0,
     ) -> None:
-        self.to, self.buffer, self.offset = to, buffer, offset
+        self.to, self.buffer, self.offset, self.identity = to, buffer, offset, identity
         self.gaps, self.readonly = gaps, readonly
         self.element = element or buffer.type.removesuffix("[]")
         self.shape = tuple(shape)
@@ -120,9 +123,8 @@ class ArrayView(Arrayed):
         to = self.to
         strides = [to.op("multiply", n, 2) for n in self.strides]
         offset = to.op("add", to.op("multiply", self.offset, 2), which)
-        return ArrayView(
-            to, self.buffer, self.shape, strides, offset, None, self.ranks, self.gaps, self.readonly
-        )
+        ways = self.ranks, self.gaps, self.readonly, to.view_number()
+        return ArrayView(to, self.buffer, self.shape, strides, offset, None, *ways)
 
     def view(
         self,
@@ -135,7 +137,16 @@ class ArrayView(Arrayed):
         """Other elements of the same buffer, whose axes are in C's order if there are no ranks."""
         readonly = readonly or self.readonly
         return ArrayView(
-            self.to, self.buffer, shape, strides, offset, self.element, ranks, self.gaps, readonly
+            self.to,
+            self.buffer,
+            shape,
+            strides,
+            offset,
+            self.element,
+            ranks,
+            self.gaps,
+            readonly,
+            self.to.view_number(),
         )
 
     def of_axes(self, axes: Sequence[int | None], offset: Atom | None = None) -> ArrayView:
@@ -157,16 +168,16 @@ class ArrayView(Arrayed):
         return self.element, self.ndim, self.ranks, self.gaps, self.readonly
 
     def parts(self) -> list[Any]:
-        numbers = (self.offset, *self.shape, *self.strides)
+        numbers = (self.identity, self.offset, *self.shape, *self.strides)
         buffer = WholeNumber(self.buffer, self.to, False)
         return [buffer, *(self.to.number(x, True) for x in numbers)]
 
     def made(self, parts: Sequence[Any]) -> ArrayView:
-        buffer, offset, *rest = map(atom_of, parts)
+        buffer, identity, offset, *rest = map(atom_of, parts)
         n = self.ndim
         return ArrayView(
             self.to, buffer, rest[:n], rest[n:], offset, self.element,  # type: ignore[arg-type]
-            self.ranks, self.gaps, self.readonly,
+            self.ranks, self.gaps, self.readonly, identity,
         )  # fmt: skip
 
     @property
@@ -195,6 +206,19 @@ class ArrayView(Arrayed):
             )
         )
 
+    def is_object(self, other: ArrayView) -> bool | None:
+        """Whether both are one object; None if that is not known."""
+        if self is other:
+            return True
+        one, another, to = self.identity, other.identity, self.to
+        if not isinstance(one, Value) and not isinstance(another, Value):
+            if one != another:
+                return False
+            if self.buffer is other.buffer and one != -1:
+                return True
+        either = self.buffer, other.buffer
+        return None if to.may_meet(*either) or all(map(to.is_given, either)) else False
+
 
 class Lazy(Arrayed):
     """An elementwise expression: `reads` are the arrays that it is made of.
@@ -221,6 +245,16 @@ class Lazy(Arrayed):
 
     def at(self, index: Index) -> Any:
         return self._at(index)
+
+
+def arrays_in(x: Any) -> Iterator[ArrayView]:
+    """The arrays in a result."""
+    if isinstance(x, ArrayView):
+        yield x
+    elif isinstance(x, (tuple, list, dict)) or (hasattr(x, "__dict__") and not callable(x)):
+        inside = x if isinstance(x, (tuple, list)) else (x if type(x) is dict else vars(x)).values()
+        for part in inside:
+            yield from arrays_in(part)
 
 
 def is_one(n: Atom) -> bool:

@@ -63,6 +63,7 @@ class Ways:
     new_list: Callable[..., Ref]
     range_of: Callable[..., Any]
     operate: Callable[..., Any]
+    alike: Callable[[Any, Any], Any]
     inverse: Callable[[Any], Any]
     narrowed: Callable[..., Any]
 
@@ -274,6 +275,7 @@ class Ways:
         self.heap = plan.heap([builder.like(p, a) for p, a in zip(params, lefts, strict=True)])
         facts, self.facts = self.facts, dict(self.facts)
         tests, block = Block(), Block()
+        builder.repeats += 1
         try:
             if test is not None:
                 with builder.inside(tests):
@@ -283,6 +285,7 @@ class Ways:
                 body()
             return (tests, block), self.facts
         finally:
+            builder.repeats -= 1
             self.facts = facts
             del self.roots[held:]
 

@@ -7,7 +7,7 @@ raise for is a check, on which the program stops, and Python runs the function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from zyg.base.marks import plain_of
-from zyg.base.registry import ScalarRule, rules
 from zyg.compiler.front import arrays, complexes, library, matrices, orders
 from zyg.compiler.front.calls import METHODS, Method, called, is_known
 from zyg.compiler.front.captures import Captures, Outside, Path
@@ -39,7 +38,7 @@ from zyg.compiler.front.kinds import (
 )
 from zyg.compiler.front.layouts import of_order
 from zyg.compiler.front.library import LIBRARY
-from zyg.compiler.front.limits import demand_known
+from zyg.compiler.front.limits import demand_known, demand_our_rule
 from zyg.compiler.front.matrices import MATRICES
 from zyg.compiler.front.numerals import of_numbers
 from zyg.compiler.front.objects import is_class
@@ -48,7 +47,7 @@ from zyg.compiler.front.parallel import tell_apart
 from zyg.compiler.front.reader import Reader, first_choice, name_of
 from zyg.compiler.front.scalars import WholeBuilder, whose
 from zyg.compiler.front.structures import Compound, Ref, Unknown, described
-from zyg.compiler.front.views import Arrayed, ArrayView, is_one, strides_of
+from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, arrays_in, is_one, strides_of
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Block, Program, Value, is_number, prune, type_of
 from zyg.compiler.record import Number, atom_of
@@ -112,7 +111,9 @@ def read_whole(
     inputs, reader.lifted = reader.lifted, []
     try:
         with room_for_calls():
-            found = reader.handed_out(reader.call(Outside(f, ()), args, named))
+            found = reader.call(Outside(f, ()), args, named)
+            reader.demand_new(found)
+            found = reader.handed_out(found)
     except Dead as dead:
         raise KernelError(
             f"{name_of(f)} always raises.", f"{dead.why}.", "call it as it is."
@@ -126,7 +127,7 @@ def read_whole(
         )
     reader.inputs = [*inputs, *reader.lifted]
     yields: list[Atom] = []
-    reader.returned = [*_arrays_in(found)]
+    reader.returned = [*arrays_in(found)]
     result = reader.result(found, yields)
 
     def program(yields: list[Atom]) -> Program:
@@ -140,16 +141,6 @@ def read_whole(
     return Whole(program(yields), result, captures, plain, reader.builder.assumed)
 
 
-def _arrays_in(x: Any) -> Iterator[ArrayView]:
-    """The arrays in a result."""
-    if isinstance(x, ArrayView):
-        yield x
-    elif isinstance(x, (tuple, list, dict)) or (hasattr(x, "__dict__") and not callable(x)):
-        inside = x if isinstance(x, (tuple, list)) else (x if type(x) is dict else vars(x)).values()
-        for part in inside:
-            yield from _arrays_in(part)
-
-
 def _written(f: Any) -> Any:
     """How a function of NumPy's is written in the language, if it is."""
     if isinstance(f, Method):
@@ -159,23 +150,6 @@ def _written(f: Any) -> Any:
         return LIBRARY.get(f) or ORDERS.get(f) or MATRICES.get(f)
     except TypeError:  # not hashable
         return None
-
-
-def _demand_our_rule(f: Any) -> None:
-    """Raise KernelError for a function of NumPy's or math's to which somebody has given a rule."""
-    key = getattr(np, f.name, None) if isinstance(f, Method) else f
-    try:
-        rule = rules.get(plain_of(key))
-    except TypeError:  # not hashable
-        return
-    made_of = rule.partials if isinstance(rule, ScalarRule) else (getattr(rule, "rule", None),)
-    for part in filter(callable, made_of):
-        if getattr(part, "__module__", "zyg").partition(".")[0] != "zyg":
-            raise KernelError(
-                f"{name_of(key)} has a rule that is not zyg's, and cannot be compiled.",
-                "a compiled function would use the derivatives of the operation itself.",
-                "call a function of your own that has the rule.",
-            )
 
 
 def _is_ours(f: Any) -> bool:
@@ -267,7 +241,7 @@ class WholeReader(Reader):
             ones = tuple(k for k, n in enumerate(view.shape) if is_one(n))
             same = self.which(x)
             if shared := same is None and self.is_shared(x):
-                self.layouts += [x.buffer, x.offset, *x.strides]
+                self.layouts += [x.buffer, x.identity, x.offset, *x.strides]
             ranks = () if view.is_contiguous else of_order(view.order)
             return Array(
                 view.element, view.ndim, ones, same, shared, readonly=x.readonly, ranks=ranks
@@ -295,10 +269,11 @@ class WholeReader(Reader):
     def which(self, x: ArrayView) -> int | None:
         """Where the buffer of an array is among the inputs, if the array is all of an argument."""
         given = self.whole_arguments.get(x.buffer)
-        return self.inputs.index(x.buffer) if given is not None and given.is_same(x) else None
+        is_it = given is not None and given.is_object(x) is True
+        return self.inputs.index(x.buffer) if is_it else None
 
     def is_shared(self, x: ArrayView) -> bool:
-        """Whether an array may be memory of an argument, or of another result."""
+        """Whether an array is another result, too, or may be memory of one, or of an argument."""
         meets, given = self.builder.may_meet, [*self.whole_arguments]
         met = [y for y in self.returned if meets(x.buffer, y.buffer)]
         return len(met) > 1 or any(meets(x.buffer, y) for y in given)
@@ -330,6 +305,17 @@ class WholeReader(Reader):
         found = arrays.operated(self.builder, operator, *operands)
         return super().operated(operator, *operands) if found is NotImplemented else found
 
+    def is_same(self, a: Any, b: Any) -> Any:
+        arrays = isinstance(a, ArrayView) and isinstance(b, ArrayView)
+        found = a.is_object(b) if arrays else super().is_same(a, b)
+        if found is None:
+            raise KernelError(
+                "is, of arrays that ways or rounds have made, is not compiled.",
+                "which objects they are depends on the way that was taken.",
+                "compare what they were made of.",
+            )
+        return found
+
     # Arrays
 
     def item(self, owner: Any, index: Any) -> Any:
@@ -347,7 +333,7 @@ class WholeReader(Reader):
     def augmented(self, operator: Any, before: Any, value: Any) -> Any:
         if not isinstance(before, ArrayView):
             return super().augmented(operator, before, value)
-        arrays.augment(before, operator, value)
+        arrays.augment(before, operator, self.uncovered(value))
         return before
 
     def attribute(self, owner: Any, name: str) -> Any:
@@ -378,7 +364,13 @@ class WholeReader(Reader):
         super().set_attribute(owner, name, value)
 
     def settled(self, x: Any) -> Any:
-        return array(x)
+        if isinstance(x, Method) and isinstance(x.owner, Lazy):
+            return Method(array(x.owner), x.name)
+        return array(x) if isinstance(x, Lazy) else x
+
+    def uses_up(self, f: Any) -> bool:
+        inner = f.value if isinstance(f, Outside) else f
+        return is_known(inner) or _written(inner) is not None
 
     def rows(self, x: Any) -> tuple[Any, Callable[[Any], Any]] | None:
         return rows(x) if isinstance(x, Arrayed) else None
@@ -386,8 +378,8 @@ class WholeReader(Reader):
     def call(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         inner, path = (f.value, f.path) if isinstance(f, Outside) else (f, None)
         written = _written(inner)
-        if is_known(inner) or written is not None:
-            _demand_our_rule(inner)
+        if is_known(inner, args) or written is not None:
+            demand_our_rule(inner)
             if (k := first_choice(args)) is not None:
                 before, rest = args[:k], args[k + 1 :]
                 return self.over(args[k], lambda x: self.call(f, [*before, x, *rest], kwargs))
