@@ -45,4 +45,4 @@ def test_other_threads_are_warned(quiet):
 
 
 def test_the_price_of_errstate_is_paid_by_no_numpy_that_is_supported():
-    assert module.quiet is module._Quiet
+    assert module.errors_now is not np.geterr

@@ -24,14 +24,19 @@ from zyg.base.adoptable import is_adopted, turns
 
 def listen(on: bool) -> None:
     """Stand before imports, or no longer."""
-    if on and _FINDER not in sys.meta_path:
-        turns.append(spaces.turn)
-        sys.meta_path.insert(0, _FINDER)
-        builtins.__import__ = _importing(builtins.__import__)
-    if not on and _FINDER in sys.meta_path:
-        sys.meta_path.remove(_FINDER)
-        turns.remove(spaces.turn)
+    if on:
+        if spaces.turn not in turns:
+            turns.append(spaces.turn)
+        if _FINDER not in sys.meta_path:
+            sys.meta_path.insert(0, _FINDER)
+        if not hasattr(builtins.__import__, "before"):
+            builtins.__import__ = _importing(builtins.__import__)
+    else:
         _leave(builtins, "__import__")
+        if _FINDER in sys.meta_path:
+            sys.meta_path.remove(_FINDER)
+        if spaces.turn in turns:
+            turns.remove(spaces.turn)
     numba_reads_originals(on)
 
 

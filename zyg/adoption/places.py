@@ -36,11 +36,11 @@ class Place(NamedTuple):
     before: Any
     now: Any
 
-    def change(self, back: bool = False) -> None:
+    def change(self) -> None:
         """Put one thing in the place of the other, if nobody has put something else there."""
         _, kind, holder, key, before, now = self
-        if kind.get(holder, key) is (now if back else before):
-            kind.put(holder, key, before if back else now)
+        if kind.get(holder, key) is before:
+            kind.put(holder, key, now)
 
 
 def _of(*names: str) -> Kind:

@@ -44,8 +44,9 @@ class Space:
     def __init__(self, names: Names) -> None:
         self.names, self.name = names, str(names.get("__name__"))
         self.growing = self.grown = False
-        self._on, self._places, self._seen = False, list[Place](), list[int]()
-        self._own = self._walk(original)  # drop-ins that it uses by itself
+        self.on, self._places, self._seen = False, list[Place](), list[int]()
+        self._holders, self._sizes = list[Any](), list[int]()
+        self._own = {id(place.before) for place in self._walk(original)}  # drop-ins of its own
         self.read()
 
     def read(self) -> None:
@@ -62,18 +63,49 @@ class Space:
     def look(self) -> None:
         """Find the places where originals are."""
         found = self._walk(self._drop_in)
-        self._places = self._places + found if self._on else found
-        if self._on:
+        self._places = self._places + found if self.on else found
+        sized = (place.holder for place in self._places if isinstance(place.holder, (dict, list)))
+        self._holders = [*{id(holder): holder for holder in sized}.values()]
+        self._sizes = [*map(len, self._holders)]
+        if self.on:
             for place in found:
                 place.change()
 
     def turn(self, on: bool) -> None:
-        """Put drop-ins in the places of originals, or back."""
-        if on and (self.growing or self.grown):
-            self._look_again()
-        self._on = on
-        for place in self._places if on else reversed(self._places):
-            place.change(back=not on)
+        """Put drop-ins in the places of originals, or back.
+
+        That may be done again, if it was interrupted: each place is looked at. Where one is found
+        with something else, as in a list that was sorted, all that there is now is looked for.
+        """
+        if on:
+            if self.growing or self.grown:
+                self._look_again()
+            self.on = True
+            if not self._change():
+                self.look()
+        else:
+            if not self._change(back=True):
+                self._put_back_all()
+            self.on = False
+
+    def _change(self, back: bool = False) -> bool:
+        """Change all known places; whether they are all places that there are."""
+        known = True
+        for _, kind, holder, key, before, now in reversed(self._places) if back else self._places:
+            if back:
+                before, now = now, before
+            there = kind.get(holder, key)
+            if there is before:
+                kind.put(holder, key, now)
+            elif there is not now:
+                known = False
+        return known and [*map(len, self._holders)] == self._sizes
+
+    def _put_back_all(self) -> None:
+        """Put originals in the place of all drop-ins, wherever they are by now."""
+        for place in self._walk(original):
+            if id(place.before) not in self._own:
+                place.change()
 
     def _look_again(self) -> None:
         """Look at what has come since, if something may have."""
@@ -87,10 +119,7 @@ class Space:
     def release(self) -> None:
         """Put back what was there; originals for what was imported while a gradient ran."""
         self.turn(False)
-        own = {(id(place.holder), place.key) for place in self._own}
-        for place in self._walk(original):
-            if (id(place.holder), place.key) not in own:
-                place.change()
+        self._put_back_all()
 
     def adopted(self) -> list[str]:
         """The module's names that have drop-ins, or lead to some."""
@@ -109,14 +138,17 @@ def turn() -> None:
     if running:
         learn()
     with lock:
-        if _State.on != bool(running):
-            _State.on = bool(running)
+        on = bool(running)
+        if _State.on != on:
+            _State.on = True  # until all are back in their places
             for space in list(_spaces.values()):
-                space.turn(_State.on)
+                space.turn(on)
+            _State.on = on
 
 
 def ask(targets: list[Target]) -> None:
     """Adopt what targets cover, for as long as they are asked for."""
+    turn()  # a gradient may have begun before anything was adopted
     _asked.extend(targets)
     given = [target.names for target in targets if target.names is not None]
     loaded = [m for m in list(sys.modules.values()) if isinstance(m, ModuleType)]
@@ -150,10 +182,10 @@ def drop(targets: list[Target]) -> None:
     _asked[:] = [target for target in _asked if target not in targets]
     released = [s for s in _spaces.values() if not any(_is_of(t, s.names) for t in _asked)]
     for space in released:
-        del _spaces[id(space.names)]
-        note_adopted(space.names, False)
-    for space in released:
         space.release()
+    for space in released:
+        note_adopted(space.names, False)
+        del _spaces[id(space.names)]
     if released:
         for space in _spaces.values():  # what they shared with others
             space.look()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +21,7 @@ class Adoption:
 
     def __init__(self, targets: list[Target]) -> None:
         self._targets = targets
+        self._blocks: list[Generator[None, None, None]] = []
 
     def release(self) -> None:
         """Give back what these modules had, but for modules that another adoption asks for too.
@@ -39,10 +41,26 @@ class Adoption:
             return {space.name: space.adopted() for space in spaces.spaces_of(wanted)}
 
     def __enter__(self) -> Adoption:
-        return self
+        self._blocks.append(self._released_at_end())
+        try:
+            next(self._blocks[-1])
+            return Adoption(self._targets)  # only the with statement holds the block
+        except BaseException:
+            self._blocks.pop().close()
+            raise
 
     def __exit__(self, *error: Any) -> None:
-        self.release()
+        self._blocks.pop().close()
+
+    def _released_at_end(self) -> Generator[None, None, None]:
+        """It ends when it is closed, or when an exception from outside keeps it from that."""
+        try:
+            yield
+        finally:
+            try:
+                self.release()
+            finally:
+                self.release()
 
     def __repr__(self) -> str:
         rows = [f"  {name}: {', '.join(names) or '-'}" for name, names in self.modules.items()]
@@ -100,10 +118,18 @@ def adopt(*modules: ModuleType | str) -> Adoption:
 
 def adopt_targets(targets: list[Target]) -> Adoption:
     learn()
-    with spaces.lock:
-        spaces.ask(targets)
-        listen(True)
-    return Adoption(targets)
+    adoption = Adoption(targets)
+    try:
+        with spaces.lock:
+            listen(True)
+            spaces.ask(targets)
+    except BaseException:
+        try:
+            adoption.release()
+        finally:
+            adoption.release()
+        raise
+    return adoption
 
 
 def adopted() -> Adoption:

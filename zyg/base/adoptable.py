@@ -20,7 +20,7 @@ REFUSED = {
 
 _adopted: set[int] = set()  # ids of namespaces
 _rewritten: dict[CodeType, CodeType] = {}  # what runs in an adopted module: what its source says
-running: list[None] = []  # one for each function that is being differentiated, in any task
+running: dict[Any, None] = {}  # the strands of functions that are being differentiated, anywhere
 turns: list[Callable[[], None]] = []  # what is to be done when one begins or ends
 
 

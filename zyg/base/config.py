@@ -5,9 +5,9 @@ from __future__ import annotations
 import dis
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from types import FrameType, TracebackType
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -62,14 +62,26 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-@contextmanager
-def under(options: dict[str, Any]) -> Iterator[None]:
-    """All settings as they were at another place, perhaps of another process."""
-    before = _here.set(options)
+def _block(options: dict[str, Any]) -> Generator[None, None, None]:
+    """While it waits, these are the settings.
+
+    It ends when it is closed. Python does that by itself if an exception from outside, as by
+    Ctrl-C, keeps the end of a with statement from being called.
+    """
+    around = _here.get({})
+    try:
+        before = _here.set(options)
+    except BaseException:
+        _here.set(around)
+        raise
     try:
         yield
     finally:
         _here.reset(before)
+
+
+# All settings as they were at another place, perhaps of another process.
+under = contextmanager(_block)
 
 
 def _is_entered(caller: FrameType) -> bool:
@@ -161,7 +173,7 @@ class config:  # noqa: N801 - a verb to the user
             least_tape[:] = least.to_bytes(8, sys.byteorder)
         self._options = options
         self._before: dict[str, Any] = {}
-        self._tokens: list[Token[dict[str, Any]]] = []
+        self._blocks: list[Generator[None, None, None]] = []
         if not _is_entered(sys._getframe(1)):
             self._before = {name: _defaults[name] for name in options}
             _defaults.update(options)
@@ -170,7 +182,12 @@ class config:  # noqa: N801 - a verb to the user
         # Made elsewhere than in the with statement: only now is it known that it was for a block.
         _defaults.update(self._before)
         self._before = {}
-        self._tokens.append(_here.set({**_here.get({}), **self._options}))
+        self._blocks.append(_block({**_here.get({}), **self._options}))
+        try:
+            next(self._blocks[-1])
+        except BaseException:
+            self._blocks.pop().close()
+            raise
 
     def __exit__(
         self,
@@ -178,4 +195,4 @@ class config:  # noqa: N801 - a verb to the user
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        _here.reset(self._tokens.pop())
+        self._blocks.pop().close()

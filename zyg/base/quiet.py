@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,25 +10,31 @@ import numpy as np
 # The variable that np.errstate sets, whose making and entering take longer than a small product.
 _core: Any = getattr(getattr(np, "_core", None), "umath", None)
 _state: Any = getattr(_core, "_extobj_contextvar", None)  # a name of NumPy's own: it may go
-if _state is not None:
-    with np.errstate(all="ignore"):
-        _IGNORED = _state.get()
+
+# What NumPy does at errors now, how that is set, each by one call in C where that can be, and what
+# it is where all is ignored.
+errors_now: Callable[[], Any] = np.geterr if _state is None else _state.get
+set_errors: Callable[[Any], Any] = (lambda e: np.seterr(**e)) if _state is None else _state.set
+with np.errstate(all="ignore"):
+    SILENT = errors_now()
 
 
-class _Quiet:
-    """``np.errstate(all="ignore")``, at a third of its price."""
+class quiet:  # noqa: N801 - as np.errstate
+    """``np.errstate(all="ignore")``, at a third of its price.
 
-    __slots__ = ("token",)
+    An exception from outside, as by Ctrl-C, that comes when it is entered leaves all as it was. One
+    that comes at the very beginning of the end of the block does not: there Python calls nothing.
+    """
+
+    __slots__ = ("before",)
 
     def __enter__(self) -> None:
-        self.token = _state.set(_IGNORED)
+        self.before = errors_now()
+        try:
+            set_errors(SILENT)
+        except BaseException:
+            set_errors(self.before)
+            raise
 
     def __exit__(self, *_: object) -> None:
-        _state.reset(self.token)
-
-
-def _by_errstate() -> Any:
-    return np.errstate(all="ignore")
-
-
-quiet: Any = _by_errstate if _state is None else _Quiet
+        set_errors(self.before)

@@ -54,7 +54,7 @@ class _Stage:
     def __init__(self, names: dict[str, Any]) -> None:
         self.space = Space(names)
         self.space.growing = True
-        self.running = 0
+        self.running: dict[object, None] = {}
 
 
 _stages: Cache[int, _Stage] = Cache(256)  # by the id of a namespace, which its stage keeps alive
@@ -65,21 +65,30 @@ _lock = threading.RLock()
 def with_drop_ins(f: Callable[..., Any]) -> Iterator[None]:
     """While it lasts, `f` and its helpers have drop-ins in the place of math, NumPy and SciPy."""
     learn()
+    me = object()
     with _lock:
         stages = [_stages.get(id(names)) or _stages.put(id(names), _Stage(names))
                   for names in _namespaces(f)]  # fmt: skip
-        for stage in stages:
-            stage.running += 1
-            if stage.running == 1:
-                stage.space.turn(True)
     try:
+        with _lock:
+            for stage in stages:
+                stage.running[me] = None
+                if not stage.space.on:
+                    stage.space.turn(True)
         yield
     finally:
-        with _lock:
-            for stage in reversed(stages):
-                stage.running -= 1
-                if not stage.running:
-                    stage.space.turn(False)
+        try:
+            _leave(stages, me)
+        finally:
+            _leave(stages, me)
+
+
+def _leave(stages: list[_Stage], me: object) -> None:
+    with _lock:
+        for stage in reversed(stages):
+            stage.running.pop(me, None)
+            if stage.space.on and not stage.running:
+                stage.space.turn(False)
 
 
 def _namespaces(f: Callable[..., Any]) -> list[dict[str, Any]]:

@@ -294,23 +294,30 @@ class ReversePass:
             threading.Thread(target=copy_context().run, args=(self.work,), daemon=True)
             for _ in range(min(others, self.parallel - 1))
         ]
-        for thread in threads:
-            thread.start()
         try:
+            for thread in threads:
+                thread.start()
             yield
         finally:  # also if it was cancelled, or interrupted while waiting
-            with self.changed:
-                self.stopped = True
-                self.changed.notify_all()
-                unfinished = [*self.elsewhere]
-            for later in unfinished:
-                later.future.cancel()
-            for thread in threads:
+            try:
+                self._end(threads)
+            finally:
+                self._end(threads)
+
+    def _end(self, threads: list[threading.Thread]) -> None:
+        with self.changed:
+            self.stopped = True
+            self.changed.notify_all()
+            unfinished = [*self.elsewhere]
+        for later in unfinished:
+            later.future.cancel()
+        for thread in threads:
+            if thread.is_alive():
                 thread.join()
-            for task in filter(None, self.tasks):
-                task.run.finish()
-            self.tasks.clear()  # which refer to the pass
-            self.channels.clear()
+        for task in filter(None, self.tasks):
+            task.run.finish()
+        self.tasks.clear()  # which refer to the pass
+        self.channels.clear()
 
     def fail(self, error: BaseException, path: tuple[int, ...] = ()) -> None:
         """Stop all tasks, because one raised."""
@@ -379,8 +386,8 @@ async def reverse_async(
     # Another task of this loop may be between two of its slices, and a thread in the midst of it.
     while strand.memory.reversing or not turn.acquire(blocking=False):
         await checkpoint()
-    strand.memory.reversing = True
     try:
+        strand.memory.reversing = True
         pass_ = ReversePass(strand, seeds, strong, check)
         with pass_.helped():
             while not pass_.work(time.monotonic() + _SLICE):

@@ -111,8 +111,8 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
             strand.memory.readonly.add(slot)
         elif not flags.forc and not is_spread(x):
             strand.memory.entangled.add(slot)
-        if how == "lent" and x.nbytes > _SMALL and (kept := _kept_of(x)) is not None:
-            return _lend(strand, kept, slot)
+        if how == "lent" and x.nbytes > _SMALL and (lent := _lend(strand, x, slot)) is not None:
+            return lent
         held = _hold(strand, x) if how == "protected" and x.nbytes > _SMALL else None
         bare = how in ("bare", "shared")
         if bare or held is not None:
@@ -213,15 +213,18 @@ _mutex = RLock()  # a collection of garbage may release a strand anywhere
 
 
 class Kept:
-    """A large plain array that entries rely on, and the view of it that they have."""
+    """A large plain array that entries rely on, and the view of it that they have.
+
+    It is read-only as long as there are holders, which are known before it becomes so.
+    """
 
     __slots__ = ("array", "guard", "holders", "sample", "view", "writable")
 
     def __init__(self, a: np.ndarray[Any, Any]) -> None:
-        self.array, self.guard, self.holders = a, ref(a), 0
+        self.array, self.guard, self.holders = a, ref(a), set[int]()
         self.writable = a.flags.writeable
-        a.setflags(write=False)
         self.view = a.view()
+        self.view.setflags(write=False)
         self.sample = self.view if a.nbytes <= _WHOLE else sample(self.view)
 
     def contents(self, whole: bool) -> bytes:
@@ -232,10 +235,21 @@ class Kept:
 
         return blake2b(np.ascontiguousarray(self.view).reshape(-1).view(np.uint8).data).digest()
 
-    def let_go(self) -> None:
-        if self.writable:
-            self.array.setflags(write=True)
-            self.view.setflags(write=True)
+    def hold(self, holder: int) -> None:
+        self.holders.add(holder)
+        _kept[id(self.view)] = _kept[id(self.array)] = self
+        self.array.setflags(write=False)
+
+    def let_go(self, holder: int) -> None:
+        """As often as one likes: what an interrupt has left undone is done the next time."""
+        with _mutex:
+            self.holders.discard(holder)
+            if not self.holders and _kept.get(id(self.array)) is self:
+                if self.writable:
+                    self.array.setflags(write=True)
+                    self.view.setflags(write=True)
+                _kept.pop(id(self.view), None)
+                del _kept[id(self.array)]
 
 
 def sample(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -315,21 +329,18 @@ def _hold(strand: Strand, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | Non
         if kept is None:  # a thread may have outlived its gradient
             return None
         if strand.open and id(kept.array) not in held:
-            kept.holders += 1
             whole = setting("check_operands")
-            found = b"" if strand.dual else kept.contents(whole)
-            held[id(kept.array)] = kept, line, whole, found
+            held[id(kept.array)] = kept, line, whole, None  # before it is held: who lets go of it
+            kept.hold(id(strand.memory))
+            if not strand.dual:
+                held[id(kept.array)] = kept, line, whole, kept.contents(whole)
         return kept.view
 
 
 def _kept_of(a: np.ndarray[Any, Any]) -> Kept | None:
-    """What protects an array from writes; None if nothing can."""
-    with _mutex:
-        kept = _kept.get(id(a))
-        if kept is None and owns_memory(a):
-            kept = Kept(a)
-            _kept[id(a)] = _kept[id(kept.view)] = kept
-        return kept
+    """What protects an array from writes, once it is held; None if nothing can."""
+    kept = _kept.get(id(a))
+    return Kept(a) if kept is None and owns_memory(a) else kept
 
 
 # Arguments that are lent. A kernel that keeps slopes needs no copy of its operands: nobody reads
@@ -346,12 +357,17 @@ _primal: Any = Watched.__dict__["primal"]  # the slot itself, under any property
 _set_class: Any = object.__dict__["__class__"].__set__
 
 
-def _lend(strand: Strand, kept: Kept, slot: Any) -> Any:
+def _lend(strand: Strand, a: np.ndarray[Any, Any], slot: Any) -> Any:
     with _mutex:
-        kept.holders += 1
+        kept = _kept_of(a)
+        if kept is None:
+            return None
         x = watch(strand, kept.view, slot)
         _set_class(x, watcher_of[Lent])
-        strand.memory.lent.append([kept, kept.contents(setting("check_operands")), x])
+        loan = [kept, None, x]
+        strand.memory.lent.append(loan)
+        kept.hold(id(loan))
+        loan[1] = kept.contents(setting("check_operands"))
     return x
 
 
@@ -377,12 +393,13 @@ def take_back(strand: Strand) -> list[np.ndarray[Any, Any]]:
     written = []
     lent = strand.memory.lent
     while lent:
-        loan = lent.pop()
+        loan = lent[-1]
         if _is_written(loan):
             written.append(loan[0].view)
         if type(loan[2]) is watcher_of[Lent] and _references(loan) > _ALONE:
             copy_lent(loan[2])
-        _let_go(loan[0])
+        loan[0].let_go(id(loan))
+        lent.pop()
     return written
 
 
@@ -404,7 +421,7 @@ def changed(strand: Strand) -> list[tuple[np.ndarray[Any, Any], str]]:
     return [
         (kept.view, line)
         for kept, line, whole, before in strand.memory.kept.values()
-        if kept.contents(whole) != before
+        if before is not None and kept.contents(whole) != before
     ]
 
 
@@ -424,13 +441,6 @@ def release(strand: Strand) -> None:
     memory.copies.clear()
     if memory.lent:
         take_back(strand)
-    while memory.kept:
-        _let_go(memory.kept.popitem()[1][0])
-
-
-def _let_go(kept: Kept) -> None:
-    with _mutex:
-        kept.holders -= 1
-        if not kept.holders:
-            del _kept[id(kept.array)], _kept[id(kept.view)]
-            kept.let_go()
+    for key, (kept, *_) in [*memory.kept.items()]:
+        kept.let_go(id(memory))
+        memory.kept.pop(key, None)

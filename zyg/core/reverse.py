@@ -128,8 +128,9 @@ class Run:
     def finish(self) -> None:
         """Do all writes again that were undone: memory is as it was found."""
         while self.redo:
-            array, index, contents = self.redo.pop()
+            array, index, contents = self.redo[-1]
             array[index] = contents
+            self.redo.pop()
 
 
 class Later:
@@ -174,7 +175,10 @@ def reverse(
         try:
             step_back(strand, run, end)
         finally:
-            run.finish()
+            try:
+                run.finish()
+            finally:
+                run.finish()
     return run.bars
 
 

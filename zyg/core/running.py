@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from contextvars import Token
 from types import CoroutineType
 from typing import Any
 
@@ -16,39 +15,33 @@ from zyg.core.protection import release
 from zyg.core.strand import Strand, active
 from zyg.errors import ConversionError, MutationError, RunningLoopError, ZygError, raising_line
 
-Before = Token[tuple[Strand, ...]]
+# The way in and the way out. An exception may come from outside, as Ctrl-C does, wherever Python
+# looks for signals: where a function begins, after each call of one in C, where a loop goes back.
+# So all that is changed is noted before it is changed, `enter` is called within the `try` that
+# leads to `leave`, and `leave` does what is left of it if it is called again. Where an exception
+# leads to it, it is called twice, as another one may come meanwhile.
 
 
-class Running:
-    """While f runs: the strand of its call is active; afterwards it takes entries no more."""
-
-    __slots__ = ("before", "strand")
-
-    def __init__(self, strand: Strand) -> None:
-        self.strand = strand
-
-    def __enter__(self) -> None:
-        self.before = enter(self.strand)
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        leave(self.strand, self.before, error)
-
-
-def enter(strand: Strand) -> Before:
-    """Have a strand active, until `leave` is told what was before."""
-    running.append(None)
+def enter(strand: Strand, around: tuple[Strand, ...]) -> None:
+    """Have a strand active beside those around it, until `leave` is told the same."""
+    running[strand] = None
     if turns:
         turn()
-    return active.set((*active.get(), strand))
+    active.set((*around, strand))
 
 
-def leave(strand: Strand, before: Before, error: BaseException | None = None) -> None:
-    """The function of a strand has returned, or raised an error: what is to be said of it."""
-    active.reset(before)
-    running.pop()
-    if turns:
-        turn()
+def leave(strand: Strand, around: tuple[Strand, ...]) -> None:
+    """The function of a strand has ended: the strand takes entries no more."""
     strand.close()
+    if strand in active.get():  # else it ends elsewhere, as a coroutine that is garbage
+        active.set(around)
+    running.pop(strand, None)
+    if turns:
+        turn()
+
+
+def judge(strand: Strand, error: BaseException | None = None) -> None:
+    """The function of a strand has returned, or raised an error: what is to be said of it."""
     if error is not None or strand.kin.refused or strand.kin.family or strand.memory.elements:
         try:
             if strand.kin.refused or strand.kin.family:

@@ -71,7 +71,7 @@ class Memory:
         self.written: set[Any] = set()  # those of arrays that were written since they got the slot
         self.copies: dict[int, tuple[Any, bytes, Any]] = {}  # of small plain arrays
         # Plain arrays that entries rely on, with the line that does, and their contents: all, some.
-        self.kept: dict[int, tuple[Any, str, bool, bytes]] = {}
+        self.kept: dict[int, tuple[Any, str, bool, bytes | None]] = {}
         self.asked: tuple[Any, int] = (None, 0)  # where; how many
         self.asker: tuple[Any, int] | None = None  # the instruction that asked for a sequence
         self.shown: Sequence[

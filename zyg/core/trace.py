@@ -11,7 +11,7 @@ import numpy as np
 from zyg.base.array_types import GUESTS, ArraySpec, ArrayType, array_type
 from zyg.base.config import setting
 from zyg.base.labelled import labelled_kind
-from zyg.base.quiet import quiet
+from zyg.base.quiet import SILENT, errors_now, set_errors
 from zyg.base.sinks import begins
 from zyg.base.structure import Structure, is_leaf
 from zyg.base.trees import Tree, taken_apart
@@ -27,12 +27,13 @@ from zyg.core.protection import (
     watch_together,
 )
 from zyg.core.reverse import all_finite, plain_then_strong, reverse
-from zyg.core.running import completed, enter, has_shown_objects, leave
+from zyg.core.running import completed, enter, has_shown_objects, judge, leave, release_all
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
     Confined,
     Strand,
+    active,
     has_left,
     is_watched,
     settle,
@@ -61,32 +62,51 @@ class Call:
         self.specs: list[list[Spec]] = []
         self.watched: list[Any] = []
         leaves, values = [], []
-        for x in args:
-            inputs = taken_apart(x, watchable)
-            plain = [settle(v) for v in inputs.leaves]
-            # Copied, what the caller writes to an argument afterwards does not reach `back`.
-            watched = watch_together(strand, plain, arguments)
-            self.inputs.append(inputs)
-            self.slots.append([v.slot for v in watched])
-            self.specs.append([spec_of(v) for v in plain])
-            self.watched.append(inputs.rebuild(watched))
-            leaves.append(plain)
-            values.append(watched)
-        if len(args) > 1:
-            forbid_shared_writes(strand, leaves, values)
-        self.begin()
-        if run:
-            before = enter(strand)
+        try:
+            for x in args:
+                inputs = taken_apart(x, watchable)
+                plain = [settle(v) for v in inputs.leaves]
+                # Copied, what the caller writes to an argument afterwards does not reach `back`.
+                watched = watch_together(strand, plain, arguments)
+                self.inputs.append(inputs)
+                self.slots.append([v.slot for v in watched])
+                self.specs.append([spec_of(v) for v in plain])
+                self.watched.append(inputs.rebuild(watched))
+                leaves.append(plain)
+                values.append(watched)
+            if len(args) > 1:
+                forbid_shared_writes(strand, leaves, values)
+            self.begin()
+            if run:
+                self.end(self.value_of(f, kwargs))
+        except BaseException:
             try:
-                value = f(*self.watched, **kwargs)
-                if type(value) not in WATCHED:
-                    value = self.numbers_of(completed(f, value))
-                    value = leave_guests(value) if GUESTS in sys.modules else value
-            except BaseException as error:
-                leave(strand, before, error)
-                raise
-            leave(strand, before)
-            self.end(value)
+                release_all(strand)
+            finally:
+                release_all(strand)
+            raise
+
+    def value_of(self, f: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+        """What f returns, once it has run with the arguments watched."""
+        strand, around, errors = self.strand, active.get(), errors_now()
+        try:
+            enter(strand, around)
+            value = f(*self.watched, **kwargs)
+            if type(value) not in WATCHED:
+                value = self.numbers_of(completed(f, value))
+                value = leave_guests(value) if GUESTS in sys.modules else value
+            leave(strand, around)
+        except BaseException as error:
+            try:
+                leave(strand, around)
+            finally:
+                leave(strand, around)
+            if errors_now() is SILENT:  # as an interrupted `quiet` may have left it
+                set_errors(errors)
+            judge(strand, error)
+            raise
+        judge(strand)
+        return value
 
     def numbers_of(self, value: Any) -> Any:
         """The value of f; where NumPy made object arrays of watched numbers, arrays of numbers."""
@@ -110,7 +130,7 @@ begins(Call.__init__)
 class Trace(Call):
     """One call of `f`, watched: its value `y`, and the way back to the arguments' cotangents."""
 
-    closed = False
+    closed = True  # until it has something to let go of
     measured: Callable[[Any], Any] | None = None  # gives cotangents the unit of the value
 
     def __init__(
@@ -126,6 +146,7 @@ class Trace(Call):
     ) -> None:
         strand = Strand()
         strand.memory.once = once
+        self.strand, self.closed = strand, False
         self.lent = arguments in ("lent", "shared")  # and the value is handed over
         if lines or setting("check_nan") or setting("check_operands"):
             strand.record_lines()
@@ -187,7 +208,9 @@ class Trace(Call):
         if self.strand.memory.kept or self.strand.kin.family:
             demand_unwritten(self.strand.level_strands(), seeds)
         # A warning about 1/0 in a derivative would name a line that is not the user's.
-        with quiet():
+        errors = errors_now()
+        try:
+            set_errors(SILENT)
             passes, checked, reverse = self.passes(), self.is_checked(), _reverse_of(self.strand)
             for strong in passes:
                 known: dict[Any, Any] = {}
@@ -198,6 +221,8 @@ class Trace(Call):
             known.clear()  # nobody else holds the cotangents
             if checked and not finite:
                 reverse(self.strand, seeds, strong, check=True)
+        finally:
+            set_errors(errors)
         return self.gradients(cotangents, zeros)
 
     def is_finite(self, cotangents: list[list[Any]], known: dict[Any, Any]) -> bool:
@@ -275,17 +300,20 @@ class Trace(Call):
 
     def close(self) -> None:
         """Let go of what the pullback keeps: it cannot run any more."""
-        self.closed = True
         for strand in self.strand.level_strands():
             release(strand)
             strand.tape.clear()  # its entries may hold watched values, which hold the strand
             strand.kin.imports.clear()
             strand.kin.exports.clear()
         self.strand.kin.family.clear()
+        self.closed = True
 
     def __del__(self) -> None:
-        if not self.closed and hasattr(self, "strand"):
-            self.close()
+        if not self.closed:
+            try:
+                self.close()
+            finally:
+                self.close()
 
 
 def watchable(x: Any) -> bool:

@@ -269,7 +269,10 @@ def _by_rows(f: Function, x: Array, entries: Matrix, colours: Array) -> Matrix:
         found = [pulled((colours == k).astype(dtype)) for k in range(count)]
         last = pulled(w)
     finally:
-        trace.close()
+        try:
+            trace.close()
+        finally:
+            trace.close()
     rows, columns = _places(entries)
     back = np.array(found, last.dtype).reshape(count, x.size)
     made = _with_data(entries, back[colours[rows], columns])

@@ -248,7 +248,10 @@ def explain(f: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> Explanati
         ones = [(target[0], _one_of(target[1])) for target in trace.out if target is not None]
         return Explanation(trace, trace.back_from(ones, zeros=False))
     finally:
-        trace.close()
+        try:
+            trace.close()
+        finally:
+            trace.close()
 
 
 def _one_of(spec: Any) -> Any:

@@ -10,14 +10,14 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, overload
 
-import numpy as np
-
 from zyg.base.borders import border
+from zyg.base.quiet import SILENT, errors_now, set_errors
 from zyg.base.signatures import AsyncPullback, P, R, Ts, X, Y, Z
 from zyg.core.adjoint_tasks import reverse_async
 from zyg.core.overwritten import demand_unwritten
 from zyg.core.reverse import all_finite
-from zyg.core.running import Running, demand_its_loop
+from zyg.core.running import demand_its_loop, enter, judge, leave
+from zyg.core.strand import active
 from zyg.core.trace import Trace
 from zyg.verbs.gradients import seed_of_loss, seed_of_one
 
@@ -25,8 +25,10 @@ AsyncFunction = Callable[..., Any]  # one that is not async can be awaited too
 
 
 async def _traced(f: AsyncFunction, args: Any, kwargs: Any, arguments: str = "protected") -> Trace:
-    trace = Trace(f, args, kwargs, arguments=arguments, run=False)
-    with Running(trace.strand):
+    trace, around = Trace(f, args, kwargs, arguments=arguments, run=False), active.get()
+    strand = trace.strand
+    try:
+        enter(strand, around)
         value = f(*trace.watched, **kwargs)
         if inspect.isawaitable(value):
             try:
@@ -35,6 +37,15 @@ async def _traced(f: AsyncFunction, args: Any, kwargs: Any, arguments: str = "pr
                 demand_its_loop(f, error)
                 raise
         value = trace.numbers_of(value)
+        leave(strand, around)
+    except BaseException as error:
+        try:
+            leave(strand, around)
+        finally:
+            leave(strand, around)
+        judge(strand, error)
+        raise
+    judge(strand)
     trace.end(value)
     return trace
 
@@ -43,13 +54,17 @@ async def _back(trace: Trace, y_bar: Any, zeros: bool) -> tuple[Any, ...]:
     """`Trace.back`, awaited."""
     strand, seeds = trace.strand, trace.seeds(y_bar)
     demand_unwritten(strand.level_strands(), seeds)
-    with np.errstate(all="ignore"):
+    errors = errors_now()
+    try:
+        set_errors(SILENT)
         for strong in trace.passes():
             cotangents = trace.at_arguments(await reverse_async(strand, seeds, strong))
             if finite := all_finite([c for part in cotangents for c in part]):
                 break
         if not finite and trace.is_checked():
             await reverse_async(strand, seeds, strong, check=True)
+    finally:
+        set_errors(errors)
     return trace.gradients(cotangents, zeros)
 
 
@@ -161,7 +176,10 @@ async def value_and_gradient_async(
     try:
         return trace.y, await _back(trace, seed_of_loss(trace), zeros)
     finally:
-        trace.close()
+        try:
+            trace.close()
+        finally:
+            trace.close()
 
 
 @overload
@@ -225,4 +243,7 @@ async def gradient_async(
     try:
         return await _back(trace, seed_of_one(trace, trace.y), zeros)
     finally:
-        trace.close()
+        try:
+            trace.close()
+        finally:
+            trace.close()

@@ -327,4 +327,7 @@ def _rewound(generators: list[Any], states: list[Any]) -> Iterator[None]:
         _set_states(generators, states)
         yield
     finally:
-        _set_states(generators, found)
+        try:
+            _set_states(generators, found)
+        finally:
+            _set_states(generators, found)

@@ -71,7 +71,10 @@ def forwarddiff(f: Callable[[X], R], x: X) -> R:
     def at(*leaves: Any) -> Any:
         copies: dict[int, Any] = {}
         try:
-            y = f(call.rebuild([*leaves], whole=False, done=copies))
+            made: dict[int, Any] = {}
+            given = call.rebuild([*leaves], whole=False, done=made)
+            copies.update(made)
+            y = f(given)
         finally:
             carry_back(call, [*leaves], copies)
         return demand_complete(y, "zyg.forwarddiff")

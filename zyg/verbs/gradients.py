@@ -176,16 +176,18 @@ def gradient(
     >>> zyg.gradient(lambda x, y: np.sum(x * y), np.array([1.0, 2.0]), 3.0)
     (array([3., 3.]), 3.0)
     """
+    trace = None
     try:
         own = own_verbs.get(type(f))
         if own and (found := own["gradient"](f, args, kwargs, zeros)) is not NotImplemented:
             return found  # type: ignore[no-any-return]
         trace = Trace(f, args, kwargs, once=True)
-        try:
-            return trace.back(seed_of_one(trace, trace.y), zeros)
-        finally:  # now, though an exception may keep this frame
-            trace.close()
+        found = trace.back(seed_of_one(trace, trace.y), zeros)
+        trace.close()
+        return found
     except BaseException as error:
+        if trace is not None:  # now, though the exception may keep this frame
+            trace.close()
         shorten(error)
         raise
 
@@ -249,6 +251,7 @@ def value_and_gradient(
     >>> zyg.value_and_gradient(lambda x: (x * x, "a note"), 3.0)
     ((9.0, 'a note'), (6.0,))
     """
+    trace = None
     try:
         own = own_verbs.get(type(f))
         if (
@@ -257,11 +260,12 @@ def value_and_gradient(
         ):
             return found  # type: ignore[no-any-return]
         trace = Trace(f, args, kwargs, once=True)
-        try:
-            return trace.y, trace.back(seed_of_loss(trace), zeros)
-        finally:
-            trace.close()
+        found = trace.y, trace.back(seed_of_loss(trace), zeros)
+        trace.close()
+        return found
     except BaseException as error:
+        if trace is not None:
+            trace.close()
         shorten(error)
         raise
 

@@ -25,7 +25,7 @@ from zyg.core.strand import Strand, has_left, is_watched, settle, strip, watched
 from zyg.core.trace import copy_out
 from zyg.errors import AdjointError, MissingRuleError, StructureError, is_users, user_line
 from zyg.verbs.checkpoints import Noted, contents_of, globals_in, one_entry
-from zyg.verbs.taken_apart import empty
+from zyg.verbs.taken_apart import refill
 
 _SMALL = 1024  # bytes; a larger array is read-only instead of copied, as an operand is
 
@@ -197,8 +197,7 @@ class Held(Structure, Engine):
         for one in which:
             kind, x, parts = self._seen[one]
             if kind.mutable:
-                empty(x)
-                kind.fill(x, {key: v for key, v, _ in parts})
+                refill(kind, x, {key: v for key, v, _ in parts})
         for a, was in self._arrays:
             if was is not None and _overwritten(a, was):
                 a[...] = was
@@ -330,13 +329,20 @@ def _plain(x: Any) -> Any:
 @contextmanager
 def _read_only(arrays: list[Any]) -> Iterator[None]:
     frozen = [a for a in arrays if a.flags.writeable]
-    for a in frozen:
-        a.flags.writeable = False
     try:
+        for a in frozen:
+            a.flags.writeable = False
         yield
     finally:
-        for a in frozen:
-            a.flags.writeable = True
+        try:
+            _set_writeable(frozen)
+        finally:
+            _set_writeable(frozen)
+
+
+def _set_writeable(arrays: list[Any]) -> None:
+    for a in arrays:
+        a.flags.writeable = True
 
 
 def _overwritten(a: Any, contents: Any) -> bool:

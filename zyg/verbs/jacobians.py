@@ -139,7 +139,10 @@ def _by_rows(
                 bars = [a + 1j * b for a, b in zip(bars, imaginary, strict=True)]
             found.append(bars)
     finally:
-        trace.close()
+        try:
+            trace.close()
+        finally:
+            trace.close()
     return assembled(result, inputs, found, 0)
 
 

@@ -70,7 +70,10 @@ class TakenApart:
         def run(*values: Any) -> Any:
             copies.clear()
             self._put(values[len(given) :], full)
-            return f(*values[: len(given)], *self.whole.rebuild(full, whole=False, done=copies))
+            made: dict[int, Any] = {}
+            parts = self.whole.rebuild(full, whole=False, done=made)
+            copies.update(made)  # of which nothing is carried back until they are whole
+            return f(*values[: len(given)], *parts)
 
         try:
             if self.keeps_nothing:
@@ -148,8 +151,7 @@ def carry_back(whole: Structure, leaves: list[Any], copies: dict[int, Any]) -> N
     back |= {id(v): w for v, w in zip(leaves, whole.leaves, strict=True)}
     for (one, (kind, x, now)), values in zip(written.items(), _own(written, back), strict=True):
         if one in copies or not all(v is w for (_, v), w in zip(now, values, strict=True)):
-            empty(x)
-            kind.fill(x, {key: v for (key, _), v in zip(now, values, strict=True)})
+            refill(kind, x, {key: v for (key, _), v in zip(now, values, strict=True)})
 
 
 def _own(written: dict[int, Any], back: dict[int, Any]) -> list[list[Any]]:
@@ -179,7 +181,18 @@ class _Written(Structure):
         return len(self.leaves) - 1
 
 
-def empty(x: Any) -> None:
+def refill(kind: Kind, x: Any, values: dict[Any, Any]) -> None:
+    """Have other parts in a container; an interrupt does not leave it empty."""
+    try:
+        _empty(x)
+        kind.fill(x, values)
+    except BaseException:
+        _empty(x)
+        kind.fill(x, values)
+        raise
+
+
+def _empty(x: Any) -> None:
     """Take out of a container what can be put in."""
     kinds: tuple[Any, ...] = (list, OrderedDict, dict, set, deque)
     for kind in kinds:

@@ -1,0 +1,64 @@
+"""An exception from outside, as by Ctrl-C, leaves what is the user's as it was."""
+
+import contextlib
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import zyg
+import zyg.numpy
+
+from ..marks import slow_after
+from ..searches import interrupts
+from ..searches._interrupted import PROGRAMS, arrays, configured, numbers, writes
+from ..searches.interrupts import CALLS, Case, Hit
+
+
+@pytest.mark.parametrize("program", slow_after(1, [configured, numbers, arrays, writes]))
+def test_an_interrupt_at_every_point_of_a_gradient(program):
+    number = PROGRAMS.index(program)
+    for at in range(interrupts.points(number, CALLS)):
+        interrupts.check(Case(number, CALLS, at, KeyboardInterrupt))
+
+
+def interrupted(run, at):
+    hit = Hit(CALLS, at, KeyboardInterrupt())
+    sys.unraisablehook, hook = lambda _: None, sys.unraisablehook  # of one in a finalizer
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            hit.run(run)
+    finally:
+        sys.unraisablehook = hook
+    return bool(hit.where)
+
+
+def test_an_interrupt_while_modules_are_adopted():
+    library = types.ModuleType("library")
+    exec("import math, numpy as np\ndef f(x): return math.exp(x) * np.sin(x)", vars(library))
+    before = dict(vars(library))
+    adoption, at = zyg.adopt(library), 0
+    try:
+        while interrupted(lambda: zyg.gradient(library.f, 0.5), at):
+            assert dict(vars(library)) == before
+            assert zyg.nestlevel() == 0
+            assert type(zyg.numpy.zeros(1)) is np.ndarray
+            at += 13
+    finally:
+        adoption.release()
+
+
+def test_an_interrupt_while_what_a_checkpoint_holds_is_put_back():
+    a, held = 2.0, [1.0]
+
+    def layer(x):
+        held.append(len(held))
+        return a * x * held[0]
+
+    at = 0
+    while interrupted(lambda: zyg.gradient(lambda x: zyg.checkpoint(layer, x), 3.0), at):
+        assert held[0] == 1.0  # and no variable of the function's is empty
+        assert layer(3.0) == 6.0
+        del held[1:]
+        at += 61
