@@ -74,7 +74,37 @@ def stretched(a):
     return np.broadcast_to(a[0] * 2, (2, 3)) + 0, np.broadcast_to(a, (2, 3, 3))
 
 
+def column_in_another_shape(a):
+    b = a[:, 0].reshape(3, 1)
+    b[0] = 9.0
+    a[2] = 4.0
+    return b
+
+
+def every_other_in_another_shape(a):
+    b = a[0, ::2].reshape(1, -1)
+    b[0, 0] = 9.0
+    return b, a[::2].ravel()
+
+
+def copied_to_another_shape(a):
+    b = a.T.reshape(-1)
+    c = a[::-1].ravel()
+    b[0] = 9.0
+    c[1] = 8.0
+    a[1] = 4.0
+    return b, c, a.T.ravel(), a[:, ::-1].reshape(-1)
+
+
+def rows_that_stay_rows(a):
+    b = a[:, ::-1].reshape(len(a), 1, -1)
+    b[1] = 9.0
+    return b, b.copy(), a.T.reshape(1, *a.T.shape)
+
+
 NATIVE = [
+    column_in_another_shape, every_other_in_another_shape, copied_to_another_shape,
+    rows_that_stay_rows,
     less_its_first_row, by_its_first_column, by_its_first_row_in_place,
     less_its_first_column_as_a_row, filled_with_its_first_row, filled_by_copyto,
     filled_from_a_place_on, diagonal_seen_later, conjugates, all_of_it, clipped_by_nothing, twice,
@@ -149,6 +179,31 @@ def test_their_derivatives_are_those_of_the_tracer(f):
     with zyg.config(fallback="error"):
         found = zyg.gradient(zyg.compile(loss), square())
     np.testing.assert_allclose(found, zyg.gradient(loss, square()))
+
+
+def maybe_a_copy(a, k):
+    b = a[:, :k].reshape(-1)
+    b[0] = 9.0
+    return b
+
+
+def maybe_copied_in_a_loop(a, k):
+    s = 0.0
+    for _ in range(2):
+        b = a[1:, :k].ravel()
+        s += b.sum()
+        a[1] += 1.0
+    return s
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("f", [maybe_a_copy, maybe_copied_in_a_loop])
+def test_what_may_be_a_copy_or_a_view_is_either(f, k):
+    mine, pythons, compiled = square(), square(), zyg.compile(f)
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(mine, k), f(pythons, k))
+        np.testing.assert_array_equal(mine, pythons)
 
 
 @pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")

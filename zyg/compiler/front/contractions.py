@@ -19,7 +19,7 @@ from zyg.compiler.front.layouts import Order, iterated
 from zyg.compiler.front.picks import through
 from zyg.compiler.front.products import matmul
 from zyg.compiler.front.scalars import WholeBuilder, promoted
-from zyg.compiler.front.shaping import contiguous, reshaped, transposed
+from zyg.compiler.front.shaping import contiguous, in_shape, transposed
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, demand_equal, is_one, product
 from zyg.compiler.ir import Atom
 
@@ -121,18 +121,14 @@ def _of_two(
         order = [name.index(c) for c in (*batch, *rows, *columns)]
         shape = [*(sizes[c] for c in batch), *(product(to, [sizes[c] for c in part])
                                                for part in (rows, columns))]  # fmt: skip
-        return reshaped(to, transposed(to, x, order), _numbers(to, shape))
+        return in_shape(transposed(to, x, order), shape)[0]
 
     made = matmul(to, matrix(xs[0], names[0], left, summed), matrix(xs[1], names[1], summed, right))
     letters = [*batch, *left, *right]
-    full = reshaped(to, made, _numbers(to, [sizes[c] for c in letters]))
+    full, _ = in_shape(made, [sizes[c] for c in letters])
     if not letters:
         return full
     return transposed(to, full, [letters.index(c) for c in result])
-
-
-def _numbers(to: WholeBuilder, atoms: Sequence[Atom]) -> tuple[Any, ...]:
-    return tuple(to.number(n, True) for n in atoms)
 
 
 def _view(x: ArrayView, name: str, result: str) -> Any:

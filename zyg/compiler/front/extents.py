@@ -171,7 +171,14 @@ class ExtentBuilder(Builder):
 
     def may_be_one(self, n: Atom) -> bool:
         """Whether an extent that is not known may turn out to be one."""
-        return isinstance(n, Value) and n not in self.never_one and not self.is_at_least(n, 2)
+        if not isinstance(n, Value) or n in self.never_one or self.is_at_least(n, 2):
+            return False
+        name, args = self.defined.get(n, ("", ()))
+        if name == "multiply":
+            return all(x == 1 if not isinstance(x, Value) else self.may_be_one(x) for x in args)
+        form = self.form(n)
+        of_one = len(form.terms) == 1 and not form.constant
+        return not (of_one and self.never_one.issuperset(form.terms))
 
     # What is not negative
 

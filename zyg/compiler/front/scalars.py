@@ -15,7 +15,7 @@ import numpy as np
 from zyg.compiler.front.domains import demand_domain
 from zyg.compiler.front.extents import BITS, ExtentBuilder
 from zyg.compiler.front.kinds import DTYPES
-from zyg.compiler.ir import Atom, Type, Value, is_buffer, is_number, type_of
+from zyg.compiler.ir import Atom, Block, Type, Value, is_buffer, is_number, type_of
 from zyg.compiler.record import COMPARE, TESTS, Number, atom_of, wider
 from zyg.errors import KernelError
 
@@ -58,9 +58,10 @@ class WholeBuilder(ExtentBuilder):
     def __init__(self) -> None:
         super().__init__()
         self.writes: list[Value] = []
-        self.undecided: list[Value] = []  # of which one may be a copy of another, or that itself
+        self.undecided: list[tuple[Value, int]] = []  # see `undecide`
         self.views = 0  # made so far
         self.born: dict[Value, int] = {}  # when a buffer was made
+        self.born_in: dict[Value, Block] = {}
         self.roots: dict[Value, Roots] = {}  # what a joined one may be
 
     def wrap(self, x: Atom) -> Any:
@@ -95,6 +96,12 @@ class WholeBuilder(ExtentBuilder):
         self.views += 1
         return -1 if self.repeats else self.views
 
+    def undecide(self, *buffers: Value) -> None:
+        """It depends on the call whether these are one array in Python: none is to be written."""
+        for x in buffers:
+            once = not self.repeats or self.born_in.get(x) is self.block
+            self.undecided.append((x, len(self.writes) if once else 0))
+
     def wrote(self, buffer: Atom) -> None:
         """A buffer was written: expressions that are not computed yet must not read it any more."""
         self.writes.append(buffer)  # type: ignore[arg-type]
@@ -109,7 +116,7 @@ class WholeBuilder(ExtentBuilder):
 
     def alloc(self, kind: Type, size: Atom, zeroed: bool = True) -> Value:
         made = super().alloc(kind, size, zeroed)
-        self.born[made] = len(self.born) + 1
+        self.born[made], self.born_in[made] = len(self.born) + 1, self.block
         return made
 
     def may_meet(self, a: Value, b: Value) -> bool:

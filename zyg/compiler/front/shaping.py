@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any
 
 from zyg.compiler.front.conversions import as_array, axes_of
@@ -21,6 +23,7 @@ from zyg.compiler.front.views import (
     Arrayed,
     ArrayView,
     demand_equal,
+    equal,
     fresh,
     is_one,
     product,
@@ -30,13 +33,31 @@ from zyg.compiler.ir import Atom, Value
 from zyg.compiler.record import Number, atom_of
 from zyg.errors import KernelError
 
+Unequal = tuple[Atom, Atom]
+
 
 def contiguous(x: Arrayed) -> ArrayView:
     """An array whose elements are one after the other: itself, or a copy."""
     view: ArrayView = array(x)
-    made = view if view.is_contiguous else copied(view, in_c(view.ndim))
-    if view.gaps:  # it depends on the call whether NumPy copies
-        view.to.undecided += [view.buffer, made.buffer]
+    return view if view.is_contiguous else copied(view, in_c(view.ndim))
+
+
+def decided(view: ArrayView, made: ArrayView, copies: Sequence[Sequence[Unequal]]) -> ArrayView:
+    """What may be a copy where NumPy's is a view: it is none if all pairs of a row are unequal.
+
+    Where that is assumed, or depends on the call, it stops the program, or neither is written.
+    """
+    to, is_copy = view.to, made.buffer is not view.buffer
+    if view.gaps or (is_copy and not to.assume()):
+        to.undecide(view.buffer, made.buffer)
+    elif is_copy:
+        surely: Atom = False
+        for row in copies:
+            found: Atom = True
+            for x, y in row:
+                found = to.op("logical_and", found, to.op("not_equal", x, y))
+            surely = to.op("logical_or", surely, found)
+        to.check(surely, "a copy that may be a view")
     return made
 
 
@@ -72,11 +93,15 @@ def flat(x: Arrayed) -> ArrayView:
 def raveled(to: WholeBuilder, x: Any, order: Any = "C") -> ArrayView:
     view = as_array(to, x)
     axes = iterated(view.ndim, [view.ranks]) if order == "K" else order_for(view, order)
-    return flat(view.of_axes(axes))
+    view = view.of_axes(axes)
+    rows = zip(view.shape, view.strides, row_major(to, view.shape), strict=True)
+    return decided(view, flat(view), [[(n, 1), (have, want)] for n, have, want in rows])
 
 
 def flattened(to: WholeBuilder, x: Any, order: Any = "C") -> ArrayView:
-    return copied(raveled(to, x, order))
+    view = as_array(to, x)
+    axes = iterated(view.ndim, [view.ranks]) if order == "K" else order_for(view, order)
+    return flat(copied(view.of_axes(axes), in_c(view.ndim)))
 
 
 def extents(to: WholeBuilder, shape: Any) -> list[Atom]:
@@ -115,8 +140,39 @@ def reshaped(to: WholeBuilder, x: Any, *shape: Any, order: Any = "C") -> ArrayVi
         sizes.insert(open_[0], _quotient(to, view.shape, total, sizes, have))
     else:
         demand_equal(to, total, have)
-    whole = contiguous(view)
-    return whole.view(sizes, row_major(to, sizes), whole.offset)
+    return decided(view, *in_shape(view, sizes))
+
+
+def in_shape(view: ArrayView, sizes: Sequence[Atom]) -> tuple[ArrayView, list[list[Unequal]]]:
+    """The same elements in another shape, in the same memory if they are known to have strides
+    there, else copied; and where NumPy copies them, for `decided`."""
+    to = view.to
+    old = [x for x in zip(view.shape, view.strides, view.ranks, strict=True) if not is_one(x[0])]
+    new = [k for k, n in enumerate(sizes) if not is_one(n)]
+    if view.is_contiguous:
+        return view.view(sizes, row_major(to, sizes), view.offset), []
+    strides: list[Atom] = [0] * len(sizes)
+    ranks = [0] * len(sizes)
+    for end in (0, -1):  # axes that stay what they are
+        while old and new and equal(to, old[end][0], sizes[new[end]]):
+            k, (_, step, rank) = new.pop(end), old.pop(end)
+            strides[k], ranks[k] = step, (rank or 0) * len(sizes)
+    pairs = [(n, m, s, to.op("multiply", m, step))
+             for (n, s, _), (m, step, _) in pairwise(old)]  # fmt: skip
+    if not all(equal(to, *steps) for _, _, *steps in pairs):
+        made = copied(view, in_c(view.ndim))
+        ends = [*accumulate((n for n, _, _ in old), partial(to.op, "multiply"))]
+        others = [*accumulate((sizes[k] for k in new), partial(to.op, "multiply"))][:-1]
+        copies = [[(n, 1), (m, 1), (s, step), *((end, x) for x in others)]
+                  for (n, m, s, step), end in zip(pairs, ends, strict=False)]  # fmt: skip
+        return made.view(sizes, row_major(to, sizes), made.offset), copies
+    _, step, rank = old[-1] if old else (1, 0, 0)
+    for j, k in enumerate(reversed(new)):
+        strides[k], step = step, to.op("multiply", step, sizes[k])
+        ranks[k] = rank * len(sizes) + j if rank else 0
+    for k in reversed([k for k, n in enumerate(sizes[:-1]) if is_one(n)]):
+        strides[k] = to.op("multiply", sizes[k + 1], strides[k + 1])
+    return view.view(sizes, strides, view.offset, ranks), []
 
 
 def _quotient(
@@ -124,6 +180,7 @@ def _quotient(
 ) -> Atom:
     """The extent that is left open."""
     rest = [*shape]
+    to.demand("no elements", "not_equal", have, 0)
     for n in sizes:
         for k, m in enumerate(rest):
             if m is n or (not isinstance(m, Value) and not isinstance(n, Value) and m == n):
@@ -133,7 +190,6 @@ def _quotient(
             break
     else:
         return product(to, rest)
-    to.demand("no elements", "not_equal", have, 0)
     found = to.op("floor_divide", total, have)
     demand_equal(to, to.op("multiply", found, have), total)
     return found

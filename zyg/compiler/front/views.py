@@ -48,8 +48,9 @@ class Arrayed:
 
     def ranked(self, ranks: Sequence[int | None]) -> None:
         """Its ranks are these, but for axes that are known to have one element."""
-        pairs = zip(self.shape, ranks, strict=True)
-        self.ranks = tuple(None if is_one(n) else k for n, k in pairs)
+        found = [None if is_one(n) else k for n, k in zip(self.shape, ranks, strict=True)]
+        steps = sorted({k for k in found if k})
+        self.ranks = tuple(steps.index(k) + 1 if k else k for k in found)
 
     def __bool__(self) -> bool:
         raise KernelError(

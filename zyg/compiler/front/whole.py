@@ -119,11 +119,11 @@ def read_whole(
             f"{name_of(f)} always raises.", f"{dead.why}.", "call it as it is."
         ) from None
     to = reader.builder
-    if any(to.may_meet(x, w) for x in to.undecided for w in to.writes):
+    if any(to.may_meet(x, w) for x, since in to.undecided for w in to.writes[since:]):
         raise KernelError(
             f"{name_of(f)} writes to an array of which it has another shape.",
-            "whether NumPy copies the elements for that depends on the gaps in an argument.",
-            "copy the argument, or what has the other shape.",
+            "whether NumPy copies the elements for that depends on the sizes or gaps in memory.",
+            "copy the array first, or what has the other shape.",
         )
     reader.inputs = [*inputs, *reader.lifted]
     yields: list[Atom] = []
