@@ -169,9 +169,9 @@ class ArrayView(Arrayed):
         return self.element, self.ndim, self.ranks, self.gaps, self.readonly
 
     def parts(self) -> list[Any]:
-        numbers = (self.identity, self.offset, *self.shape, *self.strides)
-        buffer = WholeNumber(self.buffer, self.to, False)
-        return [buffer, *(self.to.number(x, True) for x in numbers)]
+        numbers = (self.offset, *self.shape, *self.strides)
+        which = [WholeNumber(x, self.to, False) for x in (self.buffer, self.identity)]
+        return [*which, *(self.to.number(x, True) for x in numbers)]
 
     def made(self, parts: Sequence[Any]) -> ArrayView:
         buffer, identity, offset, *rest = map(atom_of, parts)
