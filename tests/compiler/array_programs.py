@@ -604,12 +604,13 @@ def scans(x, a):
 def sorting(x, a):
     y = x.copy()
     y.sort()
-    return np.sort(x), np.sort(-a, axis=0), x.argsort(kind="stable"), np.sort(a), y
+    return np.sort(x), np.sort(-a, axis=0), x.argsort(kind="stable"), np.median(x), np.sort(a), y
 
 
 @program(np.array([0.0, 1.0, 2.5, 4.0]), X)
 def searching(p, x):
-    return np.interp(x, p, p**2), np.interp(1.7, p, p**2), np.interp(x, p, p, left=-1.0)
+    return (np.searchsorted(p, x), np.searchsorted(p, 2.5, side="right"), np.interp(x, p, p**2),
+            np.interp(1.7, p, p**2), np.interp(x, p, p, left=-1.0))  # fmt: skip
 
 
 @program(X, A, 2)
@@ -623,7 +624,7 @@ def rearranged(x, a, n):
 @program(X, A, B)
 def matrix_functions(x, a, b):
     return (np.diag(x), np.diag(a), np.trace(a), np.tril(a), np.triu(a, 1),
-            np.rot90(a), np.rot90(a, -1),
+            np.kron(a[:2, :2], b[:2]), np.kron(x[:2], b[:2]), np.rot90(a), np.rot90(a, -1),
             np.cross(x[:3], x[1:4]), np.convolve(x, x[:2]), np.convolve(x, x[:3], "same"),
             np.convolve(x, x[:3], mode="valid"), np.average(x, weights=x**2), np.diag(x[:2], 1),
             np.allclose(x, x + 1e-12), np.trapezoid(x), np.polyval(x, 0.5), np.tri(3))  # fmt: skip
@@ -631,12 +632,15 @@ def matrix_functions(x, a, b):
 
 @program(np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 5.0]]), np.array([1.0, -2.0, 3.0]))
 def linear_algebra(a, b):
-    return np.linalg.solve(a, b), np.linalg.solve(a, a.T), np.linalg.matrix_power(a, 3)
+    return (np.linalg.solve(a, b), np.linalg.inv(a), np.linalg.det(a), np.linalg.cholesky(a),
+            np.linalg.norm(a), np.linalg.norm(b, 1), np.linalg.norm(a, axis=1),
+            np.linalg.norm(b, np.inf), np.linalg.solve(a, a.T), *np.linalg.slogdet(-a),
+            np.linalg.matrix_power(a, 3))  # fmt: skip
 
 
 @program(np.array([[0.0, 2.0], [3.0, 1.0]]), np.arange(8.0).reshape(2, 2, 2) ** 1.5 + 1)
 def pivots(a, c):
-    return np.linalg.solve(a, a[0]), np.linalg.solve(c, c)
+    return np.linalg.solve(a, a[0]), np.linalg.det(a), np.linalg.det(c), np.linalg.inv(c)
 
 
 @program(A, B, C, X)
@@ -708,7 +712,7 @@ def shifts(n, x, k):
 
 @program(X, A, K)
 def more_functions(x, a, k):
-    return (np.take_along_axis(a, a.argsort(axis=1), 1),
+    return (np.take(x, k), np.take(a, k[1:3], axis=1), np.take_along_axis(a, a.argsort(axis=1), 1),
             np.flatnonzero(x > 0), np.bincount(k), np.bincount(k, x[:4], 6), np.vander(x, 3),
             np.gradient(x), np.gradient(x, 0.5), np.quantile(x, 0.3), np.percentile(a, 40, axis=0),
             np.cov(a), np.logspace(0, 2, 5), np.pad(x, 2), np.pad(x, (1, 2), mode="edge"),

@@ -159,3 +159,18 @@ def test_some_of_all_functions_over_dtypes_and_shapes():
     counts = run(EXPRESSIONS, (5, 700), said.append)
     assert not counts["differs"], said
     assert counts["the same"] > 10
+
+
+@zyg.adjoint
+def length(a):
+    y = np.sqrt(np.sum(a * a))
+    return y, lambda bar: (bar * a / y,)
+
+
+def test_a_rule_of_a_matrix_that_gives_a_number_is_pushed_forward():
+    f = zyg.compile(lambda a: length(a) * 2)
+    with zyg.config(fallback="error"):
+        y, y_dot = zyg.pushforward(f, (T,), (W,))
+
+    assert y == pytest.approx(2 * np.sqrt(15))
+    assert y_dot == pytest.approx(2 * np.sum(T * W) / np.sqrt(15))

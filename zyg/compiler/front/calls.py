@@ -153,6 +153,14 @@ def lies_like(to: WholeBuilder, x: Any, a: Any) -> Any:
     return x if x.is_dense(a.order) else copied(x, a.order)
 
 
+def demand_read(to: WholeBuilder, condition: Any) -> None:
+    if condition is not True:
+        raise KernelError(
+            "a function of NumPy's is not compiled for arguments of these shapes and types.",
+            "its text in the compiler's language does not know them.", "call it outside.",
+        )  # fmt: skip
+
+
 def size(to: WholeBuilder, a: Any, axis: Any = None) -> Any:
     if axis is None:
         return arrays.ATTRIBUTES["size"](a)
@@ -229,6 +237,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.vstack: joining.vstack, np.hstack: joining.hstack, np.append: joining.append,
     np.column_stack: joining.column_stack, np.atleast_1d: joining.at_least_1d,
     np.atleast_2d: joining.at_least_2d, library.demand: demand,
+    library.demand_read: demand_read,
     library.lies_like: lies_like,
     np.real: _part(0), np.imag: _part(1), np.angle: _unary("angle"), np.conjugate: conjugate,
     np.round: rounded, np.around: rounded, np.einsum: contractions.einsum,

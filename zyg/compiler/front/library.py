@@ -7,6 +7,7 @@ Reductions and elementwise functions are loops of the reader's own; these are wh
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,21 @@ def demand(condition: Any) -> None:
 def lies_like(x: Any, a: Any) -> Any:
     """An array, or a copy, whose axes are in the order that np.copy(a) has."""
     raise NotImplementedError
+
+
+def demand_read(condition: Any) -> None:
+    """The function is called back, by its rule, where a condition on shapes or types is false."""
+    raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class WithAdjoint:
+    """A function whose text gives the result and, for a cotangent of it, that of the argument."""
+
+    rule: Any
+
+    def __call__(self, *args: Any) -> Any:
+        raise NotImplementedError  # it is read
 
 
 # Along an axis, in order
@@ -213,6 +229,18 @@ def triu(m: Any, k: Any = 0) -> Any:
     return np.where(i[:, None] + k <= j, m, np.zeros(1, m.dtype))
 
 
+def kron(a: Any, b: Any) -> Any:
+    n = max(a.ndim, b.ndim)
+    demand_read(n > 0)
+    x = a[(None,) * (n - a.ndim)] if a.ndim < n else a
+    y = b[(None,) * (n - b.ndim)] if b.ndim < n else b
+    shape = tuple([x.shape[k] * y.shape[k] for k in range(n)])
+    for k in range(n):
+        x = np.expand_dims(x, 2 * k + 1)
+        y = np.expand_dims(y, 2 * k)
+    return (x * y).reshape(shape)
+
+
 def cross(a: Any, b: Any, axis: Any = -1) -> Any:
     x = np.moveaxis(a, axis, 0)
     y = np.moveaxis(b, axis, 0)
@@ -354,7 +382,7 @@ LIBRARY: dict[Any, Any] = {
     np.tile: tile, np.flipud: flipud, np.fliplr: fliplr, np.rot90: rot90,
     np.meshgrid: meshgrid, np.diag: diag,
     np.fill_diagonal: fill_diagonal, np.trace: trace, np.tri: tri,
-    np.tril: tril, np.triu: triu, np.cross: cross, np.convolve: convolve,
+    np.tril: tril, np.triu: triu, np.kron: kron, np.cross: cross, np.convolve: convolve,
     np.correlate: correlate, np.polyval: polyval, np.average: average, np.nansum: nansum,
     np.vander: vander, np.gradient: gradient, np.cov: cov, np.logspace: logspace, np.pad: pad,
     np.array_equal: array_equal, np.isclose: isclose, np.allclose: allclose,

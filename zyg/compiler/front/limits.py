@@ -18,16 +18,19 @@ from zyg.compiler.record import Number
 from zyg.errors import KernelError
 
 _NOT_OF: dict[str, set[str]] = {
-    "complex numbers": {"var", "std", "norm", "correlate", "cov"},
+    "complex numbers": {
+        "var", "std", "norm", "correlate", "cov", "det", "slogdet", "inv", "cholesky", "solve",
+        "median", "searchsorted",
+    },
     "float32": {
         "float_power", "gradient", "cov", "average", "linspace", "logspace", "geomspace", "vander",
-        "polyval",
+        "polyval", "det", "slogdet", "inv", "cholesky", "solve",
     },
     "ints": {"reciprocal", "rint", "nansum", "norm"},
     "bools": {
         "absolute", "floor", "ceil", "trunc", "fix", "conjugate", "conj", "floor_divide", "fmod",
         "remainder", "mod", "ldexp", "power", "polyval", "vander", "nansum", "rint", "reciprocal",
-        "median", "quantile", "percentile",
+        "median", "quantile", "percentile", "norm",
     },
     "lists": {
         "clip", "conjugate", "conj", "flip", "flipud", "fliplr", "logical_not", "ndim", "shape",

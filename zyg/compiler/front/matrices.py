@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front.library import demand
+from zyg.compiler.front.library import WithAdjoint, demand, demand_read
 
 
 def eliminated(a: Any, b: Any) -> Any:
     """Gauss's elimination with pivots, in place: a becomes triangular; the sign of the order."""
     n = len(a)
+    demand(np.all(np.isfinite(a)))  # of others LAPACK's NaN are elsewhere
     sign = 1.0
     for k in range(n):
         p = k
@@ -30,13 +31,14 @@ def eliminated(a: Any, b: Any) -> Any:
                 t = b[k, j]
                 b[k, j] = b[p, j]
                 b[p, j] = t
-        if best > 0:
-            for i in range(k + 1, n):
-                f = a[i, k] / a[k, k]
-                for j in range(k + 1, n):
-                    a[i, j] -= f * a[k, j]
-                for j in range(b.shape[1]):
-                    b[i, j] -= f * b[k, j]
+        if k + 1 < n:  # where columns are zeros, the rules have the derivatives
+            demand(best != 0)
+        for i in range(k + 1, n):
+            f = a[i, k] / a[k, k]
+            for j in range(k + 1, n):
+                a[i, j] -= f * a[k, j]
+            for j in range(b.shape[1]):
+                b[i, j] -= f * b[k, j]
     return sign
 
 
@@ -72,6 +74,93 @@ def solve(a: Any, b: Any) -> Any:
     return solved(a, b)
 
 
+def inv(a: Any) -> Any:
+    return solve(a, np.eye(a.shape[-1]))
+
+
+def determinant(a: Any) -> Any:
+    demand(a.shape[0] == a.shape[1])
+    u = np.array(a, float)
+    d = eliminated(u, np.zeros((len(u), 0))) * np.float64(1.0)
+    for i in range(len(u)):
+        d = d * u[i, i]
+    return d
+
+
+def det(a: Any) -> Any:
+    if a.ndim == 2:
+        return determinant(a)
+    rows = a.reshape((-1, *a.shape[-2:]))
+    made = np.empty(len(rows))
+    for i in range(len(rows)):
+        made[i] = determinant(rows[i])
+    return made.reshape(a.shape[:-2])
+
+
+def slogdet(a: Any) -> Any:
+    demand_read(a.ndim == 2)
+    demand(a.shape[0] == a.shape[1])
+    u = np.array(a, float)
+    sign = eliminated(u, np.zeros((len(u), 0))) * np.float64(1.0)
+    total = np.float64(0.0)
+    for i in range(len(u)):
+        demand(u[i, i] != 0)
+        sign = sign * np.sign(u[i, i])
+        total = total + np.log(abs(u[i, i]))
+    return SlogdetResult(sign, total)
+
+
+def cholesky(a: Any) -> Any:
+    demand_read(a.ndim == 2)
+    n = len(a)
+    demand(a.shape[0] == a.shape[1])
+    demand(np.all(np.isfinite(a)))
+    m = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i):
+            s = a[i, j]
+            for k in range(j):
+                s = s - m[i, k] * m[j, k]
+            m[i, j] = s / m[j, j]
+        d = a[i, i]
+        for k in range(i):
+            d = d - m[i, k] * m[i, k]
+        demand(d > 0)
+        m[i, i] = np.sqrt(d)
+    return m
+
+
+@WithAdjoint
+def two_norm(x: Any, axis: Any, keepdims: Any) -> Any:
+    """Its slope at 0 is 0, and the slope of that is 1: see `rules.norms`."""
+    y = np.sqrt((x * x).sum(axis=axis, keepdims=keepdims))
+
+    def two_norm_pullback(y_bar: Any) -> Any:
+        kept = axis is None or keepdims
+        r = y if kept else np.expand_dims(y, axis)
+        return (y_bar if kept else np.expand_dims(y_bar, axis)) * (x / np.where(r == 0, 1.0, r))
+
+    return y, two_norm_pullback
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    demand_read(x.ndim > 0 and (axis is None or type(axis) is int))
+    axes = x.ndim if axis is None else 1
+    if ord is None or (ord == 2 and axes == 1) or (ord == "fro" and axes == 2):
+        return two_norm(x, axis, keepdims)
+    demand_read(axes < 3 and ord in ((1, np.inf, -np.inf, 0) if axes == 1 else (1, np.inf)))
+    if axes == 2:
+        demand_read(not keepdims)
+        return abs(x).sum(axis=0 if ord == 1 else 1).max()
+    if ord == np.inf:
+        return abs(x).max(axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return abs(x).min(axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return abs(x).sum(axis=axis, keepdims=keepdims)
+    return (x != 0).astype(x.dtype).sum(axis=axis, keepdims=keepdims)
+
+
 def matrix_power(a: Any, n: Any) -> Any:
     base = np.linalg.inv(a) if n < 0 else np.array(a)
     made = np.eye(len(a), dtype=base.dtype)
@@ -84,6 +173,9 @@ def outer(x1: Any, x2: Any) -> Any:
     return np.outer(x1, x2)
 
 
+SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
+
 MATRICES: dict[Any, Any] = {
-    np.linalg.solve: solve, np.linalg.matrix_power: matrix_power,
+    np.linalg.solve: solve, np.linalg.inv: inv, np.linalg.det: det, np.linalg.slogdet: slogdet,
+    np.linalg.cholesky: cholesky, np.linalg.norm: norm, np.linalg.matrix_power: matrix_power,
 }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front.library import demand, lies_like
+from zyg.compiler.front.library import demand, demand_read, lies_like
 
 
 def order_of(row: Any) -> Any:
@@ -66,17 +66,47 @@ def sort_in_place(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) 
     a[...] = sort(a, axis)
 
 
+def median(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    demand_read(axis is None or type(axis) is int)
+    along = 0 if axis is None else axis
+    s = np.moveaxis(np.sort(np.ravel(a) if axis is None else a, along), along, 0)
+    n = len(s)
+    demand(n > 0)
+    demand(np.all(s[-1] == s[-1]))  # no NaN, which comes last
+    middle = (s[(n - 1) // 2] + s[n // 2]) / 2 if n % 2 == 0 else s[n // 2] / 1
+    if not keepdims:
+        return middle
+    return np.reshape(middle, (1,) * a.ndim) if axis is None else np.expand_dims(middle, axis)
+
+
+def is_before(x: Any, y: Any) -> Any:
+    """Whether x comes before y where NaN comes last."""
+    return x < y or (y != y and x == x)
+
+
 def place_in(a: Any, v: Any, right: Any) -> Any:
     low = 0
     high = len(a)
     while low < high:
         middle = (low + high) // 2
-        before = a[middle] <= v if right else a[middle] < v
-        if before:
+        if not is_before(v, a[middle]) if right else is_before(a[middle], v):
             low = middle + 1
         else:
             high = middle
     return np.int64(low)
+
+
+def searchsorted(a: Any, v: Any, side: Any = "left") -> Any:
+    demand_read(a.ndim == 1)
+    right = side == "right"
+    if np.ndim(v) == 0:
+        return place_in(a, v, right)
+    w = np.asarray(v)
+    flat = w.ravel()
+    made = np.empty(len(flat), int)
+    for i in range(len(flat)):
+        made[i] = place_in(a, flat[i], right)
+    return made.reshape(w.shape)
 
 
 def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
@@ -110,6 +140,18 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
         demand(flat[i] == flat[i])
         made[i] = interpolated(flat[i], p, f, left, right)
     return made.reshape(w.shape)
+
+
+def take(a: Any, indices: Any, axis: Any = None) -> Any:
+    if axis is None:
+        return np.ravel(a)[indices]
+    demand_read(-a.ndim <= axis < a.ndim)
+    if np.ndim(indices) == 0:
+        return np.moveaxis(a, axis, 0)[indices].copy()
+    made = np.moveaxis(a, axis, 0)[indices]
+    for _ in range(np.ndim(indices)):
+        made = np.moveaxis(made, 0, axis % a.ndim + np.ndim(indices) - 1)
+    return made.copy()
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any) -> Any:
@@ -164,8 +206,8 @@ def percentile(a: Any, q: Any, axis: Any = None) -> Any:
 
 
 ORDERS: dict[Any, Any] = {
-    np.argsort: argsort, np.sort: sort,
-    np.interp: interp, np.take_along_axis: take_along_axis,
+    np.argsort: argsort, np.sort: sort, np.median: median, np.searchsorted: searchsorted,
+    np.interp: interp, np.take: take, np.take_along_axis: take_along_axis,
     np.flatnonzero: flatnonzero, np.bincount: bincount, np.quantile: quantile,
     np.percentile: percentile,
 }  # fmt: skip

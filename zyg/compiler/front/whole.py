@@ -396,12 +396,18 @@ class WholeReader(Reader):
                     self.captures.guards[path] = inner
                 return found
         named = {k: self.settled(x) for k, x in kwargs.items()}
+        if isinstance(inner, library.WithAdjoint):
+            return self.with_adjoint(inner, [*map(self.settled, args)])
         if _is_ours(inner):
             return self.inline(inner, (("itself", inner),), [*map(self.settled, args)], named)
         found = self.of_rule(f, args, named)
         if found is not NotImplemented:
             return found
         return super().call(f, [*map(self.settled, args)], named)
+
+    def with_adjoint(self, f: library.WithAdjoint, args: Sequence[Any]) -> Any:
+        """What a function gives whose text has its pullback beside it."""
+        return self.elements(self.inline(f.rule, (("itself", f.rule),), args, {}))[0]
 
     def of_rule(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What a function gives that brings its derivatives; NotImplemented for others."""

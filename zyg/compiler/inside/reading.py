@@ -9,10 +9,12 @@ from typing import Any
 from zyg.compiler.front import whole
 from zyg.compiler.front.captures import Captures, Outside
 from zyg.compiler.front.kinds import Kind
+from zyg.compiler.front.library import WithAdjoint
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.front.whole import Whole, WholeReader
 from zyg.compiler.inside import verbs
 from zyg.compiler.inside.called_back import Find, call_back
+from zyg.compiler.inside.ruled import Ruled
 
 
 class Tried:
@@ -117,6 +119,14 @@ class Reader(WholeReader):
             raise
         finally:
             self._level -= 1
+
+    def with_adjoint(self, f: WithAdjoint, args: Sequence[Any]) -> Any:
+        def read(x: Any) -> Any:
+            path = (("itself", f.rule),)
+            y, back = self.elements(self.inline(f.rule, path, [x, *args[1:]], {}))
+            return y, lambda bar: [self.call(back, [bar], {})]
+
+        return Ruled(self, f.rule.__name__, read, args[:1], {}).call()
 
     def of_rule(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return verbs.of_rule(self, f, args, kwargs)

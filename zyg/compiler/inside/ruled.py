@@ -84,7 +84,8 @@ class Ruled(Inner):
             y_bar, bars = self._bars()
             moving = self._cotangents(self.back(y_bar), block.yields)
         _, made = uses(self.block)
-        asked: list[Any] = [*free_values(block), *(n for b in bars for n in self.sizes.get(b, ()))]
+        asked: list[Any] = [*free_values(block)]
+        asked += [n for x in (*asked, *bars, *block.yields) for n in self.sizes.get(x, ())]
         values = (x for x in asked if isinstance(x, Value) and x not in bars)
         asked = list(dict.fromkeys(values))
         residuals = [x for x in asked if x in made]
