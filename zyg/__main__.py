@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from zyg.adoption.spaces import Target, names_of
-from zyg.adoption.verbs import adopt_targets
+from zyg.adoption.verbs import Adoption
 from zyg.base.config import setting
 
 
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> None:
     script = sys.modules["__main__"] = ModuleType("__main__")
     names = names_of(script)
     names.update(__file__=path, __builtins__=builtins)
-    adopt_targets([Target("__main__", names, folder, growing=True)])
+    Adoption([Target("__main__", names, folder, growing=True)]).ask()
     sys.excepthook = functools.partial(_tell, path)
     exec(compile(source, path, "exec", dont_inherit=True), names)
 

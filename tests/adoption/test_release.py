@@ -226,3 +226,57 @@ def test_adopting_while_a_gradient_runs(library):
             return library.a.f(x)
 
     assert zyg.gradient(f, 0.0) == (2.0,)
+
+
+def test_the_first_adoption_is_inside_of_a_gradient_and_ends_there(library):
+    assert zyg.adopted().modules == {}
+
+    def f(x):
+        with zyg.adopt("lib"):
+            assert library.a.math is not math
+            y = library.a.f(x)
+        assert library.a.math is math
+        return y
+
+    assert zyg.gradient(f, 0.0) == (2.0,)
+    with zyg.adopt("lib"):
+        assert library.a.math is math
+        assert zyg.gradient(library.a.f, 0.0) == (2.0,)
+    assert library.a.math is math
+
+
+SORTED = """
+    import math
+    import numpy as np
+    ALL = [math.exp, math.sin, len]
+    TABLE = {"one": {"exp": math.exp}}
+    class Model:
+        act = math.exp
+    def reorder():
+        global renamed, sin
+        ALL.reverse()
+        TABLE["two"] = TABLE.pop("one")
+        TABLE["exp"] = TABLE["two"].pop("exp")
+        renamed = np
+        sin = math.sin
+    def f(x):
+        y = sum(g(x) for g in ALL if g is not len)
+        reorder()
+        return y + TABLE["exp"](x) + sum(g(x) for g in ALL if g is not len)
+"""
+
+
+def test_what_a_module_sorts_and_renames_while_a_gradient_runs_is_given_back(write):
+    write({"sorting.py": SORTED})
+    import sorting
+
+    adoption = zyg.adopt("sorting")
+    assert zyg.gradient(sorting.f, 0.0) == (5.0,)
+    assert [*map(id, sorting.ALL)] == [*map(id, (len, math.sin, math.exp))]
+    assert sorting.TABLE["exp"] is math.exp
+    assert sorting.renamed is np
+    assert sorting.sin is math.sin
+    assert zyg.gradient(lambda x: sorting.ALL[2](x) + sorting.sin(x), 0.0) == (2.0,)
+    assert sorting.ALL[2] is math.exp
+    assert sorting.sin is math.sin
+    adoption.release()

@@ -572,3 +572,55 @@ def test_an_exception_in_f_comes_unchanged():
 def test_a_result_that_is_computed_later_is_refused(verb):
     with pytest.raises(zyg.errors.StructureError, match="returned an iterator, a map"):
         zyg.gradient(lambda x: next(verb(lambda y: map(np.sin, [y]), x)), 0.3)
+
+
+def _changes_a_variable():
+    count = 0
+
+    def layer(x):
+        nonlocal count
+        count += 1
+        return x * x
+
+    def reset():
+        nonlocal count
+        count = 0
+
+    return layer, reset, lambda: count
+
+
+def _changes_an_object():
+    class Model:
+        count = 0
+
+    model = Model()
+
+    def layer(x):
+        model.count += 1
+        return x * x
+
+    return layer, lambda: setattr(model, "count", 0), lambda: model.count
+
+
+def _changes_a_set():
+    found = set()
+
+    def layer(x):
+        found.add(len(found))
+        return x * x
+
+    return layer, found.clear, lambda: len(found)
+
+
+@pytest.mark.parametrize("make", [_changes_a_variable, _changes_an_object, _changes_a_set])
+def test_the_second_run_leaves_alone_what_was_put_back_since_the_first(make):
+    layer, reset, count = make()
+
+    def f(x):
+        y = zyg.checkpoint(layer, x)
+        assert count() == 1
+        reset()
+        return y
+
+    assert zyg.gradient(f, 3.0) == (6.0,)
+    assert count() == 0

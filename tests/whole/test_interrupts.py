@@ -50,15 +50,14 @@ def test_an_interrupt_while_modules_are_adopted():
 
 
 def test_an_interrupt_while_what_a_checkpoint_holds_is_put_back():
-    a, held = 2.0, [1.0]
+    a, held = np.array([2.0]), [1.0]
 
     def layer(x):
         held.append(len(held))
-        return a * x * held[0]
+        return (a * x).sum() * held[0]
 
     at = 0
     while interrupted(lambda: zyg.gradient(lambda x: zyg.checkpoint(layer, x), 3.0), at):
-        assert held[0] == 1.0  # and no variable of the function's is empty
-        assert layer(3.0) == 6.0
+        assert layer(3.0) == 6.0  # and no variable of the function's is empty
         del held[1:]
-        at += 61
+        at += 17

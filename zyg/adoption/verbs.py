@@ -13,6 +13,7 @@ from zyg.adoption.originals import learn
 from zyg.adoption.spaces import Target
 from zyg.adoption.targets import target_of
 from zyg.base.borders import border
+from zyg.base.config import is_entered
 from zyg.errors import AdoptionError
 
 
@@ -21,6 +22,7 @@ class Adoption:
 
     def __init__(self, targets: list[Target]) -> None:
         self._targets = targets
+        self._asks = False  # for them when its block begins
         self._blocks: list[Generator[None, None, None]] = []
 
     def release(self) -> None:
@@ -40,6 +42,20 @@ class Adoption:
             wanted = [target for target in self._targets if target in spaces.asked()]
             return {space.name: space.adopted() for space in spaces.spaces_of(wanted)}
 
+    def ask(self) -> None:
+        """Have the modules adopted."""
+        learn()
+        try:
+            with spaces.lock:
+                listen(True)
+                spaces.ask(self._targets)
+        except BaseException:
+            try:
+                self.release()
+            finally:
+                self.release()
+            raise
+
     def __enter__(self) -> Adoption:
         self._blocks.append(self._released_at_end())
         try:
@@ -55,6 +71,8 @@ class Adoption:
     def _released_at_end(self) -> Generator[None, None, None]:
         """It ends when it is closed, or when an exception from outside keeps it from that."""
         try:
+            if self._asks:
+                self.ask()
             yield
         finally:
             try:
@@ -112,23 +130,11 @@ def adopt(*modules: ModuleType | str) -> Adoption:
             "it takes modules, or their names.",
             'write zyg.adopt("package"), or zyg.adopt(__name__) for this module.',
         )
-    targets = [target_of(module, caller) for module in modules]
-    return adopt_targets(targets)
-
-
-def adopt_targets(targets: list[Target]) -> Adoption:
-    learn()
-    adoption = Adoption(targets)
-    try:
-        with spaces.lock:
-            listen(True)
-            spaces.ask(targets)
-    except BaseException:
-        try:
-            adoption.release()
-        finally:
-            adoption.release()
-        raise
+    adoption = Adoption([target_of(module, caller) for module in modules])
+    if is_entered(caller):  # by a with statement, which ends what it has begun
+        adoption._asks = True
+    else:
+        adoption.ask()
     return adoption
 
 

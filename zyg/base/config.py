@@ -84,7 +84,7 @@ def _block(options: dict[str, Any]) -> Generator[None, None, None]:
 under = contextmanager(_block)
 
 
-def _is_entered(caller: FrameType) -> bool:
+def is_entered(caller: FrameType) -> bool:
     """Whether a with statement enters what its caller is calling: the next instruction says so."""
     code, at = caller.f_code.co_code, caller.f_lasti + 2
     names = [dis.opname[op] for op in code[at : at + 64 : 2]]
@@ -174,7 +174,7 @@ class config:  # noqa: N801 - a verb to the user
         self._options = options
         self._before: dict[str, Any] = {}
         self._blocks: list[Generator[None, None, None]] = []
-        if not _is_entered(sys._getframe(1)):
+        if not is_entered(sys._getframe(1)):
             self._before = {name: _defaults[name] for name in options}
             _defaults.update(options)
 

@@ -104,8 +104,9 @@ def checkpoint(f: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     f runs once more for each reverse pass, and for each level of nested gradients. The second run
     sees the random state that the first one saw: of the global generators of NumPy, Python and
     PyTorch, and of every generator in the closure, the arguments and the globals that f names.
-    Variables of enclosing functions, and lists, dicts and objects in them, are for the second run
-    what they were for the first, and what it writes to them stays its own.
+    Variables of enclosing functions, and lists, dicts, sets and objects in them, are for the second
+    run what they were for the first, and what it writes to them stays its own; what it writes to
+    global variables, it writes again.
 
     Parameters
     ----------

@@ -25,19 +25,9 @@ from zyg.core.strand import Strand, has_left, is_watched, settle, strip, watched
 from zyg.core.trace import copy_out
 from zyg.errors import AdjointError, MissingRuleError, StructureError, is_users, user_line
 from zyg.verbs.checkpoints import Noted, contents_of, globals_in, one_entry
-from zyg.verbs.taken_apart import refill
+from zyg.verbs.taken_apart import MEMBERS, refill
 
 _SMALL = 1024  # bytes; a larger array is read-only instead of copied, as an operand is
-
-
-class _Members(Kind):
-    """A set, whose members have no places."""
-
-    def parts(self, x: Any) -> list[tuple[Any, Any]]:
-        return [*enumerate(x)]
-
-    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
-        set.update(copy, values.values())
 
 
 _Function: Any = type(BY_TYPE[types.FunctionType])
@@ -84,9 +74,6 @@ def _names(code: types.CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys(sum(inner, code.co_names)))
 
 
-_MEMBERS = _Members()
-
-
 class Held(Structure, Engine):
     """A function and its further arguments, with what they hold at this moment.
 
@@ -108,7 +95,7 @@ class Held(Structure, Engine):
 
     def kind_of(self, x: Any) -> Kind | None:
         if type(x) is set:
-            return _MEMBERS
+            return MEMBERS
         try:
             kind = kind_of(x)
         except StructureError:  # an array of another library among the globals

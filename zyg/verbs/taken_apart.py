@@ -8,6 +8,7 @@ those is carried back to the user's own.
 from __future__ import annotations
 
 import functools
+import operator
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.containers import SET, kind_of
-from zyg.base.kinds import Kind
+from zyg.base.kinds import CellOf, Kind, bare
 from zyg.base.structure import Structure
 from zyg.core.duals import IdleStrand
 from zyg.core.protection import keep
@@ -36,7 +37,8 @@ class TakenApart:
     """
 
     def __init__(self, verb: str, *parts: Any) -> None:
-        self.whole = self.then = Structure(parts, _is_array_or_watched, shared=True)
+        self.whole: Structure = _Parts(parts, _is_array_or_watched, shared=True)
+        self.then = self.whole
         every = self.whole.leaves
         self.places = [k for k, x in enumerate(every) if is_watched(x) and not has_left(x)]
         self.leaves = [every[k] for k in self.places]
@@ -46,6 +48,7 @@ class TakenApart:
         for strand in strands:
             self.kept = [_kept(strand, a) if type(a) is np.ndarray else a for a in self.kept]
         self.written: list[int] = []  # places of the small arrays that the call writes to
+        self._effects: set[int] = set()  # ids of the containers that it writes to
 
     @functools.cached_property
     def keeps_nothing(self) -> bool:
@@ -90,6 +93,7 @@ class TakenApart:
                 return IdleCall(self.confined, run, (*given, *leaves)).y
             finally:
                 carry_back(self.whole, full, copies)
+                self._effects.update(self.whole.written())
         finally:
             self.written = [k for k, a in self._small() if a.tobytes() != self.kept[k].tobytes()]
 
@@ -107,8 +111,11 @@ class TakenApart:
         return ((k, a) for k, a in every if type(a) is np.ndarray and a.nbytes <= _SMALL)
 
     def note_changes(self) -> None:
-        """From now on, what has changed since the call is made anew as it was."""
-        changed = self.whole.written()
+        """From now on, what has changed since the call is made anew as it was.
+
+        So is what the call itself changes, though somebody may have put back what was there.
+        """
+        changed = {*self.whole.written(), *self._effects}
         self.then = self.whole.as_it_was(changed) if changed else self.whole
 
     def rebuild(self, leaves: Sequence[Any]) -> Any:
@@ -118,6 +125,29 @@ class TakenApart:
             full[k] = full[k].copy()
         self._put(leaves, full)
         return self.then.rebuild(full)
+
+
+class _Members(Kind):
+    """A set, whose members have no places."""
+
+    def parts(self, x: Any) -> list[tuple[Any, Any]]:
+        return sorted(((id(v), v) for v in x), key=operator.itemgetter(0))
+
+    def shell(self, x: Any, cell_of: CellOf) -> Any:
+        return bare(type(x))
+
+    def fill(self, copy: Any, values: dict[Any, Any]) -> None:
+        set.update(copy, values.values())
+
+
+MEMBERS = _Members()
+
+
+class _Parts(Structure):
+    """Parts of a call; of a set, in which nothing is watched, the members too."""
+
+    def kind_of(self, x: Any) -> Kind | None:
+        return MEMBERS if type(x) is set and not any(map(is_watched, x)) else kind_of(x)
 
 
 def _is_array_or_watched(x: Any) -> bool:
