@@ -10,6 +10,7 @@ import importlib.util
 import itertools
 import random
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -101,7 +102,8 @@ class Program:
         """Add a statement, if it runs and leaves arrays of the shapes that are counted on."""
         saved = copy.deepcopy({k: v for k, v in self.scope.items() if k in KEPT})
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore", SyntaxWarning)
                 exec(text, self.scope)
             alive = [eval(p, self.scope) for p in self.places()]
             good = all(np.shape(v) == (3,) and np.all(np.abs(v) < 100) for v in alive)
@@ -311,11 +313,11 @@ def picture(result, args):
     returned, log = result
     things = [x for x in [*args, *flat(returned)] if not isinstance(x, (int, tuple))]
     arrays = [x for x in things if not isinstance(x, (list, dict)) and not hasattr(x, "__dict__")]
-    arrays = [x for x in arrays if np.ndim(x)]
+    arrays = [x for x in arrays if getattr(x, "ndim", 0)]
     plain = [strip(x) for x in arrays]
     pairs = itertools.combinations(range(len(things)), 2)
     return {
-        "kinds": [type(x).__name__ for x in flat(returned) if not np.ndim(x)],
+        "kinds": [type(x).__name__ for x in flat(returned) if not getattr(x, "ndim", 0)],
         "values": [np.asarray(x).tolist() for x in plain],
         "log": [tuple(x if type(x) is bool else float(strip(x)) for x in row) for row in log],
         "is": [(j, k) for j, k in pairs if things[j] is things[k]],
@@ -387,13 +389,14 @@ def gradients(loss, program):
     return [np.zeros(3) if g is None else g for g in found]
 
 
-def slope(loss, program, along, step):
+def slopes(loss, program, along, step=1e-6):
+    """By differences, to both sides."""
     ends = []
-    for side in (-step, step):
+    for side in (-step, 0.0, step):
         args = [x + side * t for x, t in zip(starts(program), along, strict=True)]
         with np.errstate(all="ignore"):
             ends.append(loss(*args, program.start["k"]))
-    return (ends[1] - ends[0]) / (2 * step)
+    return np.diff(ends) / step
 
 
 def check_gradients(program, plain, traced):
@@ -403,13 +406,13 @@ def check_gradients(program, plain, traced):
     if isinstance(want, str):
         return "raises"
     along = np.random.default_rng(program.number).standard_normal((2, 3))
-    near, far = (slope(plain.loss, program, along, step) for step in (1e-6, 2e-6))
-    if not np.isclose(near, far, rtol=1e-4, atol=1e-4):
+    before, after = slopes(plain.loss, program, along)
+    if not np.isclose(before, after, rtol=1e-3, atol=1e-3):
         return "kink"
     for name, found in (("compiled", got), ("traced", want)):
         total = sum(np.sum(g * t) for g, t in zip(found, along, strict=True))
-        assert np.isclose(total, near, rtol=1e-3, atol=1e-3), (
-            f"{name} slope {total}, by differences {near}, {far}\n{program.text(PLAIN)}"
+        assert np.isclose(total, (before + after) / 2, rtol=1e-3, atol=1e-3), (
+            f"{name} slope {total}, by differences {before}, {after}\n{program.text(PLAIN)}"
         )
     for one, other in zip(want, got, strict=True):
         assert np.allclose(one, other, rtol=1e-9, atol=1e-9), (
