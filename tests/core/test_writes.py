@@ -1022,3 +1022,68 @@ def test_an_array_with_views_is_not_resized():
 
     with pytest.raises(ValueError, match="cannot resize an array that references"):
         zyg.gradient(f, LINE)
+
+
+# Memory that is shared, or not, as NumPy has it
+
+
+@on(LINE)
+def windows_of_a_buffer_that_is_watched_later(x):
+    y = znp.zeros(6)
+    seen = np.lib.stride_tricks.sliding_window_view(y, 3)
+    written = np.lib.stride_tricks.sliding_window_view(y, 2, writeable=True)
+    y[1] = np.sin(x[0])
+    written[3, 1] = x[1] ** 2
+    assert not seen.flags.writeable
+    return loss(seen) + loss(y)
+
+
+@on(LINE)
+def strides_of_a_buffer_that_is_watched_later(x):
+    y = znp.zeros(6)
+    every = znp.lib.stride_tricks.as_strided(y, (3,), (16,))
+    y[2] = np.sin(x[0])
+    every[2] = x[1] ** 2
+    return loss(every) + loss(y)
+
+
+@on(LINE)
+def parts_of_flat_are_copies(x):
+    y = x * 2
+    part = y.flat[1:3]
+    y[1] = 5.0
+    part[1] *= 3.0
+    y.flat[2:] = x[:1]
+    return loss(part) + loss(y) + loss(znp.array([*y.flat]))
+
+
+@on(TABLE)
+def reshape_as_a_copy(x):
+    y = x * 2
+    copied, seen = y.reshape(-1, copy=True), np.reshape(y, -1, copy=False)
+    copied[0] = 5.0
+    seen[1] = 4.0
+    return loss(y) + loss(copied)
+
+
+@on(LINE)
+def nan_to_num_in_place(x):
+    y = x * 2
+    y[0] = np.inf
+    same = np.nan_to_num(y, copy=False, posinf=3.0)
+    assert same is y or np.may_share_memory(same, y)
+    return loss(y)
+
+
+def test_what_numpy_refuses_of_memory_is_refused():
+    def written_windows(x):
+        y = znp.zeros(4)
+        np.lib.stride_tricks.sliding_window_view(y, 2)[0] = x[0]
+        return y.sum()
+
+    def copy_that_is_none(x):
+        return (x * 2).T.reshape(-1, copy=False).sum()
+
+    for f, x in ((written_windows, LINE), (copy_that_is_none, TABLE)):
+        with pytest.raises(ValueError, match=r"read-only|Unable to avoid"):
+            zyg.gradient(f, x)

@@ -256,8 +256,9 @@ formulas("zyg.core")  # it computes with any elements
 
 
 def root_of(a: Any) -> Any:
-    """The array that owns the memory of `a`."""
-    while isinstance(a.base, np.ndarray):
+    """The array that owns the memory of `a`; what np.lib.stride_tricks makes holds it in another
+    object."""
+    while isinstance(a.base, np.ndarray) or isinstance(getattr(a.base, "base", None), np.ndarray):
         a = a.base
     return a
 

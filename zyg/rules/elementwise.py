@@ -7,12 +7,14 @@ from zyg.rules.kit import (
     as_array,
     composed,
     is_complex,
+    is_watched,
     joined,
     no_out,
     rules,
     scalar_rule,
     strip,
     table,
+    write,
 )
 
 for _function, _partials in table.items():
@@ -54,8 +56,17 @@ _zero_slope(np.round)
 _zero_slope(np.around)
 
 
-@adjoint(np.nan_to_num)
+@composed(np.nan_to_num)
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    y = _nan_to_num(x, nan, posinf, neginf)
+    if copy or not is_watched(x):
+        return y
+    write(x, ..., y)
+    return x
+
+
+@adjoint
+def _nan_to_num(x, nan, posinf, neginf):
     y = np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
     def nan_to_num_pullback(y_bar):
@@ -63,7 +74,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
         bar = np.where(np.isfinite(np.real(x)), np.real(y_bar), 0.0)
         if is_complex(x):
             bar = bar + 1j * np.where(np.isfinite(np.imag(x)), np.imag(y_bar), 0.0)
-        return (bar,)
+        return bar, None, None, None
 
     return y, nan_to_num_pullback
 

@@ -37,22 +37,22 @@ _restored(np.expand_dims)
 
 @adjoint(np.reshape, linear=(0,))
 def reshape(a, /, shape, order="C", *, copy=None):
-    order = _order_of(a, order)
+    order, how = _order_of(a, order), {} if copy is None else {"copy": copy}
 
     def reshape_pullback(y_bar):
         return np.reshape(y_bar, np.shape(a), order=order), None, None
 
-    return np.reshape(a, shape, order=order), reshape_pullback
+    return np.reshape(a, shape, order=order, **how), reshape_pullback
 
 
 @reshape.pushforward
 def reshape_push(a, /, shape, order="C", *, copy=None):
-    order = _order_of(a, order)
+    order, how = _order_of(a, order), {} if copy is None else {"copy": copy}
 
     def reshape_pushforward(a_dot, _shape, _order=None):
         return np.reshape(a_dot, shape, order=order)
 
-    return np.reshape(a, shape, order=order), reshape_pushforward
+    return np.reshape(a, shape, order=order, **how), reshape_pushforward
 
 
 @adjoint(np.ravel, linear=(0,))

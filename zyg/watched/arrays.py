@@ -116,6 +116,17 @@ def _define_part(name: str) -> None:
     setattr(WatchedArray, name, property(part, lambda x, value: write(part(x), ..., value)))
 
 
+def _flat(x: Any) -> Any:
+    """``x.flat``: an array of one axis of the same memory, whose parts are copies."""
+    row = attribute(x, "flat")
+    if type(row) not in ARRAYS:
+        return row
+    part, made = row[...], FlatView()
+    for name in WatchedView.__slots__:
+        setattr(made, name, getattr(part, name))
+    return made
+
+
 def _set_flat(x: Any, value: Any) -> None:
     """``x.flat = value``: fewer values are repeated, of more the first are taken."""
     flat, values = attribute(x, "flat"), as_array(value)
@@ -208,7 +219,7 @@ define_attributes(WatchedArray, np.ndarray)
 define_methods(WatchedArray)
 for _name in ("real", "imag"):
     _define_part(_name)
-WatchedArray.flat = property(functools.partial(attribute, name="flat"), _set_flat)  # type: ignore[attr-defined]
+WatchedArray.flat = property(_flat, _set_flat)  # type: ignore[attr-defined]
 WatchedArray.shape = property(functools.partial(attribute, name="shape"), set_shape)  # type: ignore[attr-defined]
 WatchedArray.flags = property(Flags)  # type: ignore[attr-defined]
 
@@ -284,6 +295,16 @@ class WatchedView(WatchedArray):
         return slot_of(self.base_array, self.way, self.where)
 
 
+class FlatView(WatchedView):
+    """What ``x.flat`` is: it has no views, as NumPy's iterators have none."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        y = read(self, index)
+        return np.copy(y) if type(y) is WatchedView else y
+
+
 class LentArray(WatchedArray):
     """A watched argument whose memory is the caller's until anything but a kernel asks for it.
 
@@ -297,7 +318,8 @@ class LentArray(WatchedArray):
         return copy_lent(self)
 
 
-WATCHED.update((WatchedArray, WatchedView, LentArray))
-ARRAYS.update((WatchedArray, WatchedView, LentArray))
+_CLASSES = WatchedArray, WatchedView, FlatView, LentArray
+WATCHED.update(_CLASSES)
+ARRAYS.update(_CLASSES)
 watcher_of[Place], watcher_of[Lent] = WatchedView, LentArray
-watcher_of.update(dict.fromkeys((np.ndarray, WatchedArray, WatchedView, LentArray), WatchedArray))
+watcher_of.update(dict.fromkeys((np.ndarray, *_CLASSES), WatchedArray))

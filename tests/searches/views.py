@@ -1,0 +1,275 @@
+"""Views of one memory, written through one another: traced and compiled, against plain NumPy.
+
+A case is some pairs of views, of which one is read and the other written; the array is an argument
+or made inside, in one of several layouts. In every other case the bounds of slices are arguments of
+one program, in the others they are written out, and each pair has its statements. Values,
+exceptions and what is left in the argument are compared with plain NumPy, derivatives with its
+complex steps.
+"""
+
+import importlib.util
+import random
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import zyg
+import zyg.numpy as znp
+from zyg.errors import MutationError
+
+from .search import Search, main
+
+GIVEN, WRITTEN_OUT = 64, 16  # pairs of a case
+RAISED = ValueError, IndexError, TypeError, AttributeError
+STEP = 1e-40  # of complex steps
+# How the array is made; "{n}" is its shape. In the program of complex steps "float" is "complex".
+ORIGINS = {
+    "argument": "b = x",
+    "argument's slice": "b = x[:]",
+    "copy": "b = x.copy()",
+    "expression": "b = x * 1.0",
+    "transposed": "b = np.zeros(x.shape[::-1], float).T\nb[...] = x",
+    "gaps": "b = np.zeros((2, *x.shape, 2), float)[1, ..., 0]\nb[...] = x",
+    "backwards": "b = np.zeros(x.shape, float)[::-1]\nb[...] = x",
+    "unwatched": "b = np.ones(x.shape, float)",
+    "unwatched, written": "b = np.zeros(x.shape, float)\nb[...] = 1.5",
+}
+FORMS = [
+    "v = b{P}\nw = b{Q}\n@\nb{P} = b{Q}",
+    "v = b{P}\nw = b{Q}\n@\nb{P} = x{Q}",
+    "v = b{P}\nw = b{Q}\nb{P} {op}= w\n@\nb{P} {op}= x{Q}",
+    "v = b{P}\nw = b{Q}\n@\nv {op}= w",
+    "v = b{P}\nw = b{Q}\nv {op}= b{Q}\n@\nw {op}= v",
+    "w = b{Q}\nv = b{P}\nv[...] = w\n@\nw[...] = 2.0 * v",
+    "v = b{P}\nw = b{Q}\n@\nv[...] = 3.0 * w - v",
+    "v = b{P}\nw = b{Q}\n@\nnp.{ufunc}(v, w, out=v)",
+    "v = b{P}\nw = b{Q}\n@\nnp.{ufunc}(w, x{Q}, out=v)",
+    "v = b{P}\nw = b{Q}\nnp.{ufunc}(b{Q}, 2.0, out=b{P})\n@\nnp.{ufunc}(v, x{Q}, out=b{P})",
+    "v = b{P}\nw = b{Q}\n@\nnp.copyto(v, w)",
+    "v = b{P}\nw = b{Q}\nnp.copyto(b{P}, x{Q})\n@\nnp.copyto(b{Q}, b{P})",
+    "v = b{P}\nw = b{Q}\n@\nb{P}, b{Q} = b{Q}, b{P}",
+    "v = b{P}\nw = b{Q}\n@\nb {op}= w",
+    "v = b{P}\nw = b{Q}\n@\nb[...] = w * x",
+    "v = b{P}\nw = b{Q}\n@\nv[...] = 2.0\nw {op}= x{Q}",
+]
+LOOKS = ["", "v.shape", "s += 0.5 * v.sum()", "s += w.sum()", "t = w[0]", "t = v[0]",
+         "s += b.sum() + len(w)", "s += 0.25 * (v * v).sum()", "v += 0.5", "w *= 1.5"]  # fmt: skip
+OPS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+# Of views whose index is written out.
+AXES = ["0", "1", "2", "-1", ":", "::-1", "1:", ":1", ":-1", "1:2", "::2", "1::-1", "2:", ":0",
+        "-2:", "0:10", "5:", ":-5", "::-2"]  # fmt: skip
+WHOLES = ["", ".T", "[...]", "[None]", "[..., None]", ".T[:1]", ".T[0]", ".T[..., 0]", "[::-1].T",
+          "[0][..., 0]", "[1:].T", "[:, 0]", "[:, :1]", "[0, ..., None]", "[None, 0]"]  # fmt: skip
+
+
+class Pair:
+    """Two views of an array of a shape: their texts, and what the names in those are."""
+
+    def __init__(self, shape, p, q, names=()):
+        self.shape, self.p, self.q, self.names = shape, p, q, dict(names)
+        rng = np.random.default_rng(len(p) + 7 * len(q) + sum(shape))
+        self.x = rng.uniform(0.5, 1.5, shape)
+        self.weights, self.along = rng.uniform(0.5, 1.5, (2, *shape))
+
+    def __repr__(self):
+        return f"{self.shape}: P={self.p} Q={self.q} {self.names or ''}"
+
+
+class Case:
+    """Pairs of views, and one program for all of them."""
+
+    def __init__(self, number):
+        rng = random.Random(number)
+        self.number, self.ndim = number, rng.choice([1, 2, 2])
+        self.form, self.look = rng.choice(FORMS), rng.choice(LOOKS)
+        self.origin = rng.choice([*ORIGINS])
+        self.op = rng.choice("+-*/")
+        self.written_out = number % 2 == 1
+        make = self._written_out if self.written_out else self._bounds_given(rng)
+        count = WRITTEN_OUT if self.written_out else GIVEN
+        self.pairs = [self._fitting(rng, make) for _ in range(count)]
+
+    def _fitting(self, rng, make):
+        """Mostly a pair that fits, as most of all do not."""
+        for _ in range(rng.choice([1, 1, 8, 8, 8, 8])):
+            pair = make(rng)
+            a = np.empty(pair.shape)
+            try:
+                p, q = (eval(f"a{text}", {"a": a, **pair.names}) for text in (pair.p, pair.q))
+                if p.size and q.size and rng.random() < 0.98:
+                    np.broadcast_to(q, np.shape(p))
+                    break
+            except (IndexError, ValueError, AttributeError):
+                continue
+        return pair
+
+    def _shape(self, rng):
+        return tuple(rng.choice([0, 1, 2, 2, 3, 3, 3]) for _ in range(self.ndim))
+
+    def _written_out(self, rng):
+        def text():
+            if rng.random() < 0.25:
+                return rng.choice(WHOLES)
+            return f"[{', '.join(rng.choice(AXES) for _ in range(rng.randint(1, self.ndim)))}]"
+
+        return Pair(self._shape(rng), text(), text())
+
+    def _bounds_given(self, rng):
+        """What makes pairs whose indices differ in numbers alone."""
+        names = [f"k{j}" for j in range(8)]
+        left = iter(names)
+
+        def part():
+            step = rng.choice([None, 1, 1, -1, 2, -2])
+            return next(left) if step is None else f"{next(left)}:{next(left)}:{step}"
+
+        p, q = (f"[{', '.join(part() for _ in range(self.ndim))}]" for _ in range(2))
+
+        def make(rng):
+            shape = self._shape(rng)
+            values = [rng.choice([0, 1, 2, 3, *range(-4, 5)]) for _ in names]
+            return Pair(shape, p, q, dict(zip(names, values, strict=True)))
+
+        return make
+
+    def body(self, pair):
+        """The statements of a pair, which add to s."""
+        text = self.form.replace("{op}", self.op).replace("{ufunc}", OPS[self.op])
+        text = text.replace("{P}", pair.p).replace("{Q}", pair.q).replace("@", self.look)
+        end = "s += (b * u).sum() + 0.3 * v.sum() + (w * w).sum()"
+        return f"{ORIGINS[self.origin]}\n{text}\n{end}"
+
+    def program(self, pairs):
+        """A function of the arrays of pairs, and of the names in their indices."""
+        lines, names, copied = [], [*pairs[0].names], len(pairs) > 1
+        for k, pair in enumerate(pairs):
+            lines += [f"x, u = xs[{k}], us[{k}]", *["x = x.copy()"] * copied, "s = 0.0"]
+            lines += [*self.body(pair).split("\n"), f"s{k} = s"]
+        sums = [f"s{k}" for k in range(len(pairs))]
+        lines.append(f"return {' + '.join(sums)}, {', '.join(sums)},")
+        inside = "\n".join(f"    {line}" for line in lines if line)
+        return f"def f({', '.join(['xs', 'us', *names])}):\n{inside}\n"
+
+    def __str__(self):
+        program = self.program(self.pairs[:1])
+        return f"{self.origin}\n{program}\n" + "\n".join(map(str, self.pairs))
+
+
+def plain(text, pairs, complex_step=False):
+    """What plain NumPy makes of a program: results, or what it raises; the arrays afterwards.
+
+    With `complex_step`, the slopes of the results along the directions of the pairs.
+    """
+    names = {"np": np}
+    exec(text.replace("float", "complex") if complex_step else text, names)
+    step = STEP * 1j if complex_step else 0.0
+    xs = tuple(p.x + step * p.along for p in pairs)
+    try:
+        found = names["f"](xs, tuple(p.weights for p in pairs), **pairs[0].names)
+    except RAISED as error:
+        return type(error), xs
+    if complex_step:
+        return [float(np.imag(y)) / STEP for y in found], xs
+    return [float(y) for y in found], xs
+
+
+def run(f, pairs):
+    """The same of another function."""
+    xs = tuple(p.x.copy() for p in pairs)
+    try:
+        found = f(xs, tuple(p.weights for p in pairs), **pairs[0].names)
+    except RAISED as raised:
+        return type(raised), xs
+    return [float(y) for y in found], xs
+
+
+def derived(f, pairs):
+    """The results again, and the slope of the first along the directions of the pairs."""
+    xs = tuple(p.x.copy() for p in pairs)
+    us, names = tuple(p.weights for p in pairs), pairs[0].names.values()
+    try:
+        found, (by_xs, *_) = zyg.value_and_gradient(f, xs, us, *names)
+    except RAISED as raised:
+        return type(raised), None
+    made = zip(pairs, by_xs or [None] * len(pairs), strict=True)
+    slope = sum(0.0 if g is None else float((p.along * g).sum()) for p, g in made)
+    return [float(y) for y in found], slope
+
+
+def agree(what, case, pairs, got, right):
+    if isinstance(right, type) or isinstance(got, type):
+        same = got is right
+    else:
+        same = np.allclose(got, right, rtol=1e-9, atol=1e-9, equal_nan=True)
+    if not same:
+        raise AssertionError(f"{what}: {got}, not {right}\n{pairs}\n{case.program(pairs)}")
+
+
+def compare(case, f, pairs, engine):
+    """Compare an engine's function with plain NumPy on these pairs."""
+    text = case.program(pairs)
+    right, after = plain(text, pairs)
+    if engine == "compiled":
+        got, changed = run(f, pairs)
+        agree("compiled", case, pairs, got, right)
+        if not isinstance(right, type):
+            arrays = (np.concatenate([x.ravel() for x in xs]) for xs in (changed, after))
+            agree("left in the argument", case, pairs, *arrays)
+    try:
+        got, slope = derived(f, pairs)
+    except MutationError as refusal:  # a number cannot be written to
+        if right is not TypeError:
+            raise AssertionError(f"{engine}: {refusal}\n{pairs}\n{text}") from None
+        return
+    agree(f"{engine}, derived", case, pairs, got, right)
+    if not isinstance(right, type) and np.all(np.isfinite(right)):
+        agree(f"{engine}, slope", case, pairs, slope, plain(text, pairs, complex_step=True)[0][0])
+
+
+def traced_function(text):
+    names = {"np": znp}
+    exec(text, names)
+    return names["f"]
+
+
+def compiled_function(text, folder, name):
+    path = Path(folder) / f"{name}.py"
+    path.write_text(f"import numpy as np\n\n\n{text}")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return zyg.compile(module.f)
+
+
+def check(case):
+    """All pairs, by every engine."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        warnings.catch_warnings(),
+        np.errstate(all="ignore"),
+    ):
+        warnings.simplefilter("ignore")
+        for pair in case.pairs:
+            compare(case, traced_function(case.program([pair])), [pair], "traced")
+        if not case.written_out:
+            f = compiled_function(case.program(case.pairs[:1]), folder, "given")
+            for pair in case.pairs:
+                compare(case, f, [pair], "compiled")
+        else:
+            raising = [p for p in case.pairs if isinstance(plain(case.program([p]), [p])[0], type)]
+            right = [p for p in case.pairs if p not in raising]
+            for k, pair in enumerate(raising[:2]):
+                f = compiled_function(case.program([pair]), folder, f"raising{k}")
+                compare(case, f, [pair], "compiled")
+            if right:
+                f = compiled_function(case.program(right), folder, "all")
+                compare(case, f, right, "compiled")
+    return f"{len(case.pairs)} pairs, {'written out' if case.written_out else 'given'}"
+
+
+SEARCH = Search(Case, check, gate=8)
+
+if __name__ == "__main__":
+    main(SEARCH, __doc__)
