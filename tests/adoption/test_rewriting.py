@@ -185,6 +185,30 @@ def test_kernels_read_the_source(write):
         np.testing.assert_array_equal(zyg.broadcast(read.f, x), plain)
 
 
+def test_an_object_answers_float_by_its_own_method(write):
+    write({"answers.py": """
+        class Length:
+            def __init__(self, x): self.x = x
+            def __float__(self): return float(self.x) * 2
+            def __complex__(self): return self.x * 3 + 0j
+        class Bad:
+            def __float__(self): return "no"
+        def f(x): return float(Length(x)) * x
+        def g(x): return abs(complex(Length(x)))
+        def both(x): return float(Length(x)), float(Length(2.0)), float(Length(2.0)) * x
+        def bad(x): return float(Bad())
+    """})  # fmt: skip
+    import answers
+
+    with zyg.adopt("answers"):
+        assert zyg.gradient(answers.f, 3.0) == (12.0,)
+        assert zyg.gradient(answers.g, 3.0) == (3.0,)
+        assert zyg.value_and_gradient(answers.both, 3.0) == ((6.0, 4.0, 12.0), (2.0,))
+        with pytest.raises(TypeError, match="non-float"):
+            zyg.gradient(answers.bad, 3.0)
+    assert type(answers.both(3.0)[0]) is float
+
+
 @pytest.mark.slow
 def test_numba_compiles_the_codes_of_before(write):
     write({"jitted.py": "import numba\n@numba.njit\ndef f(x): return float(x) * 2\n"

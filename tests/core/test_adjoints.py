@@ -1,11 +1,14 @@
 """Calls of rules: the short way of operands that are alone is the long one, bit for bit."""
 
+import functools
+
 import numpy as np
 import pytest
 
 import zyg
 import zyg.numpy as znp
 from zyg.core.adjoints import Operands
+from zyg.errors import AdjointError
 
 from .programs import program
 
@@ -78,3 +81,27 @@ def test_the_short_way_is_for_one_strand_alone(monkeypatch):
     ways.clear()
     zyg.gradient(lambda x: sum(zyg.threads.map(lambda k: np.vdot(x, x) * k, [1.0, 2.0])), X[0])
     assert ways == [False, False]
+
+
+class Scaled:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def square(self, x):
+        return self.factor * x * x, lambda y_bar: (2 * self.factor * x * y_bar,)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [Scaled(3.0).square, functools.partial(Scaled.square, Scaled(3.0))],
+    ids=["method", "partial"],
+)
+def test_a_bound_method_is_a_rule(rule):
+    square = zyg.adjoint(rule)
+    assert square(2.0) == 12.0
+    assert zyg.gradient(square, 2.0) == (12.0,)
+    assert zyg.pushforward(square, (2.0,), (1.0,)) == (12.0, 12.0)
+    assert zyg.hessian(square, 2.0) == 6.0
+    zyg.check_adjoint(square, 2.0)
+    with pytest.raises(AdjointError, match="closure"):
+        zyg.gradient(lambda k: zyg.adjoint(Scaled(k).square)(k), 2.0)

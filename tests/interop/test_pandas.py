@@ -291,3 +291,29 @@ def test_an_answer_about_what_is_missing_is_that_of_pandas_or_none(name, frame):
         if not seen:
             return
     close(seen[0], plainly(ANSWERS[name](x)))
+
+
+VALUES = {
+    "sum": lambda v: v.sum(), "mean": lambda v: v.mean(), "outer": lambda v: v[:, None] * v,
+    "matrix": lambda v: v.reshape(-1, 1) @ v.reshape(1, -1), "std": lambda v: v.std(),
+    "cumsum": lambda v: v.cumsum(), "clip": lambda v: v.clip(1.7, 2.5), "T": lambda v: v.T * v,
+    "mask": lambda v: v[v > 1.7], "dot": lambda v: v.dot(np.ones(v.size)),
+    "prod": lambda v: v.prod(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_the_values_of_a_series_are_an_array_to_who_asks_them(name):
+    x = np.array([1.5, 2.0, 3.0])
+
+    def loss(v):
+        return np.sum(np.sin(VALUES[name](v)))
+
+    value, (bar,) = zyg.value_and_gradient(lambda s: loss(s.values), pandas.Series(x))
+    assert value == loss(x)
+    np.testing.assert_allclose(bar.to_numpy(), zyg.gradient(loss, x)[0])
+
+
+def test_a_series_has_no_more_attributes_than_an_array():
+    with pytest.raises(AttributeError, match="no attribute 'totals'"):
+        zyg.gradient(lambda s: s.values.totals(), pandas.Series([1.0]))

@@ -1,5 +1,7 @@
 """Solutions: their derivatives are those of what is solved."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.integrate
@@ -187,3 +189,26 @@ def test_values_that_left_a_verb_by_a_side_effect_are_refused_if_they_are_used()
     assert zyg.gradient(lambda x: root(x, False), 2.0)[0] == pytest.approx(0.5 / np.sqrt(2.0))
     with pytest.raises(zyg.errors.AdjointError, match=r"left zyg\.checkpoint by a side effect"):
         zyg.gradient(lambda x: root(x, True), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("f", "start"),
+    [
+        (lambda x, a: x * x - a, 1.0), (lambda x, a: x * x - a, 1),
+        (lambda x, a: [x[0] ** 2 - a], [1.0]), (lambda x, a: x[0] ** 2 - a, np.ones(1)),
+    ],
+)  # fmt: skip
+def test_roots_of_equations_whose_value_scipy_takes_for_a_vector(f, start):
+    for method in ("hybr", "lm"):
+        (slope,) = zyg.gradient(
+            lambda a, m=method: optimize.root(f, start, (a,), method=m).x[0], 2.0
+        )
+        assert slope == pytest.approx(0.5 / math.sqrt(2.0))
+    assert zyg.gradient(lambda a: optimize.fsolve(f, start, (a,))[0], 2.0)[0] == pytest.approx(
+        slope
+    )
+
+
+def test_a_root_of_zygs_own_solver_that_is_a_number():
+    (slope,) = zyg.gradient(lambda a: zyg.optimize.root(lambda x: x * x - a, 1.0).x, 2.0)
+    assert slope == pytest.approx(0.5 / math.sqrt(2.0))

@@ -1,5 +1,6 @@
 """Calls of other libraries that only look at values: as with plain ones, and nothing else is."""
 
+import importlib
 import io
 import json
 import logging
@@ -352,3 +353,49 @@ def test_a_name_of_nothing_changes_nothing(library):
     zyg.nondifferentiable("zyg_shows.nothing", "nowhere.at.all")
     with pytest.raises(ConversionError):
         zyg.gradient(lambda x: library.take().show(x), 3.0)
+
+
+LIBRARY = """
+import numpy as np
+
+def by_cast(x): return np.array([x[0], x[1]]).astype(np.int64).sum() * 1.0
+def of_a_number(x): return np.array([x[0]]).astype(int)[0] * x[1]
+def by_fromiter(x): return np.fromiter(x, int).sum() * 1.0
+def by_int(x): return int(x[0]) * x[1]
+def by_map(x): return sum(map(int, x)) * x[0]
+"""
+
+
+@pytest.fixture
+def casting(tmp_path, monkeypatch):
+    """Calls of an installed library."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "casting_library.py").write_text(LIBRARY)
+    monkeypatch.syspath_prepend(str(folder))
+    yield importlib.import_module("casting_library")
+    sys.modules.pop("casting_library")
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_a_library_that_casts_watched_numbers_to_ints_is_refused(casting):
+    for f in (casting.by_cast, casting.of_a_number, casting.by_fromiter):
+        with pytest.raises(ConversionError, match="a cast to int of a watched float64"):
+            zyg.gradient(f, np.array([2.5, 3.0]))
+    assert zyg.gradient(casting.by_int, np.array([2.5, 3.0]))[0].tolist() == [0.0, 2.0]
+    assert zyg.gradient(casting.by_map, np.array([2.5, 3.0]))[0].tolist() == [5.0, 0.0]
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_what_ones_own_line_casts_to_ints_is_meant():
+    assert zyg.gradient(lambda x: np.array([x[0]]).astype(int)[0] * x[1], np.array([2.5, 3.0]))[
+        0
+    ].tolist() == [0.0, 2.0]
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_a_sparse_array_of_watched_elements_is_not_cast_to_ints():
+    sparse = pytest.importorskip("sparse", reason="sparse is not installed")
+    places = np.array([[0, 1], [0, 1]])
+    with pytest.raises(ConversionError, match="a cast to int"):
+        zyg.gradient(lambda x: (sparse.COO(places, x, shape=(2, 2)) * 2).sum(), np.ones(2) / 2)

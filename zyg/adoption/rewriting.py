@@ -14,7 +14,7 @@ import linecache
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,22 @@ _CONVERTED: dict[Any, Callable[[Any], Any]] = {
 }
 
 
+# The method of an object's own that answers a class, which Python asks for a plain number.
+_ASKED = {float: "__float__", complex: "__complex__"}
+
+
+def _asked(f: Any, x: Any) -> Any:
+    """What an object's own method answers to ``float(x)`` or ``complex(x)``; None if it has none.
+
+    Python would refuse a watched number, as it is none of the class.
+    """
+    method = getattr(type(x), _ASKED[f], None)
+    value = method(x) if isinstance(method, FunctionType) else None
+    if type(value) in WATCHED:
+        return Calls.call(f, value)
+    return value if type(value) is f else None
+
+
 class Calls:
     """What calls of classes go through."""
 
@@ -63,6 +79,10 @@ class Calls:
         if type(x) in WATCHED and type(f) is type and f in _CONVERTED:
             x = settle(x)
             value = _CONVERTED[f](x) if type(x) in WATCHED else None
+            if value is not None:
+                return value
+        elif f is float or f is complex:
+            value = _asked(f, x)
             if value is not None:
                 return value
         return f(x)

@@ -16,7 +16,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, overload
 
 from zyg.base.marks import Named, is_formula
@@ -336,7 +336,7 @@ def adjoint(key: Callable[..., Any], *, linear: tuple[int, ...] = ()) -> Any:
     >>> zyg.gradient(cube, 2.0)
     (12.0,)
     """
-    if isinstance(key, FunctionType):
+    if isinstance(key, (FunctionType, MethodType, functools.partial)):
         return Adjoint(key, key)
 
     def register(rule: Callable[..., Any]) -> Adjoint:

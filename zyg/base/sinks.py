@@ -20,7 +20,7 @@ import sys
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
-from zyg.base.caches import Cache
+from zyg.base.caches import Cache, remembered
 from zyg.errors import is_installed, is_ours, is_users
 
 _ARTISTS = frozenset({
@@ -195,13 +195,20 @@ def _is_statement(frame: FrameType | None, called: FrameType) -> bool:
     """Whether a frame is at a call, by name, of the function of another, and drops the result."""
     if frame is None:
         return False
-    code = [*dis.get_instructions(frame.f_code)]
-    at = sum(i.offset <= frame.f_lasti for i in code) - 1
-    start, before = _start(code[at]), reversed(code[:at])
-    if code[at + 1].opname != "POP_TOP" or start[0] is None:
-        return False
+    name, dropped = call_at(frame.f_code, frame.f_lasti)
+    return dropped and _is_named(name, called)
+
+
+@remembered(4096)
+def call_at(code: CodeType, at: int) -> tuple[Any, bool]:
+    """The name by which an instruction calls a function, and whether the result is dropped."""
+    instructions = [*dis.get_instructions(code)]
+    k = sum(i.offset <= at for i in instructions) - 1
+    start, before = _start(instructions[k]), reversed(instructions[:k])
+    if start[0] is None or not instructions[k].opname.startswith("CALL"):
+        return None, False
     loads = (i.argval for i in before if i.opname[:5] == "LOAD_" and _start(i) == start)
-    return _is_named(next(loads, None), called)
+    return next(loads, None), instructions[k + 1].opname == "POP_TOP"
 
 
 def _is_named(name: Any, called: FrameType) -> bool:

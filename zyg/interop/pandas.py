@@ -67,7 +67,14 @@ class WatchedColumn(NDArrayOperatorsMixin, ExtensionArray):
     def __len__(self) -> int:
         return len(self.data)
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "data" or name.startswith("_") or not hasattr(np.ndarray, name):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.data, name)  # `Series.values` is an array to who asks for it
+
     def __getitem__(self, item: Any) -> Any:
+        if type(item) is tuple:
+            return self.data[item]
         item = pandas.api.indexers.check_array_indexer(self, item)
         part = self.data[item]
         return WatchedColumn(part) if np.ndim(part) else part

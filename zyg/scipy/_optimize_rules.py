@@ -28,7 +28,14 @@ def _solution(held, residual_of, x):
 
 
 def _value(f, given):
-    return f
+    """The values of f, as SciPy takes them: a number or a list for a vector of its length."""
+
+    def value(x):
+        y = f(x)
+        vector = np.ravel(np.stack(y) if isinstance(y, (list, tuple)) else y)
+        return np.reshape(vector, np.shape(x)) if np.size(vector) == np.size(x) else y
+
+    return value
 
 
 def _change(f, given):

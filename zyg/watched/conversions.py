@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dis
 import os
 import sys
@@ -11,10 +12,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from zyg.base.remedies import remedy
-from zyg.base.sinks import looking
+from zyg.base.sinks import call_at, looking
 from zyg.core.inplace import refuse_store
 from zyg.core.strand import WATCHED, Watched, cut, settle, strip
-from zyg.errors import ConversionError
+from zyg.errors import ConversionError, is_installed, is_users
 
 
 def looks_into_memory(code: CodeType) -> bool:
@@ -35,6 +36,20 @@ def caller() -> str:
     if name == "BINARY_OP":  # its argument says which one; x[i] is one of them from 3.14 on
         return {6: "%", 19: "%", 26: "[]"}.get(code[at + 1], name)
     return {"BINARY_SUBSCR": "[]", "STORE_SUBSCR": "[]=", "STORE_SLICE": "[]="}.get(name, name)
+
+
+def is_cast() -> bool:
+    """Whether C code that an installed library calls makes an int of the caller's own: `astype`.
+
+    An object array of watched numbers has no type of its own, and goes through such a cast where
+    an array of floats would not. ``int(x)``, and what else is built in, is meant.
+    """
+    frame = sys._getframe(2)
+    file = frame.f_code.co_filename
+    if not (is_installed(file) and is_users(file)):
+        return False
+    name = call_at(frame.f_code, frame.f_lasti)[0]
+    return isinstance(name, str) and not hasattr(builtins, name)
 
 
 def looked_at(x: Any, said: str, how: str) -> Any:

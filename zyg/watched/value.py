@@ -38,6 +38,7 @@ from zyg.errors import ConversionError
 from zyg.watched import keywords
 from zyg.watched.conversions import (
     caller,
+    is_cast,
     looked_at,
     looks_into_memory,
     refuse_conversion,
@@ -218,6 +219,8 @@ class WatchedValue(Watched):
         stored = isinstance(strip(self), int) and caller() == "[]=" and is_traced(self)
         if stored and looking() is None:
             refuse_store()  # an int counts as a real, and this one was to be an element of an array
+        if is_traced(self) and is_cast():
+            return int(looked_at(self, "a cast to int", "CALL"))
         return int(cut(self, "int()"))
 
     def __index__(self) -> int:
