@@ -12,8 +12,10 @@ growing                         lists of a length that is not known
 joins                           where two ways meet
 ways                            conditions, choices, loops
 sequences                       what loops go over
+going                           loops, which may be left early
 containers                      lists, dicts, sets
 objects                         attributes, methods, operators
+iterators                       zip, map and their like
 builtin                         functions of Python
 liveness                        which variables are read again
 frame                           the variables of a function

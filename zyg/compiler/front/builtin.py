@@ -11,74 +11,74 @@ import numpy as np
 
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.closures import Bound, Partial
+from zyg.compiler.front.iterators import (
+    Elements,
+    Enumerated,
+    Filtered,
+    Mapped,
+    Reversed,
+    Zipped,
+)
 from zyg.compiler.front.parallel import prange
-from zyg.compiler.front.sequences import Range, Sequence
+from zyg.compiler.front.sequences import Range, Sequence, is_iterator
 from zyg.compiler.front.structures import Choice, Compound, Items, Ref, Unknown, is_leaf
 from zyg.compiler.ir import type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.record import Number
 
 _SORTED = 16  # things that are sorted by comparing all
 
 
-def _cell(reader: Any, x: Any) -> Any:
-    """A variable of the reader's own: how it is read, and how it is set."""
-    ref = reader.heap.new("variables", {"": x})
-
-    def put(y: Any) -> None:
-        reader.heap[ref][""] = reader.settled(y)
-
-    return (lambda: reader.heap[ref][""]), put
-
-
 def _sum(reader: Any, x: Any, start: Any = 0) -> Any:
-    get, put = _cell(reader, start)
-    reader.each(x, lambda one: put(reader.operated(operator.add, get(), one)))
-    return get()
+    with reader.cell(start) as total:
+
+        def add(one: Any) -> None:
+            total.value = reader.operated(operator.add, total.value, one)
+
+        reader.each(x, add)
+        return total.value
 
 
 def _any(reader: Any, x: Any) -> Any:
-    return _decided(reader, x, True)
+    with reader.looking() as found:
+        reader.each(x, lambda one: reader.leave(found, _truth(reader, one)), found)
+        return found.stopped()
 
 
 def _all(reader: Any, x: Any) -> Any:
-    return _decided(reader, x, False)
+    with reader.looking() as found:
+        reader.each(x, lambda one: reader.leave(found, reader.inverse(_truth(reader, one))), found)
+        return reader.inverse(found.stopped())
 
 
-def _decided(reader: Any, x: Any, by: bool) -> Any:
-    """any() and all(): what follows the one that decides is not looked at."""
-    get, put = _cell(reader, not by)
-
-    def visit(one: Any) -> None:
-        test = reader.as_condition(one)
-        if is_leaf(test) and not isinstance(one, Ref):
-            # Whatever computes it has been done before; so it is decided by it alone.
-            test = reader._as_bool(test)
-            name = "logical_or" if by else "logical_and"
-            made = reader.builder.op(name, atom_of(get()), atom_of(test))
-            put(reader.builder.wrap(made))
-        else:
-            put((get() | bool(test)) if by else (get() & bool(test)))
-
-    reader.each(x, visit)
-    return get()
+def _truth(reader: Any, x: Any) -> Any:
+    return reader.as_bool(reader.as_condition(x))
 
 
 def _extremum(f: Any, better: Any) -> Callable[..., Any]:
     def extremum(reader: Any, *args: Any, key: Any = None, default: Any = Unknown) -> Any:
-        of = (lambda x: x) if key is None else (lambda x: reader.call(key, [x], {}))
-        items = reader.sequence(args[0]) if len(args) == 1 and not is_generator(args[0]) else args
-        if isinstance(items, Sequence):
-            if default is Unknown:
-                reader.demand(reader.less(0, items.length), f"{f.__name__}() of nothing")
-                return _best(reader, items.at(0), items, of, better)
-            return reader.choose(
-                reader.less(0, items.length),
-                lambda: _best(reader, items.at(0), items, of, better), lambda: default,
-            )  # fmt: skip
-        if len(args) == 1 and is_generator(args[0]):
+        def of(x: Any) -> Any:
+            return x if key is None else reader.call(key, [x], {})
+
+        if len(args) == 1 and is_iterator(args[0]):
+            # What decides is computed with each.
             made = reader.new_list(())
-            reader.each(args[0], lambda x: reader.append(made, x))
-            return extremum(reader, made, key=key, default=default)
+            reader.each(args[0], lambda x: reader.append(made, x if key is None else (x, of(x))))
+            if key is None:
+                return extremum(reader, made, default=default)
+            nothing = {} if default is Unknown else {"default": (default, None)}
+            return extremum(reader, made, key=operator.itemgetter(1), **nothing)[0]
+        items: Any = reader.sequence(args[0]) if len(args) == 1 else args
+        if isinstance(items, Sequence):
+
+            def found() -> Any:
+                rest = items if key is None else _after_first(reader, items)
+                return _best(reader, items.at(0), rest, of, better)
+
+            some = reader.less(0, items.length)
+            if default is not Unknown:
+                return reader.choose(some, found, lambda: default)
+            reader.demand(some, f"{f.__name__}() of nothing")
+            return found()
         items = [*items]
         if not items:
             if default is Unknown:
@@ -91,32 +91,28 @@ def _extremum(f: Any, better: Any) -> Callable[..., Any]:
     return extremum
 
 
-def is_generator(x: Any) -> bool:
-    return isinstance(x, Ref) and x.kind == "iterator"
-
-
 def _best(reader: Any, first: Any, rest: Any, of: Callable[[Any], Any], better: Any) -> Any:
     """The first of the best; what decides is computed once for each."""
-    get, put = _cell(reader, (first, of(first)))
+    with reader.cell((first, of(first))) as best:
 
-    def visit(x: Any) -> None:
-        best, measure = get()
-        found = of(x)
-        test = reader.operated(better, found, measure)
-        put(reader.choose(test, lambda: (x, found), lambda: (best, measure)))
+        def visit(x: Any) -> None:
+            before = best.value
+            found = x, of(x)
+            test = reader.operated(better, found[1], before[1])
+            best.value = reader.choose(test, lambda: found, lambda: before)
 
-    reader.each(rest, visit)
-    return get()[0]
+        reader.each(rest, visit)
+        return best.value[0]
 
 
 def _listed(reader: Any, x: Any = ()) -> Any:
     if isinstance(x, Ref) and x.kind is list:
         return reader.copied(x)
     made = reader.new_list(())
-    if isinstance(rounds := (x if is_generator(x) else reader.sequence(x)), list):
+    if not is_iterator(x) and isinstance(rounds := reader.sequence(x), list):
         reader.heap[made][""] = Items(rounds)
     else:
-        reader.each(rounds, lambda one: reader.append(made, one))
+        reader.each(x, lambda one: reader.append(made, one))
     return made
 
 
@@ -146,67 +142,28 @@ def _range(reader: Any, *bounds: Any) -> Any:
 
 
 def _enumerate(reader: Any, x: Any, start: Any = 0) -> Any:
-    found = reader.steps(x)
-
-    def at(k: Any) -> Any:
-        return reader.next_index(k, atom_of(start)), found.at(k)
-
-    return reader.iterator(
-        Sequence(found.length, at, None, found.independent, found.held, found.still)
-    )
+    return reader.iterator(Enumerated(reader.begun(x), start))
 
 
 def _zip(reader: Any, *xs: Any, strict: bool = False) -> Any:
-    found = [reader.steps(x) for x in xs]
-    counts = [atom_of(x.length) for x in found]
-    op = reader.builder.op
-    least = functools.reduce(lambda a, b: op("minimum", a, b), counts) if counts else 0
-    for count in counts if strict else ():
-        reader.demand(reader.builder.wrap(op("equal", count, least)), "zip() of other lengths")
-    known = all(x.held is not None for x in found)
-
-    def at(k: Any) -> Any:
-        return tuple(x.at(k) if known or x.held is None else
-                     reader.item(tuple(map(x.at, range(x.length))), k) for x in found)  # fmt: skip
-
-    def still() -> Any:
-        return functools.reduce(operator.and_, [x.still() for x in found], True)
-
-    held = [x.held for x in found] if known else None
-    return reader.iterator(Sequence(reader.index(least), at, held=held, still=still))
+    return reader.iterator(Zipped(*map(reader.begun, xs), strict=strict))
 
 
 def _map(reader: Any, f: Any, *xs: Any) -> Any:
-    rows = xs[0] if len(xs) == 1 else _zip(reader, *xs)
-    one = len(xs) == 1
-
-    def each(visit: Callable[[Any], None]) -> None:
-        reader.each(rows, lambda row: visit(reader.call(f, [row] if one else [*row], {})))
-
-    return reader.generator(each)
+    return reader.iterator(Mapped(f, *map(reader.begun, xs)))
 
 
 def _filter(reader: Any, f: Any, x: Any) -> Any:
-    def each(visit: Callable[[Any], None]) -> None:
-        def where(one: Any) -> None:
-            test = one if f is None else reader.call(f, [one], {})
-            reader.choose(reader.as_condition(test), lambda: visit(one), lambda: None)
-
-        reader.each(x, where)
-
-    return reader.generator(each)
+    return reader.iterator(Filtered(f, reader.begun(x)))
 
 
 def _reversed(reader: Any, x: Any) -> Any:
     if isinstance(x, range):
-        return reader.iterator(reader.rounds(x[::-1]))
-    found = reader.steps(x)
-
-    def at(k: Any) -> Any:
-        last = reader.builder.op("subtract", atom_of(found.length), 1)
-        return found.at(reader.index(reader.builder.op("subtract", last, atom_of(k))))
-
-    return reader.iterator(Sequence(found.length, at, held=found.held, still=found.still))
+        return reader.iterator(Elements(x[::-1]))
+    if is_iterator(x):
+        raise TypeError("an iterator is not reversed")
+    x = reader.begun(x)
+    return reader.iterator(Reversed(x, reader.steps(x).length))
 
 
 def _sorted(reader: Any, x: Any, *, key: Any = None, reverse: bool = False) -> Any:
@@ -225,17 +182,27 @@ def _sorted(reader: Any, x: Any, *, key: Any = None, reverse: bool = False) -> A
     return reader.new_list([one for _, one in pairs])
 
 
+def _after_first(reader: Any, x: Sequence) -> Sequence:
+    """All elements but the first."""
+    rest = x.of(lambda k: x.at(reader.next_index(k)))
+    rest.length = reader.next_index(x.length, -1)
+    return rest
+
+
 def _reduce(reader: Any, f: Any, x: Any, *first: Any) -> Any:
-    items = x if first else reader.sequence(x)
-    if isinstance(items, Sequence) and not first:
-        reader.demand(reader.less(0, items.length), "nothing to reduce")
-        at, rest = items.at, reader.next_index(items.length, -1)
-        first, items = (at(0),), Sequence(rest, lambda k: at(reader.next_index(k)))
-    elif not first:
-        first, items = (items[0],), items[1:]
-    get, put = _cell(reader, first[0])
-    reader.each(items, lambda one: put(reader.call(f, [get(), one], {})))
-    return get()
+    if not first:
+        found = reader.opened(x)
+        if not isinstance(found, Sequence):
+            raise TypeError("reduce() of how many is not known, without a first")
+        reader.demand(reader.less(0, found.length), "nothing to reduce")
+        first, x = (found.at(0),), _after_first(reader, found)
+    with reader.cell(first[0]) as made:
+
+        def step(one: Any) -> None:
+            made.value = reader.call(f, [made.value, one], {})
+
+        reader.each(x, step)
+        return made.value
 
 
 _NUMBERS = {"float": np.float64(), "float32": np.float32(), "int": np.int64(), "bool": np.bool_()}

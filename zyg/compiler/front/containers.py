@@ -7,9 +7,10 @@ from typing import Any
 
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.closures import Bound
+from zyg.compiler.front.going import Going
 from zyg.compiler.front.growing import Growing, appended, at, fitting, promoted, put, sliced
 from zyg.compiler.front.sequences import Sequence as Counted
-from zyg.compiler.front.sequences import Sequences, View
+from zyg.compiler.front.sequences import View
 from zyg.compiler.front.structures import Choice, Different, Items, Ref, Unknown
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Value, type_of
@@ -19,7 +20,7 @@ from zyg.errors import KernelError
 _SELECTED = 16  # elements of a tuple, of which one is selected by comparing the index
 
 
-class Containers(Sequences):
+class Containers(Going):
     """What is done with lists, dicts, sets and tuples."""
 
     def new_list(self, items: Sequence[Any]) -> Ref:
@@ -313,22 +314,11 @@ class Containers(Sequences):
             return x in owner.value
         if isinstance(owner, Ref) and owner.kind in (dict, set) and not isinstance(x, Number):
             return self._has(self.heap[owner].get(x, _NOT_THERE))
-        values = [*self.heap[owner]] if isinstance(owner, Ref) and owner.kind is set else None
-        rounds = values if values is not None else self.rounds(owner)
-        if isinstance(rounds, Counted) and rounds.held is None:
-            found = self.heap.new("variables", {"": False})
-            self.count(rounds, lambda one: self.heap[found].update({
-                "": self.builder.wrap(self.builder.op(
-                    "logical_or", atom_of(self.heap[found][""]), atom_of(self.alike(one, x))))
-            }))  # fmt: skip
-            return self.heap[found][""]
-        one_by_one = map(rounds.at, range(rounds.length)) if isinstance(rounds, Counted) else rounds
-        result: Any = False
-        for one in one_by_one:
-            if (found := self.alike(one, x)) is True:
-                return True  # what follows is not looked at
-            result = result | found
-        return result
+        if isinstance(owner, Ref) and owner.kind is set:
+            owner = tuple(self.heap[owner])
+        with self.looking() as found:
+            self.each(owner, lambda one: self.leave(found, self.alike(one, x)), found)
+            return found.stopped()
 
     def _has(self, x: Any) -> Any:
         """Whether a key is there."""

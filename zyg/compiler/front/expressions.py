@@ -11,11 +11,12 @@ from typing import Any
 from zyg.compiler.front.captures import Outside, named
 from zyg.compiler.front.closures import Bound, Closure, defaults_of
 from zyg.compiler.front.frame import Frame
+from zyg.compiler.front.heap import refs_in
+from zyg.compiler.front.iterators import Generated
 from zyg.compiler.front.source import place_of
 from zyg.compiler.front.structures import Choice
 from zyg.compiler.front.ways import Dead
-from zyg.compiler.ir import Op, type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.record import Number
 from zyg.errors import KernelError
 
 OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
@@ -204,7 +205,7 @@ class Expressions(Frame):
     def _compare(self, node: ast.Compare) -> Any:
         left, result = self.operand(node.left), True
         for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            if isinstance(result, Number) and self.reader.whole:
+            if isinstance(result, Number):
                 rest: Any = ast.copy_location(
                     ast.Compare(ast.Constant(0), node.ops[k:], node.comparators[k:]), node
                 )
@@ -229,7 +230,7 @@ class Expressions(Frame):
         return self._both(found, lambda: self._chain(right, more))
 
     def _both(self, first: Number, then: Callable[[], Any]) -> Any:
-        return self._either(first, then, True)
+        return self.reader.either(first, then, True)
 
     def _compared(self, op: ast.cmpop, a: Any, b: Any) -> Any:
         if isinstance(op, (ast.Is, ast.IsNot)):
@@ -244,50 +245,57 @@ class Expressions(Frame):
         both = isinstance(node.op, ast.And)
         first = self.value(node.values[0])
         for k, part in enumerate(node.values[1:], 1):
-            test = self.reader.truth(self.reader.as_condition(first))
-            if not isinstance(test, Number):
-                if bool(test) != both:
-                    return first
-                first = self.value(part)
-                continue
-            rest = node.values[k:] if len(node.values) - k > 1 else None
-            then: Any = ast.BoolOp(node.op, rest) if rest else part
-            ast.copy_location(then, part)
-            return self._decided(first, functools.partial(self.value, then), both)
+            known = isinstance(first, Choice) or self._truth(first)
+            if isinstance(first, Choice) or isinstance(known, Number):
+                rest = node.values[k:] if len(node.values) - k > 1 else None
+                then: Any = ast.BoolOp(node.op, rest) if rest else part
+                ast.copy_location(then, part)
+                return self._decided(first, known, functools.partial(self.value, then), both)
+            if bool(known) != both:
+                return first
+            first = self.value(part)
         return first
 
-    def _decided(self, first: Any, then: Callable[[], Any], both: bool) -> Any:
+    def _truth(self, x: Any) -> Any:
+        return self.reader.truth(self.reader.as_condition(x))
+
+    def _decided(self, first: Any, test: Any, then: Callable[[], Any], both: bool) -> Any:
+        """``first and then`` or ``first or then``, by the truth of the first."""
         if isinstance(first, Number):
-            return self._either(first, then, both)
-
-        def of(x: Any) -> Any:
-            test = self.reader.truth(self.reader.as_condition(x))
-            sides = then, (lambda: x)
-            return self.reader.choose(test, *(sides if both else sides[::-1]))
-
-        return self.reader.over(first, of)
-
-    def _either(self, first: Number, then: Callable[[], Any], both: bool) -> Any:
-        """``first and then`` or ``first or then``; both at once where that is little work."""
-        reader = self.reader
-        condition = self.builder.to("bool", first.atom)
-        side = reader.side(then, condition, both)
-        second = side.value
-        known_truth = isinstance(second, (Number, bool, int, float))
-        is_pure = all(isinstance(op, Op) for op in side.block.ops)
-        if is_pure and known_truth and not side.dead and side.heap.same_as(reader.heap):
-            self.builder.block.ops.extend(side.block.ops)
-            if type_of(first.atom) == type_of(atom_of(second)) == "bool":
-                return first.record("logical_and" if both else "logical_or", first, second)
-            return first.record("select", first, *((second, first) if both else (first, second)))
-        other = reader.side(lambda: first, condition, not both)
-        return reader.joined(condition, (side, other) if both else (other, side))
+            return self.reader.either(first, then, both)
+        if isinstance(first, Choice):
+            return self.reader.over(first, lambda x: self._decided(x, self._truth(x), then, both))
+        sides = then, (lambda: first)
+        return self.reader.choose(test, *(sides if both else sides[::-1]))
 
     def _ifexp(self, node: ast.IfExp) -> Any:
-        test = self.reader.as_condition(self.value(node.test))
+        test = self.condition(node.test)
         return self.reader.choose(
             test, lambda: self.value(node.body), lambda: self.value(node.orelse)
         )
+
+    def condition(self, node: ast.expr) -> Any:
+        """What decides: the truth of an expression, of which each part is asked once."""
+        reader = self.reader
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return reader.inverse(self.condition(node.operand))
+        if isinstance(node, ast.IfExp):
+            sides = node.body, node.orelse
+            then, orelse = (functools.partial(self._truth_of, x) for x in sides)
+            return reader.choose(self.condition(node.test), then, orelse)
+        if not isinstance(node, ast.BoolOp):
+            return self.located(node, lambda: reader.as_condition(self.value(node)))
+        both = isinstance(node.op, ast.And)
+        first, *others = node.values
+        test = reader.truth(self.condition(first))
+        rest = ast.copy_location(ast.BoolOp(node.op, others), others[0])
+        then = functools.partial(self._truth_of, rest if len(others) > 1 else others[0])
+        if isinstance(test, Number):
+            return reader.either(reader.as_bool(test), then, both)
+        return then() if bool(test) == both else test
+
+    def _truth_of(self, node: ast.expr) -> Any:
+        return self.reader.as_bool(self.condition(node))
 
     # Calls
 
@@ -296,18 +304,22 @@ class Expressions(Frame):
         value = self.operand if self.reader.uses_up(f) else self.value
         held = len(self.reader.roots)
         args: list[Any] = []
+        # A starred argument that is alone is gone through when all others are evaluated.
+        alone = len(node.args) == 1 and isinstance(node.args[0], ast.Starred)
         for arg in node.args:
-            if isinstance(arg, ast.Starred):
-                args.extend(self.reader.elements(self.value(arg.value)))
-            else:
-                args.append(value(arg))
-            self.reader.roots.append(args[-1] if args else None)
+            starred = isinstance(arg, ast.Starred)
+            found = self.value(arg.value) if starred else value(arg)
+            self.reader.roots.append(found)
+            args.extend(self.reader.elements(found) if starred and not alone else [found])
         kwargs: dict[str, Any] = {}
         for k in node.keywords:
-            if k.arg is None:
-                kwargs.update(self.reader.known_dict(self.value(k.value)))
-            else:
-                kwargs[k.arg] = value(k.value)
+            more = self.reader.known_dict(self.value(k.value)) if k.arg is None else None
+            more = {k.arg: value(k.value)} if more is None else more
+            if twice := [name for name in more if name in kwargs]:
+                raise TypeError(f"several values for the argument {twice[0]}")
+            kwargs.update(more)
+        if alone:
+            args = self.reader.elements(args[0])
         try:
             if f is super and not args:
                 return self._super()
@@ -344,21 +356,39 @@ class Expressions(Frame):
         return made
 
     def _generatorexp(self, node: ast.GeneratorExp) -> Any:
-        first = self.value(node.generators[0].iter)
+        first = self.reader.begun(self.value(node.generators[0].iter))
         self.escapes = True
+        return self.reader.iterator(Generated(node, self, self.variables, first))
 
-        def each(visit: Callable[[Any], None]) -> None:
-            self.comprehend(node, lambda inner: visit(inner.value(node.elt)), first)
-
-        return self.reader.generator(each)
-
-    def comprehend(self, node: Any, emit: Callable[[Any], None], first: Any = None) -> None:
-        """Run what a comprehension does, each time in variables of its own."""
-        first = self.value(node.generators[0].iter) if first is None else first
+    def evaluated(self, node: ast.GeneratorExp, found: Any) -> Any:
+        """The element of a generator expression, by that of what it goes through."""
         inner = type(self)(self.reader, self.f, self.path, node, self)
         self.reader.roots.append(inner.variables)
+        inner.assign(node.generators[0].target, found)
+        made = inner.value(node.elt)
+        self.reader.roots.pop()
+        if not inner.escapes:
+            self.reader.heap.pop(inner.variables, None)
+        elif any(x.kind == "iterator" or x is inner.variables for x in refs_in(made)):
+            raise self.refuse(
+                node, "a generator of functions", "write a list of them.",
+                "they see its variables as they are later.",
+            )  # fmt: skip
+        return made
 
-        def go(k: int, iterable: Any) -> None:
+    def comprehend(
+        self, node: Any, emit: Callable[[Any], None], source: Any = None, leave: Any = None,
+        **how: Any,
+    ) -> None:  # fmt: skip
+        """Run what a comprehension does, in variables of its own, until it is left."""
+        reader, held = self.reader, len(self.reader.roots)
+        if source is None:
+            first = self.value(node.generators[0].iter)
+            reader.roots.append(first)
+        inner = type(self)(reader, self.f, self.path, node, self)
+        reader.roots.append(inner.variables)
+
+        def go(k: int) -> None:
             part = node.generators[k]
 
             def visit(found: Any) -> None:
@@ -367,19 +397,24 @@ class Expressions(Frame):
 
             def where(tests: list[ast.expr]) -> None:
                 if tests:
-                    test = self.reader.as_condition(inner.value(tests[0]))
-                    self.reader.choose(test, lambda: where(tests[1:]), lambda: None)
+                    test = inner.condition(tests[0])
+                    reader.choose(test, lambda: where(tests[1:]), lambda: None)
                 elif k + 1 < len(node.generators):
-                    go(k + 1, inner.value(node.generators[k + 1].iter))
+                    go(k + 1)
                 else:
                     emit(inner)
 
-            self.reader.each(iterable, visit)
+            if k:
+                reader.each(inner.value(part.iter), visit, leave, **how)
+            elif source is None:
+                reader.each(first, visit, leave, **how)
+            else:
+                reader.through(source, visit, leave, **how)
 
-        go(0, first)
-        self.reader.roots.pop()
+        go(0)
+        del reader.roots[held:]
         if not inner.escapes:
-            self.reader.heap.pop(inner.variables, None)
+            reader.heap.pop(inner.variables, None)
 
 
 _WRITE = "write it with arithmetic, comparisons, NumPy's or math's functions and helper functions."

@@ -53,8 +53,8 @@ def promoted(reader: Any, items: Any, other: Any = ()) -> Growing:
     """Items, known one by one, in memory; `other` shows an element where there is none."""
     if isinstance(items, Growing):
         return items
-    if not isinstance(items, Items):
-        raise Different
+    if not isinstance(items, Items) or not reader.whole:
+        raise Different  # a kernel has no memory
     samples = [*items] or ([other.element] if isinstance(other, Growing) else [*other])
     if not samples or not leaves_of(samples[0]):
         raise Different  # of nothing, or of nothing but what is known

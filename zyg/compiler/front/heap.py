@@ -24,14 +24,9 @@ class Heap(dict[Ref, dict[Any, Any]]):
         """Another heap of the same contents, each of which changes on its own."""
         return Heap({ref: dict(content) for ref, content in self.items()})
 
-    def same_as(self, other: Heap) -> bool:
-        """Whether nothing has changed since a fork."""
-        return len(self) == len(other) and all(
-            len(content) == len(other[ref])
-            and all(key in other[ref] and other[ref][key] is x for key, x in content.items())
-            for ref, content in self.items()
-            if ref in other
-        )
+    def same_as(self, other: Heap, but: Ref | None = None) -> bool:
+        """Whether nothing that another had has changed, but for one of its contents."""
+        return all(ref is but or _is_same(self.get(ref), content) for ref, content in other.items())
 
     def counts(self, roots: list[Any]) -> dict[Ref, int]:
         """How often each `Ref` is held, by what is reached from `roots`."""
@@ -58,3 +53,9 @@ def refs_in(x: Any) -> Iterator[Ref]:
     elif (inside := children(x)) is not None:
         for part in inside[1]:
             yield from refs_in(part)
+
+
+def _is_same(one: dict[Any, Any] | None, other: dict[Any, Any]) -> bool:
+    return one is not None and len(one) == len(other) and all(
+        key in one and one[key] is x for key, x in other.items()
+    )  # fmt: skip

@@ -12,33 +12,23 @@ from collections.abc import Callable
 from typing import Any
 
 from zyg.compiler.front.expressions import Expressions
+from zyg.compiler.front.going import Leave, writes
 from zyg.compiler.front.joins import FLAGS
 from zyg.compiler.front.parallel import in_chunks
 from zyg.compiler.front.places import Places
 from zyg.compiler.front.sequences import Sequence
 from zyg.compiler.front.source import assigned, has, leaves, place_of
-from zyg.compiler.front.structures import Different, Ref
-from zyg.compiler.front.ways import Dead
-from zyg.compiler.ir import Alloc, Block, Call, For, Store, Value, While, operations
+from zyg.compiler.front.structures import Ref
+from zyg.compiler.ir import For, Value, While
 from zyg.compiler.record import Number
 from zyg.compiler.rounds import not_summed
-from zyg.errors import KernelError
 
 _RETURNED, _BROKEN, _CONTINUED = FLAGS
-_VALUE = "%value"
 Names = frozenset[str] | None
 
 
 class _Changed(Exception):  # noqa: N818 - an answer, which never leaves this file
     """The test of a loop does more than to test."""
-
-
-def _writes(block: Block) -> bool:
-    """Whether a block may write to memory that is not its own."""
-    inside = [*operations(block)]
-    own = {op.out for op in inside if isinstance(op, Alloc)}
-    return any(isinstance(op, Call) or (isinstance(op, Store) and op.buffer not in own)
-               for op in inside)  # fmt: skip
 
 
 class Loops(Expressions):
@@ -61,29 +51,12 @@ class Loops(Expressions):
         )
 
     def _for(self, node: ast.For) -> None:
-        rounds = self.located(node.iter, lambda: self.reader.rounds(self.value(node.iter)))
+        x = self.value(node.iter)
         held = len(self.reader.roots)
-        self.reader.roots.append(rounds.held)
-        if rounds.held is None:
-            self._looped(node, lambda: self._counted(node, rounds))
-        else:
-            self._looped(node, lambda: self._unrolled(node, rounds))
+        self.reader.roots.append(x)
+        source = self.located(node.iter, lambda: self.reader.opened(x))
+        self._looped(node, lambda: self._through(node, source))
         del self.reader.roots[held:]
-
-    def _unrolled(self, node: ast.For, rounds: Sequence, first: int = 0) -> None:
-        for k in range(first, rounds.length):
-            self.env[_CONTINUED] = False
-            self.assign(node.target, rounds.at(k))
-            self.run(node.body)
-            self.env[_CONTINUED] = False
-            stop = self.stopped()
-            if stop is True:
-                return
-            if stop is not False:
-                rest = functools.partial(self._unrolled, node, rounds, k + 1)
-                self.unless_stopped(stop, rest, self.again(node))
-                return
-        self.reader.go_on(rounds)
 
     def _looped(self, node: ast.For | ast.While, run: Callable[[], None]) -> None:
         """Run a loop: its flags are its own, and `else` runs where it was not left by a break."""
@@ -97,42 +70,32 @@ class Loops(Expressions):
         elif node.orelse and stop is not True:
             self.branch(stop, lambda: None, lambda: self.run(node.orelse), self.after(node))
 
-    def _counted(self, node: ast.For, rounds: Sequence) -> None:
-        """A loop over rounds that are counted."""
-        runs = isinstance(rounds.length, int) and rounds.length > 0
-        if runs and isinstance(node.target, ast.Name):
-            self.env.setdefault(node.target.id, rounds.at(0))
+    def _through(self, node: ast.For, source: Any) -> None:
+        """Run a loop over what was opened."""
+        if isinstance(node.target, ast.Name) and isinstance(source, Sequence) and source.lasts:
+            self.env.setdefault(node.target.id, source.at(0))
+        independent = isinstance(source, Sequence) and source.independent
+        if independent and leaves(node.body):
+            raise self.refuse(node.iter, "leaving a prange loop early", "use range.")
 
         def visit(found: Any) -> None:
+            self.env[_CONTINUED] = False
             self.assign(node.target, found)
             self.run(node.body)
             self.env[_CONTINUED] = False
 
-        if not leaves(node.body):
-            done = len(self.builder.block.ops)
-            self._carry(node, functools.partial(self.reader.count, rounds, visit))
-            if rounds.independent:
-                self._in_chunks(node, done)
-            self.reader.go_on(rounds)
-            return
-        if rounds.independent:
-            raise self.refuse(node.iter, "leaving a prange loop early", "use range.")
-        counter = f"%{node.lineno}:{node.col_offset}"
-        start, stop, step = rounds.rounds
-        self.env[counter] = start
+        done = len(self.builder.block.ops)
+        leave = self._leave(node) if leaves(node.body) else None
+        self._carry(node, functools.partial(self.reader.through, source, visit, leave))
+        if independent:
+            self._in_chunks(node, done)
 
-        def test() -> Any:
-            return self.reader.less(*(self.env[counter], stop)[:: 1 if step > 0 else -1])
-
-        def go() -> None:
-            k = self.env[counter]
-            visit(rounds.of_counter(k))
-            self.env[counter] = self.reader.next_index(k, step)
-
-        self._until_left(node, test, go, [counter])
-        self.env.pop(counter, None)
-        if (stop := self.stopped()) is not True:
-            self.reader.go_on(rounds, stop)
+    def _leave(self, node: ast.For | ast.While) -> Leave:
+        """How a loop is left by break and return."""
+        kinds = (_BROKEN, ast.Break), (_RETURNED, ast.Return)
+        flags = [(self.variables, flag) for flag, kind in kinds if has(node.body, kind)]
+        live = self.again(node)
+        return Leave(flags, self.stopped, lambda stop, rest: self.unless_stopped(stop, rest, live))
 
     def _in_chunks(self, node: ast.For, done: int) -> None:
         """Make a loop one of chunks, if what its rounds hand on is sums."""
@@ -166,8 +129,8 @@ class Loops(Expressions):
     def _while(self, node: ast.While) -> None:
         def test() -> Any:
             before = self.reader.heap.fork()
-            found = self.reader.as_condition(self.value(node.test))
-            if not self.reader.heap.same_as(before) or _writes(self.builder.block):
+            found = self.condition(node.test)
+            if not self.reader.heap.same_as(before) or writes(self.builder.block):
                 raise _Changed
             return found
 
@@ -190,7 +153,7 @@ class Loops(Expressions):
         self.env[go] = True
 
         def visit() -> None:
-            found = self.reader.as_condition(self.value(node.test))
+            found = self.condition(node.test)
             self.env[go] = found = self.reader.truth(found)
             if isinstance(found, Number):
                 self.branch(found, lambda: self.run(node.body), lambda: None, self.again(node))
@@ -201,66 +164,23 @@ class Loops(Expressions):
         self.env.pop(go, None)
 
     def _until_left(
-        self, node: Any, test: Callable[[], Any], body: Callable[[], None], more: Any = ()
+        self, node: ast.While, test: Callable[[], Any], body: Callable[[], None], more: Any = ()
     ) -> None:
-        """A loop with a condition, and flags where it may be left early."""
-        flags = [flag for flag, kind in ((_BROKEN, ast.Break), (_RETURNED, ast.Return))
-                 if has(node.body, kind)]  # fmt: skip
-        self.env[_BROKEN] = False
+        """A loop with a condition, which may be left early."""
 
-        def go_on() -> Any:
-            stays: Any = True
-            for flag in flags:
-                left = self.env.get(flag, False)
-                if left is True:
-                    return False
-                if isinstance(left, Number):
-                    stays = left.record("logical_and", stays, left.record("logical_not", left))
-            # A loop that was left is not tested again: the test could raise.
-            go = self._either(stays, test, True) if isinstance(stays, Number) else test()
-            return self.reader.known(go)
-
-        def unless_left() -> None:
-            self.env.update((flag, False) for flag in flags)
+        def visit() -> None:
             body()
             self.env[_CONTINUED] = False
 
-        def run(**how: Any) -> None:
-            def finish(params: Any, init: Any, tests: Block, block: Block, outs: Any) -> While:
-                return While(tests, init, params, block, outs)
+        carried = [(self.variables, name) for name in more]
+        until = self.reader.until
+        self._carry(node, functools.partial(until, test, visit, self._leave(node), carried))
 
-            self.reader.loop(unless_left, finish, go_on, **how)
-
-        def never() -> None:
-            self.reader.demand(self.reader.inverse(go_on()), "Python raises in a loop")
-
-        self._carry(node, run, [*flags, *more], never)
-
-    def _carry(
-        self,
-        node: ast.For | ast.While,
-        run: Callable[..., None],
-        flags: Any = (),
-        never: Callable[[], None] | None = None,
-    ) -> None:
+    def _carry(self, node: ast.For | ast.While, run: Callable[..., None]) -> None:
         """Run a loop that carries what it changes."""
-        own = self.variables
-        hints = [(own, name) for name in (*assigned(node.body), *flags)]
+        hints = [(self.variables, name) for name in assigned(node.body)]
         done = len(self.builder.block.ops)
-        try:
-            run(hints=hints, skip=self.unread(self.again(node)), key=node)
-        except Dead:
-            if never is None:
-                raise
-            never()
-        except Different as error:
-            (name,) = error.args
-            what = "the result" if name == _VALUE else f"the variable {name}"
-            raise KernelError(
-                f"{what} cannot be used in a kernel.",
-                "it changes its type or structure in a round of the loop.",
-                "give it numbers, or tuples of as many numbers.",
-            ) from None
+        run(hints=hints, skip=self.unread(self.again(node)), key=node)
         line = place_of(self.f.__code__, node.iter if isinstance(node, ast.For) else node.test)
         for op in self.builder.block.ops[done:]:
             if isinstance(op, (For, While)):

@@ -14,6 +14,7 @@ from zyg.compiler.front.captures import Outside, Path
 from zyg.compiler.front.closures import Bound
 from zyg.compiler.front.containers import Containers, method_of
 from zyg.compiler.front.growing import repeated
+from zyg.compiler.front.sequences import is_iterator
 from zyg.compiler.front.structures import Choice, Items, Ref, Unknown, described, is_leaf
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import type_of
@@ -242,8 +243,10 @@ class Objects(Containers):
     def as_condition(self, x: Any) -> Any:
         """What decides: a number, or the truth of what is known."""
         if isinstance(x, Choice):
-            return self.over(x, lambda one: self._as_bool(self.as_condition(one)))
+            return self.over(x, lambda one: self.as_bool(self.as_condition(one)))
         if isinstance(x, Ref) and not is_class(x.kind):
+            if is_iterator(x):
+                return True
             count = self.length(x)
             return self.less(0, count) if isinstance(count, Number) else count > 0
         if isinstance(x, Ref):
@@ -256,7 +259,7 @@ class Objects(Containers):
             return len(x) > 0
         return x
 
-    def _as_bool(self, x: Any) -> Any:
+    def as_bool(self, x: Any) -> Any:
         if isinstance(x, Number):
             return self.builder.wrap(self.builder.to("bool", x.atom))
         return bool(x)

@@ -17,6 +17,7 @@ from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.closures import Closure
 from zyg.compiler.front.growing import promoted
 from zyg.compiler.front.heap import Heap
+from zyg.compiler.front.iterators import Generated
 from zyg.compiler.front.objects import Objects
 from zyg.compiler.front.structures import (
     Choice,
@@ -98,7 +99,7 @@ class Outlines(Objects):
             return lambda made, refs: made[place]
         if isinstance(x, Ref):
             return self._ref_apart(x, found, shape, seen)
-        if isinstance(x, Closure):  # sees the variables around it as they are
+        if isinstance(x, (Closure, Generated)):  # sees the variables around it as they are
             shape.append((x.node, x.variables))
             return lambda made, refs: x
         if isinstance(x, Choice):

@@ -8,9 +8,9 @@ from typing import Any
 
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.growing import Growing, at
-from zyg.compiler.front.structures import Choice, Compound, Ref
-from zyg.compiler.front.ways import Dead, Ways
-from zyg.compiler.ir import For, Value
+from zyg.compiler.front.structures import Choice, Compound, Items, Ref
+from zyg.compiler.front.ways import Ways
+from zyg.compiler.ir import Value
 from zyg.compiler.record import Number, atom_of
 from zyg.errors import KernelError
 
@@ -18,26 +18,46 @@ _UNROLLED = (
     32  # rounds that are read one by one; a loop inside that over elements is not vectorised
 )
 _UNROLLED_WHOLE = 8  # of ranges: machine code unrolls its loops itself
+_SHORT = 4
 
 
 def _the_same() -> Any:
     return True
 
 
+def _nothing() -> None:
+    return None
+
+
 class Sequence:
     """Things that are counted: how many, and which is at an index, when it is its turn.
 
     Those of a range with a known step are what a loop counts by itself (`span`). Where each is
-    known by itself, at an index that is known, `held` is what they are of. `still` says whether
-    they are as many as they were.
+    known by itself, the index is (`known`); so it is where they are no more than `short`. `still`
+    says whether they are as many as they were. Those that are evaluated when it is their turn
+    (`once`) are asked for in order, each once, and after the last of them is done what Python does
+    to find the end (`ends`).
     """
 
     def __init__(
         self, length: Any, at: Callable[[Any], Any], span: Any = None, independent: bool = False,
-        held: list[Any] | None = None, still: Callable[[], Any] = _the_same,
+        known: bool = False, still: Callable[[], Any] = _the_same, once: bool = False,
+        ends: Callable[[], None] = _nothing, short: int = _SHORT,
     ) -> None:  # fmt: skip
         self.length, self.at, self.span, self.independent = length, at, span, independent
-        self.held, self.still = held, still
+        self.known, self.still, self.once, self.ends = known, still, once, ends
+        self.short = short
+
+    def of(self, at: Callable[[Any], Any], once: bool = False) -> Sequence:
+        """As many, each made of one of these by its index."""
+        return Sequence(self.length, at, None, self.independent, self.known, self.still,
+                        self.once or once, self.ends, self.short)  # fmt: skip
+
+    @property
+    def lasts(self) -> bool:
+        """Whether there is a first, which may be looked at before the loop."""
+        some = isinstance(self.length, int) and self.length > 0
+        return some and not self.known and not self.once
 
     def of_counter(self, k: Any) -> Any:
         """What there is in the round of a counter."""
@@ -47,6 +67,10 @@ class Sequence:
     def rounds(self) -> tuple[Any, Any, int]:
         """What the counter is in each round."""
         return self.span or (0, self.length, 1)
+
+
+# What goes through things that are not counted: it does something with each, until it is left.
+Push = Callable[..., None]
 
 
 class Range(Compound):
@@ -66,35 +90,72 @@ class Range(Compound):
         return Range(start, stop, step, self.independent)
 
 
-class View:
-    """The keys, values or items of a dict, as they are when they are gone through."""
+class View(Compound):
+    """The keys, values or items of a dict, as they are when they are gone through.
 
-    def __init__(self, owner: Any, what: str) -> None:
-        self.owner, self.what = owner, what
+    `begun` are the keys there were when an iterator was made: they must still be there.
+    """
+
+    def __init__(self, owner: Any, what: str, begun: tuple[Any, ...] | None = None) -> None:
+        self.owner, self.what, self.begun = owner, what, begun
+
+    def structure(self) -> Any:
+        return self.what, self.begun
+
+    def parts(self) -> list[Any]:
+        return [self.owner]
+
+    def made(self, parts: Any) -> View:
+        return View(parts[0], self.what, self.begun)
+
+
+class Recipe(Compound):
+    """What an iterator goes through: made of other things that have elements, which are `of`."""
+
+    def __init__(self, *of: Any) -> None:
+        self.of = of
+
+    def structure(self) -> Any:
+        return len(self.of)
+
+    def parts(self) -> list[Any]:
+        return [*self.of]
+
+    def made(self, parts: Any) -> Any:
+        return type(self)(*parts)
+
+    def opened(self, reader: Any) -> Sequence | Push:
+        """What there is to go through from here on."""
+        raise NotImplementedError
 
 
 class Sequences(Ways):
-    """Going through things."""
-
-    unrolled = 1  # rounds within rounds
+    """What has elements."""
 
     def elements(self, x: Any, count: int | None = None) -> list[Any]:
         """The elements of something known to have elements, or which must have so many."""
         if isinstance(x, Choice):
             return self.over(x, lambda one: self.elements(one, count))  # type: ignore[no-any-return]
-        found = self.sequence(x)
-        if isinstance(found, Sequence) and isinstance(found.length, Number) and count is not None:
-            alike = self.builder.op("equal", atom_of(found.length), count)
+        found = self.opened(x) if is_iterator(x) else self.sequence(x)
+        if isinstance(found, list):
+            return found
+        if not isinstance(found, Sequence):
+            made = self.new_list(())
+            found(lambda one: self.append(made, one), None)
+            return self.elements(made, count)
+        length = found.length
+        if isinstance(length, Number) and count is not None:
+            alike = self.builder.op("equal", atom_of(length), count)
             self.demand(self.builder.wrap(alike), f"other than {count} values to unpack")
-            return [found.at(k) for k in range(count)]
-        if isinstance(found, Sequence) and isinstance(found.length, int):
-            return [found.at(k) for k in range(found.length)]
-        if isinstance(found, Sequence):
+            length = count
+        if not isinstance(length, int):
             raise TypeError("the number of elements is not known while zyg reads the source")
-        return found
+        values = [found.at(k) for k in range(length)]
+        found.ends()
+        return values
 
     def sequence(self, x: Any) -> list[Any] | Sequence:
-        """The elements of something: a list, or a sequence where they are counted."""
+        """The elements of something that lasts: a list, or a sequence where they are counted."""
         if isinstance(x, Sequence):
             return x
         if isinstance(x, Outside):
@@ -119,18 +180,57 @@ class Sequences(Ways):
             raise TypeError(f"a {type(x).__name__} has no elements")
         return [*x]
 
+    def begun(self, x: Any) -> Any:
+        """What an iterator goes through that is made here."""
+        x = self.settled(x)
+        if isinstance(x, Ref) and x.kind is dict:
+            x = View(x, "keys")
+        if isinstance(x, View) and isinstance(x.owner, Ref):
+            return View(x.owner, x.what, tuple(self.keys(x.owner)))
+        if isinstance(x, Number):
+            raise TypeError("a number has no elements")
+        return x
+
+    def opened(self, x: Any) -> Sequence | Push:
+        """What there is to go through, from here on; read one by one if it is little."""
+        found = self.source(x)
+        if isinstance(found, Sequence) and isinstance(found.length, int):
+            found.known = found.known or found.length <= found.short
+        elif isinstance(found, Sequence) and self.whole and not found.known:
+            self.builder.counter(0, atom_of(found.length))  # no more rounds than fit in memory
+        return found
+
+    def source(self, x: Any) -> Sequence | Push:
+        """What there is to go through, from here on."""
+        if isinstance(x, Choice):
+            raise TypeError("what the loop runs over depends on a condition")
+        if is_iterator(x):
+            if self.heap[x]["spent"] is not False:
+                raise KernelError(
+                    "an iterator that may be exhausted cannot be used in a kernel.",
+                    "it yields its elements only once.", "make it a list.",
+                )  # fmt: skip
+            self.heap[x]["spent"] = True
+            return self.heap[x][""].opened(self)  # type: ignore[no-any-return]
+        if isinstance(x, range):
+            most = _UNROLLED_WHOLE if self.whole else _UNROLLED
+            span = x.start, x.stop, x.step
+            return Sequence(len(x), self._index_in(x), span, short=most)
+        return self.steps(x)
+
     def steps(self, x: Any) -> Sequence:
         """What there is to go through; what is written to it meanwhile is seen, as in Python."""
         if isinstance(x, Ref) and x.kind is list:
             return self._of_list(x)
         if isinstance(x, View):
             keys = [*self.keys(x.owner)] if isinstance(x.owner, Ref) else None
+            _demand_still(x.begun is None or x.begun == tuple(keys or ()))
             if keys is not None and x.what != "keys":
                 return self._of_dict(x, keys)
         found = self.sequence(x)
         if isinstance(found, Sequence):
             return found
-        return Sequence(len(found), found.__getitem__, held=found)
+        return Sequence(len(found), found.__getitem__, known=True)
 
     def _of_list(self, x: Ref) -> Sequence:
         items = self.heap[x][""]
@@ -138,21 +238,23 @@ class Sequences(Ways):
             count = items.count
 
             def as_many() -> Any:
-                now = self.heap[x][""].count
-                made = self.builder.op("equal", atom_of(now), atom_of(count))
+                now = self.heap[x][""]
+                if not isinstance(now, Growing):
+                    return False
+                made = self.builder.op("equal", atom_of(now.count), atom_of(count))
                 return self.index(made)
 
             return Sequence(count, lambda k: at(self, self.heap[x][""], atom_of(k)), still=as_many)
 
         def still() -> bool:
             now = self.heap[x][""]
-            return not isinstance(now, Growing) and len(now) == len(items)
+            return isinstance(now, Items) and len(now) == len(items)
 
         def item(k: int) -> Any:
             _demand_still(still())
             return self.heap[x][""][k]
 
-        return Sequence(len(items), item, held=[x], still=still)
+        return Sequence(len(items), item, known=True, still=still)
 
     def _of_dict(self, x: View, keys: list[Any]) -> Sequence:
         def still() -> bool:
@@ -163,23 +265,24 @@ class Sequences(Ways):
             value = self.item(x.owner, keys[k])
             return value if x.what == "values" else (keys[k], value)
 
-        return Sequence(len(keys), item, held=[x.owner], still=still)
+        return Sequence(len(keys), item, known=True, still=still)
 
     def go_on(self, rounds: Sequence, left: Any = False) -> None:
-        """At the end of a loop that was not left: Python goes through what has been added."""
+        """At the end of a loop that was not left: Python looks for more.
+
+        It goes through what has been added, which is refused.
+        """
         same = rounds.still()
         if isinstance(same, Number):
             same = same if left is False else same | left
             self.demand(same, "a list that grows while it is gone through")
         else:
             _demand_still(same)
+        if rounds.ends is not _nothing:
+            self.choose(left, _nothing, rounds.ends)
 
     def _of_ref(self, x: Ref) -> list[Any] | Sequence:
         content = self.heap[x]
-        if x.kind == "iterator":
-            self.spend(x)
-            found: list[Any] | Sequence = content[""]() if callable(content[""]) else content[""]
-            return found
         if x.kind is list:
             items = content[""]
             if not isinstance(items, Growing):
@@ -190,15 +293,6 @@ class Sequences(Ways):
         if x.kind is set and len(content) < 2:
             return [*content]
         raise TypeError(f"a {getattr(x.kind, '__name__', x.kind)} cannot be looped over")
-
-    def spend(self, x: Ref) -> None:
-        """Go through an iterator, which has elements once."""
-        if self.heap[x]["spent"] is not False:
-            raise KernelError(
-                "an iterator that may be exhausted cannot be used in a kernel.",
-                "it yields its elements only once.", "make it a list.",
-            )  # fmt: skip
-        self.heap[x]["spent"] = True
 
     def _of_view(self, x: View) -> list[Any]:
         keys = self.elements(x.owner)
@@ -245,21 +339,6 @@ class Sequences(Ways):
     def less(self, x: Any, y: Any) -> Any:
         return self.builder.wrap(self.builder.op("less", atom_of(x), atom_of(y)))
 
-    def rounds(self, x: Any) -> Sequence:
-        """What a loop goes over, one by one if it is little: what is `held` is not None then."""
-        if isinstance(x, Choice):
-            raise TypeError("what the loop runs over depends on a condition")
-        if isinstance(x, range):
-            most = _UNROLLED_WHOLE if self.whole else _UNROLLED
-            if len(x) * self.unrolled > most:
-                return Sequence(len(x), self._index_in(x), (x.start, x.stop, x.step))
-        found = self.steps(x)
-        if found.held is None and isinstance(found.length, int) and found.length <= 4:
-            return Sequence(found.length, found.at, held=[], still=found.still)
-        if self.whole and found.held is None:
-            self.builder.counter(0, atom_of(found.length))  # no more rounds than fit in memory
-        return found
-
     def _index_in(self, x: range) -> Callable[[Any], Any]:
         def index(k: Any) -> Any:
             if not isinstance(k, Number):
@@ -269,58 +348,13 @@ class Sequences(Ways):
 
         return index
 
-    def count(self, rounds: Sequence, visit: Callable[[Any], None], **how: Any) -> None:
-        """A loop over all rounds."""
-        start, stop, step = rounds.rounds
-        span = atom_of(start), atom_of(stop), step
-        counter = self.builder.counter(*span[:2])
+    def iterator(self, recipe: Recipe) -> Ref:
+        """Something that can be gone through once; its elements are evaluated meanwhile."""
+        return self.heap.new("iterator", {"spent": False, "": recipe})
 
-        def finish(params: Any, init: Any, tests: Any, block: Any, outs: Any) -> For:
-            return For(counter, span, init, params, block, outs)
 
-        runs = isinstance(rounds.length, int) and rounds.length > 0
-        try:
-            self.loop(
-                lambda: visit(rounds.of_counter(self.index(counter))), finish, runs=runs,
-                begins=lambda params: self.builder.begins(counter, span, params), **how,
-            )  # fmt: skip
-        except Dead as dead:
-            none = self.builder.op("less_equal", atom_of(rounds.length), 0)
-            self.demand(self.builder.wrap(none), dead.why)
-
-    def each(self, x: Any, visit: Callable[[Any], None]) -> None:
-        """Do something with each element."""
-        if isinstance(x, Choice):
-            self.over(x, lambda one: self.each(one, visit))
-            return
-        if isinstance(x, Ref) and x.kind == "iterator" and "each" in self.heap[x]:
-            self.spend(x)
-            self.heap[x]["each"](visit)
-            return
-        rounds = self.rounds(x)
-        held = len(self.roots)
-        self.roots.append(rounds.held)
-        if rounds.held is None:
-            self.count(rounds, visit)
-        else:
-            for k in range(rounds.length):
-                visit(rounds.at(k))
-        self.go_on(rounds)
-        del self.roots[held:]
-
-    def generator(self, each: Callable[[Callable[[Any], None]], None]) -> Ref:
-        """A generator expression: what it does is done when it is gone through."""
-
-        def elements() -> list[Any] | Sequence:
-            made = self.new_list(())
-            each(lambda x: self.append(made, x))
-            return self.sequence(made)
-
-        return self.heap.new("iterator", {"spent": False, "": elements, "each": each})
-
-    def iterator(self, elements: Sequence) -> Ref:
-        """Something that can be gone through once."""
-        return self.heap.new("iterator", {"spent": False, "": elements, "held": elements.held})
+def is_iterator(x: Any) -> bool:
+    return isinstance(x, Ref) and x.kind == "iterator"
 
 
 def _demand_still(same: bool) -> None:

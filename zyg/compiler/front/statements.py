@@ -131,7 +131,7 @@ class Statements(Loops):
         if isinstance(node, ast.Raise):
             raise Dead(ast.unparse(node))
         if isinstance(node, ast.Assert):
-            test = self.reader.as_condition(self.value(node.test))
+            test = self.condition(node.test)
             self.reader.demand(test, ast.unparse(node.test))
         elif isinstance(node, ast.With):
             for item in node.items:
@@ -171,9 +171,10 @@ class Statements(Loops):
         return isinstance(f.value, ast.Name) and isinstance(self.value(f.value), Ref)
 
     def _define(self, node: ast.FunctionDef) -> None:
+        decorators = [self.value(decorator) for decorator in node.decorator_list]
         found: Any = self.defined(node)
-        for decorator in reversed(node.decorator_list):
-            found = self.reader.call(self.value(decorator), [found], {})
+        for decorator in reversed(decorators):
+            found = self.reader.call(decorator, [found], {})
         self.set_name(node, node.name, found)
 
     def _refused(self, node: ast.stmt) -> Exception:
@@ -266,7 +267,7 @@ class Statements(Loops):
 
     def _if(self, node: ast.If, rest: Sequence[ast.stmt]) -> bool:
         """Run an `if`; True if what follows it has been run, too."""
-        test = self.reader.truth(self.reader.as_condition(self.value(node.test)))
+        test = self.reader.truth(self.condition(node.test))
         if not isinstance(test, Number):
             self.run(node.body if test else node.orelse)
             return False

@@ -20,6 +20,7 @@ from zyg.errors import KernelError
 
 Skip = Callable[[Ref, Any], bool]
 _MOST_PASSES = 24
+_OTHERS = {"%value": "the result"}
 
 
 class Dead(Exception):  # noqa: N818 - an answer, which never leaves the reader
@@ -66,6 +67,7 @@ class Ways:
     alike: Callable[[Any, Any], Any]
     inverse: Callable[[Any], Any]
     narrowed: Callable[..., Any]
+    known: Callable[[Any], Any]
 
     def __init__(self) -> None:
         self.heap = Heap()
@@ -100,7 +102,11 @@ class Ways:
 
     def demand(self, test: Any, why: str) -> None:
         """Python would raise where a condition does not hold."""
-        if (test := self.truth(test)) is False:
+        if (test := self.truth(test)) is not True and not self.whole:
+            raise KernelError(
+                f"{why} cannot be used in a kernel.", "a kernel does not raise.", "test for it."
+            )
+        if test is False:
             raise Dead(why)
         if isinstance(test, Number):
             condition = self.builder.to("bool", test.atom)
@@ -237,6 +243,24 @@ class Ways:
         and what comes out. `hints` are variables that will be carried; `runs` says that there is a
         first round.
         """
+        try:
+            self._loop(body, finish, test, hints, skip, key, runs, begins)
+        except Different as error:
+            name = next(iter(error.args), "")
+            what = (
+                f"the variable {name}" if name and name[0] != "%" else _OTHERS.get(name, "a list")
+            )
+            raise KernelError(
+                f"{what} cannot be used in a kernel.",
+                "it changes its type or structure in a round of the loop.",
+                "give it numbers, or tuples of as many numbers.",
+            ) from None
+
+    def _loop(
+        self, body: Callable[[], None], finish: Callable[..., Any],
+        test: Callable[[], Any] | None, hints: Iterable[Any], skip: Skip, key: Any, runs: bool,
+        begins: Callable[[list[Value]], None],
+    ) -> None:  # fmt: skip
         start, here = self.heap, (nullcontext, nullcontext)
         hints = {*hints, *self.varied.get(key, ())}
         plan = Meeting(self, (start, start), here, is_loop=True, forced=hints)
