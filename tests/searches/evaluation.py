@@ -117,7 +117,8 @@ class Writer:
             "    def i(k, n):", "        t(k, 0.5)" if not self.kernel else "        _ = t(k, 0.5)",
             "        return n",
             "    def h(u, v=0.3, *more, p=1.1):", "        return u - 2 * v + p * len(more)",
-            "    w, xs, zs, d = 0.9, [x, y, 0.8, x + 1.3], [0.2], {0: x, 1: y * 2}", "    o = Thing(t, x)",
+            "    w, xs, zs, d = 0.9, [x, y, 0.8, x + 1.3], [0.2], {0: x, 1: y * 2}",
+            "    o = Thing(t, x)",
             "    out = 0.25 * x", *(f"    {line}" for line in self.lines),
             f"    return out + 0.37 * {self.state}",
         ]  # fmt: skip
@@ -130,7 +131,8 @@ class Writer:
         return self.pick(
             lambda: self.t(v), lambda: self.t(f"{v} * w"), lambda: self.t(f"{v} + {self.state}"),
             f"{v} * a[0]", lambda: f"{self.t(v)} - xs[0]", f"{v} * 0.5", lambda: f"{v} + d[0]",
-            f"{v} + 0.1 * {self.state}", f"{v} * zs[-1]", lambda: f"h({self.t(v)}, p={self.t('w')})",
+            f"{v} + 0.1 * {self.state}", f"{v} * zs[-1]",
+            lambda: f"h({self.t(v)}, p={self.t('w')})",
             v if self.kernel or self.maybe(0.8) else f"math.sqrt(1.2 - {v})",
         )  # fmt: skip
 
@@ -206,7 +208,8 @@ class Writer:
         """A change of something that an iterator may read."""
         found = self.pick(
             "w = w + 0.5", "w = 0.3 * x", "a[0] = 0.3 * x", "a[1] = a[1] + 0.5", "xs[0] = y",
-            "xs[2] = w", "if len(xs) < 7: xs.append(1.1)", "xs = [y, 0.2]", "xs.pop()", "d[0] = 1.5",
+            "xs[2] = w", "if len(xs) < 7: xs.append(1.1)", "xs = [y, 0.2]", "xs.pop()",
+            "d[0] = 1.5",
             "a = a[1:]", lambda: f"_ = {self.t('w')}", lambda: f"_ = {self.t('0.3')}",
         )  # fmt: skip
         if found.startswith("if") or self.maybe(0.75):
@@ -258,7 +261,8 @@ class Writer:
 
         def simple():
             lines.append(self.pick(
-                f"out = out + sum({it})", f"out = sum({it}, out)", f"zs.extend({it})", f"zs += {it}",
+                f"out = out + sum({it})", f"out = sum({it}, out)", f"zs.extend({it})",
+                f"zs += {it}",
                 f"out = out + h(*{it})", lambda: f"out = out + h(*{it}, p={self.t('w')})",
                 lambda: f"out = out + h({self.t('x')}, *{it})",
                 lambda: f"out = out + (0.3 if {self.t('0.8')} in {it} else 0.1)",
@@ -298,7 +302,8 @@ class Writer:
             return self.t(self.pick("x", "y", "w", "0.5", "c", "a[1]", "xs[0]", self.state))
         e = lambda: self.number(depth - 1)  # noqa: E731
         return self.pick(
-            lambda: f"({e()} {self.pick('+', '-', '*')} {e()})", lambda: f"h({e()}, {e()}, p={e()})",
+            lambda: f"({e()} {self.pick('+', '-', '*')} {e()})",
+            lambda: f"h({e()}, {e()}, p={e()})",
             lambda: f"h(*[{e()}, {e()}], {e()}, p={e()})", lambda: f"h(p={e()}, u={e()}, v={e()})",
             lambda: f"h({e()}, **{{'p': {e()}, 'v': {e()}}})", lambda: f"max({e()}, {e()})",
             lambda: f"({e()} if {self.truth(depth - 1)} else {e()})",
@@ -318,7 +323,8 @@ class Writer:
     def truth(self, depth):
         e = lambda: self.number(depth)  # noqa: E731
         return self.pick(
-            lambda: f"{e()} < {e()}", lambda: f"{e()} < {e()} < {e()}", lambda: f"not {e()} > {e()}",
+            lambda: f"{e()} < {e()}", lambda: f"{e()} < {e()} < {e()}",
+            lambda: f"not {e()} > {e()}",
             lambda: f"{e()} > {e()} >= {e()} > {e()}", lambda: f"({e()} > 0.2 or {e()} < 0.9)",
             lambda: f"{e()} in ({e()}, {e()})", lambda: f"o and {e()} > 0.3", "o",
             lambda: f"o < {e()}", lambda: f"(o or {e()} < 0.4)",
@@ -332,7 +338,8 @@ class Writer:
             lambda: [f"xs[{self.i(0)}], a[{self.i(1)}] = {e()}, {e()}"], lambda: [f"out += {e()}"],
             lambda: [f"p = xs[{self.i(2)}] = q = {e()}", "out = out + p - 2 * q"],
             lambda: [f"p, (q, *r) = {e()}, ({e()}, {e()}, {e()})", "out = out + p - q + r[0]"],
-            lambda: [f"o.v = {e()}"], lambda: [f"o.v += {e()}"], lambda: [f"d[{self.i(1)}] = {e()}"],
+            lambda: [f"o.v = {e()}"], lambda: [f"o.v += {e()}"],
+            lambda: [f"d[{self.i(1)}] = {e()}"],
             lambda: [f"def g(q={e()}, *, r={e()}):", f"    return q - r * {e()}",
                      f"out = out + g() - g({e()}) + g(r={e()})"],
             lambda: ["def deco(k):", f"    _ = {self.t('k')}",

@@ -307,10 +307,10 @@ class Expressions(Frame):
         # A starred argument that is alone is gone through when all others are evaluated.
         alone = len(node.args) == 1 and isinstance(node.args[0], ast.Starred)
         for arg in node.args:
-            starred = isinstance(arg, ast.Starred)
-            found = self.value(arg.value) if starred else value(arg)
+            found = self.value(arg.value) if isinstance(arg, ast.Starred) else value(arg)
             self.reader.roots.append(found)
-            args.extend(self.reader.elements(found) if starred and not alone else [found])
+            several = isinstance(arg, ast.Starred) and not alone
+            args.extend(self.reader.elements(found) if several else [found])
         kwargs: dict[str, Any] = {}
         for k in node.keywords:
             more = self.reader.known_dict(self.value(k.value)) if k.arg is None else None

@@ -182,7 +182,7 @@ class Objects(Containers):
             return self.over(y, lambda one: self.alike(x, one))
         if x is y or (not is_leaf(x) and self.is_same(x, y) is True):
             return True
-        return self._as_bool(self.as_condition(self.operated(operator.eq, x, y)))
+        return self.as_bool(self.as_condition(self.operated(operator.eq, x, y)))
 
     def count_of(self, owner: Ref, x: Any) -> Any:
         """``owner.count(x)``."""
