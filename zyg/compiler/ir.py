@@ -245,10 +245,15 @@ def blocks_of(op: Any) -> Sequence[Block]:
 
 def operations(block: Block) -> Iterator[Any]:
     """All operations, those inside others too."""
-    for op in block.ops:
-        yield op
-        for inner in blocks_of(op):
-            yield from operations(inner)
+    todo = [iter(block.ops)]
+    while todo:
+        for op in todo[-1]:
+            yield op
+            if inner := blocks_of(op):
+                todo += [iter(x.ops) for x in reversed(inner)]
+                break
+        else:
+            todo.pop()
 
 
 _EFFECTS = (Store, Check, Call, CallBack, Routine)
