@@ -60,7 +60,8 @@ class Loops(Expressions):
 
     def _looped(self, node: ast.For | ast.While, run: Callable[[], None]) -> None:
         """Run a loop: its flags are its own, and `else` runs where it was not left by a break."""
-        outer = {flag: self.env.pop(flag, False) for flag in (_BROKEN, _CONTINUED)}
+        outer = {flag: self.env.get(flag, False) for flag in (_BROKEN, _CONTINUED)}
+        self.env.update(dict.fromkeys(outer, False))  # what a loop begins with, it does not add
         run()
         self.env[_CONTINUED] = False
         stop = self.stopped()
@@ -74,7 +75,7 @@ class Loops(Expressions):
         """Run a loop over what was opened."""
         if isinstance(node.target, ast.Name) and isinstance(source, Sequence) and source.lasts:
             self.env.setdefault(node.target.id, source.at(0))
-        independent = isinstance(source, Sequence) and source.independent
+        independent = isinstance(source, Sequence) and source.independent and not source.known
         if independent and leaves(node.body):
             raise self.refuse(node.iter, "leaving a prange loop early", "use range.")
 
