@@ -391,8 +391,8 @@ def undo_write(
         return ()
     to, spec, last = source
     c = c if last is None else np.where(last, c, 0.0)
-    if type(spec) is tuple and len(spec[0]) > np.ndim(c):  # NumPy drops axes of one element
-        c = np.reshape(c, (1,) * (len(spec[0]) - np.ndim(c)) + np.shape(c))
+    if type(spec) is tuple and len(spec[0]) > c.ndim:  # NumPy drops axes of one element
+        c = np.reshape(c, (1,) * (len(spec[0]) - c.ndim) + c.shape)
     return ((to, project(c, spec)),)
 
 
