@@ -387,3 +387,35 @@ def test_a_statement_that_is_refused_is_named(f):
         zyg.compile(f)(A)
     assert f"{__file__}:{line}" in str(told.value)
     assert "ArrayView" not in str(told.value)
+
+
+def put(t):
+    t[0] = 9.0
+    t[2] = -4.0
+    return 0
+
+
+def summed(a):
+    return np.sum(a * 2.0, axis=put(a))
+
+
+def mean_of(a):
+    return (a * 2.0).mean(put(a))
+
+
+def begun_with(a):
+    return np.sum(a * 2.0, initial=put(a))
+
+
+def added(a):
+    return np.sum(a * 2.0 + put(a))
+
+
+def greatest(a):
+    return np.max(a * 2.0, axis=put(a))
+
+
+@pytest.mark.parametrize("f", [summed, mean_of, begun_with, added, greatest])
+def test_an_expression_is_what_it_was_before_a_later_argument_wrote(f):
+    with zyg.config(fallback="silent"):
+        assert zyg.compile(f)(A.copy()) == f(A.copy())

@@ -29,7 +29,14 @@ from zyg.compiler.front.conversions import (
     stacked,
 )
 from zyg.compiler.front.creation import CREATION
-from zyg.compiler.front.elementwise import array, assign, copied, elementwise, mapped
+from zyg.compiler.front.elementwise import (
+    array,
+    assign,
+    copied,
+    elementwise,
+    fresh_enough,
+    mapped,
+)
 from zyg.compiler.front.indexing import items_of
 from zyg.compiler.front.layouts import in_c
 from zyg.compiler.front.scalars import WholeBuilder, promoted
@@ -269,6 +276,8 @@ def is_known(f: Any, args: Sequence[Any] | None = None) -> bool:
 
 def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """What a function gives where arrays are concerned; NotImplemented for others."""
+    for x in [getattr(f, "owner", None), *args, *kwargs.values()]:
+        fresh_enough(x)  # what came after it may have written
     if isinstance(f, Method):
         if f.name not in METHODS:
             return NotImplemented
