@@ -37,8 +37,8 @@ class TakenApart:
     """
 
     def __init__(self, verb: str, *parts: Any) -> None:
-        self.whole: Structure = _Parts(parts, _is_array_or_watched, shared=True)
-        self.then = self.whole
+        self.whole = _Parts(parts, _is_array_or_watched, shared=True)
+        self.then: Structure = self.whole
         every = self.whole.leaves
         self.places = [k for k, x in enumerate(every) if is_watched(x) and not has_left(x)]
         self.leaves = [every[k] for k in self.places]
