@@ -24,8 +24,7 @@ gradients; its tasks share one strand, which is reversed in one piece.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from contextvars import Token
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,8 @@ import trio
 
 from zyg.base.containers import Engine
 from zyg.base.signatures import R, Ts
-from zyg.core.strand import Strand, active, fork
+from zyg.core.running import activated
+from zyg.core.strand import active, fork
 
 if TYPE_CHECKING:
     from trio import *  # noqa: F403
@@ -54,21 +54,15 @@ class StrandNursery(Engine):
         self, async_fn: Callable[..., Awaitable[Any]], *args: Any, name: object = None
     ) -> None:
         """As trio's."""
-        before = _forked(async_fn, name)
-        try:
+        with _forked(async_fn, name):
             self._nursery.start_soon(async_fn, *args, name=name)
-        finally:
-            active.reset(before)
 
     async def start(
         self, async_fn: Callable[..., Awaitable[Any]], *args: Any, name: object = None
     ) -> Any:
         """As trio's."""
-        before = _forked(async_fn, name)
-        try:
+        with _forked(async_fn, name):
             return await self._nursery.start(async_fn, *args, name=name)
-        finally:
-            active.reset(before)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -82,11 +76,11 @@ class StrandNursery(Engine):
         return dir(self._nursery)
 
 
-def _forked(f: Any, name: object, *, parallel: bool = False) -> Token[tuple[Strand, ...]]:
+def _forked(f: Any, name: object, *, parallel: bool = False) -> AbstractContextManager[None]:
     """While a task is started: its context, a copy of this one, has strands of its own."""
     if name is None:
         name = getattr(f, "__qualname__", f)
-    return active.set(fork(str(name), parallel=parallel))
+    return activated(fork(str(name), parallel=parallel))
 
 
 def open_nursery(  # type: ignore[no-redef]
@@ -111,8 +105,7 @@ async def run_sync(
     limiter: trio.CapacityLimiter | None = None,
 ) -> R:
     """As trio's ``to_thread.run_sync``; the thread is reversed on a thread."""
-    before = _forked(sync_fn, thread_name, parallel=True)
-    try:
+    with _forked(sync_fn, thread_name, parallel=True):
         return await trio.to_thread.run_sync(
             sync_fn,
             *args,
@@ -120,8 +113,6 @@ async def run_sync(
             abandon_on_cancel=abandon_on_cancel,
             limiter=limiter,
         )
-    finally:
-        active.reset(before)
 
 
 if TYPE_CHECKING:

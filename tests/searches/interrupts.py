@@ -301,7 +301,7 @@ def check_by_signal(case):
     except (KeyboardInterrupt, Stop, BaseExceptionGroup) as raised:
         error, outcome = raised, "raised"
         where += " in ".join(reversed(names_of_frames(raised.__traceback__)))
-    except KeyError as raised:
+    except (KeyError, RuntimeError) as raised:
         if "Thread.start" not in names_of_frames(raised.__traceback__):
             raise
         outcome = "Python's own threads were interrupted"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import CoroutineType
 from typing import Any
 
@@ -38,6 +39,18 @@ def leave(strand: Strand, around: tuple[Strand, ...]) -> None:
     running.pop(strand, None)
     if turns:
         turn()
+
+
+@contextmanager
+def activated(strands: tuple[Strand, ...]) -> Iterator[None]:
+    """While it lasts, these strands are active here."""
+    around = active.get()
+    try:
+        active.set(strands)
+        yield
+    finally:
+        if active.get() is strands:  # else it ends elsewhere, as a coroutine that is garbage
+            active.set(around)
 
 
 def judge(strand: Strand, error: BaseException | None = None) -> None:

@@ -36,6 +36,7 @@ from zyg.base.signatures import P, R
 from zyg.core.exchange import bring
 from zyg.core.questions import is_traced
 from zyg.core.reverse import Later
+from zyg.core.running import activated
 from zyg.core.strand import ARRAYS, Strand, active, child, is_watched, local, settle, strip
 from zyg.errors import RecomputationError
 from zyg.tasks import recipes
@@ -231,11 +232,8 @@ class Task(Future[Any], Engine):
             return value
         with self._lock:
             if not self._noted:
-                before = active.set(self._strands)
-                try:
+                with activated(self._strands):
                     self._value = self._note(value)
-                finally:
-                    active.reset(before)
                 self._noted = True
         return self._value
 

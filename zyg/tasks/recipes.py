@@ -26,7 +26,8 @@ import numpy as np
 from zyg.base.config import under
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
-from zyg.core.strand import active, is_watched, settle, strip
+from zyg.core.running import activated
+from zyg.core.strand import is_watched, settle, strip
 from zyg.errors import RecomputationError, ShippingError
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
@@ -208,12 +209,8 @@ def _culprit(f: Any, args: Any, kwargs: Any, constants: tuple[type, ...]) -> str
 
 def run(options: dict[str, Any], make: Any, recipe: Any, operands: Any, constants: Any) -> Any:
     """In a worker: what `make`, which is `call` or `keep`, makes of a recipe."""
-    before = active.set(())  # a process that was forked inside of a gradient is not in it
-    try:
-        with under(options):
-            return make(recipe, operands, constants)
-    finally:
-        active.reset(before)
+    with activated(()), under(options):  # one forked inside of a gradient is not in it
+        return make(recipe, operands, constants)
 
 
 def call(recipe: Any, operands: Sequence[Any], constants: Sequence[Any]) -> Any:
