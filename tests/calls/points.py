@@ -45,7 +45,8 @@ CALLS = {
         call(A, np.array([[1, 0], [2, 2]]), axis=1), call(CUBE, np.array([[1, 0]]), axis=0),
         call(CUBE, np.array([[2, 0], [1, 1]]), axis=-2), call(V, 2), call(A, np.array(1), 1),
         call(A, -1, axis=0), call(A, np.array([-1, 0]), axis=-1), call(V, np.array([], int)),
-        call(V, []), call(V, 9), call(A, [[0]], 1),
+        call(V, []), call(V, 9), call(A, [[0]], 1), call(np.array(1.5), 0, axis=0),
+        call(A, [], axis=1), call(V, [True, False, True, True]), call(V, np.array([True, False])),
     ],
     np.kron: [
         call(V[:2], A), call(A, V[:2]), call(V[:2], W), call(A[:2], A[:, :2]), call(CUBE, V[:2]),
@@ -104,9 +105,13 @@ CALLS = {
     np.vander: [call(W, 4, True), call(W, 0), call(W, 1)],
     np.linspace: [call(0.5, 2.0, 5), call(0.5, 2.0, 1), call(2.0, 2.0, 3), call(0.5, 2, 4, False)],
     np.logspace: [call(0.5, 2.0, 5), call(0.0, 1.0, 3, base=2.0)],
-    np.matmul: [call(TABLE, TABLE.T), call(np.zeros((2, 0)), np.zeros((0, 3))), call(V, V)],
+    np.matmul: [call(TABLE, TABLE.T), call(np.zeros((2, 0)), np.zeros((0, 3))), call(V, V),
+                call(A, CUBE[0], axes=[(1, 0), (0, 1), (1, 0)]), call(V, V, axes=[(0,), (0,), ()]),
+                call(A, V, axes=[(0, 1), (-1,), (0,)])],
     np.einsum: [call("ii", SPD), call("ii->i", SPD), call("ij,ij->", TABLE, TABLE)],
-    np.nan_to_num: [call(np.array([NAN, np.inf, -np.inf, 1.0])), call(np.array([NAN]), nan=2.0)],
+    np.nan_to_num: [call(np.array([NAN, np.inf, -np.inf, 1.0])), call(np.array([NAN]), nan=2.0),
+                    call(np.array([NAN, np.inf, 1.0]), True, 0.7, 1.3),
+                    call(np.array([NAN, -np.inf]), True, V[:2], None, 1.3)],
 }  # fmt: skip
 # Of these the results carry no derivative.
 CONSTANT = {

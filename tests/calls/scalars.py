@@ -36,7 +36,12 @@ TWO = [
 NUMPY = {
     f: ONE if f.nin == 1 else TWO for f in table if isinstance(f, np.ufunc) and f.nout == 1
 } | {np.sinc: ONE, np.i0: ONE, np.real: ONE, np.imag: ONE, np.angle: ONE, np.fix: ONE}
-NUMPY[np.ldexp] = [call(SIGNED, 3), call(SIGNED, np.array([1, -2, 0])), call(0.7, 2)]
+NUMPY[np.ldexp] = [
+    call(SIGNED, 3),
+    call(SIGNED, np.array([1, -2, 0])),
+    call(0.7, 2),
+    call(SIGNED, 2, dtype=np.float64),
+]
 
 NUMBERS = [call(x) for x in PLACES]
 PAIRS = [call(x, y) for x in PLACES for y in (0.0, 1.0, -1.5, 2.0, math.inf, math.nan)]

@@ -75,6 +75,7 @@ CALLS = {
     linalg.pinv: [call(A), call(A.T), call(M)],
     linalg.lstsq: [
         call(A, W), call(A.T, V, order=1), call(A.T, array(4, 2), order=1), call(M, W, order=1),
+        call(A.T, V, lapack_driver="gelsy", order=1),
     ],
     linalg.norm: [call(A), call(A, 1), call(V, 3), call(A, axis=1, keepdims=True)],
     linalg.cholesky: [call(SPD), call(SPD, lower=True), call(matrix(1, 1) ** 2)],

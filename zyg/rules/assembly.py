@@ -51,9 +51,13 @@ def repeat(a, repeats, axis=None):
 @composed(np.take)
 def take(a, indices, axis=None, out=None, mode="raise"):
     no_out(out)
-    flat = np.ravel(a) if axis is None else a
-    k = (0 if axis is None else axis) % max(np.ndim(flat), 1)
-    indices = plain_array(indices)
+    if np.ndim(a) == 0 and axis is not None:
+        np.take(strip(a), 0, axis)  # raises where the axis is none
+    flat = np.ravel(a) if axis is None or np.ndim(a) == 0 else a
+    k = (0 if axis is None else axis) % np.ndim(flat)
+    listed, indices = isinstance(indices, (list, tuple)), plain_array(indices)
+    if indices.dtype.kind == "b" or (listed and indices.dtype.kind == "f"):
+        indices = indices.astype(int)  # as NumPy reads them: [] is no list of floats, True is 1
     if mode == "wrap":
         indices = indices % np.shape(flat)[k]
     elif mode == "clip":

@@ -14,6 +14,7 @@ from zyg.rules.kit import (
     scalar_rule,
     strip,
     table,
+    unbroadcast,
     write,
 )
 
@@ -71,10 +72,24 @@ def _nan_to_num(x, nan, posinf, neginf):
 
     def nan_to_num_pullback(y_bar):
         # A number that was replaced has slope 0; each part of a complex number on its own.
-        bar = np.where(np.isfinite(np.real(x)), np.real(y_bar), 0.0)
-        if is_complex(x):
-            bar = bar + 1j * np.where(np.isfinite(np.imag(x)), np.imag(y_bar), 0.0)
-        return bar, None, None, None
+        def where(test):
+            bar = np.where(test(np.real(x)), np.real(y_bar), 0.0)
+            if not is_complex(x):
+                return bar
+            return bar, np.where(test(np.imag(x)), np.imag(y_bar), 0.0)
+
+        def of(test, put):
+            def put_bar():
+                bar = where(test)
+                return unbroadcast(sum(bar) if is_complex(x) else bar, np.shape(put))
+
+            return put_bar
+
+        bar = where(np.isfinite)
+        return (
+            bar[0] + 1j * bar[1] if is_complex(x) else bar,
+            of(np.isnan, nan), of(np.isposinf, posinf), of(np.isneginf, neginf),
+        )  # fmt: skip
 
     return y, nan_to_num_pullback
 

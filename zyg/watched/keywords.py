@@ -39,7 +39,12 @@ def _cast(ufunc: Any, inputs: Any, dtype: Any, casting: Any) -> list[Any]:
     ufunc(*empty, dtype=dtype, casting=casting)  # raises where NumPy does
     if dtype is None:
         return [*inputs]
-    return [_as(x, np.dtype(dtype)) for x in inputs]
+    given = (type(v) if type(v) in (int, float, complex) else v.dtype for v in empty)
+    signature = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)
+    found = ufunc.resolve_dtypes(
+        (*given, *[None] * ufunc.nout), signature=signature, casting=casting
+    )
+    return [_as(x, kind) for x, kind in zip(inputs, found, strict=False)]
 
 
 def _as(x: Any, dtype: np.dtype[Any]) -> Any:
@@ -50,7 +55,10 @@ def _as(x: Any, dtype: np.dtype[Any]) -> Any:
 
 def _along(ufunc: Any, inputs: Any, axes: Any, axis: Any) -> Any:
     """A ufunc of vectors and matrices, whose axes are not the last."""
-    counts = [len(_core(term)) for side in ufunc.signature.split("->") for term in side.split("),")]
+    terms = [_core(t) for side in ufunc.signature.split("->") for t in side.split("),")]
+    vectors = [term for term, x in zip(terms, inputs, strict=False) if len(term) > np.ndim(x)]
+    without = {name for term in vectors for name in term if name.endswith("?")}
+    counts = [len([name for name in term if name not in without]) for term in terms]
     if axes is None:
         axes = [axis if n else () for n in counts]
     axes = [(k,) if np.ndim(k) == 0 else tuple(k) for k in axes]
