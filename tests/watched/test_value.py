@@ -675,3 +675,23 @@ def test_what_leaves_a_gradient_where_a_number_was_put_into_a_plain_array():
     with pytest.raises(ConversionError, match=r"y\[0\] = x") as caught:
         zyg.gradient(f, 1.0)
     assert [c.name for c in caught.traceback][-1] == "f"
+
+
+class Symbol:
+    """As those of solvers and algebra systems, whose comparisons keep their operands."""
+
+    def __eq__(self, other):
+        return [self, other]
+
+    def __lt__(self, other):
+        return (self, other)
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("compare", [lambda x, s: x == s, lambda x, s: x > s])
+def test_a_comparison_that_keeps_the_plain_number_is_refused(compare):
+    with pytest.raises(ConversionError, match=r"made by [=>]+ of a watched float"):
+        zyg.gradient(lambda x: compare(x, Symbol())[1] * 2, 3.0)
+    assert zyg.gradient(lambda x: (Symbol() == x)[1] * 2, 3.0) == (2.0,)
+    assert zyg.gradient(lambda x: x * (x == None) + x * (x != "a"), 3.0) == (1.0,)  # noqa: E711

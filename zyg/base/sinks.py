@@ -204,6 +204,7 @@ def call_at(code: CodeType, at: int) -> tuple[Any, bool]:
     """The name by which an instruction calls a function, and whether the result is dropped."""
     instructions = [*dis.get_instructions(code)]
     k = sum(i.offset <= at for i in instructions) - 1
+    k += instructions[k].opname == "PRECALL"  # of 3.11, which calls C functions that it knows
     start, before = _start(instructions[k]), reversed(instructions[:k])
     if start[0] is None or not instructions[k].opname.startswith("CALL"):
         return None, False

@@ -362,6 +362,15 @@ def _cut(x: Any, symbol: str) -> Any:
     return type(x)(_cut(part, symbol) for part in x) if is_list(x) else cut(x, symbol)
 
 
+_KEEPS = (bool, int, np.bool_, np.ndarray, type(NotImplemented), type(None))
+
+
+def _demand_answer(x: Any, y: Any, symbol: str) -> None:
+    """Refuse a comparison with somebody's object that answers one which keeps the plain number."""
+    if not isinstance(y, _KEEPS) and not hasattr(y, "dtype") and labelled_kind(type(y)) is None:
+        looked_at(x, f"a {type(y).__name__} made by {symbol}", "CALL")
+
+
 def _define_constant(name: str, symbol: str) -> None:
     function = getattr(operator, name)
 
@@ -369,7 +378,10 @@ def _define_constant(name: str, symbol: str) -> None:
         if name == "__lshift__" and labelled_kind(type(other)):  # x << unit
             return beside(function, (self, other), other)
         other = _cut(other, symbol) if type(other) in (list, tuple) else cut(other, symbol)
-        return function(cut(self, symbol), other)
+        y = function(cut(self, symbol), other)
+        if type(y) is not bool and type(other) not in watcher_of and is_traced(self):
+            _demand_answer(self, y, symbol)
+        return y
 
     def reflected(self: Any, other: Any) -> Any:
         return function(_cut(other, symbol), cut(self, symbol))
