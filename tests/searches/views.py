@@ -17,7 +17,6 @@ import numpy as np
 
 import zyg
 import zyg.numpy as znp
-from zyg.errors import MutationError
 
 from .search import Search, main
 
@@ -200,7 +199,7 @@ def derived(f, pairs):
 
 def agree(what, case, pairs, got, right):
     if isinstance(right, type) or isinstance(got, type):
-        same = got is right
+        same = isinstance(right, type) and isinstance(got, type) and issubclass(got, right)
     else:
         same = np.allclose(got, right, rtol=1e-9, atol=1e-9, equal_nan=True)
     if not same:
@@ -217,12 +216,7 @@ def compare(case, f, pairs, engine):
         if not isinstance(right, type):
             arrays = (np.concatenate([x.ravel() for x in xs]) for xs in (changed, after))
             agree("left in the argument", case, pairs, *arrays)
-    try:
-        got, slope = derived(f, pairs)
-    except MutationError as refusal:  # a number cannot be written to
-        if right is not TypeError:
-            raise AssertionError(f"{engine}: {refusal}\n{pairs}\n{text}") from None
-        return
+    got, slope = derived(f, pairs)
     agree(f"{engine}, derived", case, pairs, got, right)
     if not isinstance(right, type) and np.all(np.isfinite(right)):
         agree(f"{engine}, slope", case, pairs, slope, plain(text, pairs, complex_step=True)[0][0])
