@@ -230,7 +230,7 @@ class StructureError(ZygError, TypeError):
 
 
 class ArgumentError(ZygError, TypeError):
-    """`grad` or `value_and_grad` by an argument that is not there or holds no number.
+    """`grad`, `value_and_grad` or `compile` by an argument that is not there or holds no number.
 
     Example: ``grad(f, argnums=1)(x)``. Remedy: the place of the argument in the call, from 0.
     """

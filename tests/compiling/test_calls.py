@@ -92,6 +92,22 @@ def test_compile_takes_options_as_a_decorator():
     assert zyg.gradient(lambda x, y: product(x, y), 2.0, 3.0) == (3.0, None)
 
 
+@pytest.mark.parametrize("wrt", ["y", ["y"], 1, (1,), ("y", 1)])
+def test_wrt_takes_names_and_positions(wrt):
+    f = zyg.compile(lambda x, y: x * y, wrt=wrt)
+
+    assert zyg.gradient(f, 2.0, 3.0) == (None, 2.0)
+    assert zyg.gradient(lambda x, y: f(x, y), 2.0, 3.0) == (None, 2.0)
+
+
+@pytest.mark.parametrize("wrt", ["z", 2, -1, 0.5, ("x", "z"), True, "key"])
+def test_wrt_of_no_argument_is_refused(wrt):
+    with pytest.raises(zyg.errors.ArgumentError, match="is no positional argument of") as caught:
+        zyg.compile(lambda x, y, *, key=1: x * y, wrt=wrt)
+
+    assert "x, y" in str(caught.value)
+
+
 def test_what_is_no_function_is_refused():
     with pytest.raises(TypeError, match="takes a function, not a int"):
         zyg.compile(3)

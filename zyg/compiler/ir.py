@@ -329,9 +329,9 @@ def _needed(op: Any, live: set[Value]) -> set[Value] | None:
     while True:
         needed = {op.params[k] for k in keep}
         body = Block([*op.body.ops], [op.body.yields[k] for k in keep])
-        reads = _reads(body)
+        reads = reads_if_pruned(body)
         if isinstance(op, While):
-            reads |= _reads(op.test)
+            reads |= reads_if_pruned(op.test)
         more = [k for k, p in enumerate(op.params) if p in reads and p not in needed]
         if not more:
             break
@@ -347,7 +347,7 @@ def _keep(items: list[Any], places: list[int]) -> None:
     items[:] = [items[k] for k in places]
 
 
-def _reads(block: Block) -> set[Value]:
+def reads_if_pruned(block: Block) -> set[Value]:
     """What a block would read if it were pruned; the block stays as it is."""
     live = _values(block.yields)
     for op in reversed(block.ops):

@@ -51,7 +51,7 @@ _NUMBER = {
 COMPARE = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
 _LOGIC = {"logical_and", "logical_or", "logical_xor", "logical_not"}
 TESTS = {"isnan", "isinf", "isfinite", "signbit"}
-_WHOLE = {"floor", "ceil", "rint", "trunc", "fix"}  # nothing happens to an int
+WHOLE = {"floor", "ceil", "rint", "trunc", "fix"}  # nothing happens to an int
 _BITWISE = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor",
             "invert": "logical_not"}  # fmt: skip
 _OTHER_NAMES = {"fabs": "absolute", "radians": "deg2rad", "degrees": "rad2deg", "fix": "trunc"}
@@ -61,7 +61,7 @@ _FLOAT = {
     "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "copysign", "heaviside", "reciprocal",
     "deg2rad", "rad2deg", "float_power", "nextafter", "erf", "erfc", "gamma", "lgamma",
 }  # fmt: skip
-KNOWN = _NUMBER | COMPARE | _LOGIC | TESTS | _WHOLE | _FLOAT | {
+KNOWN = _NUMBER | COMPARE | _LOGIC | TESTS | WHOLE | _FLOAT | {
     *_BITWISE, *_OTHER_NAMES, "power", "ldexp", "select", "constant",
 }  # fmt: skip
 CONVERSIONS = {"float", "float32", "int", "uint"}
@@ -160,12 +160,12 @@ class Builder:
         real = "float32" if max(kinds, key=_RANK.__getitem__) == "float32" else "float"
         if name == "ldexp":
             return real, (self.to(real, args[0]), self.to("int", args[1]))
-        if name in _NUMBER or name in COMPARE or (name in _WHOLE and kinds[0] not in REALS):
+        if name in _NUMBER or name in COMPARE or (name in WHOLE and kinds[0] not in REALS):
             kind = max(["int", *kinds], key=_RANK.__getitem__)
             out = "bool" if name in COMPARE else kind
             if out == "bool" and kind == "uint":
                 kind = "int"  # with or without a sign: compared as they are
-        elif name in _FLOAT or name in TESTS or name in _WHOLE:
+        elif name in _FLOAT or name in TESTS or name in WHOLE:
             kind, out = real, "bool" if name in TESTS else real
         else:
             raise KernelError(
@@ -215,6 +215,14 @@ class Builder:
     def counter(self, start: Atom, stop: Atom) -> Value:
         """The index of a loop."""
         return Value("int")
+
+    def flat(self, x: Atom) -> Atom:
+        """An int through which no derivative flows."""
+        return x
+
+    def in_range(self, name: str, *atoms: Atom) -> Atom:
+        """An operation of Python's ints."""
+        return self.op(name, *atoms)
 
     def begins(self, index: Value, span: tuple[Atom, Atom, int], params: list[Value]) -> None:
         """The innermost open block is the body of a loop that runs to its end."""
@@ -285,7 +293,7 @@ def _simplified(name: str, args: tuple[Atom, ...]) -> Atom | None:
         return first
     if name == "add" and type(first) is int and first == 0:
         return last
-    if name == "positive" or (name in _WHOLE and type_of(first) not in REALS):
+    if name == "positive" or (name in WHOLE and type_of(first) not in REALS):
         return first
     if name in ("int", "absolute") and type_of(first) == "uint":
         return first

@@ -17,6 +17,7 @@ from zyg.compiler.derive.moving import Memory
 from zyg.compiler.ir import (
     Block,
     Call,
+    CallBack,
     For,
     If,
     Load,
@@ -46,7 +47,13 @@ def with_slopes(program: Program, results: Sequence[int]) -> frozenset[int]:
         return frozenset()
 
     key = _Keys(program)
-    by: dict[Any, set[int]] = {key(program, program.inputs[k]): {k} for k in ints}
+    return _reached(program, key, {key(program, program.inputs[k]): {k} for k in ints}, results)
+
+
+def _reached(
+    program: Program, key: _Keys, by: dict[Any, set[int]], results: Sequence[int]
+) -> frozenset[int]:
+    """What outputs are computed with, of what is in `by`, where that for others is added."""
     arrows = [*key.arrows()]
     more = True
     while more:
@@ -116,7 +123,7 @@ def _arrows(op: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(op, (For, While)):
         for out, p, a, b in zip(op.outs, op.params, op.init, op.body.yields, strict=True):
             yield from ((a, p), (b, p), (p, out), (b, out), (a, out))
-    elif isinstance(op, Routine):
+    elif isinstance(op, (Routine, CallBack)):
         outs = [*op.outs, *(x for x in op.args if isinstance(x, Value) and is_buffer(x.type))]
         yield from ((a, b) for a in op.args for b in outs)
 
@@ -130,7 +137,18 @@ def with_shadows(program: Program, places: Sequence[int], results: Sequence[int]
     floats = [Value("float") for _ in ints]
     body = _Shadows(dict(zip(ints, floats, strict=True))).block(program.body)
     made = Program(program.name, [*program.inputs, *floats], body, sizes=program.sizes)
-    return None if with_slopes(made, results) & {*places} else made
+    missed = with_slopes(made, results) & {*places} or _through_ints(made, floats, results)
+    return None if missed else made
+
+
+def _through_ints(program: Program, floats: Sequence[Value], results: Sequence[int]) -> bool:
+    """Whether outputs are computed with floats that have become ints on the way, as they were."""
+    key = _Keys(program)
+    by: dict[Any, set[int]] = {key(program, x): {0} for x in floats}
+    _reached(program, key, by, ())
+    whole = [op.out for op in operations(program.body)
+             if isinstance(op, Op) and op.name == "int" and op.args[0] in by]  # fmt: skip
+    return bool(_reached(program, key, {x: {0} for x in whole}, results))
 
 
 def without_shadows(program: Program, ints: Sequence[int], floats: Sequence[int]) -> Program:

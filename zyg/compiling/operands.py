@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from types import (
     BuiltinFunctionType,
@@ -38,6 +39,7 @@ from zyg.compiler.front.kinds import (
     kind_of,
     numbers_in,
     put_together,
+    way_taken,
 )
 from zyg.compiler.front.kinds import _taken_apart as taken_apart
 from zyg.core.strand import is_watched, settle, strip
@@ -204,7 +206,7 @@ def repeats(x: Any) -> bool:
 def width(kind: Kind | Many) -> int:
     """How many operands there are of an argument of this kind."""
     if isinstance(kind, Scalar):
-        return 2 if kind.type == "complex" else 1
+        return (2 if kind.type == "complex" else 1) + len(kind.ways)
     if isinstance(kind, Array):
         return kind.ndim + (not kind.zeros)
     if isinstance(kind, Many):
@@ -275,6 +277,8 @@ def _listed(kind: Many, start: int) -> Make:
 
 
 def _scalar(kind: Scalar, k: int) -> Make:
+    if kind.ways:
+        return _of_a_kind(kind, k)
     numpys: Any = DTYPES[kind.type].type
     if kind.type != "complex":
         return (lambda outs: outs[k]) if kind.python else lambda outs: _as(numpys, outs[k])
@@ -286,6 +290,20 @@ def _scalar(kind: Scalar, k: int) -> Make:
         return complex(re, im) if kind.python else numpys(complex(re, im))
 
     return make
+
+
+def _of_a_kind(kind: Scalar, k: int) -> Make:
+    """A number of several kinds: one that is watched is real or complex."""
+    plain = replace(kind, ways=())
+    make, flags = _scalar(plain, k), slice(k + width(plain), k + width(kind))
+
+    def of_a_kind(outs: Sequence[Any]) -> Any:
+        way, x = way_taken(kind, outs[flags]), make(outs)
+        if is_watched(x) and way.type in _REAL:
+            return x.real if kind.type == "complex" and way.type != "complex" else x
+        return way.of(strip(x))
+
+    return of_a_kind
 
 
 def _as(numpys: Any, x: Any) -> Any:

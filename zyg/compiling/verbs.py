@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from types import MethodType
 from typing import Any, overload
 
@@ -12,20 +13,24 @@ from zyg.base.registry import own_verbs
 from zyg.base.signatures import CompiledFunction, P, R
 from zyg.compiling import direct as direct
 from zyg.compiling.functions import Compiled
+from zyg.compiling.operands import name_of
+from zyg.errors import ArgumentError
+
+Wrt = int | str | Sequence[int | str] | None
 
 
 @overload
 def compile(
-    f: Callable[P, R], wrt: Sequence[int] | int | None = None, parallel: bool = False
+    f: Callable[P, R], wrt: Wrt = None, parallel: bool = False
 ) -> CompiledFunction[P, R]: ...
 @overload
 def compile(
-    f: None = None, wrt: Sequence[int] | int | None = None, parallel: bool = False
+    f: None = None, wrt: Wrt = None, parallel: bool = False
 ) -> Callable[[Callable[P, R]], CompiledFunction[P, R]]: ...
 @border
 def compile(
     f: Callable[..., Any] | None = None,
-    wrt: Sequence[int] | int | None = None,
+    wrt: Wrt = None,
     parallel: bool = False,
 ) -> Any:
     """`f`, a whole function of numbers and arrays, as machine code, and so its derivatives.
@@ -47,8 +52,8 @@ def compile(
     ----------
     f : callable, optional
         A function, lambda, method, callable object or partial. Without it, a decorator is returned.
-    wrt : int or sequence of ints, optional
-        The positions of the arguments that are ever differentiated; all by default.
+    wrt : int, str, or sequence of those, optional
+        The arguments that are ever differentiated, by their names or positions; all by default.
     parallel : bool
         Whether the rounds of `prange` loops run in threads where they are long enough. Else those
         are loops over ranges.
@@ -61,6 +66,8 @@ def compile(
 
     Raises
     ------
+    ArgumentError
+        `wrt` is neither a name nor a position of an argument of f.
     CompileError
         f is not in the language that is compiled, with ``zyg.config(fallback="error")``.
 
@@ -85,8 +92,30 @@ def compile(
         f = MethodType(f.__func__.__wrapped__, f.__self__)
     if not callable(f):
         raise TypeError(f"zyg.compile takes a function, not a {type(f).__name__}")
-    chosen = (wrt,) if isinstance(wrt, int) else None if wrt is None else tuple(wrt)
-    return Compiled(f, chosen, parallel)
+    return Compiled(f, None if wrt is None else _positions(f, wrt), parallel)
+
+
+def _positions(f: Callable[..., Any], wrt: Any) -> tuple[int, ...]:
+    """The positions of the arguments that names and positions mean."""
+    names, more = [], False  # of the positional arguments; whether there are others
+    try:
+        for p in inspect.signature(f).parameters.values():
+            names += [p.name] if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) else []
+            more |= p.kind is p.VAR_POSITIONAL
+    except (TypeError, ValueError):  # of what tells nothing about itself
+        more = True
+    found = set()
+    for one in (wrt,) if isinstance(wrt, str) or not isinstance(wrt, Iterable) else wrt:
+        place = names.index(one) if one in names else one
+        if type(place) is not int or place < 0 or not (more or place < len(names)):
+            raise ArgumentError(
+                f"zyg.compile was given wrt={wrt!r}; {one!r} is no positional argument of "
+                f"{name_of(f)}.",
+                "wrt says which positional arguments are differentiated; keywords are constant.",
+                "pass names or positions, from 0, of: " + (", ".join(names) or "*args") + ".",
+            )
+        found.add(place)
+    return tuple(sorted(found))
 
 
 def _later(verb: str) -> Callable[..., Any]:

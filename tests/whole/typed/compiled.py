@@ -39,7 +39,8 @@ def total(x: Vector, y: Vector) -> float:
 
 assert_type(total(np.ones(2), np.ones(2)), float)
 total(np.ones(2))  # wrong
-zyg.compile(wrt="x")  # wrong
+zyg.compile(wrt="x")
+zyg.compile(wrt=1.5)  # wrong
 
 
 class Model:

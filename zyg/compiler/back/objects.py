@@ -32,6 +32,8 @@ _DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 16, 24, 32, 56, 64  # in an array
 _CONTIGUOUS, _STRIDES, _OWNED, _ALIGNED, _WRITEABLE = 0x1, 40, 0x4, 0x100, 0x400
 _PYTHON = {"float": float, "int": int, "bool": bool, "complex": complex}
 _LOADED = {"float": "double", "float32": "float", "int": "i64", "bool": "i8"}
+_IS_NOT_ZERO = {"i64": "icmp ne i64 {}, 0", "float": "fcmp une float {}, 0.0",
+                "double": "fcmp une double {}, 0.0"}  # fmt: skip
 _BOOLS = {True: (True, False), False: (np.True_, np.False_)}
 _MAKERS = {
     "float": "PyFloat_FromDouble", "int": "PyLong_FromLongLong", "bool": "PyBool_FromLong",
@@ -380,8 +382,34 @@ class Entry:
         return made
 
     def give_number(self, kind: Scalar, outputs: Iterator[str]) -> str:
-        m = self.m
+        """A number, of the kind that it is of."""
         numbers = [next(outputs) for _ in range(1 + (kind.type == "complex"))]
+        if not kind.ways:
+            return self.number(kind, numbers)
+        m, place, end = self.m, self.slot("ptr"), self.m.name("b")
+        for way in (*kind.ways, None):
+            after, then = m.name("b"), m.name("b")
+            if way:
+                m.line(f"br i1 {next(outputs)}, label {then}, label {after}")
+                m.start(then[1:])
+            made = self.number(way or kind, self.as_way(kind.type, way or kind, numbers))
+            m.line(f"store ptr {made}, ptr {place}")
+            m.line(f"br label {end}")
+            m.start(after[1:] if way else end[1:])
+        return m.value(f"load ptr, ptr {place}")
+
+    def as_way(self, held: str, way: Scalar, numbers: Sequence[str]) -> Sequence[str]:
+        """A number of one type as one of another that has a place for it."""
+        x, of = numbers[0], _LOADED.get(held, "double")
+        if way.type == held or (way.type, held) == ("float", "complex"):
+            return numbers[: 1 + (way.type == "complex")]
+        if way.type == "bool":
+            return [self.m.value(_IS_NOT_ZERO[of].format(x))]
+        how = "fptosi" if way.type == "int" else "fpext" if held == "float32" else "fptrunc"
+        return [self.m.value(f"{how} {of} {x} to {_LOADED[way.type]}")]
+
+    def number(self, kind: Scalar, numbers: Sequence[str]) -> str:
+        m = self.m
         if kind.type == "bool":
             numbers = [m.value(f"zext i1 {numbers[0]} to {'i64' if kind.python else 'i8'}")]
         type = _LOADED.get(kind.type, "double")

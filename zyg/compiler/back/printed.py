@@ -102,7 +102,8 @@ def _either(x: Lane, y: Lane, nan: Lane, ordered: Lane) -> Lane:
 
 def _sign(m: Lanes, x: Lane) -> Lane:
     above, below = (m.constant(x.type, n) for n in (1, -1))
-    return m.select(x > 0, above, m.select(x < 0, below, x))
+    rest = x + 0.0 if x.type in REALS else x  # of either zero the one without a sign
+    return m.select(x > 0, above, m.select(x < 0, below, rest))
 
 
 OPERATIONS: dict[str, Callable[..., Lane]] = {

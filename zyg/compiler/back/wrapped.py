@@ -41,7 +41,8 @@ class Parts:
     def __init__(self, **parts):
         vars(self).update(parts)
 '''
-_DTYPES = {"float": "float64", "float32": "float32", "int": "int64", "bool": "bool_"}
+_DTYPES = {"float": "float64", "float32": "float32", "int": "int64", "bool": "bool_",
+           "complex": "complex128"}  # fmt: skip
 
 
 @dataclass
@@ -127,9 +128,14 @@ class _Wrapper:
         if isinstance(kind, Array):
             size = " * ".join(names[1:]) or "1"
             return _shaped(f"{names[0]}{_view(kind)}[:{size}]", names[1:], kind)
-        if _is_complex(kind):
-            return f"complex({', '.join(names)})"
-        return f"{kind.type if kind.python else f'np.{_DTYPES[kind.type]}'}({names[0]})"
+        number = f"complex({', '.join(names[:2])})" if _is_complex(kind) else names[0]
+        made = _of_kind(kind, number)
+        if dots is not None:
+            return made
+        for way, flag in reversed([*zip(kind.ways, names[1 + _is_pair(kind) :], strict=True)]):
+            real = ".real" * (_is_complex(kind) and way.type != "complex")
+            made = f"({_of_kind(way, number + real)} if {flag} else {made})"
+        return made
 
     def together(self, kind: Struct, parts: Sequence[str], given: str = "") -> str:
         """An object of its parts; `given` is one of its kind."""
@@ -320,7 +326,15 @@ def _ends(kind: Scalar | Array) -> list[str]:
     """What the names of its operands end in."""
     if isinstance(kind, Array):
         return ["", *(f"_n{k}" if kind.ndim > 1 else "_n" for k in range(kind.ndim))]
-    return ["_re", "_im"] if _is_pair(kind) else [""]
+    flags = [f"_is{k}" for k in range(len(kind.ways))]
+    return [*(["_re", "_im"] if _is_pair(kind) else [""]), *flags]
+
+
+def _of_kind(kind: Scalar, number: str) -> str:
+    """A number as one of a kind."""
+    if kind.type == "complex" and kind.python:
+        return number
+    return f"{kind.type if kind.python else f'np.{_DTYPES[kind.type]}'}({number})"
 
 
 def _is_complex(kind: Kind) -> bool:

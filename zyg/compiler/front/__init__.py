@@ -6,6 +6,7 @@ depth                           room for the calls of a reader
 places                          which memory the rounds of a loop use apart
 parallel                        loops whose rounds do not depend on each other
 structures                      what values are made of
+mixed                           complex numbers; numbers of several kinds
 closures                        functions that are values
 heap                            what may change
 growing                         lists of a length that is not known
@@ -31,7 +32,7 @@ domains                         what functions of the math module demand
 extents                         what is known of ints: how large, which is not beyond which
 scalars                         Python's numbers and NumPy's, of whole functions
 numerals                        functions of those
-complexes                       complex numbers, as pairs
+complexes                       what functions make of complex numbers
 views                           arrays: views of buffers, expressions not computed yet
 elementwise                     elementwise expressions, broadcasting, assignment
 conversions                     arrays of lists and numbers, and of other types
@@ -48,6 +49,7 @@ orders                          those that sort, search and pick
 matrices                        those of numpy.linalg
 arrays                          operators, subscripts, writes, attributes
 calls                           NumPy's functions and the methods of arrays
+several                         operations on numbers of several kinds
 limits                          of which types functions are not compiled, and whose rules
 whole                           whole functions, of numbers, arrays and structures
 """

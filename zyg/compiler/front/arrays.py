@@ -60,7 +60,7 @@ def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) ->
         any(isinstance(x, complex) for x in operands)
         and any(isinstance(x, Number) for x in operands)
     ):
-        return complexes.operated(to, str(name), *operands, python=whose(*operands))
+        return complexes.operated(to, str(name), *operands, python=complexes.whose(*operands))
     if name and any(isinstance(x, WholeNumber) for x in operands) and all(map(ours, operands)):
         return to.operate(name, *operands)
     return NotImplemented
@@ -75,6 +75,8 @@ def shifted(to: WholeBuilder, how: Any, x: Any, places: Any) -> Any:
         raise TypeError("a shift of numbers that are not ints")
     to.demand_at_least(k, 0, "a shift by less than nothing")
     to.demand_at_least(62, k, "a shift by more than an int has")
+    if isinstance(x, Number):  # which has no slope
+        x = to.number(to.flat(x.atom), whose(x))
     power = to.number(to.op("int", to.op("ldexp", 1.0, k)), whose(places))
     return operated(to, operator.mul if how is operator.lshift else operator.floordiv, x, power)
 

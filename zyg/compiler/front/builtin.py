@@ -19,6 +19,7 @@ from zyg.compiler.front.iterators import (
     Reversed,
     Zipped,
 )
+from zyg.compiler.front.mixed import Mixed, is_scalar
 from zyg.compiler.front.parallel import prange
 from zyg.compiler.front.sequences import Range, Sequence, is_iterator
 from zyg.compiler.front.structures import Choice, Compound, Items, Ref, Unknown, is_leaf
@@ -213,14 +214,9 @@ def type_of_value(reader: Any, x: Any) -> type:
     """The class of a value."""
     if isinstance(x, Number):
         kind = type_of(x.atom)
-        python = getattr(x, "python", kind != "float" or None)
         if not reader.whole:
             return type({**_PYTHONS, "float": np.float64()}[kind])
-        if python is None:
-            raise TypeError(
-                "whether the number is Python's or NumPy's depends on which branch was taken"
-            )
-        return type((_PYTHONS if python else _NUMBERS)[kind])
+        return type((_PYTHONS if getattr(x, "python", True) else _NUMBERS)[kind])
     if isinstance(x, Ref):
         if not isinstance(x.kind, type):
             raise TypeError("what it is an object of")
@@ -234,7 +230,7 @@ def type_of_value(reader: Any, x: Any) -> type:
 
 
 def _isinstance(reader: Any, x: Any, kinds: Any) -> Any:
-    if isinstance(x, Choice):
+    if isinstance(x, (Choice, Mixed)):
         return reader.over(x, lambda one: _isinstance(reader, one, kinds))
     kinds = reader.elements(kinds) if _is_row(kinds) else [kinds]
     classes = tuple(k.value if isinstance(k, Outside) else k for k in kinds)
@@ -246,6 +242,8 @@ def _is_row(x: Any) -> bool:
 
 
 def _callable(reader: Any, x: Any) -> Any:
+    if is_scalar(x):
+        return False
     return callable(x.value if isinstance(x, Outside) else x) or isinstance(x, (Bound, Compound))
 
 
@@ -280,7 +278,7 @@ PYTHON: dict[Any, Callable[..., Any]] = {
     frozenset: _set, range: _range, prange: _prange, enumerate: _enumerate, zip: _zip, map: _map,
     filter: _filter, reversed: _reversed, sorted: _sorted, isinstance: _isinstance,
     callable: _callable, getattr: _getattr, len: lambda reader, x: reader.length(x),
-    type: lambda reader, x: type_of_value(reader, x),
+    type: lambda reader, x: reader.over(x, lambda one: type_of_value(reader, one)),
     functools.reduce: _reduce,
     functools.partial: lambda reader, f, *args, **kwargs: Partial(f, args, kwargs),
     functools.wraps: lambda reader, f: Bound(lambda reader, first, g: g, f, native=True),

@@ -174,20 +174,6 @@ def size(to: WholeBuilder, a: Any, axis: Any = None) -> Any:
     return arrays.shape(a)[axis]
 
 
-def python_sum(to: WholeBuilder, values: Any, start: Any = 0) -> Any:
-    """Python's sum of an array's elements, one after the other."""
-    x = array(values)
-    if x.ndim != 1:
-        raise TypeError("sum() of an array of several axes: use np.sum")
-    kind = promoted(x, start)
-    first = to.to(kind, atom_of(start))
-
-    def step(to: WholeBuilder, total: Any, v: Any) -> Any:
-        return to.elementwise("add", to.number(total, False), v)
-
-    return reductions.reduced(to, x, None, False, kind, lambda _: first, step)
-
-
 def _unary(name: str) -> Callable[..., Any]:
     return lambda to, x: elementwise(to, name, x)
 
@@ -249,7 +235,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.real: _part(0), np.imag: _part(1), np.angle: _unary("angle"), np.conjugate: conjugate,
     np.round: rounded, np.around: rounded, np.einsum: contractions.einsum,
     np.tensordot: contractions.tensordot, np.copyto: copyto,
-    len: lambda to, x: arrays.length(x), sum: python_sum,
+    len: lambda to, x: arrays.length(x),
     abs: lambda to, x: elementwise(to, "absolute", x),
     np.nonzero: lambda to, x: where(to, x),
 }  # fmt: skip
@@ -259,7 +245,7 @@ _OF_ARRAYS = {
     np.argmax, np.argmin, np.ptp, np.count_nonzero, np.clip, np.dot, np.round, np.around,
 }  # fmt: skip
 # Those that Python has, too, and those that numbers have: for arrays only.
-_PYTHONS = {len, sum, abs}
+_PYTHONS = {len, abs}
 _FOR_ARRAYS = {*_PYTHONS, np.where, np.clip}
 
 

@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 import cmath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, whose
-from zyg.compiler.front.structures import Compound
+from zyg.compiler.front import scalars
+from zyg.compiler.front.mixed import ComplexNumber as ComplexNumber
+from zyg.compiler.front.mixed import is_scalar
+from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.ir import Atom, is_number
 from zyg.compiler.record import Number, atom_of
 
 Pair = tuple[Atom, Atom]
 
 
-class ComplexNumber(Compound):
-    """A complex number: `python` says whose it is, as of other numbers."""
-
-    element = "complex"
-    __slots__ = ("im", "python", "re", "to")
-
-    def __init__(self, to: WholeBuilder, re: Atom, im: Atom, python: bool | None) -> None:
-        self.to, self.re, self.im, self.python = to, re, im, python
-
-    # For joins
-
-    def structure(self) -> Any:
-        return "complex"
-
-    def parts(self) -> list[Any]:
-        return [WholeNumber(x, self.to, self.python) for x in (self.re, self.im)]
-
-    def made(self, parts: Sequence[Any]) -> ComplexNumber:
-        re, im = map(atom_of, parts)
-        return ComplexNumber(self.to, re, im, whose(*parts))
-
-
 def is_complex(x: Any) -> bool:
     return isinstance(x, (ComplexNumber, complex)) or getattr(x, "element", "") == "complex"
+
+
+def whose(*args: Any) -> bool:
+    """Whose number an operator gives: True for Python's, whose complex takes np.float64 as its own.
+
+    TypeError for what NumPy makes complex numbers of 32 bits.
+    """
+    pythons = scalars.whose(*args)
+    if not pythons and scalars.promoted(*args) == "complex" and len(args) == 2:
+        first, second = args
+        pythons = scalars.whose(first) and is_complex(first) and scalars.promoted(second) == "float"
+    return pythons
 
 
 def pair_of(to: WholeBuilder, x: Any) -> Pair:
@@ -51,7 +43,7 @@ def pair_of(to: WholeBuilder, x: Any) -> Pair:
     return to.to("float", atom_of(x)), 0.0
 
 
-def number(to: WholeBuilder, pair: Pair, python: bool | None) -> ComplexNumber:
+def number(to: WholeBuilder, pair: Pair, python: bool) -> ComplexNumber:
     return ComplexNumber(to, *pair, python)
 
 
@@ -65,21 +57,22 @@ def one_of(to: WholeBuilder, kind: str, condition: Any, x: Any, y: Any) -> Any:
     return ComplexNumber(to, re, im, False)
 
 
-def operated(to: WholeBuilder, name: str, *args: Any, python: bool | None = False) -> Any:
-    """An operation of numbers of which one is complex."""
+def operated(to: WholeBuilder, name: str, *args: Any, python: bool = False) -> Any:
+    """An operation of numbers of which one is complex; stops where Python's may be infinite."""
     pairs = [pair_of(to, x) for x in args]
     if name in _REAL:
         return to.number(_REAL[name](to.op, *pairs), python)
     if name not in _COMPLEX:
         raise TypeError(f"{name} of complex numbers is not compiled")
-    if python is not False and name == "divide":
+    if python and name == "divide":
         to.demand("a division by zero", "logical_or", *(to.op("not_equal", x, 0.0)
                                                         for x in pairs[1]))  # fmt: skip
     if name == "power":
         made = _power(to, pairs[0], args[1], pairs[1])
     else:
-        made = _COMPLEX[name](to.op, *pairs)
-    if python is not False and name not in ("add", "subtract", "multiply", "negative", "positive"):
+        compute: Any = _divide if python and name == "divide" else _COMPLEX[name]
+        made = compute(to.op, *pairs)
+    if name not in _ANY and (python or name != "divide"):
         finite = [to.op("isfinite", x) for x in made]
         to.check(to.op("logical_and", *finite), "a complex number that is not finite")
     return number(to, made, python)
@@ -105,8 +98,17 @@ def _multiply(op: Op, a: Pair, b: Pair) -> Pair:
     return re, op("add", op("multiply", a[0], b[1]), op("multiply", a[1], b[0]))
 
 
-def _divide(op: Op, a: Pair, b: Pair) -> Pair:
-    """By the larger part of the divisor, as NumPy does."""
+def _divide_by_zero_too(op: Op, a: Pair, b: Pair) -> Pair:
+    """As NumPy does."""
+    zero = op("logical_and", op("equal", b[0], 0.0), op("equal", b[1], 0.0))
+    size = op("absolute", b[0])
+    made = _divide(op, a, (op("select", zero, 1.0, b[0]), b[1]), by_product=True)
+    re, im = (op("select", zero, op("divide", x, size), y) for x, y in zip(a, made, strict=True))
+    return re, im
+
+
+def _divide(op: Op, a: Pair, b: Pair, by_product: bool = False) -> Pair:
+    """By the larger part of the divisor, or with its reciprocal."""
     wide = op("greater_equal", op("absolute", b[0]), op("absolute", b[1]))
     big, small = op("select", wide, b[0], b[1]), op("select", wide, b[1], b[0])
     ratio = op("divide", small, big)
@@ -116,7 +118,10 @@ def _divide(op: Op, a: Pair, b: Pair) -> Pair:
              op("add", op("multiply", x, ratio), y))  # fmt: skip
     two = op("select", wide, op("subtract", y, op("multiply", x, ratio)),
              op("subtract", op("multiply", y, ratio), x))  # fmt: skip
-    return op("divide", one, scale), op("divide", two, scale)
+    if by_product:
+        scale = op("divide", 1.0, scale)
+    name = "multiply" if by_product else "divide"
+    return op(name, one, scale), op(name, two, scale)
 
 
 def _exp(op: Op, z: Pair) -> Pair:
@@ -173,7 +178,7 @@ def _both(name: str) -> Callable[..., Pair]:
 
 _COMPLEX: dict[str, Callable[..., Any]] = {
     "add": _both("add"), "subtract": _both("subtract"), "negative": _both("negative"),
-    "positive": lambda op, z: z, "multiply": _multiply, "divide": _divide, "exp": _exp,
+    "positive": lambda op, z: z, "multiply": _multiply, "divide": _divide_by_zero_too, "exp": _exp,
     "log": _log, "sqrt": _sqrt, "sin": _sin, "cos": _cos, "sinh": _sinh, "cosh": _cosh,
     "tan": lambda op, z: _divide(op, _sin(op, z), _cos(op, z)),
     "tanh": lambda op, z: _divide(op, _sinh(op, z), _cosh(op, z)),
@@ -181,6 +186,7 @@ _COMPLEX: dict[str, Callable[..., Any]] = {
     "reciprocal": lambda op, z: _divide(op, (1.0, 0.0), z),
     "conjugate": lambda op, z: (z[0], op("negative", z[1])),
 }  # fmt: skip
+_ANY = {"add", "subtract", "multiply", "negative", "positive", "square", "conjugate"}
 _REAL: dict[str, Callable[..., Atom]] = {
     "absolute": _absolute, "real": lambda op, z: z[0], "imag": lambda op, z: z[1],
     "angle": lambda op, z: op("arctan2", z[1], z[0]),
@@ -215,20 +221,29 @@ class Conjugate:
         self.z = z
 
 
+def truth(to: WholeBuilder, z: ComplexNumber) -> Atom:
+    return to.op("logical_or", to.op("not_equal", z.re, 0.0), to.op("not_equal", z.im, 0.0))
+
+
+def is_of_complex(f: Any) -> bool:
+    """Whether a function of Python's is one of complex numbers."""
+    return f in _CMATH or f in (complex, cmath.polar, cmath.rect, np.complex128)
+
+
 def of_python(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """What a function of Python's or of cmath gives; NotImplemented for others."""
     if isinstance(f, Conjugate):
         return operated(to, "conjugate", f.z, python=f.z.python)
     if f is complex and any(isinstance(x, (Number, ComplexNumber)) for x in args) and not kwargs:
-        if len(args) == 2:
-            parts = [operated(to, "multiply", x, y, python=True)
-                     for x, y in zip(args, (1.0 + 0j, 1j), strict=True)]  # fmt: skip
-            return operated(to, "add", *parts, python=True)
-        return number(to, pair_of(to, args[0]), True)
+        return number(to, _composed(to, *args), True)
+    if f is np.complex128 and len(args) == 1 and is_scalar(args[0]) and not kwargs:
+        return number(to, pair_of(to, args[0]), False)
     if not any(isinstance(x, ComplexNumber) for x in args) and (
         f not in _CMATH or not any(isinstance(x, Number) for x in args)
     ):
         return NotImplemented
+    if f is bool:
+        return to.number(truth(to, *args), True)
     if f is abs:
         return operated(to, "absolute", *args, python=whose(*args))
     if f is pow:
@@ -241,9 +256,17 @@ def of_python(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> An
         r, phi = (pair_of(to, x)[0] for x in args)
         return number(to, (to.op("multiply", r, to.op("cos", phi)),
                            to.op("multiply", r, to.op("sin", phi))), True)  # fmt: skip
-    if f is np.complex128:
-        return number(to, pair_of(to, args[0]), False)
     return NotImplemented
+
+
+def _composed(to: WholeBuilder, x: Any, y: Any = None) -> Pair:
+    """``complex(x, y)``: x + y i, of parts that may be complex themselves."""
+    re, im = pair_of(to, x)
+    if y is not None:
+        more, less = pair_of(to, y)
+        im = to.op("add", more, im) if is_complex(x) else more
+        re = to.op("subtract", re, less) if is_complex(y) else re
+    return re, im
 
 
 _CMATH: dict[Any, str] = {

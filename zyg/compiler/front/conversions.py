@@ -12,6 +12,7 @@ from zyg.compiler.front.elementwise import array, assign, copied, ranks_in, shap
 from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.kinds import DTYPES
 from zyg.compiler.front.layouts import Order, joined
+from zyg.compiler.front.mixed import Mixed
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import Arrayed, ArrayView, demand_equal, fresh, nest
 from zyg.compiler.ir import Atom, Value, is_number, type_of
@@ -102,10 +103,16 @@ def _same(to: WholeBuilder, n: Atom, m: Atom) -> Atom:
     return n if isinstance(m, Value) else m
 
 
+def _of_one_type(x: Any) -> Any:
+    """A number that may be Python's or NumPy's, for an array, where that is all one."""
+    same = isinstance(x, Mixed) and len({type for type, _ in x.kinds}) == 1
+    return x.number if same else x
+
+
 def of_growing(to: WholeBuilder, x: Growing, at: Callable[[Any], Any]) -> ArrayView:
     """An array of a list of unknown length; `at` gives an element of it."""
     count, sample = atom_of(x.count), x.element
-    rows = tuple(sample) if isinstance(sample, tuple) else (sample,)
+    rows = [_of_one_type(part) for part in (sample if isinstance(sample, tuple) else (sample,))]
     if isinstance(sample, ArrayView):
         to.demand("an array of a list of no arrays", "greater", count, 0)
         shape, kind = at(0).shape, sample.element
@@ -127,7 +134,7 @@ def of_growing(to: WholeBuilder, x: Growing, at: Callable[[Any], Any]) -> ArrayV
             assign(row, found)
             return
         for k, part in enumerate(found if isinstance(found, tuple) else (found,)):
-            row.store((k,) if shape else (), part)
+            row.store((k,) if shape else (), _of_one_type(part))
 
     nest(to, (count,), put)
     return made

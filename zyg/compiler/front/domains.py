@@ -44,6 +44,10 @@ def _fmod(op: Callable[..., Atom], xs: Sequence[Atom], y: Atom) -> Atom:
     return op("logical_and", op("not_equal", xs[1], 0.0), _no_infinity(op, xs, y))
 
 
+def _gamma(op: Callable[..., Atom], xs: Sequence[Atom], y: Atom) -> Atom:
+    return op("logical_and", _finite(op, xs, y), op("not_equal", xs[0], -_INF))
+
+
 def _atanh(op: Callable[..., Atom], xs: Sequence[Atom], y: Atom) -> Atom:
     return op("logical_not", op("greater_equal", op("absolute", xs[0]), 1.0))
 
@@ -56,11 +60,11 @@ def _pow(op: Callable[..., Atom], xs: Sequence[Atom], y: Atom) -> Atom:
     return op("logical_or", doubt, op("isnan", xs[1]))
 
 
-_FINITE = {"exp", "expm1", "exp2", "cosh", "sinh", "gamma", "lgamma", "ldexp"}
+_FINITE = {"exp", "expm1", "exp2", "cosh", "sinh", "lgamma", "ldexp"}
 _DOMAINS: dict[str, Callable[..., Atom]] = {
     "sqrt": _outside("less", 0.0), "log": _outside("less_equal", 0.0),
     "log2": _outside("less_equal", 0.0), "log10": _outside("less_equal", 0.0),
     "log1p": _outside("less_equal", -1.0), "acosh": _outside("less", 1.0), "acos": _within,
     "asin": _within, "atanh": _atanh, "sin": _no_infinity, "cos": _no_infinity,
-    "tan": _no_infinity, "fmod": _fmod, "pow": _pow,
+    "tan": _no_infinity, "gamma": _gamma, "fmod": _fmod, "pow": _pow,
 }  # fmt: skip

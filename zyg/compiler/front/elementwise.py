@@ -8,7 +8,7 @@ from typing import Any
 from zyg.compiler.front import complexes
 from zyg.compiler.front.complexes import is_complex
 from zyg.compiler.front.layouts import Order, Ranks, in_c, iterated
-from zyg.compiler.front.scalars import WholeBuilder
+from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import (
     Arrayed,
     ArrayView,
@@ -109,6 +109,7 @@ def reads_of(xs: Sequence[Any]) -> list[ArrayView]:
 def elementwise(to: WholeBuilder, name: str, *args: Any) -> Any:
     """A ufunc of numbers and arrays."""
     if any(map(is_complex, args)):
+        promoted(*args)  # which refuses what has 32 bits
         return mapped(to, lambda *xs: complexes.operated(to, name, *xs), args,
                       complexes.element_made(name))  # fmt: skip
     if not any(isinstance(x, Arrayed) for x in args):

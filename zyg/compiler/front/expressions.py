@@ -205,11 +205,12 @@ class Expressions(Frame):
     def _compare(self, node: ast.Compare) -> Any:
         left, result = self.operand(node.left), True
         for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            if isinstance(result, Number):
+            if k and not isinstance(result, bool) and self.reader.whole:
                 rest: Any = ast.copy_location(
                     ast.Compare(ast.Constant(0), node.ops[k:], node.comparators[k:]), node
                 )
-                return self._both(result, lambda rest=rest, left=left: self._chain(left, rest))
+                then = functools.partial(self._chain, left, rest)
+                return self._decided(result, self._truth(result), then, True)
             right = self.operand(right_node)
             found = self._compared(op, left, right)
             result = found if result is True else result & found
@@ -225,12 +226,9 @@ class Expressions(Frame):
         if len(rest.ops) == 1:
             return found
         more = ast.copy_location(ast.Compare(rest.left, rest.ops[1:], rest.comparators[1:]), rest)
-        if not isinstance(found, Number):
+        if isinstance(found, bool):
             return self._chain(right, more) if found else False
-        return self._both(found, lambda: self._chain(right, more))
-
-    def _both(self, first: Number, then: Callable[[], Any]) -> Any:
-        return self.reader.either(first, then, True)
+        return self._decided(found, self._truth(found), lambda: self._chain(right, more), True)
 
     def _compared(self, op: ast.cmpop, a: Any, b: Any) -> Any:
         if isinstance(op, (ast.Is, ast.IsNot)):

@@ -303,5 +303,5 @@ def _product(a: Linear, b: Linear) -> Linear | None:
 
 _LINEAR: dict[str, Callable[..., Linear | None]] = {
     "add": lambda a, b: a.plus(b), "subtract": lambda a, b: a.plus(b, -1), "multiply": _product,
-    "negative": lambda a: Linear({}).plus(a, -1),
+    "negative": lambda a: Linear({}).plus(a, -1), "constant": lambda a: a,
 }  # fmt: skip

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from zyg.compiler.front.joins import FLAGS
+from zyg.compiler.front.mixed import ComplexNumber, Mixed, is_scalar, kinds_of, one_of_two
 from zyg.compiler.front.sequences import Sequence, Sequences
 from zyg.compiler.front.structures import Choice, Ref
 from zyg.compiler.front.ways import Dead, Side
@@ -92,14 +93,17 @@ class Going(Sequences):
         condition = self.builder.to("bool", first.atom)
         side = self.side(then, condition, both)
         second = side.value
-        known_truth = isinstance(second, (Number, bool, int, float))
+        known_truth = is_scalar(second) and not isinstance(second, (Mixed, ComplexNumber))
         if known_truth and self.is_light(side):
             self.builder.block.ops.extend(side.block.ops)
+            one, other = (second, first) if both else (first, second)
+            if self.whole and kinds_of(first) != kinds_of(second):
+                return one_of_two(self.builder, condition, one, other)
             if type_of(first.atom) == type_of(atom_of(second)) == "bool":
                 return first.record("logical_and" if both else "logical_or", first, second)
-            return first.record("select", first, *((second, first) if both else (first, second)))
-        other = self.side(lambda: first, condition, not both)
-        return self.joined(condition, (side, other) if both else (other, side))
+            return first.record("select", first, one, other)
+        left = self.side(lambda: first, condition, not both)
+        return self.joined(condition, (side, left) if both else (left, side))
 
     def if_so(
         self, test: Any, then: Callable[[], None], orelse: Callable[[], None] = lambda: None
@@ -210,7 +214,8 @@ class Going(Sequences):
         try:
             self.loop(
                 lambda: visit(self.index(counter)), finish, runs=runs,
-                begins=lambda params: self.builder.begins(counter, span, params), **how,
+                begins=lambda params: self.builder.begins(counter, span, params),
+                one_kind=rounds.independent, **how,
             )  # fmt: skip
         except Dead as dead:
             none = self.builder.op("less_equal", atom_of(rounds.length), 0)
@@ -238,7 +243,9 @@ class Going(Sequences):
     def _counted(self, source: Sequence, visit: Visit, leave: Leave, **how: Any) -> None:
         """A loop over rounds that are counted, which may be left."""
         start, stop, step = source.rounds
-        counter = self.heap.new("variables", {"": start})
+        if isinstance(stop, Number):  # which the index may go beyond
+            self.builder.in_range("add", stop.atom, step)
+        counter = self.heap.new("variables", {"": self.flat(start)})
 
         def test() -> Any:
             return self.less(*(self.heap[counter][""], stop)[:: 1 if step > 0 else -1])

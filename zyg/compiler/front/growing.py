@@ -6,9 +6,19 @@ column, a buffer; so have the buffers of arrays.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
+from zyg.compiler.front.mixed import (
+    Mixed,
+    all_kinds,
+    as_mixed,
+    held_in,
+    is_scalar,
+    kinds_of,
+    type_for,
+)
 from zyg.compiler.front.structures import Compound, Different, Items, children, is_leaf, split
 from zyg.compiler.ir import Atom, Block, For, Value, element_of, type_of
 from zyg.compiler.record import Number, atom_of, wider
@@ -43,6 +53,34 @@ def key_of(x: Any) -> Any:
     return inner[0], *map(key_of, inner[1])
 
 
+def _common(reader: Any, a: Any, b: Any) -> Any:
+    """One like both of two elements: of all kinds that their numbers are of."""
+    if reader.whole and is_scalar(a) and is_scalar(b):
+        kinds, held = all_kinds(a, b), type_for(a, b)
+        if kinds_of(a) == kinds and held_in(getattr(a, "number", a)) == held:
+            return a
+        with reader.builder.inside(Block()):  # a pattern, which is not computed
+            return as_mixed(reader.builder, a, kinds, held)
+    inner, others = children(a), children(b)
+    if inner is None or others is None or inner[0] != others[0]:
+        if key_of(a) == key_of(b):
+            return a
+        raise Different
+    return inner[2]([_common(reader, *pair) for pair in zip(inner[1], others[1], strict=True)])
+
+
+def _as_common(reader: Any, x: Any, like: Any) -> Any:
+    """An element, as one of all kinds that those of a list are of."""
+    if isinstance(like, Mixed):
+        return as_mixed(reader.builder, x, like.kinds, held_in(like.number))
+    inner = None if is_scalar(x) else children(x)
+    if inner is None:
+        return x
+    others: Any = children(like)
+    pairs = zip(inner[1], others[1], strict=True)
+    return inner[2]([_as_common(reader, y, other) for y, other in pairs])
+
+
 def leaves_of(x: Any) -> list[Any]:
     found: list[Any] = []
     split(x, found)
@@ -58,16 +96,15 @@ def promoted(reader: Any, items: Any, other: Any = ()) -> Growing:
     samples = [*items] or ([other.element] if isinstance(other, Growing) else [*other])
     if not samples or not leaves_of(samples[0]):
         raise Different  # of nothing, or of nothing but what is known
-    if any(key_of(x) != key_of(samples[0]) for x in samples):
-        raise Different
-    rows = [leaves_of(x) for x in samples]
+    common = functools.reduce(functools.partial(_common, reader), samples)
+    rows = [leaves_of(_as_common(reader, x, common)) for x in samples]
     kinds = [type_of(atom_of(x)) for x in rows[0]]
     for row in rows[1:]:
         kinds = [_wider(kind, type_of(atom_of(x))) for kind, x in zip(kinds, row, strict=True)]
     builder = reader.builder
     room = max(len(items), _LEAST)
     columns = [builder.wrap(builder.alloc(kind, room)) for kind in kinds]
-    made = Growing(samples[0], [len(items), room, *columns])
+    made = Growing(common, [len(items), room, *columns])
     for k, item in enumerate(items):
         put(reader, made, k, item)
     return made
@@ -80,9 +117,9 @@ def _wider(a: str, b: str) -> str:
 
 
 def grown(reader: Any, x: Growing, like: Growing) -> Growing:
-    """`x`, with columns as wide as those of another."""
-    if x.structure() != like.structure():
-        raise Different
+    """`x`, with columns as wide as those of another, of all kinds that the two are of."""
+    x = _of_kinds(reader, x, _common(reader, x.element, like.element))
+    like = Growing(x.element, like.parts()) if key_of(like.element) == key_of(x.element) else x
     columns = []
     for column, other in zip(x.columns, like.columns, strict=True):
         kinds = [element_of(c.atom.type) for c in (column, other)]
@@ -90,6 +127,21 @@ def grown(reader: Any, x: Growing, like: Growing) -> Growing:
             column = _copied(reader, column, kind, x.room, 0, x.count)
         columns.append(column)
     return Growing(x.element, [x.count, x.room, *columns])
+
+
+def _of_kinds(reader: Any, x: Growing, element: Any) -> Growing:
+    """`x`, with columns for elements like this one, of more kinds."""
+    if key_of(x.element) == key_of(element):
+        return x
+    builder = reader.builder
+    columns = [builder.wrap(builder.alloc(type_of(atom_of(leaf)), atom_of(x.room)))
+               for leaf in leaves_of(element)]  # fmt: skip
+    made = Growing(element, [x.count, x.room, *columns])
+    index = Value("int")
+    with builder.inside(Block()) as block:
+        put(reader, made, index, at(reader, x, index))
+    builder.block.ops.append(For(index, (0, atom_of(x.count), 1), [], [], block, []))
+    return made
 
 
 def _copied(reader: Any, column: Number, kind: str, room: Any, start: Any, count: Any) -> Number:
@@ -119,10 +171,11 @@ def at(reader: Any, x: Growing, index: Atom) -> Any:
 
 def fitting(reader: Any, x: Growing, value: Any) -> Growing:
     """`x`, with columns that can hold a value."""
-    if key_of(value) != key_of(x.element):
-        raise Different
+    x = _of_kinds(reader, x, _common(reader, x.element, value))
     columns = []
-    for column, leaf in zip(x.columns, leaves_of(value), strict=True):
+    for column, leaf in zip(
+        x.columns, leaves_of(_as_common(reader, value, x.element)), strict=True
+    ):
         kind = element_of(column.atom.type)
         if (wide := _wider(kind, type_of(atom_of(leaf)))) != kind:
             column = _copied(reader, column, wide, x.room, 0, x.count)
@@ -132,6 +185,7 @@ def fitting(reader: Any, x: Growing, value: Any) -> Growing:
 
 def put(reader: Any, x: Growing, index: Atom, value: Any) -> None:
     """Set the element at an index."""
+    value = _as_common(reader, value, x.element)
     for column, leaf in zip(x.columns, leaves_of(value), strict=True):
         reader.builder.store(column.atom, index, atom_of(leaf))
 

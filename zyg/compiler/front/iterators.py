@@ -27,7 +27,7 @@ class Enumerated(Recipe):
 
     def opened(self, reader: Any) -> Sequence | Push:
         x, start = self.of
-        found = reader.source(x)
+        found, start = reader.source(x), reader.flat(start)
         if isinstance(found, Sequence):
             return found.of(lambda k: (reader.next_index(k, atom_of(start)), found.at(k)))
 

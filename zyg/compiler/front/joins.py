@@ -9,6 +9,7 @@ from typing import Any
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.growing import Growing, grown, promoted
 from zyg.compiler.front.heap import Heap, refs_in
+from zyg.compiler.front.mixed import all_kinds, as_mixed, is_scalar, type_for
 from zyg.compiler.front.structures import (
     NOTHING,
     Choice,
@@ -36,7 +37,7 @@ class Meeting:
     What has more than one name keeps its identity (`pinned`); a list with one name only is, after
     the meeting, one list, whichever of two it was. `at` are contexts in which operations of each
     side can be appended; `forced` are numbers that differ even where they seem not to; `pick`
-    replaces what a side need not have.
+    replaces what a side need not have. With `one_kind` numbers become one of the widest kind.
     """
 
     def __init__(
@@ -48,9 +49,11 @@ class Meeting:
         is_loop: bool = False,
         forced: Iterable[Any] = (),
         pick: Callable[[Ref, Any, Any, Any], tuple[Any, Any]] = lambda ref, key, a, b: (a, b),
+        one_kind: bool = False,
     ) -> None:
         self.reader, self.sides, self.at, self.is_loop = reader, sides, at, is_loop
         self.facts, self.forced, self.pick = facts, frozenset(forced), pick
+        self.one_kind = one_kind
         self.varied: set[tuple[Ref, Any]] = set()
         self.pairs: list[tuple[Any, Any]] = []
         self.names: tuple[dict[Ref, Ref], dict[Ref, Ref]] = {}, {}
@@ -154,6 +157,9 @@ class Meeting:
 
     def _alike(self, a: Any, b: Any) -> Make:
         one = b if a is ABSENT else a
+        if self.reader.whole and is_scalar(one):
+            a, b = self._of_one_form(a, b)
+            one = b if a is ABSENT else a
         if is_leaf(one):
             return self._numbers(a, b)
         if isinstance(one, Ref):
@@ -177,6 +183,22 @@ class Meeting:
         parts = [self.join(x, y) for x, y in lists]
         make = inner[2]
         return lambda made: make([part(made) for part in parts])
+
+    def _of_one_form(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """Two numbers, each as one of all the kinds that the two are of."""
+        found = [x for x in (a, b) if x is not ABSENT]
+        if not all(map(is_scalar, found)):
+            raise Different
+        kinds, held = all_kinds(*found), type_for(*found)
+        if len(kinds) == 1:
+            return a, b
+        made = []
+        for x, at in zip((a, b), self.at, strict=True):
+            with at():
+                y = x if x is ABSENT else as_mixed(self.reader.builder, x, kinds, held)
+                kind = [k for k in kinds if k[0] == held][-1:] or kinds
+                made.append(y.of_kind(kind[-1]) if self.one_kind and y is not ABSENT else y)
+        return made[0], made[1]
 
     def _constant(self, x: Any) -> Make:
         self.trace.append(_identity(x))

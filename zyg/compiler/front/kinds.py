@@ -22,11 +22,19 @@ from zyg.compiler.front.layouts import Order, Ranks, in_c, sorted_by
 class Scalar:
     """A number: Python's own, or one of NumPy's. Operands: the number; of complex ones, both parts.
 
-    `type` is "float", "float32", "int", "bool" or "complex".
+    `type` is "float", "float32", "int", "bool" or "complex". A result may be of other kinds, too,
+    its `ways`: a further operand for each says whether it is.
     """
 
     type: str
     python: bool = True
+    ways: tuple[Scalar, ...] = ()
+
+    def of(self, x: Any) -> Any:
+        """A plain number, as one of this kind."""
+        if self.type != "complex" and isinstance(x, complex):
+            x = x.real
+        return _OF_PYTHON[self.type](x) if self.python else DTYPES[self.type].type(x)
 
 
 @dataclass(frozen=True)
@@ -103,6 +111,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "bool": np.dtype(np.bool_), "complex": np.dtype(np.complex128),
 }  # fmt: skip
 _ELEMENTS = {dtype: element for element, dtype in DTYPES.items()}
+_OF_PYTHON: dict[str, Any] = {"float": float, "int": int, "bool": bool, "complex": complex}
 _PYTHON: dict[type, str] = {float: "float", int: "int", bool: "bool", complex: "complex"}
 _STATIC = (str, bytes, enum.Enum, type(None), type(Ellipsis), type(NotImplemented))
 
@@ -180,7 +189,7 @@ def made_of(kind: Kind | Many, outputs: Iterator[Any]) -> Any:
         return kind.value
     if isinstance(kind, Scalar):
         x = complex(next(outputs), next(outputs)) if kind.type == "complex" else next(outputs)
-        return x if kind.python else DTYPES[kind.type].type(x)
+        return way_taken(kind, [next(outputs) for _ in kind.ways]).of(x)
     if isinstance(kind, Array):
         element = "float" if kind.element == "complex" else kind.element
         flat = np.asarray(next(outputs), DTYPES[element])
@@ -195,10 +204,16 @@ def made_of(kind: Kind | Many, outputs: Iterator[Any]) -> Any:
     return put_together(kind.type, kind.keys, [made_of(part, outputs) for part in kind.parts])
 
 
+def way_taken(kind: Scalar, flags: Sequence[Any]) -> Scalar:
+    """The kind of which a number is."""
+    return next((way for way, flag in zip(kind.ways, flags, strict=True) if flag), kind)
+
+
 def numbers_in(kind: Kind | Many) -> Iterator[Scalar]:
     """The numbers of which something is made; Unkind where arrays or lists are in it."""
     if isinstance(kind, Scalar):
         yield kind
+        yield from (Scalar("bool") for _ in kind.ways)
     elif isinstance(kind, Struct):
         for part in kind.parts:
             yield from numbers_in(part)

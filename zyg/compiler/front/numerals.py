@@ -10,7 +10,8 @@ import numpy as np
 
 from zyg.base.marks import plain_of
 from zyg.compiler.front.domains import demand_domain
-from zyg.compiler.front.scalars import WholeBuilder
+from zyg.compiler.front.mixed import one_of_two
+from zyg.compiler.front.scalars import WholeBuilder, whose
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Atom, is_number, type_of
 from zyg.compiler.record import Number, atom_of
@@ -20,6 +21,8 @@ def of_math(to: WholeBuilder, f: Any, name: str, *args: Any) -> Any:
     """A function of the math module, of numbers."""
     xs = [to.to("float", atom_of(x)) for x in args]
     if name == "ldexp":
+        if type_of(atom_of(args[1])) not in ("int", "bool"):
+            raise TypeError("math.ldexp by a float")
         xs[1] = atom_of(args[1])
     y = to.op(name, *xs)
     demand_domain(to, plain_of(f).__name__, xs, y)
@@ -39,16 +42,29 @@ def _as_int(to: WholeBuilder, x: Atom) -> Atom:
 def _whole(name: str) -> Callable[..., Any]:
     def whole(to: WholeBuilder, x: Any) -> Any:
         atom = atom_of(x)
-        if type_of(atom) in ("int", "bool"):
-            return to.number(to.to("int", atom), True)
+        through_float = name in ("floor", "ceil") and not whose(x)  # as NumPy's ints go
+        if type_of(atom) in ("int", "bool") and not through_float:
+            return to.number(to.flat(to.to("int", atom)), True)
         return to.number(_as_int(to, to.op(name, to.to("float", atom))), True)
 
     return whole
 
 
+def _demand_no_bool(x: Any) -> None:
+    """Refuse a bool of NumPy's, which is no number to Python."""
+    if type_of(atom_of(x)) == "bool" and not whose(x):
+        raise TypeError("a bool of NumPy's is not rounded")
+
+
+def _trunc(to: WholeBuilder, x: Any) -> Any:
+    _demand_no_bool(x)
+    return _whole("trunc")(to, x)
+
+
 def _round(to: WholeBuilder, x: Any, digits: Any = None) -> Any:
     if digits is not None:
         raise TypeError("round() to a number of digits is not compiled")
+    _demand_no_bool(x)
     return _whole("rint")(to, x)
 
 
@@ -73,8 +89,7 @@ def _extremum(name: str) -> Callable[..., Any]:
             raise ValueError("min() and max() of nothing")
         best = values[0]
         for x in values[1:]:
-            better = atom_of(to.operate(name, x, best))
-            best = to.like(to.op("select", better, atom_of(x), atom_of(best)), x, best)
+            best = one_of_two(to, atom_of(to.operate(name, x, best)), x, best)
         return best
 
     return extremum
@@ -106,7 +121,7 @@ WRITTEN: dict[Any, Callable[..., Any]] = {
     abs: _absolute, min: _extremum("less"), max: _extremum("greater"), round: _round,
     int: lambda to, x=0: _whole("trunc")(to, x), float: _float, bool: _bool,
     pow: lambda to, x, p: to.operate("power", x, p), divmod: _divmod,
-    math.floor: _whole("floor"), math.ceil: _whole("ceil"), math.trunc: _whole("trunc"),
+    math.floor: _whole("floor"), math.ceil: _whole("ceil"), math.trunc: _trunc,
     math.log: _log, math.fabs: lambda to, x: _absolute(to, _float(to, x)),
     np.float64: _converted("float"), np.float32: _converted("float32"),
     np.int64: _converted("int"), np.bool_: _converted("bool"),

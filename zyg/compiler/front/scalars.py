@@ -15,21 +15,19 @@ import numpy as np
 from zyg.compiler.front.domains import demand_domain
 from zyg.compiler.front.extents import BITS, ExtentBuilder
 from zyg.compiler.front.kinds import DTYPES
+from zyg.compiler.front.mixed import EXACT, is_exact
 from zyg.compiler.ir import Atom, Block, Type, Value, is_buffer, is_number, type_of
-from zyg.compiler.record import COMPARE, TESTS, Number, atom_of, wider
+from zyg.compiler.record import COMPARE, TESTS, WHOLE, Number, atom_of
 from zyg.errors import KernelError
 
 
 class WholeNumber(Number):
-    """A number: `python` says whose it is, None where that depends on the way that was taken.
-
-    Its atom may be known, where a number of NumPy's is.
-    """
+    """A number, Python's or NumPy's (`python`); the atom of one of NumPy's may be known."""
 
     __slots__ = ("python",)
     builder: WholeBuilder
 
-    def __init__(self, atom: Atom, builder: WholeBuilder, python: bool | None) -> None:
+    def __init__(self, atom: Atom, builder: WholeBuilder, python: bool) -> None:
         self.atom, self.builder, self.python = atom, builder, python  # type: ignore[assignment]
 
     def record(self, name: str, *args: Any) -> Any:
@@ -67,18 +65,17 @@ class WholeBuilder(ExtentBuilder):
     def wrap(self, x: Atom) -> Any:
         return self.number(x, True)
 
-    def number(self, x: Atom, python: bool | None) -> Any:
+    def number(self, x: Atom, python: bool) -> Any:
         """What the function sees of an atom."""
         if python is True and not isinstance(x, Value):
             return x
-        return x if python is False and type(x) is bool else WholeNumber(x, self, python)
+        return WholeNumber(x, self, python)
 
     def like(self, x: Atom, *sources: Any) -> Any:
-        """A number that is one of the sources."""
+        """A number that is one of the sources, all of which are of one kind."""
         if isinstance(x, Value) and is_buffer(x.type):
             self._joined(x, sources)
-        flags = {whose(s) for s in sources}
-        return self.number(x, flags.pop() if len(flags) == 1 else None)
+        return self.number(x, whose(*sources))
 
     def _joined(self, x: Value, sources: Sequence[Any]) -> None:
         roots = [self.roots_of(atom_of(s)) for s in sources]  # type: ignore[arg-type]
@@ -105,14 +102,6 @@ class WholeBuilder(ExtentBuilder):
     def wrote(self, buffer: Atom) -> None:
         """A buffer was written: expressions that are not computed yet must not read it any more."""
         self.writes.append(buffer)  # type: ignore[arg-type]
-
-    def widened(self, x: Any, other: Any) -> Any:
-        kinds = type_of(atom_of(x)), type_of(atom_of(other))
-        kind = _single(x, other) if "float32" in kinds and kinds[0] != kinds[1] else wider(*kinds)
-        flag = whose(x) if whose(x) is whose(other) else None
-        if kind == kinds[0] and flag is whose(x):
-            return x
-        return self.number(self.to(kind, atom_of(x)), flag)
 
     def alloc(self, kind: Type, size: Atom, zeroed: bool = True) -> Value:
         made = super().alloc(kind, size, zeroed)
@@ -150,16 +139,36 @@ class WholeBuilder(ExtentBuilder):
                 return self.number(made, True)
             return self.like(made, *(args[1:] if name == "select" else args))
         python = whose(*args)
-        if python is False:
+        if not python:
             return self.ufunc(name, *args)
-        kind = self._python_type(name, args)
+        kind = self.type_in_python(name, {type_of(atom_of(x)) for x in args})
         atoms = [self.to(kind, atom_of(x)) for x in args]
         if name in COMPARE:
-            return self.number(self.op(name, *atoms), python)
-        return self.number(_PYTHONS.get(name, _usual)(self, name, *atoms), python)
+            if kind == "float":
+                self._demand_order(*zip(args, atoms, strict=True))
+            return self.number(self.op(name, *atoms), True)
+        if name == "divide":
+            self._demand_exact(args)
+        return self.number(_PYTHONS.get(name, _usual)(self, name, *atoms), True)
 
-    def _python_type(self, name: str, args: Any) -> str:
-        kinds = {type_of(atom_of(x)) for x in args}
+    def _demand_exact(self, args: Any) -> None:
+        """Stop where an int that is divided by another has more digits than a float."""
+        if all(type_of(atom_of(x)) in ("int", "bool") for x in args):
+            for x in args:
+                if not is_exact(self, x):
+                    size = self.op("absolute", atom_of(x))
+                    self.demand("an int beyond 53 bits", "less_equal", size, 2**EXACT)
+
+    def _demand_order(self, *pairs: tuple[Any, Atom]) -> None:
+        """Stop where a comparison of an int and a float needs more digits than a float has."""
+        (_, a), (_, b) = pairs
+        for x, y in pairs:
+            if not is_exact(self, x):
+                size = self.op("less_equal", self.op("absolute", y), 2.0**EXACT)
+                self.demand("an int beyond 53 bits", "logical_or", self.op("not_equal", a, b), size)
+
+    def type_in_python(self, name: str, kinds: set[str]) -> str:
+        """The type in which Python computes with numbers of these types."""
         if kinds == {"bool"} and name.startswith("bitwise"):
             return "bool"
         if "float" in kinds or "float32" in kinds or name == "divide":
@@ -198,7 +207,13 @@ class WholeBuilder(ExtentBuilder):
             self.divisor(*atoms)
         if kind == "int" and name == "power":
             return int_power(self, atoms[0], atoms[1])
+        if kind == "int" and name in WHOLE:
+            return self.flat(self.op(name, *atoms))
         return self.op(name, *atoms)
+
+    def flat(self, x: Atom) -> Atom:
+        """An int through which no derivative flows; no loop has one by its index."""
+        return x if x in self.ranges or not isinstance(x, Value) else self.op("constant", x)
 
     def divisor(self, a: Atom, b: Atom) -> None:
         """Stop where ints cannot be divided."""
@@ -215,22 +230,9 @@ class WholeBuilder(ExtentBuilder):
         return made
 
 
-def whose(*args: Any) -> bool | None:
-    """Whose numbers these are together: True for Python's, False for NumPy's, None if unknown."""
-    flags = [getattr(x, "python", True) for x in args]
-    return False if False in flags else None if None in flags else True
-
-
-def _single(*pair: Any) -> str:
-    """The type of a number of 32 bits, or of one of Python's that has a place in those."""
-    known = [atom_of(x) for x in pair if type_of(atom_of(x)) != "float32"]
-    if all(not isinstance(x, Value) and float(np.float32(x)) == x for x in known):
-        return "float32"
-    raise KernelError(
-        "a variable has 32 bits on one path and 64 on another.",
-        "results computed from it would have two types.",
-        "start with a NumPy number, as np.float32(0).",
-    )
+def whose(*args: Any) -> bool:
+    """Whose numbers these are together: True for Python's, False for NumPy's."""
+    return all(getattr(x, "python", True) for x in args)
 
 
 _SQUARINGS = 64  # exponents up to this are written as products
@@ -240,16 +242,10 @@ _WEAK = {"complex": 3, "float": 2, "int": 1, "bool": 0}
 
 def promoted(*args: Any) -> str:
     """The type in which NumPy computes with numbers and arrays; `args` have `python`, `atom`."""
-    strong = [_type(x) for x in args if whose(x) is not True]
-    weak = [_type(x) for x in args if whose(x) is True]
+    strong = [_type(x) for x in args if not whose(x)]
+    weak = [_type(x) for x in args if whose(x)]
     if not strong:
         return max(weak, key=_NUMPYS.__getitem__)
-    if "float32" in strong and any(whose(x) is None and _type(x) != "float32" for x in args):
-        raise KernelError(
-            "a number that may be Python's or NumPy's meets one of 32 bits.",
-            "the type of the result depends on which branch was taken.",
-            "start with a NumPy number, as np.float32(0).",
-        )
     met = {dtype: kind for kind, dtype in DTYPES.items()}[
         np.result_type(*[DTYPES[kind] for kind in strong])
     ]

@@ -302,7 +302,7 @@ class Sequences(Ways):
         return values if x.what == "values" else [*zip(keys, values, strict=True)]
 
     def _of_range(self, x: Range) -> Sequence:
-        start, step = x.start, x.step
+        start, step = self.flat(x.start), self.flat(x.step)
         length = self.range_length(start, x.stop, step)
 
         def index(k: Any) -> Any:
@@ -311,6 +311,10 @@ class Sequences(Ways):
 
         span = None if isinstance(step, Number) else (start, x.stop, step)
         return Sequence(length, index, span, x.independent)
+
+    def flat(self, x: Any) -> Any:
+        """An int that only counts: what is counted has no slope by it."""
+        return self.index(self.builder.flat(x.atom)) if isinstance(x, Number) else x
 
     def range_length(self, start: Any, stop: Any, step: Any) -> Any:
         """How many rounds a range has."""
@@ -321,8 +325,9 @@ class Sequences(Ways):
         if by == 1 and first == 0:
             return self.index(op("maximum", end, 0))
         # The quotient, rounded away from zero.
-        distance = op("add", op("subtract", end, first), by)
-        distance = op("subtract", distance, op("sign", by))
+        checked = self.builder.in_range
+        distance = checked("add", checked("subtract", end, first), by)
+        distance = checked("subtract", distance, op("sign", by))
         return self.index(op("maximum", op("floor_divide", distance, by), 0))
 
     def rows(self, x: Any) -> tuple[Any, Callable[[Any], Any]] | None:

@@ -6,6 +6,7 @@ Python would raise is `Dead`: what it was entered by is checked before, and the 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 from zyg.compiler.front.heap import Heap
 from zyg.compiler.front.joins import Meeting, chosen
 from zyg.compiler.front.structures import Choice, Different, Ref, Unknown, described
-from zyg.compiler.ir import Atom, Block, Value, type_of
+from zyg.compiler.ir import Atom, Block, For, Value, reads_if_pruned, type_of
 from zyg.compiler.record import Builder, Number, atom_of
 from zyg.errors import KernelError
 
@@ -68,6 +69,7 @@ class Ways:
     inverse: Callable[[Any], Any]
     narrowed: Callable[..., Any]
     known: Callable[[Any], Any]
+    as_condition: Callable[[Any], Any]
 
     def __init__(self) -> None:
         self.heap = Heap()
@@ -236,15 +238,16 @@ class Ways:
         key: Any = None,
         runs: bool = False,
         begins: Callable[[list[Value]], None] = lambda params: None,
+        one_kind: bool = False,
     ) -> None:
         """Read a body until what it carries from round to round is settled; append the loop.
 
         `finish` makes the operation: of params, what they start as, the blocks of test and body,
         and what comes out. `hints` are variables that will be carried; `runs` says that there is a
-        first round.
+        first round; with `one_kind` the loop carries numbers of one kind.
         """
         try:
-            self._loop(body, finish, test, hints, skip, key, runs, begins)
+            self._loop(body, finish, test, hints, skip, key, runs, begins, one_kind)
         except Different as error:
             name = next(iter(error.args), "")
             what = (
@@ -259,11 +262,12 @@ class Ways:
     def _loop(
         self, body: Callable[[], None], finish: Callable[..., Any],
         test: Callable[[], Any] | None, hints: Iterable[Any], skip: Skip, key: Any, runs: bool,
-        begins: Callable[[list[Value]], None],
+        begins: Callable[[list[Value]], None], one_kind: bool,
     ) -> None:  # fmt: skip
         start, here = self.heap, (nullcontext, nullcontext)
         hints = {*hints, *self.varied.get(key, ())}
-        plan = Meeting(self, (start, start), here, is_loop=True, forced=hints)
+        join = functools.partial(Meeting, self, is_loop=True, one_kind=one_kind)
+        plan = join((start, start), here, forced=hints)
         plan.meet(start, self.roots, skip)
         for _ in range(_MOST_PASSES):
             lefts = [a for a, _ in plan.pairs]
@@ -275,7 +279,7 @@ class Ways:
                 raise
             before, after = plan.heap(lefts), self.heap
             at = nullcontext, self._at_the_end_of(Side(blocks[1], after, {}))
-            found = Meeting(self, (before, after), at, (self.facts, facts), is_loop=True)
+            found = join((before, after), at, (self.facts, facts))
             found.meet(before, self.roots, skip)
             settled, plan = found.trace == plan.trace, found
             if settled:
@@ -303,7 +307,7 @@ class Ways:
         try:
             if test is not None:
                 with builder.inside(tests):
-                    tests.yields = [builder.to("bool", atom_of(test()))]
+                    tests.yields = [builder.to("bool", atom_of(self.as_condition(test())))]
             with builder.inside(block):
                 begins(params)
                 body()
@@ -323,9 +327,30 @@ class Ways:
             pairs = zip(params, plan.pairs, strict=True)
             block.yields = [builder.to(p.type, atom_of(b)) for p, (_, b) in pairs]
         outs = [Value(p.type) for p in params]
-        builder.block.ops.append(finish(params, [*map(atom_of, lefts)], tests, block, outs))
+        all_outs = [*outs]
+        op = finish(params, [*map(atom_of, lefts)], tests, block, outs)
+        builder.block.ops.append(op)
+        ends = _set_by_any_round(builder, op)
         made = [
-            b if runs and not isinstance(b, Number) else builder.like(out, a, b)
-            for out, (a, b) in zip(outs, plan.pairs, strict=True)
+            b if runs and not isinstance(b, Number) else builder.like(ends.get(out, out), a, b)
+            for out, (a, b) in zip(all_outs, plan.pairs, strict=True)
         ]
         self.heap = plan.heap(made)
+
+
+def _set_by_any_round(builder: Builder, op: Any) -> dict[Value, Atom]:
+    """What a counted loop only sets, to what is known: that is no longer carried."""
+    if not isinstance(op, For):
+        return {}
+    read = reads_if_pruned(op.body)
+    pairs = [*zip(op.params, op.body.yields, strict=True)]
+    found = [k for k, (p, x) in enumerate(pairs) if not isinstance(x, Value) and p not in read]
+    if not found:
+        return {}
+    start, stop, step = op.span
+    some = builder.op("less", *((start, stop) if step > 0 else (stop, start)))  # type: ignore[operator]
+    made = {op.outs[k]: builder.op("select", some, op.body.yields[k], op.init[k]) for k in found}
+    rows: tuple[list[Any], ...] = op.params, op.body.yields, op.init, op.outs
+    for row in rows:
+        row[:] = [x for k, x in enumerate(row) if k not in found]
+    return made

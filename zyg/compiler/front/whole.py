@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from zyg.base.marks import plain_of
-from zyg.compiler.front import arrays, complexes, library, matrices, orders
+from zyg.compiler.front import arrays, complexes, library, matrices, orders, several
 from zyg.compiler.front.calls import METHODS, Method, called, is_known
 from zyg.compiler.front.captures import Captures, Outside, Path
-from zyg.compiler.front.complexes import ComplexNumber, pair_of
+from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import of_growing
 from zyg.compiler.front.depth import room_for_calls
 from zyg.compiler.front.elementwise import array, assign, copied
@@ -40,16 +40,18 @@ from zyg.compiler.front.layouts import of_order
 from zyg.compiler.front.library import LIBRARY
 from zyg.compiler.front.limits import demand_known, demand_our_rule
 from zyg.compiler.front.matrices import MATRICES
+from zyg.compiler.front.mixed import Mixed, first_mixed, is_scalar
 from zyg.compiler.front.numerals import of_numbers
 from zyg.compiler.front.objects import is_class
 from zyg.compiler.front.orders import ORDERS
 from zyg.compiler.front.parallel import tell_apart
-from zyg.compiler.front.reader import Reader, first_choice, name_of
+from zyg.compiler.front.reader import first_choice, name_of
 from zyg.compiler.front.scalars import WholeBuilder, whose
+from zyg.compiler.front.several import OfKinds
 from zyg.compiler.front.structures import Compound, Ref, Unknown, described
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, arrays_in, is_one, strides_of
 from zyg.compiler.front.ways import Dead
-from zyg.compiler.ir import Atom, Block, Program, Value, is_number, prune, type_of
+from zyg.compiler.ir import Atom, Block, Program, Value, prune
 from zyg.compiler.record import Number, atom_of
 from zyg.compiler.simplified import simplified
 from zyg.errors import KernelError
@@ -158,15 +160,14 @@ def _is_ours(f: Any) -> bool:
 
 
 _OURS = (library, orders, matrices)
-_OF_PYTHONS = ("real", "imag", "conjugate")
 
 
-class WholeReader(Reader):
+class WholeReader(OfKinds):
     """What the functions that make up one program have in common."""
 
     whole = True
-    operands = (*Reader.operands, Arrayed, ComplexNumber, complex, np.dtype, type)
-    recorded = (*Reader.recorded, Arrayed, ComplexNumber)
+    operands = (*OfKinds.operands, Arrayed, ComplexNumber, complex, np.dtype, type)
+    recorded = (*OfKinds.recorded, Arrayed, ComplexNumber)
     builder: WholeBuilder
 
     def __init__(self, captures: Captures) -> None:
@@ -228,13 +229,8 @@ class WholeReader(Reader):
     def result(self, x: Any, found: list[Atom]) -> Kind | Many:
         """The kind of a result, whose operands are appended to `found`."""
         x = self.settled(x)
-        if isinstance(x, Number) or is_number(x):
-            atom = atom_of(x)
-            found.append(atom)
-            return Scalar(type_of(atom), whose(x) is True)
-        if isinstance(x, (complex, ComplexNumber)):
-            found += pair_of(self.builder, x)
-            return Scalar("complex", whose(x) is True)
+        if is_scalar(x):
+            return self.number_given(x, found)
         if isinstance(x, ArrayView):
             view = self.own(x, found)
             found += [view.buffer, *view.shape]
@@ -302,6 +298,8 @@ class WholeReader(Reader):
     def operated(self, operator: Callable[..., Any], *operands: Any) -> Any:
         if any(isinstance(x, Arrayed) for x in operands):
             operands = tuple(map(self.uncovered, operands))
+        if any(isinstance(x, Mixed) for x in operands):
+            return self.of_kinds(operator, operands)
         found = arrays.operated(self.builder, operator, *operands)
         return super().operated(operator, *operands) if found is NotImplemented else found
 
@@ -319,13 +317,14 @@ class WholeReader(Reader):
     # Arrays
 
     def item(self, owner: Any, index: Any) -> Any:
-        if isinstance(owner, Arrayed):
+        if isinstance(owner, Arrayed) and not isinstance(index, Mixed):
             return arrays.subscript(owner, self.uncovered(index))
         return super().item(owner, index)
 
     def set_item(self, owner: Any, index: Any, value: Any) -> None:
         if not isinstance(owner, ArrayView):
             return super().set_item(owner, index, value)
+        value = value.number if isinstance(value, Mixed) else value  # taken in the same way
         if value is not owner or index is not Ellipsis:
             arrays.store(owner, self.uncovered(index), self.uncovered(value))
         return None
@@ -333,16 +332,21 @@ class WholeReader(Reader):
     def augmented(self, operator: Any, before: Any, value: Any) -> Any:
         if not isinstance(before, ArrayView):
             return super().augmented(operator, before, value)
+        if isinstance(value, Mixed):
+            if (given := several.with_arrays(self.builder, (before, value))) is None:
+                return self.over(value, lambda one: self.augmented(operator, before, one))
+            value = given[1]
         arrays.augment(before, operator, self.uncovered(value))
         return before
 
     def attribute(self, owner: Any, name: str) -> Any:
         if isinstance(owner, ComplexNumber):
             return complexes.attribute(owner, name)
-        if isinstance(owner, Number) and whose(owner) is True and name not in _OF_PYTHONS:
-            raise AttributeError(f"a number of Python's has no {name}")
         if isinstance(owner, Number):
-            owner = arrays.Single(self.builder, owner)
+            if whose(owner) and name not in ("real", "imag", "conjugate"):
+                raise AttributeError(f"a number of Python's has no {name}")
+            number = owner.record("positive", owner) if whose(owner) else owner
+            owner = arrays.Single(self.builder, number)
         if isinstance(owner, Arrayed):
             found = arrays.ATTRIBUTES.get(name)
             if found is not None:
@@ -385,6 +389,8 @@ class WholeReader(Reader):
                 return self.over(args[k], lambda x: self.call(f, [*before, x, *rest], kwargs))
             plain = [self.uncovered(x) for x in args]
             named = {k: self.uncovered(x) for k, x in kwargs.items()}
+            if first_mixed([*plain, *named.values()]) is not None:
+                return self.called_of_kinds(f, inner, plain, named)
             owner = [inner.owner] if isinstance(inner, Method) else []
             demand_known(inner.name if owner else name_of(inner), [*owner, *plain])
             found = called(self.builder, inner, plain, named)
@@ -437,6 +443,8 @@ class WholeReader(Reader):
     def of_numbers(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if type(f).__hash__ is None:  # an object of the user's
             return NotImplemented
+        if first_mixed([*args, *kwargs.values()]) is not None and several.is_of_numbers(f):
+            return self.called_of_kinds(f, plain_of(f), [*args], kwargs)
         plain = [x.at(()) if isinstance(x, Arrayed) and not x.shape else x for x in args]
         found = complexes.of_python(self.builder, f, plain, kwargs)
         return of_numbers(self.builder, f, plain, kwargs) if found is NotImplemented else found

@@ -17,6 +17,7 @@ from zyg.compiler.derive import forward, reverse
 from zyg.compiler.derive.moving import Memory
 from zyg.compiler.front.conversions import as_type
 from zyg.compiler.front.elementwise import array, copied, fill
+from zyg.compiler.front.mixed import ComplexNumber, Mixed
 from zyg.compiler.front.parallel import in_one_thread
 from zyg.compiler.front.scalars import whose
 from zyg.compiler.front.structures import children, is_leaf
@@ -85,7 +86,7 @@ def _alike(x: Any, y: Any) -> bool:
 class Leaf:
     """A number or an array among results: whose number it is, or of which shape."""
 
-    python: bool | None
+    python: bool
     shape: tuple[Atom, ...] | None = None
     order: tuple[int, ...] = ()
 
@@ -354,6 +355,8 @@ def loss_of(y: Any) -> Any:
     """One real number, of which there is a gradient."""
     if isinstance(y, ArrayView) and not y.shape:
         y = y.at(())
+    if isinstance(y, Mixed) and not isinstance(y.number, ComplexNumber):
+        y = y.number
     if not (isinstance(y, Number) or is_number(y)) or type_of(atom_of(y)) not in REALS:
         raise refused("a gradient of what is no real number", "only a number has one.",
                       "return a float.")  # fmt: skip
@@ -361,7 +364,11 @@ def loss_of(y: Any) -> Any:
 
 
 def first_loss(y: Any) -> Any:
-    return (loss_of(y[0]), *y[1:]) if type(y) is tuple and y else loss_of(y)
+    first = y[0] if type(y) is tuple and y else y
+    if isinstance(first, Mixed):
+        raise refused("a value of which the type depends on a branch, with its gradient",
+                      "it is a float, or something else.", "return float(...) of it.")  # fmt: skip
+    return (loss_of(first), *y[1:]) if first is not y else loss_of(y)
 
 
 def as_operand(to: Any, like: Any, x: Any) -> Any:

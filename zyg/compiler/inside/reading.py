@@ -106,9 +106,11 @@ class Reader(WholeReader):
         self._level += 1
         try:
             if self.find is not None and value in self.outside:
-                return call_back(self, self.find, value, path, args, kwargs)
-            found = verbs.called(self, f, args, kwargs)
-            return super().call(f, args, kwargs) if found is NotImplemented else found
+                back = functools.partial(call_back, self, self.find, value, path)
+                return self.of_each_kind(back, args, kwargs)
+            if verbs.is_verb(f):
+                return self.of_each_kind(functools.partial(verbs.called, self, f), args, kwargs)
+            return super().call(f, args, kwargs)
         except Dead:
             raise
         except Exception:

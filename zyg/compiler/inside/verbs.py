@@ -33,14 +33,21 @@ from zyg.compiler.record import Number, atom_of
 from zyg.errors import is_users
 
 
+def is_verb(f: Any) -> bool:
+    """Whether a function is one of zyg's, or what `pullback` gives."""
+    return isinstance(f, Pullback) or _verb(f) is not None
+
+
+def _verb(f: Any) -> str | None:
+    f = f.value if isinstance(f, Outside) else f
+    return "stop_gradient" if is_stopping(f) else name_of_verb(f)
+
+
 def called(reader: Any, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """What a verb gives; NotImplemented for other functions."""
+    """What a verb gives."""
     if isinstance(f, Pullback):
         return f(*args, **kwargs)
-    f = f.value if isinstance(f, Outside) else f
-    verb = "stop_gradient" if is_stopping(f) else name_of_verb(f)
-    if verb is None:
-        return NotImplemented
+    verb: Any = _verb(f)
     if verb not in VERBS:
         raise refused(f"zyg.{verb}", "zyg.compile does not support it.", "call it outside.")
     return VERBS[verb](reader, *args, **kwargs)

@@ -1,0 +1,199 @@
+"""Numbers keep their kind where several meet: ints stay ints, numbers of Python's Python's."""
+
+import math
+
+import numpy as np
+import pytest
+
+import zyg
+
+ROW = np.array([0.5, -1.25, 2.0])
+
+
+def chosen(c, x):
+    return 1 if c else x
+
+
+def total(x):
+    s = 0
+    for v in x:
+        s += v
+    return s
+
+
+def total_of_floats(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i]
+    return s
+
+
+def largest(x, n):
+    best = 0
+    for i in range(n):
+        if x[i] > best:
+            best = x[i]
+    return best, best // 2, best / 2, -best, best**2, best + 1
+
+
+def clipped(x):
+    return max(0, x), min(x, True), x and 1.5, x or 2
+
+
+def in_a_list(x, n):
+    row = [0]
+    for i in range(n):
+        row.append(row[-1] + x[i])
+    return row, row[n // 2]
+
+
+def in_a_dict(c, x):
+    d = {"a": 1, "b": x}
+    if c:
+        d["a"] = x
+    return d
+
+
+def recursive(n, x):
+    return 0 if n == 0 else recursive(n - 1, x) + x
+
+
+def complex_or_real(c, z):
+    return z if c else 2.0
+
+
+def summed_complex(z, n):
+    s = 0j
+    for _ in range(n):
+        s += z
+    return s
+
+
+def beyond_53_bits(c, n, x):
+    t = n if c else x
+    return t, t + 1, t == x
+
+
+def while_it_is_zero(x, n):
+    t = 0
+    while not t and n > 0:
+        t = x
+        n -= 1
+    return t
+
+
+CALLS = [
+    (chosen, (True, 2.0)), (chosen, (False, 2.0)), (chosen, (False, np.float32(2))),
+    (total, (ROW,)), (total, (ROW[:0],)), (total_of_floats, (ROW,)), (total_of_floats, (ROW[:0],)),
+    (largest, (ROW, 0)), (largest, (ROW, 2)), (largest, (-ROW, 3)), (largest, (-ROW, 1)),
+    (clipped, (-1.0,)), (clipped, (0.0,)), (clipped, (0.25,)), (clipped, (np.float64(0.25),)),
+    (in_a_list, (ROW, 3)), (in_a_list, (ROW, 1)), (in_a_list, (ROW, 0)),
+    (in_a_dict, (True, 2.5)), (in_a_dict, (False, 2.5)), (recursive, (0, 0.5)),
+    (recursive, (3, 0.5)), (complex_or_real, (True, 1j)), (complex_or_real, (False, 1j)),
+    (summed_complex, (np.complex128(1 + 2j), 0)), (summed_complex, (np.complex128(1 + 2j), 2)),
+    (beyond_53_bits, (True, 2**53 + 1, 2.0**53)), (beyond_53_bits, (True, 2**53, 2.0**53)),
+    (beyond_53_bits, (False, 3, 0.5)), (while_it_is_zero, (0.5, 3)), (while_it_is_zero, (0.0, 0)),
+]  # fmt: skip
+
+
+def same(x, y):
+    if isinstance(x, dict):
+        x, y = [*x.items()], [*y.items()]
+    if isinstance(x, (tuple, list)):
+        return type(x) is type(y) and len(x) == len(y) and all(map(same, x, y))
+    return type(x) is type(y) and repr(x) == repr(y)
+
+
+@pytest.mark.filterwarnings("ignore:zyg.compile. beyond_53_bits was run in Python")
+@pytest.mark.parametrize(("f", "args"), CALLS)
+def test_values_and_types_are_those_of_python(f, args):
+    compiled, want = zyg.compile(f), f(*args)
+
+    assert compiled.inspect(*args)["native"]
+    for _ in range(2):  # the general way, then the entry
+        assert same(compiled(*args), want)
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_value_and_gradient_of_what_may_be_an_int(n):
+    compiled = zyg.compile(total)
+
+    value, (gradient,) = zyg.value_and_gradient(compiled, ROW[:n])
+    assert same(value, total(ROW[:n]))
+    np.testing.assert_array_equal(gradient, np.ones(n))
+    np.testing.assert_array_equal(zyg.gradient(lambda x: 2.0 * compiled(x), ROW[:n])[0], [2.0] * n)
+
+
+@pytest.mark.parametrize("x", [-1.0, 2.0])
+def test_the_text_of_what_may_be_an_int(x):
+    names = {}
+    exec(zyg.compile(clipped).source(x), names)
+
+    assert same(names["clipped"](x), clipped(x))
+
+
+def rounds(a, b, step):
+    k = 0
+    for _ in range(a, b, step):
+        k += 1
+        if k > 3:
+            break
+    return k
+
+
+ENDS = (-(2**63), 2**63 - 1, 1), (-(2**62), 2**62, 2**61), (2**63 - 1, -(2**63), -(2**62)), (
+    0, 2**63 - 1, 2**62), (5, 0, 1)  # fmt: skip
+
+
+@pytest.mark.parametrize("bounds", ENDS)
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_ranges_over_nearly_all_ints(bounds):
+    assert zyg.compile(rounds)(*bounds) == rounds(*bounds)
+
+
+def test_ends_of_functions():
+    with pytest.raises(ValueError, match="domain"):
+        zyg.compile(lambda x: math.gamma(x))(-math.inf)
+    assert math.copysign(1, zyg.compile(lambda x: np.sign(x))(-0.0)) == 1
+    with np.errstate(all="ignore"):
+        got = zyg.compile(lambda x: x / np.complex128(0))(1.0)
+    assert repr(got) == "np.complex128(inf+nanj)"
+
+
+def half_complex(x):
+    return np.float32(2) * x
+
+
+def test_float32_and_a_complex_number_of_pythons_have_32_bits():
+    with zyg.config(fallback="silent"):
+        assert same(zyg.compile(half_complex)(1j), half_complex(1j))
+
+
+def stepped(x, k):
+    return sum(i * x for i in range(0, 9, k))
+
+
+def ended(x, k):
+    return sum(i * x for i in range(k))
+
+
+def numbered(x, k):
+    return sum(i * x for i, _ in enumerate([1, 2], k))
+
+
+def shifted(x, k):
+    return (k << 1) * x + int(k) * x + round(k) * x
+
+
+@pytest.mark.parametrize("f", [stepped, ended, numbered, shifted])
+def test_what_counts_has_no_slope(f):
+    assert zyg.gradient(zyg.compile(f), 1.5, 3) == zyg.gradient(f, 1.5, 3)
+    assert zyg.gradient(zyg.compile(f), 1.5, 3)[1] is None
+
+
+def nearest(x, k):
+    return math.remainder(x * k, 2.5)
+
+
+def test_an_int_that_python_is_called_back_with_has_its_slope():
+    assert zyg.gradient(zyg.compile(nearest), 1.5, 3)[1] == pytest.approx(1.5)
