@@ -57,10 +57,11 @@ class Adoption:
             raise
 
     def __enter__(self) -> Adoption:
-        self._blocks.append(self._released_at_end())
+        inside = Adoption(self._targets)  # for its block must not hold what holds it
+        self._blocks.append(inside._released_at_end(self._asks))
         try:
             next(self._blocks[-1])
-            return Adoption(self._targets)  # only the with statement holds the block
+            return inside
         except BaseException:
             self._blocks.pop().close()
             raise
@@ -68,10 +69,10 @@ class Adoption:
     def __exit__(self, *error: Any) -> None:
         self._blocks.pop().close()
 
-    def _released_at_end(self) -> Generator[None, None, None]:
+    def _released_at_end(self, asks: bool) -> Generator[None, None, None]:
         """It ends when it is closed, or when an exception from outside keeps it from that."""
         try:
-            if self._asks:
+            if asks:
                 self.ask()
             yield
         finally:

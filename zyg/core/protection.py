@@ -221,7 +221,8 @@ class Kept:
     __slots__ = ("array", "guard", "holders", "sample", "view", "writable")
 
     def __init__(self, a: np.ndarray[Any, Any]) -> None:
-        self.array, self.guard, self.holders = a, ref(a), set[int]()
+        self.array, self.guard = a, ref(a)
+        self.holders: set[int] = set()
         self.writable = a.flags.writeable
         self.view = a.view()
         self.view.setflags(write=False)
@@ -441,6 +442,7 @@ def release(strand: Strand) -> None:
     memory.copies.clear()
     if memory.lent:
         take_back(strand)
-    for key, (kept, *_) in [*memory.kept.items()]:
-        kept.let_go(id(memory))
+    while memory.kept:
+        key = next(iter(memory.kept))
+        memory.kept[key][0].let_go(id(memory))
         memory.kept.pop(key, None)

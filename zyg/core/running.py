@@ -55,17 +55,16 @@ def activated(strands: tuple[Strand, ...]) -> Iterator[None]:
 
 def judge(strand: Strand, error: BaseException | None = None) -> None:
     """The function of a strand has returned, or raised an error: what is to be said of it."""
-    if error is not None or strand.kin.refused or strand.kin.family or strand.memory.elements:
-        try:
-            if strand.kin.refused or strand.kin.family:
-                _judge(strand, error)
-            if error is not None:
-                _explain(strand, error)
-        finally:
-            for one in strand.level_strands():
-                one.kin.refused = ()  # an exception refers to this frame
-            for memory in strand.level_memories():
-                memory.elements = None  # which refer to the strand
+    try:
+        if strand.kin.refused or strand.kin.family:
+            _judge(strand, error)
+        if error is not None:
+            _explain(strand, error)
+    finally:
+        for one in strand.level_strands():
+            one.kin.refused = ()  # an exception refers to this frame
+        for memory in strand.level_memories():
+            memory.elements = None  # which refer to the strand
 
 
 def release_all(strand: Strand) -> None:

@@ -105,7 +105,8 @@ class Call:
                 set_errors(errors)
             judge(strand, error)
             raise
-        judge(strand)
+        if strand.kin.refused or strand.kin.family or strand.memory.elements:
+            judge(strand)
         return value
 
     def numbers_of(self, value: Any) -> Any:
