@@ -174,3 +174,12 @@ def test_a_rule_of_a_matrix_that_gives_a_number_is_pushed_forward():
 
     assert y == pytest.approx(2 * np.sqrt(15))
     assert y_dot == pytest.approx(2 * np.sum(T * W) / np.sqrt(15))
+
+
+def test_a_second_derivative_is_kept_beside_numbers_that_are_not_finite():
+    x, p, one = np.array([2.0, np.inf]), np.zeros(2), np.ones(2)
+    f = zyg.compile(lambda x, p: np.power(x, p).sum())
+
+    curved = zyg.pushforward(lambda x, p: zyg.gradient(f, x, p)[0], (x, p), (0 * one, one))[1]
+
+    assert curved[0] == pytest.approx(0.5)

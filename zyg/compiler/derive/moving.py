@@ -51,7 +51,8 @@ def times(builder: Builder, t: Atom, d: Atom, strong: bool) -> Atom:
     if not strong or not isinstance(product, Value) or is_number(t) or is_number(d):
         return product
     flat = op("logical_or", op("equal", t, 0.0), op("equal", d, 0.0))
-    return op("select", flat, 0.0, product)
+    # Where the product is a number, its own derivatives are those of both factors.
+    return op("select", op("logical_and", flat, op("isnan", product)), 0.0, product)
 
 
 def is_real(kind: str) -> bool:
