@@ -186,8 +186,8 @@ class OfKinds(Reader):
     def inverse(self, x: Any) -> Any:
         return super().inverse(self._truth_of(x))
 
-    def _as_bool(self, x: Any) -> Any:
-        return super()._as_bool(self._truth_of(x))
+    def as_bool(self, x: Any) -> Any:
+        return super().as_bool(self._truth_of(x))
 
     def _truth_of(self, x: Any) -> Any:
         """What decides in the place of a number of several kinds, or a complex one."""
