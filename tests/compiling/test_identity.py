@@ -419,3 +419,15 @@ def greatest(a):
 def test_an_expression_is_what_it_was_before_a_later_argument_wrote(f):
     with zyg.config(fallback="silent"):
         assert zyg.compile(f)(A.copy()) == f(A.copy())
+
+
+def over_a_number(a):
+    return [t + 1 for t in a[0]]
+
+
+def test_refusals_speak_of_pythons_things():
+    with (
+        zyg.config(fallback="error"),
+        pytest.raises(CompileError, match="a number has no elements"),
+    ):
+        zyg.compile(over_a_number)(A)

@@ -8,7 +8,7 @@ from typing import Any
 
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.growing import Growing, at
-from zyg.compiler.front.structures import Choice, Compound, Items, Ref
+from zyg.compiler.front.structures import Choice, Compound, Items, Ref, described
 from zyg.compiler.front.ways import Ways
 from zyg.compiler.ir import Value
 from zyg.compiler.record import Number, atom_of
@@ -177,7 +177,7 @@ class Sequences(Ways):
             length, row = rows
             return Sequence(self.index(length), lambda k: self.plain(row(atom_of(k))))
         if isinstance(x, (Number, GeneratorType)) or not hasattr(x, "__iter__"):
-            raise TypeError(f"a {type(x).__name__} has no elements")
+            raise TypeError(f"{described(x)} has no elements")
         return [*x]
 
     def begun(self, x: Any) -> Any:
