@@ -1,9 +1,12 @@
 """Orders of axes in memory: compiled functions have those that NumPy has."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import zyg
+from zyg.errors import PerformanceWarning
 
 X = np.arange(1.0, 13.0).reshape(3, 4)
 Y = np.arange(24.0).reshape(2, 3, 4)
@@ -155,6 +158,24 @@ def test_the_printed_text_takes_arguments_as_they_lie():
         np.testing.assert_allclose(value, f(a))
         if of == "gradient":
             np.testing.assert_allclose(found[1][0], zyg.gradient(f, a)[0])
+
+
+def in_pairs(a):
+    total = 0.0
+    for i in range(0, len(a), 2):
+        total += a[i] * a[i + 1]
+    return total
+
+
+def test_loops_with_a_step_do_not_stop_at_indices_beyond_all_rounds():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert zyg.compile(in_pairs)(np.arange(6.0)) == 26.0
+
+
+def test_the_warning_of_a_stop_says_why_machine_code_stops():
+    with pytest.warns(PerformanceWarning, match="stops at an int beyond 64 bits"):
+        zyg.compile(lambda n: n * n)(2**40)
 
 
 def f(a):

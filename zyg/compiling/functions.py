@@ -178,7 +178,7 @@ class Compiled(Named):
             kinds = tuple(map(taken.take, args))
             keywords = {name: taken.take(x) for name, x in kwargs.items()}
         except OverflowError:
-            self._warn_of_range()
+            self._warn_of_stop("an int beyond 64 bits")
             return None
         except Unkind as why:
             from zyg.compiling.fallback import refuse
@@ -275,41 +275,41 @@ class Compiled(Named):
             return self.__wrapped__(*args, **kwargs)
         may_end = read.may_stop or (read.shared and call.copies)
         before = [(operands[k], operands[k].copy()) for k in read.written if may_end]
-        outs = None
+        outs, why = None, ""
         try:
             outs = run(read.plain, operands)
         except Unbuilt as error:
             refuse(self.__name__, error)
             return self.in_python(args, kwargs)
-        except Stopped:  # what Python raises then stands alone
-            pass
+        except Stopped as stopped:  # what Python raises then stands alone
+            why = stopped.why
         made = None if outs is None else read.made_in_place(outs, operands, call.arrays)
         if made is None:
             for x, contents in before:
                 x[...] = contents
             if outs is None:
-                return self._again(call, args, kwargs)
+                return self._again(call, args, kwargs, why)
             return self.__wrapped__(*args, **kwargs)
         for k, x in call.copies:
             if k in read.written:
                 x[...] = operands[k].view(x.dtype).reshape(x.shape)
         return made[0]
 
-    def _again(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _again(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Any:
         """What the function itself raises, where machine code has stopped; or returns."""
         if call.read.assumes:
             return self._called(self.call(args, kwargs, assuming=False), args, kwargs)
         y = self.in_python(args, kwargs)
-        self._warn_of_range()
+        self._warn_of_stop(why)
         return y
 
-    def _warn_of_range(self) -> None:
+    def _warn_of_stop(self, why: str) -> None:
         from zyg.base.warned import warn_once
 
         warn_once(
-            ("stopped", self.__wrapped__),
-            f"zyg.compile: {self.__name__} was run in Python for these arguments: machine code "
-            "does not do what they lead to (an int beyond 64 bits, for example).",
+            ("stopped", self.__wrapped__, why),
+            f"zyg.compile: {self.__name__} was run in Python for these arguments: its machine code "
+            f"stops at {why or 'what it cannot do'}.",
         )
 
     def _watched(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -324,15 +324,17 @@ class Compiled(Named):
             refuse(self.__name__, refusal)
         if refusal or read.written or not self._by_floats(call):
             return self.in_python(args, kwargs)
-        made = None
+        made, why = None, ""
         try:
             made = apply(read.operation, self._moving(call))
         except Unbuilt as error:
             refuse(self.__name__, error)
             return self.in_python(args, kwargs)
-        except Stopped:
-            pass
-        return self._again(call, args, kwargs) if made is None else read.made(made, call.arrays)
+        except Stopped as stopped:
+            why = stopped.why
+        if made is None:
+            return self._again(call, args, kwargs, why)
+        return read.made(made, call.arrays)
 
     def _by_floats(self, call: Call) -> bool:
         """Whether no int is watched that the program has no derivative by."""

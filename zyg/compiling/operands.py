@@ -362,7 +362,8 @@ class Shared(NamedTuple):
         if key not in known:
             whole = next((x for x in alike if x.flags.c_contiguous), row)
             memory, start = whole, offset * dtype.itemsize
-            known[key] = np.ndarray(shape, dtype, memory, start, strides)
+            inside = () if 0 in shape else (memory, start, strides)  # what is empty is nowhere
+            known[key] = np.ndarray(shape, dtype, *inside)
             known[key].flags.writeable &= not self.kind.readonly
         return known[key]
 

@@ -24,6 +24,7 @@ UNLIMITED = 2**62  # bytes of chunks
 _WORD_BY_WORD = 128  # bytes, where a register of them would wait for the words being written
 DEEPEST = 4000  # calls, so that a thread's stack has place for them
 STOPPED, NO_MEMORY = 1, 2  # what a call returns besides 0
+REASONS = 3  # and from here on: that a check fails which has a reason
 SPARE = 1 << 24
 
 _spare = ctypes.c_int64(0)  # the address of the chunk that is kept

@@ -25,8 +25,12 @@ _DTYPES = {"float": np.float64, "float32": np.float32, "int": np.int64, "bool": 
 class Stopped(Exception):  # noqa: N818
     """Python is to run the function: a check has failed, calls went too deep, or Python raised.
 
-    What it raised is the argument, else None.
+    What it raised is the argument, else None; `why` is what has failed.
     """
+
+    def __init__(self, error: Exception | None = None, why: str = "") -> None:
+        super().__init__(error)
+        self.why = why
 
 
 class TapeFull(Exception):  # noqa: N818
@@ -46,7 +50,7 @@ class Native:
         self._python = [*map(trampolines.Trampoline, module.called)]
         known = {f"zyg_python_{k}": x.address for k, x in enumerate(self._python)}
         (address, self._owner), self.origin = loaded(self.text, known)
-        self._entry, self._tapes = _ENTRY(address), tapes
+        self._entry, self._tapes, self._whys = _ENTRY(address), tapes, [*module.whys]
         self._inputs = [x.type for x in program.inputs]
         self._outputs = [type_of(x) for x in program.outputs]
         self._pack = struct.Struct("=" + "".join(map(_code, self._inputs))).pack
@@ -78,7 +82,10 @@ class Native:
             if status:
                 threaded.raise_late()
                 error = trampolines.raised() if self._python else None
-                raise Stopped(error) if error is None or isinstance(error, Exception) else error
+                if error is not None and not isinstance(error, Exception):
+                    raise error
+                named = status >= arena.REASONS
+                raise Stopped(error, self._whys[status - arena.REASONS] if named else "")
             made, row = self._results.unpack_from(results), _rows(operands)
             return [
                 row(x, kind) if is_buffer(kind) else bool(x) if kind == "bool" else x

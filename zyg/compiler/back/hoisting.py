@@ -49,6 +49,7 @@ class Late:
 
     loop: For
     hold: Value | None = None
+    why: str = ""
 
 
 def postponed(loop: For, early: Collection[Check]) -> Late:
@@ -64,7 +65,8 @@ def postponed(loop: For, early: Collection[Check]) -> Late:
         ops += [Op("logical_and", (hold, check.condition), hold := Value("bool"))]
     body, out = Block(ops, [*loop.body.yields, hold]), Value("bool")
     init, params, outs = [*loop.init, True], [*loop.params, so_far], [*loop.outs, out]
-    return Late(For(loop.index, loop.span, init, params, body, outs, loop.independent), out)
+    made = For(loop.index, loop.span, init, params, body, outs, loop.independent)
+    return Late(made, out, checks[0].why)
 
 
 def _is_of_floats(x: Atom, makers: dict[Value, Op]) -> bool:
@@ -126,5 +128,5 @@ def check_early(text: Any, loop: For, checks: dict[Check, list[Op]]) -> None:
             for op in ops:
                 text.op(op)
             hold = text.m.value(f"and i1 {hold}, {text.atom(check.condition)}")
-    text.demand(text.m.value(f"or i1 {none}, {hold}"))
+    text.demand(text.m.value(f"or i1 {none}, {hold}"), next(iter(checks)).why)
     text.early |= checks.keys()

@@ -337,7 +337,7 @@ def printed(printer: Any, op: For, loop: Threaded) -> None:
     count, head = printer.atom(loop.count), head_bytes(loop.rounds)
     bytes_ = m.value(f"add i64 {m.value(f'mul i64 {count}, 64')}, {head}")
     row = m.value(f"call ptr @zyg_allocate(ptr %arena, i64 {bytes_})")
-    printer.demand(m.value(f"icmp ne ptr {row}, null"), str(arena.NO_MEMORY))
+    printer.demand(m.value(f"icmp ne ptr {row}, null"), status=str(arena.NO_MEMORY))
     m.line(f"store i64 %depth, ptr {row}")
     for k, x in enumerate(inputs, 1):
         word = printer.typed(x)
@@ -359,7 +359,7 @@ def printed(printer: Any, op: For, loop: Threaded) -> None:
     printer.for_(loop.after)
     if loop.keeps:
         taken = m.value(f"call i1 @zyg_take_over(ptr %arena, {headers})")
-        printer.demand(taken, str(arena.NO_MEMORY))
+        printer.demand(taken, status=str(arena.NO_MEMORY))
     else:
         m.line(f"call void @zyg_drop({headers})")
     for x in (row, *(known[x] for x in reversed(loop.made))):

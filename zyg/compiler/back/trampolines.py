@@ -59,7 +59,7 @@ def printed(text: Any, op: CallBack) -> None:
         source = m.value(f"load ptr, {place(k)}")
         size = "i64 " + m.value(f"load i64, {place(k + 1)}")
         made = text.known[out] = m.value(f"call ptr @zyg_allocate(ptr %arena, {size})")
-        text.demand(m.value(f"icmp ne ptr {made}, null"), str(arena.NO_MEMORY))
+        text.demand(m.value(f"icmp ne ptr {made}, null"), status=str(arena.NO_MEMORY))
         m.line(f"call void @llvm.memmove.p0.p0.i64(ptr {made}, ptr {source}, {size}, i1 false)")
         k += 2
 

@@ -58,6 +58,7 @@ class Module:
         self.scopes: list[str] = []  # what streams of loops are told apart by
         self.declared: dict[str, None] = {}
         self.called: list[Any] = []  # in Python
+        self.whys: dict[str, int] = {}  # why checks fail, by what says so
         self.rounds: dict[Program, str] = {}  # of loops in threads, with their functions
         self.apart: set[Program] = set()  # whose buffers share no memory
         self.main = self.function_of(program)
@@ -96,6 +97,10 @@ class Module:
             self.names[program] = f"@zyg_function{len(self.names)}"
             self.waiting.append((program, self.names[program]))
         return self.names[program]
+
+    def status_of(self, why: str) -> str:
+        """What a function returns where a check fails, for this reason."""
+        return str(arena.REASONS + self.whys.setdefault(why, len(self.whys)))
 
 
 class _Function:
@@ -173,9 +178,9 @@ class _Function:
     def start(self, block: str) -> None:
         self.m.start(block[1:])
 
-    def demand(self, condition: str, status: str = str(arena.STOPPED)) -> None:
-        """Go on where a condition is true, which it mostly is."""
-        self.failures.append((status, f"%{self.m.block}"))
+    def demand(self, condition: str, why: str = "Python", status: str = "") -> None:
+        """Go on where a condition is true, which it mostly is; `why` not, where it is false."""
+        self.failures.append((status or self.module.status_of(why), f"%{self.m.block}"))
         on = self.fresh()
         self.m.line(f"br i1 {condition}, label {on}, label %failed, {RARELY}")
         self.start(on)
@@ -211,7 +216,7 @@ class _Function:
             bytes_ = "i64 " + m.value(f"call i64 @llvm.ushl.sat.i64({bytes_}, i64 {shift})")
         out = self.name(op.out)
         m.line(f"{out} = call ptr @zyg_allocate(ptr %arena, {bytes_})")
-        self.demand(m.value(f"icmp ne ptr {out}, null"), str(arena.NO_MEMORY))
+        self.demand(m.value(f"icmp ne ptr {out}, null"), status=str(arena.NO_MEMORY))
         if op.zeroed:
             m.line(f"call void @llvm.memset.p0.i64(ptr align 64 {out}, i8 0, {bytes_}, i1 false)")
 
@@ -237,17 +242,17 @@ class _Function:
 
     def check(self, op: Check) -> None:
         if op not in self.early:
-            self.demand(self.atom(op.condition))
+            self.demand(self.atom(op.condition), op.why)
 
     def call(self, op: Call) -> None:
         m, made = self.m, result_type(op.callee)
         less = m.value("sub i64 %depth, 1")
-        self.demand(m.value(f"icmp sgt i64 {less}, 0"))
+        self.demand(m.value(f"icmp sgt i64 {less}, 0"), "calls that go too deep")
         pairs = zip(op.args, op.callee.inputs, strict=True)
         given = ["ptr %arena", f"i64 {less}", *(self.typed(x, p.type) for x, p in pairs)]
         y = m.value(f"call {made} {self.module.function_of(op.callee)}({', '.join(given)})")
         status = m.value(f"extractvalue {made} {y}, 0")
-        self.demand(m.value(f"icmp eq i32 {status}, 0"), status)
+        self.demand(m.value(f"icmp eq i32 {status}, 0"), status=status)
         for k, out in enumerate(op.outs):
             m.line(f"{self.name(out)} = extractvalue {made} {y}, {k + 1}")
 
@@ -368,7 +373,7 @@ class _Function:
             by_length()
         self.m.own = None
         if in_registers and late.hold:
-            self.demand(self.atom(late.hold))
+            self.demand(self.atom(late.hold), late.why)
 
     def is_short(self, loop: For) -> str:
         """Whether a loop has few rounds."""

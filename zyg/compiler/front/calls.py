@@ -157,7 +157,7 @@ def demand(to: WholeBuilder, condition: Any) -> None:
 
 
 def lies_like(to: WholeBuilder, x: Any, a: Any) -> Any:
-    return x if x.is_dense(a.order) else copied(x, a.order)
+    return x if not x.gaps and x.is_dense(a.order) else copied(x, a.order)
 
 
 def demand_read(to: WholeBuilder, condition: Any) -> None:

@@ -93,7 +93,7 @@ def _ordered(to: WholeBuilder, x: ArrayView, letter: Any) -> ArrayView:
     if letter == "K":
         return x
     axes = order_for(x, letter)
-    return x if x.is_dense(axes) else copied(x, axes)
+    return x if not x.has_gaps and x.is_dense(axes) else copied(x, axes)
 
 
 def as_contiguous(to: WholeBuilder, a: Any, dtype: Any = None) -> ArrayView:

@@ -61,6 +61,7 @@ class ExtentBuilder(Builder):
         self.bits: dict[Value, int] = {}
         self.linear: dict[Value, Linear] = {}
         self.ranges: dict[Value, tuple[Linear, Linear]] = {}  # of the indices of loops
+        self.loose: set[Value] = set()  # indices that need not come to the end of their range
         self.extents: set[Value] = set()  # that are not negative
         self.never_one: set[Value] = set()  # extents of arguments, which say what is one
         self.assuming, self.assumed = True, False  # see `assume`
@@ -104,6 +105,8 @@ class ExtentBuilder(Builder):
         frame.index, frame.params = index, tuple(params)
         first, last = self.form(start), self.form(stop).plus(Linear({}, -1 if step > 0 else 1))
         self.ranges[index] = (first, last) if step > 0 else (last, first)
+        if abs(step) != 1:
+            self.loose.add(index)
 
     def counter(self, start: Atom, stop: Atom) -> Value:
         self.bound(start)
@@ -193,7 +196,10 @@ class ExtentBuilder(Builder):
             return
         level = len(self.blocks) - 1
         while level and self.frames[level].index is not None:
-            outer = self._without(form, self.frames[level].index)
+            index = self.frames[level].index
+            if index in self.loose and index in form.terms:
+                break  # what may lie beyond all rounds is not demanded
+            outer = self._without(form, index)
             if any(self._is_made_in(level, v) for v in outer.terms):
                 break
             form, level = outer, level - 1

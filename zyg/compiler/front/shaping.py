@@ -75,13 +75,15 @@ def _is_fortrans(x: Arrayed) -> bool:
     known = [k for k in x.ranks if k is not None]
     if known == sorted(known, reverse=True) or known != sorted(known):
         return False
-    if isinstance(x, ArrayView) and (x.gaps or not x.is_dense(in_c(x.ndim)[::-1])):
-        raise KernelError(
-            "an order of elements that depends on the memory of an array is not compiled.",
-            "whether there are gaps between its elements is not known before the call.",
-            'say order="C" or order="F".',
-        )
-    return True
+    if not isinstance(x, ArrayView) or (not x.gaps and x.is_dense(in_c(x.ndim)[::-1])):
+        return True
+    if x.gaps == "known":
+        return False
+    raise KernelError(
+        "an order of elements that depends on the memory of an array is not compiled.",
+        "whether there are gaps between its elements is not known before the call.",
+        'say order="C" or order="F".',
+    )
 
 
 def flat(x: Arrayed) -> ArrayView:
@@ -94,6 +96,8 @@ def raveled(to: WholeBuilder, x: Any, order: Any = "C") -> ArrayView:
     view = as_array(to, x)
     axes = iterated(view.ndim, [view.ranks]) if order == "K" else order_for(view, order)
     view = view.of_axes(axes)
+    if view.gaps == "known":
+        return flat(copied(view, in_c(view.ndim)))
     rows = zip(view.shape, view.strides, row_major(to, view.shape), strict=True)
     return decided(view, flat(view), [[(n, 1), (have, want)] for n, have, want in rows])
 

@@ -68,7 +68,8 @@ class ArrayView(Arrayed):
 
     `identity` says which of the objects that look at the buffer it is: 0 the array that owns it, a
     number its own for each view, -1 one of those that a loop makes. Those with `gaps` lie otherwise
-    in Python's memory than in the program's.
+    in Python's memory than in the program's: there is other memory between those of a whole
+    argument, of which this is known, and may be between those of parts.
     """
 
     __slots__ = ("buffer", "gaps", "identity", "offset", "readonly", "strides")
@@ -82,7 +83,7 @@ class ArrayView(Arrayed):
         offset: Atom = 0,
         element: str | None = None,
         ranks: Sequence[int | None] | None = None,
-        gaps: bool = False,
+        gaps: str = "",
         readonly: bool = False,
         identity: Atom = 0,
     ) -> None:
@@ -136,7 +137,7 @@ class ArrayView(Arrayed):
         readonly: bool = False,
     ) -> ArrayView:
         """Other elements of the same buffer, whose axes are in C's order if there are no ranks."""
-        readonly = readonly or self.readonly
+        readonly, gaps = readonly or self.readonly, self.gaps and "perhaps"
         return ArrayView(
             self.to,
             self.buffer,
@@ -145,7 +146,7 @@ class ArrayView(Arrayed):
             offset,
             self.element,
             ranks,
-            self.gaps,
+            gaps,
             readonly,
             self.to.view_number(),
         )
@@ -156,7 +157,21 @@ class ArrayView(Arrayed):
             [new if k is None else row[k] for k in axes]
             for row, new in ((self.shape, 1), (self.strides, 0), (self.ranks, None))
         ]
-        return self.view(rows[0], rows[1], self.offset if offset is None else offset, rows[2])
+        made = self.view(rows[0], rows[1], self.offset if offset is None else offset, rows[2])
+        if {*range(self.ndim)} <= {*axes}:
+            made.gaps = self.gaps
+        return made
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there is other memory between the elements; refused where nobody knows."""
+        if self.gaps == "perhaps":
+            raise KernelError(
+                "what depends on the memory of a part of an argument is not compiled.",
+                "whether there are gaps between its elements is not known before the call.",
+                "copy the argument first.",
+            )
+        return bool(self.gaps)
 
     def demand_writeable(self) -> None:
         """Leave a way on which a view that is read-only is written."""

@@ -216,9 +216,9 @@ class WholeReader(OfKinds):
                 self.builder.never_one.add(n)  # type: ignore[arg-type]
                 self.builder.bound(n)
             strides = strides_of(self.builder, shape, kind.order)
-            ranks = kind.ranks or of_order(kind.order)
+            ranks, gaps = kind.ranks or of_order(kind.order), "known" if kind.gaps else ""
             self.whole_arguments[buffer] = made = ArrayView(
-                self.builder, buffer, shape, strides, 0, kind.element, ranks, kind.gaps
+                self.builder, buffer, shape, strides, 0, kind.element, ranks, gaps
             )
             return made
 
