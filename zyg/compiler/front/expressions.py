@@ -298,7 +298,7 @@ class Expressions(Frame):
     # Calls
 
     def _call(self, node: ast.Call) -> Any:
-        f = self.operand(node.func)
+        f, escapes = self.operand(node.func), self.escapes
         value = self.operand if self.reader.uses_up(f) else self.value
         held = len(self.reader.roots)
         args: list[Any] = []
@@ -321,9 +321,20 @@ class Expressions(Frame):
         try:
             if f is super and not args:
                 return self._super()
-            return self.reader.call(f, args, kwargs)
+            found = self.reader.call(f, args, kwargs)
+            self._gone(node, args, escapes)
+            return found
         finally:
             del self.reader.roots[held:]
+
+    def _gone(self, node: ast.Call, args: list[Any], escapes: bool) -> None:
+        """Forget a generator that only a call has seen, and that it has gone through."""
+        match node:
+            case ast.Call(args=[ast.GeneratorExp() as made], keywords=[]):
+                heap = self.reader.heap
+                if heap.get(args[0], {}).get("spent") is True:
+                    del heap[args[0]]
+                    self.escapes = escapes or any(map(_is_function, ast.walk(made.elt)))
 
     def _super(self) -> Any:
         """What ``super()`` is in a method."""
@@ -413,6 +424,10 @@ class Expressions(Frame):
         del reader.roots[held:]
         if not inner.escapes:
             reader.heap.pop(inner.variables, None)
+
+
+def _is_function(node: ast.AST) -> bool:
+    return isinstance(node, (ast.Lambda, ast.GeneratorExp))
 
 
 _WRITE = "write it with arithmetic, comparisons, NumPy's or math's functions and helper functions."
