@@ -191,3 +191,28 @@ def test_a_list_of_computed_length_is_refused_in_a_kernel():
 
     with pytest.raises(KernelError):
         read_for(f, ("float", "int"), None, lambda numbers: numbers, lambda x: x)
+
+
+def test_where_it_may_differ_from_python():
+    # What docs/compiled.md lists; sums, matrix products and functions by rounding alone.
+    x = np.sin(np.arange(1.0, 1001.0)) * 10.0 ** np.arange(-3, 4).repeat(143)[:1000]
+    m = x[:100].reshape(10, 10)
+    for f in (lambda x, m: np.sum(x), lambda x, m: np.mean(x), lambda x, m: x @ x,
+              lambda x, m: (m @ m)[2, 3], lambda x, m: np.sum(np.exp(-x * x))):  # fmt: skip
+        with zyg.config(fallback="error"):
+            np.testing.assert_allclose(zyg.compile(f)(x, m), f(x, m), rtol=1e-12)
+
+    def order(x):
+        return np.argsort(x)
+
+    with zyg.config(fallback="error"):
+        ties = np.array([2.0, 1.0, 1.0, 2.0, 1.0] * 9)
+        got = zyg.compile(order)(ties)
+        np.testing.assert_array_equal(got, np.argsort(ties, kind="stable"))
+        assert type(zyg.compile(lambda x, y: np.where(x > y, x, y))(1.0, 2.0)) is not np.ndarray
+
+
+def test_loops_in_loops_are_read_once_at_each_depth():
+    from tests.searches.scaling import check
+
+    check("loops in loops")
