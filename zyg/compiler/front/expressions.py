@@ -205,7 +205,7 @@ class Expressions(Frame):
     def _compare(self, node: ast.Compare) -> Any:
         left, result = self.operand(node.left), True
         for k, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-            if k and not isinstance(result, bool) and self.reader.whole:
+            if k and not isinstance(result, bool):
                 rest: Any = ast.copy_location(
                     ast.Compare(ast.Constant(0), node.ops[k:], node.comparators[k:]), node
                 )
