@@ -77,6 +77,9 @@ def operated(to: WholeBuilder, name: str, *operands: Any) -> Any:
         return NotImplemented
     if exact and not all(isinstance(x, Mixed) or is_exact(to, x) for x in operands):
         return NotImplemented
+    whole = [x.number for x in operands if isinstance(x, Mixed) and held_in(x.number) == "int"]
+    if "float" in types and not all(is_exact(to, x) for x in whole):
+        return NotImplemented
     type, python = ("float" if exact else types.pop()), any(x.made[1] for x in found)
     given = [_given(to, x, type, python) if exact or isinstance(x, Mixed) else x for x in operands]
     if type == "complex":
