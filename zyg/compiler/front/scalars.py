@@ -164,7 +164,7 @@ class WholeBuilder(ExtentBuilder):
         (_, a), (_, b) = pairs
         for x, y in pairs:
             if not is_exact(self, x):
-                size = self.op("less_equal", self.op("absolute", y), 2.0**EXACT)
+                size = self.op("less", self.op("absolute", y), 2.0**EXACT)
                 self.demand("an int beyond 53 bits", "logical_or", self.op("not_equal", a, b), size)
 
     def type_in_python(self, name: str, kinds: set[str]) -> str:
