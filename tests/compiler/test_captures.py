@@ -394,3 +394,17 @@ def test_a_rule_that_is_given_later():
     assert zyg.partials(g, 3.0)[1] == (6.0,)
     f = zyg.scalar_rule(f, lambda x, y: 7.0)
     assert zyg.partials(g, 3.0)[1] == (7.0,)
+
+
+@pytest.mark.parametrize("wrap", [zyg.compile, zyg.elementwise])
+def test_a_builtin_that_a_global_hides_for_a_while(wrap, tmp_path):
+    text = "def half(x):\n    return abs(x) / 2\n\ndef f(x):\n    return max(half(x), x)\n"
+    module = imported(text, tmp_path / "hides.py")
+    f = wrap(module.f)
+    for _ in range(2):
+        assert (f(-4.0), zyg.gradient(f, -4.0)) == (2.0, (-0.5,))
+        module.abs = lambda x: 10.0 * x
+        assert (f(-4.0), zyg.gradient(f, -4.0)) == (-4.0, (1.0,))
+        module.max = min
+        assert (f(-4.0), zyg.gradient(f, -4.0)) == (-20.0, (5.0,))
+        del module.abs, module.max

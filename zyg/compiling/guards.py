@@ -17,7 +17,7 @@ Guard = Callable[[Any], "list[Any] | None"]
 _STEPS = {
     "closure": "{0}.__closure__[{0}.__code__.co_freevars.index({1})].cell_contents",
     "global": "{}.__globals__[{}]", "default": "default({}, {})", "attr": "getattr({}, {})",
-    "item": "{}[{}]",
+    "item": "{}[{}]", "globals": "{}.__globals__",
 }  # fmt: skip
 
 
@@ -63,6 +63,11 @@ class _Writer:
         return self.known[path]
 
     def check(self, path: Path, seen: Any) -> None:
+        (kind, key), before = path[-1], path[:-1]
+        if kind == "builtin":  # no one rebinds these, but a global may hide one
+            names = self.at((*before, ("globals", None)))
+            self.lines.append(f"if {self.constant(key)} in {names}: return None")
+            return
         value, expected = self.at(path), self.constant(seen)
         condition = f"{value} is {expected}"
         if type(seen) is CodeType:

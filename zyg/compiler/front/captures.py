@@ -81,7 +81,8 @@ class Captures:
                 "pass the array to the function as an operand, with an argument for it.",
             )
         if path[-1][0] == "builtin":
-            return value  # no one rebinds these
+            self.guards[path] = value  # which a global may hide some day
+            return value
         if isinstance(value, _BAKED):
             self.guards[path] = value
             return value
@@ -174,7 +175,7 @@ def _default(f: Any, name: str) -> Any:
 _STEPS: dict[str, Callable[[Any, Any], Any]] = {
     "closure": _cell,
     "global": lambda f, name: f.__globals__[name],
-    "builtin": lambda f, name: getattr(builtins, name),
+    "builtin": lambda f, name: f.__globals__.get(name, getattr(builtins, name)),
     "default": _default,
     "attr": getattr,
     "item": lambda f, key: f[key],
