@@ -121,6 +121,61 @@ def test_ravel_in_an_order_of_memory_that_is_neither(order):
     np.testing.assert_array_equal(pushed, np.ravel(x, order=order))
 
 
+LAID_OUT = {
+    "F": np.asfortranarray(A), "axes": CUBE.transpose(2, 0, 1), "gaps": np.asfortranarray(A)[::2],
+    "backwards": CUBE.transpose(1, 0, 2)[::-1], "column": A[:, ::2].T,
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize("x", LAID_OUT.values(), ids=LAID_OUT)
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.array, np.asarray, np.asfortranarray, lambda x: np.asfortranarray(x) * x,
+        lambda x: np.asarray(x) + np.sin(x), lambda x: np.maximum.accumulate(x, 0),
+        lambda x: np.fmin.accumulate(x, -1), lambda x: np.asarray(np.broadcast_to(x[0], x.shape)),
+        lambda x: np.array(np.broadcast_to(x[:1], x.shape)),
+        lambda x: np.asarray(np.broadcast_to(x[0], x.shape)) * x.T.copy().T,
+    ],
+)  # fmt: skip
+def test_results_lie_in_memory_as_those_of_numpy(f, x):
+    def read(x):
+        y = f(x)
+        return np.stack([np.stack([*y.ravel(order=order)]) for order in "KA"])
+
+    np.testing.assert_array_equal(zyg.pullback(read, x)[0], read(x))
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)])
+def test_ravel_of_a_broadcast_view_in_the_order_of_memory(axes):
+    def f(x):
+        return np.broadcast_to(x, (2, *x.shape)).transpose(axes).ravel(order="K")
+
+    for x in (A, np.asfortranarray(A), A[:, ::2]):
+        np.testing.assert_array_equal(zyg.pullback(f, x)[0], f(x))
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x: (x.T * np.arange(1.0, 4.0)).ravel(order="K"), lambda x: np.ravel(x + 1, "A"),
+        lambda x: x.flatten("K"), lambda x: np.reshape(x * 2, -1, order="A"),
+        lambda x: zyg.threads.map(lambda k: (x.T * k).ravel("K"), [2.0])[0],
+        lambda x: zyg.pullback(lambda y: (y * x).ravel("K"), A)[0],
+        lambda x: zyg.pullback(lambda y: (y * 2).ravel("K"), x)[0],
+    ],
+)  # fmt: skip
+def test_orders_of_memory_are_refused_beside_a_broadcast_argument(read):
+    x = np.broadcast_to(A[0], A.shape)
+
+    for run in (zyg.pullback, lambda f, x: zyg.pushforward(f, (x,), (np.ones(x.shape),))):
+        with pytest.raises(zyg.errors.ConversionError, match="argument that is broadcast"):
+            run(read, x)
+    y, _ = zyg.pullback(lambda x: (x.T * np.arange(1.0, 4.0)).ravel(order="F"), x)
+    np.testing.assert_array_equal(y, (x.T * np.arange(1.0, 4.0)).ravel(order="F"))
+
+
 def test_reshape_in_the_order_of_memory():
     for x in (A, np.asfortranarray(A)):
         y, back = zyg.pullback(np.reshape, x, (2, 6), order="A")

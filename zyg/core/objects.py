@@ -19,7 +19,7 @@ from zyg.base.registry import ScalarRule
 from zyg.base.remedies import instead
 from zyg.base.warned import warn
 from zyg.core.strand import ARRAYS, WATCHED, strip, watch
-from zyg.core.views import base_of
+from zyg.core.views import base_of, once, order_of, root_of, zeros_in
 from zyg.errors import ConversionError, MutationError
 
 _NUMBERS = (bool, float, complex, np.bool_, np.number)
@@ -59,7 +59,13 @@ def _stack(x: np.ndarray[Any, Any]) -> Any:
             "zyg stacks the watched numbers in it, and an array holds numbers of one type.",
             "take the numbers out first: np.stack([a[0], a[1]]).",
         )
-    return np.reshape(np.stack(elements), x.shape)
+    part = once(x)  # the result lies as the array does: NumPy's results go by that
+    axes = sorted(range(x.ndim), key=lambda k: -abs(part.strides[k]))
+    laid = part.transpose(axes)
+    y = np.reshape(np.stack([*laid.flat]), laid.shape)
+    if axes != sorted(axes):
+        y = np.transpose(y, sorted(axes, key=axes.__getitem__))
+    return y if part.shape == x.shape else np.broadcast_to(y, x.shape)
 
 
 def _has_dtype(x: Any) -> bool:
@@ -83,7 +89,14 @@ def as_objects(x: Any) -> Any:
     """A watched value as an array of objects, which are watched numbers: a copy."""
     if type(x) not in WATCHED:
         return x
-    made = np.empty(np.shape(x), object)
+    plain = strip(x)
+    if type(plain) is np.ndarray:
+        return _filled(np.empty_like(plain, object), x)
+    return _filled(np.empty(np.shape(x), object), x)
+
+
+def _filled(made: np.ndarray[Any, Any], x: Any) -> np.ndarray[Any, Any]:
+    """An array of objects, whose elements are now those of `x`."""
     if type(x) not in ARRAYS:
         made[()] = _of_numpy(x)
         return made
@@ -91,6 +104,14 @@ def as_objects(x: Any) -> Any:
     for k, index in enumerate(np.ndindex(made.shape)):
         made[index] = flat[k]
     return made
+
+
+def _in_place_of(x: Any) -> np.ndarray[Any, Any]:
+    """The same, with the strides of the array: for what may be the array itself."""
+    part = once(x)
+    plain = strip(part)
+    made = _filled(zeros_in(plain.shape, np.dtype(object), order_of(plain), np.empty), part)
+    return made if plain.shape == x.shape else np.broadcast_to(made, x.shape)
 
 
 def _of_numpy(x: Any) -> Any:
@@ -122,17 +143,18 @@ def shown(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
         "NumPy made an array of objects from watched values: correct, but each element is "
         f"computed in Python. Faster: {instead()}."
     )
-    made = as_objects(x)
+    made = as_objects(x) if copy or type(x) not in ARRAYS else _in_place_of(x)
     if type(x) in ARRAYS and not copy:
         made.flags.writeable = False
         base = base_of(x)
         memory = base.strand.memory
-        memory.shown = [(r, b) for r, b in memory.shown if r() is not None] + [(ref(made), base)]
+        others = [(r, b) for r, b in memory.shown if r() is not None]
+        memory.shown = [*others, (ref(root_of(made)), base)]
     memory = x.strand.memory
     if memory.elements is None:
         memory.elements = []
     memory.elements.extend((x, *made.flat))
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 def is_shown(x: Any, made: Any) -> bool:

@@ -17,21 +17,16 @@ from zyg.base import buffers
 from zyg.base.array_types import array_type
 from zyg.base.config import setting
 from zyg.base.containers import ATOMS
-from zyg.core.strand import (
-    ARRAYS,
-    Strand,
-    Watched,
-    strip,
-    watch,
-    watcher_of,
-)
+from zyg.core.strand import ARRAYS, Strand, Watched, strip, watch, watcher_of
 from zyg.core.views import (
     Place,
     base_of,
     copied,
+    is_broadcast,
     is_spread,
     is_writeable,
     lay_out,
+    once,
     order_of,
     root_of,
     view,
@@ -111,6 +106,8 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
             strand.memory.readonly.add(slot)
         elif not flags.forc and not is_spread(x):
             strand.memory.entangled.add(slot)
+        if not flags.forc and is_broadcast(x):
+            strand.memory.broadcast = True
         if how == "lent" and x.nbytes > _SMALL and (lent := _lend(strand, x, slot)) is not None:
             return lent
         held = _hold(strand, x) if how == "protected" and x.nbytes > _SMALL else None
@@ -128,6 +125,7 @@ def _watched(strand: Strand, x: Any, how: str) -> Any:
         spread = plain.flags.forc or is_spread(plain)
         if base.slot in base.strand.memory.entangled or not spread:
             strand.memory.entangled.add(slot)
+        strand.memory.broadcast |= is_broadcast(plain)
         x = copied(x, order_of(plain))
     elif type(x) not in _UNCHANGING:
         kind = array_type(x)
@@ -430,8 +428,8 @@ def _copy(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A copy that lies as the array does: what is broadcast stays so."""
     if a.flags.forc:
         return buffers.copy(a)
-    once = a[tuple([slice(0, 1) if step == 0 else slice(None) for step in a.strides])]
-    return np.broadcast_to(copied(once, order_of(once)), a.shape)
+    part = once(a)
+    return np.broadcast_to(copied(part, order_of(part)), a.shape)
 
 
 def release(strand: Strand) -> None:

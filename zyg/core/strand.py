@@ -59,12 +59,13 @@ class Memory:
     """What a strand knows of arrays that are not its own alone: slots, and arrays by their ids."""
 
     __slots__ = (
-        "asked", "asker", "borrowed", "constant", "copies", "elements", "entangled", "kept", "lent",
-        "once", "readonly", "reversing", "shown", "turn", "written",
+        "asked", "asker", "borrowed", "broadcast", "constant", "copies", "elements", "entangled",
+        "kept", "lent", "once", "readonly", "reversing", "shown", "turn", "written",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.borrowed: set[Any] = set()  # slots of arrays whose memory is the caller's
+        self.broadcast = False  # whether an argument was: its copy lies otherwise
         self.constant: set[Any] = set()  # those of buffers to which nothing watched was written
         self.readonly: set[Any] = set()  # those that are read-only to the caller
         self.entangled: set[Any] = set()  # those that share memory with another argument's

@@ -190,8 +190,7 @@ def order_of(a: np.ndarray[Any, Any]) -> Any:
     if flags.f_contiguous:
         return "F"
     order, step, end, before = [1] * a.ndim, 2, 1, a.itemsize
-    broadcast = any(n > 1 and not step for n, step in zip(a.shape, a.strides, strict=True))
-    result = np.equal(a, a) if broadcast else a
+    result = np.equal(a, a) if is_broadcast(a) else a
     longest = sorted(range(a.ndim), key=lambda k: -abs(result.strides[k]))
     for k in reversed(longest):
         if a.shape[k] > 1:
@@ -217,6 +216,18 @@ def memory_of(a: np.ndarray[Any, Any]) -> Any:
         return base
     block = a.transpose(sorted(range(a.ndim), key=lambda k: -a.strides[k]))
     return block if block.flags.c_contiguous else None
+
+
+def once(a: Any) -> Any:
+    """An array without the repeats of what is broadcast."""
+    return a[tuple([slice(0, 1) if step == 0 else slice(None) for step in strip(a).strides])]
+
+
+def is_broadcast(a: np.ndarray[Any, Any]) -> bool:
+    """Whether an array has an axis along which all elements are one."""
+    return not a.flags.forc and any(
+        n > 1 and not step for n, step in zip(a.shape, a.strides, strict=True)
+    )
 
 
 def zeros_in(

@@ -37,14 +37,14 @@ from zyg.core.inplace import refuse_store as refuse_store
 from zyg.core.objects import as_objects as as_objects
 from zyg.core.questions import nestlevel as nestlevel
 from zyg.core.sequences import joined as joined
-from zyg.core.strand import ARRAYS
+from zyg.core.strand import ARRAYS, active
 from zyg.core.strand import cut as cut
 from zyg.core.strand import is_watched as is_watched
 from zyg.core.strand import strip as strip
 from zyg.core.strand import watched_leaves as watched_leaves
 from zyg.core.views import buffer as buffer
-from zyg.core.views import copied, lies_in, order_of
-from zyg.errors import MutationError
+from zyg.core.views import copied, is_broadcast, lies_in, order_of
+from zyg.errors import ConversionError, MutationError
 from zyg.watched import dropins as dropins
 from zyg.watched.value import as_array as as_array
 from zyg.watched.value import ufunc_methods as ufunc_methods
@@ -132,6 +132,38 @@ def in_order(y: Any, other: Any) -> Any:
         return y
     order = other if isinstance(other, str) else order_of(other)
     return y if lies_in(plain, order) else copied(y, order)
+
+
+def order_read(a: Any, order: Any) -> Any:
+    """C or F: what order="A" comes to for this array."""
+    if order in ("C", "F"):
+        return order
+    return "F" if _laid_as_by_numpy(a, order).flags.fnc else "C"
+
+
+def axes_in_memory(a: Any) -> list[int]:
+    """The axes by the lengths of their strides: what order="K" goes by."""
+    plain = _laid_as_by_numpy(a, "K")
+    if type(plain) is np.ndarray and is_broadcast(plain):
+        plain = np.equal(plain, plain)  # NumPy goes through it in the order of what it makes of it
+    steps = plain.strides
+    return sorted(range(len(steps)), key=lambda k: -abs(steps[k]))
+
+
+def _laid_as_by_numpy(a: Any, order: Any) -> Any:
+    """The array under all levels, if it lies as NumPy's would."""
+    plain = plain_array(a)
+    if sum(n > 1 for n in plain.shape) > 1 and plain.size:
+        memories = [memory for strand in active.get() for memory in strand.level_memories()]
+        if any(memory.broadcast for memory in memories):
+            raise ConversionError(
+                f'order="{order}" of a watched array, beside an argument that is broadcast.',
+                "it goes by where elements lie in memory, which broadcasting decides; a gradient "
+                "watches a copy of its argument, in which no elements share memory.",
+                'say order="C" or order="F"; or pass np.copy(x), of which NumPy makes the same.',
+                tag="layout",
+            )
+    return plain
 
 
 def at_places(x: Any, places: Any) -> Any:

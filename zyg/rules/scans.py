@@ -262,12 +262,13 @@ def accumulate(ufunc, x, axis=0):
 
 def _running_extreme(ufunc, x, axis):
     """Each place reads its first extremal element."""
-    y = np.moveaxis(ufunc.accumulate(strip(x), axis=axis), axis, -1)
+    made = ufunc.accumulate(strip(x), axis=axis)
+    y = np.moveaxis(made, axis, -1)
     new = np.ones(y.shape, bool)
     now, last = y[..., 1:], y[..., :-1]
     new[..., 1:] = (now != last) & ~(np.isnan(now) & np.isnan(last))
     places = np.maximum.accumulate(np.where(new, np.arange(y.shape[-1]), 0), axis=-1)
-    return np.take_along_axis(x, np.moveaxis(places, -1, axis), axis)
+    return in_order(np.take_along_axis(x, np.moveaxis(places, -1, axis), axis), made)
 
 
 @_method

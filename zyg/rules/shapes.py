@@ -6,6 +6,7 @@ import numpy as np
 
 from zyg.rules.kit import (
     adjoint,
+    axes_in_memory,
     composed,
     inverse,
     is_complex,
@@ -13,7 +14,7 @@ from zyg.rules.kit import (
     joined,
     like,
     no_out,
-    plain_array,
+    order_read,
     strip,
     unbroadcast,
 )
@@ -37,7 +38,7 @@ _restored(np.expand_dims)
 
 @adjoint(np.reshape, linear=(0,))
 def reshape(a, /, shape, order="C", *, copy=None):
-    order, how = _order_of(a, order), {} if copy is None else {"copy": copy}
+    order, how = order_read(a, order), {} if copy is None else {"copy": copy}
 
     def reshape_pullback(y_bar):
         return np.reshape(y_bar, np.shape(a), order=order), None, None
@@ -47,7 +48,7 @@ def reshape(a, /, shape, order="C", *, copy=None):
 
 @reshape.pushforward
 def reshape_push(a, /, shape, order="C", *, copy=None):
-    order, how = _order_of(a, order), {} if copy is None else {"copy": copy}
+    order, how = order_read(a, order), {} if copy is None else {"copy": copy}
 
     def reshape_pushforward(a_dot, _shape, _order=None):
         return np.reshape(a_dot, shape, order=order)
@@ -59,7 +60,7 @@ def reshape_push(a, /, shape, order="C", *, copy=None):
 def ravel(a, order="C"):
     if order == "K":
         return _ravel_in_memory_order(a)
-    order = _order_of(a, order)
+    order = order_read(a, order)
 
     def ravel_pullback(y_bar):
         return np.reshape(y_bar, np.shape(a), order=order), None
@@ -68,7 +69,7 @@ def ravel(a, order="C"):
 
 
 def _ravel_in_memory_order(a):
-    axes = _axes_in_memory(a)
+    axes = axes_in_memory(a)
 
     def ravel_pullback(y_bar):
         shape = [np.shape(a)[k] for k in axes]
@@ -79,26 +80,13 @@ def _ravel_in_memory_order(a):
 
 @ravel.pushforward
 def ravel_push(a, order="C"):
-    axes = _axes_in_memory(a) if order == "K" else None
-    order = "C" if order == "K" else _order_of(a, order)
+    axes = axes_in_memory(a) if order == "K" else None
+    order = "C" if order == "K" else order_read(a, order)
 
     def arranged(a):
         return np.ravel(a if axes is None else np.transpose(a, axes), order=order)
 
     return arranged(a), lambda a_dot, _order=None: arranged(a_dot)
-
-
-def _order_of(a, order):
-    """C or F: what order="A" comes to for this array."""
-    if order in ("C", "F"):
-        return order
-    return "F" if plain_array(a).flags.fnc else "C"
-
-
-def _axes_in_memory(a):
-    """The axes by the lengths of their strides: what order="K" goes by."""
-    steps = plain_array(a).strides
-    return sorted(range(len(steps)), key=lambda k: -abs(steps[k]))
 
 
 @adjoint(np.transpose, linear=(0,))
