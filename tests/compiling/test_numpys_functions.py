@@ -183,3 +183,38 @@ def test_a_second_derivative_is_kept_beside_numbers_that_are_not_finite():
     curved = zyg.pushforward(lambda x, p: zyg.gradient(f, x, p)[0], (x, p), (0 * one, one))[1]
 
     assert curved[0] == pytest.approx(0.5)
+
+
+# At extents that NumPy treats apart; one to a line.
+# fmt: off
+APART = [
+    (lambda p: np.polyval(p, 0.5), np.zeros(0)),
+    (lambda x, w: np.average(x, weights=w), np.ones(2), np.array([1.0, -1.0])),
+    (lambda x, w: np.average(x, 0, weights=w), np.ones((2, 2)), np.array([[1.0, 2.0], [-1.0, 3.0]])),
+    (lambda x, w: np.average(x, 0, weights=w), np.ones((2, 2)), np.array([1.0, -1.0])),
+    (lambda x: np.cov(x), np.array([[1.0, 2.0, 4.0]])),
+    (lambda x: np.einsum("ii", x), np.ones((1, 3))),
+    (lambda x: np.einsum("ii", x), np.ones((0, 1))),
+    (lambda x, y: np.einsum("ii,i->i", x, y), np.ones((1, 3)), np.ones(3)),
+    (lambda x, j: x[j], np.ones((3, 0)), np.array([5])),
+    (lambda x, j: x[:, j], np.ones((0, 3)), np.array([5])),
+    (lambda x, j: np.bincount(j, x, 6), np.zeros(0), np.zeros(0, int)),
+    (lambda x, j: np.bincount(j, x), np.ones(3), np.array([0, 1])),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize("n", range(len(APART)))
+def test_extents_that_numpy_treats_apart(n):
+    f, *args = APART[n]
+
+    def outcome(g):
+        try:
+            y = g(*args)
+        except (IndexError, ValueError, ZeroDivisionError) as error:
+            return type(error)
+        return type(y), y.dtype, y.shape, np.round(y, 12).tolist()
+
+    with warnings.catch_warnings(), zyg.config(fallback="silent"):
+        warnings.simplefilter("ignore", RuntimeWarning)
+        assert outcome(zyg.compile(f)) == outcome(f)

@@ -92,7 +92,9 @@ def _extents(to: WholeBuilder, xs: Sequence[Arrayed], names: Sequence[str]) -> d
     for x, name in zip(xs, names, strict=True):
         if x.ndim != len(name):
             raise ValueError(f"the subscripts {name} of an array of {x.ndim} axes")
-        for letter, n in zip(name, x.shape, strict=True):
+        for k, (letter, n) in enumerate(zip(name, x.shape, strict=True)):
+            if letter in name[:k]:  # a diagonal
+                demand_equal(to, x.shape[name.index(letter)], n)
             if letter not in found or is_one(found[letter]):
                 found[letter] = n
             elif not is_one(n):

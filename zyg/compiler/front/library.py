@@ -273,6 +273,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 
 
 def polyval(p: Any, x: Any) -> Any:
+    demand(len(p) > 0)
     y = x * 0
     for i in range(len(p)):
         y = y * x + p[i]
@@ -285,9 +286,12 @@ def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
     if axis is not None and a.ndim != weights.ndim:
         shape = [1] * a.ndim
         shape[axis] = -1
-        w = weights.reshape(tuple(shape))
-        return (a * w).sum(axis) / weights.sum()
-    return (a * weights).sum(axis) / weights.sum(axis)
+        total = weights.sum()
+        demand(total != 0.0)
+        return (a * weights.reshape(tuple(shape))).sum(axis) / total
+    total = weights.sum(axis)
+    demand(np.all(total != 0.0))
+    return (a * weights).sum(axis) / total
 
 
 def logaddexp_reduce(array: Any, axis: Any = 0) -> Any:
@@ -338,6 +342,7 @@ def gradient(f: Any, dx: Any = 1.0) -> Any:
 
 
 def cov(m: Any) -> Any:
+    demand(m.ndim == 1 or m.shape[0] != 1)
     x = m if m.ndim == 2 else m[None]
     away = x - x.mean(axis=1, keepdims=True)
     made = away @ away.T / (x.shape[1] - 1)

@@ -173,6 +173,7 @@ def flatnonzero(a: Any) -> Any:
 
 
 def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    demand(weights is None or len(weights) == len(x) > 0)
     n = minlength
     for k in x:
         demand(k >= 0)

@@ -27,6 +27,7 @@ from zyg.compiler.front.views import (
     counted,
     demand_equal,
     fresh,
+    product,
 )
 from zyg.compiler.ir import Atom, Block, Value
 from zyg.compiler.record import atom_of
@@ -52,7 +53,15 @@ class Pick:
         self.start = places[0] if together else 0
         kept = [n for k, n in enumerate(self.rest.shape) if k not in self.axes]
         self.whole = (*kept[: self.start], *self.shape, *kept[self.start :])
+        self._demand_used(kept)
         self.order = self._order([r for k, r in enumerate(self.rest.ranks) if k not in places])
+
+    def _demand_used(self, kept: Sequence[Atom]) -> None:
+        """Stop where no element is picked by an index, which NumPy checks all the same."""
+        to = self.to
+        some = to.op("not_equal", product(to, kept), 0)
+        none = to.op("equal", product(to, self.shape), 0)
+        to.check(to.op("logical_or", some, none), "an index of no elements")
 
     def _order(self, ranks: Sequence[int | None]) -> Order:
         """That of what is picked: first come the axes of the arrays of ints."""

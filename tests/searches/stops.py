@@ -1,0 +1,232 @@
+"""Run-time stops: what is documented as machine code, at extents of 0, 1, 2 and the usual ones.
+
+Every construct that the lists of the tests have (scalar language, programs of arrays, whole
+programs, NumPy's functions) is compiled, and called with arrays whose axes have these extents, and
+with ints of these values, in all combinations. What Python does, it has to do: value, type, writes
+to arguments, and the type of what is raised; and where Python raises nothing, as machine code,
+without a `PerformanceWarning`. What is known not to, and why, is in `KNOWN`.
+"""
+
+import ast
+import collections
+import copy
+import functools
+import inspect
+import itertools
+import tempfile
+import textwrap
+import warnings
+from unittest import mock
+
+import numpy as np
+
+import zyg
+from tests.compiler import array_programs, language
+from tests.compiling import newcomers, numpys_functions, programs
+from tests.compiling.numpys_functions import EXPRESSIONS, difference
+from tests.compiling.oracles import mapped, parts
+from tests.searches._written import function
+from tests.searches.search import Search, main
+from zyg.base import warned
+from zyg.base.caches import Cache
+from zyg.compiling.functions import Compiled
+
+EXTENTS = 0, 1, 2
+AXES = 4  # which have extents of their own; of more, those that are alike have one together
+# What is found and stays, by how a name begins and a part of what is found: the reason.
+_NONE = "NumPy has a value of its own for no elements, which Python gives"
+KNOWN = {
+    ("arrays: periodic", "an index out of range"): "a check of all rounds stands before no rounds",
+    ("programs: rows", "an index out of range"): "a check of all rounds stands before no rounds",
+    ("arrays: shrinking", "the result, a"): "an argument, or a new array, is returned",
+    ("arrays: picks_of_matrices", "an index of no elements"): "indices are checked where used",
+    ("arrays: linear_algebra", "of no elements"): _NONE,
+    ("arrays: pivots", "no elements"): _NONE,
+    ("arrays: sorting", "no elements"): _NONE,
+    ("arrays: sorting 3", "NumPy's demands"): _NONE,
+    ("arrays: matrix_functions 17", "NumPy's demands"): _NONE,
+    ("arrays: more_functions 2", "no elements"): _NONE,
+    ("arrays: more_functions 5", "NumPy's demands"): _NONE,
+    ("arrays: more_functions 11", "NumPy's demands"): "of one row, cov has no axes",
+    ("arrays: contractions 16", "shapes that do not match"): "NumPy reads beyond a diagonal",
+    ("programs: int_powers", "a negative power of an int"): "it is a float",
+    ("newcomers: kmeans_loss", "of no elements"): _NONE,
+    ("numpy: np.fix(x) of int", "float64"): "before NumPy 2.4 it gave floats",
+    ("numpy: np.median(x", "NumPy's demands"): _NONE,
+    ("numpy: ", "no elements"): _NONE,
+}
+_folder = tempfile.TemporaryDirectory()
+
+
+def _elements(f):
+    """What a program returns as a tuple, one by one, as a text each: an error hides no other."""
+    node = ast.parse(textwrap.dedent(inspect.getsource(f))).body[0]
+    node.decorator_list = []
+    end = node.body[-1]
+    if not isinstance(end, ast.Return) or not isinstance(end.value, ast.Tuple):
+        return [None]
+    texts = []
+    for element in end.value.elts:
+        value = ast.Tuple([element], ast.Load()) if isinstance(element, ast.Starred) else element
+        whole = copy.copy(node)
+        whole.body = [*node.body[:-1], ast.Return(value)]
+        texts.append(f"from {f.__module__} import *\n\n\n{ast.unparse(whole)}\n")
+    return texts
+
+
+@functools.cache
+def _numpys():
+    return next(numpys_functions.modules(_folder.name, EXPRESSIONS))
+
+
+def _cases():
+    """All of them: a name, what makes the function, the usual arguments, and what must compile."""
+    for name, f in language.ALL.items():
+        yield f"language: {name}", lambda f=f: f, (0.7, -1.3, 5), True
+    for f, args in array_programs.PROGRAMS:
+        for k, text in enumerate(_elements(f)):
+            make = functools.partial(function, text, f.__name__) if text else lambda f=f: f
+            yield f"arrays: {f.__name__} {k}", make, args, True
+    for f, args, named in programs.CALLS.values():
+        yield (
+            f"programs: {f.__name__}",
+            lambda f=f, n=named: functools.partial(f, **n) if n else f,
+            args,
+            True,
+        )
+    for f, args in newcomers.CALLS.values():
+        yield f"newcomers: {f.__name__}", lambda f=f: f, args, True
+    for n, (text, (shape, dtype)) in enumerate(
+        itertools.product(EXPRESSIONS, itertools.product([(4,), (3, 5)], [float, int]))
+    ):
+        x = (np.arange(1.0, 1 + np.prod(shape)) * 1.25 - 3).reshape(shape).astype(dtype)
+        args = (x, np.flip(x)) if " y" in text else (x,)
+        name = f"numpy: {text} of {dtype.__name__}{list(shape)}"
+        yield name, lambda n=n: getattr(_numpys(), f"f{n // 4}"), args, False
+
+
+CASES = [*_cases()]
+
+
+def _leaves(x):
+    inner = parts(x)
+    return [x] if inner is None else [y for part in inner[0] for y in _leaves(part)]
+
+
+def _sizes(x):
+    """What is an extent in an argument: axes, or an int itself."""
+    if isinstance(x, np.ndarray):
+        return x.shape
+    return (x,) if type(x) is int else ()
+
+
+def _of_sizes(x, sizes):
+    if isinstance(x, np.ndarray):
+        return np.resize(x, tuple(itertools.islice(sizes, x.ndim)))
+    return next(sizes) if type(x) is int else x
+
+
+def arguments(args):
+    """The usual arguments, and those of all combinations of extents."""
+    usual = [n for x in _leaves(args) for n in _sizes(x)]
+    keys = usual if len(usual) > AXES else range(len(usual))
+    names = [*dict.fromkeys(keys)][: AXES + 1]
+    yield copy.deepcopy(args)
+    for chosen in itertools.product((*EXTENTS, None), repeat=len(names)):
+        of = dict(zip(names, chosen, strict=True))
+        sizes = iter([
+            n if of.get(key) is None else of[key] for key, n in zip(keys, usual, strict=True)
+        ])  # fmt: skip
+        made = functools.partial(_of_sizes, sizes=sizes)
+        yield tuple(mapped(made, copy.deepcopy(x), rest=made) for x in args)
+
+
+def _plain(x):
+    """A structure as tuples, which can be compared."""
+    inner = parts(x)
+    if callable(x):
+        return None
+    return x if inner is None else (type(x).__name__, *map(_plain, inner[0]))
+
+
+def _outcome(f, args):
+    try:
+        return f(*args)
+    except Exception as error:
+        return type(error)
+
+
+def _called(compiled, args):
+    """What a call gives, and why Python ran it, or None."""
+    ran = []
+
+    def in_python(*given):
+        ran.append("in silence")
+        return Compiled.in_python(compiled, *given)
+
+    with (
+        warnings.catch_warnings(record=True) as found,
+        mock.patch.object(warned, "_warned", Cache(64)),
+        mock.patch.object(compiled, "in_python", in_python),
+    ):
+        warnings.simplefilter("always")
+        y = _outcome(compiled, args)
+    why = [str(w.message) for w in found if w.category is zyg.errors.PerformanceWarning]
+    return y, next(iter([*why, *ran]), None)
+
+
+def _shown(args):
+    return ", ".join(
+        f"{x.dtype}{list(x.shape)}" if isinstance(x, np.ndarray) else repr(x)[:60]
+        for x in _leaves(args)
+    )
+
+
+def case(number):
+    return CASES[number]
+
+
+def _found(calls, usual, make, must):
+    """What of a construct is not as it has to be, one text after the other; counts calls."""
+    f = make()
+    compiled = zyg.compile(f)
+    for k, args in enumerate(arguments(usual)):
+        mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            want = _outcome(f, theirs)
+        with np.errstate(all="ignore"):
+            got, why = _called(compiled, mine)
+        where = f"of {_shown(args)}"
+        if isinstance(want, type) or isinstance(got, type):
+            if got is not want:
+                yield f"{where}: {got!r}, Python: {want!r}"
+        elif wrong := difference(_plain((got, mine)), _plain((want, theirs)), 1e-9):
+            yield f"{where}: {wrong}"
+        elif why and not k and not must:
+            calls["not compiled"] += 1
+            return
+        elif why:
+            yield f"{where}: run in Python, {why}"
+        else:
+            calls["machine code"] += 1
+
+
+def check(made):
+    name, make, usual, must = made
+    calls = collections.Counter()
+    reasons = []
+    for text in _found(calls, usual, make, must):
+        rows = ((why, *row) for row, why in KNOWN.items())
+        known = [why for why, start, part in rows if name.startswith(start) and part in text]
+        assert known, f"{name} {text}"
+        reasons += known
+    if reasons:
+        return f"known: {reasons[0]}"
+    return next(iter(calls), "Python always raises")
+
+
+SEARCH = Search(case, check, count=len(CASES), gate=40)
+
+if __name__ == "__main__":
+    main(SEARCH, __doc__)
