@@ -10,7 +10,7 @@ from zyg.compiler.ir import Op
 _PLAIN, _NATIVE, _VECTOR = (f"{__package__}.{name}" for name in ("plain", "native", "vector_math"))
 _OF_MATH = frozenset({"erf", "erfc", "gamma", "lgamma"})  # NumPy has them not
 _WRITTEN = frozenset({  # in native: where numba's are not NumPy's, or not for a process without it
-    "remainder", "floor_divide", "fmod", "heaviside", "gamma", "nextafter",
+    "remainder", "floor_divide", "fmod", "heaviside", "gamma", "nextafter", "sign",
 })  # fmt: skip
 _INSTRUCTIONS = frozenset({
     "add", "subtract", "multiply", "divide", "negative", "positive", "square", "reciprocal", "less",

@@ -139,6 +139,13 @@ def heaviside(x: Any, at_zero: Any) -> Any:
     return at_zero if x == 0 else step
 
 
+@inlined
+def sign(x: Any) -> Any:
+    """NumPy's, which is 0.0 for -0.0."""
+    s = np.sign(x)
+    return s + (s - s)
+
+
 def _by_type(of_floats: Any, of_ints: Any, unsigned: Any) -> Callable[..., Any]:
     """A function for kernels that is compiled in a form for floats and in two for ints."""
 
