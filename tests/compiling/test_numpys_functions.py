@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import special
 
 import zyg
 from tests.compiling.numpys_functions import EXPRESSIONS, run
@@ -76,6 +77,8 @@ case("clip arr", lambda x,a: np.sum(np.clip(x,a,None)), np.array([0.0,1,0.5]), n
 case("clip m", lambda x: x.clip(0,1).sum(), np.array([0.0,1,0.5]))
 case("interp", lambda x,y: np.sum(np.interp(np.array([0.0,0.5,1.0,2.0]),x,y)), np.array([0.0,1.0,2.0]), np.array([3.0,1.0,2.0]))
 case("interp x", lambda t: np.sum(np.interp(t,np.array([0.0,1.0,2.0]),np.array([3.0,1.0,2.0]))), np.array([0.0,0.5,1.0,2.0,3.0]))
+case("interp, equal knots at the end", lambda t,x,y: np.sum(np.interp(t,x,y)), np.array([2.0,1.5]), np.array([0.0,1.0,2.0,2.0]), np.array([3.0,1.0,2.0,5.0]))
+case("interp, equal knots", lambda t,x,y: np.sum(np.interp(t,x,y)), np.array([1.0,0.5]), np.array([0.0,1.0,1.0,2.0]), np.array([3.0,1.0,2.0,5.0]))
 case("sign", lambda x: np.sum(np.sign(x)*x), np.array([0.0,1,-1]))
 case("heaviside", lambda x: np.sum(np.heaviside(x,0.5)*x), np.array([0.0,1,-1]))
 case("copysign", lambda x: np.sum(np.copysign(x,-1.0)), np.array([0.0,1,-1]))
@@ -142,6 +145,50 @@ def test_complex_numbers_and_lists_give_what_numpy_gives(name):
         found = zyg.compile(f)(z)
     assert type(found) is type(f(z))
     np.testing.assert_allclose(found, f(z), rtol=1e-14)
+
+
+OF_NUMBERS = {
+    "fix": np.fix, "sinc": np.sinc, "expm1": special.expm1, "exp2": special.exp2,
+    "log1p": special.log1p, "exp10": special.exp10, "logit": special.logit, "erf": special.erf,
+    "entr": special.entr, "xlogy": lambda x: special.xlogy(x, 0.5),
+    "bincount": lambda x: np.bincount(np.array([0, 2]), np.array([1, 2])) * x,
+    "meshgrid": lambda x: len(np.meshgrid(*3 * [np.ones(2)])) * x,
+    "is": lambda x: np.isnan(x) is np.False_,
+    "kept": lambda x: (special.expm1(x) if x > 0 else 1.0) * 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("x", [0.25, np.float64(0.25), np.float32(0.25)], ids=repr)
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_functions_of_numbers_give_numpys(name, x):
+    def f(x):
+        return of(x)
+
+    of = OF_NUMBERS[name]
+    with zyg.config(fallback="silent"):
+        found = zyg.compile(f)(x)
+    assert type(found) is type(f(x))
+    np.testing.assert_allclose(found, f(x), rtol=1e-6 if x.__class__ is np.float32 else 1e-14)
+
+
+@pytest.mark.parametrize("x", [-1.0, 1.0, 3.0])
+def test_a_bool_of_numpys_or_pythons_is_neither_of_the_others(x):
+    def f(a):
+        b = a[0] > 0
+        if a[0] > 2:
+            b = True
+        return b is True, b is np.True_, b is not True, b is None, b is False
+
+    with zyg.config(fallback="silent"):
+        assert zyg.compile(f)(np.array([x])) == f(np.array([x]))
+
+
+@pytest.mark.parametrize("a", [[1, -2, 3], [1.5, -2.5, np.nan]])
+def test_fix_has_the_dtype_of_its_argument(a):
+    for x in (np.array(a), np.array(a, "f4")):
+        found = zyg.compile(lambda x: np.fix(x))(x)
+        assert found.dtype == np.fix(x).dtype
+        np.testing.assert_array_equal(found, np.fix(x))
 
 
 def test_what_differs_from_numpys_is_refused_by_name():

@@ -248,9 +248,10 @@ def _interp(x, xp, fp, left, right):
             return np.where(mask, y_bar, 0.0)
 
         width = xp[high] - xp[low]
-        width = np.where(strip(width) == 0, 1.0, width)
-        t = np.where(below, 0.0, np.where(above, 1.0, (x - xp[low]) / width))
-        x_bar = part(~(below | above)) * conj(fp[high] - fp[low]) / width
+        tied = strip(width) == 0  # at the last knot, where the last of equal knots counts
+        width = np.where(tied, 1.0, width)
+        t = np.where(below, 0.0, np.where(above | tied, 1.0, (x - xp[low]) / width))
+        x_bar = part(~(below | above | tied)) * conj(fp[high] - fp[low]) / width
 
         def fp_bar():
             held = np.logical_or(below & (left is not None), above & (right is not None))

@@ -233,7 +233,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     library.demand_read: demand_read,
     library.lies_like: lies_like,
     np.real: _part(0), np.imag: _part(1), np.angle: _unary("angle"), np.conjugate: conjugate,
-    np.round: rounded, np.around: rounded, np.einsum: contractions.einsum,
+    np.fix: _unary("trunc"), np.round: rounded, np.around: rounded, np.einsum: contractions.einsum,
     np.tensordot: contractions.tensordot, np.copyto: copyto,
     len: lambda to, x: arrays.length(x),
     abs: lambda to, x: elementwise(to, "absolute", x),

@@ -109,6 +109,10 @@ def searchsorted(a: Any, v: Any, side: Any = "left") -> Any:
     return made.reshape(w.shape)
 
 
+def demand_finite(x: Any) -> None:
+    demand(x - x == 0)
+
+
 def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
     n = len(xp)
     if x > xp[n - 1]:
@@ -118,9 +122,11 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
     elif x == xp[n - 1]:  # whose slope is that of the last piece
         y = fp[n - 1]
         if n > 1 and xp[n - 1] != xp[n - 2]:
+            demand_finite((fp[n - 1] - fp[n - 2]) + (xp[n - 1] - xp[n - 2]))
             y = (fp[n - 1] - fp[n - 2]) / (xp[n - 1] - xp[n - 2]) * (x - xp[n - 1]) + y
     else:
         j = place_in(xp, x, True) - 1
+        demand_finite((fp[j + 1] - fp[j]) + (xp[j + 1] - xp[j]))
         y = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j]) * (x - xp[j]) + fp[j]
     return np.float64(y)
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from zyg.base.registry import ScalarRule
 from zyg.compiler.front import complexes
 from zyg.compiler.front.arrays import OPERATIONS
@@ -29,10 +31,12 @@ from zyg.compiler.front.mixed import (
 from zyg.compiler.front.numerals import WRITTEN, is_math
 from zyg.compiler.front.reader import Reader
 from zyg.compiler.front.scalars import WholeBuilder, promoted, takes_ints, whose
+from zyg.compiler.front.structures import is_leaf
 from zyg.compiler.front.views import Arrayed
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Atom, is_number, type_of
 from zyg.compiler.record import COMPARE, Number, atom_of
+from zyg.errors import KernelError
 
 
 class Meaning(NamedTuple):
@@ -250,8 +254,25 @@ class OfKinds(Reader):
                 return self.call(f, [one], {})
         return self.of_each_kind(functools.partial(self.call, f), args, named)
 
+    def is_same(self, a: Any, b: Any) -> Any:
+        for one, other in ((a, b), (b, a)):
+            is_one = isinstance(other, Mixed) or is_leaf(other)
+            if isinstance(one, Mixed) and one is not other and is_one:
+                return self.over(one, functools.partial(self.is_same, other))
+        return super().is_same(a, b)
+
     def _call_ruled(
         self, rule: ScalarRule, path: Path, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> Any:
         given = [x.real() if isinstance(x, Mixed) else x for x in args]  # it is of floats
-        return super()._call_ruled(rule, path, given, kwargs)
+        made = super()._call_ruled(rule, path, given, kwargs)
+        f = rule.function
+        if not (isinstance(f, np.ufunc) or getattr(np, rule.name, None) is f):
+            return made
+        if any(type_of(atom_of(x)) == "float32" for x in given):
+            raise KernelError(
+                f"{rule.name} of 32 bits is not compiled.",
+                "its rule is of 64.",
+                "pass float64.",
+            )
+        return self.builder.number(atom_of(made), False)  # also of Python's numbers
