@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ..compiling.oracles import is_complex, is_real
+
 HEAD = "import cmath\nimport math\nimport operator\n\nimport numpy as np\n"
 NAMESPACES = {
     "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "math": math, "cmath": cmath,
@@ -29,18 +31,6 @@ NAMES = {
 LITERALS = (type(None), bool, int, float, str)
 _COUNT = itertools.count()
 _PROGRAMS: dict[Any, Any] = {}  # by text: calls of other arrays are the same program
-
-
-def is_real(x):
-    return isinstance(x, (float, np.floating)) or (
-        isinstance(x, np.ndarray) and x.dtype.kind == "f"
-    )
-
-
-def is_complex(x):
-    return isinstance(x, (complex, np.complexfloating)) or (
-        isinstance(x, np.ndarray) and x.dtype.kind == "c"
-    )
 
 
 def moves(x):
