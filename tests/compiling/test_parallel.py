@@ -152,10 +152,22 @@ def reversed_views(x, w):
     return s
 
 
+def counted(x):
+    s, k, n = 0.0, 0, 100
+    for i in zyg.prange(len(x)):
+        k += i * i
+        if x[i] > 0:
+            k -= 3
+            n += int(x[i] < 0.5)
+        s += x[i] ** 2 * i
+    return s * n / (k + 1)
+
+
 PROGRAMS = [
     (summed, (X,)), (shared, (A, W)), (product, (A, W)), (kept, (X, W)), (until, (X,)),
     (stencil, (X,)), (rows, (A, W)), (own_memory, (A, W)), (twice, (X,)), (nested, (A, W)),
     (backwards, (X,)), (repeated, (A, W)), (in_turn, (X, W)), (reversed_views, (X, W)),
+    (counted, (X,)),
 ]  # fmt: skip
 NAMES = [f.__name__ for f, _ in PROGRAMS]
 programs = pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=NAMES)
@@ -293,6 +305,39 @@ def test_a_round_that_stops_has_python_run_the_function():
         divided(x, right)
     np.testing.assert_array_equal(out[:151], right[:151])
     np.testing.assert_array_equal(out[151:], np.sqrt(x[151:]))
+
+
+def grown(x, n):
+    k = 5
+    for i in zyg.prange(len(x)):
+        k += n * (i % 3 - 1)
+    return k
+
+
+def shrunk(x, n):
+    k, s = n, 0.0
+    for i in zyg.prange(len(x)):
+        s += x[i]
+        k -= n // (i + 1)
+    return k, s > 0
+
+
+@pytest.mark.parametrize("workers", [0, 1, 3])
+@pytest.mark.parametrize("f", [grown, shrunk])
+def test_int_sums_that_leave_64_bits_in_a_round_or_in_all_are_python_s(f, workers, monkeypatch):
+    compiled, ran = zyg.compile(f, parallel=True), []
+    in_python = compiled.in_python
+    monkeypatch.setattr(compiled, "in_python", lambda *given: ran.append(1) or in_python(*given))
+    with zyg.config(workers=workers, fallback="silent"):
+        for n in (2**61, -(2**61), 2**62 + 1, 3 * 2**58, 2**57):
+            for count in (0, 1, 2, 3, 64, 131):
+                found, right = compiled(X[:count], n), f(X[:count], n)
+                assert (found, type(found)) == (right, type(right))
+        assert len(ran) < 30
+        ran.clear()
+        assert zyg.compile(f)(X, 3) == f(X, 3)
+        assert compiled(X, 3) == f(X, 3)
+        assert not ran
 
 
 def overwritten(x):

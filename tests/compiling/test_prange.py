@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.base import warned
 from zyg.errors import CompileError
 
 X = np.linspace(-1.0, 2.0, 1001)
@@ -59,6 +60,59 @@ def test_sums_are_those_of_chunks_in_order(n):
     assert zyg.compile(added)(x) == right
 
 
+def ints(a, n):
+    k, few, turns = 7, 0, n
+    for i in zyg.prange(len(a)):
+        k += i * 2
+        few += int(a[i] > 0.5)
+        turns -= n * i
+        if a[i] > 1:
+            for j in range(len(a) % 3):
+                k += n + j
+    return k, few, turns
+
+
+def numpys(a, n):
+    ints, bools, both = 0, 0, 2.5
+    for i in zyg.prange(len(a)):
+        ints += np.round(a[i] * n).astype(int)
+        bools += a[i] > 0.5
+        both += i
+    return ints, bools, both
+
+
+@pytest.mark.parametrize("count", [1, 2, 65, 1001])
+@pytest.mark.parametrize("f", [ints, numpys])
+def test_sums_of_ints_are_those_of_a_range(f, count):
+    with zyg.config(fallback="error"):
+        found, right = zyg.compile(f)(X[:count], 3), f(X[:count], 3)
+    assert found == right
+    assert [*map(type, found)] == [*map(type, right)]
+
+
+def test_sums_of_numpy_s_ints_and_bools():
+    def summed(a, b):
+        k, n = np.int64(5), 0
+        for i in zyg.prange(len(a)):
+            k += a[i]
+            n += b[i]
+        return k, n
+
+    a, b = np.arange(-20, 200) ** 3, np.arange(220) % 7 > 2
+    with zyg.config(fallback="error"):
+        found, right = zyg.compile(summed)(a, b), summed(a, b)
+    assert found == right
+    assert [*map(type, found)] == [*map(type, right)]
+
+
+@pytest.mark.parametrize(("n", "count"), [(2**60, 17), (2**62, 5), (-(2**61), 1001), (2**53, 900)])
+def test_an_int_sum_beyond_64_bits_is_python_s(n, count):
+    compiled = zyg.compile(ints)
+    warned._warned.clear()
+    with pytest.warns(zyg.errors.PerformanceWarning, match="an int beyond 64 bits"):
+        assert compiled(X[:count], n) == ints(X[:count], n)
+
+
 def handed_on(x):
     state = 0.0
     for k in zyg.prange(len(x)):
@@ -75,6 +129,13 @@ def left_early(x):
     return s
 
 
+def counted(x):
+    k = 0
+    for _ in zyg.prange(len(x)):
+        k += 1 + k % 2
+    return k
+
+
 def used(x):
     s = 0.0
     for k in zyg.prange(len(x)):
@@ -87,6 +148,7 @@ def used(x):
     [
         (handed_on, "each other through state,"),
         (used, "each other through s,"),
+        (counted, "each other through k,"),
         (left_early, "leaving a prange loop early"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 from zyg.compiler.ir import (
     Atom,
     Block,
+    Check,
     For,
     If,
     Op,
@@ -19,9 +20,10 @@ from zyg.compiler.ir import (
     operations,
     outs_of,
 )
-from zyg.compiler.record import Builder
+from zyg.compiler.record import OVERFLOWS, Builder
 
 Uses = Counter[Value]
+_NONE: Uses = Counter()
 WORTH_IT = 1.0e6  # operations, of which threads take less time to begin and to end than to do them
 
 
@@ -41,6 +43,7 @@ def not_summed(loop: For) -> list[Value]:
     """What a loop leaves that its rounds hand on, but for sums."""
     made = {out: op for op in operations(loop.body) for out in outs_of(op)}
     uses = Counter(x for x in used(loop.body) if isinstance(x, Value))
+    uses -= Counter(x for op in overflow_checks(loop.body) for x in op.args if isinstance(x, Value))
     found = []
     for p, end, out in zip(loop.params, loop.body.yields, loop.outs, strict=True):
         if end is not p:
@@ -48,6 +51,16 @@ def not_summed(loop: For) -> list[Value]:
             if way is None or any(uses[x] != n for x, n in way.items()):
                 found.append(out)
     return found
+
+
+def overflow_checks(block: Block) -> list[Op]:
+    """What asks whether ints stay within 64 bits, only to end the program where they do not."""
+    ends = Counter(op.condition for op in operations(block) if isinstance(op, Check))
+    uses = Counter(x for x in used(block) if isinstance(x, Value))
+    ops = [op for op in operations(block) if isinstance(op, Op)]
+    nots = [op for op in ops if op.name == "logical_not" and uses[op.out] == ends[op.out]]
+    asked = Counter(op.args[0] for op in nots)
+    return [op for op in ops if op.name in OVERFLOWS and uses[op.out] == asked[op.out]]
 
 
 def used(block: Block) -> Iterator[Atom]:
@@ -59,28 +72,29 @@ def used(block: Block) -> Iterator[Atom]:
             yield from used(inner)
 
 
-def passed(y: Atom, p: Value, made: dict[Value, Any]) -> Uses | None:
-    """The values on the way of p to y, by uses, if y is p and terms that do not depend on it."""
+def passed(y: Atom, p: Value, made: dict[Value, Any], known: Uses = _NONE) -> Uses | None:
+    """The values on the way of p to y, by uses, if y is p and terms that do not depend on it.
+
+    What is known to be such a sum is not gone through again.
+    """
     if not isinstance(y, Value):
         return None
     here = Counter([y])
-    if y is p:
+    if y is p or y in known:
         return here
     op = made.get(y)
-    rows: list[tuple[Atom, Value]] = []  # all of which have to pass
     if isinstance(op, Op) and op.name in ("add", "subtract"):
         for x in op.args[: 2 if op.name == "add" else 1]:
-            if (rest := passed(x, p, made)) is not None:
+            if (rest := passed(x, p, made, known)) is not None:
                 return here + rest
-        return None
-    if isinstance(op, If):
+    elif isinstance(op, If):
         k = op.outs.index(y)
-        rows = [(block.yields[k], p) for block in (op.then, op.orelse)]
+        one = passed(op.then.yields[k], p, made, known)
+        other = None if one is None else passed(op.orelse.yields[k], p, made, known + one)
+        return None if one is None or other is None else here + one + other
     elif isinstance(op, For):
         k = op.outs.index(y)
-        rows = [(op.init[k], p), (op.body.yields[k], op.params[k])]
-    for x, start in rows:
-        if (rest := passed(x, start, made)) is None:
-            return None
-        here += rest
-    return here if rows else None
+        before = passed(op.init[k], p, made, known)
+        each = passed(op.body.yields[k], op.params[k], made)
+        return None if before is None or each is None else here + before + each
+    return None

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -45,7 +44,7 @@ from zyg.compiler.ir import (
     outs_of,
 )
 from zyg.compiler.record import Builder
-from zyg.compiler.rounds import WORTH_IT, trips, used
+from zyg.compiler.rounds import WORTH_IT, trips
 from zyg.compiler.splice import free_values
 
 _ROUTINES = {"product", "gemm", "gemv"}  # that any thread may call
@@ -65,6 +64,7 @@ class Threaded:
     count: Any
     after: For
     keeps: bool  # memory that a round has made
+    hands: bool  # such memory to what adds up
     fixed: dict[Value, Any]  # what the loop carries and does not change
 
     @property
@@ -74,42 +74,49 @@ class Threaded:
 
 def apart(loop: For) -> Threaded | None:
     """A loop whose rounds may run in threads, taken apart; None where they do more than that."""
-    sums = _sums(loop)
-    last = [op for op in loop.body.ops if isinstance(op, For) and op.in_order]
-    made = {x for op in operations(loop.body) for x in outs_of(op)} | {loop.index}
-    handed = [x for x in free_values(Block([*last])) if x in made]
-    simple = sums is not None and all(is_buffer(x.type) for x in handed)
-    if loop.apart is None or not simple or not _runs_anywhere(loop.body):
+    if loop.apart is None or not _runs_anywhere(loop.body):
         return None
-    return _taken_apart(loop, sums or {}, last, handed)
+    last = _last(loop)
+    made = {x for op in operations(loop.body) for x in outs_of(op)} | {loop.index}
+    made = made.difference(*map(outs_of, last))
+    handed = [x for x in free_values(Block([*last], loop.body.yields)) if x in made]
+    hands = any(is_buffer(x.type) for x in handed)
+    late = (Op, For) if hands else (Op, For, Check)  # one that fails must not leave memory behind
+    simple = all(isinstance(op, late) and getattr(op, "in_order", True) for op in last)
+    return _taken_apart(loop, last, handed, hands) if simple else None
 
 
-def _taken_apart(
-    loop: For, sums: dict[Value, tuple[Op, Any]], last: list[Any], handed: list[Value]
-) -> Threaded:
+def _last(loop: For) -> list[Any]:
+    """What of a round depends on what those before hand on: their sums, and loops in order."""
+    carried = [p for p, y in zip(loop.params, loop.body.yields, strict=True) if y is not p]
+    last, late = [], {*carried}
+    for op in loop.body.ops:
+        if getattr(op, "in_order", False) or not late.isdisjoint(free_values(Block([op]))):
+            last.append(op)
+            late.update(outs_of(op))
+    return last
+
+
+def _taken_apart(loop: For, last: list[Any], handed: list[Value], hands: bool) -> Threaded:
     """What a loop hands on goes into rows, with a place for each round."""
     to, k, again, ahead = Builder(), Value("int"), Value("int"), Value("int")
     start, _, step = loop.span
     count = trips(to, loop.span)
-    adding = [op for op, _ in sums.values()]
     ops: list[Any] = [Op("multiply", (k, step), ahead), Op("add", (start, ahead), loop.index)]
-    ops += [op for op in loop.body.ops if op not in last and op not in adding]
+    ops += [op for op in loop.body.ops if op not in last]
     finish = Block([], loop.body.yields)
     for x in handed:
         row = to.alloc(x.type, count, zeroed=False)
         ops.append(Store(row, k, x))
         finish.ops.append(Load(row, again, x))
     finish.ops += last
-    for p, (op, part) in sums.items():
-        row, x = to.alloc(p.type, count, zeroed=False), Value(p.type)
-        ops.append(Store(row, k, part))
-        finish.ops += [Load(row, again, x), Op("add", (p, x), op.out)]
     after = For(again, (0, count, 1), loop.init, loop.params, finish, loop.outs)
-    fixed = {p: x for p, x in zip(loop.params, loop.init, strict=True) if p not in sums}
+    rows = zip(loop.params, loop.init, loop.body.yields, strict=True)
+    fixed = {p: x for p, x, y in rows if y is p}
     rounds = Block(ops)
     inputs = [x for x in free_values(rounds) if x is not k]
     program = Program("rounds", [*inputs, k], rounds)
-    return Threaded(to.block.ops, program, count, after, not ends_here(loop.body), fixed)
+    return Threaded(to.block.ops, program, count, after, not ends_here(loop.body), hands, fixed)
 
 
 def _runs_anywhere(block: Block) -> bool:
@@ -131,21 +138,6 @@ def _are_apart(printer: Any, values: Sequence[Value]) -> bool:
     """Whether buffers among these surely share no memory."""
     known = {*printer.fresh_buffers, *(printer.program.inputs if printer.outer else ())}
     return known.issuperset(x for x in values if is_buffer(x.type))
-
-
-def _sums(loop: For) -> dict[Value, tuple[Op, Any]] | None:
-    """What a loop carries, by what adds to it, and what is added; None if it does more."""
-    found: dict[Value, tuple[Op, Any]] = {}
-    makers = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
-    uses = Counter(x for x in used(loop.body) if isinstance(x, Value))
-    for p, y in zip(loop.params, loop.body.yields, strict=True):
-        op = makers.get(y) if isinstance(y, Value) else None
-        if y is p:
-            continue
-        if op is None or op.name != "add" or p not in op.args or uses[p] + uses[op.out] != 2:
-            return None
-        found[p] = op, op.args[op.args[0] is p]
-    return found
 
 
 # Text
@@ -356,12 +348,15 @@ def printed(printer: Any, op: For, loop: Threaded) -> None:
     printer.failures.append((status, failed))
     m.line("br label %failed")
     printer.start(well)
-    printer.for_(loop.after)
+    if loop.hands:  # then it demands nothing
+        printer.for_(loop.after)
     if loop.keeps:
         taken = m.value(f"call i1 @zyg_take_over(ptr %arena, {headers})")
         printer.demand(taken, status=str(arena.NO_MEMORY))
     else:
         m.line(f"call void @zyg_drop({headers})")
+    if not loop.hands:
+        printer.for_(loop.after)
     for x in (row, *(known[x] for x in reversed(loop.made))):
         m.line(f"call void @zyg_free(ptr %arena, ptr {x})")
 

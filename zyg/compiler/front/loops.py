@@ -106,7 +106,7 @@ class Loops(Expressions):
             raise self.refuse(
                 node.iter,
                 f"prange, whose rounds depend on each other through {self._named(rest)},",
-                "use range; or let rounds share only sums of floats.",
+                "use range; or let rounds share only sums.",
                 "rounds of prange may run in any order.",
             )  # fmt: skip
         if rest := Places(loop, []).overwritten():

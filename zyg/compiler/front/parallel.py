@@ -9,6 +9,7 @@ from zyg.compiler.ir import (
     Atom,
     Block,
     Call,
+    Check,
     For,
     If,
     Op,
@@ -21,7 +22,7 @@ from zyg.compiler.ir import (
     outs_of,
 )
 from zyg.compiler.record import Builder
-from zyg.compiler.rounds import trips
+from zyg.compiler.rounds import overflow_checks, trips
 
 _MOST = 64  # chunks
 _LONG, _ROUNDS = 20.0, 16.0  # operations that a long one takes, rounds that are not known
@@ -91,10 +92,12 @@ def in_chunks(loop: For, threads: bool) -> list[Any]:
         init = [p if same else to.to(p.type, 0) for p, same in zip(params, kept, strict=True)]
         inner = For(loop.index, (ends[0], ends[1], step), init, loop.params, loop.body, parts)
         body.ops.append(inner)
-        body.yields = [
-            part if same else to.op("add", p, part)
-            for p, part, same in zip(params, parts, kept, strict=True)
-        ]
+        rows = [*zip(params, parts, kept, strict=True)]
+        body.yields = [part if same else to.op("add", p, part) for p, part, same in rows]
+        for p, part, same in rows if overflow_checks(loop.body) else ():
+            if not same and p.type == "int":
+                fits = to.op("logical_not", to.op("add_overflows", p, part))
+                body.ops.append(Check(fits, "an int beyond 64 bits"))
     outer = For(chunk, (0, count, 1), loop.init, params, body, loop.outs, line=loop.line)
     if threads:
         outer.apart, outer.work = [], work(to, loop)
