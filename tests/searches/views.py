@@ -3,8 +3,8 @@
 A case is some pairs of views, of which one is read and the other written; the array is an argument
 or made inside, in one of several layouts. In every other case the bounds of slices are arguments of
 one program, in the others they are written out, and each pair has its statements. Values,
-exceptions and what is left in the argument are compared with plain NumPy, derivatives with its
-complex steps.
+exceptions and what is left in the argument are compared with plain NumPy; derivatives, of reverse
+or of forward mode, with its complex steps, and those by complex arrays with its differences.
 """
 
 import importlib.util
@@ -23,7 +23,8 @@ from .search import Search, main
 GIVEN, WRITTEN_OUT = 64, 16  # pairs of a case
 RAISED = ValueError, IndexError, TypeError, AttributeError
 STEP = 1e-40  # of complex steps
-# How the array is made; "{n}" is its shape. In the program of complex steps "float" is "complex".
+DIFFERENCE = 1e-6  # of complex arrays
+# How the array is made; "float" is the type of the elements.
 ORIGINS = {
     "argument": "b = x",
     "argument's slice": "b = x[:]",
@@ -66,11 +67,16 @@ WHOLES = ["", ".T", "[...]", "[None]", "[..., None]", ".T[:1]", ".T[0]", ".T[...
 class Pair:
     """Two views of an array of a shape: their texts, and what the names in those are."""
 
-    def __init__(self, shape, p, q, names=()):
+    def __init__(self, type, shape, p, q, names=()):
         self.shape, self.p, self.q, self.names = shape, p, q, dict(names)
         rng = np.random.default_rng(len(p) + 7 * len(q) + sum(shape))
         self.x = rng.uniform(0.5, 1.5, shape)
         self.weights, self.along = rng.uniform(0.5, 1.5, (2, *shape))
+        if type == "int":
+            self.x = np.array(9 * self.x, int)
+        elif type == "complex":
+            turned = np.exp(1j * rng.uniform(-1.0, 1.0, (2, *shape)))
+            self.x, self.along = self.x * turned[0], self.along * turned[1]
 
     def __repr__(self):
         return f"{self.shape}: P={self.p} Q={self.q} {self.names or ''}"
@@ -86,6 +92,10 @@ class Case:
         self.origin = rng.choice([*ORIGINS])
         self.op = rng.choice("+-*/")
         self.written_out = number % 2 == 1
+        more = random.Random(~number)
+        self.ndim += more.random() < 0.2
+        self.type = more.choice(["float", "float", "float", "complex", "int"])
+        self.derived = more.choice([reverse, reverse, forward])
         make = self._written_out if self.written_out else self._bounds_given(rng)
         count = WRITTEN_OUT if self.written_out else GIVEN
         self.pairs = [self._fitting(rng, make) for _ in range(count)]
@@ -113,11 +123,11 @@ class Case:
                 return rng.choice(WHOLES)
             return f"[{', '.join(rng.choice(AXES) for _ in range(rng.randint(1, self.ndim)))}]"
 
-        return Pair(self._shape(rng), text(), text())
+        return Pair(self.type, self._shape(rng), text(), text())
 
     def _bounds_given(self, rng):
         """What makes pairs whose indices differ in numbers alone."""
-        names = [f"k{j}" for j in range(8)]
+        names = [f"k{j}" for j in range(12)]
         left = iter(names)
 
         def part():
@@ -129,7 +139,7 @@ class Case:
         def make(rng):
             shape = self._shape(rng)
             values = [rng.choice([0, 1, 2, 3, *range(-4, 5)]) for _ in names]
-            return Pair(shape, p, q, dict(zip(names, values, strict=True)))
+            return Pair(self.type, shape, p, q, dict(zip(names, values, strict=True)))
 
         return make
 
@@ -138,7 +148,8 @@ class Case:
         text = self.form.replace("{op}", self.op).replace("{ufunc}", OPS[self.op])
         text = text.replace("{P}", pair.p).replace("{Q}", pair.q).replace("@", self.look)
         end = "s += (b * u).sum() + 0.3 * v.sum() + (w * w).sum()"
-        return f"{ORIGINS[self.origin]}\n{text}\n{end}"
+        real = "\ns = s.real + 0.5 * s.imag" * (self.type == "complex")
+        return f"{ORIGINS[self.origin].replace('float', self.type)}\n{text}\n{end}{real}"
 
     def program(self, pairs):
         """A function of the arrays of pairs, and of the names in their indices."""
@@ -153,39 +164,39 @@ class Case:
 
     def __str__(self):
         program = self.program(self.pairs[:1])
-        return f"{self.origin}\n{program}\n" + "\n".join(map(str, self.pairs))
+        return f"{self.origin}, {self.derived.__name__}\n{program}\n" + "\n".join(
+            map(str, self.pairs)
+        )
 
 
-def plain(text, pairs, complex_step=False):
-    """What plain NumPy makes of a program: results, or what it raises; the arrays afterwards.
-
-    With `complex_step`, the slopes of the results along the directions of the pairs.
-    """
-    names = {"np": np}
-    exec(text.replace("float", "complex") if complex_step else text, names)
-    step = STEP * 1j if complex_step else 0.0
-    xs = tuple(p.x + step * p.along for p in pairs)
-    try:
-        found = names["f"](xs, tuple(p.weights for p in pairs), **pairs[0].names)
-    except RAISED as error:
-        return type(error), xs
-    if complex_step:
-        return [float(np.imag(y)) / STEP for y in found], xs
-    return [float(y) for y in found], xs
-
-
-def run(f, pairs):
-    """The same of another function."""
-    xs = tuple(p.x.copy() for p in pairs)
+def run(f, pairs, moved=0.0):
+    """The results of a function, or what it raises; the arrays afterwards."""
+    xs = tuple(p.x + moved * p.along if moved else p.x.copy() for p in pairs)
     try:
         found = f(xs, tuple(p.weights for p in pairs), **pairs[0].names)
     except RAISED as raised:
         return type(raised), xs
-    return [float(y) for y in found], xs
+    return [*found], xs
 
 
-def derived(f, pairs):
-    """The results again, and the slope of the first along the directions of the pairs."""
+def plain(text):
+    """The function of a program, with NumPy itself."""
+    names = {"np": np}
+    exec(text, names)
+    return names["f"]
+
+
+def slope(case, text, pairs):
+    """That of the first result along the directions of the pairs, by plain NumPy."""
+    if case.type == "complex":
+        ends = (run(plain(text), pairs, step)[0][0] for step in (DIFFERENCE, -DIFFERENCE))
+        return np.subtract(*ends) / (2 * DIFFERENCE)
+    f = plain(text.replace("float", "complex"))
+    return np.imag(run(f, pairs, STEP * 1j)[0][0]) / STEP
+
+
+def reverse(f, pairs):
+    """The results again, and the slope of the first."""
     xs = tuple(p.x.copy() for p in pairs)
     us, names = tuple(p.weights for p in pairs), pairs[0].names.values()
     try:
@@ -193,15 +204,27 @@ def derived(f, pairs):
     except RAISED as raised:
         return type(raised), None
     made = zip(pairs, by_xs or [None] * len(pairs), strict=True)
-    slope = sum(0.0 if g is None else float((p.along * g).sum()) for p, g in made)
-    return [float(y) for y in found], slope
+    return [*found], sum(0.0 if g is None else np.vdot(g, p.along).real for p, g in made)
 
 
-def agree(what, case, pairs, got, right):
+def forward(f, pairs):
+    """The same in forward mode."""
+    xs, along = tuple(p.x.copy() for p in pairs), tuple(p.along for p in pairs)
+    names = pairs[0].names.values()
+    try:
+        found, slopes = zyg.pushforward(
+            f, (xs, tuple(p.weights for p in pairs), *names), (along, *[None] * (1 + len(names)))
+        )
+    except RAISED as raised:
+        return type(raised), None
+    return [*found], slopes[0]
+
+
+def agree(what, case, pairs, got, right, tolerance=1e-9):
     if isinstance(right, type) or isinstance(got, type):
         same = isinstance(right, type) and isinstance(got, type) and issubclass(got, right)
     else:
-        same = np.allclose(got, right, rtol=1e-9, atol=1e-9, equal_nan=True)
+        same = np.allclose(got, right, rtol=tolerance, atol=tolerance, equal_nan=True)
     if not same:
         raise AssertionError(f"{what}: {got}, not {right}\n{pairs}\n{case.program(pairs)}")
 
@@ -209,17 +232,25 @@ def agree(what, case, pairs, got, right):
 def compare(case, f, pairs, engine):
     """Compare an engine's function with plain NumPy on these pairs."""
     text = case.program(pairs)
-    right, after = plain(text, pairs)
+    right, after = run(plain(text), pairs)
     if engine == "compiled":
         got, changed = run(f, pairs)
         agree("compiled", case, pairs, got, right)
         if not isinstance(right, type):
             arrays = (np.concatenate([x.ravel() for x in xs]) for xs in (changed, after))
             agree("left in the argument", case, pairs, *arrays)
-    got, slope = derived(f, pairs)
+    if case.type == "int" and case.derived is forward:
+        return  # nothing moves
+    got, found = case.derived(f, pairs)
     agree(f"{engine}, derived", case, pairs, got, right)
-    if not isinstance(right, type) and np.all(np.isfinite(right)):
-        agree(f"{engine}, slope", case, pairs, slope, plain(text, pairs, complex_step=True)[0][0])
+    if case.type != "int" and not isinstance(right, type) and np.all(np.isfinite(right)):
+        tolerance = 1e-6 if case.type == "complex" else 1e-9
+        expected = slope(case, text, pairs)
+        agree(f"{engine}, slope", case, pairs, found, expected, tolerance)
+
+
+def raises(case, pair):
+    return isinstance(run(plain(case.program([pair])), [pair])[0], type)
 
 
 def traced_function(text):
@@ -252,7 +283,7 @@ def check(case):
             for pair in case.pairs:
                 compare(case, f, [pair], "compiled")
         else:
-            raising = [p for p in case.pairs if isinstance(plain(case.program([p]), [p])[0], type)]
+            raising = [p for p in case.pairs if raises(case, p)]
             right = [p for p in case.pairs if p not in raising]
             for k, pair in enumerate(raising[:2]):
                 f = compiled_function(case.program([pair]), folder, f"raising{k}")
