@@ -1,11 +1,14 @@
 """Numbers keep their kind where several meet: ints stay ints, numbers of Python's Python's."""
 
+import itertools
 import math
+import operator
 
 import numpy as np
 import pytest
 
 import zyg
+from tests.searches._written import function
 
 ROW = np.array([0.5, -1.25, 2.0])
 
@@ -197,3 +200,34 @@ def nearest(x, k):
 
 def test_an_int_that_python_is_called_back_with_has_its_slope():
     assert zyg.gradient(zyg.compile(nearest), 1.5, 3)[1] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("n", range(9))
+@pytest.mark.parametrize("text", ["z**{n}", "np.power(z, {n})"])
+@pytest.mark.parametrize("kind", [complex, np.complex128, lambda z: np.array([z])])
+def test_whole_powers_of_complex_numbers_have_the_sign_of_zero(text, n, kind):
+    f = function(f"import numpy as np\n\n\ndef f(z):\n    return {text.format(n=n)}\n", "f")
+    compiled = zyg.compile(f)
+    parts = 0.0, -0.0, 1.5, -1.5, 2.0
+    with zyg.config(fallback="error"):
+        for z in (kind(complex(a, b)) for a in parts for b in parts):
+            assert repr(compiled(z)) == repr(f(z)), z
+
+
+@pytest.mark.parametrize("how", [operator.lshift, operator.rshift])
+def test_shifts_of_bools_have_numpys_type(how):
+    bools = True, np.True_, np.array([True, False])
+    compiled = zyg.compile(lambda a, b: how(a, b))
+    with zyg.config(fallback="silent"):
+        for a, b in itertools.product((*bools, 3, np.int64(3)), bools):
+            found, right = compiled(a, b), how(a, b)
+            assert type(found) is type(right)
+            assert getattr(found, "dtype", None) == getattr(right, "dtype", None)
+            np.testing.assert_array_equal(found, right)
+
+
+def test_ldexp_by_a_float_raises():
+    for x in (True, np.True_, 1.5, np.float64(1.5)):
+        compiled = zyg.compile(lambda x, n: np.ldexp(x, n))
+        with zyg.config(fallback="silent"), pytest.raises(TypeError):
+            compiled(x, 2.0)

@@ -12,7 +12,7 @@ from zyg.compiler.front.conversions import as_array, kind_of_elements, put
 from zyg.compiler.front.elementwise import array, assign, elementwise, written
 from zyg.compiler.front.indexing import is_basic, items_of, located, picked, viewed
 from zyg.compiler.front.products import matmul
-from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, whose
+from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, refuse_bytes, whose
 from zyg.compiler.front.structures import Ref
 from zyg.compiler.front.views import Arrayed, ArrayView, Index, product
 from zyg.compiler.ir import is_number, type_of
@@ -51,6 +51,9 @@ def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) ->
         if operator_ is operator.matmul:
             return matmul(to, *operands)
         if all(isinstance(x, Arrayed) or ours(x) for x in operands):
+            square = operator_ is operator.pow and is_number(operands[1]) and operands[1] == 2
+            if square and kind_of_elements(operands[0]) == "complex":
+                return elementwise(to, "square", operands[0])  # which keeps the sign of a zero
             return elementwise(to, OPERATIONS[operator_], *operands)
         if not any(isinstance(x, Ref) for x in operands):
             kinds = [f"{type(x).__name__}" for x in operands if not isinstance(x, Arrayed)]
@@ -71,8 +74,11 @@ def shifted(to: WholeBuilder, how: Any, x: Any, places: Any) -> Any:
     if not isinstance(x, (Number, Arrayed)) and not isinstance(places, Number):
         return NotImplemented
     k = atom_of(places)
-    if type_of(k) not in ("int", "bool") or kind_of_elements(x) not in ("int", "bool"):
+    kinds = {type_of(k), kind_of_elements(x)}
+    if not kinds <= {"int", "bool"}:
         raise TypeError("a shift of numbers that are not ints")
+    if kinds == {"bool"} and not whose(x, places):
+        refuse_bytes("a shift")
     to.demand_at_least(k, 0, "a shift by less than nothing")
     to.demand_at_least(62, k, "a shift by more than an int has")
     if isinstance(x, Number):  # which has no slope

@@ -62,13 +62,13 @@ def operated(to: WholeBuilder, name: str, *args: Any, python: bool = False) -> A
     pairs = [pair_of(to, x) for x in args]
     if name in _REAL:
         return to.number(_REAL[name](to.op, *pairs), python)
-    if name not in _COMPLEX:
+    if name not in _COMPLEX and name != "power":
         raise TypeError(f"{name} of complex numbers is not compiled")
     if python and name == "divide":
         to.demand("a division by zero", "logical_or", *(to.op("not_equal", x, 0.0)
                                                         for x in pairs[1]))  # fmt: skip
     if name == "power":
-        made = _power(to, pairs[0], args[1], pairs[1])
+        made = _power(to, pairs[0], args[1], pairs[1], python)
     else:
         compute: Any = _divide if python and name == "divide" else _COMPLEX[name]
         made = compute(to.op, *pairs)
@@ -78,16 +78,33 @@ def operated(to: WholeBuilder, name: str, *args: Any, python: bool = False) -> A
     return number(to, made, python)
 
 
-def _power(to: WholeBuilder, z: Pair, p: Any, pair: Pair) -> Pair:
+def _power(to: WholeBuilder, z: Pair, p: Any, pair: Pair, python: bool) -> Pair:
     """Small whole powers by products, others by logarithms."""
     if is_number(p) and p == int(p) and 0 <= p <= 8:
-        made: Pair = (1.0, 0.0)
-        for k in range(int(p)):
-            made = _multiply(to.op, made, z) if k else z
-        return made
+        return _whole_power(to.op, z, int(p), python)
     for x in z:
         to.demand("a complex power of what may be zero", "not_equal", x, 0.0)
     return _exp(to.op, _multiply(to.op, _log(to.op, z), pair))
+
+
+def _whole_power(op: Op, z: Pair, n: int, python: bool) -> Pair:
+    """The products that Python takes, or NumPy: in their order, to the sign of a zero."""
+    one = 1.0, 0.0
+    if n and not python and n <= 3:
+        made = (z, _multiply(op, z, z), _multiply(op, z, _multiply(op, z, z)))[n - 1]
+        zero = op("logical_and", op("equal", z[0], 0.0), op("equal", z[1], 0.0))
+        return op("select", zero, 0.0, made[0]), op("select", zero, 0.0, made[1])
+    begun = n > 0 and python and not _FROM_ONE
+    made, square, n = (z, z, n - 1) if begun else (one, z, n)
+    while n:
+        if n & 1:
+            made = _multiply(op, made, square)
+        n >>= 1
+        square = _multiply(op, square, square) if n else square
+    return made
+
+
+_FROM_ONE = str(complex(-0.0, -0.0) ** 1) != "(-0-0j)"  # powers begin with a product by 1
 
 
 Op = Callable[..., Atom]
@@ -182,7 +199,7 @@ _COMPLEX: dict[str, Callable[..., Any]] = {
     "log": _log, "sqrt": _sqrt, "sin": _sin, "cos": _cos, "sinh": _sinh, "cosh": _cosh,
     "tan": lambda op, z: _divide(op, _sin(op, z), _cos(op, z)),
     "tanh": lambda op, z: _divide(op, _sinh(op, z), _cosh(op, z)),
-    "square": lambda op, z: _multiply(op, z, z), "power": _power,
+    "square": lambda op, z: _multiply(op, z, z),
     "reciprocal": lambda op, z: _divide(op, (1.0, 0.0), z),
     "conjugate": lambda op, z: (z[0], op("negative", z[1])),
 }  # fmt: skip

@@ -8,7 +8,7 @@ never raise, and meet each other by NumPy's rules of promotion, in which Python'
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -185,6 +185,8 @@ class WholeBuilder(ExtentBuilder):
         """The same, as an atom."""
         atoms = [atom_of(x) for x in args]
         if name == "ldexp":
+            if type_of(atoms[1]) not in ("int", "bool"):
+                raise TypeError("np.ldexp by what is no int")
             return self.op(name, *atoms)
         kind = promoted(*args)
         if kind == "bool" and name in _BOOLS:
@@ -192,10 +194,7 @@ class WholeBuilder(ExtentBuilder):
                 raise TypeError(f"NumPy has no {name} of bools")
             name, atoms = str(_BOOLS[name]), atoms * (2 if name == "absolute" else 1)
         elif kind == "bool" and (name in _BYTES or not takes_ints(name)):
-            raise KernelError(
-                f"np.{name} of bools is a number of 8 or 16 bits.",
-                "a compiled function has numbers of 64 and 32 bits.", "use floats.",
-            )  # fmt: skip
+            refuse_bytes(f"np.{name}")
         elif kind == "int" and not takes_ints(name):
             kind = "float"
         if name.startswith("logical"):
@@ -228,6 +227,14 @@ class WholeBuilder(ExtentBuilder):
             over = self.op(f"{name}_overflows", *atoms)
             self.check(self.op("logical_not", over), "an int beyond 64 bits")
         return made
+
+
+def refuse_bytes(what: str) -> NoReturn:
+    """Refuse what has numbers of a size of their own where its operands are bools."""
+    raise KernelError(
+        f"{what} of bools is a number of 8 or 16 bits.",
+        "a compiled function has numbers of 64 and 32 bits.", "use floats.",
+    )  # fmt: skip
 
 
 def whose(*args: Any) -> bool:
