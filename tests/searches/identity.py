@@ -70,6 +70,7 @@ def either(t, u, c):
 PLAIN, TRACED = "import numpy as np", "import zyg.numpy as np"
 ARRAYS = ("a", "b", "x", "y", "z")
 VIEWS = ("v", "w")  # of other shapes
+UNFIT = (ValueError, TypeError, LookupError, NameError, AttributeError, SyntaxError, RuntimeError)
 
 
 class Program:
@@ -107,7 +108,7 @@ class Program:
                 exec(text, self.scope)
             alive = [eval(p, self.scope) for p in self.places()]
             good = all(np.shape(v) == (3,) and np.all(np.abs(v) < 100) for v in alive)
-        except (ValueError, TypeError, LookupError, NameError, AttributeError, SyntaxError):
+        except UNFIT:
             good = False
         if good:
             self.lines += text.split("\n")
