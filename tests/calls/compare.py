@@ -1,4 +1,4 @@
-"""What the engines are compared by: values, types, memory, finite differences."""
+"""What the engines are compared by: values, types, memory, cotangents."""
 
 import warnings
 
@@ -11,6 +11,12 @@ from .programs import is_complex, is_real, moves
 
 class Wrong(AssertionError):  # noqa: N818 - an answer
     """An engine differs."""
+
+
+def quietly(f, *args):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return f(*args)
 
 
 def leaves(x):
@@ -93,8 +99,13 @@ def like(z, x):
 
 
 def weights(y):
-    """A cotangent for a result: distinct numbers of its type."""
-    return like(_numbers(np.shape(y), is_complex(y)), y)
+    """Cotangents for the floating-point parts of a result: distinct numbers."""
+    return [_numbers(np.shape(x), is_complex(zyg.primal(x))) for x in moving(y)]
+
+
+def moving(y):
+    """The floating-point parts of a result."""
+    return [x for x in leaves(y) if moves(zyg.primal(x))]
 
 
 def _numbers(shape, complex_ones):
@@ -103,21 +114,24 @@ def _numbers(shape, complex_ones):
     return z.reshape(shape)
 
 
-def weighed(y):
-    """A number that depends on all of a result."""
+def weighed(y, by=None):
+    """A number that depends on all of a result, but for what is weighed by 0."""
     total = 0.0
-    for part in leaves(y):
-        plain = zyg.primal(part)
-        if moves(plain):
-            w = _numbers(np.shape(plain), is_complex(plain))
-            total = total + np.sum(np.real(np.conj(w) * part if is_complex(plain) else w * part))
+    parts = moving(y)
+    for part, w in zip(parts, weights(y) if by is None else by, strict=True):
+        total = total + np.sum(np.real(np.conj(w) * part if is_complex(w) else w * part))
     return total
 
 
 def inner(a, b):
+    """The inner product of cotangents with tangents; what has the tangent 0 does not count."""
     with np.errstate(all="ignore"):
         return float(
-            sum(np.sum(np.real(np.conj(x) * y)) for x, y in zip(a, b, strict=True) if x is not None)
+            sum(
+                np.sum(np.where(y == 0, 0.0, np.real(np.conj(x) * y)))
+                for x, y in zip(a, b, strict=True)
+                if x is not None
+            )
         )
 
 
@@ -136,65 +150,3 @@ def demand_same(found, expected, what):
             raise Wrong(f"{what}: {x.dtype}{x.shape} for {y.dtype}{y.shape} of argument {k}")
         if why := difference(x, y, 1e-8):
             raise Wrong(f"{what} of {k}: {why}")
-
-
-# Differences
-
-
-def by_differences(f, at, found, along):
-    """Compare cotangents with differences of the weighed values, where these are smooth."""
-
-    def value(by):
-        xs = [like(np.asarray(x) + by * d, x) for x, d in zip(at, along, strict=True)]
-        with np.errstate(all="ignore"):
-            return np.asarray(float(weighed(f(*xs))))
-
-    return _compared(value, np.asarray(inner(found, along)), at, size(found) * size(along))
-
-
-def by_differences_of(gradient, at, found, along):
-    """Compare second derivatives with differences of gradients."""
-
-    def value(by):
-        xs = [like(np.asarray(x) + by * d, x) for x, d in zip(at, along, strict=True)]
-        with np.errstate(all="ignore"):
-            return np.concatenate([_flat(c) for c in gradient(*xs)])
-
-    return _compared(value, np.concatenate([_flat(c) for c in found]), at, size(found))
-
-
-def _flat(x):
-    z = np.ravel(np.asarray(x))
-    return np.concatenate([np.real(z), np.imag(z)]).astype(float)
-
-
-def _compared(value, right, at, scale):
-    if is_single(at) or any(np.asarray(x).dtype == np.float16 for x in at):
-        return "of 32 bits"
-    if not np.all(np.isfinite(right)) or not all(np.all(np.isfinite(x)) for x in at):
-        return "not finite"
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            step = 1e-4
-            here = value(0.0)
-            near = [(value(s * step) - here) / (s * step) for s in (1, -1)]
-            half = [(value(s * step / 2) - here) / (s * step / 2) for s in (1, -1)]
-        except Exception as error:
-            return f"differences raise {type(error).__name__}"
-    slopes = np.stack([*near, *half])
-    if not np.all(np.isfinite(slopes)):
-        return "not finite nearby"
-    scale = max(float(np.max(np.abs(slopes), initial=0.0)), scale, 1e-12)
-    bent = np.abs(near[0] - near[1]), np.abs(half[0] - half[1])
-    if np.any(bent[0] > 1e-2 * scale) or np.any(bent[1] > 0.6 * bent[0] + 1e-7 * scale):
-        return "a kink"
-    central = (4 * (half[0] + half[1]) / 2 - (near[0] + near[1]) / 2) / 3
-    # What the error of the differences may be.
-    near_enough = 1e-5 * scale + float(np.max(bent[1], initial=0.0)) * 1e-2
-    if np.any(np.abs(central - right) > near_enough):
-        raise Wrong(f"{right!r}, by differences {central!r}")
-    return "the same"
-
-
-__all__ = ["by_differences", "by_differences_of", "demand_same", "difference", "facts", "moves"]

@@ -9,7 +9,6 @@ import copy
 import functools
 import itertools
 import tempfile
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +18,9 @@ import zyg
 import zyg.trio
 from zyg.errors import ZygError
 
-from . import compare
-from .compare import Wrong, demand_same, difference
-from .programs import HEAD, moves
+from . import compare, slopes
+from .compare import Wrong, demand_same, difference, quietly
+from .programs import HEAD, is_real, moves
 
 DROP_INS = HEAD.replace("import numpy as np", "import zyg.numpy as np").replace(
     "import cmath\nimport math", "import zyg.cmath as cmath\nimport zyg.math as math"
@@ -89,6 +88,12 @@ class Case:
         return any(map(moves, compare.leaves(self.expected[1])))
 
     @functools.cached_property
+    def double(self):
+        """The same of 64 bits."""
+        fixed = {k for k in range(len(self.leaves)) if k not in self.places}
+        return Case(self.name, self.program, [_double(x) for x in self.leaves], fixed)
+
+    @functools.cached_property
     def slope(self):
         """The gradient of the tracer; an exception where it has none."""
         return tried(reverse_of, self, self.watched)
@@ -119,10 +124,11 @@ def _copied(x):
     return made
 
 
-def quietly(f, *args):
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return f(*args)
+def _double(x):
+    wide = {"f": np.float64, "c": np.complex128}.get(getattr(getattr(x, "dtype", None), "kind", ""))
+    if wide is None:
+        return x
+    return x.astype(wide) if isinstance(x, np.ndarray) else wide(x)
 
 
 def outcome(f, args):
@@ -146,27 +152,22 @@ def tried(f, *args):
 # Derivatives, of any function that is as the case's
 
 
-def reverse_of(case, f, back_of=zyg.pullback):
-    """The cotangents of the moving leaves, of fixed weights of the result."""
-    g = case.by_places(f)
-    y = case.expected[1]
+def reverse_of(case, f, back_of=zyg.pullback, by=None):
+    """The cotangents of the moving leaves, of weights of the result."""
+    g, y = case.by_places(f), case.expected[1]
+    w = compare.weights(y) if by is None else by
     if moves(y):
         _, back = back_of(g, *case.at)
-        return back(compare.weights(y), zeros=True)
-    _, back = back_of(lambda *xs: compare.weighed(g(*xs)), *case.at)
+        return back(compare.like(w[0], y), zeros=True)
+    _, back = back_of(lambda *xs: compare.weighed(g(*xs), w), *case.at)
     return back(1.0, zeros=True)
 
 
-def forward_of(case, f):
-    g = case.by_places(f)
-    y = case.expected[1]
-    if moves(y):
-        return (zyg.pushforward(g, tuple(case.at), tuple(case.tangents))[1],)
-    return (
-        zyg.pushforward(lambda *xs: compare.weighed(g(*xs)), tuple(case.at), tuple(case.tangents))[
-            1
-        ],
-    )
+def forward_of(case, f, along=None):
+    g, y = case.by_places(f), case.expected[1]
+    along = case.tangents if along is None else along
+    of = g if moves(y) else lambda *xs: compare.weighed(g(*xs))
+    return (zyg.pushforward(of, tuple(case.at), tuple(along))[1],)
 
 
 def gradient_of(case, f):
@@ -211,8 +212,66 @@ def _against(case, reference, f, what):
 # The tracer
 
 
+def traced(case):
+    """Values under a gradient, in either mode: NumPy's, with their types and order in memory."""
+    if not case.places:
+        return "no derivative"
+    for way in (_backward, _ahead):
+        found = outcome(functools.partial(way, case), ())
+        if found[0] == "raised":
+            if refused(found[2]) or (way is _ahead and isinstance(case.pushed, found[1])):
+                return "refused by the tracer"
+            if case.expected[0] == "raised":
+                continue
+            raise Wrong(f"{found[2]!r}, NumPy {case.expected[:2]}") from found[2]
+        if case.expected[0] == "raised":
+            raise Wrong(f"gave {found[1]!r}, NumPy raised {case.expected[2]!r}")
+        y, order = found[1]
+        if why := difference(y, case.expected[1], 1e-14):
+            raise Wrong(f"{way.__name__}: {why}")
+        if order != (right := _orders(case.expected[1])):
+            raise Wrong(f"{way.__name__}: memory in the order {order}, NumPy {right}")
+    return "the same" if case.expected[0] == "gave" else "raised"
+
+
+def _orders(y):
+    """The order in memory of the arrays of a result, as a program can ask for it."""
+    arrays = [x.flags for x in compare.leaves(y) if isinstance(x, np.ndarray)]
+    return [(flags.c_contiguous, flags.f_contiguous) for flags in arrays]
+
+
+def _plain(x):
+    if isinstance(x, (list, tuple)):
+        parts = map(_plain, x)
+        return x._make(parts) if hasattr(x, "_make") else type(x)(parts)
+    return zyg.primal(x)
+
+
+def _backward(case):
+    made = []
+    zyg.pullback(_noting(case, made), *case.at)
+    return made[0]
+
+
+def _ahead(case):
+    made = []
+    zyg.pushforward(_noting(case, made), tuple(case.at), tuple(case.tangents))
+    return made[0]
+
+
+def _noting(case, made):
+    g = case.by_places(case.watched)
+
+    def noting(*xs):
+        y = g(*xs)
+        made.append((_plain(y), _orders(y)))
+        return xs[0]
+
+    return noting
+
+
 def reverse(case):
-    """Against differences, where the function is smooth."""
+    """Against differences, where there are some; in 32 bits, against 64 bits."""
     if not case.differentiable:
         return "no derivative"
     found, why = _reference(case.slope, "reverse")
@@ -221,7 +280,37 @@ def reverse(case):
     for x, c in zip(case.at, found, strict=True):
         if np.shape(x) != np.shape(c):
             raise Wrong(f"a cotangent of the shape {np.shape(c)} for {np.shape(x)}")
-    return compare.by_differences(case.by_places(case.plain), case.at, found, case.tangents)
+    if compare.is_single(case.at):
+        return _of_single(case, found)
+
+    def cotangents(w):
+        by = None if all(map(np.array_equal, w, compare.weights(case.expected[1]))) else w
+        return (
+            case.slope if by is None else quietly(reverse_of, case, case.watched, zyg.pullback, by)
+        )
+
+    return slopes.by_differences(case.by_places(case.plain), case.at, cotangents, case.tangents)
+
+
+def _of_single(case, found):
+    double = case.double
+    if double.expected[0] == "raised" or not double.differentiable:
+        return "no derivative in 64 bits"
+    said = reverse(double)
+    if isinstance(double.slope, Exception):
+        return said
+    if not all(
+        map(_finite_alike, compare.moving(case.expected[1]), compare.moving(double.expected[1]))
+    ):
+        return "another range"
+    for k, (x, y) in enumerate(zip(found, double.slope, strict=True)):
+        if why := difference(np.asarray(x), np.asarray(y, np.asarray(x).dtype), 1e-5):
+            raise Wrong(f"32 bits of {k}: {why}")
+    return f"as in 64 bits, {said}"
+
+
+def _finite_alike(x, y):
+    return np.shape(x) == np.shape(y) and np.array_equal(np.isfinite(x), np.isfinite(y))
 
 
 def forward(case):
@@ -235,15 +324,45 @@ def forward(case):
     if back is None:
         return why
     y = case.expected[1]
-    ahead = compare.inner(found, [compare.weights(y)] if moves(y) else [1.0])
+    ahead = compare.inner(found, compare.weights(y) if moves(y) else [np.array(1.0)])
     behind = compare.inner(back, case.tangents)
     if not (np.isfinite(ahead) and np.isfinite(behind)):
-        return "not finite"
-    size = max(compare.size(back) * compare.size(case.tangents), 1e-300)
+        return _element_by_element(case)
+    # NumPy's irfft of nothing gives memory that is not set, which may be 1e-310.
+    size = max(compare.size(back) * compare.size(case.tangents), 1e-290)
     near = 1e-4 if compare.is_single([*case.at, y]) else 1e-9
     if abs(ahead - behind) > near * max(size, abs(ahead)):
         raise Wrong(f"forward {ahead!r}, reverse {behind!r}")
     return "the same"
+
+
+def _element_by_element(case):
+    """Some elements of the Jacobian, where sums are not finite: both ways."""
+    y = case.expected[1]
+    if not is_real(y) or not all(map(is_real, case.at)):
+        return "not finite"
+    near = 1e-4 if compare.is_single([*case.at, y]) else 1e-8
+    rows, places = _some(y), [(k, n) for k, x in enumerate(case.at) for n in _some(x)]
+
+    def unit(x, n):
+        return compare.like(np.where(np.arange(np.size(x)) == n, 1.0, 0.0).reshape(np.shape(x)), x)
+
+    back = [quietly(reverse_of, case, case.watched, zyg.pullback, [unit(y, n)]) for n in rows]
+    for k, n in places:
+        along = [unit(x, n if j == k else -1) for j, x in enumerate(case.at)]
+        (y_dot,) = quietly(forward_of, case, case.watched, along)
+        ahead = np.ravel(y_dot)[rows]
+        behind = np.array([np.ravel(c[k])[n] for c in back])
+        ahead, behind = (np.where(np.isnan(ahead + behind), 0.0, x) for x in (ahead, behind))
+        if why := difference(ahead, behind, near):
+            raise Wrong(f"forward and reverse by element {n} of {k}: {why}")
+    return "the same, element by element"
+
+
+def _some(x, most=12):
+    """Some indices of elements, those that are not finite first."""
+    order = np.argsort(np.isfinite(np.ravel(x)), kind="stable")
+    return [*order[:: max(1, len(order) // most)]]
 
 
 def second(case):
@@ -252,7 +371,9 @@ def second(case):
     found, why = _reference(case.curved, "second order")
     if found is None:
         return why
-    return compare.by_differences_of(gradient_of(case, case.watched), case.at, found, case.tangents)
+    if compare.is_single(case.at):
+        return "of 32 bits"
+    return slopes.by_differences_of(gradient_of(case, case.watched), case.at, found, case.tangents)
 
 
 def checkpointed(case):
@@ -282,7 +403,7 @@ def task(case):
             return made if moves(y) else compare.weighed(made)
 
         _, back = zyg.pullback(weighed, *case.at)
-        return back(compare.weights(y) if moves(y) else 1.0, zeros=True)
+        return back(compare.like(compare.weights(y)[0], y) if moves(y) else 1.0, zeros=True)
 
     return _against(case, case.slope, by_task, "in a task")
 
@@ -425,6 +546,6 @@ ENGINES = {
     f.__name__: f
     for f in (
         reverse, forward, second, compiled, compiled_reverse, compiled_forward, compiled_second,
-        source, memory, drop_in, checkpointed, task, adopted,
+        source, memory, drop_in, checkpointed, task, adopted, traced,
     )
 }  # fmt: skip

@@ -52,6 +52,8 @@ CALLS = {
         call(V[:2], A), call(A, V[:2]), call(V[:2], W), call(A[:2], A[:, :2]), call(CUBE, V[:2]),
         call(1.5, W), call(W, 2.0), call(CUBE[:1], A[:2]),
     ],
+    np.concatenate: [call([V > 0, V]), call([[True, False], V])],
+    np.stack: [call([V > 0, V]), call([True, 1.5])], np.hstack: [call([V > 0, 1.5])],
     np.rot90: [
         call(A), call(A, -1), call(A, 2), call(A, 4), call(A, 3), call(CUBE), call(CUBE, 1, (1, 2)),
         call(CUBE, 1, (2, 0)), call(CUBE, 3, (0, 2)), call(CUBE, k=2, axes=(-1, 0)),

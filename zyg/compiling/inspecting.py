@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.config import config
+from zyg.base.config import config, setting
 from zyg.base.tables import preformatted, table
 from zyg.compiler.back.wrapped import Signature, wrapped_text
 from zyg.compiler.derive import reverse
@@ -152,9 +152,10 @@ def text_of(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], of: str) -> s
     operation, signature = call.read.operation, _signature(f, call.read, args, kwargs)
     if of == "value":
         return wrapped_text(signature, operation.program)
+    strong = bool(setting("strong_zero"))
     if of == "pushforward":
-        return wrapped_text(signature, operation.with_tangents(active), of, active)
-    derived: Any = operation.reversed(_DERIVED[of], active)
+        return wrapped_text(signature, operation.with_tangents(active, strong), of, active)
+    derived: Any = operation.reversed(_DERIVED[of], active, strong)
     return wrapped_text(signature, derived[0], of, derived[1], operation.program)
 
 

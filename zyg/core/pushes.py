@@ -164,6 +164,15 @@ def linear_pushforward(
     return (rule.key if plain else rule)(*args, **kwargs), pushforward
 
 
+def _still(x: Any) -> Any:
+    """Bools, which have no tangents and are operands like the others, as zeros."""
+    if type(x) in (list, tuple):
+        return type(x)(map(_still, x))
+    if type(x) is bool:
+        return False
+    return np.zeros_like(x) if getattr(x, "dtype", None) == np.bool_ else x
+
+
 def _filled(x: Any, x_dot: Any) -> Any:
     """The tangent of a container, zeros where it has None."""
     if type(x) not in (list, tuple):
@@ -172,4 +181,4 @@ def _filled(x: Any, x_dot: Any) -> Any:
     full = [zeros_of(spec_of(leaf)) for leaf in inside.leaves]
     for place, part in inside.match(x_dot, "an operand", "tangent"):
         full[place] = full[place] if part is None else part
-    return inside.rebuild(full)
+    return _still(inside.rebuild(full))
