@@ -99,3 +99,79 @@ def changed_around(x):
 def test_a_function_that_changes_a_list_around_it_is_refused_under_a_derivative():
     with pytest.raises(zyg.errors.CompileError, match="changes something around it"):
         zyg.compile(changed_around)(0.5)
+
+
+def before_no_rounds(a, u, n):
+    v, s = np.zeros(len(u)), 0.0
+    for i in range(len(u)):
+        v[i] = u[i - 1] - 2 * u[i]
+    for row in a:
+        s += row[0] * row[1] - row[2]
+    for i in range(n):
+        for j in range(len(u)):
+            s += a[i, 3] * a[0, j]
+    return v, s
+
+
+def after_no_rounds(u, n):
+    s = 0.0
+    for _ in range(n):
+        s += u[0] + u[2]
+    return s + u[2]
+
+
+@pytest.mark.parametrize(
+    ("shape", "m", "n"), [((0, 0), 0, 0), ((0, 1), 3, 0), ((3, 3), 1, 0), ((3, 4), 0, 2)]
+)
+def test_what_no_round_reads_is_not_demanded(shape, m, n):
+    args = np.ones(shape), np.arange(1.0, m + 1), n
+    found, right = zyg.compile(before_no_rounds)(*args), before_no_rounds(*args)
+    np.testing.assert_array_equal(found[0], right[0])
+    assert found[1] == right[1]
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_what_no_round_has_demanded_is_demanded_after_the_loop(n):
+    compiled = zyg.compile(after_no_rounds)
+    assert compiled(np.arange(3.0), n) == after_no_rounds(np.arange(3.0), n)
+    with pytest.raises(AssertionError, match="Python ran"):
+        compiled(np.ones(2), n)
+
+
+@pytest.mark.parametrize(
+    ("f", "shape"),
+    [
+        (lambda x: np.sort(x, 0), (0, 3)),
+        (lambda x: np.argsort(x), (2, 0)),
+        (lambda x: np.sort(x), (2, 0, 3)),
+        (lambda x: np.median(x), (0,)),
+        (lambda x: np.median(x, axis=0), (0, 3)),
+        (lambda x: np.linalg.solve(x, x), (0, 2, 2)),
+        (lambda x: np.linalg.inv(x), (0, 2, 2)),
+        (lambda x: np.linalg.det(x), (0, 2, 2)),
+        (lambda x: np.max(x, axis=1, initial=0.5), (2, 0)),
+        (lambda x: np.min(x, initial=0.5), (0,)),
+        (lambda x: np.cov(x), (0,)),
+        (lambda x: np.cov(x), (2, 0)),
+        (lambda x: np.linalg.norm(x.astype(int), np.inf), (3,)),
+        (lambda x: np.linalg.norm(x > 0, axis=1), (2, 3)),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_functions_of_no_elements(f, shape):
+    x = np.arange(1.0, np.prod(shape) + 1).reshape(shape)
+    found, right = zyg.compile(f)(x), f(x)
+    assert type(found) is type(right)
+    assert found.dtype == right.dtype
+    np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.parametrize("f", [np.max, np.min])
+def test_of_an_element_that_equals_the_initial_value_the_slope_is_the_tracers(f):
+    def extremum(x):
+        return f(x, initial=1.0)
+
+    for x in ([1.0, 2.0], [2.0, 1.0], [1.0, 0.5], [0.5, 1.0], [1.0, 1.0]):
+        args = (np.array(x),)
+        right = zyg.gradient(extremum, *args)[0]
+        np.testing.assert_array_equal(zyg.gradient(zyg.compile(extremum), *args)[0], right)

@@ -2,8 +2,8 @@
 
 An int is a sum of multiples of others, plus a number (`Linear`). The index of a loop lies between
 its bounds, an extent of an array is not negative. By this most indices are seen to be within their
-arrays; others are checked, before the loop where that can be: a check that fails there although no
-round would have failed only means that Python runs the function.
+arrays; others are checked, before the loop where that can be, if that has any rounds: a check that
+fails there although no round would have failed only means that Python runs the function.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from typing import Any
 
 from zyg.compiler.ir import Atom, Block, Program, Value, outs_of, same, type_of
@@ -195,18 +196,33 @@ class ExtentBuilder(Builder):
         if self.is_nonnegative(form):
             return
         level = len(self.blocks) - 1
-        while level and self.frames[level].index is not None:
-            index = self.frames[level].index
+        left: list[tuple[Frame, Linear]] = []  # loops around, and how many rounds each has at most
+        while level and (index := self.frames[level].index) is not None:
             if index in self.loose and index in form.terms:
                 break  # what may lie beyond all rounds is not demanded
             outer = self._without(form, index)
             if any(self._is_made_in(level, v) for v in outer.terms):
                 break
+            first, last = self.ranges[index]
+            left.append((self.frames[level], last.plus(first, -1).plus(Linear({}, 1))))
             form, level = outer, level - 1
-        if not self.is_nonnegative(form):
-            with self._at(level):
-                self.frames[-1].facts.append(form)
-                self._check_form(form, why)
+        if self.is_nonnegative(form):
+            return
+        inner = range(level + 1, len(self.frames))
+        left = [
+            (frame, rounds) for frame, rounds in left
+            if not any(self._is_made_in(k, x) for k in inner for x in rounds.terms)
+        ]  # fmt: skip
+        with self._at(level):
+            left = [
+                (frame, rounds) for frame, rounds in left
+                if not self.is_nonnegative(rounds.plus(Linear({}, -1)))
+                and not self.is_nonnegative(form.plus(rounds))  # it holds without rounds, too
+            ]  # fmt: skip
+            none = [self.op("less_equal", self.as_atom(rounds), 0) for _, rounds in left]
+            self.check(reduce(partial(self.op, "logical_or"), [*none, self._holds(form)]), why)
+        known = left[0][0] if left else self.frames[level]  # not of loops without rounds
+        known.facts.append(form)
 
     def is_at_least(self, x: Atom, least: Atom) -> bool:
         """Whether an int is known not to be less than another."""
@@ -264,19 +280,18 @@ class ExtentBuilder(Builder):
             self.seen += inner[1]
             self.frames += inner[2]
 
-    def _check_form(self, form: Linear, why: str) -> None:
-        """Stop where a sum is negative: compares what is added with what is subtracted."""
+    def _holds(self, form: Linear) -> Atom:
+        """Whether a sum is not negative: compares what is added with what is subtracted."""
         constant = form.constant
         more, less = (
             self._sum({x: sign * n for x, n in form.terms.items() if sign * n > 0})
             for sign in (1, -1)
         )
         if constant == -1:
-            self.demand(why, "greater", more, less)
-        elif constant < 0:
-            self.demand(why, "greater_equal", more, self.op("add", less, -constant))
-        else:
-            self.demand(why, "greater_equal", self.op("add", more, constant), less)
+            return self.op("greater", more, less)
+        if constant < 0:
+            return self.op("greater_equal", more, self.op("add", less, -constant))
+        return self.op("greater_equal", self.op("add", more, constant), less)
 
     def _sum(self, terms: dict[Value, int]) -> Atom:
         total: Atom = 0

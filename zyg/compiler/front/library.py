@@ -28,6 +28,14 @@ def demand_read(condition: Any) -> None:
     raise NotImplementedError
 
 
+def stack_of(a: Any, n: int) -> Any:
+    """What the last n axes have, one after the other; there may be no elements at all."""
+    count = 1
+    for k in range(a.ndim - n):
+        count = count * a.shape[k]
+    return a.reshape((count, *a.shape[a.ndim - n :]))
+
+
 @dataclass(frozen=True)
 class WithAdjoint:
     """A function whose text gives the result and, for a cotangent of it, that of the argument."""
@@ -345,7 +353,7 @@ def cov(m: Any) -> Any:
     demand(m.ndim == 1 or m.shape[0] != 1)
     x = m if m.ndim == 2 else m[None]
     away = x - x.mean(axis=1, keepdims=True)
-    made = away @ away.T / (x.shape[1] - 1)
+    made = away @ away.T / max(x.shape[1] - 1, 0)
     return made if m.ndim == 2 else made.reshape(())
 
 

@@ -26,11 +26,11 @@ _NOT_OF: dict[str, set[str]] = {
         "float_power", "gradient", "cov", "average", "linspace", "logspace", "geomspace", "vander",
         "polyval", "det", "slogdet", "inv", "cholesky", "solve",
     },
-    "ints": {"reciprocal", "rint", "nansum", "norm"},
+    "ints": {"reciprocal", "rint", "nansum"},
     "bools": {
         "absolute", "floor", "ceil", "trunc", "fix", "conjugate", "conj", "floor_divide", "fmod",
         "remainder", "mod", "ldexp", "power", "polyval", "vander", "nansum", "rint", "reciprocal",
-        "median", "quantile", "percentile", "norm",
+        "median", "quantile", "percentile",
     },
     "lists": {
         "clip", "conjugate", "conj", "flip", "flipud", "fliplr", "logical_not", "ndim", "shape",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front.library import WithAdjoint, demand, demand_read
+from zyg.compiler.front.library import WithAdjoint, demand, demand_read, stack_of
 
 
 def eliminated(a: Any, b: Any) -> Any:
@@ -62,10 +62,10 @@ def solved(a: Any, b: Any) -> Any:
 
 def solve(a: Any, b: Any) -> Any:
     if a.ndim > 2:
-        rows = a.reshape((-1, *a.shape[-2:]))
+        rows = stack_of(a, 2)
         made = np.empty((len(rows), *b.shape[-2:]))
         shape = (*a.shape[:-2], *b.shape[-2:])
-        sides = np.broadcast_to(b, shape).reshape((-1, *b.shape[-2:]))
+        sides = stack_of(np.broadcast_to(b, shape), 2)
         for i in range(len(rows)):
             made[i] = solved(rows[i], sides[i])
         return made.reshape(shape)
@@ -90,7 +90,7 @@ def determinant(a: Any) -> Any:
 def det(a: Any) -> Any:
     if a.ndim == 2:
         return determinant(a)
-    rows = a.reshape((-1, *a.shape[-2:]))
+    rows = stack_of(a, 2)
     made = np.empty(len(rows))
     for i in range(len(rows)):
         made[i] = determinant(rows[i])
@@ -149,6 +149,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
     if ord is None or (ord == 2 and axes == 1) or (ord == "fro" and axes == 2):
         return two_norm(x, axis, keepdims)
     demand_read(axes < 3 and ord in ((1, np.inf, -np.inf, 0) if axes == 1 else (1, np.inf)))
+    if x.dtype in (int, bool):
+        x = x.astype(float)
     if axes == 2:
         demand_read(not keepdims)
         return abs(x).sum(axis=0 if ord == 1 else 1).max()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front.library import demand, demand_read, lies_like
+from zyg.compiler.front.library import demand, demand_read, lies_like, stack_of
 
 
 def order_of(row: Any) -> Any:
@@ -44,7 +44,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any
     c = np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
     if c.ndim == 1:
         return order_of(c)
-    rows = c.reshape((-1, c.shape[-1]))
+    rows = stack_of(c, 1)
     made = np.empty(rows.shape, int)
     for i in range(len(rows)):
         made[i] = order_of(rows[i])
@@ -55,7 +55,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, stable: Any = None) -> Any:
     c = np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
     if c.ndim == 1:
         return c[order_of(c)]
-    rows = c.reshape((-1, c.shape[-1]))
+    rows = stack_of(c, 1)
     made = np.empty(rows.shape, a.dtype)
     for i in range(len(rows)):
         made[i] = rows[i][order_of(rows[i])]
@@ -71,9 +71,8 @@ def median(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
     along = 0 if axis is None else axis
     s = np.moveaxis(np.sort(np.ravel(a) if axis is None else a, along), along, 0)
     n = len(s)
-    demand(n > 0)
-    demand(np.all(s[-1] == s[-1]))  # no NaN, which comes last
-    middle = (s[(n - 1) // 2] + s[n // 2]) / 2 if n % 2 == 0 else s[n // 2] / 1
+    demand(np.all(s[n - 1 :] == s[n - 1 :]))  # no NaN, which comes last
+    middle = s[(n - 1) // 2 : n // 2 + 1].mean(axis=0)
     if not keepdims:
         return middle
     return np.reshape(middle, (1,) * a.ndim) if axis is None else np.expand_dims(middle, axis)
@@ -165,8 +164,8 @@ def take_along_axis(arr: Any, indices: Any, axis: Any) -> Any:
     k = np.moveaxis(indices, axis, -1)
     if b.ndim == 1:
         return b[k]
-    rows = b.reshape((-1, b.shape[-1]))
-    places = k.reshape((-1, k.shape[-1]))
+    rows = stack_of(b, 1)
+    places = stack_of(k, 1)
     demand(len(rows) == len(places))
     made = np.empty(places.shape, arr.dtype)
     for i in range(len(rows)):

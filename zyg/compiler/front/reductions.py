@@ -185,7 +185,7 @@ def extremum(name: str) -> Callable[..., Any]:
         initial: Any = None,
     ) -> Any:  # fmt: skip
         kind = kind_of_elements(a)
-        if isinstance(a, Arrayed):
+        if isinstance(a, Arrayed) and initial is None:
             for k in axes_of(a, axis):
                 to.demand_at_least(a.shape[k], 1, f"the {name} of no elements")
 
@@ -194,8 +194,7 @@ def extremum(name: str) -> Callable[..., Any]:
             return to.elementwise(name, *((v, before) if name == "maximum" else (before, v)))
 
         def first(at: Any) -> Atom:
-            best = at(())
-            return atom_of(best) if initial is None else to.elementwise(name, initial, best)
+            return atom_of(at(()) if initial is None else initial)
 
         return given(reduced(to, a, axis, keepdims, kind, first, step), out)
 
