@@ -64,7 +64,7 @@ def _hypot(*coordinates: _typing.Any) -> _typing.Any:
         return _math.hypot(*map(_settle, coordinates))
     if len(coordinates) != 2:
         return _np.linalg.norm(_np.stack(coordinates))
-    return _elementwise(_hypot_rule, *coordinates)
+    return _elementwise(_hypot_rule, *map(_dropins.widened, coordinates))
 
 
 def _dist(p: _typing.Any, q: _typing.Any) -> _typing.Any:

@@ -231,3 +231,38 @@ def test_ldexp_by_a_float_raises():
         compiled = zyg.compile(lambda x, n: np.ldexp(x, n))
         with zyg.config(fallback="silent"), pytest.raises(TypeError):
             compiled(x, 2.0)
+
+
+def ldexp_of_math(x, n):
+    return math.ldexp(x, n)
+
+
+def beside_a_large_int(x):
+    return x == 2**63
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "error"),
+    [
+        (ldexp_of_math, (1.5, np.int64(2)), TypeError),
+        (beside_a_large_int, (np.True_,), OverflowError),
+    ],
+)
+def test_what_numpys_numbers_raise_they_raise_compiled(f, args, error):
+    with pytest.raises(error):
+        f(*args)
+    with zyg.config(fallback="silent"), pytest.raises(error):
+        zyg.compile(f)(*args)
+
+
+@pytest.mark.parametrize("name", ["tan", "tanh"])
+def test_tangents_of_complex_numbers_keep_the_signs_of_zeros(name):
+    f = function(f"import numpy as np\n\n\ndef f(z):\n    return np.{name}(z)\n", "f")
+    compiled = zyg.compile(f)
+    parts = 0.0, -0.0, 0.5, -1.25, 30.0
+    with zyg.config(fallback="error"):
+        for z in (complex(a, b) for a in parts for b in parts):
+            found, right = compiled(z), f(z)
+            np.testing.assert_allclose(found, right, rtol=4e-15)
+            for x, y in ((found.real, right.real), (found.imag, right.imag)):
+                assert math.copysign(1, x) == math.copysign(1, y), z

@@ -370,3 +370,12 @@ def test_methods_write_their_result_into_a_buffer():
 
     zyg.check_gradient(f, np.array([0.5, 2.0, -1.5]), order=2)
     assert f(np.array([0.5, 2.0, -1.5])) == 0.0
+
+
+@pytest.mark.parametrize("name", ["atan2", "hypot", "pow", "fmod", "copysign", "remainder"])
+def test_a_narrow_number_beside_a_float_leaves_its_slope_all_digits(name):
+    f, b = getattr(zyg.math, name), np.float32(0.7)
+    right = zyg.gradient(f, 1.1, float(b))
+    for found in (zyg.gradient(f, 1.1, b)[0], zyg.gradient(lambda a: f(a, b), 1.1)[0]):
+        assert found == pytest.approx(right[0], rel=1e-15)
+    assert zyg.gradient(f, 1.1, b)[1].dtype == np.float32

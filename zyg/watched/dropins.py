@@ -9,6 +9,8 @@ from collections.abc import Callable
 from types import MethodType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from zyg.base.marks import stands_for
 from zyg.base.registry import ScalarRule, late_rule, rules
 from zyg.base.structure import Structure
@@ -159,7 +161,7 @@ def of_numbers(
             plain = {k: cut(x, how) for k, x in kwargs.items()}
             return original(*[cut(x, how) for x in args], **plain)
         if (known := rule or rules.get(original)) is not None:
-            return known(*args, **kwargs)
+            return known(*(map(widened, args) if len(args) > 1 else args), **kwargs)
         if any(map(is_watched, args := tuple(map(settle, args)))):
             raise MissingRuleError(
                 f"{name} has no rule, so zyg cannot differentiate it.",
@@ -169,6 +171,16 @@ def of_numbers(
         return original(*args, **kwargs)
 
     return drop_in(original, inside)
+
+
+_NARROW = np.float32, np.float16
+
+
+def widened(x: Any) -> Any:
+    """A number in 64 bits, in which such functions compute: so do slopes by the other operands."""
+    if type(x) in WATCHED:
+        return x.astype(np.float64) if type(x.primal) in _NARROW else x
+    return float(x) if type(x) in _NARROW else x
 
 
 def taking_lists(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -189,6 +189,15 @@ def _cosh(op: Op, z: Pair) -> Pair:
             op("multiply", op("sinh", x), op("sin", y)))  # fmt: skip
 
 
+def _tan(op: Op, z: Pair) -> Pair:
+    """Part by part, which keeps the signs of zeros."""
+    sin, cos = op("sin", z[0]), op("cos", z[0])
+    sinh, cosh = op("sinh", z[1]), op("cosh", z[1])
+    size = op("add", op("multiply", cos, cos), op("multiply", sinh, sinh))
+    return (op("divide", op("multiply", sin, cos), size),
+            op("divide", op("multiply", sinh, cosh), size))  # fmt: skip
+
+
 def _both(name: str) -> Callable[..., Pair]:
     return lambda op, *zs: (op(name, *(z[0] for z in zs)), op(name, *(z[1] for z in zs)))
 
@@ -197,8 +206,7 @@ _COMPLEX: dict[str, Callable[..., Any]] = {
     "add": _both("add"), "subtract": _both("subtract"), "negative": _both("negative"),
     "positive": lambda op, z: z, "multiply": _multiply, "divide": _divide_by_zero_too, "exp": _exp,
     "log": _log, "sqrt": _sqrt, "sin": _sin, "cos": _cos, "sinh": _sinh, "cosh": _cosh,
-    "tan": lambda op, z: _divide(op, _sin(op, z), _cos(op, z)),
-    "tanh": lambda op, z: _divide(op, _sinh(op, z), _cosh(op, z)),
+    "tan": _tan, "tanh": lambda op, z: _tan(op, z[::-1])[::-1],
     "square": lambda op, z: _multiply(op, z, z),
     "reciprocal": lambda op, z: _divide(op, (1.0, 0.0), z),
     "conjugate": lambda op, z: (z[0], op("negative", z[1])),

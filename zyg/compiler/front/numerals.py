@@ -21,15 +21,12 @@ def of_math(to: WholeBuilder, f: Any, name: str, *args: Any) -> Any:
     """A function of the math module, of numbers."""
     xs = [to.to("float", atom_of(x)) for x in args]
     if name == "ldexp":
-        if (type_of(atom_of(args[1])), whose(args[1])) not in _COUNTS:
+        if type_of(atom_of(args[1])) not in ("int", "bool") or not whose(args[1]):
             raise TypeError("math.ldexp by what is no int")
         xs[1] = atom_of(args[1])
     y = to.op(name, *xs)
     demand_domain(to, plain_of(f).__name__, xs, y)
     return to.number(y, True)
-
-
-_COUNTS = ("int", True), ("int", False), ("bool", True)
 
 
 def is_math(f: Any) -> bool:

@@ -188,6 +188,10 @@ class WholeBuilder(ExtentBuilder):
             if type_of(atoms[1]) not in ("int", "bool"):
                 raise TypeError("np.ldexp by what is no int")
             return self.op(name, *atoms)
+        if any(type(x) is int and not -(2**63) <= x < 2**63 for x in atoms) and (
+            "bool" in map(type_of, atoms)
+        ):
+            raise TypeError("a bool of NumPy's meets an int beyond 64 bits")
         kind = promoted(*args)
         if kind == "bool" and name in _BOOLS:
             if _BOOLS[name] is None:
