@@ -1,8 +1,10 @@
 """All cases: every call of the tables, in every variant."""
 
+import collections
+
 from . import methods, points, scalars, tables
 from .calls import array, call
-from .engines import Case
+from .case import Case
 from .programs import plain_of, written
 from .variants import VARIANTS, varied
 
@@ -26,15 +28,21 @@ def calls():
             yield name, (X, *c.args), c.kwargs
 
 
-def cases(only=""):
-    """Their numbers and how they are made, those whose text has a word in it."""
-    number = 0
+def cases(only="", variants=VARIANTS, most=None):
+    """Their numbers and how they are made: those whose text has a word in it.
+
+    Some of the variants, and at most so many calls of a function.
+    """
+    number, seen = 0, collections.Counter()
     for f, args, kwargs in calls():
+        seen[f] += 1
         program, leaves, by_keyword = written(f, call(*args, **kwargs))
         named = getattr(f, "__name__", str(f))
         for variant in VARIANTS:
             number += 1
             if only and only not in program.text and only != named:
+                continue
+            if variant not in variants or (most is not None and seen[f] > most):
                 continue
             made = varied(leaves, variant)
             if made is None:

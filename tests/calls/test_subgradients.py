@@ -6,8 +6,9 @@ import pytest
 import zyg
 
 from . import subgradients
+from .case import Case, gradient_of
 from .compare import demand_same, quietly
-from .engines import ENGINES, Case, gradient_of
+from .engines import ENGINES
 from .subgradients import CURVED, ROWS
 
 

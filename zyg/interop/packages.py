@@ -22,7 +22,9 @@ def _torch_function(*args: Any, **kwargs: Any) -> Any:
 
 
 class Torch(Library):
-    different = frozenset(("histogram", "histogramdd", "median", "nanmedian", "gradient", "put"))
+    different = frozenset(
+        ("histogram", "histogramdd", "median", "nanmedian", "gradient", "put", "kl_div")
+    )
     protocols: ClassVar[dict[str, Any]] = {"__torch_function__": classmethod(_torch_function)}
 
     def method(self, x: Any, name: str) -> Any:

@@ -84,9 +84,17 @@ def say_ufunc(library: Library, ufunc: Any, inputs: Sequence[Any]) -> Any:
     ]
     raws = library.operands(name, raws)
     if said is None:
-        said = getattr(library.xp, _RENAMED.get(name, name), None) or getattr(library.xp, name)
+        said = own(library, library.xp, name)
     y = said(*raws)
     return library.wrap(y) if type(y) is not tuple else tuple(map(library.wrap, y))
+
+
+def own(library: Library, space: Any, name: str) -> Any:
+    """The library's function of NumPy's name, or of the standard's."""
+    standard = _RENAMED.get(name, name)
+    if standard in library.different:
+        raise TypeError(f"its {standard} is another function")
+    return getattr(space, standard, None) or getattr(space, name)
 
 
 def _kind(x: Any, guest: Any) -> Any:
@@ -132,10 +140,7 @@ def in_standard(library: Library, f: Any, args: Sequence[Any], kwargs: dict[str,
     part = (f.__module__ or "").rpartition(".")[2]
     if part in ("linalg", "fft"):
         space = getattr(space, part)
-    name = _RENAMED.get(f.__name__, f.__name__)
-    said = getattr(space, name, None) or getattr(space, f.__name__)
-    if name in library.different:
-        raise TypeError(f"its {name} is another function")
+    name, said = _RENAMED.get(f.__name__, f.__name__), own(library, space, f.__name__)
     names, bound = bound_by(f, args, kwargs)
     like = next(iter(guests_in(library, (*args, *kwargs.values()))))
     raws: list[Any] = []

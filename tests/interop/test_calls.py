@@ -1,0 +1,30 @@
+"""The calls of tests/calls over arrays of each library: as of NumPy's, or refused."""
+
+import collections
+
+import pytest
+
+from tests.calls.cases import cases
+from tests.calls.guests import GUESTS
+
+from .libraries import maker
+
+SLOW = {"jax": "it compiles", "dask": "it plans", "COO": "it compiles", "GCXS": "it compiles"}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=[pytest.mark.slow] * (k in SLOW)) for k in GUESTS]
+)
+def test_a_guest_gives_what_numpy_gives(kind):
+    maker(kind)
+    outcomes = collections.Counter()
+
+    for _, title, make in cases(variants={"as it is"}, most=2):
+        try:
+            outcomes[GUESTS[kind](make())] += 1
+        except Exception as error:
+            error.add_note(title)
+            raise
+
+    assert outcomes["the same"] > 250
