@@ -100,6 +100,45 @@ def test_wrt_takes_names_and_positions(wrt):
     assert zyg.gradient(lambda x, y: f(x, y), 2.0, 3.0) == (None, 2.0)
 
 
+def refused(x, y, z):
+    exec("1")
+    return np.sum(x * y) * z
+
+
+def stopped(x, y, z):
+    return np.sum(x * y) * z + 0 * (2**62 * int(z))
+
+
+@pytest.mark.parametrize("wrt", [0, "y", ("x", "z"), [1, 2]])
+@pytest.mark.parametrize("f", [refused, stopped])
+def test_arguments_left_out_of_wrt_have_no_gradient_where_python_runs_the_function(f, wrt):
+    compiled = zyg.compile(f, wrt=wrt)
+    places = compiled.wrt
+    args = np.ones(3), np.arange(3.0), 2.0
+    with zyg.config(fallback="silent"):
+        for found in (
+            zyg.gradient(compiled, *args),
+            zyg.value_and_gradient(compiled, *args)[1],
+            zyg.pullback(compiled, *args)[1](1.0),
+            zyg.gradient(lambda *xs: compiled(*xs), *args),
+        ):
+            for k, (x, y) in enumerate(zip(found, zyg.gradient(f, *args), strict=True)):
+                assert (x is None) == (k not in places)
+                if k in places:
+                    np.testing.assert_array_equal(x, y)
+
+
+def test_what_is_written_to_stays_watched_though_wrt_leaves_it_out():
+    @zyg.compile(wrt=0)
+    def filled(x, out):
+        out[0] = x[0] * 2
+        return np.sum(x * out)
+
+    x, out = np.array([1.0, 2.0]), np.ones(2)
+    found = zyg.gradient(lambda x, out: filled(x * 1.0, out * 1.0), x, out)
+    np.testing.assert_array_equal(found[0], [4.0, 1.0])
+
+
 @pytest.mark.parametrize("wrt", ["z", 2, -1, 0.5, ("x", "z"), True, "key"])
 def test_wrt_of_no_argument_is_refused(wrt):
     with pytest.raises(zyg.errors.ArgumentError, match="is no positional argument of") as caught:

@@ -39,6 +39,7 @@ _REFUSED = "runs in Python, and"  # a function that is not compiled, for whateve
 KNOWN = {
     ("arrays: shrinking", "the result, a"): "an argument, or a new array, is returned",
     ("arrays: picks_of_matrices", "an index of no elements"): "indices are checked where used",
+    ("numpy: x[[0, -1]] of", "an index of no elements"): "indices are checked where used",
     ("arrays: more_functions 1", "an index of no elements"): "indices are checked where used",
     ("arrays: contractions 16", "shapes that do not match"): "NumPy reads beyond a diagonal",
     ("arrays: matrix_functions 17", "NumPy's demands"): "of nothing, polyval gives an array",
@@ -47,6 +48,11 @@ KNOWN = {
     ("numpy: np.cov(x)", "NumPy's demands"): "of one row, cov has no axes",
     ("numpy: np.cross(x, x)", "NumPy's demands"): "of two numbers, NumPy warns that it will end",
     ("numpy: np.linalg.norm(x, ", "the maximum of no elements"): "NumPy 2.2 raises, later it is 0",
+    ("arrays: linear_algebra 7", "the maximum of no elements"): "NumPy 2.2 raises, later it is 0",
+    (
+        "numpy: np.linalg.det(x @ x.T)",
+        "NumPy's demands",
+    ): "of a singular matrix, rules have the slopes",
     ("programs: int_powers", "a negative power of an int"): "it is a float",
     ("numpy: np.fix(x) of int", "float64"): "before NumPy 2.4 it gave floats",
 }

@@ -254,13 +254,18 @@ class Compiled(Named):
 
         return text_of(self, args, kwargs, of)
 
-    def in_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the function itself returns."""
+    def in_python(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], written: Sequence[int] = ()
+    ) -> Any:
+        """What the function itself returns; arguments that it has `written` to stay watched."""
         f = self.__wrapped__
         if not _holds_watched((f, args, kwargs)):
             return f(*args, **kwargs)
         from zyg.compiling.fallback import with_drop_ins
 
+        if self.wrt is not None:
+            kept = {*self.wrt, *written}
+            args = tuple(x if k in kept else _constant(x) for k, x in enumerate(args))
         with with_drop_ins(f):
             return f(*args, **kwargs)
 
@@ -322,7 +327,9 @@ class Compiled(Named):
         read = call.read
         if (refusal := read.refusal()) is not None:
             refuse(self.__name__, refusal)
-        if refusal or read.written or not self._by_floats(call):
+        if written := read.arguments_written():
+            return self.in_python(args, kwargs, written)
+        if refusal or not self._by_floats(call):
             return self.in_python(args, kwargs)
         made, why = None, ""
         try:
@@ -355,6 +362,12 @@ class Compiled(Named):
             start += width(kind)
         pairs = zip(call.operands, fixed, strict=True)
         return [strip(settle(x)) if is_fixed else x for x, is_fixed in pairs]
+
+
+def _constant(x: Any) -> Any:
+    """An argument that is never differentiated."""
+    inside = Structure(x, is_watched)
+    return inside.rebuild([strip(settle(v)) for v in inside.leaves]) if inside.leaves else x
 
 
 def _holds_watched(x: Any) -> bool:

@@ -175,6 +175,14 @@ class Read:
         places = enumerate(zip(self.kinds, starts, strict=False))
         return [pair for k, pair in places if wrt is None or k in wrt]
 
+    def arguments_written(self) -> list[int]:
+        """The positional arguments that the function writes to."""
+        places = enumerate(self.chosen(None))
+        return [
+            k for k, (kind, start) in places
+            if any(start <= place < start + width(kind) for place in self.written)
+        ]  # fmt: skip
+
     def plan(self, wrt: Sequence[int] | None, zeros: bool) -> Plan | None:
         """How value and gradients are computed; None where the tracer is needed for it."""
         if (key := (wrt, zeros)) not in self._plans:
