@@ -266,3 +266,22 @@ def test_tangents_of_complex_numbers_keep_the_signs_of_zeros(name):
             np.testing.assert_allclose(found, right, rtol=4e-15)
             for x, y in ((found.real, right.real), (found.imag, right.imag)):
                 assert math.copysign(1, x) == math.copysign(1, y), z
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.reshape(x, ()),
+        lambda x: np.transpose(x),
+        lambda x: np.squeeze(x),
+        lambda x: np.sum(x).reshape(()),
+        lambda x: np.sum(x).squeeze(),
+        lambda x: np.sum(x).copy(),
+        lambda x: np.sum(x).transpose(),
+    ],
+)
+@pytest.mark.parametrize("x", [2.5, np.float64(2.5), np.int64(2), np.True_, 1 + 2j, np.array(2.5)])
+def test_numbers_of_numpys_stay_numbers_without_axes(f, x):
+    with zyg.config(fallback="silent"):
+        found, right = zyg.compile(f)(x), f(x)
+    assert (type(found), found) == (type(right), right)

@@ -18,7 +18,7 @@ from zyg.compiler.front import (
     reductions,
     shaping,
 )
-from zyg.compiler.front.complexes import is_complex, one_of
+from zyg.compiler.front.complexes import ComplexNumber, is_complex, one_of
 from zyg.compiler.front.conversions import (
     as_array,
     demand_castable,
@@ -39,7 +39,7 @@ from zyg.compiler.front.elementwise import (
 )
 from zyg.compiler.front.indexing import items_of
 from zyg.compiler.front.layouts import in_c
-from zyg.compiler.front.scalars import WholeBuilder, promoted
+from zyg.compiler.front.scalars import WholeBuilder, promoted, whose
 from zyg.compiler.front.views import Arrayed, ArrayView, cast
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import type_of
@@ -246,6 +246,7 @@ _OF_ARRAYS = {
 }  # fmt: skip
 # Those that Python has, too, and those that numbers have: for arrays only.
 _PYTHONS = {len, abs}
+_BY_METHOD = {np.reshape, np.transpose, np.squeeze}  # that call what their argument has
 _FOR_ARRAYS = {*_PYTHONS, np.where, np.clip}
 
 
@@ -269,7 +270,8 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
             return NotImplemented
         if isinstance(f.owner, arrays.Single) and f.name in ("conj", "conjugate"):
             return f.owner.number
-        return METHODS[f.name](to, f.owner, *args, **kwargs)
+        made = METHODS[f.name](to, f.owner, *args, **kwargs)
+        return _number_in(made) if isinstance(f.owner, arrays.Single) else made
     try:
         f = plain_of(f)
         written = FUNCTIONS.get(f)
@@ -281,13 +283,20 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
             return NotImplemented
         if args and isinstance(args[0], (list, tuple)) and f in _OF_ARRAYS:
             args = [as_array(to, args[0]), *args[1:]]
-        return written(to, *args, **kwargs)
+        made = written(to, *args, **kwargs)
+        alone = f in _BY_METHOD and args and isinstance(args[0], (Number, ComplexNumber))
+        return _number_in(made) if alone and not whose(args[0]) else made
     owner = getattr(f, "__self__", None)
     if isinstance(owner, np.ufunc):
         return _of_ufunc(to, owner, f.__name__, args, kwargs)
     if isinstance(f, np.ufunc) and (arrayed or kwargs):
         return _ufunc(to, f, args, kwargs)
     return NotImplemented
+
+
+def _number_in(x: Any) -> Any:
+    """What has no axes and is made of a number of NumPy's is one."""
+    return x.at(()) if isinstance(x, Arrayed) and not x.shape else x
 
 
 def _ufunc(to: WholeBuilder, f: np.ufunc, args: Any, kwargs: dict[str, Any]) -> Any:

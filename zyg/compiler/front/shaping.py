@@ -18,7 +18,7 @@ from zyg.compiler.front.elementwise import (
 )
 from zyg.compiler.front.indexing import viewed
 from zyg.compiler.front.layouts import Order, in_c, iterated, joined
-from zyg.compiler.front.scalars import WholeBuilder, promoted, whose
+from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import (
     Arrayed,
     ArrayView,
@@ -30,7 +30,7 @@ from zyg.compiler.front.views import (
     row_major,
 )
 from zyg.compiler.ir import Atom, Value
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.record import atom_of
 from zyg.errors import KernelError
 
 Unequal = tuple[Atom, Atom]
@@ -231,8 +231,6 @@ def moved(to: WholeBuilder, x: Any, source: int, destination: int) -> ArrayView:
 
 
 def squeezed(to: WholeBuilder, x: Any, axis: Any = None) -> Any:
-    if isinstance(x, Number) and axis is None and whose(x) is False:
-        return x
     view = as_array(to, x)
     if axis is None:
         gone: Sequence[int] = [k for k, n in enumerate(view.shape) if is_one(n)]
