@@ -288,12 +288,12 @@ def test_in_tasks(want):
 
 
 def test_nothing_is_protected_any_more_when_f_has_ended():
-    from zyg.core import protection
+    from zyg.core import kept
 
     x, a = arrays()
     gc.collect()
-    before = dict(protection._kept)
+    before = dict(kept.kept_arrays)
     _y, back = zyg.pullback(kernel, x, a)
     assert x.flags.writeable
-    assert protection._kept == before
+    assert kept.kept_arrays == before
     assert back(BAR)

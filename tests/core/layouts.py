@@ -16,7 +16,7 @@ import warnings
 import numpy as np
 
 import zyg
-from zyg.core import protection
+from zyg.core import kept
 from zyg.core.strand import strip
 from zyg.numpy.lib.stride_tricks import as_strided
 
@@ -212,12 +212,12 @@ def check(seed):
 
     With every other seed what is plain is held as if it were large.
     """
-    before = protection._SMALL
-    protection._SMALL = -1 if seed % 2 else before
+    before = kept.SMALL
+    kept.SMALL = -1 if seed % 2 else before
     try:
         return _checked(seed)
     finally:
-        protection._SMALL = before
+        kept.SMALL = before
 
 
 def _checked(seed):

@@ -12,7 +12,8 @@ import pytest
 
 import zyg
 from zyg import errors
-from zyg.core.protection import _overlapping, owns_memory, sample
+from zyg.core.kept import owns_memory, sample
+from zyg.core.protection import _overlapping
 
 from .checks import LINE, check, loss
 

@@ -20,7 +20,7 @@ import numpy as np
 import zyg
 from zyg.base.scalar_rules import table
 from zyg.base.structure import Structure, is_leaf
-from zyg.core import protection
+from zyg.core import kept
 from zyg.errors import ZygError
 
 from ..calls.calls import V, array, call
@@ -125,14 +125,14 @@ class Trial:
         """What came of it: "right", "raised", or "refused" without any writing."""
         if self.place is None:
             return "refused"
-        before = protection._SMALL
-        protection._SMALL = before if self.small else -1
+        before = kept.SMALL
+        kept.SMALL = before if self.small else -1
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 return self._compared()
         finally:
-            protection._SMALL = before
+            kept.SMALL = before
 
     def _compared(self):
         try:

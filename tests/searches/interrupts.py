@@ -105,6 +105,8 @@ def _handlers(code):
         at = next((e.target for e in entries if e.start <= step.offset < e.end), 0)
         looks = step.opname in ("RESUME", "CALL", "CALL_FUNCTION_EX") or step.offset in _loops(code)
         enters = step.opname == "BEFORE_WITH"  # where it calls, and does not look
+        if step.opname in ("SEND", "YIELD_VALUE"):  # what it awaits goes on: it does not look
+            at = None
         found[step.offset] = at, at if looks else -1 if enters else None
     return found
 
@@ -150,7 +152,7 @@ class Hit:
     def _instruction(self, frame, event, arg):
         if event == "opcode":
             handler, then = _handlers(frame.f_code)[frame.f_lasti]
-            if handler == self.handled[id(frame)]:  # else none can come between the two
+            if handler is not None and handler == self.handled[id(frame)]:  # else none can come
                 self._reach(frame, f"instruction {frame.f_lasti}")
             if then is not None:
                 self.handled[id(frame)] = then
@@ -205,15 +207,17 @@ def check(case):
     before, threads = snapshot(program), threading.enumerate()
     hit = Hit(case.kind, case.at % points(case.program, case.kind), case.error("on purpose"))
     lost = []
-    sys.unraisablehook, hook = lost.append, sys.unraisablehook
+    # Its text: the exception has frames, in whose variables pullbacks may be.
+    sys.unraisablehook, hook = lambda e: lost.append(str(e.object)), sys.unraisablehook
     outcome, error = "raised", None
     try:
         found = hit.run(program.run)
         outcome = "not reached" if not hit.where else "caught by f"
         if hit.where and PROGRAMS[case.program] is not caught:
             outcome = "lost in a finalizer" if lost else "swallowed"
-            if hit.where.startswith("call in Trace.__del__"):  # which did not begin
-                return outcome
+            if " in Trace.__del__ " in hit.where:  # which did not begin: the next way in does it
+                hit.error = None
+                zyg.gradient(lambda x: x * x, 3.0)
     except (KeyboardInterrupt, Stop) as raised:
         error = raised  # kept, as a notebook keeps it
     except BaseExceptionGroup as raised:

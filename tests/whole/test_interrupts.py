@@ -9,6 +9,10 @@ import pytest
 
 import zyg
 import zyg.numpy
+from zyg.base import adoptable
+from zyg.core import running, trace
+from zyg.core.strand import active
+from zyg.core.trace import Trace
 
 from ..marks import slow_after
 from ..searches import interrupts
@@ -61,3 +65,48 @@ def test_an_interrupt_while_what_a_checkpoint_holds_is_put_back():
         assert layer(3.0) == 6.0  # and no variable of the function's is empty
         del held[1:]
         at += 17
+
+
+# The second line of defence: what any number of interrupts have left is found on the next way in
+
+
+def test_an_array_of_a_pullback_is_writable_though_its_finalizer_did_not_begin():
+    a, x = np.ones(2000), np.ones(2000)
+    _, back = zyg.pullback(lambda x: a * x, x)
+    assert not a.flags.writeable
+
+    def interrupt(frame, event, arg):
+        if frame.f_code is Trace.__del__.__code__:
+            raise KeyboardInterrupt
+
+    hook, sys.unraisablehook = sys.unraisablehook, lambda lost: None
+    sys.setprofile(interrupt)
+    try:
+        del back
+    finally:
+        sys.setprofile(None)
+        sys.unraisablehook = hook
+    zyg.gradient(lambda x: x * x, 3.0)
+    assert a.flags.writeable
+
+
+@pytest.mark.parametrize("ways", ["release_all", "leave"])
+def test_a_way_out_that_was_interrupted_again_and_again_is_gone_on_the_next_way_in(
+    monkeypatch, ways
+):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    a, x = np.ones(2000), np.ones(2000)
+    with monkeypatch.context() as patch:
+        for module in (trace, running):
+            patch.setattr(module, ways, interrupted)
+        with pytest.raises(KeyboardInterrupt) as kept:
+            zyg.gradient(lambda x: (a * x).sum() / {}["none"], x)
+    zyg.gradient(lambda x: x * x, 3.0)
+    assert a.flags.writeable
+    assert x.flags.writeable
+    assert zyg.nestlevel() == 0
+    assert not active.get()
+    assert not adoptable.running
+    del kept

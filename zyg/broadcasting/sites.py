@@ -25,7 +25,8 @@ from zyg.broadcasting.calls import (
 )
 from zyg.compiler.ir import type_of
 from zyg.core.entries import note
-from zyg.core.protection import keep, memory_of_lent
+from zyg.core.kept import keep
+from zyg.core.protection import memory_of_lent
 from zyg.core.strand import ARRAYS, Strand
 from zyg.kernels.scalar import Read
 from zyg.watched.arrays import LentArray

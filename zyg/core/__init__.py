@@ -1,5 +1,6 @@
 """The heart: programs watched as they run, their tapes, and the way back. In reading order:
 
+endings                         what an exception has ended, and kept from being undone
 strand                          watched values, and the tape of one task at one level
 questions                       what a program may ask of them
 steps                           how views are got from arrays
@@ -8,7 +9,8 @@ indices                         what can be told from an index
 ways                            views that are slices, transposes, reshapes
 handouts                        plain arrays of the memory of what holds nothing watched
 cotangents                      what a cotangent must look like to fit what it belongs to
-protection                      memory that an entry relies on, guarded from writes
+kept                            plain arrays that a pullback keeps, guarded from writes
+protection                      the memory of arguments, guarded from writes
 entries                         how an entry is written down, and what it adds to which slots
 overwritten                     plain operands that were written although an entry needs them
 reverse                         the reverse pass over one strand

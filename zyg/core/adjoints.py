@@ -17,7 +17,7 @@ from zyg.base.structure import Structure, is_number
 from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
 from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
-from zyg.core.protection import keep, keep_parts
+from zyg.core.kept import keep, keep_parts
 from zyg.core.pushes import linear_pushforward, rule_in_place
 from zyg.core.reverse import Later, Run, all_finite, non_finite
 from zyg.core.sequences import as_arrays, is_of_ints

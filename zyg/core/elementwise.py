@@ -14,8 +14,8 @@ from zyg.base.structure import is_number
 from zyg.core.cotangents import has_complex, project, spec_of
 from zyg.core.entries import Kind, demand_closed, kinds, lacking, name_of_partial, note
 from zyg.core.exchange import bring_all
+from zyg.core.kept import keep
 from zyg.core.objects import holds_watched_objects, over_objects
-from zyg.core.protection import keep
 from zyg.core.pushes import elementwise_in_place
 from zyg.core.reverse import Run
 from zyg.core.strand import (

@@ -9,7 +9,7 @@ import numpy as np
 
 from zyg.base.structure import Structure
 from zyg.core.entries import inputs_of, outputs_of
-from zyg.core.protection import changed
+from zyg.core.kept import changed
 from zyg.core.strand import Strand
 from zyg.core.views import ViewSlot, root_of
 from zyg.errors import MutationError

@@ -11,6 +11,7 @@ from typing import Any
 
 from zyg.base.adoptable import running, turn, turns
 from zyg.base.config import setting
+from zyg.base.quiet import SILENT, errors_now, set_errors
 from zyg.base.remedies import BRIDGES
 from zyg.core.protection import release
 from zyg.core.strand import Strand, active
@@ -20,7 +21,8 @@ from zyg.errors import ConversionError, MutationError, RunningLoopError, ZygErro
 # looks for signals: where a function begins, after each call of one in C, where a loop goes back.
 # So all that is changed is noted before it is changed, `enter` is called within the `try` that
 # leads to `leave`, and `leave` does what is left of it if it is called again. Where an exception
-# leads to it, it is called twice, as another one may come meanwhile.
+# leads to it, it is called twice, as another one may come meanwhile; and what it ends is first put
+# among what is `unfinished`, where the next way in finds what any number of them have left.
 
 
 def enter(strand: Strand, around: tuple[Strand, ...]) -> None:
@@ -29,6 +31,20 @@ def enter(strand: Strand, around: tuple[Strand, ...]) -> None:
     if turns:
         turn()
     active.set((*around, strand))
+
+
+def failed(strand: Strand, around: tuple[Strand, ...], errors: Any, error: BaseException) -> None:
+    """The way out of a function that has raised an error; raises what is to be said of it.
+
+    `errors` is what NumPy did at errors before.
+    """
+    try:
+        leave(strand, around)
+    finally:
+        leave(strand, around)
+    if errors_now() is SILENT:  # as an interrupted `quiet` may have left it
+        set_errors(errors)
+    judge(strand, error)
 
 
 def leave(strand: Strand, around: tuple[Strand, ...]) -> None:
@@ -114,7 +130,7 @@ def _explain_read_only(strand: Strand, error: BaseException) -> None:
         error.add_note(_OVERWRITTEN)
         if strand.trail is not None:
             error.add_note(f"zyg: written at {raising_line(error)}")
-            used = dict.fromkeys(line for _, line, *_ in kept.values())
+            used = dict.fromkeys(line for _, line, *_ in [*kept.values()])
             error.add_note("zyg: large plain operands are used at\n    " + "\n    ".join(used))
 
 

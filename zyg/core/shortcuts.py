@@ -20,7 +20,7 @@ import numpy as np
 from zyg.base.registry import short_ways as short_ways
 from zyg.core.cotangents import project, spec_of, spread, zeros_of
 from zyg.core.entries import Kind, kinds, note
-from zyg.core.protection import keep
+from zyg.core.kept import keep
 from zyg.core.pushes import short_in_place
 from zyg.core.reverse import Run, non_finite
 from zyg.core.sequences import is_of_ints

@@ -16,18 +16,14 @@ from zyg.base.sinks import begins
 from zyg.base.structure import Structure, is_leaf
 from zyg.base.trees import Tree, taken_apart
 from zyg.core.cotangents import Spec, fits, project, shape_of, spec_of, zeros_of
+from zyg.core.endings import finish, unfinished
 from zyg.core.exchange import bring
+from zyg.core.kept import guard, owns_memory
 from zyg.core.objects import stacked, without_class
 from zyg.core.overwritten import demand_unwritten, overwritten
-from zyg.core.protection import (
-    forbid_shared_writes,
-    owns_memory,
-    release,
-    take_back,
-    watch_together,
-)
+from zyg.core.protection import forbid_shared_writes, release, take_back, watch_together
 from zyg.core.reverse import all_finite, plain_then_strong, reverse
-from zyg.core.running import completed, enter, has_shown_objects, judge, leave, release_all
+from zyg.core.running import completed, enter, failed, has_shown_objects, judge, leave, release_all
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
@@ -46,6 +42,8 @@ from zyg.errors import StructureError
 class Call:
     """One call of `f` with its arguments watched on a strand."""
 
+    around: tuple[Strand, ...] = ()  # the strands around it
+
     def __init__(
         self,
         strand: Strand,
@@ -55,6 +53,8 @@ class Call:
         arguments: str,
         run: bool = True,
     ) -> None:
+        if unfinished:
+            finish()
         self.strand = strand
         self.name = getattr(f, "__name__", type(f).__name__)
         self.inputs: list[Structure | Tree] = []
@@ -80,15 +80,17 @@ class Call:
             if run:
                 self.end(self.value_of(f, kwargs))
         except BaseException:
+            unfinished.append(self)
             try:
-                release_all(strand)
+                finish()
             finally:
-                release_all(strand)
+                finish()
             raise
 
     def value_of(self, f: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
         """What f returns, once it has run with the arguments watched."""
-        strand, around, errors = self.strand, active.get(), errors_now()
+        strand, errors = self.strand, errors_now()
+        self.around = around = active.get()
         try:
             enter(strand, around)
             value = f(*self.watched, **kwargs)
@@ -97,13 +99,8 @@ class Call:
                 value = leave_guests(value) if GUESTS in sys.modules else value
             leave(strand, around)
         except BaseException as error:
-            try:
-                leave(strand, around)
-            finally:
-                leave(strand, around)
-            if errors_now() is SILENT:  # as an interrupted `quiet` may have left it
-                set_errors(errors)
-            judge(strand, error)
+            unfinished.append(self)
+            failed(strand, around, errors, error)
             raise
         if strand.kin.refused or strand.kin.family or strand.memory.elements:
             judge(strand)
@@ -123,6 +120,11 @@ class Call:
     def end(self, value: Any) -> None:
         """What is to be done with the value, watched."""
         raise NotImplementedError
+
+    def close(self) -> None:
+        """Leave the strand, and let go of what it keeps; as often as one likes."""
+        leave(self.strand, self.around)
+        release_all(self.strand)
 
 
 begins(Call.__init__)
@@ -155,6 +157,8 @@ class Trace(Call):
 
     def end(self, value: Any) -> None:
         strand = self.strand
+        if strand.memory.kept or strand.kin.family:
+            guard(self, strand.level_strands())
         self.result: Structure | Tree
         self.out: list[tuple[Any, Spec] | None] = []  # the slot and the spec of each leaf
         self.left: dict[int, Confined] = {}  # by leaf: where its derivative stayed behind
@@ -301,6 +305,8 @@ class Trace(Call):
 
     def close(self) -> None:
         """Let go of what the pullback keeps: it cannot run any more."""
+        if unfinished:  # perhaps it was never left
+            leave(self.strand, self.around)
         for strand in self.strand.level_strands():
             release(strand)
             strand.tape.clear()  # its entries may hold watched values, which hold the strand

@@ -14,9 +14,10 @@ from zyg.base.borders import border
 from zyg.base.quiet import SILENT, errors_now, set_errors
 from zyg.base.signatures import AsyncPullback, P, R, Ts, X, Y, Z
 from zyg.core.adjoint_tasks import reverse_async
+from zyg.core.endings import finish, unfinished
 from zyg.core.overwritten import demand_unwritten
 from zyg.core.reverse import all_finite
-from zyg.core.running import demand_its_loop, enter, judge, leave
+from zyg.core.running import demand_its_loop, enter, failed, judge, leave
 from zyg.core.strand import active
 from zyg.core.trace import Trace
 from zyg.verbs.gradients import seed_of_loss, seed_of_one
@@ -25,10 +26,10 @@ AsyncFunction = Callable[..., Any]  # one that is not async can be awaited too
 
 
 async def _traced(f: AsyncFunction, args: Any, kwargs: Any, arguments: str = "protected") -> Trace:
-    trace, around = Trace(f, args, kwargs, arguments=arguments, run=False), active.get()
-    strand = trace.strand
+    trace, errors = Trace(f, args, kwargs, arguments=arguments, run=False), errors_now()
+    strand, trace.around = trace.strand, active.get()
     try:
-        enter(strand, around)
+        enter(strand, trace.around)
         value = f(*trace.watched, **kwargs)
         if inspect.isawaitable(value):
             try:
@@ -37,14 +38,14 @@ async def _traced(f: AsyncFunction, args: Any, kwargs: Any, arguments: str = "pr
                 demand_its_loop(f, error)
                 raise
         value = trace.numbers_of(value)
-        leave(strand, around)
+        leave(strand, trace.around)
     except BaseException as error:
+        unfinished.append(trace)
         try:
-            leave(strand, around)
+            failed(strand, trace.around, errors, error)
+            raise
         finally:
-            leave(strand, around)
-        judge(strand, error)
-        raise
+            finish()
     judge(strand)
     trace.end(value)
     return trace

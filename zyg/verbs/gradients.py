@@ -15,6 +15,7 @@ from zyg.base.registry import adjoint, own_verbs
 from zyg.base.scalar_rules import is_complex
 from zyg.base.signatures import P, Pullback, R, Ts, X, Y, Z
 from zyg.base.structure import Structure, is_number
+from zyg.core.endings import finish, unfinished
 from zyg.core.strand import cut, is_watched, strip
 from zyg.core.trace import Trace, copy_out
 from zyg.core.views import float_dtype
@@ -109,10 +110,14 @@ def pullback(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pul
     >>> y, back(np.array([1.0, 10.0]))
     (array([3., 6.]), (array([ 3., 30.]), 21.0))
     """
+    trace = None
     try:
         trace = Trace(f, args, kwargs, arguments="lent")
         y = trace.hand_over()
     except BaseException as error:
+        if trace is not None:
+            unfinished.append(trace)
+            finish()
         shorten(error)
         raise
 
@@ -187,7 +192,8 @@ def gradient(
         return found
     except BaseException as error:
         if trace is not None:  # now, though the exception may keep this frame
-            trace.close()
+            unfinished.append(trace)
+            finish()
         shorten(error)
         raise
 
@@ -265,7 +271,8 @@ def value_and_gradient(
         return found
     except BaseException as error:
         if trace is not None:
-            trace.close()
+            unfinished.append(trace)
+            finish()
         shorten(error)
         raise
 

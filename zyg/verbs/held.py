@@ -20,7 +20,7 @@ from zyg.base.caches import remembered
 from zyg.base.containers import BY_TYPE, Engine, is_leaf, kind_of
 from zyg.base.kinds import CellOf, Key, Kind
 from zyg.base.structure import Structure
-from zyg.core.protection import keep
+from zyg.core.kept import keep
 from zyg.core.strand import Strand, has_left, is_watched, settle, strip, watched_leaves
 from zyg.core.trace import copy_out
 from zyg.errors import AdjointError, MissingRuleError, StructureError, is_users, user_line

@@ -19,7 +19,7 @@ from zyg.base.containers import SET, kind_of
 from zyg.base.kinds import CellOf, Kind, bare
 from zyg.base.structure import Structure
 from zyg.core.duals import IdleStrand
-from zyg.core.protection import keep
+from zyg.core.kept import keep
 from zyg.core.strand import Confined, Strand, has_left, is_watched, strands_of
 from zyg.core.trace import Call, down_to
 from zyg.errors import StructureError

@@ -15,7 +15,8 @@ from zyg.core.bind import bind
 from zyg.core.handouts import hand_out, holds_nothing_watched
 from zyg.core.indexing import read, write
 from zyg.core.inplace import augment, set_shape
-from zyg.core.protection import Lent, copy_lent, keep
+from zyg.core.kept import keep
+from zyg.core.protection import Lent, copy_lent
 from zyg.core.shortcuts import short_ways
 from zyg.core.steps import Way, by_way
 from zyg.core.strand import ARRAYS, WATCHED, local_or_none, strip, watcher_of
