@@ -251,7 +251,8 @@ LIVE = {
     "zyg.base.adoptable._rewritten": "codes of their functions, one for each in their sources",
     "zyg.base.buffers._idle": "memory, as much as pool_bytes allows",
     "zyg.base.bags._printing": "tangents that are being printed",
-    "zyg.core.protection._kept": "arrays that open strands keep, which hold them",
+    "zyg.core.endings.unfinished": "what exceptions ended, until the next way in",
+    "zyg.core.kept.kept_arrays": "arrays that open strands keep, which hold them",
 }
 _CHANGES = {
     "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem",
