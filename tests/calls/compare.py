@@ -53,7 +53,8 @@ def difference(found, expected, near):
             return "" if np.array_equal(found, expected) else f"{found!r} for {expected!r}"
     if not isinstance(expected, (np.ndarray, np.generic, float, complex)):
         return "" if found is expected or found == expected else f"{found!r} for {expected!r}"
-    near = {2: 1e-2, 4: 2e-5}.get(getattr(np.real(expected), "itemsize", 8), near)
+    # Rounding is relative to the largest operands: what they leave of each other may be smaller.
+    near = {2: 1e-2, 4: 2e-6}.get(getattr(np.real(expected), "itemsize", 8), near)
     with np.errstate(all="ignore"):
         finite = np.abs(expected)[np.isfinite(expected)] if np.ndim(expected) else abs(expected)
         scale = np.max(finite, initial=0.0) if np.ndim(expected) else 0.0

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import zyg
+from tests.calls.compare import difference
 from tests.compiler.test_language import imported
 from zyg.errors import CompileError, ZygError
 
@@ -126,27 +127,6 @@ def outcome(f, args):
             return "raised", type(error)
 
 
-def difference(found, expected, near):
-    """How a result differs; "" if it does not."""
-    if type(found) is not type(expected):
-        return f"a {type(found).__name__} for a {type(expected).__name__}"
-    if isinstance(expected, (tuple, list)):
-        if len(found) != len(expected):
-            return f"{len(found)} results for {len(expected)}"
-        pairs = zip(found, expected, strict=True)
-        return next(filter(None, (difference(x, y, near) for x, y in pairs)), "")
-    described = isinstance(expected, (np.ndarray, np.generic))
-    if described and (found.dtype, found.shape) != (expected.dtype, expected.shape):
-        return f"{found.dtype}{found.shape} for {expected.dtype}{expected.shape}"
-    single = getattr(expected, "dtype", None) == np.float32
-    tolerance = {"rtol": 1e-5 if single else near, "atol": 1e-6 if single else near}
-    if isinstance(expected, (np.ndarray, np.generic, float, complex)):
-        with np.errstate(all="ignore"):
-            same = np.allclose(found, expected, **tolerance, equal_nan=True)
-        return "" if same else f"{found!r} for {expected!r}"
-    return "" if found == expected else f"{found!r} for {expected!r}"
-
-
 def is_differentiable(x):
     return isinstance(x, float) or (isinstance(x, np.ndarray) and x.dtype == np.float64)
 
@@ -175,7 +155,7 @@ def compare(f, traced, args):
         return f"{found[0]} {found[1]!r}, where Python {expected[0]} {expected[1]!r}"
     if found[0] == "raised":
         return "" if found[1] is expected[1] else f"raised {found[1]} for {expected[1]}"
-    if why := difference(found[1], expected[1], 1e-10):
+    if why := difference(found[1], expected[1], 1e-11):
         return why
     if (
         not all(map(is_differentiable, args))

@@ -21,9 +21,10 @@ from unittest import mock
 import numpy as np
 
 import zyg
+from tests.calls.compare import difference
 from tests.compiler import array_programs, language
 from tests.compiling import newcomers, numpys_functions, programs
-from tests.compiling.numpys_functions import EXPRESSIONS, difference
+from tests.compiling.numpys_functions import EXPRESSIONS
 from tests.compiling.oracles import mapped, parts
 from tests.searches._written import function
 from tests.searches.search import Search, main
