@@ -2,8 +2,11 @@
 
 # ruff: noqa: E501, SIM300 - one case per line; a plain value may stand first
 
+import ctypes
 import itertools
 import re
+import struct
+import zlib
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -695,3 +698,36 @@ def test_a_comparison_that_keeps_the_plain_number_is_refused(compare):
         zyg.gradient(lambda x: compare(x, Symbol())[1] * 2, 3.0)
     assert zyg.gradient(lambda x: (Symbol() == x)[1] * 2, 3.0) == (2.0,)
     assert zyg.gradient(lambda x: x * (x == None) + x * (x != "a"), 3.0) == (1.0,)  # noqa: E711
+
+
+def _pair(x):
+    return np.array([x[0], x[1]])
+
+
+READS = {
+    "frombuffer": lambda x: np.frombuffer(_pair(x)).sum(),
+    "ints": lambda x: np.frombuffer(_pair(x), dtype=np.int64).sum() * 1.0,
+    "tobytes": lambda x: np.frombuffer(_pair(x).tobytes()).sum(),
+    "memoryview": lambda x: memoryview(_pair(x)).nbytes * x[0],
+    "data": lambda x: np.frombuffer(_pair(x).data).sum(),
+    "from_buffer": lambda x: (ctypes.c_double * 2).from_buffer(_pair(x))[0],
+    "ctypes": lambda x: ctypes.cast(_pair(x).ctypes.data, ctypes.POINTER(ctypes.c_double))[0],
+    "ndarray": lambda x: np.ndarray((2,), float, buffer=_pair(x)).sum(),
+    "struct": lambda x: struct.unpack_from("2d", _pair(x))[0],
+    "bytearray": lambda x: np.frombuffer(bytearray(_pair(x))).sum(),
+    "crc32": lambda x: zlib.crc32(_pair(x)) * x[0],
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_an_array_of_objects_is_not_made_where_its_memory_is_read(read):
+    with pytest.raises(ConversionError, match="would drop its derivative"):
+        gradient(READS[read], np.array([1.5, 2.5]))
+
+
+def test_an_array_that_nothing_watches_is_clipped_on_one_side():
+    a = np.array([0.5, 2.0])
+    for clip in (lambda y: y.clip(1.5), lambda y: y.clip(max=0.5), lambda y: y.clip(0, 2)):
+        y, back = pullback(lambda a, clip=clip: clip(np.ones_like(a)) + a, a)
+        assert np.array_equal(y, clip(np.ones(2)) + a)
+        assert np.array_equal(back(np.ones(2))[0], np.ones(2))

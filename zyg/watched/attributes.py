@@ -103,6 +103,10 @@ def _astype(
     return y if order == "K" else bind(np.copy, (y, order))
 
 
+def _clip(x: Any, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
+    return _clip_between(x, min, max, **kwargs)  # the function has no defaults for the two
+
+
 def _sort(
     x: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> None:
@@ -207,6 +211,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 _OF_ARRAYS: dict[str, Callable[..., Any]] = {  # written in operations that have rules
     "astype": _astype,
+    "clip": _clip,
     "copy": _copy,
     "conj": lambda x: _conjugate(x),  # each has a name of its own
     "conjugate": _conjugate,
@@ -226,6 +231,7 @@ _OF_ARRAYS: dict[str, Callable[..., Any]] = {  # written in operations that have
     "view": _view,
     "to_device": _to_device,
 }
+_clip_between = _method(np.clip)
 _OF_BUFFERS = {*_FUNCTIONS, *METHODS, *_OF_ARRAYS, "base", "flat"} - {"item", "tolist"}
 _WRITES = {"setfield", "byteswap"}
 

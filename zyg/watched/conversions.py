@@ -6,7 +6,7 @@ import builtins
 import dis
 import os
 import sys
-from types import CodeType
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,16 +15,39 @@ from zyg.base.remedies import remedy
 from zyg.base.sinks import call_at, looking
 from zyg.core.inplace import refuse_store
 from zyg.core.strand import WATCHED, Watched, cut, settle, strip
-from zyg.errors import ConversionError, is_installed, is_users
+from zyg.errors import ConversionError, is_installed, is_ours, is_users
 
 
-def looks_into_memory(code: CodeType) -> bool:
-    """Whether a function reads strides, or memory, of the array that it asks for."""
+def looks_into_memory(frame: FrameType) -> bool:
+    """Whether a function reads strides, or memory, of the array that it asks for.
+
+    So does, for all that can be told before the array is made, one of the user's that names what
+    reads memory, or calls one that asks: in an array of objects that is addresses.
+    """
+    code = frame.f_code
+    if _names_memory(frame):
+        return True
     if code.co_name == "squareform":  # whose C code copies objects without counting them
         return code.co_filename.replace(os.sep, "/").endswith("scipy/spatial/distance.py")
     return code is _AS_STRIDED
 
 
+def _names_memory(frame: FrameType | None) -> bool:
+    """Whether a function of the user's that runs, inside of the derivative, reads memory."""
+    while frame is not None and not is_ours(frame.f_code.co_filename):
+        code = frame.f_code
+        keywords = [name for c in code.co_consts if type(c) is tuple for name in c]
+        named = not _READERS.isdisjoint(code.co_names) or "buffer" in keywords
+        if named and not is_installed(code.co_filename):
+            return True
+        frame = frame.f_back
+    return False
+
+
+_READERS = {
+    "frombuffer", "tobytes", "memoryview", "from_buffer", "from_buffer_copy", "data_as", "ctypes",
+    "bytearray", "unpack_from", "__array_interface__", "crc32", "adler32",
+}  # fmt: skip
 _AS_STRIDED = np.lib.stride_tricks.as_strided.__code__
 
 

@@ -178,7 +178,7 @@ class WatchedValue(Watched):
         if looking() is not None:
             return np.array(cut(x, "np.asarray"), dtype=dtype)
         objects = (dtype is None or np.dtype(dtype).kind == "O") and copy is not False
-        objects = objects and not looks_into_memory(sys._getframe(1).f_code)
+        objects = objects and not looks_into_memory(sys._getframe(1))
         if objects and how != "[]" and not array_type(plain).library and within_bound(x):
             return shown(x, copy)
         return refuse_conversion(x, "np.asarray", how)
