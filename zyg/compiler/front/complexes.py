@@ -98,10 +98,16 @@ def _whole_power(op: Op, z: Pair, n: int, python: bool) -> Pair:
     made, square, n = (z, z, n - 1) if begun else (one, z, n)
     while n:
         if n & 1:
-            made = _multiply(op, made, square)
+            made = _by_one(op, square) if made is one else _multiply(op, made, square)
         n >>= 1
         square = _multiply(op, square, square) if n else square
     return made
+
+
+def _by_one(op: Op, z: Pair) -> Pair:
+    """The product of 1 and a finite number, where signs of zeros meet."""
+    return (op("subtract", z[0], op("copysign", 0.0, z[1])),
+            op("add", z[1], op("copysign", 0.0, z[0])))  # fmt: skip
 
 
 _FROM_ONE = str(complex(-0.0, -0.0) ** 1) != "(-0-0j)"  # powers begin with a product by 1
