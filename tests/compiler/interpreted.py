@@ -125,7 +125,7 @@ def _store(op: Store, env: dict[Value, Any]) -> None:
 
 
 def _check(op: Check, env: dict[Value, Any]) -> None:
-    if not _atom(op.condition, env):
+    if not op.of_slopes and not _atom(op.condition, env):
         raise Stopped(op.why)
 
 

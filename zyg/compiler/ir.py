@@ -101,10 +101,15 @@ class Store:
 
 @dataclass(eq=False)
 class Check:
-    """The program ends where `condition` is false: Python is to run the function, and to raise."""
+    """The program ends where `condition` is false: Python is to run the function, and to raise.
+
+    One `of_slopes` is made in derivatives of the program alone: of its own, where the condition is
+    false, zyg's rules have others.
+    """
 
     condition: Atom
     why: str
+    of_slopes: bool = False
 
 
 @dataclass(eq=False)

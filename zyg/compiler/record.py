@@ -244,10 +244,10 @@ class Builder:
         kind = element_of(buffer.type)
         self.block.ops.append(Store(buffer, index, x if is_buffer(kind) else self.to(kind, x)))
 
-    def check(self, condition: Atom, why: str) -> None:
-        """End the program where a condition is false."""
+    def check(self, condition: Atom, why: str, of_slopes: bool = False) -> None:
+        """End the program where a condition is false; `of_slopes`: its derivatives."""
         if condition is not True:
-            self.block.ops.append(Check(condition, why))
+            self.block.ops.append(Check(condition, why, of_slopes))
 
     def routine(self, name: str, *args: Atom, outs: Sequence[Type] = ()) -> list[Value]:
         """A routine of a library."""

@@ -81,7 +81,9 @@ class _Pass:
 
     def check(self, op: Check) -> None:
         condition = self.atom(op.condition)
-        self.builder.check(condition, op.why)
+        self.builder.check(condition, op.why, op.of_slopes)
+        if op.of_slopes:
+            return
         name, args = self.builder.defined.get(condition, ("", ()))  # type: ignore[arg-type]
         if name != "greater_equal" or self.depth:
             return

@@ -10,6 +10,7 @@ from zyg.compiler.ir import (
     Atom,
     Block,
     Call,
+    Check,
     For,
     Load,
     Program,
@@ -19,6 +20,7 @@ from zyg.compiler.ir import (
     operands_of,
     operations,
     outs_of,
+    prune,
     type_of,
 )
 
@@ -102,6 +104,54 @@ def without_adjoints(program: Program) -> Program:
             op.callee.adjoint = None
     sizes = {made[x]: tuple(made.get(n, n) for n in size) for x, size in program.sizes.items()}
     return Program(program.name, inputs, body, sizes=sizes)
+
+
+class _Themselves(dict[Any, Any]):
+    """Every value stays what it is."""
+
+    def __contains__(self, x: object) -> bool:
+        return True
+
+    def __missing__(self, x: Any) -> Any:
+        return x
+
+
+def as_run(program: Program) -> Program:
+    """The program without what is made in its derivatives alone; itself if there is nothing."""
+    if not any(isinstance(op, Check) and op.of_slopes for op in operations(program.body)):
+        return program
+    body = again(program.body, _Themselves())
+    blocks = [body, *(inner for op in operations(body) for inner in blocks_of(op))]
+    for block in blocks:
+        block.ops = [op for op in block.ops if not (isinstance(op, Check) and op.of_slopes)]
+    prune(body)
+    return Program(program.name, program.inputs, body, sizes=program.sizes)
+
+
+def with_slopes(program: Program, made: dict[Program, Program] | None = None) -> Program:
+    """The program that stops where derivatives of it would; itself if none does."""
+    made = {} if made is None else made
+    if program in made or not _checks_slopes(program, set()):
+        return made.get(program, program)
+    made[program] = new = copy.copy(program)
+    new.body = again(program.body, _Themselves())
+    for op in operations(new.body):
+        if isinstance(op, Check):
+            op.of_slopes = False
+        elif isinstance(op, Call):
+            op.callee = with_slopes(op.callee, made)
+    return new
+
+
+def _checks_slopes(program: Program, seen: set[Program]) -> bool:
+    if program in seen:
+        return False
+    seen.add(program)
+    return any(
+        op.of_slopes if isinstance(op, Check) else _checks_slopes(op.callee, seen)
+        for op in operations(program.body)
+        if isinstance(op, (Call, Check))
+    )
 
 
 def _has_adjoint(op: Any) -> bool:

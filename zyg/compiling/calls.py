@@ -128,9 +128,13 @@ def _derived(operation: Operation, operands: Sequence[Any]) -> list[Any]:
 
 def _outside(call: OperationCall, operands: Sequence[Any]) -> OperationCall:
     """The call as derivatives further out see it."""
-    if not any(map(is_watched, operands)):
-        return call
-    return OperationCall(call.operation.seen_from_outside(), call.active, call.others)
+    operation = call.operation
+    if any(map(is_watched, operands)):
+        operation = operation.seen_from_outside()
+    operation = operation.checked()
+    return (
+        call if operation is call.operation else OperationCall(operation, call.active, call.others)
+    )
 
 
 operation_call = Adjoint(call_operation, operation_adjoint, strong=True)

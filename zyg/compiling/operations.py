@@ -16,7 +16,7 @@ from zyg.compiler.back.objects import Unreadable
 from zyg.compiler.derive import forward, reverse
 from zyg.compiler.derive.segments import in_segments
 from zyg.compiler.ir import Program, Value, is_buffer, prune, type_of
-from zyg.compiler.splice import without_adjoints
+from zyg.compiler.splice import with_slopes, without_adjoints
 from zyg.compiling.ints import with_shadows, without_shadows
 from zyg.compiling.tapes import Again, Tapes
 from zyg.errors import KernelError
@@ -162,6 +162,18 @@ class Operation:
         if program is self.program:
             return self
         return self.once("outside", lambda: Operation(program, self.results))  # type: ignore[no-any-return]
+
+    def checked(self) -> Operation:
+        """The operation where a derivative may follow: it stops where that would."""
+
+        def make() -> Operation:
+            if (program := with_slopes(self.program)) is self.program:
+                return self
+            made = Operation(program, self.results)
+            made.of_numpy = self.of_numpy
+            return made
+
+        return self.once("checked", make)  # type: ignore[no-any-return]
 
     def _shadowed(self, active: tuple[int, ...]) -> tuple[Program, list[int]]:
         """The program with a float for each active int, behind the inputs, and which those are."""

@@ -287,9 +287,12 @@ def settled(compute: Callable[[bool], Made], parts: Callable[[Made], Iterable[An
 def strong_times(y_bar: Any, d: Any) -> Any:
     """y_bar * d, where an exact zero stays zero: 0 * inf, 0 * NaN and inf * 0 are 0.
 
-    A NaN cotangent stays NaN through a zero derivative: it says that something went wrong. Whether
-    there is a zero in an array that is not readable, nobody looks.
+    A NaN cotangent stays NaN through a derivative that comes out as zero: it says that something
+    went wrong. Nothing goes through one that is zero everywhere, as floor's. Whether there is a
+    zero in an array that is not readable, nobody looks.
     """
+    if type(d) is int and d == 0:
+        return np.zeros_like(y_bar) if np.ndim(y_bar) else 0.0
     g, s = strip(y_bar), strip(d)
     if g is y_bar and s is d:
         for x in (g, s):

@@ -361,9 +361,8 @@ def _clip(a, low, high):
     def clip_pullback(y_bar):
         # Slope 1 on the closed interval; at low > high NumPy answers high.
         plain, least, most = strip(a), strip(low), strip(high)
-        above = np.False_ if most is None else np.greater(plain, most)
-        if least is not None and most is not None:
-            above = above | np.greater(least, most)
+        raised = plain if least is None else np.maximum(plain, least)
+        above = np.False_ if most is None else np.greater(raised, most)
         below = np.False_ if least is None else np.less(plain, least) & ~above
 
         def part(mask, x):

@@ -40,6 +40,7 @@ from zyg.compiler.ir import (
     operations,
 )
 from zyg.compiler.record import OVERFLOWS, REALS
+from zyg.compiler.splice import as_run
 
 _TERNARY, _NOT, _COMPARE, _UNARY, _WHOLE = 0, 3, 4, 10, 12  # how tightly an expression binds
 _BINDS = {
@@ -128,7 +129,7 @@ class Module:
             name += "_"
         self.taken |= {name, *names}
         self.names[program] = name
-        function = _Function(self, program, names)
+        function = _Function(self, as_run(program), names)
         head = '@np.errstate(all="ignore")\n' if quiet else ""
         head += f"def {name}({', '.join(function.inputs)}):"
         self.functions.append("\n".join([head, *indented(function.lines)]) + "\n")

@@ -42,6 +42,7 @@ from zyg.compiler.ir import (
     operations,
     type_of,
 )
+from zyg.compiler.splice import as_run
 
 _SHIFTS = {"float": 3, "float32": 2, "int": 3, "bool": 0}  # sizes of elements
 _LARGEST = 2**63 - 1
@@ -108,7 +109,7 @@ class _Function:
 
     def __init__(self, module: Module, program: Program, name: str) -> None:
         self.module, self.program, self.symbol = module, program, name
-        self.outer = program is module.program
+        self.body, self.outer = as_run(program).body, program is module.program
         self.known_apart = self.outer or program in module.apart
         self.m = Scalars(module.declared)
         self.known: dict[Value, str] = {}
@@ -117,8 +118,7 @@ class _Function:
         self.early: set[Check] = set()  # made before the loop that they are in
         self.around: For | While | None = None  # the innermost loop
         self.said: dict[Load | Store, str] = {}  # of accesses that do not meet others
-        makers = {op.out: op for op in operations(program.body) if isinstance(op, Op)}
-        self.places = Places(makers)
+        self.places = Places({op.out: op for op in operations(self.body) if isinstance(op, Op)})
         self.made = result_type(program)
 
     def text(self) -> list[str]:
@@ -129,9 +129,9 @@ class _Function:
             parameters.append(f"{type_in_text(x.type)}{how} {name}")
         how = "noinline nounwind" if self.outer else "nounwind"
         self.m.start("entry")
-        self.block(self.program.body)
+        self.block(self.body)
         if not self.outer:
-            self.end(self.program.body)
+            self.end(self.body)
         result = f"{self.made} {{ i32 0"
         result += (
             "".join(f", {type_in_text(type_of(x))} poison" for x in self.program.outputs) + " }"

@@ -50,7 +50,9 @@ def times(builder: Builder, t: Atom, d: Atom, strong: bool) -> Atom:
     product = op("multiply", d, t)
     if not strong or not isinstance(product, Value) or is_number(t) or is_number(d):
         return product
-    flat = op("logical_or", op("equal", t, 0.0), op("equal", d, 0.0))
+    # As `core.reverse.strong_times`: a tangent that is NaN stays NaN through a zero.
+    through = op("logical_and", op("equal", d, 0.0), op("logical_not", op("isnan", t)))
+    flat = op("logical_or", op("equal", t, 0.0), through)
     # Where the product is a number, its own derivatives are those of both factors.
     return op("select", op("logical_and", flat, op("isnan", product)), 0.0, product)
 

@@ -19,6 +19,7 @@ from zyg.compiler.front import (
     shaping,
 )
 from zyg.compiler.front.complexes import ComplexNumber, is_complex, one_of
+from zyg.compiler.front.complexes import attribute as complex_attribute
 from zyg.compiler.front.conversions import (
     as_array,
     demand_castable,
@@ -156,6 +157,10 @@ def demand(to: WholeBuilder, condition: Any) -> None:
     to.check(to.to("bool", atom_of(condition)), "what a function of NumPy's demands")
 
 
+def slopes_hold(to: WholeBuilder, condition: Any) -> None:
+    to.slopes_hold(to.to("bool", atom_of(condition)))
+
+
 def lies_like(to: WholeBuilder, x: Any, a: Any) -> Any:
     return x if not x.gaps and x.is_dense(a.order) else copied(x, a.order)
 
@@ -192,6 +197,8 @@ def _part(which: int) -> Callable[..., Any]:
     def part(to: WholeBuilder, x: Any) -> Any:
         if isinstance(x, Arrayed):
             return arrays.part(x, which)
+        if isinstance(x, ComplexNumber):
+            return complex_attribute(x, ("real", "imag")[which])
         return elementwise(to, ("real", "imag")[which], x)
 
     return part
@@ -231,7 +238,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.column_stack: joining.column_stack, np.atleast_1d: joining.at_least_1d,
     np.atleast_2d: joining.at_least_2d, library.demand: demand,
     library.demand_read: demand_read,
-    library.lies_like: lies_like,
+    library.lies_like: lies_like, library.slopes_hold: slopes_hold,
     np.real: _part(0), np.imag: _part(1), np.angle: _unary("angle"), np.conjugate: conjugate,
     np.fix: _unary("trunc"), np.round: rounded, np.around: rounded, np.einsum: contractions.einsum,
     np.tensordot: contractions.tensordot, np.copyto: copyto,

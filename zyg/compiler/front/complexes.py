@@ -166,9 +166,10 @@ def _sqrt(op: Op, z: Pair) -> Pair:
     half = op("sqrt", op("multiply", op("add", op("absolute", z[0]), size), 0.5))
     zero = op("equal", half, 0.0)
     safe = op("select", zero, 1.0, half)
-    other = op("select", zero, 0.0, op("divide", op("absolute", z[1]), op("multiply", 2.0, safe)))
-    right = op("greater_equal", z[0], 0.0)
-    return op("select", right, half, other), op("copysign", op("select", right, other, half), z[1])
+    other = op("divide", z[1], op("multiply", 2.0, safe))
+    right, side = op("greater_equal", z[0], 0.0), op("copysign", 1.0, z[1])
+    return (op("select", right, half, op("multiply", side, other)),
+            op("select", right, other, op("multiply", side, half)))  # fmt: skip
 
 
 def _sin(op: Op, z: Pair) -> Pair:

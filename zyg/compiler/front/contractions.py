@@ -22,6 +22,7 @@ from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.shaping import contiguous, in_shape, transposed
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, demand_equal, is_one, product
 from zyg.compiler.ir import Atom
+from zyg.errors import KernelError
 
 
 def einsum(
@@ -29,6 +30,12 @@ def einsum(
 ) -> Any:
     """Einstein's sums, of as many operands as there are."""
     names, result = _parsed(subscripts, len(operands))
+    if optimize is not False and not result:
+        raise KernelError(
+            "einsum of everything with optimize= is not compiled.",
+            "NumPy gives a number or an array without axes, by the way that it takes.",
+            "leave out optimize=.",
+        )
     xs: list[Any] = [as_array(to, x) for x in operands]
     order = _order(xs, names, result)
     while len(xs) > 1:

@@ -53,11 +53,13 @@ def _atanh(op: Callable[..., Atom], xs: Sequence[Atom], y: Atom) -> Atom:
 
 
 def _pow(op: Callable[..., Atom], xs: Sequence[Atom], y: Atom) -> Atom:
-    """Of a base and an exponent that are finite; others Python shall do itself, where in doubt."""
+    """Of a base and an exponent that are finite, or no numbers; 0**-inf Python shall do itself."""
     if not isinstance(p := xs[1], Value) and p > 0 and p == int(p):
         return _finite(op, xs[:1], y)
-    doubt = op("logical_or", op("isfinite", y), op("isnan", xs[0]))
-    return op("logical_or", doubt, op("isnan", xs[1]))
+    good = op("logical_and", op("isinf", xs[1]), op("not_equal", xs[0], 0.0))
+    for other in (op("isfinite", y), op("isnan", xs[1]), op("logical_not", op("isfinite", xs[0]))):
+        good = op("logical_or", good, other)
+    return good
 
 
 _FINITE = {"exp", "expm1", "exp2", "cosh", "sinh", "lgamma", "ldexp"}

@@ -18,6 +18,11 @@ def demand(condition: Any) -> None:
     raise NotImplementedError
 
 
+def slopes_hold(condition: Any) -> None:
+    """Where a condition is false, the derivatives are those of the function's rule."""
+    raise NotImplementedError
+
+
 def lies_like(x: Any, a: Any) -> Any:
     """An array, or a copy, whose axes are in the order that np.copy(a) has."""
     raise NotImplementedError
@@ -116,6 +121,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     b = np.moveaxis(y, axis, 0)
     if x is None:
         return (dx * (b[1:] + b[:-1]) / 2.0).sum(0)
+    demand_read(x.ndim == 1)
     d = x[1:] - x[:-1]
     if b.ndim > 1:
         d = d.reshape((-1,) + (1,) * (b.ndim - 1))
@@ -264,6 +270,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
     n = len(x)
     m = len(w)
     demand(m > 0)
+    slopes_hold(np.all(np.isfinite(x)) and np.all(np.isfinite(w)))
     made = np.zeros(n + m - 1, (x[:1] * w[:1]).dtype)
     for i in range(n):
         for j in range(m):
@@ -276,8 +283,9 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 
 
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
-    demand(len(a) >= len(v))
-    return np.convolve(a, v[::-1], mode)
+    if len(a) >= len(v):
+        return np.convolve(a, v[::-1], mode)
+    return np.convolve(v, a[::-1], mode)[::-1].copy()
 
 
 def polyval(p: Any, x: Any) -> Any:
@@ -331,11 +339,13 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08) -> Any:
 
 
 def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:
+    demand_read(x.ndim == 1)
     columns = len(x) if N is None else N
     made = np.ones((len(x), columns), x.dtype)
     powers = made if increasing else made[:, ::-1]
     for j in range(1, columns):
         powers[:, j] = powers[:, j - 1] * x
+    slopes_hold(np.all(np.isfinite(x)))
     return made
 
 
@@ -362,12 +372,13 @@ def logspace(start: Any, stop: Any, num: Any = 50) -> Any:
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0) -> Any:
-    demand(array.ndim == 1)
+    demand_read(array.ndim == 1 and mode in ("constant", "edge", "wrap"))
     before = pad_width if isinstance(pad_width, int) else pad_width[0]
     after = pad_width if isinstance(pad_width, int) else pad_width[1]
     n = len(array)
     made = np.full(n + before + after, constant_values, array.dtype)
     made[before : before + n] = array
+    demand(n > 0 or mode == "constant")
     if mode == "edge":
         made[:before] = array[0]
         made[before + n :] = array[n - 1]
@@ -376,8 +387,6 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any
             made[i] = array[(i - before) % n]
         for i in range(after):
             made[before + n + i] = array[i % n]
-    else:
-        demand(mode == "constant")
     return made
 
 

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front.library import WithAdjoint, demand, demand_read, stack_of
+from zyg.compiler.front.library import (
+    WithAdjoint,
+    demand,
+    demand_read,
+    slopes_hold,
+    stack_of,
+)
 
 
 def eliminated(a: Any, b: Any) -> Any:
@@ -31,10 +37,8 @@ def eliminated(a: Any, b: Any) -> Any:
                 t = b[k, j]
                 b[k, j] = b[p, j]
                 b[p, j] = t
-        if k + 1 < n:  # where columns are zeros, the rules have the derivatives
-            demand(best != 0)
         for i in range(k + 1, n):
-            f = a[i, k] / a[k, k]
+            f = a[i, k] / a[k, k] if best != 0 else 0.0
             for j in range(k + 1, n):
                 a[i, j] -= f * a[k, j]
             for j in range(b.shape[1]):
@@ -62,6 +66,8 @@ def solved(a: Any, b: Any) -> Any:
 
 def solve(a: Any, b: Any) -> Any:
     if a.ndim > 2:
+        if b.ndim == 1:
+            return solve(a, b[:, None])[..., 0]
         rows = stack_of(a, 2)
         made = np.empty((len(rows), *b.shape[-2:]))
         shape = (*a.shape[:-2], *b.shape[-2:])
@@ -83,6 +89,8 @@ def determinant(a: Any) -> Any:
     u = np.array(a, float)
     d = eliminated(u, np.zeros((len(u), 0))) * np.float64(1.0)
     for i in range(len(u)):
+        if i + 1 < len(u):
+            slopes_hold(u[i, i] != 0)
         d = d * u[i, i]
     return d
 
@@ -104,7 +112,7 @@ def slogdet(a: Any) -> Any:
     sign = eliminated(u, np.zeros((len(u), 0))) * np.float64(1.0)
     total = np.float64(0.0)
     for i in range(len(u)):
-        demand(u[i, i] != 0)
+        slopes_hold(u[i, i] != 0)
         sign = sign * np.sign(u[i, i])
         total = total + np.log(abs(u[i, i]))
     return SlogdetResult(sign, total)
@@ -164,10 +172,15 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
 
 
 def matrix_power(a: Any, n: Any) -> Any:
+    demand_read(a.ndim == 2)
     base = np.linalg.inv(a) if n < 0 else np.array(a)
-    made = np.eye(len(a), dtype=base.dtype)
-    for _ in range(abs(n)):
+    if n == 0:
+        return np.eye(len(a), dtype=base.dtype)
+    made = np.array(base)
+    for _ in range(abs(n) - 1):
         made = made @ base
+    demand(abs(n) < 4 or np.all(np.isfinite(made)))  # by squaring others are NaN
+    slopes_hold(np.all(np.isfinite(made)))
     return made
 
 

@@ -148,6 +148,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
 
 
 def take(a: Any, indices: Any, axis: Any = None) -> Any:
+    demand_read(np.asarray(indices).dtype != bool)
     if axis is None:
         return np.ravel(a)[indices]
     demand_read(-a.ndim <= axis < a.ndim)
@@ -178,6 +179,7 @@ def flatnonzero(a: Any) -> Any:
 
 
 def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    demand_read(x.ndim == 1 and x.dtype != float)
     demand(weights is None or len(weights) == len(x) > 0)
     n = minlength
     for k in x:

@@ -44,7 +44,11 @@ class Places:
         self.inner = {op.index: op.span for op in inside if isinstance(op, For)}
         self.made.update(self.inner)
         self.makers = {op.out: op for op in (*before, *inside) if isinstance(op, Op)}
-        checks = (op.condition for op in (*before, *loop.body.ops) if isinstance(op, Check))
+        checks = (
+            op.condition
+            for op in (*before, *loop.body.ops)
+            if isinstance(op, Check) and not op.of_slopes
+        )
         self.facts = {(name, *args) for x in checks for name, *args in self._facts(x)}
         self.pairs = [fact for fact in self.facts if len(fact) == 3]
         self.uses: dict[Value, list[Atom | None]] = {}  # None: all over the buffer

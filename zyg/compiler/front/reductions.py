@@ -34,10 +34,12 @@ def reduced(
     element: str,
     first: Callable[[Callable[[Sequence[Atom]], Any]], Atom],
     step: Step,
+    finite: bool = False,
 ) -> Any:
     """A reduction: carries what begins as `first`, by `step`, along some axes.
 
     `first` is given what the element at an index of the reduced axes is; the first one at ().
+    `finite`: the derivatives of the loop are those of the rule where the result is finite.
     """
     if not isinstance(x, Arrayed):
         if axis is not None:
@@ -46,7 +48,7 @@ def reduced(
     if axis is None and keepdims is not True and x.ndim > 1:
         element_at = in_a_row(x, x.shape)
         if element_at is not None:
-            return reduced(to, _row(x, element_at), None, False, element, first, step)
+            return reduced(to, _row(x, element_at), None, False, element, first, step, finite)
     axes = axes_of(x, axis)
     kept = [k for k in range(x.ndim) if k not in axes]
     over = [x.shape[k] for k in axes]
@@ -60,7 +62,10 @@ def reduced(
             return x.at(places)
 
         start = to.to(element, first(inner))
-        return to.number(through(to, over, start, lambda i, t: step(to, t, inner(i))), False)
+        made = through(to, over, start, lambda i, t: step(to, t, inner(i)))
+        if finite and element in ("float", "float32"):
+            to.slopes_hold(to.op("isfinite", made))
+        return to.number(made, False)
 
     shape, order = [x.shape[k] for k in kept], iterated(x.ndim, [x.ranks])
     if keepdims is True:
@@ -125,7 +130,8 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
         axes = axes_of(x, axis) if isinstance(x, Arrayed) else ()
         if name == "add" and axes and x.ndim - 1 not in axes:
             return given(_row_by_row(to, x, axes, kind, start, keepdims is True), out)
-        return given(reduced(to, x, axis, keepdims, kind, lambda _: start, step), out)
+        made = reduced(to, x, axis, keepdims, kind, lambda _: start, step, name == "multiply")
+        return given(made, out)
 
     return reduction
 
@@ -178,7 +184,8 @@ prod = _accumulated("multiply", _one)
 
 
 def extremum(name: str) -> Callable[..., Any]:
-    """The largest or least; NaN if there is one."""
+    """The largest or least, the first of equals; the first NaN if there is one."""
+    no_better = {"maximum": "less_equal", "minimum": "greater_equal"}[name]
 
     def reduction(
         to: WholeBuilder, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False,
@@ -190,8 +197,13 @@ def extremum(name: str) -> Callable[..., Any]:
                 to.demand_at_least(a.shape[k], 1, f"the {name} of no elements")
 
         def step(to: WholeBuilder, best: Atom, v: Any) -> Atom:
-            before = to.number(best, False)  # of equals it counts, as the first one does
-            return to.elementwise(name, *((v, before) if name == "maximum" else (before, v)))
+            if kind == "bool":
+                return to.elementwise(name, to.number(best, False), v)
+            x = atom_of(v)
+            wins = to.op("logical_not", to.op(no_better, x, best))
+            if kind in ("float", "float32"):
+                wins = to.op("logical_and", wins, to.op("logical_not", to.op("isnan", best)))
+            return to.op("select", wins, x, best)
 
         def first(at: Any) -> Atom:
             return atom_of(at(()) if initial is None else initial)
@@ -265,7 +277,17 @@ def var(
     count = to.op("subtract", _count(to, x, axis), atom_of(ddof))
     if isinstance(count, Value) or count < 0:
         count = to.op("maximum", count, 0)
-    return given(_divided(to, total, count), out)
+    return given(array(_where_finite(to, _divided(to, total, count))), out)
+
+
+def _where_finite(to: WholeBuilder, x: Any) -> Any:
+    """The same, whose derivatives hold where it is finite."""
+
+    def held(v: Any) -> Any:
+        to.slopes_hold(to.op("isfinite", atom_of(v)))
+        return v
+
+    return mapped(to, held, [x], kind_of_elements(x))
 
 
 def std(to: WholeBuilder, a: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:

@@ -218,6 +218,10 @@ class WholeBuilder(ExtentBuilder):
         """An int through which no derivative flows; no loop has one by its index."""
         return x if x in self.ranges or not isinstance(x, Value) else self.op("constant", x)
 
+    def slopes_hold(self, condition: Atom) -> None:
+        """Where a condition is false, derivatives are those of zyg's rules, in Python."""
+        self.check(condition, "derivatives at a special point", True)
+
     def divisor(self, a: Atom, b: Atom) -> None:
         """Stop where ints cannot be divided."""
         self.demand("a division by zero", "not_equal", b, 0)
