@@ -1,5 +1,6 @@
 """The programs of the search `interrupts`: whatever changes something of the user's meanwhile."""
 
+import asyncio
 import contextlib
 import sys
 import textwrap
@@ -241,6 +242,20 @@ def awaited():
     return Program(run, arrays=[x])
 
 
+def of_asyncio():
+    x, a = large(600), large(600)
+
+    async def f(x):
+        await asyncio.sleep(0)
+        return (a * x * x).sum()
+
+    async def both():
+        y, back = await zyg.pullback_async(f, x)
+        return y, await back(1.0), await zyg.gradient_async(f, x)
+
+    return Program(lambda: asyncio.run(both()), arrays=[x, a], keeps=True)
+
+
 def _compiled(x, a):
     y = 0.0
     for k in range(len(x)):
@@ -317,5 +332,5 @@ def caught():
 PROGRAMS = [
     numbers, arrays, writes, nested, adopted, adopted_inside, configured, pulled, written_back,
     forward, second_order, checkpointed, on_threads, of_trio, awaited, compiled, not_compiled,
-    kernels, solved, caught,
+    kernels, solved, caught, of_asyncio,
 ]  # fmt: skip
