@@ -177,7 +177,15 @@ class WatchedGuest(WatchedDuckArray):
         )
 
     def item(self, *place: Any) -> Any:
-        return np.reshape(self, ()) if not place else self[place if len(place) > 1 else place[0]]
+        if not place:
+            return np.reshape(self, ())
+        if len(place) == 1 and type(place[0]) is not tuple:  # in the order of a flat array
+            flat: Any = np.reshape(self, -1)
+            return flat[range(len(flat))[place[0]]]
+        index, shape = place[0] if len(place) == 1 else place, np.shape(self)
+        if len(index) != len(shape):
+            raise ValueError("incorrect number of indices for array")
+        return self[tuple([range(n)[k] for k, n in zip(index, shape, strict=True)])]
 
 
 def _meet(package: str, raw: Any) -> Library:
