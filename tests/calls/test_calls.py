@@ -9,9 +9,9 @@ from .engines import ENGINES
 from .guests import GUESTS
 
 APART = 1811  # of the cases of the share, in the row of all
-# Guests are tried in tests/interop. Not yet: results of functions that are called back are in C's
-# order.
-LATER = {*GUESTS, "memory"}
+# Guests are tried in tests/interop. Not yet: second derivatives of a float32 with a Python float
+# have other types than the tracer's; results of what is called back are in C's order.
+LATER = {*GUESTS, "compiled_second", "memory"}
 
 
 @pytest.mark.filterwarnings("ignore")
