@@ -22,6 +22,7 @@ from .search import Search, main
 
 GIVEN, WRITTEN_OUT = 64, 16  # pairs of a case
 RAISED = ValueError, IndexError, TypeError, AttributeError
+CUT_OFF = "int-buffer"  # refused: a float whose derivative would be
 STEP = 1e-40  # of complex steps
 DIFFERENCE = 1e-6  # of complex arrays
 # How the array is made; "float" is the type of the elements.
@@ -202,7 +203,7 @@ def reverse(f, pairs):
     try:
         found, (by_xs, *_) = zyg.value_and_gradient(f, xs, us, *names)
     except RAISED as raised:
-        return type(raised), None
+        return getattr(raised, "tag", None) or type(raised), None
     made = zip(pairs, by_xs or [None] * len(pairs), strict=True)
     return [*found], sum(0.0 if g is None else np.vdot(g, p.along).real for p, g in made)
 
@@ -216,7 +217,7 @@ def forward(f, pairs):
             f, (xs, tuple(p.weights for p in pairs), *names), (along, *[None] * (1 + len(names)))
         )
     except RAISED as raised:
-        return type(raised), None
+        return getattr(raised, "tag", None) or type(raised), None
     return [*found], slopes[0]
 
 
@@ -249,6 +250,8 @@ def compare(case, f, pairs, engine):
     if case.type == "int" and case.derived is forward:
         return  # nothing moves
     got, found = case.derived(f, pairs)
+    if got == CUT_OFF:
+        return
     agree(f"{engine}, derived", case, pairs, got, right)
     if case.type != "int" and not isinstance(right, type) and np.all(np.isfinite(right)):
         tolerance = 1e-6 if case.type == "complex" else 1e-9
