@@ -241,6 +241,14 @@ def beside_a_large_int(x):
     return x == 2**63
 
 
+def below_a_large_int(x):
+    return x < 2**64
+
+
+def whole(x):
+    return math.trunc(x)
+
+
 @pytest.mark.parametrize(
     ("f", "args", "error"),
     [
@@ -285,3 +293,21 @@ def test_numbers_of_numpys_stay_numbers_without_axes(f, x):
     with zyg.config(fallback="silent"):
         found, right = zyg.compile(f)(x), f(x)
     assert (type(found), found) == (type(right), right)
+
+
+def test_large_ints_beside_numbers_of_32_bits():
+    for f in (beside_a_large_int, below_a_large_int):
+        compiled = zyg.compile(f)
+        with zyg.config(fallback="silent"):
+            for x in map(np.float32, (0.0, 2.0**63, -(2.0**63), 2.0**64, math.inf, math.nan)):
+                assert compiled(x) is f(x), (f, x)
+
+
+@pytest.mark.parametrize("kind", [complex, np.complex128])
+def test_parts_and_reciprocals_of_complex_numbers(kind):
+    texts = "np.real(z)", "np.imag(z)", "np.reciprocal(z)"
+    f = function(f"import numpy as np\n\n\ndef f(z):\n    return {', '.join(texts)}\n", "f")
+    compiled = zyg.compile(f)
+    with zyg.config(fallback="error"):
+        for z in (kind(complex(a, b)) for a in (1.0, -2.0) for b in (0.0, -0.0, 0.5, -8.0)):
+            assert repr(compiled(z)) == repr(f(z))

@@ -57,7 +57,8 @@ def _demand_no_bool(x: Any) -> None:
 
 
 def _trunc(to: WholeBuilder, x: Any) -> Any:
-    _demand_no_bool(x)
+    if type_of(atom_of(x)) != "float" and not whose(x):
+        raise TypeError("most numbers of NumPy's have no __trunc__")
     return _whole("trunc")(to, x)
 
 

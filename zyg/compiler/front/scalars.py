@@ -189,9 +189,9 @@ class WholeBuilder(ExtentBuilder):
                 raise TypeError("np.ldexp by what is no int")
             return self.op(name, *atoms)
         if any(type(x) is int and not -(2**63) <= x < 2**63 for x in atoms) and (
-            "bool" in map(type_of, atoms)
+            {"bool", "float32"}.intersection(map(type_of, atoms))
         ):
-            raise TypeError("a bool of NumPy's meets an int beyond 64 bits")
+            raise TypeError("an int beyond 64 bits meets a number of few")
         kind = promoted(*args)
         if kind == "bool" and name in _BOOLS:
             if _BOOLS[name] is None:
