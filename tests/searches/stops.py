@@ -54,6 +54,10 @@ KNOWN = {
         "numpy: np.linalg.det(x @ x.T)",
         "NumPy's demands",
     ): "of a singular matrix, rules have the slopes",
+    (
+        "numpy: np.linalg.det(x @ x.T)",
+        "for np.float64(0.0)",
+    ): "of a singular matrix, det is rounding",
     ("programs: int_powers", "a negative power of an int"): "it is a float",
     ("numpy: np.fix(x) of int", "float64"): "before NumPy 2.4 it gave floats",
 }
