@@ -87,6 +87,8 @@ ROWS = [
     ("np.sum(np.where(x0 > 0, np.sqrt(x0), 0.0))", [np.array([0.0, 4.0])], [np.array([0.0, 0.25])]),
     ("np.sum(np.where(x0 > 0, np.log(x0), x0))", [np.array([0.0, 2.0])], [np.array([1.0, 0.5])]),
     ("np.sum(np.where(x0 > 1, 1 / x0, 0.0))", [np.array([0.0, 2.0])], [np.array([0.0, -0.25])]),
+    ("np.sum(np.where(x0 > 1, x0 * np.nan, x0))", [np.array([0.5, -1.0])], [np.array([1.0, 1.0])]),
+    ("np.sum(np.where(x0 > 1, x0 * np.inf, x0))", [np.array([0.5, -1.0])], [np.array([1.0, 1.0])]),
 ]  # fmt: skip
 # Second derivatives: along ones, of the gradient.
 CURVED = [

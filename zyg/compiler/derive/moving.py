@@ -7,6 +7,7 @@ buffer has a tangent buffer from where it is made, if anything that moves is sto
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -48,7 +49,8 @@ def times(builder: Builder, t: Atom, d: Atom, strong: bool) -> Atom:
         return op("select", d, t, 0.0)
     d = d if type_of(d) in REALS else builder.to("float", d)
     product = op("multiply", d, t)
-    if not strong or not isinstance(product, Value) or is_number(t) or is_number(d):
+    known = any(is_number(x) and math.isfinite(x) for x in (t, d))
+    if not strong or not isinstance(product, Value) or known:
         return product
     # As `core.reverse.strong_times`: a tangent that is NaN stays NaN through a zero.
     through = op("logical_and", op("equal", d, 0.0), op("logical_not", op("isnan", t)))
