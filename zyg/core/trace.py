@@ -157,7 +157,7 @@ class Trace(Call):
 
     def end(self, value: Any) -> None:
         strand = self.strand
-        if strand.memory.kept or strand.kin.family:
+        if self.lent and (strand.memory.kept or strand.kin.family):
             guard(self, strand.level_strands())
         self.result: Structure | Tree
         self.out: list[tuple[Any, Spec] | None] = []  # the slot and the spec of each leaf

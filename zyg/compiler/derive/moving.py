@@ -28,7 +28,6 @@ from zyg.compiler.ir import (
     While,
     element_of,
     is_buffer,
-    is_number,
     operations,
     type_of,
 )
@@ -49,7 +48,7 @@ def times(builder: Builder, t: Atom, d: Atom, strong: bool) -> Atom:
         return op("select", d, t, 0.0)
     d = d if type_of(d) in REALS else builder.to("float", d)
     product = op("multiply", d, t)
-    known = any(is_number(x) and math.isfinite(x) for x in (t, d))
+    known = any(not isinstance(x, Value) and math.isfinite(x) for x in (t, d))
     if not strong or not isinstance(product, Value) or known:
         return product
     # As `core.reverse.strong_times`: a tangent that is NaN stays NaN through a zero.
