@@ -311,3 +311,27 @@ def test_parts_and_reciprocals_of_complex_numbers(kind):
     with zyg.config(fallback="error"):
         for z in (kind(complex(a, b)) for a in (1.0, -2.0) for b in (0.0, -0.0, 0.5, -8.0)):
             assert repr(compiled(z)) == repr(f(z))
+
+
+SINGLE = np.float32(1.5)
+ROW = np.ones(3, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("text", "args"),
+    [
+        ("np.array([x, 1.0])", (SINGLE,)), ("np.stack([x, 2])", (SINGLE,)),
+        ("np.array([x, y])", (SINGLE, SINGLE)),
+        ("np.array([(x, 1.0) for _ in range(3)])", (SINGLE,)),
+        ("np.dot(x, 2.0)", (ROW,)), ("np.dot(2, x)", (ROW,)), ("x.dot(2.0)", (ROW,)),
+        ("x ** 2", (np.array([True, False]),)), ("np.polyval([1, 2], x)", (1.5,)),
+        ("np.polyval([1, 2], x)", (2,)), ("np.polyval([1, 2], x)", (1.5 + 2j,)),
+    ],
+)  # fmt: skip
+def test_numbers_of_python_beside_those_of_few_bits(text, args):
+    names = ", ".join("xy"[: len(args)])
+    f = function(f"import numpy as np\n\n\ndef f({names}):\n    return {text}\n", "f")
+    with zyg.config(fallback="silent"):
+        found, right = zyg.compile(f)(*args), f(*args)
+    assert (type(found), found.dtype) == (type(right), right.dtype)
+    np.testing.assert_array_equal(found, right)

@@ -52,6 +52,8 @@ def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) ->
             return matmul(to, *operands)
         if all(isinstance(x, Arrayed) or ours(x) for x in operands):
             square = operator_ is operator.pow and is_number(operands[1]) and operands[1] == 2
+            if square and kind_of_elements(operands[0]) == "bool":
+                refuse_bytes("x ** 2")
             if square and kind_of_elements(operands[0]) == "complex":
                 return elementwise(to, "square", operands[0])  # which keeps the sign of a zero
             return elementwise(to, OPERATIONS[operator_], *operands)

@@ -127,6 +127,8 @@ def copyto(to: WholeBuilder, dst: ArrayView, src: Any) -> None:
 
 def dot(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
     if not isinstance(a, Arrayed) or not isinstance(b, Arrayed) or not a.shape or not b.shape:
+        if "float32" in map(kind_of_elements, (a, b)):  # Python's are strong beside it
+            a, b = as_array(to, a), as_array(to, b)
         return array(elementwise(to, "multiply", a, b))
     if b.ndim > 2 or (a.ndim > 2 and (b.ndim > 1 or a.order != in_c(a.ndim))):
         raise TypeError("dot of arrays of more than two axes")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.kinds import DTYPES
 from zyg.compiler.front.layouts import Order, joined
 from zyg.compiler.front.mixed import Mixed
-from zyg.compiler.front.scalars import WholeBuilder, promoted
+from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.views import Arrayed, ArrayView, demand_equal, fresh, nest
 from zyg.compiler.ir import Atom, Value, is_number, type_of
 from zyg.compiler.record import Number, atom_of
@@ -37,6 +37,11 @@ def kind_of_elements(x: Any) -> str:
     if is_complex(x):
         return "complex"
     return x.element if isinstance(x, Arrayed) else type_of(atom_of(x))
+
+
+def common(parts: Iterable[Any]) -> str:
+    """The type of an array of these: numbers of Python's are of one, as any array is."""
+    return element_for(np.result_type(*[DTYPES[kind_of_elements(x)] for x in parts]))
 
 
 def as_type(x: Arrayed, kind: str) -> ArrayView:
@@ -91,7 +96,7 @@ def _along(to: WholeBuilder, parts: list[Any], along: int, order: Order | None) 
             raise ValueError("all input arrays must have the same shape")
         shape = tuple(_same(to, n, m) for n, m in zip(shape, shape_of(x), strict=True))
     whole = [*shape[:along], len(parts), *shape[along:]]
-    made = fresh(to, promoted(*parts), whole, order=order)
+    made = fresh(to, common(parts), whole, order=order)
     for k, x in enumerate(parts):
         offset = to.op("multiply", k, made.strides[along])
         assign(made.of_axes([k for k in range(made.ndim) if k != along], offset), x)
@@ -119,7 +124,7 @@ def of_growing(to: WholeBuilder, x: Growing, at: Callable[[Any], Any]) -> ArrayV
     else:
         if not all(isinstance(part, Number) or is_number(part) for part in rows):
             raise TypeError("an array of a list that holds more than numbers and arrays")
-        kind = promoted(*rows)
+        kind = common(rows)
         if kind != "float":  # of nothing NumPy makes an array of floats
             to.demand("an array of a list of nothing", "greater", count, 0)
         shape = (len(rows),) if isinstance(sample, tuple) else ()

@@ -290,7 +290,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 
 def polyval(p: Any, x: Any) -> Any:
     demand(len(p) > 0)
-    y = x * 0
+    y = np.multiply(x, 0)
     for i in range(len(p)):
         y = y * x + p[i]
     return y

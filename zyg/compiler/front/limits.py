@@ -10,6 +10,7 @@ import numpy as np
 from zyg.base.marks import plain_of
 from zyg.base.registry import ScalarRule, rules
 from zyg.compiler.front.calls import Method
+from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import kind_of_elements
 from zyg.compiler.front.reader import name_of
 from zyg.compiler.front.views import Arrayed
@@ -20,7 +21,7 @@ from zyg.errors import KernelError
 _NOT_OF: dict[str, set[str]] = {
     "complex numbers": {
         "var", "std", "norm", "correlate", "cov", "det", "slogdet", "inv", "cholesky", "solve",
-        "median", "searchsorted",
+        "median", "searchsorted", "quantile", "percentile",
     },
     "float32": {
         "float_power", "gradient", "cov", "average", "linspace", "logspace", "geomspace", "vander",
@@ -60,7 +61,7 @@ def demand_known(name: str, args: Sequence[Any]) -> None:
 def _word(x: Any) -> str:
     if isinstance(x, list):
         return "lists"
-    if isinstance(x, (Arrayed, Number, complex)) or is_number(x):
+    if isinstance(x, (Arrayed, Number, ComplexNumber, complex)) or is_number(x):
         return _WORDS.get(kind_of_elements(x), "floats")
     return ""
 
