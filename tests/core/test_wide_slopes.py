@@ -65,3 +65,37 @@ def test_a_plain_negative_number_to_a_complex_power():
         zyg.gradient(lambda p: np.sum(((-2.0) ** p).real), p)[0],
         np.conj((-2.0 + 0j) ** p * np.log(-2.0 + 0j)),
     )
+
+
+WIDE, NARROW = np.array([1.1, 2.3, 0.7]), np.array([1.5, 0.7, 0.3], np.float32)
+OF_TWO = {
+    "a / b": lambda a, b: a / b,
+    "b / a": lambda a, b: b / a,
+    "a ** b": lambda a, b: a**b,
+    "b ** a": lambda a, b: b**a,
+    "hypot": np.hypot,
+    "arctan2": np.arctan2,
+    "logaddexp": np.logaddexp,
+}
+SHAPES = {"an array": lambda x: x, "a number": lambda x: x[0], "a column": lambda x: x[:, None]}
+
+
+@pytest.mark.parametrize("narrow", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("wide", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("f", OF_TWO.values(), ids=OF_TWO)
+def test_slopes_by_float64_beside_float32_have_all_digits(f, wide, narrow):
+    a, b = wide(WIDE), narrow(NARROW)
+
+    def loss(a, b):
+        return np.sum(f(a, b))
+
+    def squared(a, b):
+        return np.sum(zyg.gradient(lambda a: loss(a * a, b), a)[0] ** 2)
+
+    for slope in (
+        lambda b: zyg.gradient(loss, a, b)[0],
+        lambda b: zyg.gradient(lambda a: loss(a, b), a)[0],
+        lambda b: zyg.pushforward(lambda a: loss(a, b), (a,), (a * 0 + 1,))[1],
+        lambda b: zyg.gradient(lambda a: squared(a, b), a)[0],
+    ):
+        np.testing.assert_allclose(slope(b), slope(b.astype(np.float64)), rtol=1e-14)

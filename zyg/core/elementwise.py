@@ -36,6 +36,7 @@ from zyg.errors import unknown_call
 _BUILTIN = {type(None), int, float, complex, np.float64, np.complex128}
 _FLOATS = {float, np.float64}
 _CONSTANTS = {type(None), float, int, np.float64, np.ndarray}
+_SINGLE = np.float32
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 
 
@@ -98,7 +99,9 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
         if constant.dtype.hasobject and holds_watched_objects(constant):
             return over_objects(rule, (x, constant) if k == 0 else (constant, x))
         if reads[1 - k]:
-            constant = keep(strand, constant)
+            constant = _kept(strand, constant, primal)
+    elif type(constant) is _SINGLE and primal.dtype is _FLOAT64:
+        constant = np.float64(constant)
     elif type(constant) not in watcher_of:
         constant = array_type(constant).enter(constant)
     if len(reads) == 2:
@@ -183,7 +186,7 @@ def _of_one_nested(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
         if constant.dtype.hasobject:
             return elementwise(rule, *((x, constant) if k == 0 else (constant, x)))
         if reads[1 - k]:
-            constant = keep(strand, constant)
+            constant = _kept(strand, constant, strip(primal))
     y = elementwise_of_one(rule, primal, constant, k)
     primals = [primal] if len(reads) == 2 else [primal, constant] if k == 0 else [constant, primal]
     plain, p = _plain_result(rule, strand, y), strip(primal)
@@ -203,6 +206,12 @@ def _of_one_nested(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     watched.viewed = watched.versioned = watched.locked = False
     strand.note((out, None, partial, x.slot, saved if callable(partial) else None))
     return watched
+
+
+def _kept(strand: Strand, constant: Any, beside: Any) -> Any:
+    """A constant that partials read, as wide as what it stands beside."""
+    narrow = constant.dtype is _FLOAT32 and beside.dtype is _FLOAT64
+    return _as_real(constant, beside) if narrow else keep(strand, constant)
 
 
 def elementwise_of_two(rule: ScalarRule, x: Any, o: Any) -> Any:
@@ -319,7 +328,7 @@ def _note_elementwise(
                 x.unread = False
             else:  # an outer level may write to it before this entry is reversed
                 saved[place] = np.copy(x)
-    if arrays and not alike:
+    if arrays and not (alike and all(getattr(v, "dtype", dtype) is dtype for v in saved)):
         saved = [_as_real(v, y) for v in saved]
     if not arrays:
         convert = _as_numpy if all(map(_is_builtin, (y, *primals))) else _as_exact
@@ -345,10 +354,18 @@ def elementwise_pullback(
 
 
 def _as_real(x: Any, y: Any) -> Any:
-    """Integers in the dtype of a result that is not: in their own, 1 + x * x may wrap around."""
-    kind = getattr(getattr(strip(x), "dtype", None), "kind", None)
+    """An operand as wide as a result that is not of ints.
+
+    In a dtype of ints 1 + x * x may wrap around, in a narrower one 1 / x has fewer digits.
+    """
+    own: Any = getattr(strip(x), "dtype", None)
     dtype = strip(y).dtype
-    return x.astype(dtype) if kind in ("i", "u") and dtype.kind in "fc" else x
+    if own is None or own is dtype or dtype.kind not in "fc":
+        return x
+    if own.kind in "iu":
+        return x.astype(dtype)
+    real = dtype.itemsize // (2 if dtype.kind == "c" else 1)
+    return x.astype(f"f{real}") if own.kind == "f" and own.itemsize < real else x
 
 
 def elementwise_pushforward(active: list[Any], saved: list[Any], conjugate: bool) -> Tangents:
@@ -383,7 +400,7 @@ kinds[elementwise_pullback] = Kind(
 def _as_exact(x: Any, y: Any) -> Any:
     """A Python int beside a Fraction as a Fraction, so that 1 / 3 is not rounded."""
     kind = type(strip(y))
-    if issubclass(kind, np.inexact):
+    if issubclass(kind, (np.inexact, np.ndarray)):
         return _as_real(x, y)
     if isinstance(x, Enum):
         x = _value_of(x)

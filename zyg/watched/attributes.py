@@ -103,8 +103,8 @@ def _astype(
     return y if order == "K" else bind(np.copy, (y, order))
 
 
-def _clip(x: Any, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
-    return _clip_between(x, min, max, **kwargs)  # the function has no defaults for the two
+def _clip(x: Any, min: Any = None, max: Any = None, *out: Any, **kwargs: Any) -> Any:
+    return _clip_between(x, min, max, *out, **kwargs)  # the function has no defaults for the two
 
 
 def _sort(

@@ -45,7 +45,7 @@ def _names_memory(frame: FrameType | None) -> bool:
 
 
 _READERS = {
-    "frombuffer", "tobytes", "memoryview", "from_buffer", "from_buffer_copy", "data_as", "ctypes",
+    "frombuffer", "memoryview", "from_buffer", "from_buffer_copy", "data_as", "ctypes",
     "bytearray", "unpack_from", "__array_interface__", "crc32", "adler32",
 }  # fmt: skip
 _AS_STRIDED = np.lib.stride_tricks.as_strided.__code__
