@@ -60,6 +60,15 @@ def test_a_copy_of_a_broadcast_argument_has_another_order():
         zyg.gradient(lambda x, f=f, s=strides: (s.append(f(x).strides), np.sum(x))[1], x)
         assert strides[0] != f(x).strides
     assert under_a_gradient(np.exp, x).strides == np.exp(x).strides  # of ufuncs it is NumPy's
+    strides = []
+    zyg.gradient(lambda x: (strides.append(x.strides), np.sum(x))[1], x)
+    assert strides[0] != x.strides
+
+    def in_memory(x):
+        return (x.T > 0.5).ravel("K")
+
+    y = np.broadcast_to(np.arange(2.0)[:, None], (2, 3)).T
+    assert not np.array_equal(under_a_gradient(in_memory, y), in_memory(y))
 
 
 @shows("The last place", "an argument that is not contiguous", "what goes to `out=`")
