@@ -211,6 +211,14 @@ def test_where_it_may_differ_from_python():
         np.testing.assert_array_equal(got, np.argsort(ties, kind="stable"))
         assert type(zyg.compile(lambda x, y: np.where(x > y, x, y))(1.0, 2.0)) is not np.ndarray
 
+    def beside(m):
+        return np.linspace(m, m + 1.0, 4, axis=1)
+
+    with zyg.config(fallback="error"):
+        got, right = zyg.compile(beside)(m), beside(m)
+    np.testing.assert_array_equal(got, right)
+    assert got.strides != right.strides
+
 
 def test_loops_in_loops_are_read_once_at_each_depth():
     from tests.searches.scaling import check
