@@ -18,7 +18,7 @@ import numpy as np
 import zyg
 from benchmarks import network
 from benchmarks.harness import Case, Peers, flat, times_faster, times_slower
-from zyg.core import protection
+from zyg.core import kept
 
 LARGEST = 16000  # at the next size, PyTorch takes 18 s for one gradient
 
@@ -126,10 +126,10 @@ def of_protection(title: str, f: Callable[..., Any], x: Any) -> Case:
         (g,) = zyg.gradient(f, x)
         return list(g.values()) if isinstance(g, dict) else g
 
-    users = [m for m in _modules() if getattr(m, "keep", None) is protection.keep]
+    users = [m for m in _modules() if getattr(m, "keep", None) is kept.keep]
 
     def unprotected():
-        protect = protection.keep
+        protect = kept.keep
         for m in users:
             m.keep = lambda strand, a: a
         try:
