@@ -249,11 +249,19 @@ def whole(x):
     return math.trunc(x)
 
 
+def ldexp_by_much(x):
+    return np.ldexp(x, 2**53)
+
+
 @pytest.mark.parametrize(
     ("f", "args", "error"),
     [
         (ldexp_of_math, (1.5, np.int64(2)), TypeError),
         (beside_a_large_int, (np.True_,), OverflowError),
+        (below_a_large_int, (np.True_,), OverflowError),
+        (whole, (np.int64(3),), TypeError),
+        (whole, (np.float32(3.5),), TypeError),
+        (ldexp_by_much, (np.float64(1.5),), OverflowError),
     ],
 )
 def test_what_numpys_numbers_raise_they_raise_compiled(f, args, error):
@@ -325,6 +333,8 @@ ROW = np.ones(3, np.float32)
         ("np.array([(x, 1.0) for _ in range(3)])", (SINGLE,)),
         ("np.dot(x, 2.0)", (ROW,)), ("np.dot(2, x)", (ROW,)), ("x.dot(2.0)", (ROW,)),
         ("x ** 2", (np.array([True, False]),)), ("np.polyval([1, 2], x)", (1.5,)),
+        ("np.ldexp(x, 3)", (2,)), ("np.ldexp(x, y)", (2, np.int64(3))),
+        ("np.clip(x, y, 2)", (0, SINGLE)), ("np.clip(x, y, 2)", (0.5, SINGLE)),
         ("np.polyval([1, 2], x)", (2,)), ("np.polyval([1, 2], x)", (1.5 + 2j,)),
     ],
 )  # fmt: skip

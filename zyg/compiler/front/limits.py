@@ -37,7 +37,7 @@ _NOT_OF: dict[str, set[str]] = {
         "clip", "conjugate", "conj", "flip", "flipud", "fliplr", "logical_not", "ndim", "shape",
         "var", "std",
     },
-    "single numbers of float32": {"sum", "prod", "mean", "var", "std", "dot"},
+    "single numbers of float32": {"sum", "prod", "mean", "var", "std", "dot", "clip"},
 }  # fmt: skip
 _WORDS = {"complex": "complex numbers", "float32": "float32", "int": "ints", "bool": "bools"}
 

@@ -187,6 +187,12 @@ class WholeBuilder(ExtentBuilder):
         if name == "ldexp":
             if type_of(atoms[1]) not in ("int", "bool"):
                 raise TypeError("np.ldexp by what is no int")
+            if type_of(atoms[0]) == "int" and whose(args[0]):
+                raise TypeError("np.ldexp of an int of Python's is a number of 16 bits")
+            if whose(args[1]):
+                power = self.to("int", atoms[1])
+                self.demand("an exponent beyond 32 bits", "less", power, 2**31)
+                self.demand("an exponent beyond 32 bits", "greater_equal", power, -(2**31))
             return self.op(name, *atoms)
         if any(type(x) is int and not -(2**63) <= x < 2**63 for x in atoms) and (
             {"bool", "float32"}.intersection(map(type_of, atoms))
