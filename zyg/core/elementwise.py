@@ -10,6 +10,7 @@ import numpy as np
 
 from zyg.base.array_types import array_type
 from zyg.base.registry import ScalarRule
+from zyg.base.scalar_rules import table
 from zyg.base.structure import is_number
 from zyg.core.cotangents import has_complex, project, spec_of
 from zyg.core.entries import Kind, demand_closed, kinds, lacking, name_of_partial, note
@@ -37,6 +38,7 @@ _BUILTIN = {type(None), int, float, complex, np.float64, np.complex128}
 _FLOATS = {float, np.float64}
 _CONSTANTS = {type(None), float, int, np.float64, np.ndarray}
 _SINGLE = np.float32
+_FACTORS = table[np.multiply]
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 
 
@@ -99,7 +101,7 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
         if constant.dtype.hasobject and holds_watched_objects(constant):
             return over_objects(rule, (x, constant) if k == 0 else (constant, x))
         if reads[1 - k]:
-            constant = _kept(strand, constant, primal)
+            constant = _kept(rule, strand, constant, primal)
     elif type(constant) is _SINGLE and primal.dtype is _FLOAT64:
         constant = np.float64(constant)
     elif type(constant) not in watcher_of:
@@ -186,7 +188,7 @@ def _of_one_nested(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
         if constant.dtype.hasobject:
             return elementwise(rule, *((x, constant) if k == 0 else (constant, x)))
         if reads[1 - k]:
-            constant = _kept(strand, constant, strip(primal))
+            constant = _kept(rule, strand, constant, strip(primal))
     y = elementwise_of_one(rule, primal, constant, k)
     primals = [primal] if len(reads) == 2 else [primal, constant] if k == 0 else [constant, primal]
     plain, p = _plain_result(rule, strand, y), strip(primal)
@@ -208,10 +210,11 @@ def _of_one_nested(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     return watched
 
 
-def _kept(strand: Strand, constant: Any, beside: Any) -> Any:
-    """A constant that partials read, as wide as what it stands beside."""
+def _kept(rule: ScalarRule, strand: Strand, constant: Any, beside: Any) -> Any:
+    """A constant that partials read, as wide as what it stands beside; a factor is exact anyway."""
     narrow = constant.dtype is _FLOAT32 and beside.dtype is _FLOAT64
-    return _as_real(constant, beside) if narrow else keep(strand, constant)
+    widens = narrow and rule.partials is not _FACTORS
+    return _as_real(constant, beside) if widens else keep(strand, constant)
 
 
 def elementwise_of_two(rule: ScalarRule, x: Any, o: Any) -> Any:
@@ -329,7 +332,7 @@ def _note_elementwise(
             else:  # an outer level may write to it before this entry is reversed
                 saved[place] = np.copy(x)
     if arrays and not (alike and all(getattr(v, "dtype", dtype) is dtype for v in saved)):
-        saved = [_as_real(v, y) for v in saved]
+        saved = [_as_real(v, y, rule.partials is _FACTORS) for v in saved]
     if not arrays:
         convert = _as_numpy if all(map(_is_builtin, (y, *primals))) else _as_exact
         saved = [convert(v, y) for v in saved]
@@ -353,10 +356,11 @@ def elementwise_pullback(
     return bars
 
 
-def _as_real(x: Any, y: Any) -> Any:
+def _as_real(x: Any, y: Any, is_factor: bool = False) -> Any:
     """An operand as wide as a result that is not of ints.
 
-    In a dtype of ints 1 + x * x may wrap around, in a narrower one 1 / x has fewer digits.
+    In a dtype of ints 1 + x * x may wrap around, in a narrower one 1 / x has fewer digits; but a
+    factor is itself the derivative by the other one.
     """
     own: Any = getattr(strip(x), "dtype", None)
     dtype = strip(y).dtype
@@ -364,6 +368,8 @@ def _as_real(x: Any, y: Any) -> Any:
         return x
     if own.kind in "iu":
         return x.astype(dtype)
+    if is_factor:
+        return x
     real = dtype.itemsize // (2 if dtype.kind == "c" else 1)
     return x.astype(f"f{real}") if own.kind == "f" and own.itemsize < real else x
 
