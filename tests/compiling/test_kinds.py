@@ -345,3 +345,16 @@ def test_numbers_of_python_beside_those_of_few_bits(text, args):
         found, right = zyg.compile(f)(*args), f(*args)
     assert (type(found), found.dtype) == (type(right), right.dtype)
     np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.parametrize("n", range(5))
+@pytest.mark.parametrize("text", ["z**{n}", "np.power(z, {n})"])
+@pytest.mark.parametrize("kind", [complex, np.complex128])
+def test_slopes_of_whole_powers_of_complex_numbers(text, n, kind):
+    text = text.format(n=n)
+    source = f"import numpy as np\n\n\ndef f(z):\n    return ({text} * (1.3 - 0.4j)).real\n"
+    compiled = zyg.compile(function(source, "f"))
+    with zyg.config(fallback="error"):
+        for z in (0j, 0.5 - 1j, 2j, -3 + 0j):
+            right = np.conj(n * z ** max(n - 1, 0) * (1.3 - 0.4j))
+            np.testing.assert_allclose(zyg.gradient(compiled, kind(z))[0] or 0.0, right, atol=1e-12)

@@ -93,7 +93,8 @@ def _whole_power(op: Op, z: Pair, n: int, python: bool) -> Pair:
     if n and not python and n <= 3:
         made = (z, _multiply(op, z, z), _multiply(op, z, _multiply(op, z, z)))[n - 1]
         zero = op("logical_and", op("equal", z[0], 0.0), op("equal", z[1], 0.0))
-        return op("select", zero, 0.0, made[0]), op("select", zero, 0.0, made[1])
+        re, im = (op("select", zero, op("add", x, 0.0), x) for x in made)  # 0, with its slope
+        return re, im
     begun = n > 0 and python and not _FROM_ONE
     made, square, n = (z, z, n - 1) if begun else (one, z, n)
     while n:
