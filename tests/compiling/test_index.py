@@ -1,6 +1,7 @@
 """The next process finds machine code by the code of a function, without reading its source."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -55,13 +56,14 @@ HELPER = "import math\ndef h(x): return math.sin(x) * {0}\n"
 DISK = '\nassert ("zyg.compiler.front.reader" not in sys.modules) == {0}, "from disk: {0}"\n'
 
 
-def run(folder, program=PROGRAM, helper="3", cell="2", default="1", from_disk=None, check=True):
+def run(folder, program=PROGRAM, helper="3", cell="2", default="1", from_disk=None, check=True,
+        root=ROOT):  # fmt: skip
     """What a program prints that runs in a process of its own, with machine code in a folder."""
     (folder / "helper.py").write_text(HELPER.format(helper))
     text = program.replace("{cell}", cell).replace("{default}", default)
     text += "" if from_disk is None else DISK.format(from_disk)
     (folder / "program.py").write_text(text)
-    environment = {**os.environ, "ZYG_CACHE_DIR": str(folder / "kept"), "PYTHONPATH": str(ROOT),
+    environment = {**os.environ, "ZYG_CACHE_DIR": str(folder / "kept"), "PYTHONPATH": str(root),
                    "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
     done = subprocess.run([sys.executable, "-W", "error", str(folder / "program.py")],
                           env=environment, capture_output=True, text=True)  # fmt: skip
@@ -93,6 +95,19 @@ def test_what_has_changed_is_compiled_anew(tmp_path, change):
     run(tmp_path)
 
     assert run(tmp_path, **change, from_disk=False) == run(tmp_path / "other", **change)
+
+
+@pytest.mark.slow
+def test_what_another_zyg_compiled_is_compiled_anew(tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(ROOT / "zyg", copy / "zyg", ignore=shutil.ignore_patterns("__pycache__"))
+    named = PROGRAM + "\nfrom zyg.compiler.back import stored\nprint(stored.name_of('text'))"
+    first = run(tmp_path, named, from_disk=False, root=copy)
+    assert run(tmp_path, named, from_disk=True, root=copy) == first
+
+    with (copy / "zyg" / "compiler/back/target.py").open("a") as file:
+        file.write("# edited")
+    assert run(tmp_path, named, from_disk=False, root=copy) != first
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ import pytest
 import zyg
 from zyg.base import containers
 from zyg.base.registry import LATE
-from zyg.compiler.back import names, stored
+from zyg.compiler.back import names
 from zyg.compiler.front import frame
 
 ROOT = Path(zyg.__file__).parent
@@ -203,11 +203,6 @@ def test_what_the_text_of_a_kernel_imports_exists(backend, accuracy, dtype):
 def test_the_classes_and_modules_that_are_known_by_name_exist():
     for name in (*containers._HOLDERS, *frame._FIXED, *LATE):
         assert pkgutil.resolve_name(name)
-
-
-def test_the_files_that_are_part_of_every_compiled_kernel_exist():
-    for pattern in stored._OWN_MODULES:
-        assert [*Path(stored.__file__).parent.glob(pattern)], pattern
 
 
 # Every dictionary, list or set at the top of a module is filled when modules are imported (a

@@ -24,7 +24,7 @@ from zyg.compiler.front.captures import Path, code_of, follow, outline
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct, Unkind, kind_of
 from zyg.compiling.guards import Guard, guard_of
 from zyg.compiling.operands import apart
-from zyg.compiling.reach import Reach, Unknown, digest, source_digest, words_of
+from zyg.compiling.reach import Reach, Unknown, digest, words_of
 
 Found = tuple[Guard, Callable[..., Any]]
 _MOST = 8  # variants of a function that are asked for
@@ -75,10 +75,7 @@ def _place(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any) -> Any:
 
 
 def _file(reach: Reach, kinds: tuple[Kind, ...], verb: str, options: Any) -> str:
-    environment = (
-        stored.platform(), np.__file__, sorted(blas.addresses()), sys.flags.optimize,
-        source_digest(),
-    )  # fmt: skip
+    environment = stored.platform(), np.__file__, sorted(blas.addresses()), sys.flags.optimize
     asked = [_described(kind) for kind in kinds], verb, options
     return f"zyg_index_{digest((environment, asked, reach.words))[:32]}.json"
 

@@ -17,8 +17,7 @@ from abc import ABCMeta
 from collections import namedtuple
 from collections.abc import Iterator, Sequence
 from dataclasses import Field
-from functools import cache, cached_property, partial
-from pathlib import Path as File
+from functools import cached_property, partial
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -338,11 +337,3 @@ def _is_of_others(rule: Any) -> bool:
     parts = rule.partials if isinstance(rule, ScalarRule) else (getattr(rule, "rule", None),)
     return any(is_users(part.__code__.co_filename) for part in parts
                if isinstance(part, FunctionType))  # fmt: skip
-
-
-@cache
-def source_digest() -> str:
-    """A digest of zyg itself."""
-    here = File(errors.__file__).parent
-    texts = [file.read_bytes() for file in sorted(here.rglob("*.py"))]
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()

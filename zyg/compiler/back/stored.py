@@ -12,7 +12,7 @@ import hashlib
 import itertools
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -21,13 +21,8 @@ from typing import Any
 
 import numpy as np
 
-_OWN_MODULES = (
-    "vector_*.py",
-    "native.py",
-    "machine.py",
-    "assembled.py",
-    "stored.py",
-)  # part of every kernel
+from zyg import errors
+
 _CHECKSUM = 32  # bytes, at the start of a file
 
 _loads = itertools.count()
@@ -133,17 +128,14 @@ def _toolchain() -> bytes:
     spec = find_spec("numba")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("No module named 'numba'", name="numba")
-    here = Path(__file__).parent
-    sources = [Path(spec.origin).with_name("_version.py")]
-    sources += [file for pattern in _OWN_MODULES for file in sorted(here.glob(pattern))]
     numbas = sorted(setting for setting in os.environ.items() if setting[0].startswith("NUMBA_"))
-    facts = (*platform(), numbas)
-    return repr(facts).encode() + b"".join(source.read_bytes() for source in sources)
+    version = Path(spec.origin).with_name("_version.py").read_bytes()
+    return repr((*platform(), numbas)).encode() + version
 
 
 @cache
 def platform() -> tuple[Any, ...]:
-    """The processor, LLVM, Python and NumPy."""
+    """The processor, LLVM, Python, NumPy and zyg itself."""
     import llvmlite.binding as llvm
 
     return (
@@ -154,4 +146,16 @@ def platform() -> tuple[Any, ...]:
         sys.version,
         object.__basicsize__,
         np.__version__,
+        _checksum(repr(sorted(_sources(Path(errors.__file__).parent))).encode()),
     )
+
+
+def _sources(folder: str | Path, package: str = "") -> Iterator[tuple[str, int, int]]:
+    """The files of zyg, each with its size and when it was written, as Python's bytecode has it."""
+    for file in os.scandir(folder):
+        name = f"{package}{file.name}"
+        if file.name.endswith(".py"):
+            status = file.stat()
+            yield name, status.st_size, status.st_mtime_ns
+        elif file.is_dir():
+            yield from _sources(file.path, f"{name}/")
