@@ -1,17 +1,16 @@
 """Automatic differentiation for the Python program you already have.
 
 Programs are watched as they run (`core`), or read as source (`compiler`): two towers on one `base`,
-which neither knows of the other. `watched`, `verbs` and `rules` stand on the first, `kernels` on
-the second; in `broadcasting` they meet. CONTRIBUTING.md has the packages, lowest first; a package's
-own page, the docstring of its `__init__`, names its files in reading order. This file has the
-public names, and nothing else.
+which neither knows of the other. `watched`, `verbs` and `functions` stand on the first, `kernels`
+on the second; in `broadcasting` they meet. CONTRIBUTING.md has the packages, lowest first; a
+package's own page, the docstring of its `__init__`, names its files in reading order. This file has
+the public names, and nothing else.
 """
 
 import typing as _typing
 from importlib import import_module as _import_module
 
 from zyg import kernels as kernels
-from zyg import rules as rules
 from zyg.base.bags import Tangent as Tangent
 from zyg.base.config import config as config
 from zyg.base.registry import adjoint as adjoint
@@ -19,6 +18,8 @@ from zyg.base.registry import nondifferentiable as nondifferentiable
 from zyg.base.registry import scalar_rule as scalar_rule
 from zyg.core.questions import is_traced as is_traced
 from zyg.core.questions import nestlevel as nestlevel
+from zyg.functions import composed as _composed  # noqa: F401 - the rules of NumPy's functions
+from zyg.functions import primitives as _primitives  # noqa: F401
 from zyg.verbs.gradients import gradient as gradient
 from zyg.verbs.gradients import hook as hook
 from zyg.verbs.gradients import primal as primal

@@ -24,7 +24,7 @@ def refusal(*asked):
 @pytest.mark.parametrize(
     "asked",
     [np, "numpy", "numpy.linalg", "scipy", "scipy.optimize", math, "cmath", "statistics", zyg,
-     "zyg", "zyg.rules", "zyg_cuda", "numba", "llvmlite"],
+     "zyg", "zyg.functions", "zyg_cuda", "numba", "llvmlite"],
 )  # fmt: skip
 def test_what_drop_ins_stand_for_is_refused_by_name(asked):
     name = asked if isinstance(asked, str) else asked.__name__

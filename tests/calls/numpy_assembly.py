@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/assembly.py` and `zyg/rules/padding.py`."""
+"""Calls of the rules in `functions/composed/assembly.py` and `functions/composed/padding.py`."""
 
 import numpy as np
 

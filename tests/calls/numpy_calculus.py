@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/calculus.py`."""
+"""Calls of the rules in `functions/composed/calculus.py`."""
 
 import numpy as np
 

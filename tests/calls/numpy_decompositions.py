@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/decompositions.py`.
+"""Calls of the rules in `functions/primitives/decompositions.py`.
 
 Complex eigenvectors of `eigh` and singular vectors are refused where their phase matters, as it
 does to a random cotangent; what does not depend on it is in `test_linalg.py`.

@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/elementwise.py`."""
+"""Calls of the rules in `functions/primitives/elementwise.py`."""
 
 import numpy as np
 

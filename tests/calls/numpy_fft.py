@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/fft.py`."""
+"""Calls of the rules in `functions/primitives/fft.py`."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/functional.py`."""
+"""Calls of the rules in `functions/composed/functional.py`."""
 
 import numpy as np
 

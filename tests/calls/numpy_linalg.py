@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/linalg.py` and `zyg/rules/norms.py`."""
+"""Calls of the rules in `functions/primitives/linalg.py` and `functions/composed/norms.py`."""
 
 import numpy as np
 

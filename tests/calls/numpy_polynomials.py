@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/polynomials.py`."""
+"""Calls of the rules in `functions/composed/polynomials.py`."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/products.py`."""
+"""Calls of the rules in `functions/primitives/products.py`."""
 
 import numpy as np
 

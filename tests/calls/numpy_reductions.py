@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/reductions.py` and `zyg/rules/scans.py`."""
+"""Calls of the rules in `primitives/reductions.py` and `primitives/scans.py`."""
 
 import numpy as np
 

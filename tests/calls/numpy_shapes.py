@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/shapes.py`."""
+"""Calls of the rules in `functions/primitives/shapes.py`."""
 
 import numpy as np
 

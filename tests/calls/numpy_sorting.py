@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/sorting.py`."""
+"""Calls of the rules in `functions/composed/sorting.py`."""
 
 import numpy as np
 

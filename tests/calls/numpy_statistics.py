@@ -1,4 +1,4 @@
-"""Calls of the rules in `zyg/rules/statistics.py`."""
+"""Calls of the rules in `functions/composed/statistics.py`."""
 
 import numpy as np
 

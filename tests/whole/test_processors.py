@@ -14,7 +14,7 @@ from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 ROOT = Path(__file__).parents[2]
 FOUND = [name for name in __cpu_dispatch__ if __cpu_features__[name]]
 WIDE = [name for name in FOUND if name == "X86_V4" or name.startswith("AVX512")]
-FAST = ["tests/rules/test_ufunc_methods.py", "tests/core/test_rounding.py"]
+FAST = ["tests/functions/test_ufunc_methods.py", "tests/core/test_rounding.py"]
 
 
 @pytest.mark.slow

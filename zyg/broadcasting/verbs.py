@@ -32,11 +32,11 @@ from zyg.core.cotangents import project, spec_of
 from zyg.core.reverse import settled
 from zyg.core.strand import is_watched, settle, strip
 from zyg.errors import CaptureError, KernelError, MissingRuleError, ShapeError
+from zyg.functions.kit import no_out
 from zyg.kernels.dtypes import dtypes_of
 from zyg.kernels.launch import describe
 from zyg.kernels.plans import Output
 from zyg.kernels.scalar import Kernel, Read, read_for, recorded
-from zyg.rules.kit import no_out
 
 Mode = Literal["auto", "cache", "recompute"]
 

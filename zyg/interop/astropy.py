@@ -20,8 +20,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from zyg.base.labelled import labelled
 from zyg.errors import MissingRuleError
+from zyg.functions.kit import is_watched, strip
 from zyg.interop.labels import Labelled
-from zyg.rules.kit import is_watched, strip
 
 _KEEP = {
     "sum", "mean", "std", "min", "max", "cumsum", "reshape", "ravel", "transpose", "squeeze",

@@ -11,8 +11,8 @@ from numpy.ma import MaskedArray, core, getmaskarray, masked
 from zyg.base.labelled import labelled
 from zyg.base.quiet import quiet
 from zyg.errors import MissingRuleError
+from zyg.functions.kit import is_watched, strip
 from zyg.interop.labels import Labelled
-from zyg.rules.kit import is_watched, strip
 
 _DOMAINS: dict[Any, Any] = vars(core)["ufunc_domain"]  # where a ufunc's result is masked
 _REDUCTIONS: dict[str, Any] = {  # what a reduction takes masked elements for

@@ -17,8 +17,8 @@ from pandas.api.extensions import ExtensionArray, ExtensionDtype
 from zyg.base.labelled import labelled
 from zyg.core.objects import stacked
 from zyg.errors import MissingRuleError
+from zyg.functions.kit import as_array, is_watched, strip
 from zyg.interop.labels import Labelled
-from zyg.rules.kit import as_array, is_watched, strip
 
 
 class WatchedDtype(ExtensionDtype):

@@ -9,8 +9,8 @@ import scipy.sparse
 
 from zyg.base.labelled import labelled
 from zyg.errors import StructureError
+from zyg.functions.kit import is_watched
 from zyg.interop.labels import Labelled
-from zyg.rules.kit import is_watched
 from zyg.scipy._sparse_rules import Pattern, Sparse
 
 

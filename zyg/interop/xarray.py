@@ -15,8 +15,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from zyg.base.labelled import labelled
 from zyg.core.objects import stacked
+from zyg.functions.kit import as_array, is_watched, strip
 from zyg.interop.labels import Labelled
-from zyg.rules.kit import as_array, is_watched, strip
 
 _ASKED_OFTEN = ("shape", "ndim", "size", "dtype")
 

@@ -1,7 +1,7 @@
 """Functions given to SciPy: with plain values, and in an error."""
 
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import Structure, is_watched, strip
+from zyg.functions.kit import Structure, is_watched, strip
 
 
 def plain(x):

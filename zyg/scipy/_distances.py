@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial import distance
 
 from zyg.errors import unknown_call
-from zyg.rules.kit import as_array, composed, no_out, strip, with_value
+from zyg.functions.kit import as_array, composed, no_out, strip, with_value
 from zyg.scipy._namespace import called_as
 
 

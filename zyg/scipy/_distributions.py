@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special as sp
 from scipy import stats
 
-from zyg.rules.kit import as_array, dropins, is_watched, nestlevel, strip
+from zyg.functions.kit import as_array, dropins, is_watched, nestlevel, strip
 from zyg.scipy._linalg_factors import cholesky
 from zyg.scipy._linalg_systems import solve_triangular
 from zyg.scipy._moments import ENTROPIES, MOMENTS

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.fft
 import scipy.fftpack
 
-from zyg.rules.kit import as_array, composed, is_complex, like, normal_axes, strip, with_value
+from zyg.functions.kit import as_array, composed, is_complex, like, normal_axes, strip, with_value
 from zyg.scipy._namespace import called_as, rule_for
 
 

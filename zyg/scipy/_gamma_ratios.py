@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg.rules.kit import is_nowhere, strip
+from zyg.functions.kit import is_nowhere, strip
 
 
 def _sinpi(x):

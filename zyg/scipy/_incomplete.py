@@ -15,7 +15,7 @@ rounding in log p(x). Written in np operations, it can be differentiated again.
 import numpy as np
 from scipy import special as sp
 
-from zyg.rules.kit import strip
+from zyg.functions.kit import strip
 
 _TIMES = np.arange(-80, 85) * 0.05
 _NODES = np.exp(_TIMES - np.exp(-_TIMES))

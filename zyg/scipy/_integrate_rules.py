@@ -9,7 +9,7 @@ import numpy as np
 import scipy.integrate
 
 from zyg.errors import unknown_call
-from zyg.rules.kit import as_array, composed, is_watched, strip, watched_leaves
+from zyg.functions.kit import as_array, composed, is_watched, strip, watched_leaves
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._namespace import dispatching
 from zyg.verbs.checkpoints import one_entry

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import linalg
 
 from zyg.errors import unknown_call
-from zyg.rules.decompositions import svd_cotangent
-from zyg.rules.kit import conj, strip
+from zyg.functions.kit import conj, strip
+from zyg.functions.primitives.decompositions import svd_cotangent
 from zyg.scipy._linalg_systems import adjoint_of, permutation, reading, solve_triangular, used
 from zyg.scipy._namespace import rule_for
 from zyg.verbs.gradients import pullback

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from zyg.errors import unknown_call
-from zyg.rules.kit import as_array, conj, strip, unbroadcast
+from zyg.functions.kit import as_array, conj, strip, unbroadcast
 from zyg.scipy._namespace import rule_for
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from zyg.errors import MissingRuleError, unknown_call
-from zyg.rules.kit import as_array, composed, conj, strip
+from zyg.functions.kit import as_array, composed, conj, strip
 from zyg.scipy._linalg_systems import adjoint_of, solve_sylvester
 from zyg.scipy._namespace import rule_for
 

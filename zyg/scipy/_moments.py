@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import special as sp
 
-from zyg.rules.kit import strip
+from zyg.functions.kit import strip
 
 
 def _above(least, s, y, otherwise=np.inf):

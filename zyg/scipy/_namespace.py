@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from zyg.rules.kit import Adjoint, bind, dropins, rules
+from zyg.functions.kit import Adjoint, bind, dropins, rules
 
 
 def rule_for(key: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..., Adjoint]:

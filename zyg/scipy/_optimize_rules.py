@@ -6,7 +6,7 @@ import inspect
 import numpy as np
 import scipy.optimize
 
-from zyg.rules.kit import as_array, composed, strip
+from zyg.functions.kit import as_array, composed, strip
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.verbs.gradients import pullback, stop_gradient
 from zyg.verbs.held import Held

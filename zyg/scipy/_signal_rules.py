@@ -4,7 +4,7 @@ import numpy as np
 import scipy.signal
 
 from zyg.errors import unknown_call
-from zyg.rules.kit import as_array, conj
+from zyg.functions.kit import as_array, conj
 from zyg.scipy._namespace import rule_for
 from zyg.verbs.gradients import pullback
 

@@ -8,7 +8,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from zyg.errors import unknown_call
-from zyg.rules.kit import (
+from zyg.functions.kit import (
     composed,
     conj,
     is_watched,

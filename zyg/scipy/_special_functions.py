@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import adjoint, composed, conj, is_complex, spread, strip, unbroadcast
+from zyg.functions.kit import adjoint, composed, conj, is_complex, spread, strip, unbroadcast
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._special_slopes import refused, series
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import for_any_number, is_complex, is_nowhere, rules, strip
+from zyg.functions.kit import for_any_number, is_complex, is_nowhere, rules, strip
 from zyg.scipy._incomplete import betainc_a
 
 for_any_number(__name__)

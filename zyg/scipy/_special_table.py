@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg.rules.kit import for_any_number, power_p, power_x, scalar_rule
+from zyg.functions.kit import for_any_number, power_p, power_x, scalar_rule
 from zyg.scipy._gamma_ratios import beta_a, betaln_a, binom_k, binom_n, poch_z
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
 from zyg.scipy._special_slopes import (

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.stats
 from scipy import special as sp
 
-from zyg.rules.kit import strip
+from zyg.functions.kit import strip
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._distributions import LOG_2PI, Continuous, Dirichlet, Discrete, MultivariateNormal
 from zyg.scipy._namespace import drop_in

@@ -21,7 +21,7 @@ from zyg.base.containers import ATOMS
 from zyg.base.structure import Structure
 from zyg.core.cotangents import shape_of
 from zyg.core.strand import is_watched
-from zyg.rules.kit import kept
+from zyg.functions.kit import kept
 
 Matrix = Any  # a Boolean scipy.sparse.csr_array: a row for each element of a value
 

@@ -67,7 +67,7 @@ _KEEPERS = {
 
 _NUMBA_ASKS = "numba.core.typing.typeof"  # for the type of each argument of a compiled function
 
-# What answers ufunc.reduce, accumulate and reduceat; `zyg.rules.scans` fills it in.
+# What answers ufunc.reduce, accumulate and reduceat; `zyg.functions.primitives.scans` fills it in.
 ufunc_methods: dict[str, Callable[..., Any]] = {}
 
 

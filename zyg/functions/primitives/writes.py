@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zyg.rules.kit import (
+from zyg.functions.kit import (
     as_objects,
     buffer,
     composed,

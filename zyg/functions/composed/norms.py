@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import (
+from zyg.functions.kit import (
     adjoint,
     composed,
     is_watched,

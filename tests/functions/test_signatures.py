@@ -131,7 +131,7 @@ def record(self, function, rule):
 
 registry._Rules.__setitem__ = record
 for name in sorted(sys.modules):
-    if name.startswith(("zyg.rules.", "zyg.scipy.")):
+    if name.startswith(("zyg.functions.", "zyg.scipy.")):
         importlib.reload(sys.modules[name])
 assert len(made) > 300
 print(*sorted(f.__name__ for f in {*made} if made.count(f) > 1))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import adjoint, as_array, composed, like, normal_axes, strip
+from zyg.functions.kit import adjoint, as_array, composed, like, normal_axes, strip
 
 _EXCHANGED: Any = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 

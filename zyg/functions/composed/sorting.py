@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.rules.kit import (
+from zyg.functions.kit import (
     array_type,
     as_array,
     composed,

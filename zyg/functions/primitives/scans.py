@@ -10,7 +10,7 @@ import functools
 import numpy as np
 
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import (
+from zyg.functions.kit import (
     CONSTANT,
     NO,
     ScalarRule,

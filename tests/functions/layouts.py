@@ -1,6 +1,6 @@
 """Where the results of all calls in the tables lie, and whose memory they share: as NumPy's.
 
-python -m tests.rules.layouts --count 20000 --seed 7
+python -m tests.functions.layouts --count 20000 --seed 7
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.rules.kit import adjoint, as_array, composed, conj, inverse, like, strip, unbroadcast
+from zyg.functions.kit import adjoint, as_array, composed, conj, inverse, like, strip, unbroadcast
 
 
 def _matmul_pullback(a, b):

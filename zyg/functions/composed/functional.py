@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zyg.rules.kit import as_array, composed, normal_axes, strip
+from zyg.functions.kit import as_array, composed, normal_axes, strip
 
 
 @composed(np.apply_along_axis)

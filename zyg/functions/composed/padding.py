@@ -3,7 +3,16 @@
 import numpy as np
 
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import as_array, at_places, cast, composed, flat_indices, in_order, like, strip
+from zyg.functions.kit import (
+    as_array,
+    at_places,
+    cast,
+    composed,
+    flat_indices,
+    in_order,
+    like,
+    strip,
+)
 
 
 @composed(np.pad)

@@ -1,6 +1,6 @@
 """Calls whose plain operands are overwritten before the reverse pass, and what must hold of each.
 
-    python -m tests.rules.overwritten --count 100000 --seed 7
+    python -m tests.functions.overwritten --count 100000 --seed 7
 
 A trial takes a call of the tables, watches one of its arrays, wherever it lies, and leaves the rest
 plain: arrays of their own, views, lists. After the call something is done to all that is plain: the

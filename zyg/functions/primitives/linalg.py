@@ -14,7 +14,7 @@ import inspect
 import numpy as np
 
 from zyg.errors import MissingRuleError
-from zyg.rules.kit import (
+from zyg.functions.kit import (
     adjoint,
     composed,
     conj,

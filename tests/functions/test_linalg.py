@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.rules import decompositions
+from zyg.functions.primitives import decompositions
 
 from ..calls.calls import CUBE, A, V, W, array, matrix
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zyg.errors import unknown_call
-from zyg.rules.kit import (
+from zyg.functions.kit import (
     as_array,
     at_places,
     cast,

@@ -30,7 +30,7 @@ valued SVD" (2019); C. Boeddeker et al., "On the computation of complex-valued g
 import numpy as np
 
 from zyg.errors import DegenerateError, MissingRuleError
-from zyg.rules.kit import (
+from zyg.functions.kit import (
     adjoint,
     composed,
     conj,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zyg.rules.kit import nondifferentiable
+from zyg.functions.kit import nondifferentiable
 
 nondifferentiable(
     # questions about shape and type

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.rules.kit import (
+from zyg.functions.kit import (
     NO,
     adjoint,
     array_type,

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from zyg.rules.kit import (
+from zyg.functions.kit import (
     adjoint,
     axes_in_memory,
     composed,

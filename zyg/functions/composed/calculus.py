@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zyg.rules.kit import adjoint, as_array, composed, conj, in_order, strip, unbroadcast
+from zyg.functions.kit import adjoint, as_array, composed, conj, in_order, strip, unbroadcast
 
 
 def _listed(x):

@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from zyg.rules.kit import adjoint, as_array, composed, conj, strip
+from zyg.functions.kit import adjoint, as_array, composed, conj, strip
 
 
 def _coefficients(p):
