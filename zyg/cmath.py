@@ -17,7 +17,7 @@ from collections.abc import Callable as _Callable
 import numpy as _np
 
 from zyg.base.registry import ScalarRule as _ScalarRule
-from zyg.base.scalar_rules import table as _table
+from zyg.functions.operations import table as _table
 from zyg.watched import dropins as _dropins
 
 if _typing.TYPE_CHECKING:

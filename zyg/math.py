@@ -20,10 +20,10 @@ import numpy as _np
 from zyg.base.marks import for_any_number as _for_any_number
 from zyg.base.marks import stands_for as _stands_for
 from zyg.base.registry import ScalarRule as _ScalarRule
-from zyg.base.scalar_rules import table as _table
 from zyg.core.elementwise import elementwise as _elementwise
 from zyg.core.strand import is_watched as _is_watched
 from zyg.core.strand import settle as _settle
+from zyg.functions.operations import table as _table
 from zyg.watched import dropins as _dropins
 
 if _typing.TYPE_CHECKING:

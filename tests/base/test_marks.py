@@ -14,8 +14,8 @@ import zyg.trio
 from zyg.base import marks
 from zyg.base.containers import kind_of
 from zyg.base.registry import Adjoint, Composed, ScalarRule, rules
-from zyg.base.scalar_rules import table
 from zyg.compiler.functions import meaning
+from zyg.functions.operations import table
 from zyg.tasks.executors import Task, TaskExecutor
 
 X = np.array([0.3, 0.7])

@@ -1,6 +1,6 @@
 """The table of scalar derivatives, entry by entry: against differences and against mpmath.
 
-The tests run over `zyg.base.scalar_rules.table` itself; an entry without a case
+The tests run over `zyg.functions.operations.table` itself; an entry without a case
 fails the first test.
 """
 
@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 
 import zyg
 from zyg.base.registry import ScalarRule
-from zyg.base.scalar_rules import operators, table
+from zyg.functions.operations import operators, table
 
 from ..marks import slow_after
 

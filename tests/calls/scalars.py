@@ -10,7 +10,7 @@ import operator
 
 import numpy as np
 
-from zyg.base.scalar_rules import table
+from zyg.functions.operations import table
 
 from .calls import array, call
 

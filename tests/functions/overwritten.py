@@ -18,10 +18,10 @@ from collections import Counter
 import numpy as np
 
 import zyg
-from zyg.base.scalar_rules import table
 from zyg.base.structure import Structure, is_leaf
 from zyg.core import kept
 from zyg.errors import ZygError
+from zyg.functions.operations import table
 
 from ..calls.calls import V, array, call
 from ..calls.tables import DROP_INS, NUMPY

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 import zyg
 from zyg.base.registry import CONSTANT, rules
-from zyg.base.scalar_rules import table
+from zyg.functions.operations import table
 
 from ..calls.calls import CUBE, A, V, array, each, matrix
 from ..calls.methods import METHODS

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import zyg
-from zyg.base.scalar_rules import table
 from zyg.errors import MissingRuleError
+from zyg.functions.operations import table
 from zyg.scipy import special, stats
 from zyg.scipy._special_table import TABLE
 

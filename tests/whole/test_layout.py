@@ -97,7 +97,8 @@ def test_every_package_and_every_file_of_its_own_has_a_row_in_the_table():
     inside = [m for m in MODULES if m.count(".") == 1 and not m.startswith("zyg_cuda")]
 
     assert len(order) == len({*order})
-    assert {*order} == {*inside, "zyg", "zyg_cuda"}
+    assert {*order} >= {*inside, "zyg", "zyg_cuda"}
+    assert {*order} <= {*MODULES}  # files may lie lower than their packages
 
 
 def test_a_file_imports_from_its_own_package_and_from_those_before_it():
@@ -142,7 +143,8 @@ def test_a_rule_needs_one_import(module):
     kit = "zyg.functions.kit"
     others = {*imports(MODULES[module])} - {kit, "zyg.errors"}
     is_page = MODULES[module].name == "__init__.py"
-    assert module == kit or is_page or not others, f"give it to the author of rules through {kit}"
+    is_lower = module in floors()
+    assert module == kit or is_page or is_lower or not others, f"give it to authors through {kit}"
 
 
 @pytest.mark.parametrize("module", [m for m in MODULES if m.count(".") > 1])
@@ -216,6 +218,7 @@ REGISTRIES = {
     "zyg.base.containers.ATOMS": "types",
     "zyg.base.labelled.labelled": "classes, when their packages are in use",
     "zyg.interop.libraries.libraries": "libraries",
+    "zyg.functions.operations.OPERATIONS": "operations",
     "zyg.interop.words.FUNCTIONS": "words",
     "zyg.base.marks._for_any_number": "modules",
     "zyg.base.sinks._begins": "functions that call what is being differentiated",

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.base.scalar_rules import table
 from zyg.errors import MissingRuleError
+from zyg.functions.operations import table
 
 from ..marks import slow_after
 from ..rules.test_rules import CALLS

@@ -14,7 +14,6 @@ adoptable                       which modules may be adopted, and which are
 sinks                           calls of other libraries that only look at values
 remedies                        what to write in place of the call that was refused
 array_types                     kinds of arrays: NumPy's, a device's
-scalar_rules                    the table: scalar function -> partial derivatives
 registry                        which rule belongs to which function
 bags                            `Tangent`, the gradient of an object
 kinds labelled                  what a kind of container is; those of other packages

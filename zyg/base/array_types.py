@@ -9,6 +9,7 @@ file but this one knows which kinds there are. A new library is a new row.
 from __future__ import annotations
 
 from importlib import import_module
+from numbers import Complex, Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -175,6 +176,15 @@ def on_host(x: Any) -> Any:
 def is_array(x: Any) -> bool:
     """Whether `x` is an array, NumPy's or another library's, plain or watched."""
     return isinstance(x, np.ndarray) or bool(array_type(x).library)
+
+
+def is_complex(x: Any) -> bool:
+    """Whether a number or an array is complex."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return bool(x.dtype.kind == "c")
+    if (kind := array_type(x)).library:
+        return kind.dtype(x).kind == "c"
+    return not isinstance(x, (float, int)) and isinstance(x, Complex) and not isinstance(x, Real)
 
 
 @row

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import ArraySpec, array_type
-from zyg.base.scalar_rules import is_complex
+from zyg.base.array_types import ArraySpec, array_type, is_complex
 from zyg.core.strand import WATCHED, strip
 from zyg.core.views import float_dtype
 from zyg.errors import ConversionError

@@ -10,7 +10,6 @@ import numpy as np
 
 from zyg.base.array_types import array_type
 from zyg.base.registry import ScalarRule
-from zyg.base.scalar_rules import table
 from zyg.base.structure import is_number
 from zyg.core.cotangents import has_complex, project, spec_of
 from zyg.core.entries import Kind, demand_closed, kinds, lacking, name_of_partial, note
@@ -33,6 +32,7 @@ from zyg.core.strand import (
 from zyg.core.tangents import Tangents, scaled, summed, tangents_of
 from zyg.core.views import adopt, like_operands
 from zyg.errors import unknown_call
+from zyg.functions.operations import table
 
 _BUILTIN = {type(None), int, float, complex, np.float64, np.complex128}
 _FLOATS = {float, np.float64}

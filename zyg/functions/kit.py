@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base import scalar_rules
+from zyg.base import array_types
 from zyg.base.array_types import array_type as array_type
 from zyg.base.borders import keep_parameters as keep_parameters
 from zyg.base.caches import remembered as remembered
@@ -20,10 +20,6 @@ from zyg.base.registry import composed as composed
 from zyg.base.registry import nondifferentiable as nondifferentiable
 from zyg.base.registry import rules as rules
 from zyg.base.registry import scalar_rule as scalar_rule
-from zyg.base.scalar_rules import is_nowhere as is_nowhere
-from zyg.base.scalar_rules import power_p as power_p
-from zyg.base.scalar_rules import power_x as power_x
-from zyg.base.scalar_rules import table as table
 from zyg.base.structure import Structure as Structure
 from zyg.core.bind import bind as bind
 from zyg.core.cotangents import kept as kept
@@ -45,6 +41,10 @@ from zyg.core.strand import watched_leaves as watched_leaves
 from zyg.core.views import buffer as buffer
 from zyg.core.views import copied, is_broadcast, lies_in, order_of
 from zyg.errors import ConversionError, MutationError
+from zyg.functions.operations import table as table
+from zyg.functions.slopes import is_nowhere as is_nowhere
+from zyg.functions.slopes import power_p as power_p
+from zyg.functions.slopes import power_x as power_x
 from zyg.watched import dropins as dropins
 from zyg.watched.value import as_array as as_array
 from zyg.watched.value import ufunc_methods as ufunc_methods
@@ -77,7 +77,7 @@ def plain_array(x: Any) -> Any:
 
 def is_complex(x: Any) -> bool:
     """Whether a number or an array is complex, watched or not."""
-    return scalar_rules.is_complex(strip(x))
+    return array_types.is_complex(strip(x))
 
 
 def conj(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The partial derivatives of SciPy's special functions of numbers, as in `base.scalar_rules`."""
+"""The partial derivatives of SciPy's special functions of numbers, as in `functions.operations`."""
 
 import math
 

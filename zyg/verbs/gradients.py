@@ -7,12 +7,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from zyg.base.array_types import array_type, is_array
+from zyg.base.array_types import array_type, is_array, is_complex
 from zyg.base.borders import shorten
 from zyg.base.labelled import labelled_kind
 from zyg.base.marks import stops_gradient, verb
 from zyg.base.registry import adjoint, own_verbs
-from zyg.base.scalar_rules import is_complex
 from zyg.base.signatures import P, Pullback, R, Ts, X, Y, Z
 from zyg.base.structure import Structure, is_number
 from zyg.core.endings import finish, unfinished

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from zyg.base.array_types import is_complex
 from zyg.base.borders import border
-from zyg.base.scalar_rules import is_complex
 from zyg.base.structure import Structure
 from zyg.base.trees import Tree, taken_apart
 from zyg.core.cotangents import spec_of, zeros_of

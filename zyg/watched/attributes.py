@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from zyg.base.array_types import is_complex
 from zyg.base.remedies import remedy
-from zyg.base.scalar_rules import is_complex
 from zyg.base.sinks import looking
 from zyg.core.bind import bind
 from zyg.core.handouts import hand_out, holds_nothing_watched, plainly

@@ -15,10 +15,10 @@ import numpy as np
 
 from zyg.base.labelled import beside
 from zyg.base.registry import ScalarRule
-from zyg.base.scalar_rules import table
 from zyg.core.elementwise import elementwise, elementwise_of_one, elementwise_of_two
 from zyg.core.exchange import bring
 from zyg.core.strand import ARRAYS, WATCHED, active, cut, local_or_none, strip, watcher_of
+from zyg.functions.operations import table
 from zyg.watched.attributes import attribute, define_attributes
 from zyg.watched.operators import define_by_text
 from zyg.watched.value import WatchedValue, is_foreign, operator_rules

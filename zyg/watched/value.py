@@ -21,7 +21,6 @@ import numpy as np
 from zyg.base.array_types import array_type, is_array
 from zyg.base.labelled import beside, labelled_kind
 from zyg.base.registry import ScalarRule, rules
-from zyg.base.scalar_rules import operators, table
 from zyg.base.sinks import looking
 from zyg.base.structure import is_number
 from zyg.core.bind import bind
@@ -35,6 +34,7 @@ from zyg.core.sequences import is_list, joined
 from zyg.core.shortcuts import short_ways
 from zyg.core.strand import ARRAYS, WATCHED, Watched, cut, innermost, settle, strip, watcher_of
 from zyg.errors import ConversionError
+from zyg.functions.operations import operators, table
 from zyg.watched import keywords
 from zyg.watched.conversions import (
     caller,
