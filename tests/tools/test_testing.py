@@ -409,3 +409,12 @@ def test_modes_can_be_chosen():
         zyg.check_gradient(wrong, X, modes=("forward",))
     hooked = lambda x: zyg.hook(lambda d: d, x) ** 2  # noqa: E731
     zyg.check_gradient(hooked, X, modes=("reverse",))
+
+
+def test_arguments_keep_their_order_in_memory():
+    def f(a):
+        assert a.flags.f_contiguous
+        assert not a.flags.c_contiguous
+        return np.sin(a) @ np.arange(3.0)
+
+    zyg.check_gradient(f, np.asfortranarray(np.arange(6.0).reshape(2, 3)))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from zyg.errors import unknown_call
-from zyg.functions.kit import as_array, conj, strip, unbroadcast
+from zyg.functions.kit import conj, strip, unbroadcast
 from zyg.scipy._namespace import rule_for
 
 
@@ -101,14 +101,13 @@ def solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, **options):
     transposed = options.get("transposed", False)
 
     def solve_pullback(x_bar):
-        matrix = read(as_array(a))
+        matrix = read(np.atleast_2d(a))
         matrix = conj(matrix) if transposed else adjoint_of(matrix)
         b_bar = np.linalg.solve(matrix, x_bar)
 
         def a_bar():
-            g = -outer(b_bar, x, b)
-            g = unbroadcast(_transpose(g) if transposed else g, np.shape(a))
-            return read_transposed(g)
+            g = -outer(b_bar, x, np.atleast_1d(b))
+            return unbroadcast(read_transposed(_transpose(g) if transposed else g), np.shape(a))
 
         return a_bar, lambda: unbroadcast(b_bar, np.shape(b))
 

@@ -79,12 +79,12 @@ def direction(x: Any, rng: np.random.Generator) -> Any:
 
 
 def moved(x: Any, by: Any) -> Any:
-    """x + by in at least double precision, a number or an array as `x` is."""
+    """x + by in at least double precision, a number or an array as `x` is, in its order."""
     if not isinstance(x, (np.ndarray, np.generic)):
         return type(x)(x + by)
     wide = np.promote_types(x.dtype, np.float64)
-    y = np.asarray(x, wide) + np.asarray(by, wide)
-    return np.asarray(y) if isinstance(x, np.ndarray) else y[()]
+    y = np.add(x, by, out=np.empty_like(x, wide), dtype=wide)
+    return y if isinstance(x, np.ndarray) else y[()]
 
 
 def inner(a: Any, b: Any) -> float:

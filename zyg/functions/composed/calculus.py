@@ -221,7 +221,7 @@ def _geomspace(start, stop, num, endpoint, dtype, axis):
 
 @composed(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
-    x, xp, fp = _listed(x), as_array(xp), as_array(fp)
+    x, xp, fp = _listed(x), _as_floats(xp), _as_floats(fp)
     if period is not None:
         np.interp(strip(x), strip(xp), strip(fp), period=strip(period))  # raises where NumPy does
         period = np.abs(period)
@@ -231,6 +231,12 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp, left, right = np.concatenate([fp[-1:], fp, fp[:1]]), None, None
     return _interp(x, xp, fp, left, right)
+
+
+def _as_floats(x):
+    """An array of numbers of float64, or of complex128."""
+    x = as_array(x)
+    return x if x.dtype in (float, complex) else x.astype(complex if x.dtype.kind == "c" else float)
 
 
 @adjoint
