@@ -364,13 +364,14 @@ def test_arguments_that_overlap_and_are_written():
     ("f", "args", "error"),
     [
         (lambda x, k: x[k], (X, 4), IndexError),
+        (lambda x, k: np.sum(x[None][k, 4]), (X, np.zeros(0, int)), IndexError),
         (lambda x, y: x / y, (1.0, 0.0), ZeroDivisionError),
         (lambda x: math.log(x), (-1.0,), ValueError),
         (lambda x: math.exp(x), (1e4,), OverflowError),
         (lambda x, y: np.sum(x + y), (X, X[:3]), ValueError),
         (lambda x, y: x, (1.0,), TypeError),
     ],
-    ids=["index", "division", "domain", "overflow", "shapes", "arity"],
+    ids=["index", "index of none", "division", "domain", "overflow", "shapes", "arity"],
 )
 def test_an_exception_is_pythons(f, args, error):
     compiled = zyg.compile(f)

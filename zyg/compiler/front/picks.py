@@ -46,7 +46,7 @@ class Pick:
         places = [k for k, item in enumerate(items) if _is_pick(item)]
         taken = [slice(None) if k in places else item for k, item in enumerate(items)]
         self.rest = viewed(x, taken)
-        self.arrays = [items[k] for k in places]
+        self.arrays = [self._pick(items[k], self.rest.shape[k]) for k in places]
         self.axes = places
         self.shape = broadcast_shape(to, [shape_of(a) for a in self.arrays])
         together = places[-1] - places[0] == len(places) - 1
@@ -55,6 +55,10 @@ class Pick:
         self.whole = (*kept[: self.start], *self.shape, *kept[self.start :])
         self._demand_used(kept)
         self.order = self._order([r for k, r in enumerate(self.rest.ranks) if k not in places])
+
+    def _pick(self, item: Any, n: Atom) -> Any:
+        """An array of ints, each to be checked where it is used; or one, which is now."""
+        return item if isinstance(item, Arrayed) else located(self.to, atom_of(item), n)
 
     def _demand_used(self, kept: Sequence[Atom]) -> None:
         """Stop where no element is picked by an index, which NumPy checks all the same."""
@@ -78,8 +82,10 @@ class Pick:
         found: list[Atom] = []
         for axis, n in enumerate(self.rest.shape):
             if axis in self.axes:
-                k = stretched(self.to, self.arrays[self.axes.index(axis)], inner)
-                found.append(located(self.to, atom_of(k), n))
+                k = self.arrays[self.axes.index(axis)]
+                if isinstance(k, Arrayed):
+                    k = located(self.to, atom_of(stretched(self.to, k, inner)), n)
+                found.append(k)
             else:
                 found.append(others.pop(0))
         return found
