@@ -31,22 +31,18 @@ _UFUNCS = {
 }  # fmt: skip
 _CONSTANT = {"isclose", "isfinite", "isinf", "isnan"}
 _log_rule = _ScalarRule(_cmath.log, _table[_np.log])
+_phase = _ScalarRule(_cmath.phase, _table[_np.angle])
+_rect = _ScalarRule(
+    _cmath.rect, (lambda r, phi, y: _np.cos(phi) + 1j * _np.sin(phi), lambda r, phi, y: 1j * y)
+)
 
 
 def _log(z: _typing.Any, *base: _typing.Any) -> _typing.Any:
     return _log_rule(z) / _log_rule(*base) if base else _log_rule(z)
 
 
-def _phase(z: _typing.Any) -> _typing.Any:
-    return _np.angle(z)
-
-
 def _polar(z: _typing.Any) -> _typing.Any:
-    return abs(z), _np.angle(z)
-
-
-def _rect(r: _typing.Any, phi: _typing.Any) -> _typing.Any:
-    return r * (_np.cos(phi) + 1j * _np.sin(phi))
+    return abs(z), _phase(z)
 
 
 _WRITTEN: dict[str, _Callable[..., _typing.Any]] = {

@@ -11,6 +11,7 @@ takes watched numbers, too, by the table of scalar derivatives.
 
 from __future__ import annotations
 
+import functools as _functools
 import math as _math
 import typing as _typing
 from collections.abc import Callable as _Callable
@@ -47,7 +48,13 @@ _CONSTANT = {
     "lcm", "perm", "trunc", "ulp",
 }  # fmt: skip
 _log_rule = _ScalarRule(_math.log, _table[_np.log])
-_hypot_rule = _ScalarRule(_math.hypot, _table[_np.hypot])
+_of_first: _typing.Any = _table[_np.hypot][0]
+
+
+@_functools.cache
+def _hypot_rule(count: int) -> _ScalarRule:
+    slopes = [lambda *xs, k=k: _of_first(xs[k], None, xs[-1]) for k in range(count)]
+    return _ScalarRule(_math.hypot, tuple(slopes))
 
 
 @_stands_for(_math.log)
@@ -62,9 +69,7 @@ def _hypot(*coordinates: _typing.Any) -> _typing.Any:
     """Of any number of coordinates; slope 0 at the origin."""
     if not any(_is_watched(_settle(x)) for x in coordinates):
         return _math.hypot(*map(_settle, coordinates))
-    if len(coordinates) != 2:
-        return _np.linalg.norm(_np.stack(coordinates))
-    return _elementwise(_hypot_rule, *map(_dropins.widened, coordinates))
+    return _elementwise(_hypot_rule(len(coordinates)), *map(_dropins.widened, coordinates))
 
 
 def _dist(p: _typing.Any, q: _typing.Any) -> _typing.Any:

@@ -81,6 +81,7 @@ CALLS = {
     np.prod: [call(np.array([0.0, 2, 3])), call(np.array([0.0, 0, 3])), call(np.zeros(3))],
     np.cumprod: [call(np.array([2.0, 0, 3])), call(np.array([0.0, 0, 3]))],
     np.interp: [
+        call(np.array([0.5, 5.0]), np.array([0.0, 1.0, 2.0]), np.array([3.0, 1.0, np.inf])),
         call(np.array([0.0, 0.5, 1.0, 2.0]), np.array([0.0, 1.0, 2.0]), np.array([3.0, 1.0, 2.0])),
         call(np.array([-1.0, 3.0]), np.array([0.0, 1.0, 2.0]), np.array([3.0, 1.0, 2.0])),
         call(1.0, [0.0, 1.0, 2.0], [3.0, 1.0, 2.0], -1.0, 9.0),

@@ -17,13 +17,15 @@ from .calls import array, call
 SPECIAL = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -2.0, 3.0])
 UNIT, MORE = np.linspace(0.13, 0.87, 6).reshape(2, 3), np.linspace(1.2, 2.7, 6).reshape(2, 3)
 SIGNED, COLUMN = array(2, 3), array(2, 1, seed=3)
+# Complex numbers on both axes, on both sides of branch cuts.
+AXES = [2j, -0.5j, complex(-0.0, 2.5), complex(2.5, -0.0), -2.5 + 0j, complex(-2.5, -0.0)]
 PLACES = [0.0, -0.0, 0.5, 1.0, -1.0, 1.7, -2.3, math.inf, -math.inf, math.nan]
 
 ONE = [
     call(SIGNED), call(UNIT), call(MORE), call(SPECIAL), call(0.7), call(np.float64(1.3)),
     call(np.array(0.4)), call(0.3 + 0.4j), call(2), call(True), call(np.array([1, 2, -3])),
     call(np.array([True, False])), call(0.0), call(np.float64(0.0)), call(1e-9), call(-1e-6),
-    call(1e-9 * SIGNED),
+    call(1e-9 * SIGNED), call(np.array(AXES)),
 ]  # fmt: skip
 PAIR = np.meshgrid(SPECIAL, SPECIAL)
 TWO = [
@@ -54,21 +56,30 @@ _ONE = {
 MATH = {
     **{getattr(math, name): NUMBERS for name in sorted(_ONE) if hasattr(math, name)},
     **{getattr(math, name): PAIRS for name in sorted(_TWO) if hasattr(math, name)},
-    math.hypot: [call(3.0, 4.0), call(0.0, 0.0), call(1.0, 2.0, -2.0)],
+    math.hypot: [
+        call(3.0, 4.0),
+        call(0.0, 0.0),
+        call(1.0, 2.0, -2.0),
+        call(0.0, 0.0, 2.0),
+        call(-2.0),
+        call(1e200, 2e200, 2e200),
+        call(1.0, math.inf, 2.0),
+        call(np.float64(1.0), 2.0, 0.5),
+    ],
     math.ldexp: [call(0.7, 3), call(0.0, 2), call(-1.5, -1)],
     math.dist: [call((1.0, 2.0), (3.0, 0.5))],
     math.fsum: [call([0.1, 0.2, 0.3])],
     math.prod: [call([0.5, 2.0, 3.0]), call([0.5, 0.0, 3.0])],
 }
 
-COMPLEX = [call(z) for z in (0.3 + 0.4j, -1.2 + 0.5j, 1.0 + 0j, -0.7 - 2j, 2.5)]
+COMPLEX = [call(z) for z in (0.3 + 0.4j, -1.2 + 0.5j, 1.0 + 0j, -0.7 - 2j, 2.5, *AXES)]
 CMATH = {
     getattr(cmath, name): COMPLEX
     for name in (
         "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "log", "log10",
-        "phase", "sin", "sinh", "sqrt", "tan", "tanh",
+        "phase", "polar", "sin", "sinh", "sqrt", "tan", "tanh",
     )
-}  # fmt: skip
+} | {cmath.rect: [call(2.0, 0.5), call(np.float64(2.0), 0.5), call(0.0, 0.3)]}  # fmt: skip
 
 _NUMBER = [
     call(1.3, 0.6), call(0.0, 0.0), call(-2.0, 3), call(2, 0.5), call(3, -2), call(1.5, math.inf),

@@ -10,6 +10,7 @@ from .programs import Program
 INF = np.inf
 ZEROS, TIED = np.zeros(2), np.array([1.0, 2.0, 2.0])
 W = np.array([1.0, 10.0, 100.0])
+ROOT = 5.25**-0.5
 TABLE = np.array([[1.0, 2.0, 2.0], [2.0, 1.0, 1.0]])
 
 ROWS = [
@@ -74,6 +75,18 @@ ROWS = [
     ("np.prod(x0)", [np.array([0.0, 0.0, 3.0])], [np.zeros(3)]),
     ("np.sum(np.cumprod(x0) * x1)", [np.array([2.0, 0.0, 3.0]), W],
      [np.array([1.0, 620.0, 0.0]), np.array([2.0, 0.0, 0.0])]),
+    # On a branch cut: the slope of the side that the sign of the zero says, and that has the value.
+    *((f"{f}(x0).imag", [z], [slope + 0j]) for fs, z, slope in [
+        (("cmath.asin", "np.arcsin"), 2.5 + 0j, ROOT),
+        (("cmath.asin", "np.arcsin"), complex(2.5, -0.0), -ROOT),
+        (("cmath.acos", "np.arccos"), -2.5 + 0j, ROOT),
+        (("cmath.acosh", "np.arccosh"), complex(-0.5, -0.0), 1 / 0.75**0.5),
+    ] for f in fs),
+    *((f"{f}(x0).real", [z], [slope * 1j]) for fs, z, slope in [
+        (("cmath.asinh", "np.arcsinh"), 2.5j, ROOT),
+        (("cmath.asinh", "np.arcsinh"), complex(-0.0, 2.5), -ROOT),
+    ] for f in fs),
+    ("cmath.acos(x0).imag", [2.5], [-ROOT]),
     # Steps, and what stands between them.
     ("np.sum(np.sinc(x0))", [ZEROS], [ZEROS]),
     *((f"np.sum(np.{f}(x0))", [np.array([0.0, 1.0, -0.5])], [np.zeros(3)])

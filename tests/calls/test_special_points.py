@@ -39,8 +39,21 @@ CASES = [
     (np.einsum, call("i,ij,j", HOLE * 0 + 1, ROWS * 0 + 2, np.ones(3), optimize="greedy")),
     (np.correlate, call(np.ones(2), np.array([1.0, 2.0, 4.0]), "full")),
     (np.linalg.solve, call(np.stack([np.eye(2), 2 * np.eye(2)]), np.array([1.0, 2.0]))),
+    # Where new arrays lie in memory, and which are no new ones.
+    (np.linspace, call(ROWS, 2.0, 4, axis=-1)), (np.delete, call(ROWS, [0, -1], axis=1)),
+    (np.nanquantile, call(np.ones((2, 3, 4)), 0.5, axis=0)), (np.tile, call(ROWS, ())),
+    (np.cross, call(np.ones((3, 2)), np.ones((3, 2)), axis=0)), (np.nonzero, call(ROWS)),
+    (np.linalg.matrix_power, call(SINGULAR, 1)), (np.linalg.matrix_power, call(SINGULAR.T, 0)),
+    (np.linalg.eigh, call(np.asfortranarray(SINGULAR + SINGULAR.T))),
+    # Numbers of 32 bits, and of complex ones those on the axes.
+    (np.multiply, call(np.float32(1.3), 0.5)), (np.multiply, call(np.float32(1.3), HOLE[::2])),
+    (cmath.sqrt, call(2j)), (np.sqrt, call(np.array([-0.5j, 2j]))), (np.real, call(0.3 + 0.4j)),
+    # What the text does of sizes that are unusual, or at what machine code leaves to Python.
+    (np.diff, call(np.ones(3), 5)), (np.interp, call(NAN, np.arange(2.0), np.ones(2))),
 ]  # fmt: skip
-MACHINE_CODE = ["compiled", "compiled_reverse", "compiled_forward", "compiled_second", "memory"]
+MACHINE_CODE = [
+    "compiled", "compiled_reverse", "compiled_forward", "compiled_second", "memory", "source",
+]  # fmt: skip
 
 
 def case_of(f, c):

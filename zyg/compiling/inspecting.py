@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from zyg.base.config import config, setting
 from zyg.base.tables import preformatted, table
+from zyg.compiler.back.entry import Stopped
 from zyg.compiler.back.wrapped import Signature, wrapped_text
 from zyg.compiler.derive import reverse
 from zyg.compiler.front.captures import follow, named
 from zyg.compiler.ir import Alloc, For, Op, Program, Value, While, element_of, is_buffer, show
+from zyg.compiling.calls import run
 from zyg.compiling.operations import Operation
 from zyg.compiling.reads import Read
-from zyg.core.strand import strip
+from zyg.core.strand import settle, strip
 from zyg.errors import CompileError
 
 _BYTES = {"float": 8, "float32": 4, "int": 8, "bool": 1}
@@ -130,12 +133,30 @@ def _allocated(program: Program, operands: list[Any]) -> dict[str, Any]:
     return found
 
 
+def stops(operation: Operation, operands: Sequence[Any]) -> bool:
+    """Whether machine code leaves a call to Python; arrays that it writes to are copies."""
+    plain = [strip(settle(x)) for x in operands]
+    try:
+        run(operation, [x.copy() if isinstance(x, np.ndarray) else x for x in plain])
+    except Stopped:
+        return True
+    return False
+
+
+def running(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What was read for arguments, of any sizes where it stops for those that are unusual."""
+    call = f.call(args, kwargs)
+    if call is not None and call.read.assumes and stops(call.read.plain, call.operands):
+        return f.call(args, kwargs, assuming=False)
+    return call
+
+
 def text_of(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], of: str) -> str:
     """What `Compiled.source` returns."""
     if of not in _OF:
         raise ValueError(f"there is no source of {of!r}; use one of {', '.join(_OF)}")
     with config(fallback="error"):
-        call = f.call(args, kwargs)
+        call = running(f, args, kwargs)
     active: Any = None if call is None or call.read.refusal() else call.read.active(f.wrt)
     if call is None or (active is None and of != "value"):
         raise CompileError(

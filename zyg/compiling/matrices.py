@@ -16,8 +16,7 @@ from zyg.compiler.back.entry import Direct, Stopped
 from zyg.compiler.derive.elements import cast
 from zyg.compiler.derive.jacobians import Matrices, Result
 from zyg.compiler.front.captures import Outside
-from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct
-from zyg.compiler.front.layouts import in_c, of_order
+from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct, dense_array
 from zyg.compiler.ir import Atom, Program, Value, element_of, is_buffer
 from zyg.compiler.record import REALS
 from zyg.compiling.calls import run
@@ -373,7 +372,7 @@ def _one(matrices: Matrices, found: Any, column: Side, row: Side | None = None) 
     orders = [side.leaf.order if isinstance(side.leaf, Array) else () for side in (row, column)
               if side]  # fmt: skip
     order = (*orders[0], *(len(more) + k for k in orders[-1])) if row else orders[0]
-    return Array(element, len(shape), ranks=() if order == in_c(len(shape)) else of_order(order))
+    return dense_array(element, order)
 
 
 def _finished(read: Read, matrices: Matrices, gives: Kind) -> Plan:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
 from zyg.compiler.back.entry import Native
 from zyg.compiler.back.objects import Unreadable
 from zyg.compiler.derive import forward, reverse
@@ -68,7 +70,10 @@ class Operation:
         self.program, self.again = program, again
         self.results = range(len(program.outputs)) if results is None else results
         self.floating = [k for k, x in enumerate(program.outputs) if type_of(x) in FLOATS]
-        self.of_numpy: dict[int, type] = {}  # which outputs are numbers of NumPy's types
+        # Which outputs are numbers of NumPy's types.
+        self.of_numpy: dict[int, Any] = {
+            k: np.float32 for k, x in enumerate(program.outputs) if type_of(x) == "float32"
+        }
         self.run: Callable[..., list[Any]] = self._first_run
         self.native: Native | None = None
         self.derived: dict[Any, Any] = {}  # by what they are

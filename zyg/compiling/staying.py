@@ -31,6 +31,7 @@ from zyg.compiler.front.kinds import (
     Static,
     Struct,
     Unkind,
+    dense_array,
     kind_of,
     put_together,
 )
@@ -219,6 +220,7 @@ class _Sample:
         if kind.element in ("int", "bool"):
             values = values * self._whole  # where ints are indices, those of the first element
         made = np.asarray(values).astype(DTYPES[kind.element])
+        made = kind.shaped(kind.row(made).copy(), made.shape)
         made.flags.writeable = False
         self.arrays.append(made)
         return made
@@ -244,7 +246,7 @@ def _kind_of(f: Any, y: Any, arrays: Sequence[np.ndarray]) -> Kind:
     except Unkind:
         return Static(HIDDEN)
     if isinstance(kind, Array):
-        return Array(kind.element, kind.ndim)
+        return dense_array(kind.element, kind.order)
     if isinstance(kind, Scalar) or y is None or isinstance(y, str):
         return kind
     return Static(HIDDEN)

@@ -19,6 +19,7 @@ from zyg.core.views import float_dtype
 from zyg.errors import ConversionError
 
 _FLOAT64 = np.dtype(np.float64)
+_REALS: dict[Any, Any] = {float: _FLOAT64, np.float64: _FLOAT64, np.float32: np.dtype(np.float32)}
 _sum_up: Any = np.add.reduce
 _SMALL = 4096  # elements
 Spec = Any  # (shape, dtype) of an array, the type of a number, or an ArraySpec
@@ -91,10 +92,7 @@ def project(c: Any, spec: Spec) -> Any:
                 return np.real(c) if is_complex(c) and not issubclass(spec, Complex) else c
             c = c[()]
         return _as_number(c, spec)
-    if np.ndim(c):
-        c = np.sum(c)
-    is_real = not issubclass(spec, (complex, np.complexfloating))
-    return np.real(c) if is_real and has_complex(c) else c
+    return _as_watched_number(np.sum(c) if np.ndim(c) else c, spec)
 
 
 def _of_library(c: Any, spec: ArraySpec) -> Any:
@@ -142,6 +140,15 @@ def _as_number(c: Any, kind: type) -> Any:
         return kind(c)  # type: ignore[call-arg]
     except TypeError:  # a number type that is not made from a plain number alone
         return c
+
+
+def _as_watched_number(c: Any, kind: type) -> Any:
+    if issubclass(kind, (complex, np.complexfloating)):
+        return c if has_complex(c) else c + kind(0)
+    c = np.real(c) if has_complex(c) else c
+    plain, dtype = strip(c), _REALS.get(kind)
+    is_other = dtype and isinstance(plain, (np.ndarray, np.generic)) and plain.dtype != dtype
+    return np.astype(c, dtype) if is_other else c
 
 
 def _as_dtype(c: Any, dtype: np.dtype[Any]) -> Any:

@@ -79,6 +79,7 @@ from zyg.functions.slopes import (
     power_p,
     power_x,
     reciprocal,
+    root_of_1_minus_square,
     root_of_1_plus_square,
     sign,
     sign_slope,
@@ -203,8 +204,8 @@ op("logaddexp2", FLOAT, lambda x1, x2, y: logistic(x1, x2, np.exp2),
 op("sin", FLOAT, lambda x, y: np.cos(x), c="sin", simd=True)
 op("cos", FLOAT, lambda x, y: -np.sin(x), c="cos", simd=True)
 op("tan", FLOAT, lambda x, y: 1 + y * y, c="tan", simd=True)
-op("arcsin", FLOAT, lambda x, y: 1 / np.sqrt((1 - x) * (1 + x)), c="asin")
-op("arccos", FLOAT, lambda x, y: -1 / np.sqrt((1 - x) * (1 + x)), c="acos")
+op("arcsin", FLOAT, lambda x, y: 1 / root_of_1_minus_square(x), c="asin")
+op("arccos", FLOAT, lambda x, y: -1 / root_of_1_minus_square(x), c="acos")
 op("arctan", FLOAT, lambda x, y: 1 / (1 + x * x), c="atan", simd=True)
 op("arctan2", FLOAT, lambda x1, x2, y: arctan2_slope(x2, x1),
    lambda x1, x2, y: -arctan2_slope(x1, x2), c="atan2")
@@ -222,7 +223,7 @@ op("sinh", FLOAT, lambda x, y: np.cosh(x), c="sinh", simd=True)
 op("cosh", FLOAT, lambda x, y: np.sinh(x), c="cosh", simd=True)
 op("tanh", FLOAT, lambda x, y: 1 - y * y, c="tanh", simd=True)
 op("arcsinh", FLOAT, lambda x, y: 1 / root_of_1_plus_square(x), c="asinh")
-op("arccosh", FLOAT, lambda x, y: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)), c="acosh")
+op("arccosh", FLOAT, lambda x, y: 1 / (np.sqrt(x - 1) * np.sqrt(x - (-1))), c="acosh")
 op("arctanh", FLOAT, lambda x, y: 1 / ((1 - x) * (1 + x)), c="atanh")
 
 # special functions, which NumPy lacks

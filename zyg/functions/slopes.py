@@ -104,8 +104,16 @@ def logistic(x: Any, other: Any, exp: Callable[[Any], Any] = np.exp) -> Any:
     return where(tied, 0.5, 1 / (1 + exp(where(tied, 0.0, other - x))))
 
 
+# On a branch cut of a complex function, the sign of a zero says which side it is. Sums with 1 + 0j
+# lose that of -0j; differences keep it.
+
+
 def root_of_1_plus_square(x: Any) -> Any:
-    return np.sqrt(1 + x * x) if is_complex(x) else np.hypot(1, x)  # x * x may overflow
+    return np.sqrt(x * x - (-1)) if is_complex(x) else np.hypot(1, x)  # x * x may overflow
+
+
+def root_of_1_minus_square(x: Any) -> Any:
+    return np.sqrt(-(x - 1) * (x - (-1)) if is_complex(x) else (1 - x) * (1 + x))
 
 
 def sign_slope(x: Any) -> Any:

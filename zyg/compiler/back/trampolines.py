@@ -22,7 +22,16 @@ import numpy as np
 from zyg.compiler.back import arena
 from zyg.compiler.back.types_in_text import type_in_text
 from zyg.compiler.callbacks import HIDDEN, Called, Held
-from zyg.compiler.front.kinds import DTYPES, Array, Kind, Scalar, Static, Struct, put_together
+from zyg.compiler.front.kinds import (
+    DTYPES,
+    Array,
+    Kind,
+    Scalar,
+    Static,
+    Struct,
+    lies_in,
+    put_together,
+)
 from zyg.compiler.front.kinds import _taken_apart as taken_apart
 from zyg.compiler.ir import CallBack, is_buffer, type_of
 from zyg.errors import CompileError
@@ -159,7 +168,7 @@ def _taker(kind: Kind) -> Callable[[Iterator[Any]], Any]:
         size = math.prod(shape) * dtype.itemsize
         if not size:
             return np.zeros(shape, dtype)
-        return np.frombuffer(ctypes.string_at(address, size), dtype).reshape(shape)
+        return kind.shaped(np.frombuffer(ctypes.string_at(address, size), dtype), shape)
 
     return take
 
@@ -195,7 +204,8 @@ def _giver(kind: Kind, strict: bool) -> Callable[[Any, list[Any], list[Any]], No
         _demand(not strict or type(y) is np.ndarray)
         y = np.asarray(y) if strict else np.asarray(y, dtype)
         _demand(y.dtype == dtype and y.ndim == kind.ndim)
-        arrays.append(flat := np.ascontiguousarray(y))
+        _demand(not strict or lies_in(y, kind.order))
+        arrays.append(flat := np.ascontiguousarray(kind.row(y)))
         found += (flat.__array_interface__["data"][0], flat.nbytes, *y.shape)
 
     return array

@@ -163,12 +163,13 @@ def _log(op: Op, z: Pair) -> Pair:
 
 def _sqrt(op: Op, z: Pair) -> Pair:
     """By the half of the angle that keeps its digits."""
-    size = _absolute(op, z)
-    half = op("sqrt", op("multiply", op("add", op("absolute", z[0]), size), 0.5))
+    size, right = _absolute(op, z), op("greater_equal", z[0], 0.0)
+    along = op("select", right, z[0], op("negative", z[0]))  # |re|, which has a slope at 0
+    half = op("sqrt", op("multiply", op("add", along, size), 0.5))
     zero = op("equal", half, 0.0)
     safe = op("select", zero, 1.0, half)
     other = op("divide", z[1], op("multiply", 2.0, safe))
-    right, side = op("greater_equal", z[0], 0.0), op("copysign", 1.0, z[1])
+    side = op("copysign", 1.0, z[1])
     return (op("select", right, half, op("multiply", side, other)),
             op("select", right, other, op("multiply", side, half)))  # fmt: skip
 

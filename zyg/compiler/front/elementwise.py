@@ -114,7 +114,9 @@ def elementwise(to: WholeBuilder, name: str, *args: Any) -> Any:
                       complexes.element_made(name))  # fmt: skip
     if not any(isinstance(x, Arrayed) for x in args):
         return to.ufunc(name, *args)
-    return mapped(to, lambda *xs: to.elementwise(name, *xs), args, to.made_by(name, *args))
+    if (element := to.made_by(name, *args)) == "float":
+        args = tuple([_in_64_bits(to, x) for x in args])  # before the loop, which sums slopes
+    return mapped(to, lambda *xs: to.elementwise(name, *xs), args, element)
 
 
 def mapped(to: WholeBuilder, f: Callable[..., Any], args: Sequence[Any], element: str) -> Any:
@@ -127,6 +129,11 @@ def mapped(to: WholeBuilder, f: Callable[..., Any], args: Sequence[Any], element
         return seen(to, f(*(stretched(to, x, index) for x in args)))
 
     return Lazy(to, shape, element, at, reads_of(args), (f, args), order) if shape else at(())
+
+
+def _in_64_bits(to: WholeBuilder, x: Any) -> Any:
+    is_single = isinstance(x, Number) and type_of(x.atom) == "float32"
+    return to.number(to.to("float", x.atom), False) if is_single else x
 
 
 def ranks_in(x: Any, ndim: int) -> Ranks:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front.layouts import Order, Ranks, in_c, sorted_by
+from zyg.compiler.front.layouts import Order, Ranks, in_c, of_order, sorted_by
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,17 @@ def kind_of(x: Any) -> Kind:
         return Static(x)
     keys, parts = _taken_apart(x)
     return Struct(type(x), keys, tuple(map(kind_of, parts)))
+
+
+def dense_array(element: str, order: Order, **more: Any) -> Array:
+    """The kind of an array without gaps whose axes lie in an order."""
+    return Array(element, len(order), ranks=of_order(order) * (order != in_c(len(order))), **more)
+
+
+def lies_in(x: Any, order: Order) -> bool:
+    """Whether the axes of an array are in an order, whatever lies between its elements."""
+    steps = [abs(x.strides[k]) for k in order if x.shape[k] != 1]
+    return x.size == 0 or steps == sorted(steps, reverse=True)
 
 
 def _ranks(x: Any) -> Ranks:

@@ -168,6 +168,8 @@ def tile(A: Any, reps: Any) -> Any:
     times = reps if isinstance(reps, tuple) else (reps,)
     for _ in range(len(times) - b.ndim):
         b = b[None]
+    if all(n == 1 for n in times):
+        return b.copy("K")
     for k in range(len(times)):
         b = tiled(b, times[k], b.ndim - len(times) + k)
     return b
@@ -261,7 +263,7 @@ def cross(a: Any, b: Any, axis: Any = -1) -> Any:
     demand(x.shape[0] == 3)
     demand(y.shape[0] == 3)
     parts = (x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0])
-    return np.ascontiguousarray(np.stack(parts, axis))
+    return np.moveaxis(np.stack(parts, -1), -1, axis)
 
 
 def convolve(a: Any, v: Any, mode: Any = "full") -> Any:

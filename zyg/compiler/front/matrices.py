@@ -10,6 +10,7 @@ from zyg.compiler.front.library import (
     WithAdjoint,
     demand,
     demand_read,
+    lies_like,
     slopes_hold,
     stack_of,
 )
@@ -173,10 +174,11 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
 
 def matrix_power(a: Any, n: Any) -> Any:
     demand_read(a.ndim == 2)
-    base = np.linalg.inv(a) if n < 0 else np.array(a)
     if n == 0:
-        return np.eye(len(a), dtype=base.dtype)
-    made = np.array(base)
+        return lies_like(np.eye(len(a), dtype=a.dtype), a)
+    if n == 1:
+        return a
+    made = base = np.linalg.inv(a) if n < 0 else a
     for _ in range(abs(n) - 1):
         made = made @ base
     demand(abs(n) < 4 or np.all(np.isfinite(made)))  # by squaring others are NaN

@@ -11,10 +11,9 @@ import numpy as np
 from zyg.compiler.callbacks import HIDDEN, Callee, program_of
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.elementwise import copied
-from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct, put_together
-from zyg.compiler.front.layouts import in_c
+from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct, dense_array, put_together
 from zyg.compiler.front.structures import Unknown, described
-from zyg.compiler.front.views import Arrayed, ArrayView
+from zyg.compiler.front.views import Arrayed, dense
 from zyg.compiler.inside.inner import refused
 from zyg.compiler.ir import Atom, Value, is_buffer, is_number
 from zyg.compiler.splice import called
@@ -61,9 +60,9 @@ def _argument(reader: Any, x: Any, operands: list[Atom]) -> Kind:
     if type(x) is dict:
         return Struct(dict, tuple(x), tuple(_argument(reader, p, operands) for p in x.values()))
     if isinstance(x, Arrayed):
-        view = copied(x, in_c(x.ndim))
+        view = copied(x)
         operands += [view.buffer, *view.shape]
-        return Array(view.element, view.ndim)
+        return dense_array(view.element, view.order)
     kind = reader.result(x, operands)
     if not isinstance(kind, Scalar):
         raise refused(
@@ -86,7 +85,7 @@ def _made(reader: Any, kind: Kind, outs: Iterator[Value]) -> Any:
     if isinstance(kind, Array):
         buffer = next(outs)
         dims = [next(outs) for _ in range(kind.ndim)]
-        return ArrayView(to, buffer, dims, element=kind.element)
+        return dense(to, buffer, dims, kind.element, kind.order)
     if kind.type == "complex":
         return ComplexNumber(to, next(outs), next(outs), kind.python)
     return to.number(next(outs), kind.python)

@@ -257,7 +257,8 @@ def _interp(x, xp, fp, left, right):
         tied = strip(width) == 0  # at the last knot, where the last of equal knots counts
         width = np.where(tied, 1.0, width)
         t = np.where(below, 0.0, np.where(above | tied, 1.0, (x - xp[low]) / width))
-        x_bar = part(~(below | above | tied)) * conj(fp[high] - fp[low]) / width
+        inside = ~(below | above | tied)
+        x_bar = part(inside) * np.where(inside, conj(fp[high] - fp[low]), 0.0) / width
 
         def fp_bar():
             held = np.logical_or(below & (left is not None), above & (right is not None))
