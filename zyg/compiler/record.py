@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +22,7 @@ from zyg.compiler.ir import (
     Atom,
     Block,
     Check,
+    For,
     If,
     Load,
     Op,
@@ -248,6 +249,42 @@ class Builder:
         """End the program where a condition is false; `of_slopes`: its derivatives."""
         if condition is not True:
             self.block.ops.append(Check(condition, why, of_slopes))
+
+    def product(self, sizes: Iterable[Atom]) -> Atom:
+        """How many elements there are, by how many there are along each axis."""
+        size: Atom = 1
+        for n in sizes:
+            size = self.op("multiply", size, n)
+        return size
+
+    @contextmanager
+    def each(self, n: Atom, independent: bool = True) -> Iterator[Value]:
+        """While it lasts, operations are those of a loop over the ints below n."""
+        index = Value("int")
+        with self.inside(Block()) as body:
+            yield index
+        self.block.ops.append(For(index, (0, n, 1), [], [], body, [], independent))
+
+    def add_to(self, buffer: Value, index: Atom, x: Atom) -> None:
+        """Add to an element of a buffer."""
+        before = self.load(buffer, index)
+        self.store(buffer, index, self.op("add", before, x))
+
+    def add_all(self, to: Value, of: Value, size: Atom) -> None:
+        """Add so many elements of a buffer to those of another."""
+        with self.each(size) as k:
+            self.add_to(to, k, self.load(of, k))
+
+    def copy(self, to: Value, of: Value, size: Atom) -> None:
+        """Set so many elements of a buffer to those of another."""
+        with self.each(size, independent=to is not of) as k:
+            self.store(to, k, self.load(of, k))
+
+    def copied(self, buffer: Value, size: Atom, kind: Type = "") -> Value:
+        """A fresh buffer with the elements of another, as they are or in another precision."""
+        out = self.alloc(kind or element_of(buffer.type), size, zeroed=False)
+        self.copy(out, buffer, size)
+        return out
 
     def routine(self, name: str, *args: Atom, outs: Sequence[Type] = ()) -> list[Value]:
         """A routine of a library."""

@@ -85,9 +85,7 @@ def demand_finite(builder: Builder, x: Atom, dims: Sequence[Atom], element: Any)
     if not isinstance(x, Value) or not is_buffer(x.type):
         builder.check(builder.op("isfinite", x), _NOT_FINITE)
         return
-    size: Atom = 2 if element == "complex" else 1
-    for n in dims:
-        size = builder.op("multiply", size, n)
+    size = builder.product([2 if element == "complex" else 1, *dims])
     k, so_far, body, out = Value("int"), Value("bool"), Block(), Value("bool")
     with builder.inside(body):
         finite = builder.op("isfinite", builder.load(x, k))

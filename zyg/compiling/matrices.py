@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from zyg.base.registry import own_verbs, rules
 from zyg.compiler.back.entry import Direct, Stopped
-from zyg.compiler.derive.elements import cast
 from zyg.compiler.derive.jacobians import Matrices, Result
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct, dense_array
@@ -366,7 +365,7 @@ def _one(matrices: Matrices, found: Any, column: Side, row: Side | None = None) 
         matrices.yields += shape
         return Array(element, len(shape), zeros=True)
     if element_of(found.type) != element:
-        found = cast(builder, found, element, matrices.product(shape))
+        found = builder.copied(found, matrices.product(shape), element)
     demand_finite(builder, found, shape, element)
     matrices.yields += [found, *shape]
     orders = [side.leaf.order if isinstance(side.leaf, Array) else () for side in (row, column)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.caches import remembered
-from zyg.compiler.ir import Block, For, Program, Type, Value
+from zyg.compiler.ir import Block, Program, Type, Value
 from zyg.compiler.record import Builder, atom_of
 
 _SMALL = 48  # so many products take less time than a call
@@ -152,10 +152,8 @@ class _Writer:
         self.loop(self.m, along_row)
 
     def loop(self, n: Any, fill: Callable[[Any], None]) -> None:
-        index, body = Value("int"), Block()
-        with self.builder.inside(body):
+        with self.builder.each(atom_of(n), independent=False) as index:
             fill(self.builder.wrap(index))
-        self.builder.block.ops.append(For(index, (0, atom_of(n), 1), [], [], body, []))
 
 
 def _stored(rows: Any, columns: Any, r: Any, c: Any) -> tuple[Any, Any, Any]:

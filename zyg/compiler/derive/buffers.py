@@ -24,7 +24,6 @@ from zyg.compiler.ir import (
     Block,
     Call,
     Check,
-    For,
     Load,
     Program,
     Routine,
@@ -223,9 +222,9 @@ class ForwardOnMemory(Forward):
                 row, kind = dict(row), element_of(x.type)
                 if self.memory.is_written(x):
                     size = self.size(program, x)
-                    self.made[x] = copied(self.builder, new, size)
+                    self.made[x] = self.builder.copied(new, size)
                     for k, t in row.items():
-                        row[k] = copied(self.builder, t, self.room(size, kind))  # type: ignore[arg-type]
+                        row[k] = self.builder.copied(t, self.room(size, kind))  # type: ignore[arg-type]
                 for k in self.memory.carries(x):
                     if k not in row:
                         row[k] = self.builder.alloc(kind, self.room(self.size(program, x), kind))
@@ -234,25 +233,12 @@ class ForwardOnMemory(Forward):
 
     def size(self, program: Program, x: Value) -> Atom:
         """The number of elements of an input."""
-        size: Atom = 1
-        for n in program.sizes[x]:
-            size = self.builder.op("multiply", size, self.atom(n))
-        return size
+        return self.builder.product(map(self.atom, program.sizes[x]))
 
     steps: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
         **Forward.steps, Alloc: alloc, Load: load, Store: store, Check: check, Routine: routine,
         Call: call,
     }  # fmt: skip
-
-
-def copied(builder: Builder, buffer: Value, size: Atom) -> Value:
-    """A buffer with the elements of another."""
-    out = builder.alloc(element_of(buffer.type), size, zeroed=False)
-    index, body = Value("int"), Block()
-    with builder.inside(body):
-        builder.store(out, index, builder.load(buffer, index))
-    builder.block.ops.append(For(index, (0, size, 1), [], [], body, [], independent=True))
-    return out
 
 
 def _push_product(
@@ -287,18 +273,16 @@ def _push_lanes(
         rounds, rows = m, n
         across, down, c_across, c_down = a_row, a_column, c_row, c_column
         row, column = column, row
-    j = Value("int")
 
     def at(first: Atom, step: Atom) -> Atom:
         return op("multiply", op("add", first, op("multiply", j, step)), lanes)
 
-    with builder.inside(Block()) as body:
+    with builder.each(rounds, independent=False) as j:
         builder.routine(
             "product", rows, lanes, k, still, start, row, column,
             moved, at(a0, across), op("multiply", down, lanes), 1,
             c, at(c0, c_across), op("multiply", c_down, lanes), 1,
         )  # fmt: skip
-    builder.block.ops.append(For(j, (0, rounds, 1), [], [], body, []))
 
 
 _PUSHES: dict[str, Callable[[Builder, Sequence[Atom], Sequence[Tangents], int], None]] = {

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from zyg.compiler.ir import Block, Call, For, Program, Type, Value, operations
+from zyg.compiler.ir import Block, Call, Program, Type, Value, operations
 from zyg.compiler.record import Builder
 
 _FIRST = 16  # elements of a stack that grows
@@ -83,12 +83,10 @@ def _push(block: Block, stack: list[Value], moved: Moved) -> None:
     after = builder.op("add", length, len(moved))
     full = builder.op("greater", after, builder.load(state, 1))
     with builder.inside(Block()) as grow:
-        room, k = builder.op("multiply", after, 2), Value("int")
+        room = builder.op("multiply", after, 2)
         old = builder.load(holder, 0)
         longer = builder.alloc(moved[0][0].type, room, zeroed=False)
-        with builder.inside(Block()) as body:
-            builder.store(longer, k, builder.load(old, k))
-        grow.ops.append(For(k, (0, length, 1), [], [], body, [], independent=True))
+        builder.copy(longer, old, length)
         builder.store(holder, 0, longer)
         builder.store(state, 1, room)
     builder.branch(full, grow, Block())

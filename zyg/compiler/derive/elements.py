@@ -39,25 +39,14 @@ def loaded(program: Program, active: Sequence[int]) -> dict[int, list[Atom | Non
     return found
 
 
-def cast(builder: Builder, buffer: Value, kind: str, size: Atom) -> Value:
-    """A buffer with the elements of another, in another precision."""
-    out, k = builder.alloc(kind, size, zeroed=False), Value("int")
-    with builder.inside(Block()) as body:
-        builder.store(out, k, builder.load(buffer, k))
-    builder.block.ops.append(For(k, (0, size, 1), [], [], body, [], independent=True))
-    return out
-
-
 def each(builder: Builder, n: Atom, do: Callable[[Atom], None]) -> None:
     """Do something for each of n places."""
     if not isinstance(n, Value) and n <= _FEW:
         for i in range(int(n)):
             do(i)
         return
-    place = Value("int")
-    with builder.inside(Block()) as body:
+    with builder.each(n) as place:
         do(place)
-    builder.block.ops.append(For(place, (0, n, 1), [], [], body, [], independent=True))
 
 
 def demand_finite(builder: Builder, row: list[Any], size: Atom) -> None:

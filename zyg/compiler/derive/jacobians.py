@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zyg.compiler.derive.costs import cost_of
-from zyg.compiler.derive.elements import ELEMENTS, cast, demand_finite, each, loaded
+from zyg.compiler.derive.elements import ELEMENTS, demand_finite, each, loaded
 from zyg.compiler.derive.forward import along_elements, pushforward
 from zyg.compiler.derive.moving import Memory, is_real
 from zyg.compiler.derive.reverse import Derived, vjp
@@ -104,10 +104,7 @@ class Matrices:
         return found if len(found) == len(made) else None
 
     def product(self, atoms: Sequence[Atom]) -> Atom:
-        size: Atom = 1
-        for n in atoms:
-            size = self.builder.op("multiply", size, n)
-        return size
+        return self.builder.product(atoms)
 
     def length(self, k: int) -> Atom:
         """The number of elements of an input."""
@@ -135,7 +132,7 @@ class Matrices:
         if found is None:
             return self.builder.alloc(kind, size)
         assert isinstance(found, Value)
-        return found if element_of(found.type) == kind else cast(self.builder, found, kind, size)
+        return found if element_of(found.type) == kind else self.builder.copied(found, size, kind)
 
     def _is_buffer(self, m: int, k: int) -> bool:
         return self.results[m].shape is not None or is_buffer(self.program.inputs[k].type)
@@ -349,13 +346,12 @@ class Matrices:
             for lane, c in enumerate(made):
                 builder.store(block, op("add", i, lane), c)
             return
-        n, e = self.length(k), Value("int")
-        with builder.inside(Block()) as body:
+        n = self.length(k)
+        with builder.each(n, independent=False) as e:
             for lane in range(self.width):
                 c = builder.load(made[0], op("add", op("multiply", e, self.width), lane))
                 row = op("multiply", op("add", i, lane), n)
                 builder.store(block, op("add", row, e), c)
-        builder.block.ops.append(For(e, (0, n, 1), [], [], body, []))
 
     def _tangents(self, outs: list[Atom], lanes: int) -> list[list[Any]]:
         """Those of each result, among what a pushforward yields."""
@@ -399,10 +395,8 @@ class Matrices:
             for lane, t in enumerate(made):
                 builder.store(block, op("add", j, lane), t)
             return
-        row, rows = Value("int"), self.product(self.shapes[m])
-        with builder.inside(Block()) as body:
+        with builder.each(self.product(self.shapes[m]), independent=False) as row:
             start, first = op("add", op("multiply", row, n), j), op("multiply", row, self.width)
             for lane in range(self.width):
                 t = builder.load(made[0], op("add", first, lane))
                 builder.store(block, op("add", start, lane), t)
-        builder.block.ops.append(For(row, (0, rows, 1), [], [], body, []))

@@ -319,12 +319,10 @@ def _grown(x: Value, frame: Frame) -> Value:
     growth: Growth = frame.growth
     first, tape, longer, now = (Value(f"{x.type}[]") for _ in range(4))
     before(frame, Block([Alloc(first, _FIRST, zeroed=False)]))
-    k, element = Value("int"), Value(x.type)
-    copying = Block([Load(tape, k, element), Store(longer, k, element)])
-    growth.grown.then.ops += [
-        Alloc(longer, growth.more, zeroed=False),
-        For(k, (0, growth.room, 1), [], [], copying, [], independent=True),
-    ]
+    growth.grown.then.ops.append(Alloc(longer, growth.more, zeroed=False))
+    copying = Builder()
+    copying.copy(longer, tape, growth.room)
+    growth.grown.then.ops += copying.block.ops
     growth.grown.then.yields.append(longer)
     growth.grown.orelse.yields.append(tape)
     growth.grown.outs.append(now)

@@ -23,7 +23,7 @@ from zyg.compiler.derive.calls import Stacks
 from zyg.compiler.derive.kept import Kept, KeptNumber, before
 from zyg.compiler.derive.moving import NO_SLOPE, is_real, times
 from zyg.compiler.derive.products import product
-from zyg.compiler.derive.segments import changed, copy_of, run_again
+from zyg.compiler.derive.segments import changed, run_again
 from zyg.compiler.derive.sums import classes_read, only_adds
 from zyg.compiler.derive.sweep import Frame, Sweep, carry
 from zyg.compiler.derive.threads import Threads
@@ -92,7 +92,7 @@ def _derived(
     inputs = sweep.inputs(program, copied=True)
     sweep.run(program.body)
     rolled = changed(program, activity)  # back, when loops are run again
-    outputs = [copy_of(sweep.builder, sweep.atom(y), sweep.extent(program, y))
+    outputs = [sweep.builder.copied(sweep.made[y], sweep.extent(program, y))  # type: ignore[arg-type]
                if isinstance(y, Value) and is_buffer(y.type) and activity.of(y) in rolled
                else sweep.atom(y) for y in program.outputs]  # fmt: skip
     bars: list[Value] = []
@@ -151,13 +151,9 @@ class Reverse:
         if not is_buffer(y.type):
             self.add(y, bar)
         elif isinstance(bar, Value):
-            self.add_all(self.sweep.shadow[y], bar, self.sweep.extent(program, y))
+            self.builder.add_all(self.sweep.shadow[y], bar, self.sweep.extent(program, y))
         else:
-            self.add_to(self.sweep.shadow[y], 0, bar)
-
-    def add_to(self, buffer: Value, index: Atom, c: Atom) -> None:
-        before = self.builder.load(buffer, index)
-        self.builder.store(buffer, index, self.builder.op("add", before, c))
+            self.builder.add_to(self.sweep.shadow[y], 0, bar)
 
     def cotangent(self, x: Value) -> Atom:
         """That of an input, at the end."""
@@ -216,7 +212,7 @@ class Reverse:
     def load(self, op: Load) -> None:
         bar = self.bars[-1].pop(op.out, None)
         if bar is not None:
-            self.add_to(self.summed(op.buffer), self.value(op.index), bar)
+            self.builder.add_to(self.summed(op.buffer), self.value(op.index), bar)
 
     def store(self, op: Store) -> None:
         if is_buffer(element_of(op.buffer.type)) or not self.is_active(op.buffer):
@@ -258,10 +254,7 @@ class Reverse:
             return self.value(known[x]) if isinstance(x, Value) else x
 
         def extent(program: Program, x: Value) -> Atom:
-            size: Atom = 1
-            for n in program.sizes[x]:
-                size = builder.op("multiply", size, value(n))
-            return size
+            return builder.product(map(value, program.sizes[x]))
 
         bars: dict[Any, Atom] = {}
         results = [x for x in op.outs[: adjoint.results] if is_real(x.type)]
@@ -279,14 +272,7 @@ class Reverse:
             if not is_buffer(p.type):
                 self.add(arg, c)
             elif self.is_active(arg):
-                self.add_all(self.shadow(arg), c, extent(callee, p))  # type: ignore[arg-type]
-
-    def add_all(self, shadow: Value, c: Atom, size: Atom) -> None:
-        """Add a row of cotangents to a shadow."""
-        k, builder = Value("int"), self.builder
-        with builder.inside(Block()) as body:
-            self.add_to(shadow, k, builder.load(c, k))  # type: ignore[arg-type]
-        builder.block.ops.append(For(k, (0, size, 1), [], [], body, [], independent=True))
+                self.builder.add_all(self.shadow(arg), c, extent(callee, p))  # type: ignore[arg-type]
 
     def _has_bar(self, x: Atom) -> bool:
         return self.is_active(x) and not is_buffer(type_of(x))

@@ -50,10 +50,7 @@ def pushed(
 
 def extent(builder: Builder, program: Program, x: Value, known: dict[Any, Atom]) -> Atom:
     """The number of elements of a buffer of a function or its adjoint, where that is called."""
-    size: Atom = 1
-    for n in program.sizes[x]:
-        size = builder.op("multiply", size, known.get(n, n) if isinstance(n, Value) else n)
-    return size
+    return builder.product(known.get(n, n) for n in program.sizes[x])
 
 
 def _zero(builder: Builder, program: Program, x: Value, known: dict[Any, Atom]) -> Atom:

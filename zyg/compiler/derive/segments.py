@@ -39,7 +39,7 @@ from zyg.compiler.ir import (
 )
 from zyg.compiler.record import Builder
 from zyg.compiler.rounds import trips
-from zyg.compiler.splice import again
+from zyg.compiler.splice import again, free_values
 
 
 def in_segments(program: Program, depth: int) -> Program | None:
@@ -105,10 +105,7 @@ class _Cut:
             return loop
         to, other = Builder(), {x: x for x in (*outside(made), *_values(loop.init))}
         for x in copied:
-            size: Atom = 1
-            for n in self.sizes[x]:
-                size = to.op("multiply", size, n)
-            other[x] = copy_of(to, x, size)
+            other[x] = to.copied(x, to.product(self.sizes[x]))
         run = again(Block([replace(loop)]), other).ops[0]
         count, rounds = Value("int"), Value("int")
         run.init, run.params, run.outs = [*run.init, 0], [*run.params, count], [*run.outs, rounds]
@@ -156,7 +153,7 @@ def state_of(sweep: Any, loop: For) -> State:
         if is_buffer(x.type) and sweep.activity.of(x) in written:
             buffer = sweep.made[x]
             if buffer not in found:
-                found[buffer] = x, copy_of(sweep.builder, buffer, sweep.size[x])
+                found[buffer] = x, sweep.builder.copied(buffer, sweep.size[x])
     return [*found.values()]
 
 
@@ -173,26 +170,14 @@ def _values(row: Sequence[Atom]) -> list[Value]:
 
 def outside(loop: For) -> list[Value]:
     """What a loop reads that is made before it."""
-    own = {loop.index, *loop.params}
-    blocks, rows = [loop.body], [operands_of(loop)]
-    while blocks:
-        block = blocks.pop()
-        rows.append(block.yields)
-        for op in block.ops:
-            rows.append(operands_of(op))
-            own.update(outs_of(op), getattr(op, "params", ()))
-            if isinstance(op, For):
-                own.add(op.index)
-            blocks += blocks_of(op)
-    used = dict.fromkeys(x for row in rows for x in row if isinstance(x, Value))
-    return [x for x in used if x not in own]
+    return free_values(Block([loop]))
 
 
 def run_again(reverse: Any, loop: For) -> None:
     """The mirror of a loop that is run again first, from the state that was kept."""
     sweep, kept, builder = reverse.sweep, reverse.kept, reverse.builder
     for x, copy in sweep.states[loop]:
-        fill(builder, reverse.value(x), kept.fetch(copy), kept.fetch(sweep.size[x]))
+        builder.copy(reverse.value(x), kept.fetch(copy), kept.fetch(sweep.size[x]))
     fresh = sweep.afresh(builder)
     for x in outside(loop):
         fresh.made[x] = reverse.value(x)
@@ -205,7 +190,7 @@ def run_again(reverse: Any, loop: For) -> None:
     inner.read, inner.shared = reverse.read, reverse.shared
     for q in loop.outs:
         if q in sweep.shadow:
-            fill(builder, fresh.shadow[q], reverse.shadow(q), kept.fetch(sweep.size[q]))
+            builder.copy(fresh.shadow[q], reverse.shadow(q), kept.fetch(sweep.size[q]))
         elif q in reverse.bars[-1]:
             inner.bars[0][q] = reverse.bars[-1].pop(q)
     inner.run(block)
@@ -219,21 +204,3 @@ def changed(program: Program, memory: Memory) -> set[Value]:
     rows = (row for loop in loops for op in (loop, *operations(loop.body))
             for row in (operands_of(op), outs_of(op)))  # fmt: skip
     return {memory.of(x) for row in rows for x in _buffers(row)}
-
-
-def copy_of(builder: Builder, buffer: Atom, size: Atom) -> Value:
-    """A buffer with the same elements."""
-    assert isinstance(buffer, Value)
-    copy = builder.alloc(element_of(buffer.type), size, zeroed=False)
-    fill(builder, copy, buffer, size)
-    return copy
-
-
-def fill(builder: Builder, to: Atom, of: Atom, size: Atom) -> None:
-    """Copy the elements of a buffer to another."""
-    assert isinstance(to, Value)
-    assert isinstance(of, Value)
-    k = Value("int")
-    with builder.inside(Block()) as body:
-        builder.store(to, k, builder.load(of, k))
-    builder.block.ops.append(For(k, (0, size, 1), [], [], body, [], independent=to is not of))

@@ -17,7 +17,7 @@ from typing import Any
 
 from zyg.compiler.derive.activity import Activity
 from zyg.compiler.derive.calls import Pair, Stacks
-from zyg.compiler.derive.segments import State, changed, copy_of, state_of
+from zyg.compiler.derive.segments import State, changed, state_of
 from zyg.compiler.derive.stable import Stable
 from zyg.compiler.ir import (
     Alloc,
@@ -34,6 +34,7 @@ from zyg.compiler.ir import (
     Store,
     Value,
     While,
+    element_of,
     has_effects,
     is_buffer,
     outs_of,
@@ -108,9 +109,9 @@ class Sweep:
                 continue
             size = self.extent(program, old)
             if written:
-                self.made[old] = copy_of(self.builder, new, size)
+                self.made[old] = self.builder.copied(new, size)
             if self.activity.is_active(old):
-                self.shadow[old] = self.builder.alloc(old.type.removesuffix("[]"), size)
+                self.shadow[old] = self.builder.alloc(element_of(old.type), size)
             self.size[old] = size
         return inputs
 
@@ -133,12 +134,8 @@ class Sweep:
 
     def extent(self, program: Program, x: Value) -> Atom:
         """The number of elements of an input or output."""
-        if x not in program.sizes:
-            return self.size[x]
-        size: Atom = 1
-        for n in program.sizes[x]:
-            size = self.builder.op("multiply", size, self.atom(n))
-        return size
+        sizes = program.sizes.get(x)
+        return self.size[x] if sizes is None else self.builder.product(map(self.atom, sizes))
 
     def companions(self, x: Value) -> list[dict[Value, Any]]:
         """What goes beside a value: its shadow, its size, or nothing."""
@@ -257,11 +254,9 @@ class Sweep:
         known = dict(zip((*callee.inputs, *callee.outputs), (*args, *outs), strict=True))
         for x, y in zip(op.outs, callee.outputs, strict=True):
             if self.companions(x):
-                size: Atom = 1
-                for n in callee.sizes[y]:  # type: ignore[index]
-                    size = self.builder.op("multiply", size, known.get(n, n))
+                size = self.builder.product(known.get(n, n) for n in callee.sizes[y])  # type: ignore[index]
                 self.size[x] = size
-                self.shadow[x] = self.builder.alloc(x.type.removesuffix("[]"), size)
+                self.shadow[x] = self.builder.alloc(element_of(x.type), size)
 
     # Regions
 
@@ -328,15 +323,12 @@ def copy_of_matrix(builder: Builder, matrix: Sequence[Any], m: Atom, n: Atom) ->
     """The elements of a matrix, row by row, in a buffer of their own."""
     buffer, start, *steps = matrix
     op = builder.op
-    made = builder.alloc(buffer.type.removesuffix("[]"), op("multiply", m, n), zeroed=False)
-    i, j = Value("int"), Value("int")
-    with builder.inside(Block()) as rows:
+    made = builder.alloc(element_of(buffer.type), op("multiply", m, n), zeroed=False)
+    with builder.each(m) as i:
         row = op("add", start, op("multiply", i, steps[0]))
-        with builder.inside(Block()) as body:
+        with builder.each(n) as j:
             x = builder.load(buffer, op("add", row, op("multiply", j, steps[1])))
             builder.store(made, op("add", op("multiply", i, n), j), x)
-        rows.ops.append(For(j, (0, n, 1), [], [], body, [], independent=True))
-    builder.block.ops.append(For(i, (0, m, 1), [], [], rows, [], independent=True))
     return made
 
 

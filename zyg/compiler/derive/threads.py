@@ -118,13 +118,8 @@ class Threads:
             own, to = first.alloc(element_of(x.type), size), Value(x.type)
             first.block.ops.append(If(self.threads, Block([], [own]), Block([], [one]), [to]))
             shared[x] = to
-            k = Value("int")
-            with last.inside(Block()) as rounds:
-                total = last.op("add", last.load(one, k), last.load(own, k))
-                last.store(one, k, total)
-            last.block.ops.append(
-                For(k, (0, size, 1), [], [], rounds, [], independent=True, in_order=True)
-            )
+            last.add_all(one, own, size)
+            last.block.ops[-1].in_order = True
         self.reverse.shared = shared
         try:
             yield

@@ -20,7 +20,7 @@ from zyg.compiler.front.mixed import (
     type_for,
 )
 from zyg.compiler.front.structures import Compound, Different, Items, children, is_leaf, split
-from zyg.compiler.ir import Atom, Block, For, Value, element_of, type_of
+from zyg.compiler.ir import Atom, Block, For, element_of, type_of
 from zyg.compiler.record import Number, atom_of, wider
 
 _LEAST = 8  # elements that a list is begun with
@@ -137,10 +137,8 @@ def _of_kinds(reader: Any, x: Growing, element: Any) -> Growing:
     columns = [builder.wrap(builder.alloc(type_of(atom_of(leaf)), atom_of(x.room)))
                for leaf in leaves_of(element)]  # fmt: skip
     made = Growing(element, [x.count, x.room, *columns])
-    index = Value("int")
-    with builder.inside(Block()) as block:
+    with builder.each(atom_of(x.count), independent=False) as index:
         put(reader, made, index, at(reader, x, index))
-    builder.block.ops.append(For(index, (0, atom_of(x.count), 1), [], [], block, []))
     return made
 
 
@@ -148,12 +146,9 @@ def _copied(reader: Any, column: Number, kind: str, room: Any, start: Any, count
     """A column of another type, or with more room."""
     builder = reader.builder
     new = builder.alloc(kind, atom_of(room))
-    index = Value("int")
-    with builder.inside(Block()) as block:
+    with builder.each(atom_of(count), independent=False) as index:
         x = builder.load(column.atom, builder.op("add", index, atom_of(start)))
         builder.store(new, index, x)
-    span = 0, atom_of(count), 1
-    builder.block.ops.append(For(index, span, [], [], block, []))
     return builder.wrap(new)  # type: ignore[no-any-return]
 
 

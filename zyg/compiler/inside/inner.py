@@ -30,7 +30,17 @@ from zyg.compiler.front.views import (
     fresh,
     product,
 )
-from zyg.compiler.ir import Atom, Block, Program, Value, is_buffer, is_number, same, type_of
+from zyg.compiler.ir import (
+    Atom,
+    Block,
+    Program,
+    Value,
+    element_of,
+    is_buffer,
+    is_number,
+    same,
+    type_of,
+)
 from zyg.compiler.record import REALS, Builder, Number, atom_of
 from zyg.compiler.splice import load_from, only_loaded, spliced, uses
 from zyg.errors import KernelError
@@ -251,10 +261,8 @@ class Inner:
         for p in self.inputs.values():
             x = self.program.inputs[p]
             if p not in found and is_buffer(x.type):
-                size: Atom = 1
-                for n in self.sizes[x]:
-                    size = builder.op("multiply", size, names.get(n, n))
-                found[p] = builder.alloc(x.type.removesuffix("[]"), size)
+                size = builder.product(names.get(n, n) for n in self.sizes[x])
+                found[p] = builder.alloc(element_of(x.type), size)
             yields.append(found[p] if p in found else builder.to(x.type, 0.0))
         block = Block([*program.body.ops, *builder.block.ops], yields)
         return Program(program.name, program.inputs, block, sizes=program.sizes)
