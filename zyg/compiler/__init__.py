@@ -4,6 +4,7 @@ ir                              what a function is here: values, operations, reg
 splice                          programs put into others
 routines                        what libraries do with the memory of a program
 record                          numbers that record what is done with them
+rewriter                        walks over programs, such that make one again too
 rounds                          loops: how many rounds, what these hand on
 simplified                      a program without what regions carry for nothing
 functions                       what functions of NumPy, math and SciPy mean as operations

@@ -11,9 +11,10 @@ loop (`condition_outside`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from zyg.compiler.ir import Atom, Block, If, Op, Program, Value, operations, prune
-from zyg.compiler.record import Builder
+from zyg.compiler.ir import Block, If, Op, Program, Value, operations, prune
+from zyg.compiler.rewriter import Rewriter
 
 
 def without_branches(program: Program, vectorises: Callable[[Op], bool]) -> Program:
@@ -21,25 +22,15 @@ def without_branches(program: Program, vectorises: Callable[[Op], bool]) -> Prog
     ops = [*operations(program.body)]
     if not all(isinstance(op, If) or (isinstance(op, Op) and vectorises(op)) for op in ops):
         return program
-    builder = Builder()  # which makes what two sides compute once
-    made: dict[Value, Atom] = {x: x for x in program.inputs}
+    return _BothSides().remade(program)  # where the builder makes once what two sides compute
 
-    def atom(x: Atom) -> Atom:
-        return made[x] if isinstance(x, Value) else x
 
-    def run(block: Block) -> None:
-        for op in block.ops:
-            if isinstance(op, Op):
-                made[op.out] = builder.op(op.name, *map(atom, op.args), callee=op.callee)
-                continue
-            run(op.then)
-            run(op.orelse)
-            for out, a, b in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
-                made[out] = builder.op("select", atom(op.condition), atom(a), atom(b))
-
-    run(program.body)
-    builder.block.yields = [atom(x) for x in program.outputs]
-    return Program(program.name, program.inputs, builder.block)
+class _BothSides(Rewriter):
+    def if_(self, op: If) -> None:
+        self.run(op.then)
+        self.run(op.orelse)
+        for out, *sides in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
+            self.made[out] = self.builder.op("select", *self.atoms([op.condition, *sides]))
 
 
 def condition_outside(
@@ -68,16 +59,12 @@ def condition_outside(
 
 def with_condition(program: Program, condition: Value, holds: bool) -> Program:
     """The program, without branches, where a condition is known to hold or not to."""
-    builder = Builder()
-    made: dict[Value, Atom] = {x: x for x in program.inputs}
-    made[condition] = holds
-    for op in program.body.ops:
-        if op.out is not condition:
-            args = [made[x] if isinstance(x, Value) else x for x in op.args]
-            made[op.out] = builder.op(op.name, *args, callee=op.callee)
-    builder.block.yields = [made[x] if isinstance(x, Value) else x for x in program.outputs]
-    prune(builder.block)
-    return Program(program.name, program.inputs, builder.block)
+    body = Block([op for op in program.body.ops if op.out is not condition], program.outputs)
+    again = Rewriter()
+    again.made[condition] = holds
+    made = again.remade(replace(program, body=body))
+    prune(made.body)
+    return made
 
 
 def only(program: Program, value: Value, inputs: Sequence[Value]) -> Program:

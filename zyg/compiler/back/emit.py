@@ -9,11 +9,11 @@ the GPU and plain Python take the same text.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from zyg.compiler.ir import Atom, Block, For, If, Op, Program, Value, While, type_of
+from zyg.compiler.rewriter import Visitor
 
 INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "less": "<", "less_equal": "<=",
@@ -57,7 +57,7 @@ def emit(program: Program, names: Sequence[str]) -> Text:
     return _Emitter(program, names).text
 
 
-class _Emitter:
+class _Emitter(Visitor):
     def __init__(self, program: Program, names: Sequence[str]) -> None:
         self.names = dict(zip(program.inputs, names, strict=True))
         self.text = Text([], [])
@@ -84,7 +84,7 @@ class _Emitter:
 
     def block(self, block: Block) -> Iterator[str]:
         for op in block.ops:
-            yield from _WAYS[type(op)](self, op)
+            yield from self.visit(op)
 
     def op(self, op: Op) -> Iterator[str]:
         if op.name == "power" and op.out.type != "float":
@@ -194,11 +194,6 @@ class _Emitter:
             yield f"while {condition}:"
             yield from indented(body)
         yield from self.assigned(op.outs, op.params)
-
-
-_WAYS: dict[type, Callable[[_Emitter, Any], Iterator[str]]] = {
-    Op: _Emitter.op, If: _Emitter.if_, For: _Emitter.for_, While: _Emitter.while_,
-}  # fmt: skip
 
 
 def indented(lines: Sequence[str]) -> list[str]:

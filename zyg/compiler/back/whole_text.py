@@ -42,6 +42,7 @@ from zyg.compiler.ir import (
     operations,
     type_of,
 )
+from zyg.compiler.rewriter import Visitor
 from zyg.compiler.splice import as_run
 
 _SHIFTS = {"float": 3, "float32": 2, "int": 3, "bool": 0}  # sizes of elements
@@ -104,7 +105,7 @@ class Module:
         return str(arena.REASONS + self.whys.setdefault(why, len(self.whys)))
 
 
-class _Function:
+class _Function(Visitor):
     """Prints one program."""
 
     def __init__(self, module: Module, program: Program, name: str) -> None:
@@ -129,7 +130,7 @@ class _Function:
             parameters.append(f"{type_in_text(x.type)}{how} {name}")
         how = "noinline nounwind" if self.outer else "nounwind"
         self.m.start("entry")
-        self.block(self.body)
+        self.run(self.body)
         if not self.outer:
             self.end(self.body)
         result = f"{self.made} {{ i32 0"
@@ -193,10 +194,6 @@ class _Function:
 
     # Operations
 
-    def block(self, block: Block) -> None:
-        for op in block.ops:
-            _WAYS[type(op)](self, op)
-
     def op(self, op: Op) -> None:
         if op.callee is not None:
             self.call(Call(op.callee, op.args, [op.out]))
@@ -204,6 +201,9 @@ class _Function:
         self.known[op.out] = self.m.op(
             op, [*map(self.lane, op.args)], type_in_text(op.out.type)
         ).names[0]
+
+    def call_back(self, op: CallBack) -> None:
+        printed(self, op)
 
     def alloc(self, op: Alloc) -> None:
         kind, m = element_of(op.out.type), self.m
@@ -311,7 +311,7 @@ class _Function:
         sides = []
         for start, block in ((then, op.then), (orelse, op.orelse)):
             self.start(start)
-            self.block(block)
+            self.run(block)
             self.end(block)
             sides.append((f"%{self.m.block}", block.yields))
             self.m.line(f"br label {after}")
@@ -400,7 +400,7 @@ class _Function:
 
     def while_(self, op: While) -> None:
         def test() -> str:
-            self.block(op.test)
+            self.run(op.test)
             return self.atom(op.test.yields[0])
 
         self.loop(op, test, [])
@@ -425,7 +425,7 @@ class _Function:
         m.line(f"br i1 {test()}, label {body}, label {after}")
         self.start(body)
         outer, self.around = self.around, op
-        self.block(op.body)
+        self.run(op.body)
         self.around = outer
         self.end(op.body)
         yields = [rest() for _, _, rest in own]
@@ -441,10 +441,3 @@ class _Function:
         self.start(after)
         for out, p in zip(op.outs, op.params, strict=True):
             self.known[out] = self.known[p]
-
-
-_WAYS: dict[type, Callable[[_Function, Any], None]] = {
-    Op: _Function.op, Alloc: _Function.alloc, Load: _Function.load, Store: _Function.store,
-    Check: _Function.check, Call: _Function.call, CallBack: printed, Routine: _Function.routine,
-    If: _Function.if_, For: _Function.for_, While: _Function.while_,
-}  # fmt: skip

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from zyg.compiler.derive.moving import Memory, is_real
 from zyg.compiler.derive.ruled import pushed
@@ -234,11 +234,6 @@ class ForwardOnMemory(Forward):
     def size(self, program: Program, x: Value) -> Atom:
         """The number of elements of an input."""
         return self.builder.product(map(self.atom, program.sizes[x]))
-
-    steps: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
-        **Forward.steps, Alloc: alloc, Load: load, Store: store, Check: check, Routine: routine,
-        Call: call,
-    }  # fmt: skip
 
 
 def _push_product(

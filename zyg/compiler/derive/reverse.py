@@ -12,7 +12,7 @@ differentiated again, by either mode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -52,6 +52,7 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.record import REALS, Builder, atom_of
+from zyg.compiler.rewriter import Visitor
 from zyg.compiler.rounds import trips
 from zyg.compiler.splice import spliced
 
@@ -121,7 +122,7 @@ def _derived(
     return Derived(made, moving)
 
 
-class Reverse:
+class Reverse(Visitor):
     """One reverse pass, after its forward sweep."""
 
     def __init__(self, sweep: Sweep, kept: Kept, strong: bool) -> None:
@@ -178,7 +179,7 @@ class Reverse:
 
     def run(self, block: Block) -> None:
         for op in reversed(block.ops):
-            _STEPS[type(op)](self, op)
+            self.visit(op)
 
     # Operations
 
@@ -289,8 +290,14 @@ class Reverse:
                             if self._has_bar(x)]  # fmt: skip
         made.body.ops, made.body.yields = block.ops, block.yields
 
-    def nothing(self, op: Any) -> None:
-        """Memory is made, and conditions are checked, in the forward sweep."""
+    def alloc(self, op: Alloc) -> None:
+        """Memory is made in the forward sweep."""
+
+    def check(self, op: Check) -> None:
+        """Conditions are checked in the forward sweep."""
+
+    def routine(self, op: Routine) -> None:
+        _ROUTINES[op.name](self, op)
 
     # Regions
 
@@ -321,6 +328,12 @@ class Reverse:
                 self.add(y, bar)
         self.run(block)
         return self.bars.pop()
+
+    def for_(self, op: For) -> None:
+        self.loop(op)
+
+    def while_(self, op: While) -> None:
+        self.loop(op)
 
     def loop(self, op: For | While) -> None:
         if not self.sweep.activity.inside(op):
@@ -418,8 +431,3 @@ class Reverse:
 
 
 _ROUTINES = {"product": product}
-_STEPS: dict[type, Callable[[Reverse, Any], None]] = {
-    Op: Reverse.op, Load: Reverse.load, Store: Reverse.store, If: Reverse.if_, For: Reverse.loop,
-    While: Reverse.loop, Alloc: Reverse.nothing, Check: Reverse.nothing,
-    Call: Reverse.call, Routine: lambda self, op: _ROUTINES[op.name](self, op),
-}  # fmt: skip

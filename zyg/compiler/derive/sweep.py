@@ -10,7 +10,7 @@ Each block that is made is remembered as a `Frame`: the reverse pass mirrors it.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +41,7 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.record import Builder
+from zyg.compiler.rewriter import Rewriter
 from zyg.compiler.splice import called, spliced
 from zyg.errors import KernelError
 
@@ -66,12 +67,12 @@ class Frame:
         return self.fused and self.region.apart is None
 
 
-class Sweep:
+class Sweep(Rewriter):
     """One pass over a program that makes its values again, with shadows."""
 
     def __init__(self, program: Program, activity: Activity, stacks: Stacks) -> None:
-        self.builder, self.activity, self.stacks = Builder(), activity, stacks
-        self.made: dict[Value, Atom] = {}  # what a value of the program is in the new one
+        super().__init__()
+        self.activity, self.stacks = activity, stacks
         self.shadow: dict[Value, Value] = {}  # of buffers of the program
         self.size: dict[Value, Atom] = {}
         self.frames: dict[Block, Frame] = {}
@@ -93,9 +94,6 @@ class Sweep:
         for name in ("made", "shadow", "size", "frames", "home", "source", "matrices", "states"):
             setattr(again, name, {})
         return again
-
-    def atom(self, x: Atom) -> Atom:
-        return self.made[x] if isinstance(x, Value) else x
 
     def inputs(self, program: Program, copied: bool) -> list[Value]:
         """Begin: the inputs, with their shadows; what is written is copied."""
@@ -172,15 +170,12 @@ class Sweep:
     def run(self, block: Block) -> None:
         for op in block.ops:
             done = len(self.frame.block.ops)
-            _STEPS[type(op)](self, op)
+            self.visit(op)
             for new in self.frame.block.ops[done:]:
                 for out in outs_of(new):
                     self.home[out], self.source[out] = self.frame, new
 
     # Operations
-
-    def op(self, op: Op) -> None:
-        self.made[op.out] = self.builder.op(op.name, *map(self.atom, op.args), callee=op.callee)
 
     def alloc(self, op: Alloc) -> None:
         size = self.atom(op.size)
@@ -191,24 +186,23 @@ class Sweep:
         self.size[op.out] = size
 
     def load(self, op: Load) -> None:
-        index = self.atom(op.index)
-        new = self.made[op.out] = self.builder.load(self.made[op.buffer], index)  # type: ignore[arg-type]
+        super().load(op)
         if self.stable(op, op.buffer):
-            self.repeatable.add(new)
+            self.repeatable.add(self.made[op.out])  # type: ignore[arg-type]
         if is_buffer(op.out.type) and self.activity.is_active(op.out):
-            self.shadow[op.out] = self.builder.load(self.shadow[op.buffer], index)
+            self.shadow[op.out] = self.builder.load(self.shadow[op.buffer], self.atom(op.index))
             assert self.activity.of(op.out) not in self.sized, "a result of unknown size"
 
     def store(self, op: Store) -> None:
-        index = self.atom(op.index)
-        self.builder.store(self.made[op.buffer], index, self.atom(op.value))  # type: ignore[arg-type]
-        if isinstance(op.value, Value) and op.value in self.shadow:
-            self.builder.store(self.shadow[op.buffer], index, self.shadow[op.value])
+        super().store(op)
+        if op.value in self.shadow:
+            shadow, value = self.shadow[op.buffer], self.shadow[op.value]
+            self.builder.store(shadow, self.atom(op.index), value)
 
     def routine(self, op: Routine) -> None:
         for k, rows, columns in MATRICES[op.name]:
             self.matrices[op, k] = self._matrix(op, k, op.args[rows], op.args[columns])
-        self.other(op)
+        super().routine(op)
 
     def _matrix(self, op: Routine, k: int, rows: Atom, columns: Atom) -> list[Atom]:
         """An operand of a routine, as the reverse pass needs it: copied if it may be written."""
@@ -218,15 +212,8 @@ class Sweep:
         m, n = self.atom(rows), self.atom(columns)
         return [copy_of_matrix(self.builder, matrix, m, n), 0, n, 1]
 
-    def other(self, op: Any) -> None:
-        new: Any
-        if isinstance(op, Check):
-            new = Check(self.atom(op.condition), op.why)
-        else:
-            args = tuple(map(self.atom, op.args))
-            new = Routine(op.name, args, [Value(x.type) for x in op.outs])
-            self.made.update(zip(op.outs, new.outs, strict=True))
-        self.builder.block.ops.append(new)
+    def check(self, op: Check) -> None:
+        self.builder.check(self.atom(op.condition), op.why)
 
     def call(self, op: Call) -> None:
         if op.callee.adjoint:
@@ -270,9 +257,9 @@ class Sweep:
         self.builder.block.ops.append(new)
 
     def loop(self, op: For | While) -> None:
-        init = [*map(self.atom, op.init), *self.beside(op.params, op.init)]
-        params = self.values(op.params)
-        new: Any
+        new = self.begun(op)
+        new.init = [*self.atoms(op.init), *self.beside(op.params, op.init)]
+        new.params = self.values(op.params)
         if isinstance(op, While):
             if any(map(self.activity.inside, op.test.ops)) and any(map(has_effects, op.test.ops)):
                 raise KernelError(
@@ -280,21 +267,13 @@ class Sweep:
                     "the reverse pass repeats the body of the loop, not its condition.",
                     "write it in the loop.",
                 )
-            new = While(Block(), init, params, Block(), [], op.line)
             with self.inside(op.test, new.test, new):
                 self.run(op.test)
-                new.test.yields = [self.atom(x) for x in op.test.yields]
-        else:
-            new = For(Value("int"), tuple(map(self.atom, op.span)), init, params, Block(), [])  # type: ignore[arg-type]
-            new.independent, new.line = op.independent, op.line
-            new.in_order, new.work = op.in_order, self.atom(op.work)
-            if op.apart is not None:
-                new.apart = [self.made[x] for x in op.apart if x in self.made]
-            if op.again:
-                self.states[op] = state_of(self, op)
-            self.made[op.index] = new.index
+                new.test.yields = self.atoms(op.test.yields)
+        elif op.again:
+            self.states[op], new.again = state_of(self, op), False
         with self.inside(op.body, new.body, new) as frame:
-            self.home.update((x, frame) for x in params)
+            self.home.update((x, frame) for x in new.params)
             if isinstance(op, For):
                 self.home[new.index] = frame
             self.run(op.body)
@@ -334,8 +313,3 @@ def copy_of_matrix(builder: Builder, matrix: Sequence[Any], m: Atom, n: Atom) ->
 
 # Which matrices a routine's adjoint asks for: its place among the operands, and of its dimensions.
 MATRICES = {"product": ((3, 0, 2), (7, 2, 1))}
-
-_STEPS: dict[type, Callable[[Sweep, Any], None]] = {
-    Op: Sweep.op, Alloc: Sweep.alloc, Load: Sweep.load, Store: Sweep.store, Check: Sweep.other,
-    Routine: Sweep.routine, Call: Sweep.call, If: Sweep.if_, For: Sweep.loop, While: Sweep.loop,
-}  # fmt: skip

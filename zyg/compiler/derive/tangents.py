@@ -15,9 +15,9 @@ where a gradient comes out that is not finite.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 from zyg.base.registry import ScalarRule
 from zyg.compiler.derive.moving import NO_SLOPE, times
@@ -35,7 +35,8 @@ from zyg.compiler.ir import (
     same,
     type_of,
 )
-from zyg.compiler.record import REALS, Builder, atom_of
+from zyg.compiler.record import REALS, atom_of
+from zyg.compiler.rewriter import Rewriter
 
 Tangents = dict[Any, Atom]  # by what they are along; absent is zero
 
@@ -51,19 +52,15 @@ class Chain:
         self.base, self.factor = base, factor
 
 
-class Forward:
+class Forward(Rewriter):
     """One pass over a program that makes its values again, with tangents."""
 
     def __init__(self, strong: bool) -> None:
-        self.builder = Builder()
+        super().__init__()
         self.strong = strong
-        self.made: dict[Value, Atom] = {}  # what a value of the program is in the new one
         self.moving: dict[Value, Chain] = {}
         self.whole: list[dict[Chain, Tangents]] = [{}]  # chains multiplied out, by open block
         self.joints: dict[Any, Tangents] = {}  # directions made on the way, along those before
-
-    def atom(self, x: Atom) -> Atom:
-        return self.made[x] if isinstance(x, Value) else x
 
     def tangents(self, x: Atom) -> Tangents:
         """The tangents of a value of the old program, multiplied out."""
@@ -103,10 +100,6 @@ class Forward:
                 yield
         finally:
             self.whole.pop()
-
-    def run(self, block: Block) -> None:
-        for op in block.ops:
-            self.steps[type(op)](self, op)
 
     # Operations
 
@@ -235,27 +228,20 @@ class Forward:
         starts = [self.tangents(x) for x in op.init]
         masks = [keys_of(t, self.foreseen(p)) for t, p in zip(starts, op.params, strict=True)]
         while True:
-            params = [Value(p.type) for p in op.params]
+            new, params = self.begun(op), self.values(op.params)
             extra = [
                 [Value(p.type) for _ in mask] for p, mask in zip(op.params, masks, strict=True)
             ]
-            self.made.update(zip(op.params, params, strict=True))
             for p, mask, values in zip(op.params, masks, extra, strict=True):
                 self.moving.pop(p, None)
                 if mask:
                     self.moving[p] = Chain(dict(zip(mask, values, strict=True)))
-            new: Any
             if isinstance(op, While):
-                new = While(Block(), [], [], Block(), [])
                 with self.inside(new.test):
                     self.run(op.test)
                     new.test.yields = [self.atom(x) for x in op.test.yields]
             else:
-                start, end, step = map(self.atom, op.span)
-                span, index = (start, end, step), Value("int")
-                new = For(index, span, [], [], Block(), [], op.independent)
-                self._in_threads(op, new)
-                self.made[op.index] = new.index
+                new.again = False
             with self.inside(new.body):
                 self.run(op.body)
                 ends = [self.tangents(x) for x in op.body.yields]
@@ -272,16 +258,9 @@ class Forward:
         self.builder.block.ops.append(new)
         self._leave(op.outs, masks, new.outs)
 
-    def _in_threads(self, op: For, new: For) -> None:
-        """Have the rounds of a loop that is made again run as those of the loop do."""
-        new.in_order, new.work = op.in_order, self.atom(op.work)
-        if op.apart is not None:
-            rows = [[self.made[x], *self.tangents(x).values()] for x in op.apart if x in self.made]
-            new.apart = [x for row in rows for x in row if isinstance(x, Value)]
-
-    steps: ClassVar[dict[type, Callable[[Any, Any], None]]] = {
-        Op: op, If: if_, For: loop, While: loop,
-    }  # fmt: skip
+    def apart(self, buffers: list[Value]) -> list[Value]:
+        rows = [[self.made[x], *self.tangents(x).values()] for x in buffers if x in self.made]
+        return [x for row in rows for x in row if isinstance(x, Value)]
 
 
 def keys_of(a: Iterable[Any], b: Iterable[Any]) -> list[Any]:
