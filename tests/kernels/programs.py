@@ -6,7 +6,8 @@ import numpy as np
 
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Program, Value
-from zyg.compiler.record import Builder, atom_of
+from zyg.compiler.numbers import atom_of
+from zyg.compiler.record import Builder
 from zyg.kernels.plans import Output
 
 where = meaning(np.where)

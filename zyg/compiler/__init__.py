@@ -3,7 +3,8 @@
 ir                              what a function is here: values, operations, regions
 splice                          programs put into others
 routines                        what libraries do with the memory of a program
-record                          numbers that record what is done with them
+numbers                         numbers that record what is done with them
+record                          a builder, which appends operations to blocks
 rewriter                        walks over programs, such that make one again too
 rounds                          loops: how many rounds, what these hand on
 simplified                      a program without what regions carry for nothing

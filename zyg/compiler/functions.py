@@ -10,7 +10,8 @@ import numpy as np
 
 from zyg.base.marks import plain_of
 from zyg.base.registry import ScalarRule, rules
-from zyg.compiler.record import KNOWN, Number
+from zyg.compiler.numbers import Number
+from zyg.compiler.record import KNOWN
 
 # Names that math and NumPy spell differently.
 _MATH = {

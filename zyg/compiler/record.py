@@ -1,10 +1,6 @@
-"""Recording operations: a `Builder` appends them to a block, a `Number` does so by its operators.
+"""A `Builder` appends operations to a block.
 
-A `Number` is what a scalar function computes with while it is read. It answers operators and
-NumPy's ufuncs with further numbers, so that whatever is written in those, such as the table of
-scalar derivatives, can be called on it.
-
-The builder types every operation, computes what is known at once, and makes a value only once.
+It types every operation, computes what is known at once, and makes a value only once.
 """
 
 from __future__ import annotations
@@ -33,10 +29,10 @@ from zyg.compiler.ir import (
     Value,
     element_of,
     is_buffer,
-    is_number,
     same,
     type_of,
 )
+from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
 REALS = "float", "float32"
@@ -365,91 +361,3 @@ def _computed(name: str, args: tuple[Atom, ...]) -> Atom:
     with np.errstate(all="ignore"):
         y = function(*args)
     return y.item() if isinstance(y, np.generic) else y  # type: ignore[no-any-return]
-
-
-_PYTHON = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power",
-    "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
-    "xor": "bitwise_xor",
-}  # fmt: skip
-_COMPARISONS = {
-    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal",
-    "ne": "not_equal",
-}  # fmt: skip
-_UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
-
-
-class Number:
-    """A number of a scalar function that is being read; it records what is done with it."""
-
-    __slots__ = ("atom", "builder")
-
-    def __init__(self, atom: Value, builder: Builder) -> None:
-        self.atom, self.builder = atom, builder
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.atom.type)
-
-    def record(self, name: str, *args: Any) -> Any:
-        """The result of an operation on numbers, of which some are recorded."""
-        return self.builder.wrap(self.builder.op(name, *map(atom_of, args)))
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
-        if method != "__call__" or kwargs:
-            how = f".{method}" if method != "__call__" else f" with {next(iter(kwargs))}="
-            raise KernelError(
-                f"np.{ufunc.__name__}{how} has no kernel.",
-                "a scalar function computes with single numbers.",
-                f"call np.{ufunc.__name__} of numbers.",
-            )
-        return self.record(ufunc.__name__, *args)
-
-    def __array_function__(
-        self, function: Any, types: Any, args: Any, kwargs: dict[str, Any]
-    ) -> Any:
-        if function is np.where and len(args) == 3:
-            return self.record("select", *args)
-        raise KernelError(
-            f"np.{function.__name__} has no kernel.",
-            "a scalar function computes with single numbers, by NumPy's ufuncs.",
-            "compute it outside of the kernel, or in ufuncs.",
-        )
-
-    def __bool__(self) -> bool:
-        raise KernelError(
-            "the truth of a number of a kernel is not known while the kernel is made.",
-            "zyg called this code instead of reading its source.",
-            "use np.where instead of if.",
-        )
-
-    __hash__ = object.__hash__
-
-
-def atom_of(x: Any) -> Atom:
-    """The atom of a number, recorded or plain; TypeError for anything else."""
-    if isinstance(x, Number):
-        return x.atom
-    if isinstance(x, np.generic):
-        x = x.item()
-    if is_number(x):
-        return x  # type: ignore[no-any-return]
-    if isinstance(x, (float, int)):
-        return float(x) if isinstance(x, float) else int(x)
-    raise TypeError(f"{x!r} is not a real number")
-
-
-def _operators() -> None:
-    def forward(name: str) -> Any:
-        return lambda self, *other: self.record(name, self, *other)
-
-    def reflected(name: str) -> Any:
-        return lambda self, other: self.record(name, other, self)
-
-    for python, name in {**_PYTHON, **_COMPARISONS, **_UNARY}.items():
-        setattr(Number, f"__{python}__", forward(name))
-    for python, name in _PYTHON.items():
-        setattr(Number, f"__r{python}__", reflected(name))
-
-
-_operators()

@@ -13,7 +13,8 @@ from zyg.compiler.front.captures import Captures, Path, code_of
 from zyg.compiler.front.reader import read
 from zyg.compiler.front.structures import split
 from zyg.compiler.ir import If, Op, Program, Type, Value, operations, show
-from zyg.compiler.record import Builder, Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.record import Builder
 from zyg.compiler.whole import Width
 from zyg.errors import KernelError
 

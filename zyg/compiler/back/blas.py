@@ -16,7 +16,8 @@ import numpy as np
 
 from zyg.base.caches import remembered
 from zyg.compiler.ir import Block, Program, Type, Value
-from zyg.compiler.record import Builder, atom_of
+from zyg.compiler.numbers import atom_of
+from zyg.compiler.record import Builder
 
 _SMALL = 48  # so many products take less time than a call
 _LETTERS = {"float[]": "d", "float32[]": "s"}

@@ -31,7 +31,8 @@ from zyg.compiler.ir import (
     operands_of,
     outs_of,
 )
-from zyg.compiler.record import Builder, Number
+from zyg.compiler.numbers import Number
+from zyg.compiler.record import Builder
 from zyg.compiler.rounds import trips
 
 _DEEPEST = 6  # operations from what is kept to what is computed again

@@ -51,7 +51,8 @@ from zyg.compiler.ir import (
     prune,
     type_of,
 )
-from zyg.compiler.record import REALS, Builder, atom_of
+from zyg.compiler.numbers import atom_of
+from zyg.compiler.record import REALS, Builder
 from zyg.compiler.rewriter import Visitor
 from zyg.compiler.rounds import trips
 from zyg.compiler.splice import spliced

@@ -35,7 +35,8 @@ from zyg.compiler.ir import (
     same,
     type_of,
 )
-from zyg.compiler.record import REALS, atom_of
+from zyg.compiler.numbers import atom_of
+from zyg.compiler.record import REALS
 from zyg.compiler.rewriter import Rewriter
 
 Tangents = dict[Any, Atom]  # by what they are along; absent is zero

@@ -16,7 +16,7 @@ from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, refuse_bytes, 
 from zyg.compiler.front.structures import Ref
 from zyg.compiler.front.views import Arrayed, ArrayView, Index, product
 from zyg.compiler.ir import is_number, type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 
 OPERATIONS: dict[Any, str] = {
     operator.add: "add", operator.sub: "subtract", operator.mul: "multiply",

@@ -24,7 +24,7 @@ from zyg.compiler.front.parallel import prange
 from zyg.compiler.front.sequences import Range, Sequence, is_iterator
 from zyg.compiler.front.structures import Choice, Compound, Items, Ref, Unknown, is_leaf
 from zyg.compiler.ir import type_of
-from zyg.compiler.record import Number
+from zyg.compiler.numbers import Number
 
 _SORTED = 16  # things that are sorted by comparing all
 

@@ -44,7 +44,7 @@ from zyg.compiler.front.scalars import WholeBuilder, promoted, whose
 from zyg.compiler.front.views import Arrayed, ArrayView, cast
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
 

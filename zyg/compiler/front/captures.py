@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from zyg.compiler.ir import Type, same
-from zyg.compiler.record import Number
+from zyg.compiler.numbers import Number
 from zyg.compiler.whole import Width
 from zyg.errors import CaptureError
 

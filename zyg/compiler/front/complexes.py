@@ -13,7 +13,7 @@ from zyg.compiler.front.mixed import ComplexNumber as ComplexNumber
 from zyg.compiler.front.mixed import is_scalar
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.ir import Atom, is_number
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 
 Pair = tuple[Atom, Atom]
 

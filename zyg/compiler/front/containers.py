@@ -14,7 +14,7 @@ from zyg.compiler.front.sequences import View
 from zyg.compiler.front.structures import Choice, Different, Items, Ref, Unknown
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Value, type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
 _SELECTED = 16  # elements of a tuple, of which one is selected by comparing the index

@@ -16,7 +16,7 @@ from zyg.compiler.front.mixed import Mixed
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.views import Arrayed, ArrayView, demand_equal, fresh, nest
 from zyg.compiler.ir import Atom, Value, is_number, type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
 

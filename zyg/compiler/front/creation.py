@@ -14,7 +14,7 @@ from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.shaping import extents, order_for
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, fresh
 from zyg.compiler.ir import Atom, is_number, type_of
-from zyg.compiler.record import atom_of
+from zyg.compiler.numbers import atom_of
 
 
 def _filled(number: float | None) -> Callable[..., ArrayView]:

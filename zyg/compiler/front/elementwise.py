@@ -22,7 +22,7 @@ from zyg.compiler.front.views import (
     product,
 )
 from zyg.compiler.ir import Atom, Value, is_buffer, type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
 

@@ -16,7 +16,7 @@ from zyg.compiler.front.iterators import Generated
 from zyg.compiler.front.source import place_of
 from zyg.compiler.front.structures import Choice
 from zyg.compiler.front.ways import Dead
-from zyg.compiler.record import Number
+from zyg.compiler.numbers import Number
 from zyg.errors import KernelError
 
 OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {

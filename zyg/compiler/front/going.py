@@ -24,7 +24,7 @@ from zyg.compiler.ir import (
     operations,
     type_of,
 )
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 
 _LEFT = FLAGS[1]
 Visit = Callable[[Any], None]

@@ -21,7 +21,8 @@ from zyg.compiler.front.mixed import (
 )
 from zyg.compiler.front.structures import Compound, Different, Items, children, is_leaf, split
 from zyg.compiler.ir import Atom, Block, For, element_of, type_of
-from zyg.compiler.record import Number, atom_of, wider
+from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.record import wider
 
 _LEAST = 8  # elements that a list is begun with
 

@@ -10,7 +10,7 @@ from zyg.compiler.front.elementwise import array
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.views import Arrayed, ArrayView
 from zyg.compiler.ir import Atom, Value, is_number, type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 
 _BEYOND = "an index out of range"
 

@@ -10,7 +10,7 @@ from typing import Any
 from zyg.compiler.front.going import Leave, Visit
 from zyg.compiler.front.sequences import Push, Recipe, Sequence
 from zyg.compiler.front.structures import Ref
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
 

@@ -22,7 +22,7 @@ from zyg.compiler.front.structures import (
     is_memory,
 )
 from zyg.compiler.ir import Value, element_of, is_number, same, type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 
 Make = Callable[[list[Any]], Any]
 ABSENT: Any = object()  # what is never read

@@ -15,7 +15,7 @@ from zyg.compiler.front.conversions import kind_of_elements
 from zyg.compiler.front.reader import name_of
 from zyg.compiler.front.views import Arrayed
 from zyg.compiler.ir import is_number
-from zyg.compiler.record import Number
+from zyg.compiler.numbers import Number
 from zyg.errors import KernelError
 
 _NOT_OF: dict[str, set[str]] = {

@@ -16,7 +16,7 @@ import numpy as np
 
 from zyg.compiler.front.structures import Compound, Different, children
 from zyg.compiler.ir import Atom, Value, is_buffer, is_number, type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 
 NumberKind = tuple[str, bool]  # its type, and whether it is Python's
 _TYPES = ("bool", "int", "float32", "float", "complex")

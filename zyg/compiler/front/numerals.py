@@ -14,7 +14,7 @@ from zyg.compiler.front.mixed import one_of_two
 from zyg.compiler.front.scalars import WholeBuilder, whose
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Atom, is_number, type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 
 
 def of_math(to: WholeBuilder, f: Any, name: str, *args: Any) -> Any:

@@ -18,7 +18,7 @@ from zyg.compiler.front.sequences import is_iterator
 from zyg.compiler.front.structures import Choice, Items, Ref, Unknown, described, is_leaf
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError, is_users
 
 _DUNDERS = {

@@ -48,7 +48,8 @@ from zyg.compiler.ir import (
     same,
     type_of,
 )
-from zyg.compiler.record import Number, atom_of, wider
+from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.record import wider
 from zyg.errors import KernelError
 
 _KNOWN_LEVELS = 6  # of calls whose known ints differ, that are read one by one

@@ -30,7 +30,7 @@ from zyg.compiler.front.views import (
     product,
 )
 from zyg.compiler.ir import Atom, Block, Value
-from zyg.compiler.record import atom_of
+from zyg.compiler.numbers import atom_of
 from zyg.errors import KernelError
 
 

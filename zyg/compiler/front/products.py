@@ -19,7 +19,7 @@ from zyg.compiler.front.layouts import iterated
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, fresh, nest
 from zyg.compiler.ir import Atom
-from zyg.compiler.record import atom_of
+from zyg.compiler.numbers import atom_of
 
 
 def as_floats(x: Any, kind: str) -> ArrayView:

@@ -42,7 +42,8 @@ from zyg.compiler.front.structures import (
 )
 from zyg.compiler.functions import meaning, rule_of
 from zyg.compiler.ir import Block, Program, Type, Value, prune, type_of
-from zyg.compiler.record import Builder, Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.record import Builder
 from zyg.errors import KernelError, is_users
 
 _CALL = "__call__"

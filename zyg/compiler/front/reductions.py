@@ -21,7 +21,7 @@ from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.shaping import flat
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, fresh, nest, product
 from zyg.compiler.ir import Atom, Value
-from zyg.compiler.record import atom_of
+from zyg.compiler.numbers import atom_of
 
 Step = Callable[[WholeBuilder, Atom, Any], Atom]
 

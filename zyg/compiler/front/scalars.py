@@ -17,7 +17,8 @@ from zyg.compiler.front.extents import BITS, ExtentBuilder
 from zyg.compiler.front.kinds import DTYPES
 from zyg.compiler.front.mixed import EXACT, is_exact
 from zyg.compiler.ir import Atom, Block, Type, Value, is_buffer, is_number, type_of
-from zyg.compiler.record import COMPARE, TESTS, WHOLE, Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.record import COMPARE, TESTS, WHOLE
 from zyg.errors import KernelError
 
 

@@ -11,7 +11,7 @@ from zyg.compiler.front.growing import Growing, at
 from zyg.compiler.front.structures import Choice, Compound, Items, Ref, described
 from zyg.compiler.front.ways import Ways
 from zyg.compiler.ir import Value
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
 _UNROLLED = (

@@ -35,7 +35,8 @@ from zyg.compiler.front.structures import is_leaf
 from zyg.compiler.front.views import Arrayed
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Atom, is_number, type_of
-from zyg.compiler.record import COMPARE, Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.record import COMPARE
 from zyg.errors import KernelError
 
 

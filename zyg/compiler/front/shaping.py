@@ -30,7 +30,7 @@ from zyg.compiler.front.views import (
     row_major,
 )
 from zyg.compiler.ir import Atom, Value
-from zyg.compiler.record import atom_of
+from zyg.compiler.numbers import atom_of
 from zyg.errors import KernelError
 
 Unequal = tuple[Atom, Atom]

@@ -15,7 +15,7 @@ from zyg.compiler.front.loops import Loops, Names
 from zyg.compiler.front.source import REFUSED, Node
 from zyg.compiler.front.structures import Ref, Unknown
 from zyg.compiler.front.ways import Dead
-from zyg.compiler.record import Number
+from zyg.compiler.numbers import Number
 
 # Variables of the reader's own; a name of Python's cannot begin so.
 _RETURNED, _BROKEN, _CONTINUED = FLAGS

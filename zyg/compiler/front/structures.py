@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zyg.compiler.ir import is_buffer, is_number, type_of
-from zyg.compiler.record import Number
+from zyg.compiler.numbers import Number
 
 
 class Unknown:

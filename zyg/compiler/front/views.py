@@ -17,7 +17,7 @@ from zyg.compiler.front.layouts import Order, Ranks, in_c, of_order, sorted_by
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Block, For, Value, type_of
-from zyg.compiler.record import atom_of
+from zyg.compiler.numbers import atom_of
 from zyg.errors import KernelError
 
 Index = Sequence[Atom]

@@ -52,7 +52,7 @@ from zyg.compiler.front.structures import Compound, Ref, Unknown, described
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, arrays_in, is_one, strides_of
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Block, Program, Value, prune
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 from zyg.compiler.simplified import simplified
 from zyg.errors import KernelError
 

@@ -41,7 +41,8 @@ from zyg.compiler.ir import (
     same,
     type_of,
 )
-from zyg.compiler.record import REALS, Builder, Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.record import REALS, Builder
 from zyg.compiler.splice import load_from, only_loaded, spliced, uses
 from zyg.errors import KernelError
 

@@ -29,7 +29,7 @@ from zyg.compiler.inside.inner import (
 )
 from zyg.compiler.inside.ruled import Ruled, ruled
 from zyg.compiler.ir import Atom, Block, is_buffer, type_of
-from zyg.compiler.record import Number, atom_of
+from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import is_users
 
 
