@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from zyg.compiler.back import names as host
+from zyg.compiler.back import plain
 
 # numba.cuda maps functions of the math module to libdevice, by the type of the operand.
 _OF_MATH = {
@@ -26,8 +26,8 @@ def imports(names: Iterable[str], dtype: str, index: str, simulated: bool) -> st
         f"from numpy import {dtype} as T, {index} as I, int64, float64",
     ]
     if simulated:
-        lines += [host.imports(names, dtype, "python", "libm")]
-        lines += ["from zyg_cuda.simulated import load_of, store_of"]
+        lines += [plain.imports(names, dtype)]
+        lines += ["from zyg_cuda.simulated import inlined, load_of, store_of"]
     else:
         lines += ["from zyg_cuda.memory import inlined, load_of, store_of"]
         lines += [_source(name, dtype) for name in sorted(names)]

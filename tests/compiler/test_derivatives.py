@@ -111,15 +111,12 @@ def test_second_derivatives_of_random_programs(functions, part):
 
 
 @pytest.mark.slow
-def test_compiled_random_programs(functions, tmp_path):
-    some = {f"f{seed}": functions[seed] for seed in range(3, 40, 14)}
-    calls = ", ".join(f"{name}(x, y, z)" for name in some)
-    text = f"def bundle(x, y, z):\n    return {calls}\n"
-    f = imported(text, tmp_path / "bundle.py", **some).bundle
-    partials, _ = forward.partials(program_of(f), (0, 1, 2))
-    compiled = run_at(partials, [*POINTS], "numba")
-    for got, right in zip(compiled, run_at(partials, [*POINTS]), strict=True):
-        np.testing.assert_allclose(got, right, rtol=1e-11, atol=1e-12)
+def test_compiled_random_programs(functions):
+    for f in functions[:40]:
+        partials, _ = forward.partials(program_of(f), (0, 1, 2))
+        compiled = run_at(partials, [*POINTS], "llvm")
+        for got, right in zip(compiled, run_at(partials, [*POINTS]), strict=True):
+            np.testing.assert_allclose(got, right, rtol=1e-11, atol=1e-12)
 
 
 # A tangent that is zero in structure meets no infinity; one that is zero by value does

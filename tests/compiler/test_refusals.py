@@ -370,17 +370,17 @@ def test_python_says_what_is_wrong_with_the_arguments():
         zyg.broadcast(lambda x: x, X, mode="caches")
 
 
-def test_what_numba_refuses_runs_as_python(monkeypatch):
+def test_what_llvm_refuses_runs_as_python(monkeypatch):
     from zyg.compiler.back.compiled import CompilationError
 
     def refusing(program, operands, outputs, target):
-        if target.backend == "numba":
+        if target.backend == "llvm":
             raise CompilationError(ValueError("no"), "def f")
         return plan_for(program, operands, outputs, target)
 
     plan_for = calls.plan_for
     monkeypatch.setattr(calls, "plan_for", refusing)
-    with pytest.warns(PerformanceWarning, match="numba could not compile it: ValueError: no$"):
+    with pytest.warns(PerformanceWarning, match="LLVM could not compile it: ValueError: no$"):
         np.testing.assert_array_equal(zyg.broadcast(lambda x: x * 3, X), X * 3)
     with zyg.config(fallback="error"), pytest.raises(CompilationError):
         zyg.broadcast(lambda x: x * 3, X)

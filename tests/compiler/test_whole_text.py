@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from zyg.compiler.back.entry import Native, Stopped
-from zyg.compiler.back.names import VECTORISED
+from zyg.compiler.back.vector_elementary import VECTORISED
 from zyg.compiler.ir import Block, Call, For, If, Program, Value, prune
 from zyg.compiler.record import COMPARE, OVERFLOWS, Builder
 

@@ -1,6 +1,6 @@
 """Random expressions of ints: a kernel gives what NumPy gives, overflow included, for every type.
 
-    python -m tests.kernels.integers --count 20000 --seed 7 --backend numba
+    python -m tests.kernels.integers --count 20000 --seed 7 --backend llvm
 
 An expression of two operands of ints and of numbers of Python's, literals and the operand n, is
 evaluated on arrays by NumPy, and as a kernel. Left out is what kernels do in another way: bools are
@@ -156,7 +156,7 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m tests.kernels.integers", description=__doc__)
     parser.add_argument("--count", type=int, default=5000)
     parser.add_argument("--seed", type=int, default=0, help="of the first expression")
-    parser.add_argument("--backend", choices=("python", "numba"), default="python")
+    parser.add_argument("--backend", choices=("python", "llvm"), default="python")
     options = parser.parse_args()
     start = time.perf_counter()
     seeds = range(options.seed, options.seed + options.count)

@@ -26,7 +26,7 @@ def test_random_expressions_are_numpys():
 
 @pytest.mark.slow
 def test_random_expressions_are_numpys_in_machine_code():
-    assert not integers.survey(range(2000, 2025), "numba")[1]
+    assert not integers.survey(range(2000, 2025), "llvm")[1]
 
 
 @pytest.mark.parametrize("dtype", NARROW)

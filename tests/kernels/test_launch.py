@@ -23,7 +23,7 @@ from .programs import (
 )
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
-BACKENDS = ("numba", "python")
+BACKENDS = ("llvm", "python")
 PRODUCT = program(("float", "float"), lambda x, y: (x * y,))
 SAME = program(("float",), lambda x: (x + 0,))
 FLOATS = (np.float32, np.float64, np.float16, np.int8, np.bool_)
@@ -73,7 +73,7 @@ def test_operands_of_any_layout_and_type_in_python(case):
 @settings(max_examples=25)
 @given(four_operands())
 def test_operands_of_any_layout_and_type_compiled(case):
-    check_values(case, "numba")
+    check_values(case, "llvm")
 
 
 def check_values(case, backend):
@@ -108,7 +108,7 @@ def test_sums_over_any_axes_in_python(case):
 @settings(max_examples=25)
 @given(sums())
 def test_sums_over_any_axes_compiled(case):
-    check_sums(case, "numba")
+    check_sums(case, "llvm")
 
 
 def check_sums(case, backend):
@@ -354,7 +354,7 @@ def test_large_results_are_reused_memory():
 @pytest.mark.parametrize("dtype", [F32, F64])
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_kernel_says_whether_what_it_checks_is_finite(backend, dtype, workers):
-    n = CHUNK + 77 if backend == "numba" else 40
+    n = CHUNK + 77 if backend == "llvm" else 40
     x = np.linspace(-3, 3, n).astype(dtype)
     both = program(("float",), lambda x: (x + 0, x * x))
     outputs = [Output(dtype), Output(dtype, checked=True)]

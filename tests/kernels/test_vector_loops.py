@@ -1,22 +1,20 @@
-"""Kernels printed for LLVM: the bits of numba's, in whatever layout; what is not printed."""
+"""Kernels of vectors: the bits of those of single numbers, in whatever layout."""
 
 import itertools
 import math
 import re
-import subprocess
-import sys
 
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
 import zyg
-from zyg.compiler.back import assembled, lanes, stored
-from zyg.compiler.back.names import VECTORISED
+from zyg.compiler.back import assembled, lanes
 from zyg.compiler.back.target import is_x86
+from zyg.compiler.back.vector_elementary import VECTORISED
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Block, If, Op, Program, Value
-from zyg.kernels import plans, vector_body
+from zyg.kernels import plans, vector_body, vector_loops
 from zyg.kernels.launch import describe, run
 from zyg.kernels.plans import CHUNK, Output
 
@@ -31,8 +29,9 @@ SPECIAL = [
 FLOATS = [
     "absolute", "ceil", "copysign", "deg2rad", "divide", "floor", "fmax", "fmin", "isfinite",
     "isinf", "isnan", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
-    "maximum", "minimum", "multiply", "negative", "positive", "rad2deg", "reciprocal", "rint",
-    "sign", "signbit", "sqrt", "square", "subtract", "trunc", "add", *sorted(VECTORISED),
+    "heaviside", "maximum", "minimum", "multiply", "negative", "positive", "rad2deg",
+    "reciprocal", "rint", "sign", "signbit", "sqrt", "square", "subtract", "trunc", "add",
+    *sorted(VECTORISED),
 ]  # fmt: skip
 INTS = [
     "absolute", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "fmax", "fmin",
@@ -49,22 +48,24 @@ TYPES = {"float": F64, "int": np.dtype(np.int64), "bool": np.dtype(bool)}
 
 
 def by_both(program, operands, outputs, dtype, monkeypatch, accuracy="fast"):
-    """The results of the printed kernel, and those of numba's."""
+    """The results of a kernel of vectors, and those of one element after the other."""
     options = {"dtype": dtype, "accuracy": accuracy}
-    assert is_printed(program, operands, outputs, **options)
+    zyg.kernels.clear()
+    assert has_vectors(program, operands, outputs, **options)
     first = run(program, operands, outputs, **options)
     first = [y.copy() for y in first]
     with monkeypatch.context() as patch:
-        patch.setattr(plans, "printed", lambda *_: None)
+        patch.setattr(vector_loops, "printable", lambda *_: False)
         zyg.kernels.clear()
-        assert not is_printed(program, operands, outputs, **options)
+        assert not has_vectors(program, operands, outputs, **options)
         second = run(program, operands, outputs, **options)
     zyg.kernels.clear()
     return first, second
 
 
-def is_printed(program, operands, outputs, **options):
-    return describe(program, operands, outputs, **options).kernel.text.startswith(";")
+def has_vectors(program, operands, outputs, **options):
+    text = describe(program, operands, outputs, **options).kernel.text
+    return bool(re.search(r"<\d+ x double>|<\d+ x float>|<\d+ x i64>", text))
 
 
 def assert_same_bits(one, other, what=""):
@@ -91,7 +92,7 @@ def operations_of(names, kind):
 
 
 @pytest.mark.parametrize("dtype", slow_after(1, [F32, F64]))
-def test_operations_of_floats_give_the_bits_of_numbas(dtype, monkeypatch):
+def test_operations_of_floats_give_the_bits_of_single_numbers(dtype, monkeypatch):
     rng = np.random.default_rng(0)
     x, y = np.array([*itertools.product(SPECIAL, repeat=2)]).T
     x, y = (np.concatenate([s, 10 * rng.standard_normal(901)]).astype(dtype) for s in (x, y))
@@ -115,7 +116,7 @@ def test_sines_of_huge_numbers_are_those_of_c(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", slow_after(1, [F32, F64]))
-def test_operations_of_ints_and_bools_give_those_of_numbas(dtype, monkeypatch):
+def test_operations_of_ints_and_bools_give_those_of_single_numbers(dtype, monkeypatch):
     ends = [0, 1, -1, 2, 7, -7, 2**63 - 1, -(2**63), 2**31, 2**53 + 1]
     x, y = np.array([*itertools.product(ends, repeat=2)]).T.copy()
     for names, kind, args in ((INTS, "int", [x, y]), (BOOLS, "bool", [x > 0, y > 0])):
@@ -128,7 +129,7 @@ def test_operations_of_ints_and_bools_give_those_of_numbas(dtype, monkeypatch):
 
 
 @pytest.mark.slow
-def test_powers_are_those_of_numbas(monkeypatch):
+def test_powers_are_those_of_single_numbers(monkeypatch):
     def powers(x, n):
         return (*(x**k for k in (0.5, -0.5, 2, 3, 4, -1, -2, 5, 2.0, 7.5)), n**2, n**7, x**n)
 
@@ -175,7 +176,7 @@ def test_a_processor_with_little_gives_nearly_the_same(dtype, tmp_path, monkeypa
     target, types = operations_of(FLOATS, "float")
     wanted = [Output(dtype if t == "float" else TYPES[t]) for t in types]
     zyg.kernels.clear()
-    assert is_printed(target, [x, y], wanted, dtype=dtype)
+    assert has_vectors(target, [x, y], wanted, dtype=dtype)
     got = run(target, [x, y], wanted, dtype=dtype)
     expected = run(target, [x, y], wanted, dtype=dtype, backend="python")
     zyg.kernels.clear()
@@ -301,7 +302,7 @@ def test_results_of_any_type(monkeypatch):
 
 @pytest.mark.parametrize("dtype", slow_after(1, [F32, F64]))
 @pytest.mark.parametrize("shape", slow_after(1, [(3, 1500), (700, 5), (2, 16384), (40, 64)]))
-def test_sums_are_those_of_numba_and_as_exact(dtype, shape, monkeypatch):
+def test_sums_are_those_of_single_numbers_and_as_exact(dtype, shape, monkeypatch):
     rng = np.random.default_rng(0)
     x, k = rng.standard_normal(shape).astype(dtype), rng.integers(-9, 9, shape)
     both = program(("float", "int"), lambda x, k: (x * x, k * 3))
@@ -375,6 +376,53 @@ def test_smaller_results_are_stored_in_the_cache():
         assert (PAST_THE_CACHE in text) is streamed
 
 
+@pytest.mark.parametrize("sign", ["int", "uint"])
+def test_ints_without_a_sign_are_numpys(sign, monkeypatch):
+    ends = np.array([0, 1, 2, 7, 2**31, 2**63 - 1, 2**63, 2**64 - 1], np.uint64)
+    x, y = (part.ravel() for part in np.meshgrid(ends, ends))
+    y = y if sign == "uint" else y.astype(np.int64)
+    compared = ["less", "less_equal", "greater", "greater_equal", "equal", "not_equal"]
+    inputs = [Value("uint"), Value(sign)]
+    pairs = [(name, (*args, Value("bool"))) for name in compared for args in (inputs, inputs[::-1])]
+    if sign == "uint":
+        made = ["add", "subtract", "multiply", "bitwise_xor", "maximum", "fmax", "minimum", "fmin"]
+        pairs += [(name, (*inputs, Value("uint"))) for name in made]
+    pairs += [("float", (inputs[0], Value("float"))), ("invert", (inputs[0], Value("uint")))]
+    ops = [Op(name, args, out) for name, (*args, out) in pairs]
+    ops = [Op(op.name, tuple(op.args), op.out) for op in ops]
+    target = Program("f", inputs, Block(ops, [op.out for op in ops]))
+    wanted = [Output({**TYPES, "uint": np.dtype(np.uint64)}[op.out.type]) for op in ops]
+    known = dict(zip(inputs, (x, y), strict=True))
+    for op, a, b in zip(ops, *by_both(target, [x, y], wanted, F64, monkeypatch), strict=True):
+        args = [known[v] for v in op.args]
+        right = args[0].astype(float) if op.name == "float" else getattr(np, op.name)(*args)
+        assert_same_bits(a, right, op.name)
+        assert_same_bits(b, right, op.name)
+
+
+@pytest.mark.parametrize("n", [7, 2**63 + 5, -3])
+def test_ints_without_a_sign_beside_numbers_of_pythons(n):
+    x = np.array([0, 7, 8, 2**63 + 5, 2**64 - 1], np.uint64)
+    z = np.array([0, 7, -3, -4, 2**63 - 1])
+    for kind, operand in (("uint", x), ("int", z)):
+        target = program((kind,), lambda x: (x < n, x >= n, n == x))
+        made = run(target, [operand], [Output(np.dtype(bool))] * 3, dtype=F64)
+        for got, right in zip(made, (operand < n, operand >= n, operand == n), strict=True):
+            assert (got == right).all()
+
+
+@pytest.mark.parametrize("dtype", slow_after(1, [F32, F64]))
+def test_sums_of_exponentials_have_vectors(dtype, monkeypatch):
+    x, y = np.array([*itertools.product(SPECIAL, repeat=2)], dtype).T.copy()
+    target = program(("float", "float"), lambda x, y: (np.logaddexp(x, y), np.logaddexp2(x, y)))
+    with np.errstate(all="ignore"):
+        right = np.logaddexp(x, y), np.logaddexp2(x, y)
+    for a, b, z in zip(*by_both(target, [x, y], [Output(dtype)] * 2, dtype, monkeypatch), right,
+                       strict=True):  # fmt: skip
+        assert_same_bits(a, b)
+        np.testing.assert_allclose(a, z, 4 * np.finfo(dtype).eps, np.finfo(dtype).eps)
+
+
 def branch_around(name):
     x, c, y = Value("float"), Value("bool"), Value("float")
     then = Value("float")
@@ -382,58 +430,24 @@ def branch_around(name):
     return Program("f", [x], Block([Op("less", (x, 0.0), c), If(c, *sides, [y])], [y]))
 
 
-def test_what_is_not_printed_is_numbas():
+def test_what_has_no_vectors_is_done_one_by_one():
     x, u = np.linspace(-3, 3, 40), np.arange(40, dtype=np.uint64)
     cases = {
         "a remainder": (program(("float",), lambda x: (x % 2.0,)), x, F64),
-        "ints without a sign": (program(("uint",), lambda n: (n > 3,)), u, np.dtype(bool)),
+        "quotients of ints without a sign": (program(("uint",), lambda n: (n // 3,)), u, u.dtype),
         "a branch around what is slow": (branch_around("gamma"), x, F64),
     }
     for name, (target, operand, dtype) in cases.items():
         options = [operand], [Output(dtype)]
-        assert not is_printed(target, *options, dtype=F64), name
-        by_numba, by_python = (
-            run(target, *options, dtype=F64, backend=b)[0] for b in ("numba", "python")
+        assert not has_vectors(target, *options, dtype=F64), name
+        by_llvm, by_python = (
+            run(target, *options, dtype=F64, backend=b)[0] for b in ("llvm", "python")
         )
-        np.testing.assert_allclose(by_numba, by_python, rtol=1e-14)
-
-
-def test_what_llvm_does_not_take_is_numbas(tmp_path, monkeypatch):
-    monkeypatch.setenv("ZYG_CACHE_DIR", str(tmp_path))
-    target, x = program(("float",), lambda x: (x * 0.25 - 7,)), np.linspace(-3, 3, 40)
-    for module, name, broken in (
-        (plans, "printed", lambda *_: "; signature\nno text of LLVM's"),
-        (stored, "linked", lambda *_: None),  # as where a function is not in the process
-    ):
-        zyg.kernels.clear()
-        with monkeypatch.context() as patch:
-            patch.setattr(module, name, broken)
-            assert not is_printed(target, [x], [Output(F64)], dtype=F64)
-            (y,) = run(target, [x], [Output(F64)], dtype=F64)
-        assert_same_bits(y, x * 0.25 - 7)
-    zyg.kernels.clear()
+        np.testing.assert_allclose(by_llvm, by_python, rtol=1e-14)
 
 
 def test_only_with_fast_functions():
     target = program(("float",), lambda x: (np.exp(x),))
     for accuracy, is_fast in (("fast", True), ("libm", False)):
-        found = is_printed(target, [np.ones(3)], [Output(F64)], dtype=F64, accuracy=accuracy)
+        found = has_vectors(target, [np.ones(3)], [Output(F64)], dtype=F64, accuracy=accuracy)
         assert found is is_fast
-
-
-@pytest.mark.slow
-def test_numba_is_not_imported(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import sys, math, numpy as np, zyg\n"
-        "def f(x, y):\n    return math.tanh(x) * y if x > 0 else math.sin(y)\n"
-        "x = np.linspace(-1, 1, 99)\n"
-        "print(zyg.gradient(lambda x: (zyg.broadcast(f, x, x) * x).sum(), x)[0].shape)\n"
-        "assert 'numba' not in sys.modules\n"
-    )
-    environment = {"ZYG_CACHE_DIR": str(tmp_path / "kernels"), "PYTHONPATH": ":".join(sys.path)}
-    for _ in range(2):  # compiled, and from disk
-        result = subprocess.run(
-            [sys.executable, script], capture_output=True, text=True, check=True, env=environment
-        )
-        assert result.stdout == "(99,)\n"

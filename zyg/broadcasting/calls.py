@@ -294,13 +294,13 @@ def _planned(
     for d, _, out, _ in outputs:
         if out is not None and not np.can_cast(d, out.dtype, "same_kind"):
             raise TypeError(f"a result of {d} cannot be written into an array of {out.dtype}")
-    target = Target(dtype, setting("accuracy"), "numba")
+    target = Target(dtype, setting("accuracy"), "llvm")
     try:
         return plan_for(kernel.program, operands, outputs, target)
     except CompilationError as error:
         if setting("fallback") == "error":
             raise
-        warn(kernel.program, f"numba could not compile it: {str(error).splitlines()[0]}")
+        warn(kernel.program, f"LLVM could not compile it: {str(error).splitlines()[0]}")
         return plan_for(kernel.program, operands, outputs, target._replace(backend="python"))
     except ValueError:
         broadcast_shape(operands)

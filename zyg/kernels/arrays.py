@@ -31,7 +31,7 @@ def is_array(x: Any) -> bool:
 
 
 def has_type(dtype: np.dtype[Any]) -> bool:
-    """Whether numba has arrays of this type, on the CPU."""
+    """Whether a kernel loads and stores elements of this type."""
     return dtype.isnative and (dtype.kind in "iub" or dtype in (np.float32, np.float64))
 
 

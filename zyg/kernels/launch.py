@@ -1,8 +1,8 @@
 """Running a program over arrays: `run` broadcasts, sums and calls the compiled loop.
 
-Operands are not copied, whatever their layout; only what numba has no type for is converted first.
-Sums are taken over chunks of the work and then over the chunks. Chunks depend on the shape alone,
-so a result does not depend on the number of threads, to the last bit.
+Operands are not copied, whatever their layout; only what kernels have no type for is converted
+first. Sums are taken over chunks of the work and then over the chunks. Chunks depend on the shape
+alone, so a result does not depend on the number of threads, to the last bit.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def run(
     dtype: np.dtype[Any],
     workers: int = 1,
     accuracy: str = "fast",
-    backend: str = "numba",
+    backend: str = "llvm",
 ) -> list[np.ndarray]:
     """The results of a program at each element of operands that broadcast against each other.
 
     Floats are computed in `dtype`, float32 or float64. Operands are arrays of real numbers in any
     layout, or numbers. With ``backend="python"`` the same loops run as plain Python. Raises
     TypeError for an operand that its input cannot take, OverflowError for an int beyond int64,
-    CompilationError where numba refuses the program.
+    CompilationError where LLVM refuses the program.
     """
     plan = plan_for(program, operands, outputs, Target(dtype, accuracy, backend))
     return plan.run(operands, [output.out for output in outputs], workers)[0]
@@ -47,7 +47,7 @@ def describe(
     *,
     dtype: np.dtype[Any],
     accuracy: str = "fast",
-    backend: str = "numba",
+    backend: str = "llvm",
 ) -> Description:
     """The kernel that `run` takes for these arguments, and how it sees them."""
     return plan_for(program, operands, outputs, Target(dtype, accuracy, backend)).description

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -17,10 +16,9 @@ import numpy as np
 
 from zyg.base.buffers import LINE, SMALLEST
 from zyg.base.threads import in_parallel
-from zyg.compiler.back.branches import without_branches
-from zyg.compiler.back.compiled import Adapter, CompilationError, MachineKernel, Shape, kernel_of
+from zyg.compiler.back.compiled import Adapter, MachineKernel, Shape, kernel_of
 from zyg.compiler.back.emit import emit
-from zyg.compiler.back.names import imports, vectorised
+from zyg.compiler.back.plain import imports
 from zyg.compiler.ir import Program, type_of
 from zyg.kernels.arrays import Fresh, Given, Sum, adapter, finisher, has_type, is_array, wide
 from zyg.kernels.geometry import (
@@ -88,7 +86,6 @@ class Plan:
     chunks: list[tuple[int, int]]  # of the loop that is divided
     lengths: list[int]  # of the other loops
     whole: tuple[int, ...]  # all chunks as one, and those lengths
-    tiles: list[np.dtype[Any]]
     nowhere: list[None]  # one for each result
     plain: bool  # whether the results are new arrays as the kernel fills them
     checked: tuple[int, ...]  # the results of which the kernel says whether all is finite
@@ -121,8 +118,7 @@ class Plan:
 
         def chunk(k: int) -> bool:
             parts = [r.part(array, k) for r, array in zip(self.results, arrays, strict=True)]
-            tiles = [np.empty(TILE, dtype) for dtype in self.tiles]
-            return call(*chunks[k], *self.lengths, *args, *parts, *tiles)
+            return call(*chunks[k], *self.lengths, *args, *parts)
 
         return in_parallel(chunk, len(chunks), workers)
 
@@ -183,7 +179,6 @@ class Planner:
         layouts += [r.layout for _, r in results]
         loops.short = self.axis == 0 and has_short_rows(self.loop, loops.patterns(taken), layouts)
         loops.turned = [f"a{k}" for k in taken if self._lies_turned(k)][:_MOST_TURNED]
-        layouts += [packed_layout((TILE,), np.dtype(dtype).itemsize) for dtype in loops.tiles]
         kernel, call = None, None
         if math.prod(self.shape):
             kernel = _kernel(program, loops, target)
@@ -198,7 +193,6 @@ class Planner:
             [*pairwise(self._bounds(n))],
             lengths,
             (0, n, *lengths),
-            [np.dtype(dtype) for dtype in loops.tiles],
             [None] * len(results),
             all(type(r) is Fresh and r.finished is None for _, r in results)
             and all(output.out is None for output in self.outputs),
@@ -347,15 +341,10 @@ def _sum_shape(shape: Shape, letters: str) -> Shape:
 
 
 def _kernel(program: Program, loops: Loops, target: Target) -> MachineKernel:
-    """By LLVM itself where that can be, else by the target's backend."""
-    if target.backend == "numba":
-        fast = vectorised(target.dtype.name, target.accuracy)
-        program = without_branches(program, fast)
-        if text := printed(program, loops, target.accuracy):
-            with suppress(CompilationError):
-                return kernel_of(text, target.backend)
+    if target.backend == "llvm":
+        text, vectors = printed(program, loops, target.accuracy)
+        return kernel_of(text, not vectors)
     body = emit(program, [f"x{k}" for k in range(len(program.inputs))])
-    head = imports(body.functions, target.dtype.name, target.backend, target.accuracy)
-    helpers = [f"@inlined\n{definition}" for definition in body.definitions]
-    text = "\n\n\n".join([head, *helpers, loops.text(body)]) + "\n"
-    return kernel_of(text, target.backend)
+    head = imports(body.functions, target.dtype.name)
+    text = "\n\n\n".join([head, *body.definitions, loops.in_python(body)]) + "\n"
+    return kernel_of(text, None)

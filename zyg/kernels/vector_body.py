@@ -6,8 +6,11 @@ from typing import NamedTuple
 
 from zyg.base.buffers import LINE
 from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
-from zyg.compiler.back.printed import Printer
+from zyg.compiler.back.printed import Printer, inlined
+from zyg.compiler.back.regions import Regions
+from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.back.target import is_x86, vector_bytes
+from zyg.compiler.back.types_in_text import TYPES
 from zyg.compiler.ir import Program
 from zyg.kernels.loops import Loops, Operand, Result
 
@@ -39,19 +42,26 @@ class Row(NamedTuple):
 
 
 class Parameters:
-    """The arrays of a kernel by their names, and the types of its program."""
+    """The arrays of a kernel by their names, the types of its program, how many lanes there are."""
 
-    def __init__(self, loops: Loops) -> None:
-        self.loops = loops
+    def __init__(self, loops: Loops, accuracy: str, vectors: bool) -> None:
+        self.loops, self.fast = loops, accuracy == "fast"
         self.real = "float" if loops.dtype == "float32" else "double"
-        self.width = vector_bytes() * 8 // BITS[self.real]
-        self.types = {"float": self.real, "int": "i64", "bool": "i1"}
-        self.streams = is_x86() and any(r.streamed for r in loops.results)
+        self.width = vector_bytes() * 8 // BITS[self.real] if vectors else 1
+        self.types = {**TYPES, "float": self.real}
+        self.streams = vectors and is_x86() and any(r.streamed for r in loops.results)
         self.places = {name: k for k, (name, _) in enumerate(loops.parameters())}
         arrays = [name for name, type in loops.parameters() if type.endswith("]")]
         self.arrays = {name: k for k, name in enumerate(arrays)}
         patterns = {f"a{k}": o.pattern for k, o in enumerate(loops.operands)}
         self.patterns = patterns | {f"r{k}": r.pattern for k, r in enumerate(loops.results)}
+
+    def run(self, lanes: Lanes, program: Program, inputs: list[Lane]) -> list[Lane]:
+        """The outputs of a program of these inputs."""
+        lanes.own = inlined(lanes) if self.fast else None
+        if isinstance(lanes, Scalars):
+            return Regions(lanes, self.types).outputs(program, inputs)
+        return Printer(lanes, self.types).outputs(program, inputs)
 
     def array(self, name: str) -> Array:
         kinds = self.loops.operands if name.startswith("a") else self.loops.results
@@ -99,7 +109,7 @@ class Body:
                 name = f"a{k}" if operand.shared is None else f"r{operand.shared}"
                 x = self.load(given.array(f"a{k}"), self.rows[name])
                 inputs.append(given.loaded(lanes, x, operand))
-        made = Printer(lanes, given.real).run(program, inputs)
+        made = given.run(lanes, program, inputs)
         for k, (x, result) in enumerate(zip(made, given.loops.results, strict=True)):
             array = given.array(f"r{k}")
             x = lanes.converted(x, array.element)
@@ -119,8 +129,9 @@ class Body:
         j = lanes.value(f"add i64 {self.j}, {u * lanes.width}") if u else self.j
         if array.packed:
             return lanes.value(f"getelementptr {array.element}, ptr {row.address}, i64 {j}")
-        v = lanes.vector("i64")
-        places = lanes.value(f"add {v} {lanes.splat('i64', j).names[0]}, <{self.ramp}>")
+        v, places = lanes.vector("i64"), j
+        if lanes.width > 1:
+            places = lanes.value(f"add {v} {lanes.splat('i64', j).names[0]}, <{self.ramp}>")
         steps = lanes.splat("i64", row.stride).names[0]
         offsets = lanes.value(f"mul {v} {places}, {steps}")
         return lanes.value(f"getelementptr i8, ptr {row.address}, {v} {offsets}")
@@ -128,17 +139,21 @@ class Body:
     def access(self, kind: str, array: Array) -> tuple[str, str]:
         """LLVM's masked load, store, gather or scatter; and the type of its address."""
         lanes, pointers = self.lanes, self.lanes.vector("ptr")
-        name = f"{kind}.v{lanes.width}{_letters(array.element)}"
+        name = f"{kind}.{lanes.letters(array.element)}"
         if kind in ("gather", "scatter"):
             return f"@llvm.masked.{name}.v{lanes.width}p0", pointers
         return f"@llvm.masked.{name}.p0", "ptr"
+
+    def is_plain(self, array: Array) -> bool:
+        """Whether elements are loaded and stored by one instruction."""
+        return (array.packed or self.lanes.width == 1) and not self.mask
 
     def load(self, array: Array, row: Row) -> Lane:
         lanes, v, mask = self.lanes, self.lanes.vector(array.element), self.lanes.vector("i1")
         names = []
         for u in range(lanes.copies):
             address = self.address(array, row, u)
-            if array.packed and not self.mask:
+            if self.is_plain(array):
                 names.append(lanes.name())
                 lanes.line(f"{names[-1]} = load {v}, ptr {address}, align {array.size}")
                 continue
@@ -159,7 +174,7 @@ class Body:
             lanes.declared["!0 = !{i32 1}"] = None
         for u, name in enumerate(x.names):
             address = self.address(array, row, u)
-            if array.packed and not self.mask:
+            if self.is_plain(array):
                 lanes.line(f"store {v} {name}, ptr {address}, align {align}")
                 continue
             function, pointer = self.access("store" if array.packed else "scatter", array)
@@ -188,7 +203,7 @@ class Body:
         if self.mask:
             bits = lanes.select(Lane(lanes, "i1", (self.mask,)), bits, lanes.constant(bits.type, 0))
         v = lanes.vector(bits.type)
-        function = f"@llvm.umax.v{lanes.width}{bits.type}"
+        function = f"@llvm.umax.{lanes.letters(bits.type)}"
         lanes.declared[f"declare {v} {function}({v}, {v})"] = None
         for name in bits.names:
             before, most = lanes.name(), lanes.name()
@@ -219,7 +234,7 @@ class Panel:
         w, element, size = out.width, self.array.element, self.array.size
         v, mask = out.vector(element), out.vector("i1")
         ramp = ", ".join(f"i64 {k}" for k in range(w))
-        function = f"@llvm.masked.load.v{w}{_letters(element)}.p0"
+        function = f"@llvm.masked.load.{out.letters(element)}.p0"
         out.declared[f"declare {v} {function}(ptr, i32, {mask}, {v})"] = None
         wanted = out.value(
             f"icmp ult {out.vector('i64')} <{ramp}>, {out.splat('i64', left).names[0]}"
@@ -256,7 +271,3 @@ def _transposed(out: Lanes, v: str, rows: list[str]) -> list[str]:
                     f"shufflevector {v} {pair[0]}, {v} {pair[1]}, <{w} x i32> <{mask}>"
                 )
     return rows
-
-
-def _letters(element: str) -> str:
-    return {"float": "f32", "double": "f64"}.get(element, element)

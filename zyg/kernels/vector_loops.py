@@ -1,14 +1,26 @@
-"""The text of a kernel for LLVM: loops over arrays around a program on explicit vectors.
+"""The text of a kernel for LLVM: loops over arrays around a program.
 
 The innermost loop takes several vectors at once, and what is left of a row in masked ones. Whatever
 stays the same along a row is loaded before it, and a condition that does decides on the loop. Short
 rows that lie one behind the other are taken as long ones, and an operand that is one of them is
 repeated. Operands that lie the other way are turned first, panel by panel, in registers. The loop
-is a function of its own, whose arrays are known to be apart. Its entry is called as that of a text
-for numba is (`machine`).
+is a function of its own, whose arrays are known to be apart.
 
-Of the results that are checked the largest bits without sign are kept, as a text for numba does.
-Large results are stored past the cache, for which x86 has instructions.
+A program with loops, with branches that save work, or of functions that have no vectors, is run on
+one element after the other, with its loops and branches inside (`Regions`).
+
+Of the results that are checked the largest bits without sign are kept: at or above those of
+infinity, some element is not finite, and the kernel returns 1. Large results are stored past the
+cache, for which x86 has instructions.
+
+The entry of a kernel has a signature of C, which a process without a compiler calls too:
+
+    int entry(const int64_t values[], const int64_t layouts[])
+
+Per parameter, `values` holds a number (a double for floats) or the address of an array object.
+`layouts` holds shape and strides of each array. The address of the elements is the first field of
+an array object in NumPy's binary interface, right after the head of every Python object
+(PyArrayObject_fields in numpy/ndarraytypes.h); asking for it from Python takes longer than a call.
 """
 
 from __future__ import annotations
@@ -16,10 +28,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from zyg.compiler.back.branches import condition_outside, only, with_condition
+from zyg.compiler.back.branches import (
+    condition_outside,
+    only,
+    with_condition,
+    without_branches,
+)
 from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
-from zyg.compiler.back.names import VECTORISED
-from zyg.compiler.back.printed import Printer, printable
+from zyg.compiler.back.printed import printable, vectorises
+from zyg.compiler.back.scalars import Scalars
+from zyg.compiler.back.vector_elementary import VECTORISED
 from zyg.compiler.ir import Op, Program, show
 from zyg.kernels.loops import TILE, Loops, Operand
 from zyg.kernels.vector_body import STRETCH, Body, Panel, Parameters, Row
@@ -30,21 +48,24 @@ _CASES = 4  # of conditions that stay the same along a row
 _INFINITY = {"float": 0x7F800000, "double": 0x7FF0000000000000}  # its bits
 
 
-def printed(program: Program, loops: Loops, accuracy: str) -> str | None:
-    """The text of a kernel; None where there has to be another way."""
-    if not printable(program, accuracy):
-        return None
-    return _Kernel(program, loops).text()
+def printed(program: Program, loops: Loops, accuracy: str) -> tuple[str, bool]:
+    """The text of a kernel, and whether it has vectors."""
+    program = without_branches(program, lambda op: vectorises(op, accuracy))
+    vectors = printable(program, accuracy)
+    return _Kernel(program, loops, accuracy, vectors).text(), vectors
 
 
 class _Kernel(Parameters):
     """The text of a kernel."""
 
-    def __init__(self, program: Program, loops: Loops) -> None:
-        super().__init__(loops)
+    def __init__(self, program: Program, loops: Loops, accuracy: str, vectors: bool) -> None:
+        super().__init__(loops, accuracy, vectors)
         self.program = program
         self.bits = f"i{BITS[self.real]}"
-        self.outside = Lanes(self.width, 1)
+        self.outside = Lanes(self.width, 1) if vectors else Scalars({})
+        if not vectors:
+            loops.short, loops.turned = False, []
+            self.outside.scale = None  # no instruction that LLVM knows for vectors
         self.slots = ["start:"]  # variables, which LLVM wants at the start
         self.checks = any(r.checked for r in loops.results)
 
@@ -263,11 +284,11 @@ class _Kernel(Parameters):
         if not self.checks:
             out.line("ret i32 0")
             return
-        function = f"@llvm.vector.reduce.umax.v{self.width}{self.bits}"
-        out.declared[f"declare {self.bits} {function}({v})"] = None
-        worst = out.value(
-            f"call {self.bits} {function}({v} {out.value(f'load {v}, ptr %at_worst')})"
-        )
+        worst = out.value(f"load {v}, ptr %at_worst")
+        if self.width > 1:
+            function = f"@llvm.vector.reduce.umax.{out.letters(self.bits)}"
+            out.declared[f"declare {self.bits} {function}({v})"] = None
+            worst = out.value(f"call {self.bits} {function}({v} {worst})")
         above = out.value(f"icmp uge {self.bits} {worst}, {_INFINITY[self.real]}")
         out.line(f"ret i32 {out.value(f'zext i1 {above} to i32')}")
 
@@ -283,13 +304,14 @@ class _Kernel(Parameters):
     ) -> None:
         """The loops for each side of conditions that stay the same along the row."""
         same = [x for k, x in enumerate(program.inputs) if k in numbers]
+        most = most if self.width > 1 else 1
         condition = condition_outside(program, same, _is_dear) if most > 1 else None
         if condition is None:
             self.vectors(program, rows, numbers, span)
             return
         out, name = self.outside, self.outside.name("case")
         given = [out.from_outside(numbers[k]) for k in sorted(numbers)]
-        (lane,) = Printer(out, self.real).run(only(program, condition, same), given)
+        (lane,) = self.run(out, only(program, condition, same), given)
         holds = out.value(f"extractelement {out.vector('i1')} {lane.names[0]}, i32 0")
         out.line(f"br i1 {holds}, label {name}_true, label {name}_false")
         for side in (True, False):
@@ -300,6 +322,11 @@ class _Kernel(Parameters):
             out.line(f"br label {name}_end")
         out.start(f"{name[1:]}_end")
 
+    def copies(self) -> int:
+        """How many vectors are computed at once: few arrays leave registers for more."""
+        arrays = len(self.arrays)
+        return 1 if self.width == 1 or arrays > 12 else 2 if arrays > 4 else 4
+
     def vectors(
         self,
         program: Program,
@@ -308,7 +335,11 @@ class _Kernel(Parameters):
         span: tuple[str, str],
     ) -> None:
         """The loops over whole vectors, and over what is left."""
-        out, copies, (first, end) = self.outside, _copies(len(self.arrays)), span
+        out, copies, (first, end) = self.outside, self.copies(), span
+        if isinstance(out, Scalars):
+            with self.counted(out.name("main")[1:], first, end, "1") as j:
+                Body(self, out, rows, j, None).run(program, numbers)
+            return
         n = out.value(f"sub i64 {end}, {first}")
         whole = out.value(f"and i64 {n}, {-self.width * copies}")
         between = out.value(f"add i64 {first}, {whole}")
@@ -328,7 +359,7 @@ class _Sum:
         self.out, self.k, self.array = kernel.outside, k, kernel.array(f"r{k}")
         self.v = self.out.vector(self.array.element)
         self.how = "fadd" if self.array.element in REALS else "add"
-        copies = range(_copies(len(kernel.arrays)))
+        copies = range(kernel.copies())
         self.places = [kernel.slot(f"sum{k}_{u}", self.v) for u in copies]
         self.place = kernel.slot(f"sum{k}", self.v)
 
@@ -363,16 +394,12 @@ class _Sum:
                 f"{name} = shufflevector {self.v} {total}, {self.v} poison, <{w} x i32> <{places}>"
             )
             total, half = self.plus(self.v, total, name), half // 2
-        element, one = self.array.element, out.name()
-        out.line(f"{one} = extractelement {self.v} {total}, i32 0")
+        element, one = self.array.element, total
+        if w > 1:
+            one = out.value(f"extractelement {self.v} {total}, i32 0")
         sum_ = self.plus(element, self.load(element, address), one)
         out.line(f"store {element} {sum_}, ptr {address}, align {self.array.size}")
 
 
 def _is_dear(op: Op) -> bool:
     return op.name in VECTORISED
-
-
-def _copies(arrays: int) -> int:
-    """How many vectors are computed at once: few arrays leave registers for more."""
-    return 4 if arrays <= 4 else 2 if arrays <= 12 else 1

@@ -7,22 +7,18 @@ trampolines                     calls of Python from machine code
 module                          program -> a Python module, for people and to run without a compiler
 wrapped                         the same, with the arguments and results of the function
 branches                        branches as selections, where that is faster
-names                           which function an operation is, by dtype and backend
 plain                           what text needs to run as plain Python
 target                          the processor
 lanes                           LLVM text of operations on vectors
 vector_exponentials             exp and log, several numbers at once
 vector_elementary               the other functions, several numbers at once
 printed                         program -> LLVM text of vectors
-native                          what text needs to run as numba's machine code
-vector_intrinsics               instructions that numba does not offer
-vector_math                     the functions on several numbers for numba
-machine                         Python text -> machine code, by numba
 assembled                       LLVM text -> machine code
 stored                          machine code on disk
 symbols                         what machine code has of Python's and NumPy's
 compiled                        text -> a function that runs
 scalars                         LLVM text of operations on single numbers
+regions                         LLVM text of loops and branches around those
 elementary_text                 LLVM text of elementary functions
 blas                            products of matrices
 registers                       loops that run in vector registers

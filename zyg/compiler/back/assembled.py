@@ -1,4 +1,4 @@
-"""From LLVM text to object code, by LLVM alone; numba is not imported."""
+"""From LLVM text to object code."""
 
 from __future__ import annotations
 

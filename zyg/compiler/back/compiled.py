@@ -1,7 +1,7 @@
 """From the text of a kernel to a function that runs: machine code, or plain Python.
 
-Machine code is on disk from an earlier process, or else LLVM or numba makes it, and it is kept. It
-is called through one entry (see `machine`), by ctypes, which lets go of the interpreter's lock.
+Machine code is on disk from an earlier process, or else LLVM makes it, and it is kept. It is called
+through one entry, by ctypes, which lets go of the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import struct
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,11 +29,12 @@ _PACKED = {"int64": "q", "boolean": "q", "float32": "d", "float64": "d"}
 
 
 class CompilationError(Exception):
-    """Neither LLVM nor numba could compile a kernel: its last words, and the text of the kernel."""
+    """LLVM could not compile a kernel: what it says, and the text of the kernel."""
 
     def __init__(self, cause: BaseException, text: str) -> None:
         lines = [line for line in str(cause).splitlines() if line.strip()] or [repr(cause)]
-        super().__init__(f"{type(cause).__name__}: {lines[-1].strip()}\n\n{text}")
+        said = next((line for line in lines if "error:" in line), lines[-1])  # not its caret
+        super().__init__(f"{type(cause).__name__}: {said.strip()}\n\n{text}")
         self.text = text
 
 
@@ -51,24 +52,28 @@ class MachineKernel(NamedTuple):
     seconds: float
 
 
-_kernels: Cache[tuple[str, str], MachineKernel] = Cache(1024)
+_kernels: Cache[str, MachineKernel] = Cache(1024)
 _lock = threading.RLock()
 
 
-def kernel_of(text: str, backend: str) -> MachineKernel:
+def kernel_of(text: str, loops: bool | None) -> MachineKernel:
     """The kernel of this text, made at most once while it is remembered.
 
-    Raises CompilationError where the text is refused.
+    LLVM is to make vectors of its `loops`, or not; if None, the text is Python's. Raises
+    CompilationError where it is refused.
     """
     with _lock:
-        kernel = _kernels.get((text, backend))
+        kernel = _kernels.get(text)
         if kernel is None:
-            kernel = _kernels.put((text, backend), _MAKERS[backend](text))
+            made = _interpreted(text) if loops is None else _compiled(text, loops)
+            kernel = _kernels.put(text, made)
         return kernel
 
 
 def _interpreted(text: str) -> MachineKernel:
-    kernel = _namespace(text)["kernel"]
+    namespace = {"__name__": "zyg_kernel"}
+    exec(compile(text, "<kernel>", "exec"), namespace)
+    kernel: Any = namespace["kernel"]
 
     def bind(layouts: Sequence[Layout]) -> Callable[..., bool]:
         def call(*args: Any) -> bool:
@@ -83,49 +88,37 @@ def _interpreted(text: str) -> MachineKernel:
     return MachineKernel(bind, text, "python", 0.0)
 
 
-def _compiled(text: str) -> MachineKernel:
+def _compiled(text: str, loops: bool = False) -> MachineKernel:
     start = time.perf_counter()
-    name = stored.name_of(text)
-    loaded, origin = stored.load(name), "disk"
-    if loaded is None:
-        make = _by_llvm if text.startswith(";") else _by_numba
-        loaded, origin = make(text, name), "compiled"
-    address, owner = loaded
+    (address, owner), origin = loaded(text, {}, loops)
     entry: Any = _ENTRY(address)
     entry.owner = owner  # holds the code
     return MachineKernel(_binder(entry, text), text, origin, time.perf_counter() - start)
 
 
-def _by_llvm(text: str, name: str) -> tuple[int, Any]:
+def loaded(text: str, addresses: Mapping[str, int], loops: bool) -> tuple[tuple[int, Any], str]:
+    """The entry of a text and what keeps its code in memory; and where it is from.
+
+    Of what it calls, these have addresses. Raises CompilationError.
+    """
+    name = stored.name_of(text)
+    if (found := stored.load(name, addresses)) is not None:
+        return found, "disk"
     from zyg.compiler.back.assembled import object_code
 
     try:
-        code = object_code(text, name)
+        code = object_code(text, name, loops)
     except RuntimeError as error:
         raise CompilationError(error, text) from error
-    loaded = stored.linked(name, code)
-    if loaded is None:
+    linked = stored.linked(name, code, addresses)
+    if linked is None:
         raise CompilationError(RuntimeError("LLVM's linker lacks a function"), text)
     stored.keep(name, code)
-    return loaded
-
-
-def _by_numba(text: str, name: str) -> tuple[int, Any]:
-    from zyg.compiler.back.machine import library_of
-
-    try:
-        library = library_of(_namespace(text), name)
-        address = library.get_pointer_to_function(name)
-    except Exception as error:
-        raise CompilationError(error, text) from error
-    if not library.has_dynamic_globals:  # addresses in this process
-        _, _, (code, _) = library.serialize_using_object_code()
-        stored.keep(name, code)
-    return address, library
+    return linked, "compiled"
 
 
 def _binder(entry: Any, text: str) -> Callable[[Sequence[Layout]], Callable[..., bool]]:
-    (signature,) = re.findall(r'^(?:; )?signature = "int64\((.*)\)"$', text, re.MULTILINE)
+    (signature,) = re.findall(r'^; signature = "int64\((.*)\)"$', text, re.MULTILINE)
     parameters = re.findall(r"([a-z]\w+)(\[?)", signature)
     pack = struct.Struct("".join("Q" if array else _PACKED[t] for t, array in parameters)).pack
 
@@ -139,20 +132,8 @@ def _binder(entry: Any, text: str) -> Callable[[Sequence[Layout]], Callable[...,
                 values = pack(*args[:first], *map(id, args[first:]))
             except struct.error as error:
                 raise OverflowError("an operand is too large for int64") from error
-            said: int = entry(values, packed_layouts)
-            if said < 0:
-                raise RuntimeError("a kernel raised an exception, which no program can make it do")
-            return said == 0
+            return bool(entry(values, packed_layouts) == 0)
 
         return call
 
     return bind
-
-
-_MAKERS = {"numba": _compiled, "python": _interpreted}
-
-
-def _namespace(text: str) -> dict[str, Any]:
-    namespace = {"__name__": "zyg_kernel"}
-    exec(compile(text, "<kernel>", "exec"), namespace)
-    return namespace

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from zyg.compiler.back.lanes import BITS, Lane, Lanes
-from zyg.compiler.back.names import VECTORISED
 from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.back.target import vector_bytes
-from zyg.compiler.back.vector_elementary import elementary
+from zyg.compiler.back.vector_elementary import VECTORISED, elementary
 
 _HOW = "nounwind willreturn memory(none)"
 

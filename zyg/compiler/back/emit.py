@@ -2,8 +2,8 @@
 
 The text computes in one floating point type, which it calls T; every constant is written
 ``T(0.5)``, every conversion from an integer ``T(i)``, so that float32 stays float32. Functions are
-called by the names of their operations. Whoever runs the text defines those: numba's compiled code,
-the GPU and plain Python take the same text.
+called by the names of their operations. Whoever runs the text defines those: the GPU and plain
+Python take the same text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TEMPLATES = {
     "int": "int64({})", "uint": "int64({})", "select": "{1} if {0} else {2}", "constant": "{}",
     "square": "{0} * {0}", "reciprocal": "T(1.0) / {}",
 }  # fmt: skip
-# Of ints: these wrap around, where numba takes the operators' results for what does not.
+# Of ints: these wrap around, where numba.cuda takes the operators' results for what does not.
 _WRAPPING = {
     "add": "wrapping_add({}, {})", "subtract": "wrapping_subtract({}, {})",
     "multiply": "wrapping_multiply({}, {})", "square": "wrapping_multiply({0}, {0})",

@@ -6,14 +6,14 @@ import ctypes
 import struct
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from zyg.base.config import setting
 from zyg.compiler.back import arena, blas, objects, stored, symbols, threaded, trampolines
-from zyg.compiler.back.compiled import CompilationError
+from zyg.compiler.back.compiled import loaded
 from zyg.compiler.back.whole_text import Module
 from zyg.compiler.front.kinds import Kind
 from zyg.compiler.ir import Program, Type, element_of, is_buffer, type_of
@@ -49,7 +49,9 @@ class Native:
         self.text = module.whole()
         self._python = [*map(trampolines.Trampoline, module.called)]
         known = {f"zyg_python_{k}": x.address for k, x in enumerate(self._python)}
-        (address, self._owner), self.origin = loaded(self.text, known)
+        (address, self._owner), self.origin = loaded(
+            self.text, {**addresses_of_zyg(), **known}, loops=True
+        )
         self._entry, self._tapes, self._whys = _ENTRY(address), tapes, [*module.whys]
         self._inputs = [x.type for x in program.inputs]
         self._outputs = [type_of(x) for x in program.outputs]
@@ -120,7 +122,9 @@ class Direct:
         self.text = module.text(entry.lines)
         if module.called:
             raise objects.Unreadable("it calls Python, which keeps something for its call")
-        (address, owner), self.origin = loaded(self.text, entry.addresses)
+        (address, owner), self.origin = loaded(
+            self.text, {**addresses_of_zyg(), **entry.addresses}, loops=True
+        )
         self.file, self.names = stored.name_of(self.text), entry.names
         self.several: list[int] = []  # arguments in which an array may be met twice
         self.call = symbols.function_of(address, owner, entry.held)
@@ -130,24 +134,6 @@ class Direct:
 def addresses_of_zyg() -> dict[str, int]:
     """What all texts know by name."""
     return {**arena.addresses(), **blas.addresses(), **threaded.addresses()}
-
-
-def loaded(text: str, addresses: Mapping[str, int] | None = None) -> tuple[tuple[int, Any], str]:
-    """The entry of a text and what keeps its code in memory; and where it is from."""
-    name, known = stored.name_of(text), {**addresses_of_zyg(), **(addresses or {})}
-    if (found := stored.load(name, known)) is not None:
-        return found, "disk"
-    from zyg.compiler.back.assembled import object_code
-
-    try:
-        code = object_code(text, name, loops=True)
-    except RuntimeError as error:
-        raise CompilationError(error, text) from error
-    linked = stored.linked(name, code, known)
-    if linked is None:
-        raise CompilationError(RuntimeError("LLVM's linker lacks a function"), text)
-    stored.keep(name, code)
-    return linked, "compiled"
 
 
 def _code(kind: Type) -> str:

@@ -2,14 +2,14 @@
 
 A `Lane` is a number of a function that is being printed, in `width` elements and in `copies` of
 those: each operation is printed once per copy, so that what waits for one has the others to do. A
-`Lane` answers Python's operators, so that functions written in those print themselves: a `Lanes`
-has the `Primitives` of `vector_elementary`. What would be printed twice is printed once.
+`Lane` answers Python's operators, so that functions written in those print themselves, as those of
+`vector_elementary` do. What would be printed twice is printed once.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -93,7 +93,7 @@ class Lane:
 
 
 class Lanes:
-    """Prints operations; and the `Primitives` of functions of `vector_elementary`."""
+    """Prints operations; what functions of `vector_elementary` are made of, too."""
 
     def __init__(self, width: int, copies: int, outside: Lanes | None = None) -> None:
         self.width, self.copies = width, copies
@@ -103,13 +103,19 @@ class Lanes:
         self.declared: dict[str, None] = outside.declared if outside else {}
         self.count: list[int] = outside.count if outside else [0]  # of names, shared
         self.block = ""  # the name of the one that is being printed
-        self.bits = {32: _same, 64: _same}
+        # y * 2**n of these two, rounded once, where that is an instruction.
+        self.scale = self._scaled if vector_bytes() == 64 else None
+        self.own: Callable[[str, Sequence[Lane]], Lane | None] | None = None
         self.real = {32: self._to("float"), 64: self._to("double")}
 
     # Text
 
     def vector(self, type: str) -> str:
         return f"<{self.width} x {type}>"
+
+    def letters(self, type: str) -> str:
+        """What names of intrinsics call a vector."""
+        return f"v{self.width}" + {"float": "f32", "double": "f64"}.get(type, type)
 
     def name(self, stem: str = "t") -> str:
         self.count[0] += 1
@@ -142,13 +148,18 @@ class Lanes:
     def call(self, function: str, *args: Lane, after: str = "") -> Lane:
         """LLVM's intrinsic for arguments of one type, which is that of the result."""
         type = args[0].type
-        letter = {"float": "f32", "double": "f64"}.get(type, type)
-        name = f"@llvm.{function}.v{self.width}{letter}"
+        name = f"@llvm.{function}.{self.letters(type)}"
         v = self.vector(type)
         types = [v] * len(args) + ([after.split()[0]] if after else [])
         self.declared[f"declare {v} {name}({', '.join(types)})"] = None
         places = [f"{{v}} {{{k}}}" for k in range(len(args))] + ([after] if after else [])
         return self.made(type, f"call {{v}} {name}({', '.join(places)})", *args)
+
+    def elementary(self, name: str, *args: Lane) -> Lane:
+        """An elementary function, by the name of its ufunc."""
+        made = self.own(name, args) if self.own else None
+        assert made is not None, name
+        return made
 
     # Numbers
 
@@ -194,34 +205,28 @@ class Lanes:
 
     # What functions are made of
 
-    @staticmethod
-    def inline(function: Any) -> Any:
-        return function
-
-    part = inline
-
     def select(self, condition: Any, x: Any, y: Any) -> Lane:
+        """x where the condition is true, else y."""
         type = next((v.type for v in (x, y) if isinstance(v, Lane)), None) or _type_of(x)
         c, x, y = self.lane(condition, "i1"), self.lane(x, type), self.lane(y, type)
         mask, v = self.vector("i1"), self.vector(type)
         return self.made(type, f"select {mask} {{0}}, {v} {{1}}, {v} {{2}}", c, x, y)
 
     def fma(self, x: Any, y: Any, z: Any) -> Lane:
+        """x * y + z, rounded once where the processor can."""
         if fuses():
             return self.exact_fma(x, y, z)
         made: Lane = x * y + z
         return made
 
     def exact_fma(self, x: Any, y: Any, z: Any) -> Lane:
+        """x * y + z, rounded once."""
         type = next(v.type for v in (x, y, z) if isinstance(v, Lane))
         return self.call("fma", *(self.lane(v, type) for v in (x, y, z)))
 
     def rint(self, x: Lane) -> Lane:
+        """The nearest integer, as a float."""
         return self.call("rint", x)
-
-    @property
-    def scale(self) -> Callable[[Lane, Lane], Lane] | None:
-        return self._scaled if vector_bytes() == 64 else None
 
     def _scaled(self, y: Lane, n: Lane) -> Lane:
         """By AVX-512's instruction, for a register at a time."""
@@ -250,10 +255,12 @@ class Lanes:
         return Lane(self, y.type, tuple(map(scaled, y.names, n.names)))
 
     def as_bits(self, x: Lane) -> Lane:
+        """The representation of a float."""
         type = f"i{BITS[x.type]}"
         return self.made(type, f"bitcast {{v}} {{0}} to {self.vector(type)}", x)
 
     def as_real(self, x: Lane) -> Lane:
+        """The float of a representation."""
         type = {"i32": "float", "i64": "double"}[x.type]
         return self.made(type, f"bitcast {{v}} {{0}} to {self.vector(type)}", x)
 
@@ -294,16 +301,13 @@ def literal(type: str, x: Any) -> str:
     if type == "i1":
         return str(bool(x)).lower()
     if type not in REALS:
-        return str(int(x))
+        assert -(2**63) <= x < 2**64, "an int of more than 64 bits"
+        return str(int(x) - (2**64 if x >= 2**63 else 0))
     if x != x:
         return "0x7FF8000000000000"
     with np.errstate(over="ignore"):
         rounded = float(np.float32(x) if type == "float" else x)
     return "0x" + struct.pack(">d", rounded).hex().upper()
-
-
-def _same(x: Any) -> Any:
-    return x
 
 
 def _type_of(x: Any) -> str:

@@ -7,26 +7,24 @@ infinite or undefined; in a kernel a function keeps the type of its operand and 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 
-def contiguous(row: np.ndarray) -> np.ndarray:
-    return row
-
-
-def total(start: Any, tile: np.ndarray, n: int) -> Any:
-    return start + np.add.reduce(tile[:n], dtype=type(start))
+def imports(names: Iterable[str], dtype: str) -> str:
+    """The lines that define T and functions of these names."""
+    lines = [f"from numpy import {dtype} as T, int64", f"from {__name__} import bits"]
+    for name in sorted(names):
+        module = __name__ if name in globals() else "numpy"
+        spelled = "power" if name == "float_power" else name  # that of float32 is float64
+        lines.append(f"from {module} import {spelled} as {name}")
+    return "\n".join(lines)
 
 
 def bits(x: Any) -> Any:
     return np.abs(x).view(f"i{x.dtype.itemsize}")
-
-
-def inlined(function: Any) -> Any:
-    return function
 
 
 def wrapping_add(x: Any, y: Any) -> Any:

@@ -1,60 +1,64 @@
-"""From a program to LLVM text of explicit vectors: each operation on lanes.
-
-Only programs without inner loops and branches are printed, of floats, ints and bools; for others
-there is the text for numba (`emit`), and both give the same bits.
-"""
+"""From a program to LLVM text of explicit vectors: each operation on lanes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from zyg.compiler.back.lanes import REALS, Lane, Lanes
-from zyg.compiler.back.names import VECTORISED
-from zyg.compiler.back.vector_elementary import elementary
-from zyg.compiler.ir import Atom, Op, Program, Value, operations, type_of
+from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
+from zyg.compiler.back.vector_elementary import VECTORISED, elementary
+from zyg.compiler.ir import Atom, Op, Program, Type, Value, operations, type_of
+from zyg.compiler.record import COMPARE, CONVERSIONS
 
-FACTORS = 4  # up to this power, x**n is a product
+_FACTORS = 4  # up to this power, x**n is a product
+_LN2 = math.log(2)
 
 
 def printable(program: Program, accuracy: str) -> bool:
-    """Whether a program can be printed."""
-    if any(x.type == "uint" for x in program.inputs):
-        return False
-    return all(_printable(op, accuracy) for op in operations(program.body))
+    """Whether all of a program is done to several numbers at once."""
+    return all(vectorises(op, accuracy) for op in operations(program.body))
 
 
-def _printable(op: Any, accuracy: str) -> bool:
-    if not isinstance(op, Op) or op.callee is not None:
+def vectorises(op: Any, accuracy: str) -> bool:
+    """Whether an operation is done to several numbers at once."""
+    if not isinstance(op, Op):
         return False
-    if any(type(x) is int and not -(2**63) <= x < 2**63 for x in op.args):
-        return False
-    types = {type_of(x) for x in (*op.args, op.out)}
-    if "uint" in types:
-        return False
-    if op.name in OPERATIONS or op.name in ("float", "int"):
+    if op.callee is not None:
+        return printable(op.callee, accuracy)
+    if op.name in OPERATIONS or op.name in CONVERSIONS or _is_product(op):
         return True
-    if op.name == "power" and (op.out.type == "int" or _is_product(op)):
-        return True
-    return op.name in VECTORISED and accuracy == "fast"
+    return accuracy == "fast" and (op.name in VECTORISED or op.name in COMPOSED)
 
 
 def _is_product(op: Op) -> bool:
+    if op.name != "power":
+        return False
     n = op.args[-1]
-    whole = not isinstance(n, Value) and 0 < abs(n) <= FACTORS and n == int(n)
-    return op.name == "power" and whole
+    few = not isinstance(n, Value) and 0 < abs(n) <= _FACTORS and n == int(n)
+    return few or op.out.type in ("int", "uint")
+
+
+def inlined(m: Lanes) -> Callable[[str, Sequence[Lane]], Lane | None]:
+    """The elementary functions of ours, printed where they are called."""
+    functions = elementary(m)
+
+    def made(name: str, args: Sequence[Lane]) -> Lane | None:
+        if name not in VECTORISED:
+            return None
+        lane: Lane = functions[f"{name}{BITS[args[0].type]}"](*args)
+        return lane
+
+    return made
 
 
 class Printer:
-    """Prints programs whose floats are of one type."""
+    """Prints programs of these types of LLVM's."""
 
-    def __init__(self, lanes: Lanes, real: str) -> None:
-        self.lanes, self.real = lanes, real
-        self.types = {"float": real, "int": "i64", "bool": "i1"}
-        self.functions = elementary(lanes)
+    def __init__(self, lanes: Lanes, types: Mapping[Type, str]) -> None:
+        self.lanes, self.types = lanes, types
 
-    def run(self, program: Program, inputs: Sequence[Lane]) -> list[Lane]:
+    def outputs(self, program: Program, inputs: Sequence[Lane]) -> list[Lane]:
         """The outputs of a program of these inputs."""
         known = dict(zip(program.inputs, inputs, strict=True))
 
@@ -64,32 +68,52 @@ class Printer:
             return self.lanes.constant(self.types[type_of(x)], x)
 
         for op in program.body.ops:
-            known[op.out] = self.op(op, [lane(x) for x in op.args])
+            args, type = [lane(x) for x in op.args], self.types[op.out.type]
+            if op.callee is not None:
+                known[op.out] = self.lanes.converted(self.outputs(op.callee, args)[0], type)
+            else:
+                known[op.out] = operated(self.lanes, op, args, type)
         return [lane(x) for x in program.outputs]
 
-    def op(self, op: Op, args: list[Lane]) -> Lane:
-        if op.name == "power" and op.out.type == "int":
-            return whole_power(args[0], op.args[1])  # type: ignore[arg-type]
-        if _is_product(op):
-            return product(args[0], int(op.args[1]))  # type: ignore[arg-type]
-        if op.name in OPERATIONS:
-            return OPERATIONS[op.name](self.lanes, *args)
-        if op.name in ("float", "int"):
-            return self.lanes.converted(args[0], self.types[op.name])
-        made: Lane = self.functions[f"{op.name}{32 if self.real == 'float' else 64}"](*args)
-        return made
+
+def operated(m: Lanes, op: Op, args: Sequence[Lane], type: str) -> Lane:
+    """The result of an operation, which has a type of LLVM's."""
+    if _is_product(op):
+        n = int(op.args[1])  # type: ignore[arg-type]
+        return _product(args[0], n) if args[0].type in REALS else _whole_power(args[0], n)
+    if op.name in CONVERSIONS:
+        return m.converted(args[0], type, signed=not is_unsigned(op))
+    if is_unsigned(op) and op.name in COMPARE:
+        return _compared(m, op, *args)
+    known = (is_unsigned(op) and _UNSIGNED.get(op.name)) or OPERATIONS.get(op.name)
+    known = known or COMPOSED.get(op.name)
+    return known(m, *args) if known else m.elementary(op.name, *args)
 
 
-def product(x: Lane, n: int) -> Lane:
+def is_unsigned(op: Op) -> bool:
+    """Whether an operation takes ints without a sign."""
+    return any(type_of(x) == "uint" or (type(x) is int and x >= 2**63) for x in op.args)
+
+
+def _compared(m: Lanes, op: Op, *args: Lane) -> Lane:
+    """A comparison of ints of which some have no sign: others may be below zero."""
+    y = m.made("i1", f"icmp {_PREDICATES[op.name]} {{v}} {{0}}, {{1}}", *args)
+    for x, lane, below in zip(op.args, args, ("less", "greater"), strict=True):
+        if type_of(x) == "int" and not (type(x) is int and x >= 0):
+            y = m.select(lane < 0, op.name.startswith((below, "not_equal")), y)
+    return y
+
+
+def _product(x: Lane, n: int) -> Lane:
     y = x
     for _ in range(abs(n) - 1):
         y = y * x
     return y if n > 0 else 1.0 / y
 
 
-def whole_power(x: Lane, n: int) -> Lane:
+def _whole_power(x: Lane, n: int) -> Lane:
     """A power of an int, which no rounding may reach: by squares."""
-    y = x
+    y = x if n else x.lanes.constant(x.type, 1)
     for bit in f"{n:b}"[1:]:
         y = y * y * x if bit == "1" else y * y
     return y
@@ -106,6 +130,53 @@ def _sign(m: Lanes, x: Lane) -> Lane:
     return m.select(x > 0, above, m.select(x < 0, below, rest))
 
 
+def _heaviside(m: Lanes, x: Lane, at_zero: Lane) -> Lane:
+    step = m.select(x > 0, m.constant(x.type, 1.0), m.select(x < 0, m.constant(x.type, 0.0), x))
+    return m.select(x == 0, at_zero, step)
+
+
+def _logaddexp(base2: bool) -> Callable[..., Lane]:
+    def logaddexp(m: Lanes, x: Lane, y: Lane) -> Lane:
+        d = x - y
+        larger = m.select(d > 0, x, y)
+        rest = m.elementary("log1p", m.elementary("exp2" if base2 else "exp", -abs(d)))
+        rest = rest * (1 / _LN2) if base2 else rest
+        return m.select(x == y, x + (1.0 if base2 else _LN2), larger + rest)
+
+    return logaddexp
+
+
+def _larger(predicate: str) -> Callable[..., Lane]:
+    def larger(m: Lanes, x: Lane, y: Lane) -> Lane:
+        return m.select(m.made("i1", f"icmp {predicate} {{v}} {{0}}, {{1}}", x, y), x, y)
+
+    return larger
+
+
+def _divided(instruction: str) -> Callable[..., Lane]:
+    """Of ints without a sign; 0 where the divisor is 0."""
+
+    def divided(m: Lanes, x: Lane, y: Lane) -> Lane:
+        by = m.select(y == 0, 1, y)
+        return m.select(y == 0, 0, m.made(x.type, f"{instruction} {{v}} {{0}}, {{1}}", x, by))
+
+    return divided
+
+
+_PREDICATES = {
+    "less": "ult", "less_equal": "ule", "greater": "ugt", "greater_equal": "uge", "equal": "eq",
+    "not_equal": "ne",
+}  # fmt: skip
+_UNSIGNED: dict[str, Callable[..., Lane]] = {
+    **dict.fromkeys(("maximum", "fmax"), _larger("uge")),
+    **dict.fromkeys(("minimum", "fmin"), _larger("ule")),
+    **dict.fromkeys(("remainder", "fmod"), _divided("urem")), "floor_divide": _divided("udiv"),
+}  # fmt: skip
+# Of elementary functions.
+COMPOSED: dict[str, Callable[..., Lane]] = {
+    "logaddexp": _logaddexp(False), "logaddexp2": _logaddexp(True),
+    "float_power": lambda m, x, y: m.elementary("power", x, y),
+}  # fmt: skip
 OPERATIONS: dict[str, Callable[..., Lane]] = {
     "add": lambda m, x, y: x + y,
     "subtract": lambda m, x, y: x - y,
@@ -139,7 +210,6 @@ OPERATIONS: dict[str, Callable[..., Lane]] = {
     "trunc": lambda m, x: m.call("trunc", x),
     "rint": lambda m, x: m.call("rint", x),
     "copysign": lambda m, x, y: m.call("copysign", x, y),
-    # Where one is NaN, or else both are equal: the same of the two as numba's.
     "maximum": lambda m, x, y: m.select(_either(x, y, x != x, x >= y), x, y),
     "minimum": lambda m, x, y: m.select(_either(x, y, x != x, x <= y), x, y),
     "fmax": lambda m, x, y: m.select(_either(x, y, y != y, x >= y), x, y),
@@ -150,4 +220,5 @@ OPERATIONS: dict[str, Callable[..., Lane]] = {
     "signbit": lambda m, x: m.as_bits(x) < 0,  # an int with a sign
     "deg2rad": lambda m, x: x * (math.pi / 180),
     "rad2deg": lambda m, x: x * (180 / math.pi),
+    "heaviside": _heaviside,
 }

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from zyg.compiler.back.names import VECTORISED
+from zyg.compiler.back.vector_elementary import VECTORISED
 from zyg.compiler.ir import (
     Atom,
     Check,

@@ -7,36 +7,32 @@ twice stays so: the text has blocks, and LLVM finds what they share.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.compiler.back.lanes import REALS, Lane, Lanes, literal
-from zyg.compiler.back.printed import FACTORS, OPERATIONS, product, whole_power
-from zyg.compiler.ir import Op, Value
+from zyg.compiler.back.printed import is_unsigned, operated
+from zyg.compiler.ir import Op
 
 _LIBRARY = {  # of the C library, by their names there
     "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
     "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
     "arctan": "atan", "arctan2": "atan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
     "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "cbrt": "cbrt", "hypot": "hypot",
-    "power": "pow", "float_power": "pow", "erf": "erf", "erfc": "erfc", "gamma": "tgamma",
+    "power": "pow", "erf": "erf", "erfc": "erfc", "gamma": "tgamma",
     "lgamma": "lgamma", "nextafter": "nextafter",
 }  # fmt: skip
-_LN2 = math.log(2)
 
 
 class Scalars(Lanes):
     """Prints operations on single numbers, line by line.
 
-    `own` gives the symbol of an elementary function, or None if it is to be the C library's.
+    Elementary functions that are not its `own` are the C library's.
     """
 
-    def __init__(
-        self, declared: dict[str, None], own: Callable[[str, str], str | None] | None = None
-    ) -> None:
+    def __init__(self, declared: dict[str, None]) -> None:
         super().__init__(1, 1)
-        self.declared, self.own = declared, own
+        self.declared = declared
 
     def vector(self, type: str) -> str:
         return type
@@ -46,13 +42,18 @@ class Scalars(Lanes):
         self.line(f"{name} = {expression}")
         return name
 
+    def letters(self, type: str) -> str:
+        return super().letters(type).removeprefix("v1")
+
     def constant(self, type: str, x: Any) -> Lane:
         return Lane(self, type, (literal(type, x),))
 
+    def splat(self, type: str, scalar: str) -> Lane:
+        return Lane(self, type, (scalar,))
+
     def call(self, function: str, *args: Lane, after: str = "") -> Lane:
         type = args[0].type
-        letter = {"float": "f32", "double": "f64"}.get(type, type)
-        return self.called(f"llvm.{function}.{letter}", type, *args, after=after)
+        return self.called(f"llvm.{function}.{self.letters(type)}", type, *args, after=after)
 
     def called(self, function: str, out: str, *args: Lane, after: str = "") -> Lane:
         """What a function that has no effects gives."""
@@ -64,10 +65,13 @@ class Scalars(Lanes):
         return Lane(self, out, (self.value(f"call {out} @{function}({', '.join(given)}){how}"),))
 
     def elementary(self, name: str, *args: Lane) -> Lane:
-        """An elementary function, by the name of its ufunc."""
         type = args[0].type
-        own = self.own(name, type) if self.own else None
-        return self.called(own or _LIBRARY[name] + ("f" if type == "float" else ""), type, *args)
+        if self.own and (made := self.own(name, args)) is not None:
+            return made
+        if args[-1].type not in REALS:  # an exponent, whose last bits count
+            x, n = (self.converted(a, "double") for a in args)
+            return self.converted(self.called("pow", "double", x, n), type)
+        return self.called(_LIBRARY[name] + ("f" if type == "float" else ""), type, *args)
 
     def rare(self, name: str) -> Callable[[Lane, Lane, Lane], Lane]:
         def where(condition: Lane, x: Lane, y: Lane) -> Lane:
@@ -99,23 +103,10 @@ class Scalars(Lanes):
 
     def op(self, op: Op, args: Sequence[Lane], type: str) -> Lane:
         """The result of an operation, which has a type of LLVM's."""
-        if op.name == "power":
-            return self._power(op, *args)
-        if op.name in ("float", "float32", "int"):
-            return self.converted(args[0], type)
-        if op.name in _LIBRARY:
-            return self.elementary(op.name, *args)
-        of_type = _REAL if args[0].type in REALS else _WHOLE
-        return (of_type.get(op.name) or OPERATIONS[op.name])(self, *args)
-
-    def _power(self, op: Op, x: Lane, n: Lane) -> Lane:
-        exponent = op.args[1]
-        if not isinstance(exponent, Value):
-            if op.out.type == "int":
-                return whole_power(x, int(exponent)) if exponent else self.constant("i64", 1)
-            if 0 < abs(exponent) <= FACTORS and exponent == int(exponent):
-                return product(x, int(exponent))
-        return self.elementary("power", x, self.converted(n, x.type))
+        special = (_REAL if args[0].type in REALS else _WHOLE).get(op.name)
+        if special and not is_unsigned(op):
+            return special(self, *args)
+        return operated(self, op, args, type)
 
 
 def _fmod(m: Scalars, x: Lane, y: Lane) -> Lane:
@@ -145,8 +136,7 @@ def _divided(m: Scalars, x: Lane, y: Lane) -> tuple[Lane, Lane, Lane]:
     """
     zero, minus = y == 0, y == -1
     by = m.select(zero | minus, 1, y)
-    q = m.made(x.type, "sdiv {v} {0}, {1}", x, by)
-    r = x - q * by
+    q, r = (m.made(x.type, f"{how} {{v}} {{0}}, {{1}}", x, by) for how in ("sdiv", "srem"))
     q = m.select(minus, -x, m.select(zero, 0, q))
     return q, r, (r != 0) & ((r ^ by) < 0)
 
@@ -159,23 +149,6 @@ def _whole_quotient(m: Scalars, x: Lane, y: Lane) -> Lane:
 def _whole_remainder(m: Scalars, x: Lane, y: Lane) -> Lane:
     _, r, other = _divided(m, x, y)
     return m.select(other, r + y, r)
-
-
-def _logaddexp(base2: bool) -> Callable[..., Lane]:
-    def logaddexp(m: Scalars, x: Lane, y: Lane) -> Lane:
-        d = x - y
-        larger = m.select(d > 0, x, y)
-        e = m.elementary("exp2" if base2 else "exp", -abs(d))
-        rest = m.elementary("log1p", e)
-        rest = rest * (1 / _LN2) if base2 else rest
-        return m.select(x == y, x + (1.0 if base2 else _LN2), larger + rest)
-
-    return logaddexp
-
-
-def _heaviside(m: Scalars, x: Lane, at_zero: Lane) -> Lane:
-    step = m.select(x > 0, m.constant(x.type, 1.0), m.select(x < 0, m.constant(x.type, 0.0), x))
-    return m.select(x == 0, at_zero, step)
 
 
 def _ldexp(m: Scalars, x: Lane, n: Lane) -> Lane:
@@ -240,7 +213,6 @@ def _int_power(part: int) -> Callable[..., Lane]:
 
 _REAL: dict[str, Callable[..., Lane]] = {
     "fmod": _fmod, "remainder": _remainder, "floor_divide": _floor_divide,
-    "logaddexp": _logaddexp(False), "logaddexp2": _logaddexp(True), "heaviside": _heaviside,
     "ldexp": _ldexp,
 }  # fmt: skip
 _WHOLE: dict[str, Callable[..., Lane]] = {

@@ -1,4 +1,4 @@
-"""Machine code of kernels on disk, for the next process: kept, found again, loaded without numba.
+"""Machine code of kernels on disk, for the next process: kept, found again, loaded.
 
 A file is named after all that its content depends on, so that nothing in it is ever out of date.
 It is machine code, and runs as this user: only a file is loaded that belongs to them, that nobody
@@ -15,7 +15,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -121,16 +120,8 @@ def _linker() -> Any:
 
 @cache
 def _toolchain() -> bytes:
-    """What machine code depends on besides the text: the processor, and all that compiles.
-
-    numba is asked for its version without being imported.
-    """
-    spec = find_spec("numba")
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError("No module named 'numba'", name="numba")
-    numbas = sorted(setting for setting in os.environ.items() if setting[0].startswith("NUMBA_"))
-    version = Path(spec.origin).with_name("_version.py").read_bytes()
-    return repr((*platform(), numbas)).encode() + version
+    """What machine code depends on besides the text: the processor, and all that compiles."""
+    return repr(platform()).encode()
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The processor that machine code is made for, as LLVM names it; numba is not imported."""
+"""The processor that machine code is made for, as LLVM names it."""
 
 from __future__ import annotations
 

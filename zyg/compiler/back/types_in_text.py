@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from zyg.compiler.ir import Program, Type, is_buffer, type_of
 
-_TYPES = {"float": "double", "float32": "float", "int": "i64", "bool": "i1"}
+TYPES = {"float": "double", "float32": "float", "int": "i64", "uint": "i64", "bool": "i1"}
 
 
 def type_in_text(kind: Type) -> str:
-    return "ptr" if is_buffer(kind) else _TYPES[kind]
+    return "ptr" if is_buffer(kind) else TYPES[kind]
 
 
 def type_in_memory(kind: Type) -> str:

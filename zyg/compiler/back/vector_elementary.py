@@ -6,13 +6,11 @@ number, so that a loop around them runs in vector registers. All are within 4 un
 place over the whole range, and treat infinities, NaN, signed zeros and subnormal numbers as IEEE
 754 says. The sine of a number in the millions and beyond is the C library's, and as good.
 
-One text serves numba, whose loops LLVM vectorises (`vector_math`), and the printer, whose numbers
-are vectors (`lanes`); both compute the same bits, from `Primitives` of their own.
+Numbers are those of `lanes`, vectors or single ones: both compute the same bits.
 
-What shapes the text: numbers become integers by adding a large number, as AVX2 converts no int64; a
-shift names its unsigned type, as numba widens to 64 bits; bounds are written so that NaN fails the
-comparison and passes; the order of a sum is the one that loses least; products are fused with sums
-in polynomials, not where error terms are computed.
+What shapes the text: numbers become integers by adding a large number, as AVX2 converts no int64;
+bounds are written so that NaN fails the comparison and passes; the order of a sum is the one that
+loses least; products are fused with sums in polynomials, not where error terms are computed.
 
 Sources: sine and cosine: FreeBSD's msun (k_sin.c, k_cos.c, k_sinf.c, k_cosf.c); arctan and erf:
 S. Moshier's Cephes (atan.c, ndtr.c); exact sums and products: T. J. Dekker, "A floating-point
@@ -26,13 +24,18 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.back.vector_exponentials import Primitives, exponentials
+from zyg.compiler.back.lanes import Lanes
+from zyg.compiler.back.vector_exponentials import exponentials
 
 _TO_INTEGER = 1.5 * 2.0**52  # where added, the nearest integer is in the last bits
+VECTORISED = frozenset({
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "power", "sin", "cos", "tan", "arctan",
+    "sinh", "cosh", "tanh", "erf",
+})  # fmt: skip
 _ONE, _TWO, _TO_SIGN = np.uint64(1), np.uint64(2), np.uint64(62)
 
 
-def elementary(m: Primitives) -> dict[str, Any]:
+def elementary(m: Lanes) -> dict[str, Any]:
     """The functions by their names: that of the ufunc, and the width of the float they are of.
 
     Float32 functions that lose nothing else are the rounded float64 ones.
@@ -48,8 +51,7 @@ def elementary(m: Primitives) -> dict[str, Any]:
     return made | _powers(m, parts)
 
 
-def _difference(m: Primitives) -> Any:
-    @m.part
+def _difference(m: Lanes) -> Any:
     def difference(x: Any, y: Any) -> Any:
         """x - y and its rounding error."""
         z = x - y
@@ -59,10 +61,9 @@ def _difference(m: Primitives) -> Any:
     return difference
 
 
-def _sin_cos_of_float32(m: Primitives) -> Any:
+def _sin_cos_of_float32(m: Lanes) -> Any:
     fma, as_bits = m.fma, m.as_bits
 
-    @m.part
     def sin_cos(x: Any) -> Any:
         """sin and cos of x reduced by a multiple of pi/2, and that multiple in the last bits."""
         shifted = fma(x, 2 / math.pi, _TO_INTEGER)
@@ -78,10 +79,9 @@ def _sin_cos_of_float32(m: Primitives) -> Any:
     return sin_cos
 
 
-def _sin_cos_of_float64(m: Primitives) -> Any:
+def _sin_cos_of_float64(m: Lanes) -> Any:
     as_bits, difference = m.as_bits, _difference(m)
 
-    @m.part
     def sin_cos(x: Any) -> Any:
         """sin and cos of x reduced by a multiple of pi/2, and that multiple in the last bits."""
         shifted = x * (2 / math.pi) + _TO_INTEGER
@@ -110,32 +110,28 @@ def _sin_cos_of_float64(m: Primitives) -> Any:
     return sin_cos
 
 
-def _trigonometric(m: Primitives, width: int, sin_cos: Any, limit: float) -> dict[str, Any]:
+def _trigonometric(m: Lanes, width: int, sin_cos: Any, limit: float) -> dict[str, Any]:
     """sin, cos and tan, computed in float64. Beyond the limit, where `sin_cos` is not exact enough
     and few numbers are, the C library's are called."""
     select, as_bits, as_real = m.select, m.as_bits, m.as_real
     real, wide = m.real[width], m.real[64]
     rare_sin, rare_cos, rare_tan = (m.rare(name) for name in ("sin", "cos", "tan"))
 
-    @m.part
     def negated(y: Any, quadrant: Any) -> Any:
         """y with its sign changed in the third and the fourth quadrant."""
         return as_real(as_bits(y) ^ ((quadrant & _TWO) << _TO_SIGN))
 
-    @m.inline
     def sin(x: Any) -> Any:
         s, c, quadrant = sin_cos(wide(x))
         y = negated(select((quadrant & _ONE) == _ONE, c, s), quadrant)
         return select(x == 0, x, real(rare_sin(abs(x) > limit, wide(x), y)))
 
-    @m.inline
     def cos(x: Any) -> Any:
         s, c, quadrant = sin_cos(wide(x))
         odd = quadrant & _ONE
         y = negated(select(odd == _ONE, s, c), quadrant + odd)
         return real(rare_cos(abs(x) > limit, wide(x), y))
 
-    @m.inline
     def tan(x: Any) -> Any:
         s, c, quadrant = sin_cos(wide(x))
         odd = (quadrant & _ONE) == _ONE
@@ -145,10 +141,9 @@ def _trigonometric(m: Primitives, width: int, sin_cos: Any, limit: float) -> dic
     return {f"sin{width}": sin, f"cos{width}": cos, f"tan{width}": tan}
 
 
-def _arctan(m: Primitives, parts: dict[str, Any]) -> Any:
+def _arctan(m: Lanes, parts: dict[str, Any]) -> Any:
     select, fma, with_sign = m.select, m.fma, parts["with_sign"]
 
-    @m.inline
     def arctan(x: Any) -> Any:
         x_abs = abs(x)
         steep, middle = x_abs > 2.414213562373095, x_abs > 0.66  # tan(3 pi/8)
@@ -169,11 +164,10 @@ def _arctan(m: Primitives, parts: dict[str, Any]) -> Any:
     return arctan
 
 
-def _hyperbolic(m: Primitives, parts: dict[str, Any]) -> dict[str, Any]:
+def _hyperbolic(m: Lanes, parts: dict[str, Any]) -> dict[str, Any]:
     select, fma, with_sign = m.select, m.fma, parts["with_sign"]
     exp_parts, scales = parts["exp_parts"], parts["scales"]
 
-    @m.part
     def exp_half(x: Any) -> Any:
         """exp(x) / 2 and expm1(x), which is infinite sooner, for x >= 0."""
         p, shifted = exp_parts(select(x > 711.0, 711.0, x))
@@ -181,13 +175,11 @@ def _hyperbolic(m: Primitives, parts: dict[str, Any]) -> dict[str, Any]:
         w = a * b
         return fma(p, a, a) * (0.5 * b), fma(p, w, w - 1.0)
 
-    @m.inline
     def sinh(x: Any) -> Any:
         x_abs = abs(x)
         h, t = exp_half(x_abs)
         return with_sign(select(x_abs < 1.0, 0.5 * (t + t / (t + 1.0)), h - 0.25 / h), x)
 
-    @m.inline
     def cosh(x: Any) -> Any:
         h, _ = exp_half(abs(x))
         return h + 0.25 / h
@@ -195,10 +187,9 @@ def _hyperbolic(m: Primitives, parts: dict[str, Any]) -> dict[str, Any]:
     return {"sinh": sinh, "cosh": cosh}
 
 
-def _erf(m: Primitives, parts: dict[str, Any]) -> Any:
+def _erf(m: Lanes, parts: dict[str, Any]) -> Any:
     select, fma, exp, with_sign = m.select, m.fma, parts["exp"], parts["with_sign"]
 
-    @m.inline
     def erf(x: Any) -> Any:
         z, x_abs = x * x, abs(x)
         p = fma(z, 9.60497373987051638749, 90.0260197203842689217)
@@ -224,20 +215,18 @@ def _erf(m: Primitives, parts: dict[str, Any]) -> Any:
     return erf
 
 
-def _rounded(m: Primitives, function: Any) -> Any:
+def _rounded(m: Lanes, function: Any) -> Any:
     narrow, wide = m.real[32], m.real[64]
 
-    @m.inline
     def rounded(x: Any) -> Any:
         return narrow(function(wide(x)))
 
     return rounded
 
 
-def _precise_log(m: Primitives, parts: dict[str, Any], product: Any) -> Any:
+def _precise_log(m: Lanes, parts: dict[str, Any], product: Any) -> Any:
     select, difference, split = m.select, _difference(m), parts["split"]
 
-    @m.part
     def precise_log(x: Any) -> Any:
         """ln(x) to about 65 bits, as a sum, for x >= 0.
 
@@ -269,13 +258,12 @@ def _precise_log(m: Primitives, parts: dict[str, Any], product: Any) -> Any:
     return precise_log
 
 
-def _powers(m: Primitives, parts: dict[str, Any]) -> dict[str, Any]:
+def _powers(m: Lanes, parts: dict[str, Any]) -> dict[str, Any]:
     select, rint, exact_fma = m.select, m.rint, m.exact_fma
     narrow, wide = m.real[32], m.real[64]
     with_sign, exp_parts, exp, log = (parts[p] for p in ("with_sign", "exp_parts", "exp", "log"))
     scaled = parts["scaled"]
 
-    @m.part
     def product(x: Any, y: Any) -> Any:
         """x * y and its rounding error."""
         z = x * y
@@ -283,7 +271,6 @@ def _powers(m: Primitives, parts: dict[str, Any]) -> dict[str, Any]:
 
     precise_log = _precise_log(m, parts, product)
 
-    @m.part
     def signed(x: Any, y: Any, magnitude: Any) -> Any:
         """x**y, where `magnitude` is exp(y log(abs(x)))."""
         half, whole = 0.5 * y, rint(y) == y
@@ -291,12 +278,10 @@ def _powers(m: Primitives, parts: dict[str, Any]) -> dict[str, Any]:
         z = select((x < 0) & (x > -math.inf) & (rint(y) != y), math.nan, z)
         return select((x == 1) | (y == 0), 1.0, z)
 
-    @m.part
     def bounded(x: Any, limit: Any) -> Any:
         x = select(x < -limit, -limit, x)
         return select(x > limit, limit, x)
 
-    @m.inline
     def power64(x: Any, y: Any) -> Any:
         log_x, log_x_low = precise_log(abs(x))
         y = wide(y)
@@ -307,7 +292,6 @@ def _powers(m: Primitives, parts: dict[str, Any]) -> dict[str, Any]:
         p += (p + 1.0) * select(abs(z) < 750.0, z_low, 0.0)
         return signed(x, y, scaled(p, shifted))
 
-    @m.inline
     def power32(x: Any, y: Any) -> Any:
         x, y = wide(x), wide(y)
         return narrow(signed(x, y, exp(bounded(y, 1e20) * log(abs(x)))))

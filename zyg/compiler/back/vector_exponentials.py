@@ -10,54 +10,14 @@ one before. The logarithms take x to 2**k m with m next to 1, and ln(m) from a s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from zyg.compiler.back.lanes import Lanes
+
 NAMES = "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh"
 _LN2 = math.log(2)
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class Primitives(Protocol):
-    """What elementary functions are made of, besides operators."""
-
-    bits: dict[int, Any]  # an unsigned integer of this width
-    real: dict[int, Any]  # a float of this width
-
-    def inline(self, function: Function, /) -> Function:
-        """The decorator of a function."""
-
-    def part(self, function: Function, /) -> Function:
-        """The decorator of a part of functions."""
-
-    def select(self, condition: Any, x: Any, y: Any, /) -> Any:
-        """x where the condition is true, else y."""
-
-    def fma(self, x: Any, y: Any, z: Any, /) -> Any:
-        """x * y + z, rounded once where the processor can."""
-
-    def exact_fma(self, x: Any, y: Any, z: Any, /) -> Any:
-        """x * y + z, rounded once."""
-
-    def as_bits(self, x: Any, /) -> Any:
-        """The representation of a float."""
-
-    def as_real(self, bits: Any, /) -> Any:
-        """The float of a representation."""
-
-    def rint(self, x: Any, /) -> Any:
-        """The nearest integer, as a float."""
-
-    @property
-    def scale(self) -> Callable[[Any, Any], Any] | None:
-        """y * 2**n of these two, rounded once, where that is an instruction."""
-
-    def rare(self, name: str, /) -> Callable[[Any, Any, Any], Any]:
-        """The C library's function of x where a condition is true, else y: of these three."""
 
 
 class _Format(NamedTuple):
@@ -90,10 +50,9 @@ FORMATS = {
 }
 
 
-def _polynomials_32(m: Primitives) -> tuple[Any, Any]:
+def _polynomials_32(m: Lanes) -> tuple[Any, Any]:
     real, fma = np.float32, m.fma
 
-    @m.part
     def expm1_near_0(r: Any) -> Any:
         r2 = r * r
         low = fma(r, real(0.16666667), real(0.5))
@@ -101,7 +60,6 @@ def _polynomials_32(m: Primitives) -> tuple[Any, Any]:
         high = fma(r2, fma(r, real(0.0001989108), real(0.0013933731)), high)
         return fma(r2, fma(r2, high, low), r)
 
-    @m.part
     def log_series(z: Any) -> Any:
         p = fma(z, real(0.24279078841), real(0.28498786688))
         return z * fma(z, fma(z, p, real(0.40000972152)), real(0.66666662693))
@@ -109,10 +67,9 @@ def _polynomials_32(m: Primitives) -> tuple[Any, Any]:
     return expm1_near_0, log_series
 
 
-def _polynomials_64(m: Primitives) -> tuple[Any, Any]:
+def _polynomials_64(m: Lanes) -> tuple[Any, Any]:
     fma = m.fma
 
-    @m.part
     def expm1_near_0(r: Any) -> Any:
         r2 = r * r
         r4 = r2 * r2
@@ -123,7 +80,6 @@ def _polynomials_64(m: Primitives) -> tuple[Any, Any]:
         p = fma(r2, fma(r, 0.00019841269863171557, 0.0013888888917367081), p)
         return fma(r2, fma(r2, fma(r4, high, p), low), r)
 
-    @m.part
     def log_series(z: Any) -> Any:
         p = fma(z, 1.479819860511658591e-01, 1.531383769920937332e-01)
         p = fma(z, fma(z, p, 1.818357216161805012e-01), 2.222219843214978396e-01)
@@ -133,11 +89,10 @@ def _polynomials_64(m: Primitives) -> tuple[Any, Any]:
     return expm1_near_0, log_series
 
 
-def exponentials(m: Primitives, width: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def exponentials(m: Lanes, width: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The functions of the type of this width, and besides them parts that others are made of."""
     real, unsigned, digits, bias, parts = FORMATS[width]
-    bits, as_bits, as_real, select, fma = m.bits[width], m.as_bits, m.as_real, m.select, m.fma
-    inline, part = m.inline, m.part
+    as_bits, as_real, select, fma = m.as_bits, m.as_real, m.select, m.fma
     expm1_near_0, log_series = (_polynomials_32 if width == 32 else _polynomials_64)(m)
     zero, half, one, two = real(0), real(0.5), real(1), real(2)
     infinity, not_a_number = real(math.inf), real(math.nan)
@@ -158,62 +113,52 @@ def exponentials(m: Primitives, width: int) -> tuple[dict[str, Any], dict[str, A
     expm1_least, expm1_is_exp = real(-(digits + 3) * _LN2), real(1.5 * digits)
     tanh_is_1 = real((digits + 5) * _LN2 / 2)  # there 1 - 2 / exp(2 x) is 1, with room
 
-    @part
     def with_sign(y: Any, x: Any) -> Any:
         """y >= 0 with the sign of x."""
-        return as_real(bits(as_bits(y) | bits(as_bits(x) & sign_bit)))
+        return as_real(as_bits(y) | (as_bits(x) & sign_bit))
 
-    @part
     def power_of_2(e: Any) -> Any:
-        return as_real(bits(e << mantissa))
+        return as_real(e << mantissa)
 
-    @part
     def scales(shifted: Any) -> Any:
         """a and b with a * b = 2**n: one factor alone cannot be subnormal, nor near infinity."""
         e = as_bits(shifted)
-        e_half = bits(e >> one_bit)
-        return power_of_2(e_half), power_of_2(bits(e - e_half))
+        e_half = e >> one_bit
+        return power_of_2(e_half), power_of_2(e - e_half)
 
-    @part
     def scale_normal(shifted: Any) -> Any:
         """2**n, where that is no subnormal number."""
-        return power_of_2(bits(as_bits(shifted) - bias_bits))
+        return power_of_2(as_bits(shifted) - bias_bits)
 
     if (scale := m.scale) is not None:
 
-        @part
         def scaled(p: Any, shifted: Any) -> Any:
             """(1 + p) 2**n"""
             return scale(p + one, shifted - to_integer)
 
     else:
 
-        @part
         def scaled(p: Any, shifted: Any) -> Any:
             a, b = scales(shifted)
             return fma(p, a, a) * b
 
-    @part
     def exp_parts(x: Any) -> Any:
         """p, and n in the last bits, with exp(x) = (1 + p) 2**n, for a bounded x."""
         shifted = fma(x, log2_e, to_integer)
         n = shifted - to_integer
         return expm1_near_0(fma(n, -ln2_low, fma(n, -ln2_high, x))), shifted
 
-    @inline
     def exp(x: Any) -> Any:
         x = select(x < exp_least, exp_least, x)
         p, shifted = exp_parts(select(x > exp_most, exp_most, x))
         return scaled(p, shifted)
 
-    @inline
     def exp2(x: Any) -> Any:
         x = select(x < exp2_least, exp2_least, x)
         x = select(x > exp2_most, exp2_most, x)
         shifted = x + to_integer
         return scaled(expm1_near_0((x - (shifted - to_integer)) * ln2), shifted)
 
-    @inline
     def expm1(x: Any) -> Any:
         bounded = select(x < expm1_least, expm1_least, x)
         bounded = select(x > exp_most, exp_most, bounded)
@@ -222,7 +167,6 @@ def exponentials(m: Primitives, width: int) -> tuple[dict[str, Any], dict[str, A
         y = select(x > expm1_is_exp, scaled(p, shifted), fma(p, w, w - one))
         return select(x == zero, x, y)
 
-    @inline
     def tanh(x: Any) -> Any:
         x_abs = abs(x)
         p, shifted = exp_parts(two * select(x_abs > tanh_is_1, tanh_is_1, x_abs))
@@ -230,53 +174,46 @@ def exponentials(m: Primitives, width: int) -> tuple[dict[str, Any], dict[str, A
         t = fma(p, w, w - one)
         return with_sign(t / (t + two), x)
 
-    @part
     def split(x: Any) -> Any:
         """k and m - 1 with x = 2**k m and m in [sqrt(1/2), sqrt(2)); and the biased exponent."""
         subnormal = x < least_normal
-        e = bits(as_bits(select(subnormal, x * to_normal, x)) + from_root_half)
-        exponent = bits(e >> mantissa)
-        k = as_real(bits(exponent | from_integer)) - offset
-        m = as_real(bits(bits(e & fraction) + root_half))
+        e = as_bits(select(subnormal, x * to_normal, x)) + from_root_half
+        exponent = e >> mantissa
+        k = as_real(exponent | from_integer) - offset
+        m = as_real((e & fraction) + root_half)
         return k - select(subnormal, shift, zero), m - one, exponent
 
-    @part
     def log_tail(f: Any) -> Any:
         """f - ln(1 + f)"""
         s = f / (f + two)
         half_square = half * f * f
         return fma(-s, half_square + log_series(s * s), half_square)
 
-    @part
     def where_defined(x: Any, y: Any) -> Any:
         """y as a logarithm of x, except where that is not a finite number."""
         y = select(x < infinity, y, x)
         y = select(x == zero, -infinity, y)
         return select(x < zero, not_a_number, y)
 
-    @inline
     def log(x: Any) -> Any:
         k, f, _ = split(x)
         return where_defined(x, fma(k, ln2_high, -(fma(-k, ln2_low, log_tail(f)) - f)))
 
-    @inline
     def log2(x: Any) -> Any:
         k, f, _ = split(x)
         return where_defined(x, fma(f - log_tail(f), log2_e, k))
 
-    @inline
     def log10(x: Any) -> Any:
         k, f, _ = split(x)
         y = fma(k, log10_2_high, fma(k, log10_2_low, (f - log_tail(f)) * log10_e))
         return where_defined(x, y)
 
-    @inline
     def log1p(x: Any) -> Any:
         u = x + one
         x_rounded = u - one
         lost = (one - (u - x_rounded)) + (x - x_rounded)
         k, f, exponent = split(u)
-        f = fma(lost, half * power_of_2(bits(mirror - exponent)), f)
+        f = fma(lost, half * power_of_2(mirror - exponent), f)
         y = where_defined(u, fma(k, ln2_high, -(fma(-k, ln2_low, log_tail(f)) - f)))
         return select(x == zero, x, y)
 

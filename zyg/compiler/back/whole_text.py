@@ -12,13 +12,14 @@ from typing import Any
 from zyg.compiler.back import arena, blas, elementary_text, threaded
 from zyg.compiler.back.apart import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.hoisting import check_early, hoistable, postponed
-from zyg.compiler.back.lanes import Lane, literal
+from zyg.compiler.back.lanes import Lane
 from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here, leaves_some
 from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TAGS, TO_THE_END
+from zyg.compiler.back.regions import Regions
 from zyg.compiler.back.registers import runs_in_registers, waits_for_stores, waits_for_sums
 from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.back.trampolines import printed
-from zyg.compiler.back.types_in_text import result_type, type_in_memory, type_in_text
+from zyg.compiler.back.types_in_text import TYPES, result_type, type_in_memory, type_in_text
 from zyg.compiler.back.words import entry_lines
 from zyg.compiler.ir import (
     Alloc,
@@ -28,13 +29,11 @@ from zyg.compiler.ir import (
     CallBack,
     Check,
     For,
-    If,
     Load,
     Op,
     Program,
     Routine,
     Store,
-    Type,
     Value,
     While,
     element_of,
@@ -42,7 +41,6 @@ from zyg.compiler.ir import (
     operations,
     type_of,
 )
-from zyg.compiler.rewriter import Visitor
 from zyg.compiler.splice import as_run
 
 _SHIFTS = {"float": 3, "float32": 2, "int": 3, "bool": 0}  # sizes of elements
@@ -82,9 +80,16 @@ class Module:
         kept = elementary_text.used(self.declared)
         return "\n".join([arena.TEXT, *self.declared, kept, *lines, *METADATA, *self.scopes, ""])
 
-    def own(self, name: str, type: str) -> str | None:
-        """The symbol of an elementary function of ours."""
-        return elementary_text.symbol(name, type, self.declared)
+    def own(self, m: Scalars) -> Callable[[str, Sequence[Lane]], Lane | None]:
+        """The elementary functions of ours, called."""
+
+        def called(name: str, args: Sequence[Lane]) -> Lane | None:
+            type = args[0].type
+            symbol = elementary_text.symbol(name, type, self.declared)
+            converted = (m.converted(x, type) for x in args)
+            return m.called(symbol, type, *converted) if symbol else None
+
+        return called
 
     def function_of_rounds(self, program: Program, apart: bool) -> str:
         """The function of a round of a loop that may run in threads."""
@@ -105,19 +110,17 @@ class Module:
         return str(arena.REASONS + self.whys.setdefault(why, len(self.whys)))
 
 
-class _Function(Visitor):
+class _Function(Regions):
     """Prints one program."""
 
     def __init__(self, module: Module, program: Program, name: str) -> None:
         self.module, self.program, self.symbol = module, program, name
         self.body, self.outer = as_run(program).body, program is module.program
         self.known_apart = self.outer or program in module.apart
-        self.m = Scalars(module.declared)
-        self.known: dict[Value, str] = {}
+        super().__init__(Scalars(module.declared), TYPES)
         self.failures: list[tuple[str, str]] = []  # status, and the block that it comes from
         self.fresh_buffers: set[Value] = set()
         self.early: set[Check] = set()  # made before the loop that they are in
-        self.around: For | While | None = None  # the innermost loop
         self.said: dict[Load | Store, str] = {}  # of accesses that do not meet others
         self.places = Places({op.out: op for op in operations(self.body) if isinstance(op, Op)})
         self.made = result_type(program)
@@ -157,28 +160,6 @@ class _Function(Visitor):
 
     # Parts
 
-    def atom(self, x: Atom, kind: Type | None = None) -> str:
-        if isinstance(x, Value):
-            return self.known[x]
-        return literal(type_in_text(kind or type_of(x)), x)
-
-    def typed(self, x: Atom, kind: Type | None = None) -> str:
-        return f"{type_in_text(kind or type_of(x))} {self.atom(x, kind)}"
-
-    def lane(self, x: Atom) -> Lane:
-        return Lane(self.m, type_in_text(type_of(x)), (self.atom(x),))
-
-    def name(self, out: Value) -> str:
-        self.known[out] = name = self.m.name()
-        return name
-
-    def fresh(self) -> str:
-        """The name of a block."""
-        return self.m.name("b")
-
-    def start(self, block: str) -> None:
-        self.m.start(block[1:])
-
     def demand(self, condition: str, why: str = "Python", status: str = "") -> None:
         """Go on where a condition is true, which it mostly is; `why` not, where it is false."""
         self.failures.append((status or self.module.status_of(why), f"%{self.m.block}"))
@@ -186,21 +167,13 @@ class _Function(Visitor):
         self.m.line(f"br i1 {condition}, label {on}, label %failed, {RARELY}")
         self.start(on)
 
-    def join(self, values: Sequence[Value], *sides: tuple[str, Sequence[Atom]]) -> None:
-        """What values are, by the block from where one comes."""
-        for k, x in enumerate(values):
-            comes = ", ".join(f"[ {self.atom(s[k], x.type)}, {block} ]" for block, s in sides)
-            self.m.line(f"{self.name(x)} = phi {type_in_text(x.type)} {comes}")
-
     # Operations
 
     def op(self, op: Op) -> None:
         if op.callee is not None:
             self.call(Call(op.callee, op.args, [op.out]))
-            return
-        self.known[op.out] = self.m.op(
-            op, [*map(self.lane, op.args)], type_in_text(op.out.type)
-        ).names[0]
+        else:
+            super().op(op)
 
     def call_back(self, op: CallBack) -> None:
         printed(self, op)
@@ -284,9 +257,11 @@ class _Function(Visitor):
         if leaves_some(block):
             self.m.line('call void asm sideeffect "", "~{memory}"()')
 
-    def mark(self, body: Block, moved: Sequence[Value]) -> tuple[Value, str, Callable[[], str]]:
-        """Where rounds carry buffers on: a value of a loop, as `loop` takes it."""
-        m, mark = self.m, Value("float[]")
+    def marks(self, op: For | While) -> list[Any]:
+        """Where rounds carry buffers on."""
+        m, body, mark = self.m, op.body, Value("float[]")
+        if not (moved := carried_on(body, op.params)):
+            return []
 
         def rest() -> str:
             self.settle(body)
@@ -303,20 +278,7 @@ class _Function(Visitor):
             none = m.value(f"icmp eq ptr {first}, null")
             return m.value(f"select i1 {none}, ptr {end}, ptr {self.known[mark]}")
 
-        return mark, m.value("load ptr, ptr %arena"), rest
-
-    def if_(self, op: If) -> None:
-        then, orelse, after = self.fresh(), self.fresh(), self.fresh()
-        self.m.line(f"br i1 {self.atom(op.condition)}, label {then}, label {orelse}")
-        sides = []
-        for start, block in ((then, op.then), (orelse, op.orelse)):
-            self.start(start)
-            self.run(block)
-            self.end(block)
-            sides.append((f"%{self.m.block}", block.yields))
-            self.m.line(f"br label {after}")
-        self.start(after)
-        self.join(op.outs, *sides)
+        return [(mark, m.value("load ptr, ptr %arena"), rest)]
 
     def for_(self, op: For) -> None:
         if self.program not in self.module.rounds and (apart := threaded.apart(op)):
@@ -330,20 +292,11 @@ class _Function(Visitor):
             self.twice(op, self.atom(condition), lambda yes: self.counted(then if yes else orelse))
 
     def counted(self, op: For) -> None:
-        first, end, step = op.span
+        _, end, step = op.span
         assert isinstance(step, int)
         if abs(step) > 1:  # so that the index does not wrap
             limit, how = (_LARGEST - step, "sle") if step > 0 else (-_LARGEST - step, "sge")
             self.demand(self.m.value(f"icmp {how} i64 {self.atom(end)}, {limit}"))
-
-        def test() -> str:
-            how = "slt" if step > 0 else "sgt"
-            return self.m.value(f"icmp {how} i64 {self.known[op.index]}, {self.atom(end)}")
-
-        def steps() -> str:
-            following = self.m.name("i")
-            self.m.line(f"{following} = add nsw i64 {self.known[op.index]}, {step}")
-            return following
 
         early = hoistable(op)
         if early:
@@ -352,11 +305,12 @@ class _Function(Visitor):
         pairs = self.places.pairs(op)
         in_registers = runs_in_registers(late.loop, early, by_place(pairs))
         loop = late.loop if in_registers else op
-        self.m.own = self.module.own if in_registers else None
-        rounds = [(op.index, self.atom(first), steps)]
+        self.m.own = self.module.own(self.m) if in_registers else None
+        test, rounds = self.counting(op, "add nsw i64 {}, {}")
 
         def run(one_by_one: bool) -> None:
-            self.loop(loop, test, rounds, one_by_one)
+            together = TO_THE_END if in_registers and self.around else ""
+            self.loop(loop, test, rounds, ONE_BY_ONE if one_by_one else together)
 
         def by_length() -> None:
             if waits_for_stores(loop, self.around):
@@ -394,50 +348,4 @@ class _Function(Visitor):
             sides.append((f"%{self.m.block}", [self.known[x] for x in op.outs]))
             self.m.line(f"br label {after}")
         self.start(after)
-        for k, x in enumerate(op.outs):
-            comes = ", ".join(f"[ {names[k]}, {block} ]" for block, names in sides)
-            self.m.line(f"{self.name(x)} = phi {type_in_text(x.type)} {comes}")
-
-    def while_(self, op: While) -> None:
-        def test() -> str:
-            self.run(op.test)
-            return self.atom(op.test.yields[0])
-
-        self.loop(op, test, [])
-
-    def loop(self, op: Any, test: Callable[[], str], own: Sequence[Any],
-             one_by_one: bool = False) -> None:  # fmt: skip
-        """A loop; its `own` values have a name at the start, and one printed after each round."""
-        m, before = self.m, f"%{self.m.block}"
-        head, body, after = self.fresh(), self.fresh(), self.fresh()
-        moved = carried_on(op.body, op.params)
-        if moved:
-            own = [*own, self.mark(op.body, moved)]
-        m.line(f"br label {head}")
-        self.start(head)
-        phis = len(m.lines)
-        m.lines.append("")  # as they name what is not printed yet
-        carried = [(x, start, rest) for x, start, rest in own]
-        for p, x in zip(op.params, op.init, strict=True):
-            carried.append((p, self.atom(x, p.type), None))
-        for x, _, _ in carried:
-            self.name(x)
-        m.line(f"br i1 {test()}, label {body}, label {after}")
-        self.start(body)
-        outer, self.around = self.around, op
-        self.run(op.body)
-        self.around = outer
-        self.end(op.body)
-        yields = [rest() for _, _, rest in own]
-        pairs = zip(op.body.yields, op.params, strict=True)
-        yields += [self.atom(x, p.type) for x, p in pairs]
-        last = f"%{m.block}"
-        how = ONE_BY_ONE if one_by_one else TO_THE_END if self.m.own and self.around else ""
-        m.line(f"br label {head}{how}")
-        m.lines[phis] = "\n".join(
-            f"  {self.known[x]} = phi {type_in_text(x.type)} [ {start}, {before} ], [ {y}, {last} ]"
-            for (x, start, _), y in zip(carried, yields, strict=True)
-        )
-        self.start(after)
-        for out, p in zip(op.outs, op.params, strict=True):
-            self.known[out] = self.known[p]
+        self.join(op.outs, *sides)
