@@ -12,7 +12,7 @@ import pytest
 
 import zyg
 from tests.compiling.programs import CALLS
-from zyg.errors import MutationError, NonScalarOutputError
+from zyg.errors import ConversionError, MutationError, NonScalarOutputError
 
 X = np.array([0.5, -1.2, 2.0, 0.1])
 scale = 2.0
@@ -137,6 +137,17 @@ def test_what_is_written_to_stays_watched_though_wrt_leaves_it_out():
     x, out = np.array([1.0, 2.0]), np.ones(2)
     found = zyg.gradient(lambda x, out: filled(x * 1.0, out * 1.0), x, out)
     np.testing.assert_array_equal(found[0], [4.0, 1.0])
+
+
+def test_a_write_to_what_wrt_leaves_out_says_so_where_python_runs_the_function():
+    def f(x, out):
+        out[0] = x * eval("2.0")
+        return out[0] * x
+
+    with zyg.config(fallback="silent"):
+        with pytest.raises(ConversionError, match="f runs in Python; name in wrt= the arguments"):
+            zyg.gradient(zyg.compile(f, wrt="x"), 3.0, np.zeros(2))
+        assert zyg.gradient(zyg.compile(f, wrt=("x", "out")), 3.0, np.zeros(2))[0] == 12.0
 
 
 @pytest.mark.parametrize("wrt", ["z", 2, -1, 0.5, ("x", "z"), True, "key"])

@@ -266,8 +266,15 @@ class Compiled(Named):
         if self.wrt is not None:
             kept = {*self.wrt, *written}
             args = tuple(x if k in kept else _constant(x) for k, x in enumerate(args))
-        with with_drop_ins(f):
-            return f(*args, **kwargs)
+        try:
+            with with_drop_ins(f):
+                return f(*args, **kwargs)
+        except Exception as error:
+            refused = error.__cause__ or error  # NumPy has put an exception of its own around it
+            if self.wrt is not None and getattr(refused, "tag", "") == "plain-buffer":
+                by = f"{self.__name__} runs in Python; name in wrt= the arguments that it writes to"
+                refused.args = (f"{refused} Or, if wrt= leaves the array out: {by}.",)
+            raise
 
     def _plain(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from zyg.compiler.back.entry import Stopped
