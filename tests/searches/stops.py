@@ -13,6 +13,7 @@ import copy
 import functools
 import inspect
 import itertools
+import re
 import tempfile
 import textwrap
 import warnings
@@ -218,7 +219,10 @@ def check(made):
     wrong = []
     for text in _found(calls, usual, make, must):
         rows = ((why, *row) for row, why in KNOWN.items())
-        known = [why for why, start, part in rows if name.startswith(start) and part in text]
+        known = [
+            why for why, start, part in rows
+            if re.match(rf"{re.escape(start)}(?!\d)", name) and part in text
+        ]  # fmt: skip
         reasons += known
         wrong += [] if known else [text]
     assert not wrong, "\n".join([f"{name}: {len(wrong)} wrong", *wrong[:SHOWN]])
