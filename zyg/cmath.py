@@ -17,19 +17,13 @@ from collections.abc import Callable as _Callable
 import numpy as _np
 
 from zyg.base.registry import ScalarRule as _ScalarRule
+from zyg.functions.operations import BY_MATH as _BY_MATH
 from zyg.functions.operations import table as _table
 from zyg.watched import dropins as _dropins
 
 if _typing.TYPE_CHECKING:
     from cmath import *  # noqa: F403
 
-_UFUNCS = {
-    "acos": _np.arccos, "acosh": _np.arccosh, "asin": _np.arcsin, "asinh": _np.arcsinh,
-    "atan": _np.arctan, "atanh": _np.arctanh, "cos": _np.cos, "cosh": _np.cosh, "exp": _np.exp,
-    "log10": _np.log10, "sin": _np.sin, "sinh": _np.sinh, "sqrt": _np.sqrt, "tan": _np.tan,
-    "tanh": _np.tanh,
-}  # fmt: skip
-_CONSTANT = {"isclose", "isfinite", "isinf", "isnan"}
 _log_rule = _ScalarRule(_cmath.log, _table[_np.log])
 _phase = _ScalarRule(_cmath.phase, _table[_np.angle])
 _rect = _ScalarRule(
@@ -58,8 +52,9 @@ def _replaced(name: str, value: _typing.Any) -> _typing.Any:
         return value
     if name in _WRITTEN:
         return _dropins.drop_in(value, _dropins.if_watched(value, _WRITTEN[name]))
-    rule = _ScalarRule(value, _table[_UFUNCS[name]]) if name in _UFUNCS else None
-    return _dropins.of_numbers(value, rule, constant=name in _CONSTANT)
+    row = _BY_MATH.get(name)
+    rule = _ScalarRule(value, row.slopes) if row and not row.flat else None
+    return _dropins.of_numbers(value, rule, constant=row.flat if row else name == "isclose")
 
 
 if not _typing.TYPE_CHECKING:

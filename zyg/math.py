@@ -24,6 +24,7 @@ from zyg.base.registry import ScalarRule as _ScalarRule
 from zyg.core.elementwise import elementwise as _elementwise
 from zyg.core.strand import is_watched as _is_watched
 from zyg.core.strand import settle as _settle
+from zyg.functions.operations import BY_MATH as _BY_MATH
 from zyg.functions.operations import table as _table
 from zyg.watched import dropins as _dropins
 
@@ -32,21 +33,7 @@ if _typing.TYPE_CHECKING:
 
 _for_any_number(__name__)
 
-_UFUNCS: dict[str, _Callable[..., _typing.Any]] = {
-    "acos": _np.arccos, "acosh": _np.arccosh, "asin": _np.arcsin, "asinh": _np.arcsinh,
-    "atan": _np.arctan, "atan2": _np.arctan2, "atanh": _np.arctanh, "cbrt": _np.cbrt,
-    "copysign": _np.copysign, "cos": _np.cos, "cosh": _np.cosh, "degrees": _np.degrees,
-    "exp": _np.exp, "exp2": _np.exp2, "expm1": _np.expm1, "fabs": _np.fabs, "fmod": _np.fmod,
-    "log10": _np.log10, "log1p": _np.log1p, "log2": _np.log2, "pow": _np.power,
-    "radians": _np.radians, "sin": _np.sin, "sinh": _np.sinh, "sqrt": _np.sqrt, "tan": _np.tan,
-    "tanh": _np.tanh, "ldexp": _np.ldexp, "nextafter": _np.nextafter,
-    "erf": _math.erf, "erfc": _math.erfc, "gamma": _math.gamma, "lgamma": _math.lgamma,
-    "remainder": _math.remainder,
-}  # fmt: skip
-_CONSTANT = {
-    "ceil", "comb", "factorial", "floor", "gcd", "isclose", "isfinite", "isinf", "isnan", "isqrt",
-    "lcm", "perm", "trunc", "ulp",
-}  # fmt: skip
+_CONSTANT = {"comb", "factorial", "gcd", "isclose", "isqrt", "lcm", "perm", "ulp"}
 _log_rule = _ScalarRule(_math.log, _table[_np.log])
 _of_first: _typing.Any = _table[_np.hypot][0]
 
@@ -97,8 +84,10 @@ def _replaced(name: str, value: _typing.Any) -> _typing.Any:
     if not callable(value):
         return value
     if name not in _WRITTEN:
-        rule = _ScalarRule(value, _table[_UFUNCS[name]]) if name in _UFUNCS else None
-        return _dropins.of_numbers(value, rule, constant=name in _CONSTANT)
+        row = _BY_MATH.get(name)
+        rule = _ScalarRule(value, row.slopes) if row and not row.flat else None
+        constant = row.flat if row else name in _CONSTANT
+        return _dropins.of_numbers(value, rule, constant=constant)
     function = _dropins.drop_in(value, _WRITTEN[name])
     function.scalar = _WRITTEN[name]  # type: ignore[attr-defined]  # what kernels read
     return function

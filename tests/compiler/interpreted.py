@@ -30,8 +30,8 @@ from zyg.compiler.ir import (
     element_of,
     is_buffer,
 )
-from zyg.compiler.record import OVERFLOWS
 from zyg.compiler.routines import routines
+from zyg.functions.operations import OVERFLOW
 
 _ZEROS = {"float": 0.0, "float32": np.float32(0), "int": 0, "uint": 0, "bool": False}
 _OTHERS: dict[str, Callable[..., Any]] = {
@@ -95,8 +95,8 @@ def _op(op: Op, env: dict[Value, Any]) -> None:
     if op.callee is not None:
         (env[op.out],) = _program(op.callee, args)
         return
-    if op.name in OVERFLOWS:
-        env[op.out] = not -(2**63) <= OVERFLOWS[op.name](*args) < 2**63
+    if op.row.types == OVERFLOW:
+        env[op.out] = op.row.exact(*args)
         return
     function: Any = _OTHERS.get(op.name) or getattr(np, op.name)
     if op.name == "power" and op.out.type == "float":

@@ -9,7 +9,6 @@ checked.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,11 +16,10 @@ import numpy as np
 
 from zyg.compiler.ir import Atom, Block, For, If, Op, Program, Value, While
 from zyg.compiler.whole import (
-    LEAVES_THE_TYPE,
-    MEET,
     Width,
     demand_place,
     is_never_selected,
+    meets,
     width_of,
     widths_in,
     wrap_around,
@@ -32,18 +30,6 @@ Step = Callable[[Numbers], None]
 Selection = tuple[Op, Op | None]  # and its condition
 
 _INT64 = np.dtype(np.int64)
-
-_EXACTLY: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
-    "square": lambda x: x * x, "negative": operator.neg, "positive": operator.pos,
-    "absolute": abs, "maximum": max, "minimum": min,
-    "floor_divide": operator.floordiv, "remainder": operator.mod,
-    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
-    "invert": operator.invert, "power": pow, "constant": operator.pos, "less": operator.lt,
-    "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
-    "equal": operator.eq, "not_equal": operator.ne,
-    "select": lambda condition, x, y: x if condition else y,
-}  # fmt: skip
 
 
 class Bounds:
@@ -101,15 +87,16 @@ class _Reader:
 
     def _of_operation(self, op: Op) -> list[Step]:
         self.conditions[op.out] = op
-        if op.name in _EXACTLY and op.out.type in ("int", "bool") and self._is_known(op.args):
+        exact = op.row.exact if op.out.type in ("int", "bool") else None
+        if exact and self._is_known(op.args):
             self.values.add(op.out)
-            self.checks |= op.name in LEAVES_THE_TYPE
-            return [_computing(op.out, _EXACTLY[op.name], op.args)]
+            self.checks |= op.row.wraps
+            return [_computing(op.out, exact, op.args)]
         if op.name == "select":
             condition = self.conditions.get(op.args[0])
             return self._meeting([op.out] * 2, op.args[1:], (op, condition))
-        meets = op.name in MEET or op.name == "uint"
-        return self._meeting([op.out] * len(op.args), op.args) if meets else []
+        meeting = meets(op) or op.name == "uint"
+        return self._meeting([op.out] * len(op.args), op.args) if meeting else []
 
     def _is_known(self, args: Sequence[Atom]) -> bool:
         return all(type(x) in (int, bool) or x in self.values for x in args)

@@ -11,13 +11,7 @@ import numpy as np
 from zyg.base.marks import plain_of
 from zyg.base.registry import ScalarRule, rules
 from zyg.compiler.numbers import Number
-from zyg.compiler.record import KNOWN
-
-# Names that math and NumPy spell differently.
-_MATH = {
-    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
-    "atan2": "arctan2", "atanh": "arctanh", "pow": "power",
-}  # fmt: skip
+from zyg.functions.operations import BY_MATH, BY_SCIPY, OPERATIONS
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
@@ -124,8 +118,6 @@ _SCIPY: dict[str, Callable[..., Any]] = {
     "entr": lambda x: -_xlogy(x, x),
     "exp10": lambda x: np.power(10.0, x),
 }
-_SCIPY_NAMES = {"erf": "erf", "erfc": "erfc", "gamma": "gamma", "gammaln": "lgamma",
-                "exp2": "exp2", "expm1": "expm1", "log1p": "log1p", "cbrt": "cbrt"}  # fmt: skip
 
 
 def meaning(f: Any) -> str | Callable[..., Any] | None:
@@ -137,16 +129,15 @@ def meaning(f: Any) -> str | Callable[..., Any] | None:
     except TypeError:  # not hashable
         return None
     name = getattr(f, "__name__", "")
-    if isinstance(f, np.ufunc):
-        if f is getattr(np, name, None):
-            return name if name in KNOWN else None
-        return _SCIPY_NAMES.get(name) or _SCIPY.get(name)
-    if f is getattr(math, name, None) and f is not math.remainder:  # of the nearest quotient
-        name = _MATH.get(name, name)
-        return name if name in KNOWN else None
-    return None
+    if not isinstance(f, np.ufunc):
+        row = BY_MATH.get(name) if f is getattr(math, name, None) else None
+    elif f is getattr(np, name, None):
+        row = OPERATIONS.get(name)
+    else:
+        return BY_SCIPY.get(name) or _SCIPY.get(name)
+    return row.name if row and row.types else None
 
 
 def rule_of(name: str) -> ScalarRule:
     """The partial derivatives of an operation."""
-    return rules[getattr(np, name, None) or getattr(math, name)]  # type: ignore[no-any-return]
+    return rules[OPERATIONS[name].function]  # type: ignore[no-any-return]

@@ -28,6 +28,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from zyg.functions.operations import CALL, OPERATIONS, Operation
+
 Type = str  # "float", "float32", "int", "uint" or "bool"; with "[]" of a buffer of those
 
 
@@ -70,6 +72,16 @@ class Op:
     args: tuple[Atom, ...]
     out: Value
     callee: Program | None = None
+
+    @property
+    def row(self) -> Operation:
+        """What the table of operations says of it."""
+        return CALL if self.callee else OPERATIONS[self.name]
+
+    @property
+    def cost(self) -> int:
+        """About how many additions of floats it takes."""
+        return 1 if self.out.type in ("int", "uint", "bool") else self.row.cost
 
 
 @dataclass(eq=False)

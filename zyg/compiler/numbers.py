@@ -12,17 +12,7 @@ import numpy as np
 
 from zyg.compiler.ir import Atom, Value, is_number
 from zyg.errors import KernelError
-
-_PYTHON = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power",
-    "floordiv": "floor_divide", "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or",
-    "xor": "bitwise_xor",
-}  # fmt: skip
-_COMPARISONS = {
-    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal",
-    "ne": "not_equal",
-}  # fmt: skip
-_UNARY = {"neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert"}
+from zyg.functions.operations import WITH_OPERATORS
 
 
 class Number:
@@ -92,10 +82,11 @@ def _operators() -> None:
     def reflected(name: str) -> Any:
         return lambda self, other: self.record(name, other, self)
 
-    for python, name in {**_PYTHON, **_COMPARISONS, **_UNARY}.items():
-        setattr(Number, f"__{python}__", forward(name))
-    for python, name in _PYTHON.items():
-        setattr(Number, f"__r{python}__", reflected(name))
+    for row in WITH_OPERATORS:
+        if row.types:
+            setattr(Number, f"__{row.dunder}__", forward(row.name))
+            if row.is_binary:
+                setattr(Number, f"__r{row.dunder}__", reflected(row.name))
 
 
 _operators()

@@ -5,9 +5,7 @@ It types every operation, computes what is known at once, and makes a value only
 
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,38 +32,42 @@ from zyg.compiler.ir import (
 )
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
+from zyg.functions.operations import (
+    BITWISE,
+    COMPARISON,
+    CONSTANT,
+    CONVERSION,
+    FLOAT,
+    LDEXP,
+    LOGIC,
+    NUMBER,
+    OPERATIONS,
+    OVERFLOW,
+    POWER,
+    ROUNDING,
+    SELECT,
+    TEST,
+    Operation,
+)
 
 REALS = "float", "float32"
 _RANK = {"bool": 0, "int": 1, "uint": 2, "float32": 3, "float": 4}
 
-# What an operation takes and makes. "number": its operands brought to one type, at least int, which
-# is that of the result; the others are named by the type of the result.
-_NUMBER = {
-    "add", "subtract", "multiply", "negative", "positive", "absolute", "maximum", "minimum", "fmax",
-    "fmin", "remainder", "floor_divide", "fmod", "square", "sign",
-    "int_power",
-}  # fmt: skip
-COMPARE = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
-_LOGIC = {"logical_and", "logical_or", "logical_xor", "logical_not"}
-TESTS = {"isnan", "isinf", "isfinite", "signbit"}
-WHOLE = {"floor", "ceil", "rint", "trunc", "fix"}  # nothing happens to an int
-_BITWISE = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor",
-            "invert": "logical_not"}  # fmt: skip
-_OTHER_NAMES = {"fabs": "absolute", "radians": "deg2rad", "degrees": "rad2deg", "fix": "trunc"}
-_FLOAT = {
-    "divide", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp",
-    "logaddexp2", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "hypot", "sinh",
-    "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "copysign", "heaviside", "reciprocal",
-    "deg2rad", "rad2deg", "float_power", "nextafter", "erf", "erfc", "gamma", "lgamma",
-}  # fmt: skip
-KNOWN = _NUMBER | COMPARE | _LOGIC | TESTS | WHOLE | _FLOAT | {
-    *_BITWISE, *_OTHER_NAMES, "power", "ldexp", "select", "constant",
-}  # fmt: skip
-CONVERSIONS = {"float", "float32", "int", "uint"}
-OVERFLOWS: dict[str, Callable[..., int]] = {  # of ints
-    "add_overflows": operator.add, "subtract_overflows": operator.sub,
-    "multiply_overflows": operator.mul, "int_power_overflows": pow,
-}  # fmt: skip
+
+def row_of(name: str) -> Operation:
+    """What the table says of an operation."""
+    if name not in OPERATIONS:
+        raise _no_kernel(name)
+    return OPERATIONS[name]
+
+
+def _no_kernel(name: str) -> KernelError:
+    return KernelError(
+        f"{name} has no kernel.",
+        "a kernel supports NumPy's arithmetic and elementary functions of real numbers.",
+        "use those; or write a Python function, and give its partial derivatives to "
+        "zyg.scalar_rule(f, ...).",
+    )
 
 
 class Builder:
@@ -105,9 +107,11 @@ class Builder:
 
     def op(self, name: str, *args: Atom, callee: Program | None = None) -> Atom:
         """The result of an operation: a new value, one made before, or a number."""
-        name = _OTHER_NAMES.get(name, name)
-        if name in _BITWISE and all(type_of(x) == "bool" for x in args):
-            name = _BITWISE[name]
+        if callee is None:
+            row = row_of(name)
+            name = row.same or name
+            if row.types == BITWISE and all(type_of(x) == "bool" for x in args):
+                name = row.bools
         if name == "sign" and type_of(args[0]) == "uint":
             return self.op("uint", self.op("not_equal", args[0], 0))
         kind, args = self._typed(name, args, callee)
@@ -140,37 +144,33 @@ class Builder:
         if callee is not None:
             made = zip(args, callee.inputs, strict=True)
             return "float", tuple(self.to(p.type, x) for x, p in made)
-        if name in CONVERSIONS or name == "constant":
-            return (kinds[0] if name == "constant" else name), args
-        if name in OVERFLOWS:
+        types = row_of(name).types
+        if types in (CONVERSION, CONSTANT):
+            return (kinds[0] if types == CONSTANT else name), args
+        if types == OVERFLOW:
             return "bool", tuple(self.to("int", x) for x in args)
-        if name == "select":
+        if types == SELECT:
             kind = max(kinds[1:], key=_RANK.__getitem__)
             return kind, (self.to("bool", args[0]), *(self.to(kind, x) for x in args[1:]))
-        if name in _LOGIC:
+        if types == LOGIC:
             return "bool", tuple(self.to("bool", x) for x in args)
-        if name == "power":
+        if types == POWER:
             return self._power(args)
-        if name in _BITWISE and "float" not in kinds:
+        if types == BITWISE and "float" not in kinds:
             kind = max(["int", *kinds], key=_RANK.__getitem__)
             return kind, tuple(self.to(kind, x) for x in args)
         real = "float32" if max(kinds, key=_RANK.__getitem__) == "float32" else "float"
-        if name == "ldexp":
+        if types == LDEXP:
             return real, (self.to(real, args[0]), self.to("int", args[1]))
-        if name in _NUMBER or name in COMPARE or (name in WHOLE and kinds[0] not in REALS):
+        if types in (NUMBER, COMPARISON) or (types == ROUNDING and kinds[0] not in REALS):
             kind = max(["int", *kinds], key=_RANK.__getitem__)
-            out = "bool" if name in COMPARE else kind
+            out = "bool" if types == COMPARISON else kind
             if out == "bool" and kind == "uint":
                 kind = "int"  # with or without a sign: compared as they are
-        elif name in _FLOAT or name in TESTS or name in WHOLE:
-            kind, out = real, "bool" if name in TESTS else real
+        elif types in (FLOAT, TEST, ROUNDING):
+            kind, out = real, "bool" if types == TEST else real
         else:
-            raise KernelError(
-                f"{name} has no kernel.",
-                "a kernel supports NumPy's arithmetic and elementary functions of real numbers.",
-                "use those; or write a Python function, and give its partial derivatives to "
-                "zyg.scalar_rule(f, ...).",
-            )
+            raise _no_kernel(name)
         return out, tuple(self.to(kind, x) for x in args)
 
     def _power(self, args: tuple[Atom, ...]) -> tuple[Type, tuple[Atom, ...]]:
@@ -312,8 +312,8 @@ def _simplified(name: str, args: tuple[Atom, ...]) -> Atom | None:
         return None  # there is no literal of that type
     if not any(isinstance(x, Value) for x in args):
         return _computed(name, args)
-    first, last = args[0], args[-1]
-    if name in COMPARE and any(type(x) is int and not -(2**63) <= x < 2**64 for x in args):
+    first, last, types = args[0], args[-1], OPERATIONS[name].types
+    if types == COMPARISON and any(type(x) is int and not -(2**63) <= x < 2**64 for x in args):
         # All ints of 64 bits are on the same side.
         return _computed(name, tuple(0 if isinstance(x, Value) else x for x in args))
     if name == "multiply":
@@ -326,7 +326,7 @@ def _simplified(name: str, args: tuple[Atom, ...]) -> Atom | None:
         return first
     if name == "add" and type(first) is int and first == 0:
         return last
-    if name == "positive" or (name in WHOLE and type_of(first) not in REALS):
+    if name == "positive" or (types == ROUNDING and type_of(first) not in REALS):
         return first
     if name in ("int", "absolute") and type_of(first) == "uint":
         return first
@@ -349,13 +349,10 @@ def _computed(name: str, args: tuple[Atom, ...]) -> Atom:
     """An operation on numbers, in double precision."""
     if name in ("float", "int"):
         return float(args[0]) if name == "float" else int(args[0])  # type: ignore[arg-type]
-    if name == "constant":
-        return args[0]
-    if name == "select":
-        return args[1] if args[0] else args[2]
-    if name in OVERFLOWS:
-        return not -(2**63) <= OVERFLOWS[name](*args) < 2**63
-    function: Any = getattr(np, name, None) or getattr(math, name)
+    row = OPERATIONS[name]
+    if row.types in (CONSTANT, SELECT, OVERFLOW):
+        return row.exact(*args)  # type: ignore[misc, no-any-return]
+    function = row.function
     if name == "power" and isinstance(args[0], float):
         function, args = np.float_power, tuple(map(float, args))  # type: ignore[arg-type]
     with np.errstate(all="ignore"):

@@ -20,7 +20,8 @@ from zyg.compiler.ir import (
     operations,
     outs_of,
 )
-from zyg.compiler.record import OVERFLOWS, Builder
+from zyg.compiler.record import Builder
+from zyg.functions.operations import OVERFLOW
 
 Uses = Counter[Value]
 _NONE: Uses = Counter()
@@ -60,7 +61,7 @@ def overflow_checks(block: Block) -> list[Op]:
     ops = [op for op in operations(block) if isinstance(op, Op)]
     nots = [op for op in ops if op.name == "logical_not" and uses[op.out] == ends[op.out]]
     asked = Counter(op.args[0] for op in nots)
-    return [op for op in ops if op.name in OVERFLOWS and uses[op.out] == asked[op.out]]
+    return [op for op in ops if op.row.types == OVERFLOW and uses[op.out] == asked[op.out]]
 
 
 def used(block: Block) -> Iterator[Atom]:

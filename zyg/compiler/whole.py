@@ -18,18 +18,10 @@ from typing import Any
 import numpy as np
 
 from zyg.compiler.ir import Atom, Block, For, If, Op, Program, Value, blocks_of, operations
-from zyg.compiler.record import COMPARE
 from zyg.errors import IntegerOverflowError, KernelError
+from zyg.functions.operations import BITWISE, COMPARISON, CONSTANT, NUMBER, POWER, SELECT
 
 Width = np.dtype[Any] | None  # None: a number of Python's own
-
-# What an operation of ints may do with a result that has no place in their type.
-LEAVES_THE_TYPE = {"add", "subtract", "multiply", "negative", "absolute", "square", "power",
-                    "floor_divide", "invert"}  # fmt: skip
-MEET = LEAVES_THE_TYPE | {
-    "remainder", "fmod", "maximum", "minimum", "fmax", "fmin", "bitwise_and", "bitwise_or",
-    "bitwise_xor", "select", "sign", "positive", "constant",
-}  # fmt: skip
 
 
 def widths_in(program: Program, widths: Sequence[Width]) -> dict[Value, Width] | None:
@@ -50,7 +42,7 @@ def wrap_around(program: Program, known: dict[Value, Width]) -> None:
         _refuse_signed(op, known)
         for out, atoms in _meetings(op, conditions, known):
             _refuse_literals(atoms, width_of(out, known))
-        if isinstance(op, Op) and op.name in COMPARE:
+        if isinstance(op, Op) and op.row.types == COMPARISON:
             conditions[op.out] = op
     if any(width is not None and width.itemsize < 8 for width in known.values()):
         _insert(program.body, known, {})
@@ -67,7 +59,7 @@ def _infer(block: Block, known: dict[Value, Width]) -> None:
         if isinstance(op, Op):
             if op.out.type == "int":
                 args = op.args[1:] if op.name == "select" else op.args
-                known[op.out] = _met(args if op.name in MEET else (), known)
+                known[op.out] = _met(args if meets(op) else (), known)
             continue
         carried = [] if isinstance(op, If) else op.params
         while True:
@@ -82,6 +74,11 @@ def _infer(block: Block, known: dict[Value, Width]) -> None:
                         known[x] = _met((*pair, *carried[k : k + 1]), known)
             if before == [known.get(p) for p in carried]:
                 break
+
+
+def meets(op: Op) -> bool:
+    """Whether an operation computes in the type in which its operands meet."""
+    return op.row.types in (NUMBER, BITWISE, POWER, SELECT, CONSTANT)
 
 
 def _met(args: Sequence[Atom], known: dict[Value, Width]) -> Width:
@@ -102,7 +99,7 @@ def _meetings(
                 op.out,
                 [x for x in op.args[1:] if not is_never_selected(x, op, condition, known, {})],
             )
-        elif op.name in MEET:
+        elif meets(op):
             yield op.out, op.args
     elif isinstance(op, If):
         for out, *pair in zip(op.outs, op.then.yields, op.orelse.yields, strict=True):
@@ -123,7 +120,7 @@ def is_never_selected(
 
     `numbers` are values of Python's own, in a call that brings them.
     """
-    if condition is None or condition.name not in COMPARE or x not in condition.args:
+    if condition is None or condition.row.types != COMPARISON or x not in condition.args:
         return False
     number, *args = [numbers.get(y, y) if isinstance(y, Value) else y for y in (x, *condition.args)]
     widths = [width_of(y, known) for y in args if isinstance(y, Value)]
@@ -176,7 +173,7 @@ def _insert(block: Block, known: dict[Value, Width], wrapped: dict[Atom, Atom]) 
         if isinstance(op, Op):
             op.args = tuple(wrapped.get(x, x) for x in op.args)
             width = known.get(op.out)
-            if op.name in LEAVES_THE_TYPE and width is not None and width.itemsize < 8:
+            if op.row.wraps and width is not None and width.itemsize < 8:
                 more, wrapped[op.out] = _wrapping(op.out, width)
                 ops += more
             continue

@@ -30,14 +30,11 @@ from zyg.compiler.ir import (
     is_buffer,
     operations,
 )
-from zyg.compiler.record import COMPARE, OVERFLOWS
 
-# Of which the slope is zero.
-_FLAT = {
-    *COMPARE, *OVERFLOWS, "logical_and", "logical_or", "logical_xor", "logical_not", "isnan",
-    "isinf", "isfinite", "signbit", "floor", "ceil", "rint", "trunc", "sign", "floor_divide",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "constant", "bool",
-}  # fmt: skip
+
+def _is_flat(op: Op) -> bool:
+    """Whether the slope of an operation is zero; that of the sign of a complex number is not."""
+    return op.row.flat or op.name == "sign"
 
 
 def with_slopes(program: Program, results: Sequence[int]) -> frozenset[int]:
@@ -112,7 +109,7 @@ def _arrows(op: Any) -> Iterator[tuple[Any, Any]]:
     """Pairs of which the second is computed with the first."""
     if isinstance(op, Op):
         args = op.args[1:] if op.name == "select" else op.args
-        yield from ((x, op.out) for x in args if op.name not in _FLAT)
+        yield from ((x, op.out) for x in args if not _is_flat(op))
     elif isinstance(op, Load):
         yield op.buffer, op.out
     elif isinstance(op, Store):
@@ -184,7 +181,7 @@ class _Shadows:
 
     def of_op(self, op: Op) -> Iterator[Op]:
         shadows: list[Any] = [self.floats.get(x) for x in op.args]
-        if op.name in _FLAT or not any(shadows):
+        if _is_flat(op) or not any(shadows):
             yield op
         elif op.name == "float":
             yield Op("multiply", (shadows[0], 1.0), op.out)

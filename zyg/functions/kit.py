@@ -41,6 +41,7 @@ from zyg.core.strand import watched_leaves as watched_leaves
 from zyg.core.views import buffer as buffer
 from zyg.core.views import copied, is_broadcast, lies_in, order_of
 from zyg.errors import ConversionError, MutationError
+from zyg.functions.operations import OPERATIONS as OPERATIONS
 from zyg.functions.operations import table as table
 from zyg.functions.slopes import is_nowhere as is_nowhere
 from zyg.functions.slopes import power_p as power_p

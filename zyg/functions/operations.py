@@ -37,7 +37,8 @@ The facts, of which most rows need few:
 
 same      another operation, which this is of the numbers of programs
 python    the operator, as Python writes it
-text      how the text of kernels writes it, if not by that
+text      how Python text writes it, whose floats are of type T; by default by the operator, if
+          that is one instruction, else as a call of its name
 exact     what it is of Python's ints, which have no end; by default that of `python`
 c         its name in C's library of mathematics, where it is a call of that
 math      its name in Python's math module; by default that of C or of NumPy, if it is there
@@ -45,6 +46,7 @@ scipy     its name in scipy.special, where it is a ufunc
 guest     its name in the array API standard; by default that of the math module or of NumPy
 reduce    NumPy's function that its ``reduce`` is
 cost      about how many additions of floats it takes; by default 20 for what `c` names, else 1
+flat      whether no derivative flows through it: read off its types and its slopes
 simd      whether zyg has a form of its own that computes several numbers at once
 wraps     whether it may leave the type of its ints, in which it then wraps around
 bits      how many bits its int may have, of those of its operands
@@ -99,7 +101,7 @@ class Operation:
     exact: Callable[..., Any] | None = None
     bits: Callable[..., int] | None = None
     cost = 1
-    simd = wraps = signed = real = False
+    simd = wraps = signed = real = flat = False
 
     def __init__(
         self, name: str, types: str | None, slopes: tuple[Slope, ...], facts: dict[str, Any]
@@ -113,9 +115,30 @@ class Operation:
         return getattr(np, self.name, None) or getattr(math, self.math)
 
     @property
+    def operator(self) -> Callable[..., Any]:
+        """Python's operator, of one that has it."""
+        return _PYTHON[self.python]
+
+    @property
     def dunder(self) -> str:
-        """Python's name of the operator: ``__add__`` without its underscores."""
-        return _PYTHON[self.python].__name__.strip("_") if self.python else ""
+        """The name of its method, ``__add__`` without its underscores."""
+        return self.operator.__name__.strip("_")
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether it has an operator that takes two numbers and gives one."""
+        return bool(self.python) and hasattr(operator, f"__i{self.dunder}__")
+
+    @property
+    def sign(self) -> str:
+        """What its text has between two operands, if it has no more."""
+        left, _, rest = self.text.partition(" ")
+        sign, _, right = rest.partition(" ")
+        return sign if left == right == "{}" else ""
+
+    @property
+    def is_numpys(self) -> bool:
+        return hasattr(np, self.name)
 
 
 OPERATIONS: dict[str, Operation] = {}
@@ -125,15 +148,16 @@ OPERATIONS: dict[str, Operation] = {}
 NUMBER = "number"  # ints or floats
 FLOAT = "float"  # floats
 ROUNDING = "rounding"  # floats; nothing happens to ints
-BITS = "bits"  # ints, or bools
+BITWISE = "bitwise"  # ints, or bools
 TEST = "test"  # of floats, a bool
-COMPARE = "compare"  # of ints or floats, a bool
+COMPARISON = "comparison"  # of ints or floats, a bool
 LOGIC = "logic"  # bools
 POWER, LDEXP, SELECT, CONSTANT = "power", "ldexp", "select", "constant"  # each in its own way
 CONVERSION = "conversion"  # of any number, one of the type that is its name
 OVERFLOW = "overflow"  # of ints, whether the result of another has no place in 64 bits
+_FLAT = ROUNDING, BITWISE, TEST, COMPARISON, LOGIC, CONSTANT, OVERFLOW
 
-LIBRARY = 20  # what a call of C's library costs
+LIBRARY = 20  # what a call costs
 _MATH = vars(math)
 
 _PYTHON: dict[str, Callable[..., Any]] = {
@@ -152,6 +176,9 @@ def op(name: str, types: str | None, *slopes: Slope, **facts: Any) -> None:
         row.cost = LIBRARY
     if row.python and not row.exact:
         row.exact = _PYTHON[row.python]
+    if row.python and not row.text and row.cost < LIBRARY and row.python != "abs":
+        row.text = row.python.replace("x", "{}") if "x" in row.python else f"{{}} {row.python} {{}}"
+    row.flat = types in _FLAT or (bool(slopes) and not any(slopes))
     if "math" not in facts:
         row.math = next((n for n in (row.c, name) if n in _MATH), "")
 
@@ -162,6 +189,10 @@ def _same(bits: int) -> int:
 
 def _one_more(bits: int, other: int) -> int:
     return max(bits, other) + 1
+
+
+def _is_beyond(n: int) -> bool:
+    return not -(2**63) <= n < 2**63
 
 
 # fmt: off
@@ -182,8 +213,9 @@ op("remainder", NUMBER, 1, lambda x1, x2, y: -(x1 // x2), python="%", math="", c
    bits=lambda a, b: b, signed=True, bools="bytes")
 op("fmod", NUMBER, 1, lambda x1, x2, y: -np.rint((x1 - y) / x2), cost=LIBRARY, signed=True,
    bools="bytes")
-op("reciprocal", FLOAT, lambda x, y: -y * y, cost=4)
-op("square", NUMBER, lambda x, y: 2 * x, exact=lambda x: x * x, wraps=True, bools="bytes")
+op("reciprocal", FLOAT, lambda x, y: -y * y, text="T(1.0) / {}", cost=4)
+op("square", NUMBER, lambda x, y: 2 * x, text="{0} * {0}", exact=lambda x: x * x, wraps=True,
+   bools="bytes")
 op("sqrt", FLOAT, lambda x, y: 0.5 / (y + 0), cost=4)  # the root of -0.0 is -0.0
 op("cbrt", FLOAT, lambda x, y: 1 / (3 * y * y), c="cbrt", scipy="cbrt")
 
@@ -264,43 +296,45 @@ op("ieee_remainder", None, 1, lambda x1, x2, y: np.rint((y - x1) / x2), math="re
 op("real", None, 1, real=True)
 op("imag", None, lambda x, y: -1j if is_complex(x) else 0, real=True)
 op("angle", None, lambda x, y: -1j / where(x == 0, np.inf, x) if is_complex(x) else 0, real=True)
-op("conjugate", NUMBER, same="positive", bools="bytes", guest="conj")
+op("conjugate", None, bools="bytes", guest="conj")
 
 # comparisons, and what else is true or false
-op("less", COMPARE, python="<", signed=True)
-op("less_equal", COMPARE, python="<=", signed=True)
-op("greater", COMPARE, python=">", signed=True)
-op("greater_equal", COMPARE, python=">=", signed=True)
-op("equal", COMPARE, python="==", signed=True)
-op("not_equal", COMPARE, python="!=", signed=True)
-op("logical_and", LOGIC, text="&", reduce="all")
-op("logical_or", LOGIC, text="|", reduce="any")
-op("logical_xor", LOGIC, text="!=")
-op("logical_not", LOGIC, text="not x")
+op("less", COMPARISON, python="<", signed=True)
+op("less_equal", COMPARISON, python="<=", signed=True)
+op("greater", COMPARISON, python=">", signed=True)
+op("greater_equal", COMPARISON, python=">=", signed=True)
+op("equal", COMPARISON, python="==", signed=True)
+op("not_equal", COMPARISON, python="!=", signed=True)
+op("logical_and", LOGIC, text="{} & {}", reduce="all")
+op("logical_or", LOGIC, text="{} | {}", reduce="any")
+op("logical_xor", LOGIC, text="{} != {}")
+op("logical_not", LOGIC, text="not {}")
 op("isnan", TEST)
 op("isinf", TEST)
 op("isfinite", TEST)
 op("signbit", TEST)
 
 # bits
-op("bitwise_and", BITS, python="&", bools="logical_and")
-op("bitwise_or", BITS, python="|", bools="logical_or")
-op("bitwise_xor", BITS, python="^", bools="logical_xor")
-op("invert", BITS, python="~x", wraps=True, bools="logical_not")
+op("bitwise_and", BITWISE, python="&", bools="logical_and")
+op("bitwise_or", BITWISE, python="|", bools="logical_or")
+op("bitwise_xor", BITWISE, python="^", bools="logical_xor")
+op("invert", BITWISE, python="~x", wraps=True, bools="logical_not")
 op("left_shift", None, python="<<")
 op("right_shift", None, python=">>")
 
 # of programs alone
-op("select", SELECT, exact=lambda condition, x, y: x if condition else y,
-   bits=lambda condition, a, b: max(a, b))
-op("constant", CONSTANT, exact=operator.pos, bits=_same)  # through which no derivative flows
-op("float", CONVERSION, signed=True)
+op("select", SELECT, text="{1} if {0} else {2}",
+   exact=lambda condition, x, y: x if condition else y, bits=lambda condition, a, b: max(a, b))
+op("constant", CONSTANT, text="{}", exact=lambda x: x, bits=_same)  # no derivative flows through it
+op("float", CONVERSION, text="T({})", signed=True)
 op("float32", CONVERSION)
-op("int", CONVERSION, bits=_same)
-op("uint", CONVERSION)
+op("int", CONVERSION, text="int64({})", bits=_same)
+op("uint", CONVERSION, text="int64({})")
 op("int_power", NUMBER, exact=pow, bits=lambda a, b: 64)
-for _name in ("add", "subtract", "multiply", "int_power"):
-    op(f"{_name}_overflows", OVERFLOW, exact=OPERATIONS[_name].exact)
+op("add_overflows", OVERFLOW, exact=lambda x, y: _is_beyond(x + y))
+op("subtract_overflows", OVERFLOW, exact=lambda x, y: _is_beyond(x - y))
+op("multiply_overflows", OVERFLOW, exact=lambda x, y: _is_beyond(x * y))
+op("int_power_overflows", OVERFLOW, exact=lambda x, y: _is_beyond(x**y))
 
 # fmt: on
 
@@ -309,9 +343,20 @@ table: dict[Callable[..., Any], tuple[Slope, ...]] = {
     row.function: row.slopes for row in OPERATIONS.values() if row.slopes
 }
 
+CALL = Operation("call", None, (), {"cost": LIBRARY})  # of a function that has a rule of its own
+
+WITH_OPERATORS = [row for row in OPERATIONS.values() if row.python]
+
 # Python's own operators mean the same functions; they keep the type of any number.
 operators: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    row.dunder: (_PYTHON[row.python], row.function)
-    for row in OPERATIONS.values()
-    if row.python and row.slopes
+    row.dunder: (row.operator, row.function) for row in WITH_OPERATORS if row.slopes
 }
+
+BY_OPERATOR = {row.operator: row.name for row in WITH_OPERATORS if row.types}
+BY_MATH = {row.math: row for row in OPERATIONS.values() if row.math}
+BY_SCIPY = {row.scipy: row.name for row in OPERATIONS.values() if row.scipy}
+
+
+def names(*types: str) -> frozenset[str]:
+    """The operations of these types."""
+    return frozenset(row.name for row in OPERATIONS.values() if row.types in types)

@@ -16,27 +16,18 @@ from typing import Any
 import numpy as np
 
 from zyg.base.caches import Cache, remembered
+from zyg.functions.operations import OPERATIONS, WITH_OPERATORS
 from zyg.interop.libraries import Library
 
 NO = np._NoValue
 
 # Ufuncs: what Python's operators say, names that differ, and what is written in others.
 
-_OPERATORS: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
-    "divide": operator.truediv, "floor_divide": operator.floordiv, "remainder": operator.mod,
-    "power": operator.pow, "negative": operator.neg, "positive": operator.pos,
-    "matmul": operator.matmul, "less": operator.lt, "less_equal": operator.le,
-    "greater": operator.gt, "greater_equal": operator.ge, "equal": operator.eq,
-    "not_equal": operator.ne, "bitwise_and": operator.and_, "bitwise_or": operator.or_,
-    "bitwise_xor": operator.xor, "invert": operator.invert, "absolute": operator.abs,
-    "left_shift": operator.lshift, "right_shift": operator.rshift,
-}  # fmt: skip
+_OPERATORS = {"matmul": operator.matmul, **{row.name: row.operator for row in WITH_OPERATORS}}
 _RENAMED = {
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "arctan2": "atan2", "conjugate": "conj", "rint": "round", "fabs": "abs",
-    "permute_dims": "permute_dims", "concatenate": "concat", "transpose": "permute_dims",
-    "cumsum": "cumulative_sum", "cumprod": "cumulative_prod", "amax": "max", "amin": "min",
+    **{row.name: row.guest or row.math or row.name for row in OPERATIONS.values()},
+    "concatenate": "concat", "transpose": "permute_dims", "cumsum": "cumulative_sum",
+    "cumprod": "cumulative_prod", "amax": "max", "amin": "min",
 }  # fmt: skip
 _LN2 = math.log(2)
 _WRITTEN: dict[str, Callable[..., Any]] = {
@@ -60,9 +51,8 @@ _WRITTEN: dict[str, Callable[..., Any]] = {
 }
 UFUNCS: Cache[Any, Any] = Cache(4096)  # the loop's dtypes of a ufunc by those of its operands
 REDUCTIONS: dict[Any, Callable[..., Any]] = {
-    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
-    np.logical_and: np.all, np.logical_or: np.any,
-}  # fmt: skip
+    row.function: getattr(np, row.reduce) for row in OPERATIONS.values() if row.reduce
+}
 
 
 def say_ufunc(library: Library, ufunc: Any, inputs: Sequence[Any]) -> Any:

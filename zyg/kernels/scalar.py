@@ -17,19 +17,10 @@ from zyg.compiler.numbers import Number, atom_of
 from zyg.compiler.record import Builder
 from zyg.compiler.whole import Width
 from zyg.errors import KernelError
+from zyg.functions.operations import LIBRARY
 
 _MOST_KINDS = 64  # programs of one function
 _MOST_VALUES = 4  # of a captured int, after which it is an operand
-
-# A program of these alone runs as fast as memory is read.
-_CHEAP = {
-    "add", "subtract", "multiply", "divide", "negative", "square", "reciprocal", "select", "float",
-    "int", "uint", "absolute", "maximum", "minimum", "fmax", "fmin", "sign", "sqrt", "floor",
-    "ceil", "rint", "trunc", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
-    "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite",
-    "constant", "bitwise_and", "deg2rad", "rad2deg", "copysign", "signbit",
-}  # fmt: skip
-
 
 Made = TypeVar("Made")
 
@@ -99,12 +90,10 @@ class Kernel:
 
     @property
     def cheap(self) -> bool:
-        """Whether to compute it twice costs less than to keep what it computed."""
+        """Whether it runs as fast as memory is read, so that it is computed twice and not kept."""
 
         def is_cheap(op: Any) -> bool:
-            return isinstance(op, If) or (
-                isinstance(op, Op) and op.name in _CHEAP and not op.callee
-            )
+            return isinstance(op, If) or (isinstance(op, Op) and op.cost < LIBRARY)
 
         return self._once("cheap", lambda: all(map(is_cheap, operations(self.program.body))))
 

@@ -21,6 +21,7 @@ from zyg.core.shortcuts import short_ways
 from zyg.core.steps import Way, by_way
 from zyg.core.strand import ARRAYS, WATCHED, local_or_none, strip, watcher_of
 from zyg.core.views import Place, slot_of
+from zyg.functions.operations import WITH_OPERATORS
 from zyg.watched.attributes import Flags, attribute, define_attributes, define_methods
 from zyg.watched.operators import define_by_text
 from zyg.watched.value import WatchedValue, as_array, is_foreign, operator_rules
@@ -234,12 +235,9 @@ def _define_write(name: str) -> None:
     setattr(WatchedArray, f"__i{name}__", augmented)
 
 
-_INPLACE = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide,
-    "floordiv": np.floor_divide, "mod": np.remainder, "pow": np.power, "matmul": np.matmul,
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "lshift": np.left_shift, "rshift": np.right_shift,
-}  # fmt: skip
+_INPLACE = {"matmul": np.matmul} | {
+    row.dunder: row.function for row in WITH_OPERATORS if row.is_binary
+}
 for _name in _INPLACE:
     _define_write(_name)
 

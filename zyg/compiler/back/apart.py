@@ -23,10 +23,6 @@ _MOST = 8  # pairs that are to be told apart, terms of a sum
 _FAR = 2**40
 _DEEPEST = 50  # operations, of a sum
 _SIMPLE = Op, Load, Store, Check
-_PLAIN = {  # operations that may be done before a loop
-    "add", "subtract", "multiply", "negative", "maximum", "minimum", "select", "less", "less_equal",
-    "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not",
-}  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -123,7 +119,7 @@ def unsteady(loop: For) -> set[Value]:
     """What a loop makes that is not known before it, but for sums and products with its index."""
     found = {*loop.params, loop.index}
     for op in loop.body.ops:
-        if not (isinstance(op, Op) and op.name in _PLAIN and found.isdisjoint(op.args)):
+        if not (isinstance(op, Op) and op.cost == 1 and found.isdisjoint(op.args)):
             found.update(outs_of(op))
     return found - {loop.index}
 

@@ -15,29 +15,7 @@ from dataclasses import dataclass, field
 from zyg.compiler.ir import Atom, Block, For, If, Op, Program, Value, While, type_of
 from zyg.compiler.rewriter import Visitor
 
-INFIX = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "less": "<", "less_equal": "<=",
-    "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=", "logical_and": "&",
-    "logical_or": "|", "logical_xor": "!=", "bitwise_and": "&", "bitwise_or": "|",
-    "bitwise_xor": "^",
-}  # fmt: skip
-_TEMPLATES = {
-    "negative": "-{}", "positive": "{}", "logical_not": "not {}", "invert": "~{}", "float": "T({})",
-    "int": "int64({})", "uint": "int64({})", "select": "{1} if {0} else {2}", "constant": "{}",
-    "square": "{0} * {0}", "reciprocal": "T(1.0) / {}",
-}  # fmt: skip
-# Of ints: these wrap around, where numba.cuda takes the operators' results for what does not.
-_WRAPPING = {
-    "add": "wrapping_add({}, {})", "subtract": "wrapping_subtract({}, {})",
-    "multiply": "wrapping_multiply({}, {})", "square": "wrapping_multiply({0}, {0})",
-    "negative": "wrapping_subtract(0, {})",
-}  # fmt: skip
 _FACTORS = 4  # up to this power, x**n is a product
-# What depends on whether ints have a sign.
-_BY_SIGN = {
-    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "floor_divide",
-    "remainder", "fmod", "maximum", "minimum", "fmax", "fmin", "float",
-}  # fmt: skip
 
 
 @dataclass
@@ -98,21 +76,20 @@ class _Emitter(Visitor):
         yield f"{y} = {self.atom(x)}"
         for bit in f"{n:b}"[1:]:
             for factor in (y, self.atom(x)) if bit == "1" else (y,):
-                yield f"{y} = {self.wrapping('multiply', y, factor)}"
+                yield f"{y} = {self.call('wrapping_multiply', y, factor)}"
 
     def expression(self, op: Op) -> str:
         args = [self.typed(x, op.out) for x in op.args]
-        if op.name in _BY_SIGN and any(type_of(x) == "uint" for x in op.args):
+        if op.row.signed and any(type_of(x) == "uint" for x in op.args):
             self.text.functions.add("uint64")
             args = [self.unsigned(x) for x in op.args]
             expression = self.called(op, args)
             return f"int64({expression})" if op.out.type == "uint" else expression
         return self.called(op, args)
 
-    def wrapping(self, name: str, *args: str) -> str:
-        template = _WRAPPING[name]
-        self.text.functions.add(template.partition("(")[0])
-        return template.format(*args)
+    def call(self, name: str, *args: str) -> str:
+        self.text.functions.add(name)
+        return f"{name}({', '.join(args)})"
 
     def unsigned(self, x: Atom) -> str:
         """An operand of an operation on ints without a sign; only comparisons take others."""
@@ -123,19 +100,22 @@ class _Emitter(Visitor):
     def called(self, op: Op, args: list[str]) -> str:
         if op.callee is not None:
             return f"{self.defined(op.callee)}({', '.join(args)})"
-        if op.name in _WRAPPING and op.out.type != "float":
-            return self.wrapping(op.name, *args)
-        if op.name in INFIX:
-            return f" {INFIX[op.name]} ".join(args)
-        if op.name in _TEMPLATES:
-            return _TEMPLATES[op.name].format(*args)
+        row = op.row
+        if op.out.type != "float":  # numba.cuda takes the operators' for what does not wrap
+            if op.name == "square":
+                return self.call("wrapping_multiply", *args, *args)
+            if op.name == "negative":
+                return self.call("wrapping_subtract", "0", *args)
+            if row.wraps and row.sign:
+                return self.call(f"wrapping_{op.name}", *args)
+        if row.text:
+            return row.text.format(*args)
         if op.name == "power" and not isinstance(op.args[1], Value):
             n = op.args[1]
             if 0 < abs(n) <= _FACTORS and n == int(n):
                 product = " * ".join([args[0]] * int(abs(n)))
                 return product if n > 0 else f"T(1.0) / ({product})"
-        self.text.functions.add(op.name)
-        call = f"{op.name}({', '.join(args)})"
+        call = self.call(op.name, *args)
         mixed = op.name == "power" and type_of(op.args[1]) != op.out.type
         return f"T({call})" if mixed else call  # a power of an int is a double, to NumPy
 

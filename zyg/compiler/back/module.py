@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from zyg.compiler.back.emit import INFIX, indented
+from zyg.compiler.back.emit import indented
 from zyg.compiler.back.trampolines import refuse_text
 from zyg.compiler.ir import (
     Alloc,
@@ -39,26 +39,18 @@ from zyg.compiler.ir import (
     operands_of,
     operations,
 )
-from zyg.compiler.record import OVERFLOWS, REALS
+from zyg.compiler.record import REALS
 from zyg.compiler.splice import as_run
+from zyg.functions.operations import OPERATIONS, OVERFLOW
 
 _TERNARY, _NOT, _COMPARE, _UNARY, _WHOLE = 0, 3, 4, 10, 12  # how tightly an expression binds
 _BINDS = {
     "or": 1, "and": 2, "<": 4, "<=": 4, ">": 4, ">=": 4, "==": 4, "!=": 4, "|": 5, "^": 6, "&": 7,
     "+": 8, "-": 8, "*": 9, "/": 9, "//": 9, "%": 9,
 }  # fmt: skip
-_SIGNS = {**INFIX, "logical_and": "and", "logical_or": "or"}
-_OF_INTS = {"floor_divide": "//", "remainder": "%"}
+_AND_OR = {"logical_and": "and", "logical_or": "or"}
 _OPPOSITE = {"==": "!=", "!=": "=="}
-_PLAIN = {"add", "subtract", "multiply", "negative", "positive", "absolute"}  # by operators
-_OF_MATH = {"erf", "erfc", "gamma", "lgamma"}
-_FORMS = {  # how an operation is written, how tightly its operands bind, and it
-    "negative": ("-{}", _UNARY, _UNARY), "positive": ("+{}", _UNARY, _UNARY),
-    "invert": ("~{}", _UNARY, _UNARY), "logical_not": ("not {}", _NOT, _NOT),
-    "absolute": ("abs({})", _TERNARY, _WHOLE), "constant": ("{}", _WHOLE, _WHOLE),
-    "float": ("float({})", _TERNARY, _WHOLE), "int": ("int({})", _TERNARY, _WHOLE),
-    "float32": ("np.float32({})", _TERNARY, _WHOLE),
-}  # fmt: skip
+_CONVERTED = {"float": "float", "int": "int", "float32": "np.float32"}
 _ERRORS = {"index": "IndexError", "zero": "ZeroDivisionError", "64 bits": "OverflowError"}
 _LONGEST = 60  # characters of an expression that stands in another
 _DTYPES = {"float": "", "float32": ", np.float32", "int": ", np.int64", "bool": ", np.bool_"}
@@ -215,28 +207,36 @@ class _Function:
             return all(known)
         if op.name == "divide":
             return any(known) or not self._divides(*op.args)
-        return any(known) or (op.name not in _PLAIN and op.name not in _OF_MATH)
+        by_operator = op.row.python and op.cost == 1
+        return any(known) or (not by_operator and op.row.is_numpys)
 
     def expression(self, op: Op) -> _Text:
         name, args = op.name, op.args
         if op.callee is not None:
             return _Text(f"{self.module.name_of(op.callee)}({self.row(args)})", _WHOLE)
-        sign = _SIGNS.get(name) or (_OF_INTS.get(name) if op.out.type == "int" else None)
+        row = op.row
+        sign = _AND_OR.get(name) or row.sign
+        if op.out.type == "int" and row.python in _BINDS:
+            sign = row.python
         if name == "divide" and not self._divides(*args):
-            sign = None
-        if sign is not None:
+            sign = ""
+        if sign:
             binds = _BINDS[sign]
             left = self.at(args[0], binds + (binds == _COMPARE))
             right = self.taken(args[1])
             text = right.text if right.binds > binds else f"({right.text})"
             return _Text(f"{left} {sign} {text}", binds, sides=(left, sign, text, right.text))
-        if name in _FORMS:
-            form, own, binds = _FORMS[name]
-            return _Text(form.format(*(self.at(x, own) for x in args)), binds)
-        if name in OVERFLOWS:  # of Python's ints, which do not
-            sign = _SIGNS.get(name.removesuffix("_overflows"), "**")
-            row = [f"int({self.at(x)})" if isinstance(x, Value) else self.at(x, 11) for x in args]
-            return _Text(f"not -(2**63) <= {f' {sign} '.join(row)} < 2**63", _NOT)
+        if name == "constant":
+            return _Text(self.at(args[0], _WHOLE), _WHOLE)
+        if function := _CONVERTED.get(name) or (row.python == "abs" and "abs"):
+            return _Text(f"{function}({self.at(args[0])})", _WHOLE)
+        if row.python.endswith("x") or name == "logical_not":
+            binds = _NOT if name == "logical_not" else _UNARY
+            return _Text(row.text.format(self.at(args[0], binds)), binds)
+        if op.row.types == OVERFLOW:  # of Python's ints, which do not
+            sign = OPERATIONS[name.removesuffix("_overflows")].sign or "**"
+            ints = [f"int({self.at(x)})" if isinstance(x, Value) else self.at(x, 11) for x in args]
+            return _Text(f"not -(2**63) <= {f' {sign} '.join(ints)} < 2**63", _NOT)
         if name == "select":
             condition, one, other = (self.at(x, _TERNARY + 1) for x in args)
             return _Text(f"{one} if {condition} else {other}", _TERNARY)
@@ -245,7 +245,7 @@ class _Function:
         if name in _WRITTEN:
             self.module.written.add(name)
         spelled = "float_power" if (name, op.out.type) == ("power", "float") else name
-        module = "" if name in _WRITTEN else "math." if name in _OF_MATH else "np."
+        module = "" if name in _WRITTEN else "np." if row.is_numpys else "math."
         return _Text(f"{module}{spelled}({self.row(args)})", _WHOLE)
 
     def _divides(self, x: Atom, y: Atom) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
 from zyg.compiler.back.vector_elementary import VECTORISED, elementary
 from zyg.compiler.ir import Atom, Op, Program, Type, Value, operations, type_of
-from zyg.compiler.record import COMPARE, CONVERSIONS
+from zyg.functions.operations import COMPARISON, CONVERSION
 
 _FACTORS = 4  # up to this power, x**n is a product
 _LN2 = math.log(2)
@@ -26,9 +26,9 @@ def vectorises(op: Any, accuracy: str) -> bool:
         return False
     if op.callee is not None:
         return printable(op.callee, accuracy)
-    if op.name in OPERATIONS or op.name in CONVERSIONS or _is_product(op):
+    if op.name in OPERATIONS or op.row.types == CONVERSION or _is_product(op):
         return True
-    return accuracy == "fast" and (op.name in VECTORISED or op.name in COMPOSED)
+    return accuracy == "fast" and (op.row.simd or op.name in COMPOSED)
 
 
 def _is_product(op: Op) -> bool:
@@ -81,9 +81,9 @@ def operated(m: Lanes, op: Op, args: Sequence[Lane], type: str) -> Lane:
     if _is_product(op):
         n = int(op.args[1])  # type: ignore[arg-type]
         return _product(args[0], n) if args[0].type in REALS else _whole_power(args[0], n)
-    if op.name in CONVERSIONS:
+    if op.row.types == CONVERSION:
         return m.converted(args[0], type, signed=not is_unsigned(op))
-    if is_unsigned(op) and op.name in COMPARE:
+    if is_unsigned(op) and op.row.types == COMPARISON:
         return _compared(m, op, *args)
     known = (is_unsigned(op) and _UNSIGNED.get(op.name)) or OPERATIONS.get(op.name)
     known = known or COMPOSED.get(op.name)
@@ -97,7 +97,7 @@ def is_unsigned(op: Op) -> bool:
 
 def _compared(m: Lanes, op: Op, *args: Lane) -> Lane:
     """A comparison of ints of which some have no sign: others may be below zero."""
-    y = m.made("i1", f"icmp {_PREDICATES[op.name]} {{v}} {{0}}, {{1}}", *args)
+    y = m.made("i1", f"icmp {_PREDICATES[op.row.python]} {{v}} {{0}}, {{1}}", *args)
     for x, lane, below in zip(op.args, args, ("less", "greater"), strict=True):
         if type_of(x) == "int" and not (type(x) is int and x >= 0):
             y = m.select(lane < 0, op.name.startswith((below, "not_equal")), y)
@@ -163,10 +163,7 @@ def _divided(instruction: str) -> Callable[..., Lane]:
     return divided
 
 
-_PREDICATES = {
-    "less": "ult", "less_equal": "ule", "greater": "ugt", "greater_equal": "uge", "equal": "eq",
-    "not_equal": "ne",
-}  # fmt: skip
+_PREDICATES = {"<": "ult", "<=": "ule", ">": "ugt", ">=": "uge", "==": "eq", "!=": "ne"}
 _UNSIGNED: dict[str, Callable[..., Lane]] = {
     **dict.fromkeys(("maximum", "fmax"), _larger("uge")),
     **dict.fromkeys(("minimum", "fmin"), _larger("ule")),

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from zyg.compiler.back.vector_elementary import VECTORISED
 from zyg.compiler.ir import (
     Atom,
     Check,
@@ -75,9 +74,9 @@ def _is_sum(op: object) -> bool:
 
 
 def _time(op: object) -> int:
-    if not isinstance(op, Op) or op.name in VECTORISED:
+    if not isinstance(op, Op):
         return 2 if isinstance(op, (Load, Store)) else _LATENCY + 1
-    return 0 if op.out.type == "int" else 4 if op.name in ("divide", "sqrt") else 1
+    return 0 if op.out.type == "int" else op.cost
 
 
 def _is_plain(op: object) -> bool:

@@ -13,15 +13,7 @@ from typing import Any
 from zyg.compiler.back.lanes import REALS, Lane, Lanes, literal
 from zyg.compiler.back.printed import is_unsigned, operated
 from zyg.compiler.ir import Op
-
-_LIBRARY = {  # of the C library, by their names there
-    "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
-    "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
-    "arctan": "atan", "arctan2": "atan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
-    "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "cbrt": "cbrt", "hypot": "hypot",
-    "power": "pow", "erf": "erf", "erfc": "erfc", "gamma": "tgamma",
-    "lgamma": "lgamma", "nextafter": "nextafter",
-}  # fmt: skip
+from zyg.functions.operations import OPERATIONS
 
 
 class Scalars(Lanes):
@@ -71,7 +63,7 @@ class Scalars(Lanes):
         if args[-1].type not in REALS:  # an exponent, whose last bits count
             x, n = (self.converted(a, "double") for a in args)
             return self.converted(self.called("pow", "double", x, n), type)
-        return self.called(_LIBRARY[name] + ("f" if type == "float" else ""), type, *args)
+        return self.called(OPERATIONS[name].c + ("f" if type == "float" else ""), type, *args)
 
     def rare(self, name: str) -> Callable[[Lane, Lane, Lane], Lane]:
         def where(condition: Lane, x: Lane, y: Lane) -> Lane:

@@ -26,12 +26,10 @@ import numpy as np
 
 from zyg.compiler.back.lanes import Lanes
 from zyg.compiler.back.vector_exponentials import exponentials
+from zyg.functions.operations import OPERATIONS
 
 _TO_INTEGER = 1.5 * 2.0**52  # where added, the nearest integer is in the last bits
-VECTORISED = frozenset({
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "power", "sin", "cos", "tan", "arctan",
-    "sinh", "cosh", "tanh", "erf",
-})  # fmt: skip
+VECTORISED = frozenset(row.name for row in OPERATIONS.values() if row.simd)
 _ONE, _TWO, _TO_SIGN = np.uint64(1), np.uint64(2), np.uint64(62)
 
 

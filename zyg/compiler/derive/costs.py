@@ -7,15 +7,9 @@ known has as many in both.
 from __future__ import annotations
 
 from zyg.compiler.ir import Alloc, Block, Call, If, Op, Program, Routine, blocks_of
-from zyg.compiler.record import REALS
+from zyg.functions.operations import LIBRARY
 
-_LIGHT = {
-    "add", "subtract", "multiply", "negative", "absolute", "maximum", "minimum", "square", "select",
-    "float", "float32", "constant",
-}  # fmt: skip
 _ROUNDS = 10  # that a loop is taken to have
-_SLOW = {"divide": 4, "sqrt": 4, "remainder": 4, "floor_divide": 4}
-_LIBRARY = 15  # operations on floats that a function of a library takes
 
 
 def cost_of(program: Program) -> int:
@@ -27,8 +21,7 @@ def _cost(block: Block, inside: set[Program]) -> int:
     total = 0
     for op in block.ops:
         if isinstance(op, Op):
-            light = op.name in _LIGHT or op.out.type not in REALS
-            total += _SLOW.get(op.name, 1) if light or op.name in _SLOW else _LIBRARY
+            total += op.cost
         elif isinstance(op, Call):
             if op.callee not in inside:
                 total += _cost(op.callee.body, {*inside, op.callee})
@@ -36,5 +29,5 @@ def _cost(block: Block, inside: set[Program]) -> int:
             rounds = 1 if isinstance(op, If) else _ROUNDS
             total += rounds * sum(_cost(inner, inside) for inner in blocks_of(op))
         else:
-            total += _LIBRARY if isinstance(op, (Alloc, Routine)) else 1
+            total += LIBRARY if isinstance(op, (Alloc, Routine)) else 1
     return total

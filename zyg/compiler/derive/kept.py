@@ -247,16 +247,8 @@ class KeptNumber(Number):
         return self.kept.fetch(self.value)
 
 
-_CHEAP = {
-    "add", "subtract", "multiply", "negative", "absolute", "maximum", "minimum", "square", "sign",
-    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and",
-    "logical_or", "logical_xor", "logical_not", "isnan", "select", "float", "float32", "int",
-    "constant", "floor_divide", "remainder", "bitwise_and", "bitwise_or",
-}  # fmt: skip
-
-
 def _is_cheap(made: Any) -> bool:
-    return isinstance(made, Op) and made.name in _CHEAP
+    return isinstance(made, Op) and made.cost == 1
 
 
 def _is_index(x: Value, frame: Frame) -> bool:

@@ -34,11 +34,10 @@ from zyg.compiler.ir import (
 from zyg.compiler.record import REALS, Builder
 from zyg.compiler.routines import routines
 
-NO_SLOPE = {
-    "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and",
-    "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "signbit", "int",
-    "constant", "bitwise_and", "bitwise_or", "bitwise_xor", "invert",
-}  # fmt: skip
+
+def is_flat(op: Op) -> bool:
+    """Whether no derivative flows through an operation."""
+    return op.row.flat or op.name == "int"
 
 
 def times(builder: Builder, t: Atom, d: Atom, strong: bool) -> Atom:
@@ -214,7 +213,7 @@ class Memory:
 def _same(op: Any) -> Iterator[tuple[Atom, Atom]]:
     """What is given on as it is: from, to. Of an operation on numbers, what it depends on."""
     if isinstance(op, Op):
-        if op.name not in NO_SLOPE and is_real(op.out.type):
+        if not is_flat(op) and is_real(op.out.type):
             yield from ((x, op.out) for x in _moving_operands(op))
     elif isinstance(op, If):
         for block in (op.then, op.orelse):

@@ -21,7 +21,7 @@ from zyg.base.registry import ScalarRule
 from zyg.compiler.derive.activity import Activity
 from zyg.compiler.derive.calls import Stacks
 from zyg.compiler.derive.kept import Kept, KeptNumber, before
-from zyg.compiler.derive.moving import NO_SLOPE, is_real, times
+from zyg.compiler.derive.moving import is_flat, is_real, times
 from zyg.compiler.derive.products import product
 from zyg.compiler.derive.segments import changed, run_again
 from zyg.compiler.derive.sums import classes_read, only_adds
@@ -186,7 +186,7 @@ class Reverse(Visitor):
 
     def op(self, op: Op) -> None:
         bar = self.bars[-1].pop(op.out, None)
-        if bar is None or op.name in NO_SLOPE:
+        if bar is None or is_flat(op):
             return
         if op.name in ("float", "float32", "uint"):
             self.add(op.args[0], bar)

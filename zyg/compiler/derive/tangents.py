@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from zyg.base.registry import ScalarRule
-from zyg.compiler.derive.moving import NO_SLOPE, times
+from zyg.compiler.derive.moving import is_flat, times
 from zyg.compiler.front.reader import call_partial
 from zyg.compiler.functions import rule_of
 from zyg.compiler.ir import (
@@ -108,7 +108,7 @@ class Forward(Rewriter):
         args = [self.atom(x) for x in op.args]
         y = self.made[op.out] = self.builder.op(op.name, *args, callee=op.callee)
         chains = [self.moving.get(x) if isinstance(x, Value) else None for x in op.args]
-        if op.name in NO_SLOPE or not any(chains):
+        if is_flat(op) or not any(chains):
             return
         if op.name in ("float", "uint") and type_of(op.args[0]) != "float32":
             self.moving[op.out] = chains[0]  # type: ignore[assignment]

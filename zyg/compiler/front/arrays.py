@@ -17,16 +17,7 @@ from zyg.compiler.front.structures import Ref
 from zyg.compiler.front.views import Arrayed, ArrayView, Index, product
 from zyg.compiler.ir import is_number, type_of
 from zyg.compiler.numbers import Number, atom_of
-
-OPERATIONS: dict[Any, str] = {
-    operator.add: "add", operator.sub: "subtract", operator.mul: "multiply",
-    operator.truediv: "divide", operator.floordiv: "floor_divide", operator.mod: "remainder",
-    operator.pow: "power", operator.and_: "bitwise_and", operator.or_: "bitwise_or",
-    operator.xor: "bitwise_xor", operator.neg: "negative", operator.pos: "positive",
-    operator.invert: "invert", operator.lt: "less", operator.le: "less_equal",
-    operator.gt: "greater", operator.ge: "greater_equal", operator.eq: "equal",
-    operator.ne: "not_equal",
-}  # fmt: skip
+from zyg.functions.operations import BY_OPERATOR
 
 
 class Single(Arrayed):
@@ -56,11 +47,11 @@ def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) ->
                 refuse_bytes("x ** 2")
             if square and kind_of_elements(operands[0]) == "complex":
                 return elementwise(to, "square", operands[0])  # which keeps the sign of a zero
-            return elementwise(to, OPERATIONS[operator_], *operands)
+            return elementwise(to, BY_OPERATOR[operator_], *operands)
         if not any(isinstance(x, Ref) for x in operands):
             kinds = [f"{type(x).__name__}" for x in operands if not isinstance(x, Arrayed)]
             raise TypeError(f"an array meets a {kinds[0]}")
-    name = OPERATIONS.get(operator_)
+    name = BY_OPERATOR.get(operator_)
     if (name is not None and any(isinstance(x, ComplexNumber) for x in operands)) or (
         any(isinstance(x, complex) for x in operands)
         and any(isinstance(x, Number) for x in operands)

@@ -46,6 +46,7 @@ from zyg.compiler.functions import meaning
 from zyg.compiler.ir import type_of
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
+from zyg.functions.operations import OPERATIONS
 
 
 class Method:
@@ -342,13 +343,7 @@ def _of_ufunc(to: WholeBuilder, f: np.ufunc, method: str, args: Any, kwargs: Any
         a, b = (as_array(to, x) for x in args)
         column = a.of_axes([*range(a.ndim), *[None] * b.ndim])
         return array(elementwise(to, name, column, b))
-    if method == "reduce" and f in _REDUCE:
+    if method == "reduce" and isinstance(name, str) and (reduce := OPERATIONS[name].reduce):
         kwargs.setdefault("axis", 0)
-        return _REDUCE[f](to, *args, **kwargs)
+        return METHODS[reduce](to, *args, **kwargs)
     return NotImplemented
-
-
-_REDUCE: dict[Any, Callable[..., Any]] = {
-    np.add: reductions.sum_, np.multiply: reductions.prod, np.maximum: METHODS["max"],
-    np.minimum: METHODS["min"], np.logical_and: METHODS["all"], np.logical_or: METHODS["any"],
-}  # fmt: skip

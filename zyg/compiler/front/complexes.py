@@ -14,6 +14,8 @@ from zyg.compiler.front.mixed import is_scalar
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.ir import Atom, is_number
 from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.record import row_of
+from zyg.functions.operations import COMPARISON, FLOAT, POWER, TEST
 
 Pair = tuple[Atom, Atom]
 
@@ -60,19 +62,19 @@ def one_of(to: WholeBuilder, kind: str, condition: Any, x: Any, y: Any) -> Any:
 def operated(to: WholeBuilder, name: str, *args: Any, python: bool = False) -> Any:
     """An operation of numbers of which one is complex; stops where Python's may be infinite."""
     pairs = [pair_of(to, x) for x in args]
-    if name in _REAL:
-        return to.number(_REAL[name](to.op, *pairs), python)
-    if name not in _COMPLEX and name != "power":
+    if name not in _FORMULAS and name != "power":
         raise TypeError(f"{name} of complex numbers is not compiled")
+    if element_made(name) != "complex":
+        return to.number(_FORMULAS[name](to.op, *pairs), python)
     if python and name == "divide":
         to.demand("a division by zero", "logical_or", *(to.op("not_equal", x, 0.0)
                                                         for x in pairs[1]))  # fmt: skip
     if name == "power":
         made = _power(to, pairs[0], args[1], pairs[1], python)
     else:
-        compute: Any = _divide if python and name == "divide" else _COMPLEX[name]
+        compute: Any = _divide if python and name == "divide" else _FORMULAS[name]
         made = compute(to.op, *pairs)
-    if name not in _ANY and (python or name != "divide"):
+    if row_of(name).types in (FLOAT, POWER) and (python or name != "divide"):
         finite = [to.op("isfinite", x) for x in made]
         to.check(to.op("logical_and", *finite), "a complex number that is not finite")
     return number(to, made, python)
@@ -221,7 +223,7 @@ def _both(name: str) -> Callable[..., Pair]:
     return lambda op, *zs: (op(name, *(z[0] for z in zs)), op(name, *(z[1] for z in zs)))
 
 
-_COMPLEX: dict[str, Callable[..., Any]] = {
+_FORMULAS: dict[str, Callable[..., Any]] = {
     "add": _both("add"), "subtract": _both("subtract"), "negative": _both("negative"),
     "positive": lambda op, z: z, "multiply": _multiply, "divide": _divide_by_zero_too, "exp": _exp,
     "log": _log, "sqrt": _sqrt, "sin": _sin, "cos": _cos, "sinh": _sinh, "cosh": _cosh,
@@ -229,9 +231,6 @@ _COMPLEX: dict[str, Callable[..., Any]] = {
     "square": lambda op, z: _multiply(op, z, z),
     "reciprocal": _reciprocal,
     "conjugate": lambda op, z: (z[0], op("negative", z[1])),
-}  # fmt: skip
-_ANY = {"add", "subtract", "multiply", "negative", "positive", "square", "conjugate"}
-_REAL: dict[str, Callable[..., Atom]] = {
     "absolute": _absolute, "real": lambda op, z: z[0], "imag": lambda op, z: z[1],
     "angle": lambda op, z: op("arctan2", z[1], z[0]),
     "equal": lambda op, a, b: op("logical_and", op("equal", a[0], b[0]), op("equal", a[1], b[1])),
@@ -244,9 +243,8 @@ _REAL: dict[str, Callable[..., Atom]] = {
 
 def element_made(name: str) -> str:
     """The type of what an operation of complex numbers gives."""
-    if name in ("equal", "not_equal", "isnan", "isfinite"):
-        return "bool"
-    return "float" if name in _REAL else "complex"
+    row = row_of(name)
+    return "bool" if row.types in (COMPARISON, TEST) else "float" if row.real else "complex"
 
 
 def attribute(z: ComplexNumber, name: str) -> Any:

@@ -16,16 +16,10 @@ from typing import Any
 
 from zyg.compiler.ir import Atom, Block, Program, Value, outs_of, same, type_of
 from zyg.compiler.record import Builder
+from zyg.functions.operations import OPERATIONS
 
 MOST = 2**31  # elements along an axis, and rounds of a loop; Python runs what has more
 _SMALL = 31
-BITS: dict[str, Callable[..., int]] = {
-    "add": lambda a, b: max(a, b) + 1, "subtract": lambda a, b: max(a, b) + 1,
-    "multiply": lambda a, b: a + b, "negative": lambda a: a, "absolute": lambda a: a,
-    "floor_divide": lambda a, b: a + 1, "remainder": lambda a, b: b, "maximum": max, "minimum": max,
-    "select": lambda c, a, b: max(a, b), "int": lambda a: a, "constant": lambda a: a,
-    "int_power": lambda a, b: 64,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -148,8 +142,9 @@ class ExtentBuilder(Builder):
             return known
         out = super().op(name, *args, callee=callee)
         fresh = isinstance(out, Value) and out.type == "int" and out not in self.bits
-        if fresh and name in BITS and all(type_of(x) in ("int", "bool") for x in args):
-            bits = BITS[name](*map(self.bits_of, args))
+        of_bits = OPERATIONS[name].bits if fresh else None
+        if of_bits and all(type_of(x) in ("int", "bool") for x in args):
+            bits = of_bits(*map(self.bits_of, args))
             self.bits[out] = min(64, bits)  # type: ignore[index]
             if bits <= 63 and name in _LINEAR:
                 made = _LINEAR[name](*map(self.form, args))

@@ -26,11 +26,6 @@ from zyg.compiler.rounds import overflow_checks, trips
 
 _MOST = 64  # chunks
 _LONG, _ROUNDS = 20.0, 16.0  # operations that a long one takes, rounds that are not known
-_SHORT = {
-    "add", "subtract", "multiply", "negative", "absolute", "maximum", "minimum", "square", "less",
-    "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or",
-    "logical_not", "select", "float", "float32", "int", "constant",
-}  # fmt: skip
 
 
 def prange(*bounds: Any) -> range:
@@ -143,7 +138,7 @@ def work(to: Builder, loop: For) -> Atom:
 
     def of_op(op: Any) -> Atom:
         if isinstance(op, Op):
-            return 1.0 if op.name in _SHORT else _LONG
+            return float(op.cost)
         if isinstance(op, (For, While)):
             rounds: Atom = _ROUNDS
             if isinstance(op, For) and made.isdisjoint(op.span):

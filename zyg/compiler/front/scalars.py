@@ -13,13 +13,22 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from zyg.compiler.front.domains import demand_domain
-from zyg.compiler.front.extents import BITS, ExtentBuilder
+from zyg.compiler.front.extents import ExtentBuilder
 from zyg.compiler.front.kinds import DTYPES
 from zyg.compiler.front.mixed import EXACT, is_exact
 from zyg.compiler.ir import Atom, Block, Type, Value, is_buffer, is_number, type_of
 from zyg.compiler.numbers import Number, atom_of
-from zyg.compiler.record import COMPARE, TESTS, WHOLE
+from zyg.compiler.record import row_of
 from zyg.errors import KernelError
+from zyg.functions.operations import (
+    BITWISE,
+    COMPARISON,
+    CONSTANT,
+    LOGIC,
+    ROUNDING,
+    SELECT,
+    TEST,
+)
 
 
 class WholeNumber(Number):
@@ -126,15 +135,18 @@ class WholeBuilder(ExtentBuilder):
     def made_by(self, name: str, *args: Any) -> str:
         """The type of the elements that a ufunc gives."""
         kind = promoted(*args)
-        if name in COMPARE or name in TESTS or name.startswith("logical"):
+        row = row_of(name)
+        if row.types in (COMPARISON, TEST, LOGIC):
             return "bool"
         if kind == "bool":
-            return "bool" if name in _BOOLS else "int" if takes_ints(name) else "float"
+            of_bools = row.bools not in ("", "bytes")
+            return "bool" if of_bools else "int" if takes_ints(name) else "float"
         return kind if kind != "int" or takes_ints(name) else "float"
 
     def operate(self, name: str, *args: Any) -> Any:
         """What an operator of Python's gives, and makes sure that Python would not raise."""
-        if name in ("select", "constant") or name.startswith("logical"):
+        types = row_of(name).types
+        if types in (SELECT, CONSTANT, LOGIC):
             made = self.op(name, *map(atom_of, args))
             if name == "logical_not":  # what `not` gives is Python's
                 return self.number(made, True)
@@ -144,7 +156,7 @@ class WholeBuilder(ExtentBuilder):
             return self.ufunc(name, *args)
         kind = self.type_in_python(name, {type_of(atom_of(x)) for x in args})
         atoms = [self.to(kind, atom_of(x)) for x in args]
-        if name in COMPARE:
+        if types == COMPARISON:
             if kind == "float":
                 self._demand_order(*zip(args, atoms, strict=True))
             return self.number(self.op(name, *atoms), True)
@@ -170,10 +182,11 @@ class WholeBuilder(ExtentBuilder):
 
     def type_in_python(self, name: str, kinds: set[str]) -> str:
         """The type in which Python computes with numbers of these types."""
-        if kinds == {"bool"} and name.startswith("bitwise"):
+        bitwise = row_of(name).types == BITWISE
+        if kinds == {"bool"} and bitwise and name != "invert":
             return "bool"
         if "float" in kinds or "float32" in kinds or name == "divide":
-            if name.startswith("bitwise") or name == "invert":
+            if bitwise:
                 raise TypeError(f"{name} of a float")
             return "float"
         return "int"
@@ -199,25 +212,25 @@ class WholeBuilder(ExtentBuilder):
             {"bool", "float32"}.intersection(map(type_of, atoms))
         ):
             raise TypeError("an int beyond 64 bits meets a number of few")
-        kind = promoted(*args)
-        if kind == "bool" and name in _BOOLS:
-            if _BOOLS[name] is None:
-                raise TypeError(f"NumPy has no {name} of bools")
-            name, atoms = str(_BOOLS[name]), atoms * (2 if name == "absolute" else 1)
-        elif kind == "bool" and (name in _BYTES or not takes_ints(name)):
+        kind, row = promoted(*args), row_of(name)
+        if kind == "bool" and row.bools == "refused":
+            raise TypeError(f"NumPy has no {name} of bools")
+        if kind == "bool" and row.bools not in ("", "bytes"):
+            name, atoms = row.bools, atoms * (2 if name == "absolute" else 1)
+        elif kind == "bool" and (row.bools == "bytes" or not takes_ints(name)):
             refuse_bytes(f"np.{name}")
         elif kind == "int" and not takes_ints(name):
             kind = "float"
-        if name.startswith("logical"):
+        if row_of(name).types == LOGIC:
             kind = "bool"
-        if kind not in ("bool", "int") and (name.startswith("bitwise") or name == "invert"):
+        if kind not in ("bool", "int") and row.types == BITWISE:
             raise TypeError(f"{name} of a float")
         atoms = [self.to(kind, x) for x in atoms]
         if kind == "int" and name in ("floor_divide", "remainder", "fmod"):
             self.divisor(*atoms)
         if kind == "int" and name == "power":
             return int_power(self, atoms[0], atoms[1])
-        if kind == "int" and name in WHOLE:
+        if kind == "int" and row.types == ROUNDING:
             return self.flat(self.op(name, *atoms))
         return self.op(name, *atoms)
 
@@ -238,7 +251,8 @@ class WholeBuilder(ExtentBuilder):
     def in_range(self, name: str, *atoms: Atom) -> Atom:
         """An operation of Python's ints, which must not leave those of 64 bits."""
         made = self.op(name, *atoms)
-        if isinstance(made, Value) and BITS[name](*map(self.bits_of, atoms)) > 63:
+        bits: Any = row_of(name).bits
+        if isinstance(made, Value) and bits(*map(self.bits_of, atoms)) > 63:
             over = self.op(f"{name}_overflows", *atoms)
             self.check(self.op("logical_not", over), "an int beyond 64 bits")
         return made
@@ -285,28 +299,10 @@ def _type(x: Any) -> str:
     return x.element if hasattr(x, "element") else type_of(atom_of(x))
 
 
-_INTS = {
-    "add", "subtract", "multiply", "negative", "positive", "absolute", "maximum", "minimum", "fmax",
-    "fmin", "remainder", "floor_divide", "fmod", "square", "sign", "power", "floor", "ceil",
-    "trunc", "rint", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "isnan", "isinf",
-    "isfinite", "signbit", "select", "conjugate",
-}  # fmt: skip
-# What NumPy makes of operations of bools; None: it refuses.
-_BOOLS = {
-    "add": "logical_or", "multiply": "logical_and", "maximum": "logical_or", "fmax": "logical_or",
-    "minimum": "logical_and", "fmin": "logical_and", "subtract": None, "negative": None,
-    "positive": None, "sign": None, "absolute": "logical_or",
-    "bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor",
-    "invert": "logical_not",
-}  # fmt: skip
-
-
-_BYTES = {"square", "power", "floor_divide", "remainder", "fmod", "conjugate"}
-
-
 def takes_ints(name: str) -> bool:
     """Whether NumPy computes this in ints where it is given ints."""
-    return name in _INTS or name in COMPARE or name in TESTS or name.startswith("logical")
+    row = row_of(name)
+    return bool(row.bools) or row.types in (ROUNDING, TEST, COMPARISON, LOGIC, SELECT)
 
 
 def _usual(to: WholeBuilder, name: str, *atoms: Atom) -> Atom:

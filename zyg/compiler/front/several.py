@@ -12,7 +12,6 @@ import numpy as np
 
 from zyg.base.registry import ScalarRule
 from zyg.compiler.front import complexes
-from zyg.compiler.front.arrays import OPERATIONS
 from zyg.compiler.front.builtin import OF_SEQUENCES
 from zyg.compiler.front.captures import Path
 from zyg.compiler.front.kinds import Scalar
@@ -36,8 +35,9 @@ from zyg.compiler.front.views import Arrayed
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Atom, is_number, type_of
 from zyg.compiler.numbers import Number, atom_of
-from zyg.compiler.record import COMPARE
+from zyg.compiler.record import row_of
 from zyg.errors import KernelError
+from zyg.functions.operations import BY_OPERATOR, COMPARISON
 
 
 class Meaning(NamedTuple):
@@ -62,7 +62,7 @@ def _meaning(to: WholeBuilder, name: str, row: Sequence[NumberKind]) -> Meaning 
             return Meaning("complex", (complexes.element_made(name), python))
         if python:
             found = to.type_in_python(name, types)
-            return Meaning(found, ("bool" if name in COMPARE else found, True))
+            return Meaning(found, ("bool" if row_of(name).types == COMPARISON else found, True))
         met, made = promoted(*kinds), to.made_by(name, *kinds)
     except TypeError:
         return None
@@ -76,7 +76,9 @@ def operated(to: WholeBuilder, name: str, *operands: Any) -> Any:
     rows = {row: _meaning(to, name, row) for row in product(*map(kinds_of, operands))}
     found = [x for x in rows.values() if x is not None]
     types = {x.type for x in found}
-    exact = types == {"int", "float"} and (name in COMPARE or name in ("add", "subtract"))
+    exact = types == {"int", "float"} and (
+        row_of(name).types == COMPARISON or name in ("add", "subtract")
+    )
     inverse = name == "power" and is_number(operands[1]) and operands[1] < 0 and types == {"int"}
     if len(found) < len(rows) or (len(types) > 1 and not exact) or inverse:
         return NotImplemented
@@ -234,7 +236,7 @@ class OfKinds(Reader):
 
     def of_kinds(self, operator: Callable[..., Any], operands: Sequence[Any]) -> Any:
         """What an operator gives for numbers of several kinds."""
-        name, to = OPERATIONS.get(operator), self.builder
+        name, to = BY_OPERATOR.get(operator), self.builder
         if name and all(map(is_scalar, operands)):
             found = operated(to, name, *operands)
             if found is not NotImplemented:

@@ -13,6 +13,7 @@ from zyg.errors import MissingRuleError
 from zyg.functions.kit import (
     CONSTANT,
     NO,
+    OPERATIONS,
     ScalarRule,
     adjoint,
     array_type,
@@ -144,12 +145,9 @@ _cumulative(np.cumulative_prod, np.cumprod, 1)
 # The methods of ufuncs
 
 _FUNCTIONS = {
-    (np.add, "reduce"): np.sum,
-    (np.multiply, "reduce"): np.prod,
-    (np.maximum, "reduce"): np.max,
-    (np.minimum, "reduce"): np.min,
     (np.add, "accumulate"): np.cumsum,
     (np.multiply, "accumulate"): np.cumprod,
+    **{(r.function, "reduce"): getattr(np, r.reduce) for r in OPERATIONS.values() if r.reduce},
 }
 _BUT_NAN = {np.fmax: (np.max, -np.inf), np.fmin: (np.min, np.inf)}
 
