@@ -13,7 +13,7 @@ import pytest
 from scipy import special
 
 import zyg
-from zyg.compiler.back import trampolines
+from zyg.compiler import callbacks
 from zyg.errors import CompileError
 
 RNG = np.random.default_rng(0)
@@ -302,8 +302,8 @@ def test_nothing_is_left_behind():
     with pytest.raises(np.linalg.LinAlgError):
         zyg.gradient(f, np.full((3, 3), np.nan), 3)
     gc.collect()
-    assert not len(trampolines._held)
-    assert not trampolines._held._by_call
+    assert not len(callbacks._held)
+    assert not callbacks._held._by_call
     assert all(ref() is None for ref in held)
 
 
@@ -398,7 +398,7 @@ def test_long_loops_run_again_in_parts():
     with zyg.config(tape_bytes=50_000):
         assert zyg.gradient(compiled, 1.1, 3000)[0] == pytest.approx(expected, rel=1e-12)
     assert expected == pytest.approx(zyg.gradient(numbers, 1.1, 3000)[0], rel=1e-8)
-    assert not len(trampolines._held)
+    assert not len(callbacks._held)
 
 
 @zyg.adjoint

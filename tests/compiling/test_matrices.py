@@ -97,7 +97,8 @@ ONE_ARRAY = [elementwise, chain, in_place, until, kept, total, some, halves]
 
 
 def is_program(f, verb):
-    return any(f.entries(f"{verb} {way}") for way in ("columns", "rows", "forward", "reverse"))
+    ways = [f"{verb} {way}" for way in ("columns", "rows", "forward", "reverse")]
+    return any(f.entries(name) for name in (verb, *ways))
 
 
 @pytest.fixture(autouse=True)

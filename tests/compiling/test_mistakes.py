@@ -9,7 +9,7 @@ import zyg
 from zyg.base import warned
 from zyg.base.caches import Cache
 from zyg.compiler.back import entry
-from zyg.compiling import index, operations, reads
+from zyg.compiling import index, operations, specialize
 from zyg.errors import CompileError, PerformanceWarning
 
 X = np.array([0.5, -1.0, 2.0])
@@ -28,7 +28,7 @@ def broken(*args, **kwargs):
 
 @pytest.fixture(params=["printing", "deriving", "the reverse pass alone"])
 def mistake(request, monkeypatch):
-    monkeypatch.setattr(reads, "_known", Cache(8))  # what is known, here and on disk
+    monkeypatch.setattr(specialize, "_known", Cache(8))  # what is known, here and on disk
     monkeypatch.setattr(index, "recall", lambda *args: None)
     if request.param == "printing":
         monkeypatch.setattr(entry, "Module", broken)
@@ -37,7 +37,7 @@ def mistake(request, monkeypatch):
         monkeypatch.setattr(operations.reverse, "vjp", broken)
     else:
         monkeypatch.setattr(operations.Tapes, "__init__", broken)
-        monkeypatch.setattr(reads, "gradient_entry", broken)
+        monkeypatch.setattr(specialize, "gradient_form", broken)
 
 
 def test_values_and_gradients_are_right_and_the_mistake_is_named(mistake):

@@ -252,7 +252,7 @@ def test_float32(f):
 @pytest.mark.parametrize(("f", "args"), PROGRAMS[:8], ids=NAMES[:8])
 def test_mirrors_of_loops_in_threads_are_in_threads(f, args):
     compiled = zyg.compile(f, parallel=True)
-    read = compiled.call(args, {}).read
+    read = compiled.call(args, {}).known
     made = read.operation.gradient(read.active(None)).operation.program
     loops = [op for op in operations(made.body) if isinstance(op, For) and op.apart is not None]
     assert loops

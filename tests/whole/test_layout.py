@@ -233,6 +233,7 @@ REGISTRIES = {
     "zyg.core.strand.WATCHED": "types",
     "zyg.core.strand.watcher_of": "types",
     "zyg.core.entries.kinds": "entries",
+    "zyg.compiling.specialize.FORMS": "verbs of compiled functions",
     "zyg.tools.ledger.CLASS_OF": "ledger",
     "zyg.verbs.checkpoints.GENERATORS": "classes of random generators",
     "zyg.verbs.checkpoints.GLOBAL_GENERATORS": "random generators",

@@ -1,28 +1,61 @@
 """Functions that stay in Python, as programs: machine code calls them back.
 
-A `Callee` is such a function, of arguments and with a result of known kinds. Its program has the
-operands of the arguments as inputs and those of the result as outputs. Behind the inputs is an
-int, `which`, and behind the outputs another one, `kept`, which are between the two sides of a
+A `Callee` is such a function, of numbers and arrays of known kinds, its leaves. Its program has the
+operands of those that it takes as inputs and of those that it gives as outputs. Behind the inputs
+is an int, `which`, and behind the outputs another one, `kept`, which are between the two sides of a
 derivative: called where its adjoint follows, a callee is told which operands move, and says where
 its pullback is kept; the pullback is told that.
 
 The derivatives of a callee are callees: its pullback, and its pushforward. They are made when they
 are asked for, as each has derivatives again.
+
+Machine code calls a `Trampoline`, with the address of the arena and a row of words: the operands,
+an address for a buffer. Python writes words over them: the results, and for a buffer the address
+and the bytes of an array, which the machine code copies at once.
 """
 
 from __future__ import annotations
 
+import ctypes
 import itertools
-from collections.abc import Iterator, Sequence
+import math
+import struct
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from functools import cached_property
 from typing import Any, Protocol
 
-from zyg.compiler.front.kinds import Array, Kind, Scalar, Struct
-from zyg.compiler.ir import Adjoint, Block, CallBack, Program, Value
-from zyg.compiler.splice import called
+import numpy as np
 
-_REAL = {"float", "float32", "complex"}
+from zyg.compiler.front.complexes import ComplexNumber
+from zyg.compiler.front.elementwise import copied
+from zyg.compiler.front.kinds import (
+    DTYPES,
+    Array,
+    Kind,
+    Scalar,
+    Static,
+    Struct,
+    dense_array,
+    lies_in,
+    put_together,
+    taken_apart,
+    width,
+)
+from zyg.compiler.front.structures import Unknown, described
+from zyg.compiler.front.views import Arrayed, dense
+from zyg.compiler.ir import Adjoint, Atom, Block, CallBack, Program, Value, is_buffer, is_number
+from zyg.compiler.splice import called
+from zyg.errors import KernelError
+
+Leaf = Scalar | Array
 HIDDEN = object()  # in a kind: a part of a result that programs do not use
+_REAL = {"float", "float32", "complex"}
+_KNOWN = (str, bytes, Enum, type, type(None), type(...), np.dtype, complex, np.ufunc)
+_PYTHON: dict[str, type] = {"float": float, "int": int, "bool": bool, "complex": complex}
+_CODES = {"float": "d", "float32": "f4x", "int": "q", "bool": "q", "complex": "dd"}
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Held:
@@ -55,49 +88,53 @@ class Callee(Protocol):
     """A function in Python."""
 
     name: str
-    takes: tuple[Kind, ...]
-    gives: Kind
+    takes: Sequence[Leaf]
+    gives: Sequence[Leaf]
     strict: bool  # whether results have the types that Python's have
 
     def run(
         self, held: Held, call: int, keeps: bool, which: int, args: list[Any]
-    ) -> tuple[Any, int]:
-        """The result, and what to ask `held` for to have the pullback, if that is kept there."""
+    ) -> tuple[Sequence[Any], int]:
+        """The results, and what to ask `held` for to have the pullback, if that is kept there."""
 
     def pullback(self) -> Callee:
-        """(arguments, cotangents of the real parts of the result) -> those of the arguments."""
+        """(arguments, cotangents of the real results) -> those of the real arguments."""
 
     def pushforward(self) -> Callee:
-        """(arguments, tangents of their real parts) -> tangents of those of the result."""
+        """(arguments, tangents of the real ones) -> tangents of the real results."""
 
     def outside(self) -> Callee:
         """The function as derivatives further out see it where another one is taken."""
 
 
-def leaves(kind: Kind) -> Iterator[Scalar | Array]:
-    """The numbers and arrays in something of a kind."""
-    if isinstance(kind, Struct):
-        for part in kind.parts:
-            yield from leaves(part)
-    elif isinstance(kind, (Scalar, Array)):
-        yield kind
+class Find(Protocol):
+    """Who knows functions that may stay in Python."""
+
+    def may_stay(self, f: Any) -> bool:
+        """Whether a function may, as far as is known before it is called."""
+
+    def __call__(
+        self, reader: Any, f: Any, path: Any, kinds: tuple[Kind, ...],
+        operands: Sequence[Atom], names: tuple[str, ...],
+    ) -> tuple[Callee, Kind]:  # fmt: skip
+        """The callee of a function for arguments of these kinds, the last ones with names; and the
+        kind of its result."""
 
 
-def element(leaf: Scalar | Array) -> str:
-    return leaf.element if isinstance(leaf, Array) else leaf.type
+# As programs
 
 
-def reals(*kinds: Kind) -> list[Scalar | Array]:
+def reals(found: Sequence[Leaf]) -> list[Leaf]:
     """Those through which derivatives flow."""
-    return [x for kind in kinds for x in leaves(kind) if element(x) in _REAL]
+    return [leaf for leaf in found if leaf.element in _REAL]
 
 
-def values_of(*kinds: Kind) -> tuple[list[Value], dict[Value, tuple[Any, ...]]]:
-    """New values for the operands of things of these kinds, and the sizes of the buffers."""
+def values_of(found: Sequence[Leaf]) -> tuple[list[Value], dict[Value, tuple[Any, ...]]]:
+    """New values for the operands of these, and the sizes of the buffers."""
     made: list[Value] = []
     sizes: dict[Value, tuple[Any, ...]] = {}
-    for leaf in (x for kind in kinds for x in leaves(kind)):
-        is_complex = element(leaf) == "complex"
+    for leaf in found:
+        is_complex = leaf.element == "complex"
         if isinstance(leaf, Scalar):
             made += [Value("float"), Value("float")] if is_complex else [Value(leaf.type)]
             continue
@@ -110,7 +147,7 @@ def values_of(*kinds: Kind) -> tuple[list[Value], dict[Value, tuple[Any, ...]]]:
 
 def program_of(callee: Callee, keeps: bool = False) -> Program:
     """The program that calls a function, and keeps its pullback if the adjoint is to follow."""
-    inputs, sizes = values_of(*callee.takes)
+    inputs, sizes = values_of(callee.takes)
     outputs, made = values_of(callee.gives)
     inputs, outputs = [*inputs, Value("int")], [*outputs, Value("int")]
     op = CallBack(Called(callee, keeps), tuple(inputs), outputs)
@@ -149,7 +186,7 @@ class _InPython(Adjoint):
     @cached_property
     def bars(self) -> list[Value]:  # type: ignore[override]
         outputs: list[Any] = self._program.outputs
-        return [Value(x.type) for x in _real_operands([self._callee.gives], outputs)]
+        return [Value(x.type) for x in _real_operands(self._callee.gives, outputs)]
 
     @cached_property
     def program(self) -> Program:  # type: ignore[override]
@@ -157,7 +194,7 @@ class _InPython(Adjoint):
         outputs: list[Any] = self._program.outputs
         known = [*self._program.inputs[:-1], *(x for x in outputs if x.type == "int")]
         return self._calling(
-            self._callee.pullback(), known, [self._callee.gives], outputs, self.bars, outputs[-1]
+            self._callee.pullback(), known, self._callee.gives, outputs, self.bars, outputs[-1]
         )
 
     @cached_property
@@ -168,14 +205,14 @@ class _InPython(Adjoint):
         return self._calling(self._callee.pushforward(), inputs, takes, inputs, dots, inputs[-1])
 
     def _calling(
-        self, derivative: Callee, known: list[Value], kinds: Sequence[Kind],
+        self, derivative: Callee, known: list[Value], kinds: Sequence[Leaf],
         like: Sequence[Value], along: list[Value], last: Value,
     ) -> Program:  # fmt: skip
         """The program that calls a derivative along values like the real ones of these kinds."""
         sizes, operands = dict(self._program.sizes), list[Value]()
         left = iter(along)
         for leaf, row in _apart(kinds, like):
-            if element(leaf) not in _REAL:
+            if leaf.element not in _REAL:
                 continue
             if isinstance(leaf, Scalar):
                 operands += [next(left) for _ in row]
@@ -184,20 +221,217 @@ class _InPython(Adjoint):
                 sizes[one] = sizes[row[0]]
         block = Block()
         made = called(program_of(derivative), [*self._program.inputs[:-1], *operands, last], block)
-        block.yields = _real_operands([derivative.gives], made)
+        block.yields = _real_operands(derivative.gives, made)
         return Program(derivative.name, [*known, *along], block, sizes=sizes)
 
 
-def _apart(kinds: Sequence[Kind], operands: Sequence[Any]) -> Iterator[tuple[Any, Sequence[Any]]]:
-    """The numbers and arrays in things of these kinds, with the operands of each."""
+def _apart(found: Sequence[Leaf], operands: Sequence[Any]) -> Iterator[tuple[Leaf, Sequence[Any]]]:
+    """Numbers and arrays, with the operands of each."""
     start = 0
-    for leaf in (x for kind in kinds for x in leaves(kind)):
-        width = 1 + (leaf.ndim if isinstance(leaf, Array) else element(leaf) == "complex")
-        yield leaf, operands[start : start + width]
-        start += width
+    for leaf in found:
+        yield leaf, operands[start : start + width(leaf)]
+        start += width(leaf)
 
 
-def _real_operands(kinds: Sequence[Kind], operands: Sequence[Any]) -> list[Any]:
+def _real_operands(found: Sequence[Leaf], operands: Sequence[Any]) -> list[Any]:
     """Those through which derivatives flow: numbers, and buffers without their shapes."""
-    rows = ((leaf, row) for leaf, row in _apart(kinds, operands) if element(leaf) in _REAL)
+    rows = ((leaf, row) for leaf, row in _apart(found, operands) if leaf.element in _REAL)
     return [x for leaf, row in rows for x in (row[:1] if isinstance(leaf, Array) else row)]
+
+
+def whole_of(kind: Kind, found: Iterator[Any]) -> Any:
+    """Something of a kind, of its numbers and arrays."""
+    if isinstance(kind, Struct):
+        return put_together(kind.type, kind.keys, [whole_of(part, found) for part in kind.parts])
+    return kind.value if isinstance(kind, Static) else next(found)
+
+
+def leaves_of(kind: Kind, y: Any) -> Iterator[Any]:
+    """The numbers and arrays in something that is to be of a kind."""
+    if isinstance(kind, Struct):
+        keys, parts = taken_apart(y)
+        _demand_alike(type(y) is kind.type and keys == kind.keys and len(parts) == len(kind.parts))
+        for inner, part in zip(kind.parts, parts, strict=True):
+            yield from leaves_of(inner, part)
+    elif isinstance(kind, Static):
+        _demand_alike(kind.value is HIDDEN or y == kind.value)
+    else:
+        yield y
+
+
+# In what is read
+
+
+def call_back(
+    reader: Any, find: Find, f: Any, path: Any, args: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
+    """What a call gives of a function that stays in Python."""
+    operands: list[Atom] = []
+    kinds = tuple(_argument(reader, x, operands) for x in (*args, *kwargs.values()))
+    callee, gives = find(reader, f, path, kinds, operands, tuple(kwargs))
+    to = reader.builder
+    outs: Any = called(program_of(callee), [*operands, 0], to.block)
+    for out in outs:
+        if is_buffer(out.type):
+            to.born[out] = len(to.born) + 1
+    return reader.taken(_made(reader, gives, iter(outs)), "")
+
+
+def _argument(reader: Any, x: Any, operands: list[Atom]) -> Kind:
+    """The kind of an argument, whose operands are appended; arrays are copied."""
+    x = reader.settled(reader.handed_out(reader.uncovered(x)))
+    if is_number(x) or isinstance(x, _KNOWN):
+        return Static(x)
+    if isinstance(x, (tuple, list)):
+        return Struct(type(x), (), tuple(_argument(reader, part, operands) for part in x))
+    if type(x) is dict:
+        return Struct(dict, tuple(x), tuple(_argument(reader, p, operands) for p in x.values()))
+    if isinstance(x, Arrayed):
+        view = copied(x)
+        operands += [view.buffer, *view.shape]
+        return dense_array(view.element, view.order)
+    kind = reader.result(x, operands)
+    if not isinstance(kind, Scalar):
+        raise KernelError(
+            f"{described(x)} as an argument of what runs in Python is not compiled.",
+            "it takes numbers, arrays, and containers of those.",
+            "pass those.",
+        )
+    return kind
+
+
+def _made(reader: Any, kind: Kind, outs: Iterator[Value]) -> Any:
+    """What the function that is read sees of a result."""
+    to = reader.builder
+    if isinstance(kind, Static) and kind.value is HIDDEN:
+        return Unknown("it is of a type that compiled functions do not have")
+    if isinstance(kind, Static):
+        return kind.value
+    if isinstance(kind, Struct):
+        return put_together(kind.type, kind.keys, [_made(reader, p, outs) for p in kind.parts])
+    if isinstance(kind, Array):
+        buffer = next(outs)
+        dims = [next(outs) for _ in range(kind.ndim)]
+        return dense(to, buffer, dims, kind.element, kind.order)
+    if kind.type == "complex":
+        return ComplexNumber(to, next(outs), next(outs), kind.python)
+    return to.number(next(outs), kind.python)
+
+
+# In machine code
+
+
+class _State(threading.local):
+    """Of this thread: what was handed over last, and what must not be swallowed."""
+
+    given: Any = None
+    raised: BaseException | None = None
+
+
+_state = _State()
+
+
+_held = Held()
+
+
+def end_of_call(call: int) -> None:
+    """Let go what was kept for a call."""
+    _held.end(call)
+
+
+class Trampoline:
+    """What machine code calls where it calls a function in Python."""
+
+    def __init__(self, called: Called) -> None:
+        self._callee, self._keeps = called.callee, called.keeps
+        self._takes = [*map(_taker, called.callee.takes)]
+        self._words = struct.Struct(f"={_codes(called.callee.takes)}q")
+        strict = called.callee.strict and not called.keeps
+        self._gives = [_giver(leaf, strict) for leaf in called.callee.gives]
+        self._results = struct.Struct(f"={_codes(called.callee.gives, given=True)}q")
+        self._function = _FUNCTION(self._run)  # lives as long as this
+        self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
+
+    def _run(self, call: int, words: int) -> int:
+        try:
+            row = iter(self._words.unpack(ctypes.string_at(words, self._words.size)))
+            args = [take(row) for take in self._takes]
+            ys, kept = self._callee.run(_held, call, self._keeps, next(row), args)
+            found: list[Any] = []
+            arrays: list[Any] = []
+            for give, y in zip(self._gives, ys, strict=True):
+                give(y, found, arrays)
+            _state.given = arrays
+            target = (ctypes.c_char * self._results.size).from_address(words)
+            self._results.pack_into(target, 0, *found, kept)
+            return 0
+        except BaseException as error:
+            _state.raised = error
+            return 1
+
+
+def raised() -> BaseException | None:
+    """What was raised in this thread by what was called last, if anything; once."""
+    error, _state.raised = _state.raised, None
+    return error
+
+
+def _codes(found: Sequence[Leaf], given: bool = False) -> str:
+    """The words of some leaves; of arrays that are given, their bytes and their shape."""
+    return "".join("Q" + "q" * (given + leaf.ndim) if isinstance(leaf, Array)
+                   else _CODES[leaf.type] for leaf in found)  # fmt: skip
+
+
+def _taker(leaf: Leaf) -> Callable[[Iterator[Any]], Any]:
+    """How an argument is made of words."""
+    dtype = DTYPES[leaf.element]
+    if isinstance(leaf, Scalar):
+        of: Any = _PYTHON[leaf.type] if leaf.python else dtype.type
+        if leaf.type == "complex":
+            return lambda row: of(complex(next(row), next(row)))
+        return lambda row: of(next(row))
+    axes = range(leaf.ndim)
+
+    def take(row: Iterator[Any]) -> Any:
+        address, shape = next(row), [next(row) for _ in axes]
+        size = math.prod(shape) * dtype.itemsize
+        if not size:
+            return np.zeros(shape, dtype)
+        return leaf.shaped(np.frombuffer(ctypes.string_at(address, size), dtype), shape)
+
+    return take
+
+
+Give = Callable[[Any, list[Any], list[Any]], None]
+
+
+def _giver(leaf: Leaf, strict: bool) -> Give:
+    """How a result becomes words; one that is not `strict` may be of a type that converts."""
+    if isinstance(leaf, Array):
+        return _array_giver(leaf, strict)
+    of: Any = _PYTHON[leaf.type] if leaf.python else DTYPES[leaf.type].type
+
+    def give(y: Any, found: list[Any], arrays: list[Any]) -> None:
+        _demand_alike(not strict or type(y) is of)
+        found += (y.real, y.imag) if leaf.element == "complex" else (y,)
+
+    return give
+
+
+def _array_giver(leaf: Array, strict: bool) -> Give:
+    dtype = DTYPES[leaf.element]
+
+    def give(y: Any, found: list[Any], arrays: list[Any]) -> None:
+        _demand_alike(not strict or type(y) is np.ndarray)
+        y = np.asarray(y) if strict else np.asarray(y, dtype)
+        _demand_alike(y.dtype == dtype and y.ndim == leaf.ndim)
+        _demand_alike(not strict or lies_in(y, leaf.order))
+        arrays.append(flat := np.ascontiguousarray(leaf.row(y)))
+        found += (flat.__array_interface__["data"][0], flat.nbytes, *y.shape)
+
+    return give
+
+
+def _demand_alike(condition: bool) -> None:
+    if not condition:
+        raise TypeError("a result of another kind than the first one was")

@@ -2,20 +2,19 @@
 
 operands                        arguments as a program takes them, results as it leaves them
 ints                            those that are computed with
-guards                          what a function takes from outside, in one step
-reach                           all that a function can take from outside, as a digest
+guards                          machine code, while what it was made with is as it was
+fingerprint                     all that a function can take from outside, as a digest
 index                           from a function to machine code on disk
 tapes                           machine code of derivatives, in no more memory than is allowed
 operations                      a program that runs, and the programs of its derivatives
-entries                         machine code that takes arguments as they are
+forms                           programs that verbs run for arguments of some kinds
 fallback                        a function that is not compiled: in Python, with the drop-ins
-callees                         functions that compiled ones call back
-staying                         which functions may stay in Python, and what they give
-reads                           a function, read for arguments of these kinds
+python_callbacks                functions that compiled ones call back
+specialize                      a function, read for arguments of these kinds
 calls                           a call as one operation of the tracer
 inspecting                      what a compiled function does, in words and as text
 functions                       compiled functions
-direct                          verbs of compiled functions, without the tracer
+fast_path                       gradients of compiled functions, without the tracer
 matrices                        Jacobians and Hessians, each as one program
 verbs                           what users call
 """

@@ -22,7 +22,6 @@ from zyg.core.reverse import settled
 from zyg.core.strand import innermost, is_watched, settle
 
 _MOVING = {"float", "float32", "float[]", "float32[]", "int"}
-_DTYPES = {"float[]": np.dtype(np.float64), "float32[]": np.dtype(np.float32)}
 
 
 class OperationCall(Engine):
@@ -42,7 +41,7 @@ def apply(operation: Operation, operands: Sequence[Any]) -> list[Any]:
     operands = [settle(x) for x in operands]
     strand = innermost(operands)
     if strand is None:
-        return run(operation, operands)
+        return operation.run(operands)
     others: list[Any] = []
     floating = iter(_watched(operation, operands, strand.level, others))
     outs = enumerate(operation.program.outputs)
@@ -62,18 +61,6 @@ def _watched(
     )
     made = bind(operation_call, (OperationCall(operation, active, others), *operands))
     return made if type(made) is tuple else (made,)
-
-
-def run(operation: Operation, operands: Sequence[Any]) -> list[Any]:
-    """The outputs for plain operands, which are brought to what the program takes."""
-    return operation.run(*map(_fitting, operation.program.inputs, operands))
-
-
-def _fitting(value: Any, x: Any) -> Any:
-    if not is_buffer(value.type):
-        return x
-    dtype: Any = _DTYPES.get(value.type, x.dtype)
-    return x if x.flags.c_contiguous and x.dtype == dtype else np.ascontiguousarray(x, dtype)
 
 
 def call_operation(call: OperationCall, *operands: Any) -> Any:

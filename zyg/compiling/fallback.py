@@ -12,7 +12,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from zyg.adoption.originals import learn
@@ -21,6 +21,7 @@ from zyg.base.adoptable import is_adopted
 from zyg.base.caches import Cache
 from zyg.base.config import setting
 from zyg.base.warned import warn_once
+from zyg.compiling.fingerprint import names_in
 from zyg.errors import CompileError, KernelError, is_users
 
 
@@ -121,12 +122,7 @@ def _wrapped(g: Any) -> Any:
 def _reached(g: FunctionType) -> list[Any]:
     """What a function names of its surroundings."""
     cells = [c.cell_contents for c in g.__closure__ or () if c != _EMPTY]
-    return [g.__globals__.get(name) for name in _names(g.__code__)] + cells
+    return [g.__globals__.get(name) for name in names_in(g.__code__)] + cells
 
 
 _EMPTY = CellType()
-
-
-def _names(code: CodeType) -> list[str]:
-    inner = (name for c in code.co_consts if isinstance(c, CodeType) for name in _names(c))
-    return [*code.co_names, *inner]

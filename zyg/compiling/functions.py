@@ -1,5 +1,11 @@
 """Compiled functions: what stands in the place of a function given to `compile`.
 
+A call asks the machine code that is known (`asked`). If none takes it, its arguments are taken
+apart; machine code for their kinds is looked for on disk; else the function is read for them
+(`specialize`), and the verb gets machine code of what was read (`prepared`). Where even that does
+not take the arguments as they are, as with keywords, functions or watched values among them, or
+where it has stopped, the program runs on operands, or Python does (`_called`).
+
 What reads and derives programs is imported where it is needed: a process whose machine code is on
 disk goes without.
 """
@@ -16,37 +22,32 @@ import numpy as np
 from zyg.base.borders import shorten
 from zyg.base.caches import Cache
 from zyg.base.marks import Named
-from zyg.base.registry import rules
 from zyg.base.structure import Structure
-from zyg.compiler.front.kinds import Kind, Unkind
+from zyg.compiler.front.kinds import Kind, Unkind, width
 from zyg.compiling import index
-from zyg.compiling.guards import Guard
-from zyg.compiling.operands import VALUE, Root, Taken, name_of, width
+from zyg.compiling.guards import FastEntry
+from zyg.compiling.operands import VALUE, Root, Taken, name_of
 from zyg.core.strand import is_watched, settle, strip
 from zyg.core.views import is_spread
 from zyg.errors import KernelError
 
 if TYPE_CHECKING:
-    from zyg.compiler.back.entry import Direct
-    from zyg.compiling.reads import Read
+    from zyg.compiling.specialize import Specialization
 
-_MOST = 7  # further entries that are asked
-Entry = Callable[..., Any]
-RECALLED: Any = object()
+_MOST = 8  # entries that are asked
 
 
-def _no_guard(f: Any) -> None:
-    """The guard of what is not on disk."""
+class Call(Taken):
+    """One call: its arguments taken apart, and what is `known` for their kinds."""
 
+    known: Specialization
+    kinds: tuple[Kind, ...]
 
-class Call:
-    """One call: what was read for arguments of its kinds, and the operands."""
-
-    __slots__ = ("arrays", "copies", "operands", "read", "usual", "watched")
-
-    def __init__(self, read: Read, taken: Taken, usual: bool) -> None:
-        self.read, self.operands, self.usual = read, taken.operands, usual
-        self.copies, self.arrays, self.watched = taken.copies, taken.arrays, taken.watched
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        super().__init__()
+        self.args, self.kwargs = args, kwargs
+        self.kinds = tuple(map(self.take, args))
+        self.keywords = {name: self.take(x) for name, x in kwargs.items()}
 
     def overlapping(self) -> bool:
         """Whether an array that is written to shares memory with another one, or with itself."""
@@ -57,7 +58,7 @@ class Call:
             not is_spread(original[k])
             if j == k
             else np.may_share_memory(original.get(k, operands[k]), original.get(j, operands[j]))
-            for k in self.read.written
+            for k in self.known.written
             for j in arrays
             if j != k or k in original
         )
@@ -65,7 +66,7 @@ class Call:
     def read_only(self) -> bool:
         """Whether an array that is written to may not be."""
         original = dict(self.copies)
-        arrays = [original.get(k, self.operands[k]) for k in self.read.written]
+        arrays = [original.get(k, self.operands[k]) for k in self.known.written]
         return not all(x.flags.writeable for x in arrays)
 
 
@@ -88,9 +89,9 @@ class Compiled(Named):
         self.__wrapped__ = f
         self.wrt, self.parallel = wrt, parallel
         self._options = wrt, parallel
-        self._looked_for: Cache[Any, Guard] = Cache(256)  # on disk, by verb and kinds
-        # What a verb asks first: guard, entry and version of the rules of the latest reads.
-        self._entries: Cache[str, tuple[tuple[Guard, Entry, int], ...]] = Cache(8)
+        self._recalled: Cache[Any, tuple[FastEntry | None]] = Cache(256)  # by verb and kinds
+        # What a verb asks first: the entries of the latest specializations.
+        self._entries: Cache[str, tuple[Callable[..., Any], ...]] = Cache(8)
         self.entries = self._entries.get
 
     @property
@@ -106,105 +107,124 @@ class Compiled(Named):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            if not kwargs:
-                for guard, entry, version in self.entries(VALUE) or ():
-                    captured = guard(self.__wrapped__)
-                    if captured is not None and version == rules.version:
-                        y = entry(*args, *captured) if captured else entry(*args)
-                        if y is not NotImplemented and y is not Ellipsis:
-                            return y
-            return self._called(self.call(args, kwargs, VALUE), args, kwargs)
+            y = NotImplemented if kwargs else self.asked(VALUE, args)
+            return self._called(args, kwargs) if y is NotImplemented or y is Ellipsis else y
         except BaseException as error:
             shorten(error)
             raise
 
-    def _called(self, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the function returns, by what was read of it."""
-        if call is RECALLED:
-            return self(*args)
-        if call is None:
-            return self.in_python(args, kwargs)
-        if call.watched:
-            return self._watched(call, args, kwargs)
-        if call.usual and self.learn(call.read, VALUE):
-            return self(*args)
-        return self._plain(call, args, kwargs)
-
-    def learn(self, read: Read, verb: str, make: Callable[[], Direct | None] | None = None) -> bool:
-        """Have a verb ask the entry of a read from now on; False if it does, or there is none."""
-        known, f = self.entries(verb) or (), self.__wrapped__
-        recalled = self._looked_for.get((verb, read.kinds)) if read.assuming else None
-        own = read.captured, recalled if recalled and recalled(f) is not None else None
-        if any(guard in own for guard, _, _ in known):
-            return False
-        try:
-            entry = make() if make else read.entry(verb, self.wrt)
-        except KernelError:  # the general way says so
-            return False
-        if entry is None:
-            return False
-        new = read.captured, entry.call, read.version
-        if not read.assuming:  # it is slower: the others are asked first
-            self._entries.put(verb, (*known[:_MOST], new))
-            return True
-        self._entries.put(verb, (new, *known[:_MOST]))
-        index.keep(f, read.kinds, verb, self._options, read, entry)
-        return True
-
-    def _recall(self, verb: str, kinds: tuple[Kind, ...]) -> bool:
-        """Have a verb ask an entry of an earlier process; False if it was looked for, or is not."""
-        if self._looked_for.get((verb, kinds)):
-            return False
-        found = index.recall(self.__wrapped__, kinds, verb, self._options)
-        self._looked_for.put((verb, kinds), found[0] if found else _no_guard)
-        if found is not None:
-            known = self.entries(verb) or ()
-            self._entries.put(verb, ((*found, rules.version), *known[:_MOST]))
-        return found is not None
-
-    def call(
-        self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        verb: str | None = None,
-        assuming: bool = True,
-    ) -> Any:
-        """The operands of a call, and what was read for them; None where it is not compiled.
-
-        RECALLED, with nothing read, where the verb asks an entry of an earlier process now.
+    def asked(self, verb: str, args: tuple[Any, ...]) -> Any:
+        """What machine code gives that is known; NotImplemented where none takes these arguments,
+        Ellipsis where it has stopped.
         """
-        taken = Taken()
+        found: Any = NotImplemented
+        for ask in self.entries(verb) or ():
+            y = ask(self.__wrapped__, args)
+            if y is Ellipsis:
+                found = y
+            elif y is not NotImplemented:
+                return y
+        return found
+
+    def prepared(
+        self, verb: str | None, args: tuple[Any, ...], kwargs: dict[str, Any],
+        more: tuple[Any, ...] = (), assuming: bool = True,
+    ) -> tuple[Any, Call | None]:  # fmt: skip
+        """What machine code gives that is on disk or made now; else the call, for the general way.
+
+        NotImplemented and None where it is not compiled. Without a verb, the call. With `assuming`,
+        its program may stop for arrays of unusual sizes.
+        """
+        if (call := self._taken_apart(args, kwargs)) is None:
+            return NotImplemented, None
+        found: Any = NotImplemented
+        fast = verb and not (kwargs or call.functions or call.watched)
+        if verb and fast and assuming and self._recall(verb, call.kinds):
+            found = self.asked(verb, (*args, *more))
+        if found is NotImplemented or found is Ellipsis:
+            if not self._specialize(call, assuming):
+                return NotImplemented, None
+            if not (verb and fast and self._learn(verb, call.known)):
+                return found, call
+            found = self.asked(verb, (*args, *more))
+        return found, (call if found is NotImplemented or found is Ellipsis else None)
+
+    def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
         try:
-            kinds = tuple(map(taken.take, args))
-            keywords = {name: taken.take(x) for name, x in kwargs.items()}
+            return Call(args, kwargs)
         except OverflowError:
             self._warn_of_stop("an int beyond 64 bits")
-            return None
         except Unkind as why:
             from zyg.compiling.fallback import refuse
 
             refuse(self.__name__, _unkind(self.__name__, str(why)))
-            return None
-        f: Any = self.__wrapped__
-        usual = not (kwargs or taken.functions)
-        if verb and usual and not taken.watched and self._recall(verb, kinds):
-            return RECALLED
-        root = Root(f, taken.functions) if taken.functions else f
-        from zyg.compiling.fallback import refuse
-        from zyg.compiling.reads import Refused, read_for
+        return None
 
-        read = read_for(f, root, kinds, keywords, self.parallel, assuming)
-        if read is None:
-            return None  # Python says what is wrong
-        if isinstance(read, Refused):
-            refuse(self.__name__, read.refusal)
-            return None
-        for name, refusal in read.called_back:
+    def _specialize(self, call: Call, assuming: bool) -> bool:
+        """Find or make what is known for a call, and take what is captured; False if Python is to
+        run it."""
+        from zyg.compiling.fallback import refuse
+        from zyg.compiling.specialize import Refused, specialize
+
+        f: Any = self.__wrapped__
+        root = Root(f, call.functions) if call.functions else f
+        known = specialize(f, root, call.kinds, call.keywords, self.parallel, assuming)
+        if known is None:
+            return False  # Python says what is wrong
+        if isinstance(known, Refused):
+            refuse(self.__name__, known.refusal)
+            return False
+        for name, refusal in known.called_back:
             if refusal is not None:
                 refuse(name, refusal)
-        for x in read.captures.values(root):
-            taken.take(x)
-        return Call(read, taken, usual)
+        for x in known.captures.values(root):
+            call.take(x)
+        call.known = known
+        return True
+
+    def _learn(self, verb: str, known: Specialization) -> bool:
+        """Have a verb ask machine code of a specialization from now on; False if it does, or there
+        is none."""
+        entries, f = self.entries(verb) or (), self.__wrapped__
+        recalled = self._recalled.get((verb, known.kinds)) if known.assuming else None
+        if recalled and recalled[0] and recalled[0].fits(f):
+            return False  # it is the same
+        try:
+            made = known.fast_entry(verb, self.wrt)
+        except KernelError:  # the general way says so
+            return False
+        if made is None or made[1].ask in entries:
+            return False
+        if not known.assuming:  # it is slower: the others are asked first
+            self._entries.put(verb, (*entries[: _MOST - 1], made[1].ask))
+        else:
+            self._entries.put(verb, (made[1].ask, *entries[: _MOST - 1]))
+            index.keep(f, known.kinds, verb, self._options, known.captures, *made)
+        return True
+
+    def _recall(self, verb: str, kinds: tuple[Kind, ...]) -> bool:
+        """Have a verb ask machine code of an earlier process; False if it was looked for, or there
+        is none."""
+        if self._recalled.get((verb, kinds)):
+            return False
+        found = index.recall(self.__wrapped__, kinds, verb, self._options)
+        self._recalled.put((verb, kinds), (found,))
+        if found is not None:
+            self._entries.put(verb, (found.ask, *(self.entries(verb) or ())[: _MOST - 1]))
+        return found is not None
+
+    def call(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], assuming: bool = True
+    ) -> Call | None:
+        """The operands of a call, and what is known for them; None where it is not compiled."""
+        return self.prepared(None, args, kwargs, assuming=assuming)[1]
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any], assuming: bool = True) -> Any:
+        """What the function returns, where no machine code takes its arguments that is known."""
+        y, call = self.prepared(VALUE, args, kwargs, assuming=assuming)
+        if call is not None:
+            return self._watched(call) if call.watched else self._plain(call)
+        return self.in_python(args, kwargs) if y is NotImplemented else y
 
     def inspect(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """What a call with these arguments does: whether it is machine code and why not, its
@@ -276,43 +296,46 @@ class Compiled(Named):
                 refused.args = (f"{refused} Or, if wrt= leaves the array out: {by}.",)
             raise
 
-    def _plain(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        from zyg.compiler.back.entry import Stopped
-        from zyg.compiling.calls import run
-        from zyg.compiling.fallback import refuse
-        from zyg.compiling.operations import Unbuilt
-
-        read, operands = call.read, call.operands
-        if read.written and (call.read_only() or call.overlapping()):
-            return self.__wrapped__(*args, **kwargs)
-        may_end = read.may_stop or (read.shared and call.copies)
-        before = [(operands[k], operands[k].copy()) for k in read.written if may_end]
-        outs, why = None, ""
-        try:
-            outs = run(read.plain, operands)
-        except Unbuilt as error:
-            refuse(self.__name__, error)
-            return self.in_python(args, kwargs)
-        except Stopped as stopped:  # what Python raises then stands alone
-            why = stopped.why
-        made = None if outs is None else read.made_in_place(outs, operands, call.arrays)
+    def _plain(self, call: Call) -> Any:
+        known, operands = call.known, call.operands
+        if known.written and (call.read_only() or call.overlapping()):
+            return self.__wrapped__(*call.args, **call.kwargs)
+        may_end = known.may_stop or (known.shared and call.copies)
+        before = [(operands[k], operands[k].copy()) for k in known.written if may_end]
+        outs, why = self._outputs(lambda: known.plain.run(operands))
+        made = None if outs is None else known.made_in_place(outs, operands, call.arrays)
         if made is None:
             for x, contents in before:
                 x[...] = contents
             if outs is None:
-                return self._again(call, args, kwargs, why)
-            return self.__wrapped__(*args, **kwargs)
+                return self._again(call, why)
+            return self.__wrapped__(*call.args, **call.kwargs)
         for k, x in call.copies:
-            if k in read.written:
+            if k in known.written:
                 x[...] = operands[k].view(x.dtype).reshape(x.shape)
         return made[0]
 
-    def _again(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Any:
+    def _outputs(self, run: Callable[[], list[Any]]) -> tuple[list[Any] | None, str | None]:
+        """What a program gives; where it has stopped, None and why, if that is to be said."""
+        from zyg.compiler.back.entry import Stopped
+        from zyg.compiling.fallback import refuse
+        from zyg.compiling.operations import Unbuilt
+
+        try:
+            return run(), None
+        except Unbuilt as error:
+            refuse(self.__name__, error)
+        except Stopped as stopped:  # what Python raises then stands alone
+            return None, stopped.why
+        return None, None
+
+    def _again(self, call: Call, why: str | None) -> Any:
         """What the function itself raises, where machine code has stopped; or returns."""
-        if call.read.assumes:
-            return self._called(self.call(args, kwargs, assuming=False), args, kwargs)
-        y = self.in_python(args, kwargs)
-        self._warn_of_stop(why)
+        if why is not None and call.known.assumes:
+            return self._called(call.args, call.kwargs, assuming=False)
+        y = self.in_python(call.args, call.kwargs)
+        if why is not None:
+            self._warn_of_stop(why)
         return y
 
     def _warn_of_stop(self, why: str) -> None:
@@ -324,46 +347,36 @@ class Compiled(Named):
             f"stops at {why or 'what it cannot do'}.",
         )
 
-    def _watched(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _watched(self, call: Call) -> Any:
         """One entry; where it cannot be one, what the function does by itself."""
-        from zyg.compiler.back.entry import Stopped
         from zyg.compiling.calls import apply
         from zyg.compiling.fallback import refuse
-        from zyg.compiling.operations import Unbuilt
 
-        read = call.read
-        if (refusal := read.refusal()) is not None:
+        known = call.known
+        if (refusal := known.refusal()) is not None:
             refuse(self.__name__, refusal)
-        if written := read.arguments_written():
-            return self.in_python(args, kwargs, written)
+        if written := known.arguments_written():
+            return self.in_python(call.args, call.kwargs, written)
         if refusal or not self._by_floats(call):
-            return self.in_python(args, kwargs)
-        made, why = None, ""
-        try:
-            made = apply(read.operation, self._moving(call))
-        except Unbuilt as error:
-            refuse(self.__name__, error)
-            return self.in_python(args, kwargs)
-        except Stopped as stopped:
-            why = stopped.why
-        if made is None:
-            return self._again(call, args, kwargs, why)
-        return read.made(made, call.arrays)
+            return self.in_python(call.args, call.kwargs)
+        operands = self._moving(call)
+        made, why = self._outputs(lambda: apply(known.operation, operands))
+        return self._again(call, why) if made is None else known.made(made, call.arrays)
 
     def _by_floats(self, call: Call) -> bool:
         """Whether no int is watched that the program has no derivative by."""
-        ints = [k for k in call.read.sloping_ints if is_watched(call.operands[k])]
-        return not ints or call.read.has_shadows(ints)
+        ints = [k for k in call.known.sloping_ints if is_watched(call.operands[k])]
+        return not ints or call.known.has_shadows(ints)
 
     def _moving(self, call: Call) -> list[Any]:
         """The operands, plain where they are no floats, or of arguments never differentiated."""
-        inputs, start = call.read.operation.program.inputs, 0
+        inputs, start = call.known.operation.program.inputs, 0
         wrt = self.wrt
         fixed = [
-            not x.type.startswith("float") and k not in call.read.sloping_ints
+            not x.type.startswith("float") and k not in call.known.sloping_ints
             for k, x in enumerate(inputs)
         ]
-        for k, kind in enumerate(call.read.kinds):
+        for k, kind in enumerate(call.known.kinds):
             if wrt is not None and k not in wrt:
                 fixed[start : start + width(kind)] = [True] * width(kind)
             start += width(kind)

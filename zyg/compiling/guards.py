@@ -1,6 +1,7 @@
-"""What a function takes from outside, looked at in one step: as ``Captures.fits`` and ``values``.
+"""Machine code that takes a function's arguments as they are, while what it was made with stands.
 
-Those follow one path after another. Here the paths are written out as Python text, which is
+What a function takes from outside is looked at in one step, as `Captures.fits` and `values` do:
+those follow one path after another. Here the paths are written out as Python text, which is
 compiled once and takes a tenth of the time; a test holds both together.
 """
 
@@ -10,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from zyg.compiler.front.captures import Path, follow
+from zyg.base.registry import rules
+from zyg.compiler.front.captures import Path, agree, follow
 from zyg.compiler.ir import same
 
-Guard = Callable[[Any], "list[Any] | None"]
 _STEPS = {
     "closure": "{0}.__closure__[{0}.__code__.co_freevars.index({1})].cell_contents",
     "global": "{}.__globals__[{}]", "default": "default({}, {})", "attr": "getattr({}, {})",
@@ -21,24 +22,36 @@ _STEPS = {
 }  # fmt: skip
 
 
-def guard_of(guards: Mapping[Path, Any], operands: Iterable[Path]) -> Guard:
-    """Gives what a function has at the captured operands; None if anything else has changed."""
-    writer = _Writer()
-    for path, seen in guards.items():
-        writer.check(path, seen)
-    values = ", ".join([writer.at(path) for path in operands])
-    text = "\n".join([
-        "def guard(f):", "  try:", *(f"    {line}" for line in writer.lines),
-        f"    return [{values}]",
-        "  except (AttributeError, LookupError, ValueError, TypeError):", "    return None",
-    ])  # fmt: skip
-    exec(compile(text, "<zyg: what a function takes from outside>", "exec"), writer.names)
-    return writer.names["guard"]  # type: ignore[no-any-return]
+class FastEntry:
+    """Machine code, with what a function had when it was made, and what it takes of it.
+
+    ``ask(f, args)`` gives what the machine code does, which has the captured `operands` behind the
+    arguments; NotImplemented, too, where a rule or anything else has changed.
+    """
+
+    def __init__(
+        self, code: Callable[..., Any], guards: Mapping[Path, Any], operands: Iterable[Path]
+    ) -> None:
+        self._guards, self._version = guards, rules.version
+        writer = _Writer(code, self._version)
+        for path, seen in guards.items():
+            writer.check(path, seen)
+        captured = [writer.at(path) for path in operands]
+        self.ask: Callable[[Any, tuple[Any, ...]], Any] = writer.written(captured)
+
+    def fits(self, f: Any) -> bool:
+        """Whether nothing but captured operands has changed."""
+        return self._version == rules.version and agree(f, self._guards)
 
 
 class _Writer:
-    def __init__(self) -> None:
+    """Writes a function that follows paths from another one."""
+
+    def __init__(self, code: Callable[..., Any], version: int) -> None:
         self.names: dict[str, Any] = {
+            "code": code,
+            "rules": rules,
+            "version": version,
             "FunctionType": FunctionType,
             "same": same,
             "default": lambda f, name: follow(f, (("default", name),)),
@@ -66,7 +79,7 @@ class _Writer:
         (kind, key), before = path[-1], path[:-1]
         if kind == "builtin":  # no one rebinds these, but a global may hide one
             names = self.at((*before, ("globals", None)))
-            self.lines.append(f"if {self.constant(key)} in {names}: return None")
+            self._demand(f"{self.constant(key)} not in {names}")
             return
         value, expected = self.at(path), self.constant(seen)
         condition = f"{value} is {expected}"
@@ -77,4 +90,18 @@ class _Writer:
             condition += "" if seen[1] is None else f" and len({value}) == {seen[1]}"
         elif type(seen) in (float, int, bool, str, bytes):
             condition += f" or same({value}, {expected})"
-        self.lines.append(f"if not ({condition}): return None")
+        self._demand(condition)
+
+    def _demand(self, condition: str) -> None:
+        self.lines.append(f"if not ({condition}): return NotImplemented")
+
+    def written(self, captured: list[str]) -> Callable[..., Any]:
+        lines = ["if rules.version != version: return NotImplemented"]
+        if self.lines:
+            lines += ["try:", *(f"  {line}" for line in self.lines)]
+            lines += ["except (AttributeError, LookupError, ValueError, TypeError):",
+                      "  return NotImplemented"]  # fmt: skip
+        lines.append(f"return code({', '.join(['*args', *captured])})")
+        text = "\n  ".join(["def ask(f, args):", *lines])
+        exec(compile(text, "<zyg: what a function takes from outside>", "exec"), self.names)
+        return self.names["ask"]  # type: ignore[no-any-return]

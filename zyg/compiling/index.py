@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from types import CodeType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -22,72 +21,78 @@ from zyg.base.registry import rules
 from zyg.compiler.back import arena, blas, stored, symbols
 from zyg.compiler.front.captures import Path, code_of, follow, outline
 from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct, Unkind, kind_of
-from zyg.compiling.guards import Guard, guard_of
+from zyg.compiling.fingerprint import Fingerprint, Unknown, digest, words_of
+from zyg.compiling.guards import FastEntry
 from zyg.compiling.operands import apart
-from zyg.compiling.reach import Reach, Unknown, digest, words_of
 
-Found = tuple[Guard, Callable[..., Any]]
+if TYPE_CHECKING:
+    from zyg.compiler.back.entry import Direct
+    from zyg.compiler.front.whole import WholeCaptures
+
 _MOST = 8  # variants of a function that are asked for
 
 # What this process has kept or found.
-_known: Cache[Any, tuple[Found, ...]] = Cache(1024)
+_known: Cache[Any, tuple[FastEntry, ...]] = Cache(1024)
 
 
-def recall(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any) -> Found | None:
-    """The guard and the entry of a function, from an earlier process; None if there are none."""
+def recall(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any) -> FastEntry | None:
+    """The machine code of a verb of a function from an earlier process; None if there is none."""
     known = _known.get(place := _place(f, kinds, verb, options)) or ()
     for found in known:
-        if found[0](f) is not None:
+        if found.fits(f):
             return found
     if len(known) < _MOST:
         with suppress(Unknown, Unkind, LookupError, AttributeError, TypeError, ValueError):
-            reach = Reach(f)
-            content = stored.read(_file(reach, kinds, verb, options))
+            reached = Fingerprint(f)
+            content = stored.read(_file(reached, kinds, verb, options))
             if content is not None:
-                made = _made(f, reach, json.loads(content), options[1])
+                made = _made(f, reached, json.loads(content), options[1])
                 _known.put(place, (*known, made))
                 return made
     return None
 
 
-def keep(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any, read: Any, entry: Any) -> None:
-    """Have later processes find an entry of a function, if all that it depends on can be told."""
+def keep(
+    f: Any, kinds: tuple[Kind, ...], verb: str, options: Any,
+    captures: WholeCaptures, code: Direct, entry: FastEntry,
+) -> None:  # fmt: skip
+    """Have later processes find machine code, if all that it depends on can be told."""
     known = _known.get(place := _place(f, kinds, verb, options)) or ()
-    _known.put(place, (*known, (read.captured, entry.call)))
+    _known.put(place, (*known, entry))
     with suppress(Unknown):
-        reach, captures = Reach(f), read.captures
+        reached = Fingerprint(f)
         content = {
-            "file": entry.file,
-            "names": _all_named(entry.names),
-            "several": entry.several,
-            "operands": [[_as_data(p), _described(captures.kinds[p][0])]
+            "file": code.file,
+            "names": _all_named(code.names),
+            "several": code.several,
+            "operands": [[_as_data(p), _described(cast(Any, captures.kinds[p][0]))]
                          for p in captures.operands],
             "guards": [[_as_data(p), *_words(seen)] for p, seen in captures.guards.items()
                        if not _is_ours(p)],
-            "numbers": reach.but_for(captures.operands),
+            "numbers": reached.but_for(captures.operands),
         }  # fmt: skip
         text = json.dumps(content).encode()
-        stored.write(_file(reach, kinds, verb, options), text)
+        stored.write(_file(reached, kinds, verb, options), text)
 
 
 def _place(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any) -> Any:
     return code_of(f), kinds, verb, options, rules.version
 
 
-def _file(reach: Reach, kinds: tuple[Kind, ...], verb: str, options: Any) -> str:
+def _file(reached: Fingerprint, kinds: tuple[Kind, ...], verb: str, options: Any) -> str:
     environment = stored.platform(), np.__file__, sorted(blas.addresses()), sys.flags.optimize
     asked = [_described(kind) for kind in kinds], verb, options
-    return f"zyg_index_{digest((environment, asked, reach.words))[:32]}.json"
+    return f"zyg_index_{digest((environment, asked, reached.words))[:32]}.json"
 
 
-def _made(f: Any, reach: Reach, content: dict[str, Any], parallel: bool) -> Found:
-    """The guard and the entry that a file says; an error where it does not fit."""
+def _made(f: Any, reached: Fingerprint, content: dict[str, Any], parallel: bool) -> FastEntry:
+    """The machine code that a file says; an error where it does not fit."""
     operands = []
     for data, kind in content["operands"]:
         operands.append(path := _path(data))
         if _described(kind_of(follow(f, path))) != kind:
             raise Unknown
-    if reach.but_for(operands) != content["numbers"]:
+    if reached.but_for(operands) != content["numbers"]:
         raise Unknown
     guards = {}
     for data, how, words in content["guards"]:
@@ -98,7 +103,7 @@ def _made(f: Any, reach: Reach, content: dict[str, Any], parallel: bool) -> Foun
     entry = symbols.from_disk(content["file"], content["names"], _addresses(parallel))
     if entry is None:
         raise Unknown
-    return guard_of(guards, operands), apart(entry, content["several"])
+    return FastEntry(apart(entry, content["several"]), guards, operands)
 
 
 def _addresses(parallel: bool) -> dict[str, int]:

@@ -15,9 +15,8 @@ from zyg.compiler.back.wrapped import Signature, wrapped_text
 from zyg.compiler.derive import reverse
 from zyg.compiler.front.captures import follow, named
 from zyg.compiler.ir import Alloc, For, Op, Program, Value, While, element_of, is_buffer, show
-from zyg.compiling.calls import run
 from zyg.compiling.operations import Operation
-from zyg.compiling.reads import Read
+from zyg.compiling.specialize import Specialization
 from zyg.core.strand import settle, strip
 from zyg.errors import CompileError
 
@@ -82,7 +81,7 @@ def inspected(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspecti
             return _of_python(f, str(error))
     if call is None:
         return _of_python(f, "the arguments do not fit, or an int is beyond 64 bits")
-    read, value = call.read, call.read.operation
+    read, value = call.known, call.known.operation
     machine = _machine(value)
     found = Inspection(name=f.__name__, native=True, reason="", value=show(value.program),
                        **machine, forms={"value": {"mode": "", **machine}})  # fmt: skip
@@ -133,20 +132,20 @@ def _allocated(program: Program, operands: list[Any]) -> dict[str, Any]:
     return found
 
 
-def stops(operation: Operation, operands: Sequence[Any]) -> bool:
+def _stops(operation: Operation, operands: Sequence[Any]) -> bool:
     """Whether machine code leaves a call to Python; arrays that it writes to are copies."""
     plain = [strip(settle(x)) for x in operands]
     try:
-        run(operation, [x.copy() if isinstance(x, np.ndarray) else x for x in plain])
+        operation.run([x.copy() if isinstance(x, np.ndarray) else x for x in plain])
     except Stopped:
         return True
     return False
 
 
-def running(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What was read for arguments, of any sizes where it stops for those that are unusual."""
+def _running(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What is known for arguments, of any sizes where it stops for those that are unusual."""
     call = f.call(args, kwargs)
-    if call is not None and call.read.assumes and stops(call.read.plain, call.operands):
+    if call is not None and call.known.assumes and _stops(call.known.plain, call.operands):
         return f.call(args, kwargs, assuming=False)
     return call
 
@@ -156,21 +155,21 @@ def text_of(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], of: str) -> s
     if of not in _OF:
         raise ValueError(f"there is no source of {of!r}; use one of {', '.join(_OF)}")
     with config(fallback="error"):
-        call = running(f, args, kwargs)
-    active: Any = None if call is None or call.read.refusal() else call.read.active(f.wrt)
+        call = _running(f, args, kwargs)
+    active: Any = None if call is None or call.known.refusal() else call.known.active(f.wrt)
     if call is None or (active is None and of != "value"):
         raise CompileError(
             f"there is no source of the {of} of {f.__name__} for these arguments.",
             "for them it is not compiled, and runs in Python.",
             "pass floats, not ints, for arguments to differentiate.",
         )
-    if of == "gradient" and call.read.loss is None:
+    if of == "gradient" and call.known.loss is None:
         raise CompileError(
             f"there is no source of the gradient of {f.__name__} for these arguments.",
             "only one real number has a gradient, alone or as the first of a tuple.",
             'ask for of="pullback".',
         )
-    operation, signature = call.read.operation, _signature(f, call.read, args, kwargs)
+    operation, signature = call.known.operation, _signature(f, call.known, args, kwargs)
     if of == "value":
         return wrapped_text(signature, operation.program)
     strong = bool(setting("strong_zero"))
@@ -180,7 +179,9 @@ def text_of(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], of: str) -> s
     return wrapped_text(signature, derived[0], of, derived[1], operation.program)
 
 
-def _signature(f: Any, read: Read, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
+def _signature(
+    f: Any, read: Specialization, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Signature:
     bound = inspect.signature(f).bind(*args, **kwargs)
     names: list[str] = []
     for name, value in bound.arguments.items():

@@ -11,161 +11,92 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from zyg.base.registry import own_verbs, rules
-from zyg.compiler.back.entry import Direct, Stopped
+from zyg.base.registry import own_verbs
+from zyg.compiler.back.entry import Stopped
+from zyg.compiler.derive.elements import demand_finite
 from zyg.compiler.derive.jacobians import Matrices, Result
-from zyg.compiler.front.captures import Outside
-from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct, dense_array
-from zyg.compiler.ir import Atom, Program, Value, element_of, is_buffer
+from zyg.compiler.front.kinds import Array, Kind, Scalar, Struct, dense_array, leaves, width
+from zyg.compiler.ir import Atom, Value, element_of, is_buffer
 from zyg.compiler.record import REALS
-from zyg.compiling.calls import run
-from zyg.compiling.direct import has_repeats  # whose verbs these join
-from zyg.compiling.entries import demand_finite, entry_of, guarded
+from zyg.compiling.fast_path import has_repeats  # whose verbs these join
+from zyg.compiling.forms import Form
 from zyg.compiling.functions import Call, Compiled
-from zyg.compiling.operands import Taken, leaves, maker, width
+from zyg.compiling.operands import NOTHING, Taken, Unlike, tree
 from zyg.compiling.operations import Operation, Unbuilt
-from zyg.compiling.reads import Read
-from zyg.core.reverse import all_finite
+from zyg.compiling.specialize import FORMS, Specialization
 from zyg.errors import TapeError
 
-
-class Unlike(Exception):  # noqa: N818
-    """A kind of which the general way makes the matrices."""
-
-
-class Plan:
-    """A program that makes matrices, of the kind `gives`; before what is captured it takes `more`
-    arguments."""
-
-    def __init__(
-        self, read: Read, program: Program, gives: Kind, more: Sequence[Kind] = ()
-    ) -> None:
-        self.read, self.program, self.gives, self.more = read, program, gives, more
-        self.operation = Operation(program, again=lambda depth: None)
-        self.make = maker(gives)
-
-    def entry(self) -> Direct | None:
-        if (takes := self.read.takes) is None:
-            return None
-        count = len(self.read.kinds)
-        takes = [*takes[:count], *self.more, *takes[count:]]
-        entry = entry_of(self.program, takes, self.gives, (), tapes=True)
-        return guarded(entry, self.read.kinds)
-
-    def operands(self, call: Call, more: tuple[Any, ...]) -> list[Any] | None:
-        """What the program takes; None where an argument is of another kind."""
-        taken = Taken()
-        kinds = [taken.take(x) for x in more]
-        if taken.watched or taken.functions or kinds != [*self.more]:
-            return None
-        count = sum(map(width, self.read.kinds))
-        return [*call.operands[:count], *taken.operands, *call.operands[count:]]
-
-    def run(self, operands: list[Any]) -> Any:
-        """The matrices; Ellipsis where they take another way."""
-        try:
-            made = run(self.operation, operands)
-        except Unbuilt as error:
-            self.read.refuse(error)
-            return Ellipsis
-        except (Stopped, TapeError):
-            return Ellipsis
-        return self.make(made) if all_finite(made) else Ellipsis
+_WAYS = {"auto": ("columns", "rows"), "forward": ("forward",), "reverse": ("reverse",)}
 
 
 def jacobian(f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str) -> Any:
     """What `jacobian` returns."""
-    return _found(f, "jacobian", _WAYS[mode], args, kwargs, _jacobian)
+    return _found(f, [f"jacobian {way}" for way in _WAYS[mode]], args, kwargs)
 
 
 def hessian(f: Compiled, x: Any) -> Any:
     """What `hessian` returns."""
-    return _found(f, "hessian", _ONE_WAY, (x,), {}, _hessian)
+    return _found(f, ["hessian"], (x,), {})
 
 
 def diaghessian(f: Compiled, x: Any) -> Any:
     """What `diaghessian` returns."""
-    return _found(f, "diaghessian", _ONE_WAY, (x,), {}, _diaghessian)
+    return _found(f, ["diaghessian"], (x,), {})
 
 
 def hvp(f: Compiled, x: Any, v: Any) -> Any:
     """What `hvp` returns."""
-    return _found(f, "hvp", _ONE_WAY, (x,), {}, _hvp, (v,))
-
-
-_ONE_WAY = ("forward",)
-_WAYS = {"auto": ("columns", "rows"), "forward": ("forward",), "reverse": ("reverse",)}
+    return _found(f, ["hvp"], (x,), {}, (v,))
 
 
 def _found(
-    f: Compiled,
-    verb: str,
-    ways: Sequence[str],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    plan: Callable[[Read, Sequence[int] | None, str], Plan],
+    f: Compiled, verbs: list[str], args: tuple[Any, ...], kwargs: dict[str, Any],
     more: tuple[Any, ...] = (),
-) -> Any:
-    """What an entry gives, or the program of a plan; NotImplemented where neither does."""
-    left = [*ways]
-    if not kwargs:
-        for way in ways:
-            found = _entered(f, f"{verb} {way}", (*args, *more))
-            if found is Ellipsis:
-                left.remove(way)
-            elif found is not NotImplemented:
-                return found
-    call = f.call(args, kwargs) if left else None
-    if call is None or call.watched or call.read.written or has_repeats(call.operands):
-        return NotImplemented
-    read = call.read
-    for way in left:
-        made = read.once((verb, way, f.wrt), functools.partial(_planned, plan, read, f.wrt, way))
-        if made is None:
-            continue
-        found = NotImplemented
-        if call.usual and f.learn(read, f"{verb} {way}", made.entry):
-            found = _entered(f, f"{verb} {way}", (*args, *more))
-        if found is NotImplemented:
-            operands = made.operands(call, more)
-            found = NotImplemented if operands is None else made.run(operands)
+) -> Any:  # fmt: skip
+    """What one of these verbs gives; NotImplemented where that takes the general way."""
+    left = [*verbs]
+    for verb in () if kwargs else verbs:
+        found = f.asked(verb, (*args, *more))
+        if found is Ellipsis:
+            left.remove(verb)
+        elif found is not NotImplemented:
+            return found
+    for verb in left:
+        found, call = f.prepared(verb, args, kwargs, more)
+        if call is not None and found is NotImplemented:
+            found = _computed(f, verb, call, more)
         if found is not Ellipsis:
-            return found  # NotImplemented, too
+            return found
     return NotImplemented
 
 
-def _entered(f: Compiled, verb: str, args: tuple[Any, ...]) -> Any:
-    """What the entry of a verb gives; Ellipsis where one has stopped."""
-    answer: Any = NotImplemented
-    for guard, entry, version in f.entries(verb) or ():
-        captured = guard(f.__wrapped__)
-        if captured is not None and version == rules.version:
-            found = entry(*args, *captured)
-            if found is Ellipsis:
-                answer = found
-            elif found is not NotImplemented:
-                return found
-    return answer
-
-
-def _planned(
-    plan: Callable[[Read, Sequence[int] | None, str], Plan],
-    read: Read,
-    wrt: Sequence[int] | None,
-    way: str,
-) -> Plan | None:
-    if read.refusal() is not None:
-        return None
+def _computed(f: Compiled, verb: str, call: Call, more: tuple[Any, ...]) -> Any:
+    """What the program of a verb gives; Ellipsis where another way is to be gone."""
+    known, others = call.known, Taken()
+    if call.watched or known.written or has_repeats(call.operands):
+        return NotImplemented
+    if (form := known.form(verb, f.wrt)) is None:
+        return Ellipsis
+    kinds = [others.take(x) for x in more]
+    if others.watched or others.functions or kinds != [*known.kinds[: len(more)]]:
+        return NotImplemented
+    count = sum(map(width, known.kinds))
     try:
-        return plan(read, wrt, way)
-    except Exception:  # the general way says what is wrong, or does it
-        return None
+        outs = form.operation.run(
+            [*call.operands[:count], *others.operands, *call.operands[count:]]
+        )
+    except Unbuilt as error:
+        known.refuse(error)
+        return Ellipsis
+    except (Stopped, TapeError):
+        return Ellipsis
+    return form.made(outs)
 
 
-def _jacobian(read: Read, wrt: Sequence[int] | None, way: str) -> Plan:
+def _jacobian(way: str, read: Specialization, wrt: Sequence[int] | None) -> Form:
     """By columns or by rows; "columns" and "rows" are for where they are cheaper than the other."""
     program, active = read.operation.program, _active(read, wrt)
-    found = [(k, leaf) for k, leaf in leaves(read.result, 0) if leaf_type(leaf) != "bool"]
+    found = [(k, leaf) for k, leaf in leaves(read.result) if leaf.element != "bool"]
     if not all(_is_real(leaf) for _, leaf in found):
         raise Unlike
     matrices = Matrices(program, [_result(k, leaf, program.outputs[k + 1 :]) for k, leaf in found])
@@ -179,7 +110,7 @@ def _jacobian(read: Read, wrt: Sequence[int] | None, way: str) -> Plan:
     for kind in read.kinds:
         gives.append(_blocks(matrices, read.result, rows, kind, start, columns))
         start += width(kind)
-    return _finished(read, matrices, Struct(tuple, (), tuple(gives)))
+    return _form(read, matrices, Struct(tuple, (), tuple(gives)))
 
 
 def _demand_cheaper(matrices: Matrices, active: Sequence[int], way: str) -> None:
@@ -193,7 +124,7 @@ def _demand_cheaper(matrices: Matrices, active: Sequence[int], way: str) -> None
 class _Gradient:
     """The program of a gradient by a single argument, of which derivatives are taken."""
 
-    def __init__(self, read: Read, wrt: Sequence[int] | None) -> None:
+    def __init__(self, read: Specialization, wrt: Sequence[int] | None) -> None:
         self.active = _active(read, wrt)
         if read.loss != "alone":
             raise Unlike
@@ -202,12 +133,12 @@ class _Gradient:
         self.program, moving = derivative.operation.program, derivative.moving
         first = len(self.program.outputs) - len(moving)
         inputs = self.program.inputs
-        self.found = [k for k, leaf in leaves(self.kind, 0) if k in moving]
+        self.found = [k for k, leaf in leaves(self.kind) if k in moving]
         self.matrices = Matrices(
             self.program,
             [
                 _result(first + moving.index(k), leaf, inputs[k + 1 :])
-                for k, leaf in leaves(self.kind, 0)
+                for k, leaf in leaves(self.kind)
                 if k in moving
             ],
         )
@@ -215,29 +146,31 @@ class _Gradient:
         self.rows = {k: side._replace(which=None) for k, side in self.columns.items()}
         self.rows.update((k, self.rows[k]._replace(which=m)) for m, k in enumerate(self.found))
 
-    def like_argument(self, parts: Mapping[int, Atom]) -> Plan:
+    def like_argument(
+        self, parts: Mapping[int, Atom], along: Sequence[Value] = (), more: Sequence[Kind] = ()
+    ) -> Form:
         """Numbers and arrays like the argument's, zeros where there is none."""
 
         def part(k: int, leaf: Scalar | Array) -> Kind:
-            if leaf_type(leaf) == "bool":
-                return Static(None)
+            if leaf.element == "bool":
+                return NOTHING
             return _one(self.matrices, parts.get(k), self.columns[k])
 
-        return _finished(self.read, self.matrices, _tree(self.kind, 0, part))
+        return _form(self.read, self.matrices, tree(self.kind, 0, part), along, more)
 
 
-def _hessian(read: Read, wrt: Sequence[int] | None, way: str) -> Plan:
+def _hessian(read: Specialization, wrt: Sequence[int] | None) -> Form:
     g = _Gradient(read, wrt)
     g.matrices.by_columns(g.active)
-    return _finished(read, g.matrices, _blocks(g.matrices, g.kind, g.rows, g.kind, 0, g.columns))
+    return _form(read, g.matrices, _blocks(g.matrices, g.kind, g.rows, g.kind, 0, g.columns))
 
 
-def _diaghessian(read: Read, wrt: Sequence[int] | None, way: str) -> Plan:
+def _diaghessian(read: Specialization, wrt: Sequence[int] | None) -> Form:
     g = _Gradient(read, wrt)
     return g.like_argument({k: g.matrices.diagonal(m, k) for m, k in enumerate(g.found)})
 
 
-def _hvp(read: Read, wrt: Sequence[int] | None, way: str) -> Plan:
+def _hvp(read: Specialization, wrt: Sequence[int] | None) -> Form:
     g = _Gradient(read, wrt)
     matrices, places = g.matrices, dict(leaves(g.kind, 0))
     if any(k not in g.active for k in places):
@@ -248,28 +181,22 @@ def _hvp(read: Read, wrt: Sequence[int] | None, way: str) -> Plan:
         if n.type == "int":
             matrices.builder.check(matrices.builder.op("equal", n, m), "directions of other shapes")
     tangents = matrices.along({k: along[k] for k in g.active})
-    plan = g.like_argument(dict(zip(g.found, tangents, strict=True)))
-    plan.program.inputs[count:count] = along
-    return Plan(read, plan.program, plan.gives, (g.kind,))
+    return g.like_argument(dict(zip(g.found, tangents, strict=True)), along, (g.kind,))
 
 
-def _active(read: Read, wrt: Sequence[int] | None) -> tuple[int, ...]:
+def _active(read: Specialization, wrt: Sequence[int] | None) -> tuple[int, ...]:
     """The operands by which derivatives are, which are real numbers and arrays of those."""
     active = read.active(wrt)
     kinds = [x.type.removesuffix("[]") for x in read.operation.program.inputs]
     starts = [k for kind, start in read.chosen(wrt) for k, leaf in leaves(kind, start)
-              if leaf_type(leaf) == "complex"]  # fmt: skip
+              if leaf.element == "complex"]  # fmt: skip
     if active is None or starts or any(kinds[k] not in REALS for k in active):
         raise Unlike
     return active
 
 
-def leaf_type(leaf: Scalar | Array) -> str:
-    return leaf.element if isinstance(leaf, Array) else leaf.type
-
-
 def _is_real(leaf: Scalar | Array) -> bool:
-    return leaf_type(leaf) in REALS
+    return leaf.element in REALS
 
 
 def _result(place: int, leaf: Scalar | Array, dims: Sequence[Atom]) -> Result:
@@ -285,7 +212,7 @@ class Side(NamedTuple):
     which: int | None
 
 
-def _columns(read: Read, matrices: Matrices, active: Sequence[int]) -> dict[int, Side]:
+def _columns(read: Specialization, matrices: Matrices, active: Sequence[int]) -> dict[int, Side]:
     found, start = {}, 0
     for kind in read.kinds:
         for k, leaf in leaves(kind, start):
@@ -310,37 +237,20 @@ def _blocks(
 
     def row(place: int, leaf: Scalar | Array) -> Kind:
         if place not in rows:
-            if leaf_type(leaf) != "bool":
+            if leaf.element != "bool":
                 raise Unlike
-            return Static(None)
+            return NOTHING
 
         def column(k: int, leaf: Scalar | Array) -> Kind:
-            if leaf_type(leaf) == "bool":
-                return Static(None)
-            if leaf_type(leaf) == "complex" or leaf == Scalar("int", False):
+            if leaf.element == "bool":
+                return NOTHING
+            if leaf.element == "complex" or leaf == Scalar("int", False):
                 raise Unlike
             return _block(matrices, rows[place], columns[k])
 
-        return _tree(argument, start, column)
+        return tree(argument, start, column)
 
-    return _tree(result, 0, row)
-
-
-def _tree(kind: Kind, start: int, leaf: Callable[[int, Any], Kind]) -> Kind:
-    """A kind like another, of what a function makes of its leaves."""
-    if isinstance(kind, Static):
-        if isinstance(kind.value, Outside):
-            raise Unlike
-        return Static(None)
-    if not isinstance(kind, Struct):
-        return leaf(start, kind)
-    if kind.type not in (tuple, list, dict) and not hasattr(kind.type, "_make"):
-        raise Unlike
-    parts = []
-    for part in kind.parts:
-        parts.append(_tree(part, start, leaf))
-        start += width(part)
-    return Struct(kind.type, kind.keys, tuple(parts))
+    return tree(result, 0, row)
 
 
 def _block(matrices: Matrices, row: Side, column: Side) -> Kind:
@@ -353,12 +263,12 @@ def _one(matrices: Matrices, found: Any, column: Side, row: Side | None = None) 
     program is made to yield it, zeros where there is none."""
     more = row.shape if row else ()
     builder, shape = matrices.builder, [*more, *column.shape]
-    element = leaf_type(column.leaf) if _is_real(column.leaf) else "float"
+    element = column.leaf.element if _is_real(column.leaf) else "float"
     if isinstance(column.leaf, Scalar) and not more:
         if isinstance(found, Value) and is_buffer(found.type):
             found = builder.load(found, 0)
         found = builder.to(element, 0.0 if found is None else found)
-        demand_finite(builder, found, (), element)
+        demand_finite(builder, [found], 1)
         matrices.yields.append(found)
         return Scalar(element, column.leaf.python)
     if found is None:
@@ -366,7 +276,7 @@ def _one(matrices: Matrices, found: Any, column: Side, row: Side | None = None) 
         return Array(element, len(shape), zeros=True)
     if element_of(found.type) != element:
         found = builder.copied(found, matrices.product(shape), element)
-    demand_finite(builder, found, shape, element)
+    demand_finite(builder, [found], matrices.product(shape))
     matrices.yields += [found, *shape]
     orders = [side.leaf.order if isinstance(side.leaf, Array) else () for side in (row, column)
               if side]  # fmt: skip
@@ -374,10 +284,34 @@ def _one(matrices: Matrices, found: Any, column: Side, row: Side | None = None) 
     return dense_array(element, order)
 
 
-def _finished(read: Read, matrices: Matrices, gives: Kind) -> Plan:
-    return Plan(read, matrices.finished(), gives)
+def _form(
+    read: Specialization, matrices: Matrices, gives: Kind,
+    along: Sequence[Value] = (), more: Sequence[Kind] = (),
+) -> Form:  # fmt: skip
+    """That of the program, which takes more arguments, its inputs `along`, behind the others."""
+    program, count = matrices.finished(), sum(map(width, read.kinds))
+    program.inputs[count:count] = along
+    takes = [*read.kinds, *more, *read.takes[len(read.kinds) :]]
+    return Form(Operation(program, again=lambda depth: None), takes, gives, read.kinds)
 
 
+def _made(make: Callable[[Specialization, Any], Form]) -> Callable[..., Form | None]:
+    """What makes a form of a verb where that can be made."""
+
+    def made(read: Specialization, wrt: Sequence[int] | None) -> Form | None:
+        try:
+            return None if read.written or read.refusal() is not None else make(read, wrt)
+        except Exception:  # the general way says what is wrong, or does it
+            return None
+
+    return made
+
+
+FORMS.update(
+    {f"jacobian {way}": _made(functools.partial(_jacobian, way))
+     for way in ("columns", "rows", "forward", "reverse")},
+    hessian=_made(_hessian), diaghessian=_made(_diaghessian), hvp=_made(_hvp),
+)  # fmt: skip
 own_verbs[Compiled] |= {
     "jacobian": jacobian, "hessian": hessian, "diaghessian": diaghessian, "hvp": hvp,
 }  # fmt: skip

@@ -8,9 +8,7 @@ the tracer knows, do what is to be done here.
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from types import (
     BuiltinFunctionType,
@@ -31,25 +29,23 @@ from zyg.compiler.front.kinds import (
     DTYPES,
     Array,
     Kind,
-    Many,
     Scalar,
     Static,
     Struct,
     Unkind,
     kind_of,
-    numbers_in,
-    put_together,
-    way_taken,
+    leaves,
+    taken_apart,
+    width,
 )
-from zyg.compiler.front.kinds import _taken_apart as taken_apart
 from zyg.core.strand import is_watched, settle, strip
 
 VALUE, GRADIENT, VALUE_AND_GRADIENT = "value", "gradient", "value_and_gradient"  # verbs
 _DEEPEST = 20  # containers within containers
 _MOST = 1000  # numbers in containers
 _FLOAT = Scalar("float")
+NOTHING = Static(None)
 _REAL = {"float", "float32", "complex"}
-_PYTHON: dict[str, type] = {"complex": complex}
 _FUNCTIONS = (FunctionType, MethodType, functools.partial)
 KNOWN = (
     str, bytes, Enum, type, NoneType, EllipsisType, NotImplementedType, BuiltinFunctionType,
@@ -203,134 +199,13 @@ def repeats(x: Any) -> bool:
     return len({*found}) < len(found)
 
 
-def width(kind: Kind | Many) -> int:
-    """How many operands there are of an argument of this kind."""
-    if isinstance(kind, Scalar):
-        return (2 if kind.type == "complex" else 1) + len(kind.ways)
-    if isinstance(kind, Array):
-        return kind.ndim + (not kind.zeros)
-    if isinstance(kind, Many):
-        return 1 + len([*numbers_in(kind.part)])
-    return sum(map(width, kind.parts)) if isinstance(kind, Struct) else 0
-
-
-def leaves(kind: Kind | Many, start: int) -> Iterator[tuple[int, Scalar | Array]]:
-    """The numbers and arrays in an argument, with the place of the operands of each."""
-    if isinstance(kind, (Scalar, Array)):
-        yield start, kind
-    elif isinstance(kind, Many):
-        for k, number in enumerate(numbers_in(kind.part)):
-            yield start + 1 + k, Array(number.type, 1)
-    elif isinstance(kind, Struct):
-        for part in kind.parts:
-            yield from leaves(part, start)
-            start += width(part)
-
-
 def floats(kind: Kind, start: int) -> list[int]:
     """The places of the operands in an argument through which derivatives flow."""
-    found: list[int] = []
-    for place, leaf in leaves(kind, start):
-        if isinstance(leaf, Array):
-            found += [place] * (leaf.element in _REAL)
-        elif leaf.type in _REAL:
-            found += range(place, place + width(leaf))
-    return found
+    found = [(k, x) for k, x in leaves(kind, start) if x.element in _REAL]
+    return [k + j for k, x in found for j in range(1 if isinstance(x, Array) else width(x))]
 
 
 # Results
-
-Make = Callable[[Sequence[Any]], Any]
-
-
-def maker(kind: Kind | Many, given: Container[int] = (), start: int = 0) -> Make:
-    """How a result is made of the outputs of a program; at the places `given` arrays are made."""
-    if isinstance(kind, Static):
-        return lambda outs: kind.value
-    if isinstance(kind, Scalar):
-        return _scalar(kind, start)
-    if isinstance(kind, Array) and start in given:
-        return lambda outs: outs[start]
-    if isinstance(kind, Array) and kind.zeros:
-        shape = slice(start, start + kind.ndim)
-        return lambda outs: np.zeros(outs[shape], DTYPES[kind.element])
-    if isinstance(kind, Many):
-        return _listed(kind, start)
-    if isinstance(kind, Array):
-        axes = slice(start + 1, start + 1 + kind.ndim)
-        return _shaped(kind, start, axes)
-    makes = []
-    for part in kind.parts:
-        makes.append(maker(part, given, start))
-        start += width(part)
-    return lambda outs: put_together(kind.type, kind.keys, [make(outs) for make in makes])
-
-
-def _listed(kind: Many, start: int) -> Make:
-    stop, make_one = start + width(kind), maker(kind.part)
-
-    def make(outs: Sequence[Any]) -> list[Any]:
-        columns = [x.tolist() if type(x) is np.ndarray else x for x in outs[start + 1 : stop]]
-        return [make_one([column[k] for column in columns]) for k in range(outs[start])]
-
-    return make
-
-
-def _scalar(kind: Scalar, k: int) -> Make:
-    if kind.ways:
-        return _of_a_kind(kind, k)
-    numpys: Any = DTYPES[kind.type].type
-    if kind.type != "complex":
-        return (lambda outs: outs[k]) if kind.python else lambda outs: _as(numpys, outs[k])
-
-    def make(outs: Sequence[Any]) -> Any:
-        re, im = outs[k], outs[k + 1]
-        if is_watched(re) or is_watched(im):
-            return re + 1j * im
-        return complex(re, im) if kind.python else numpys(complex(re, im))
-
-    return make
-
-
-def _of_a_kind(kind: Scalar, k: int) -> Make:
-    """A number of several kinds: one that is watched is real or complex."""
-    plain = replace(kind, ways=())
-    make, flags = _scalar(plain, k), slice(k + width(plain), k + width(kind))
-
-    def of_a_kind(outs: Sequence[Any]) -> Any:
-        way, x = way_taken(kind, outs[flags]), make(outs)
-        if is_watched(x) and way.type in _REAL:
-            return x.real if kind.type == "complex" and way.type != "complex" else x
-        return way.of(strip(x))
-
-    return of_a_kind
-
-
-def _as(numpys: Any, x: Any) -> Any:
-    return x if is_watched(x) else numpys(x)
-
-
-def _shaped(kind: Array, k: int, axes: slice) -> Make:
-    is_complex = kind.element == "complex"
-
-    def make(outs: Sequence[Any]) -> Any:
-        flat, shape = outs[k], outs[axes]
-        size = math.prod(shape) * (2 if is_complex else 1)
-        if np.size(flat) != size:
-            flat = flat[:size]
-        if is_complex:
-            flat = flat.view(np.complex128) if type(flat) is np.ndarray else _joined(flat)
-        made = kind.shaped(flat, shape)
-        if kind.readonly:
-            made = made[...]
-            made.flags.writeable = False
-        return made
-
-    return make
-
-
-def _joined(flat: Any) -> Any:
-    return flat[0::2] + 1j * flat[1::2]
 
 
 class Shared(NamedTuple):
@@ -376,66 +251,25 @@ def shared_in(arrays: Sequence[tuple[int, Array]], layout: int) -> Iterator[Shar
             layout += 3 + kind.ndim
 
 
-# Gradients
-
-# Makes the gradient of an argument of a program's outputs and operands.
-Gradient = Callable[[Sequence[Any], Sequence[Any]], Any]
+# Other kinds
 
 
-def gradient_maker(kind: Kind, start: int, at: Mapping[int, int], zeros: bool) -> Gradient | None:
-    """How the gradient of an argument is made; None where a `Structure` is needed for it.
+class Unlike(NotImplementedError):  # noqa: N818 - an answer
+    """A kind of which programs make no derivatives: the tracer does."""
 
-    `at` says, by the place of an operand, which output its cotangent is.
-    """
-    if isinstance(kind, Scalar):
-        return _number_gradient(kind, start, at, zeros)
-    if isinstance(kind, Array):
-        return _array_gradient(kind, start, at.get(start), zeros)
+
+def tree(kind: Kind, start: int, leaf: Callable[[int, Any], Kind]) -> Kind:
+    """A kind like another, of what a function makes of its numbers and arrays, by place."""
     if isinstance(kind, Static):
-        return None if isinstance(kind.value, Argument) else lambda outs, operands: None
+        if isinstance(kind.value, Outside):
+            raise Unlike
+        return NOTHING
+    if not isinstance(kind, Struct):
+        return leaf(start, kind)
     if kind.type not in (tuple, list, dict) and not hasattr(kind.type, "_make"):
-        return None
-    makes = []
+        raise Unlike
+    parts = []
     for part in kind.parts:
-        if (make := gradient_maker(part, start, at, zeros)) is None:
-            return None
-        makes.append(make)
+        parts.append(tree(part, start, leaf))
         start += width(part)
-
-    def make_parts(outs: Sequence[Any], operands: Sequence[Any]) -> Any:
-        parts = [make(outs, operands) for make in makes]
-        if all(part is None for part in parts):
-            return None
-        return put_together(kind.type, kind.keys, parts)
-
-    return make_parts
-
-
-def _number_gradient(kind: Scalar, start: int, at: Mapping[int, int], zeros: bool) -> Gradient:
-    real = kind.type in _REAL
-    of: Any = DTYPES[kind.type].type if real and not kind.python else _PYTHON.get(kind.type, float)
-    nothing = of(0) if zeros and kind.type != "bool" else None
-    k: Any = at.get(start)
-    j = at.get(start + 1) if kind.type == "complex" else None
-    if k is None and j is None:
-        return lambda outs, operands: nothing
-    if kind.type == "complex":
-        return lambda outs, operands: of(
-            complex(0.0 if k is None else outs[k], 0.0 if j is None else outs[j])
-        )
-    return (lambda outs, operands: outs[k]) if of is float else lambda outs, operands: of(outs[k])
-
-
-def _array_gradient(kind: Array, start: int, k: int | None, zeros: bool) -> Gradient:
-    axes, dtype = slice(start + 1, start + 1 + kind.ndim), DTYPES[kind.element]
-    if k is None:
-        if not zeros or kind.element == "bool":
-            return lambda outs, operands: None
-        dtype = dtype if kind.element in _REAL else DTYPES["float"]
-        return lambda outs, operands: np.zeros(operands[axes], dtype)
-    place: int = k
-    if kind.element == "complex":
-        return lambda outs, operands: kind.shaped(outs[place].view(np.complex128), operands[axes])
-    if kind.ndim == 1:
-        return lambda outs, operands: outs[place]
-    return lambda outs, operands: kind.shaped(outs[place], operands[axes])
+    return Struct(kind.type, kind.keys, tuple(parts))

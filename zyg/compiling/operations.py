@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from zyg.compiling.tapes import Again, Tapes
 from zyg.errors import KernelError
 
 FLOATS = {"float", "float32", "float[]", "float32[]"}
+_DTYPES = {"float[]": np.dtype(np.float64), "float32[]": np.dtype(np.float32)}
+Made = TypeVar("Made")
 
 
 class Unbuilt(KernelError):  # noqa: N818
@@ -50,6 +52,22 @@ def building(name: str) -> Iterator[None]:
         raise unbuilt(name, error) from error
 
 
+class Once:
+    """What has things made of it, each when it is first asked for, by one thread."""
+
+    def __init__(self) -> None:
+        self._made: dict[Any, Any] = {}  # by what they are
+        self._lock = threading.RLock()
+
+    def once(self, key: Any, make: Callable[[], Made]) -> Made:
+        """What `make` gave for this key."""
+        if key not in self._made:
+            with self._lock:
+                if key not in self._made:
+                    self._made[key] = make()
+        return self._made[key]  # type: ignore[no-any-return]
+
+
 class Derivative(NamedTuple):
     """An operation, and the places of those operands that its last outputs are derivatives by."""
 
@@ -57,7 +75,7 @@ class Derivative(NamedTuple):
     moving: tuple[int, ...]
 
 
-class Operation:
+class Operation(Once):
     """A program with its derivatives, each made when it is first asked for.
 
     `results` are the outputs that are numbers and arrays, without the shapes of those; `again`
@@ -67,6 +85,7 @@ class Operation:
     def __init__(
         self, program: Program, results: Sequence[int] | None = None, again: Again | None = None
     ) -> None:
+        super().__init__()
         self.program, self.again = program, again
         self.results = range(len(program.outputs)) if results is None else results
         self.floating = [k for k, x in enumerate(program.outputs) if type_of(x) in FLOATS]
@@ -74,27 +93,29 @@ class Operation:
         self.of_numpy: dict[int, Any] = {
             k: np.float32 for k, x in enumerate(program.outputs) if type_of(x) == "float32"
         }
-        self.run: Callable[..., list[Any]] = self._first_run
-        self.native: Native | None = None
-        self.derived: dict[Any, Any] = {}  # by what they are
-        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
         return f"<operation {self.program.name}>"
 
     def compiled(self) -> Native:
         """The machine code."""
-        with self._lock:
-            if self.native is None:
-                with building(self.program.name):
-                    self.native = (
-                        Tapes(self.program, self.again) if self.again else Native(self.program)
-                    )
-                self.run = self.native
-            return self.native
 
-    def _first_run(self, *operands: Any) -> list[Any]:
-        return self.compiled()(*operands)
+        def make() -> Native:
+            return Tapes(self.program, self.again) if self.again else Native(self.program)
+
+        return self.once(Native, make)
+
+    def run(self, operands: Sequence[Any]) -> list[Any]:
+        """The outputs for plain operands, which are brought to what the program takes."""
+        native = self._made.get(Native) or self.compiled()
+        return native(*map(_fitting, self.program.inputs, operands))
+
+    def once(self, key: Any, make: Callable[[], Made]) -> Made:
+        """What is made of the program; what fails then is a mistake of zyg's."""
+        if key not in self._made:
+            with building(self.program.name):
+                super().once(key, make)
+        return self._made[key]  # type: ignore[no-any-return]
 
     def gradient(self, active: tuple[int, ...], strong: bool = False) -> Derivative:
         """operands -> (outputs, cotangents), from the cotangent 1 of the first output."""
@@ -122,7 +143,7 @@ class Operation:
             program, moving = cast(Any, self.reversed(derive, active, strong))
             return Derivative(Operation(only(program), again=again), moving)
 
-        return self.once((derive, active, strong), make)  # type: ignore[no-any-return]
+        return self.once((derive, active, strong), make)
 
     def reversed(
         self, derive: Any, active: tuple[int, ...], strong: bool = False,
@@ -159,14 +180,14 @@ class Operation:
             self._only_derivatives(made)
             return Operation(made)
 
-        return self.once(("pushforward", active, strong), make)  # type: ignore[no-any-return]
+        return self.once(("pushforward", active, strong), make)
 
     def seen_from_outside(self) -> Operation:
         """The operation to derivatives further out: a function's own adjoint is taken once."""
         program = without_adjoints(self.program)
         if program is self.program:
             return self
-        return self.once("outside", lambda: Operation(program, self.results))  # type: ignore[no-any-return]
+        return self.once("outside", lambda: Operation(program, self.results))
 
     def checked(self) -> Operation:
         """The operation where a derivative may follow: it stops where that would."""
@@ -178,7 +199,7 @@ class Operation:
             made.of_numpy = self.of_numpy
             return made
 
-        return self.once("checked", make)  # type: ignore[no-any-return]
+        return self.once("checked", make)
 
     def _shadowed(self, active: tuple[int, ...]) -> tuple[Program, list[int]]:
         """The program with a float for each active int, behind the inputs, and which those are."""
@@ -200,13 +221,9 @@ class Operation:
                 program.inputs.append(length)
                 program.sizes[bar] = (length,)
 
-    def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What is made of the operation, at most once."""
-        found = self.derived.get(key)
-        if found is None:
-            with self._lock:
-                found = self.derived.get(key)
-                if found is None:
-                    with building(self.program.name):
-                        found = self.derived[key] = make()
-        return found
+
+def _fitting(value: Value, x: Any) -> Any:
+    if not is_buffer(value.type):
+        return x
+    dtype: Any = _DTYPES.get(value.type, x.dtype)
+    return x if x.flags.c_contiguous and x.dtype == dtype else np.ascontiguousarray(x, dtype)

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from zyg.base.config import setting
-from zyg.compiler.back import arena, blas, objects, stored, symbols, threaded, trampolines
+from zyg.compiler import callbacks
+from zyg.compiler.back import arena, blas, objects, stored, symbols, threaded
 from zyg.compiler.back.compiled import loaded
 from zyg.compiler.back.whole_text import Module
 from zyg.compiler.front.kinds import Kind
@@ -47,7 +48,7 @@ class Native:
         start = time.perf_counter()
         module = Module(program)
         self.text = module.whole()
-        self._python = [*map(trampolines.Trampoline, module.called)]
+        self._python = [*map(callbacks.Trampoline, module.called)]
         known = {f"zyg_python_{k}": x.address for k, x in enumerate(self._python)}
         (address, self._owner), self.origin = loaded(
             self.text, {**addresses_of_zyg(), **known}, loops=True
@@ -83,7 +84,7 @@ class Native:
                 raise TapeFull(left + refused) if refused else MemoryError
             if status:
                 threaded.raise_late()
-                error = trampolines.raised() if self._python else None
+                error = callbacks.raised() if self._python else None
                 if error is not None and not isinstance(error, Exception):
                     raise error
                 named = status >= arena.REASONS
@@ -96,7 +97,7 @@ class Native:
         finally:
             self._entry(None, None, at)
             if self._python:
-                trampolines.end_of_call(at)
+                callbacks.end_of_call(at)
 
 
 class Direct:

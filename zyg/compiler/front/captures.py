@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
@@ -25,6 +25,7 @@ from zyg.errors import CaptureError
 
 Path = tuple[tuple[str, Any], ...]
 
+_GONE = (AttributeError, LookupError, ValueError, TypeError)  # where a path leads nowhere
 _BAKED = (str, bytes, int, enum.Enum, type(None), type(Ellipsis), np.ufunc, BuiltinFunctionType)
 _KINDS = {"b": "bool", "i": "int", "u": "int", "f": "float"}
 
@@ -121,14 +122,10 @@ class Captures:
     def fits(self, f: Any) -> bool:
         """Whether everything that was baked in is still what it was."""
         try:
-            for path, seen in self.guards.items():
-                if not _agrees(follow(f, path), seen):
-                    return False
-            for path, kind in self.kinds.items():
-                if self._lifted(follow(f, path), path) != kind:
-                    return False
-            return True
-        except (AttributeError, LookupError, ValueError, TypeError):
+            return agree(f, self.guards) and all(
+                self._lifted(follow(f, path), path) == kind for path, kind in self.kinds.items()
+            )
+        except _GONE:
             return False
 
     def widths(self) -> list[Width]:
@@ -138,6 +135,14 @@ class Captures:
     def values(self, f: Any) -> list[Any]:
         """The captured operands, as they are now."""
         return [follow(f, path) for path in self.operands]
+
+
+def agree(f: Any, guards: Mapping[Path, Any]) -> bool:
+    """Whether what a function has at these paths is what was seen there."""
+    try:
+        return all(_agrees(follow(f, path), seen) for path, seen in guards.items())
+    except _GONE:
+        return False
 
 
 def _agrees(value: Any, seen: Any) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,10 @@ class Scalar:
     type: str
     python: bool = True
     ways: tuple[Scalar, ...] = ()
+
+    @property
+    def element(self) -> str:
+        return self.type
 
     def of(self, x: Any) -> Any:
         """A plain number, as one of this kind."""
@@ -133,7 +137,7 @@ def kind_of(x: Any) -> Kind:
         return Scalar(_element(x), python=False)
     if isinstance(x, _STATIC) or callable(x):
         return Static(x)
-    keys, parts = _taken_apart(x)
+    keys, parts = taken_apart(x)
     return Struct(type(x), keys, tuple(map(kind_of, parts)))
 
 
@@ -165,7 +169,7 @@ def _element(x: Any) -> str:
     return found
 
 
-def _taken_apart(x: Any) -> tuple[tuple[Any, ...], list[Any]]:
+def taken_apart(x: Any) -> tuple[tuple[Any, ...], list[Any]]:
     if isinstance(x, (tuple, list)):
         return (), [*x]
     if type(x) is dict:
@@ -186,7 +190,7 @@ def operands_of(kind: Kind, x: Any) -> Iterator[Any]:
         yield flat.view(np.float64) if kind.element == "complex" else flat
         yield from x.shape
     elif isinstance(kind, Struct):
-        for inner, part in zip(kind.parts, _taken_apart(x)[1], strict=True):
+        for inner, part in zip(kind.parts, taken_apart(x)[1], strict=True):
             yield from operands_of(inner, part)
 
 
@@ -194,25 +198,85 @@ def _number(kind: Scalar, x: Any) -> Any:
     return x.item() if not kind.python and kind.type != "float32" else x
 
 
-def made_of(kind: Kind | Many, outputs: Iterator[Any]) -> Any:
-    """A result, of the program's next outputs."""
+class Given(NamedTuple):
+    """Among outputs, in the place of an array's elements: the array itself."""
+
+    array: Any
+
+
+def made_of(
+    kind: Kind | Many, outputs: Iterator[Any], plain: Callable[[Any], Any] = lambda x: x
+) -> Any:
+    """A result, of the program's next outputs; `plain` takes the watching off those watched."""
     if isinstance(kind, Static):
         return kind.value
     if isinstance(kind, Scalar):
-        x = complex(next(outputs), next(outputs)) if kind.type == "complex" else next(outputs)
-        return way_taken(kind, [next(outputs) for _ in kind.ways]).of(x)
+        return _number_of(kind, outputs, plain)
     if isinstance(kind, Array):
-        element = "float" if kind.element == "complex" else kind.element
-        flat = np.asarray(next(outputs), DTYPES[element])
-        shape = [next(outputs) for _ in range(kind.ndim)]
-        if kind.element == "complex":
-            flat = flat.view(np.complex128)
-        return kind.shaped(flat[: math.prod(shape)], shape)
+        flat = None if kind.zeros else next(outputs)
+        return _array_of(kind, flat, [next(outputs) for _ in range(kind.ndim)], plain)
     if isinstance(kind, Many):
         count = next(outputs)
-        columns = [next(outputs) for _ in numbers_in(kind.part)]
-        return [made_of(kind.part, iter([c[k].item() for c in columns])) for k in range(count)]
-    return put_together(kind.type, kind.keys, [made_of(part, outputs) for part in kind.parts])
+        columns = [x.tolist() if isinstance(x, np.ndarray) else x
+                   for x in (next(outputs) for _ in numbers_in(kind.part))]  # fmt: skip
+        return [made_of(kind.part, iter([c[k] for c in columns]), plain) for k in range(count)]
+    parts = [made_of(part, outputs, plain) for part in kind.parts]
+    return put_together(kind.type, kind.keys, parts)
+
+
+def _number_of(kind: Scalar, outputs: Iterator[Any], plain: Callable[[Any], Any]) -> Any:
+    x = next(outputs)
+    if kind.type == "complex":
+        im = next(outputs)
+        x = complex(x, im) if plain(x) is x and plain(im) is im else x + 1j * im
+    way = way_taken(kind, [next(outputs) for _ in kind.ways])
+    if plain(x) is x or way.type in ("int", "bool"):
+        return way.of(plain(x))
+    return x.real if kind.type == "complex" and way.type != "complex" else x
+
+
+def _array_of(kind: Array, flat: Any, shape: list[int], plain: Callable[[Any], Any]) -> Any:
+    if kind.zeros:
+        return np.zeros(shape, DTYPES[kind.element])
+    if type(flat) is Given:
+        return flat.array
+    parts = 2 if kind.element == "complex" else 1
+    if plain(flat) is flat:
+        flat = np.asarray(flat, DTYPES["float" if parts == 2 else kind.element])
+    if np.size(flat) != (size := math.prod(shape) * parts):
+        flat = flat[:size]
+    if parts == 2:
+        joined = type(flat) is not np.ndarray
+        flat = flat[0::2] + 1j * flat[1::2] if joined else flat.view(np.complex128)
+    made = kind.shaped(flat, shape)
+    if kind.readonly:
+        made = made[...]
+        made.flags.writeable = False
+    return made
+
+
+def width(kind: Kind | Many) -> int:
+    """How many operands there are of something of this kind."""
+    if isinstance(kind, Scalar):
+        return (2 if kind.type == "complex" else 1) + len(kind.ways)
+    if isinstance(kind, Array):
+        return kind.ndim + (not kind.zeros)
+    if isinstance(kind, Many):
+        return 1 + len([*numbers_in(kind.part)])
+    return sum(map(width, kind.parts)) if isinstance(kind, Struct) else 0
+
+
+def leaves(kind: Kind | Many, start: int = 0) -> Iterator[tuple[int, Scalar | Array]]:
+    """The numbers and arrays in something of a kind, with the place of the operands of each."""
+    if isinstance(kind, (Scalar, Array)):
+        yield start, kind
+    elif isinstance(kind, Many):
+        for k, number in enumerate(numbers_in(kind.part)):
+            yield start + 1 + k, Array(number.type, 1)
+    elif isinstance(kind, Struct):
+        for part in kind.parts:
+            yield from leaves(part, start)
+            start += width(part)
 
 
 def way_taken(kind: Scalar, flags: Sequence[Any]) -> Scalar:
@@ -233,7 +297,7 @@ def numbers_in(kind: Kind | Many) -> Iterator[Scalar]:
 
 
 def put_together(type: Any, keys: Sequence[Any], parts: Sequence[Any]) -> Any:
-    """An object of its parts, as `_taken_apart` gives them; no code of its class runs."""
+    """An object of its parts, as `taken_apart` gives them; no code of its class runs."""
     if issubclass(type, (tuple, list)):
         return type._make(parts) if hasattr(type, "_make") else type(parts)
     if type is dict:

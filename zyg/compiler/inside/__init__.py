@@ -2,7 +2,6 @@
 
 inner                           functions that are derived where a function says so
 ruled                           functions that bring their own adjoint
-called_back                     calls of functions that stay in Python
 verbs                           the verbs
 reading                         from the source of a function that may call them to its program
 """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.compiling.reach import Reach, Unknown
+from zyg.compiling.fingerprint import Fingerprint, Unknown
 
 numbers = itertools.count()
 
@@ -26,8 +26,8 @@ def module(tmp_path, text):
 
 
 def words(tmp_path, text):
-    reach = Reach(module(tmp_path, text).f)
-    return reach.words, reach.but_for(())
+    reached = Fingerprint(module(tmp_path, text).f)
+    return reached.words, reached.but_for(())
 
 
 PLAIN = "def f(x): return x * 2.0"
@@ -96,7 +96,7 @@ def test_floats_and_arrays_are_apart_as_they_may_be_operands(tmp_path):
         "class A: k = {0}\nc = {0}\nxs = [{0}]\na = np.full(2, {0})\n"
         "def f(x): return x * c * xs[0] * a[0] * A.k"
     )
-    one, other = (Reach(module(tmp_path, text.format(x)).f) for x in (0.5, 0.25))
+    one, other = (Fingerprint(module(tmp_path, text.format(x)).f) for x in (0.5, 0.25))
 
     assert one.words == other.words
     assert one.but_for(()) != other.but_for(())
@@ -151,7 +151,7 @@ def test_a_watched_number_has_no_digest(tmp_path):
 
     def reached(a):
         with pytest.raises(Unknown):
-            Reach(made.make(a))
+            Fingerprint(made.make(a))
         return a * 1.0
 
     assert zyg.gradient(reached, 0.5) == (1.0,)

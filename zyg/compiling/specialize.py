@@ -1,7 +1,7 @@
-"""A function, read for arguments of these kinds: its program, what it takes from outside, its own.
+"""Functions, read for arguments of some kinds: their programs, and those of their derivatives.
 
-What was read is used again while all that it took from outside is what it was, by any function of
-the same code.
+A specialization is used again while all that it took from outside is what it was, by any function
+of the same code.
 """
 
 from __future__ import annotations
@@ -10,44 +10,55 @@ import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
 from zyg.compiler.back.entry import Direct
 from zyg.compiler.derive.moving import Memory
 from zyg.compiler.front.captures import Outside, code_of
-from zyg.compiler.front.kinds import DTYPES, Array, Kind, Scalar, Static, Struct
+from zyg.compiler.front.kinds import (
+    DTYPES,
+    Array,
+    Given,
+    Kind,
+    Scalar,
+    Static,
+    Struct,
+    leaves,
+    made_of,
+    width,
+)
 from zyg.compiler.front.whole import Whole, WholeCaptures
 from zyg.compiler.inside.reading import read_calling_back
 from zyg.compiler.ir import Call, Check, Program, is_buffer, operations
-from zyg.compiling.entries import entry_of, gradient_entry
-from zyg.compiling.guards import guard_of
+from zyg.compiling.forms import Form, gradient_form
+from zyg.compiling.guards import FastEntry
 from zyg.compiling.ints import with_shadows, with_slopes
 from zyg.compiling.operands import (
     GRADIENT,
     KNOWN,
     VALUE,
     VALUE_AND_GRADIENT,
-    Gradient,
+    Unlike,
     floats,
-    gradient_maker,
-    leaves,
-    maker,
     name_of,
     shared_in,
-    width,
 )
-from zyg.compiling.operations import FLOATS, Operation, building, unbuilt
-from zyg.compiling.staying import Staying, is_helper
+from zyg.compiling.operations import FLOATS, Once, Operation, building, unbuilt
+from zyg.compiling.python_callbacks import Callbacks, is_helper
 from zyg.core.strand import strip
 from zyg.errors import KernelError
 
 _MOST_KINDS = 64  # of one function
 
 
-class Read:
-    """What was read: the operation, how its result is made, which arguments it writes to."""
+class Specialization(Once):
+    """What was read of a function for arguments of some kinds, and what is made of it.
+
+    `operation` is its program, to be differentiated; `plain` one that may give memory of arguments.
+    `form` has the programs that verbs run.
+    """
 
     def __init__(
         self,
@@ -56,46 +67,37 @@ class Read:
         whole: Whole,
         captures: WholeCaptures,
     ) -> None:
+        super().__init__()
         self.kinds, self.keywords, self.captures = kinds, keywords, captures
         self.assuming, self.assumes = captures.assuming, whole.assumes
-        self.version = rules.version
-        captured = (captures.kinds[path][0] for path in captures.operands)
-        self.takes: Any = None if keywords else (*kinds, *captured)
-        self.result = cast(Any, whole.result)
-        results = [k for k, _ in leaves(self.result, 0)]
-        self.operation = Operation(whole.program, results)
+        captured: Any = [captures.kinds[path][0] for path in captures.operands]
+        self.takes: tuple[Kind, ...] = (*kinds, *captured)
+        self.result: Any = cast(Any, whole.result)
+        results = [*leaves(self.result)]
+        self.operation = Operation(whole.program, [k for k, _ in results])
         self.operation.of_numpy = {
             k: DTYPES["float" if leaf.type == "complex" else leaf.type].type
-            for place, leaf in leaves(self.result, 0)
+            for place, leaf in results
             if isinstance(leaf, Scalar) and not leaf.python
             for k in range(place, place + width(leaf))
         }
         self.plain = Operation(whole.plain) if whole.plain else self.operation
-        self.make = maker(self.result)
-        arrays = [(k, x) for k, x in leaves(self.result, 0) if isinstance(x, Array)]
+        arrays = [(k, x) for k, x in results if isinstance(x, Array)]
         self._given = [(k, x.same) for k, x in arrays if x.same is not None]
-        self._make_with_given = maker(self.result, {k for k, _ in self._given})
         self.shared = [*shared_in(arrays, len(whole.program.outputs))]
-        self._make_with_shared = maker(
-            self.result, {k for k, x in arrays if x.shared or x.same is not None}
-        )
         self.written = written_inputs(whole.program)
         self.may_stop = any(isinstance(op, (Call, Check)) for op in operations(whole.program.body))
         self.loss = loss_of(self.result)
-        self.sloping_ints = with_slopes(whole.program, results)
-        self._plans: dict[Any, Plan | None] = {}
+        self.sloping_ints = with_slopes(whole.program, self.operation.results)
         self._refusal: KernelError | None = None
         self._derived = False
-        self._made: dict[Any, Any] = {}  # entries and the like, by what they are
-        self._lock = threading.RLock()
-        self.captured = guard_of(captures.guards, captures.operands)
         self.called_back: list[tuple[str, KernelError | None]] = []  # in Python; of helpers, why
 
     def made(self, outs: list[Any], arrays: Mapping[int, Any]) -> Any:
         """The result, in which arguments that are returned are themselves."""
         for k, place in self._given:
-            outs[k] = arrays[place]
-        return self._make_with_given(outs)
+            outs[k] = Given(arrays[place])
+        return made_of(self.result, iter(outs), strip)
 
     def made_in_place(
         self, outs: list[Any], operands: Sequence[Any], arrays: Mapping[int, Any]
@@ -109,38 +111,44 @@ class Read:
         for result in self.shared:
             if (y := result.array(outs, given, known)) is None:
                 return None
-            outs[result.first] = y
-        for k, place in self._given:
-            outs[k] = arrays[place]
-        return (self._make_with_shared(outs),)
+            outs[result.first] = Given(y)
+        return (self.made(outs, arrays),)
 
-    def entry(self, verb: str, wrt: Sequence[int] | None) -> Direct | None:
-        """The machine code that takes the arguments, and what is captured, as they are."""
-        if self.takes is None:
-            return None
-        key = verb, wrt if verb is not VALUE else None
-        return self.once(key, lambda: self._entry(verb, wrt))  # type: ignore[no-any-return]
+    def form(self, verb: str, wrt: Sequence[int] | None) -> Form | None:
+        """What a verb runs; None where the tracer is needed for it."""
+        return self.once((verb, wrt), lambda: FORMS[verb](self, wrt))
 
-    def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What is made for the kinds of arguments, at most once."""
-        with self._lock:
-            if key not in self._made:
-                self._made[key] = make()
-            return self._made[key]
+    def gradients(
+        self, wrt: Sequence[int] | None, zeros: bool = False, strong: bool = False
+    ) -> Form | None:
+        """What gives value and gradients; None where the tracer is needed for it."""
 
-    def _entry(self, verb: str, wrt: Sequence[int] | None) -> Direct | None:
-        if verb is VALUE:
-            apart = [result.layout for result in self.shared]
-            program = self.plain.program
-            return entry_of(program, self.takes, self.result, self.written, apart=apart)
-        plan = None if self.loss is None or self.written else self.plan(wrt, False)
-        if plan is None:
-            return None
-        if verb is GRADIENT:
-            return self.entry(VALUE_AND_GRADIENT, wrt) if self.loss == "alone" else None
-        derivative = self.operation.gradient(plan.active)
-        with building(self.operation.program.name):
-            return gradient_entry(derivative, self.takes, self.result, len(self.kinds))
+        def make() -> Form | None:
+            active = None if self.loss is None else self.active(wrt)
+            if active is None:
+                return None
+            try:
+                derivative = self.operation.gradient(active, strong)
+                with building(self.operation.program.name):
+                    return gradient_form(derivative, self.kinds, self.takes, self.result, zeros)
+            except Unlike:
+                return None
+            except Exception as error:  # as in reading
+                self.refuse(error)
+                return None
+
+        return self.once((wrt, zeros, strong), make)
+
+    def fast_entry(self, verb: str, wrt: Sequence[int] | None) -> tuple[Direct, FastEntry] | None:
+        """The machine code of a verb that takes the arguments as they are; None where none does."""
+        form = None if self.written and verb is not VALUE else self.form(verb, wrt)
+
+        def make() -> tuple[Direct, FastEntry] | None:
+            if form is None or (code := form.entry()) is None:
+                return None
+            return code, FastEntry(code.call, self.captures.guards, self.captures.operands)
+
+        return self.once(form, make)
 
     def refusal(self) -> KernelError | None:
         """Why there are no derivatives of the program, if there are none."""
@@ -183,42 +191,24 @@ class Read:
             if any(start <= place < start + width(kind) for place in self.written)
         ]  # fmt: skip
 
-    def plan(self, wrt: Sequence[int] | None, zeros: bool) -> Plan | None:
-        """How value and gradients are computed; None where the tracer is needed for it."""
-        if (key := (wrt, zeros)) not in self._plans:
-            active = self.active(wrt)
-            try:
-                self._plans[key] = None if active is None else self._planned(active, zeros)
-            except Exception as error:  # as in reading
-                self.refuse(error)
-                self._plans[key] = None
-        return self._plans[key]
-
     def refuse(self, error: Exception) -> None:
         """From now on there are no derivatives of the program, for this reason."""
         name = self.operation.program.name
         self._refusal = error if isinstance(error, KernelError) else _unforeseen(name, error)
         self._derived = True
 
-    def _planned(self, active: tuple[int, ...], zeros: bool) -> Plan | None:
-        derivative = self.operation.gradient(active)
-        count = len(self.operation.program.outputs)
-        at = {place: count + k for k, place in enumerate(derivative.moving)}
-        starts = accumulate(map(width, self.kinds), initial=0)
-        pairs = zip(self.kinds, starts, strict=False)
-        makes = [gradient_maker(kind, start, at, zeros) for kind, start in pairs]
-        if any(make is None for make in makes):
-            return None
-        return Plan(derivative.operation, active, count, makes)  # type: ignore[arg-type]
+
+def _value(known: Specialization, wrt: Sequence[int] | None) -> Form:
+    layouts = [result.layout for result in known.shared]
+    return Form(known.plain, known.takes, known.result, (), known.written, layouts, tapes=False)
 
 
-class Plan(NamedTuple):
-    """The program of value and gradients, and how the gradient of each argument is made of it."""
-
-    operation: Operation
-    active: tuple[int, ...]
-    first: int  # of the outputs that are cotangents
-    makes: list[Gradient]
+# By verb, what makes its form; there are more in `matrices`.
+FORMS: dict[str, Callable[[Specialization, Sequence[int] | None], Form | None]] = {
+    VALUE: _value,
+    GRADIENT: lambda known, wrt: known.gradients(wrt) if known.loss == "alone" else None,
+    VALUE_AND_GRADIENT: lambda known, wrt: known.gradients(wrt),
+}
 
 
 class Refused:
@@ -228,27 +218,27 @@ class Refused:
         self.refusal, self.captures = refusal, captures
 
 
-class _Reads:
-    """All that was read of the functions of one code for arguments of the same kinds."""
+class _Variants:
+    """The specializations of the functions of one code for arguments of the same kinds."""
 
     def __init__(self) -> None:
         self.version = rules.version
-        self.found: list[Read | Refused] = []
+        self.found: list[Specialization | Refused] = []
         self.lock = threading.RLock()
 
 
-_known: Cache[Any, _Reads] = Cache(1024)
+_known: Cache[Any, _Variants] = Cache(1024)
 
 
-def read_for(
+def specialize(
     f: Callable[..., Any],
     root: Any,
     kinds: tuple[Kind, ...],
     keywords: dict[str, Kind],
     parallel: bool = False,
     assuming: bool = True,
-) -> Read | Refused | None:
-    """What is known of a function for arguments of these kinds, read now if it has to be.
+) -> Specialization | Refused | None:
+    """The specialization of a function for arguments of these kinds, read now if it has to be.
 
     None if it takes no such arguments. Paths to what it takes from outside begin at `root`. With
     `assuming`, its program may stop for arrays of unusual sizes.
@@ -256,7 +246,7 @@ def read_for(
     key = code_of(f), kinds, tuple(keywords.items()), parallel, assuming
     known = _known.get(key)
     if known is None or known.version != rules.version:
-        known = _known.put(key, _Reads())
+        known = _known.put(key, _Variants())
     if (found := _fitting(root, known)) is not None:
         return found
     with known.lock:
@@ -279,14 +269,14 @@ def _binds(f: Any, kinds: tuple[Kind, ...], keywords: dict[str, Kind]) -> bool:
     return True
 
 
-def _fitting(root: Any, known: _Reads) -> Read | Refused | None:
-    return next((read for read in known.found if read.captures.fits(root)), None)
+def _fitting(root: Any, known: _Variants) -> Specialization | Refused | None:
+    return next((one for one in known.found if one.captures.fits(root)), None)
 
 
 def _read(
     f: Callable[..., Any], kinds: tuple[Kind, ...], keywords: dict[str, Kind], parallel: bool,
     assuming: bool,
-) -> Read | Refused:  # fmt: skip
+) -> Specialization | Refused:  # fmt: skip
     tried: list[WholeCaptures] = []
 
     def captures() -> WholeCaptures:
@@ -295,13 +285,13 @@ def _read(
         return tried[-1]
 
     try:
-        whole, outside = read_calling_back(f, kinds, keywords, captures, Staying())
+        whole, outside = read_calling_back(f, kinds, keywords, captures, Callbacks())
     except Exception as error:  # what the reader does not foresee is not compiled, and runs
         return Refused(_as_refusal(f, error).with_traceback(None), tried[0])
     for part in _known_parts(whole.result):
         if not isinstance(part, KNOWN):
             return Refused(_returned(f, part), tried[-1])
-    made = Read(kinds, keywords, whole, tried[-1])
+    made = Specialization(kinds, keywords, whole, tried[-1])
     for g, why in outside:
         made.called_back.append((name_of(g), _as_refusal(g, why) if is_helper(g) else None))
     return made

@@ -1,0 +1,98 @@
+"""Gradients of compiled functions, where nothing is watched: their own programs, not the tracer's.
+
+Each answers NotImplemented where more is to be done, and then the verb goes the general way: the
+function is called with watched arguments, and is one entry. As in `functions`, what runs programs
+is imported where it is needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from zyg.base.config import setting
+from zyg.base.registry import own_verbs
+from zyg.compiling.functions import Call, Compiled
+from zyg.compiling.operands import GRADIENT, VALUE_AND_GRADIENT
+from zyg.core.reverse import all_finite
+from zyg.errors import MutationError
+
+
+def gradient(f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool) -> Any:
+    """What `gradient` returns."""
+    found = NotImplemented if kwargs or zeros else f.asked(GRADIENT, args)
+    if found is NotImplemented or found is Ellipsis:
+        found = _general(f, GRADIENT, args, kwargs, zeros)
+    return found if found is NotImplemented else found[1]
+
+
+def value_and_gradient(
+    f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool
+) -> Any:
+    """What `value_and_gradient` returns."""
+    found = NotImplemented if kwargs or zeros else f.asked(VALUE_AND_GRADIENT, args)
+    if found is NotImplemented or found is Ellipsis:
+        found = _general(f, VALUE_AND_GRADIENT, args, kwargs, zeros)
+    return found
+
+
+def _general(
+    f: Compiled, verb: str, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool,
+    assuming: bool = True,
+) -> Any:  # fmt: skip
+    """Value and gradients of a call that no machine code has taken that is known."""
+    found, call = f.prepared(None if zeros else verb, args, kwargs, assuming=assuming)
+    if call is None:
+        return found
+    if call.watched or has_repeats(call.operands) or call.known.form(verb, f.wrt) is None:
+        return NotImplemented
+    found = _computed(f, call, zeros)
+    if found is NotImplemented and call.known.assumes:
+        return _general(f, verb, args, kwargs, zeros, False)
+    return found
+
+
+def _computed(f: Compiled, call: Call, zeros: bool) -> Any:
+    """Value and gradients of a plain call; NotImplemented where they take the tracer."""
+    from zyg.compiler.back.entry import Stopped
+    from zyg.compiling.operations import Unbuilt
+
+    known, operands = call.known, call.operands
+    form: Any = known.gradients(f.wrt, zeros)
+    if known.written:
+        demand_apart(f, call)
+    try:
+        outs = form.operation.run(operands)
+        if not all_finite(outs[form.first :]) and setting("strong_zero"):
+            form = known.gradients(f.wrt, zeros, strong=True)
+            outs = form.operation.run(operands)
+            if setting("check_nan") and not all_finite(outs[form.first :]):
+                return NotImplemented
+    except Unbuilt as error:
+        known.refuse(error)
+        return NotImplemented
+    except Stopped:
+        return NotImplemented
+    return form.made(outs)
+
+
+def has_repeats(operands: list[Any]) -> bool:
+    """Whether an array is met twice: then both places report what belongs to either."""
+    arrays = [id(x) for x in operands if type(x) is np.ndarray]
+    return len(arrays) > 1 and len({*arrays}) < len(arrays)
+
+
+def demand_apart(f: Compiled, call: Call) -> None:
+    """Refuse arrays that share memory where one is written to."""
+    if call.overlapping():
+        raise MutationError(
+            f"{f.__name__} writes to an array that shares memory with another of its arguments, or "
+            "whose elements share memory.",
+            "a write to one would change the other, and the derivative would not know.",
+            "pass a copy.",
+            tag="overlap",
+        )
+
+
+own_verbs[Compiled] = {"gradient": gradient, "value_and_gradient": value_and_gradient}

@@ -1,0 +1,449 @@
+"""Functions that compiled ones call back, with the rules of the traced engine.
+
+A function with a rule is pure, by contract; a helper of the user's is looked at: in its code, and
+in that of the helpers that it calls, everything that it has from outside is a number, a module's
+function that is known, or another helper. What it gives is found out by calling it once, on
+arguments of the kinds that it will have.
+
+What a callee is run on are copies, which it cannot write to. Its derivatives are functions in the
+same sense, of numbers and arrays: of those that it takes, and of cotangents or tangents of the real
+ones.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from zyg.adoption.originals import drop_in, learn
+from zyg.base.marks import is_stopping, name_of_verb
+from zyg.base.quiet import quiet
+from zyg.base.registry import CONSTANT, Adjoint, rules
+from zyg.compiler.callbacks import HIDDEN, Callee, Held, Leaf, leaves_of, reals, whole_of
+from zyg.compiler.front.calls import is_known
+from zyg.compiler.front.captures import Path, lookup
+from zyg.compiler.front.kinds import (
+    DTYPES,
+    Array,
+    Kind,
+    Scalar,
+    Static,
+    Struct,
+    Unkind,
+    dense_array,
+    kind_of,
+    leaves,
+    taken_apart,
+    width,
+)
+from zyg.compiler.front.reader import _rule_of as rule_of
+from zyg.compiler.front.whole import _written as is_written
+from zyg.compiler.functions import meaning
+from zyg.compiler.ir import Atom, Value
+from zyg.compiling.fallback import with_drop_ins
+from zyg.compiling.operands import floats
+from zyg.core.cotangents import project, spec_of
+from zyg.core.reverse import non_finite
+from zyg.core.strand import strip
+from zyg.errors import KernelError, is_users
+from zyg.verbs.gradients import pullback
+from zyg.verbs.pushforward import pushforward
+
+Back = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+class InPython:
+    """A function of numbers and arrays, and its derivatives.
+
+    `value` gives the results for plain arguments, `watched` for some that may be watched.
+    """
+
+    strict = False
+    value: Callable[[Held, int, Sequence[Any]], Sequence[Any]]
+    watched: Callable[[Sequence[Any]], Sequence[Any]]
+
+    def __init__(self, name: str, takes: Sequence[Leaf], gives: Sequence[Leaf]) -> None:
+        self.name, self.takes, self.gives = name, takes, gives
+        self._results = [k for k, leaf in enumerate(gives) if reals([leaf])]
+        self.bits: dict[int, int] = {}  # of the real ones that it takes, in `which`
+        bit = 1
+        for k, leaf in enumerate(takes):
+            if reals([leaf]):
+                two = isinstance(leaf, Scalar) and leaf.type == "complex"
+                self.bits[k] = bit * (3 if two else 1)
+                bit <<= 1 + two
+
+    def run(
+        self, held: Held, call: int, keeps: bool, which: int, args: list[Any]
+    ) -> tuple[Sequence[Any], int]:
+        if not keeps or not which:
+            return self.value(held, which, args), 0
+        ys, back = self.derived(args, which)
+        return ys, held.add(call, back)
+
+    def pullback(self) -> Callee:
+        first, takes = len(self.takes), [*self.takes, *reals(self.gives)]
+
+        def bars(held: Held, which: int, xs: Sequence[Any]) -> Sequence[Any]:
+            back = held[which] if which > 0 else self.derived(xs[:first])[1]
+            return back(xs[first:])
+
+        return _Derivative(f"{self.name}_pullback", takes, reals(self.takes), bars)
+
+    def pushforward(self) -> Callee:
+        first, takes = len(self.takes), [*self.takes, *reals(self.takes)]
+
+        def dots(held: Held, which: int, xs: Sequence[Any]) -> Sequence[Any]:
+            return self.along(xs[:first], xs[first:], which)
+
+        return _Derivative(f"{self.name}_pushforward", takes, reals(self.gives), dots)
+
+    def outside(self) -> Callee:
+        return self
+
+    def derived(self, xs: Sequence[Any], which: int = -1) -> tuple[Sequence[Any], Back]:
+        """The results, and the pullback by those that `which` says, of the bars of real results."""
+        moving, function, ys = self._moving(xs, which)
+        found, back = pullback(function, *(xs[k] for k in moving))
+
+        def cotangents(bars: Sequence[Any]) -> Sequence[Any]:
+            made = dict(zip(moving, back(tuple(bars), zeros=True), strict=True))
+            return [made[k] if k in made else _zero(xs[k]) for k in self.bits]
+
+        ys = [*map(strip, ys)]
+        for k, y in zip(self._results, found, strict=True):
+            ys[k] = y
+        return ys, cotangents
+
+    def along(self, xs: Sequence[Any], dots: Sequence[Any], which: int = -1) -> Sequence[Any]:
+        """The tangents of the real results."""
+        moving, function, _ = self._moving(xs, which)
+        tangents = [dot for k, dot in zip(self.bits, dots, strict=True) if k in moving]
+        return pushforward(function, [xs[k] for k in moving], tangents)[1]  # type: ignore[no-any-return]
+
+    def _moving(self, xs: Sequence[Any], which: int) -> tuple[list[int], Any, list[Any]]:
+        """Which arguments move, the function of those, and where it leaves all results."""
+        moving, ys = [k for k, bits in self.bits.items() if which & bits], list[Any]()
+
+        def function(*those: Any) -> Any:
+            row = [*xs]
+            for k, x in zip(moving, those, strict=True):
+                row[k] = x
+            ys[:] = self.watched(row)
+            return tuple([ys[k] for k in self._results])
+
+        return moving, function, ys
+
+
+class Function(InPython):
+    """A function of the user's, or one of a library that has a rule; `names` of the last arguments.
+
+    `inside` is whether drop-ins are put in while it runs with watched arguments: of a helper.
+    """
+
+    strict = True
+
+    def __init__(
+        self, f: Any, names: tuple[str, ...], kinds: Sequence[Kind], result: Kind, inside: bool
+    ) -> None:
+        takes = [leaf for kind in kinds for _, leaf in leaves(kind)]
+        gives = [leaf for _, leaf in leaves(result)]
+        super().__init__(str(getattr(f, "__name__", type(f).__name__)), takes, gives)
+        learn()
+        self._kinds, self._result, self._names = kinds, result, names
+        self._function, self._inside = f, inside
+        self._watched = f if inside else drop_in(f)
+        rule = None if inside else rule_of(f)
+        plain = not names and not any(isinstance(kind, Struct) for kind in kinds)
+        single = isinstance(result, (Scalar, Array)) and self._results
+        usable = isinstance(rule, Adjoint) and single and plain and not rule.strong
+        self._rule: Any = rule if usable else None  # that takes and gives these as they are
+        self._real = [k for k, kind in enumerate(kinds) if floats(kind, 0)]
+
+    def derived(self, xs: Sequence[Any], which: int = -1) -> tuple[Sequence[Any], Back]:
+        if self._rule is None:
+            return super().derived(xs, which)
+        args = self._args(xs)
+        y, back = self._rule.rule(*args)
+
+        def cotangents(bars: Sequence[Any]) -> Sequence[Any]:
+            with quiet():
+                found = back(bars[0])
+            made = self._by_leaf(found, args) if type(found) is tuple else None
+            if made is None or any(map(non_finite, made)):  # which exact zeros may turn to zeros
+                made = super(Function, self).derived(xs, which)[1](bars)
+            return made
+
+        return [y], cotangents
+
+    def along(self, xs: Sequence[Any], dots: Sequence[Any], which: int = -1) -> Sequence[Any]:
+        if self._rule is not None and self._rule.push is not None:
+            row: list[Any] = [None] * len(self._kinds)
+            for k, dot, bits in zip(self._real, dots, self.bits.values(), strict=True):
+                row[k] = dot if which & bits else None
+            with quiet():
+                y_dot = self._rule.push(*self._args(xs))[1](*row)
+            if y_dot is not None and not non_finite(y_dot):
+                return (y_dot,)
+        return super().along(xs, dots, which)
+
+    def _by_leaf(self, found: tuple[Any, ...], args: Sequence[Any]) -> Sequence[Any]:
+        """What a pullback has returned, for the real arguments."""
+        made = []
+        for k in self._real:
+            c, x = found[k] if k < len(found) else None, args[k]
+            c = c() if callable(c) else c
+            made.append(_zero(x) if c is None else project(c, spec_of(x)))
+        return made
+
+    def _args(self, xs: Sequence[Any]) -> list[Any]:
+        rest = iter(xs)
+        return [whole_of(kind, rest) for kind in self._kinds]
+
+    def value(self, held: Held, which: int, xs: Sequence[Any]) -> Sequence[Any]:
+        rule, args = self._rule, self._args(xs)
+        if rule is not None and rule.standalone:
+            return [rule.rule(*args)[0]]
+        return [*leaves_of(self._result, called(self._function, args, self._names))]
+
+    def watched(self, xs: Sequence[Any]) -> Sequence[Any]:
+        with with_drop_ins(self._function) if self._inside else nullcontext():
+            y = called(self._watched, self._args(xs), self._names)
+        return [*leaves_of(self._result, y)]
+
+    def outside(self) -> Callee:
+        return _Outside(self)
+
+
+def called(f: Any, args: Sequence[Any], names: tuple[str, ...]) -> Any:
+    """What a function gives, the last arguments of which have names."""
+    first = len(args) - len(names)
+    return f(*args[:first], **dict(zip(names, args[first:], strict=True)))
+
+
+class _Outside(InPython):
+    """The value of a function of which another derivative is taken: a rule is taken once."""
+
+    strict = True
+
+    def __init__(self, base: Function) -> None:
+        super().__init__(base.name, base.takes, base.gives)
+        self.value = base.value
+        self._base = base
+
+    def watched(self, xs: Sequence[Any]) -> Sequence[Any]:
+        return self._base.derived(xs)[0]
+
+
+class _Derivative(InPython):
+    """A derivative: its value is one of the tracer, of which there are derivatives, too."""
+
+    def __init__(self, name: str, takes: Any, gives: Any, value: Callable[..., Any]) -> None:
+        super().__init__(name, takes, gives)
+        self.value = value
+
+    def watched(self, xs: Sequence[Any]) -> Sequence[Any]:
+        return self.value(Held(), -1, xs)
+
+
+def _zero(x: Any) -> Any:
+    return np.zeros_like(x) if isinstance(x, np.ndarray) else 0.0
+
+
+# Which may be called
+
+_PYTHON = {
+    abs, all, any, callable, divmod, hash, isinstance, issubclass, iter, len, max, min, next, pow,
+    repr, round, sorted, sum, ord, chr,
+}  # fmt: skip
+_NUMBERS = (int, float, complex, str, bytes, type(None), np.generic)
+_WRITES = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME"}
+_GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME"}
+_CELL = {"LOAD_DEREF", "LOAD_CLASSDEREF", "STORE_DEREF", "DELETE_DEREF"}
+_ATTRIBUTE = {"LOAD_ATTR", "LOAD_METHOD"}
+
+
+class Impure(Exception):  # noqa: N818 - an answer
+    """A helper may do more than to compute its result."""
+
+
+class Callbacks:
+    """Finds callees."""
+
+    def may_stay(self, f: Any) -> bool:
+        return _is_ruled(f) or is_helper(f)
+
+    def __call__(
+        self, reader: Any, f: Any, path: Path, kinds: tuple[Kind, ...],
+        operands: Sequence[Atom], names: tuple[str, ...],
+    ) -> tuple[Callee, Kind]:  # fmt: skip
+        inside = not _is_ruled(f)
+        if inside and not all(map(_is_harmless, kinds)):
+            raise _refused(f, "it may change, or call, what it is given.")
+        guards = reader.captures.guards
+        if inside:
+            guards.update(used_by(f, path))
+        if path and path[0][0] != "itself":
+            guards[path] = f
+        result = _given(f, kinds, operands, names)
+        return Function(f, names, kinds, result, inside), result
+
+
+def _refused(f: Any, why: str) -> KernelError:
+    return KernelError(f"{getattr(f, '__name__', f)} cannot be called back.", why, "rewrite it.")
+
+
+def _is_ruled(f: Any) -> bool:
+    """Whether a function has a rule, so that it is pure."""
+    if name_of_verb(f) is not None or is_stopping(f) or isinstance(f, (type, ModuleType)):
+        return False
+    rule = rule_of(f)
+    if rule is CONSTANT and f in (np.shares_memory, np.may_share_memory):
+        return False  # of copies
+    return rule is not None and not (rule is CONSTANT and rules.get(f) is not CONSTANT)
+
+
+def is_helper(f: Any) -> bool:
+    """Whether a function is the user's, and does nothing but to compute its result."""
+    if not _is_users(f):
+        return False
+    try:
+        [*used_by(f, ())]
+    except Impure:
+        return False
+    return True
+
+
+def _is_users(f: Any) -> bool:
+    return isinstance(f, FunctionType) and is_users(f.__code__.co_filename)
+
+
+def used_by(
+    f: FunctionType, path: Path, seen: set[int] | None = None
+) -> Iterator[tuple[Path, Any]]:
+    """The numbers and the helpers that a helper has from outside, with their paths; or Impure."""
+    seen = set() if seen is None else seen
+    seen.add(id(f))
+    for place, value in _taken(f, f.__code__):
+        here = (*path, *place)
+        if isinstance(value, _NUMBERS):
+            yield here, value
+        elif _is_users(value) and not _is_ruled(value):
+            yield here, value
+            if id(value) not in seen:
+                yield from used_by(value, here, seen)
+        elif not _is_pure(value):
+            raise Impure
+
+
+def _taken(f: FunctionType, code: CodeType) -> Iterator[tuple[Path, Any]]:
+    """What a function takes from outside, and where it is found; Impure where it writes there."""
+    defaults = inspect.signature(f, follow_wrapped=False).parameters.values()
+    for p in defaults if code is f.__code__ else ():
+        if p.default is not p.empty:
+            yield (("default", p.name),), p.default
+    steps = [*dis.get_instructions(code)]
+    for k, step in enumerate(steps):
+        free = step.opname in _CELL and step.argval in f.__code__.co_freevars
+        if step.opname in _WRITES or (free and not step.opname.startswith("LOAD")):
+            raise Impure
+        if step.opname in _GLOBAL or free:
+            found = lookup(f, step.argval)
+            if found is None:
+                raise Impure
+            value, place = found
+            path: Path = (place,)
+            for after in steps[k + 1 :]:
+                if not isinstance(value, ModuleType) or after.opname not in _ATTRIBUTE:
+                    break
+                path, value = (*path, ("attr", after.argval)), getattr(value, after.argval)
+            yield path, value
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _taken(f, inner)
+
+
+def _is_pure(f: Any) -> bool:
+    """Whether what is no helper is a function that only computes."""
+    if isinstance(f, type):
+        return f.__module__ in ("builtins", "numpy")
+    try:
+        if f in _PYTHON:
+            return True
+        return meaning(f) is not None or is_known(f) or is_written(f) is not None or _is_ruled(f)
+    except TypeError:  # not hashable
+        return False
+
+
+def _is_harmless(kind: Kind) -> bool:
+    """Whether a helper can do nothing with an argument that is seen elsewhere."""
+    if isinstance(kind, Struct):
+        return kind.type is tuple and all(map(_is_harmless, kind.parts))
+    return not (isinstance(kind, Static) and isinstance(kind.value, type)) or _is_pure(kind.value)
+
+
+def _given(f: Any, kinds: tuple[Kind, ...], operands: Sequence[Atom], names: Any) -> Kind:
+    """The kind of the result, by a call with arguments like those that it will have."""
+    error: Exception | None = None
+    for size, whole in itertools.product((3, 2, 4, 1), (1, 0, 2)):
+        left = iter(operands)
+        args = [whole_of(kind, _samples(kind, size, whole, left)) for kind in kinds]
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                y = called(f, args, names)
+        except Exception as why:
+            error = error or why
+            continue
+        return _kind_of(f, y)
+    raise _refused(f, f"called to see what it gives, it raised {type(error).__name__}: {error}.")
+
+
+def _samples(kind: Kind, size: int, whole: int, left: Iterator[Atom]) -> Iterator[Any]:
+    """Numbers and arrays for something of a kind; of lengths that are known, if these are."""
+    for _, leaf in leaves(kind):
+        operands = [next(left) for _ in range(width(leaf))]
+        if isinstance(leaf, Scalar):
+            x = np.asarray(whole if leaf.type in ("int", "bool") else 0.7)
+            x = x.astype(DTYPES[leaf.type])
+            yield x.item() if leaf.python else x[()]
+            continue
+        values = _well_conditioned([size if isinstance(n, Value) else int(n) for n in operands[1:]])
+        if leaf.element in ("int", "bool"):
+            values = values * whole  # where ints are indices, those of the first element
+        made = np.asarray(values).astype(DTYPES[leaf.element])
+        made = leaf.shaped(leaf.row(made).copy(), made.shape)
+        made.flags.writeable = False
+        yield made
+
+
+def _well_conditioned(shape: Sequence[int]) -> Any:
+    """Rising numbers; of matrices, symmetric ones whose diagonal is large."""
+    index = np.indices(shape)
+    made = (1.0 + sum(index)) if len(shape) else np.asarray(0.7)
+    if len(shape) < 2:
+        return made
+    return np.where(index[-1] == index[-2], 3.0 + index[-1], 0.3 / made)
+
+
+def _kind_of(f: Any, y: Any) -> Kind:
+    if isinstance(y, (tuple, list, dict)):
+        keys, parts = taken_apart(y)
+        return Struct(type(y), keys, tuple(_kind_of(f, part) for part in parts))
+    if isinstance(y, np.ndarray) and not y.flags.writeable:
+        raise _refused(f, "what it gives is a view of what it is given.")
+    try:
+        kind = kind_of(y)
+    except Unkind:
+        return Static(HIDDEN)
+    if isinstance(kind, Array):
+        return dense_array(kind.element, kind.order)
+    return kind if isinstance(kind, Scalar) or y is None or isinstance(y, str) else Static(HIDDEN)
