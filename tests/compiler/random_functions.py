@@ -21,8 +21,8 @@ import zyg
 from zyg.compiler.back.entry import Native
 from zyg.compiler.back.module import module_text
 from zyg.compiler.back.wrapped import Signature, wrapped_text
+from zyg.compiler.derive.dependence import is_real
 from zyg.compiler.derive.forward import pushforward
-from zyg.compiler.derive.moving import is_real
 from zyg.compiler.derive.reverse import vjp
 from zyg.compiler.front.kinds import kind_of, made_of, operands_of
 from zyg.compiler.front.whole import WholeCaptures, read_whole

@@ -5,6 +5,7 @@ splice                          programs put into others
 routines                        what libraries do with the memory of a program
 numbers                         numbers that record what is done with them
 record                          a builder, which appends operations to blocks
+aliases                         which memory may be the same, and what is written
 rewriter                        walks over programs, such that make one again too
 rounds                          loops: how many rounds, what these hand on
 simplified                      a program without what regions carry for nothing

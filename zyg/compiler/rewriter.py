@@ -32,7 +32,7 @@ _METHODS: dict[type, str] = {
 
 
 class Visitor:
-    """Has a method for each kind of operation."""
+    """Has a method for each kind of operation; one for both kinds of loops, unless it has two."""
 
     def visit(self, op: Any) -> Any:
         return getattr(self, _METHODS[type(op)])(op)
@@ -41,6 +41,12 @@ class Visitor:
         """Visit the operations of a block, in order."""
         for op in block.ops:
             self.visit(op)
+
+    def for_(self, op: For) -> Any:
+        return self.loop(op)  # type: ignore[attr-defined]
+
+    def while_(self, op: While) -> Any:
+        return self.loop(op)  # type: ignore[attr-defined]
 
 
 class Rewriter(Visitor):
@@ -109,15 +115,6 @@ class Rewriter(Visitor):
         self.builder.block.ops.append(replace(op, args=args, outs=self.values(op.outs)))
 
     # Regions
-
-    def for_(self, op: For) -> None:
-        self.loop(op)
-
-    def while_(self, op: While) -> None:
-        self.loop(op)
-
-    def loop(self, op: Any) -> None:
-        raise NotImplementedError
 
     def begun(self, op: For | While) -> Any:
         """A loop like another one, with nothing in it yet, and that carries nothing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from zyg.compiler.ir import (
@@ -42,16 +42,26 @@ def trips(builder: Builder, span: tuple[Atom, ...]) -> Atom:
 
 def not_summed(loop: For) -> list[Value]:
     """What a loop leaves that its rounds hand on, but for sums."""
+    carried = [p for p, end in zip(loop.params, loop.body.yields, strict=True) if end is not p]
+    more = more_than_sums(loop, carried, overflow_checks(loop.body))
+    return [out for p, out in zip(loop.params, loop.outs, strict=True) if p in more]
+
+
+def more_than_sums(loop: For, carried: Sequence[Value], besides: Sequence[Op] = ()) -> list[Value]:
+    """Those of the values that a loop carries that it does not only add to.
+
+    Operations `besides` may use the sums, too.
+    """
     made = {out: op for op in operations(loop.body) for out in outs_of(op)}
     uses = Counter(x for x in used(loop.body) if isinstance(x, Value))
-    uses -= Counter(x for op in overflow_checks(loop.body) for x in op.args if isinstance(x, Value))
-    found = []
-    for p, end, out in zip(loop.params, loop.body.yields, loop.outs, strict=True):
-        if end is not p:
-            way = None if is_buffer(p.type) else passed(end, p, made)
-            if way is None or any(uses[x] != n for x, n in way.items()):
-                found.append(out)
-    return found
+    uses -= Counter(x for op in besides for x in op.args if isinstance(x, Value))
+
+    def is_sum(p: Value) -> bool:
+        end = loop.body.yields[loop.params.index(p)]
+        way = None if is_buffer(p.type) else passed(end, p, made)
+        return way is not None and all(uses[x] == n for x, n in way.items())
+
+    return [p for p in carried if not is_sum(p)]
 
 
 def overflow_checks(block: Block) -> list[Op]:

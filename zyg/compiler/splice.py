@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from zyg.compiler.ir import (
@@ -94,19 +95,19 @@ def without_adjoints(program: Program) -> Program:
     if not any(_has_adjoint(op) for op in operations(program.body)):
         return program
     made: dict[Any, Any] = {}
-    inputs, body = again(program.inputs, made), again(program.body, made)
-    for op in operations(body):
+
+    def without(op: Any) -> list[Any]:
         if _has_adjoint(op):
-            if op.callee.adjoint.outside is not None:
-                op.callee = op.callee.adjoint.outside
-                continue
-            op.callee = copy.copy(op.callee)
-            op.callee.adjoint = None
+            callee, outside = op.callee, op.callee.adjoint.outside
+            op.callee = replace(callee, adjoint=None) if outside is None else outside
+        return [op]
+
+    inputs, body = again(program.inputs, made), again(program.body, made, without)
     sizes = {made[x]: tuple(made.get(n, n) for n in size) for x, size in program.sizes.items()}
     return Program(program.name, inputs, body, sizes=sizes)
 
 
-class _Themselves(dict[Any, Any]):
+class Themselves(dict[Any, Any]):
     """Every value stays what it is."""
 
     def __contains__(self, x: object) -> bool:
@@ -118,12 +119,9 @@ class _Themselves(dict[Any, Any]):
 
 def as_run(program: Program) -> Program:
     """The program without what is made in its derivatives alone; itself if there is nothing."""
-    if not any(isinstance(op, Check) and op.of_slopes for op in operations(program.body)):
+    if not any(map(_is_of_slopes, operations(program.body))):
         return program
-    body = again(program.body, _Themselves())
-    blocks = [body, *(inner for op in operations(body) for inner in blocks_of(op))]
-    for block in blocks:
-        block.ops = [op for op in block.ops if not (isinstance(op, Check) and op.of_slopes)]
+    body = again(program.body, Themselves(), lambda op: [] if _is_of_slopes(op) else [op])
     prune(body)
     return Program(program.name, program.inputs, body, sizes=program.sizes)
 
@@ -134,12 +132,15 @@ def with_slopes(program: Program, made: dict[Program, Program] | None = None) ->
     if program in made or not _checks_slopes(program, set()):
         return made.get(program, program)
     made[program] = new = copy.copy(program)
-    new.body = again(program.body, _Themselves())
-    for op in operations(new.body):
+
+    def checked(op: Any) -> list[Any]:
         if isinstance(op, Check):
             op.of_slopes = False
         elif isinstance(op, Call):
             op.callee = with_slopes(op.callee, made)
+        return [op]
+
+    new.body = again(program.body, Themselves(), checked)
     return new
 
 
@@ -154,24 +155,33 @@ def _checks_slopes(program: Program, seen: set[Program]) -> bool:
     )
 
 
+def _is_of_slopes(op: Any) -> bool:
+    return isinstance(op, Check) and op.of_slopes
+
+
 def _has_adjoint(op: Any) -> bool:
     adjoint = op.callee.adjoint if isinstance(op, Call) else None
     return adjoint is not None and adjoint.outside is not op.callee
 
 
-def again(x: Any, made: dict[Any, Any]) -> Any:
-    """A block, or a part of one, made of other values."""
+def again(
+    x: Any, made: dict[Any, Any], change: Callable[[Any], Iterable[Any]] | None = None
+) -> Any:
+    """A block, or a part of one, made of other values; `change` says what is there for each
+    operation that has been made again.
+    """
     if isinstance(x, Value):
         if x not in made:
             made[x] = Value(x.type)
         return made[x]
     if isinstance(x, (tuple, list)):
-        return type(x)([again(y, made) for y in x])
+        return type(x)([again(y, made, change) for y in x])
     if isinstance(x, Block):
-        ops = []
+        ops: list[Any] = []
         for op in x.ops:
-            ops.append(new := copy.copy(op))
+            new = copy.copy(op)
             for field, part in vars(op).items():
-                setattr(new, field, again(part, made))
-        return Block(ops, again(x.yields, made))
+                setattr(new, field, again(part, made, change))
+            ops += [new] if change is None else change(new)
+        return Block(ops, again(x.yields, made, change))
     return x

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.ir import Atom, Block, For, If, Op, Program, Value, blocks_of, operations
+from zyg.compiler.ir import Atom, Block, If, Op, Program, Value, blocks_of, operations
+from zyg.compiler.splice import Themselves, again
 from zyg.errors import IntegerOverflowError, KernelError
 from zyg.functions.operations import BITWISE, COMPARISON, CONSTANT, NUMBER, POWER, SELECT
 
@@ -45,7 +46,7 @@ def wrap_around(program: Program, known: dict[Value, Width]) -> None:
         if isinstance(op, Op) and op.row.types == COMPARISON:
             conditions[op.out] = op
     if any(width is not None and width.itemsize < 8 for width in known.values()):
-        _insert(program.body, known, {})
+        program.body = _insert(program.body, known)
 
 
 def width_of(x: Value, known: dict[Value, Width]) -> Width:
@@ -165,29 +166,19 @@ def _refuse_signed(op: Any, known: dict[Value, Width]) -> None:
         )
 
 
-def _insert(block: Block, known: dict[Value, Width], wrapped: dict[Atom, Atom]) -> None:
+def _insert(block: Block, known: dict[Value, Width]) -> Block:
     """Wrap what may have left its type around, and let all that follows read that."""
-    ops: list[Any] = []
-    for op in block.ops:
-        ops.append(op)
-        if isinstance(op, Op):
-            op.args = tuple(wrapped.get(x, x) for x in op.args)
-            width = known.get(op.out)
-            if op.row.wraps and width is not None and width.itemsize < 8:
-                more, wrapped[op.out] = _wrapping(op.out, width)
-                ops += more
-            continue
-        if isinstance(op, If):
-            op.condition = wrapped.get(op.condition, op.condition)
-        else:
-            op.init = [wrapped.get(x, x) for x in op.init]
-            if isinstance(op, For):
-                first, end, step = (wrapped.get(x, x) for x in op.span)
-                op.span = first, end, step
-        for inner in blocks_of(op):
-            _insert(inner, known, wrapped)
-    block.ops = ops
-    block.yields = [wrapped.get(x, x) for x in block.yields]
+    wrapped = Themselves()
+
+    def wrap(op: Any) -> list[Any]:
+        width = known.get(op.out) if isinstance(op, Op) and op.row.wraps else None
+        if width is None or width.itemsize == 8:
+            return [op]
+        more, wrapped[op.out] = _wrapping(op.out, width)
+        return [op, *more]
+
+    made: Block = again(block, wrapped, wrap)
+    return made
 
 
 def _wrapping(x: Value, width: np.dtype[Any]) -> tuple[list[Op], Value]:

@@ -10,10 +10,9 @@ is to run the function.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
-from zyg.compiler.derive.moving import Memory
+from zyg.compiler.aliases import Aliases
 from zyg.compiler.ir import (
     Block,
     Call,
@@ -30,6 +29,7 @@ from zyg.compiler.ir import (
     is_buffer,
     operations,
 )
+from zyg.compiler.splice import Themselves, again
 
 
 def _is_flat(op: Op) -> bool:
@@ -72,11 +72,11 @@ class _Keys:
     """
 
     def __init__(self, program: Program) -> None:
-        self.memories: dict[Program, Memory] = {}
+        self.memories: dict[Program, Aliases] = {}
         waiting = [program]
         while waiting:
             if (program := waiting.pop()) not in self.memories:
-                self.memories[program] = Memory(program)
+                self.memories[program] = Aliases(program)
                 calls = (op for op in operations(program.body) if isinstance(op, Call))
                 waiting += [op.callee for op in calls]
 
@@ -132,7 +132,7 @@ def with_shadows(program: Program, places: Sequence[int], results: Sequence[int]
     """
     ints = [program.inputs[k] for k in places]
     floats = [Value("float") for _ in ints]
-    body = _Shadows(dict(zip(ints, floats, strict=True))).block(program.body)
+    body = again(program.body, Themselves(), _Shadows(dict(zip(ints, floats, strict=True))))
     made = Program(program.name, [*program.inputs, *floats], body, sizes=program.sizes)
     missed = with_slopes(made, results) & {*places} or _through_ints(made, floats, results)
     return None if missed else made
@@ -161,25 +161,15 @@ def without_shadows(program: Program, ints: Sequence[int], floats: Sequence[int]
 
 
 class _Shadows:
-    """Makes a program again, with the floats beside ints that are computed of its `floats`."""
+    """What is there for an operation, with the floats beside ints that are made of `floats`."""
 
     def __init__(self, floats: dict[Any, Any]) -> None:
         self.floats = floats
 
-    def block(self, block: Block) -> Block:
-        return Block([new for op in block.ops for new in self.made(op)], block.yields)
-
-    def made(self, op: Any) -> Iterator[Any]:
-        if isinstance(op, Op):
-            yield from self.of_op(op)
-        elif isinstance(op, If):
-            yield replace(op, then=self.block(op.then), orelse=self.block(op.orelse))
-        elif isinstance(op, While):
-            yield replace(op, test=self.block(op.test), body=self.block(op.body))
-        else:
-            yield replace(op, body=self.block(op.body)) if isinstance(op, For) else op
-
-    def of_op(self, op: Op) -> Iterator[Op]:
+    def __call__(self, op: Any) -> Iterator[Any]:
+        if not isinstance(op, Op):
+            yield op
+            return
         shadows: list[Any] = [self.floats.get(x) for x in op.args]
         if _is_flat(op) or not any(shadows):
             yield op

@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
+from zyg.compiler.aliases import Aliases
 from zyg.compiler.back.entry import Direct
-from zyg.compiler.derive.moving import Memory
 from zyg.compiler.front.captures import Outside, code_of
 from zyg.compiler.front.kinds import (
     DTYPES,
@@ -345,6 +345,6 @@ def _is_loss(kind: Kind) -> bool:
 
 def written_inputs(program: Program) -> tuple[int, ...]:
     """The places of the buffers among the inputs that a program may write to."""
-    memory = Memory(program)
+    memory = Aliases(program)
     pairs = enumerate(program.inputs)
     return tuple(k for k, x in pairs if is_buffer(x.type) and memory.is_changed(x))

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from zyg.compiler.aliases import Aliases
 from zyg.compiler.back.module import Module
-from zyg.compiler.derive.moving import Memory, is_real
+from zyg.compiler.derive.dependence import is_real
 from zyg.compiler.front.kinds import Array, Kind, Many, Scalar, Static, Struct
 from zyg.compiler.ir import Program, type_of
 from zyg.errors import KernelError
@@ -217,7 +218,7 @@ def wrapped_text(
 
 def _value(wrapper: _Wrapper, program: Program, active: Any, value: Any) -> Iterator[str]:
     """What is written into an argument that is not contiguous is written back."""
-    name, memory = wrapper.signature.name, Memory(program)
+    name, memory = wrapper.signature.name, Aliases(program)
     flat, operands = wrapper.define(program, f"flat_{name}", wrapper.names), wrapper.operands()
     wrapper.same = {leaf.first: leaf.path for leaf in wrapper.leaves}
     outs, back = wrapper.outs(program), []

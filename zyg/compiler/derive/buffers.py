@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zyg.compiler.derive.moving import Memory, is_real
+from zyg.compiler.derive.dependence import Dependence, is_real
 from zyg.compiler.derive.ruled import pushed
 from zyg.compiler.derive.tangents import Chain, Forward, Tangents, keys_of
 from zyg.compiler.ir import (
@@ -54,7 +54,7 @@ class ForwardOnMemory(Forward):
     def __init__(
         self,
         strong: bool,
-        memory: Memory,
+        memory: Dependence,
         lanes: int = 0,
         callees: dict[Any, Derived] | None = None,
     ) -> None:

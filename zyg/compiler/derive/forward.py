@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from zyg.compiler.aliases import has_memory
 from zyg.compiler.derive.buffers import LANES, ForwardOnMemory
+from zyg.compiler.derive.dependence import Dependence, is_real
 from zyg.compiler.derive.joints import run_with_joints
-from zyg.compiler.derive.moving import Memory, has_memory, is_real
 from zyg.compiler.derive.tangents import Chain, Forward, Tangents
 from zyg.compiler.ir import (
     Atom,
@@ -34,7 +35,7 @@ def _passed(
     dots = {old: seeds(k, new) for k, (old, new) in pairs}
     forward: Forward
     if has_memory(program):
-        memory = Memory(program)
+        memory = Dependence(program)
         keys = {x: [LANES] if lanes and row else row for x, row in dots.items()}
         memory.seed([(k, x) for x, row in keys.items() for k in row], asked)
         forward = ForwardOnMemory(strong, memory, lanes)
@@ -113,7 +114,7 @@ def along_elements(program: Program, elements: Sequence[tuple[int, Atom | None]]
     found = {(program.inputs[k], index): lane for lane, (k, index) in enumerate(elements)}
     forward = Forward(False)
     if has_memory(program):
-        memory, lanes = Memory(program), count if count > 1 else 0
+        memory, lanes = Dependence(program), count if count > 1 else 0
         loads = [op for op in operations(program.body) if isinstance(op, Load)]
         seeds = [op.out for op in loads if (op.buffer, op.index) in found]
         seeds += [x for x, index in found if index is None]

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from zyg.compiler.aliases import Aliases
 from zyg.compiler.derive.costs import cost_of
+from zyg.compiler.derive.dependence import is_real
 from zyg.compiler.derive.elements import ELEMENTS, demand_finite, each, loaded
 from zyg.compiler.derive.forward import along_elements, pushforward
-from zyg.compiler.derive.moving import Memory, is_real
 from zyg.compiler.derive.reverse import Derived, vjp
 from zyg.compiler.ir import (
     Atom,
@@ -57,7 +58,7 @@ class Matrices:
         self.inputs = [Value(x.type) for x in program.inputs]
         self.new: dict[Any, Any] = dict(zip(program.inputs, self.inputs, strict=True))
         # The adjoint of a function that brings its own takes one cotangent.
-        calls = [op for p in Memory(program).programs for op in operations(p.body)
+        calls = [op for p in Aliases(program).programs for op in operations(p.body)
                  if isinstance(op, Call)]  # fmt: skip
         self.width = 1 if any(op.callee.adjoint for op in calls) else WIDTH
         self.shapes = self._shapes()

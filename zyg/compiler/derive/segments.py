@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from zyg.compiler.derive.activity import writes_of
-from zyg.compiler.derive.moving import Memory
+from zyg.compiler.aliases import Aliases, writes_of
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -27,7 +26,6 @@ from zyg.compiler.ir import (
     If,
     Load,
     Program,
-    Routine,
     Value,
     While,
     blocks_of,
@@ -47,7 +45,7 @@ def in_segments(program: Program, depth: int) -> Program | None:
 
     None if no loop that is so deep can be run again.
     """
-    memory = Memory(program)
+    memory = Aliases(program)
     pointed = {memory.of(op.out) for inner in memory.programs for op in operations(inner.body)
                if isinstance(op, Load) and is_buffer(op.out.type)}  # fmt: skip
     deepest, body = _Cut(program, memory, pointed).block(program.body, depth)
@@ -57,7 +55,7 @@ def in_segments(program: Program, depth: int) -> Program | None:
 class _Cut:
     """Puts the loops of a program in segments. `pointed` is memory that is known by its address."""
 
-    def __init__(self, program: Program, memory: Memory, pointed: set[Value]) -> None:
+    def __init__(self, program: Program, memory: Aliases, pointed: set[Value]) -> None:
         self.memory, self.pointed = memory, pointed
         self.sizes: dict[Value, tuple[Atom, ...]] = dict(
             program.sizes
@@ -90,7 +88,7 @@ class _Cut:
         used = [*loop.init, *(x for op in inner for x in (*operands_of(op), *outs_of(op)))]
         return not any(
             is_buffer(element_of(x.type)) or self.memory.of(x) in self.pointed
-            for x in _buffers(used)
+            for x in buffers_in(used)
         )
 
     def counted(self, loop: While, before: Block) -> For | While:
@@ -98,12 +96,14 @@ class _Cut:
         body = Block([*loop.test.ops, *loop.body.ops], loop.body.yields)
         made = For(Value("int"), (0, 0, 1), loop.init, loop.params, body, loop.outs, line=loop.line)
         written = {self.memory.of(x) for op in operations(body) for x in writes_of(op)}
-        found = [x for x in (*outside(made), *_buffers(loop.init)) if is_buffer(x.type)]
+        found = [
+            x for x in (*free_values(Block([made])), *buffers_in(loop.init)) if is_buffer(x.type)
+        ]
         copied = [x for x in dict.fromkeys(found) if self.memory.of(x) in written]
         in_test = any(writes_of(op) for op in operations(loop.test))
         if in_test or not (self.can_run_again(made) and all(x in self.sizes for x in copied)):
             return loop
-        to, other = Builder(), {x: x for x in (*outside(made), *_values(loop.init))}
+        to, other = Builder(), {x: x for x in (*free_values(Block([made])), *_values(loop.init))}
         for x in copied:
             other[x] = to.copied(x, to.product(self.sizes[x]))
         run = again(Block([replace(loop)]), other).ops[0]
@@ -140,27 +140,7 @@ def _segments(loop: For) -> list[Any]:
     return [*to.block.ops, outer]
 
 
-def state_of(sweep: Any, loop: For) -> State:
-    """Copy the memory that a loop finds and that will have changed when it is to run again."""
-    inner = [*operations(loop.body)]
-    written = {sweep.activity.of(x) for op in inner for x in writes_of(op)}
-    for op in inner:
-        if isinstance(op, (Load, Routine)):
-            written |= {sweep.activity.of(x) for x in _buffers(operands_of(op))
-                        if not sweep.stable(op, x)}  # fmt: skip
-    found: dict[Atom, tuple[Value, Value]] = {}
-    for x in outside(loop):
-        if is_buffer(x.type) and sweep.activity.of(x) in written:
-            buffer = sweep.made[x]
-            if buffer not in found:
-                found[buffer] = x, sweep.builder.copied(buffer, sweep.size[x])
-    return [*found.values()]
-
-
-State = list[tuple[Value, Value]]  # buffers of the program, and copies
-
-
-def _buffers(row: Sequence[Atom]) -> list[Value]:
+def buffers_in(row: Sequence[Atom]) -> list[Value]:
     return [x for x in _values(row) if is_buffer(x.type)]
 
 
@@ -168,39 +148,9 @@ def _values(row: Sequence[Atom]) -> list[Value]:
     return [x for x in row if isinstance(x, Value)]
 
 
-def outside(loop: For) -> list[Value]:
-    """What a loop reads that is made before it."""
-    return free_values(Block([loop]))
-
-
-def run_again(reverse: Any, loop: For) -> None:
-    """The mirror of a loop that is run again first, from the state that was kept."""
-    sweep, kept, builder = reverse.sweep, reverse.kept, reverse.builder
-    for x, copy in sweep.states[loop]:
-        builder.copy(reverse.value(x), kept.fetch(copy), kept.fetch(sweep.size[x]))
-    fresh = sweep.afresh(builder)
-    for x in outside(loop):
-        fresh.made[x] = reverse.value(x)
-        for now, then in ((fresh.shadow, sweep.shadow), (fresh.size, sweep.size)):
-            if x in then:
-                now[x] = kept.fetch(then[x])
-    block = Block([replace(loop, again=False)])
-    fresh.run(block)
-    inner = type(reverse)(fresh, type(kept)(fresh, builder, None), reverse.strong)
-    inner.read, inner.shared = reverse.read, reverse.shared
-    for q in loop.outs:
-        if q in sweep.shadow:
-            builder.copy(fresh.shadow[q], reverse.shadow(q), kept.fetch(sweep.size[q]))
-        elif q in reverse.bars[-1]:
-            inner.bars[0][q] = reverse.bars[-1].pop(q)
-    inner.run(block)
-    for x, c in inner.bars[0].items():
-        reverse.add(x, c)
-
-
-def changed(program: Program, memory: Memory) -> set[Value]:
+def changed(program: Program, memory: Aliases) -> set[Value]:
     """The memory that loops that are run again need the sizes of."""
     loops = (op for op in operations(program.body) if isinstance(op, For) and op.again)
     rows = (row for loop in loops for op in (loop, *operations(loop.body))
             for row in (operands_of(op), outs_of(op)))  # fmt: skip
-    return {memory.of(x) for row in rows for x in _buffers(row)}
+    return {memory.of(x) for row in rows for x in buffers_in(row)}

@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from zyg.compiler.derive.activity import writes_of
-from zyg.compiler.derive.moving import Memory
+from zyg.compiler.aliases import Aliases, writes_of
 from zyg.compiler.ir import (
     Alloc,
     Block,
@@ -38,7 +37,7 @@ class _Place:
 class Stable:
     """The loads of a program that may be repeated when it has run."""
 
-    def __init__(self, program: Program, memory: Memory) -> None:
+    def __init__(self, program: Program, memory: Aliases) -> None:
         self.memory = memory
         # Whether others write its memory, too: functions that it calls, or that call it.
         self.shared = any(isinstance(op, Call) for op in operations(program.body))

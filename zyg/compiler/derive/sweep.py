@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from zyg.compiler.derive.activity import Activity
+from zyg.compiler.aliases import writes_of
 from zyg.compiler.derive.calls import Pair, Stacks
-from zyg.compiler.derive.segments import State, changed, state_of
+from zyg.compiler.derive.dependence import Activity
+from zyg.compiler.derive.segments import buffers_in, changed
 from zyg.compiler.derive.stable import Stable
 from zyg.compiler.ir import (
     Alloc,
@@ -37,12 +38,14 @@ from zyg.compiler.ir import (
     element_of,
     has_effects,
     is_buffer,
+    operands_of,
+    operations,
     outs_of,
     type_of,
 )
 from zyg.compiler.record import Builder
 from zyg.compiler.rewriter import Rewriter
-from zyg.compiler.splice import called, spliced
+from zyg.compiler.splice import called, free_values, spliced
 from zyg.errors import KernelError
 
 
@@ -84,7 +87,8 @@ class Sweep(Rewriter):
         leaving = [x for x in program.outputs if isinstance(x, Value) and is_buffer(x.type)]
         self.sized = {activity.of(x) for x in leaving if x not in program.sizes}
         self.sized = {x for x in self.sized if activity.is_active(x)} | changed(program, activity)
-        self.states: dict[For, State] = {}  # of loops that are run again
+        # Of loops that are run again: buffers of the program, and copies.
+        self.states: dict[For, list[tuple[Value, Value]]] = {}
 
     def afresh(self, builder: Builder) -> Sweep:
         """Another sweep over a part of the program, which begins where a builder is."""
@@ -261,7 +265,7 @@ class Sweep(Rewriter):
         new.init = [*self.atoms(op.init), *self.beside(op.params, op.init)]
         new.params = self.values(op.params)
         if isinstance(op, While):
-            if any(map(self.activity.inside, op.test.ops)) and any(map(has_effects, op.test.ops)):
+            if any(map(self.activity.has_part, op.test.ops)) and any(map(has_effects, op.test.ops)):
                 raise KernelError(
                     "a while loop writes memory in its condition.",
                     "the reverse pass repeats the body of the loop, not its condition.",
@@ -271,7 +275,7 @@ class Sweep(Rewriter):
                 self.run(op.test)
                 new.test.yields = self.atoms(op.test.yields)
         elif op.again:
-            self.states[op], new.again = state_of(self, op), False
+            self.states[op], new.again = self._state(op), False
         with self.inside(op.body, new.body, new) as frame:
             self.home.update((x, frame) for x in new.params)
             if isinstance(op, For):
@@ -287,6 +291,22 @@ class Sweep(Rewriter):
             new.body.ops.append(Op("add", (frame.counter, 1), after))
             frame.trips = carry(frame, frame.counter, 0, after)
         self.builder.block.ops.append(new)
+
+    def _state(self, loop: For) -> list[tuple[Value, Value]]:
+        """Copy the memory that a loop finds and that will have changed when it is to run again."""
+        written: set[Value] = set()
+        for op in operations(loop.body):
+            written.update(map(self.activity.of, writes_of(op)))
+            if isinstance(op, (Load, Routine)):
+                written |= {self.activity.of(x) for x in buffers_in(operands_of(op))
+                            if not self.stable(op, x)}  # fmt: skip
+        found: dict[Atom, tuple[Value, Value]] = {}
+        for x in free_values(Block([loop])):
+            if is_buffer(x.type) and self.activity.of(x) in written:
+                buffer = self.made[x]
+                if buffer not in found:
+                    found[buffer] = x, self.builder.copied(buffer, self.size[x])  # type: ignore[arg-type]
+        return [*found.values()]
 
 
 def carry(frame: Frame, param: Value, start: Atom, end: Atom) -> Value:

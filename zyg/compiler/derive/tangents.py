@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from zyg.base.registry import ScalarRule
-from zyg.compiler.derive.moving import is_flat, times
+from zyg.compiler.derive.dependence import is_flat, times
 from zyg.compiler.front.reader import call_partial
 from zyg.compiler.functions import rule_of
 from zyg.compiler.ir import (

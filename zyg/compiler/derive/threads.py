@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from zyg.compiler.derive.activity import writes_of
+from zyg.compiler.aliases import writes_of
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -83,7 +83,7 @@ class Threads:
                 if any(is_buffer(y.type) and activity.is_active(y) for y in x.outs):
                     return None
                 continue
-            if isinstance(x, Call) and activity.inside(x):
+            if isinstance(x, Call) and activity.has_part(x):
                 return None
             if any(activity.is_active(y) and y not in own for y in writes_of(x)):
                 return None

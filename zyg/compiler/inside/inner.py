@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from zyg.compiler.aliases import Aliases
 from zyg.compiler.derive import forward, reverse
-from zyg.compiler.derive.moving import Memory
 from zyg.compiler.front.conversions import as_type
 from zyg.compiler.front.elementwise import array, copied, fill
 from zyg.compiler.front.mixed import ComplexNumber, Mixed
@@ -201,7 +201,7 @@ class Inner:
                               "return numbers and arrays.")  # fmt: skip
 
     def _refuse_writes(self) -> None:
-        memory = Memory(self.program)
+        memory = Aliases(self.program)
         if any(is_buffer(x.type) and memory.is_changed(x) for x in self.around):
             raise refused("a function that writes to an array around it, under a derivative,",
                           "what it writes would be watched after the derivative is taken.",

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from zyg.compiler.derive.moving import Memory, is_real
+from zyg.compiler.aliases import Aliases
+from zyg.compiler.derive.dependence import is_real
 from zyg.compiler.front.closures import Bound, Closure, Partial
 from zyg.compiler.front.elementwise import array, copied
 from zyg.compiler.front.views import Arrayed, ArrayView, dense
@@ -150,7 +151,7 @@ class Ruled(Inner):
                 self.sizes[yields[k]] = shape
 
     def _refuse_changes(self, program: Program, bars: list[Value], around: list[Value]) -> None:
-        memory = Memory(program)
+        memory = Aliases(program)
         buffers = [x for x in program.inputs if is_buffer(x.type)]
         copies = {x.buffer for x in self.leaves if isinstance(x, ArrayView)}
         if any(map(memory.is_written, buffers)) or any(

@@ -9,8 +9,8 @@ from typing import Any
 from zyg.base.marks import is_stopping, name_of_verb
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule
 from zyg.compiler.derive import reverse
+from zyg.compiler.derive.dependence import is_real
 from zyg.compiler.derive.jacobians import Matrices, Result
-from zyg.compiler.derive.moving import is_real
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.elementwise import array, broadcast_shape, mapped, stretched
 from zyg.compiler.front.layouts import Order

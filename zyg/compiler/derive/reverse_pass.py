@@ -1,0 +1,395 @@
+"""The reverse pass: the mirror of the forward sweep, region by region and backwards.
+
+Every active number has a cotangent, to which each use of it adds, every active buffer a shadow that
+holds those of its elements. What an operation's adjoint asks of the sweep is brought by `kept`.
+A region of the reverse pass yields the cotangents of what the region reads from outside; a loop
+sums them up. Partial derivatives come from the table of operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from zyg.base.registry import ScalarRule
+from zyg.compiler.aliases import writes_of
+from zyg.compiler.derive.dependence import is_flat, is_real, times
+from zyg.compiler.derive.kept import Kept, KeptNumber, before
+from zyg.compiler.derive.products import product
+from zyg.compiler.derive.sweep import Frame, Sweep, carry
+from zyg.compiler.derive.threads import Threads
+from zyg.compiler.front.reader import call_partial
+from zyg.compiler.functions import rule_of
+from zyg.compiler.ir import (
+    Adjoint,
+    Alloc,
+    Atom,
+    Block,
+    Call,
+    Check,
+    For,
+    If,
+    Load,
+    Op,
+    Program,
+    Routine,
+    Store,
+    Value,
+    While,
+    element_of,
+    is_buffer,
+    is_number,
+    operations,
+    type_of,
+)
+from zyg.compiler.numbers import atom_of
+from zyg.compiler.record import Builder
+from zyg.compiler.rewriter import Visitor
+from zyg.compiler.rounds import more_than_sums, trips
+from zyg.compiler.splice import free_values, spliced
+
+Cotangents = dict[Value, Atom]  # of values of the program; absent is zero
+
+
+class Reverse(Visitor):
+    """One reverse pass, after its forward sweep."""
+
+    def __init__(self, sweep: Sweep, kept: Kept, strong: bool) -> None:
+        self.sweep, self.kept, self.strong = sweep, kept, strong
+        self.builder, self.is_active = kept.builder, sweep.activity.is_active
+        self.bars: list[Cotangents] = [{}]  # by open mirror
+        self.shared: dict[Value, Value] = {}  # by rounds in threads: shadows for one of them
+        self.read: set[Value] = set()  # classes of memory whose shadows have been used
+
+    # Cotangents
+
+    def add(self, x: Atom, c: Atom) -> None:
+        """Add to the cotangent of a value of the program."""
+        if not isinstance(x, Value) or not self.is_active(x):
+            return
+        c = self.builder.to(x.type, c)
+        bars = self.bars[-1]
+        bars[x] = self.builder.op("add", bars[x], c) if x in bars else c
+
+    def zero(self, x: Value) -> Atom:
+        return self.builder.to(x.type, 0.0)
+
+    def seed(self, program: Program, y: Atom, bar: Atom) -> None:
+        """Start from the cotangent of an output."""
+        if not isinstance(y, Value) or not self.is_active(y):
+            return
+        if not is_buffer(y.type):
+            self.add(y, bar)
+        elif isinstance(bar, Value):
+            self.builder.add_all(self.sweep.shadow[y], bar, self.sweep.extent(program, y))
+        else:
+            self.builder.add_to(self.sweep.shadow[y], 0, bar)
+
+    def cotangent(self, x: Value) -> Atom:
+        """That of an input, at the end."""
+        return self.sweep.shadow[x] if is_buffer(x.type) else self.bars[0].get(x, self.zero(x))
+
+    def times(self, bar: Atom, d: Atom) -> Atom:
+        """A cotangent times a derivative."""
+        return times(self.builder, bar, d, self.strong)
+
+    def value(self, x: Atom) -> Atom:
+        """What a value of the program was in the sweep."""
+        return self.kept.fetch(self.sweep.atom(x))
+
+    def shadow(self, x: Value) -> Value:
+        found = self.kept.fetch(self.sweep.shadow[x])
+        assert isinstance(found, Value)
+        return found
+
+    def summed(self, x: Value) -> Value:
+        """Where cotangents of the elements of a buffer are added up."""
+        return self.shared[x] if x in self.shared else self.shadow(x)
+
+    def run(self, block: Block) -> None:
+        for op in reversed(block.ops):
+            self.visit(op)
+
+    # Operations
+
+    def op(self, op: Op) -> None:
+        bar = self.bars[-1].pop(op.out, None)
+        if bar is None or is_flat(op):
+            return
+        if op.name in ("float", "float32", "uint"):
+            self.add(op.args[0], bar)
+        elif op.name == "select":
+            condition, x, y = op.args
+            for z, one, other in ((x, bar, 0.0), (y, 0.0, bar)):
+                if self.is_active(z):
+                    choice = self.builder.op("select", self.value(condition), one, other)
+                    self.add(z, choice)
+        else:
+            self._partials(op, bar)
+
+    def _partials(self, op: Op, bar: Atom) -> None:
+        rule: ScalarRule = op.callee.rule if op.callee else rule_of(op.name)
+        made = [self.sweep.atom(x) for x in (*op.args, op.out)]
+        numbers = [KeptNumber(x, self.kept) if isinstance(x, Value) else x for x in made]
+        for x, partial in zip(op.args, rule.partials, strict=True):
+            if not self.is_active(x):
+                continue
+            d = call_partial(partial, numbers, self.builder) if callable(partial) else partial
+            d = atom_of(d)
+            if not is_number(d) or d != 0:
+                self.add(x, self.times(bar, d))
+
+    def load(self, op: Load) -> None:
+        bar = self.bars[-1].pop(op.out, None)
+        if bar is not None:
+            self.builder.add_to(self.summed(op.buffer), self.value(op.index), bar)
+
+    def store(self, op: Store) -> None:
+        if is_buffer(element_of(op.buffer.type)) or not self.is_active(op.buffer):
+            return
+        shadow, index = self.shadow(op.buffer), self.value(op.index)
+        self.read.add(self.sweep.activity.of(op.buffer))
+        if self.is_active(op.value):
+            self.add(op.value, self.builder.load(shadow, index))
+        self.builder.store(shadow, index, 0.0)
+
+    def call(self, op: Call) -> None:
+        if not self.sweep.activity.has_part(op):
+            return
+        callee = op.callee
+        if callee.adjoint:
+            self.ruled(op, callee.adjoint)
+            return
+        pair = self.sweep.called(callee)
+        if not pair.is_reversed:
+            pair.is_reversed = True
+            kept = Kept(pair.sweep, Builder(), pair.moved)
+            Reverse(pair.sweep, kept, self.strong).fill(pair.reverse, callee)
+        self.read |= self.sweep.activity.written
+        results = [x for x, y in zip(op.outs, callee.outputs, strict=True) if self._has_bar(y)]
+        bars = [self.bars[-1].pop(x, self.zero(x)) for x in results]
+        args = [x for x, p in zip(op.args, callee.inputs, strict=True) if self._has_bar(p)]
+        outs = [Value(p.type) for p in callee.inputs if self._has_bar(p)]
+        self.builder.block.ops.append(Call(pair.reverse, tuple(bars), outs))
+        for x, c in zip(args, outs, strict=True):
+            self.add(x, c)
+
+    def ruled(self, op: Call, adjoint: Adjoint) -> None:
+        """A function that has an adjoint of its own."""
+        callee, builder = op.callee, self.builder
+        pairs = zip((*callee.inputs, *callee.outputs), (*op.args, *op.outs), strict=True)
+        known: dict[Any, Atom] = dict(pairs)
+
+        def value(x: Atom) -> Atom:
+            return self.value(known[x]) if isinstance(x, Value) else x
+
+        def extent(program: Program, x: Value) -> Atom:
+            return builder.product(map(value, program.sizes[x]))
+
+        bars: dict[Any, Atom] = {}
+        results = [x for x in op.outs[: adjoint.results] if is_real(x.type)]
+        for x, bar in zip(results, adjoint.bars, strict=True):
+            if not is_buffer(x.type):
+                bars[bar] = self.bars[-1].pop(x, self.zero(x))
+            elif self.is_active(x):
+                bars[bar] = self.shadow(x)
+            else:
+                bars[bar] = builder.alloc(element_of(x.type), extent(adjoint.program, bar))
+        inputs = [bars[x] if x in bars else value(x) for x in adjoint.program.inputs]
+        made = spliced(adjoint.program, inputs, builder.block)
+        for k, c in zip(adjoint.moving, made, strict=True):
+            arg, p = op.args[k], callee.inputs[k]
+            if not is_buffer(p.type):
+                self.add(arg, c)
+            elif self.is_active(arg):
+                self.builder.add_all(self.shadow(arg), c, extent(callee, p))  # type: ignore[arg-type]
+
+    def _has_bar(self, x: Atom) -> bool:
+        return self.is_active(x) and not is_buffer(type_of(x))
+
+    def fill(self, made: Program, program: Program) -> None:
+        """Make the reverse pass of a function that is called: its cotangents, from its bars."""
+        outputs = [y for y in program.outputs if self._has_bar(y)]
+        made.inputs += [Value(type_of(y)) for y in outputs]
+        with self.kept.mirror(self.sweep.top) as block:
+            for y, bar in zip(outputs, made.inputs, strict=True):
+                self.add(y, bar)
+            self.run(program.body)
+            block.yields = [self.bars[0].get(x, self.zero(x)) for x in program.inputs
+                            if self._has_bar(x)]  # fmt: skip
+        made.body.ops, made.body.yields = block.ops, block.yields
+
+    def alloc(self, op: Alloc) -> None:
+        """Memory is made in the forward sweep."""
+
+    def check(self, op: Check) -> None:
+        """Conditions are checked in the forward sweep."""
+
+    def routine(self, op: Routine) -> None:
+        _ROUTINES[op.name](self, op)
+
+    # Regions
+
+    def if_(self, op: If) -> None:
+        if not self.sweep.activity.has_part(op):
+            return
+        bars = [self.bars[-1].pop(out, None) for out in op.outs]
+        made = self.sweep.frames[op.then].region
+        condition = self.kept.fetch(made.condition)
+        rows = []
+        mirrors = []
+        for old in (op.then, op.orelse):
+            with self.kept.mirror(self.sweep.frames[old]) as block:
+                mirrors.append(block)
+                rows.append(self._mirrored(old, bars))
+        keys = list(dict.fromkeys(x for row in rows for x in row))
+        for block, row in zip(mirrors, rows, strict=True):
+            with self.builder.inside(block):
+                block.yields = [row[x] if x in row else self.zero(x) for x in keys]
+        for x, c in zip(keys, self.builder.branch(condition, *mirrors), strict=True):
+            self.add(x, c)
+
+    def _mirrored(self, block: Block, bars: Sequence[Atom | None]) -> Cotangents:
+        """The mirror of a block, by the cotangents of what it yields: those of what it reads."""
+        self.bars.append({})
+        for y, bar in zip(block.yields, bars, strict=True):
+            if bar is not None:
+                self.add(y, bar)
+        self.run(block)
+        return self.bars.pop()
+
+    def loop(self, op: For | While) -> None:
+        if not self.sweep.activity.has_part(op):
+            return
+        frame = self.sweep.frames[op.body]
+        adds = isinstance(op, For) and self._only_adds(op)
+        fuses = adds and self._fuses(op, frame)  # type: ignore[arg-type]
+        if isinstance(op, For) and op.again and not fuses:
+            self._run_again(op)
+            return
+        if isinstance(op, For) and adds:
+            self._sum(op, frame, fuses)
+            return
+        count = self._count(frame)
+        carried = [(p, q) for p, q in zip(op.params, op.outs, strict=True)
+                   if not is_buffer(p.type) and self.is_active(p)]  # fmt: skip
+        init = [self.bars[-1].pop(q, self.zero(q)) for _, q in carried]
+        params = [Value(p.type) for p, _ in carried]
+        given = dict(zip((p for p, _ in carried), params, strict=True))
+        frame.round = Value("int")
+        threads = Threads(self, op, count)
+        with self.kept.mirror(frame) as body, threads.inside(body):
+            sums = self._mirrored(op.body, [given.get(p) for p in op.params])
+            body.yields = [sums.pop(p, self.zero(p)) for p in given]
+            for x, c in sums.items():
+                params.append(Value(x.type))
+                body.yields.append(self.builder.op("add", params[-1], c))
+        init += [self.zero(x) for x in sums]
+        span = self.builder.op("subtract", count, 1), -1, -1
+        outs = [Value(p.type) for p in params]
+        loop = For(frame.round, span, init, params, body, outs)
+        self.builder.block.ops.append(threads.given(loop))
+        starts = dict(zip(op.params, op.init, strict=True))
+        for start, end in zip([*(starts[p] for p in given), *sums], outs, strict=True):
+            self.add(start, end)
+
+    def _only_adds(self, op: For) -> bool:
+        """Whether rounds have adjoints that may come in any order: all that a loop does to what is
+        active is to add. So a cotangent passes through all rounds as it is.
+        """
+        for x in operations(op.body):
+            if any(map(self.is_active, writes_of(x))) or isinstance(x, Call):
+                return False
+        carried = [p for p in op.params if self.is_active(p) and not is_buffer(p.type)]
+        return not more_than_sums(op, carried)
+
+    def _run_again(self, op: For) -> None:
+        """The mirror of a loop that is run again first, from the state that was kept."""
+        sweep, fetch, builder = self.sweep, self.kept.fetch, self.builder
+        for x, state in sweep.states[op]:
+            builder.copy(self.value(x), fetch(state), fetch(sweep.size[x]))  # type: ignore[arg-type]
+        fresh = sweep.afresh(builder)
+        for x in free_values(Block([op])):
+            fresh.made[x] = self.value(x)
+            for now, then in ((fresh.shadow, sweep.shadow), (fresh.size, sweep.size)):
+                if x in then:
+                    now[x] = fetch(then[x])  # type: ignore[assignment]
+        block = Block([replace(op, again=False)])
+        fresh.run(block)
+        inner = Reverse(fresh, Kept(fresh, builder, None), self.strong)
+        inner.read, inner.shared = self.read, self.shared
+        for q in op.outs:
+            if q in sweep.shadow:
+                builder.copy(fresh.shadow[q], self.shadow(q), fetch(sweep.size[q]))
+            elif q in self.bars[-1]:
+                inner.bars[0][q] = self.bars[-1].pop(q)
+        inner.run(block)
+        for x, c in inner.bars[0].items():
+            self.add(x, c)
+
+    def _fuses(self, op: For, frame: Frame) -> bool:
+        """Whether a loop that only adds can have its adjoint in its own rounds."""
+        bars = [self.bars[-1].get(q) for q in op.outs]
+        activity = self.sweep.activity
+        added = {activity.of(x.buffer) for x in operations(op.body)
+                 if isinstance(x, Load) and self.is_active(x.out)}  # fmt: skip
+        apart = added.isdisjoint(self.read)
+        return apart and self.kept.is_ready(frame, bars)
+
+    def _sum(self, op: For, frame: Frame, fuses: bool) -> None:
+        """The adjoint of a loop that only adds: in its own rounds, or in others, forwards."""
+        bars = [self.bars[-1].pop(q, None) for q in op.outs]
+        if fuses:
+            frame.fused, frame.region.independent = True, False
+            first = Builder()
+            threads = Threads(self, op, trips(first, frame.region.span), first)
+            before(frame, first.block)
+            with self._earlier(), self.builder.inside(frame.block), threads.inside(frame.block):
+                sums = self._summed(op, bars)
+            threads.given(frame.region)
+            for x, (p, end) in sums.items():
+                self.add(x, carry(frame, p, self.kept.zero_before(frame, x.type), end))
+        else:
+            count, frame.round = self._count(frame), Value("int")
+            threads = Threads(self, op, count)
+            with self.kept.mirror(frame) as body, threads.inside(body):
+                sums = self._summed(op, bars)
+                body.yields = [end for _, end in sums.values()]
+            params, outs = [p for p, _ in sums.values()], [Value(x.type) for x in sums]
+            init = [self.zero(x) for x in sums]
+            loop = For(frame.round, (0, count, 1), init, params, body, outs)
+            self.builder.block.ops.append(threads.given(loop))
+            for x, out in zip(sums, outs, strict=True):
+                self.add(x, out)
+        for start, bar in zip(op.init, bars, strict=True):
+            if bar is not None:
+                self.add(start, bar)
+
+    @contextmanager
+    def _earlier(self) -> Iterator[None]:
+        """While it lasts, what was made later than a loop of the sweep is not seen."""
+        builder = self.builder
+        seen, builder.seen = builder.seen, [{} for _ in builder.seen]
+        try:
+            yield
+        finally:
+            builder.seen = seen
+
+    def _summed(self, op: For, bars: list[Atom | None]) -> dict[Value, tuple[Value, Atom]]:
+        """The mirror of a round of such a loop: what it adds to, each a value carried."""
+        sums = self._mirrored(op.body, bars)
+        for p in op.params:
+            sums.pop(p, None)
+        params = [(x, Value(x.type), c) for x, c in sums.items()]
+        return {x: (p, self.builder.op("add", p, c)) for x, p, c in params}
+
+    def _count(self, frame: Frame) -> Atom:
+        if isinstance(frame.region, For):
+            return self.kept.trips(frame.region)
+        assert frame.trips is not None
+        return self.kept.fetch(frame.trips)
+
+
+_ROUTINES = {"product": product}
