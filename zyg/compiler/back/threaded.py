@@ -324,7 +324,7 @@ out:
 def printed(printer: Any, op: For, loop: Threaded) -> None:
     """Print a loop whose rounds may run in threads; `printer` is that of the function around it."""
     m, known, (*inputs, _) = printer.m, printer.known, loop.rounds.inputs
-    printer.block(Block(loop.before))
+    printer.run(Block(loop.before))
     known.update((p, printer.atom(x, p.type)) for p, x in loop.fixed.items())
     count, head = printer.atom(loop.count), head_bytes(loop.rounds)
     bytes_ = m.value(f"add i64 {m.value(f'mul i64 {count}, 64')}, {head}")
