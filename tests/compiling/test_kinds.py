@@ -358,3 +358,20 @@ def test_slopes_of_whole_powers_of_complex_numbers(text, n, kind):
         for z in (0j, 0.5 - 1j, 2j, -3 + 0j):
             right = np.conj(n * z ** max(n - 1, 0) * (1.3 - 0.4j))
             np.testing.assert_allclose(zyg.gradient(compiled, kind(z))[0] or 0.0, right, atol=1e-12)
+
+
+def test_functions_of_math_are_computed_once_for_floats_of_either_kind():
+    def f(x, n):
+        s = 0.5
+        for k in range(n):
+            s += x[k]
+        return (math.log(s), math.log(s, 2.0), math.pow(s, 2), math.atan2(1, s), math.floor(s),
+                math.isnan(s), math.hypot(s, s), math.ldexp(s, 2), math.fmod(s, 0.4))  # fmt: skip
+
+    compiled, x = zyg.compile(f), np.array([0.5, 1.25])
+    with zyg.config(fallback="error"):
+        for n in range(3):
+            found, wanted = compiled(x, n), f(x, n)
+            assert [*map(type, found)] == [*map(type, wanted)]
+            np.testing.assert_allclose(found, wanted, rtol=1e-15)
+    assert compiled.inspect(x, 2)["value"].count("= log(") == 1

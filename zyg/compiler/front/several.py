@@ -155,6 +155,10 @@ def _is_of_floats(f: Any) -> bool:
     return isinstance(name, str) and f.__name__ not in ("floor", "ceil", "trunc")
 
 
+def _is_of_floats_only(x: Any) -> bool:
+    return isinstance(x, Mixed) and {type for type, _ in x.kinds} == {"float"}
+
+
 class OfKinds(Reader):
     """Of whole functions: what is done for each of the kinds of which a number may be."""
 
@@ -251,6 +255,8 @@ class OfKinds(Reader):
         """What a function of numbers gives for numbers of several kinds."""
         if inner in OF_SEQUENCES:
             return OF_SEQUENCES[inner](self, *args, **named)
+        if is_math(inner):  # for which a float of NumPy's is one of Python's
+            args = [x.real() if _is_of_floats_only(x) else x for x in args]
         if len(args) == 1 and isinstance(args[0], Mixed) and not named:
             one = as_one_kind(self.builder, inner, args[0])
             if one is not None:
