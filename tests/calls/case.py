@@ -37,8 +37,9 @@ class Case:
         self.name, self.program, self.leaves = name, program, leaves
         self.places = [k for k, x in enumerate(leaves) if moves(x) and k not in fixed]
         self.plain = module_of(program).f
-        # Functions of Python's own take no watched numbers.
-        own = any(word in program.text for word in ("math.", "float("))
+        # Functions of Python's own take no watched numbers, and those that make arrays objects.
+        words = "math.", "float(", "np.array(", "np.asarray("
+        own = any(word in program.text for word in words)
         self.watched = module_of(program, DROP_INS).f if own else self.plain
 
     def args(self):

@@ -2,10 +2,10 @@
 
 import collections
 
-from . import methods, points, scalars, tables
+from . import expressions, methods, points, scalars, subgradients, tables
 from .calls import array, call
 from .case import Case
-from .programs import plain_of, written
+from .programs import of_text, written
 from .variants import VARIANTS, varied
 
 X = array(3, 4)
@@ -28,27 +28,32 @@ def calls():
             yield name, (X, *c.args), c.kwargs
 
 
+def programs():
+    """The programs, their leaves and which of those are fixed, and of what function they are."""
+    for f, c in points.APART:
+        yield *written(f, c), getattr(f, "__name__", str(f))
+    for f, args, kwargs in calls():
+        yield *written(f, call(*args, **kwargs)), getattr(f, "__name__", str(f))
+    for text, leaves in (*expressions.ROWS, *((row[0], row[1]) for row in subgradients.ROWS)):
+        yield of_text(text, len(leaves)), leaves, (), "expression"
+
+
 def cases(only="", variants=VARIANTS, most=None):
     """Their numbers and how they are made: those whose text has a word in it.
 
     Some of the variants, and at most so many calls of a function.
     """
     number, seen = 0, collections.Counter()
-    for f, args, kwargs in calls():
-        seen[f] += 1
-        program, leaves, by_keyword = written(f, call(*args, **kwargs))
-        named = getattr(f, "__name__", str(f))
+    for program, leaves, fixed, named in programs():
+        seen[named] += 1
         for variant in VARIANTS:
             number += 1
             if only and only not in program.text and only != named:
                 continue
-            if variant not in variants or (most is not None and seen[f] > most):
+            if variant not in variants or (most is not None and seen[named] > most):
                 continue
             made = varied(leaves, variant)
             if made is None:
                 continue
             title = f"{program.text} [{named}, {variant}]"
-            yield number, title, lambda p=program, m=made, k=by_keyword, t=title: Case(t, p, m, k)
-
-
-__all__ = ["cases", "plain_of"]
+            yield number, title, lambda p=program, m=made, k=fixed, t=title: Case(t, p, m, k)

@@ -277,10 +277,15 @@ def adopted(case):
 
 
 def _documented(case):
-    """What docs/compiled.md says that compiled functions give: np.where of numbers, a number."""
-    of_numbers = case.program.text.startswith("np.where(") and not any(map(np.ndim, case.leaves))
-    if case.expected[0] == "gave" and of_numbers and isinstance(case.expected[1], np.ndarray):
-        return "gave", case.expected[1][()], []
+    """What docs/compiled.md says that compiled functions give instead."""
+    y, text = case.expected[1], case.program.text
+    if case.expected[0] == "raised" or not isinstance(y, np.ndarray):
+        return case.expected
+    if text.startswith("np.where(") and not any(map(np.ndim, case.leaves)):
+        return "gave", y[()], []
+    if text == "x0 ** 0.5" and y.dtype.kind == "f":
+        halves = np.full(y.shape, 0.5, y.dtype)
+        return "gave", quietly(np.power, case.leaves[0], halves), case.expected[2]
     return case.expected
 
 
@@ -384,7 +389,7 @@ def source(case, f):
     except ZygError:
         return "no text"
     call = running(f, tuple(case.args()), {})
-    if stops(call.read.plain, call.operands):
+    if stops(call.known.plain, call.operands):
         if (found := outcome(run(text)["f"], case.args()))[0] == "gave":
             raise Wrong(f"source gave {found[1]}, where machine code stops")
         return "raises as machine code stops"
@@ -400,8 +405,8 @@ def source(case, f):
     def gradient():
         return run(text)["f_gradient"](*case.args())[1]
 
-    plan = call.read.plan(None, True)
-    if plan is not None and stops(plan.operation, call.operands):
+    form = call.known.gradients(None, True)
+    if form is not None and stops(form.operation, call.operands):
         if not isinstance(found := tried(gradient), Exception):
             raise Wrong(f"source of the gradient gave {found}, where machine code stops")
         return "raises as machine code stops"

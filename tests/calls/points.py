@@ -1,5 +1,8 @@
 """Special points of single functions, besides those that every call is tried at (`variants`)."""
 
+import cmath
+import math
+
 import numpy as np
 
 from .calls import CUBE, A, V, W, array, call, matrix
@@ -14,7 +17,7 @@ SINGULAR = [RANK_TWO, RANK_ONE, NILPOTENT, np.zeros((2, 2)), np.zeros((3, 3)),
 PIVOTS = [np.array([[0.0, 2], [3, 1]]), np.array([[0.0, 1, 2], [1, 0, 3], [4, -3, 8]]),
           np.array([[1.0, 1], [-1, 1]]), np.array([[1e-9, 1], [1, 1]])]  # fmt: skip
 SPD = np.array([[4.0, 1, 0.5], [1, 3, 0.2], [0.5, 0.2, 5]])
-NAN = np.nan
+NAN, INF = np.nan, np.inf
 
 CALLS = {
     np.linalg.det: [call(a) for a in (*SINGULAR, *PIVOTS)],
@@ -142,3 +145,41 @@ CONSTANT = {
     np.arange: [call(5), call(0.5, 3.0, 0.5), call(3, 0, -1)],
     np.indices: [call((2, 3))], np.unravel_index: [call(5, (2, 3))],
 }  # fmt: skip
+
+HOLE, FAR = np.array([1.0, NAN, 2.0]), np.array([1.0, INF, 2.0, 0.5])
+ROWS = np.array([[1.0, NAN, 3.0], [2.0, 0.5, NAN]])
+# Functions with calls, which are run whole in the gate.
+APART = [
+    (np.max, call(HOLE)), (np.min, call(HOLE)), (np.max, call(ROWS, axis=1)),
+    (np.min, call(ROWS, axis=0, keepdims=True)), (np.max, call(np.array([NAN, 1.0, NAN]))),
+    (np.max, call(np.zeros((0, 3)), axis=0, initial=0.1)),
+    (np.max, call(np.array([1.0, 2.0]), initial=2.0)),
+    (np.linalg.norm, call(HOLE, INF)), (np.linalg.norm, call(HOLE, -INF)),
+    (np.linalg.norm, call(ROWS, -INF, axis=0)), (np.linalg.norm, call(ROWS, 1)),
+    (np.var, call(FAR)), (np.std, call(FAR)), (np.var, call(ROWS, axis=0)),
+    (np.var, call(HOLE, ddof=3)), (np.prod, call(np.array([0.0, NAN, 3.0]))),
+    (np.clip, call(np.array([NAN, 0.5]), np.array([2.0, 2.0]), np.array([1.0, 1.0]))),
+    (np.convolve, call(HOLE, np.array([1.0, 2.0]), "valid")), (np.vander, call(HOLE, 3)),
+    (np.linalg.matrix_power, call(np.array([[1.0, INF], [2.0, 3.0]]), 2)),
+    (np.linalg.det, call(RANK_TWO)), (np.linalg.slogdet, call(RANK_TWO)),
+    (np.hypot, call(1.0, INF)), (np.arctan2, call(np.array([1.0, INF]), np.array([INF, 1.0]))),
+    (np.arcsinh, call(np.array([INF, -INF]))),
+    (np.fmod, call(np.array([1.0, INF]), 0.0 * HOLE[:2])),
+    (np.float_power, call(np.array([INF, 0.0, 3.0]), np.array([0.0, INF, -INF]))),
+    (cmath.sqrt, call(1.0 + 0j)), (cmath.sqrt, call(-1.0 + 0j)), (cmath.sqrt, call(-1.0 - 0j)),
+    (math.pow, call(-2.3, INF)), (math.pow, call(INF, 2.0)), (np.imag, call(0.3 + 0.4j)),
+    (np.einsum, call("i,ij,j", HOLE * 0 + 1, ROWS * 0 + 2, np.ones(3), optimize="greedy")),
+    (np.correlate, call(np.ones(2), np.array([1.0, 2.0, 4.0]), "full")),
+    (np.linalg.solve, call(np.stack([np.eye(2), 2 * np.eye(2)]), np.array([1.0, 2.0]))),
+    # Where new arrays lie in memory, and which are no new ones.
+    (np.linspace, call(ROWS, 2.0, 4, axis=-1)), (np.delete, call(ROWS, [0, -1], axis=1)),
+    (np.nanquantile, call(np.ones((2, 3, 4)), 0.5, axis=0)), (np.tile, call(ROWS, ())),
+    (np.cross, call(np.ones((3, 2)), np.ones((3, 2)), axis=0)), (np.nonzero, call(ROWS)),
+    (np.linalg.matrix_power, call(RANK_TWO, 1)), (np.linalg.matrix_power, call(RANK_TWO.T, 0)),
+    (np.linalg.eigh, call(np.asfortranarray(RANK_TWO + RANK_TWO.T))),
+    # Numbers of 32 bits, and of complex ones those on the axes.
+    (np.multiply, call(np.float32(1.3), 0.5)), (np.multiply, call(np.float32(1.3), HOLE[::2])),
+    (cmath.sqrt, call(2j)), (np.sqrt, call(np.array([-0.5j, 2j]))), (np.real, call(0.3 + 0.4j)),
+    # What the text does of sizes that are unusual, or at what machine code leaves to Python.
+    (np.diff, call(np.ones(3), 5)), (np.interp, call(NAN, np.arange(2.0), np.ones(2))),
+]  # fmt: skip

@@ -5,7 +5,6 @@ All engines run the same text: as it stands, with the drop-in namespaces, adopte
 
 import cmath
 import importlib.util
-import inspect
 import itertools
 import math
 import operator
@@ -106,6 +105,6 @@ def written(f, c):
     return made, text.leaves, text.by_keyword
 
 
-def plain_of(f):
-    """SciPy's function of a drop-in."""
-    return getattr(f, "original", f) if not inspect.isclass(f) else f
+def of_text(text, count):
+    """The program of an expression of so many leaves: x0, x1 ..."""
+    return _PROGRAMS.setdefault((text, count), Program(text, count, ()))

@@ -25,7 +25,7 @@ ONE = [
     call(SIGNED), call(UNIT), call(MORE), call(SPECIAL), call(0.7), call(np.float64(1.3)),
     call(np.array(0.4)), call(0.3 + 0.4j), call(2), call(True), call(np.array([1, 2, -3])),
     call(np.array([True, False])), call(0.0), call(np.float64(0.0)), call(1e-9), call(-1e-6),
-    call(1e-9 * SIGNED), call(np.array(AXES)),
+    call(1e-9 * SIGNED), call(np.array(AXES)), call(np.float32(0.25)),
 ]  # fmt: skip
 PAIR = np.meshgrid(SPECIAL, SPECIAL)
 TWO = [
@@ -38,6 +38,11 @@ TWO = [
 NUMPY = {
     f: ONE if f.nin == 1 else TWO for f in table if isinstance(f, np.ufunc) and f.nout == 1
 } | {np.sinc: ONE, np.i0: ONE, np.real: ONE, np.imag: ONE, np.angle: ONE, np.fix: ONE}
+NUMPY |= dict.fromkeys([np.isnan, np.isinf, np.isfinite, np.signbit, np.logical_not], ONE)
+NUMPY |= dict.fromkeys([
+    np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.logical_and,
+    np.logical_or, np.logical_xor,
+], TWO)  # fmt: skip
 NUMPY[np.ldexp] = [
     call(SIGNED, 3),
     call(SIGNED, np.array([1, -2, 0])),

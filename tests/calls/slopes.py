@@ -99,7 +99,8 @@ def slopes_nearby(value, at, along, count=200):
         for _ in range(count):
             beside = moved(at, [drawn(x, rng) for x in at], 1e-4)
             ahead, behind = (value(moved(beside, along, s * h)) for s in (1, -1))
-            yield (ahead - behind) / (2 * h)
+            if np.shape(ahead) == np.shape(behind) == np.shape(value(at)):  # eigenvalues may turn
+                yield (ahead - behind) / (2 * h)  # from real to complex
 
 
 def of_finite(at, tangents):

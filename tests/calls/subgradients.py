@@ -5,8 +5,6 @@ Each row is a program, what it is called with and its gradient, by convention.
 
 import numpy as np
 
-from .programs import Program
-
 INF = np.inf
 ZEROS, TIED = np.zeros(2), np.array([1.0, 2.0, 2.0])
 W = np.array([1.0, 10.0, 100.0])
@@ -110,7 +108,3 @@ CURVED = [
     ("np.prod(x0)", [np.array([0.0, 0.0, 3.0])], [np.array([3.0, 3.0, 0.0])]),
     ("np.sum(np.abs(x0))", [np.array([0.0, 2.0])], [ZEROS]),
 ]
-
-
-def program(text, count):
-    return Program(text, count, ())

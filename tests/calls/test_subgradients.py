@@ -5,16 +5,16 @@ import pytest
 
 import zyg
 
-from . import subgradients
 from .case import Case, gradient_of
 from .compare import demand_same, quietly
 from .engines import ENGINES
+from .programs import of_text
 from .subgradients import CURVED, ROWS
 
 
 def case(row):
     text, leaves, _ = row
-    return Case(text, subgradients.program(text, len(leaves)), leaves)
+    return Case(text, of_text(text, len(leaves)), leaves)
 
 
 def ids(rows):

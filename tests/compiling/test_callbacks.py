@@ -482,3 +482,18 @@ x = np.array([[1.0, 2.0], [0.5, -1.0]])
 (slope,) = zyg.gradient(f, x)
 print(f.inspect(x)["origin"], f(x), *slope.reshape(-1))
 """
+
+
+@zyg.adjoint
+def length(a):
+    y = np.sqrt(np.sum(a * a))
+    return y, lambda bar: (bar * a / y,)
+
+
+def test_a_rule_of_a_matrix_that_gives_a_number_is_pushed_forward():
+    f = zyg.compile(lambda a: length(a) * 2)
+    with zyg.config(fallback="error"):
+        y, y_dot = zyg.pushforward(f, (A,), (A + 1,))
+
+    assert y == pytest.approx(2 * np.linalg.norm(A))
+    assert y_dot == pytest.approx(2 * np.sum(A * (A + 1)) / np.linalg.norm(A))

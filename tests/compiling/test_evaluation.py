@@ -211,6 +211,10 @@ def test_where_it_may_differ_from_python():
         np.testing.assert_array_equal(got, np.argsort(ties, kind="stable"))
         assert type(zyg.compile(lambda x, y: np.where(x > y, x, y))(1.0, 2.0)) is not np.ndarray
 
+    ends = np.array([-np.inf, -0.0])
+    with zyg.config(fallback="error"):
+        assert repr(zyg.compile(lambda x: x**0.5)(ends)) == "array([inf,  0.])"
+
     def parts(m):
         return m[1:, ::2] * 1.0, np.nonzero(m)[0], (m + 1.0)[:, ::2]
 

@@ -194,3 +194,14 @@ def test_random_numbers_are_drawn_once():
         first = draw(1.0)
         random.setstate(state)
         assert zyg.gradient(draw, 1.0) == (first,)
+
+
+def test_what_differs_from_numpys_is_refused_by_name():
+    z = np.array([1 + 2j, 0.5j])
+    with zyg.config(fallback="error"):
+        with pytest.raises(CompileError, match="std of complex numbers is not compiled"):
+            zyg.compile(lambda z: z.std())(z)
+        with pytest.raises(CompileError, match="the attribute nbytes of an array"):
+            zyg.compile(lambda x: x.nbytes)(X)
+        ints = np.array([1, 2])  # NumPy itself is asked
+        assert (zyg.compile(lambda n: np.reciprocal(n))(ints) == np.reciprocal(ints)).all()

@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 import pytest
+from scipy import special
 
 import zyg
 from tests.searches._written import function
@@ -375,3 +376,36 @@ def test_functions_of_math_are_computed_once_for_floats_of_either_kind():
             assert [*map(type, found)] == [*map(type, wanted)]
             np.testing.assert_allclose(found, wanted, rtol=1e-15)
     assert compiled.inspect(x, 2)["value"].count("= log(") == 1
+
+
+OF_NUMBERS = {
+    "expm1": special.expm1, "exp2": special.exp2, "log1p": special.log1p, "exp10": special.exp10,
+    "logit": special.logit, "erf": special.erf, "entr": special.entr,
+    "xlogy": lambda x: special.xlogy(x, 0.5),
+    "kept": lambda x: (special.expm1(x) if x > 0 else 1.0) * 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("x", [0.25, np.float64(0.25), np.float32(0.25)], ids=repr)
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_functions_of_numbers_give_scipys(name, x):
+    def f(x):
+        return of(x)
+
+    of = OF_NUMBERS[name]
+    with zyg.config(fallback="silent"):
+        found = zyg.compile(f)(x)
+    assert type(found) is type(f(x))
+    np.testing.assert_allclose(found, f(x), rtol=1e-6 if x.__class__ is np.float32 else 1e-14)
+
+
+@pytest.mark.parametrize("x", [-1.0, 1.0, 3.0])
+def test_a_bool_of_numpys_or_pythons_is_neither_of_the_others(x):
+    def f(a):
+        b = a[0] > 0
+        if a[0] > 2:
+            b = True
+        return b is True, b is np.True_, b is not True, b is None, b is False
+
+    with zyg.config(fallback="silent"):
+        assert zyg.compile(f)(np.array([x])) == f(np.array([x]))

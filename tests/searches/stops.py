@@ -14,7 +14,6 @@ import functools
 import inspect
 import itertools
 import re
-import tempfile
 import textwrap
 import warnings
 from unittest import mock
@@ -22,10 +21,11 @@ from unittest import mock
 import numpy as np
 
 import zyg
+from tests.calls import cases, variants
+from tests.calls.case import module_of
 from tests.calls.compare import difference
 from tests.compiler import array_programs, language
-from tests.compiling import newcomers, numpys_functions, programs
-from tests.compiling.numpys_functions import EXPRESSIONS
+from tests.compiling import newcomers, programs
 from tests.compiling.oracles import mapped, parts
 from tests.searches._written import function
 from tests.searches.search import Search, main
@@ -41,21 +41,18 @@ _REFUSED = "runs in Python, and"  # a function that is not compiled, for whateve
 KNOWN = {
     ("arrays: shrinking", "the result, a"): "an argument, or a new array, is returned",
     ("arrays: picks_of_matrices", "an index of no elements"): "indices are checked where used",
-    ("numpy: x[[0, -1]] of", "an index of no elements"): "indices are checked where used",
-    ("arrays: more_functions 1", "an index of no elements"): "indices are checked where used",
-    ("arrays: contractions 16", "shapes that do not match"): "NumPy reads beyond a diagonal",
-    ("arrays: matrix_functions 17", "NumPy's demands"): "of nothing, polyval gives an array",
-    ("arrays: more_functions 5", "NumPy's demands"): "of nothing, a sum of weights is an int",
-    ("arrays: more_functions 11", "NumPy's demands"): "of one row, cov has no axes",
-    ("numpy: np.cov(x)", "NumPy's demands"): "of one row, cov has no axes",
-    ("numpy: np.cross(x, x)", "NumPy's demands"): "of two numbers, NumPy warns that it will end",
-    ("numpy: np.linalg.norm(x, ", "the maximum of no elements"): "NumPy 2.2 raises, later it is 0",
-    ("arrays: linear_algebra 7", "the maximum of no elements"): "NumPy 2.2 raises, later it is 0",
-    ("numpy: np.linalg.det(x @ x.T)", "for np.float64(0.0)"): "of a singular matrix, rounding",
+    ("numpy: x0[[0, -1]] of", "an index of no elements"): "indices are checked where used",
+    ("numpy: np.take(", "an index of no elements"): "indices are checked where used",
+    ("numpy: np.einsum(", "shapes that do not match"): "NumPy reads beyond a diagonal",
+    ("numpy: np.polyval(", "NumPy's demands"): "of nothing, polyval gives an array",
+    ("numpy: np.bincount(", "NumPy's demands"): "of nothing, a sum of weights is an int",
+    ("numpy: np.cov(x0", "NumPy's demands"): "of one row, cov has no axes",
+    ("numpy: np.cross(x0", "NumPy's demands"): "of two numbers, NumPy warns that it will end",
+    ("numpy: np.linalg.norm(x0, ", "the maximum of no elements"): "NumPy 2.2 raises, later it is 0",
+    ("numpy: np.linalg.det(x0", "for np.float64(0.0)"): "of a singular matrix, rounding",
     ("programs: int_powers", "a negative power of an int"): "it is a float",
-    ("numpy: np.fix(x) of int", "float64"): "before NumPy 2.4 it gave floats",
+    ("numpy: np.fix(x0) of int", "float64"): "before NumPy 2.4 it gave floats",
 }
-_folder = tempfile.TemporaryDirectory()
 
 
 def _elements(f):
@@ -72,11 +69,6 @@ def _elements(f):
         whole.body = [*node.body[:-1], ast.Return(value)]
         texts.append(f"from {f.__module__} import *\n\n\n{ast.unparse(whole)}\n")
     return texts
-
-
-@functools.cache
-def _numpys():
-    return next(numpys_functions.modules(_folder.name, EXPRESSIONS))
 
 
 def _cases():
@@ -96,16 +88,20 @@ def _cases():
         )
     for f, args in newcomers.CALLS.values():
         yield f"newcomers: {f.__name__}", lambda f=f: f, args, True
-    for n, (text, (shape, dtype)) in enumerate(
-        itertools.product(EXPRESSIONS, itertools.product([(4,), (3, 5)], [float, int]))
-    ):
-        x = (np.arange(1.0, 1 + np.prod(shape)) * 1.25 - 3).reshape(shape).astype(dtype)
-        args = (x, np.flip(x)) if " y" in text else (x,)
-        name = f"numpy: {text} of {dtype.__name__}{list(shape)}"
-        yield name, lambda n=n: getattr(_numpys(), f"f{n // 4}"), args, False
-
-
-CASES = [*_cases()]
+    seen, count = set(), collections.Counter()
+    for program, leaves, _, named in cases.programs():
+        kind = program.text, *map(np.ndim, leaves)
+        if kind in seen or not any(map(np.ndim, leaves)):
+            continue
+        seen.add(kind)
+        count[named] += 1
+        if count[named] > 2 and named != "expression":
+            continue
+        for variant in ("as it is", "ints"):
+            args = variants.varied(leaves, variant)
+            if args is not None:
+                name = f"numpy: {program.text} of {_shown(args)}"
+                yield name, lambda p=program: module_of(p).f, tuple(args), False
 
 
 def _leaves(x):
@@ -180,6 +176,9 @@ def _shown(args):
         f"{x.dtype}{list(x.shape)}" if isinstance(x, np.ndarray) else repr(x)[:60]
         for x in _leaves(args)
     )
+
+
+CASES = [*_cases()]
 
 
 def case(number):

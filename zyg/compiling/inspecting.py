@@ -132,7 +132,7 @@ def _allocated(program: Program, operands: list[Any]) -> dict[str, Any]:
     return found
 
 
-def _stops(operation: Operation, operands: Sequence[Any]) -> bool:
+def stops(operation: Operation, operands: Sequence[Any]) -> bool:
     """Whether machine code leaves a call to Python; arrays that it writes to are copies."""
     plain = [strip(settle(x)) for x in operands]
     try:
@@ -142,10 +142,10 @@ def _stops(operation: Operation, operands: Sequence[Any]) -> bool:
     return False
 
 
-def _running(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def running(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What is known for arguments, of any sizes where it stops for those that are unusual."""
     call = f.call(args, kwargs)
-    if call is not None and call.known.assumes and _stops(call.known.plain, call.operands):
+    if call is not None and call.known.assumes and stops(call.known.plain, call.operands):
         return f.call(args, kwargs, assuming=False)
     return call
 
@@ -155,7 +155,7 @@ def text_of(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], of: str) -> s
     if of not in _OF:
         raise ValueError(f"there is no source of {of!r}; use one of {', '.join(_OF)}")
     with config(fallback="error"):
-        call = _running(f, args, kwargs)
+        call = running(f, args, kwargs)
     active: Any = None if call is None or call.known.refusal() else call.known.active(f.wrt)
     if call is None or (active is None and of != "value"):
         raise CompileError(

@@ -11,7 +11,7 @@ from zyg.verbs.gradients import pullback
 
 def _embedded(y_bar, mode, n1, n2):
     """The cotangent of a part of the full convolution as one of the whole."""
-    if mode == "full":
+    if mode == "full" or not n1:
         return y_bar
     pads = []
     for have, a, b in zip(np.shape(y_bar), n1, n2, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -281,7 +282,7 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         if isinstance(f.owner, arrays.Single) and f.name in ("conj", "conjugate"):
             return f.owner.number
         made = METHODS[f.name](to, f.owner, *args, **kwargs)
-        return _number_in(made) if isinstance(f.owner, arrays.Single) else made
+        return number_in(made) if isinstance(f.owner, arrays.Single) else made
     try:
         f = plain_of(f)
         written = FUNCTIONS.get(f)
@@ -295,7 +296,7 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
             args = [as_array(to, args[0]), *args[1:]]
         made = written(to, *args, **kwargs)
         alone = f in _BY_METHOD and args and isinstance(args[0], (Number, ComplexNumber))
-        return _number_in(made) if alone and not whose(args[0]) else made
+        return number_in(made) if alone and not whose(args[0]) else made
     owner = getattr(f, "__self__", None)
     if isinstance(owner, np.ufunc):
         return _of_ufunc(to, owner, f.__name__, args, kwargs)
@@ -304,9 +305,13 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     return NotImplemented
 
 
-def _number_in(x: Any) -> Any:
-    """What has no axes and is made of a number of NumPy's is one."""
-    return x.at(()) if isinstance(x, Arrayed) and not x.shape else x
+def number_in(x: Any, f: Any = None) -> Any:
+    """What has no axes and is made of a number of NumPy's is one; `round` takes no array."""
+    if not isinstance(x, Arrayed) or x.shape:
+        return x
+    if f in (round, math.trunc):
+        raise TypeError(f"an array has no __{f.__name__}__")
+    return x.at(())
 
 
 def _ufunc(to: WholeBuilder, f: np.ufunc, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -82,10 +82,12 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
 
 
 def add_accumulate(array: Any, axis: Any = 0) -> Any:
+    demand_read(type(axis) is int)
     return cumsum(array, axis)
 
 
 def multiply_accumulate(array: Any, axis: Any = 0) -> Any:
+    demand_read(type(axis) is int)
     return cumprod(array, axis)
 
 

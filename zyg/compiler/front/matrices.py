@@ -174,6 +174,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
 
 def matrix_power(a: Any, n: Any) -> Any:
     demand_read(a.ndim == 2)
+    demand(a.shape[0] == a.shape[1])
     if n == 0:
         return lies_like(np.eye(len(a), dtype=a.dtype), a)
     if n == 1:

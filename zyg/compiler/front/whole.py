@@ -16,7 +16,7 @@ import numpy as np
 
 from zyg.base.marks import plain_of
 from zyg.compiler.front import arrays, complexes, library, matrices, orders, several
-from zyg.compiler.front.calls import METHODS, Method, called, is_known
+from zyg.compiler.front.calls import METHODS, Method, called, is_known, number_in
 from zyg.compiler.front.captures import Captures, Outside, Path
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import of_growing
@@ -445,6 +445,6 @@ class WholeReader(OfKinds):
             return NotImplemented
         if first_mixed([*args, *kwargs.values()]) is not None and several.is_of_numbers(f):
             return self.called_of_kinds(f, plain_of(f), [*args], kwargs)
-        plain = [x.at(()) if isinstance(x, Arrayed) and not x.shape else x for x in args]
+        plain = [number_in(x, f) for x in args]
         found = complexes.of_python(self.builder, f, plain, kwargs)
         return of_numbers(self.builder, f, plain, kwargs) if found is NotImplemented else found

@@ -122,7 +122,7 @@ def trim_zeros(filt, trim="fb", axis=None):
         start = min(places, default=0) if "f" in trim.lower() or not places else None
         stop = max(places, default=-1) + 1 if "b" in trim.lower() or not places else None
         index[k] = slice(start, stop)
-    return filt[tuple(index)]
+    return filt[(*index, ...)]  # of no axes, an array too
 
 
 @composed(np.rollaxis)

@@ -161,6 +161,8 @@ def _method(method):
         if rule is CONSTANT:
             plain = cut(x, f"{ufunc.__name__}.{name}, which is constant")
             return getattr(ufunc, name)(plain, *map(strip, args), **kwargs)
+        if name == "accumulate":  # raises where NumPy does
+            ufunc.accumulate(np.empty((1,) * np.ndim(x)), axis=kwargs.get("axis", 0))
         if function := _FUNCTIONS.get((ufunc, name)):
             return bind(function, (x,), {"axis": 0, **kwargs})
         if not isinstance(rule, ScalarRule) or len(rule.partials) != 2:
@@ -252,7 +254,6 @@ def reduce(ufunc, x, axis=0, keepdims=False, initial=NO, where=True):
 
 @_method
 def accumulate(ufunc, x, axis=0):
-    ufunc.accumulate(np.empty((1,) * np.ndim(x)), axis=axis)  # raises where NumPy does
     if ufunc in (np.maximum, np.minimum, np.fmax, np.fmin):
         return _running_extreme(ufunc, x, axis)
     return np.moveaxis(fold(ufunc, np.moveaxis(x, axis, -1)), -1, axis)

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 
+from zyg.errors import ConversionError
 from zyg.functions.kit import (
     adjoint,
     axes_in_memory,
@@ -170,7 +171,10 @@ def astype(x, dtype, /, *, copy=True, device=None):
         return y_bar, None
 
     if is_complex(x) and np.dtype(dtype).kind != "c":
-        raise TypeError("astype from complex to real drops the imaginary part; write x.real")
+        raise ConversionError(
+            "astype from complex to real drops the imaginary part.",
+            "its derivative would be dropped too.", "write x.real.",
+        )  # fmt: skip
     return np.astype(x, dtype, copy=copy), astype_pullback
 
 
