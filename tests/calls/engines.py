@@ -14,7 +14,7 @@ import trio
 
 import zyg
 import zyg.trio
-from zyg.compiling.inspecting import running, stops
+from zyg.compiling.inspection import running, stops
 from zyg.errors import ZygError
 
 from . import compare, slopes

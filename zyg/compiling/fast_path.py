@@ -21,9 +21,11 @@ from zyg.errors import MutationError
 
 def gradient(f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool) -> Any:
     """What `gradient` returns."""
-    found = NotImplemented if kwargs or zeros else f.asked(GRADIENT, args)
-    if found is NotImplemented or found is Ellipsis:
-        found = _general(f, GRADIENT, args, kwargs, zeros)
+    for ask in () if kwargs or zeros else f.entries(GRADIENT) or ():  # as `asked`
+        found = ask(f.__wrapped__, args)
+        if found is not NotImplemented and found is not Ellipsis:
+            return found[1]
+    found = _general(f, GRADIENT, args, kwargs, zeros)
     return found if found is NotImplemented else found[1]
 
 
@@ -31,10 +33,11 @@ def value_and_gradient(
     f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool
 ) -> Any:
     """What `value_and_gradient` returns."""
-    found = NotImplemented if kwargs or zeros else f.asked(VALUE_AND_GRADIENT, args)
-    if found is NotImplemented or found is Ellipsis:
-        found = _general(f, VALUE_AND_GRADIENT, args, kwargs, zeros)
-    return found
+    for ask in () if kwargs or zeros else f.entries(VALUE_AND_GRADIENT) or ():  # as `asked`
+        found = ask(f.__wrapped__, args)
+        if found is not NotImplemented and found is not Ellipsis:
+            return found
+    return _general(f, VALUE_AND_GRADIENT, args, kwargs, zeros)
 
 
 def _general(

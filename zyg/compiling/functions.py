@@ -91,7 +91,7 @@ class Compiled(Named):
         self._options = wrt, parallel
         self._recalled: Cache[Any, tuple[FastEntry | None]] = Cache(256)  # by verb and kinds
         # What a verb asks first: the entries of the latest specializations.
-        self._entries: Cache[str, tuple[Callable[..., Any], ...]] = Cache(8)
+        self._entries: Cache[str, tuple[Callable[..., Any], ...]] = Cache(16)
         self.entries = self._entries.get
 
     @property
@@ -107,8 +107,11 @@ class Compiled(Named):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            y = NotImplemented if kwargs else self.asked(VALUE, args)
-            return self._called(args, kwargs) if y is NotImplemented or y is Ellipsis else y
+            for ask in () if kwargs else self.entries(VALUE) or ():  # as `asked`, in one step less
+                y = ask(self.__wrapped__, args)
+                if y is not NotImplemented and y is not Ellipsis:
+                    return y
+            return self._called(args, kwargs)
         except BaseException as error:
             shorten(error)
             raise
@@ -232,7 +235,7 @@ class Compiled(Named):
         code is from, and how long it took to get it. It prints as a table, without the programs.
         Never raises for what is not compiled.
         """
-        from zyg.compiling.inspecting import inspected
+        from zyg.compiling.inspection import inspected
 
         return inspected(self, args, kwargs)
 
@@ -270,7 +273,7 @@ class Compiled(Named):
         >>> "return x * x" in square.source(2.0)
         True
         """
-        from zyg.compiling.inspecting import text_of
+        from zyg.compiling.inspection import text_of
 
         return text_of(self, args, kwargs, of)
 

@@ -20,7 +20,7 @@ from zyg.compiler.derive.segments import in_segments
 from zyg.compiler.ir import Program, Value, is_buffer, prune, type_of
 from zyg.compiler.splice import with_slopes, without_adjoints
 from zyg.compiling.ints import with_shadows, without_shadows
-from zyg.compiling.tapes import Again, Tapes
+from zyg.compiling.memory_limit import Again, Tapes
 from zyg.errors import KernelError
 
 FLOATS = {"float", "float32", "float[]", "float32[]"}

@@ -58,7 +58,7 @@ def test_what_is_not_compiled_says_why():
 
     assert not found["native"]
     assert repr(found).startswith("trying: runs in Python\n  a try cannot be used")
-    assert "test_inspecting.py" in repr(found)
+    assert "test_inspection.py" in repr(found)
 
 
 def test_derivatives_that_are_traced_are_a_row_with_a_reason():
