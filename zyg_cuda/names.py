@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from zyg.compiler.back import plain
+from zyg.functions.operations import OPERATIONS
 
-# numba.cuda maps functions of the math module to libdevice, by the type of the operand.
-_OF_MATH = {
-    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
-    "arctan2": "atan2", "arctanh": "atanh",
-    **{name: name for name in (
-        "ceil", "copysign", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1", "floor", "gamma",
-        "hypot", "isfinite", "isinf", "isnan", "ldexp", "lgamma", "log", "log10", "log1p", "log2",
-        "nextafter", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
-    )},
-}  # fmt: skip
+# numba.cuda maps functions of the math module to libdevice, by the type of the operand; but these.
+_WRITTEN = {"power", "fmod"}
 _OF_LIBDEVICE = {"cbrt", "rint"}  # spelled with an f for float32
 
 
@@ -35,9 +28,10 @@ def imports(names: Iterable[str], dtype: str, index: str, simulated: bool) -> st
 
 
 def _source(name: str, dtype: str) -> str:
-    if name in _OF_MATH:
-        return f"from math import {_OF_MATH[name]} as {name}"
     if name in _OF_LIBDEVICE:
         suffix = "f" if dtype == "float32" else ""
         return f"from numba.cuda.libdevice import {name}{suffix} as {name}"
+    row = OPERATIONS.get(name)
+    if row and row.math and name not in _WRITTEN:
+        return f"from math import {row.math} as {name}"
     return f"from zyg_cuda.functions import written; {name} = written(T).{name}"

@@ -23,7 +23,7 @@ from zyg.base import containers
 from zyg.base.registry import LATE
 from zyg.compiler.back import plain
 from zyg.compiler.front import frame
-from zyg.functions.operations import OPERATIONS
+from zyg.functions.operations import CONVERSION, OPERATIONS
 
 ROOT = Path(zyg.__file__).parent
 CONTRIBUTING = (ROOT.parent / "CONTRIBUTING.md").read_text()
@@ -200,6 +200,38 @@ def test_what_the_text_of_a_kernel_imports_exists(dtype):
 
     exec(lines, {})
     assert {*re.findall(r"from (zyg[\w.]*)", lines)} <= {*MODULES}
+
+
+# What is written of operations outside of their table, which would not fit into its rows.
+TEXTS = {
+    "zyg.compiler.back.printed": "LLVM's text, of vectors and of single numbers",
+    "zyg.compiler.back.scalars": "LLVM's text, of single numbers where it is another",
+    "zyg.compiler.front.complexes": "operations of complex numbers in those of their parts",
+    "zyg.compiler.front.scalars": "how Python's numbers raise",
+    "zyg.interop.words": "operations that the array API lacks, in those that it has",
+    "zyg_cuda.functions": "the GPU's text, of floats and of ints",
+}
+
+
+def tables_of_operations(tree):
+    """The dictionaries and sets of a module of which half are names of three operations or more."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Dict, ast.Set)):
+            keys = node.keys if isinstance(node, ast.Dict) else node.elts
+            keys = [getattr(key, "attr", getattr(key, "value", None)) for key in keys]
+            known = [key for key in keys if isinstance(key, str) and key in OPERATIONS]
+            known = [key for key in known if OPERATIONS[key].types != CONVERSION]
+            if len(known) >= 3 and 2 * len(known) >= len(keys):
+                yield node
+
+
+def test_what_is_known_of_operations_is_known_in_their_table():
+    texts = {module: ast.parse(path.read_text()) for module, path in MODULES.items()}
+    found = [module for module, tree in texts.items() for _ in tables_of_operations(tree)]
+
+    assert {*found} == {*TEXTS}, "make it a column of zyg/functions/operations.py"
+    assert len(found) < 8
+    assert [*tables_of_operations(ast.parse("{'add': 1, np.sin: 2, 'exp': 3}, {'add', 'sin'}"))]
 
 
 def test_the_classes_and_modules_that_are_known_by_name_exist():

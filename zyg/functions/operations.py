@@ -42,6 +42,8 @@ text      how Python text writes it, whose floats are of type T; by default by t
 exact     what it is of Python's ints, which have no end; by default that of `python`
 c         its name in C's library of mathematics, where it is a call of that
 math      its name in Python's math module; by default that of C or of NumPy, if it is there
+raises    where the math module's raises: a condition of its argument x or of its result y, or a
+          word of its own; see `compiler/front/domains`
 scipy     its name in scipy.special, where it is a ufunc
 guest     its name in the array API standard; by default that of the math module or of NumPy
 reduce    NumPy's function that its ``reduce`` is
@@ -97,7 +99,7 @@ Slope = Callable[..., Any] | float | complex
 class Operation:
     """A row of the table: facts that it does not give are these."""
 
-    same = python = text = c = math = scipy = guest = reduce = bools = ""
+    same = python = text = c = math = raises = scipy = guest = reduce = bools = ""
     exact: Callable[..., Any] | None = None
     bits: Callable[..., int] | None = None
     cost = 1
@@ -205,39 +207,40 @@ op("multiply", NUMBER, lambda x1, x2, y: x2, lambda x1, x2, y: x1, python="*", w
 op("divide", FLOAT, lambda x1, x2, y: reciprocal(x2), lambda x1, x2, y: -y / x2, python="/", cost=4)
 op("negative", NUMBER, -1, python="-x", wraps=True, bits=_same, bools="refused")
 op("positive", NUMBER, 1, python="+x", bools="refused")
-op("power", POWER, power_x, power_p, python="**", c="pow", simd=True, wraps=True, bools="bytes")
+op("power", POWER, power_x, power_p, python="**", c="pow", simd=True, wraps=True, bools="bytes",
+   raises="pow")
 op("float_power", FLOAT, power_x, power_p, c="pow", math="")
 op("floor_divide", NUMBER, 0, 0, python="//", cost=LIBRARY, wraps=True, bits=lambda a, b: a + 1,
    signed=True, bools="bytes")
 op("remainder", NUMBER, 1, lambda x1, x2, y: -(x1 // x2), python="%", math="", cost=LIBRARY,
    bits=lambda a, b: b, signed=True, bools="bytes")
 op("fmod", NUMBER, 1, lambda x1, x2, y: -np.rint((x1 - y) / x2), cost=LIBRARY, signed=True,
-   bools="bytes")
+   bools="bytes", raises="fmod")
 op("reciprocal", FLOAT, lambda x, y: -y * y, text="T(1.0) / {}", cost=4)
 op("square", NUMBER, lambda x, y: 2 * x, text="{0} * {0}", exact=lambda x: x * x, wraps=True,
    bools="bytes")
-op("sqrt", FLOAT, lambda x, y: 0.5 / (y + 0), cost=4)  # the root of -0.0 is -0.0
+op("sqrt", FLOAT, lambda x, y: 0.5 / (y + 0), cost=4, raises="x < 0")  # the root of -0.0 is -0.0
 op("cbrt", FLOAT, lambda x, y: 1 / (3 * y * y), c="cbrt", scipy="cbrt")
 
 # exponentials and logarithms
-op("exp", FLOAT, lambda x, y: y, c="exp", simd=True)
-op("exp2", FLOAT, lambda x, y: LOG2 * y, c="exp2", scipy="exp2", simd=True)
-op("expm1", FLOAT, lambda x, y: np.exp(x), c="expm1", scipy="expm1", simd=True)
-op("log", FLOAT, lambda x, y: 1 / x, c="log", simd=True)
-op("log2", FLOAT, lambda x, y: LOG2_E / x, c="log2", simd=True)
-op("log10", FLOAT, lambda x, y: LOG10_E / x, c="log10", simd=True)
-op("log1p", FLOAT, lambda x, y: 1 / (1 + x), c="log1p", scipy="log1p", simd=True)
+op("exp", FLOAT, lambda x, y: y, c="exp", simd=True, raises="y = inf")
+op("exp2", FLOAT, lambda x, y: LOG2 * y, c="exp2", scipy="exp2", simd=True, raises="y = inf")
+op("expm1", FLOAT, lambda x, y: np.exp(x), c="expm1", scipy="expm1", simd=True, raises="y = inf")
+op("log", FLOAT, lambda x, y: 1 / x, c="log", simd=True, raises="x <= 0")
+op("log2", FLOAT, lambda x, y: LOG2_E / x, c="log2", simd=True, raises="x <= 0")
+op("log10", FLOAT, lambda x, y: LOG10_E / x, c="log10", simd=True, raises="x <= 0")
+op("log1p", FLOAT, lambda x, y: 1 / (1 + x), c="log1p", scipy="log1p", simd=True, raises="x <= -1")
 op("logaddexp", FLOAT, lambda x1, x2, y: logistic(x1, x2), lambda x1, x2, y: logistic(x2, x1),
    cost=LIBRARY)
 op("logaddexp2", FLOAT, lambda x1, x2, y: logistic(x1, x2, np.exp2),
    lambda x1, x2, y: logistic(x2, x1, np.exp2), cost=LIBRARY)
 
 # trigonometry
-op("sin", FLOAT, lambda x, y: np.cos(x), c="sin", simd=True)
-op("cos", FLOAT, lambda x, y: -np.sin(x), c="cos", simd=True)
-op("tan", FLOAT, lambda x, y: 1 + y * y, c="tan", simd=True)
-op("arcsin", FLOAT, lambda x, y: 1 / root_of_1_minus_square(x), c="asin")
-op("arccos", FLOAT, lambda x, y: -1 / root_of_1_minus_square(x), c="acos")
+op("sin", FLOAT, lambda x, y: np.cos(x), c="sin", simd=True, raises="|x| = inf")
+op("cos", FLOAT, lambda x, y: -np.sin(x), c="cos", simd=True, raises="|x| = inf")
+op("tan", FLOAT, lambda x, y: 1 + y * y, c="tan", simd=True, raises="|x| = inf")
+op("arcsin", FLOAT, lambda x, y: 1 / root_of_1_minus_square(x), c="asin", raises="|x| > 1")
+op("arccos", FLOAT, lambda x, y: -1 / root_of_1_minus_square(x), c="acos", raises="|x| > 1")
 op("arctan", FLOAT, lambda x, y: 1 / (1 + x * x), c="atan", simd=True)
 op("arctan2", FLOAT, lambda x1, x2, y: arctan2_slope(x2, x1),
    lambda x1, x2, y: -arctan2_slope(x1, x2), c="atan2")
@@ -251,18 +254,19 @@ op("radians", FLOAT, PI / 180, same="deg2rad")
 op("degrees", FLOAT, 180 / PI, same="rad2deg")
 
 # hyperbolic functions
-op("sinh", FLOAT, lambda x, y: np.cosh(x), c="sinh", simd=True)
-op("cosh", FLOAT, lambda x, y: np.sinh(x), c="cosh", simd=True)
+op("sinh", FLOAT, lambda x, y: np.cosh(x), c="sinh", simd=True, raises="y = inf")
+op("cosh", FLOAT, lambda x, y: np.sinh(x), c="cosh", simd=True, raises="y = inf")
 op("tanh", FLOAT, lambda x, y: 1 - y * y, c="tanh", simd=True)
 op("arcsinh", FLOAT, lambda x, y: 1 / root_of_1_plus_square(x), c="asinh")
-op("arccosh", FLOAT, lambda x, y: 1 / (np.sqrt(x - 1) * np.sqrt(x - (-1))), c="acosh")
-op("arctanh", FLOAT, lambda x, y: 1 / ((1 - x) * (1 + x)), c="atanh")
+op("arccosh", FLOAT, lambda x, y: 1 / (np.sqrt(x - 1) * np.sqrt(x - (-1))), c="acosh",
+   raises="x < 1")
+op("arctanh", FLOAT, lambda x, y: 1 / ((1 - x) * (1 + x)), c="atanh", raises="|x| >= 1")
 
 # special functions, which NumPy lacks
 op("erf", FLOAT, lambda x, y: TWO_OVER_SQRT_PI * np.exp(-x * x), c="erf", scipy="erf", simd=True)
 op("erfc", FLOAT, lambda x, y: -TWO_OVER_SQRT_PI * np.exp(-x * x), c="erfc", scipy="erfc")
-op("gamma", FLOAT, lambda x, y: y * digamma(x), c="tgamma", scipy="gamma")
-op("lgamma", FLOAT, lambda x, y: digamma(x), c="lgamma", scipy="gammaln")
+op("gamma", FLOAT, lambda x, y: y * digamma(x), c="tgamma", scipy="gamma", raises="gamma")
+op("lgamma", FLOAT, lambda x, y: digamma(x), c="lgamma", scipy="gammaln", raises="y = inf")
 
 # extrema
 op("maximum", NUMBER, lambda x1, x2, y: x1 > x2, lambda x1, x2, y: np.logical_not(x1 > x2),
@@ -289,7 +293,7 @@ op("trunc", ROUNDING, 0)
 op("fix", ROUNDING, 0, same="trunc")
 op("rint", ROUNDING, 0, guest="round")
 op("nextafter", FLOAT, 1, 0, c="nextafter")
-op("ldexp", LDEXP, lambda x1, x2, y: np.exp2(x2), 0, cost=LIBRARY)
+op("ldexp", LDEXP, lambda x1, x2, y: np.exp2(x2), 0, cost=LIBRARY, raises="y = inf")
 op("ieee_remainder", None, 1, lambda x1, x2, y: np.rint((y - x1) / x2), math="remainder")
 
 # complex parts

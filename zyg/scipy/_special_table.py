@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg.functions.kit import for_any_number, power_p, power_x, scalar_rule
+from zyg.functions.kit import OPERATIONS, for_any_number, power_p, power_x, scalar_rule
 from zyg.scipy._gamma_ratios import beta_a, betaln_a, binom_k, binom_n, poch_z
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
 from zyg.scipy._special_slopes import (
@@ -48,9 +48,8 @@ from zyg.scipy._special_slopes import (
 for_any_number(__name__)
 
 TABLE = {
+    **{getattr(sp, row.scipy): row.slopes for row in OPERATIONS.values() if row.scipy},
     # error functions, and the normal distribution
-    sp.erf: (lambda x, y: 2 / ROOT_PI * np.exp(-x * x),),
-    sp.erfc: (lambda x, y: -2 / ROOT_PI * np.exp(-x * x),),
     sp.erfcx: (lambda x, y: 2 * (x * y - 1 / ROOT_PI),),
     sp.erfi: (lambda x, y: 2 / ROOT_PI * np.exp(x * x),),
     sp.erfinv: (lambda x, y: 0.5 * ROOT_PI * np.exp(y * y),),
@@ -194,12 +193,8 @@ TABLE = {
         lambda y, power, x: (1 + x) / (1 + power * y),
         lambda y, power, x: (1 + x) * y * y * log1p_slope(power * y),
     ),
-    sp.expm1: (lambda x, y: np.exp(x),),
     sp.exprel: (lambda x, y: expm1_slope(x),),
-    sp.log1p: (lambda x, y: 1 / (1 + x),),
     sp.powm1: (power_x, lambda x, p, y: power_p(x, p, y + 1)),
-    sp.cbrt: (lambda x, y: 1 / (3 * y * y),),
-    sp.exp2: (lambda x, y: math.log(2) * y,),
     sp.exp10: (lambda x, y: math.log(10) * y,),
     sp.cosm1: (lambda x, y: -np.sin(x),),
     sp.sindg: (lambda x, y: math.pi / 180 * sp.cosdg(x),),

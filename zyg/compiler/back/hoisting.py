@@ -28,8 +28,9 @@ from zyg.compiler.ir import (
     operations,
     outs_of,
 )
+from zyg.functions.operations import COMPARISON, names
 
-_ORDER = {"less", "less_equal", "greater", "greater_equal"}
+_ORDER = names(COMPARISON) - {"equal", "not_equal"}
 _LASTING = For, While, Call, Alloc  # of which there might be too much if a check is late
 _FIXED, _MOVING, _OTHER = range(3)  # the same in each round; with the index; in any other way
 

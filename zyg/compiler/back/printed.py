@@ -9,7 +9,13 @@ from typing import Any
 from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
 from zyg.compiler.back.vector_elementary import VECTORISED, elementary
 from zyg.compiler.ir import Atom, Op, Program, Type, Value, operations, type_of
-from zyg.functions.operations import COMPARISON, CONVERSION
+from zyg.functions.operations import (
+    COMPARISON,
+    CONVERSION,
+    LIBRARY,
+    WITH_OPERATORS,
+    Operation,
+)
 
 _FACTORS = 4  # up to this power, x**n is a product
 _LN2 = math.log(2)
@@ -26,9 +32,10 @@ def vectorises(op: Any, accuracy: str) -> bool:
         return False
     if op.callee is not None:
         return printable(op.callee, accuracy)
-    if op.name in OPERATIONS or op.row.types == CONVERSION or _is_product(op):
+    if op.row.types == CONVERSION or _is_product(op):
         return True
-    return accuracy == "fast" and (op.row.simd or op.name in COMPOSED)
+    known = op.row.simd or op.name in _TEXTS
+    return known and (accuracy == "fast" or op.row.cost < LIBRARY)
 
 
 def _is_product(op: Op) -> bool:
@@ -85,8 +92,7 @@ def operated(m: Lanes, op: Op, args: Sequence[Lane], type: str) -> Lane:
         return m.converted(args[0], type, signed=not is_unsigned(op))
     if is_unsigned(op) and op.row.types == COMPARISON:
         return _compared(m, op, *args)
-    known = (is_unsigned(op) and _UNSIGNED.get(op.name)) or OPERATIONS.get(op.name)
-    known = known or COMPOSED.get(op.name)
+    known = (is_unsigned(op) and _UNSIGNED.get(op.name)) or _TEXTS.get(op.name)
     return known(m, *args) if known else m.elementary(op.name, *args)
 
 
@@ -163,43 +169,28 @@ def _divided(instruction: str) -> Callable[..., Lane]:
     return divided
 
 
+def _by_operator(row: Operation) -> Callable[..., Lane]:
+    return lambda m, *args: row.operator(*args)
+
+
 _PREDICATES = {"<": "ult", "<=": "ule", ">": "ugt", ">=": "uge", "==": "eq", "!=": "ne"}
 _UNSIGNED: dict[str, Callable[..., Lane]] = {
     **dict.fromkeys(("maximum", "fmax"), _larger("uge")),
     **dict.fromkeys(("minimum", "fmin"), _larger("ule")),
     **dict.fromkeys(("remainder", "fmod"), _divided("urem")), "floor_divide": _divided("udiv"),
 }  # fmt: skip
-# Of elementary functions.
-COMPOSED: dict[str, Callable[..., Lane]] = {
-    "logaddexp": _logaddexp(False), "logaddexp2": _logaddexp(True),
-    "float_power": lambda m, x, y: m.elementary("power", x, y),
-}  # fmt: skip
-OPERATIONS: dict[str, Callable[..., Lane]] = {
-    "add": lambda m, x, y: x + y,
-    "subtract": lambda m, x, y: x - y,
-    "multiply": lambda m, x, y: x * y,
-    "divide": lambda m, x, y: x / y,
-    "negative": lambda m, x: -x,
+_TEXTS: dict[str, Callable[..., Lane]] = {
+    **{row.name: _by_operator(row) for row in WITH_OPERATORS if row.types and row.cost < LIBRARY},
     "positive": lambda m, x: x,
     "constant": lambda m, x: x,
     "square": lambda m, x: x * x,
     "reciprocal": lambda m, x: 1.0 / x,
-    "less": lambda m, x, y: x < y,
-    "less_equal": lambda m, x, y: x <= y,
-    "greater": lambda m, x, y: x > y,
-    "greater_equal": lambda m, x, y: x >= y,
-    "equal": lambda m, x, y: x == y,
-    "not_equal": lambda m, x, y: x != y,
     "logical_and": lambda m, x, y: x & y,
     "logical_or": lambda m, x, y: x | y,
     "logical_xor": lambda m, x, y: x ^ y,
     "logical_not": lambda m, x: x ^ True,
-    "bitwise_and": lambda m, x, y: x & y,
-    "bitwise_or": lambda m, x, y: x | y,
-    "bitwise_xor": lambda m, x, y: x ^ y,
     "invert": lambda m, x: x ^ -1,
     "select": lambda m, c, x, y: m.select(c, x, y),
-    "absolute": lambda m, x: abs(x),
     "sign": _sign,
     "sqrt": lambda m, x: m.call("sqrt", x),
     "floor": lambda m, x: m.call("floor", x),
@@ -218,4 +209,7 @@ OPERATIONS: dict[str, Callable[..., Lane]] = {
     "deg2rad": lambda m, x: x * (math.pi / 180),
     "rad2deg": lambda m, x: x * (180 / math.pi),
     "heaviside": _heaviside,
+    "logaddexp": _logaddexp(False),
+    "logaddexp2": _logaddexp(True),
+    "float_power": lambda m, x, y: m.elementary("power", x, y),
 }

@@ -24,7 +24,6 @@ from zyg.compiler.ir import (
 )
 
 _LATENCY = 16  # operations that are done while a sum is made
-_SUMS = {"add", "subtract", "maximum", "minimum", "fmax", "fmin", "logical_and"}
 
 
 def runs_in_registers(
@@ -40,7 +39,7 @@ def runs_in_registers(
         return False
     carried = {p for p, y in zip(loop.params, loop.body.yields, strict=True) if y is not p}
     for op in ops:
-        if carried.intersection(operands_of(op)) and not (isinstance(op, Op) and op.name in _SUMS):
+        if carried.intersection(operands_of(op)) and not _is_fold(op):
             return False
     return loop.independent or _apart(ops, streams)
 
@@ -67,6 +66,12 @@ def waits_for_stores(loop: For, around: For | While | None) -> bool:
         return False
     stored = {op.buffer for op in operations(around.body) if isinstance(op, Store)}
     return any(isinstance(op, Load) and op.buffer in stored for op in ops)
+
+
+def _is_fold(op: object) -> bool:
+    """Whether LLVM makes it of one number after the other, and all else of vectors."""
+    folds = isinstance(op, Op) and op.row.reduce in ("sum", "max", "min", "all")
+    return folds or (isinstance(op, Op) and op.name in ("subtract", "fmax", "fmin"))
 
 
 def _is_sum(op: object) -> bool:

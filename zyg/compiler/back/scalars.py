@@ -95,7 +95,7 @@ class Scalars(Lanes):
 
     def op(self, op: Op, args: Sequence[Lane], type: str) -> Lane:
         """The result of an operation, which has a type of LLVM's."""
-        special = (_REAL if args[0].type in REALS else _WHOLE).get(op.name)
+        special = _OF_TYPE.get(op.name, (None, None))[args[0].type not in REALS]
         if special and not is_unsigned(op):
             return special(self, *args)
         return operated(self, op, args, type)
@@ -203,13 +203,12 @@ def _int_power(part: int) -> Callable[..., Lane]:
     return power
 
 
-_REAL: dict[str, Callable[..., Lane]] = {
-    "fmod": _fmod, "remainder": _remainder, "floor_divide": _floor_divide,
-    "ldexp": _ldexp,
-}  # fmt: skip
-_WHOLE: dict[str, Callable[..., Lane]] = {
-    "fmod": lambda m, x, y: _divided(m, x, y)[1], "remainder": _whole_remainder,
-    "floor_divide": _whole_quotient, "add_overflows": _overflows("sadd"),
-    "subtract_overflows": _overflows("ssub"), "multiply_overflows": _overflows("smul"),
-    "int_power": _int_power(0), "int_power_overflows": _int_power(1),
+# Of floats and of ints, where either is not what it is of lanes.
+_OF_TYPE: dict[str, tuple[Callable[..., Lane] | None, Callable[..., Lane] | None]] = {
+    "fmod": (_fmod, lambda m, x, y: _divided(m, x, y)[1]),
+    "remainder": (_remainder, _whole_remainder), "floor_divide": (_floor_divide, _whole_quotient),
+    "ldexp": (_ldexp, None), "add_overflows": (None, _overflows("sadd")),
+    "subtract_overflows": (None, _overflows("ssub")),
+    "multiply_overflows": (None, _overflows("smul")), "int_power": (None, _int_power(0)),
+    "int_power_overflows": (None, _int_power(1)),
 }  # fmt: skip

@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.compiler.ir import Atom, Value, is_number
+from zyg.functions.operations import OPERATIONS
 
 _INF = math.inf
 
 
 def demand_domain(to: Any, name: str, xs: Sequence[Atom], y: Atom) -> None:
-    """Stop where math's function `name`, which is `y` at `xs`, would raise; `to` is a builder."""
-    if name in _FINITE or name in _DOMAINS:
-        allowed = (_DOMAINS.get(name) or _finite)(to.op, xs, y)
-        to.check(allowed, f"math.{name} outside of its domain")
+    """Stop where an operation of math's, which is `y` at `xs`, would raise; `to` is a builder."""
+    row = OPERATIONS[name]
+    if row.raises:
+        to.check(_ALLOWED[row.raises](to.op, xs, y), f"math.{row.math} outside of its domain")
 
 
 def _finite(op: Callable[..., Atom], xs: Sequence[Atom], y: Atom) -> Atom:
@@ -62,11 +63,10 @@ def _pow(op: Callable[..., Atom], xs: Sequence[Atom], y: Atom) -> Atom:
     return good
 
 
-_FINITE = {"exp", "expm1", "exp2", "cosh", "sinh", "lgamma", "ldexp"}
-_DOMAINS: dict[str, Callable[..., Atom]] = {
-    "sqrt": _outside("less", 0.0), "log": _outside("less_equal", 0.0),
-    "log2": _outside("less_equal", 0.0), "log10": _outside("less_equal", 0.0),
-    "log1p": _outside("less_equal", -1.0), "acosh": _outside("less", 1.0), "acos": _within,
-    "asin": _within, "atanh": _atanh, "sin": _no_infinity, "cos": _no_infinity,
-    "tan": _no_infinity, "gamma": _gamma, "fmod": _fmod, "pow": _pow,
+# By where they raise, as the table of operations says it.
+_ALLOWED: dict[str, Callable[..., Atom]] = {
+    "x < 0": _outside("less", 0.0), "x <= 0": _outside("less_equal", 0.0),
+    "x <= -1": _outside("less_equal", -1.0), "x < 1": _outside("less", 1.0), "|x| > 1": _within,
+    "|x| >= 1": _atanh, "|x| = inf": _no_infinity, "y = inf": _finite, "fmod": _fmod,
+    "gamma": _gamma, "pow": _pow,
 }  # fmt: skip

@@ -142,12 +142,12 @@ class ExtentBuilder(Builder):
             return known
         out = super().op(name, *args, callee=callee)
         fresh = isinstance(out, Value) and out.type == "int" and out not in self.bits
-        of_bits = OPERATIONS[name].bits if fresh else None
-        if of_bits and all(type_of(x) in ("int", "bool") for x in args):
-            bits = of_bits(*map(self.bits_of, args))
+        row = OPERATIONS[name] if fresh else None
+        if row and row.bits and all(type_of(x) in ("int", "bool") for x in args):
+            bits = row.bits(*map(self.bits_of, args))
             self.bits[out] = min(64, bits)  # type: ignore[index]
-            if bits <= 63 and name in _LINEAR:
-                made = _LINEAR[name](*map(self.form, args))
+            if bits <= 63 and (linear := _LINEAR.get(row.python or name)):
+                made = linear(*map(self.form, args))
                 if made is not None:
                     self.linear[out] = made  # type: ignore[index]
         return out
@@ -318,6 +318,6 @@ def _product(a: Linear, b: Linear) -> Linear | None:
 
 
 _LINEAR: dict[str, Callable[..., Linear | None]] = {
-    "add": lambda a, b: a.plus(b), "subtract": lambda a, b: a.plus(b, -1), "multiply": _product,
-    "negative": lambda a: Linear({}).plus(a, -1), "constant": lambda a: a,
+    "+": lambda a, b: a.plus(b), "-": lambda a, b: a.plus(b, -1), "*": _product,
+    "-x": lambda a: Linear({}).plus(a, -1), "constant": lambda a: a,
 }  # fmt: skip

@@ -17,6 +17,7 @@ from zyg.compiler.front.views import Arrayed
 from zyg.compiler.ir import is_number
 from zyg.compiler.numbers import Number
 from zyg.errors import KernelError
+from zyg.functions.operations import LDEXP, OPERATIONS, ROUNDING, names
 
 _NOT_OF: dict[str, set[str]] = {
     "complex numbers": {
@@ -29,9 +30,9 @@ _NOT_OF: dict[str, set[str]] = {
     },
     "ints": {"reciprocal", "rint", "nansum"},
     "bools": {
-        "absolute", "floor", "ceil", "trunc", "fix", "conjugate", "conj", "floor_divide", "fmod",
-        "remainder", "mod", "ldexp", "power", "polyval", "vander", "nansum", "rint", "reciprocal",
-        "median", "quantile", "percentile",
+        "absolute", "reciprocal", "conj", "mod", "polyval", "vander", "nansum", "median",
+        "quantile", "percentile", *names(ROUNDING, LDEXP),
+        *(row.name for row in OPERATIONS.values() if row.bools == "bytes"),
     },
     "lists": {
         "clip", "conjugate", "conj", "flip", "flipud", "fliplr", "logical_not", "ndim", "shape",

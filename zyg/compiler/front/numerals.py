@@ -17,7 +17,7 @@ from zyg.compiler.ir import Atom, is_number, type_of
 from zyg.compiler.numbers import Number, atom_of
 
 
-def of_math(to: WholeBuilder, f: Any, name: str, *args: Any) -> Any:
+def of_math(to: WholeBuilder, name: str, *args: Any) -> Any:
     """A function of the math module, of numbers."""
     xs = [to.to("float", atom_of(x)) for x in args]
     if name == "ldexp":
@@ -25,7 +25,7 @@ def of_math(to: WholeBuilder, f: Any, name: str, *args: Any) -> Any:
             raise TypeError("math.ldexp by what is no int")
         xs[1] = atom_of(args[1])
     y = to.op(name, *xs)
-    demand_domain(to, plain_of(f).__name__, xs, y)
+    demand_domain(to, name, xs, y)
     return to.number(y, True)
 
 
@@ -97,8 +97,8 @@ def _extremum(name: str) -> Callable[..., Any]:
 
 
 def _log(to: WholeBuilder, x: Any, base: Any = None) -> Any:
-    y = of_math(to, math.log, "log", x)
-    return y if base is None else to.operate("divide", y, of_math(to, math.log, "log", base))
+    y = of_math(to, "log", x)
+    return y if base is None else to.operate("divide", y, of_math(to, "log", base))
 
 
 def _divmod(to: WholeBuilder, x: Any, y: Any) -> Any:
@@ -146,4 +146,4 @@ def of_numbers(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> A
     arity = getattr(getattr(np, name, None), "nin", 1)
     if len(args) != arity:
         raise TypeError(f"{f.__name__} is compiled as a function of {arity} numbers")
-    return of_math(to, f, name, *args) if is_math(f) else to.ufunc(name, *args)
+    return of_math(to, name, *args) if is_math(f) else to.ufunc(name, *args)

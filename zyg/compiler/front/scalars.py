@@ -338,7 +338,7 @@ def _power(to: WholeBuilder, name: str, x: Atom, p: Atom) -> Atom:
     if is_number(p) and p in (2.0, 3.0):
         p = int(p)
     y = to.op("power", x, p)
-    demand_domain(to, "pow", (x, to.to("float", p)), y)
+    demand_domain(to, "power", (x, to.to("float", p)), y)
     return y
 
 
