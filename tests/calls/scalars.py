@@ -1,4 +1,4 @@
-"""Calls of functions of numbers, and of operators: those of the table of scalar rules.
+"""Calls of functions of numbers, and of operators: those of the table of operations.
 
 They are called with arrays, with numbers of Python's and of NumPy's, and with every pair of
 special values.

@@ -174,15 +174,15 @@ _PYTHON: dict[str, Callable[..., Any]] = {
 def op(name: str, types: str | None, *slopes: Slope, **facts: Any) -> None:
     """Add a row."""
     row = OPERATIONS[name] = Operation(name, types, slopes, facts)
+    row.flat = types in _FLAT or (bool(slopes) and not any(slopes))
     if row.c and "cost" not in facts:
         row.cost = LIBRARY
-    if row.python and not row.exact:
-        row.exact = _PYTHON[row.python]
-    if row.python and not row.text and row.cost < LIBRARY and row.python != "abs":
-        row.text = row.python.replace("x", "{}") if "x" in row.python else f"{{}} {row.python} {{}}"
-    row.flat = types in _FLAT or (bool(slopes) and not any(slopes))
     if "math" not in facts:
-        row.math = next((n for n in (row.c, name) if n in _MATH), "")
+        row.math = row.c if row.c in _MATH else name if name in _MATH else ""
+    if sign := row.python:
+        row.exact = row.exact or _PYTHON[sign]
+        if row.cost < LIBRARY and sign != "abs":
+            row.text = sign.replace("x", "{}") if "x" in sign else f"{{}} {sign} {{}}"
 
 
 def _same(bits: int) -> int:

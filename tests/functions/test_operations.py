@@ -1,10 +1,10 @@
-"""The table of scalar derivatives, entry by entry: against differences and against mpmath.
+"""The table of operations: its columns against what they speak of, slopes against mpmath.
 
-The tests run over `zyg.functions.operations.table` itself; an entry without a case
-fails the first test.
+The tests run over `zyg.functions.operations` itself; slopes without a case fail.
 """
 
 import inspect
+import itertools
 import math
 import operator
 from typing import Any, NamedTuple
@@ -18,7 +18,15 @@ from hypothesis.extra import numpy as hnp
 
 import zyg
 from zyg.base.registry import ScalarRule
-from zyg.functions.operations import operators, table
+from zyg.compiler.back import printed, scalars
+from zyg.functions.operations import (
+    CONVERSION,
+    NUMBER,
+    OPERATIONS,
+    WITH_OPERATORS,
+    operators,
+    table,
+)
 
 from ..marks import slow_after
 
@@ -423,3 +431,63 @@ def test_special_functions_of_the_math_module_nest():
     (second,) = zyg.gradient(lambda x: zyg.gradient(erf, x)[0], 0.5)
 
     assert second == pytest.approx(-2 * 0.5 * 2 / math.sqrt(math.pi) * math.exp(-0.25))
+
+
+# The other columns
+
+OF_PROGRAMS = [row for row in OPERATIONS.values() if row.types and not row.same]
+
+
+def test_every_operation_of_programs_has_a_text_of_llvms():
+    for row in OF_PROGRAMS:
+        known = row.c or row.types == CONVERSION or row.name in printed._TEXTS
+        assert known or row.name in scalars._OF_TYPE, row.name
+
+
+def test_names_are_those_of_math_scipy_and_numpy():
+    special = pytest.importorskip("scipy.special")
+    for row in OPERATIONS.values():
+        assert not row.math or callable(getattr(math, row.math))
+        assert not row.scipy or isinstance(getattr(special, row.scipy), np.ufunc)
+        assert not row.reduce or callable(getattr(np, row.reduce))
+        assert not row.same or row.same in OPERATIONS
+
+
+@pytest.mark.parametrize("row", WITH_OPERATORS, ids=lambda row: row.name)
+def test_operators_of_python_are_numpys_functions(row):
+    x = np.array([5, 2, 3])
+    args = [x, np.array([2, 2, 4])][: row.function.nin]
+    assert np.array_equal(row.operator(*args), row.function(*args))
+    assert getattr(int, f"__{row.dunder}__")
+
+
+@pytest.mark.parametrize("row", [r for r in OPERATIONS.values() if r.bools], ids=lambda r: r.name)
+def test_operations_of_bools_are_numpys(row):
+    rows = np.array([[True, True, False, False], [True, False, True, False]])
+    args = [*rows[: row.function.nin]]
+    if row.bools == "refused":
+        with pytest.raises(TypeError):
+            row.function(*args)
+    elif row.bools == "bytes":
+        with np.errstate(divide="ignore"):
+            assert row.function(*args).dtype == np.int8
+    else:
+        other = OPERATIONS[row.bools].function
+        made, same = row.function(*args), other(*args * (other.nin // len(args)))
+        assert made.dtype == bool
+        assert np.array_equal(made, same)
+
+
+@pytest.mark.parametrize(
+    "row", [r for r in OF_PROGRAMS if r.exact and r.is_numpys and r.types == NUMBER],
+    ids=lambda row: row.name,
+)  # fmt: skip
+def test_what_operations_are_of_pythons_ints_is_numpys_and_has_so_many_bits(row):
+    points = [-9, -8, -1, 0, 1, 7, 8, 100]
+    for args in itertools.product(points, repeat=row.function.nin):
+        if args[-1] == 0 and row.python in ("//", "%"):
+            continue
+        y = row.exact(*args)
+        assert y == row.function(*args)
+        if row.bits:
+            assert y.bit_length() <= row.bits(*(x.bit_length() for x in args))
