@@ -10,8 +10,7 @@ rewriter                        walks over programs, such that make one again to
 rounds                          loops: how many rounds, what these hand on
 simplified                      a program without what regions carry for nothing
 functions                       what functions of NumPy, math and SciPy mean as operations
-whole                           ints of the operands' types, wrapped around as NumPy's are
-bounds                          numbers of Python's own that must have a place in those types
+ints                            ints of the operands' types, wrapped around as NumPy's are
 front                           source -> program
 callbacks                       functions that stay in Python, as programs
 derive                          program -> the program of its derivatives

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from zyg.compiler.ints import Width
 from zyg.compiler.ir import Type, same
 from zyg.compiler.numbers import Number
-from zyg.compiler.whole import Width
 from zyg.errors import CaptureError
 
 Path = tuple[tuple[str, Any], ...]
