@@ -3,8 +3,8 @@
 from contextlib import contextmanager
 from types import SimpleNamespace
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, For, If, Program, Value, While, type_of
-from zyg.compiler.record import Builder
 
 
 class Build:

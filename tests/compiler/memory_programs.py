@@ -6,8 +6,8 @@ arguments at which they are smooth.
 
 import numpy as np
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, For, If, Program, Value, While, type_of
-from zyg.compiler.record import Builder
 
 
 class Kit(Builder):

@@ -18,15 +18,15 @@ from pathlib import Path
 import numpy as np
 
 import zyg
+from zyg.compiler.autodiff.dependence import is_real
+from zyg.compiler.autodiff.forward import pushforward
+from zyg.compiler.autodiff.reverse import vjp
 from zyg.compiler.back.entry import Native
 from zyg.compiler.back.module import module_text
 from zyg.compiler.back.wrapped import Signature, wrapped_text
-from zyg.compiler.derive.dependence import is_real
-from zyg.compiler.derive.forward import pushforward
-from zyg.compiler.derive.reverse import vjp
-from zyg.compiler.front.kinds import kind_of, made_of, operands_of
 from zyg.compiler.front.whole import WholeCaptures, read_whole
 from zyg.compiler.ir import type_of
+from zyg.compiler.kinds import kind_of, made_of, operands_of
 from zyg.errors import KernelError
 
 from .interpreted import interpreted

@@ -2,8 +2,8 @@
 
 import random
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, For, If, Program, Value, While
-from zyg.compiler.record import Builder
 
 SIZE = 5  # of every buffer
 _UNARY = ["sin", "tanh", "negative", "absolute", "square", "floor", "sign"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.compiler.derive import forward
+from zyg.compiler.autodiff import forward
 from zyg.kernels.launch import run
 from zyg.kernels.plans import Output
 from zyg.kernels.scalar import read_for

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from zyg.compiler.autodiff.forward import partials, pushforward
 from zyg.compiler.back.entry import Native
 from zyg.compiler.back.module import module_text
-from zyg.compiler.derive.forward import partials, pushforward
 from zyg.compiler.ir import type_of
 
 from ..marks import slow_after

@@ -7,8 +7,8 @@ import pytest
 
 from zyg.compiler.back.entry import Native, Stopped
 from zyg.compiler.back.hoisting import hoistable, postponed
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Check, For, Program, Value
-from zyg.compiler.record import Builder
 
 from . import interpreted as oracle
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.compiler.autodiff import forward, reverse
 from zyg.compiler.back.entry import Native
-from zyg.compiler.derive import forward, reverse
-from zyg.compiler.front.kinds import kind_of, operands_of
+from zyg.compiler.kinds import kind_of, operands_of
 
 from .interpreted import interpreted
 from .wholes import check, read

@@ -5,8 +5,8 @@ import pytest
 
 from zyg.compiler.back.entry import Native
 from zyg.compiler.back.lifetimes import carried_on, ends_here
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, For, If, Program, Value, While
-from zyg.compiler.record import Builder
 
 resource = pytest.importorskip("resource")
 ROUNDS, SIZE = 20_000, 1000  # 160 MB of each buffer, if it stayed

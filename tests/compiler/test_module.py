@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
+from zyg.compiler.autodiff.forward import pushforward
 from zyg.compiler.back.module import module_text
-from zyg.compiler.derive.forward import pushforward
 from zyg.compiler.ir import operations
 from zyg.kernels.scalar import read_for
 

@@ -11,9 +11,9 @@ import pytest
 from zyg.compiler.back import arena
 from zyg.compiler.back.entry import Direct
 from zyg.compiler.back.objects import Unreadable, readable
-from zyg.compiler.front.kinds import Array, Scalar, Static, Struct, kind_of, operands_of
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, For, If, Program, Value
-from zyg.compiler.record import Builder
+from zyg.compiler.kinds import Array, Scalar, Static, Struct, kind_of, operands_of
 
 pytestmark = pytest.mark.skipif(not readable(), reason="objects lie in memory in another way")
 Pair = namedtuple("Pair", "a b")

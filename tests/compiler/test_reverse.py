@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from zyg.compiler.derive import reverse
+from zyg.compiler.autodiff import reverse
 from zyg.compiler.ir import Alloc, For, Value, is_buffer, operations
 from zyg.errors import KernelError
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from zyg.compiler.derive import reverse
-from zyg.compiler.derive.forward import pushforward
+from zyg.compiler.autodiff import reverse
+from zyg.compiler.autodiff.forward import pushforward
 from zyg.compiler.ir import Value, is_buffer, prune, type_of
 
 from .interpreted import Stopped, interpreted

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.compiler.front.kinds import kind_of, made_of, operands_of
 from zyg.compiler.front.whole import WholeCaptures, read_whole
+from zyg.compiler.kinds import kind_of, made_of, operands_of
 from zyg.errors import KernelError
 
 from .interpreted import Stopped, interpreted

@@ -10,8 +10,8 @@ import pytest
 
 from zyg.compiler.back.entry import Native, Stopped
 from zyg.compiler.back.vector_elementary import VECTORISED
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, For, If, Program, Value, prune
-from zyg.compiler.record import Builder
 from zyg.functions import operations
 
 from . import interpreted as oracle

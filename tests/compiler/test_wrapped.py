@@ -6,9 +6,9 @@ import typing
 import numpy as np
 import pytest
 
+from zyg.compiler.autodiff.forward import partials, pullback, pushforward
 from zyg.compiler.back.wrapped import Signature, wrapped_text
-from zyg.compiler.derive.forward import partials, pullback, pushforward
-from zyg.compiler.front.kinds import Array, Scalar, Static, Struct, kind_of
+from zyg.compiler.kinds import Array, Scalar, Static, Struct, kind_of
 from zyg.errors import KernelError
 
 from .memory_programs import X4, Kit, double_buffer, prefix_product, program_of, scaled

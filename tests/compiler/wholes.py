@@ -4,9 +4,9 @@ import copy
 
 import numpy as np
 
-from zyg.compiler.front.kinds import Array, Struct, kind_of, made_of, operands_of
 from zyg.compiler.front.whole import WholeCaptures
 from zyg.compiler.inside.reading import read_whole
+from zyg.compiler.kinds import Array, Struct, kind_of, made_of, operands_of
 
 from .interpreted import interpreted
 

@@ -14,8 +14,8 @@ from tests.compiling.oracles import (
     slope_by_differences,
     traced_module,
 )
+from zyg.compiler.autodiff import threads
 from zyg.compiler.back import threaded
-from zyg.compiler.derive import threads
 from zyg.compiling.functions import Compiled
 from zyg.errors import MutationError
 

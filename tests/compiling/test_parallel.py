@@ -12,8 +12,8 @@ import pytest
 
 import zyg
 from zyg.base import threads as threads_of_base
+from zyg.compiler.autodiff import threads
 from zyg.compiler.back import threaded
-from zyg.compiler.derive import threads
 from zyg.compiler.ir import For, operations
 from zyg.errors import CompileError
 

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Program, Value
 from zyg.compiler.numbers import atom_of
-from zyg.compiler.record import Builder
 from zyg.kernels.plans import Output
 
 where = meaning(np.where)

@@ -21,7 +21,7 @@ from tests.calls.compare import Wrong, drawn
 from tests.calls.slopes import by_differences
 from tests.compiler.test_language import imported, in_python
 from tests.searches.search import Search, main
-from zyg.compiler.derive import forward
+from zyg.compiler.autodiff import forward
 from zyg.compiling.functions import Compiled
 from zyg.errors import CompileError, KernelError
 from zyg.kernels.scalar import read_for

@@ -4,16 +4,18 @@ ir                              what a function is here: values, operations, reg
 splice                          programs put into others
 routines                        what libraries do with the memory of a program
 numbers                         numbers that record what is done with them
-record                          a builder, which appends operations to blocks
+builder                         a builder, which appends operations to blocks
 aliases                         which memory may be the same, and what is written
-rewriter                        walks over programs, such that make one again too
+rewriter                        walks over programs; those that make one again
 rounds                          loops: how many rounds, what these hand on
 simplified                      a program without what regions carry for nothing
 functions                       what functions of NumPy, math and SciPy mean as operations
 ints                            ints of the operands' types, wrapped around as NumPy's are
+layouts                         the order of axes in memory
+kinds                           what is known of the arguments of a whole function
 front                           source -> program
 callbacks                       functions that stay in Python, as programs
-derive                          program -> the program of its derivatives
+autodiff                        program -> the program of its derivatives
 inside                          derivatives in the source of a function
 back                            program -> text -> machine code
 """

@@ -30,7 +30,10 @@ import numpy as np
 
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.elementwise import copied
-from zyg.compiler.front.kinds import (
+from zyg.compiler.front.structures import Unknown, described
+from zyg.compiler.front.views import Arrayed, dense
+from zyg.compiler.ir import Adjoint, Atom, Block, CallBack, Program, Value, is_buffer, is_number
+from zyg.compiler.kinds import (
     DTYPES,
     Array,
     Kind,
@@ -43,9 +46,6 @@ from zyg.compiler.front.kinds import (
     taken_apart,
     width,
 )
-from zyg.compiler.front.structures import Unknown, described
-from zyg.compiler.front.views import Arrayed, dense
-from zyg.compiler.ir import Adjoint, Atom, Block, CallBack, Program, Value, is_buffer, is_number
 from zyg.compiler.splice import called
 from zyg.errors import KernelError
 

@@ -222,7 +222,7 @@ def _demanding(
     x: Atom, width: np.dtype[Any], selection: Selection | None, known: dict[Value, Width]
 ) -> Step:
     def demand(numbers: Numbers) -> None:
-        number = numbers.get(x) if isinstance(x, Value) else x
+        number: Any = numbers.get(x) if isinstance(x, Value) else x
         never = selection and is_never_selected(x, *selection, known, numbers)
         if number is not None and not never:
             demand_place(number, width)

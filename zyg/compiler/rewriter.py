@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -23,7 +24,6 @@ from zyg.compiler.ir import (
     Value,
     While,
 )
-from zyg.compiler.record import Builder
 
 _METHODS: dict[type, str] = {
     Op: "op", Alloc: "alloc", Load: "load", Store: "store", Check: "check", Call: "call",

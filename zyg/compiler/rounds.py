@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Atom,
     Block,
@@ -20,7 +21,6 @@ from zyg.compiler.ir import (
     operations,
     outs_of,
 )
-from zyg.compiler.record import Builder
 from zyg.functions.operations import OVERFLOW
 
 Uses = Counter[Value]

@@ -38,7 +38,7 @@ from zyg.base.adoptable import code_of_source
 from zyg.base.caches import remembered
 from zyg.base.registry import ScalarRule, own_verbs, rules
 from zyg.compiler.front.captures import Path
-from zyg.compiler.front.kinds import Unkind, kind_of
+from zyg.compiler.kinds import Unkind, kind_of
 from zyg.core.strand import is_watched
 from zyg.errors import is_installed, is_users
 

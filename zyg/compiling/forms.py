@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from zyg.compiler.autodiff.elements import demand_finite
 from zyg.compiler.back.entry import Direct
 from zyg.compiler.back.objects import Unreadable
-from zyg.compiler.derive.elements import demand_finite
-from zyg.compiler.front.kinds import Array, Kind, Scalar, Struct, leaves, made_of, width
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Atom, Block, Program
-from zyg.compiler.record import Builder
+from zyg.compiler.kinds import Array, Kind, Scalar, Struct, leaves, made_of, width
 from zyg.compiling.operands import NOTHING, apart, floats, tree
 from zyg.compiling.operations import Derivative, Operation, building
 

@@ -23,7 +23,7 @@ from zyg.base.borders import shorten
 from zyg.base.caches import Cache
 from zyg.base.marks import Named
 from zyg.base.structure import Structure
-from zyg.compiler.front.kinds import Kind, Unkind, width
+from zyg.compiler.kinds import Kind, Unkind, width
 from zyg.compiling import index
 from zyg.compiling.guards import FastEntry
 from zyg.compiling.operands import VALUE, Root, Taken, name_of

@@ -20,7 +20,7 @@ from zyg.base.caches import Cache
 from zyg.base.registry import rules
 from zyg.compiler.back import arena, blas, stored, symbols
 from zyg.compiler.front.captures import Path, code_of, follow, outline
-from zyg.compiler.front.kinds import Array, Kind, Scalar, Static, Struct, Unkind, kind_of
+from zyg.compiler.kinds import Array, Kind, Scalar, Static, Struct, Unkind, kind_of
 from zyg.compiling.fingerprint import Fingerprint, Unknown, digest, words_of
 from zyg.compiling.guards import FastEntry
 from zyg.compiling.operands import apart

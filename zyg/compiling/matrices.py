@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from zyg.base.registry import own_verbs
+from zyg.compiler.autodiff.elements import demand_finite
+from zyg.compiler.autodiff.jacobians import Matrices, Result
 from zyg.compiler.back.entry import Stopped
-from zyg.compiler.derive.elements import demand_finite
-from zyg.compiler.derive.jacobians import Matrices, Result
-from zyg.compiler.front.kinds import Array, Kind, Scalar, Struct, dense_array, leaves, width
+from zyg.compiler.builder import REALS
 from zyg.compiler.ir import Atom, Value, element_of, is_buffer
-from zyg.compiler.record import REALS
+from zyg.compiler.kinds import Array, Kind, Scalar, Struct, dense_array, leaves, width
 from zyg.compiling.fast_path import has_repeats  # whose verbs these join
 from zyg.compiling.forms import Form
 from zyg.compiling.functions import Call, Compiled

@@ -25,7 +25,7 @@ import numpy as np
 
 from zyg.base.registry import own_verbs
 from zyg.compiler.front.captures import Outside, code_of
-from zyg.compiler.front.kinds import (
+from zyg.compiler.kinds import (
     DTYPES,
     Array,
     Kind,

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from zyg.compiler.autodiff import forward, reverse
+from zyg.compiler.autodiff.checkpointing import in_segments
 from zyg.compiler.back.entry import Native
 from zyg.compiler.back.objects import Unreadable
-from zyg.compiler.derive import forward, reverse
-from zyg.compiler.derive.segments import in_segments
 from zyg.compiler.ir import Program, Value, is_buffer, prune, type_of
 from zyg.compiler.splice import with_slopes, without_adjoints
 from zyg.compiling.ints import with_shadows, without_shadows

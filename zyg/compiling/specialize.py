@@ -17,7 +17,10 @@ from zyg.base.registry import rules
 from zyg.compiler.aliases import Aliases
 from zyg.compiler.back.entry import Direct
 from zyg.compiler.front.captures import Outside, code_of
-from zyg.compiler.front.kinds import (
+from zyg.compiler.front.whole import Whole, WholeCaptures
+from zyg.compiler.inside.reading import read_calling_back
+from zyg.compiler.ir import Call, Check, Program, is_buffer, operations
+from zyg.compiler.kinds import (
     DTYPES,
     Array,
     Given,
@@ -29,9 +32,6 @@ from zyg.compiler.front.kinds import (
     made_of,
     width,
 )
-from zyg.compiler.front.whole import Whole, WholeCaptures
-from zyg.compiler.inside.reading import read_calling_back
-from zyg.compiler.ir import Call, Check, Program, is_buffer, operations
 from zyg.compiling.forms import Form, gradient_form
 from zyg.compiling.guards import FastEntry
 from zyg.compiling.ints import with_shadows, with_slopes

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
-from zyg.compiler.derive import forward
+from zyg.compiler.autodiff import forward
+from zyg.compiler.builder import Builder
 from zyg.compiler.front.captures import Captures, Path, code_of
 from zyg.compiler.front.reader import read
 from zyg.compiler.front.structures import split
 from zyg.compiler.ints import Bounds, Width, in_types_of
 from zyg.compiler.ir import If, Op, Program, Type, Value, operations, show
 from zyg.compiler.numbers import Number, atom_of
-from zyg.compiler.record import Builder
 from zyg.errors import KernelError
 from zyg.functions.operations import LIBRARY
 

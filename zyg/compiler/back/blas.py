@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from zyg.base.caches import remembered
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Program, Type, Value
 from zyg.compiler.numbers import atom_of
-from zyg.compiler.record import Builder
 
 _SMALL = 48  # so many products take less time than a call
 _LETTERS = {"float[]": "d", "float32[]": "s"}

@@ -16,8 +16,8 @@ from zyg.compiler import callbacks
 from zyg.compiler.back import arena, blas, objects, stored, symbols, threaded
 from zyg.compiler.back.compiled import loaded
 from zyg.compiler.back.whole_text import Module
-from zyg.compiler.front.kinds import Kind
 from zyg.compiler.ir import Program, Type, element_of, is_buffer, type_of
+from zyg.compiler.kinds import Kind
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _DTYPES = {"float": np.float64, "float32": np.float32, "int": np.int64, "bool": np.bool_}

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from zyg.compiler.back.emit import indented
 from zyg.compiler.back.trampolines import refuse_text
+from zyg.compiler.builder import REALS
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -39,7 +40,6 @@ from zyg.compiler.ir import (
     operands_of,
     operations,
 )
-from zyg.compiler.record import REALS
 from zyg.compiler.splice import as_run
 from zyg.functions.operations import OPERATIONS, OVERFLOW
 

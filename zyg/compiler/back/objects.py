@@ -25,7 +25,7 @@ from zyg.compiler.back import arena, symbols
 from zyg.compiler.back.scalars import Scalars
 from zyg.compiler.back.types_in_text import result_type
 from zyg.compiler.back.whole_text import Module
-from zyg.compiler.front.kinds import DTYPES, Array, Kind, Scalar, Static, Struct
+from zyg.compiler.kinds import DTYPES, Array, Kind, Scalar, Static, Struct
 
 _HEAD = 16  # bytes of an object before its own: references, type
 _DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 16, 24, 32, 56, 64  # in an array

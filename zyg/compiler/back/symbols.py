@@ -15,7 +15,7 @@ import numpy as np
 
 from zyg.base.config import least_tape
 from zyg.compiler.back import stored
-from zyg.compiler.front.kinds import DTYPES
+from zyg.compiler.kinds import DTYPES
 
 _FASTCALL = 0x80  # METH_FASTCALL
 _TABLE = {"scalar": 60, "new_array": 93, "zeros": 183}  # PyArray_Scalar, _New, _Zeros in NumPy's

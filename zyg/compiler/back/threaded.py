@@ -25,6 +25,7 @@ from zyg.compiler.back.lanes import literal
 from zyg.compiler.back.lifetimes import ends_here
 from zyg.compiler.back.metadata import RARELY
 from zyg.compiler.back.types_in_text import result_type, type_in_text
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Alloc,
     Block,
@@ -43,7 +44,6 @@ from zyg.compiler.ir import (
     operations,
     outs_of,
 )
-from zyg.compiler.record import Builder
 from zyg.compiler.rounds import WORTH_IT, trips
 from zyg.compiler.splice import free_values
 

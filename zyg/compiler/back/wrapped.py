@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from zyg.compiler.aliases import Aliases
+from zyg.compiler.autodiff.dependence import is_real
 from zyg.compiler.back.module import Module
-from zyg.compiler.derive.dependence import is_real
-from zyg.compiler.front.kinds import Array, Kind, Many, Scalar, Static, Struct
 from zyg.compiler.ir import Program, type_of
+from zyg.compiler.kinds import Array, Kind, Many, Scalar, Static, Struct
 from zyg.errors import KernelError
 
 _FLAT = '''

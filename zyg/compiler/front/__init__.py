@@ -26,8 +26,6 @@ statements                      statements, read
 outlines                        functions that call themselves
 inlining                        functions, read where they are called
 reader                          functions, and calls between them
-layouts                         the order of axes in memory
-kinds                           what is known of the arguments of a whole function
 domains                         what functions of the math module demand
 extents                         what is known of ints: how large, which is not beyond which
 scalars                         Python's numbers and NumPy's, of whole functions

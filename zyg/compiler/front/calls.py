@@ -40,11 +40,11 @@ from zyg.compiler.front.elementwise import (
     mapped,
 )
 from zyg.compiler.front.indexing import items_of
-from zyg.compiler.front.layouts import in_c
 from zyg.compiler.front.scalars import WholeBuilder, promoted, whose
 from zyg.compiler.front.views import Arrayed, ArrayView, cast
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import type_of
+from zyg.compiler.layouts import in_c
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 from zyg.functions.operations import OPERATIONS

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from zyg.compiler.builder import row_of
 from zyg.compiler.front import scalars
 from zyg.compiler.front.mixed import ComplexNumber as ComplexNumber
 from zyg.compiler.front.mixed import is_scalar
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.ir import Atom, is_number
 from zyg.compiler.numbers import Number, atom_of
-from zyg.compiler.record import row_of
 from zyg.functions.operations import COMPARISON, FLOAT, POWER, TEST
 
 Pair = tuple[Atom, Atom]

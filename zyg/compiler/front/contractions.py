@@ -15,13 +15,13 @@ from zyg.compiler.front.elementwise import (
     stretched_to,
     together,
 )
-from zyg.compiler.front.layouts import Order, iterated
 from zyg.compiler.front.picks import through
 from zyg.compiler.front.products import matmul
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.shaping import contiguous, in_shape, transposed
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, demand_equal, is_one, product
 from zyg.compiler.ir import Atom
+from zyg.compiler.layouts import Order, iterated
 from zyg.errors import KernelError
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from zyg.compiler.front.complexes import is_complex
 from zyg.compiler.front.elementwise import array, assign, copied, ranks_in, shape_of
 from zyg.compiler.front.growing import Growing
-from zyg.compiler.front.kinds import DTYPES
-from zyg.compiler.front.layouts import Order, joined
 from zyg.compiler.front.mixed import Mixed
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.views import Arrayed, ArrayView, demand_equal, fresh, nest
 from zyg.compiler.ir import Atom, Value, is_number, type_of
+from zyg.compiler.kinds import DTYPES
+from zyg.compiler.layouts import Order, joined
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from zyg.compiler.front.conversions import as_array, element_for, kind_of_elements
 from zyg.compiler.front.elementwise import array, assign, copied
-from zyg.compiler.front.layouts import Order, in_c
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.shaping import extents, order_for
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, fresh
 from zyg.compiler.ir import Atom, is_number, type_of
+from zyg.compiler.layouts import Order, in_c
 from zyg.compiler.numbers import atom_of
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from zyg.compiler.front import complexes
 from zyg.compiler.front.complexes import is_complex
-from zyg.compiler.front.layouts import Order, Ranks, in_c, iterated
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import (
     Arrayed,
@@ -22,6 +21,7 @@ from zyg.compiler.front.views import (
     product,
 )
 from zyg.compiler.ir import Atom, Value, is_buffer, type_of
+from zyg.compiler.layouts import Order, Ranks, in_c, iterated
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import Any
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Atom, Block, Program, Value, outs_of, same, type_of
-from zyg.compiler.record import Builder
 from zyg.functions.operations import OPERATIONS
 
 MOST = 2**31  # elements along an axis, and rounds of a loop; Python runs what has more

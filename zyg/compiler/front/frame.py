@@ -7,13 +7,13 @@ import copy
 from types import FunctionType, ModuleType
 from typing import Any
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.front.captures import Captures, Path, lookup
 from zyg.compiler.front.closures import scope_of
 from zyg.compiler.front.liveness import Liveness
 from zyg.compiler.front.source import place_of
 from zyg.compiler.front.structures import Choice, Ref, Unknown
 from zyg.compiler.front.ways import Dead
-from zyg.compiler.record import Builder
 from zyg.errors import KernelError
 
 # Modules whose contents do not change: nothing of theirs is looked up again.

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+from zyg.compiler.builder import wider
 from zyg.compiler.front.mixed import (
     Mixed,
     all_kinds,
@@ -22,7 +23,6 @@ from zyg.compiler.front.mixed import (
 from zyg.compiler.front.structures import Compound, Different, Items, children, is_leaf, split
 from zyg.compiler.ir import Atom, Block, For, element_of, type_of
 from zyg.compiler.numbers import Number, atom_of
-from zyg.compiler.record import wider
 
 _LEAST = 8  # elements that a list is begun with
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from zyg.compiler.builder import wider
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.closures import Closure
 from zyg.compiler.front.growing import promoted
@@ -49,7 +50,6 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.numbers import Number, atom_of
-from zyg.compiler.record import wider
 from zyg.errors import KernelError
 
 _KNOWN_LEVELS = 6  # of calls whose known ints differ, that are read one by one

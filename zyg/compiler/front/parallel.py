@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.front.places import Places
 from zyg.compiler.ir import (
     Atom,
@@ -21,7 +22,6 @@ from zyg.compiler.ir import (
     operations,
     outs_of,
 )
-from zyg.compiler.record import Builder
 from zyg.compiler.rounds import overflow_checks, trips
 
 _MOST = 64  # chunks

@@ -17,7 +17,6 @@ from zyg.compiler.front.elementwise import (
     written,
 )
 from zyg.compiler.front.indexing import is_index, located, viewed
-from zyg.compiler.front.layouts import Order, iterated
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.views import (
     Arrayed,
@@ -30,6 +29,7 @@ from zyg.compiler.front.views import (
     product,
 )
 from zyg.compiler.ir import Atom, Block, Value
+from zyg.compiler.layouts import Order, iterated
 from zyg.compiler.numbers import atom_of
 from zyg.errors import KernelError
 

@@ -15,10 +15,10 @@ from zyg.compiler.front.elementwise import (
     ranks_in,
     stretched_to,
 )
-from zyg.compiler.front.layouts import iterated
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, fresh, nest
 from zyg.compiler.ir import Atom
+from zyg.compiler.layouts import iterated
 from zyg.compiler.numbers import atom_of
 
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from zyg.base.marks import is_for_any_number, is_stopping
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule, late_rule, rules
+from zyg.compiler.builder import Builder
 from zyg.compiler.front.builtin import OF_SEQUENCES, PYTHON
 from zyg.compiler.front.captures import Captures, Outside, Path
 from zyg.compiler.front.closures import Bound, Closure, Partial
@@ -43,7 +44,6 @@ from zyg.compiler.front.structures import (
 from zyg.compiler.functions import meaning, rule_of
 from zyg.compiler.ir import Block, Program, Type, Value, prune, type_of
 from zyg.compiler.numbers import Number, atom_of
-from zyg.compiler.record import Builder
 from zyg.errors import KernelError, is_users
 
 _CALL = "__call__"

@@ -14,13 +14,13 @@ import numpy as np
 from zyg.compiler.front.complexes import ComplexNumber, is_complex
 from zyg.compiler.front.conversions import axes_of, element_for, given, kind_of_elements
 from zyg.compiler.front.elementwise import array, elementwise, fill, in_a_row, mapped, reads_of
-from zyg.compiler.front.kinds import DTYPES
-from zyg.compiler.front.layouts import iterated
 from zyg.compiler.front.picks import ordered, through
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.shaping import flat
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, fresh, nest, product
 from zyg.compiler.ir import Atom, Value
+from zyg.compiler.kinds import DTYPES
+from zyg.compiler.layouts import iterated
 from zyg.compiler.numbers import atom_of
 
 Step = Callable[[WholeBuilder, Atom, Any], Atom]

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from zyg.compiler.builder import row_of
 from zyg.compiler.front.domains import demand_domain
 from zyg.compiler.front.extents import ExtentBuilder
-from zyg.compiler.front.kinds import DTYPES
 from zyg.compiler.front.mixed import EXACT, is_exact
 from zyg.compiler.ir import Atom, Block, Type, Value, is_buffer, is_number, type_of
+from zyg.compiler.kinds import DTYPES
 from zyg.compiler.numbers import Number, atom_of
-from zyg.compiler.record import row_of
 from zyg.errors import KernelError
 from zyg.functions.operations import (
     BITWISE,

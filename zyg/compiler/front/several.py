@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zyg.base.registry import ScalarRule
+from zyg.compiler.builder import row_of
 from zyg.compiler.front import complexes
 from zyg.compiler.front.builtin import OF_SEQUENCES
 from zyg.compiler.front.captures import Path
-from zyg.compiler.front.kinds import Scalar
 from zyg.compiler.front.mixed import (
     ComplexNumber,
     Mixed,
@@ -34,8 +34,8 @@ from zyg.compiler.front.structures import is_leaf
 from zyg.compiler.front.views import Arrayed
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Atom, is_number, type_of
+from zyg.compiler.kinds import Scalar
 from zyg.compiler.numbers import Number, atom_of
-from zyg.compiler.record import row_of
 from zyg.errors import KernelError
 from zyg.functions.operations import BY_OPERATOR, COMPARISON
 

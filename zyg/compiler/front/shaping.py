@@ -17,7 +17,6 @@ from zyg.compiler.front.elementwise import (
     stretched_to,
 )
 from zyg.compiler.front.indexing import viewed
-from zyg.compiler.front.layouts import Order, in_c, iterated, joined
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import (
     Arrayed,
@@ -30,6 +29,7 @@ from zyg.compiler.front.views import (
     row_major,
 )
 from zyg.compiler.ir import Atom, Value
+from zyg.compiler.layouts import Order, in_c, iterated, joined
 from zyg.compiler.numbers import atom_of
 from zyg.errors import KernelError
 

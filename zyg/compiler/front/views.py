@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from zyg.compiler.front.complexes import ComplexNumber, is_complex, pair_of
-from zyg.compiler.front.kinds import DTYPES
-from zyg.compiler.front.layouts import Order, Ranks, in_c, of_order, sorted_by
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Block, For, Value, type_of
+from zyg.compiler.kinds import DTYPES
+from zyg.compiler.layouts import Order, Ranks, in_c, of_order, sorted_by
 from zyg.compiler.numbers import atom_of
 from zyg.errors import KernelError
 

@@ -12,12 +12,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.front.heap import Heap
 from zyg.compiler.front.joins import Meeting, chosen
 from zyg.compiler.front.structures import Choice, Different, Ref, Unknown, described
 from zyg.compiler.ir import Atom, Block, For, Value, reads_if_pruned, type_of
 from zyg.compiler.numbers import Number, atom_of
-from zyg.compiler.record import Builder
 from zyg.errors import KernelError
 
 Skip = Callable[[Ref, Any], bool]

@@ -24,19 +24,6 @@ from zyg.compiler.front.depth import room_for_calls
 from zyg.compiler.front.elementwise import array, assign, copied
 from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.indexing import rows
-from zyg.compiler.front.kinds import (
-    Array,
-    Kind,
-    Many,
-    Scalar,
-    Static,
-    Struct,
-    Unkind,
-    kind_of,
-    numbers_in,
-    put_together,
-)
-from zyg.compiler.front.layouts import of_order
 from zyg.compiler.front.library import LIBRARY
 from zyg.compiler.front.limits import demand_known, demand_our_rule
 from zyg.compiler.front.matrices import MATRICES
@@ -52,6 +39,19 @@ from zyg.compiler.front.structures import Compound, Ref, Unknown, described
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, arrays_in, is_one, strides_of
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import Atom, Block, Program, Value, prune
+from zyg.compiler.kinds import (
+    Array,
+    Kind,
+    Many,
+    Scalar,
+    Static,
+    Struct,
+    Unkind,
+    kind_of,
+    numbers_in,
+    put_together,
+)
+from zyg.compiler.layouts import of_order
 from zyg.compiler.numbers import Number, atom_of
 from zyg.compiler.simplified import simplified
 from zyg.errors import KernelError

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from zyg.compiler.aliases import Aliases
-from zyg.compiler.derive import forward, reverse
+from zyg.compiler.autodiff import forward, reverse
+from zyg.compiler.builder import REALS, Builder
 from zyg.compiler.front.conversions import as_type
 from zyg.compiler.front.elementwise import array, copied, fill
 from zyg.compiler.front.mixed import ComplexNumber, Mixed
@@ -42,7 +43,6 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.numbers import Number, atom_of
-from zyg.compiler.record import REALS, Builder
 from zyg.compiler.splice import load_from, only_loaded, spliced, uses
 from zyg.errors import KernelError
 

@@ -9,12 +9,12 @@ from typing import Any
 from zyg.compiler.callbacks import Find, call_back
 from zyg.compiler.front import whole
 from zyg.compiler.front.captures import Captures, Outside
-from zyg.compiler.front.kinds import Kind
 from zyg.compiler.front.library import WithAdjoint
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.front.whole import Whole, WholeReader
 from zyg.compiler.inside import verbs
 from zyg.compiler.inside.ruled import Ruled
+from zyg.compiler.kinds import Kind
 
 
 class Tried:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.compiler.aliases import Aliases
-from zyg.compiler.derive.dependence import is_real
+from zyg.compiler.autodiff.dependence import is_real
 from zyg.compiler.front.closures import Bound, Closure, Partial
 from zyg.compiler.front.elementwise import array, copied
 from zyg.compiler.front.views import Arrayed, ArrayView, dense

@@ -8,12 +8,11 @@ from typing import Any
 
 from zyg.base.marks import is_stopping, name_of_verb
 from zyg.base.registry import CONSTANT, Adjoint, ScalarRule
-from zyg.compiler.derive import reverse
-from zyg.compiler.derive.dependence import is_real
-from zyg.compiler.derive.jacobians import Matrices, Result
+from zyg.compiler.autodiff import reverse
+from zyg.compiler.autodiff.dependence import is_real
+from zyg.compiler.autodiff.jacobians import Matrices, Result
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.elementwise import array, broadcast_shape, mapped, stretched
-from zyg.compiler.front.layouts import Order
 from zyg.compiler.front.reader import _is_usual as is_usual
 from zyg.compiler.front.reader import _rule_of as rule_for
 from zyg.compiler.front.scalars import whose
@@ -29,6 +28,7 @@ from zyg.compiler.inside.inner import (
 )
 from zyg.compiler.inside.ruled import Ruled, ruled
 from zyg.compiler.ir import Atom, Block, is_buffer, type_of
+from zyg.compiler.layouts import Order
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import is_users
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from zyg.compiler.aliases import Aliases, writes_of
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -35,7 +36,6 @@ from zyg.compiler.ir import (
     operations,
     outs_of,
 )
-from zyg.compiler.record import Builder
 from zyg.compiler.rounds import trips
 from zyg.compiler.splice import again, free_values
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zyg.compiler.derive.tangents import Chain, Forward, Tangents
+from zyg.compiler.autodiff.tangents import Chain, Forward, Tangents
 from zyg.compiler.ir import Block, Call, For, Value, While, all_reads, operations, outs_of
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from zyg.compiler.derive.reverse import vjp
+from zyg.compiler.autodiff.reverse import vjp
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Atom, Call, Program, Value, element_of, is_buffer
-from zyg.compiler.record import Builder
 from zyg.compiler.splice import spliced
 from zyg.errors import MissingRuleError
 

@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from zyg.compiler.derive.calls import Moved
-from zyg.compiler.derive.sweep import Frame, Sweep, carry
+from zyg.compiler.autodiff.augmented_primal import AugmentedPrimal, Frame, carry
+from zyg.compiler.autodiff.calls import Moved
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -32,17 +33,18 @@ from zyg.compiler.ir import (
     outs_of,
 )
 from zyg.compiler.numbers import Number
-from zyg.compiler.record import Builder
 from zyg.compiler.rounds import trips
 
 _DEEPEST = 6  # operations from what is kept to what is computed again
 _FIRST = 16  # slots of a tape that grows
 
 
-class Kept:
+class Residuals:
     """Brings values of the forward sweep into the reverse pass."""
 
-    def __init__(self, sweep: Sweep, builder: Builder, moved: dict[Type, Moved] | None) -> None:
+    def __init__(
+        self, sweep: AugmentedPrimal, builder: Builder, moved: dict[Type, Moved] | None
+    ) -> None:
         self.sweep, self.builder = sweep, builder
         self.moved = moved  # by stacks, where the reverse pass is a program apart
         self.fetched: dict[Value, Atom] = {}
@@ -151,7 +153,7 @@ class Kept:
                 return builder.load(*args)  # type: ignore[arg-type]
             return builder.op(made.name, *args)
 
-    # Kept
+    # Residuals
 
     def _kept(self, x: Value, frame: Frame) -> Atom:
         if frame.parent is None:
@@ -234,17 +236,17 @@ class Kept:
         return _slot(builder, spans, [f.round for f in levels])
 
 
-class KeptNumber(Number):
+class Residual(Number):
     """A number of the forward sweep that is fetched when it is used."""
 
-    __slots__ = ("kept", "value")
+    __slots__ = ("residuals", "value")
 
-    def __init__(self, value: Value, kept: Kept) -> None:
-        self.value, self.kept, self.builder = value, kept, kept.builder
+    def __init__(self, value: Value, residuals: Residuals) -> None:
+        self.value, self.residuals, self.builder = value, residuals, residuals.builder
 
     @property
     def atom(self) -> Any:  # type: ignore[override]
-        return self.kept.fetch(self.value)
+        return self.residuals.fetch(self.value)
 
 
 def _is_cheap(made: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from zyg.compiler.front.layouts import Order, Ranks, in_c, of_order, sorted_by
+from zyg.compiler.layouts import Order, Ranks, in_c, of_order, sorted_by
 
 
 @dataclass(frozen=True)

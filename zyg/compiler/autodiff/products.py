@@ -18,7 +18,7 @@ def product(reverse: Any, op: Routine) -> None:
     for at, other in ((3, 7), (7, 3)):
         if reverse.is_active(op.args[at]):
             matrix = reverse.sweep.matrices[op, other]
-            buffer, start, row, column = map(reverse.kept.fetch, matrix)
+            buffer, start, row, column = map(reverse.residuals.fetch, matrix)
             turned = buffer, start, column, row
             shape, pair = ((m, k, n), (c, turned)) if at == 3 else ((k, n, m), (turned, c))
             to = _matrix(reverse, op, at, reverse.summed)

@@ -1,7 +1,8 @@
 """Derivatives of a program in reverse mode, as programs.
 
-The program is made again (`sweep`); then comes its mirror (`reverse_pass`). The result is a program
-like others, with tapes and shadows in its buffers, and can be differentiated again, by either mode.
+The program is made again (`augmented_primal`); then comes its mirror (`reverse_pass`). The result
+is a program like others, with tapes and shadows in its buffers, and can be differentiated again, by
+either mode.
 """
 
 from __future__ import annotations
@@ -9,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from zyg.compiler.derive.calls import Stacks
-from zyg.compiler.derive.dependence import Activity
-from zyg.compiler.derive.kept import Kept
-from zyg.compiler.derive.reverse_pass import Reverse
-from zyg.compiler.derive.segments import changed
-from zyg.compiler.derive.sweep import Sweep
+from zyg.compiler.autodiff.augmented_primal import AugmentedPrimal
+from zyg.compiler.autodiff.calls import Stacks
+from zyg.compiler.autodiff.checkpointing import changed
+from zyg.compiler.autodiff.dependence import Activity
+from zyg.compiler.autodiff.residuals import Residuals
+from zyg.compiler.autodiff.reverse_pass import Reverse
+from zyg.compiler.builder import REALS
 from zyg.compiler.ir import (
     Program,
     Value,
@@ -22,7 +24,6 @@ from zyg.compiler.ir import (
     prune,
     type_of,
 )
-from zyg.compiler.record import REALS
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ def _derived(
     program: Program, active: Sequence[int], strong: bool, kind: str, seed: float | None
 ) -> Derived:
     activity = Activity(program, active)
-    sweep = Sweep(program, activity, Stacks())
-    reverse = Reverse(sweep, Kept(sweep, sweep.builder, None), strong)
+    sweep = AugmentedPrimal(program, activity, Stacks())
+    reverse = Reverse(sweep, Residuals(sweep, sweep.builder, None), strong)
     inputs = sweep.inputs(program, copied=True)
     sweep.run(program.body)
     rolled = changed(program, activity)  # back, when loops are run again

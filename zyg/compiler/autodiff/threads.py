@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from zyg.compiler.aliases import writes_of
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -27,7 +28,6 @@ from zyg.compiler.ir import (
     is_buffer,
     operations,
 )
-from zyg.compiler.record import Builder
 from zyg.compiler.rounds import WORTH_IT
 
 _MOST = 2**22  # elements of shadows of rounds
@@ -49,7 +49,7 @@ class Threads:
         if shares is None:
             return
         to = builder or reverse.builder
-        fetch = reverse.kept.fetch if builder is None else lambda x: x
+        fetch = reverse.residuals.fetch if builder is None else lambda x: x
         self.apart = [fetch(self.sweep.shadow[x]) for x in op.apart if x in self.sweep.shadow]
         self.sizes = [fetch(self.sweep.size[x]) for x in self.shares]
         self.ones = [fetch(self.sweep.shadow[x]) for x in self.shares]
@@ -70,7 +70,7 @@ class Threads:
         op, activity = self.op, self.sweep.activity
         if not isinstance(op, For) or op.apart is None or self.region.apart is None:
             return None
-        if self.reverse.kept.moved is not None:
+        if self.reverse.residuals.moved is not None:
             return None  # a function that is called keeps what it keeps in an order
         inside = [*operations(op.body)]
         made = {x.out for x in inside if isinstance(x, Alloc)}

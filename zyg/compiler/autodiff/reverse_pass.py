@@ -1,8 +1,8 @@
 """The reverse pass: the mirror of the forward sweep, region by region and backwards.
 
 Every active number has a cotangent, to which each use of it adds, every active buffer a shadow that
-holds those of its elements. What an operation's adjoint asks of the sweep is brought by `kept`.
-A region of the reverse pass yields the cotangents of what the region reads from outside; a loop
+holds those of its elements. What an operation's adjoint asks of the sweep, `residuals` brings. A
+region of the reverse pass yields the cotangents of what the region reads from outside; a loop
 sums them up. Partial derivatives come from the table of operations.
 """
 
@@ -15,11 +15,12 @@ from typing import Any
 
 from zyg.base.registry import ScalarRule
 from zyg.compiler.aliases import writes_of
-from zyg.compiler.derive.dependence import is_flat, is_real, times
-from zyg.compiler.derive.kept import Kept, KeptNumber, before
-from zyg.compiler.derive.products import product
-from zyg.compiler.derive.sweep import Frame, Sweep, carry
-from zyg.compiler.derive.threads import Threads
+from zyg.compiler.autodiff.augmented_primal import AugmentedPrimal, Frame, carry
+from zyg.compiler.autodiff.dependence import is_flat, is_real, times
+from zyg.compiler.autodiff.products import product
+from zyg.compiler.autodiff.residuals import Residual, Residuals, before
+from zyg.compiler.autodiff.threads import Threads
+from zyg.compiler.builder import Builder
 from zyg.compiler.front.reader import call_partial
 from zyg.compiler.functions import rule_of
 from zyg.compiler.ir import (
@@ -45,7 +46,6 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.numbers import atom_of
-from zyg.compiler.record import Builder
 from zyg.compiler.rewriter import Visitor
 from zyg.compiler.rounds import more_than_sums, trips
 from zyg.compiler.splice import free_values, spliced
@@ -56,8 +56,8 @@ Cotangents = dict[Value, Atom]  # of values of the program; absent is zero
 class Reverse(Visitor):
     """One reverse pass, after its forward sweep."""
 
-    def __init__(self, sweep: Sweep, kept: Kept, strong: bool) -> None:
-        self.sweep, self.kept, self.strong = sweep, kept, strong
+    def __init__(self, sweep: AugmentedPrimal, kept: Residuals, strong: bool) -> None:
+        self.sweep, self.residuals, self.strong = sweep, kept, strong
         self.builder, self.is_active = kept.builder, sweep.activity.is_active
         self.bars: list[Cotangents] = [{}]  # by open mirror
         self.shared: dict[Value, Value] = {}  # by rounds in threads: shadows for one of them
@@ -97,10 +97,10 @@ class Reverse(Visitor):
 
     def value(self, x: Atom) -> Atom:
         """What a value of the program was in the sweep."""
-        return self.kept.fetch(self.sweep.atom(x))
+        return self.residuals.fetch(self.sweep.atom(x))
 
     def shadow(self, x: Value) -> Value:
-        found = self.kept.fetch(self.sweep.shadow[x])
+        found = self.residuals.fetch(self.sweep.shadow[x])
         assert isinstance(found, Value)
         return found
 
@@ -132,7 +132,7 @@ class Reverse(Visitor):
     def _partials(self, op: Op, bar: Atom) -> None:
         rule: ScalarRule = op.callee.rule if op.callee else rule_of(op.name)
         made = [self.sweep.atom(x) for x in (*op.args, op.out)]
-        numbers = [KeptNumber(x, self.kept) if isinstance(x, Value) else x for x in made]
+        numbers = [Residual(x, self.residuals) if isinstance(x, Value) else x for x in made]
         for x, partial in zip(op.args, rule.partials, strict=True):
             if not self.is_active(x):
                 continue
@@ -165,7 +165,7 @@ class Reverse(Visitor):
         pair = self.sweep.called(callee)
         if not pair.is_reversed:
             pair.is_reversed = True
-            kept = Kept(pair.sweep, Builder(), pair.moved)
+            kept = Residuals(pair.sweep, Builder(), pair.moved)
             Reverse(pair.sweep, kept, self.strong).fill(pair.reverse, callee)
         self.read |= self.sweep.activity.written
         results = [x for x, y in zip(op.outs, callee.outputs, strict=True) if self._has_bar(y)]
@@ -213,7 +213,7 @@ class Reverse(Visitor):
         """Make the reverse pass of a function that is called: its cotangents, from its bars."""
         outputs = [y for y in program.outputs if self._has_bar(y)]
         made.inputs += [Value(type_of(y)) for y in outputs]
-        with self.kept.mirror(self.sweep.top) as block:
+        with self.residuals.mirror(self.sweep.top) as block:
             for y, bar in zip(outputs, made.inputs, strict=True):
                 self.add(y, bar)
             self.run(program.body)
@@ -237,11 +237,11 @@ class Reverse(Visitor):
             return
         bars = [self.bars[-1].pop(out, None) for out in op.outs]
         made = self.sweep.frames[op.then].region
-        condition = self.kept.fetch(made.condition)
+        condition = self.residuals.fetch(made.condition)
         rows = []
         mirrors = []
         for old in (op.then, op.orelse):
-            with self.kept.mirror(self.sweep.frames[old]) as block:
+            with self.residuals.mirror(self.sweep.frames[old]) as block:
                 mirrors.append(block)
                 rows.append(self._mirrored(old, bars))
         keys = list(dict.fromkeys(x for row in rows for x in row))
@@ -280,7 +280,7 @@ class Reverse(Visitor):
         given = dict(zip((p for p, _ in carried), params, strict=True))
         frame.round = Value("int")
         threads = Threads(self, op, count)
-        with self.kept.mirror(frame) as body, threads.inside(body):
+        with self.residuals.mirror(frame) as body, threads.inside(body):
             sums = self._mirrored(op.body, [given.get(p) for p in op.params])
             body.yields = [sums.pop(p, self.zero(p)) for p in given]
             for x, c in sums.items():
@@ -307,7 +307,7 @@ class Reverse(Visitor):
 
     def _run_again(self, op: For) -> None:
         """The mirror of a loop that is run again first, from the state that was kept."""
-        sweep, fetch, builder = self.sweep, self.kept.fetch, self.builder
+        sweep, fetch, builder = self.sweep, self.residuals.fetch, self.builder
         for x, state in sweep.states[op]:
             builder.copy(self.value(x), fetch(state), fetch(sweep.size[x]))  # type: ignore[arg-type]
         fresh = sweep.afresh(builder)
@@ -318,7 +318,7 @@ class Reverse(Visitor):
                     now[x] = fetch(then[x])  # type: ignore[assignment]
         block = Block([replace(op, again=False)])
         fresh.run(block)
-        inner = Reverse(fresh, Kept(fresh, builder, None), self.strong)
+        inner = Reverse(fresh, Residuals(fresh, builder, None), self.strong)
         inner.read, inner.shared = self.read, self.shared
         for q in op.outs:
             if q in sweep.shadow:
@@ -336,7 +336,7 @@ class Reverse(Visitor):
         added = {activity.of(x.buffer) for x in operations(op.body)
                  if isinstance(x, Load) and self.is_active(x.out)}  # fmt: skip
         apart = added.isdisjoint(self.read)
-        return apart and self.kept.is_ready(frame, bars)
+        return apart and self.residuals.is_ready(frame, bars)
 
     def _sum(self, op: For, frame: Frame, fuses: bool) -> None:
         """The adjoint of a loop that only adds: in its own rounds, or in others, forwards."""
@@ -350,11 +350,11 @@ class Reverse(Visitor):
                 sums = self._summed(op, bars)
             threads.given(frame.region)
             for x, (p, end) in sums.items():
-                self.add(x, carry(frame, p, self.kept.zero_before(frame, x.type), end))
+                self.add(x, carry(frame, p, self.residuals.zero_before(frame, x.type), end))
         else:
             count, frame.round = self._count(frame), Value("int")
             threads = Threads(self, op, count)
-            with self.kept.mirror(frame) as body, threads.inside(body):
+            with self.residuals.mirror(frame) as body, threads.inside(body):
                 sums = self._summed(op, bars)
                 body.yields = [end for _, end in sums.values()]
             params, outs = [p for p, _ in sums.values()], [Value(x.type) for x in sums]
@@ -387,9 +387,9 @@ class Reverse(Visitor):
 
     def _count(self, frame: Frame) -> Atom:
         if isinstance(frame.region, For):
-            return self.kept.trips(frame.region)
+            return self.residuals.trips(frame.region)
         assert frame.trips is not None
-        return self.kept.fetch(frame.trips)
+        return self.residuals.fetch(frame.trips)
 
 
 _ROUTINES = {"product": product}

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, Program, Type, Value, operations
-from zyg.compiler.record import Builder
 
 _FIRST = 16  # elements of a stack that grows
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from zyg.base.registry import ScalarRule
 from zyg.compiler.aliases import Aliases, given_on, writes_of
+from zyg.compiler.builder import REALS, Builder
 from zyg.compiler.functions import rule_of
 from zyg.compiler.ir import (
     Atom,
@@ -30,7 +31,6 @@ from zyg.compiler.ir import (
     outs_of,
     type_of,
 )
-from zyg.compiler.record import REALS, Builder
 from zyg.compiler.routines import routines
 
 

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zyg.compiler.derive.dependence import Dependence, is_real
-from zyg.compiler.derive.ruled import pushed
-from zyg.compiler.derive.tangents import Chain, Forward, Tangents, keys_of
+from zyg.compiler.autodiff.dependence import Dependence, is_real
+from zyg.compiler.autodiff.ruled import pushed
+from zyg.compiler.autodiff.tangents import Chain, Forward, Tangents, keys_of
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Adjoint,
     Alloc,
@@ -33,7 +34,6 @@ from zyg.compiler.ir import (
     is_buffer,
     type_of,
 )
-from zyg.compiler.record import Builder
 from zyg.compiler.splice import called, spliced
 from zyg.errors import KernelError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Atom,
     Block,
@@ -16,7 +17,6 @@ from zyg.compiler.ir import (
     operations,
     type_of,
 )
-from zyg.compiler.record import Builder
 from zyg.compiler.splice import only_loaded
 
 ELEMENTS = 16  # numbers, or known elements, along which derivatives are taken at once

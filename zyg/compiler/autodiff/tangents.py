@@ -20,7 +20,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from zyg.base.registry import ScalarRule
-from zyg.compiler.derive.dependence import is_flat, times
+from zyg.compiler.autodiff.dependence import is_flat, times
+from zyg.compiler.builder import REALS
 from zyg.compiler.front.reader import call_partial
 from zyg.compiler.functions import rule_of
 from zyg.compiler.ir import (
@@ -36,7 +37,6 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.numbers import atom_of
-from zyg.compiler.record import REALS
 from zyg.compiler.rewriter import Rewriter
 
 Tangents = dict[Any, Atom]  # by what they are along; absent is zero

@@ -34,7 +34,7 @@ class _Place:
     blocks: tuple[Block, ...]
 
 
-class Stable:
+class Recomputable:
     """The loads of a program that may be repeated when it has run."""
 
     def __init__(self, program: Program, memory: Aliases) -> None:

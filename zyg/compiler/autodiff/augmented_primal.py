@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zyg.compiler.aliases import writes_of
-from zyg.compiler.derive.calls import Pair, Stacks
-from zyg.compiler.derive.dependence import Activity
-from zyg.compiler.derive.segments import buffers_in, changed
-from zyg.compiler.derive.stable import Stable
+from zyg.compiler.autodiff.calls import Pair, Stacks
+from zyg.compiler.autodiff.checkpointing import buffers_in, changed
+from zyg.compiler.autodiff.dependence import Activity
+from zyg.compiler.autodiff.recompute import Recomputable
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -43,7 +44,6 @@ from zyg.compiler.ir import (
     outs_of,
     type_of,
 )
-from zyg.compiler.record import Builder
 from zyg.compiler.rewriter import Rewriter
 from zyg.compiler.splice import called, free_values, spliced
 from zyg.errors import KernelError
@@ -70,7 +70,7 @@ class Frame:
         return self.fused and self.region.apart is None
 
 
-class Sweep(Rewriter):
+class AugmentedPrimal(Rewriter):
     """One pass over a program that makes its values again, with shadows."""
 
     def __init__(self, program: Program, activity: Activity, stacks: Stacks) -> None:
@@ -82,7 +82,7 @@ class Sweep(Rewriter):
         self.top = self.frame = self.frames[program.body] = Frame(self.builder.block)
         self.home: dict[Value, Frame] = {}  # of values of the new program
         self.source: dict[Value, Any] = {}  # the operations that made them
-        self.stable, self.repeatable = Stable(program, activity), set[Value]()  # loads
+        self.stable, self.repeatable = Recomputable(program, activity), set[Value]()  # loads
         self.matrices: dict[tuple[Routine, int], list[Atom]] = {}  # what routines were given
         leaving = [x for x in program.outputs if isinstance(x, Value) and is_buffer(x.type)]
         self.sized = {activity.of(x) for x in leaving if x not in program.sizes}
@@ -90,7 +90,7 @@ class Sweep(Rewriter):
         # Of loops that are run again: buffers of the program, and copies.
         self.states: dict[For, list[tuple[Value, Value]]] = {}
 
-    def afresh(self, builder: Builder) -> Sweep:
+    def afresh(self, builder: Builder) -> AugmentedPrimal:
         """Another sweep over a part of the program, which begins where a builder is."""
         again = copy.copy(self)
         again.builder, again.top = builder, Frame(builder.block)
@@ -121,7 +121,7 @@ class Sweep(Rewriter):
         """The pair of a function that is called."""
         pairs = self.stacks.pairs
         if program not in pairs:
-            sweep = Sweep(program, self.activity, self.stacks)
+            sweep = AugmentedPrimal(program, self.activity, self.stacks)
             sweep.sized, sweep.stable.shared = self.sized, True
             body = sweep.builder.block
             inputs = sweep.values(program.inputs)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from zyg.compiler.derive import reverse
-from zyg.compiler.derive.segments import in_segments
+from zyg.compiler.autodiff import reverse
+from zyg.compiler.autodiff.checkpointing import in_segments
 from zyg.compiler.ir import type_of
 
 from .interpreted import Stopped

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.compiler.aliases import has_memory
-from zyg.compiler.derive.buffers import LANES, ForwardOnMemory
-from zyg.compiler.derive.dependence import Dependence, is_real
-from zyg.compiler.derive.joints import run_with_joints
-from zyg.compiler.derive.tangents import Chain, Forward, Tangents
+from zyg.compiler.autodiff.buffers import LANES, ForwardOnMemory
+from zyg.compiler.autodiff.dependence import Dependence, is_real
+from zyg.compiler.autodiff.joints import run_with_joints
+from zyg.compiler.autodiff.tangents import Chain, Forward, Tangents
 from zyg.compiler.ir import (
     Atom,
     Load,

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from zyg.compiler.aliases import Aliases
-from zyg.compiler.derive.costs import cost_of
-from zyg.compiler.derive.dependence import is_real
-from zyg.compiler.derive.elements import ELEMENTS, demand_finite, each, loaded
-from zyg.compiler.derive.forward import along_elements, pushforward
-from zyg.compiler.derive.reverse import Derived, vjp
+from zyg.compiler.autodiff.costs import cost_of
+from zyg.compiler.autodiff.dependence import is_real
+from zyg.compiler.autodiff.elements import ELEMENTS, demand_finite, each, loaded
+from zyg.compiler.autodiff.forward import along_elements, pushforward
+from zyg.compiler.autodiff.reverse import Derived, vjp
+from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Atom,
     Block,
@@ -32,7 +33,6 @@ from zyg.compiler.ir import (
     prune,
     type_of,
 )
-from zyg.compiler.record import Builder
 from zyg.compiler.splice import spliced
 
 WIDTH = 8  # lanes: a register of doubles, or two

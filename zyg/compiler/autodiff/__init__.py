@@ -2,14 +2,14 @@
 
 dependence                      which numbers and which memory derivatives flow through
 tangents                        one pass that makes values again, with sparse tangents
-stable                          which loads may be repeated at the end
-segments                        loops that are run again in parts
+recompute                       which loads may be repeated at the end
+checkpointing                   loops that are run again in parts
 calls                           what functions that are called keep, on stacks
-sweep                           the forward sweep of reverse mode, with shadows
-kept                            tapes, and what is computed again
+augmented_primal                the forward sweep of reverse mode, with shadows
+residuals                       tapes, and what is computed again
 products                        products of matrices in reverse mode
 threads                         the mirrors of loops in threads
-reverse_pass                    the mirror of that
+reverse_pass                    the mirror of that sweep
 reverse                         reverse mode: vjp, gradient
 ruled                           functions that bring their own adjoint, in forward mode
 buffers                         tangents on memory: tangent buffers beside buffers
