@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from zyg.compiler.back import plain
+from zyg.compiler.back import python_runtime
 from zyg.functions.operations import OPERATIONS
 
 # numba.cuda maps functions of the math module to libdevice, by the type of the operand; but these.
@@ -19,7 +19,7 @@ def imports(names: Iterable[str], dtype: str, index: str, simulated: bool) -> st
         f"from numpy import {dtype} as T, {index} as I, int64, float64",
     ]
     if simulated:
-        lines += [plain.imports(names, dtype)]
+        lines += [python_runtime.imports(names, dtype)]
         lines += ["from zyg_cuda.simulated import inlined, load_of, store_of"]
     else:
         lines += ["from zyg_cuda.memory import inlined, load_of, store_of"]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zyg.compiler.back.compiled import Shape
-from zyg.compiler.back.emit import emit
+from zyg.compiler.back.python_text import emit
 from zyg.compiler.ir import Program, type_of
 from zyg.kernels.geometry import Loop, loop_over, pattern, spans_within, strides_within
 from zyg_cuda.names import imports

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from zyg.compiler.back.emit import Text
+from zyg.compiler.back.python_text import Text
 from zyg_cuda.names import imports
 
 THREADS = 256  # of a block, at most

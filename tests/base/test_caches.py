@@ -15,7 +15,7 @@ import pytest
 import zyg
 from zyg.base import buffers, caches, threads, warned
 from zyg.base.caches import Cache, remembered
-from zyg.compiler.back import assembled, compiled, stored
+from zyg.compiler.back import compiled, object_code, stored
 from zyg.kernels import launch, scalar
 
 X = np.linspace(0.1, 2.0, 7)
@@ -135,7 +135,7 @@ def no_compiler(tmp_path, monkeypatch):
         def refuse(*_):
             pytest.fail("a kernel was compiled that is on disk")
 
-        monkeypatch.setattr(assembled, "object_code", refuse)
+        monkeypatch.setattr(object_code, "object_code", refuse)
 
     return forbid
 

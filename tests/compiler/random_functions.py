@@ -21,9 +21,9 @@ import zyg
 from zyg.compiler.autodiff.dependence import is_real
 from zyg.compiler.autodiff.forward import pushforward
 from zyg.compiler.autodiff.reverse import vjp
-from zyg.compiler.back.entry import Native
-from zyg.compiler.back.module import module_text
-from zyg.compiler.back.wrapped import Signature, wrapped_text
+from zyg.compiler.back.native_function import Native
+from zyg.compiler.back.python_module import module_text
+from zyg.compiler.back.python_signature import Signature, wrapped_text
 from zyg.compiler.front.whole import WholeCaptures, read_whole
 from zyg.compiler.ir import type_of
 from zyg.compiler.kinds import kind_of, made_of, operands_of

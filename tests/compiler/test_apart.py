@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.compiler.back.apart import Places, unswitched
+from zyg.compiler.back.alias_scopes import Places, unswitched
 from zyg.compiler.ir import For, If, Op, operations
 
 from .wholes import read

@@ -15,7 +15,7 @@ import zyg
 from zyg.compiler.back import compiled, stored
 from zyg.compiler.back.branches import without_branches
 from zyg.compiler.back.compiled import CompilationError, kernel_of
-from zyg.compiler.back.printed import vectorises
+from zyg.compiler.back.llvm_simd import vectorises
 from zyg.compiler.back.stored import cache_directory
 from zyg.compiler.ir import Block, If, Op, Program, Value, operations
 from zyg.kernels.launch import describe, run
@@ -63,9 +63,9 @@ def right(name, *args):
             name = "power"
         if hasattr(np, name):
             return getattr(np, name)(*args)
-        from zyg.compiler.back import plain
+        from zyg.compiler.back import python_runtime
 
-        return np.array([getattr(plain, name)(x) for x in args[0]])
+        return np.array([getattr(python_runtime, name)(x) for x in args[0]])
 
 
 @pytest.mark.parametrize("backend", ["python", "llvm"])

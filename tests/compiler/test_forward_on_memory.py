@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from zyg.compiler.autodiff.forward import partials, pushforward
-from zyg.compiler.back.entry import Native
-from zyg.compiler.back.module import module_text
+from zyg.compiler.back.native_function import Native
+from zyg.compiler.back.python_module import module_text
 from zyg.compiler.ir import type_of
 
 from ..marks import slow_after

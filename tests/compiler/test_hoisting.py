@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from zyg.compiler.back.entry import Native, Stopped
 from zyg.compiler.back.hoisting import hoistable, postponed
+from zyg.compiler.back.native_function import Native, Stopped
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Check, For, Program, Value
 

@@ -5,7 +5,7 @@ import pytest
 
 import zyg
 from zyg.compiler.autodiff import forward, reverse
-from zyg.compiler.back.entry import Native
+from zyg.compiler.back.native_function import Native
 from zyg.compiler.kinds import kind_of, operands_of
 
 from .interpreted import interpreted

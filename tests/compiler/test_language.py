@@ -8,8 +8,8 @@ import pytest
 
 import zyg
 from zyg.compiler.autodiff import forward
-from zyg.compiler.back.emit import emit
-from zyg.compiler.back.plain import imports
+from zyg.compiler.back.python_runtime import imports
+from zyg.compiler.back.python_text import emit
 from zyg.kernels.launch import run
 from zyg.kernels.plans import Output
 from zyg.kernels.scalar import read_for

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from zyg.compiler.back.entry import Native
 from zyg.compiler.back.lifetimes import carried_on, ends_here
+from zyg.compiler.back.native_function import Native
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, For, If, Program, Value, While
 

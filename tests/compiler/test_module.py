@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from zyg.compiler.autodiff.forward import pushforward
-from zyg.compiler.back.module import module_text
+from zyg.compiler.back.python_module import module_text
 from zyg.compiler.ir import operations
 from zyg.kernels.scalar import read_for
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.compiler.back.registers import waits_for_stores, waits_for_sums
+from zyg.compiler.back.vectorize import waits_for_stores, waits_for_sums
 from zyg.compiler.ir import For, operations
 
 from .wholes import read

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from zyg.compiler.back.entry import Native, Stopped
+from zyg.compiler.back.native_function import Native, Stopped
 from zyg.compiler.back.vector_elementary import VECTORISED
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, For, If, Program, Value, prune

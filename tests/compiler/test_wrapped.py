@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from zyg.compiler.autodiff.forward import partials, pullback, pushforward
-from zyg.compiler.back.wrapped import Signature, wrapped_text
+from zyg.compiler.back.python_signature import Signature, wrapped_text
 from zyg.compiler.kinds import Array, Scalar, Static, Struct, kind_of
 from zyg.errors import KernelError
 

@@ -8,7 +8,7 @@ import pytest
 import zyg
 from zyg.base import warned
 from zyg.base.caches import Cache
-from zyg.compiler.back import entry
+from zyg.compiler.back import native_function
 from zyg.compiling import index, operations, specialize
 from zyg.errors import CompileError, PerformanceWarning
 
@@ -31,7 +31,7 @@ def mistake(request, monkeypatch):
     monkeypatch.setattr(specialize, "_known", Cache(8))  # what is known, here and on disk
     monkeypatch.setattr(index, "recall", lambda *args: None)
     if request.param == "printing":
-        monkeypatch.setattr(entry, "Module", broken)
+        monkeypatch.setattr(native_function, "Module", broken)
     elif request.param == "deriving":
         monkeypatch.setattr(operations.reverse, "gradient", broken)
         monkeypatch.setattr(operations.reverse, "vjp", broken)

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 
 import zyg
 from zyg.base.registry import ScalarRule
-from zyg.compiler.back import printed, scalars
+from zyg.compiler.back import llvm_scalar, llvm_simd
 from zyg.functions.operations import (
     CONVERSION,
     NUMBER,
@@ -440,8 +440,8 @@ OF_PROGRAMS = [row for row in OPERATIONS.values() if row.types and not row.same]
 
 def test_every_operation_of_programs_has_a_text_of_llvms():
     for row in OF_PROGRAMS:
-        known = row.c or row.types == CONVERSION or row.name in printed._TEXTS
-        assert known or row.name in scalars._OF_TYPE, row.name
+        known = row.c or row.types == CONVERSION or row.name in llvm_simd._TEXTS
+        assert known or row.name in llvm_scalar._OF_TYPE, row.name
 
 
 def test_names_are_those_of_math_scipy_and_numpy():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.compiler.back import assembled, lanes
+from zyg.compiler.back import object_code, simd
 from zyg.compiler.back.target import is_x86
 from zyg.compiler.back.vector_elementary import VECTORISED
 from zyg.compiler.functions import meaning
@@ -149,7 +149,7 @@ def test_narrower_vectors_give_the_same_bits(size, dtype, monkeypatch):
     x, y = (np.concatenate([SPECIAL, rng.standard_normal(500)]).astype(dtype) for _ in range(2))
     target, types = operations_of(FLOATS, "float")
     wanted = [Output(dtype if t == "float" else TYPES[t]) for t in types]
-    for module in (lanes, vector_body):
+    for module in (simd, vector_body):
         monkeypatch.setattr(module, "vector_bytes", lambda: size)
     zyg.kernels.clear()
     for name, a, b in zip(
@@ -168,9 +168,9 @@ def test_a_processor_with_little_gives_nearly_the_same(dtype, tmp_path, monkeypa
         cpu="x86-64", features="", opt=3, reloc="pic", jit=True
     )
     monkeypatch.setenv("ZYG_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(assembled, "_machine", lambda: machine)
-    monkeypatch.setattr(lanes, "fuses", lambda: False)
-    for module in (lanes, vector_body):
+    monkeypatch.setattr(object_code, "_machine", lambda: machine)
+    monkeypatch.setattr(simd, "fuses", lambda: False)
+    for module in (simd, vector_body):
         monkeypatch.setattr(module, "vector_bytes", lambda: 16)
     x, y = np.array([*itertools.product(SPECIAL, repeat=2)], dtype).T.copy()
     target, types = operations_of(FLOATS, "float")

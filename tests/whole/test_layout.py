@@ -21,7 +21,7 @@ import pytest
 import zyg
 from zyg.base import containers
 from zyg.base.registry import LATE
-from zyg.compiler.back import plain
+from zyg.compiler.back import python_runtime
 from zyg.compiler.front import frame
 from zyg.functions.operations import CONVERSION, OPERATIONS
 
@@ -196,7 +196,7 @@ def test_what_a_string_names_exists():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_what_the_text_of_a_kernel_imports_exists(dtype):
     called = [row.name for row in OPERATIONS.values() if row.c]
-    lines = plain.imports([*called, "wrapping_add", "uint64"], dtype)
+    lines = python_runtime.imports([*called, "wrapping_add", "uint64"], dtype)
 
     exec(lines, {})
     assert {*re.findall(r"from (zyg[\w.]*)", lines)} <= {*MODULES}
@@ -204,8 +204,8 @@ def test_what_the_text_of_a_kernel_imports_exists(dtype):
 
 # What is written of operations outside of their table, which would not fit into its rows.
 TEXTS = {
-    "zyg.compiler.back.printed": "LLVM's text, of vectors and of single numbers",
-    "zyg.compiler.back.scalars": "LLVM's text, of single numbers where it is another",
+    "zyg.compiler.back.llvm_simd": "LLVM's text, of vectors and of single numbers",
+    "zyg.compiler.back.llvm_scalar": "LLVM's text, of single numbers where it is another",
     "zyg.compiler.front.complexes": "operations of complex numbers in those of their parts",
     "zyg.compiler.front.scalars": "how Python's numbers raise",
     "zyg.interop.words": "operations that the array API lacks, in those that it has",

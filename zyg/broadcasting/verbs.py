@@ -25,7 +25,7 @@ from zyg.broadcasting.calls import apply, launch, mode_of, run_kernel, unseen
 from zyg.broadcasting.fallback import broadcast_shape, by_element, warn
 from zyg.broadcasting.operands import flattened, kernel_type, rebuilt, shape_of_tree, widths_of
 from zyg.broadcasting.sites import call_again, look, remember
-from zyg.compiler.back.emit import emit
+from zyg.compiler.back.python_text import emit
 from zyg.compiler.front.structures import children
 from zyg.compiler.ir import type_of
 from zyg.core.cotangents import project, spec_of

@@ -14,7 +14,7 @@ import numpy as np
 
 from zyg.base.containers import Engine
 from zyg.base.registry import Adjoint
-from zyg.compiler.back.entry import Stopped
+from zyg.compiler.back.native_function import Stopped
 from zyg.compiler.ir import is_buffer
 from zyg.compiling.operations import Operation
 from zyg.core.bind import bind

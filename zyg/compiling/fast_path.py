@@ -58,7 +58,7 @@ def _general(
 
 def _computed(f: Compiled, call: Call, zeros: bool) -> Any:
     """Value and gradients of a plain call; NotImplemented where they take the tracer."""
-    from zyg.compiler.back.entry import Stopped
+    from zyg.compiler.back.native_function import Stopped
     from zyg.compiling.operations import Unbuilt
 
     known, operands = call.known, call.operands

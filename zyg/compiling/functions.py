@@ -320,7 +320,7 @@ class Compiled(Named):
 
     def _outputs(self, run: Callable[[], list[Any]]) -> tuple[list[Any] | None, str | None]:
         """What a program gives; where it has stopped, None and why, if that is to be said."""
-        from zyg.compiler.back.entry import Stopped
+        from zyg.compiler.back.native_function import Stopped
         from zyg.compiling.fallback import refuse
         from zyg.compiling.operations import Unbuilt
 

@@ -26,7 +26,7 @@ from zyg.compiling.guards import FastEntry
 from zyg.compiling.operands import apart
 
 if TYPE_CHECKING:
-    from zyg.compiler.back.entry import Direct
+    from zyg.compiler.back.native_function import Direct
     from zyg.compiler.front.whole import WholeCaptures
 
 _MOST = 8  # variants of a function that are asked for

@@ -11,8 +11,8 @@ import numpy as np
 from zyg.base.config import config, setting
 from zyg.base.tables import preformatted, table
 from zyg.compiler.autodiff import reverse
-from zyg.compiler.back.entry import Stopped
-from zyg.compiler.back.wrapped import Signature, wrapped_text
+from zyg.compiler.back.native_function import Stopped
+from zyg.compiler.back.python_signature import Signature, wrapped_text
 from zyg.compiler.front.captures import follow, named
 from zyg.compiler.ir import Alloc, For, Op, Program, Value, While, element_of, is_buffer, show
 from zyg.compiling.operations import Operation

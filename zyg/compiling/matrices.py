@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from zyg.base.registry import own_verbs
 from zyg.compiler.autodiff.elements import demand_finite
 from zyg.compiler.autodiff.jacobians import Matrices, Result
-from zyg.compiler.back.entry import Stopped
+from zyg.compiler.back.native_function import Stopped
 from zyg.compiler.builder import REALS
 from zyg.compiler.ir import Atom, Value, element_of, is_buffer
 from zyg.compiler.kinds import Array, Kind, Scalar, Struct, dense_array, leaves, width

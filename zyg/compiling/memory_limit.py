@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from zyg.base.config import setting
-from zyg.compiler.back.entry import Native, TapeFull
+from zyg.compiler.back.native_function import Native, TapeFull
 from zyg.compiler.ir import For, Program, While, operations
 from zyg.errors import TapeError
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
 from zyg.compiler.aliases import Aliases
-from zyg.compiler.back.entry import Direct
+from zyg.compiler.back.native_function import Direct
 from zyg.compiler.front.captures import Outside, code_of
 from zyg.compiler.front.whole import Whole, WholeCaptures
 from zyg.compiler.inside.reading import read_calling_back

@@ -3,7 +3,7 @@
 The tracer, forward mode, kernels, the compiler, its printers, the GPU and other libraries' arrays
 read this table. **To add an operation is to add a row.** It needs no more to be differentiated and
 recorded in programs; a text of its own, where no column gives one, it gets from the printers of
-LLVM (`compiler/back/printed`), of the GPU (`zyg_cuda/functions`) and of guests (`interop/words`).
+LLVM (`compiler/back/llvm_simd`), of the GPU (`zyg_cuda/functions`) and of guests (`interop/words`).
 
 A row is ``op(name, types, *slopes, **facts)``.
 

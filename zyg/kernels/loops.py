@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from zyg.compiler.back.emit import Text, indented
+from zyg.compiler.back.python_text import Text, indented
 
 TILE = 1024  # elements: they stay in the first cache
 

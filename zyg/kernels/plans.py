@@ -17,8 +17,8 @@ import numpy as np
 from zyg.base.buffers import LINE, SMALLEST
 from zyg.base.threads import in_parallel
 from zyg.compiler.back.compiled import Adapter, MachineKernel, Shape, kernel_of
-from zyg.compiler.back.emit import emit
-from zyg.compiler.back.plain import imports
+from zyg.compiler.back.python_runtime import imports
+from zyg.compiler.back.python_text import emit
 from zyg.compiler.ir import Program, type_of
 from zyg.kernels.arrays import Fresh, Given, Sum, adapter, finisher, has_type, is_array, wide
 from zyg.kernels.geometry import (

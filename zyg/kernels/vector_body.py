@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from zyg.base.buffers import LINE
-from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
-from zyg.compiler.back.printed import Printer, inlined
+from zyg.compiler.back.c_abi import TYPES
+from zyg.compiler.back.llvm_scalar import Scalars
+from zyg.compiler.back.llvm_simd import Printer, inlined
 from zyg.compiler.back.regions import Regions
-from zyg.compiler.back.scalars import Scalars
+from zyg.compiler.back.simd import BITS, REALS, Lane, Lanes
 from zyg.compiler.back.target import is_x86, vector_bytes
-from zyg.compiler.back.types_in_text import TYPES
 from zyg.compiler.ir import Program
 from zyg.kernels.loops import Loops, Operand, Result
 

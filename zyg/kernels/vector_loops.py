@@ -34,9 +34,9 @@ from zyg.compiler.back.branches import (
     with_condition,
     without_branches,
 )
-from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
-from zyg.compiler.back.printed import printable, vectorises
-from zyg.compiler.back.scalars import Scalars
+from zyg.compiler.back.llvm_scalar import Scalars
+from zyg.compiler.back.llvm_simd import printable, vectorises
+from zyg.compiler.back.simd import BITS, REALS, Lane, Lanes
 from zyg.compiler.back.vector_elementary import VECTORISED
 from zyg.compiler.ir import Op, Program, show
 from zyg.kernels.loops import TILE, Loops, Operand

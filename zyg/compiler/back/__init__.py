@@ -1,34 +1,33 @@
 """From a program to a function that runs.
 
-emit                            program -> Python text
+python_text                     program -> Python text
 arena                           LLVM text of the memory of a call
-types_in_text                   which types of LLVM's values have
+c_abi                           types of values in LLVM's text, and the entry of C
 trampolines                     calls of Python from machine code
-module                          program -> a Python module, for people and to run without a compiler
-wrapped                         the same, with the arguments and results of the function
+python_module                   program -> a Python module, for people and to run without a compiler
+python_signature                the same, with the arguments and results of the function
 branches                        branches as selections, where that is faster
-plain                           what text needs to run as plain Python
+python_runtime                  what text needs to run as plain Python
 target                          the processor
-lanes                           LLVM text of operations on vectors
+simd                            LLVM text of operations on vectors
 vector_exponentials             exp and log, several numbers at once
 vector_elementary               the other functions, several numbers at once
-printed                         program -> LLVM text of vectors
-assembled                       LLVM text -> machine code
+llvm_simd                       program -> LLVM text of vectors
+object_code                     LLVM text -> machine code
 stored                          machine code on disk
 symbols                         what machine code has of Python's and NumPy's
 compiled                        text -> a function that runs
-scalars                         LLVM text of operations on single numbers
+llvm_scalar                     LLVM text of operations on single numbers
 regions                         LLVM text of loops and branches around those
 elementary_text                 LLVM text of elementary functions
 blas                            products of matrices
-registers                       loops that run in vector registers
+vectorize                       loops that run in vector registers
 metadata                        what LLVM text says besides
 hoisting                        checks that are made before a loop, or after it
 lifetimes                       which buffers may go at the end of a block
-apart                           which places of a buffer a loop keeps apart
-words                           LLVM text of a function of words, that runs a program
+alias_scopes                    which places of a buffer a loop keeps apart
 threaded                        loops whose rounds run in several threads
-whole_text                      program with memory -> LLVM text
-objects                         LLVM text of a function of objects
-entry                           program with memory -> a function that runs
+llvm_functions                  program with memory -> LLVM text
+cpython_abi                     LLVM text of a function of objects
+native_function                 program with memory -> a function that runs
 """

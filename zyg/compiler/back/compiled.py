@@ -104,7 +104,7 @@ def loaded(text: str, addresses: Mapping[str, int], loops: bool) -> tuple[tuple[
     name = stored.name_of(text)
     if (found := stored.load(name, addresses)) is not None:
         return found, "disk"
-    from zyg.compiler.back.assembled import object_code
+    from zyg.compiler.back.object_code import object_code
 
     try:
         code = object_code(text, name, loops)

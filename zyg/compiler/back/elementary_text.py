@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from zyg.compiler.back.lanes import BITS, Lane, Lanes
-from zyg.compiler.back.scalars import Scalars
+from zyg.compiler.back.llvm_scalar import Scalars
+from zyg.compiler.back.simd import BITS, Lane, Lanes
 from zyg.compiler.back.target import vector_bytes
 from zyg.compiler.back.vector_elementary import VECTORISED, elementary
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from zyg.compiler.back.lanes import Lane, literal
-from zyg.compiler.back.scalars import Scalars
+from zyg.compiler.back.llvm_scalar import Scalars
+from zyg.compiler.back.simd import Lane, literal
 from zyg.compiler.ir import Atom, Block, For, If, Op, Program, Type, Value, While, type_of
 from zyg.compiler.rewriter import Visitor
 

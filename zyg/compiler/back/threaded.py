@@ -21,10 +21,10 @@ from typing import Any
 
 from zyg.base import threads
 from zyg.compiler.back import arena
-from zyg.compiler.back.lanes import literal
+from zyg.compiler.back.c_abi import result_type, type_in_text
 from zyg.compiler.back.lifetimes import ends_here
 from zyg.compiler.back.metadata import RARELY
-from zyg.compiler.back.types_in_text import result_type, type_in_text
+from zyg.compiler.back.simd import literal
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Alloc,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from zyg.compiler.back import arena
-from zyg.compiler.back.types_in_text import type_in_text
+from zyg.compiler.back.c_abi import type_in_text
 from zyg.compiler.ir import CallBack, is_buffer, type_of
 from zyg.errors import CompileError
 

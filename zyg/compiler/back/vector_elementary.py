@@ -6,7 +6,7 @@ number, so that a loop around them runs in vector registers. All are within 4 un
 place over the whole range, and treat infinities, NaN, signed zeros and subnormal numbers as IEEE
 754 says. The sine of a number in the millions and beyond is the C library's, and as good.
 
-Numbers are those of `lanes`, vectors or single ones: both compute the same bits.
+Numbers are those of `simd`, vectors or single ones: both compute the same bits.
 
 What shapes the text: numbers become integers by adding a large number, as AVX2 converts no int64;
 bounds are written so that NaN fails the comparison and passes; the order of a sum is the one that
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.back.lanes import Lanes
+from zyg.compiler.back.simd import Lanes
 from zyg.compiler.back.vector_exponentials import exponentials
 from zyg.functions.operations import OPERATIONS
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from zyg.compiler.back.lanes import Lanes
+from zyg.compiler.back.simd import Lanes
 
 NAMES = "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tanh"
 _LN2 = math.log(2)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from zyg.compiler.back.lanes import BITS, REALS, Lane, Lanes
+from zyg.compiler.back.simd import BITS, REALS, Lane, Lanes
 from zyg.compiler.back.vector_elementary import VECTORISED, elementary
 from zyg.compiler.ir import Atom, Op, Program, Type, Value, operations, type_of
 from zyg.functions.operations import (

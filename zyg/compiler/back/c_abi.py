@@ -1,4 +1,4 @@
-"""LLVM text of a function of words, that runs a program.
+"""Which types values have in LLVM's text, and the entry of C, through which a program is called.
 
 ``i32 @kernel(ptr arguments, ptr results, ptr arena)`` takes and gives rows of words of 8 bytes: a
 double, an int, a bool as an int, the address of a buffer; a float32 in the first half. It returns
@@ -9,8 +9,23 @@ other, or nothing is written to them.
 
 from __future__ import annotations
 
-from zyg.compiler.back.types_in_text import result_type, type_in_text
-from zyg.compiler.ir import Program, type_of
+from zyg.compiler.ir import Program, Type, is_buffer, type_of
+
+TYPES = {"float": "double", "float32": "float", "int": "i64", "uint": "i64", "bool": "i1"}
+
+
+def type_in_text(kind: Type) -> str:
+    return "ptr" if is_buffer(kind) else TYPES[kind]
+
+
+def type_in_memory(kind: Type) -> str:
+    """The type of an element of a buffer."""
+    return "i8" if kind == "bool" else type_in_text(kind)
+
+
+def result_type(program: Program) -> str:
+    """The type of what a program's function returns: its status, and its outputs."""
+    return f"{{ {', '.join(['i32', *(type_in_text(type_of(x)) for x in program.outputs)])} }}"
 
 
 def entry_lines(program: Program, name: str) -> list[str]:

@@ -1,8 +1,9 @@
 """The module of a whole function or of its derivative, with the arguments that the function has.
 
-The functions of `module` take flat arrays and numbers. Here are functions around them that take the
-user's arguments apart, and put results, gradients and tangents together as those are: tuples,
-lists, dicts, copies of objects. A float of an object that no result depends on is None in them.
+The functions of `python_module` take flat arrays and numbers. Here are functions around them that
+take the user's arguments apart, and put results, gradients and tangents together as those are:
+tuples, lists, dicts, copies of objects. A float of an object that no result depends on is None in
+them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from zyg.compiler.aliases import Aliases
 from zyg.compiler.autodiff.dependence import is_real
-from zyg.compiler.back.module import Module
+from zyg.compiler.back.python_module import Module
 from zyg.compiler.ir import Program, type_of
 from zyg.compiler.kinds import Array, Kind, Many, Scalar, Static, Struct
 from zyg.errors import KernelError

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from zyg.compiler.back import arena, symbols
-from zyg.compiler.back.scalars import Scalars
-from zyg.compiler.back.types_in_text import result_type
-from zyg.compiler.back.whole_text import Module
+from zyg.compiler.back.c_abi import result_type
+from zyg.compiler.back.llvm_functions import Module
+from zyg.compiler.back.llvm_scalar import Scalars
 from zyg.compiler.kinds import DTYPES, Array, Kind, Scalar, Static, Struct
 
 _HEAD = 16  # bytes of an object before its own: references, type

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from zyg.compiler.back.lanes import REALS, Lane, Lanes, literal
-from zyg.compiler.back.printed import is_unsigned, operated
+from zyg.compiler.back.llvm_simd import is_unsigned, operated
+from zyg.compiler.back.simd import REALS, Lane, Lanes, literal
 from zyg.compiler.ir import Op
 from zyg.functions.operations import OPERATIONS
 

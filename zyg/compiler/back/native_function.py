@@ -13,9 +13,9 @@ import numpy as np
 
 from zyg.base.config import setting
 from zyg.compiler import callbacks
-from zyg.compiler.back import arena, blas, objects, stored, symbols, threaded
+from zyg.compiler.back import arena, blas, cpython_abi, stored, symbols, threaded
 from zyg.compiler.back.compiled import loaded
-from zyg.compiler.back.whole_text import Module
+from zyg.compiler.back.llvm_functions import Module
 from zyg.compiler.ir import Program, Type, element_of, is_buffer, type_of
 from zyg.compiler.kinds import Kind
 
@@ -116,13 +116,13 @@ class Direct:
                  writes: Sequence[int] = (), tapes: bool = False, apart: Sequence[int] = (),
                  ) -> None:  # fmt: skip
         start = time.perf_counter()
-        if not objects.readable():
-            raise objects.Unreadable("this Python keeps objects in another way")
+        if not cpython_abi.readable():
+            raise cpython_abi.Unreadable("this Python keeps objects in another way")
         module = Module(program)
-        entry = objects.Entry(module, takes, gives, writes, tapes, apart)
+        entry = cpython_abi.Entry(module, takes, gives, writes, tapes, apart)
         self.text = module.text(entry.lines)
         if module.called:
-            raise objects.Unreadable("it calls Python, which keeps something for its call")
+            raise cpython_abi.Unreadable("it calls Python, which keeps something for its call")
         (address, owner), self.origin = loaded(
             self.text, {**addresses_of_zyg(), **entry.addresses}, loops=True
         )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from zyg.compiler.back.emit import indented
+from zyg.compiler.back.python_text import indented
 from zyg.compiler.back.trampolines import refuse_text
 from zyg.compiler.builder import REALS
 from zyg.compiler.ir import (

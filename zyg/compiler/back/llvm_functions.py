@@ -10,17 +10,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from zyg.compiler.back import arena, blas, elementary_text, threaded
-from zyg.compiler.back.apart import Places, by_place, in_scopes, told, unswitched
+from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
+from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_memory, type_in_text
 from zyg.compiler.back.hoisting import check_early, hoistable, postponed
-from zyg.compiler.back.lanes import Lane
 from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here, leaves_some
+from zyg.compiler.back.llvm_scalar import Scalars
 from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TAGS, TO_THE_END
 from zyg.compiler.back.regions import Regions
-from zyg.compiler.back.registers import runs_in_registers, waits_for_stores, waits_for_sums
-from zyg.compiler.back.scalars import Scalars
+from zyg.compiler.back.simd import Lane
 from zyg.compiler.back.trampolines import printed
-from zyg.compiler.back.types_in_text import TYPES, result_type, type_in_memory, type_in_text
-from zyg.compiler.back.words import entry_lines
+from zyg.compiler.back.vectorize import runs_in_registers, waits_for_stores, waits_for_sums
 from zyg.compiler.ir import (
     Alloc,
     Atom,
