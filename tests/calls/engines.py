@@ -199,7 +199,8 @@ def _element_by_element(case):
         (y_dot,) = quietly(forward_of, case, case.watched, along)
         ahead = np.ravel(y_dot)[rows]
         behind = np.array([np.ravel(c[k])[n] for c in back])
-        ahead, behind = (np.where(np.isnan(ahead + behind), 0.0, x) for x in (ahead, behind))
+        not_known = np.isnan(ahead + behind)
+        ahead, behind = (np.where(not_known, 0.0, x).astype(float) for x in (ahead, behind))
         if why := difference(ahead, behind, near):
             raise Wrong(f"forward and reverse by element {n} of {k}: {why}")
     return "the same, element by element"
@@ -284,7 +285,7 @@ def _documented(case):
     if text.startswith("np.where(") and not any(map(np.ndim, case.leaves)):
         return "gave", y[()], []
     if text == "x0 ** 0.5" and y.dtype.kind == "f":
-        halves = np.full(y.shape, 0.5, y.dtype)
+        halves = np.full_like(y, 0.5)
         return "gave", quietly(np.power, case.leaves[0], halves), case.expected[2]
     return case.expected
 

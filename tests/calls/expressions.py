@@ -67,7 +67,6 @@ SPECIAL = [
     ("np.sum(np.fmin(x0, 1.0))", [TIES]),
     ("np.sum(np.clip(x0, x1, x2))", [STEPS, 0.0, 1.0]),
     ("np.sum(np.clip(x0, x1, None))", [np.array([0.0, 1, 0.5]), np.array([0.0, 2, 0])]),
-    ("np.sum(np.interp(np.array([0.0, 0.5, 1.0, 2.0]), x0, x1))", [KNOTS, HEIGHTS]),
     ("np.sum(np.interp(x0, x1, x2))", [np.array([0.0, 0.5, 1.0, 2.0, 3.0]), KNOTS, HEIGHTS]),
     ("np.sum(np.interp(x0, x1, x2))",
      [np.array([2.0, 1.5]), np.array([0.0, 1.0, 2.0, 2.0]), np.array([3.0, 1.0, 2.0, 5.0])]),

@@ -85,6 +85,7 @@ def _stacked(
 ) -> Any:
     """An array of watched values, in a list or alone."""
     new = type(object) not in ARRAYS
+    order = "C" if new and order in (None, "K", "A") else order  # as of a list
     y = as_array(object)
     if dtype is not None and y.dtype != dtype:
         y, new = np.astype(y, dtype), True

@@ -78,6 +78,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
         made[0] = b[0]
     for i in range(1, len(b)):
         made[i] = made[i - 1] * b[i]
+    slopes_hold(np.all(np.isfinite(made)))
     return made if axis is None else np.moveaxis(made, 0, axis)
 
 
@@ -306,9 +307,12 @@ def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
     if axis is not None and a.ndim != weights.ndim:
         shape = [1] * a.ndim
         shape[axis] = -1
+        demand(len(weights) == a.shape[axis])
         total = weights.sum()
         demand(total != 0.0)
         return (a * weights.reshape(tuple(shape))).sum(axis) / total
+    for k in range(a.ndim):
+        demand(a.shape[k] == weights.shape[k])
     total = weights.sum(axis)
     demand(np.all(total != 0.0))
     return (a * weights).sum(axis) / total

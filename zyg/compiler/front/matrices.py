@@ -143,6 +143,7 @@ def cholesky(a: Any) -> Any:
 def two_norm(x: Any, axis: Any, keepdims: Any) -> Any:
     """Its slope at 0 is 0, and the slope of that is 1: see `rules.norms`."""
     y = np.sqrt((x * x).sum(axis=axis, keepdims=keepdims))
+    slopes_hold(np.all(np.isfinite(y)))
 
     def two_norm_pullback(y_bar: Any) -> Any:
         kept = axis is None or keepdims

@@ -117,6 +117,8 @@ def pinv(a, rcond=None, hermitian=False, **rtol):
     """
     rcond, rtol = strip(rcond), {k: strip(v) for k, v in rtol.items()}
     y = _pinv(a, rcond, hermitian, rtol)
+    if not np.size(a):
+        return y
     plain = np.linalg.svd(strip(a), compute_uv=False, hermitian=hermitian)
     least = rtol.get("rtol", 1e-15) if rcond is None else rcond
     if least is None:
