@@ -79,6 +79,31 @@ def test_the_next_process_reads_no_source_and_computes_the_same(tmp_path):
     assert run(tmp_path, "\n\n\n" + PROGRAM, from_disk=True) == first  # in other lines
 
 
+MATRICES = """
+import numpy as np, zyg
+scale = 2.0
+
+@zyg.compile
+def f(xs):
+    return np.sum(np.sin(xs * scale)) * xs[0]
+
+xs = np.array([0.5, -1.0, 2.0])
+print(zyg.jacobian(f, xs), zyg.hessian(f, xs), zyg.hvp(f, xs, xs))
+scale = 3.0
+print(zyg.hessian(f, xs))
+"""
+
+
+def test_matrices_of_derivatives_are_found_too(tmp_path):
+    first = run(tmp_path, MATRICES)
+    spying = (
+        "import zyg.compiling.specialize as s\n"
+        "def refused(*args): raise AssertionError('it was read')\ns.specialize = refused\n"
+    )
+
+    assert run(tmp_path, spying + MATRICES) == first
+
+
 CHANGES = [
     {"helper": "4"}, {"cell": "5"}, {"default": "7"},
     {"program": PROGRAM.replace("power = 2", "power = 3")},

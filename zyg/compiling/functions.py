@@ -131,24 +131,27 @@ class Compiled(Named):
 
     def prepared(
         self, verb: str | None, args: tuple[Any, ...], kwargs: dict[str, Any],
-        more: tuple[Any, ...] = (), assuming: bool = True,
+        more: tuple[Any, ...] = (), others: Sequence[str] = (), assuming: bool = True,
     ) -> tuple[Any, Call | None]:  # fmt: skip
         """What machine code gives that is on disk or made now; else the call, for the general way.
 
-        NotImplemented and None where it is not compiled. Without a verb, the call. With `assuming`,
-        its program may stop for arrays of unusual sizes.
+        NotImplemented and None where it is not compiled. Without a verb, the call. On disk it may
+        be that of one of the `others`. With `assuming`, its program may stop for arrays of unusual
+        sizes.
         """
         if (call := self._taken_apart(args, kwargs)) is None:
             return NotImplemented, None
-        found: Any = NotImplemented
         fast = verb and not (kwargs or call.functions or call.watched)
-        if verb and fast and assuming and self._recall(verb, call.kinds):
-            found = self.asked(verb, (*args, *more))
-        if found is NotImplemented or found is Ellipsis:
-            if not self._specialize(call, assuming):
-                return NotImplemented, None
-            if not (verb and fast and self._learn(verb, call.known)):
-                return found, call
+        found: Any = NotImplemented
+        for one in (verb, *others) if verb and fast and assuming else ():
+            if self._recall(one, call.kinds):
+                y = self.asked(one, (*args, *more))
+                if y is not NotImplemented and y is not Ellipsis:
+                    return y, None
+                found = y if one is verb else found
+        if not self._specialize(call, assuming):
+            return NotImplemented, None
+        if verb and fast and self._learn(verb, call.known):
             found = self.asked(verb, (*args, *more))
         return found, (call if found is NotImplemented or found is Ellipsis else None)
 

@@ -62,7 +62,7 @@ def _found(
         elif found is not NotImplemented:
             return found
     for verb in left:
-        found, call = f.prepared(verb, args, kwargs, more)
+        found, call = f.prepared(verb, args, kwargs, more, left)
         if call is not None and found is NotImplemented:
             found = _computed(f, verb, call, more)
         if found is not Ellipsis:

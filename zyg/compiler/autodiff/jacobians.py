@@ -115,23 +115,15 @@ class Matrices:
     def _run(self, program: Program, given: Sequence[Atom]) -> list[Atom]:
         return spliced(program, [*given, *self.inputs], self.builder.block)
 
-    def _fresh(self, k: int, m: int, more: Atom) -> Value:
-        """A buffer for the derivatives of a result by an array among the inputs, and some more."""
-        size = self.product([*self.shapes[m], self.length(k)])
-        kind = element_of(self.program.inputs[k].type)
-        return self.builder.alloc(kind, self.builder.op("add", size, more), zeroed=False)
-
     def block(self, m: int, k: int) -> Atom:
         """The derivatives of a result by an input, zeros too, in the precision of that."""
         kind = element_of(self.program.inputs[k].type)
         found = self.blocks.get((m, k))
         if not self._is_buffer(m, k):
             return self.builder.to(kind, 0.0 if found is None else found)
-        size = self.product(self.shapes[m])
-        if is_buffer(self.program.inputs[k].type):
-            size = self.builder.op("multiply", size, self.length(k))
+        size = self.product([*self.shapes[m], self._count(k)])
         if found is None:
-            return self.builder.alloc(kind, size)
+            return self._alloc(k, size, zeroed=True)
         assert isinstance(found, Value)
         return found if element_of(found.type) == kind else self.builder.copied(found, size, kind)
 
@@ -195,53 +187,58 @@ class Matrices:
         made = self._run(along_elements(self.program, chosen), ())
         self.checked.update((m, k) for m in range(len(self.results)) for k, _ in chosen)
         for m, row in enumerate(self._tangents(made, lanes)):
-            demand_finite(self.builder, row, self.product([*self.shapes[m], lanes]))
+            size = self.product(self.shapes[m])
+            demand_finite(self.builder, row, self.product([size, lanes]))
             for lane, (k, index) in enumerate(chosen):
-                if index is None:
-                    self.blocks[m, k] = self._lane(m, row, lane, lanes)
+                if index is None and (len(row) > 1 or lanes == 1):
+                    self.blocks[m, k] = row[lane]
                     continue
+                n = self._count(k)
                 if (m, k) not in self.blocks:
-                    kind = element_of(self.program.inputs[k].type)
-                    size = self.product([*self.shapes[m], self.length(k)])
-                    self.blocks[m, k] = self.builder.alloc(kind, size)
-                self._column(self.blocks[m, k], row, m, (lane, lanes), (index, self.length(k)))
+                    self.blocks[m, k] = self._alloc(k, self.product([size, n]), index is not None)
+                self._store(self.blocks[m, k], row, size, [(lane, index or 0)], lanes, n)
 
-    def _lane(self, m: int, row: list[Any], lane: int, lanes: int) -> Atom:
-        """The tangents of a result along one of several directions."""
-        if self.results[m].shape is None:
-            return row[lane]  # type: ignore[no-any-return]
-        if lanes == 1:
-            return row[0]  # type: ignore[no-any-return]
-        kind, size = element_of(row[0].type), self.product(self.shapes[m])
-        out = self.builder.alloc(kind, size, zeroed=False)
-        self._column(out, row, m, (lane, lanes), (0, 1))
-        return out
+    def _alloc(self, k: int, size: Atom, zeroed: bool = False) -> Value:
+        """A buffer for derivatives by an input, in its precision."""
+        kind = element_of(self.program.inputs[k].type)
+        return self.builder.alloc(kind, size, zeroed=zeroed)
 
-    def _column(
-        self, block: Any, row: list[Any], m: int, of: tuple[int, int], at: tuple[Atom, Atom]
-    ) -> None:
-        """Store the tangents of a result, along one of `of[1]` directions, as one of `at[1]`
-        columns."""
+    def _store(
+        self, block: Any, made: list[Any], count: Atom, chosen: Sequence[tuple[int, Atom]],
+        lanes: int, step: Atom,
+    ) -> None:  # fmt: skip
+        """Store derivatives: those of a lane at its place, and then at each step; `made` has as
+        many lanes, side by side in a buffer, or as numbers."""
         builder, op = self.builder, self.builder.op
-        if self.results[m].shape is None:
-            builder.store(block, at[0], row[of[0]])
+        if not is_buffer(type_of(made[0])):
+            for lane, at in chosen:
+                builder.store(block, at, made[lane])
             return
 
-        def store(i: Atom) -> None:
-            t = builder.load(row[0], op("add", op("multiply", i, of[1]), of[0]))
-            builder.store(block, op("add", op("multiply", i, at[1]), at[0]), t)
+        def store(e: Atom) -> None:
+            here, first = op("multiply", e, step), op("multiply", e, lanes)
+            for lane, at in chosen:
+                t = builder.load(made[0], op("add", first, lane))
+                builder.store(block, op("add", here, at), t)
 
-        each(builder, self.product(self.shapes[m]), store)
+        if len(chosen) == 1:
+            each(builder, count, store)
+            return
+        with builder.each(count, independent=False) as e:  # too much is written over
+            store(e)
 
     def _by_array(self, k: int) -> None:
         """Blocks of columns, the last ones first: what is too much in a block is written over."""
-        n = self.length(k)
-        for m in range(len(self.results)):
-            self.blocks[m, k] = self._fresh(k, m, self.width)
+        n, op = self.length(k), self.builder.op
+        sizes = [self.product(shape) for shape in self.shapes]
+        for m, size in enumerate(sizes):
+            room = op("add", op("multiply", size, n), self.width)
+            self.blocks[m, k] = self._alloc(k, room)
 
         def use(j: Value, tangents: list[list[Any]]) -> None:
+            columns = [(lane, op("add", j, lane)) for lane in range(self.width)]
             for m, made in enumerate(tangents):
-                self._columns(self.blocks[m, k], made, m, n, j)
+                self._store(self.blocks[m, k], made, sizes[m], columns, self.width, n)
 
         self._each_block(k, use)
 
@@ -319,9 +316,8 @@ class Matrices:
         bar = self._bar(self.results[m].place)
         push = self._pushed(derived.program, bar)
         for k in derived.moving:
-            kind, n = element_of(self.program.inputs[k].type), self._count(k)
-            room = op("multiply", op("add", size, self.width), n)
-            self.blocks[m, k] = builder.alloc(kind, room, zeroed=False)
+            room = op("multiply", op("add", size, self.width), self._count(k))
+            self.blocks[m, k] = self._alloc(k, room)
         given, none = [*self.inputs, *self._bars()], len(derived.program.outputs)
 
         def use(i: Value, seed: Value) -> None:
@@ -332,27 +328,15 @@ class Matrices:
             for k in derived.moving:
                 is_row = is_buffer(self.program.inputs[k].type)
                 made = [next(rest) for _ in range(1 if is_row else self.width)]
-                self._store_rows(self.blocks[m, k], made, k, i)
+                n = self._count(k)
+                rows = [(lane, op("multiply", op("add", i, lane), n)) for lane in range(self.width)]
+                self._store(self.blocks[m, k], made, n, rows, self.width, 1)
 
         kind = element_of(type_of(self.program.outputs[self.results[m].place]))
         self._seeded(kind, size, use)
 
     def _count(self, k: int) -> Atom:
         return self.length(k) if is_buffer(self.program.inputs[k].type) else 1
-
-    def _store_rows(self, block: Any, made: list[Any], k: int, i: Value) -> None:
-        """Store the cotangents of an input in rows from the i-th on."""
-        builder, op = self.builder, self.builder.op
-        if not is_buffer(self.program.inputs[k].type):
-            for lane, c in enumerate(made):
-                builder.store(block, op("add", i, lane), c)
-            return
-        n = self.length(k)
-        with builder.each(n, independent=False) as e:
-            for lane in range(self.width):
-                c = builder.load(made[0], op("add", op("multiply", e, self.width), lane))
-                row = op("multiply", op("add", i, lane), n)
-                builder.store(block, op("add", row, e), c)
 
     def _tangents(self, outs: list[Atom], lanes: int) -> list[list[Any]]:
         """Those of each result, among what a pushforward yields."""
@@ -375,7 +359,7 @@ class Matrices:
             (t,) = self.along({k: self.builder.to(x.type, 1.0)})[m : m + 1]
             return t
         builder, op, n = self.builder, self.builder.op, self.length(k)
-        out = builder.alloc(element_of(x.type), op("add", n, self.width), zeroed=False)
+        out = self._alloc(k, op("add", n, self.width))
         last = op("subtract", n, 1)
 
         def use(j: Value, tangents: list[list[Any]]) -> None:
@@ -388,16 +372,3 @@ class Matrices:
 
         self._each_block(k, use)
         return out
-
-    def _columns(self, block: Any, made: list[Any], m: int, n: Atom, j: Value) -> None:
-        """Store the tangents of a result in its columns from the j-th on."""
-        builder, op = self.builder, self.builder.op
-        if self.results[m].shape is None:
-            for lane, t in enumerate(made):
-                builder.store(block, op("add", j, lane), t)
-            return
-        with builder.each(self.product(self.shapes[m]), independent=False) as row:
-            start, first = op("add", op("multiply", row, n), j), op("multiply", row, self.width)
-            for lane in range(self.width):
-                t = builder.load(made[0], op("add", first, lane))
-                builder.store(block, op("add", start, lane), t)
