@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiling.oracles import is_complex, is_real
+from ..programs.values import is_complex, is_real
 
 HEAD = "import cmath\nimport math\nimport operator\n\nimport numpy as np\n"
 NAMESPACES = {

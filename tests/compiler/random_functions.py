@@ -29,8 +29,8 @@ from zyg.compiler.ir import type_of
 from zyg.compiler.kinds import kind_of, made_of, operands_of
 from zyg.errors import KernelError
 
+from ..modules import imported
 from .interpreted import interpreted
-from .test_language import imported
 
 PLAIN = "import math\n\nimport numpy as np\n"
 DROP_INS = "import zyg.math as math\nimport zyg.numpy as np\n"

@@ -16,8 +16,8 @@ from zyg.errors import CaptureError, KernelError
 from zyg.kernels import scalar
 
 from ..kernels.backend import in_python
+from ..modules import imported
 from . import helpers
-from .test_language import imported
 
 X = np.array([1.0, 2.0])
 RATE, COUNT, FLAG = 2.0, 3, True

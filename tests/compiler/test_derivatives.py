@@ -12,8 +12,8 @@ from zyg.kernels.plans import Output
 from zyg.kernels.scalar import read_for
 
 from ..marks import slow_after
+from ..modules import imported
 from .random_programs import HEAD, source
-from .test_language import imported
 
 F64 = np.dtype(float)
 COUNT = 120

@@ -1,8 +1,5 @@
 """What a kernel may hold: the kernel of a function gives what the function itself gives."""
 
-import importlib.util
-import inspect
-
 import numpy as np
 import pytest
 
@@ -14,12 +11,12 @@ from zyg.kernels.launch import run
 from zyg.kernels.plans import Output
 from zyg.kernels.scalar import read_for
 
-from . import language
-from .language import ALL
+from ..programs.program import programs
 
 F64 = np.dtype(float)
 DTYPES = {"float": F64, "int": np.dtype(np.int64), "bool": np.dtype(bool)}
 KINDS = ("float", "float", "int")
+NUMBERS = programs("numbers").values()
 
 rng = np.random.default_rng(7)
 POINTS = (
@@ -42,22 +39,22 @@ def read(f):
     return found.kernel.program, [*POINTS, *found.captures.values(f)]
 
 
-def imported(text, path, **names):
-    """A module made of a text that is there to be read."""
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    vars(module).update(names)
-    spec.loader.exec_module(module)
-    return module
+@pytest.mark.parametrize("program", NUMBERS, ids=lambda p: p.name)
+def test_the_kernel_gives_what_the_function_gives(program):
+    read_program, operands = read(program.f)
+    (got,) = in_python(read_program, operands)
+    np.testing.assert_allclose(got, [program.f(*row) for row in ROWS], rtol=1e-13, atol=1e-14)
 
-
-@pytest.mark.parametrize("name", ALL)
-def test_the_text_gives_what_the_function_gives(name):
-    f = ALL[name]
-    program, operands = read(f)
-    (got,) = in_python(program, operands)
-    np.testing.assert_allclose(got, [f(*row) for row in ROWS], rtol=1e-13, atol=1e-14)
+    partials, masks = forward.partials(read_program, (0, 1))
+    with np.errstate(all="ignore"):
+        got = in_python(partials, operands)[1:]
+    rows = np.zeros((2, len(ROWS)))
+    for k, d in zip(masks[0], got, strict=True):
+        rows[k] = d
+    traced = program.traced.f
+    right = np.transpose([slope(traced, row) for row in ROWS])
+    np.testing.assert_allclose(rows, right, rtol=1e-13, atol=1e-13)
+    demand_float32(partials, operands)
 
 
 def slope(f, row):
@@ -65,24 +62,8 @@ def slope(f, row):
     return zyg.gradient(lambda x, y: 1.0 * f(x, y, row[2]), *row[:2], zeros=True)
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_partial_derivatives_are_those_of_watched_numbers(name):
-    f = ALL[name]
-    program, operands = read(f)
-    partials, masks = forward.partials(program, (0, 1))
-    with np.errstate(all="ignore"):
-        got = in_python(partials, operands)[1:]
-    rows = np.zeros((2, len(ROWS)))
-    for k, d in zip(masks[0], got, strict=True):
-        rows[k] = d
-    right = np.transpose([slope(f, row) for row in ROWS])
-    np.testing.assert_allclose(rows, right, rtol=1e-13, atol=1e-13)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_the_text_computes_in_its_own_precision(name):
-    program, operands = read(ALL[name])
-    partials, _ = forward.partials(program, (0, 1))
+def demand_float32(partials, operands):
+    """The text computes in its own precision."""
     names = [f"x{n}" for n in range(len(operands))]
     text = emit(partials, names)
     assert "float64" not in "\n".join(text.lines)
@@ -100,19 +81,11 @@ def test_the_text_computes_in_its_own_precision(name):
             assert isinstance(value, types[kind])
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_compiled_kernels_give_the_same(name):
-    program, operands = read(ALL[name])
-    for each in (program, forward.partials(program, (0, 1))[0]):
+@pytest.mark.parametrize("program", NUMBERS, ids=lambda p: p.name)
+def test_compiled_kernels_give_the_same(program):
+    made, operands = read(program.f)
+    for each in (made, forward.partials(made, (0, 1))[0]):
         with np.errstate(all="ignore"):
             wanted = in_python(each, operands)
         for got, right in zip(in_python(each, operands, "llvm"), wanted, strict=True):
             np.testing.assert_allclose(got, right, rtol=1e-12, atol=1e-13)
-
-
-def test_no_program_is_left_out():
-    here = {f for f in vars(language).values() if inspect.isfunction(f)}
-    missing = {
-        f.__name__ for f in here if [*inspect.signature(f).parameters][:3] == ["x", "y", "k"]
-    }
-    assert missing <= {f.__name__ for f in ALL.values() if inspect.isfunction(f)}

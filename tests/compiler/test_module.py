@@ -11,13 +11,11 @@ from zyg.compiler.ir import operations
 from zyg.kernels.scalar import read_for
 
 from ..marks import slow_after
+from ..modules import imported
 from .interpreted import interpreted
-from .memory_programs import ARGUMENTS, Kit, active_of, product, program_of
+from .kit import Kit, product, program_of
 from .random_programs import HEAD, source
-from .test_forward_on_memory import directions_at, fresh, printed
-from .test_language import imported
-
-MAKERS = pytest.mark.parametrize("make", ARGUMENTS, ids=lambda make: make.__name__)
+from .test_forward_on_memory import fresh, printed
 
 
 def assert_same(program, args):
@@ -37,14 +35,6 @@ def test_a_module_imports_nothing_of_zyg():
     text = module_text(program_of(product), "f")
     imports = {*re.findall(r"^(?:import|from) .*", text, re.MULTILINE)}
     assert imports == {"import math", "import numpy as np"}
-
-
-@MAKERS
-def test_programs_with_memory(make):
-    program, args = program_of(make), ARGUMENTS[make]
-    assert_same(program, args)
-    moving = pushforward(program, active_of(program), strong=True)
-    assert_same(moving, [*directions_at(program, args, 1), *args])
 
 
 @pytest.mark.parametrize("part", slow_after(1, range(4)))

@@ -8,7 +8,6 @@ from zyg.compiler.autodiff.forward import pushforward
 from zyg.compiler.ir import Value, is_buffer, prune, type_of
 
 from .interpreted import Stopped, interpreted
-from .memory_programs import ARGUMENTS, active_of, program_of
 from .random_memory import SIZE, random_program
 
 
@@ -57,19 +56,6 @@ def slopes_of(program, active):
     del made.body.yields[: len(program.outputs)]
     prune(made.body)
     return made
-
-
-@pytest.mark.parametrize("make", ARGUMENTS, ids=lambda make: make.__name__)
-def test_reverse_is_the_transpose_of_forward(make):
-    program, random, args = program_of(make), np.random.default_rng(1), ARGUMENTS[make]
-    check(program, active_of(program), args, random, 1e-6 if make.__name__ == "narrow" else 1e-11)
-
-
-@pytest.mark.parametrize("make", ARGUMENTS, ids=lambda make: make.__name__)
-def test_and_of_the_gradient(make):
-    program, random, args = program_of(make), np.random.default_rng(1), ARGUMENTS[make]
-    if make.__name__ not in ("scaled", "double_buffer", "narrow", "product"):
-        check(slopes_of(program, active_of(program)), active_of(program), args, random, 1e-11)
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -10,18 +10,13 @@ from hypothesis.extra.numpy import array_shapes, mutually_broadcastable_shapes
 
 from zyg.errors import KernelError
 
-from .array_programs import PROGRAMS, A, K, X
+from ..programs.arrays import A, K, X
 from .interpreted import Stopped
 from .wholes import check, read, run
 
 bounds = st.none() | st.integers(-7, 7)
 types = st.sampled_from([float, np.float32, int, bool])
 steps = st.sampled_from([None, 1, 2, 3, -1, -2])
-
-
-@pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
-def test_programs_of_arrays(f, args):
-    check(f, *args)
 
 
 def array(shape):

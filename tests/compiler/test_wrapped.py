@@ -11,7 +11,7 @@ from zyg.compiler.back.python_signature import Signature, wrapped_text
 from zyg.compiler.kinds import Array, Scalar, Static, Struct, kind_of
 from zyg.errors import KernelError
 
-from .memory_programs import X4, Kit, double_buffer, prefix_product, program_of, scaled
+from .kit import X4, Kit, double_buffer, prefix_product, program_of, scaled
 
 FLOAT, ROW = Scalar("float"), Array("float", 1)
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import zyg
-from tests.compiling.programs import CALLS
+from tests.programs import functions
+from tests.programs.program import programs
 from zyg.errors import ConversionError, MutationError, NonScalarOutputError
 
 X = np.array([0.5, -1.2, 2.0, 0.1])
@@ -626,7 +627,7 @@ def test_the_text_has_the_derivatives_by_ints_too():
 
 
 def test_ints_that_only_index_in_functions_that_call_themselves_need_no_tracer():
-    f, args, _ = CALLS["tree_network"]
-    assert zyg.compile(f).inspect(*args)["mode"] == "reverse"
-    g = zyg.compile(lambda x, n: CALLS["recursive_power"][0](x * n, 3))
+    network = programs("functions")["functions: tree_network"]
+    assert zyg.compile(network.f).inspect(*network.args)["mode"] == "reverse"
+    g = zyg.compile(lambda x, n: functions.recursive_power(x * n, 3))
     assert zyg.gradient(g, 2.0, 3) == pytest.approx((324.0, 216.0))

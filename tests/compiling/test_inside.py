@@ -1,4 +1,4 @@
-"""Verbs of zyg inside of compiled functions: machine code, right to second order."""
+"""Verbs of zyg inside of compiled functions, where they meet infinities, writes, hooks, ints."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,7 @@ import pytest
 import zyg
 from zyg.base.registry import rules
 
-from ..compiler import test_inside, test_inside_closures
-from ..compiler.test_inside import X, of_each
+from ..programs.derivatives import X, cube, rounded, wave
 
 
 @pytest.fixture(autouse=True)
@@ -23,32 +22,12 @@ def alike(found, right):
     np.testing.assert_allclose(found, right, rtol=1e-8, atol=1e-11)
 
 
-# Whose derivatives are not those of the values.
-OF_THEIR_OWN = {"stopped", "with_scalar_rule", "with_constants", "by_rules", "hooked"}
-
-
-@of_each(test_inside.PROGRAMS + test_inside_closures.PROGRAMS)
-def test_it_is_machine_code_to_second_order(f, args):
-    g = zyg.compile(f)
-    assert g.inspect(*args)["native"]
-    alike(g(*args), f(*args))
-    for found, right in zip(zyg.gradient(g, *args), zyg.gradient(f, *args), strict=True):
-        alike(found, right)
-    along = tuple(np.cos(np.arange(np.size(x)).reshape(np.shape(x)) + 0.3) for x in args)
-    along = tuple(d if np.ndim(d) else float(d) for d in along)
-    seconds = (zyg.hvp(lambda p, h=h: h(*p), tuple(args), along) for h in (g, f))
-    for found, right in zip(*seconds, strict=True):
-        alike(found, right)
-    if f.__name__ not in OF_THEIR_OWN:
-        zyg.check_gradient(g, *args)
-
-
 def slope_of_root(x):
     return zyg.gradient(np.sqrt, x)[0]
 
 
 def of_a_large_array(w):
-    return np.sum(zyg.gradient(test_inside.wave, w)[0] ** 2)
+    return np.sum(zyg.gradient(wave, w)[0] ** 2)
 
 
 def test_a_derivative_that_is_not_finite_is_that_of_the_traced_engine():
@@ -87,7 +66,7 @@ def hooked_square(x):
 
 
 def rounded_square(x):
-    return test_inside_closures.rounded(x, 4) ** 2
+    return rounded(x, 4) ** 2
 
 
 @pytest.mark.parametrize("f", [hooked_square, rounded_square])
@@ -104,7 +83,7 @@ def test_forward_mode_refuses_a_hook():
 
 
 def value_by_an_int(x):
-    return zyg.value_and_gradient(test_inside.cube, 3)[0] * x
+    return zyg.value_and_gradient(cube, 3)[0] * x
 
 
 def test_the_value_of_an_int_is_not_compiled():

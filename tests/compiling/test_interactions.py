@@ -1,21 +1,13 @@
-"""Features of compiled functions beside each other: machine code, and right, for every verb."""
+"""Features of compiled functions beside each other: threads, layouts, memory, closures."""
 
-import copy
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import zyg
-from tests.compiling.mixed_programs import CALLS, opaque
-from tests.compiling.oracles import (
-    direction_for,
-    inner_product,
-    slope_by_differences,
-    traced_module,
-)
-from zyg.compiler.autodiff import threads
-from zyg.compiler.back import threaded
+from tests.programs.interactions import opaque
+from tests.programs.program import programs
 from zyg.compiling.functions import Compiled
 from zyg.errors import MutationError
 
@@ -26,13 +18,7 @@ def some(names, each):
             for k, n in enumerate(names)]  # fmt: skip
 
 
-NATIVE = [name for name in CALLS if name != "helper_in_prange"]  # which warns of its helper
 RNG = np.random.default_rng(3)
-
-
-@pytest.fixture(scope="module")
-def traced():
-    return traced_module("mixed_programs").CALLS
 
 
 @pytest.fixture
@@ -45,72 +31,41 @@ def machine_code_alone(monkeypatch):
         yield
 
 
-@pytest.fixture
-def always_in_threads(monkeypatch):
-    for module in (threaded, threads):
-        monkeypatch.setattr(module, "WORTH_IT", 0.0)
-    monkeypatch.setattr(threads, "_COST", 0.0)
+def helper_alone(x, k):
+    """It stays in Python: it catches."""
+    try:
+        return np.sum(x * x) * k
+    except ValueError:
+        return 0.0
 
 
-def check(f, g, args):
-    """The compiled function against a traced one and differences."""
-    along = direction_for(args, 16)
-    before = copy.deepcopy(args)
-    gradient = zyg.gradient(f, *args, zeros=True)
-    right = zyg.gradient(g, *copy.deepcopy(args), zeros=True)
-
-    np.testing.assert_allclose(f(*copy.deepcopy(args)), g(*copy.deepcopy(args)), rtol=1e-12)
-    for mine, one in zip(gradient, right, strict=True):
-        np.testing.assert_allclose(mine, one, rtol=1e-7, atol=1e-8)
-    slope = inner_product(args, gradient, along)
-    near = {"rtol": 1e-6, "atol": 1e-7}
-    np.testing.assert_allclose(slope, slope_by_differences(g, args, along, float), **near)
-    np.testing.assert_allclose(zyg.pushforward(f, args, along)[1], slope, rtol=1e-7, atol=1e-8)
-    for mine, one in zip(args, before, strict=True):
-        np.testing.assert_array_equal(mine, one)
+def helper_in_prange(x, w):
+    total = 0.0
+    for i in zyg.prange(len(x)):
+        total += helper_alone(x * x[i], w)
+    return total
 
 
-@pytest.mark.parametrize("name", some(NATIVE, 4))
-def test_values_and_derivatives_are_those_of_the_traced_engine(name, traced, machine_code_alone):
-    f, args = CALLS[name]
-    check(zyg.compile(f), traced[name][0], args)
-
-
-@pytest.mark.parametrize("name", some([n for n in NATIVE if "prange" in n], 3))
-def test_and_in_threads(name, traced, machine_code_alone, always_in_threads):
-    f, args = CALLS[name]
-    check(zyg.compile(f, parallel=True), traced[name][0], args)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NATIVE[::2])
-def test_second_derivatives_are_differences_of_the_traced_gradient(
-    name, traced, machine_code_alone
-):
-    f, (x, *rest) = CALLS[name]
-    g, v = traced[name][0], direction_for(x, 5)
-    ahead, behind = (zyg.gradient(lambda x: g(x, *rest), x + h * v)[0] for h in (1e-5, -1e-5))
-
-    found = zyg.hvp(zyg.compile(lambda x: f(x, *rest)), x, v)
-
-    np.testing.assert_allclose(found, (ahead - behind) / 2e-5, rtol=2e-5, atol=1e-5)
-
-
-def test_a_helper_in_python_in_rounds_of_prange(traced):
-    f, args = CALLS["helper_in_prange"]
+def test_a_helper_in_python_in_rounds_of_prange():
     with zyg.config(fallback="silent"):
-        check(zyg.compile(f, parallel=True), traced["helper_in_prange"][0], args)
+        compiled, x = zyg.compile(helper_in_prange, parallel=True), RNG.normal(size=6)
+        np.testing.assert_allclose(compiled(x, 1.3), helper_in_prange(x, 1.3), rtol=1e-12)
+        grads = [zyg.gradient(f, x, 1.3) for f in (compiled, helper_in_prange)]
+        for found, right in zip(*grads, strict=True):
+            np.testing.assert_allclose(found, right, rtol=1e-9)
 
 
 def test_threads_call_the_same_functions_that_call_back(machine_code_alone):
     names = ["opaque_in_prange", "callback_under_a_gradient", "callback_in_recursion", "halves"]
-    compiled = {name: zyg.compile(CALLS[name][0]) for name in names}
+    found_as = programs("interactions")
+    calls = {name: found_as[f"interactions: {name}"] for name in names}
+    compiled = {name: zyg.compile(calls[name].f) for name in names}
 
     def work(first):
         found = {}
         for k in range(12):
             name = names[(k + first) % len(names)]
-            args = CALLS[name][1]
+            args = calls[name].args
             with zyg.config(fallback="error"):
                 found[name] = compiled[name](*args), zyg.gradient(compiled[name], *args)[0]
         return found

@@ -9,7 +9,7 @@ import pytest
 from scipy import special
 
 import zyg
-from tests.searches._written import function
+from tests.modules import function
 
 ROW = np.array([0.5, -1.25, 2.0])
 

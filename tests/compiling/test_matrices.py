@@ -8,7 +8,7 @@ import pytest
 
 import zyg
 
-from ..compiler.test_inside_closures import rounded
+from ..programs.derivatives import rounded
 
 SIZES = [0, 1, 3, 4, 5, 8, 9, 16, 17]
 MODES = ["auto", "forward", "reverse"]

@@ -1,5 +1,6 @@
 """Loops over `prange` in threads: the same bits for any number of workers, in every derivative."""
 
+import functools
 import itertools
 import os
 import subprocess
@@ -11,14 +12,14 @@ import numpy as np
 import pytest
 
 import zyg
+from tests.marks import slow_after
+from tests.programs.program import programs
+from tests.programs.threads import A, W, X, kept, shared, summed
 from zyg.base import threads as threads_of_base
 from zyg.compiler.autodiff import threads
 from zyg.compiler.back import threaded
 from zyg.compiler.ir import For, operations
 from zyg.errors import CompileError
-
-RNG = np.random.default_rng(5)
-A, W, X = RNG.normal(size=(131, 7)), RNG.normal(size=7), RNG.normal(size=131)
 
 
 @pytest.fixture(autouse=True)
@@ -31,146 +32,11 @@ def _always_in_threads(monkeypatch):
         yield
 
 
-def summed(x):
-    s, t = 1.0, 0.0
-    for k in zyg.prange(len(x)):
-        s += np.sin(x[k] * x[k])
-        if x[k] > 0:
-            t -= x[k]
-    return s * t
-
-
-def shared(a, w):
-    s = 0.0
-    for i in zyg.prange(a.shape[0]):
-        t = 0.0
-        for j in range(len(w)):
-            t += a[i, j] * w[j]
-        s += np.tanh(t)
-    return s
-
-
-def product(a, w):
-    s = 0.0
-    for i in zyg.prange(a.shape[0]):
-        s += np.tanh(a[i] @ w)
-    return s
-
-
-def kept(x, w):
-    out = np.zeros_like(x)
-    for i in zyg.prange(len(x)):
-        y = x[i]
-        for k in range(5):
-            y = np.sin(y) + 0.1 * w[(i + k) % len(w)]
-        out[i] = y
-    return np.sum(out * out)
-
-
-def until(x):
-    out = np.zeros_like(x)
-    for i in zyg.prange(len(x)):
-        y = abs(x[i])
-        while y < 2:
-            y = 0.3 * y * y + y + 0.1
-        out[i] = y * x[i]
-    return np.sum(out)
-
-
-def stencil(x):
-    out = np.zeros_like(x)
-    for i in zyg.prange(1, len(x) - 1):
-        out[i] = x[i - 1] * x[i + 1] - 2 * x[i]
-    return np.sum(out * out)
-
-
-def rows(a, w):
-    out = np.zeros((a.shape[0], a.shape[1], 2))
-    for i in zyg.prange(a.shape[0]):
-        for j in range(a.shape[1]):
-            for k in range(2):
-                out[i, j, k] = a[i, j] * w[j]
-                out[i, j, k] *= np.cos(w[k])
-    return np.sum(out**2)
-
-
-def own_memory(a, w):
-    s = 0.0
-    for i in zyg.prange(a.shape[0]):
-        row = np.exp(a[i] * w)
-        s += np.log(np.sum(row))
-    return s
-
-
-def twice(x):
-    y = np.zeros_like(x)
-    for _ in range(3):
-        for i in zyg.prange(len(x)):
-            y[i] = np.sin(x[i] + y[i])
-    return np.sum(y * y)
-
-
-def nested(a, w):
-    s = 0.0
-    for i in zyg.prange(a.shape[0]):
-        for j in zyg.prange(len(w)):
-            s += np.sin(a[i, j] * w[j])
-    return s
-
-
-def backwards(x):
-    s = 0.0
-    for k in zyg.prange(len(x) - 1, -1, -2):
-        s += np.cos(x[k]) * k
-    return s
-
-
-def repeated(a, w):
-    s = 0.0
-    for k in range(3):
-        for i in zyg.prange(a.shape[0]):
-            s += np.sin(a[i, k] * w[k] + k)
-    return s
-
-
-def in_turn(x, w):
-    y = np.zeros_like(x)
-    k = 0
-    while k < 3:
-        if w[k] > -100:
-            for i in zyg.prange(len(x)):
-                y[i] = np.sin(y[i] * w[k] + x[i])
-        k += 1
-    return np.sum(y)
-
-
-def reversed_views(x, w):
-    s = 0.0
-    y = x[::-1]
-    for i in zyg.prange(len(x)):
-        s += y[i] * np.sin(x[i]) * w[-1]
-    return s
-
-
-def counted(x):
-    s, k, n = 0.0, 0, 100
-    for i in zyg.prange(len(x)):
-        k += i * i
-        if x[i] > 0:
-            k -= 3
-            n += int(x[i] < 0.5)
-        s += x[i] ** 2 * i
-    return s * n / (k + 1)
-
-
-PROGRAMS = [
-    (summed, (X,)), (shared, (A, W)), (product, (A, W)), (kept, (X, W)), (until, (X,)),
-    (stencil, (X,)), (rows, (A, W)), (own_memory, (A, W)), (twice, (X,)), (nested, (A, W)),
-    (backwards, (X,)), (repeated, (A, W)), (in_turn, (X, W)), (reversed_views, (X, W)),
-    (counted, (X,)),
-]  # fmt: skip
-NAMES = [f.__name__ for f, _ in PROGRAMS]
-programs = pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=NAMES)
+FOUND = {p.name: (p.f, p.args) for p in programs("threads").values()}
+NAMES = [name for name in FOUND if name not in ("ints", "numpys", "known_bounds")]
+PROGRAMS = [FOUND[name] for name in NAMES]
+each = pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=NAMES)
+in_threads = functools.cache(functools.partial(zyg.compile, parallel=True))
 
 
 def by_workers(call):
@@ -188,9 +54,9 @@ def flat(x):
     return [x]
 
 
-@programs
+@each
 def test_values_and_derivatives_are_the_same_bits_for_any_number_of_workers(f, args):
-    compiled = zyg.compile(f, parallel=True)
+    compiled = in_threads(f)
     along = tuple(map(np.cos, args))
     last = len(args) - 1
 
@@ -220,30 +86,29 @@ def agree(f, g, args, **bounds):
             np.testing.assert_allclose(x, y, **bounds)
 
 
-@programs
-def test_values_and_derivatives_are_those_of_the_traced_function(f, args):
-    compiled = zyg.compile(f, parallel=True)
-    if f is not rows:  # whose buffer has no room for watched numbers
-        agree(compiled, f, args, rtol=1e-9, atol=1e-12)
-    by = args[-1][:5]
-    if f in (summed, until, twice):
-        np.testing.assert_allclose(zyg.hessian(compiled, by), zyg.hessian(f, by), rtol=1e-8)
+MEETING = [p for p in programs("interactions").values() if "prange" in p.name]
 
 
-@programs
-@pytest.mark.parametrize("n", [0, 1, 3, 64])
-def test_few_rounds(f, args, n):
-    args = (args[0][:n], *args[1:])
-    agree(zyg.compile(f, parallel=True), zyg.compile(f), args, rtol=1e-9, atol=1e-12)
+@pytest.mark.parametrize("program", [*programs("threads").values(), *slow_after(2, MEETING)],
+                         ids=lambda p: p.name)  # fmt: skip
+def test_threads_give_what_the_traced_function_gives(program):
+    compiled = in_threads(program.f)
+    agree(compiled, program.traced.f, program.args, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "f", [shared, product, kept, until, stencil, rows, own_memory, twice, backwards]
-)
-def test_float32(f):
-    args = dict(PROGRAMS)[f]
+@each
+def test_few_rounds(f, args):
+    one, other = in_threads(f), zyg.compile(f)
+    for n in (0, 1, 3, 64):
+        agree(one, other, (args[0][:n], *args[1:]), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["shared", "product", "kept", "until", "stencil", "rows",
+                                  "own_memory", "twice", "backwards"])  # fmt: skip
+def test_float32(name):
+    f, args = FOUND[name]
     args = tuple(x.astype(np.float32) for x in args)
-    compiled = zyg.compile(f, parallel=True)
+    compiled = in_threads(f)
     found = by_workers(lambda: zyg.value_and_gradient(compiled, *args))
     assert all(x == found[0] for x in found)
     agree(compiled, zyg.compile(f), args, rtol=1e-4, atol=1e-4)
@@ -251,7 +116,7 @@ def test_float32(f):
 
 @pytest.mark.parametrize(("f", "args"), PROGRAMS[:8], ids=NAMES[:8])
 def test_mirrors_of_loops_in_threads_are_in_threads(f, args):
-    compiled = zyg.compile(f, parallel=True)
+    compiled = in_threads(f)
     read = compiled.call(args, {}).known
     made = read.operation.gradient(read.active(None)).operation.program
     loops = [op for op in operations(made.body) if isinstance(op, For) and op.apart is not None]

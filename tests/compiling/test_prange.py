@@ -4,43 +4,11 @@ import numpy as np
 import pytest
 
 import zyg
+from tests.programs.threads import ints, numpys
 from zyg.base import warned
 from zyg.errors import CompileError
 
 X = np.linspace(-1.0, 2.0, 1001)
-
-
-def summed(x):
-    s, t = 1.0, 0.0
-    for k in zyg.prange(len(x)):
-        y = x[k] * x[k]
-        s += np.sin(y)
-        if x[k] > 0:
-            t -= y
-    return s * t
-
-
-def written(x):
-    out = np.zeros_like(x)
-    for k in zyg.prange(1, len(x), 2):
-        out[k] = np.cos(x[k]) * x[k - 1]
-    return np.sum(out * out)
-
-
-def known_bounds(x):
-    s = 0.0
-    for k in zyg.prange(100, 0, -3):
-        s += x[k] * k
-    return s
-
-
-@pytest.mark.parametrize("f", [summed, written, known_bounds])
-def test_values_and_gradients_are_those_of_a_range(f):
-    with zyg.config(fallback="error"):
-        compiled = zyg.compile(f)
-        np.testing.assert_allclose(compiled(X), f(X), rtol=1e-12)
-        zyg.check_gradient(compiled, X[:120])
-        np.testing.assert_allclose(zyg.gradient(compiled, X)[0], zyg.gradient(f, X)[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 63, 64, 65, 1001])
@@ -58,27 +26,6 @@ def test_sums_are_those_of_chunks_in_order(n):
             part += x[k]
         right += part
     assert zyg.compile(added)(x) == right
-
-
-def ints(a, n):
-    k, few, turns = 7, 0, n
-    for i in zyg.prange(len(a)):
-        k += i * 2
-        few += int(a[i] > 0.5)
-        turns -= n * i
-        if a[i] > 1:
-            for j in range(len(a) % 3):
-                k += n + j
-    return k, few, turns
-
-
-def numpys(a, n):
-    ints, bools, both = 0, 0, 2.5
-    for i in zyg.prange(len(a)):
-        ints += np.round(a[i] * n).astype(int)
-        bools += a[i] > 0.5
-        both += i
-    return ints, bools, both
 
 
 @pytest.mark.parametrize("count", [1, 2, 65, 1001])

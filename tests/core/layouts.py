@@ -1,6 +1,6 @@
 """Random programs whose value depends on where elements lie: on what is a view, and what a copy.
 
-    python -m tests.core.layouts --count 100000 --seed 7
+    python -m tests.core.layouts --most 100000
 
 A program makes arrays of an array in any layout, writes through `reshape(-1)`, `ravel()` and their
 kin, and reads all of them. Its value is compared with NumPy's, its derivative with a difference.
@@ -8,14 +8,13 @@ kin, and reads all of them. Its value is compared with NumPy's, its derivative w
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
 import warnings
 
 import numpy as np
 
 import zyg
+from tests.searches.search import Search, main
 from zyg.core import kept
 from zyg.core.strand import strip
 from zyg.numpy.lib.stride_tricks import as_strided
@@ -240,24 +239,7 @@ def _checked(seed):
     raise AssertionError(f"seed {seed}: {found}\nx of shape {x.shape}, {layout}\n    {text}")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=10000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    began, wrong, refused = time.time(), 0, {}
-    for seed in range(options.seed, options.seed + options.count):
-        try:
-            found = check(seed)
-            if found:
-                refused[found] = refused.get(found, 0) + 1
-        except AssertionError as error:
-            wrong += 1
-            print(error)
-    print(f"{options.count} programs, {wrong} wrong, {time.time() - began:.0f} s; refused:")
-    for words, number in sorted(refused.items(), key=lambda item: -item[1]):
-        print(f"{number:6} {words}")
-
+SEARCH = Search(int, check)
 
 if __name__ == "__main__":
-    main()
+    main(SEARCH, __doc__)

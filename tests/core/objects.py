@@ -1,6 +1,6 @@
 """Random programs that mix object arrays, lists and watched arrays.
 
-    python -m tests.core.objects --count 100000 --seed 7
+    python -m tests.core.objects --most 100000
 
 What is a watched array, an object array of watched numbers or a list of them is drawn for each
 value. The derivatives in both modes are compared with differences of the same program on floats.
@@ -8,14 +8,13 @@ value. The derivatives in both modes are compared with differences of the same p
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
 import warnings
 
 import numpy as np
 
 import zyg
+from tests.searches.search import Search, main
 
 
 def objects(x):
@@ -147,24 +146,7 @@ def check(seed):
     raise AssertionError(f"seed {seed}: {found}\nx = {x}\n    {text}")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=10000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    began, wrong, refused = time.time(), 0, {}
-    for seed in range(options.seed, options.seed + options.count):
-        try:
-            found = check(seed)
-            if found:
-                refused[found] = refused.get(found, 0) + 1
-        except AssertionError as error:
-            wrong += 1
-            print(error)
-    print(f"{options.count} programs, {wrong} wrong, {time.time() - began:.0f} s; refused:")
-    for words, number in sorted(refused.items(), key=lambda item: -item[1]):
-        print(f"{number:6} {words}")
-
+SEARCH = Search(int, check)
 
 if __name__ == "__main__":
-    main()
+    main(SEARCH, __doc__)

@@ -1,6 +1,6 @@
 """Random programs that write into arrays, and what must hold of each.
 
-    python -m tests.core.programs --count 100000 --seed 7
+    python -m tests.core.programs --most 100000
 
 A program is the text of one function. It is run on plain NumPy and, with `zyg.numpy` for `np`, on
 watched arrays; it grows statement by statement, each tried on plain NumPy first, so that every
@@ -10,10 +10,7 @@ the statements that it takes, and printed.
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
-import time
 import traceback
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -22,6 +19,7 @@ import numpy
 
 import zyg
 import zyg.numpy
+from tests.searches.search import Search, main
 
 CONSTANTS = ("0.3", "-0.7", "1.5", "0.9", "-1.2")
 SMOOTH = ("np.sin", "np.cos", "np.tanh", "np.arctan")
@@ -773,63 +771,23 @@ def _unnested(statement):
             yield "\n".join(line[4:] for line in body.split("\n"))
 
 
-@dataclass
-class Survey:
-    """What a number of programs showed."""
-
-    checked: int = 0
-    unreliable: int = 0
-    kinds: Counter = None
-    failures: list = None
-
-
-def survey(seeds, *, second_every=8, most=5):
-    """Check the programs of these seeds; failures are shrunk, at most so many."""
-    result = Survey(kinds=Counter(), failures=[])
-    for seed in seeds:
-        grown = program(seed)
-        second = seed % second_every == 0
-        found = check(grown, second=second)
-        result.checked += 1
-        result.kinds.update(grown.kinds)
-        if found == "unreliable":
-            result.unreliable += 1
-        elif found is not None:
-            small = shrink(grown, found, second=second)
-            result.failures.append((seed, small, check(small, second=second)))
-            if len(result.failures) >= most:
-                break
-    return result
-
-
-def describe(seed, small, failure):
-    return f"seed {seed}: {failure}\n\n{small}\n"
+def checked(seed, grown=None, second_every=8):
+    """Raise if the program of a seed is wrong, by the least that is; else what `check` says."""
+    grown, second = grown or program(seed), seed % second_every == 0
+    found = check(grown, second=second)
+    if isinstance(found, Failure):
+        small = shrink(grown, found, second=second)
+        raise AssertionError(f"seed {seed}: {check(small, second=second)}\n\n{small}\n")
+    return found
 
 
 def check_chunk(number, size=125):
     """Check the programs of one of the chunks into which tests divide the seeds."""
-    result = survey(range(number * size, (number + 1) * size), most=3)
-
-    assert not result.failures, "\n\n".join(describe(*failure) for failure in result.failures)
-    assert result.unreliable <= 0.05 * size  # differences must not excuse many
+    found = Counter(map(checked, range(number * size, (number + 1) * size)))
+    assert found["unreliable"] <= 0.05 * size  # differences must not excuse many
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="python -m tests.core.programs", description=__doc__)
-    parser.add_argument("--count", type=int, default=10000)
-    parser.add_argument("--seed", type=int, default=0, help="of the first program")
-    parser.add_argument("--failures", type=int, default=5, help="stop after so many")
-    options = parser.parse_args()
-    start = time.perf_counter()
-    seeds = range(options.seed, options.seed + options.count)
-    result = survey(seeds, most=options.failures)
-    for failure in result.failures:
-        print(describe(*failure))
-    seconds = time.perf_counter() - start
-    print(f"{result.checked} programs in {seconds:.0f} s, {result.unreliable} without a derivative")
-    print(", ".join(f"{kind} {count}" for kind, count in result.kinds.most_common()))
-    sys.exit(bool(result.failures))
-
+SEARCH = Search(int, checked)
 
 if __name__ == "__main__":
-    main()
+    main(SEARCH, __doc__)

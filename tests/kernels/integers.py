@@ -1,6 +1,6 @@
 """Random expressions of ints: a kernel gives what NumPy gives, overflow included, for every type.
 
-    python -m tests.kernels.integers --count 20000 --seed 7 --backend llvm
+    python -m tests.kernels.integers --most 20000
 
 An expression of two operands of ints and of numbers of Python's, literals and the operand n, is
 evaluated on arrays by NumPy, and as a kernel. Left out is what kernels do in another way: bools are
@@ -10,14 +10,13 @@ is a number in np.where that NumPy casts, and one computed of n alone beyond int
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
-import sys
-import time
 
 import numpy as np
+import pytest
 
+from tests.searches.search import Search, main
 from zyg.compiler.back.compiled import CompilationError
 from zyg.compiler.front.captures import type_for
 from zyg.errors import IntegerOverflowError, KernelError
@@ -106,29 +105,26 @@ def by_kernel(case, backend):
         return run(kernel.program, case.operands, [Output(dtype)], **options)[0]
 
 
-def check(case, backend):
-    """What is wrong, or None."""
+def check(case, backend="python"):
+    """Raise if a kernel does not give what NumPy does."""
     try:
         expected = by_numpy(case)
     except TypeError:  # an operation on ints, of uint64 with a signed type
-        return None
+        return
     except OverflowError:
-        try:
-            found = by_kernel(case, backend)
-        except (OverflowError, KernelError, CompilationError):
-            return None
-        return f"{case}: NumPy raises OverflowError, a kernel gives {found}"
+        with pytest.raises((OverflowError, KernelError, CompilationError)):
+            by_kernel(case, backend)
+        return
     if expected.dtype == object or expected.dtype.kind not in "iufb":
-        return None
+        return
     try:
         found = by_kernel(case, backend)
     except (KernelError, OverflowError, CompilationError) as error:
-        return None if _is_refused(case, error) else f"{case}: {error}"
-    if found.dtype.kind == "f" or expected.dtype.kind == "f":
-        same = np.allclose(found, expected, rtol=1e-6)
-    else:
-        same = np.array_equal(found, expected)
-    return None if same else f"{case}:\n{case.operands}\nNumPy {expected}\nkernel {found}"
+        if not _is_refused(case, error):
+            raise AssertionError(str(case)) from error
+        return
+    near = 1e-6 if "f" in (found.dtype.kind, expected.dtype.kind) else 0
+    np.testing.assert_allclose(found, expected, rtol=near, err_msg=f"{case}:\n{case.operands}")
 
 
 def _is_refused(case, error):
@@ -139,32 +135,7 @@ def _is_refused(case, error):
     return "no integer type in common" in str(error)
 
 
-def survey(seeds, backend="python", most=5):
-    """How many cases were checked, and what was wrong."""
-    failures = []
-    checked = 0
-    for seed in seeds:
-        checked += 1
-        if failure := check(Case(seed), backend):
-            failures.append(failure)
-        if len(failures) >= most:
-            break
-    return checked, failures
-
-
-def main():
-    parser = argparse.ArgumentParser(prog="python -m tests.kernels.integers", description=__doc__)
-    parser.add_argument("--count", type=int, default=5000)
-    parser.add_argument("--seed", type=int, default=0, help="of the first expression")
-    parser.add_argument("--backend", choices=("python", "llvm"), default="python")
-    options = parser.parse_args()
-    start = time.perf_counter()
-    seeds = range(options.seed, options.seed + options.count)
-    checked, failures = survey(seeds, options.backend)
-    print(*failures, sep="\n\n")
-    print(f"{checked} expressions in {time.perf_counter() - start:.0f} s")
-    sys.exit(bool(failures))
-
+SEARCH = Search(Case, check)
 
 if __name__ == "__main__":
-    main()
+    main(SEARCH, __doc__)

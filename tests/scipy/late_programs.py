@@ -4,18 +4,16 @@ Between two calls, and after the last one, what the functions hold is changed: l
 elements of lists and dicts, attributes, globals, defaults, arrays. Some count, log or memoise.
 The gradient must be that of central differences, in reverse and in forward mode.
 
-    python -m tests.scipy.late_programs --count 1000 --seed 0
+    python -m tests.scipy.late_programs --most 1000
 """
 
-import argparse
 import functools
 import random
-import sys
-import time
 
 import numpy as np
 
 import zyg
+from tests.searches.search import Search, main
 from zyg.scipy import integrate, optimize
 
 # A number that a function holds: how it is set up, how it is read, how it is set to another value.
@@ -126,35 +124,21 @@ def compiled(text):
 
 
 def check(seed):
-    """None if the derivatives are right, or what is wrong."""
+    """Raise if the derivatives of a program are wrong."""
     text, kinds = program(seed)
     g = compiled(text)
     a, h = np.array([0.7, 0.4]), 1e-3 if "curve_fit" in kinds else 1e-5  # which is less exact
     expected = [(g(a + e) - g(a - e)) / (2 * h) for e in h * np.eye(2)]
     try:
-        found = [
-            zyg.gradient(g, a, zeros=True)[0],
-            zyg.jacobian(g, a, mode="forward")[0],
-        ]
+        found = [zyg.gradient(g, a, zeros=True)[0], zyg.jacobian(g, a, mode="forward")[0]]
     except Exception as error:
-        return f"seed {seed}, {kinds}: {type(error).__name__}: {error}\n{text}"
-    if all(np.allclose(v, expected, rtol=1e-4, atol=1e-5) for v in found):
-        return None
-    return f"seed {seed}, {kinds}: {found}, differences: {expected}\n{text}"
+        raise AssertionError(f"seed {seed}, {kinds}\n{text}") from error
+    assert all(np.allclose(v, expected, rtol=1e-4, atol=1e-5) for v in found), (
+        f"seed {seed}, {kinds}: {found}, differences: {expected}\n{text}"
+    )
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="python -m tests.scipy.late_programs")
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0, help="of the first program")
-    options = parser.parse_args()
-    start = time.perf_counter()
-    seeds = range(options.seed, options.seed + options.count)
-    failures = [failure for failure in map(check, seeds) if failure]
-    print("\n\n".join(failures[:10]))
-    print(f"{len(seeds)} programs in {time.perf_counter() - start:.0f} s, {len(failures)} wrong")
-    sys.exit(bool(failures))
-
+SEARCH = Search(int, check)
 
 if __name__ == "__main__":
-    main()
+    main(SEARCH, __doc__)

@@ -8,18 +8,17 @@ is a kernel's. The oracle is Python, and for derivatives differences.
 
 import copy
 import random
-import tempfile
 import warnings
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 
 import zyg
 from tests.calls.compare import Wrong, drawn
 from tests.calls.slopes import by_differences
-from tests.compiler.test_language import imported, in_python
+from tests.compiler.test_language import in_python
+from tests.modules import function
 from tests.searches.search import Search, main
 from zyg.compiler.autodiff import forward
 from zyg.compiling.functions import Compiled
@@ -385,14 +384,6 @@ def case(number):
     return Case(number, made.kernel, made.text())
 
 
-_folder = tempfile.TemporaryDirectory()
-_files = count()
-
-
-def function_of(text):
-    return imported(text, Path(_folder.name) / f"evaluation{next(_files)}.py").f
-
-
 def outcome(f, args):
     """What a call gives or raises, and the arguments after it."""
     args = copy.deepcopy(args)
@@ -425,7 +416,7 @@ def reason(error):
 
 def check(made):
     try:
-        f = function_of(made.text)
+        f = function(made.text)
     except SyntaxError:  # := where Python has none
         return "no program of Python's"
     return kernel(made, f) if made.kernel else compiled(made, f)

@@ -6,18 +6,16 @@ and traced, where its gradient is that of differences.
 """
 
 import copy
-import importlib.util
 import itertools
 import random
-import tempfile
 import warnings
-from pathlib import Path
 
 import numpy as np
 
 import zyg
 from tests.calls.compare import Wrong
 from tests.calls.slopes import by_differences
+from tests.modules import imported
 from tests.searches.search import Search, main
 from zyg.core.strand import strip
 from zyg.errors import CompileError
@@ -288,19 +286,6 @@ def _is_probe(line):
     return line[:1] == "p" and line[1:2].isdigit()
 
 
-FOLDER = tempfile.TemporaryDirectory(prefix="identity")
-
-
-def module_of(program, imports):
-    """A module of the text, which is there to be read."""
-    path = Path(FOLDER.name, f"identity_{program.number}_{len(imports)}.py")
-    path.write_text(program.text(imports))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def flat(x):
     """The arrays, numbers and containers in a result."""
     yield x
@@ -422,7 +407,7 @@ def refusal(error):
 
 
 def check(program):
-    plain, traced = (module_of(program, x) for x in (PLAIN, TRACED))
+    plain, traced = (imported(program.text(x)) for x in (PLAIN, TRACED))
     want = outcome(plain.f, program)
     same_outcome(want, traced_outcome(traced.f, program), "traced", program)
     with zyg.config(fallback="error"):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import zyg
-from tests.searches._written import function
+from tests.modules import function
 from tests.searches.search import Search, main
 from zyg.errors import CompileError, ConversionError, PerformanceWarning
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import zyg
-from tests.compiler.test_language import imported
+from tests.modules import imported
 from tests.searches.search import Search, main
 
 MOST = 1.35  # the exponent

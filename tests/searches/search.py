@@ -26,12 +26,13 @@ SHOWN = 20  # wrong cases that are printed whole
 class Search:
     """Cases made from numbers, and what must hold of each.
 
-    `check` returns what came of a case in a few words, to be counted ("same", "refused: ..."), and
-    raises where something is wrong; the text of the error says what, with the program.
+    `check` returns what came of a case in a few words, to be counted ("refused: ..."; None: all is
+    the same), and raises where something is wrong; the text of the error says what, with the
+    program.
     """
 
     case: Callable[[int], Any]
-    check: Callable[[Any], str]
+    check: Callable[[Any], str | None]
     count: int | None = None  # of cases, where they are all; None: random ones without end
     gate: int = 100  # how many of them the gate runs
 
@@ -49,7 +50,7 @@ class Search:
         return range(0, self.count, max(1, self.count // self.gate))
 
     def run(self, number: int) -> str:
-        return self.check(self.case(number))
+        return self.check(self.case(number)) or "same"
 
 
 def main(search: Search, doc: str | None) -> None:

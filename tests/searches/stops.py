@@ -24,10 +24,9 @@ import zyg
 from tests.calls import cases, variants
 from tests.calls.case import module_of
 from tests.calls.compare import difference
-from tests.compiler import array_programs, language
-from tests.compiling import newcomers, programs
-from tests.compiling.oracles import mapped, parts
-from tests.searches._written import function
+from tests.modules import function
+from tests.programs.program import programs
+from tests.programs.values import leaves, mapped, plain
 from tests.searches.search import Search, main
 from zyg.base import warned
 from zyg.base.caches import Cache
@@ -50,7 +49,7 @@ KNOWN = {
     ("numpy: np.cross(x0", "NumPy's demands"): "of two numbers, NumPy warns that it will end",
     ("numpy: np.linalg.norm(x0, ", "the maximum of no elements"): "NumPy 2.2 raises, later it is 0",
     ("numpy: np.linalg.det(x0", "for np.float64(0.0)"): "of a singular matrix, rounding",
-    ("programs: int_powers", "a negative power of an int"): "it is a float",
+    ("functions: int_powers", "a negative power of an int"): "it is a float",
     ("numpy: np.fix(x0) of int", "float64"): "before NumPy 2.4 it gave floats",
 }
 
@@ -73,40 +72,27 @@ def _elements(f):
 
 def _cases():
     """All of them: a name, what makes the function, the usual arguments, and what must compile."""
-    for name, f in language.ALL.items():
-        yield f"language: {name}", lambda f=f: f, (0.7, -1.3, 5), True
-    for f, args in array_programs.PROGRAMS:
-        for k, text in enumerate(_elements(f)):
-            make = functools.partial(function, text, f.__name__) if text else lambda f=f: f
-            yield f"arrays: {f.__name__} {k}", make, args, True
-    for f, args, named in programs.CALLS.values():
-        yield (
-            f"programs: {f.__name__}",
-            lambda f=f, n=named: functools.partial(f, **n) if n else f,
-            args,
-            True,
-        )
-    for f, args in newcomers.CALLS.values():
-        yield f"newcomers: {f.__name__}", lambda f=f: f, args, True
+    for name, made in programs("numbers", "functions", "simulations").items():
+        if not name[-1].isdigit():  # a further row of arguments
+            yield name, lambda f=made.f: f, made.args, True
+    for name, made in programs("arrays").items():
+        for k, text in enumerate(_elements(made.f)):
+            make = functools.partial(function, text, made.name) if text else lambda f=made.f: f
+            yield f"{name} {k}", make, made.args, True
     seen, count = set(), collections.Counter()
-    for program, leaves, _, named in cases.programs():
-        kind = program.text, *map(np.ndim, leaves)
-        if kind in seen or not any(map(np.ndim, leaves)):
+    for program, given, _, named in cases.programs():
+        kind = program.text, *map(np.ndim, given)
+        if kind in seen or not any(map(np.ndim, given)):
             continue
         seen.add(kind)
         count[named] += 1
         if count[named] > 2 and named != "expression":
             continue
         for variant in ("as it is", "ints"):
-            args = variants.varied(leaves, variant)
+            args = variants.varied(given, variant)
             if args is not None:
                 name = f"numpy: {program.text} of {_shown(args)}"
                 yield name, lambda p=program: module_of(p).f, tuple(args), False
-
-
-def _leaves(x):
-    inner = parts(x)
-    return [x] if inner is None else [y for part in inner[0] for y in _leaves(part)]
 
 
 def _sizes(x):
@@ -124,7 +110,7 @@ def _of_sizes(x, sizes):
 
 def arguments(args):
     """The usual arguments, and those of all combinations of extents."""
-    usual = [n for x in _leaves(args) for n in _sizes(x)]
+    usual = [n for x in leaves(args) for n in _sizes(x)]
     keys = usual if len(usual) > AXES else range(len(usual))
     names = [*dict.fromkeys(keys)][: AXES + 1]
     yield copy.deepcopy(args)
@@ -135,14 +121,6 @@ def arguments(args):
         ])  # fmt: skip
         made = functools.partial(_of_sizes, sizes=sizes)
         yield tuple(mapped(made, copy.deepcopy(x), rest=made) for x in args)
-
-
-def _plain(x):
-    """A structure as tuples, which can be compared."""
-    inner = parts(x)
-    if callable(x):
-        return None
-    return x if inner is None else (type(x).__name__, *map(_plain, inner[0]))
 
 
 def _outcome(f, args):
@@ -174,7 +152,7 @@ def _called(compiled, args):
 def _shown(args):
     return ", ".join(
         f"{x.dtype}{list(x.shape)}" if isinstance(x, np.ndarray) else repr(x)[:60]
-        for x in _leaves(args)
+        for x in leaves(args)
     )
 
 
@@ -200,7 +178,7 @@ def _found(calls, usual, make, must):
         if isinstance(want, type) or isinstance(got, type):
             if got is not want:
                 yield f"{where}: {got!r}, Python: {want!r}"
-        elif wrong := difference(_plain((got, mine)), _plain((want, theirs)), 1e-9):
+        elif wrong := difference(plain((got, mine)), plain((want, theirs)), 1e-9):
             yield f"{where}: {wrong}"
         elif why and not must and (not k or (_REFUSED in why and not calls["machine code"])):
             calls["not compiled"] += 1

@@ -7,17 +7,15 @@ exceptions and what is left in the argument are compared with plain NumPy; deriv
 or of forward mode, with its complex steps, and those by complex arrays with its differences.
 """
 
-import importlib.util
 import random
-import tempfile
 import warnings
-from pathlib import Path
 
 import numpy as np
 
 import zyg
 import zyg.numpy as znp
 
+from ..modules import function
 from .search import Search, main
 
 GIVEN, WRITTEN_OUT = 64, 16  # pairs of a case
@@ -269,37 +267,28 @@ def traced_function(text):
     return names["f"]
 
 
-def compiled_function(text, folder, name):
-    path = Path(folder) / f"{name}.py"
-    path.write_text(f"import numpy as np\n\n\n{text}")
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return zyg.compile(module.f)
+def compiled_function(text):
+    return zyg.compile(function(f"import numpy as np\n\n\n{text}"))
 
 
 def check(case):
     """All pairs, by every engine."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        warnings.catch_warnings(),
-        np.errstate(all="ignore"),
-    ):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for pair in case.pairs:
             compare(case, traced_function(case.program([pair])), [pair], "traced")
         if not case.written_out:
-            f = compiled_function(case.program(case.pairs[:1]), folder, "given")
+            f = compiled_function(case.program(case.pairs[:1]))
             for pair in case.pairs:
                 compare(case, f, [pair], "compiled")
         else:
             raising = [p for p in case.pairs if raises(case, p)]
             right = [p for p in case.pairs if p not in raising]
-            for k, pair in enumerate(raising[:2]):
-                f = compiled_function(case.program([pair]), folder, f"raising{k}")
+            for pair in raising[:2]:
+                f = compiled_function(case.program([pair]))
                 compare(case, f, [pair], "compiled")
             if right:
-                f = compiled_function(case.program(right), folder, "all")
+                f = compiled_function(case.program(right))
                 compare(case, f, right, "compiled")
     return f"{len(case.pairs)} pairs, {'written out' if case.written_out else 'given'}"
 

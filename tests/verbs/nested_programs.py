@@ -1,6 +1,6 @@
 """Random nests of verbs whose functions close over outer levels and leave values behind.
 
-    python -m tests.verbs.nested_programs --count 100000 --seed 7
+    python -m tests.verbs.nested_programs --most 100000
 
 A program is a tree: numbers, functions of numbers, and verbs whose function is a tree of its own
 argument and of all variables around it. It is run plainly, each verb as what it means, its
@@ -10,14 +10,13 @@ failure; an AdjointError that names a side effect is one only where no value was
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
 from types import SimpleNamespace
 
 import numpy as np
 
 import zyg
+from tests.searches.search import Search, main
 from zyg.errors import AdjointError
 
 STEP = 1e-3
@@ -129,7 +128,7 @@ def function(text, verbs):
 
 
 def check(seed):
-    """What is wrong with a program; empty if nothing is."""
+    """Raise if a program is wrong."""
     rng = random.Random(seed)
     text = grown(rng, rng.randint(1, 3), ["x"], 1)
     x = round(rng.uniform(0.4, 0.9), 3)
@@ -140,26 +139,15 @@ def check(seed):
         except AdjointError as error:
             if "by a side effect" in str(error) and any(read in text for read in KEEPS.values()):
                 continue
-            return f"seed {seed}: {text}\n  at {x}, {mode}: {error}"
+            raise AssertionError(f"seed {seed}: {text}\n  at {x}, {mode}") from error
         except Exception as error:
-            return f"seed {seed}: {text}\n  at {x}, {mode}: {type(error).__name__}: {error}"
-        if not np.isclose(found, expected, rtol=1e-5, atol=1e-5):
-            return f"seed {seed}: {text}\n  at {x}, {mode}: {found}, by differences {expected}"
-    return ""
+            raise AssertionError(f"seed {seed}: {text}\n  at {x}, {mode}") from error
+        assert np.isclose(found, expected, rtol=1e-5, atol=1e-5), (
+            f"seed {seed}: {text}\n  at {x}, {mode}: {found}, by differences {expected}"
+        )
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    start, wrong = time.time(), 0
-    for seed in range(given.seed, given.seed + given.count):
-        if failure := check(seed):
-            wrong += 1
-            print(failure, flush=True)
-    print(f"{given.count} programs, {wrong} wrong, {time.time() - start:.0f} s")
-
+SEARCH = Search(int, check)
 
 if __name__ == "__main__":
-    main()
+    main(SEARCH, __doc__)

@@ -194,7 +194,7 @@ def _signature(
     params = [*zip((*positional, *kwargs), (*read.kinds, *read.keywords.values()), strict=True)]
     captured: list[Any] = [
         (
-            named(path).replace(".", "_"),
+            named(path),
             read.captures.kinds[path][0],
             strip(follow(f.__wrapped__, path)),
         )

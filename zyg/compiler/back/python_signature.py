@@ -29,7 +29,7 @@ def flat(x):
     return np.ascontiguousarray(x).reshape(-1)
 '''
 _CHANGED = '''
-def changed(x, **parts):
+def changed(x, /, **parts):
     """An object like x, of other parts."""
     y = object.__new__(type(x))
     for name, part in {**vars(x), **parts}.items():
@@ -40,7 +40,7 @@ _PARTS = '''
 class Parts:
     """An object that was made inside."""
 
-    def __init__(self, **parts):
+    def __init__(self, /, **parts):
         vars(self).update(parts)
 '''
 _DTYPES = {"float": "float64", "float32": "float32", "int": "int64", "bool": "bool_",
@@ -85,7 +85,9 @@ class _Wrapper:
         self.signature = signature
         params = [name for name, _ in signature.params]
         self.taken = {*params, "flat", "changed", "Parts", "np", "math", "value", "kept"}
-        self.captured = [(self.fresh(name), kind, x) for name, kind, x in signature.captured]
+        self.captured = [
+            (self.fresh(_identifier(name)), kind, x) for name, kind, x in signature.captured
+        ]
         self.leaves: list[_Leaf] = []
         self.names: list[str] = []  # of all operands, in the flat functions
         flat = {"np", "math", "range", "abs", "float", "int", "matrix", "gamma", "lgamma"}

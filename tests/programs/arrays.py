@@ -7,16 +7,7 @@ import math
 
 import numpy as np
 
-PROGRAMS = []  # (function, arguments)
-
-
-def program(*args):
-    def note(f):
-        PROGRAMS.append((f, args))
-        return f
-
-    return note
-
+from .program import program
 
 X = np.array([0.5, -1.2, 2.0, 0.1, 3.5])
 Y = np.linspace(-1, 1, 5)
@@ -27,6 +18,8 @@ K = np.array([3, 0, 0, 2])
 M = np.array([True, False, True, True, False])
 SCALE = 1.5
 WEIGHTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+
+LISTS = "a list of a length that is computed"
 
 # Elements
 
@@ -328,7 +321,7 @@ def axes_moved(c):
 # Elementwise
 
 
-@program(X, Y)
+@program(X, Y, differences="jumps")
 def arithmetic(x, y):
     return x + y, x * 2 - y / 4, -x, x**2, x // 0.7, x % 0.7, abs(x), 2**x, 1 - x, +y
 
@@ -392,7 +385,7 @@ def softmax(a):
     return e / e.sum(axis=1, keepdims=True)
 
 
-@program(X, Y)
+@program(X, Y, traced="float(x)")
 def python_functions_of_arrays(x, y):
     return len(x), sum(x), abs(x), x.tolist() if False else 0, float(x[0]), int(x[2])
 
@@ -408,7 +401,7 @@ def masks(x):
     return y, x, y.sum(), len(y)
 
 
-@program(A)
+@program(A, differences="jumps")
 def masks_of_matrices(a):
     b = a.copy()
     b[a > 1] = -1
@@ -460,7 +453,7 @@ def recurrent(w, x):
 # Creation, joining
 
 
-@program(3, 2.5)
+@program(3, 2.5, traced="float(x)")
 def created(n, v):
     return (np.zeros(n), np.ones((2, n)), np.full(n, v), np.eye(n), np.arange(n), np.arange(v),
             np.arange(1, 2 * n, 2), np.linspace(0, v, n), np.zeros((n, 2), dtype=int),
@@ -548,7 +541,7 @@ def results_are_views(a):
 # Functions written in the language
 
 
-@program(np.array([3.0, 1.0, 2.0, 1.0, 7.0, -1.0, 0.5]), A)
+@program(np.array([3.0, 1.0, 2.0, 1.0, 7.0, -1.0, 0.5]), A, differences="ties")
 def sorting(x, a):
     y = x.copy()
     y.sort()
@@ -560,7 +553,7 @@ def sorting(x, a):
 Z = np.array([1 + 2j, -0.5j, 3.0, -2 + 0.1j])
 
 
-@program(1 + 2j, 0.5 - 1j, 3.0)
+@program(1 + 2j, 0.5 - 1j, 3.0, traced="complex(x)")
 def complex_numbers(z, w, x):
     return (z * w + 1, z / w, abs(z), z.real, z.imag, z.conjugate(), z**2, z == w, complex(x, 2),
             z * x, cmath.exp(z), cmath.sqrt(w), 1j * x, -z, z**w, cmath.phase(z))  # fmt: skip
@@ -611,7 +604,10 @@ def shifts(n, x, k):
     return n << 1, n >> 2, n << k, -n >> k, x << 1, x >> k, x[0] << 2, 1 << k
 
 
-@program(A, X, K)
+@program(
+    A, X, K, ir=LISTS, text=LISTS, text_of_derivatives=LISTS,
+    pullback="of a sum that begins with 0, the value is Python's float",
+)  # fmt: skip
 def lists_and_arrays(a, x, k):
     doubled = []
     for v in x:

@@ -1,8 +1,4 @@
-"""Functions as users write them, one for each thing that `zyg.compile` compiles.
-
-Every function gives a number, or numbers, of its arguments, which `CALLS` has. The module is read a
-second time with the drop-in namespaces in the place of numpy and math, for the traced engine.
-"""
+"""Functions as users write them, one for each thing that `zyg.compile` compiles."""
 
 import cmath
 import functools
@@ -13,24 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .program import program
+
 X4 = np.array([0.5, -1.2, 2.0, 0.1])
 MATRIX = np.array([[0.3, -0.7, 1.1], [0.9, 0.2, -0.4]])
 SQUARE = np.array([[2.0, 0.5, 0.1], [0.3, 1.5, -0.2], [0.1, -0.4, 1.8]])
-CALLS = {}
-
-
-def called(*args, **kwargs):
-    def register(f):
-        CALLS[f.__name__] = (f, args, kwargs)
-        return f
-
-    return register
-
 
 # Loops
 
 
-@called(1.3, 7)
+@program(1.01, 50)
+@program(1.3, 0)
+@program(1.3, 7)
 def power_by_while(x, n):
     r = 1
     while n > 0:
@@ -39,7 +29,8 @@ def power_by_while(x, n):
     return r
 
 
-@called(X4)
+@program(X4[:0], ir="another kind of float comes back")
+@program(X4)
 def branch_in_loop(xs):
     s = 0.0
     for v in xs:
@@ -50,7 +41,9 @@ def branch_in_loop(xs):
     return s
 
 
-@called(0.5, -9.0)
+@program(7.0, 0.0)
+@program(0.01, 0.3)
+@program(0.5, -9.0)
 def exits(x, tol):
     y = x
     for i in range(100):
@@ -64,15 +57,7 @@ def exits(x, tol):
     return y * x
 
 
-@called(2.3)
-def newton(a):
-    x = a
-    while abs(x * x - a) > 1e-12:
-        x = 0.5 * (x + a / x)
-    return x
-
-
-@called(1.1)
+@program(1.1)
 def swaps(x):
     a, b = x, 1
     for _ in range(6):
@@ -80,7 +65,7 @@ def swaps(x):
     return a + b
 
 
-@called(X4, 0.7)
+@program(X4, 0.7)
 def horner(c, z):
     p = 0.0
     for k in range(len(c) - 1, -1, -1):
@@ -88,18 +73,7 @@ def horner(c, z):
     return p
 
 
-@called(X4)
-def triangular_nest(x):
-    total = 0.0
-    for i in range(len(x)):
-        p = 1.0
-        for j in range(i):
-            p *= math.cos(x[j] * x[i])
-        total += p
-    return total
-
-
-@called(np.array([0.5, -1.2, 1.9, 0.1]))
+@program(np.array([0.5, -1.2, 1.9, 0.1]))
 def ragged_while(v):
     s = 0.0
     for k in range(len(v)):
@@ -110,15 +84,7 @@ def ragged_while(v):
     return s
 
 
-@called(X4, np.array([3, 0, 0, 2]))
-def gathered(x, idx):
-    s = 0.0
-    for k in range(len(idx)):
-        s += (k + 1) * x[idx[k]] ** 2
-    return s
-
-
-@called(X4)
+@program(X4)
 def recurrence(x):
     h = s = 0.0
     for i in range(len(x)):
@@ -127,25 +93,7 @@ def recurrence(x):
     return s
 
 
-@called(0.8, 0)
-def zero_rounds(x, n):
-    y = x
-    for _ in range(n):
-        y *= x
-    return y + x
-
-
-@called(0.8, 2)
-def variable_steps(x, step):
-    s = 0.0
-    for k in range(1, 10, step):
-        s += x**k
-    for k in range(9, 0, -step):
-        s -= 0.1 * x * k
-    return s
-
-
-@called(X4, 1.5)
+@program(X4, 1.5)
 def loop_else(xs, top):
     for x in xs:
         if x > top:
@@ -161,7 +109,7 @@ def loop_else(xs, top):
     return s
 
 
-@called(X4)
+@program(X4)
 def return_from_a_nest(x):
     for i in range(len(x)):
         for j in range(len(x)):
@@ -170,20 +118,12 @@ def return_from_a_nest(x):
     return x[0]
 
 
-@called(0.7, X4)
+@program(0.7, X4)
 def sum_and_one_element(a, y):
     return np.sum(a * y) + a * y[2]
 
 
-@called(MATRIX)
-def rows(a):
-    s = 0.0
-    for row in a:
-        s += row[0] * row[1] - row[2]
-    return s
-
-
-@called(X4, 2 * X4)
+@program(X4, 2 * X4)
 def zip_and_enumerate(xs, ys):
     s = 0.0
     for k, (x, y) in enumerate(zip(xs, ys)):  # noqa: B905
@@ -196,19 +136,7 @@ def zip_and_enumerate(xs, ys):
 # Writes
 
 
-@called(X4, 0.1)
-def burgers(u0, c):
-    u = u0.copy()
-    v = u0.copy()
-    for _ in range(3):
-        for i in range(1, len(u) - 1):
-            v[i] = u[i] - c * u[i] * (u[i + 1] - u[i - 1])
-        for i in range(len(u)):
-            u[i] = v[i]
-    return np.sum(u**2)
-
-
-@called(X4)
+@program(X4)
 def in_place(u):
     u = u.copy()
     for _ in range(2):
@@ -217,7 +145,7 @@ def in_place(u):
     return np.sum(u)
 
 
-@called(X4)
+@program(X4)
 def prefix_product(u):
     u = u.copy()
     for i in range(len(u) - 1):
@@ -225,7 +153,7 @@ def prefix_product(u):
     return u[len(u) - 1]
 
 
-@called(X4)
+@program(X4)
 def slices(x):
     y = np.zeros(6)
     y[1:5] = x
@@ -234,15 +162,7 @@ def slices(x):
     return np.sum(y * y) + y[-2]
 
 
-@called(X4)
-def overlapping_slices(x):
-    u = x.copy()
-    u[1:] = u[:-1] * 2
-    u[:-1] += u[1:]
-    return np.sum(u**3)
-
-
-@called(MATRIX)
+@program(MATRIX)
 def rows_and_columns(a):
     b = np.zeros_like(a)
     b[0] = a[1] * a[0]
@@ -251,7 +171,7 @@ def rows_and_columns(a):
     return np.sum(b**2) + b[0, 0]
 
 
-@called(X4)
+@program(X4)
 def masks(x):
     y = x.copy()
     y[x < 0] = 0.5
@@ -259,7 +179,7 @@ def masks(x):
     return np.sum(y[y > 0.3] ** 2)
 
 
-@called(X4, np.array([3, 0, 0, 2]))
+@program(X4, np.array([3, 0, 0, 2]))
 def index_arrays(x, idx):
     y = x[idx] ** 2
     z = np.zeros(4)
@@ -269,7 +189,7 @@ def index_arrays(x, idx):
     return np.sum(z * x) + np.sum(w)
 
 
-@called(MATRIX)
+@program(MATRIX)
 def views_of_views(a):
     b = a.copy()
     t = b.T
@@ -280,16 +200,7 @@ def views_of_views(a):
     return np.sum(b * b)
 
 
-@called(X4)
-def aliases(x):
-    a = x.copy()
-    b = a
-    b[0] = x[1] * x[2]
-    a[1] += b[0]
-    return a[0] * b[1]
-
-
-@called(X4, 0.3)
+@program(X4, 0.3)
 def arrays_by_branch(x, t):
     a = x * 2
     b = np.sin(x)
@@ -303,7 +214,7 @@ def arrays_by_branch(x, t):
     return np.sum(a * b)
 
 
-@called(X4)
+@program(X4)
 def rebound_arrays(x):
     a = x * 1.0
     b = np.ones(4)
@@ -312,7 +223,7 @@ def rebound_arrays(x):
     return np.sum(a + b * b)
 
 
-@called(X4)
+@program(X4)
 def buffer_reused(x):
     buffer = np.zeros(2)
     total = 0.0
@@ -323,7 +234,7 @@ def buffer_reused(x):
     return total
 
 
-@called(X4)
+@program(X4)
 def allocated_in_a_loop(x):
     total = 0.0
     for i in range(3):
@@ -334,14 +245,14 @@ def allocated_in_a_loop(x):
     return total
 
 
-@called(X4)
+@program(X4)
 def written_argument(x):
     x[0] = x[1] * x[2]
     x[2:] *= 2
     return np.sum(x * x)
 
 
-@called(X4)
+@program(X4)
 def writes_in_branches(x):
     y = np.zeros(4)
     for i in range(4):
@@ -355,7 +266,7 @@ def writes_in_branches(x):
 # Values and names
 
 
-@called(0.4, 1.2)
+@program(0.4, 1.2)
 def chained_and_logical(x, y):
     a = x if 0 < x < y else y
     b = (x > 3 and x) or y
@@ -365,14 +276,7 @@ def chained_and_logical(x, y):
     return a * b + c
 
 
-@called(0.7)
-def walrus(x):
-    if (y := math.exp(x)) > 1:
-        return y * x
-    return y
-
-
-@called(0.7)
+@program(0.7)
 def rebound_names(x):
     y = 3
     y = y * x
@@ -384,23 +288,14 @@ def rebound_names(x):
     return y  # noqa: RET504
 
 
-@called((0.5, 1.5), {"a": 2.0, "b": (0.3, X4)})
+@program((0.5, 1.5), {"a": 2.0, "b": (0.3, X4)})
 def structured_arguments(pair, settings):
     a, (b, c) = settings["a"], settings["b"]
     x, y = pair
     return a * x + b * y + np.sum(c * x)
 
 
-@called(0.3, 0.9)
-def unpacking(x, y):
-    first, *rest = x, y, x * y
-    (a, b), c = rest, first
-    p = q = a + b
-    p += c
-    return p * q
-
-
-@called(0.5, "cube", None, True)
+@program(0.5, "cube", None, True)
 def flags_and_strings(x, kind, nothing, flag):
     if kind == "cube" and nothing is None:
         y = x**3
@@ -409,51 +304,12 @@ def flags_and_strings(x, kind, nothing, flag):
     return y if flag else -y
 
 
-@called(1.7)
+@program(1.7)
 def python_functions(x):
     return (
         min(x, 2.0, x * x) + max([x, 1.0]) + abs(-x) + sum([x, x * x]) + pow(x, 2)
         + round(x) + divmod(x, 0.5)[1] + float(len("abc")) * x
     )  # fmt: skip
-
-
-@called(X4)
-def comprehensions(x):
-    squares = [v * v for v in x]
-    picked = [squares[k] * k for k in range(4) if k != 2]
-    table = {k: x[k] for k in range(3)}
-    return sum(picked) + sum(v for v in table.values()) + max(s for s in squares)
-
-
-@called(X4)
-def appended(x):
-    values = []
-    for v in x:
-        if v > -1:
-            values.append(v * v)  # noqa: PERF401
-    total = 0.0
-    for k in range(len(values)):
-        total += (k + 1) * values[k]
-    return total
-
-
-@called(X4)
-def list_of_numbers(x):
-    state = [x[0], x[1], 0.0]
-    for k in range(4):
-        state[k % 3] += x[k] * state[(k + 1) % 3]
-    return state[0] * state[1] + state[2]
-
-
-@called(0.4)
-def dicts(x):
-    d = {"a": x, "b": x * x}
-    d["c"] = d["a"] * d["b"]
-    d["a"] += 1
-    s = 0.0
-    for key, value in d.items():
-        s += value if key != "b" else 2 * value
-    return s + d.get("z", x)
 
 
 # Structures
@@ -477,37 +333,19 @@ class Model:
         return np.sum(self.weights**2)
 
 
-class Counter:
-    def __init__(self, start):
-        self.value = start
-        self.count = 0
-
-    def add(self, x):
-        self.value = self.value + x * x
-        self.count += 1
-
-
-@called(Point(0.5, 1.2))
+@program(Point(0.5, 1.2))
 def named_tuples(p):
     q = Point(p.y, p.x * p.y)
     q = q._replace(x=q.x + 1)
     return q.x * q.y
 
 
-@called(Model(X4, 0.5), 2 * X4)
+@program(Model(X4, 0.5), 2 * X4, ir="an object that can be called is an argument")
 def dataclasses(model, x):
     return model(x) ** 2 + 0.1 * model.size
 
 
-@called(X4)
-def objects_made_inside(x):
-    c = Counter(0.5)
-    for v in x:
-        c.add(v)
-    return c.value * c.count
-
-
-@called(0.3, X4)
+@program(0.3, X4)
 def structured_result(x, a):
     return {"sum": x + np.sum(a), "parts": (x * x, [a * x, 3])}
 
@@ -519,12 +357,12 @@ def helper(x, scale=2.0, *, shift=0.0):
     return scale * x * x + shift
 
 
-@called(0.6)
+@program(0.6)
 def helpers_and_keywords(x):
     return helper(x) + helper(x, 3.0) + helper(x, shift=x)
 
 
-@called(0.6, 1.1)
+@program(0.6, 1.1)
 def closures(x, y):
     def inner(z):
         return z * y + k
@@ -534,58 +372,17 @@ def closures(x, y):
     return double(inner)(x)
 
 
-@called(0.6)
-def nonlocal_variables(x):
-    total = 0.0
-
-    def add(v):
-        nonlocal total
-        total += v * x
-
-    for k in range(3):
-        add(k + x)
-    return total
-
-
-@called(0.9)
-def functions_as_values(x):
-    fs = [math.sin, math.exp, lambda z: z * x]
-    total = 0.0
-    for f in fs:
-        total += f(x)
-    compose = functools.reduce(lambda f, g: lambda z: g(f(z)), fs)
-    return total + compose(x) + sum(map(math.cos, [x, 2 * x])) + operator.mul(x, x)
-
-
-@called(0.9)
-def chosen_function(x):
-    f = math.sin if x > 0.5 else math.cos
-    g = (lambda z: z * x) if x > 2 else (lambda z: z + x)
-    return f(x) * g(x)
-
-
-@called(functools.partial(helper, scale=1.5), 0.4)
+@program(functools.partial(helper, scale=1.5), 0.4, text="a function is an argument")
 def function_argument(f, x):
     return f(x) * x
 
 
-@called(1.01, 50)
+@program(1.01, 50)
 def recursive_power(x, n):
     def power(k):
         return 1.0 if k == 0 else x * power(k - 1)
 
     return power(n)
-
-
-def fibonacci_like(x, n):
-    if n < 2:
-        return x
-    return 0.9 * fibonacci_like(x, n - 1) + math.sin(fibonacci_like(x, n - 2))
-
-
-@called(0.5, 7)
-def recursion(x, n):
-    return fibonacci_like(x, n)
 
 
 def halved(x):
@@ -594,21 +391,9 @@ def halved(x):
     return halved(x / 2) + x
 
 
-@called(1.3)
+@program(1.3)
 def recursion_on_values(x):
     return halved(x)
-
-
-def total_of(a):
-    if len(a) == 1:
-        return a[0] ** 2
-    half = len(a) // 2
-    return total_of(a[:half]) * 0.5 + total_of(a[half:])
-
-
-@called(X4)
-def recursion_on_halves(x):
-    return total_of(x)
 
 
 def even(x, n):
@@ -619,7 +404,7 @@ def odd(x, n):
     return -x if n == 0 else even(x + 0.1, n - 1)
 
 
-@called(0.4, 5)
+@program(0.4, 5)
 def mutual_recursion(x, n):
     return even(x, n)
 
@@ -630,24 +415,15 @@ def tree_sum(tree, w):
     return tree * w
 
 
-@called(((0.3, 0.5), (0.1, (0.7, 0.2))), 0.8)
+@program(((0.3, 0.5), (0.1, (0.7, 0.2))), 0.8)
 def trees(tree, w):
     return tree_sum(tree, w)
-
-
-SCALE = 1.5
-TABLE = np.array([0.2, 0.4, 0.8, 1.6])
-
-
-@called(X4)
-def captured(x):
-    return SCALE * np.sum(TABLE * x)
 
 
 # NumPy
 
 
-@called(X4)
+@program(X4)
 def creation(x):
     a = np.ones(4) * x + np.arange(4) + np.linspace(0, 1, 4)
     b = np.full(3, x[0])
@@ -656,13 +432,13 @@ def creation(x):
     return np.sum(a * x) + np.sum(c @ b) + np.sum(d**2) + np.sum(np.zeros_like(a))
 
 
-@called(MATRIX, np.array([0.5, -0.2, 0.3]))
+@program(MATRIX, np.array([0.5, -0.2, 0.3]))
 def broadcasting(a, b):
     c = a * b + b[None, :] - a[:, :1]
     return np.sum(np.where(c > 0, np.sin(c), c**2)) + np.sum(np.maximum(a, 0.1))
 
 
-@called(MATRIX)
+@program(MATRIX)
 def ufuncs(a):
     y = np.exp(-a) + np.log1p(np.abs(a)) + np.sqrt(a * a + 1) + np.arctan2(a, 2.0)
     out = np.empty_like(a)
@@ -671,7 +447,7 @@ def ufuncs(a):
     return np.sum(out)
 
 
-@called(MATRIX)
+@program(MATRIX)
 def reductions(a):
     m = np.mean(a, axis=0)
     v = np.var(a, axis=1, keepdims=True)
@@ -681,7 +457,7 @@ def reductions(a):
     )  # fmt: skip
 
 
-@called(X4)
+@program(X4)
 def scans_and_orders(x):
     s = np.sort(x)
     c = np.cumsum(x * x)
@@ -690,7 +466,7 @@ def scans_and_orders(x):
     return np.sum(s * c) + x[k] + np.sum(d**2) + np.sum(x[np.argsort(x)] * np.arange(4))
 
 
-@called(MATRIX, SQUARE)
+@program(MATRIX, SQUARE)
 def products(a, b):
     c = a @ b
     d = np.dot(c, b[0])
@@ -699,7 +475,7 @@ def products(a, b):
     return np.sum(np.tanh(c)) + d @ d + np.sum(e * f) + np.trace(b) + np.vdot(a, a)
 
 
-@called(SQUARE, np.array([0.5, -0.2, 0.3]))
+@program(SQUARE, np.array([0.5, -0.2, 0.3]))
 def linear_algebra(a, b):
     x = np.linalg.solve(a, b)
     s = a @ a.T + np.eye(3)
@@ -710,7 +486,7 @@ def linear_algebra(a, b):
     )  # fmt: skip
 
 
-@called(MATRIX)
+@program(MATRIX)
 def shapes(a):
     b = a.reshape(3, 2).T
     c = np.concatenate([a, b], axis=0)
@@ -721,7 +497,7 @@ def shapes(a):
     return np.sum(c**2) + np.sum(d * d) + np.sum(e) + np.sum(f) + np.sum(g) + a.size * a[0, 0]
 
 
-@called(X4)
+@program(X4)
 def selections(x):
     y = np.clip(x, -0.5, 0.6)
     z = np.interp(0.3, np.array([0.0, 0.5, 1.0]), x[:3])
@@ -729,30 +505,30 @@ def selections(x):
     return np.sum(y * x) + z + np.sum(w**2) + np.count_nonzero(x > 0)
 
 
-@called(X4.astype(np.float32), np.float32(0.5))
+@program(X4.astype(np.float32), np.float32(0.5))
 def single_precision(x, t):
     y = x * 2 + t
     return np.sum(y * y)
 
 
-@called(0.3 + 0.4j)
+@program(0.3 + 0.4j)
 def complex_numbers(z):
     w = cmath.exp(z) * (1 + 2j) + z.conjugate()
     return abs(w) ** 2 + w.real
 
 
-@called(X4 + 0.5j * X4[::-1])
+@program(X4 + 0.5j * X4[::-1])
 def complex_arrays(z):
     w = np.exp(1j * z) * z
     return np.sum(np.abs(w) ** 2) + np.sum(w.real) + np.sum((z * z.conj()).real)
 
 
-@called(np.array(0.7), np.zeros((0, 3)))
+@program(np.array(0.7), np.zeros((0, 3)))
 def no_dimensions_and_no_elements(x, empty):
     return np.sum(empty) + x * x + np.sum(empty, axis=0)[0] * x
 
 
-@called(np.array([1, 2, 3]), 4, 0.5)
+@program(np.array([1, 2, 3]), 4, 0.5, text_of_derivatives="by ints")
 def ints(a, n, x):
     s = 0
     for v in a:
@@ -760,12 +536,12 @@ def ints(a, n, x):
     return x * s + n / 8 + (n << 1) * x - (-7 // 2) + (-7 % 3)
 
 
-@called(np.asfortranarray(MATRIX), X4[::-2])
+@program(np.asfortranarray(MATRIX), X4[::-2])
 def layouts(a, b):
     return np.sum(a[:, 1:] * b) + a[0, 0] * b[-1]
 
 
-@called(0.6)
+@program(0.6)
 def several_results(x):
     return x * x, math.sin(x)
 
@@ -773,7 +549,7 @@ def several_results(x):
 # Checks
 
 
-@called(X4)
+@program(X4)
 def asserted(x):
     assert len(x) == 4, f"not {len(x)}"
     if x[0] > 100:
@@ -784,7 +560,7 @@ def asserted(x):
 # Ints with exponents that are computed, tests that assign
 
 
-@called(0.3, 7, 3)
+@program(0.3, 7, 3)
 def int_powers(x, n, base):
     s = 0.0
     for k in range(n):
@@ -792,7 +568,7 @@ def int_powers(x, n, base):
     return s * base ** (n - 4)
 
 
-@called(3.3, X4)
+@program(3.3, X4)
 def assignments_in_a_test(x, u):
     k = 0
     s = 0.0
@@ -809,7 +585,7 @@ def assignments_in_a_test(x, u):
     return s + y
 
 
-@called(X4)
+@program(X4)
 def writes_in_a_test(u):
     v = u.copy()
 
@@ -826,7 +602,7 @@ def writes_in_a_test(u):
 # Of a length that is computed; match
 
 
-@called(X4[:2], MATRIX)
+@program(X4[:2], MATRIX)
 def unpacked_arrays(pair, points):
     x, y = pair
     total = x * y
@@ -837,7 +613,7 @@ def unpacked_arrays(pair, points):
     return total + u * v * w[0]
 
 
-@called(X4, np.array([1, 3, 2, 1]), 4, 0.5)
+@program(X4, np.array([1, 3, 2, 1]), 4, 0.5)
 def knapsack(values, weights, capacity, least):
     best = [values[0] * 0.0] * (capacity + 1)
     for k in range(len(values)):
@@ -847,7 +623,7 @@ def knapsack(values, weights, capacity, least):
     return best[capacity] * least + pairs[3][0] + pairs[2][1] + len([] * capacity)
 
 
-@called(X4, "huber", 2)
+@program(X4, "huber", 2)
 def chosen_by_match(xs, kind, power):
     match kind:
         case "squares" | "l2":
@@ -864,13 +640,13 @@ def chosen_by_match(xs, kind, power):
     return total**3
 
 
-@called(X4, 2)
+@program(X4, 2)
 def reduced_without_a_start(xs, n):
     known = {1: xs[0], 2: xs[1] * xs[2]}
     return functools.reduce(operator.mul, xs) + known[n]
 
 
-@called(X4[:3], np.linspace(-0.5, 1.5, 8), 3)
+@program(X4[:3], np.linspace(-0.5, 1.5, 8), 3)
 def tree_network(w, leaves, depth):
     def node(first, level):
         if level == 0:

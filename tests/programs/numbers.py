@@ -1,24 +1,21 @@
-"""Scalar functions (x: float, y: float, k: int) that use what a kernel may hold, one thing each.
-
-`math` is zyg's, so that the same functions run on watched numbers, too. `ALL` has them by name.
-"""
+"""Scalar functions (x: float, y: float, k: int) that use what a kernel may hold, one thing each."""
 
 # ruff: noqa: B007, E731, RET505 - forms that kernels must know
 
 import dataclasses
 import functools
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-import zyg.math as math
+from .program import program as registered
 
-ALL = {}
+program = registered(0.71, -1.31, 5)
 
 
-def program(f):
-    ALL[getattr(f, "__name__", None) or f"lambda {len(ALL)}"] = f
-    return f
+def named(name, f):
+    registered(0.71, -1.31, 5, name=name)(f)
 
 
 # Returns
@@ -790,9 +787,7 @@ def decorated(x, y, k):
     return x * y + k
 
 
-program(functools.partial(scaled, 1.5)).__name__ = "unused"
-del ALL["lambda " + str(len(ALL) - 1)]
-ALL["partial"] = functools.partial(lambda a, x, y, k, b=1: a * x + b * y, 1.5, b=2)
+named("partial", functools.partial(lambda a, x, y, k, b=1: a * x + b * y, 1.5, b=2))
 
 
 class Line:
@@ -819,8 +814,8 @@ class Line:
         return self.root * x + self.cubed(y) + Line.cubed(x)
 
 
-ALL["object"] = Line(2.0, 0.5)
-ALL["method"] = Line(2.0, 0.5).method
+named("object", Line(2.0, 0.5))
+named("method", Line(2.0, 0.5).method)
 LINE = Line(-1.0, 2)
 
 
@@ -946,16 +941,19 @@ def objects_made_inside(x, y, k):
 
 # Lambdas
 
-ALL["first"], ALL["second"] = lambda x, y, k: x * y, lambda x, y, k: x + y  # two on one line
-ALL["several lines"] = (
+FIRST, SECOND = lambda x, y, k: x * y, lambda x, y, k: x + y  # two on one line
+named("first", FIRST)
+named("second", SECOND)
+named(
+    "several lines",
     lambda x, y, k: x * y
     if x > 0
     else y
     - k
 )  # fmt: skip
-ALL["identity"] = lambda x, y, k: x
-ALL["constant"] = lambda x, y, k: 2.5
-ALL["compare"] = lambda x, y, k: (0 < x < y) + k
-ALL["either"] = lambda x, y, k: (x > 0 and y) or k
-ALL["default"] = lambda x, y, k, w=3.0: w * x if k else y
-ALL["call"] = lambda x, y, k: softplus(x) + relu(y)
+named("identity", lambda x, y, k: x)
+named("constant", lambda x, y, k: 2.5)
+named("compare", lambda x, y, k: (0 < x < y) + k)
+named("either", lambda x, y, k: (x > 0 and y) or k)
+named("default", lambda x, y, k, w=3.0: w * x if k else y)
+named("call", lambda x, y, k: softplus(x) + relu(y))

@@ -1,8 +1,7 @@
 """Functions in which several features of `zyg.compile` meet, each pair of them at least once.
 
 Callbacks into Python, `prange`, derivatives taken inside, recursion, exits, closures, writes,
-views, long loops. Every function gives a number of its arguments, which `CALLS` has; read a second
-time with the drop-in namespaces for the traced engine, as `programs` is.
+views, long loops.
 """
 
 import math
@@ -12,19 +11,12 @@ from scipy import special
 
 import zyg
 
+from .program import program
+
 RNG = np.random.default_rng(11)
 A = RNG.normal(size=(5, 3))
 S = RNG.normal(size=(3, 3))
 V = RNG.normal(size=6)
-CALLS = {}
-
-
-def called(*args):
-    def register(f):
-        CALLS[f.__name__] = (f, args)
-        return f
-
-    return register
 
 
 @zyg.adjoint
@@ -50,22 +42,10 @@ def lifted(x):
     return y, lambda bar: (bar * (1.0 - y * y),)
 
 
-def helper_alone(x, k):
-    """It stays in Python: it catches."""
-    try:
-        return np.sum(x * x) * k
-    except ValueError:
-        return 0.0
-
-
-def bessel(x):
-    return special.jv(1.0, x)
-
-
 # Callbacks
 
 
-@called(A, S)
+@program(A, S, called_back="svd")
 def svd_in_prange(a, s):
     total = 0.0
     for i in zyg.prange(a.shape[0]):
@@ -74,7 +54,7 @@ def svd_in_prange(a, s):
     return total
 
 
-@called(V, 1.3)
+@program(V, 1.3, called_back="opaque")
 def opaque_in_prange(x, w):
     out = np.zeros(len(x))
     for i in zyg.prange(len(x)):
@@ -85,15 +65,7 @@ def opaque_in_prange(x, w):
     return np.sum(out * out)
 
 
-@called(V, 1.3)
-def helper_in_prange(x, w):
-    total = 0.0
-    for i in zyg.prange(len(x)):
-        total += helper_alone(x * x[i], w)
-    return total
-
-
-@called(0.7, 2.0)
+@program(0.7, 2.0, called_back="opaque, jv")
 def callback_under_a_gradient(x, w):
     def inner(t):
         return opaque(t * w) * t + special.jv(0.0, t)
@@ -104,7 +76,7 @@ def callback_under_a_gradient(x, w):
     return y * y
 
 
-@called(V[:3], 0.5)
+@program(V[:3], 0.5, called_back="jv")
 def callback_under_a_jacobian(x, w):
     def inner(t):
         return np.sin(t) * special.jv(0.0, t[0] * w)
@@ -112,7 +84,7 @@ def callback_under_a_jacobian(x, w):
     return np.sum(zyg.jacobian(inner, x)[0] ** 2)
 
 
-@called(0.4, 6)
+@program(0.4, 6, called_back="opaque, jv")
 def callback_in_recursion(x, n):
     def down(t, k):
         if k == 0:
@@ -122,7 +94,7 @@ def callback_in_recursion(x, n):
     return down(x, n)
 
 
-@called(V)
+@program(V, called_back="opaque")
 def callback_and_exits(x):
     total = 1.0
     for v in x:
@@ -138,7 +110,7 @@ def callback_and_exits(x):
     return total
 
 
-@called(V)
+@program(V, called_back="opaque")
 def callback_and_writes(x):
     y = x.copy()
     for i in range(len(y) - 1):
@@ -147,7 +119,7 @@ def callback_and_writes(x):
     return np.sum(y * y)
 
 
-@called(S)
+@program(S, called_back="eigh")
 def eigh_of_a_view(s):
     t = (s @ s.T)[::-1, ::-1].T
     w, v = np.linalg.eigh(t)
@@ -157,7 +129,7 @@ def eigh_of_a_view(s):
 # Derivatives inside
 
 
-@called(A, V[:3])
+@program(A, V[:3])
 def gradient_in_prange(a, w):
     def energy(r, v):
         return np.sum(np.sin(r * v)) * r[0]
@@ -169,7 +141,7 @@ def gradient_in_prange(a, w):
     return total
 
 
-@called(A, V[:3])
+@program(A, V[:3])
 def jacobian_in_prange(a, w):
     def turned(r, v):
         return np.stack([r[0] * v[1] - np.sin(r[1]), r[2] * v[0] * r[0]])
@@ -181,7 +153,7 @@ def jacobian_in_prange(a, w):
     return total
 
 
-@called(0.3, 1.2, 40)
+@program(0.3, 1.2, 40)
 def gradient_in_a_long_loop(x, w, n):
     def energy(t):
         return math.cos(t * w) * t
@@ -191,7 +163,7 @@ def gradient_in_a_long_loop(x, w, n):
     return x * x
 
 
-@called(V[:4], 30)
+@program(V[:4], 30)
 def hvp_in_a_long_loop(x, n):
     def energy(t):
         return np.sum(np.sin(t[1:] * t[:-1]) + t[1:] ** 4 * 0.1)
@@ -201,7 +173,7 @@ def hvp_in_a_long_loop(x, n):
     return np.sum(x)
 
 
-@called(0.8, 3)
+@program(0.8, 3)
 def gradient_in_recursion(x, n):
     def down(t, k):
         if k == 0:
@@ -211,7 +183,7 @@ def gradient_in_recursion(x, n):
     return down(x, n)
 
 
-@called(0.8, 4)
+@program(0.8, 4)
 def gradient_of_recursion(x, n):
     def down(t, k):
         return math.sin(t) if k == 0 else down(t * 0.9, k - 1) * t
@@ -219,7 +191,7 @@ def gradient_of_recursion(x, n):
     return zyg.gradient(down, x, n)[0] * x
 
 
-@called(V[:3])
+@program(V[:3])
 def gradient_of_writes(x):
     def energy(t):
         y = np.zeros(4)
@@ -233,7 +205,7 @@ def gradient_of_writes(x):
     return g @ g
 
 
-@called(V[:3])
+@program(V[:3])
 def hessian_inside(x):
     def energy(t):
         return np.sum(t**3) * t[0] + math.sin(t[1] * t[2])
@@ -242,7 +214,7 @@ def hessian_inside(x):
     return np.sum(h * h)
 
 
-@called(0.7)
+@program(0.7)
 def third_order(x):
     def f(t):
         return math.sin(t) * t**3
@@ -256,7 +228,7 @@ def third_order(x):
     return zyg.gradient(h, x)[0]
 
 
-@called(0.7, 2)
+@program(0.7, 2)
 def while_under_a_gradient(x, n):
     def f(t):
         k = 0
@@ -270,7 +242,7 @@ def while_under_a_gradient(x, n):
     return zyg.gradient(f, x)[0] * n
 
 
-@called(V[:3], 1.1)
+@program(V[:3], 1.1)
 def pullback_inside(x, w):
     def f(t):
         return np.sin(t * w) * t[0]
@@ -282,7 +254,7 @@ def pullback_inside(x, w):
 # Closures, views, recursion
 
 
-@called(V, 0.6)
+@program(V, 0.6)
 def closures_over_what_moves(x, w):
     total = x[0] * w
 
@@ -298,7 +270,7 @@ def closures_over_what_moves(x, w):
     return total
 
 
-@called(V)
+@program(V)
 def halves(x):
     def down(u):
         n = len(u)
@@ -309,7 +281,7 @@ def halves(x):
     return down(x)
 
 
-@called(A, 0.9)
+@program(A, 0.9)
 def recursion_in_prange(a, w):
     def down(t, k):
         return t if k == 0 else math.sin(down(t, k - 1) * w)
@@ -320,7 +292,7 @@ def recursion_in_prange(a, w):
     return total
 
 
-@called(A)
+@program(A)
 def views_of_views(a):
     b = a.copy().T
     c = b[:, ::-1]
@@ -330,7 +302,7 @@ def views_of_views(a):
     return np.sum(a.T * b) + np.sum(d * d)
 
 
-@called(V)
+@program(V)
 def prange_and_views(x):
     y = np.zeros((len(x), 2))
     for i in zyg.prange(len(x)):
@@ -341,7 +313,7 @@ def prange_and_views(x):
     return np.sum(z[0] * z[1])
 
 
-@called(V, 3)
+@program(V, 3)
 def lists_and_gradients(x, n):
     rows = [zyg.gradient(lambda t: np.sum(np.cos(t) * t), x * k)[0] for k in range(n)]
     total = 0.0
@@ -350,7 +322,7 @@ def lists_and_gradients(x, n):
     return total
 
 
-@called(0.4, 1.1)
+@program(0.4, 1.1)
 def while_tests_and_exits(x, w):
     k = 0
     table = np.zeros(4)
@@ -363,7 +335,7 @@ def while_tests_and_exits(x, w):
     return x * np.sum(table)
 
 
-@called(V)
+@program(V)
 def leaves_at_the_end(x):
     i, total = 0, 0.0
     while x[i] > -9.0:
@@ -374,7 +346,7 @@ def leaves_at_the_end(x):
     return total * 2.0
 
 
-@called(V, 20)
+@program(V, 20)
 def prange_in_a_long_loop(x, n):
     y = x.copy()
     for _ in range(n):
@@ -385,14 +357,14 @@ def prange_in_a_long_loop(x, n):
     return np.sum(y * y)
 
 
-@called(V, 12)
+@program(V, 12, called_back="opaque")
 def callback_in_a_long_loop(x, n):
     for _ in range(n):
         x = opaque(x) * 1.1 + 0.05 * x[0]
     return np.sum(x)
 
 
-@called(V[:4], 2.0)
+@program(V[:4], 2.0)
 def gradient_of_prange(x, w):
     def energy(t):
         s = 0.0

@@ -1,28 +1,9 @@
-"""What is known of a function in ways that know nothing of each other."""
+"""Structures of numbers and arrays: taken apart, drawn, moved, compared, their inner products."""
 
 import copy
 import dataclasses
-import importlib.util
-import sys
-from pathlib import Path
 
 import numpy as np
-
-HERE = Path(__file__).parent
-
-
-def traced_module(name="programs"):
-    """A module of this folder with the drop-in namespaces in the place of numpy and math."""
-    text = (HERE / f"{name}.py").read_text()
-    for module in ("numpy as np", "math", "cmath"):
-        text = text.replace(f"\nimport {module}\n", f"\nimport zyg.{module}\n")
-    text = text.replace("import zyg.math\n", "import zyg.math as math\n")
-    text = text.replace("import zyg.cmath\n", "import zyg.cmath as cmath\n")
-    spec = importlib.util.spec_from_loader(f"traced_{name}", None)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module.__name__] = module  # where dataclasses look
-    exec(compile(text, f"traced_{name}.py", "exec"), module.__dict__)
-    return module
 
 
 def is_real(x):
@@ -114,3 +95,17 @@ def slope_by_differences(f, args, along, weigh, step=1e-4):
     near = (at(step) - at(-step)) / (2 * step)
     far = (at(2 * step) - at(-2 * step)) / (4 * step)
     return (4 * near - far) / 3
+
+
+def plain(x):
+    """A structure as tuples, with the names of its types and its keys, which can be compared."""
+    inner = parts(x)
+    if callable(x):
+        return None
+    keys = tuple(x) if isinstance(x, dict) else ()
+    return x if inner is None else (type(x).__name__, keys, *map(plain, inner[0]))
+
+
+def leaves(x):
+    inner = parts(x)
+    return [x] if inner is None else [y for part in inner[0] for y in leaves(part)]
