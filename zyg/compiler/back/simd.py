@@ -30,8 +30,8 @@ REALS = "float", "double"
 
 # Calls the C library for all lanes where one is marked: a loop over the marked ones would be no
 # shorter.
-RARE = """
-define {linkage} <{w} x double> @zyg_{name}_{w}(<{w} x double> %x, <{w} x i1> %mask) \
+_RARE = """
+define internal <{w} x double> @zyg_{name}_{w}(<{w} x double> %x, <{w} x i1> %mask) \
 noinline nounwind readnone {{
 entry:
   %bits = bitcast <{w} x i1> %mask to i{w}
@@ -270,7 +270,7 @@ class Lanes:
         def where(condition: Lane, x: Lane, y: Lane) -> Lane:
             w, mask, v = self.width, self.vector("i1"), self.vector("double")
             self.declared[f"declare double @{name}(double)"] = None
-            self.declared[RARE.format(linkage="internal", name=name, w=w)] = None
+            self.declared[_RARE.format(name=name, w=w)] = None
             any_ = condition.names[0]
             for other in condition.names[1:]:
                 any_ = self.value(f"or {mask} {any_}, {other}")
