@@ -68,12 +68,14 @@ def order(x):
 
 
 def without_gaps(y, made):
-    """The facts, where new arrays with gaps in memory are copied without them."""
+    """The facts, where new arrays with gaps in memory are copied, and empty ones are writable."""
     parts = leaves(y)
 
     def of(fact):
-        is_new = fact[0] != "changed" and not fact[2]
-        return (*fact[:6], order(parts[fact[0]].copy("K")), fact[7]) if is_new else fact
+        if fact[0] == "changed" or fact[2]:
+            return fact
+        part = parts[fact[0]]
+        return *fact[:6], order(part.copy("K")), fact[7] or not part.size
 
     return [*map(of, made)]
 
