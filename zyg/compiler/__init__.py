@@ -7,7 +7,7 @@ numbers                         numbers that record what is done with them
 builder                         a builder, which appends operations to blocks
 aliases                         which memory may be the same, and what is written
 rewriter                        walks over programs; those that make one again
-rounds                          loops: how many rounds, what these hand on
+loops                           how many rounds there are, what these hand on, what moves
 simplified                      a program without what regions carry for nothing
 functions                       what functions of NumPy, math and SciPy mean as operations
 ints                            ints of the operands' types, wrapped around as NumPy's are

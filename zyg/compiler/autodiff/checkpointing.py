@@ -36,7 +36,7 @@ from zyg.compiler.ir import (
     operations,
     outs_of,
 )
-from zyg.compiler.rounds import trips
+from zyg.compiler.loops import trips
 from zyg.compiler.splice import again, free_values
 
 

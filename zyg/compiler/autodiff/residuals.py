@@ -32,8 +32,8 @@ from zyg.compiler.ir import (
     operands_of,
     outs_of,
 )
+from zyg.compiler.loops import trips
 from zyg.compiler.numbers import Number
-from zyg.compiler.rounds import trips
 
 _DEEPEST = 6  # operations from what is kept to what is computed again
 _FIRST = 16  # slots of a tape that grows

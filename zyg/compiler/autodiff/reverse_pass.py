@@ -45,9 +45,9 @@ from zyg.compiler.ir import (
     operations,
     type_of,
 )
+from zyg.compiler.loops import more_than_sums, trips
 from zyg.compiler.numbers import atom_of
 from zyg.compiler.rewriter import Visitor
-from zyg.compiler.rounds import more_than_sums, trips
 from zyg.compiler.splice import free_values, spliced
 
 Cotangents = dict[Value, Atom]  # of values of the program; absent is zero

@@ -28,7 +28,7 @@ from zyg.compiler.ir import (
     is_buffer,
     operations,
 )
-from zyg.compiler.rounds import WORTH_IT
+from zyg.compiler.loops import WORTH_IT
 
 _MOST = 2**22  # elements of shadows of rounds
 _COST = 4.0  # operations for each, to make it and to add it up

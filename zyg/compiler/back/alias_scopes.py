@@ -15,7 +15,8 @@ from itertools import combinations
 from typing import Any
 
 from zyg.compiler.back.metadata import FIRST_SCOPE
-from zyg.compiler.ir import Atom, Block, Check, For, If, Load, Op, Store, Value, operations, outs_of
+from zyg.compiler.ir import Atom, Block, Check, For, If, Load, Op, Store, Value, operations
+from zyg.compiler.loops import Rounds
 
 Sum = Counter[tuple[Value, ...]]  # of products of values, with factors; the empty one is 1
 
@@ -68,8 +69,8 @@ class Places:
         """
         if not all(isinstance(op, _SIMPLE) for op in loop.body.ops):
             return []
-        inside = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
-        unknown = unsteady(loop)
+        rounds = Rounds(loop)
+        unknown = rounds.unsteady() - {loop.index}
         found: dict[Value, dict[frozenset[object], Stream] | None] = {}
         for op in loop.body.ops:
             if not isinstance(op, (Load, Store)):
@@ -81,7 +82,7 @@ class Places:
                 continue
             key = frozenset((t, n) for t, n in terms.items() if t)
             if key not in streams:
-                streams[key] = Stream(op.index, _chain(op.index, inside), terms)
+                streams[key] = Stream(op.index, rounds.chain(op.index), terms)
             streams[key].take(op, terms[()])
         rows = [combinations(streams.values(), 2) for streams in found.values() if streams]
         pairs = [(a, b) for row in rows for a, b in row if a.is_written or b.is_written]
@@ -115,27 +116,15 @@ class Places:
         return made if len(made) <= _MOST else None
 
 
-def unsteady(loop: For) -> set[Value]:
-    """What a loop makes that is not known before it, but for sums and products with its index."""
-    found = {*loop.params, loop.index}
-    for op in loop.body.ops:
-        if not (isinstance(op, Op) and op.cost == 1 and found.isdisjoint(op.args)):
-            found.update(outs_of(op))
-    return found - {loop.index}
-
-
 def unswitched(loop: For) -> tuple[list[Op], Atom, For, For] | None:
     """A loop with one branch, which is the same in all rounds, as two that have none.
 
     Before them is what makes the condition, and that. None where there is no such branch.
     """
     branches = [op for op in loop.body.ops if isinstance(op, If)]
+    rounds = Rounds(loop)
     others = [op for op in operations(loop.body) if not isinstance(op, _SIMPLE)]
-    if (
-        others != branches
-        or len(branches) != 1
-        or branches[0].condition in {loop.index, *unsteady(loop)}
-    ):
+    if others != branches or len(branches) != 1 or branches[0].condition in rounds.unsteady():
         return None
     (branch,) = branches
     k = loop.body.ops.index(branch)
@@ -145,8 +134,7 @@ def unswitched(loop: For) -> tuple[list[Op], Atom, For, For] | None:
         ops = [*block.ops, *(Op("constant", (y,), out) for y, out in pairs)]
         body = Block([*loop.body.ops[:k], *ops, *loop.body.ops[k + 1 :]], loop.body.yields)
         made.append(replace(loop, body=body))
-    inside = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
-    return _chain(branch.condition, inside), branch.condition, made[0], made[1]
+    return rounds.chain(branch.condition), branch.condition, made[0], made[1]
 
 
 def _follows(a: Stream, b: Stream, index: Value) -> bool:
@@ -160,14 +148,6 @@ def _is_affine(terms: Sum, index: Value, unknown: set[Value]) -> bool:
     """Whether an index moves by the same step each round, as far as is known before the loop."""
     far = abs(terms[()]) > _FAR
     return not far and all(t.count(index) < 2 and unknown.isdisjoint(t) for t in terms)
-
-
-def _chain(x: Atom, inside: Mapping[Value, Op]) -> list[Op]:
-    """The operations of a loop that make a number, in order."""
-    op = inside.get(x) if isinstance(x, Value) else None
-    if op is None:
-        return []
-    return list(dict.fromkeys([*(y for arg in op.args for y in _chain(arg, inside)), op]))
 
 
 def told(function: Any, loop: For, pairs: Pairs) -> str:

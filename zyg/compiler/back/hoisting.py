@@ -26,22 +26,31 @@ from zyg.compiler.ir import (
     Value,
     While,
     operations,
-    outs_of,
 )
+from zyg.compiler.loops import FIXED, OTHER, Rounds
 from zyg.functions.operations import COMPARISON, names
 
 _ORDER = names(COMPARISON) - {"equal", "not_equal"}
 _LASTING = For, While, Call, Alloc  # of which there might be too much if a check is late
-_FIXED, _MOVING, _OTHER = range(3)  # the same in each round; with the index; in any other way
 
 
 def hoistable(loop: For) -> dict[Check, list[Op]]:
     """The checks that can be made at the two ends of a loop, and what computes their conditions."""
     if loop.span[2] not in (1, -1):
         return {}
-    ends = _Ends(loop)
-    chains: dict[Check, list[Op]] = {op: [] for op in loop.body.ops if isinstance(op, Check)}
-    return {op: ops for op, ops in chains.items() if ends.tell(op.condition, ops)}
+    rounds = Rounds(loop)
+    checks = [op for op in loop.body.ops if isinstance(op, Check)]
+    return {op: rounds.chain(op.condition) for op in checks if _is_between(op.condition, rounds)}
+
+
+def _is_between(x: Atom, rounds: Rounds) -> bool:
+    """Whether a condition is true between rounds in which it is."""
+    op = rounds.makers.get(x) if isinstance(x, Value) else None
+    if op is not None and op.name == "logical_and":
+        return all(_is_between(y, rounds) for y in op.args)
+    if op is None or op.name not in _ORDER:
+        return rounds.moves(x) == FIXED
+    return max(map(rounds.moves, op.args)) != OTHER
 
 
 @dataclass(eq=False)
@@ -81,39 +90,6 @@ def _is_of_floats(x: Atom, makers: dict[Value, Op]) -> bool:
         y.type in ("float", "float32") if isinstance(y, Value) else isinstance(y, float)
         for y in op.args
     )
-
-
-class _Ends:
-    def __init__(self, loop: For) -> None:
-        self.index = loop.index
-        self.makers = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
-        self.inside = {*loop.params, *(x for op in loop.body.ops for x in outs_of(op))}
-
-    def tell(self, x: Atom, ops: list[Op]) -> bool:
-        """Whether a condition is true between rounds in which it is; `ops` get what makes it."""
-        op = self.makers.get(x) if isinstance(x, Value) else None
-        if op is None or op.name not in {"logical_and", *_ORDER}:
-            return self.moves(x, ops) == _FIXED
-        if op.name == "logical_and":
-            found = min(*(self.tell(y, ops) for y in op.args))
-        else:
-            found = max(self.moves(y, ops) for y in op.args) != _OTHER
-        ops.append(op)
-        return found
-
-    def moves(self, x: Atom, ops: list[Op]) -> int:
-        """How a number changes from round to round."""
-        if x is self.index:
-            return _MOVING
-        if x not in self.inside:
-            return _FIXED
-        op = self.makers.get(x)
-        if op is None or op.callee is not None:
-            return _OTHER
-        found = max([_FIXED, *(self.moves(y, ops) for y in op.args)])
-        ops.append(op)
-        steady = found == _FIXED or (op.name in ("add", "subtract") and op.out.type == "int")
-        return found if steady else _OTHER
 
 
 def check_early(text: Any, loop: For, checks: dict[Check, list[Op]]) -> None:

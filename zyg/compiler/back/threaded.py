@@ -44,7 +44,7 @@ from zyg.compiler.ir import (
     operations,
     outs_of,
 )
-from zyg.compiler.rounds import WORTH_IT, trips
+from zyg.compiler.loops import WORTH_IT, trips
 from zyg.compiler.splice import free_values
 
 _ROUTINES = {"product", "gemm", "gemv"}  # that any thread may call

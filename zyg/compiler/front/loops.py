@@ -20,8 +20,8 @@ from zyg.compiler.front.sequences import Sequence
 from zyg.compiler.front.source import assigned, has, leaves, place_of
 from zyg.compiler.front.structures import Ref
 from zyg.compiler.ir import For, Value, While
+from zyg.compiler.loops import not_summed
 from zyg.compiler.numbers import Number
-from zyg.compiler.rounds import not_summed
 
 _RETURNED, _BROKEN, _CONTINUED = FLAGS
 Names = frozenset[str] | None

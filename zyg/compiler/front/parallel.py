@@ -20,9 +20,9 @@ from zyg.compiler.ir import (
     While,
     blocks_of,
     operations,
-    outs_of,
 )
-from zyg.compiler.rounds import overflow_checks, trips
+from zyg.compiler.loops import overflow_checks, trips
+from zyg.compiler.splice import uses
 
 _MOST = 64  # chunks
 _LONG, _ROUNDS = 20.0, 16.0  # operations that a long one takes, rounds that are not known
@@ -124,11 +124,7 @@ def tell_apart(program: Program) -> None:
 
 def work(to: Builder, loop: For) -> Atom:
     """About how many operations a loop is, as far as that is known before it."""
-    made = {loop.index, *loop.params}
-    for op in operations(loop.body):
-        made.update(outs_of(op), getattr(op, "params", ()))
-        if isinstance(op, For):
-            made.add(op.index)
+    made = uses(Block([loop]))[1]
 
     def of_block(block: Block) -> Atom:
         total: Atom = 0.0

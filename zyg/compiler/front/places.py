@@ -28,6 +28,7 @@ from zyg.compiler.ir import (
     outs_of,
     type_of,
 )
+from zyg.compiler.splice import uses
 
 Term = tuple[Atom, Atom]  # a value and its stride
 
@@ -38,11 +39,8 @@ class Places:
     def __init__(self, loop: For, around: Sequence[Block]) -> None:
         self.loop, inside = loop, [*operations(loop.body)]
         before = [op for block in around for op in block.ops]
-        self.made = {loop.index, *loop.params}
-        for op in inside:
-            self.made.update(outs_of(op), getattr(op, "params", ()))
+        self.made = uses(Block([loop]))[1]
         self.inner = {op.index: op.span for op in inside if isinstance(op, For)}
-        self.made.update(self.inner)
         self.makers = {op.out: op for op in (*before, *inside) if isinstance(op, Op)}
         checks = (
             op.condition

@@ -1,4 +1,4 @@
-"""What is to be known of loops: how many rounds there are, and what these hand on."""
+"""What is known of loops: how many rounds there are, what these hand on, what moves in them."""
 
 from __future__ import annotations
 
@@ -38,6 +38,44 @@ def trips(builder: Builder, span: tuple[Atom, ...]) -> Atom:
     if step != 1:
         n = builder.op("floor_divide", builder.op("add", n, step - 1), step)
     return builder.op("maximum", n, 0)
+
+
+FIXED, MOVING, OTHER = range(3)  # the same in each round; with the index; in any other way
+
+
+class Rounds:
+    """What the block of a loop itself makes, and how that changes from round to round."""
+
+    def __init__(self, loop: For) -> None:
+        self.loop = loop
+        self.makers = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
+        self.made = {*loop.params, *(x for op in loop.body.ops for x in outs_of(op))}
+
+    def chain(self, x: Atom) -> list[Op]:
+        """The operations that make a number, in order."""
+        op = self.makers.get(x) if isinstance(x, Value) else None
+        if op is None:
+            return []
+        return list(dict.fromkeys([*(y for arg in op.args for y in self.chain(arg)), op]))
+
+    def moves(self, x: Atom) -> int:
+        """How a number changes from round to round."""
+        if x is self.loop.index:
+            return MOVING
+        op = self.makers.get(x) if isinstance(x, Value) else None
+        if op is None or op.callee is not None:
+            return OTHER if x in self.made else FIXED
+        found = max([FIXED, *map(self.moves, op.args)])
+        steady = found == FIXED or (op.name in ("add", "subtract") and op.out.type == "int")
+        return found if steady else OTHER
+
+    def unsteady(self) -> set[Value]:
+        """What is not known before the loop, nor soon computed there."""
+        found = {*self.loop.params, self.loop.index}
+        for op in self.loop.body.ops:
+            if not (isinstance(op, Op) and op.cost == 1 and found.isdisjoint(op.args)):
+                found.update(outs_of(op))
+        return found
 
 
 def not_summed(loop: For) -> list[Value]:
