@@ -57,9 +57,7 @@ class _Cut:
 
     def __init__(self, program: Program, memory: Aliases, pointed: set[Value]) -> None:
         self.memory, self.pointed = memory, pointed
-        self.sizes: dict[Value, tuple[Atom, ...]] = dict(
-            program.sizes
-        )  # of buffers, as far as known
+        self.sizes = dict(program.sizes)  # of buffers, as far as known
 
     def block(self, block: Block, depth: int) -> tuple[int, Block]:
         """A block with its loops in segments, and how deep there were any."""
@@ -96,14 +94,12 @@ class _Cut:
         body = Block([*loop.test.ops, *loop.body.ops], loop.body.yields)
         made = For(Value("int"), (0, 0, 1), loop.init, loop.params, body, loop.outs, line=loop.line)
         written = {self.memory.of(x) for op in operations(body) for x in writes_of(op)}
-        found = [
-            x for x in (*free_values(Block([made])), *buffers_in(loop.init)) if is_buffer(x.type)
-        ]
-        copied = [x for x in dict.fromkeys(found) if self.memory.of(x) in written]
+        outside = free_values(Block([made]))
+        copied = [x for x in buffers_in(outside) if self.memory.of(x) in written]
         in_test = any(writes_of(op) for op in operations(loop.test))
         if in_test or not (self.can_run_again(made) and all(x in self.sizes for x in copied)):
             return loop
-        to, other = Builder(), {x: x for x in (*free_values(Block([made])), *_values(loop.init))}
+        to, other = Builder(), {x: x for x in outside}
         for x in copied:
             other[x] = to.copied(x, to.product(self.sizes[x]))
         run = again(Block([replace(loop)]), other).ops[0]
@@ -141,11 +137,7 @@ def _segments(loop: For) -> list[Any]:
 
 
 def buffers_in(row: Sequence[Atom]) -> list[Value]:
-    return [x for x in _values(row) if is_buffer(x.type)]
-
-
-def _values(row: Sequence[Atom]) -> list[Value]:
-    return [x for x in row if isinstance(x, Value)]
+    return [x for x in row if isinstance(x, Value) and is_buffer(x.type)]
 
 
 def changed(program: Program, memory: Aliases) -> set[Value]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from zyg.compiler.back.python_text import indented
 from zyg.compiler.back.trampolines import refuse_text
@@ -22,7 +22,6 @@ from zyg.compiler.ir import (
     Atom,
     Block,
     Call,
-    CallBack,
     Check,
     For,
     If,
@@ -40,6 +39,7 @@ from zyg.compiler.ir import (
     operands_of,
     operations,
 )
+from zyg.compiler.rewriter import Visitor
 from zyg.compiler.splice import as_run
 from zyg.functions.operations import OPERATIONS, OVERFLOW
 
@@ -138,7 +138,7 @@ class _Text:
     sides: tuple[str, str, str, str] | None = None
 
 
-class _Function:
+class _Function(Visitor):
     def __init__(self, module: Module, program: Program, names: Sequence[str]) -> None:
         self.module = module
         self.inputs = [*names] or [f"x{k}" for k in range(len(program.inputs))]
@@ -310,7 +310,7 @@ class _Function:
 
     def block(self, block: Block) -> Iterator[str]:
         for op in block.ops:
-            yield from self.steps[type(op)](self, op)
+            yield from self.visit(op)
 
     def inner(self, block: Block, outs: Sequence[Value]) -> list[str]:
         """The lines of a block in a region, and the assignment of what it yields."""
@@ -394,11 +394,8 @@ class _Function:
             yield f"while {condition.text}:"
             yield from indented(body)
 
-    steps: ClassVar[dict[type, Callable[[Any, Any], Iterator[str]]]] = {
-        Op: op, Alloc: alloc, Load: load, Store: store, Check: check, Call: call, Routine: routine,
-        CallBack: refuse_text,
-        If: if_, For: for_, While: while_,
-    }  # fmt: skip
+    def call_back(self, op: Any) -> Iterator[str]:
+        return refuse_text(self, op)
 
 
 def _literal(x: Any) -> str:
