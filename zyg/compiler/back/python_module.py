@@ -395,7 +395,7 @@ class _Function(Visitor):
             yield from indented(body)
 
     def call_back(self, op: Any) -> Iterator[str]:
-        return refuse_text(self, op)
+        yield from refuse_text(self, op)
 
 
 def _literal(x: Any) -> str:
