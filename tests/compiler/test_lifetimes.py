@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zyg.compiler.back.lifetimes import carried_on, ends_here
+from zyg.compiler.back.lifetimes import Lifetimes
 from zyg.compiler.back.native_function import Native
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, For, If, Program, Value, While
@@ -162,8 +162,8 @@ def called(b, p):
 def test_what_may_be_seen_elsewhere_stays(fill):
     body, params = body_of(fill)
     params *= len(body.yields)
-    assert not ends_here(body)
-    assert carried_on(body, params) == []
+    assert not Lifetimes().ends_here(body)
+    assert Lifetimes().carried_on(body, params) == []
 
 
 def test_a_swap_of_a_carried_buffer_with_a_new_one_keeps_both():

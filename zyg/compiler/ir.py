@@ -329,12 +329,11 @@ def _values(atoms: Sequence[Atom]) -> set[Value]:
 
 def _needed(op: Any, live: set[Value]) -> set[Value] | None:
     """What an operation reads, once it makes only what is live; None if that is nothing."""
-    effects = has_effects(op)
-    if not isinstance(op, (If, For, While)):
-        return _values(operands_of(op)) if effects or not live.isdisjoint(outs_of(op)) else None
-    keep = [k for k, out in enumerate(op.outs) if out in live]
-    if not keep and not effects:
+    if live.isdisjoint(outs_of(op)) and not has_effects(op):
         return None
+    if not isinstance(op, (If, For, While)):
+        return _values(operands_of(op))
+    keep = [k for k, out in enumerate(op.outs) if out in live]
     if isinstance(op, If):
         _keep(op.outs, keep)
         reads = _values([op.condition])

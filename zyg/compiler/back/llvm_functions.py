@@ -13,7 +13,7 @@ from zyg.compiler.back import arena, blas, elementary_text, threaded
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_memory, type_in_text
 from zyg.compiler.back.hoisting import check_early, hoistable, postponed
-from zyg.compiler.back.lifetimes import buffers_of, carried_on, ends_here, leaves_some
+from zyg.compiler.back.lifetimes import Lifetimes, buffers_of
 from zyg.compiler.back.llvm_scalar import Scalars
 from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TAGS, TO_THE_END
 from zyg.compiler.back.regions import Regions
@@ -123,6 +123,7 @@ class _Function(Regions):
         self.said: dict[Load | Store, str] = {}  # of accesses that do not meet others
         self.places = Places({op.out: op for op in operations(self.body) if isinstance(op, Op)})
         self.made = result_type(program)
+        self.lifetimes = Lifetimes()
 
     def text(self) -> list[str]:
         parameters = ["ptr %arena", "i64 %depth"]
@@ -246,20 +247,20 @@ class _Function(Regions):
 
     def end(self, block: Block) -> None:
         """The end of a block, where its buffers go if they can."""
-        if ends_here(block):
+        if self.lifetimes.ends_here(block):
             self.settle(block)
             for x in reversed(buffers_of(block)):
                 self.m.line(f"call void @zyg_free(ptr %arena, ptr {self.known[x]})")
 
     def settle(self, block: Block) -> None:
         """What goes unsaid must not be read later than it is there."""
-        if leaves_some(block):
+        if self.lifetimes.leaves_some(block):
             self.m.line('call void asm sideeffect "", "~{memory}"()')
 
     def marks(self, op: For | While) -> list[Any]:
         """Where rounds carry buffers on."""
         m, body, mark = self.m, op.body, Value("float[]")
-        if not (moved := carried_on(body, op.params)):
+        if not (moved := self.lifetimes.carried_on(body, op.params)):
             return []
 
         def rest() -> str:

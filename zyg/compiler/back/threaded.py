@@ -22,7 +22,7 @@ from typing import Any
 from zyg.base import threads
 from zyg.compiler.back import arena
 from zyg.compiler.back.c_abi import result_type, type_in_text
-from zyg.compiler.back.lifetimes import ends_here
+from zyg.compiler.back.lifetimes import Lifetimes
 from zyg.compiler.back.metadata import RARELY
 from zyg.compiler.back.simd import literal
 from zyg.compiler.builder import Builder
@@ -116,7 +116,9 @@ def _taken_apart(loop: For, last: list[Any], handed: list[Value], hands: bool) -
     rounds = Block(ops)
     inputs = [x for x in free_values(rounds) if x is not k]
     program = Program("rounds", [*inputs, k], rounds)
-    return Threaded(to.block.ops, program, count, after, not ends_here(loop.body), hands, fixed)
+    return Threaded(
+        to.block.ops, program, count, after, not Lifetimes().ends_here(loop.body), hands, fixed
+    )
 
 
 def _runs_anywhere(block: Block) -> bool:

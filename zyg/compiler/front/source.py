@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any
@@ -25,20 +26,11 @@ def _definition(code: CodeType) -> Node:
     linecache.checkcache(code.co_filename)
     text = "".join(linecache.getlines(code.co_filename))
     try:
-        tree, compiled = _parsed(text, code.co_filename)
+        nodes, compiled = _parsed(text, code.co_filename).get(code.co_firstlineno, ((), ()))
     except (SyntaxError, ValueError):
-        tree, compiled = ast.Module([], []), ()
-    if code.co_name == "<lambda>":
-        found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and _is_of(n, code)]
-    else:
-        found = [
-            n  # type: ignore[misc]
-            for n in ast.walk(tree)
-            if isinstance(n, ast.FunctionDef)
-            and n.name == code.co_name
-            and min([n.lineno, *(d.lineno for d in n.decorator_list)]) == code.co_firstlineno
-        ]
-    alike = [c for c in compiled if c.co_firstlineno == code.co_firstlineno and _alike(c, code)]
+        nodes, compiled = (), ()
+    found = [n for n in nodes if _is_of(n, code)]
+    alike = [c for c in compiled if _alike(c, code)]
     if len(found) != 1 or not alike:
         why = (
             f"{code.co_filename} has no text for it."
@@ -57,9 +49,16 @@ def _definition(code: CodeType) -> Node:
 
 
 @remembered(64)
-def _parsed(text: str, filename: str) -> tuple[ast.Module, tuple[CodeType, ...]]:
-    tree = _Matches().visit(ast.parse(text))
-    return tree, tuple(_codes(compile(text, filename, "exec", dont_inherit=True)))
+def _parsed(text: str, filename: str) -> dict[int, tuple[list[Node], list[CodeType]]]:
+    """The functions of a file by the line where they begin: their definitions, and codes."""
+    found: dict[int, tuple[list[Node], list[CodeType]]] = defaultdict(lambda: ([], []))
+    for node in ast.walk(_Matches().visit(ast.parse(text))):
+        if isinstance(node, Node):
+            first = [node, *getattr(node, "decorator_list", ())]
+            found[min(x.lineno for x in first)][0].append(node)
+    for code in _codes(compile(text, filename, "exec", dont_inherit=True)):
+        found[code.co_firstlineno][1].append(code)
+    return found
 
 
 class _Matches(ast.NodeTransformer):
@@ -110,10 +109,10 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _is_of(node: ast.Lambda, code: CodeType) -> bool:
-    """Whether a lambda expression is where the code was compiled from, to the column."""
-    if node.lineno != code.co_firstlineno:
-        return False
+def _is_of(node: Node, code: CodeType) -> bool:
+    """Whether a definition is where the code was compiled from; a lambda's, to the column."""
+    if isinstance(node, ast.FunctionDef) or code.co_name != "<lambda>":
+        return getattr(node, "name", None) == code.co_name
     alone = compile(ast.Expression(node), code.co_filename, "eval", dont_inherit=True)
     compiled = [c for c in alone.co_consts if isinstance(c, CodeType)][-1]  # after its defaults
     return _places(compiled) == _places(code)
