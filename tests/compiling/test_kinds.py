@@ -409,3 +409,9 @@ def test_a_bool_of_numpys_or_pythons_is_neither_of_the_others(x):
 
     with zyg.config(fallback="silent"):
         assert zyg.compile(f)(np.array([x])) == f(np.array([x]))
+
+
+@pytest.mark.parametrize("x", [0.0, 1.5])
+def test_a_constant_beside_32_bits_keeps_its_digits(x):
+    found = zyg.compile(lambda x: x if x else 0.1)(np.float32(x))
+    assert repr(found) == repr(np.float32(x) if x else 0.1)

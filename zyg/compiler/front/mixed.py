@@ -146,7 +146,7 @@ def _is_single(x: Any) -> bool:
 
 def _is_same_in(type: Any, x: Any) -> bool:
     with np.errstate(all="ignore"):
-        return bool(type(x) == x)
+        return bool(type(x).item() == x)  # to NumPy, 0.1 is the number of 32 bits
 
 
 def as_mixed(to: Any, x: Any, kinds: Sequence[NumberKind], held: str) -> Mixed:
