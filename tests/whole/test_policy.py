@@ -16,8 +16,8 @@ import zyg
 from zyg.errors import MissingRuleError
 from zyg.functions.operations import table
 
+from ..functions.test_rules import CALLS
 from ..marks import slow_after
-from ..rules.test_rules import CALLS
 
 INF, NAN, PI = math.inf, math.nan, math.pi
 where = np.where
