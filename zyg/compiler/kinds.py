@@ -208,10 +208,10 @@ def made_of(
     kind: Kind | Many, outputs: Iterator[Any], plain: Callable[[Any], Any] = lambda x: x
 ) -> Any:
     """A result, of the program's next outputs; `plain` takes the watching off those watched."""
-    if isinstance(kind, Static):
-        return kind.value
     if isinstance(kind, Scalar):
         return _number_of(kind, outputs, plain)
+    if isinstance(kind, Static):
+        return kind.value
     if isinstance(kind, Array):
         flat = None if kind.zeros else next(outputs)
         return _array_of(kind, flat, [next(outputs) for _ in range(kind.ndim)], plain)
@@ -229,7 +229,7 @@ def _number_of(kind: Scalar, outputs: Iterator[Any], plain: Callable[[Any], Any]
     if kind.type == "complex":
         im = next(outputs)
         x = complex(x, im) if plain(x) is x and plain(im) is im else x + 1j * im
-    way = way_taken(kind, [next(outputs) for _ in kind.ways])
+    way = way_taken(kind, [next(outputs) for _ in kind.ways]) if kind.ways else kind
     if plain(x) is x or way.type in ("int", "bool"):
         return way.of(plain(x))
     return x.real if kind.type == "complex" and way.type != "complex" else x
@@ -298,6 +298,8 @@ def numbers_in(kind: Kind | Many) -> Iterator[Scalar]:
 
 def put_together(type: Any, keys: Sequence[Any], parts: Sequence[Any]) -> Any:
     """An object of its parts, as `taken_apart` gives them; no code of its class runs."""
+    if type is tuple:
+        return tuple(parts)
     if issubclass(type, (tuple, list)):
         return type._make(parts) if hasattr(type, "_make") else type(parts)
     if type is dict:

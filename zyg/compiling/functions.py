@@ -323,17 +323,22 @@ class Compiled(Named):
 
     def _outputs(self, run: Callable[[], list[Any]]) -> tuple[list[Any] | None, str | None]:
         """What a program gives; where it has stopped, None and why, if that is to be said."""
+        try:
+            return run(), None
+        except Exception as error:  # what Python raises then stands alone
+            return None, self._why_stopped(error)
+
+    def _why_stopped(self, error: Exception) -> str | None:
         from zyg.compiler.back.native_function import Stopped
         from zyg.compiling.fallback import refuse
         from zyg.compiling.operations import Unbuilt
 
-        try:
-            return run(), None
-        except Unbuilt as error:
-            refuse(self.__name__, error)
-        except Stopped as stopped:  # what Python raises then stands alone
-            return None, stopped.why
-        return None, None
+        if isinstance(error, Stopped):
+            return error.why
+        if not isinstance(error, Unbuilt):
+            raise error
+        refuse(self.__name__, error)
+        return None
 
     def _again(self, call: Call, why: str | None) -> Any:
         """What the function itself raises, where machine code has stopped; or returns."""

@@ -140,9 +140,12 @@ class Captures:
 def agree(f: Any, guards: Mapping[Path, Any]) -> bool:
     """Whether what a function has at these paths is what was seen there."""
     try:
-        return all(_agrees(follow(f, path), seen) for path, seen in guards.items())
+        for path, seen in guards.items():
+            if not _agrees(follow(f, path), seen):
+                return False
     except _GONE:
         return False
+    return True
 
 
 def _agrees(value: Any, seen: Any) -> bool:
