@@ -11,6 +11,7 @@ import numpy as np
 
 from .program import program
 
+FUNCTION = "a function is an argument"
 X4 = np.array([0.5, -1.2, 2.0, 0.1])
 MATRIX = np.array([[0.3, -0.7, 1.1], [0.9, 0.2, -0.4]])
 SQUARE = np.array([[2.0, 0.5, 0.1], [0.3, 1.5, -0.2], [0.1, -0.4, 1.8]])
@@ -29,7 +30,9 @@ def power_by_while(x, n):
     return r
 
 
-@program(X4[:0], ir="another kind of float comes back")
+@program(
+    X4[:0], ir="another kind of float comes back", pullback="its value is of NumPy's, not Python's"
+)
 @program(X4)
 def branch_in_loop(xs):
     s = 0.0
@@ -372,7 +375,7 @@ def closures(x, y):
     return double(inner)(x)
 
 
-@program(functools.partial(helper, scale=1.5), 0.4, text="a function is an argument")
+@program(functools.partial(helper, scale=1.5), 0.4, text=FUNCTION, text_of_derivatives=FUNCTION)
 def function_argument(f, x):
     return f(x) * x
 
