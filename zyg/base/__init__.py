@@ -10,6 +10,7 @@ caches                          what was worked out, bounded and forgotten on de
 warned                          warnings of what is slow, with the user's line
 threads                         work in chunks, on several threads
 marks                           what modules and functions say of themselves
+words                           what the texts of functions say to the compiler
 adoptable                       which modules may be adopted, and which are
 sinks                           calls of other libraries that only look at values
 remedies                        what to write in place of the call that was refused

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,12 @@ from zyg.base.registry import nondifferentiable as nondifferentiable
 from zyg.base.registry import rules as rules
 from zyg.base.registry import scalar_rule as scalar_rule
 from zyg.base.structure import Structure as Structure
+from zyg.base.words import demand as demand
+from zyg.base.words import demand_read as demand_read
+from zyg.base.words import lies_like as lies_like
+from zyg.base.words import lowering as lowering
+from zyg.base.words import means
+from zyg.base.words import slopes_hold as slopes_hold
 from zyg.core.bind import bind as bind
 from zyg.core.cotangents import kept as kept
 from zyg.core.cotangents import normal_axes as normal_axes
@@ -208,3 +215,47 @@ def with_value(d: Any, y: tuple[Any]) -> Any:
         return y_bar, None
 
     return (y[0] if strip(d) is d else with_value(d, y)), with_value_pullback
+
+
+def raised(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Where NumPy raises: let it."""
+    function(*map(strip, args), **{name: strip(x) for name, x in kwargs.items()})
+    raise AssertionError(f"{function.__name__} did not raise")
+
+
+def raised_where(condition: Any, function: Callable[..., Any], *args: Any) -> None:
+    """Let NumPy raise, where a condition on values holds that can be looked at."""
+    if array_type(condition).readable and np.any(condition):
+        raised(function, *args)
+
+
+def _demanded_not(condition: Any, function: Callable[..., Any], *args: Any) -> None:
+    demand(np.logical_not(np.any(condition)))
+
+
+def numpys(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """What NumPy computes of plain values, or raises; to the compiler None: it has a formula."""
+    return function(*map(strip, args), **{name: strip(x) for name, x in kwargs.items()})
+
+
+def _spread(c: Any, shape: tuple[int, ...], axis: Any) -> Any:
+    return np.broadcast_to(np.reshape(c, kept(shape, axis)), shape)
+
+
+# What these say to the compiler, which reads composed functions: see `base.words`.
+means("constant", strip)
+means("array", as_array)
+means("constant array", plain_array)
+means("kind", array_type)
+means("moves", is_watched)
+means("no", is_host_array)
+means("nothing", like, numpys)
+means("is complex", is_complex)
+means("conj", conj)
+means("in order", in_order)
+means("its derivative", with_value)
+means("raises", raised)
+means(_demanded_not, raised_where)
+means(_spread, spread)
+for _own in (normal_axes, kept, joined):
+    means(_own, _own)

@@ -158,6 +158,13 @@ def ellipj(u, m):
     return (sn, cn, dn, ph), ellipj_pullback
 
 
+if hasattr(sp, "softplus"):  # of SciPy 1.17
+
+    @composed(sp.softplus)
+    def softplus(x):
+        return np.logaddexp(0, x)
+
+
 # What SciPy writes in functions that have rules
 for _function in (sp.jvp, sp.yvp, sp.kvp, sp.ivp, sp.h1vp, sp.h2vp):
     composed(_function)(_function)

@@ -200,6 +200,7 @@ TABLE = {
     sp.sindg: (lambda x, y: math.pi / 180 * sp.cosdg(x),),
     sp.cosdg: (lambda x, y: -math.pi / 180 * sp.sindg(x),),
     sp.tandg: (lambda x, y: math.pi / 180 * (1 + y * y),),
+    sp.radian: (math.pi / 180, math.pi / 10800, math.pi / 648000),
     sp.cotdg: (lambda x, y: -math.pi / 180 * (1 + y * y),),
     sp.round: (0,),
     # losses

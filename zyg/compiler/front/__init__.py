@@ -39,12 +39,9 @@ picks                           subscripts by arrays of ints and by masks
 products                        products of matrices
 shaping                         other shapes and orders, joined arrays
 contractions                    einsum, tensordot
-joining                         arrays joined along an axis
 reductions                      sums, extrema and their like
 creation                        new arrays
-library                         functions of NumPy's, in the language itself
-orders                          those that sort, search and pick
-matrices                        those of numpy.linalg
+words                           what texts of functions say beside NumPy
 arrays                          operators, subscripts, writes, attributes
 calls                           NumPy's functions and the methods of arrays
 several                         operations on numbers of several kinds

@@ -275,6 +275,7 @@ _OPERATORS = [
 # What the functions mean; called with the reader first.
 PYTHON: dict[Any, Callable[..., Any]] = {
     sum: _sum, any: _any, all: _all, list: _listed, tuple: _tuple, dict: _dict, set: _set,
+    slice: lambda reader, *args: slice(*args),
     frozenset: _set, range: _range, prange: _prange, enumerate: _enumerate, zip: _zip, map: _map,
     filter: _filter, reversed: _reversed, sorted: _sorted, isinstance: _isinstance,
     callable: _callable, getattr: _getattr, len: lambda reader, x: reader.length(x),

@@ -12,8 +12,6 @@ from zyg.base.marks import plain_of
 from zyg.compiler.front import (
     arrays,
     contractions,
-    joining,
-    library,
     picks,
     products,
     reductions,
@@ -34,6 +32,7 @@ from zyg.compiler.front.creation import CREATION
 from zyg.compiler.front.elementwise import (
     array,
     assign,
+    broadcast_shape,
     copied,
     elementwise,
     fresh_enough,
@@ -44,6 +43,7 @@ from zyg.compiler.front.scalars import WholeBuilder, promoted, whose
 from zyg.compiler.front.views import Arrayed, ArrayView, cast
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import type_of
+from zyg.compiler.kinds import DTYPES
 from zyg.compiler.layouts import in_c
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
@@ -157,24 +157,21 @@ def outer(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
     return given(array(elementwise(to, "multiply", column, y)), out)
 
 
-def demand(to: WholeBuilder, condition: Any) -> None:
-    to.check(to.to("bool", atom_of(condition)), "what a function of NumPy's demands")
+def result_type(to: WholeBuilder, *args: Any) -> Any:
+    return np.result_type(*(_typed(x) for x in args))
 
 
-def slopes_hold(to: WholeBuilder, condition: Any) -> None:
-    to.slopes_hold(to.to("bool", atom_of(condition)))
+def _typed(x: Any) -> Any:
+    """A type, or what has that of an argument."""
+    if isinstance(x, (type, np.dtype)):
+        return x
+    made = np.zeros((), DTYPES[kind_of_elements(x)])[()]
+    return made.item() if not isinstance(x, Arrayed) and whose(x) else made
 
 
-def lies_like(to: WholeBuilder, x: Any, a: Any) -> Any:
-    return x if not x.gaps and x.is_dense(a.order) else copied(x, a.order)
-
-
-def demand_read(to: WholeBuilder, condition: Any) -> None:
-    if condition is not True:
-        raise KernelError(
-            "a function of NumPy's is not compiled for arguments of these shapes and types.",
-            "its text in the compiler's language does not know them.", "call it outside.",
-        )  # fmt: skip
+def broadcast_shapes(to: WholeBuilder, *shapes: Any) -> Any:
+    sizes = [[atom_of(n) for n in shape] for shape in shapes]
+    return tuple(to.number(n, True) for n in broadcast_shape(to, sizes))
 
 
 def size(to: WholeBuilder, a: Any, axis: Any = None) -> Any:
@@ -213,7 +210,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "var": reductions.var, "std": reductions.std, "max": reductions.extremum("maximum"),
     "min": reductions.extremum("minimum"), "all": reductions.truth("logical_and", True),
     "any": reductions.truth("logical_or", False), "argmax": reductions.arg_extremum("greater"),
-    "argmin": reductions.arg_extremum("less"), "ptp": reductions.ptp,
+    "argmin": reductions.arg_extremum("less"),
     "reshape": shaping.reshaped, "ravel": shaping.raveled, "flatten": shaping.flattened,
     "transpose": shaping.transposed, "diagonal": shaping.diagonal,
     "swapaxes": shaping.swapped, "squeeze": shaping.squeezed,
@@ -228,7 +225,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.var: reductions.var, np.std: reductions.std, np.max: METHODS["max"],
     np.amax: METHODS["max"], np.min: METHODS["min"], np.amin: METHODS["min"],
     np.all: METHODS["all"], np.any: METHODS["any"], np.argmax: METHODS["argmax"],
-    np.argmin: METHODS["argmin"], np.ptp: reductions.ptp,
+    np.argmin: METHODS["argmin"],
     np.count_nonzero: reductions.count_nonzero, np.where: where, np.clip: clip,
     np.dot: dot, np.matmul: matmul, np.inner: inner, np.outer: outer, np.vdot: vdot,
     np.reshape: shaping.reshaped, np.ravel: shaping.raveled,
@@ -238,14 +235,12 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.concatenate: shaping.concatenated, np.stack: stacked, np.size: size,
     np.ndim: lambda to, x: x.ndim if isinstance(x, Arrayed) else 0,
     np.shape: lambda to, x: arrays.shape(x) if isinstance(x, Arrayed) else (),
-    np.vstack: joining.vstack, np.hstack: joining.hstack, np.append: joining.append,
-    np.column_stack: joining.column_stack, np.atleast_1d: joining.at_least_1d,
-    np.atleast_2d: joining.at_least_2d, library.demand: demand,
-    library.demand_read: demand_read,
-    library.lies_like: lies_like, library.slopes_hold: slopes_hold,
     np.real: _part(0), np.imag: _part(1), np.angle: _unary("angle"), np.conjugate: conjugate,
     np.fix: _unary("trunc"), np.round: rounded, np.around: rounded, np.einsum: contractions.einsum,
-    np.tensordot: contractions.tensordot, np.copyto: copyto,
+    np.tensordot: contractions.tensordot, np.copyto: copyto, np.astype: astype,
+    np.result_type: result_type, np.broadcast_shapes: broadcast_shapes,
+    np.promote_types: lambda to, *types: np.promote_types(*types),
+    np.can_cast: lambda to, *types: np.can_cast(*types),
     len: lambda to, x: arrays.length(x),
     abs: lambda to, x: elementwise(to, "absolute", x),
     np.nonzero: lambda to, x: where(to, x),
@@ -253,7 +248,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 # Those whose first argument may be a list.
 _OF_ARRAYS = {
     np.sum, np.prod, np.mean, np.var, np.std, np.max, np.amax, np.min, np.amin, np.all, np.any,
-    np.argmax, np.argmin, np.ptp, np.count_nonzero, np.clip, np.dot, np.round, np.around,
+    np.argmax, np.argmin, np.count_nonzero, np.clip, np.dot, np.round, np.around,
 }  # fmt: skip
 # Those that Python has, too, and those that numbers have: for arrays only.
 _PYTHONS = {len, abs}

@@ -153,8 +153,10 @@ def _steps(to: WholeBuilder, start: Atom, stop: Atom, step: Atom, *, real: bool)
 
 
 def linspace(to: WholeBuilder, start: Any, stop: Any, num: Any = 50, endpoint: Any = True,
-             dtype: Any = None) -> ArrayView:  # fmt: skip
+             dtype: Any = None, axis: Any = 0) -> ArrayView:  # fmt: skip
     (n,) = extents(to, num)
+    if axis not in (0, -1):
+        raise ValueError("linspace of numbers has one axis")
     first, last = (to.to("float", atom_of(x)) for x in (start, stop))
     parts = to.op("subtract", n, 1 if endpoint is True else 0)
     span = to.op("subtract", last, first)

@@ -1,18 +1,20 @@
-"""Functions that are not compiled although others of their name are: by types, by rules."""
+"""How functions of NumPy's are read; which are not, although others of their name are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from zyg.base.marks import plain_of
-from zyg.base.registry import ScalarRule, rules
+from zyg.base.marks import is_formula, plain_of
+from zyg.base.registry import Composed, ScalarRule, rules
+from zyg.base.words import lowerings
 from zyg.compiler.front.calls import Method
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import kind_of_elements
-from zyg.compiler.front.reader import name_of
+from zyg.compiler.front.reader import _rule_of, name_of
 from zyg.compiler.front.views import Arrayed
 from zyg.compiler.ir import is_number
 from zyg.compiler.numbers import Number
@@ -25,22 +27,60 @@ _NOT_OF: dict[str, set[str]] = {
         "median", "searchsorted", "quantile", "percentile",
     },
     "float32": {
-        "float_power", "gradient", "cov", "average", "linspace", "logspace", "geomspace", "vander",
-        "polyval", "det", "slogdet", "inv", "cholesky", "solve",
+        "float_power", "gradient", "cov", "linspace", "det", "slogdet", "inv", "cholesky", "solve",
     },
-    "ints": {"reciprocal", "rint", "nansum"},
+    "ints": {"reciprocal", "rint"},
     "bools": {
-        "absolute", "reciprocal", "conj", "mod", "polyval", "vander", "nansum", "median",
+        "absolute", "reciprocal", "conj", "mod", "median",
         "quantile", "percentile", *names(ROUNDING, LDEXP),
         *(row.name for row in OPERATIONS.values() if row.bools == "bytes"),
     },
     "lists": {
-        "clip", "conjugate", "conj", "flip", "flipud", "fliplr", "logical_not", "ndim", "shape",
-        "var", "std",
+        "clip", "conjugate", "conj", "flip", "logical_not", "ndim", "shape", "var", "std",
     },
     "single numbers of float32": {"sum", "prod", "mean", "var", "std", "dot", "clip"},
 }  # fmt: skip
 _WORDS = {"complex": "complex numbers", "float32": "float32", "int": "ints", "bool": "bools"}
+
+
+def written_of(f: Any) -> Any:
+    """How a function of NumPy's, or a method, is written in loops, if it is."""
+    try:
+        if not isinstance(f, Method):
+            return lowerings.get(plain_of(f))
+    except TypeError:  # not hashable
+        return None
+    if (method := lowerings.get(getattr(np.ndarray, f.name, None))) is not None:
+        return method
+    function = getattr(np, f.name) if f.name in _AS_FUNCTIONS else None
+    return lowerings.get(function) or composed_text(function)
+
+
+# Methods that are functions of NumPy's.
+_AS_FUNCTIONS = {
+    "argsort", "choose", "compress", "cumprod", "cumsum", "ptp", "repeat", "searchsorted", "take",
+    "trace",
+}  # fmt: skip
+
+
+def given_of(args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments without what stands for one that is not given."""
+    last = max((k for k, x in enumerate(args, 1) if x is not np._NoValue), default=0)
+    return args[:last], {
+        k: x for k, x in kwargs.items()
+        if x is not np._NoValue and not (k == "like" and x is None)
+    }  # fmt: skip
+
+
+def composed_text(f: Any) -> Any:
+    """How the library of functions writes `f` in others."""
+    rule = _rule_of(f)
+    return rule.function if isinstance(rule, Composed) and rule.ours else None
+
+
+def is_ours(f: Any) -> bool:
+    """Whether a function is one of the library's, or written for it."""
+    return isinstance(f, FunctionType) and is_formula(f)
 
 
 def demand_known(name: str, args: Sequence[Any]) -> None:

@@ -294,11 +294,6 @@ def std(to: WholeBuilder, a: Any, *args: Any, out: Any = None, **kwargs: Any) ->
     return given(array(elementwise(to, "sqrt", var(to, a, *args, **kwargs))), out)
 
 
-def ptp(to: WholeBuilder, a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    ends = [extremum(name)(to, a, axis, keepdims=keepdims) for name in ("maximum", "minimum")]
-    return given(array(elementwise(to, "subtract", *ends)), out)
-
-
 def arg_extremum(better: str) -> Callable[..., Any]:
     """argmax and argmin: the first of the best; the first NaN if there is one."""
 

@@ -303,8 +303,12 @@ def flipped(to: WholeBuilder, x: Any, axis: Any = None) -> Any:
     return viewed(view, [slice(None, None, -1 if k in axes else None) for k in range(view.ndim)])
 
 
-def concatenated(to: WholeBuilder, xs: Any, axis: Any = 0) -> ArrayView:
+def concatenated(
+    to: WholeBuilder, xs: Any, axis: Any = 0, dtype: Any = None, casting: str = "same_kind"
+) -> ArrayView:
     """np.concatenate."""
+    if dtype is not None or casting != "same_kind":
+        raise TypeError("np.concatenate with a dtype is not compiled")
     if isinstance(xs, Arrayed) and axis == 0 and xs.ndim > 1:
         shape = [to.op("multiply", *xs.shape[:2]), *xs.shape[2:]]
         made = fresh(to, xs.element, shape, order=joined(len(shape), [xs.ranks[1:]]))

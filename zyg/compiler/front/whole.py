@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from zyg.base.marks import plain_of
-from zyg.compiler.front import arrays, complexes, library, matrices, orders, several
+from zyg.base.words import meaning_of
+from zyg.compiler.front import arrays, complexes, limits, several
 from zyg.compiler.front.calls import METHODS, Method, called, is_known, number_in
 from zyg.compiler.front.captures import Captures, Outside, Path
 from zyg.compiler.front.complexes import ComplexNumber
@@ -24,13 +24,9 @@ from zyg.compiler.front.depth import room_for_calls
 from zyg.compiler.front.elementwise import array, assign, copied
 from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.indexing import rows
-from zyg.compiler.front.library import LIBRARY
-from zyg.compiler.front.limits import demand_known, demand_our_rule
-from zyg.compiler.front.matrices import MATRICES
 from zyg.compiler.front.mixed import Mixed, first_mixed, is_scalar
 from zyg.compiler.front.numerals import of_numbers
 from zyg.compiler.front.objects import is_class
-from zyg.compiler.front.orders import ORDERS
 from zyg.compiler.front.parallel import tell_apart
 from zyg.compiler.front.reader import first_choice, name_of
 from zyg.compiler.front.scalars import WholeBuilder, whose
@@ -38,6 +34,7 @@ from zyg.compiler.front.several import OfKinds
 from zyg.compiler.front.structures import Compound, Ref, Unknown, described
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, arrays_in, is_one, strides_of
 from zyg.compiler.front.ways import Dead
+from zyg.compiler.front.words import WORDS
 from zyg.compiler.ir import Atom, Block, Program, Value, prune
 from zyg.compiler.kinds import (
     Array,
@@ -77,7 +74,7 @@ class WholeCaptures(Captures):
     """What a whole function takes from outside: floats and arrays become operands."""
 
     def found(self, value: Any, path: Path, lift: Callable[[Any], Any]) -> Any:
-        if path and path[0][0] == "itself" and _is_ours(path[0][1]):
+        if path and path[0][0] == "itself" and limits.is_ours(path[0][1]):
             return value  # nobody changes what is ours
         return super().found(value, path, lift)
 
@@ -143,25 +140,6 @@ def read_whole(
     return Whole(program(yields), result, captures, plain, reader.builder.assumed)
 
 
-def _written(f: Any) -> Any:
-    """How a function of NumPy's is written in the language, if it is."""
-    if isinstance(f, Method):
-        return library.METHODS.get(f.name) or orders.METHODS.get(f.name)
-    try:
-        f = plain_of(f)
-        return LIBRARY.get(f) or ORDERS.get(f) or MATRICES.get(f)
-    except TypeError:  # not hashable
-        return None
-
-
-def _is_ours(f: Any) -> bool:
-    """Whether a function is one of those that are written in the language."""
-    return isinstance(f, FunctionType) and any(f.__globals__ is vars(m) for m in _OURS)
-
-
-_OURS = (library, orders, matrices)
-
-
 class WholeReader(OfKinds):
     """What the functions that make up one program have in common."""
 
@@ -178,6 +156,7 @@ class WholeReader(OfKinds):
         self.whole_arguments: dict[Value, ArrayView] = {}  # arrays that are arguments, or captured
         self.returned: list[ArrayView] = []
         self.layouts: list[Atom] = []  # of results that are shared
+        self.composing: list[Any] = []  # the functions of NumPy's whose texts are being read
 
     # Arguments and results
 
@@ -352,7 +331,7 @@ class WholeReader(OfKinds):
             if found is not None:
                 return found(owner)
             method = Method(owner, name)
-            if name not in METHODS and _written(method) is None:
+            if name not in METHODS and limits.written_of(method) is None:
                 raise KernelError(
                     f"the attribute {name} of an array is not compiled.",
                     "a compiled function knows an array's elements, its shape and its dtype.",
@@ -374,25 +353,25 @@ class WholeReader(OfKinds):
 
     def uses_up(self, f: Any) -> bool:
         inner = f.value if isinstance(f, Outside) else f
-        return is_known(inner) or _written(inner) is not None
+        return is_known(inner) or limits.written_of(inner) is not None
 
     def rows(self, x: Any) -> tuple[Any, Callable[[Any], Any]] | None:
         return rows(x) if isinstance(x, Arrayed) else None
 
     def call(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         inner, path = (f.value, f.path) if isinstance(f, Outside) else (f, None)
-        written = _written(inner)
+        written = limits.written_of(inner)
         if is_known(inner, args) or written is not None:
-            demand_our_rule(inner)
+            limits.demand_our_rule(inner)
             if (k := first_choice(args)) is not None:
                 before, rest = args[:k], args[k + 1 :]
                 return self.over(args[k], lambda x: self.call(f, [*before, x, *rest], kwargs))
-            plain = [self.uncovered(x) for x in args]
-            named = {k: self.uncovered(x) for k, x in kwargs.items()}
+            plain, named = limits.given_of([self.uncovered(x) for x in args], {
+                k: self.uncovered(x) for k, x in kwargs.items()})  # fmt: skip
             if first_mixed([*plain, *named.values()]) is not None:
                 return self.called_of_kinds(f, inner, plain, named)
             owner = [inner.owner] if isinstance(inner, Method) else []
-            demand_known(inner.name if owner else name_of(inner), [*owner, *plain])
+            limits.demand_known(inner.name if owner else name_of(inner), [*owner, *plain])
             found = called(self.builder, inner, plain, named)
             if found is NotImplemented and written is not None:
                 settled = [self.settled(x) for x in (*owner, *plain)]
@@ -402,18 +381,34 @@ class WholeReader(OfKinds):
                     self.captures.guards[path] = inner
                 return found
         named = {k: self.settled(x) for k, x in kwargs.items()}
-        if isinstance(inner, library.WithAdjoint):
-            return self.with_adjoint(inner, [*map(self.settled, args)])
-        if _is_ours(inner):
-            return self.inline(inner, (("itself", inner),), [*map(self.settled, args)], named)
+        args = [*map(self.settled, args)]
+        if isinstance(meaning := meaning_of(inner), str):
+            return WORDS[meaning](self, *args, **named)
+        if meaning is not None or limits.is_ours(inner):
+            inner = meaning or inner
+            return self.inline(inner, (("itself", inner),), args, named)
+        if (text := limits.composed_text(inner)) is not None:
+            return self._of_others(inner, path, text, args, named)
         found = self.of_rule(f, args, named)
         if found is not NotImplemented:
             return found
-        return super().call(f, [*map(self.settled, args)], named)
+        return super().call(f, args, named)
 
-    def with_adjoint(self, f: library.WithAdjoint, args: Sequence[Any]) -> Any:
-        """What a function gives whose text has its pullback beside it."""
-        return self.elements(self.inline(f.rule, (("itself", f.rule),), args, {}))[0]
+    def _of_others(
+        self, f: Any, path: Path | None, text: Any, args: Sequence[Any], kwargs: Any
+    ) -> Any:
+        """What a function of NumPy's gives that is written in others."""
+        if f in self.composing:  # its text asks NumPy for the value
+            raise KernelError(
+                f"{name_of(f)} is not compiled.", "NumPy computes its value.", "call it outside."
+            )
+        if path is not None:
+            self.captures.guards[path] = f
+        self.composing.append(f)
+        try:
+            return self.inline(text, (("itself", text),), args, kwargs)
+        finally:
+            self.composing.pop()
 
     def of_rule(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What a function gives that brings its derivatives; NotImplemented for others."""

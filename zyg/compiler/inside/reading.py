@@ -9,11 +9,10 @@ from typing import Any
 from zyg.compiler.callbacks import Find, call_back
 from zyg.compiler.front import whole
 from zyg.compiler.front.captures import Captures, Outside
-from zyg.compiler.front.library import WithAdjoint
+from zyg.compiler.front.limits import composed_text
 from zyg.compiler.front.ways import Dead
 from zyg.compiler.front.whole import Whole, WholeReader
 from zyg.compiler.inside import verbs
-from zyg.compiler.inside.ruled import Ruled
 from zyg.compiler.kinds import Kind
 
 
@@ -114,21 +113,13 @@ class Reader(WholeReader):
         except Dead:
             raise
         except Exception:
-            if self._failed_at != self._level + 1:
+            if self._failed_at != self._level + 1 or composed_text(value) is not None:
                 self.failed = []
             self.failed.append(value)
             self._failed_at = self._level
             raise
         finally:
             self._level -= 1
-
-    def with_adjoint(self, f: WithAdjoint, args: Sequence[Any]) -> Any:
-        def read(x: Any) -> Any:
-            path = (("itself", f.rule),)
-            y, back = self.elements(self.inline(f.rule, path, [x, *args[1:]], {}))
-            return y, lambda bar: [self.call(back, [bar], {})]
-
-        return Ruled(self, f.rule.__name__, read, args[:1], {}).call()
 
     def of_rule(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return verbs.of_rule(self, f, args, kwargs)

@@ -61,8 +61,9 @@ def of_rule(reader: Any, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
     if arrayed and not isinstance(f, (FunctionType, type)) and hasattr(f, "scalar"):
         return broadcast(reader, Outside(f.scalar, (*path, ("attr", "scalar"))), *args, **kwargs)
     rule = rule_for(f)
-    if isinstance(rule, Adjoint) and _is_users(rule.rule):
-        reader.captures.guards[path] = f
+    if isinstance(rule, Adjoint) and (_is_users(rule.rule) or (rule.ours and rule.standalone)):
+        if _is_users(rule.rule):
+            reader.captures.guards[path] = f
         inside = (*path, ("attr", "rule")) if f is rule else (("itself", rule.rule),)
         return ruled(reader, rule, inside, args, kwargs)
     if isinstance(rule, ScalarRule) and arrayed and not kwargs and not is_usual(rule):

@@ -1,5 +1,6 @@
 """NumPy's functions written once in NumPy of primitives, by domain; importing it registers them.
 
+shapes                arrays rearranged, joined and split
 norms                 the norms of vectors and matrices
 assembly padding      arrays put together, put in the middle of others
 sorting statistics    order; averages, covariances, histograms
@@ -14,6 +15,7 @@ from zyg.functions.composed import functional as functional
 from zyg.functions.composed import norms as norms
 from zyg.functions.composed import padding as padding
 from zyg.functions.composed import polynomials as polynomials
+from zyg.functions.composed import shapes as shapes
 from zyg.functions.composed import sorting as sorting
 from zyg.functions.composed import statistics as statistics
 

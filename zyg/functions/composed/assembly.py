@@ -14,11 +14,14 @@ from zyg.functions.kit import (
     at_places,
     cast,
     composed,
+    demand_read,
     flat_indices,
     in_order,
     is_host_array,
+    lowering,
     no_out,
     plain_array,
+    raised,
     read,
     strip,
     windows,
@@ -29,7 +32,7 @@ from zyg.functions.kit import (
 
 @composed(np.tile)
 def tile(A, reps):
-    reps = tuple(np.atleast_1d(reps).tolist())
+    reps = (*reps,) if isinstance(reps, (tuple, list, np.ndarray)) else (reps,)
     shape = (1,) * (len(reps) - np.ndim(A)) + np.shape(A)
     reps = (1,) * (len(shape) - len(reps)) + reps
     if all(n == 1 for n in reps):
@@ -37,7 +40,7 @@ def tile(A, reps):
     pairs = [n for r, s in zip(reps, shape, strict=True) for n in (1, s)]
     wide = [n for r, s in zip(reps, shape, strict=True) for n in (r, s)]
     whole = [r * s for r, s in zip(reps, shape, strict=True)]
-    return in_order(np.reshape(np.broadcast_to(np.reshape(A, pairs), wide), whole), "C")
+    return np.reshape(np.copy(np.broadcast_to(np.reshape(A, pairs), wide), order="C"), whole)
 
 
 @composed(np.repeat)
@@ -133,8 +136,9 @@ def rollaxis(a, axis, start=0):
 
 @composed(np.rot90)
 def rot90(m, k=1, axes=(0, 1)):
-    np.rot90(np.empty(np.shape(m)), k, axes)  # raises where NumPy does
-    first, second = axes
+    (first, second), n = axes, np.ndim(m)
+    if not (-n <= first < n and -n <= second < n) or (first - second) % n == 0:
+        raised(np.rot90, m, k, axes)
     if k % 4 == 0:
         return m[:]
     if k % 4 == 2:
@@ -187,7 +191,8 @@ def broadcast_arrays(*args, subok=False):
 
 @composed(np.meshgrid)
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
-    np.meshgrid(indexing=indexing)  # raises where NumPy does
+    if indexing not in ("xy", "ij"):
+        raised(np.meshgrid, indexing=indexing)
     places = list(range(len(xi)))
     if indexing == "xy":
         places[:2] = places[1::-1]
@@ -196,7 +201,8 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
         for x, place in zip(xi, places, strict=True)
     ]
     if not sparse:
-        grids = np.broadcast_arrays(*grids)
+        shape = np.broadcast_shapes(*map(np.shape, grids))
+        grids = [np.broadcast_to(x, shape) for x in grids]
     return tuple(np.copy(x, order="C") for x in grids) if copy else grids
 
 
@@ -219,10 +225,34 @@ def vander(x, N=None, increasing=False):
         raise ValueError("x must be a one-dimensional array or sequence.")
     n, dtype = np.size(x), np.promote_types(strip(x).dtype, int)
     width = n if N is None else N
-    columns = [np.ones((n, min(width, 1)), dtype)]
-    if width > 1:
-        powers = np.broadcast_to(np.reshape(cast(x, dtype), (n, 1)), (n, width - 1))
-        columns.append(np.cumprod(powers, axis=1))
-    if not increasing:
-        columns = [np.flip(c, 1) for c in columns[::-1]]
-    return in_order(np.concatenate(columns, axis=1), "C")
+    powers = np.broadcast_to(np.reshape(cast(x, dtype), (n, 1)), (n, max(width - 1, 0)))
+    columns = [np.ones((n, min(width, 1)), dtype), np.cumprod(powers, axis=1)]
+    made = np.concatenate(columns, axis=1)
+    return in_order(made if increasing else np.flip(made, 1), "C")
+
+
+# In loops, for machine code
+
+
+@lowering(np.repeat)
+def repeat_loops(a, repeats, axis=None):
+    b = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
+    made = np.empty((len(b) * repeats, *b.shape[1:]), b.dtype)
+    for i in range(len(b)):
+        for k in range(repeats):
+            made[i * repeats + k] = b[i]
+    return made if axis is None else np.ascontiguousarray(np.moveaxis(made, 0, axis))
+
+
+@lowering(np.take)
+def take_loops(a, indices, axis=None):
+    demand_read(np.asarray(indices).dtype != bool)
+    if axis is None:
+        return np.ravel(a)[indices]
+    demand_read(-a.ndim <= axis < a.ndim)
+    if np.ndim(indices) == 0:
+        return np.moveaxis(a, axis, 0)[indices].copy()
+    made = np.moveaxis(a, axis, 0)[indices]
+    for _ in range(np.ndim(indices)):
+        made = np.moveaxis(made, 0, axis % a.ndim + np.ndim(indices) - 1)
+    return made.copy()

@@ -2,7 +2,20 @@
 
 import numpy as np
 
-from zyg.functions.kit import adjoint, as_array, composed, conj, in_order, strip, unbroadcast
+from zyg.functions.kit import (
+    NO,
+    adjoint,
+    as_array,
+    composed,
+    conj,
+    demand,
+    in_order,
+    lowering,
+    raised,
+    strip,
+    unbroadcast,
+)
+from zyg.functions.primitives.places import place_in
 
 
 def _listed(x):
@@ -19,19 +32,23 @@ def _along(axis, ndim, index):
 
 
 @composed(np.diff)
-def diff(a, n=1, axis=-1, prepend=np._NoValue, append=np._NoValue):
+def diff(a, n=1, axis=-1, prepend=NO, append=NO):
+    if n == 0:
+        return a
     a = as_array(a)
-    np.diff(np.zeros(np.shape(a)), n, axis)  # raises where NumPy does
+    if n < 0 or not -np.ndim(a) <= axis < np.ndim(a):
+        raised(np.diff, a, n, axis)
     parts = [a]
     for place, end in ((0, prepend), (2, append)):
-        if end is not np._NoValue:
+        if end is not NO:
             shape = [1 if k == axis % np.ndim(a) else m for k, m in enumerate(np.shape(a))]
             end = as_array(end)
             parts.insert(place, end if np.ndim(end) else np.broadcast_to(end, shape))
     a = np.concatenate(parts, axis) if len(parts) > 1 else a
     later, sooner = (_along(axis, np.ndim(a), s) for s in (slice(1, None), slice(None, -1)))
+    minus = np.not_equal if strip(a).dtype == bool else np.subtract
     for _ in range(n):
-        a = np.subtract(a[later], a[sooner])
+        a = minus(a[later], a[sooner])
     return a
 
 
@@ -42,7 +59,8 @@ def ediff1d(ary, to_end=None, to_begin=None):
     for place, end in ((0, to_begin), (2, to_end)):
         if end is not None:
             end = as_array(end)
-            np.ediff1d(np.empty(0, dtype), np.empty(0, strip(end).dtype))  # raises where NumPy does
+            if not np.can_cast(strip(end).dtype, dtype, "same_kind"):
+                raised(np.ediff1d, ary, end)
             parts.insert(place, np.astype(np.ravel(end), dtype))
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
@@ -280,3 +298,57 @@ def _scatter(values, places, n):
     y = np.zeros_like(values, shape=(n,))
     np.add.at(y, places, values)
     return y
+
+
+# In loops, for machine code
+
+
+@lowering(np.gradient)
+def gradient_loops(f, dx=1.0):
+    n = len(f)
+    demand(n > 1)
+    made = np.empty(n)
+    made[1:-1] = (f[2:] - f[:-2]) / (2.0 * dx)
+    made[0] = (f[1] - f[0]) / dx
+    made[-1] = (f[-1] - f[-2]) / dx
+    return made
+
+
+def demand_finite(x):
+    demand(x - x == 0)
+
+
+def interpolated(x, xp, fp, left, right):
+    n = len(xp)
+    if x > xp[n - 1]:
+        y = fp[n - 1] if right is None else right
+    elif x < xp[0]:
+        y = fp[0] if left is None else left
+    elif x == xp[n - 1]:  # whose slope is that of the last piece
+        y = fp[n - 1]
+        if n > 1 and xp[n - 1] != xp[n - 2]:
+            demand_finite((fp[n - 1] - fp[n - 2]) + (xp[n - 1] - xp[n - 2]))
+            y = (fp[n - 1] - fp[n - 2]) / (xp[n - 1] - xp[n - 2]) * (x - xp[n - 1]) + y
+    else:
+        j = place_in(xp, x, True) - 1
+        demand_finite((fp[j + 1] - fp[j]) + (xp[j + 1] - xp[j]))
+        y = (fp[j + 1] - fp[j]) / (xp[j + 1] - xp[j]) * (x - xp[j]) + fp[j]
+    return np.float64(y)
+
+
+@lowering(np.interp)
+def interp_loops(x, xp, fp, left=None, right=None):
+    p = np.asarray(xp, float)
+    f = np.asarray(fp, float)
+    demand(len(p) > 0)
+    demand(len(p) == len(f))
+    if np.ndim(x) == 0:
+        demand(x == x)
+        return interpolated(x, p, f, left, right)
+    w = np.asarray(x, float)
+    flat = w.ravel()
+    made = np.empty(len(flat))
+    for i in range(len(flat)):
+        demand(flat[i] == flat[i])
+        made[i] = interpolated(flat[i], p, f, left, right)
+    return made.reshape(w.shape)

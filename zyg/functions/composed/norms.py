@@ -11,10 +11,13 @@ from zyg.errors import MissingRuleError
 from zyg.functions.kit import (
     adjoint,
     composed,
+    demand_read,
     is_watched,
     kept,
+    lowering,
     normal_axes,
     plain_array,
+    slopes_hold,
     spread,
     strip,
     with_value,
@@ -63,8 +66,10 @@ def _plain_order(ord):
 @adjoint
 def two_norm(x, ord, axis, keepdims):
     """The square root of the sum of squares, over any number of axes; slope 0 at 0."""
-    y = np.linalg.norm(x, ord, axis, keepdims)
+    return _with_two_norm_pullback(np.linalg.norm(x, ord, axis, keepdims), x, axis)
 
+
+def _with_two_norm_pullback(y, x, axis):
     def two_norm_pullback(y_bar):
         r = spread(y, np.shape(x), axis)
         slope = x / np.where(r == 0, 1.0, r)
@@ -119,3 +124,34 @@ def cond(x, p=None):
             inverse = np.linalg.inv(safe)
             y = np.linalg.norm(safe, p, (-2, -1)) * np.linalg.norm(inverse, p, (-2, -1))
     return with_value(y, (exact,))
+
+
+# In loops, for machine code
+
+
+@adjoint
+def two_norm_in_loops(x, ord, axis, keepdims):
+    y = np.sqrt((x * x).sum(axis=axis, keepdims=keepdims))
+    slopes_hold(np.all(np.isfinite(y)))
+    return _with_two_norm_pullback(y, x, axis)
+
+
+@lowering(np.linalg.norm)
+def norm_loops(x, ord=None, axis=None, keepdims=False):
+    demand_read(x.ndim > 0 and (axis is None or type(axis) is int))
+    axes = x.ndim if axis is None else 1
+    if ord is None or (ord == 2 and axes == 1) or (ord == "fro" and axes == 2):
+        return two_norm_in_loops(x, ord, axis, keepdims)
+    demand_read(axes < 3 and ord in ((1, np.inf, -np.inf, 0) if axes == 1 else (1, np.inf)))
+    if x.dtype in (int, bool):
+        x = x.astype(float)
+    if axes == 2:
+        demand_read(not keepdims)
+        return abs(x).sum(axis=0 if ord == 1 else 1).max()
+    if ord == np.inf:
+        return abs(x).max(axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return abs(x).min(axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return abs(x).sum(axis=axis, keepdims=keepdims)
+    return (x != 0).astype(x.dtype).sum(axis=axis, keepdims=keepdims)

@@ -8,9 +8,12 @@ from zyg.functions.kit import (
     at_places,
     cast,
     composed,
+    demand,
+    demand_read,
     flat_indices,
     in_order,
     like,
+    lowering,
     strip,
 )
 
@@ -116,3 +119,26 @@ def _reflected(x, axis, before, after, symmetric):
         x = np.concatenate([left, x, right], axis)
         before, after = before - m, after - k
     return x
+
+
+# In loops, for machine code
+
+
+@lowering(np.pad)
+def pad_loops(array, pad_width, mode="constant", constant_values=0):
+    demand_read(array.ndim == 1 and mode in ("constant", "edge", "wrap"))
+    before = pad_width if isinstance(pad_width, int) else pad_width[0]
+    after = pad_width if isinstance(pad_width, int) else pad_width[1]
+    n = len(array)
+    made = np.full(n + before + after, constant_values, array.dtype)
+    made[before : before + n] = array
+    demand(n > 0 or mode == "constant")
+    if mode == "edge":
+        made[:before] = array[0]
+        made[before + n :] = array[n - 1]
+    elif mode == "wrap":
+        for i in range(before):
+            made[i] = array[(i - before) % n]
+        for i in range(after):
+            made[before + n + i] = array[i % n]
+    return made

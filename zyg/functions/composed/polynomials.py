@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from zyg.functions.kit import adjoint, as_array, composed, conj, strip
+from zyg.functions.kit import adjoint, as_array, composed, conj, demand, lowering, strip
 
 
 def _coefficients(p):
@@ -24,6 +24,15 @@ def polyval(p, x):
         y = np.zeros_like(strip(x))
     for c in _coefficients(p):
         y = y * x + c
+    return y
+
+
+@lowering(np.polyval)
+def polyval_loops(p, x):
+    demand(len(p) > 0)
+    y = np.multiply(x, 0)
+    for i in range(len(p)):
+        y = y * x + p[i]
     return y
 
 

@@ -15,16 +15,21 @@ from zyg.functions.kit import (
     as_array,
     composed,
     count,
+    demand,
+    demand_read,
     flat_indices,
     in_order,
     inverse,
     is_watched,
+    lies_like,
+    lowering,
     no_out,
     normal_axes,
     plain_array,
     strip,
     with_value,
 )
+from zyg.functions.primitives.places import order_of, stack_of
 
 
 @composed(np.take_along_axis)
@@ -249,3 +254,89 @@ _quantile(np.quantile, 1, False)
 _quantile(np.percentile, 100, False)
 _quantile(np.nanquantile, 1, True)
 _quantile(np.nanpercentile, 100, True)
+
+
+# In loops, for machine code
+
+
+@lowering(np.take_along_axis)
+def take_along_axis_loops(arr, indices, axis):
+    b = np.moveaxis(arr, axis, -1)
+    k = np.moveaxis(indices, axis, -1)
+    if b.ndim == 1:
+        return b[k]
+    rows = stack_of(b, 1)
+    places = stack_of(k, 1)
+    demand(len(rows) == len(places))
+    made = np.empty(places.shape, arr.dtype)
+    for i in range(len(rows)):
+        made[i] = rows[i][places[i]]
+    return np.ascontiguousarray(np.moveaxis(made.reshape(k.shape), -1, axis))
+
+
+@lowering(np.sort)
+def sort_loops(a, axis=-1, kind=None, stable=None):
+    c = np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
+    if c.ndim == 1:
+        return c[order_of(c)]
+    rows = stack_of(c, 1)
+    made = np.empty(rows.shape, a.dtype)
+    for i in range(len(rows)):
+        made[i] = rows[i][order_of(rows[i])]
+    return lies_like(np.moveaxis(made.reshape(c.shape), -1, axis), a)
+
+
+@lowering(np.ndarray.sort)
+def sort_in_place_loops(a, axis=-1, kind=None, stable=None):
+    a[...] = np.sort(a, axis)
+
+
+@lowering(np.median)
+def median_loops(a, axis=None, keepdims=False):
+    demand_read(axis is None or type(axis) is int)
+    along = 0 if axis is None else axis
+    s = np.moveaxis(np.sort(np.ravel(a) if axis is None else a, along), along, 0)
+    n = len(s)
+    demand(np.all(s[n - 1 :] == s[n - 1 :]))  # no NaN, which comes last
+    middle = s[(n - 1) // 2 : n // 2 + 1].mean(axis=0)
+    if not keepdims:
+        return middle
+    return np.reshape(middle, (1,) * a.ndim) if axis is None else np.expand_dims(middle, axis)
+
+
+@lowering(np.nanmedian)
+def nanmedian_loops(a, axis=None, keepdims=False):
+    demand_read((axis is None or type(axis) is int) and a.dtype == float)
+    s = np.sort(np.ravel(a) if axis is None else np.moveaxis(a, axis, -1))
+    rows = stack_of(s, 1)
+    made = np.empty(len(rows))
+    for i in range(len(rows)):
+        n = len(rows[i]) - np.isnan(rows[i]).sum()  # they come last
+        demand(n > 0)
+        made[i] = rows[i][(n - 1) // 2 : n // 2 + 1].mean()
+    if axis is None:
+        return np.reshape(made, (1,) * a.ndim) if keepdims else made[0]
+    if keepdims:
+        return np.expand_dims(made.reshape(s.shape[:-1]), axis)
+    return made[0] if s.ndim == 1 else made.reshape(s.shape[:-1])
+
+
+@lowering(np.quantile)
+def quantile_loops(a, q, axis=None):
+    b = np.ravel(a) if axis is None else a
+    s = np.moveaxis(np.sort(b, 0 if axis is None else axis), 0 if axis is None else axis, 0)
+    demand(len(s) > 0)
+    demand(np.all(s[-1] == s[-1]))
+    demand(q >= 0)
+    demand(q <= 1)
+    at = q * (len(s) - 1)
+    low = int(np.floor(at))
+    high = min(low + 1, len(s) - 1)
+    t = at - low
+    y = s[low] + (s[high] - s[low]) * t
+    return np.ascontiguousarray(y) if s.ndim > 1 else y
+
+
+@lowering(np.percentile)
+def percentile_loops(a, q, axis=None):
+    return np.quantile(a, q / 100, axis)

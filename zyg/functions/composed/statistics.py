@@ -5,14 +5,17 @@ import numpy as np
 from zyg.functions.kit import (
     NO,
     adjoint,
-    array_type,
     as_array,
     composed,
     conj,
+    demand,
+    demand_read,
     inverse,
     is_complex,
+    lowering,
     normal_axes,
     plain_array,
+    raised_where,
     strip,
     with_value,
 )
@@ -32,8 +35,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=NO):
     exact = plain_array(a).dtype.kind in "biu"
     dtype = np.result_type(dtype, float) if exact else dtype
     total = 0.0 if w is None else np.sum(w, axis, dtype, keepdims=keepdims)
-    if array_type(total).readable and np.any(strip(total) == 0):
-        return np.average(strip(a), axis, strip(weights))  # raises
+    raised_where(strip(total) == 0, np.average, a, axis, weights)
     y = np.sum((np.astype(a, dtype) if exact else a) * w, axis, keepdims=keepdims) / total
     return (y, np.copy(np.broadcast_to(total, np.shape(y)))) if returned else y
 
@@ -225,3 +227,32 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
         bins = [bins, bins]
     h, (x_edges, y_edges) = np.histogramdd([x, y], bins, range, density, weights)
     return h, x_edges, y_edges
+
+
+# In loops, for machine code
+
+
+@lowering(np.bincount)
+def bincount_loops(x, weights=None, minlength=0):
+    demand_read(x.ndim == 1 and x.dtype != float)
+    demand(weights is None or len(weights) == len(x) > 0)
+    n = minlength
+    for k in x:
+        demand(k >= 0)
+        n = max(n, int(k) + 1)
+    made = np.zeros(n, int if weights is None else float)
+    for i in range(len(x)):
+        if weights is None:
+            made[x[i]] += 1
+        else:
+            made[x[i]] += weights[i]
+    return made
+
+
+@lowering(np.cov)
+def cov_loops(m):
+    demand(m.ndim == 1 or m.shape[0] != 1)
+    x = m if m.ndim == 2 else m[None]
+    away = x - x.mean(axis=1, keepdims=True)
+    made = away @ away.T / max(x.shape[1] - 1, 0)
+    return made if m.ndim == 2 else made.reshape(())

@@ -1,9 +1,11 @@
 """NumPy's functions with an adjoint of their own, by domain; importing this registers them.
 
 elementwise                     functions of numbers
+places                          places and comparisons, in loops for machine code
 reductions scans                what is reduced or cumulated along axes; the methods of ufuncs
 products linalg decompositions  products of arrays; equations; factors of matrices
 shapes fft                      arrays rearranged; Fourier transforms
+elimination                     equations and determinants, in loops for machine code
 writes                          functions that make buffers, or write into them
 constants                       functions that carry no derivative
 """
@@ -12,8 +14,10 @@ from zyg.base.marks import formulas
 from zyg.functions.primitives import constants as constants
 from zyg.functions.primitives import decompositions as decompositions
 from zyg.functions.primitives import elementwise as elementwise
+from zyg.functions.primitives import elimination as elimination
 from zyg.functions.primitives import fft as fft
 from zyg.functions.primitives import linalg as linalg
+from zyg.functions.primitives import places as places
 from zyg.functions.primitives import products as products
 from zyg.functions.primitives import reductions as reductions
 from zyg.functions.primitives import scans as scans

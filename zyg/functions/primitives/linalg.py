@@ -9,8 +9,6 @@ its cofactors; the pullback of `slogdet`, whose slope is infinite, raises LinAlg
 cotangent is 0.
 """
 
-import inspect
-
 import numpy as np
 
 from zyg.errors import MissingRuleError
@@ -24,6 +22,7 @@ from zyg.functions.kit import (
     like,
     nondifferentiable,
     of_triangle,
+    raised,
     strip,
     unbroadcast,
     with_value,
@@ -95,9 +94,11 @@ def tensorsolve(a, b, axes=None):
 
 @composed(np.linalg.matrix_power)
 def matrix_power(a, n):
-    if n == 0 or not isinstance(n, (int, np.integer)):
-        return np.linalg.matrix_power(strip(a), n)  # constant, or it raises
-    np.linalg.matrix_power(strip(a), 0)  # raises where the shape is wrong
+    is_square = np.ndim(a) > 1 and np.shape(a)[-2] == np.shape(a)[-1]
+    if not is_square or not isinstance(n, (int, np.integer)):
+        raised(np.linalg.matrix_power, a, n)
+    if n == 0:
+        return np.zeros_like(strip(a)) + np.eye(np.shape(a)[-1], dtype=strip(a).dtype)
     square, power, n = np.linalg.inv(a) if n < 0 else a, None, abs(int(n))
     if n == 3:
         return np.matmul(np.matmul(square, square), square)
@@ -312,13 +313,37 @@ def _without_zeros(s):
     return product, rest, np.sum(s == 0, axis=-1, keepdims=True)
 
 
-# The names of the array API, whose source is a line of NumPy's that has a rule
+# The names of the array API
 
-for _function in (
-    np.linalg.diagonal, np.linalg.matmul, np.linalg.matrix_transpose, np.linalg.tensordot,
-    np.linalg.trace, np.linalg.vecdot,
-):  # fmt: skip
-    composed(_function)(inspect.unwrap(_function))
+
+@composed(np.linalg.diagonal)
+def diagonal(x, /, *, offset=0):
+    return np.diagonal(x, offset, axis1=-2, axis2=-1)
+
+
+@composed(np.linalg.trace)
+def trace(x, /, *, offset=0, dtype=None):
+    return np.trace(x, offset, axis1=-2, axis2=-1, dtype=dtype)
+
+
+@composed(np.linalg.matrix_transpose)
+def matrix_transpose(x, /):
+    return np.matrix_transpose(x)
+
+
+@composed(np.linalg.matmul)
+def matmul(x1, x2, /):
+    return np.matmul(x1, x2)
+
+
+@composed(np.linalg.tensordot)
+def tensordot(x1, x2, /, *, axes=2):
+    return np.tensordot(x1, x2, axes=axes)
+
+
+@composed(np.linalg.vecdot)
+def vecdot(x1, x2, /, *, axis=-1):
+    return np.vecdot(x1, x2, axis=axis)  # type: ignore[call-overload]
 
 
 @composed(np.linalg.outer)

@@ -5,7 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from zyg.functions.kit import adjoint, as_array, composed, conj, inverse, like, strip, unbroadcast
+from zyg.functions.kit import (
+    adjoint,
+    as_array,
+    composed,
+    conj,
+    demand,
+    inverse,
+    like,
+    lowering,
+    slopes_hold,
+    strip,
+    unbroadcast,
+)
 
 
 def _matmul_pullback(a, b):
@@ -154,7 +166,7 @@ def kron(a, b):
     product = np.reshape(a, [k for m in of_a for k in (m, 1)]) * np.reshape(
         b, [k for m in of_b for k in (1, m)]
     )
-    return np.reshape(product, np.multiply(of_a, of_b).tolist())
+    return np.reshape(product, [m * n for m, n in zip(of_a, of_b, strict=True)])
 
 
 @adjoint(np.cross, linear=(0, 1))
@@ -355,3 +367,42 @@ def einsum(*operands, optimize=False):
         return tuple(bars)
 
     return y, einsum_pullback
+
+
+# In loops, for machine code
+
+
+@lowering(np.cross)
+def cross_loops(a, b, axis=-1):
+    x = np.moveaxis(a, axis, 0)
+    y = np.moveaxis(b, axis, 0)
+    demand(x.shape[0] == 3)
+    demand(y.shape[0] == 3)
+    parts = (x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0])
+    return np.moveaxis(np.stack(parts, -1), -1, axis)
+
+
+@lowering(np.convolve)
+def convolve_loops(a, v, mode="full"):
+    x = a if len(a) >= len(v) else v
+    w = v if len(a) >= len(v) else a
+    n = len(x)
+    m = len(w)
+    demand(m > 0)
+    slopes_hold(np.all(np.isfinite(x)) and np.all(np.isfinite(w)))
+    made = np.zeros(n + m - 1, (x[:1] * w[:1]).dtype)
+    for i in range(n):
+        for j in range(m):
+            made[i + j] += x[i] * w[j]
+    if mode == "full":
+        return made
+    if mode == "same":
+        return made[(m - 1) // 2 : (m - 1) // 2 + n].copy()
+    return made[m - 1 : n].copy()
+
+
+@lowering(np.correlate)
+def correlate_loops(a, v, mode="valid"):
+    if len(a) >= len(v):
+        return np.convolve(a, v[::-1], mode)
+    return np.convolve(v, a[::-1], mode)[::-1].copy()

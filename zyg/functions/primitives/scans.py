@@ -23,12 +23,15 @@ from zyg.functions.kit import (
     conj,
     count,
     cut,
+    demand_read,
     in_order,
     like,
+    lowering,
     no_out,
     normal_axes,
     remembered,
     rules,
+    slopes_hold,
     strip,
     ufunc_methods,
     with_value,
@@ -285,3 +288,73 @@ def reduceat(ufunc, x, indices, axis=0):
         return y
     d = np.concatenate(parts, axis)
     return with_value(d, (_mended(ufunc, y, d),))
+
+
+# In loops, for machine code
+
+
+def scanned(a, axis, kind):
+    """A new array for a scan of another one, whose axis comes first."""
+    return np.moveaxis(np.empty_like(a + 0, kind), axis, 0)  # in the order that a ufunc gives
+
+
+@lowering(np.cumsum)
+def cumsum_loops(a, axis=None, dtype=None):
+    b = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
+    kind = dtype if dtype is not None else int if a.dtype == bool else a.dtype
+    made = np.empty_like(b, kind) if axis is None else scanned(a, axis, kind)
+    if len(b) > 0:
+        made[0] = b[0]
+    for i in range(1, len(b)):
+        made[i] = made[i - 1] + b[i]
+    return made if axis is None else np.moveaxis(made, 0, axis)
+
+
+@lowering(np.cumprod)
+def cumprod_loops(a, axis=None, dtype=None):
+    b = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
+    kind = dtype if dtype is not None else int if a.dtype == bool else a.dtype
+    made = np.empty_like(b, kind) if axis is None else scanned(a, axis, kind)
+    if len(b) > 0:
+        made[0] = b[0]
+    for i in range(1, len(b)):
+        made[i] = made[i - 1] * b[i]
+    slopes_hold(np.all(np.isfinite(made)))
+    return made if axis is None else np.moveaxis(made, 0, axis)
+
+
+@lowering(np.add.accumulate)
+def add_accumulate_loops(array, axis=0):
+    demand_read(type(axis) is int)
+    return np.cumsum(array, axis)
+
+
+@lowering(np.multiply.accumulate)
+def multiply_accumulate_loops(array, axis=0):
+    demand_read(type(axis) is int)
+    return np.cumprod(array, axis)
+
+
+@lowering(np.maximum.accumulate)
+def maximum_accumulate_loops(array, axis=0):
+    b = np.moveaxis(array, axis, 0)
+    made = np.moveaxis(+array, axis, 0)
+    for i in range(1, len(b)):
+        made[i] = np.maximum(b[i], made[i - 1])  # of equals the first
+    return np.moveaxis(made, 0, axis)
+
+
+@lowering(np.minimum.accumulate)
+def minimum_accumulate_loops(array, axis=0):
+    b = np.moveaxis(array, axis, 0)
+    made = np.moveaxis(+array, axis, 0)
+    for i in range(1, len(b)):
+        made[i] = np.minimum(made[i - 1], b[i])
+    return np.moveaxis(made, 0, axis)
+
+
+@lowering(np.logaddexp.reduce)
+def logaddexp_reduce_loops(array, axis=0):
+    top = array.max(axis=axis, keepdims=True)
+    away = np.exp(array - top).sum(axis=axis)
+    return np.log(away) + top.sum(axis=axis)

@@ -11,9 +11,9 @@ from zyg.functions.kit import (
     composed,
     inverse,
     is_complex,
-    is_watched,
     joined,
     like,
+    lowering,
     no_out,
     order_read,
     strip,
@@ -118,11 +118,6 @@ def moveaxis(a, source, destination):
     return np.moveaxis(a, source, destination), moveaxis_pullback
 
 
-@composed(np.matrix_transpose)
-def matrix_transpose(x, /):
-    return np.swapaxes(x, -1, -2)
-
-
 @adjoint(np.broadcast_to, linear=(0,))
 def broadcast_to(array, shape, subok=False):
     def broadcast_to_pullback(y_bar):
@@ -137,16 +132,6 @@ def flip(m, axis=None):
         return (np.flip(y_bar, axis),)
 
     return np.flip(m, axis), flip_pullback
-
-
-@composed(np.fliplr)
-def fliplr(m):
-    return np.flip(m, 1)
-
-
-@composed(np.flipud)
-def flipud(m):
-    return np.flip(m, 0)
 
 
 @adjoint(np.roll, linear=(0,))
@@ -176,28 +161,6 @@ def astype(x, dtype, /, *, copy=True, device=None):
             "its derivative would be dropped too.", "write x.real.",
         )  # fmt: skip
     return np.astype(x, dtype, copy=copy), astype_pullback
-
-
-def _atleast(function, shape_of):
-    """np.atleast_1d and its kin: one array or several, each reshaped, or itself if it has them."""
-
-    def reshaped(x):
-        shape = shape_of(np.shape(x))
-        return x if is_watched(x) and np.shape(x) == shape else np.reshape(x, shape)
-
-    def atleast(*arrays):
-        made = [reshaped(joined(x)) for x in arrays]
-        return made[0] if len(made) == 1 else tuple(made)
-
-    composed(function)(atleast)
-
-
-_atleast(np.atleast_1d, lambda s: s or (1,))
-_atleast(np.atleast_2d, lambda s: (1,) * (2 - len(s)) + s)
-_atleast(
-    np.atleast_3d,
-    lambda s: {0: (1, 1, 1), 1: (1, *s, 1), 2: (*s, 1)}.get(len(s), s),
-)
 
 
 # Joining
@@ -252,67 +215,7 @@ def _stack(arrays, axis, dtype, casting):
 _stack.linear = (0,)
 
 
-@composed(np.vstack)
-def vstack(tup, *, dtype=None, casting="same_kind"):
-    arrays = [np.atleast_2d(joined(x)) for x in tup]
-    return np.concatenate(arrays, axis=0, dtype=dtype, casting=casting)
-
-
-@composed(np.hstack)
-def hstack(tup, *, dtype=None, casting="same_kind"):
-    arrays = [np.atleast_1d(joined(x)) for x in tup]
-    axis = 0 if np.ndim(arrays[0]) == 1 else 1
-    return np.concatenate(arrays, axis=axis, dtype=dtype, casting=casting)
-
-
-@composed(np.dstack)
-def dstack(tup):
-    return np.concatenate([np.atleast_3d(joined(x)) for x in tup], axis=2)
-
-
-@composed(np.column_stack)
-def column_stack(tup):
-    columns = [np.reshape(x, (-1, 1)) if np.ndim(x) < 2 else x for x in map(joined, tup)]
-    return np.concatenate(columns, axis=1)
-
-
 # Splitting: slices, so that each part's cotangent touches its part only
-
-
-@composed(np.array_split)
-def array_split(ary, indices_or_sections, axis=0):
-    where = strip(indices_or_sections)  # a watched int says where, not how much
-    where = [int(k) for k in where] if np.ndim(where) else where
-    parts = np.array_split(np.arange(np.shape(ary)[axis]), where)
-    before = (slice(None),) * (axis % np.ndim(ary))
-    starts = np.cumsum([0, *(len(p) for p in parts)]).tolist()
-    return [
-        ary[(*before, slice(int(p[0]), int(p[-1]) + 1) if len(p) else slice(s, s))]
-        for p, s in zip(parts, starts[:-1], strict=True)
-    ]
-
-
-@composed(np.split)
-def split(ary, indices_or_sections, axis=0):
-    n = np.shape(ary)[axis]
-    if np.ndim(indices_or_sections) == 0 and n % int(indices_or_sections):
-        raise ValueError("array split does not result in an equal division")
-    return np.array_split(ary, indices_or_sections, axis)
-
-
-@composed(np.hsplit)
-def hsplit(ary, indices_or_sections):
-    return np.split(ary, indices_or_sections, axis=0 if np.ndim(ary) == 1 else 1)
-
-
-@composed(np.vsplit)
-def vsplit(ary, indices_or_sections):
-    return np.split(ary, indices_or_sections, axis=0)
-
-
-@composed(np.dsplit)
-def dsplit(ary, indices_or_sections):
-    return np.split(ary, indices_or_sections, axis=2)
 
 
 # Choosing
@@ -398,12 +301,6 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     return np.diagonal(a, offset, axis1, axis2), diagonal_pullback
 
 
-@composed(np.trace)
-def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
-    no_out(out)
-    return np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
-
-
 @composed(np.diag)
 def diag(v, k=0):
     return _diag(v, k) if np.ndim(v) == 1 else np.diagonal(v, k)
@@ -420,20 +317,29 @@ def _diag(v, k):
 _diag.linear = (0,)
 
 
-@composed(np.tril)
-def tril(m, k=0):
-    return np.where(_below(m, k), m, _zero(m))
+# In loops, for machine code
 
 
-@composed(np.triu)
-def triu(m, k=0):
-    return np.where(_below(m, k - 1), _zero(m), m)
+@lowering(np.roll)
+def roll_loops(a, shift, axis=None):
+    if axis is None and a.ndim != 1:
+        return np.roll(a.ravel(), shift, 0).reshape(a.shape)
+    along = 0 if axis is None else axis
+    b = np.moveaxis(a, along, 0)
+    made = np.empty_like(b)
+    n = len(b)
+    k = shift % n if n > 0 else 0
+    made[k:] = b[: n - k]
+    made[:k] = b[n - k :]
+    return np.moveaxis(made, 0, along)
 
 
-def _below(m, k):
-    """Where the k-th diagonal is, and below it."""
-    return np.tri(*np.shape(m)[-2:], k=k, dtype=bool, like=like(m))  # type: ignore[call-overload]
-
-
-def _zero(m):
-    return np.zeros(1, strip(m).dtype, like=like(m))
+@lowering(np.diag)
+def diag_loops(v, k=0):
+    if v.ndim == 2:
+        return np.diagonal(v, k)
+    n = len(v) + abs(k)
+    made = np.zeros((n, n), v.dtype)
+    for i in range(len(v)):
+        made[i + max(-k, 0), i + max(k, 0)] = v[i]
+    return made

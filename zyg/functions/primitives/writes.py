@@ -6,8 +6,10 @@ from zyg.functions.kit import (
     as_objects,
     buffer,
     composed,
+    demand,
     is_watched,
     joined,
+    lowering,
     refuse_store,
     strip,
     write,
@@ -104,3 +106,13 @@ def fill_diagonal(a, val, wrap=False):
     flat = np.zeros(a.shape, bool)
     np.fill_diagonal(flat, True, wrap)
     write(_target(a), flat, _repeated(val, int(flat.sum())))
+
+
+# In loops, for machine code
+
+
+@lowering(np.fill_diagonal)
+def fill_diagonal_loops(a, val):
+    demand(a.ndim == 2)
+    for i in range(min(a.shape[0], a.shape[1])):
+        a[i, i] = val

@@ -1,22 +1,14 @@
-"""numpy.linalg, written in the language of whole functions: they are read where called."""
-
-from __future__ import annotations
+"""Equations and determinants by elimination, in loops for machine code."""
 
 from typing import Any
 
 import numpy as np
 
-from zyg.compiler.front.library import (
-    WithAdjoint,
-    demand,
-    demand_read,
-    lies_like,
-    slopes_hold,
-    stack_of,
-)
+from zyg.functions.kit import demand, demand_read, lies_like, lowering, slopes_hold
+from zyg.functions.primitives.places import stack_of
 
 
-def eliminated(a: Any, b: Any) -> Any:
+def eliminated(a, b):
     """Gauss's elimination with pivots, in place: a becomes triangular; the sign of the order."""
     n = len(a)
     demand(np.all(np.isfinite(a)))  # of others LAPACK's NaN are elsewhere
@@ -47,7 +39,7 @@ def eliminated(a: Any, b: Any) -> Any:
     return sign
 
 
-def solved(a: Any, b: Any) -> Any:
+def solved(a, b):
     """The solution for the columns of a matrix."""
     demand(a.shape[0] == a.shape[1])
     demand(a.shape[0] == b.shape[0])
@@ -65,10 +57,11 @@ def solved(a: Any, b: Any) -> Any:
     return x
 
 
-def solve(a: Any, b: Any) -> Any:
+@lowering(np.linalg.solve)
+def solve_loops(a, b):
     if a.ndim > 2:
         if b.ndim == 1:
-            return solve(a, b[:, None])[..., 0]
+            return np.linalg.solve(a, b[:, None])[..., 0]
         rows = stack_of(a, 2)
         made = np.empty((len(rows), *b.shape[-2:]))
         shape = (*a.shape[:-2], *b.shape[-2:])
@@ -81,11 +74,12 @@ def solve(a: Any, b: Any) -> Any:
     return solved(a, b)
 
 
-def inv(a: Any) -> Any:
-    return solve(a, np.eye(a.shape[-1]))
+@lowering(np.linalg.inv)
+def inv_loops(a):
+    return np.linalg.solve(a, np.eye(a.shape[-1]))
 
 
-def determinant(a: Any) -> Any:
+def determinant(a):
     demand(a.shape[0] == a.shape[1])
     u = np.array(a, float)
     d = eliminated(u, np.zeros((len(u), 0))) * np.float64(1.0)
@@ -96,7 +90,8 @@ def determinant(a: Any) -> Any:
     return d
 
 
-def det(a: Any) -> Any:
+@lowering(np.linalg.det)
+def det_loops(a):
     if a.ndim == 2:
         return determinant(a)
     rows = stack_of(a, 2)
@@ -106,7 +101,8 @@ def det(a: Any) -> Any:
     return made.reshape(a.shape[:-2])
 
 
-def slogdet(a: Any) -> Any:
+@lowering(np.linalg.slogdet)
+def slogdet_loops(a):
     demand_read(a.ndim == 2)
     demand(a.shape[0] == a.shape[1])
     u = np.array(a, float)
@@ -116,10 +112,11 @@ def slogdet(a: Any) -> Any:
         slopes_hold(u[i, i] != 0)
         sign = sign * np.sign(u[i, i])
         total = total + np.log(abs(u[i, i]))
-    return SlogdetResult(sign, total)
+    return SLOGDET(sign, total)
 
 
-def cholesky(a: Any) -> Any:
+@lowering(np.linalg.cholesky)
+def cholesky_loops(a):
     demand_read(a.ndim == 2)
     n = len(a)
     demand(a.shape[0] == a.shape[1])
@@ -139,41 +136,8 @@ def cholesky(a: Any) -> Any:
     return m
 
 
-@WithAdjoint
-def two_norm(x: Any, axis: Any, keepdims: Any) -> Any:
-    """Its slope at 0 is 0, and the slope of that is 1: see `rules.norms`."""
-    y = np.sqrt((x * x).sum(axis=axis, keepdims=keepdims))
-    slopes_hold(np.all(np.isfinite(y)))
-
-    def two_norm_pullback(y_bar: Any) -> Any:
-        kept = axis is None or keepdims
-        r = y if kept else np.expand_dims(y, axis)
-        return (y_bar if kept else np.expand_dims(y_bar, axis)) * (x / np.where(r == 0, 1.0, r))
-
-    return y, two_norm_pullback
-
-
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
-    demand_read(x.ndim > 0 and (axis is None or type(axis) is int))
-    axes = x.ndim if axis is None else 1
-    if ord is None or (ord == 2 and axes == 1) or (ord == "fro" and axes == 2):
-        return two_norm(x, axis, keepdims)
-    demand_read(axes < 3 and ord in ((1, np.inf, -np.inf, 0) if axes == 1 else (1, np.inf)))
-    if x.dtype in (int, bool):
-        x = x.astype(float)
-    if axes == 2:
-        demand_read(not keepdims)
-        return abs(x).sum(axis=0 if ord == 1 else 1).max()
-    if ord == np.inf:
-        return abs(x).max(axis=axis, keepdims=keepdims)
-    if ord == -np.inf:
-        return abs(x).min(axis=axis, keepdims=keepdims)
-    if ord == 1:
-        return abs(x).sum(axis=axis, keepdims=keepdims)
-    return (x != 0).astype(x.dtype).sum(axis=axis, keepdims=keepdims)
-
-
-def matrix_power(a: Any, n: Any) -> Any:
+@lowering(np.linalg.matrix_power)
+def matrix_power_loops(a, n):
     demand_read(a.ndim == 2)
     demand(a.shape[0] == a.shape[1])
     if n == 0:
@@ -188,13 +152,4 @@ def matrix_power(a: Any, n: Any) -> Any:
     return made
 
 
-def outer(x1: Any, x2: Any) -> Any:
-    return np.outer(x1, x2)
-
-
-SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
-
-MATRICES: dict[Any, Any] = {
-    np.linalg.solve: solve, np.linalg.inv: inv, np.linalg.det: det, np.linalg.slogdet: slogdet,
-    np.linalg.cholesky: cholesky, np.linalg.norm: norm, np.linalg.matrix_power: matrix_power,
-}  # fmt: skip
+SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))

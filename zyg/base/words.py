@@ -1,0 +1,69 @@
+"""What the compiler reads of the library of functions: lowerings, and words beyond NumPy's.
+
+A *lowering* is a function's value in loops, in the language of whole functions, for machine code.
+Its derivatives are those of the loops, which the table of calls compares with the rule's. Composed
+functions are read, too; the words in both are known by `meaning_of`. Those that are defined here
+stand in lowerings, which nothing but the compiler reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from zyg.base.marks import Function
+
+lowerings: dict[Any, Any] = {}
+_meanings: dict[Any, Any] = {}
+
+
+def lowering(*keys: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Register the loops that compute functions in machine code, instead of a call of Python."""
+
+    def register(text: Function) -> Function:
+        lowerings.update(dict.fromkeys(keys, text))
+        return text
+
+    return register
+
+
+def means(meaning: Any, *words: Any) -> None:
+    """Let the compiler take functions for what it knows by a name, or for a text that it reads."""
+    _meanings.update(dict.fromkeys(words, meaning))
+
+
+def word(function: Function) -> Function:
+    """A decorator: the compiler knows the function by its name."""
+    means(function.__name__, function)
+    return function
+
+
+def meaning_of(f: Any) -> Any:
+    try:
+        return _meanings.get(f)
+    except TypeError:  # not hashable
+        return None
+
+
+@word
+def demand(condition: Any) -> None:
+    """Python runs the function where a condition is false, and raises what NumPy raises."""
+    raise NotImplementedError
+
+
+@word
+def demand_read(condition: Any) -> None:
+    """The function is called back, by its rule, where a condition on shapes or types is false."""
+    raise NotImplementedError
+
+
+@word
+def slopes_hold(condition: Any) -> None:
+    """Where a condition is false, the derivatives are those of the function's rule."""
+    raise NotImplementedError
+
+
+@word
+def lies_like(x: Any, a: Any) -> Any:
+    """An array, or a copy, whose axes are in the order that np.copy(a) has."""
+    raise NotImplementedError

@@ -1,0 +1,96 @@
+"""What the words mean that texts of array functions have beside NumPy: see `base.words`.
+
+Nothing is watched where machine code runs, and all arrays are NumPy's; their values are not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from zyg.compiler.front.complexes import is_complex
+from zyg.compiler.front.conversions import as_array, kind_of_elements
+from zyg.compiler.front.creation import asarray
+from zyg.compiler.front.elementwise import array, copied, elementwise, mapped
+from zyg.compiler.front.views import Arrayed
+from zyg.compiler.front.ways import Dead
+from zyg.compiler.numbers import Number, atom_of
+from zyg.errors import KernelError
+
+
+class ArrayType(NamedTuple):
+    """What `array_type` of an array tells: no other library's, and no values to look at."""
+
+    library: Any = None
+    readable: bool = False
+
+
+def _demand(reader: Any, condition: Any) -> None:
+    to = reader.builder
+    to.check(to.to("bool", atom_of(condition)), "what a function of NumPy's demands")
+
+
+def _slopes_hold(reader: Any, condition: Any) -> None:
+    reader.builder.slopes_hold(reader.builder.to("bool", atom_of(condition)))
+
+
+def _demand_read(reader: Any, condition: Any) -> None:
+    if condition is not True:
+        raise KernelError(
+            "a function of NumPy's is not compiled for arguments of these shapes and types.",
+            "its text in the compiler's language does not know them.", "call it outside.",
+        )  # fmt: skip
+
+
+def _lies_like(reader: Any, x: Any, a: Any) -> Any:
+    return x if not x.gaps and x.is_dense(a.order) else copied(x, a.order)
+
+
+def _in_order(reader: Any, y: Any, other: Any) -> Any:
+    if isinstance(other, str):
+        return asarray(reader.builder, y, order=other)
+    return _lies_like(reader, array(y), other) if isinstance(other, Arrayed) else y
+
+
+def _constant(reader: Any, x: Any) -> Any:
+    """The same without a derivative; what holds no floats is itself."""
+    x = reader.uncovered(x)
+    if isinstance(x, (list, tuple)):
+        parts = [_constant(reader, part) for part in x]
+        return type(x)._make(parts) if hasattr(x, "_make") else type(x)(parts)
+    to = reader.builder
+    if not isinstance(x, (Arrayed, Number)) or kind_of_elements(x) in ("int", "bool"):
+        return x
+    if is_complex(x):
+        raise TypeError("a part of a complex number that is constant")
+    if isinstance(x, Arrayed):
+        return mapped(to, lambda v: to.number(to.op("constant", atom_of(v)), False), [x], x.element)
+    return x.record("constant", x)
+
+
+def _as_array(reader: Any, x: Any) -> Any:
+    return as_array(reader.builder, reader.uncovered(x))
+
+
+def _moves(reader: Any, x: Any) -> bool:
+    """Whether a derivative may be asked for."""
+    x = reader.uncovered(x)
+    return isinstance(x, (Arrayed, Number)) and kind_of_elements(x) not in ("int", "bool")
+
+
+def _raises(reader: Any, *args: Any, **kwargs: Any) -> None:
+    raise Dead("a function of NumPy's raises")
+
+
+def _conj(reader: Any, x: Any) -> Any:
+    return elementwise(reader.builder, "conjugate", x) if is_complex(x) else x
+
+
+WORDS: dict[str, Callable[..., Any]] = {
+    "demand": _demand, "demand_read": _demand_read, "slopes_hold": _slopes_hold,
+    "lies_like": _lies_like, "in order": _in_order, "constant": _constant, "array": _as_array,
+    "constant array": lambda reader, x: _constant(reader, _as_array(reader, x)),
+    "no": lambda reader, x: False, "nothing": lambda reader, *args, **kwargs: None, "moves": _moves,
+    "kind": lambda reader, x: ArrayType(), "is complex": lambda reader, x: is_complex(x),
+    "conj": _conj, "raises": _raises, "its derivative": lambda reader, d, y: d,
+}  # fmt: skip

@@ -1,0 +1,130 @@
+"""Places and comparisons, which carry no derivative, in loops for machine code."""
+
+import numpy as np
+
+from zyg.functions.kit import demand_read, lowering
+
+
+@lowering(np.tri)
+def tri_loops(N, M=None, k=0, dtype=float):
+    columns = N if M is None else M
+    i = np.arange(N)
+    j = np.arange(columns)
+    return (i[:, None] + k >= j).astype(dtype)
+
+
+def stack_of(a, n):
+    """What the last n axes have, one after the other; there may be no elements at all."""
+    count = 1
+    for k in range(a.ndim - n):
+        count = count * a.shape[k]
+    return a.reshape((count, *a.shape[a.ndim - n :]))
+
+
+def order_of(row):
+    """The indices that sort a row, those of equal elements in their order; NaN comes last."""
+    n = len(row)
+    order = np.arange(n)
+    other = np.zeros(n, int)
+    width = 1
+    while width < n:
+        low = 0
+        while low < n:
+            middle = min(low + width, n)
+            end = min(low + 2 * width, n)
+            i = low
+            j = middle
+            for k in range(low, end):
+                second = i >= middle
+                if i < middle and j < end:
+                    x = row[order[i]]
+                    y = row[order[j]]
+                    second = (y < x) or ((x != x) and (y == y))
+                if second:
+                    other[k] = order[j]
+                    j += 1
+                else:
+                    other[k] = order[i]
+                    i += 1
+            low = end
+        order[:] = other
+        width *= 2
+    return order
+
+
+@lowering(np.argsort)
+def argsort_loops(a, axis=-1, kind=None, stable=None):
+    c = np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
+    if c.ndim == 1:
+        return order_of(c)
+    rows = stack_of(c, 1)
+    made = np.empty(rows.shape, int)
+    for i in range(len(rows)):
+        made[i] = order_of(rows[i])
+    return np.ascontiguousarray(np.moveaxis(made.reshape(c.shape), -1, axis))
+
+
+def is_before(x, y):
+    """Whether x comes before y where NaN comes last."""
+    return x < y or (y != y and x == x)
+
+
+def place_in(a, v, right):
+    low = 0
+    high = len(a)
+    while low < high:
+        middle = (low + high) // 2
+        if not is_before(v, a[middle]) if right else is_before(a[middle], v):
+            low = middle + 1
+        else:
+            high = middle
+    return np.int64(low)
+
+
+@lowering(np.searchsorted)
+def searchsorted_loops(a, v, side="left"):
+    demand_read(a.ndim == 1)
+    right = side == "right"
+    if np.ndim(v) == 0:
+        return place_in(a, v, right)
+    w = np.asarray(v)
+    flat = w.ravel()
+    made = np.empty(len(flat), int)
+    for i in range(len(flat)):
+        made[i] = place_in(a, flat[i], right)
+    return made.reshape(w.shape)
+
+
+@lowering(np.flatnonzero)
+def flatnonzero_loops(a):
+    return np.nonzero(np.ravel(a))[0]
+
+
+@lowering(np.array_equal)
+def array_equal_loops(a1, a2):
+    if a1.ndim != a2.ndim:
+        return False
+    for k in range(a1.ndim):
+        if a1.shape[k] != a2.shape[k]:
+            return False
+    return bool((a1 == a2).all())
+
+
+@lowering(np.isclose)
+def isclose_loops(a, b, rtol=1e-05, atol=1e-08):
+    near = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b)
+    return near | (a == b)
+
+
+@lowering(np.allclose)
+def allclose_loops(a, b, rtol=1e-05, atol=1e-08):
+    return bool(np.all(np.isclose(a, b, rtol, atol)))
+
+
+@lowering(np.ndarray.tolist)
+def tolist_loops(a):
+    if a.ndim > 1:
+        return [row.tolist() for row in a]
+    if a.dtype == int:
+        return [int(v) for v in a]
+    return [bool(v) for v in a] if a.dtype == bool else [float(v) for v in a]
