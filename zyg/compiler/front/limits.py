@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from zyg.base.marks import is_formula, plain_of
+from zyg.base.marks import plain_of
 from zyg.base.registry import Composed, ScalarRule, rules
 from zyg.base.words import lowerings
 from zyg.compiler.front.calls import Method
@@ -73,14 +73,14 @@ def given_of(args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[s
 
 
 def composed_text(f: Any) -> Any:
-    """How the library of functions writes `f` in others."""
-    rule = _rule_of(f)
+    """How the library of functions writes `f` in others; operators are what they are to Python."""
+    rule = None if isinstance(f, BuiltinFunctionType) else _rule_of(f)
     return rule.function if isinstance(rule, Composed) and rule.ours else None
 
 
 def is_ours(f: Any) -> bool:
-    """Whether a function is one of the library's, or written for it."""
-    return isinstance(f, FunctionType) and is_formula(f)
+    """Whether a function is one of the library's: SciPy's rules may be of what Python computes."""
+    return isinstance(f, FunctionType) and f.__globals__["__name__"].startswith("zyg.functions.")
 
 
 def demand_known(name: str, args: Sequence[Any]) -> None:
