@@ -232,6 +232,8 @@ def _number_of(kind: Scalar, outputs: Iterator[Any], plain: Callable[[Any], Any]
     way = way_taken(kind, [next(outputs) for _ in kind.ways]) if kind.ways else kind
     if plain(x) is x or way.type in ("int", "bool"):
         return way.of(plain(x))
+    if way.type == "float32" and type(plain(x)) is float:
+        return x * np.float32(1)
     return x.real if kind.type == "complex" and way.type != "complex" else x
 
 
