@@ -9,13 +9,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 70300,
+    "zyg": 70310,
     "zyg/adoption": 1180,
     "zyg/base": 3610,
     "zyg/broadcasting": 1090,
     "zyg/compiler": 24480,
     "zyg/compiling": 3710,
-    "zyg/core": 6990,
+    "zyg/core": 7000,
     "zyg/functions": 5580,
     "zyg/interop": 5070,
     "zyg/kernels": 1770,
@@ -28,7 +28,7 @@ BUDGETS = {
     "zyg/verbs": 3480,
     "zyg/watched": 2220,
     "zyg_cuda": 1580,
-    "tests": 74450,
+    "tests": 74500,
 }
 
 

@@ -178,11 +178,18 @@ def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:
 
 
 def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """The axes of a reduction as a tuple of numbers from 0; None means all."""
+    """The axes of a reduction as a tuple of numbers from 0; None means all. Raises AxisError."""
     if axis is None:
         return tuple(range(ndim))
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    return tuple(int(k) % ndim for k in axes) if ndim else ()
+    return tuple([normal_axis(k, ndim) for k in axes]) if ndim else ()
+
+
+def normal_axis(axis: Any, ndim: int) -> int:
+    """An axis as a number from 0; raises AxisError where there is none."""
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    return int(axis) % ndim
 
 
 def kept(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:

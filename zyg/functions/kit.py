@@ -31,6 +31,7 @@ from zyg.base.words import slopes_hold as slopes_hold
 from zyg.core.bind import bind as bind
 from zyg.core.cotangents import kept as kept
 from zyg.core.cotangents import normal_axes as normal_axes
+from zyg.core.cotangents import normal_axis as normal_axis
 from zyg.core.cotangents import spread as spread
 from zyg.core.cotangents import unbroadcast as unbroadcast
 from zyg.core.indexing import read as read
@@ -257,5 +258,5 @@ means("its derivative", with_value)
 means("raises", raised)
 means(_demanded_not, raised_where)
 means(_spread, spread)
-for _own in (normal_axes, kept, joined):
+for _own in (normal_axes, normal_axis, kept, joined):
     means(_own, _own)

@@ -71,18 +71,25 @@ def single(to: WholeBuilder, element: str, x: Any) -> ArrayView:
     return made
 
 
+def axis_in(ndim: int, axis: Any) -> int:
+    """An axis, counted from the first; ValueError where there is none."""
+    if type(axis) is not int or not -ndim <= axis < ndim:
+        raise ValueError(f"axis {axis} of an array of {ndim} axes")
+    return axis % ndim
+
+
 def stacked(to: WholeBuilder, xs: Any, axis: int = 0) -> ArrayView:
     """np.stack: arrays and numbers along a new axis."""
     if isinstance(xs, Arrayed):
         view: ArrayView = array(xs)
         axes = [*range(1, view.ndim)]
-        axes.insert(axis % view.ndim, 0)
+        axes.insert(axis_in(view.ndim, axis), 0)
         order = joined(view.ndim, [tuple(view.ranks[k] if k else None for k in axes)])
         return copied(view, tuple(axes[k] for k in order)).of_axes(axes)
     if not xs:
         raise ValueError("need at least one array to stack")
     ndim = max(len(shape_of(x)) for x in xs) + 1
-    along = axis % ndim
+    along = axis_in(ndim, axis)
     ranks = [[*ranks_in(x, ndim - 1)] for x in xs]
     rows = [(*row[:along], None, *row[along:]) for row in ranks]
     return _along(to, [*xs], along, joined(ndim, rows))

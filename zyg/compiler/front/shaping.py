@@ -7,7 +7,7 @@ from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
-from zyg.compiler.front.conversions import as_array, axes_of
+from zyg.compiler.front.conversions import as_array, axes_of, axis_in
 from zyg.compiler.front.elementwise import (
     array,
     assign,
@@ -206,13 +206,6 @@ def transposed(to: WholeBuilder, x: Any, *axes: Any) -> ArrayView:
     if sorted(order) != [*range(view.ndim)]:
         raise ValueError("axes of a transpose do not match the array")
     return view.of_axes(order)
-
-
-def axis_in(ndim: int, axis: Any) -> int:
-    """An axis, counted from the first; ValueError where there is none."""
-    if type(axis) is not int or not -ndim <= axis < ndim:
-        raise ValueError(f"axis {axis} of an array of {ndim} axes")
-    return axis % ndim
 
 
 def swapped(to: WholeBuilder, x: Any, one: int, other: int) -> ArrayView:

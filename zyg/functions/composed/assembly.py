@@ -20,6 +20,7 @@ from zyg.functions.kit import (
     is_host_array,
     lowering,
     no_out,
+    normal_axis,
     plain_array,
     raised,
     read,
@@ -46,7 +47,7 @@ def tile(A, reps):
 @composed(np.repeat)
 def repeat(a, repeats, axis=None):
     flat = np.ravel(a) if axis is None or np.ndim(a) == 0 else a
-    k = (0 if axis is None else axis) % np.ndim(flat)
+    k = normal_axis(0 if axis is None else axis, np.ndim(flat))
     source = np.repeat(np.arange(np.shape(flat)[k]), repeats)
     return _taken(flat, source, k)
 
@@ -57,7 +58,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
     if np.ndim(a) == 0 and axis is not None:
         np.take(strip(a), 0, axis)  # raises where the axis is none
     flat = np.ravel(a) if axis is None or np.ndim(a) == 0 else a
-    k = (0 if axis is None else axis) % np.ndim(flat)
+    k = normal_axis(0 if axis is None else axis, np.ndim(flat))
     listed, indices = isinstance(indices, (list, tuple)), plain_array(indices)
     if indices.dtype.kind == "b" or (listed and indices.dtype.kind == "f"):
         indices = indices.astype(int)  # as NumPy reads them: [] is no list of floats, True is 1
