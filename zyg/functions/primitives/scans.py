@@ -325,18 +325,19 @@ def cumprod_loops(a, axis=None, dtype=None):
 
 @lowering(np.add.accumulate)
 def add_accumulate_loops(array, axis=0):
-    demand_read(type(axis) is int)
+    demand_read(type(axis) is int and np.ndim(array) > 0)
     return np.cumsum(array, axis)
 
 
 @lowering(np.multiply.accumulate)
 def multiply_accumulate_loops(array, axis=0):
-    demand_read(type(axis) is int)
+    demand_read(type(axis) is int and np.ndim(array) > 0)
     return np.cumprod(array, axis)
 
 
 @lowering(np.maximum.accumulate)
 def maximum_accumulate_loops(array, axis=0):
+    slopes_hold(np.all(array == array))
     b = np.moveaxis(array, axis, 0)
     made = np.moveaxis(+array, axis, 0)
     for i in range(1, len(b)):
@@ -346,6 +347,7 @@ def maximum_accumulate_loops(array, axis=0):
 
 @lowering(np.minimum.accumulate)
 def minimum_accumulate_loops(array, axis=0):
+    slopes_hold(np.all(array == array))
     b = np.moveaxis(array, axis, 0)
     made = np.moveaxis(+array, axis, 0)
     for i in range(1, len(b)):
