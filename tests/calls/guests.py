@@ -30,7 +30,7 @@ def _guest(kind):
             return "not installed"
         if not case.differentiable or not any(map(_is_guest, case.at)):
             return "no derivative"
-        if any(f"{name}(" in case.program.text for name in ("svd", "eig", "partition")):
+        if any(f"{name}(" in case.program.text for name in ("svd", "eig", "eigh", "partition")):
             return "the library chooses signs and orders"
         right, why = given(case.slope, kind)
         if right is None:
