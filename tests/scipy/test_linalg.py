@@ -16,6 +16,7 @@ M = matrix(3, 3)
 
 def test_the_transposed_system():
     zyg.check_gradient(lambda a, b: linalg.solve(a, b, transposed=True), M, W)
+    zyg.check_gradient(lambda a, b: linalg.solve(a, b, transposed=True), 2.0, W[:1])
 
 
 def test_operands_are_not_overwritten():

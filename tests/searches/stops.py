@@ -43,6 +43,10 @@ KNOWN = {
     ("numpy: x0[[0, -1]] of", "an index of no elements"): "indices are checked where used",
     ("numpy: np.take(", "an index of no elements"): "indices are checked where used",
     ("numpy: np.einsum(", "shapes that do not match"): "NumPy reads beyond a diagonal",
+    (
+        "numpy: np.partition(",
+        "not compiled",
+    ): "of one element, the call that learns its type raises",
     ("numpy: np.polyval(", "NumPy's demands"): "of nothing, polyval gives an array",
     ("numpy: np.bincount(", "NumPy's demands"): "of nothing, a sum of weights is an int",
     ("numpy: np.cov(x0", "NumPy's demands"): "of one row, cov has no axes",

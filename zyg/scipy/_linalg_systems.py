@@ -97,7 +97,8 @@ def reading(assume_a, lower):
 def solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, **options):
     options = used("solve", options, "assume_a", "transposed")
     x = solve(a, b, lower, **options)
-    read, read_transposed = reading(options.get("assume_a"), lower)
+    one = np.size(a) == 1  # by which SciPy divides, whatever it is said to be
+    read, read_transposed = reading(None if one else options.get("assume_a"), lower)
     transposed = options.get("transposed", False)
 
     def solve_pullback(x_bar):

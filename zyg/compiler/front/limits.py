@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.marks import plain_of
+from zyg.base.marks import is_for_any_number, plain_of
 from zyg.base.registry import Composed, ScalarRule, rules
 from zyg.base.words import lowerings
 from zyg.compiler.front.calls import Method
@@ -79,8 +79,9 @@ def composed_text(f: Any) -> Any:
 
 
 def is_ours(f: Any) -> bool:
-    """Whether a function is one of the library's: SciPy's rules may be of what Python computes."""
-    return isinstance(f, FunctionType) and f.__globals__["__name__"].startswith("zyg.functions.")
+    """Whether a function is one of the library's; slopes compute with the program's numbers."""
+    inside = isinstance(f, FunctionType) and f.__globals__["__name__"].startswith("zyg.functions.")
+    return inside and not is_for_any_number(f)
 
 
 def demand_known(name: str, args: Sequence[Any]) -> None:
