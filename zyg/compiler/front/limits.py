@@ -80,8 +80,10 @@ def composed_text(f: Any) -> Any:
 
 def is_ours(f: Any) -> bool:
     """Whether a function is one of the library's; slopes compute with the program's numbers."""
-    inside = isinstance(f, FunctionType) and f.__globals__["__name__"].startswith("zyg.functions.")
-    return inside and not is_for_any_number(f)
+    if not isinstance(f, FunctionType) or is_for_any_number(f):
+        return False
+    module: str = f.__globals__.get("__name__", "")
+    return module.startswith(("zyg.functions.", "zyg.core."))
 
 
 def demand_known(name: str, args: Sequence[Any]) -> None:
