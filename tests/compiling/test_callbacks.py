@@ -1,6 +1,7 @@
 """What has a rule and no native form runs in Python, called back from machine code."""
 
 import gc
+import operator
 import os
 import resource
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 from scipy import special
 
 import zyg
+import zyg.scipy.sparse
+from zyg.base.registry import rules
 from zyg.compiler import callbacks
 from zyg.errors import CompileError
 
@@ -470,6 +473,7 @@ def test_a_second_process_takes_the_code_from_disk(tmp_path):
 _MODEL = """
 import numpy as np
 import zyg
+import zyg.scipy.sparse
 
 @zyg.compile
 def f(x):
@@ -497,3 +501,12 @@ def test_a_rule_of_a_matrix_that_gives_a_number_is_pushed_forward():
 
     assert y == pytest.approx(2 * np.linalg.norm(A))
     assert y_dot == pytest.approx(2 * np.sum(A * (A + 1)) / np.linalg.norm(A))
+
+
+def test_operators_are_pythons_though_sparse_matrices_have_rules_for_them():
+    assert operator.mul in rules  # by zyg.scipy.sparse
+
+    found = zyg.compile(lambda a, b: operator.mul(a, b))(A, 2.0)
+
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(found, A * 2.0)
