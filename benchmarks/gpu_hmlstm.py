@@ -197,17 +197,16 @@ def resources(kernel: Any, operands: list[Any]) -> dict[str, Any]:
 
     if config.ENABLE_CUDASIM:
         return {"registers": None, "occupancy": None}
-    arrays = [library_of(x).array(x) for x in operands]
+    arrays = [library_of(type(x)).array(x) for x in operands]
     dtype = np.dtype(np.float32)
     outputs = [Output(dtype)] * len(kernel.program.outputs)
     (launch,) = Planner(kernel.program, arrays, outputs, dtype).plan().launches
-    made = compiled(launch.text, arrays[0].device)
-    (registers,) = made.get_regs_per_thread().values()
+    registers = compiled(launch.text, arrays[0].device).attributes.num_regs
     device = cuda.get_current_device()
     warps = launch.block[0] * launch.block[1] // 32
     per_block = -(-registers * 32 // 256) * 256 * warps  # registers are given out in 256 per warp
     blocks = device.MAX_REGISTERS_PER_MULTIPROCESSOR // per_block
-    most = device.MAX_THREADS_PER_MULTI_PROCESSOR // 32
+    most = device.MAX_THREADS_PER_MULTIPROCESSOR // 32
     return {"registers": registers, "occupancy": min(blocks * warps, most) / most}
 
 

@@ -11,27 +11,35 @@ https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
 
 from zyg.base.caches import remembered
 from zyg_cuda.errors import DeviceArrayError
-from zyg_cuda.plans import Array, Made, made_in
+from zyg_cuda.plans import Array, Made, packed
 
 _STREAMS = {1: 0}  # two names of the legacy default stream
 
 
 class Library(Protocol):
-    """What is needed of a library of device arrays. Streams are handles, devices are numbers."""
+    """What is needed of a library of device arrays. Streams are handles, devices are numbers.
+
+    Arrays are made, and their stream is asked for, while `on` has made the device current.
+    """
 
     def array(self, x: Any) -> Array: ...
 
+    def address(self, x: Any) -> int: ...
+
+    def on(self, device: int) -> AbstractContextManager[Any]: ...
+
     def stream(self, device: int) -> int: ...
 
-    def empty(self, made: Made, device: int) -> Any: ...
+    def empty(self, made: Made) -> Any: ...
 
-    def zeros(self, made: Made, device: int) -> Any: ...
+    def zeros(self, made: Made) -> Any: ...
 
 
 def is_device_array(x: Any) -> bool:
@@ -67,11 +75,12 @@ class _Interface:
             )
         dtype, shape, address = np.dtype(found["typestr"]), tuple(found["shape"]), found["data"][0]
         stream = found.get("stream")
-        strides = found.get("strides")
-        if strides is None:
-            strides = made_in(shape, dtype, tuple(range(len(shape)))).strides
+        strides = found.get("strides") or packed(shape, dtype.itemsize)
         return Array(address, shape, tuple(strides), dtype, self.device(x, address),
                      _STREAMS.get(stream, stream))  # fmt: skip
+
+    def address(self, x: Any) -> int:
+        return int(x.__cuda_array_interface__["data"][0])
 
     def device(self, x: Any, address: int) -> int:
         from cuda.bindings import driver
@@ -84,46 +93,62 @@ class _Interface:
 class _Numba(_Interface):
     """numba's own arrays, and those of libraries not known here; on the default stream."""
 
+    def on(self, device: int) -> AbstractContextManager[Any]:
+        from numba import cuda
+
+        return cuda.gpus[device]  # type: ignore[no-any-return]
+
     def stream(self, device: int) -> int:
         return 0
 
-    def empty(self, made: Made, device: int) -> Any:
+    def empty(self, made: Made) -> Any:
         from numba import cuda
 
         return cuda.device_array(made.shape, made.dtype, strides=made.strides)
 
-    def zeros(self, made: Made, device: int) -> Any:
+    def zeros(self, made: Made) -> Any:
         from numba import cuda
 
         return cuda.to_device(np.zeros(made.shape, made.dtype))
 
 
 class _Simulator(_Numba):
+    def on(self, device: int) -> AbstractContextManager[Any]:
+        return nullcontext()
+
     def array(self, x: Any) -> Array:
         return Array(x._ary.ctypes.data, tuple(x._ary.shape), x._ary.strides, x._ary.dtype)
 
+    def address(self, x: Any) -> int:
+        return int(x._ary.ctypes.data)
 
-class _CuPy(_Interface):
+
+class _CuPy:
+    """CuPy's arrays do not say on which stream they were made: it is taken to be the current."""
+
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
 
-    def device(self, x: Any, address: int) -> int:
-        return int(x.device.id)
+    def array(self, x: Any) -> Array:
+        memory = x.data
+        return Array(memory.ptr, x.shape, x.strides, x.dtype, memory.device_id)
+
+    def address(self, x: Any) -> int:
+        return int(x.data.ptr)
+
+    def on(self, device: int) -> AbstractContextManager[Any]:
+        return self.cupy.cuda.Device(device)  # type: ignore[no-any-return]
 
     def stream(self, device: int) -> int:
-        with self.cupy.cuda.Device(device):
-            handle = int(self.cupy.cuda.get_current_stream().ptr)
+        handle = int(self.cupy.cuda.get_current_stream().ptr)
         return _STREAMS.get(handle, handle)
 
-    def empty(self, made: Made, device: int) -> Any:
-        return self._made(self.cupy.empty, made, device)
+    def empty(self, made: Made) -> Any:
+        y = self.cupy.empty(made.ordered, made.dtype)
+        return y if made.is_ordered else y.transpose(made.back)
 
-    def zeros(self, made: Made, device: int) -> Any:
-        return self._made(self.cupy.zeros, made, device)
-
-    def _made(self, make: Any, made: Made, device: int) -> Any:
-        with self.cupy.cuda.Device(device):
-            return make(made.ordered, made.dtype).transpose(made.back)
+    def zeros(self, made: Made) -> Any:
+        return self.cupy.zeros(made.ordered, made.dtype).transpose(made.back)
 
 
 class _Torch(_Interface):
@@ -136,18 +161,24 @@ class _Torch(_Interface):
         found = super().array(x.detach())
         return found._replace(stream=self.stream(found.device))
 
+    def address(self, x: Any) -> int:
+        return int(x.data_ptr())
+
     def device(self, x: Any, address: int) -> int:
         return int(x.device.index)
+
+    def on(self, device: int) -> AbstractContextManager[Any]:
+        return self.torch.cuda.device(device)  # type: ignore[no-any-return]
 
     def stream(self, device: int) -> int:
         return int(self.torch.cuda.current_stream(device).cuda_stream)
 
-    def empty(self, made: Made, device: int) -> Any:
-        return self._made(self.torch.empty, made, device)
+    def empty(self, made: Made) -> Any:
+        return self._made(self.torch.empty, made)
 
-    def zeros(self, made: Made, device: int) -> Any:
-        return self._made(self.torch.zeros, made, device)
+    def zeros(self, made: Made) -> Any:
+        return self._made(self.torch.zeros, made)
 
-    def _made(self, make: Any, made: Made, device: int) -> Any:
+    def _made(self, make: Any, made: Made) -> Any:
         dtype = getattr(self.torch, made.dtype.name)
-        return make(made.ordered, dtype=dtype, device=f"cuda:{device}").permute(made.back)
+        return make(made.ordered, dtype=dtype, device="cuda").permute(made.back)

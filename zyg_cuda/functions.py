@@ -105,7 +105,18 @@ def _whole_fmod(x: Any, y: Any) -> Any:
 
 
 # In unsigned ints: numba takes the results of others for what is not beyond 64 bits.
+def _int_power(x: Any, n: Any) -> Any:
+    y, square = uint64(1), uint64(x)
+    while n > 0:
+        if n & 1:
+            y *= square
+        square *= square
+        n >>= 1
+    return int64(y)
+
+
 _WRAPPING = {
+    "int_power": _int_power,
     "wrapping_add": lambda x, y: int64(uint64(x) + uint64(y)),
     "wrapping_subtract": lambda x, y: int64(uint64(x) - uint64(y)),
     "wrapping_multiply": lambda x, y: int64(uint64(x) * uint64(y)),

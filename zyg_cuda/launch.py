@@ -7,12 +7,12 @@ waited for on the device, and its further work waits for the kernel.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from zyg_cuda.arrays import Library
 from zyg_cuda.errors import DriverError
 from zyg_cuda.operands import check, check_target, given, target_of
 from zyg_cuda.plans import Array, Launch, Made, Output, Plan, Planner
-from zyg_cuda.ptx import executed
+from zyg_cuda.ptx import entry_of, executed, ptx_of
 from zyg_cuda.text import THREADS
 
 _SIMULATED_THREADS = 16  # each is a thread of the host
@@ -61,8 +61,8 @@ def run(
     if plan is None:
         plan = _planned(kernel, operands, taken, shapes, target, simulated)
         _plans.put(key, plan)
-    with _on(device, simulated):
-        made = [_made(library, m, device, plan) if out is None else out for m in plan.results]
+    with library.on(device):
+        made = [_made(library, m, plan) if out is None else out for m in plan.results]
         if plan.launches:
             numbers = [
                 x.address if isinstance(x, Array) else _number(x, v.type, plan.dtype)
@@ -107,9 +107,9 @@ def _planned(
     return Planner(kernel.program, arrays, outputs, dtype, threads, simulated).plan()
 
 
-def _made(library: Library, made: Made, device: int, plan: Plan) -> Any:
+def _made(library: Library, made: Made, plan: Plan) -> Any:
     try:
-        return library.empty(made, device) if plan.launches else library.zeros(made, device)
+        return library.empty(made) if plan.launches else library.zeros(made)
     except Exception as error:
         size = made.dtype.itemsize * int(np.prod(made.shape))
         error.add_note(f"zyg was allocating {size} bytes, for a result of shape {made.shape}")
@@ -126,74 +126,86 @@ class _Calls:
     def all(self, plan: Plan, numbers: list[Any], made: list[Any], streams: set[Any]) -> None:
         others = streams - {self.stream, None}
         for other in others:
-            _wait(self.stream, other)
-        places = [self.place(x) for x in made]
+            _wait(self.device, self.stream, other)
+        places = [self.library.address(x) for x in made]
         for launch in plan.launches:
             self.one(launch, numbers, [places[k] for k in launch.results])
         for other in others:
             # So that memory which is freed there is not written over while the kernel reads it.
-            _wait(other, self.stream)
+            _wait(self.device, other, self.stream)
 
     def one(self, launch: Launch, numbers: list[Any], places: list[int]) -> None:
-        slots = {
-            second.place: self.library.empty(second.slots, self.device) for second in launch.seconds
-        }
-        targets = [self.place(slots[i]) if i in slots else p for i, p in enumerate(places)]
+        slots = {second.place: self.library.empty(second.slots) for second in launch.seconds}
+        targets = [
+            self.library.address(slots[i]) if i in slots else p for i, p in enumerate(places)
+        ]
         call = self.launcher(launch.text, launch.grid, launch.block)
         call(*numbers, *targets, *launch.numbers)
         for second in launch.seconds:
             call = self.launcher(second.text, second.grid, second.block)
             call(targets[second.place], places[second.place], *second.slots.shape)
 
-    def place(self, x: Any) -> int:
-        return self.library.array(x).address
-
     def launcher(self, text: str, grid: tuple[int, ...], block: tuple[int, int]) -> Any:
         """A compiled kernel that knows its grid and stream."""
         if self.simulated:  # a kernel of the simulator remembers only the last grid
             return compiled(text, self.device)[grid, block]
         key = text, grid, block, self.device, self.stream
-        launcher = _launchers.get(key)
-        if launcher is None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # numba warns of grids that do not fill the device
-                kernel = compiled(text, self.device)
-                launcher = _launchers.put(key, kernel[grid, block, _stream(self.stream)])
-        return launcher
+        return _launchers.get(key) or _launchers.put(key, _launcher(*key))
+
+
+def _launcher(
+    text: str, grid: tuple[int, ...], block: tuple[int, int], device: int, stream: int
+) -> Callable[..., None]:
+    """What launches a kernel: numba's own way there looks at the type of each argument."""
+    from cuda.core import Device, LaunchConfig, launch
+    from numba import cuda
+
+    kernel = compiled(text, device)
+    with cuda.gpus[device]:
+        on = Device(device)
+        on.set_current()
+        made = on.create_stream(_Stream(stream))
+    return partial(launch, made, LaunchConfig(grid=grid, block=block), kernel)
 
 
 @remembered(1024)
 def compiled(text: str, device: int) -> Any:
-    """The kernel of this text for a device.
-
-    Forgotten while it runs, its code stays on the device: numba's context holds it.
-    """
+    """The kernel of this text for a device: one of `cuda.core`, or of numba's simulator."""
     from numba import cuda
 
-    module = executed(text)
-    return cuda.jit(module["signature"])(module["kernel"])
+    if is_simulated():
+        module = executed(text)
+        return cuda.jit(module["signature"])(module["kernel"])
+    from cuda.core import ObjectCode
+
+    with cuda.gpus[device]:
+        ptx = ptx_of(text, cuda.get_current_device().compute_capability)
+        return ObjectCode.from_ptx(ptx.encode()).get_kernel(entry_of(ptx))
+
+
+class _Stream(NamedTuple):
+    """A stream, by its handle, as `cuda.core` takes those of others."""
+
+    handle: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.handle
+
+
+def _wait(device: int, stream: int, other: int) -> None:
+    """Let what is put on a stream from now on wait for what is on another by now."""
+    from numba import cuda
+
+    with cuda.gpus[device]:
+        event = cuda.event(timing=False)
+        event.record(_stream(other))
+        event.wait(_stream(stream))
 
 
 def _stream(handle: int) -> Any:
     from numba import cuda
 
     return cuda.external_stream(handle) if handle else cuda.default_stream()
-
-
-def _wait(stream: int, other: int) -> None:
-    """Let what is put on a stream from now on wait for what is on another by now."""
-    from numba import cuda
-
-    event = cuda.event(timing=False)
-    event.record(_stream(other))
-    event.wait(_stream(stream))
-
-
-def _on(device: int, simulated: bool) -> AbstractContextManager[Any]:
-    """While it lasts, the device is numba's current one."""
-    from numba import cuda
-
-    return nullcontext() if simulated else cuda.gpus[device]
 
 
 @cache
@@ -211,4 +223,11 @@ def is_simulated() -> bool:
             "numba-cuda launches kernels through the driver of NVIDIA.",
             "install the driver, and look at nvidia-smi; NUMBA_ENABLE_CUDASIM=1 simulates a GPU.",
         )
+    try:
+        import_module("numba.cuda.np.arrayobj")  # what its kernels need of NumPy
+    except (AttributeError, ImportError) as error:
+        raise ImportError(
+            f"numba-cuda {version('numba-cuda')} does not work with NumPy {np.__version__} "
+            f"({error}): pip install 'zyg[cuda]' has versions that go together"
+        ) from error
     return False

@@ -18,14 +18,24 @@ from zyg.compiler.back.python_text import emit
 from zyg.compiler.ir import Program, type_of
 from zyg.kernels.geometry import Loop, loop_over, pattern, spans_within, strides_within
 from zyg_cuda.names import imports
-from zyg_cuda.text import THREADS, GridLoops, Operand, Result, Site, Variant, over_slots
+from zyg_cuda.text import (
+    MOST_THREADS,
+    THREADS,
+    GridLoops,
+    Operand,
+    Result,
+    Site,
+    Variant,
+    over_slots,
+)
 
-_BLOCKS = 132 * 32  # of a grid: several times what the largest device runs at once, in even rounds
-_BLOCKS_OF_SUMS = 132 * 8  # what it runs at once: each makes one more sum
+_BLOCKS = 132 * 128  # of a grid: many times what the largest device runs at once, in even rounds
+_BLOCKS_OF_SUMS = 132 * 16  # what it runs at once: each makes one more sum
 _ELEMENTS_PER_SUM = 16  # so little memory, at most, goes into the sums of slots
 _SHORT = 32  # a row of so many elements is added up by one thread
-_ACCESS = 16  # bytes of the widest load
-_MOST_LANED = 12  # arrays whose lanes a thread holds at once: with more it takes over 64 registers
+_WARP = 32  # threads that read memory together
+_ACCESS, _HALF_ACCESS = 16, 8  # bytes of the widest load, and of those of more arrays than this:
+_MOST_LANED = 12  # with more lanes a thread takes over 64 registers
 
 
 class Array(NamedTuple):
@@ -60,15 +70,27 @@ class Made(NamedTuple):
     back: tuple[int, ...]  # what turns them into the shape
     strides: tuple[int, ...]  # in bytes
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the axes lie in the order of the shape."""
+        return self.back == tuple(range(len(self.shape)))
+
+
+def packed(shape: Shape, step: int) -> tuple[int, ...]:
+    """The strides of a packed array in C's order, whose elements take up `step`."""
+    strides = []
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
 
 def made_in(shape: Shape, dtype: np.dtype[Any], order: tuple[int, ...]) -> Made:
     """A result whose axes lie in this order, outermost first."""
-    strides, step = [0] * len(shape), dtype.itemsize
-    for axis in reversed(order):
-        strides[axis] = step
-        step *= max(shape[axis], 1)
     ordered = tuple(shape[axis] for axis in order)
-    return Made(shape, dtype, ordered, tuple(np.argsort(order).tolist()), tuple(strides))
+    back = tuple(np.argsort(order).tolist())
+    strides = packed(ordered, dtype.itemsize)
+    return Made(shape, dtype, ordered, back, tuple(strides[k] for k in back))
 
 
 class Second(NamedTuple):
@@ -188,8 +210,9 @@ class Planner:
     def _second(self, place: int, type: str, made: Made, slots: int) -> Second:
         """A block has a column for each element; its threads share the slots of that."""
         n = math.prod(made.shape)
-        width = min(self.threads, 1 << (n - 1).bit_length())
-        rows = min(self.threads // width, 1 << (slots - 1).bit_length())
+        width = min(_WARP, 1 << (n - 1).bit_length())
+        most = self.threads if self.simulated else MOST_THREADS
+        rows = min(most // width, 1 << (slots - 1).bit_length())
         parts = made_in((slots, n), np.dtype(_partial(type)), (0, 1))
         text = over_slots(parts.dtype.name, made.dtype.name, self.simulated)
         return Second(place, parts, text, (-(-n // width), 1, 1), (width, rows))
@@ -222,8 +245,9 @@ class Planner:
             for a, s in zip(arrays, placed, strict=True)
             if s is not None and s.letters[-1] == "F"
         ]
-        lanes = _ACCESS // self.dtype.itemsize
-        if "B" in kept or not laned or len(laned) > _MOST_LANED or self.loop.shape[-1] % lanes:
+        access = _ACCESS if len(laned) <= _MOST_LANED else _HALF_ACCESS
+        lanes = access // self.dtype.itemsize
+        if "B" in kept or not laned or self.loop.shape[-1] % lanes:
             return 1
         for address, site in laned:
             size = np.dtype(site.dtype).itemsize

@@ -42,6 +42,13 @@ def ptx_of(text: str, capability: tuple[int, int] = HOPPER) -> str:
     return str(ptx)
 
 
+def entry_of(ptx: str) -> str:
+    """The name of the kernel in its PTX."""
+    found = re.search(r"\.entry\s+([\w$]+)", ptx)
+    assert found is not None
+    return found[1]
+
+
 def executed(text: str) -> dict[str, Any]:
     """The names that a text defines."""
     module: dict[str, Any] = {"__name__": "zyg_cuda_kernel"}

@@ -21,7 +21,8 @@ from typing import NamedTuple
 from zyg.compiler.back.python_text import Text
 from zyg_cuda.names import imports
 
-THREADS = 256  # of a block, at most
+THREADS = 128  # of a block, at most
+MOST_THREADS = 1024  # of the block that adds up slots: the most that a device has
 
 
 class Site(NamedTuple):
@@ -257,7 +258,7 @@ signature = "void(int64, int64, int64, int64)"
 
 
 def kernel(parts, result, slots, n):
-    shared = cuda.shared.array({THREADS}, {parts})
+    shared = cuda.shared.array({MOST_THREADS}, {parts})
     width, x, y = cuda.blockDim.x, cuda.threadIdx.x, cuda.threadIdx.y
     j = int64(cuda.blockIdx.x) * width + x
     total = {parts}(0)

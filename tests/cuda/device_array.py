@@ -1,13 +1,16 @@
 """A stand-in for CuPy's ndarray: NumPy's memory behind the protocols of a device array.
 
 It answers what CuPy 14 answers and refuses what that refuses, so far as a program can notice: no
-conversion to NumPy, no np.ndarray among the operands, its own signatures, results of no axes that
-stay arrays. Where CuPy would copy to the host in silence (float(x), bool(x), x.get()), it raises
-HiddenTransferError, which is no TypeError, so that nothing takes it for a refusal.
+conversion to NumPy, no np.ndarray among the operands, no methods of ufuncs but by its own `add.at`,
+its own signatures, results of no axes that stay arrays, shape=() taken for none. Where CuPy would
+copy to the host in silence (float(x), bool(x), x.get()), it raises HiddenTransferError, which is no
+TypeError, so that nothing takes it for a refusal.
 """
 
 import numbers
 import operator
+import sys
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
@@ -52,7 +55,6 @@ class DeviceArray:
 
     __array_priority__ = 100
     __hash__ = None
-    scatters = True  # whether ufunc.at is there
 
     def __init__(self, host):
         self.host = np.asarray(host)
@@ -75,15 +77,12 @@ class DeviceArray:
         return {**self.host.__array_interface__, "version": 3}
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=(), **kwargs):
-        if method not in ("__call__", *["at"] * self.scatters) or ufunc.__name__ in MISSING:
+        if method != "__call__" or ufunc.__name__ in MISSING:
             return NotImplemented
         if not all(_is_operand(x) for x in (*inputs, *out)):
             return NotImplemented
         if out:
             kwargs["out"] = tuple(map(_unwrapped, out))
-        if method == "at":
-            target, index, *values = inputs
-            return getattr(ufunc, method)(target.host, _index(index), *map(_unwrapped, values))
         y = ufunc(*map(_unwrapped, inputs), **kwargs)
         return out[0] if out else _wrapped(y)
 
@@ -94,7 +93,12 @@ class DeviceArray:
         if names and (len(args) > len(names) or not kwargs.keys() <= {*names}):
             raise TypeError(f"{f.__name__}() takes {', '.join(names)} and nothing else")
         plain = {k: _unwrapped(v) for k, v in kwargs.items()}
-        return _wrapped(f(*map(_unwrapped, args), **plain))
+        args = [*map(_unwrapped, args)]
+        if f is np.tensordot and 0 in map(np.ndim, args[:2]) and args[2] not in (0, ((), ())):
+            raise ValueError("An input is zero-dim while axes has dimensions")
+        if plain.get("shape") == ():
+            del plain["shape"]
+        return _wrapped(f(*args, **plain))
 
     # What an array has
 
@@ -129,6 +133,15 @@ class DeviceArray:
         if higher and not isinstance(other, DeviceArray):
             return NotImplemented
         return _wrapped(function(self.host, _unwrapped(other)))
+
+
+def _add_at(target, index, values):
+    np.add.at(target.host, _index(index), _unwrapped(values))
+
+
+LIBRARY = sys.modules["device_arrays"] = ModuleType("device_arrays")
+LIBRARY.add = SimpleNamespace(at=_add_at)
+DeviceArray.__module__ = LIBRARY.__name__
 
 
 def _is_operand(x):

@@ -55,3 +55,5 @@ def test_sums_and_products_of_ints_wrap_around(functions):
             form = functions._WRAPPING[f"wrapping_{name}"]
             for x, y in itertools.product(numbers, repeat=2):
                 assert form(x, y) == getattr(np, name)(x, y)
+        for x, n in itertools.product(numbers, [0, 1, 2, 7, 40]):
+            assert functions._WRAPPING["int_power"](x, n) == np.power(x, np.int64(n))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from zyg_cuda.text import THREADS
+from zyg_cuda.text import MOST_THREADS, THREADS
 
 from .programs import array, cell, kernel_of, launches, product_of
 
@@ -92,12 +92,12 @@ def test_sums_take_little_memory_and_fill_the_device(x, w):
     blocks, threads = math.prod(launch.grid), math.prod(launch.block)
 
     assert threads <= THREADS
-    assert blocks <= 132 * 8
+    assert blocks <= 132 * 16
     for second in launch.seconds:
         slots, elements = second.slots.shape
         assert elements == math.prod(w)
         assert slots * elements * 16 <= math.prod(x)
-        assert math.prod(second.block) <= THREADS
+        assert math.prod(second.block) <= MOST_THREADS
         assert second.grid[0] * second.block[0] >= elements
     if math.prod(x) >= 2**20:
         assert blocks * threads >= 2**13

@@ -86,10 +86,15 @@ class ArrayType:
         add_at(y, index, unique, c)
         return y
 
+    def add_twice(self, target: Any, index: Any, c: Any) -> None:
+        """Add `c` to the elements at an index; to those that are named twice, twice."""
+        np.add.at(target, index, c)
+
     def spec(self, x: Any, dtype: np.dtype[Any]) -> ArraySpec:
         """What a cotangent of the plain array `x` looks like, whose elements are of `dtype`."""
         if self.sample is None:
-            self.sample = np.empty_like(x, shape=(0,))
+            # Of no axes: where a zero is wanted, CuPy takes shape=() for "as the sample".
+            self.sample = np.reshape(np.empty_like(x, shape=(1,)), ())
         return ArraySpec(self, x.shape, dtype)
 
     def zeros(self, spec: ArraySpec) -> Any:
@@ -118,7 +123,7 @@ def add_at(target: Any, index: Any, unique: bool, c: Any) -> None:
     if unique:
         target[index] += c
     else:
-        np.add.at(target, index, c)
+        array_type(target).add_twice(target, index, c)
 
 
 # The table
@@ -228,6 +233,11 @@ class _DeviceArrays(ArrayType):
     def takes(t: type) -> bool:
         protocols = "__array_ufunc__", "__array_function__", "__cuda_array_interface__"
         return all(hasattr(t, name) for name in protocols) and not issubclass(t, np.ndarray)
+
+    def add_twice(self, target: Any, index: Any, c: Any) -> None:
+        # CuPy has `add.at` of its own, and does not answer NumPy's.
+        own = getattr(import_module(self.library), "add", np.add)
+        own.at(target, index, c)
 
 
 def on_gpu(x: Any) -> bool:

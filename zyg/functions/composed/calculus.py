@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zyg.base.array_types import add_at
 from zyg.functions.kit import (
     NO,
     adjoint,
@@ -296,7 +297,7 @@ def _interp(x, xp, fp, left, right):
 def _scatter(values, places, n):
     """For each of n places the sum of the values that belong there."""
     y = np.zeros_like(values, shape=(n,))
-    np.add.at(y, places, values)
+    add_at(y, places, False, values)
     return y
 
 

@@ -222,7 +222,7 @@ def det(a):
 @adjoint(np.linalg.slogdet)
 def slogdet(a):
     made = np.linalg.slogdet(a)
-    sign = made.sign
+    sign = made[0]  # CuPy's has no names
 
     def slogdet_pullback(bars):
         sign_bar, of_log = bars

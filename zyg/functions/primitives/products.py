@@ -62,18 +62,23 @@ def _contraction(y, a, b, axes_a, axes_b):
     def contraction_pullback(y_bar):
         def a_bar():
             # What is left of b are its summed axes, in b's order.
-            c = np.tensordot(y_bar, conj(b), (places[len(free_a) :], free_b))
+            c = _summed(y_bar, conj(b), places[len(free_a) :], free_b)
             order = free_a + [axes_a[k] for k in inverse(axes_b)]
             return np.transpose(c, inverse(order))
 
         def b_bar():
-            c = np.tensordot(conj(a), y_bar, (free_a, places[: len(free_a)]))
+            c = _summed(conj(a), y_bar, free_a, places[: len(free_a)])
             order = [axes_b[k] for k in inverse(axes_a)] + free_b
             return np.transpose(c, inverse(order))
 
         return a_bar, b_bar
 
     return y, contraction_pullback
+
+
+def _summed(a, b, axes_a, axes_b):
+    # CuPy takes no lists of no axes where an operand has none.
+    return np.tensordot(a, b, (axes_a, axes_b) if axes_a else 0)
 
 
 @adjoint(np.tensordot, linear=(0, 1))
