@@ -37,19 +37,22 @@ CALLS = {
         *(call(SQUARE, p=p) for p in (None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc")),
         call(A), call(STACK), call(STACK, p=1), call(CUBE, p=-2),
     ],
-    np.linalg.inv: [call(SQUARE), call(STACK), call(matrix(1, 1)), call(NONE)],
+    np.linalg.inv: [
+        call(SQUARE), call(STACK), call(matrix(1, 1)), call(NONE), call(matrix(2, 3, 2, 2)),
+    ],
     np.linalg.det: [
         call(SQUARE), call(STACK), call(matrix(1, 1)), call(NONE), call(np.zeros((0, 0))),
         call(np.diag([1.5, 0.0, 2.5])), call(np.diag([1.5, 0.0, 0.0])), call(np.zeros((3, 3))),
         call(array(3, 1) * array(3, seed=1)), call(array(3, 2) @ array(2, 3, seed=1)),
         call(np.stack([np.ones((2, 2)), array(2, 2)])), call(np.zeros((1, 1))),
+        call(matrix(2, 3, 2, 2)),
     ],
     np.linalg.slogdet: [call(SQUARE), call(-STACK), call(matrix(1, 1)), call(NONE)],
     np.linalg.solve: [
         call(SQUARE, W), call(SQUARE, array(3, 2)), call(STACK, W),
         call(STACK, array(2, 3, 2)), call(SQUARE, array(2, 3, 2)),
         call(STACK, array(3, 2)), call(matrix(4, 1, 2, 2), array(3, 2, 2)),
-        call(SQUARE, [1, 2, 3]),
+        call(SQUARE, [1, 2, 3]), call(matrix(2, 3, 2, 2), array(2, 3, 2, 2)),
     ],
     np.linalg.lstsq: [
         call(array(4, 3), array(4, 2)), call(A, W), call(SQUARE, W, rcond=1e-5),
