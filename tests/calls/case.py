@@ -87,6 +87,15 @@ class Case:
         return Case(self.name, self.program, [_double(x) for x in self.leaves], fixed)
 
     @functools.cached_property
+    def near(self):
+        """How near to NumPy's a value is that is added in another order: where the program rounds
+        to 32 bits on its way to results of 64, to those."""
+        if not compare.is_single(self.leaves) or self.double.expected[0] == "raised":
+            return 1e-11
+        wide, single = self.double.expected[1], self.expected[1]
+        return 2e-6 if compare.difference(wide, single, 1e-11) else 1e-11
+
+    @functools.cached_property
     def slope(self):
         """The gradient of the tracer; an exception where it has none."""
         return tried(reverse_of, self, self.watched)

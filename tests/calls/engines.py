@@ -49,7 +49,7 @@ def _against(case, reference, f, what):
     except ZygError as error:
         return f"refused: {type(error).__name__}"
     # Of a result of 32 bits they have its digits, by a float as well.
-    near = 2e-6 if compare.is_single([case.expected[1]]) else 1e-8
+    near = 2e-6 if compare.is_single([case.expected[1]]) else max(1e-8, case.near)
     demand_same(found, right, what, near)
     return "the same"
 
@@ -306,7 +306,7 @@ def _same_value(case, f, what, exact=False, of=None):
         if found[1] is not expected[1]:
             raise Wrong(f"{what} raised {found[1]}, NumPy {expected[1]}")
         return
-    near = 1e-15 if exact else 1e-11
+    near = 1e-15 if exact else case.near
     if why := difference(found[1], expected[1], near):
         raise Wrong(f"{what}: {why}")
 

@@ -55,6 +55,7 @@ CALLS = {
         call(INSIDE, [-2, 0, 1, 2], HEIGHTS), call(9.0, [1], [2]), call(0.5, KNOTS, [1, 2, 3, 5]),
         call(np.array(0.1), KNOTS, HEIGHTS), call(np.zeros(0), KNOTS, HEIGHTS),
         call(ANYWHERE, KNOTS[[2, 0, 3, 1]], HEIGHTS, period=-4),
+        call(ANYWHERE * (1 + 0.5j), KNOTS, HEIGHTS, period=4),
         call(0.3, np.array([False, True]), np.array([1.0, 3.0])), call(0.3, [0, 1], [True, False]),
     ],
 }  # fmt: skip

@@ -244,9 +244,11 @@ class _Function(Visitor):
             return _Text(" ** ".join(self.at(x, _UNARY + 1) for x in args), _UNARY)
         if name in _WRITTEN:
             self.module.written.add(name)
-        spelled = "float_power" if (name, op.out.type) == ("power", "float") else name
         module = "" if name in _WRITTEN else "np." if row.is_numpys else "math."
-        return _Text(f"{module}{spelled}({self.row(args)})", _WHOLE)
+        if name == "power":  # NumPy's own takes the square root
+            power = f"np.float_power({self.row(args)})"
+            return _Text(power if op.out.type == "float" else f"np.float32({power})", _WHOLE)
+        return _Text(f"{module}{name}({self.row(args)})", _WHOLE)
 
     def _divides(self, x: Atom, y: Atom) -> bool:
         """Whether a division by Python's sign gives what NumPy's does."""

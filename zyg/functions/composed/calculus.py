@@ -11,6 +11,7 @@ from zyg.functions.kit import (
     conj,
     demand,
     in_order,
+    is_complex,
     lowering,
     raised,
     strip,
@@ -244,6 +245,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     if period is not None:
         np.interp(strip(x), strip(xp), strip(fp), period=strip(period))  # raises where NumPy does
         period = np.abs(period)
+        x, xp = (np.real(v) if is_complex(v) else v for v in (_as_floats(x), xp))
         x, xp = x % period, xp % period
         order = np.argsort(strip(xp))
         xp, fp = xp[order], fp[order]
