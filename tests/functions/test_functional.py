@@ -30,20 +30,6 @@ def test_pieces_of_integers_have_slope_zero():
     assert back(np.ones(4)) == (None,)
 
 
-@pytest.mark.parametrize(
-    ("f", "error"),
-    [
-        (lambda x: np.apply_along_axis(np.sum, 0, x[:, :0]), ValueError),
-        (lambda x: np.apply_along_axis(np.sum, 2, x), np.exceptions.AxisError),
-        (lambda x: np.apply_over_axes(lambda v, axis: v[0, 0], x, 0), ValueError),
-        (lambda x: np.piecewise(x, [x > 0], [1, 2, 3]), ValueError),
-    ],
-)
-def test_what_numpy_refuses_is_refused_as_numpy_does(f, error):
-    with pytest.raises(error):
-        zyg.pullback(f, A)
-
-
 def square(v):
     return v * v
 

@@ -93,24 +93,6 @@ def test_a_poor_fit_warns_as_numpy_does():
         zyg.pullback(lambda y: np.polyfit(np.ones(5), y, 2), X)
 
 
-@pytest.mark.parametrize(
-    ("f", "error"),
-    [
-        (lambda p: np.polyder(p, -1), ValueError),
-        (lambda p: np.polyint(p, -1), ValueError),
-        (lambda p: np.polyint(p, 3, k=[1, 2]), ValueError),
-        (lambda p: np.polyfit(p, p, -1), ValueError),
-        (lambda p: np.polyfit(p, p[:2], 1), TypeError),
-        (lambda p: np.polyfit(p[:2], p[:2], 1, cov=True), ValueError),
-        (lambda p: np.roots(p[None]), ValueError),
-        (lambda p: np.poly(p[None]), ValueError),
-    ],
-)
-def test_what_numpy_refuses_is_refused_as_numpy_does(f, error):
-    with pytest.raises(error):
-        zyg.pullback(f, P)
-
-
 # NumPy's series dispatch on nothing: what is written in operators works
 
 

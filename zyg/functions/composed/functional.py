@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from zyg.functions.kit import as_array, composed, normal_axes, strip
+from zyg.functions.kit import as_array, composed, normal_axes, normal_axis, strip
 
 
 @composed(np.apply_along_axis)
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     arr = as_array(arr)
+    axis = normal_axis(axis, np.ndim(arr))
     moved = np.moveaxis(arr, axis, -1)
     shape = np.shape(moved)[:-1]
     if 0 in shape:
@@ -17,7 +18,6 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     y = np.astype(y, strip(as_array(made[0])).dtype, copy=False)
     inner = y.ndim - 1
     y = np.reshape(y, (*shape, *np.shape(y)[1:]))
-    axis = axis % np.ndim(arr)
     places = range(len(shape), len(shape) + inner)
     return np.moveaxis(y, [*places], [*range(axis, axis + inner)])
 

@@ -87,7 +87,7 @@ def polyder(p, m=1):
 @composed(np.polyint)
 def polyint(p, m=1, k=None):
     y, m = _coefficients(p), int(m)
-    k = np.zeros(m) if k is None else np.atleast_1d(as_array(k))
+    k = np.zeros(max(m, 0)) if k is None else np.atleast_1d(as_array(k))
     np.polyint(strip(y), m, strip(k))  # raises where NumPy does
     if len(k) == 1:
         k = np.broadcast_to(k, (m,))
