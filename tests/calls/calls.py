@@ -91,9 +91,9 @@ def name_of(f):
     return f.__name__
 
 
-def each(calls, most=None):
-    """The calls of a table as parameters, at most so many of a function."""
-    every = [pytest.param(f, c, id=label(f, c)) for f, cs in calls.items() for c in cs[:most]]
+def each(calls):
+    """The calls of a table as parameters."""
+    every = [pytest.param(f, c, id=label(f, c)) for f, cs in calls.items() for c in cs]
     return pytest.mark.parametrize(("f", "c"), every)
 
 
