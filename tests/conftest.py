@@ -6,6 +6,7 @@ compile are kept apart from the user's; the processes of one run share them.
 
 import gc
 import os
+from collections import Counter
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from zyg.base.registry import rules
 
 _OWN_RULES = {**rules}
+QUICK = 16  # each so many-th case of a test is in the quick loop
 
 collect_ignore = ["whole/typed"]  # for type checkers: not to be run
 
@@ -42,10 +44,24 @@ def _own_cache(request, tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _no_rule_replaced():
     """A test that gave a function of NumPy's another rule takes it back: other tests use it."""
+    before = rules.version, len(rules)
     yield
+    if (rules.version, len(rules)) == before:
+        return
     replaced = [f for f, rule in _OWN_RULES.items() if rules.get(f) is not rule]
     rules.update(_OWN_RULES)
     assert not replaced, f"the test left other rules for {replaced}"
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items):
+    """Of the cases of a test, the first and each so many-th after it are quick."""
+    seen = Counter()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        if seen[name] % QUICK:
+            item.add_marker(pytest.mark.slow)
+        seen[name] += 1
 
 
 def pytest_collection_finish():

@@ -15,7 +15,6 @@ from zyg.errors import CaptureError, KernelError, MutationError, ShapeError
 
 from ..compiler import helpers
 from ..kernels.backend import forget_plans, in_python
-from ..marks import slow_after
 from ..whole.test_policy import FUNCTIONS, INNER, MODES, SECOND
 
 CELL = (0.3, 0.1, 0.2, -0.4)
@@ -545,7 +544,7 @@ NOT_IN_KERNELS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", slow_after(1, MODES))
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("row", FUNCTIONS)
 def test_slopes_are_those_of_the_table_of_policies(row, mode):
     f, at, expected = FUNCTIONS[row]

@@ -421,11 +421,13 @@ def run(text):
     return names
 
 
-OWN = {
-    f.__name__: f
-    for f in (
-        reverse, forward, second, compiled, compiled_reverse, compiled_forward, compiled_second,
-        source, memory, drop_in, checkpointed, task, adopted, traced,
-    )
-}  # fmt: skip
+def _named(*engines):
+    return {f.__name__: f for f in engines}
+
+
+MACHINE_CODE = _named(
+    compiled, compiled_reverse, compiled_forward, compiled_second, source, memory
+)  # fmt: skip
+OWN = _named(reverse, forward, second) | MACHINE_CODE
+OWN |= _named(drop_in, checkpointed, task, adopted, traced)
 ENGINES = OWN | GUESTS

@@ -7,15 +7,10 @@ import zyg
 
 from .calls import call
 from .case import Case, compiled_of
-from .engines import ENGINES
+from .engines import MACHINE_CODE
 from .expressions import SPECIAL
 from .points import APART, HOLE
 from .programs import of_text, written
-
-MACHINE_CODE = [
-    "compiled", "compiled_reverse", "compiled_forward", "compiled_second", "memory", "source",
-]  # fmt: skip
-
 
 PROGRAMS = [written(f, c)[:2] for f, c in APART]
 PROGRAMS += [(of_text(text, len(leaves)), leaves) for text, leaves in SPECIAL]
@@ -26,9 +21,9 @@ PROGRAMS += [(of_text(text, len(leaves)), leaves) for text, leaves in SPECIAL]
 def test_machine_code_agrees_at_special_points(number):
     program, leaves = PROGRAMS[number]
     case = Case(program.text, program, leaves)
-    for engine in MACHINE_CODE:
+    for engine in MACHINE_CODE.values():
         try:
-            ENGINES[engine](case)
+            engine(case)
         except Exception as error:
             error.add_note(program.text)
             raise

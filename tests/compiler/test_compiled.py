@@ -23,7 +23,6 @@ from zyg.kernels.plans import CHUNK, Output
 from zyg.kernels.scalar import read_for
 
 from ..kernels.programs import outputs
-from ..marks import slow_after
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 ONE = [
@@ -91,9 +90,7 @@ def test_functions_are_numpys_at_special_values(backend, dtype, which, arity, ki
         np.testing.assert_allclose(y, expected, rtol=tolerance, err_msg=name)
 
 
-@pytest.mark.parametrize(
-    "name", slow_after(1, ["remainder", "fmod", "floor_divide", "copysign", "rint", "tanh"])
-)
+@pytest.mark.parametrize("name", ["remainder", "fmod", "floor_divide", "copysign", "rint", "tanh"])
 def test_zeros_have_numpys_sign(name):
     x, y = np.array([*itertools.product([0.0, -0.0, 2.0, -2.0, 1.0, -1.0], repeat=2)]).T.copy()
     args = (x, y)[: 1 if name in ONE else 2]

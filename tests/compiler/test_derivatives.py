@@ -11,7 +11,6 @@ from zyg.kernels.launch import run
 from zyg.kernels.plans import Output
 from zyg.kernels.scalar import read_for
 
-from ..marks import slow_after
 from ..modules import imported
 from .random_programs import HEAD, source
 
@@ -60,7 +59,7 @@ def scattered(made, mask, count=3):
     return rows
 
 
-@pytest.mark.parametrize("part", slow_after(1, range(8)))
+@pytest.mark.parametrize("part", range(8))
 def test_random_programs(functions, part):
     count = 0
     for seed in range(part, COUNT, 8):
@@ -76,7 +75,7 @@ def test_random_programs(functions, part):
     assert count > 0.9 * COUNT / 8 * POINTS.shape[1]
 
 
-@pytest.mark.parametrize("part", slow_after(1, range(4)))
+@pytest.mark.parametrize("part", range(4))
 def test_forward_and_reverse_programs_of_random_programs(functions, part):
     dots, bar = np.array([[0.3], [-0.7], [1.1]]), 0.4
     for seed in range(part, COUNT // 4, 4):
@@ -96,7 +95,7 @@ def hessian(f, at):
     return np.stack(zyg.jacobian(gradient, *map(float, at), mode="reverse"), axis=1)
 
 
-@pytest.mark.parametrize("part", slow_after(1, range(4)))
+@pytest.mark.parametrize("part", range(4))
 def test_second_derivatives_of_random_programs(functions, part):
     for seed in range(part, COUNT // 4, 4):
         first, (mask,) = forward.partials(program_of(functions[seed]), (0, 1, 2))

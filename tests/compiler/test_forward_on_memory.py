@@ -8,7 +8,6 @@ from zyg.compiler.back.native_function import Native
 from zyg.compiler.back.python_module import module_text
 from zyg.compiler.ir import type_of
 
-from ..marks import slow_after
 from .interpreted import Stopped, interpreted
 from .kit import X4, Kit
 from .random_memory import SIZE, random_program
@@ -115,7 +114,8 @@ def test_functions_that_call_each_other():
     )
 
 
-@pytest.mark.parametrize("part", slow_after(1, range(24)))
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(24))
 def test_random_programs(part):
     """Tangents against differences; the module's text and machine code against the interpreter."""
     kinks = 0

@@ -10,7 +10,6 @@ from zyg.compiler.back.python_module import module_text
 from zyg.compiler.ir import operations
 from zyg.kernels.scalar import read_for
 
-from ..marks import slow_after
 from ..modules import imported
 from .interpreted import interpreted
 from .kit import Kit, product, program_of
@@ -37,7 +36,8 @@ def test_a_module_imports_nothing_of_zyg():
     assert imports == {"import math", "import numpy as np"}
 
 
-@pytest.mark.parametrize("part", slow_after(1, range(4)))
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
 def test_random_programs(tmp_path, part):
     seeds = range(part, 120, 4)
     text = HEAD + "".join(f"\n\n{source(f'f{seed}', seed)}" for seed in seeds)

@@ -284,6 +284,7 @@ def test_only_what_moves_is_watched():
     assert zyg.gradient(lambda x: f(x, 2.0), 3.0) == (27.0,)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind():
     f = zyg.compile(eigh_in_a_loop)
     held = []
@@ -329,6 +330,7 @@ def test_eight_threads():
         assert g == pytest.approx(expected[k % 8])
 
 
+@pytest.mark.slow
 def test_a_derivative_taken_inside():
     def loss(w, x):
         s = np.linalg.svd(w)[1]
@@ -389,6 +391,7 @@ def test_jacobians():
         assert found[0] == pytest.approx(zyg.jacobian(f, A)[0])
 
 
+@pytest.mark.slow
 def test_long_loops_run_again_in_parts():
     def numbers(x, n):
         t = x
@@ -453,6 +456,7 @@ def test_what_python_gives_in_a_loop_takes_its_place_again():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10_000  # not 48 MB
 
 
+@pytest.mark.slow
 def test_a_second_process_takes_the_code_from_disk(tmp_path):
     file = tmp_path / "model.py"
     file.write_text(_MODEL)

@@ -466,6 +466,7 @@ def test_the_gradient_by_a_closure_is_a_tangent():
 # Verbs and nesting
 
 
+@pytest.mark.slow
 def test_every_verb():
     x = 0.7
     slope_at = lambda x: -math.cos(math.cos(x)) * math.sin(x)  # noqa: E731
@@ -500,6 +501,7 @@ def test_jacobians_by_some_arguments_are_zeros_by_the_others(wrt):
             np.testing.assert_array_equal(block, right)
 
 
+@pytest.mark.slow
 def test_jacobians_and_hessians_are_programs():
     rows = zyg.compile(lambda x, s: np.sin(x) * s)
     loss = zyg.compile(lambda x: np.sum(np.sin(x) * x))

@@ -193,6 +193,7 @@ def test_a_list_of_computed_length_is_refused_in_a_kernel():
         read_for(f, ("float", "int"), None, lambda numbers: numbers, lambda x: x)
 
 
+@pytest.mark.slow
 def test_where_it_may_differ_from_python():
     # What docs/compiled.md lists; sums, matrix products and functions by rounding alone.
     x = np.sin(np.arange(1.0, 1001.0)) * 10.0 ** np.arange(-3, 4).repeat(143)[:1000]
@@ -226,6 +227,7 @@ def test_where_it_may_differ_from_python():
     assert got[2].strides != right[2].strides
 
 
+@pytest.mark.slow
 def test_loops_in_loops_are_read_once_at_each_depth():
     from tests.searches.scaling import check
 

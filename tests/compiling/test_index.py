@@ -71,6 +71,7 @@ def run(folder, program=PROGRAM, helper="3", cell="2", default="1", from_disk=No
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_next_process_reads_no_source_and_computes_the_same(tmp_path):
     first = run(tmp_path, from_disk=False)
     spying = SPY.strip() + "\ndemand_from_disk()\n" + PROGRAM + "\nassert came_from_disk()"
@@ -94,6 +95,7 @@ print(zyg.hessian(f, xs))
 """
 
 
+@pytest.mark.slow
 def test_matrices_of_derivatives_are_found_too(tmp_path):
     first = run(tmp_path, MATRICES)
     spying = (

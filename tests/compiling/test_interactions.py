@@ -11,13 +11,6 @@ from tests.programs.program import programs
 from zyg.compiling.functions import Compiled
 from zyg.errors import MutationError
 
-
-def some(names, each):
-    """These, of which only each n-th is among the quick tests."""
-    return [n if k % each == 0 else pytest.param(n, marks=pytest.mark.slow)
-            for k, n in enumerate(names)]  # fmt: skip
-
-
 RNG = np.random.default_rng(3)
 
 
@@ -55,6 +48,7 @@ def test_a_helper_in_python_in_rounds_of_prange():
             np.testing.assert_allclose(found, right, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_threads_call_the_same_functions_that_call_back(machine_code_alone):
     names = ["opaque_in_prange", "callback_under_a_gradient", "callback_in_recursion", "halves"]
     found_as = programs("interactions")
@@ -107,7 +101,8 @@ LAYOUTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("layout", some(LAYOUTS, 4))
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("f", [rebound, called_back, derived_inside], ids=lambda f: f.__name__)
 def test_arguments_of_every_layout(f, layout):
     x, compiled = LAYOUTS[layout], zyg.compile(f)
@@ -213,6 +208,7 @@ def around(compile_, x, w):
     return in_a_loop(x * 2.0) + derived(x) * in_rounds(x)
 
 
+@pytest.mark.slow
 def test_closures_over_watched_values():
     x = BASE[0].copy()
 

@@ -330,6 +330,7 @@ def halved(x):
 LOSSES = [bowl, quadratic, halved, total, halves]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", LOSSES, ids=lambda f: f.__name__)
 def test_second_derivatives(f):
     g = zyg.compile(f)
@@ -353,6 +354,7 @@ def of_a_pair(p):
     return np.sum(np.sin(p[0] * p[1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("f", "x"), [
     (of_parts, {"w": numbers(3), "s": 0.7, "pair": (0.3, numbers(9))}),
     (of_a_pair, (numbers(4), 1.5)), (of_a_pair, [numbers(9), numbers(9, 2)]),
@@ -442,6 +444,7 @@ def of_chains(x, y):
     return np.sum(zyg.jacobian(elementwise, x)[0] ** 2) + np.sum(slopes[:, 0]) + np.sum(bent) ** 2
 
 
+@pytest.mark.slow
 def test_jacobians_by_rows_of_arrays_in_a_loop():
     cameras, points = numbers(35).reshape(7, 5), numbers(28).reshape(4, 7)
     found = zyg.compile(along_rows)(cameras, points)

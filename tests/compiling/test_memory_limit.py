@@ -149,6 +149,7 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("f", "x", "n", "least"), PROGRAMS)
 def test_a_loop_in_segments_has_the_same_gradient_in_less_memory(f, x, n, least):
     compiled = zyg.compile(f, wrt=0)
@@ -164,6 +165,7 @@ def test_a_loop_in_segments_has_the_same_gradient_in_less_memory(f, x, n, least)
     np.testing.assert_allclose(pulled, right, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_second_derivatives_in_segments_are_the_same():
     f = zyg.compile(two_loops, wrt=0)
 
@@ -183,6 +185,7 @@ def collected(x, least):
     return found[len(found) // 2] + x
 
 
+@pytest.mark.slow
 def test_a_while_loop_that_is_too_long_is_named_with_its_bytes():
     f = zyg.compile(collected, wrt=0)
     here = re.escape(__file__)

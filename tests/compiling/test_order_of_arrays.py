@@ -46,10 +46,12 @@ def products(x):
     return np.concatenate([first * second, third**2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [elementwise, matrix, written, chosen, without_axes, products])
 def test_second_derivatives_through_an_array(f):
     zyg.check_gradient(lambda x: np.sum(f(x) ** 2), X, order=2)
 
 
+@pytest.mark.slow
 def test_third_derivatives_through_an_array():
     zyg.check_gradient(lambda x: np.sum(matrix(x) ** 2), X[:2], order=3)

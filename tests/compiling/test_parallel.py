@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import zyg
-from tests.marks import slow_after
 from tests.programs.program import programs
 from tests.programs.threads import A, W, X, kept, shared, summed
 from zyg.base import threads as threads_of_base
@@ -90,7 +89,7 @@ def agree(f, g, args, **bounds):
 MEETING = [p for p in programs("interactions").values() if "prange" in p.name]
 
 
-@pytest.mark.parametrize("program", [*LOOPS, *slow_after(2, MEETING)], ids=lambda p: p.name)
+@pytest.mark.parametrize("program", [*LOOPS, *MEETING], ids=lambda p: p.name)
 def test_threads_give_what_the_traced_function_gives(program):
     compiled = in_threads(program.f)
     agree(compiled, program.traced.f, program.args, rtol=1e-9, atol=1e-12)
@@ -103,6 +102,7 @@ def test_few_rounds(f, args):
         agree(one, other, (args[0][:n], *args[1:]), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["shared", "product", "kept", "until", "stencil", "rows",
                                   "own_memory", "twice", "backwards"])  # fmt: skip
 def test_float32(name):
@@ -339,6 +339,7 @@ def test_calls_from_several_threads():
     assert all((x == right).all() for x in found)
 
 
+@pytest.mark.slow
 def test_tapes_of_rounds_count():
     def long(x, n):
         out = np.zeros_like(x)

@@ -50,10 +50,12 @@ def said(program, cache):
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_numba_is_not_imported_by_the_first_process_nor_the_second(tmp_path):
     assert [said(GRADIENT, tmp_path) for _ in range(2)] == ["False", "False"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems tell it in other ways")
 def test_a_kept_float_of_each_round_takes_eight_bytes(tmp_path):
     megabytes = float(said(TAPE, tmp_path))

@@ -59,6 +59,7 @@ def rebound_under_a_gradient(x):
     return zyg.gradient(inner, x[1])[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", [False, True])
 @pytest.mark.parametrize(
     "f",

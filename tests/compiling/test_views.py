@@ -259,6 +259,7 @@ SIZES = [of_two_columns, beyond_the_end, between_its_ends, both_may_be, written_
          chosen_and_joined]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
 @pytest.mark.parametrize("shape", [(2, 2), (1, 1), (0, 2), (2, 1)])
 @pytest.mark.parametrize("f", SIZES, ids=lambda f: f.__name__)

@@ -212,6 +212,7 @@ def test_views_are_where_numpy_has_them(f, shape, layout):
         np.testing.assert_allclose(v, (ends[1] - ends[0]) / (2 * h), rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_random_programs_are_numpys():
     refused = [seed for seed in range(400) if check(seed)]
     assert not refused

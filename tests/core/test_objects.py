@@ -212,6 +212,7 @@ def test_a_conversion_warns_once_for_each_line():
     assert caught[0].filename == __file__
 
 
+@pytest.mark.slow
 @QUIET
 def test_beyond_the_bound_conversions_are_refused():
     large = np.ones(10_001)

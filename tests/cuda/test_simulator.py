@@ -7,17 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from ..marks import slow_after
-
 FOLDER = Path(__file__).parent
 
 
-@pytest.mark.parametrize("some", slow_after(1, ["the_cell_and_its_partial_derivatives", ""]))
-def test_kernels_run_in_the_simulator(some):
+@pytest.mark.slow
+def test_kernels_run_in_the_simulator():
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     env = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
     done = subprocess.run(
-        [*command, str(FOLDER / "in_simulator.py"), "-k", some],
+        [*command, str(FOLDER / "in_simulator.py")],
         env={**env, "NUMBA_ENABLE_CUDASIM": "1"},
         cwd=FOLDER.parents[1],
         capture_output=True,

@@ -28,8 +28,6 @@ from zyg.functions.operations import (
     table,
 )
 
-from ..marks import slow_after
-
 # Where a function is tried: an interval, or a list of points away from its jumps and kinks.
 REAL, POSITIVE, UNIT, ABOVE = (-2.0, 2.0), (0.3, 3.0), (-0.8, 0.8), (1.2, 3.0)
 APART = [-1.72, -0.31, 0.28, 1.23, 2.81]
@@ -401,7 +399,7 @@ def slopes_at(f, grid):
 
 
 @pytest.mark.parametrize("f", SMOOTH)
-@pytest.mark.parametrize("dtype", slow_after(1, [np.float64, np.float32, np.float16]))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 def test_slopes_are_accurate_at_every_magnitude(f, dtype):
     if f.__module__ == "math" and dtype is not np.float64:
         return

@@ -34,6 +34,7 @@ def whole(x, n=2):
 X = np.array([0.5, -1.0, 2.0])
 
 
+@pytest.mark.slow
 def test_of_numbers_it_is_a_kernel():
     f = zyg.numba.wrap(scalar)
     assert f(1.0, 2.0) == scalar(1.0, 2.0)
@@ -43,6 +44,7 @@ def test_of_numbers_it_is_a_kernel():
     )
 
 
+@pytest.mark.slow
 def test_of_arrays_it_is_compiled_by_zyg_without_a_warning():
     f = zyg.numba.wrap(whole)
     assert f(X).tolist() == whole(X).tolist()

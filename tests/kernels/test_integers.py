@@ -17,6 +17,7 @@ def extremes(dtype):
     return np.array([span.min, span.max, span.max // 2 + 1, 3, 1], dtype)
 
 
+@pytest.mark.slow
 def test_random_expressions_are_numpys():
     for seed in range(600):
         integers.check(integers.Case(seed))

@@ -6,11 +6,8 @@ from .engines import agree
 from .program import programs
 
 ALL = programs()
-QUICK = 16  # each so many-th program is in the quick loop
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] * bool(k % QUICK)) for k, n in enumerate(ALL)]
-)
+@pytest.mark.parametrize("name", ALL)
 def test_all_engines_agree(name):
     agree(ALL[name])

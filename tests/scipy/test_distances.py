@@ -9,7 +9,6 @@ from zyg.errors import MissingRuleError
 from zyg.scipy import spatial
 
 from ..calls.calls import array
-from ..marks import slow_after
 
 distance = spatial.distance
 XA, XB = np.split(np.random.default_rng(5).normal(size=(5, 4)), [3])
@@ -21,7 +20,7 @@ METRICS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("order", slow_after(1, [1, 2]))
+@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("metric", METRICS)
 def test_distances_of_rows_and_of_vectors(metric, order):
     options, plain = METRICS[metric], getattr(scipy.spatial.distance, metric)

@@ -9,7 +9,6 @@ from zyg.errors import MissingRuleError
 from zyg.scipy import linalg
 
 from ..calls.calls import A, W, array, matrix
-from ..marks import slow_after
 
 M = matrix(3, 3)
 
@@ -129,7 +128,7 @@ A3, Q3 = array(3, 3) / 3, matrix(3, 3, seed=3)
 B3, S3, R2 = array(3, 2), array(3, 2, seed=4) / 10, np.array([[1.5, 0.2], [0.2, 1.0]])
 
 
-@pytest.mark.parametrize("order", slow_after(1, [1, 2]))
+@pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("f", [linalg.solve_continuous_are, linalg.solve_discrete_are])
 @pytest.mark.parametrize("turn", [0.0, 0.3])
 def test_riccati_equations(f, turn, order):

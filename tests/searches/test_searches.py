@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from ..marks import slow_after
-
 PARTS = 8
 SEARCHES = sorted(
     path.stem
@@ -15,7 +13,8 @@ SEARCHES = sorted(
 )
 
 
-@pytest.mark.parametrize("part", slow_after(1, range(PARTS)))
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_share_of_a_search(name, part):
     search = import_module(f"tests.searches.{name}").SEARCH

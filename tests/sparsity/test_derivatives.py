@@ -25,7 +25,6 @@ from zyg.sparsity import tokens
 from zyg.sparsity.patterns import PatternCall, _flows
 
 from ..calls.tables import NUMPY
-from ..marks import slow_after
 
 
 def numbers(*shape, seed=0):
@@ -455,7 +454,7 @@ def program(seed):
     return f
 
 
-@pytest.mark.parametrize("seed", slow_after(10, range(50)))
+@pytest.mark.parametrize("seed", range(50))
 def test_jacobians_of_random_programs(seed):
     f, x = program(seed), 0.2 + abs(numbers(6, seed=seed))
 
@@ -463,7 +462,7 @@ def test_jacobians_of_random_programs(seed):
     check(f, x)
 
 
-@pytest.mark.parametrize("seed", slow_after(10, range(50, 80)))
+@pytest.mark.parametrize("seed", range(50, 80))
 def test_hessians_of_random_programs(seed):
     x = 0.2 + abs(numbers(6, seed=seed))
 

@@ -7,7 +7,6 @@ import pytest
 
 import zyg
 
-from ..marks import slow_after
 from .programs import COMPUTE, POINT, expected, program, sequential
 from .worlds import WORLDS, concurrent, gradient_of
 
@@ -30,7 +29,7 @@ def assert_same(found, wanted, what):
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("chunk", slow_after(1, range(10)))
+@pytest.mark.parametrize("chunk", range(10))
 def test_gradients_are_those_of_the_sequential_programs(world, chunk):
     kinds = WORLDS[world].kinds
     for seed in range(20 * chunk, 20 * chunk + 20):
@@ -43,7 +42,7 @@ def test_gradients_are_those_of_the_sequential_programs(world, chunk):
 
 
 @pytest.mark.parametrize("world", WRAPPED)
-@pytest.mark.parametrize("chunk", slow_after(1, range(5)))
+@pytest.mark.parametrize("chunk", range(5))
 def test_wrapped_programs_have_one_gradient_to_the_last_bit(world, chunk):
     for seed in range(1000 + 12 * chunk, 1012 + 12 * chunk):
         grown, _, gradients = expected(seed, WRAPPED[world])
@@ -58,7 +57,7 @@ def test_wrapped_programs_have_one_gradient_to_the_last_bit(world, chunk):
 
 
 @pytest.mark.parametrize("world", ["trio", "threads"])
-@pytest.mark.parametrize("chunk", slow_after(1, range(5)))
+@pytest.mark.parametrize("chunk", range(5))
 def test_second_derivatives_are_those_of_the_sequential_programs(world, chunk):
     kinds = WORLDS[world].kinds
     direction = (0.7, np.array([0.2, -1.0, 0.5]))

@@ -41,6 +41,7 @@ def tags_in_code():
                     yield node.value.value
 
 
+@pytest.mark.slow
 def test_the_page_has_the_tags_of_the_code():
     tags = [tag for tag, _, _ in SECTIONS]
     assert sorted(tags) == sorted(set(tags_in_code()) - {""})

