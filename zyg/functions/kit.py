@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base import array_types
+from zyg.base.array_types import add_at as add_at
 from zyg.base.array_types import array_type as array_type
 from zyg.base.borders import keep_parameters as keep_parameters
 from zyg.base.caches import remembered as remembered

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from zyg.base.array_types import add_at
 from zyg.functions.kit import (
     NO,
+    add_at,
     adjoint,
     as_array,
     composed,
