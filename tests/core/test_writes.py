@@ -1087,3 +1087,15 @@ def test_what_numpy_refuses_of_memory_is_refused():
     for f, x in ((written_windows, LINE), (copy_that_is_none, TABLE)):
         with pytest.raises(ValueError, match=r"read-only|Unable to avoid"):
             zyg.gradient(f, x)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda v, y: np.copyto(v, y), lambda v, y: np.putmask(v, True, y),
+        lambda v, y: np.add.at(v, (), y), lambda v, y: np.exp(y, out=v), lambda v, y: v.fill(y),
+    ],
+)  # fmt: skip
+def test_a_number_is_no_target(write):
+    with pytest.raises(TypeError, match=r"must be an array, not a number \(float64\)"):
+        zyg.gradient(lambda x: write(x[1] * 2, x[0]) or x[0], np.ones(3))

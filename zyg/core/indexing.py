@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from zyg.base.array_types import add_at, array_type
+from zyg.base.array_types import add_at, array_type, is_array
 from zyg.core.cotangents import project, spec_of
 from zyg.core.entries import Kind, kinds, note
 from zyg.core.exchange import bring
@@ -222,7 +222,7 @@ def write(x: Any, index: Any, value: Any, *, add: bool = False) -> None:
     A buffer that nothing watches is watched from now on by the level of the value.
     """
     if type(x) not in ARRAYS:
-        _refuse_on_device()
+        refuse_target(x)
     with exchange_lock:
         try:
             _write(x, index, value, add)
@@ -357,7 +357,11 @@ def _refuse_given() -> NoReturn:
     )
 
 
-def _refuse_on_device() -> NoReturn:
+def refuse_target(x: Any) -> NoReturn:
+    """Say why a watched value that is no array of NumPy's cannot be written."""
+    plain = strip(x)
+    if not is_array(plain):
+        raise TypeError(f"what is written must be an array, not a number ({type(plain).__name__})")
     raise MutationError(
         "a watched device array cannot be written.",
         "views and overwritten contents are followed in the memory of the host only.",

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from zyg.base.remedies import remedy
-from zyg.core.indexing import _refuse_on_device, write
+from zyg.core.indexing import refuse_target, write
 from zyg.core.indices import frozen, is_unique
 from zyg.core.sequences import is_list, joined
 from zyg.core.strand import ARRAYS, exchange_lock, is_watched, settle, strip
@@ -19,7 +19,7 @@ from zyg.errors import ConversionError
 def augment(x: Any, function: Any, ufunc: Any, other: Any) -> Any:
     """``x += other`` and its kin, into the memory of `x`."""
     if type(x) not in ARRAYS:
-        _refuse_on_device()
+        refuse_target(x)
     other = joined(settle(other))
     if ufunc in (np.add, np.subtract):
         other = _as_array(other)
