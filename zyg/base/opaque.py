@@ -42,7 +42,7 @@ _AROUND = (
     types.ModuleType, type, types.FrameType, types.TracebackType, types.CodeType, Enum, Engine,
 )  # fmt: skip
 _PLAIN = {*ATOMS, int, float, complex, np.float64}
-_REAL = re.compile(r"[efdgFDG]")  # in the format of a buffer, without its names
+_REAL = r"[efdgFDG]"  # in the format of a buffer, without its names
 
 
 def demand_without_numbers(x: Any, leaf: Callable[[Any], bool]) -> None:
@@ -108,7 +108,7 @@ def _in_memory(x: Any) -> list[Any]:
         form = memoryview(x).format
     except (TypeError, BufferError, ValueError):
         return []
-    return [0.5] if _REAL.search(re.sub(":[^:]*:", "", form)) else []
+    return [0.5] if re.search(_REAL, re.sub(":[^:]*:", "", form)) else []
 
 
 @remembered(4096)

@@ -110,7 +110,7 @@ def looking() -> Look | None:
     return look if harmless or _is_statement(look.frame, called) else None
 
 
-_SHOWING = re.compile(
+_SHOWING = (
     r"(^|\.)(print|pprint|log|debug|info|warn|warning|error|exception|critical|add_note"
     r"|set_description(_str)?|set_postfix(_str)?|\w*(Error|Exception|Warning|Interrupt|Exit))$"
     r"|(stdout|stderr|tqdm|bar|console)\.\w+$"
@@ -154,7 +154,7 @@ def _shows(frame: FrameType) -> bool:
             begins, ends = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
             if not begins <= (first, start) <= (last, end) <= ends:
                 continue
-            if not isinstance(node, ast.Call) or _SHOWING.search(ast.unparse(node.func)):
+            if not isinstance(node, ast.Call) or re.search(_SHOWING, ast.unparse(node.func)):
                 return True
     return False
 

@@ -134,13 +134,13 @@ def _explain_read_only(strand: Strand, error: BaseException) -> None:
             error.add_note("zyg: large plain operands are used at\n    " + "\n    ".join(used))
 
 
-_NAMED = re.compile(r"\bWatched(?:Array|[A-Z]\w*)\b")
+_NAMED = r"\bWatched(?:Array|[A-Z]\w*)\b"
 
 
 def _name_bridge(error: BaseException) -> None:
     """Say of an exception of other code that met a watched value which bridge there is."""
     said = str(error)
-    if isinstance(error, ZygError) or not _NAMED.search(said):
+    if isinstance(error, ZygError) or not re.search(_NAMED, said):
         return
     frames, here = [], error.__traceback__
     while here is not None:

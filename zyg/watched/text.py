@@ -116,9 +116,8 @@ def _of(made: Any, numbers: tuple[Any, ...]) -> Any:
     return text
 
 
-_ROUNDED = re.compile(
-    r"\.(\d|1[0-4])\D?$|^[^.]*[%cdnoxX]$"
-)  # to fewer digits than tell floats apart
+# To fewer digits than tell floats apart. Patterns are compiled when first used: not at import.
+_ROUNDED = r"\.(\d|1[0-4])\D?$|^[^.]*[%cdnoxX]$"
 
 
 def text_of(x: Any, how: str, text: Any, spec: str = "") -> str:
@@ -127,7 +126,7 @@ def text_of(x: Any, how: str, text: Any, spec: str = "") -> str:
     if not is_number(plain) or not is_traced(x):
         return str(text(plain))
     asked = setting("text")
-    if asked != "allow" and not isinstance(plain, int) and not _ROUNDED.search(spec):
+    if asked != "allow" and not isinstance(plain, int) and not re.search(_ROUNDED, spec):
         _tell(asked)
     made: str = _of(str(text(plain)), (x,))
     return made
