@@ -15,6 +15,7 @@ from scipy import special
 
 import zyg
 import zyg.scipy.sparse
+from tests.programs.interactions import opaque
 from zyg.base.registry import rules
 from zyg.compiler import callbacks
 from zyg.errors import CompileError
@@ -87,23 +88,6 @@ def carried(x, n):
 
 def unique(x):
     return np.sum(np.unique(x) ** 2)
-
-
-@zyg.adjoint
-def opaque(x):
-    state = {}
-    try:
-        state["slope"] = np.cos(x)
-    finally:
-        pass
-
-    def back(bar):
-        try:
-            return (bar * state["slope"],)
-        except KeyError:
-            return None
-
-    return np.sin(x), back
 
 
 def opaque_rule(x):

@@ -4,18 +4,9 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.compiling.functions import Compiled
 from zyg.errors import CompileError
 
-
-@pytest.fixture(autouse=True)
-def machine_code_alone(monkeypatch):
-    def in_python(self, args, kwargs):
-        raise AssertionError("Python ran the function")
-
-    monkeypatch.setattr(Compiled, "in_python", in_python)
-    with zyg.config(fallback="error"):
-        yield
+pytestmark = pytest.mark.usefixtures("machine_code_alone")
 
 
 def elements(a, n):

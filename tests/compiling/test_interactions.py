@@ -8,20 +8,9 @@ import pytest
 import zyg
 from tests.programs.interactions import opaque
 from tests.programs.program import programs
-from zyg.compiling.functions import Compiled
 from zyg.errors import MutationError
 
 RNG = np.random.default_rng(3)
-
-
-@pytest.fixture
-def machine_code_alone(monkeypatch):
-    def in_python(self, args, kwargs):
-        raise AssertionError("Python ran the function")
-
-    monkeypatch.setattr(Compiled, "in_python", in_python)
-    with zyg.config(fallback="error"):
-        yield
 
 
 def helper_alone(x, k):

@@ -4,19 +4,11 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.compiling.functions import Compiled
 
 X = np.array([0.5, -1.2, 2.0, 0.1])
 
 
-@pytest.fixture(autouse=True)
-def machine_code_alone(monkeypatch):
-    def in_python(self, args, kwargs):
-        raise AssertionError("Python ran the function")
-
-    monkeypatch.setattr(Compiled, "in_python", in_python)
-    with zyg.config(fallback="error"):
-        yield
+pytestmark = pytest.mark.usefixtures("machine_code_alone")
 
 
 def rebound(x, n=6):

@@ -12,6 +12,14 @@ import pytest
 LIMIT = 300  # seconds
 
 
+@pytest.fixture
+def threads_change_often():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem):
     names = pyfuncitem._fixtureinfo.argnames

@@ -1,7 +1,5 @@
 """Random concurrent programs have the gradients of their sequential equivalents (`programs.py`)."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -14,12 +12,7 @@ WORKERS = (0, 1, 3, 7)
 WRAPPED = {"trio": ("zyg.trio", "zyg.thread"), "threads": ("zyg.thread",)}
 
 
-@pytest.fixture(autouse=True)
-def _threads_change_often():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
+pytestmark = pytest.mark.usefixtures("threads_change_often")
 
 
 def assert_same(found, wanted, what):

@@ -11,6 +11,8 @@ import zyg
 import zyg.numpy
 from zyg import trio as zyg_trio
 
+from .test_interactions import nth
+
 KITS = {"zyg.trio": zyg_trio, "trio": plain_trio}
 
 
@@ -147,11 +149,6 @@ def test_a_ring_with_feedback(trio):
 
 
 def test_second_and_third_derivatives_of_a_ring(trio):
-    def nth(f, n):
-        for _ in range(n):
-            f = (lambda g: lambda x: zyg.gradient(g, x)[0])(f)
-        return f
-
     for n in (2, 3):
         found = nth(lambda x: ring(trio, x, 3, 2), n)(0.3)
         expected = nth(lambda x: sequential_ring(x, 3, 2), n)(0.3)

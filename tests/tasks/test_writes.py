@@ -1,7 +1,6 @@
 """Arrays that several tasks write to and read."""
 
 import queue
-import sys
 import threading
 
 import numpy as np
@@ -27,12 +26,7 @@ def check(f, sequential, x=X, times=5):
     np.testing.assert_allclose(zyg.gradient(second(f), x)[0], curvature, rtol=1e-10, atol=1e-13)
 
 
-@pytest.fixture(autouse=True)
-def _threads_change_often():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
+pytestmark = pytest.mark.usefixtures("threads_change_often")
 
 
 def in_threads(tasks, kind=zyg.threads.Thread):
