@@ -45,7 +45,7 @@ def main() -> int:
     if not console.is_terminal:
         console = Console(width=200)
     peers = Peers([] if options.without_peers else PEERS)
-    limits = {"seconds": 0.2, "sample": 1e-4} if options.quick else {"seconds": 3, "sample": 0.02}
+    limits = {"seconds": 0.02, "sample": 1e-4} if options.quick else {"seconds": 3, "sample": 0.02}
     made_by = machine()
     results: list[Result] = []
     for name in options.names:
