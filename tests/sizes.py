@@ -9,11 +9,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 70340,
+    "zyg": 70410,
     "zyg/adoption": 1180,
     "zyg/base": 3620,
     "zyg/broadcasting": 1090,
-    "zyg/compiler": 24480,
+    "zyg/compiler": 24550,
     "zyg/compiling": 3710,
     "zyg/core": 7000,
     "zyg/functions": 5590,
@@ -28,7 +28,7 @@ BUDGETS = {
     "zyg/verbs": 3480,
     "zyg/watched": 2220,
     "zyg_cuda": 1670,
-    "tests": 74555,
+    "tests": 74575,
 }
 
 

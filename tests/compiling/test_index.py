@@ -21,7 +21,7 @@ def refused(*args, **kwargs):
 
 def demand_from_disk():
     linecache.getlines = linecache.getline = linecache.checkcache = refused
-    sys.modules["zyg.compiler.front.reader"] = None  # an import raises
+    sys.modules["zyg.compiler.front.interpreter"] = None  # an import raises
 
 def came_from_disk():
     return "zyg.compiler.front.source" not in sys.modules
@@ -53,7 +53,7 @@ xs = np.array([0.5, -1.0, 2.0])
 print(f(xs, 1.5), zyg.gradient(f, xs, 1.5), zyg.value_and_gradient(f, xs, 1.5))
 """
 HELPER = "import math\ndef h(x): return math.sin(x) * {0}\n"
-DISK = '\nassert ("zyg.compiler.front.reader" not in sys.modules) == {0}, "from disk: {0}"\n'
+DISK = '\nassert ("zyg.compiler.front.interpreter" not in sys.modules) == {0}, "from disk: {0}"\n'
 
 
 def run(folder, program=PROGRAM, helper="3", cell="2", default="1", from_disk=None, check=True,

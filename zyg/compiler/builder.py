@@ -71,7 +71,9 @@ def _no_kernel(name: str) -> KernelError:
 
 
 class Builder:
-    """Appends operations to the innermost open block."""
+    """Appends operations to the innermost open block; `whole` is one of whole functions."""
+
+    whole = False
 
     def __init__(self) -> None:
         self.blocks = [Block()]

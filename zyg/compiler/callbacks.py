@@ -32,6 +32,7 @@ from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.elementwise import copied
 from zyg.compiler.front.structures import Unknown, described
 from zyg.compiler.front.views import Arrayed, dense
+from zyg.compiler.front.whole import WholeInterpreter
 from zyg.compiler.ir import Adjoint, Atom, Block, CallBack, Program, Value, is_buffer, is_number
 from zyg.compiler.kinds import (
     DTYPES,
@@ -114,7 +115,7 @@ class Find(Protocol):
         """Whether a function may, as far as is known before it is called."""
 
     def __call__(
-        self, reader: Any, f: Any, path: Any, kinds: tuple[Kind, ...],
+        self, reader: WholeInterpreter, f: Any, path: Any, kinds: tuple[Kind, ...],
         operands: Sequence[Atom], names: tuple[str, ...],
     ) -> tuple[Callee, Kind]:  # fmt: skip
         """The callee of a function for arguments of these kinds, the last ones with names; and the
@@ -263,7 +264,12 @@ def leaves_of(kind: Kind, y: Any) -> Iterator[Any]:
 
 
 def call_back(
-    reader: Any, find: Find, f: Any, path: Any, args: Sequence[Any], kwargs: dict[str, Any]
+    reader: WholeInterpreter,
+    find: Find,
+    f: Any,
+    path: Any,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
 ) -> Any:
     """What a call gives of a function that stays in Python."""
     operands: list[Atom] = []
@@ -274,12 +280,12 @@ def call_back(
     for out in outs:
         if is_buffer(out.type):
             to.born[out] = len(to.born) + 1
-    return reader.taken(_made(reader, gives, iter(outs)), "")
+    return reader.objects.taken(_made(reader, gives, iter(outs)), "")
 
 
-def _argument(reader: Any, x: Any, operands: list[Atom]) -> Kind:
+def _argument(reader: WholeInterpreter, x: Any, operands: list[Atom]) -> Kind:
     """The kind of an argument, whose operands are appended; arrays are copied."""
-    x = reader.settled(reader.handed_out(reader.uncovered(x)))
+    x = reader.values.settled(reader.objects.handed_out(reader.values.uncovered(x)))
     if is_number(x) or isinstance(x, _KNOWN):
         return Static(x)
     if isinstance(x, (tuple, list)):
@@ -290,7 +296,7 @@ def _argument(reader: Any, x: Any, operands: list[Atom]) -> Kind:
         view = copied(x)
         operands += [view.buffer, *view.shape]
         return dense_array(view.element, view.order)
-    kind = reader.result(x, operands)
+    kind = reader.interface.result(x, operands)
     if not isinstance(kind, Scalar):
         raise KernelError(
             f"{described(x)} as an argument of what runs in Python is not compiled.",
@@ -300,7 +306,7 @@ def _argument(reader: Any, x: Any, operands: list[Atom]) -> Kind:
     return kind
 
 
-def _made(reader: Any, kind: Kind, outs: Iterator[Value]) -> Any:
+def _made(reader: WholeInterpreter, kind: Kind, outs: Iterator[Value]) -> Any:
     """What the function that is read sees of a result."""
     to = reader.builder
     if isinstance(kind, Static) and kind.value is HIDDEN:

@@ -30,8 +30,8 @@ from zyg.base.registry import CONSTANT, Adjoint, rules
 from zyg.compiler.callbacks import HIDDEN, Callee, Held, Leaf, leaves_of, reals, whole_of
 from zyg.compiler.front.calls import is_known
 from zyg.compiler.front.captures import Path, lookup
+from zyg.compiler.front.dispatch import rule_for as rule_of
 from zyg.compiler.front.limits import written_of as is_written
-from zyg.compiler.front.reader import _rule_of as rule_of
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Atom, Value
 from zyg.compiler.kinds import (

@@ -10,7 +10,7 @@ from zyg.base.registry import rules
 from zyg.compiler.autodiff import forward
 from zyg.compiler.builder import Builder
 from zyg.compiler.front.captures import Captures, Path, code_of
-from zyg.compiler.front.reader import read
+from zyg.compiler.front.interpreter import read
 from zyg.compiler.front.structures import split
 from zyg.compiler.ints import Bounds, Width, in_types_of
 from zyg.compiler.ir import If, Op, Program, Type, Value, operations, show

@@ -21,7 +21,7 @@ from zyg.compiler.autodiff.products import product
 from zyg.compiler.autodiff.residuals import Residual, Residuals, before
 from zyg.compiler.autodiff.threads import Threads
 from zyg.compiler.builder import Builder
-from zyg.compiler.front.reader import call_partial
+from zyg.compiler.front.interpreter import call_partial
 from zyg.compiler.functions import rule_of
 from zyg.compiler.ir import (
     Adjoint,

@@ -22,7 +22,7 @@ from typing import Any
 from zyg.base.registry import ScalarRule
 from zyg.compiler.autodiff.dependence import is_flat, times
 from zyg.compiler.builder import REALS
-from zyg.compiler.front.reader import call_partial
+from zyg.compiler.front.interpreter import call_partial
 from zyg.compiler.functions import rule_of
 from zyg.compiler.ir import (
     Atom,

@@ -422,12 +422,6 @@ def _negated(made: _Text) -> str:
     return f"not {made.text}" if made.binds > _NOT else f"not ({made.text})"
 
 
-def _is_one_branch(lines: Sequence[str]) -> bool:
-    """Whether these lines can follow an elif."""
-    first, *rest = lines or [""]
-    return first.startswith("if ") and all(line.startswith((" ", "el")) for line in rest)
-
-
 def _used_once(program: Program) -> set[Value]:
     """What is used in one place, and that in the block where it is made."""
     uses: Counter[Atom] = Counter()

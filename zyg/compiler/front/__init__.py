@@ -1,5 +1,8 @@
 """From the source of a function to its program.
 
+An interpreter holds one object for each concern, from `control_flow` to `dispatch`. These call each
+other through it, and know its class for types alone: they are one recursive group.
+
 source                          the syntax tree of a function, and its lines
 captures                        what a function takes from outside
 depth                           room for the calls of a reader
@@ -11,24 +14,26 @@ closures                        functions that are values
 heap                            what may change
 growing                         lists of a length that is not known
 joins                           where two ways meet
-ways                            conditions, choices, loops
+control_flow                    conditions, choices, loops, and what changes on their ways
 sequences                       what loops go over
 going                           loops, which may be left early
 containers                      lists, dicts, sets
-objects                         attributes, methods, operators
+objects                         attributes, methods, what comes from outside
+operators                       operators, truth, what is the same
 iterators                       zip, map and their like
 builtin                         functions of Python
 liveness                        which variables are read again
-frame                           the variables of a function
 expressions                     expressions, read
 loops                           loops, read
 statements                      statements, read
-outlines                        functions that call themselves
-inlining                        functions, read where they are called
-reader                          functions, and calls between them
+frame                           the variables of a function
 domains                         what functions of the math module demand
 extents                         what is known of ints: how large, which is not beyond which
 scalars                         Python's numbers and NumPy's, of whole functions
+outlines                        functions that call themselves
+inlining                        functions, read where they are called
+dispatch                        calls
+interpreter                     functions of numbers: what reads them
 numerals                        functions of those
 complexes                       what functions make of complex numbers
 views                           arrays: views of buffers, expressions not computed yet
@@ -41,10 +46,11 @@ shaping                         other shapes and orders, joined arrays
 contractions                    einsum, tensordot
 reductions                      sums, extrema and their like
 creation                        new arrays
-words                           what texts of functions say beside NumPy
 arrays                          operators, subscripts, writes, attributes
 calls                           NumPy's functions and the methods of arrays
 several                         operations on numbers of several kinds
 limits                          of which types functions are not compiled, and whose rules
+words                           what texts of functions say beside NumPy
+whole_values                    values and calls of whole functions
 whole                           whole functions, of numbers, arrays and structures
 """

@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.marks import plain_of
-from zyg.compiler.front import (
-    arrays,
-    contractions,
-    picks,
-    products,
-    reductions,
-    shaping,
-)
+from zyg.compiler.front import arrays, contractions, picks, products, reductions, shaping
 from zyg.compiler.front.complexes import ComplexNumber, is_complex, one_of
 from zyg.compiler.front.complexes import attribute as complex_attribute
 from zyg.compiler.front.conversions import (

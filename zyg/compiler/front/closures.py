@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zyg.compiler.front.source import Node
 from zyg.compiler.front.structures import Compound, Ref
+
+if TYPE_CHECKING:
+    from zyg.compiler.front.frame import Frame
 
 Scope = frozenset[str]
 _KINDS = inspect.Parameter
@@ -20,7 +23,7 @@ class Closure(Compound):
     It sees the variables as they are when it is called.
     """
 
-    def __init__(self, node: Node, frame: Any, variables: Ref, defaults: Sequence[Any]) -> None:
+    def __init__(self, node: Node, frame: Frame, variables: Ref, defaults: Sequence[Any]) -> None:
         self.node, self.frame, self.variables, self.defaults = node, frame, variables, defaults
         self.__name__ = getattr(node, "name", "<lambda>")
 

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.closures import Bound
-from zyg.compiler.front.going import Going
+from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.growing import Growing, appended, at, fitting, promoted, put, sliced
 from zyg.compiler.front.sequences import Sequence as Counted
 from zyg.compiler.front.sequences import View
-from zyg.compiler.front.structures import Choice, Different, Items, Ref, Unknown
-from zyg.compiler.front.ways import Dead
+from zyg.compiler.front.structures import Choice, Dead, Different, Items, Ref, Unknown
 from zyg.compiler.ir import Atom, Value, type_of
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
+if TYPE_CHECKING:
+    from zyg.compiler.front.interpreter import Interpreter
+
 _SELECTED = 16  # elements of a tuple, of which one is selected by comparing the index
 
 
-class Containers(Going):
+class Containers(Concern):
     """What is done with lists, dicts, sets and tuples."""
 
     def new_list(self, items: Sequence[Any]) -> Ref:
-        return self.heap.new(list, {"": Items(items)})
+        return self.flow.heap.new(list, {"": Items(items)})
 
     def new_set(self, items: Sequence[Any]) -> Ref:
-        made = self.heap.new(set, {})
+        made = self.flow.heap.new(set, {})
         for x in items:
             self.set_item(made, x, True)
         return made
@@ -40,44 +42,40 @@ class Containers(Going):
                 "changes of lists, dicts and objects from outside are not written back.",
                 "change a copy and return it.",
             )
-        return self.heap[owner]
+        return self.flow.heap[owner]
 
     # Reading
 
     def item(self, owner: Any, index: Any) -> Any:
         """``owner[index]``."""
+        if (found := self.reader.values.item(owner, index)) is not NotImplemented:
+            return found
         if isinstance(owner, Choice):
-            return self.over(owner, lambda one: self.item(one, index))
+            return self.flow.over(owner, lambda one: self.item(one, index))
         if isinstance(index, Choice):
-            return self.over(index, lambda one: self.item(owner, one))
+            return self.flow.over(index, lambda one: self.item(owner, one))
         if isinstance(owner, Outside):
             if isinstance(owner.value, dict):
                 raise TypeError("a computed key")
-            owner = tuple(self.elements(owner))
+            owner = tuple(self.reader.sequences.elements(owner))
         if isinstance(owner, Ref) and owner.kind is list:
             return self._list_item(owner, index)
         if isinstance(owner, Ref) and owner.kind in (dict, set):
-            return self._found(self.heap[owner], index)
+            return self.found(self.flow.heap[owner], index)
         if isinstance(owner, Ref):
-            return self.method(owner, "__getitem__", [index])
+            return self.reader.objects.method(owner, "__getitem__", [index])
         if isinstance(index, Number) and isinstance(owner, (tuple, range, Counted)):
             return self._selected(tuple(owner), index)  # type: ignore[arg-type]
         found = owner[index]
         return tuple(found) if type(owner) is Items else found
 
-    def _found(self, content: dict[Any, Any], key: Any) -> Any:
+    def found(self, content: dict[Any, Any], key: Any) -> Any:
         """What a dict has under a key."""
         if isinstance(key, Number):
             return self._under_computed(content, key, [k for k in content if type(k) is int])
         if key not in content:
             raise KeyError(key)
-        x = content[key]
-        if isinstance(x, Choice) and any(isinstance(o, Unknown) for o in x.options):
-            for flag, option in zip(x.flags, x.options, strict=True):
-                if isinstance(option, Unknown):
-                    self.demand(self.inverse(flag), f"no key {key!r}")
-            pairs = zip(x.flags, x.options, strict=True)
-            return self.narrowed([p for p in pairs if not isinstance(p[1], Unknown)])
+        x = self.flow.where_set(content[key], f"no key {key!r}")
         if isinstance(x, Unknown):
             if x.unset:
                 raise KeyError(key)
@@ -92,24 +90,24 @@ class Containers(Going):
             raise TypeError("a computed key")
         if not keys:
             raise Dead("no such key")
-        test = self.builder.wrap(self.builder.op("equal", key.atom, keys[0]))
-        return self.choose(
-            test, lambda: self._found(content, keys[0]),
+        test = self.to.wrap(self.to.op("equal", key.atom, keys[0]))
+        return self.flow.choose(
+            test, lambda: self.found(content, keys[0]),
             lambda: self._under_computed(content, key, keys[1:]),
         )  # fmt: skip
 
     def _list_item(self, owner: Ref, index: Any) -> Any:
-        content = self.heap[owner]
-        items = self._items(content)
+        content = self.flow.heap[owner]
+        items = self.items(content)
         if isinstance(index, slice):
             return self._slice_of(items, index)
         if not isinstance(items, Growing) and not isinstance(index, Number):
             return items[index]
         if not isinstance(items, Growing):
-            items = content[""] = self._promoted(items)
-        return at(self, items, self.within(index, items.count))
+            items = content[""] = self.promoted(items)
+        return at(self.to, items, self.within(index, items.count))
 
-    def _items(self, content: dict[Any, Any]) -> Any:
+    def items(self, content: dict[Any, Any]) -> Any:
         items = content[""]
         if isinstance(items, Unknown):
             raise KernelError("a list cannot be used in a kernel.", items.why, "use numbers.")
@@ -119,9 +117,9 @@ class Containers(Going):
             )
         return items
 
-    def _promoted(self, items: Any) -> Growing:
+    def promoted(self, items: Any) -> Growing:
         try:
-            return promoted(self, items)
+            return promoted(self.to, items)
         except Different:
             raise TypeError(
                 "the elements of a list that is indexed by a computed int are of several types"
@@ -130,26 +128,26 @@ class Containers(Going):
     def within(self, index: Any, count: Any) -> Atom:
         """An index, counted from the start; Python raises where there is none."""
         k, n = atom_of(index), atom_of(count)
-        op = self.builder.op
+        op = self.to.op
         if isinstance(k, Value):
             k = op("select", op("less", k, 0), op("add", k, n), k)
         elif k < 0:
             k = op("add", n, k)
         inside = op("logical_and", op("greater_equal", k, 0), op("less", k, n))
-        self.demand(self.builder.wrap(inside), "an index out of range")
+        self.flow.demand(self.to.wrap(inside), "an index out of range")
         return k
 
     def _selected(self, items: tuple[Any, ...], index: Number) -> Any:
         """An element of a tuple, at a computed index."""
         k = self.within(index, len(items))
         if len(items) > _SELECTED:
-            return at(self, self._promoted(Items(items)), k)
+            return at(self.to, self.promoted(Items(items)), k)
 
         def choice(first: int) -> Any:
             if first == len(items) - 1:
                 return items[first]
-            test = self.builder.wrap(self.builder.op("equal", k, first))
-            return self.choose(test, lambda: items[first], lambda: choice(first + 1))
+            test = self.to.wrap(self.to.op("equal", k, first))
+            return self.flow.choose(test, lambda: items[first], lambda: choice(first + 1))
 
         return choice(0)
 
@@ -160,48 +158,50 @@ class Containers(Going):
             return self.new_list(items[index])
         if index.step not in (None, 1):
             raise TypeError("a slice with a step, of a list whose length is not known")
-        items = self._promoted(items)
+        items = self.promoted(items)
         start = self._bound(index.start, items.count, 0)
         stop = self._bound(index.stop, items.count, items.count)
-        count = self.builder.op("maximum", self.builder.op("subtract", stop, start), 0)
-        content = sliced(self, items, self.builder.wrap(start), self.builder.wrap(count))
-        return self.heap.new(list, {"": content})
+        count = self.to.op("maximum", self.to.op("subtract", stop, start), 0)
+        content = sliced(self.to, items, self.to.wrap(start), self.to.wrap(count))
+        return self.flow.heap.new(list, {"": content})
 
     def _bound(self, x: Any, count: Any, default: Any) -> Atom:
         """The bound of a slice, between 0 and the count."""
-        op, k, n = self.builder.op, atom_of(default if x is None else x), atom_of(count)
+        op, k, n = self.to.op, atom_of(default if x is None else x), atom_of(count)
         k = op("select", op("less", k, 0), op("add", k, n), k)
         return op("minimum", op("maximum", k, 0), n)
 
     def keys(self, owner: Ref) -> list[Any]:
         """The keys of a dict, all of which it has."""
-        content = self.heap[owner]
+        content = self.flow.heap[owner]
         for key in content:
-            self._found(content, key)
+            self.found(content, key)
         return [*content]
 
     def length(self, x: Any) -> Any:
         """``len(x)``."""
         if isinstance(x, Choice):
-            return self.over(x, self.length)
+            return self.flow.over(x, self.length)
         if isinstance(x, Ref) and x.kind in (set, dict):
             return len(self.keys(x))
         if isinstance(x, Ref) and x.kind is not list:
-            return self.method(x, "__len__", [])
+            return self.reader.objects.method(x, "__len__", [])
         if isinstance(x, Outside):
             return len(x.value)
         if isinstance(x, str):
             return len(x)
-        found = self.sequence(x)
+        found = self.reader.sequences.sequence(x)
         return found.length if isinstance(found, Counted) else len(found)
 
     # Changing
 
     def set_item(self, owner: Any, index: Any, value: Any) -> None:
         """``owner[index] = value``."""
-        value = self.settled(value)
+        if self.reader.values.set_item(owner, index, value) is not NotImplemented:
+            return
+        value = self.reader.values.settled(value)
         if isinstance(owner, Choice):
-            self.over(owner, lambda one: self.set_item(one, index, value))
+            self.flow.over(owner, lambda one: self.set_item(one, index, value))
         elif isinstance(owner, Ref) and owner.kind is list:
             self._set_list_item(self.changed(owner), index, value)
         elif isinstance(owner, Ref) and owner.kind in (dict, set):
@@ -209,22 +209,22 @@ class Containers(Going):
                 raise TypeError("a computed key")
             self.changed(owner)[index] = value
         elif isinstance(owner, Ref):
-            self.method(owner, "__setitem__", [index, value])
+            self.reader.objects.method(owner, "__setitem__", [index, value])
         else:
             raise TypeError("an element of it is not set")
 
     def _set_list_item(self, content: dict[Any, Any], index: Any, value: Any) -> None:
-        items = self._items(content)
+        items = self.items(content)
         if isinstance(index, slice):
             made = [*items] if not isinstance(items, Growing) else []
             if isinstance(items, Growing):
                 raise TypeError("a slice of a list whose length is not known, set")
-            made[index] = self.elements(value)
+            made[index] = self.reader.sequences.elements(value)
             content[""] = Items(made)
         elif isinstance(items, Growing) or isinstance(index, Number):
-            items = self._fitting(self._promoted(items), value)
+            items = self._fitting(self.promoted(items), value)
             content[""] = items
-            put(self, items, self.within(index, items.count), value)
+            put(self.to, items, self.within(index, items.count), value)
         else:
             made = [*items]
             made[index] = value
@@ -232,7 +232,7 @@ class Containers(Going):
 
     def _fitting(self, items: Growing, value: Any) -> Growing:
         try:
-            return fitting(self, items, value)
+            return fitting(self.to, items, value)
         except Different:
             raise TypeError("the elements of a long list are of several types") from None
 
@@ -241,33 +241,33 @@ class Containers(Going):
             raise TypeError("an element of it is not deleted")
         content = self.changed(owner)
         if owner.kind is dict:
-            self._found(content, index)
+            self.found(content, index)
             del content[index]
             return
         self.pop(owner, index)
 
     def append(self, owner: Ref, value: Any) -> None:
         content = self.changed(owner)
-        items = self._items(content)
-        value = self.settled(value)
+        items = self.items(content)
+        value = self.reader.values.settled(value)
         if not isinstance(items, Growing):
             content[""] = Items((*items, value))
             return
         try:
-            content[""] = appended(self, items, value)
+            content[""] = appended(self.to, items, value)
         except Different:
             raise TypeError("the elements of a long list are of several types") from None
 
     def extend(self, owner: Ref, values: Any) -> None:
         if isinstance(values, Ref) and values.kind is list:
-            items = self._items(self.heap[values])
+            items = self.items(self.flow.heap[values])
             if isinstance(items, Growing):
-                values = self.heap.new(list, {"": items})  # as it is now
-        self.each(values, lambda x: self.append(owner, x))
+                values = self.flow.heap.new(list, {"": items})  # as it is now
+        self.reader.going.each(values, lambda x: self.append(owner, x))
 
     def pop(self, owner: Ref, index: Any = -1) -> Any:
         content = self.changed(owner)
-        items = self._items(content)
+        items = self.items(content)
         if not isinstance(items, Growing):
             if isinstance(index, Number):
                 raise TypeError("an element at a computed index, popped")
@@ -278,8 +278,8 @@ class Containers(Going):
         if index != -1:
             raise TypeError("an element inside of a list whose length is not known, popped")
         k = self.within(-1, items.count)
-        content[""] = items.made([self.builder.wrap(k), items.room, *items.columns])
-        return at(self, items, k)
+        content[""] = items.made([self.to.wrap(k), items.room, *items.columns])
+        return at(self.to, items, k)
 
     def update(self, owner: Ref, other: Any) -> None:
         for key, value in self.known_dict(other).items():
@@ -289,49 +289,49 @@ class Containers(Going):
         """A dict's keys and values; also of pairs."""
         if isinstance(x, Outside) and isinstance(x.value, dict):
             return {
-                key: self.captures.found(part, (*x.path, ("item", key)), self.lift)
+                key: self.reader.captured(part, (*x.path, ("item", key)))
                 for key, part in x.value.items()
             }
         if isinstance(x, Ref) and x.kind is dict:
             return {key: self.item(x, key) for key in self.keys(x)}
         if isinstance(x, dict):
             return x
-        return dict(map(self.elements, self.elements(x)))
+        return dict(map(self.reader.sequences.elements, self.reader.sequences.elements(x)))
 
     def copied(self, owner: Ref) -> Ref:
-        content = dict(self.heap[owner])
-        if owner.kind is list and isinstance(items := self._items(content), Growing):
-            content[""] = sliced(self, items, 0, items.count)
-        return self.heap.new(owner.kind, content)
+        content = dict(self.flow.heap[owner])
+        if owner.kind is list and isinstance(items := self.items(content), Growing):
+            content[""] = sliced(self.to, items, 0, items.count)
+        return self.flow.heap.new(owner.kind, content)
 
     def contains(self, owner: Any, x: Any) -> Any:
         """``x in owner``."""
         if isinstance(owner, Choice):
-            return self.over(owner, lambda one: self.contains(one, x))
+            return self.flow.over(owner, lambda one: self.contains(one, x))
         if isinstance(owner, str):
             return x in owner
         if isinstance(owner, Outside) and isinstance(owner.value, (dict, set, frozenset)):
             return x in owner.value
         if isinstance(owner, Ref) and owner.kind in (dict, set) and not isinstance(x, Number):
-            return self._has(self.heap[owner].get(x, _NOT_THERE))
+            return self.has(self.flow.heap[owner].get(x, _NOT_THERE))
         if isinstance(owner, Ref) and owner.kind is set:
-            owner = tuple(self.heap[owner])
-        with self.looking() as found:
-            self.each(owner, lambda one: self.leave(found, self.alike(one, x)), found)
+            owner = tuple(self.flow.heap[owner])
+        with self.reader.going.looking() as found:
+            self.reader.going.each(
+                owner,
+                lambda one: self.reader.going.leave(found, self.reader.operators.alike(one, x)),
+                found,
+            )
             return found.stopped()
 
-    def _has(self, x: Any) -> Any:
+    def has(self, x: Any) -> Any:
         """Whether a key is there."""
         if isinstance(x, Unknown):
             return False
         if isinstance(x, Choice):
             gone = [f for f, o in zip(x.flags, x.options, strict=True) if isinstance(o, Unknown)]
-            return self.inverse(gone[0]) if gone else True
+            return self.reader.operators.inverse(gone[0]) if gone else True
         return True
-
-    def method(self, owner: Ref, name: str, args: list[Any]) -> Any:
-        """A method of an object, called."""
-        return self.call(self.attribute(owner, name), args, {})
 
 
 _NOT_THERE = Unknown("it is not there.", unset=True)
@@ -341,47 +341,52 @@ def _has_number(x: Any) -> bool:
     return isinstance(x, Number) or (isinstance(x, tuple) and any(map(_has_number, x)))
 
 
-def _get(reader: Any, owner: Ref, key: Any, default: Any = None) -> Any:
-    found = reader.heap[owner].get(key, _NOT_THERE)
-    has = reader._has(found)
-    return reader.choose(has, lambda: reader.item(owner, key), lambda: default)
+def _get(reader: Interpreter, owner: Ref, key: Any, default: Any = None) -> Any:
+    found = reader.flow.heap[owner].get(key, _NOT_THERE)
+    has = reader.containers.has(found)
+    return reader.flow.choose(has, lambda: reader.containers.item(owner, key), lambda: default)
 
 
-def _set_default(reader: Any, owner: Ref, key: Any, default: Any = None) -> Any:
+def _set_default(reader: Interpreter, owner: Ref, key: Any, default: Any = None) -> Any:
     def set_it() -> Any:
-        reader.set_item(owner, key, default)
+        reader.containers.set_item(owner, key, default)
         return default
 
-    has = reader._has(reader.heap[owner].get(key, _NOT_THERE))
-    return reader.choose(has, lambda: reader.item(owner, key), set_it)
+    has = reader.containers.has(reader.flow.heap[owner].get(key, _NOT_THERE))
+    return reader.flow.choose(has, lambda: reader.containers.item(owner, key), set_it)
 
 
-def _pop_key(reader: Any, owner: Ref, *key: Any) -> Any:
-    found = _get(reader, owner, *key) if len(key) > 1 else reader.item(owner, key[0])
-    reader.changed(owner).pop(key[0], None)
+def _pop_key(reader: Interpreter, owner: Ref, *key: Any) -> Any:
+    found = _get(reader, owner, *key) if len(key) > 1 else reader.containers.item(owner, key[0])
+    reader.containers.changed(owner).pop(key[0], None)
     return found
 
 
-def _insert(reader: Any, owner: Ref, k: int, value: Any) -> None:
-    made = reader.elements(owner)
+def _insert(reader: Interpreter, owner: Ref, k: int, value: Any) -> None:
+    made = reader.sequences.elements(owner)
     made.insert(k, value)
-    reader.changed(owner)[""] = Items(made)
+    reader.containers.changed(owner)[""] = Items(made)
 
 
-def _reverse(reader: Any, owner: Ref) -> None:
-    reader.changed(owner)[""] = Items(reader.elements(owner)[::-1])
+def _reverse(reader: Interpreter, owner: Ref) -> None:
+    reader.containers.changed(owner)[""] = Items(reader.sequences.elements(owner)[::-1])
 
 
-def _sort(reader: Any, owner: Ref, *, key: Any = None, reverse: bool = False) -> None:
-    made = reader.call(sorted, [owner], {"key": key, "reverse": reverse})
-    reader.changed(owner)[""] = reader.heap[made][""]
+def _sort(reader: Interpreter, owner: Ref, *, key: Any = None, reverse: bool = False) -> None:
+    made = reader.calls.call(sorted, [owner], {"key": key, "reverse": reverse})
+    reader.containers.changed(owner)[""] = reader.flow.heap[made][""]
 
 
-def _clear(reader: Any, owner: Ref) -> None:
-    content = reader.changed(owner)
+def _clear(reader: Interpreter, owner: Ref) -> None:
+    content = reader.containers.changed(owner)
     content.clear()
     if owner.kind is list:
         content[""] = Items(())
+
+
+def _update(reader: Interpreter, owner: Ref, *others: Any, **more: Any) -> None:
+    for other in (*others, more):
+        reader.containers.update(owner, other)
 
 
 def _view(what: str) -> Callable[..., Any]:
@@ -389,29 +394,28 @@ def _view(what: str) -> Callable[..., Any]:
 
 
 _COMMON: dict[str, Callable[..., Any]] = {
-    "copy": lambda reader, owner: reader.copied(owner), "clear": _clear,
+    "copy": lambda reader, owner: reader.containers.copied(owner), "clear": _clear,
 }  # fmt: skip
 METHODS: dict[Any, dict[str, Callable[..., Any]]] = {
     list: {
         **_COMMON,
-        "append": lambda reader, owner, x: reader.append(owner, x),
-        "extend": lambda reader, owner, x: reader.extend(owner, x),
-        "pop": lambda reader, owner, k=-1: reader.pop(owner, k),
+        "append": lambda reader, owner, x: reader.containers.append(owner, x),
+        "extend": lambda reader, owner, x: reader.containers.extend(owner, x),
+        "pop": lambda reader, owner, k=-1: reader.containers.pop(owner, k),
         "insert": _insert, "reverse": _reverse, "sort": _sort,
-        "count": lambda reader, owner, x: reader.count_of(owner, x),
-        "index": lambda reader, owner, x: reader.index_of(owner, x),
+        "count": lambda reader, owner, x: reader.operators.count_of(owner, x),
+        "index": lambda reader, owner, x: reader.operators.index_of(owner, x),
     },
     dict: {
         **_COMMON,
         "get": _get, "setdefault": _set_default, "pop": _pop_key,
         "items": _view("items"), "keys": _view("keys"), "values": _view("values"),
-        "update": lambda reader, owner, *x, **more: [reader.update(owner, y) for y in (*x, more)]
-        and None,
+        "update": _update,
     },
     set: {
         **_COMMON,
-        "add": lambda reader, owner, x: reader.set_item(owner, x, True),
-        "discard": lambda reader, owner, x: reader.changed(owner).pop(x, None) and None,
+        "add": lambda reader, owner, x: reader.containers.set_item(owner, x, True),
+        "discard": lambda reader, owner, x: reader.containers.changed(owner).pop(x, None) and None,
     },
 }  # fmt: skip
 

@@ -20,9 +20,9 @@ from zyg.compiler.front.views import (
     nest,
     product,
 )
-from zyg.compiler.ir import Atom, Value, is_buffer, type_of
+from zyg.compiler.ir import Atom, Value, type_of
 from zyg.compiler.layouts import Order, Ranks, in_c, iterated
-from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.numbers import Number
 from zyg.errors import KernelError
 
 
@@ -234,11 +234,3 @@ def written(target: ArrayView) -> None:
 def may_meet(a: ArrayView, b: ArrayView) -> bool:
     """Whether two arrays may have elements in common."""
     return a.to.may_meet(a.buffer, b.buffer)
-
-
-def expressed(to: WholeBuilder, name: str, *args: Any) -> Any:
-    """An operator of Python's, of which one operand is an array."""
-    for x in args:
-        if not isinstance(x, Arrayed) and is_buffer(type_of(atom_of(x))):
-            raise TypeError("no number")
-    return elementwise(to, name, *args)

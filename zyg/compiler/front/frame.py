@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from zyg.compiler.builder import Builder
-from zyg.compiler.front.captures import Captures, Path, lookup
+from zyg.compiler.front.captures import Path
 from zyg.compiler.front.closures import scope_of
+from zyg.compiler.front.expressions import WRITE, Expressions
 from zyg.compiler.front.liveness import Liveness
+from zyg.compiler.front.loops import Loops
 from zyg.compiler.front.source import place_of
-from zyg.compiler.front.structures import Choice, Ref, Unknown
-from zyg.compiler.front.ways import Dead
+from zyg.compiler.front.statements import Statements
+from zyg.compiler.front.structures import Dead, Ref, Unknown
 from zyg.errors import KernelError
+
+if TYPE_CHECKING:
+    from zyg.compiler.front.interpreter import Interpreter
 
 # Modules whose contents do not change: nothing of theirs is looked up again.
 _FIXED = {"math", "numpy", "zyg", "operator", "functools", "builtins"}
@@ -23,6 +29,9 @@ _WHY = {
     False: "a kernel computes numbers from numbers, element by element.",
     True: "it is not in the language that is compiled.",
 }
+# What Python raises, too, where it is met while reading.
+_RAISED = (ZeroDivisionError, OverflowError, LookupError)
+Names = frozenset[str] | None
 
 
 class Frame:
@@ -32,13 +41,14 @@ class Frame:
     """
 
     def __init__(
-        self, reader: Any, f: FunctionType, path: Path, node: ast.AST, parent: Frame | None = None
-    ) -> None:
+        self, reader: Interpreter, f: FunctionType, path: Path, node: ast.AST,
+        parent: Frame | None = None,
+    ) -> None:  # fmt: skip
         self.reader, self.f, self.path, self.node, self.parent = reader, f, path, node, parent
-        self.builder: Builder = reader.builder
-        self.captures: Captures = reader.captures
+        self.flow, self.builder = reader.flow, reader.builder
         self.scope = scope_of(node)
-        self.variables: Ref = reader.heap.new("variables", {})
+        self.variables: Ref = reader.flow.heap.new("variables", {})
+        self._hold()
         self.escapes = False  # functions defined inside may outlive the call
 
     def around(self, variables: Ref) -> Frame:
@@ -47,12 +57,32 @@ class Frame:
             return self
         frame = copy.copy(self)
         frame.variables = variables
+        frame._hold()
         return frame
+
+    def _hold(self) -> None:
+        """What reads it."""
+        self.expressions = Expressions(self)
+        self.statements = Statements(self)
+        self.loops = Loops(self)
+
+    @contextmanager
+    def inner(self, node: ast.AST) -> Iterator[Frame]:
+        """The variables of a comprehension, which nobody sees afterwards, unless they escape."""
+        made = Frame(self.reader, self.f, self.path, node, self)
+        with self.flow.holding(made.variables):
+            yield made
+        if not made.escapes:
+            self.flow.heap.pop(made.variables, None)
+
+    @property
+    def is_comprehension(self) -> bool:
+        return isinstance(self.node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
 
     @property
     def env(self) -> dict[str, Any]:
         """The variables, as they are on this way."""
-        return self.reader.heap[self.variables]  # type: ignore[no-any-return]
+        return self.flow.heap[self.variables]
 
     def refuse(
         self, node: ast.AST, what: str, fix: str, why: str = "", effect: bool = False
@@ -79,50 +109,61 @@ class Frame:
             )  # fmt: skip
         frame.env[name] = found
 
-    def _name(self, node: ast.Name) -> Any:
-        frame = self.frame_of(node.id)
-        if frame is not None:
-            return frame.variable(node, self)
-        outside = lookup(self.f, node.id)
-        if outside is None:
-            raise self.refuse(node, f"the name {node.id}", "define it.", "nothing has that name.")
-        value, step = outside
-        return self.outside(value, (*self.path, step))
-
     def variable(self, node: ast.Name, user: Frame) -> Any:
         """What a variable is here; Python raises where it is not set."""
         name = node.id
+        why = f"the variable {name} is not set"
         if name not in self.env:
             if self.reader.whole:
-                raise Dead(f"the variable {name} is not set")
+                raise Dead(why)
             raise user.refuse(node, f"the variable {name}", "assign it first.", "it is not set.")
-        found = self.env[name]
-        if isinstance(found, Choice) and any(isinstance(x, Unknown) for x in found.options):
-            found = self.env[name] = self._demanded(found, name)
+        found = self.env[name] = self.flow.where_set(self.env[name], why)
         if isinstance(found, Unknown):
             if found.unset and self.reader.whole:
-                raise Dead(f"the variable {name} is not set")
+                raise Dead(why)
             raise user.refuse(
                 node, f"the variable {name}", "give it a value on every path to this line.",
                 found.why,
             )  # fmt: skip
         return found
 
-    def _demanded(self, found: Choice, name: str) -> Any:
-        """What a variable is where it is set."""
-        pairs = list(zip(found.flags, found.options, strict=True))
-        for flag, option in pairs:
-            if isinstance(option, Unknown):
-                self.reader.demand(self.reader.inverse(flag), f"the variable {name} is not set")
-        return self.reader.narrowed([p for p in pairs if not isinstance(p[1], Unknown)])
-
     def outside(self, value: Any, path: Path) -> Any:
         if isinstance(value, ModuleType) and value.__name__.partition(".")[0] in _FIXED:
             return value
-        return self.captures.found(value, path, self.reader.lift)
+        return self.reader.captured(value, path)
 
     def liveness(self) -> Liveness:
         """What is read after each statement."""
-        if self.node not in self.reader.liveness:
-            self.reader.liveness[self.node] = Liveness(self.node)  # type: ignore[arg-type]
-        return self.reader.liveness[self.node]  # type: ignore[no-any-return]
+        if self.node not in self.reader.functions.liveness:
+            self.reader.functions.liveness[self.node] = Liveness(self.node)  # type: ignore[arg-type]
+        return self.reader.functions.liveness[self.node]
+
+    def after(self, node: ast.AST) -> Names:
+        """The variables that are read after a statement."""
+        return self.liveness().after[node] if isinstance(self.node, ast.FunctionDef) else None
+
+    def again(self, node: ast.AST) -> Names:
+        """The variables that are read where a round of a loop may begin."""
+        return self.liveness().head[node] if isinstance(self.node, ast.FunctionDef) else None
+
+    def unread(self, live: Names) -> Callable[[Ref, Any], bool]:
+        """Which variables are not read again, of those that are live none."""
+        if live is None:
+            return lambda ref, key: False
+        return lambda ref, key: (
+            ref is self.variables and key not in live and not key.startswith("%")
+        )
+
+    def located(self, node: ast.AST, run: Callable[[], Any]) -> Any:
+        """What `run` gives; what it raises says where that is."""
+        try:
+            return run()
+        except KernelError as error:
+            error.locate(place_of(self.f.__code__, node))
+            raise
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            if self.reader.whole and isinstance(error, _RAISED):
+                raise Dead(f"{type(error).__name__}: {error}") from error
+            what = "this statement" if isinstance(node, ast.stmt) else "this expression"
+            why = f"{type(error).__name__}: {error}."
+            raise self.refuse(node, what, WRITE, why) from error

@@ -6,31 +6,23 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.joins import FLAGS
-from zyg.compiler.front.mixed import ComplexNumber, Mixed, is_scalar, kinds_of, one_of_two
-from zyg.compiler.front.sequences import Sequence, Sequences
-from zyg.compiler.front.structures import Choice, Ref
-from zyg.compiler.front.ways import Dead, Side
-from zyg.compiler.ir import (
-    Alloc,
-    Block,
-    Call,
-    For,
-    Op,
-    Store,
-    While,
-    operations,
-    type_of,
-)
+from zyg.compiler.front.sequences import Sequence
+from zyg.compiler.front.structures import Choice, Dead, Ref
+from zyg.compiler.ir import Alloc, Block, Call, For, Store, While, operations
 from zyg.compiler.numbers import Number, atom_of
+
+if TYPE_CHECKING:
+    from zyg.compiler.front.interpreter import Interpreter
 
 _LEFT = FLAGS[1]
 Visit = Callable[[Any], None]
 
 
-class _Changed(Exception):  # noqa: N818 - an answer, which never leaves this file
+class Changed(Exception):  # noqa: N818 - an answer, which never leaves the reader
     """To look at something changes something."""
 
 
@@ -51,16 +43,16 @@ class Leave:
 class Cell:
     """A variable of the reader's own."""
 
-    reader: Any
+    reader: Interpreter
     ref: Ref
 
     @property
     def value(self) -> Any:
-        return self.reader.heap[self.ref][""]
+        return self.reader.flow.heap[self.ref][""]
 
     @value.setter
     def value(self, x: Any) -> None:
-        self.reader.heap[self.ref][""] = self.reader.settled(x)
+        self.reader.flow.heap[self.ref][""] = self.reader.values.settled(x)
 
 
 def writes(block: Block) -> bool:
@@ -71,81 +63,44 @@ def writes(block: Block) -> bool:
                for op in inside)  # fmt: skip
 
 
-class Going(Sequences):
+class Going(Concern):
     """Loops over what has elements."""
 
     @contextmanager
     def cell(self, x: Any) -> Iterator[Cell]:
         """A variable that is there for a while."""
-        ref = self.heap.new("variables", {"": x})
-        yield Cell(self, ref)
-        self.heap.pop(ref, None)
-
-    # Conditions
-
-    def is_light(self, side: Side, but: Ref | None = None) -> bool:
-        """Whether a way is little work without effects, which may be done where it is not taken."""
-        pure = all(isinstance(op, Op) for op in side.block.ops)
-        return pure and not side.dead and side.heap.same_as(self.heap, but)
-
-    def either(self, first: Number, then: Callable[[], Any], both: bool) -> Any:
-        """``first and then`` or ``first or then``; both at once where that is little work."""
-        condition = self.builder.to("bool", first.atom)
-        side = self.side(then, condition, both)
-        second = side.value
-        known_truth = is_scalar(second) and not isinstance(second, (Mixed, ComplexNumber))
-        if known_truth and self.is_light(side):
-            self.builder.block.ops.extend(side.block.ops)
-            one, other = (second, first) if both else (first, second)
-            if self.whole and kinds_of(first) != kinds_of(second):
-                return one_of_two(self.builder, condition, one, other)
-            if type_of(first.atom) == type_of(atom_of(second)) == "bool":
-                return first.record("logical_and" if both else "logical_or", first, second)
-            return first.record("select", first, one, other)
-        left = self.side(lambda: first, condition, not both)
-        return self.joined(condition, (side, left) if both else (left, side))
-
-    def if_so(
-        self, test: Any, then: Callable[[], None], orelse: Callable[[], None] = lambda: None
-    ) -> None:
-        """What is done for its effects alone: nothing, where it has none."""
-        if not isinstance(test := self.truth(test), Number):
-            then() if test else orelse()
-            return
-        condition = self.builder.to("bool", test.atom)
-        sides = self.side(then, condition, True), self.side(orelse, condition, False)
-        if not all(map(self.is_light, sides)):
-            self.joined(condition, sides)
-
-    def any_of(self, a: Any, b: Any) -> Any:
-        """Whether one of two conditions holds."""
-        return self.truth(self.index(self.builder.op("logical_or", atom_of(a), atom_of(b))))
+        ref = self.flow.heap.new("variables", {"": x})
+        yield Cell(self.reader, ref)
+        self.flow.heap.pop(ref, None)
 
     # Leaving
 
     @contextmanager
     def looking(self) -> Iterator[Leave]:
         """How a loop is left that looks for something: by a flag of the reader's own."""
-        ref = self.heap.new("variables", {_LEFT: False})
+        ref = self.flow.heap.new("variables", {_LEFT: False})
 
         def unless(stop: Number, run: Callable[[], None]) -> None:
-            condition = self.builder.to("bool", stop.atom)
-            side = self.side(run, condition, False)
-            if self.is_light(side, ref):
-                self.builder.block.ops.extend(side.block.ops)
-                self.heap[ref][_LEFT] = self.any_of(stop, side.heap[ref][_LEFT])
+            condition = self.to.to("bool", stop.atom)
+            side = self.flow.side(run, condition, False)
+            if self.flow.is_light(side, ref):
+                self.to.block.ops.extend(side.block.ops)
+                self.flow.heap[ref][_LEFT] = self.flow.any_of(stop, side.heap[ref][_LEFT])
                 return
-            other = self.side(lambda: self.leave(found), condition, True)
-            self.joined(condition, (other, side))
+            other = self.flow.side(lambda: self.leave(found), condition, True)
+            self.flow.joined(condition, (other, side))
 
-        found = Leave([(ref, _LEFT)], lambda: self.truth(self.heap[ref][_LEFT]), unless, True)
+        def stopped() -> Any:
+            return self.flow.truth(self.flow.heap[ref][_LEFT])
+
+        found = Leave([(ref, _LEFT)], stopped, unless, looks=True)
         yield found
-        self.heap.pop(ref, None)
+        self.flow.heap.pop(ref, None)
 
     def leave(self, by: Leave, test: Any = True) -> None:
         """Leave a loop, if a test says so."""
         ((ref, key),) = by.flags
-        self.heap[ref][key] = self.any_of(self.heap[ref][key], test)
+        self.flow.heap[ref][key] = self.flow.any_of(self.flow.heap[ref][key], test)
 
     def left_by(self, one: Leave, other: Leave | None) -> Leave:
         """What is left by either."""
@@ -153,10 +108,10 @@ class Going(Sequences):
 
         def stopped() -> Any:
             found = [x.stopped() for x in both]
-            return True if any(x is True for x in found) else self.any_of(found[0], found[-1])
+            return True if any(x is True for x in found) else self.flow.any_of(found[0], found[-1])
 
         def unless(stop: Number, run: Callable[[], None]) -> None:
-            self.choose(stop, lambda: None, run)
+            self.flow.choose(stop, lambda: None, run)
 
         return Leave([flag for x in both for flag in x.flags], stopped, unless)
 
@@ -165,12 +120,10 @@ class Going(Sequences):
     def each(self, x: Any, visit: Visit, leave: Leave | None = None, **how: Any) -> None:
         """Do something with each element, until the loop is left."""
         if isinstance(x, Choice):
-            self.over(x, lambda one: self.each(one, visit, leave, **how))
+            self.flow.over(x, lambda one: self.each(one, visit, leave, **how))
             return
-        held = len(self.roots)
-        self.roots.append(x)
-        self.through(self.opened(x), visit, leave, **how)
-        del self.roots[held:]
+        with self.flow.holding(x):
+            self.through(self.reader.sequences.opened(x), visit, leave, **how)
 
     def through(self, source: Any, visit: Visit, leave: Leave | None = None, **how: Any) -> None:
         """Go through what was opened."""
@@ -180,7 +133,7 @@ class Going(Sequences):
             self._one_by_one(source, visit, leave)
         elif leave is None:
             self.count(source, lambda k: visit(source.of_counter(k)), **how)
-            self.go_on(source)
+            self.reader.sequences.go_on(source)
         elif not leave.looks or not self._looked(source, visit, leave):
             self._counted(source, visit, leave, **how)
 
@@ -199,89 +152,88 @@ class Going(Sequences):
             if stop is not False and leave and not leave.looks:
                 leave.unless(stop, partial(self._one_by_one, source, visit, leave, k + 1))
                 return
-        self.go_on(source, leave.stopped() if leave else False)
+        self.reader.sequences.go_on(source, leave.stopped() if leave else False)
 
     def count(self, rounds: Sequence, visit: Visit, **how: Any) -> None:
         """A loop over all rounds; what is done with the counter of each."""
         start, stop, step = rounds.rounds
         span = atom_of(start), atom_of(stop), step
-        counter = self.builder.counter(*span[:2])
-
-        def finish(params: Any, init: Any, tests: Any, block: Any, outs: Any) -> For:
-            return For(counter, span, init, params, block, outs)
-
+        counter = self.to.counter(*span[:2])
         runs = isinstance(rounds.length, int) and rounds.length > 0
         try:
-            self.loop(
-                lambda: visit(self.index(counter)), finish, runs=runs,
-                begins=lambda params: self.builder.begins(counter, span, params),
+            self.flow.loop(
+                lambda: visit(self.to.wrap(counter)),
+                lambda params, init, tests, block, outs: For(
+                    counter, span, init, params, block, outs),
+                runs=runs,
+                begins=lambda params: self.to.begins(counter, span, params),
                 one_kind=rounds.independent, **how,
             )  # fmt: skip
         except Dead as dead:
-            none = self.builder.op("less_equal", atom_of(rounds.length), 0)
-            self.demand(self.builder.wrap(none), dead.why)
+            none = self.to.op("less_equal", atom_of(rounds.length), 0)
+            self.flow.demand(self.to.wrap(none), dead.why)
 
     def _looked(self, source: Sequence, visit: Visit, leave: Leave) -> bool:
         """Look at all, though Python may stop before; False if that would be noticed."""
         ((own, _),) = leave.flags
-        heap = self.heap
+        heap = self.flow.heap
 
         def look(k: Any) -> None:
-            before = self.heap.fork()
+            before = self.flow.heap.fork()
             visit(source.of_counter(k))
-            if not self.heap.same_as(before, own) or writes(self.builder.block):
-                raise _Changed
+            if not self.flow.heap.same_as(before, own) or writes(self.to.block):
+                raise Changed
 
         try:
             self.count(source, look)
-        except _Changed:
-            self.heap = heap
+        except Changed:
+            self.flow.heap = heap
             return False
-        self.go_on(source, leave.stopped())
+        self.reader.sequences.go_on(source, leave.stopped())
         return True
 
     def _counted(self, source: Sequence, visit: Visit, leave: Leave, **how: Any) -> None:
         """A loop over rounds that are counted, which may be left."""
         start, stop, step = source.rounds
         if isinstance(stop, Number):  # which the index may go beyond
-            self.builder.in_range("add", stop.atom, step)
-        counter = self.heap.new("variables", {"": self.flat(start)})
+            self.to.in_range("add", stop.atom, step)
+        sequences = self.reader.sequences
+        with self.cell(sequences.flat(start)) as counter:
 
-        def test() -> Any:
-            return self.less(*(self.heap[counter][""], stop)[:: 1 if step > 0 else -1])
+            def test() -> Any:
+                return sequences.less(*(counter.value, stop)[:: 1 if step > 0 else -1])
 
-        def go() -> None:
-            k = self.heap[counter][""]
-            visit(source.of_counter(k))
-            self.heap[counter][""] = self.next_index(k, step)
+            def go() -> None:
+                k = counter.value
+                visit(source.of_counter(k))
+                counter.value = sequences.next_index(k, step)
 
-        self.until(test, go, leave, [(counter, "")], **how)
-        self.heap.pop(counter, None)
+            self.until(test, go, leave, [(counter.ref, "")], **how)
         if (left := leave.stopped()) is not True:
-            self.go_on(source, left)
+            self.reader.sequences.go_on(source, left)
 
     def until(
         self, test: Callable[[], Any], body: Callable[[], None], leave: Leave,
         carried: Iterable[Any] = (), hints: Iterable[Any] = (), **how: Any,
     ) -> None:  # fmt: skip
         """A loop with a condition, and flags where it may be left early."""
-        before = [self.truth(self.heap[ref].get(key, False)) for ref, key in leave.flags]
+        before = [self.flow.truth(self.flow.heap[ref].get(key, False)) for ref, key in leave.flags]
 
         def none_left() -> None:
             for ref, key in leave.flags:
-                self.heap[ref][key] = False
+                self.flow.heap[ref][key] = False
 
         def go_on() -> Any:
             stays: Any = True
             for ref, key in leave.flags:
-                left = self.heap[ref][key]
+                left = self.flow.heap[ref][key]
                 if left is True:
                     return False
                 if isinstance(left, Number):
                     stays = left.record("logical_and", stays, left.record("logical_not", left))
             # A loop that was left is not tested again: the test could raise.
-            go = self.either(stays, test, True) if isinstance(stays, Number) else test()
-            return self.known(go)
+            go = self.flow.either(stays, test, True) if isinstance(stays, Number) else test()
+            return self.reader.operators.known(go)
 
         def visit() -> None:
             none_left()
@@ -292,9 +244,10 @@ class Going(Sequences):
 
         none_left()
         try:
-            self.loop(visit, finish, go_on, hints={*hints, *carried, *leave.flags}, **how)
+            self.flow.loop(visit, finish, go_on, hints={*hints, *carried, *leave.flags}, **how)
         except Dead:
-            self.demand(self.inverse(go_on()), "Python raises in a loop")
+            self.flow.demand(self.reader.operators.inverse(go_on()), "Python raises in a loop")
         for (ref, key), then in zip(leave.flags, before, strict=True):
             if then is not False:
-                self.heap[ref][key] = self.any_of(then, self.heap[ref].get(key, False))
+                left = self.flow.heap[ref].get(key, False)
+                self.flow.heap[ref][key] = self.flow.any_of(then, left)

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from zyg.compiler.builder import wider
+from zyg.compiler.builder import Builder, wider
 from zyg.compiler.front.mixed import (
     Mixed,
     all_kinds,
@@ -54,32 +54,32 @@ def key_of(x: Any) -> Any:
     return inner[0], *map(key_of, inner[1])
 
 
-def _common(reader: Any, a: Any, b: Any) -> Any:
+def _common(to: Builder, a: Any, b: Any) -> Any:
     """One like both of two elements: of all kinds that their numbers are of."""
-    if reader.whole and is_scalar(a) and is_scalar(b):
+    if to.whole and is_scalar(a) and is_scalar(b):
         kinds, held = all_kinds(a, b), type_for(a, b)
         if kinds_of(a) == kinds and held_in(getattr(a, "number", a)) == held:
             return a
-        with reader.builder.inside(Block()):  # a pattern, which is not computed
-            return as_mixed(reader.builder, a, kinds, held)
+        with to.inside(Block()):  # a pattern, which is not computed
+            return as_mixed(to, a, kinds, held)
     inner, others = children(a), children(b)
     if inner is None or others is None or inner[0] != others[0]:
         if key_of(a) == key_of(b):
             return a
         raise Different
-    return inner[2]([_common(reader, *pair) for pair in zip(inner[1], others[1], strict=True)])
+    return inner[2]([_common(to, *pair) for pair in zip(inner[1], others[1], strict=True)])
 
 
-def _as_common(reader: Any, x: Any, like: Any) -> Any:
+def _as_common(to: Builder, x: Any, like: Any) -> Any:
     """An element, as one of all kinds that those of a list are of."""
     if isinstance(like, Mixed):
-        return as_mixed(reader.builder, x, like.kinds, held_in(like.number))
+        return as_mixed(to, x, like.kinds, held_in(like.number))
     inner = None if is_scalar(x) else children(x)
     if inner is None:
         return x
     others: Any = children(like)
     pairs = zip(inner[1], others[1], strict=True)
-    return inner[2]([_as_common(reader, y, other) for y, other in pairs])
+    return inner[2]([_as_common(to, y, other) for y, other in pairs])
 
 
 def leaves_of(x: Any) -> list[Any]:
@@ -88,26 +88,25 @@ def leaves_of(x: Any) -> list[Any]:
     return found
 
 
-def promoted(reader: Any, items: Any, other: Any = ()) -> Growing:
+def promoted(to: Builder, items: Any, other: Any = ()) -> Growing:
     """Items, known one by one, in memory; `other` shows an element where there is none."""
     if isinstance(items, Growing):
         return items
-    if not isinstance(items, Items) or not reader.whole:
+    if not isinstance(items, Items) or not to.whole:
         raise Different  # a kernel has no memory
     samples = [*items] or ([other.element] if isinstance(other, Growing) else [*other])
     if not samples or not leaves_of(samples[0]):
         raise Different  # of nothing, or of nothing but what is known
-    common = functools.reduce(functools.partial(_common, reader), samples)
-    rows = [leaves_of(_as_common(reader, x, common)) for x in samples]
+    common = functools.reduce(functools.partial(_common, to), samples)
+    rows = [leaves_of(_as_common(to, x, common)) for x in samples]
     kinds = [type_of(atom_of(x)) for x in rows[0]]
     for row in rows[1:]:
         kinds = [_wider(kind, type_of(atom_of(x))) for kind, x in zip(kinds, row, strict=True)]
-    builder = reader.builder
     room = max(len(items), _LEAST)
-    columns = [builder.wrap(builder.alloc(kind, room)) for kind in kinds]
+    columns = [to.wrap(to.alloc(kind, room)) for kind in kinds]
     made = Growing(common, [len(items), room, *columns])
     for k, item in enumerate(items):
-        put(reader, made, k, item)
+        put(to, made, k, item)
     return made
 
 
@@ -117,115 +116,106 @@ def _wider(a: str, b: str) -> str:
     return wider(a, b)
 
 
-def grown(reader: Any, x: Growing, like: Growing) -> Growing:
+def grown(to: Builder, x: Growing, like: Growing) -> Growing:
     """`x`, with columns as wide as those of another, of all kinds that the two are of."""
-    x = _of_kinds(reader, x, _common(reader, x.element, like.element))
+    x = _of_kinds(to, x, _common(to, x.element, like.element))
     like = Growing(x.element, like.parts()) if key_of(like.element) == key_of(x.element) else x
     columns = []
     for column, other in zip(x.columns, like.columns, strict=True):
         kinds = [element_of(c.atom.type) for c in (column, other)]
         if (kind := _wider(*kinds)) != kinds[0]:
-            column = _copied(reader, column, kind, x.room, 0, x.count)
+            column = _copied(to, column, kind, x.room, 0, x.count)
         columns.append(column)
     return Growing(x.element, [x.count, x.room, *columns])
 
 
-def _of_kinds(reader: Any, x: Growing, element: Any) -> Growing:
+def _of_kinds(to: Builder, x: Growing, element: Any) -> Growing:
     """`x`, with columns for elements like this one, of more kinds."""
     if key_of(x.element) == key_of(element):
         return x
-    builder = reader.builder
-    columns = [builder.wrap(builder.alloc(type_of(atom_of(leaf)), atom_of(x.room)))
+    columns = [to.wrap(to.alloc(type_of(atom_of(leaf)), atom_of(x.room)))
                for leaf in leaves_of(element)]  # fmt: skip
     made = Growing(element, [x.count, x.room, *columns])
-    with builder.each(atom_of(x.count), independent=False) as index:
-        put(reader, made, index, at(reader, x, index))
+    with to.each(atom_of(x.count), independent=False) as index:
+        put(to, made, index, at(to, x, index))
     return made
 
 
-def _copied(reader: Any, column: Number, kind: str, room: Any, start: Any, count: Any) -> Number:
+def _copied(to: Builder, column: Number, kind: str, room: Any, start: Any, count: Any) -> Number:
     """A column of another type, or with more room."""
-    builder = reader.builder
-    new = builder.alloc(kind, atom_of(room))
-    with builder.each(atom_of(count), independent=False) as index:
-        x = builder.load(column.atom, builder.op("add", index, atom_of(start)))
-        builder.store(new, index, x)
-    return builder.wrap(new)  # type: ignore[no-any-return]
+    new = to.alloc(kind, atom_of(room))
+    with to.each(atom_of(count), independent=False) as index:
+        x = to.load(column.atom, to.op("add", index, atom_of(start)))
+        to.store(new, index, x)
+    return to.wrap(new)  # type: ignore[no-any-return]
 
 
-def at(reader: Any, x: Growing, index: Atom) -> Any:
+def at(to: Builder, x: Growing, index: Atom) -> Any:
     """The element at an index, which is within bounds."""
     found: list[Any] = []
     make = split(x.element, found)
-    builder = reader.builder
     loaded = [
-        builder.like(builder.load(column.atom, index), like)
+        to.like(to.load(column.atom, index), like)
         for column, like in zip(x.columns, found, strict=True)
     ]
     return make(loaded)
 
 
-def fitting(reader: Any, x: Growing, value: Any) -> Growing:
+def fitting(to: Builder, x: Growing, value: Any) -> Growing:
     """`x`, with columns that can hold a value."""
-    x = _of_kinds(reader, x, _common(reader, x.element, value))
+    x = _of_kinds(to, x, _common(to, x.element, value))
     columns = []
-    for column, leaf in zip(
-        x.columns, leaves_of(_as_common(reader, value, x.element)), strict=True
-    ):
+    for column, leaf in zip(x.columns, leaves_of(_as_common(to, value, x.element)), strict=True):
         kind = element_of(column.atom.type)
         if (wide := _wider(kind, type_of(atom_of(leaf)))) != kind:
-            column = _copied(reader, column, wide, x.room, 0, x.count)
+            column = _copied(to, column, wide, x.room, 0, x.count)
         columns.append(column)
     return Growing(x.element, [x.count, x.room, *columns])
 
 
-def put(reader: Any, x: Growing, index: Atom, value: Any) -> None:
+def put(to: Builder, x: Growing, index: Atom, value: Any) -> None:
     """Set the element at an index."""
-    value = _as_common(reader, value, x.element)
+    value = _as_common(to, value, x.element)
     for column, leaf in zip(x.columns, leaves_of(value), strict=True):
-        reader.builder.store(column.atom, index, atom_of(leaf))
+        to.store(column.atom, index, atom_of(leaf))
 
 
-def appended(reader: Any, x: Growing, value: Any) -> Growing:
+def appended(to: Builder, x: Growing, value: Any) -> Growing:
     """With one element more; where there is no room, in memory twice as large."""
-    x = fitting(reader, x, value)
-    builder = reader.builder
+    x = fitting(to, x, value)
     count, room = atom_of(x.count), atom_of(x.room)
-    with builder.inside(Block()) as more:
-        twice = builder.op("multiply", room, 2)
+    with to.inside(Block()) as more:
+        twice = to.op("multiply", room, 2)
         columns = [
-            _copied(reader, c, element_of(c.atom.type), builder.wrap(twice), 0, x.count)
-            for c in x.columns
+            _copied(to, c, element_of(c.atom.type), to.wrap(twice), 0, x.count) for c in x.columns
         ]
         more.yields = [twice, *(c.atom for c in columns)]
     enough = Block(yields=[room, *(c.atom for c in x.columns)])
-    full = builder.op("equal", count, room)
-    room, *buffers = builder.branch(full, more, enough)
-    x = Growing(x.element, [x.count, *map(builder.wrap, (room, *buffers))])
-    put(reader, x, count, value)
-    return Growing(x.element, [builder.wrap(builder.op("add", count, 1)), x.room, *x.columns])
+    full = to.op("equal", count, room)
+    room, *buffers = to.branch(full, more, enough)
+    x = Growing(x.element, [x.count, *map(to.wrap, (room, *buffers))])
+    put(to, x, count, value)
+    return Growing(x.element, [to.wrap(to.op("add", count, 1)), x.room, *x.columns])
 
 
-def sliced(reader: Any, x: Growing, start: Any, count: Any) -> Growing:
+def sliced(to: Builder, x: Growing, start: Any, count: Any) -> Growing:
     """A list of its own, of some elements in a row."""
-    builder = reader.builder
-    room = builder.wrap(builder.op("maximum", atom_of(count), _LEAST))
-    columns = [_copied(reader, c, element_of(c.atom.type), room, start, count) for c in x.columns]
+    room = to.wrap(to.op("maximum", atom_of(count), _LEAST))
+    columns = [_copied(to, c, element_of(c.atom.type), room, start, count) for c in x.columns]
     return Growing(x.element, [count, room, *columns])
 
 
-def repeated(reader: Any, x: Growing, times: Any) -> Growing:
+def repeated(to: Builder, x: Growing, times: Any) -> Growing:
     """A list of its own, of all elements several times."""
-    builder = reader.builder
-    op, n = builder.op, atom_of(x.count)
+    op, n = to.op, atom_of(x.count)
     count = op("multiply", op("maximum", atom_of(times), 0), n)
     room, columns = op("maximum", count, _LEAST), []
-    index = builder.counter(0, count)
-    with builder.inside(Block()) as block:
+    index = to.counter(0, count)
+    with to.inside(Block()) as block:
         place = 0 if n == 1 else op("remainder", index, n)
     for column in x.columns:
-        columns.append(builder.alloc(element_of(column.atom.type), room))
-        with builder.inside(block):
-            builder.store(columns[-1], index, builder.load(column.atom, place))
-    builder.block.ops.append(For(index, (0, count, 1), [], [], block, []))
-    return Growing(x.element, [builder.wrap(count), *map(builder.wrap, (room, *columns))])
+        columns.append(to.alloc(element_of(column.atom.type), room))
+        with to.inside(block):
+            to.store(columns[-1], index, to.load(column.atom, place))
+    to.block.ops.append(For(index, (0, count, 1), [], [], block, []))
+    return Growing(x.element, [to.wrap(count), *map(to.wrap, (room, *columns))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zyg.compiler.front.going import Leave, Visit
 from zyg.compiler.front.sequences import Push, Recipe, Sequence
@@ -13,32 +13,36 @@ from zyg.compiler.front.structures import Ref
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
+if TYPE_CHECKING:
+    from zyg.compiler.front.frame import Frame
+    from zyg.compiler.front.interpreter import Interpreter
+
 
 class Elements(Recipe):
     """The elements of one thing."""
 
-    def opened(self, reader: Any) -> Sequence | Push:
-        found: Sequence | Push = reader.source(*self.of)
+    def opened(self, reader: Interpreter) -> Sequence | Push:
+        found: Sequence | Push = reader.sequences.source(*self.of)
         return found
 
 
 class Enumerated(Recipe):
     """``enumerate(x, start)``."""
 
-    def opened(self, reader: Any) -> Sequence | Push:
+    def opened(self, reader: Interpreter) -> Sequence | Push:
         x, start = self.of
-        found, start = reader.source(x), reader.flat(start)
+        found, start = reader.sequences.source(x), reader.sequences.flat(start)
         if isinstance(found, Sequence):
-            return found.of(lambda k: (reader.next_index(k, atom_of(start)), found.at(k)))
+            return found.of(lambda k: (reader.sequences.next_index(k, atom_of(start)), found.at(k)))
 
         def push(visit: Visit, leave: Leave | None, **how: Any) -> None:
-            with reader.cell(start) as count:
+            with reader.going.cell(start) as count:
 
                 def one(x: Any) -> None:
-                    k, count.value = count.value, reader.next_index(count.value)
+                    k, count.value = count.value, reader.sequences.next_index(count.value)
                     visit((k, x))
 
-                reader.through(found, one, leave, **how)
+                reader.going.through(found, one, leave, **how)
 
         return push
 
@@ -46,16 +50,18 @@ class Enumerated(Recipe):
 class Reversed(Recipe):
     """``reversed(x)``, of a thing that had so many elements."""
 
-    def opened(self, reader: Any) -> Sequence:
+    def opened(self, reader: Interpreter) -> Sequence:
         x, length = self.of
-        found = reader.steps(x)
+        found = reader.sequences.steps(x)
         same = reader.builder.op("equal", atom_of(found.length), atom_of(length))
-        reader.demand(reader.builder.wrap(same), "a list that has changed when it is gone through")
-        last = reader.next_index(found.length, -1)
+        reader.flow.demand(
+            reader.builder.wrap(same), "a list that has changed when it is gone through"
+        )
+        last = reader.sequences.next_index(found.length, -1)
 
         def at(k: Any) -> Any:
             back = reader.builder.op("subtract", atom_of(last), atom_of(k))
-            return found.at(reader.index(back))
+            return found.at(reader.builder.wrap(back))
 
         made: Sequence = found.of(at)
         return made
@@ -64,17 +70,17 @@ class Reversed(Recipe):
 class Mapped(Recipe):
     """``map(f, *xs)``."""
 
-    def opened(self, reader: Any) -> Sequence | Push:
+    def opened(self, reader: Interpreter) -> Sequence | Push:
         f, *xs = self.of
         one = len(xs) == 1
-        rows = reader.source(xs[0]) if one else Zipped(*xs).opened(reader)
+        rows = reader.sequences.source(xs[0]) if one else Zipped(*xs).opened(reader)
 
         def call(row: Any) -> Any:
-            return reader.call(f, [row] if one else [*row], {})
+            return reader.calls.call(f, [row] if one else [*row], {})
 
         if isinstance(rows, Sequence):
             return rows.of(lambda k: call(rows.at(k)), once=True)
-        return lambda visit, leave, **how: reader.through(
+        return lambda visit, leave, **how: reader.going.through(
             rows, lambda row: visit(call(row)), leave, **how
         )
 
@@ -82,16 +88,18 @@ class Mapped(Recipe):
 class Filtered(Recipe):
     """``filter(f, x)``."""
 
-    def opened(self, reader: Any) -> Push:
+    def opened(self, reader: Interpreter) -> Push:
         f, x = self.of
-        found = reader.source(x)
+        found = reader.sequences.source(x)
 
         def push(visit: Visit, leave: Leave | None, **how: Any) -> None:
             def one(x: Any) -> None:
-                test = reader.as_condition(x if f is None else reader.call(f, [x], {}))
-                reader.choose(test, lambda: visit(x), lambda: None)
+                test = reader.operators.as_condition(
+                    x if f is None else reader.calls.call(f, [x], {})
+                )
+                reader.flow.choose(test, lambda: visit(x), lambda: None)
 
-            reader.through(found, one, leave, **how)
+            reader.going.through(found, one, leave, **how)
 
         return push
 
@@ -99,7 +107,7 @@ class Filtered(Recipe):
 class Generated(Recipe):
     """A generator expression: its node, the variables around it, what it goes through first."""
 
-    def __init__(self, node: ast.GeneratorExp, frame: Any, variables: Ref, first: Any) -> None:
+    def __init__(self, node: ast.GeneratorExp, frame: Frame, variables: Ref, first: Any) -> None:
         self.node, self.frame, self.variables, self.first = node, frame, variables, first
 
     def structure(self) -> Any:
@@ -111,15 +119,17 @@ class Generated(Recipe):
     def made(self, parts: Any) -> Generated:
         return Generated(self.node, self.frame, *parts)
 
-    def opened(self, reader: Any) -> Sequence | Push:
+    def opened(self, reader: Interpreter) -> Sequence | Push:
         node, frame = self.node, self.frame.around(self.variables)
-        found = reader.source(self.first)
+        found = reader.sequences.source(self.first)
         only = node.generators[0]
         if isinstance(found, Sequence) and len(node.generators) == 1 and not only.ifs:
-            return found.of(lambda k: frame.evaluated(node, found.at(k)), once=True)
+            return found.of(lambda k: frame.expressions.evaluated(node, found.at(k)), once=True)
 
         def push(visit: Visit, leave: Leave | None, **how: Any) -> None:
-            frame.comprehend(node, lambda inner: visit(inner.value(node.elt)), found, leave, **how)
+            frame.expressions.comprehend(
+                node, lambda inner: visit(inner.value(node.elt)), found, leave, **how
+            )
 
         return push
 
@@ -137,8 +147,8 @@ class Zipped(Recipe):
     def made(self, parts: Any) -> Zipped:
         return Zipped(*parts, strict=self.strict)
 
-    def opened(self, reader: Any) -> Sequence | Push:
-        sources = [reader.source(x) for x in self.of]
+    def opened(self, reader: Interpreter) -> Sequence | Push:
+        sources = [reader.sequences.source(x) for x in self.of]
         counted = [x for x in sources if isinstance(x, Sequence)]
         lengths = [x.length for x in counted]
         known = all(isinstance(n, int) for n in lengths) and any(x.known for x in counted)
@@ -146,7 +156,7 @@ class Zipped(Recipe):
         if len(counted) == len(sources) and not by_known:
             for n in lengths if self.strict else ():
                 test = reader.builder.op("equal", atom_of(n), atom_of(lengths[0]))
-                reader.demand(reader.builder.wrap(test), "zip() of other lengths")
+                reader.flow.demand(reader.builder.wrap(test), "zip() of other lengths")
             return _side_by_side(reader, counted, known)
         if len(counted) == len(sources) and not self.strict:
             # The last round is that in which one of those that are known ends.
@@ -154,7 +164,7 @@ class Zipped(Recipe):
             return _turn_by_turn(reader, Sequence(most, lambda k: (), known=True), counted)
         if counted == sources[1:] and not by_known and not self.strict:
             first = sources[0]
-            return _turn_by_turn(reader, lambda visit, leave, **how: reader.through(
+            return _turn_by_turn(reader, lambda visit, leave, **how: reader.going.through(
                 first, lambda one: visit((one,)), leave, **how), counted)  # fmt: skip
         raise KernelError(
             "a zip of these iterators is not compiled.",
@@ -162,10 +172,10 @@ class Zipped(Recipe):
         )  # fmt: skip
 
 
-def _side_by_side(reader: Any, sources: list[Sequence], known: bool) -> Sequence:
+def _side_by_side(reader: Interpreter, sources: list[Sequence], known: bool) -> Sequence:
     """The elements of things of which it is known how many there are."""
     op, counts = reader.builder.op, [atom_of(x.length) for x in sources]
-    length = reader.index(functools.reduce(lambda a, b: op("minimum", a, b), counts or [0]))
+    length = reader.builder.wrap(functools.reduce(lambda a, b: op("minimum", a, b), counts or [0]))
 
     def still() -> Any:
         return functools.reduce(operator.and_, [x.still() for x in sources], True)
@@ -180,7 +190,7 @@ def _side_by_side(reader: Any, sources: list[Sequence], known: bool) -> Sequence
                     x.at(length)
                 ends(first + 1)
 
-            reader.if_so(reader.less(length, x.length), more, x.ends)
+            reader.flow.if_so(reader.sequences.less(length, x.length), more, x.ends)
 
     made = Sequence(
         length, lambda k: tuple(_at(reader, x, k) for x in sources), known=known, still=still,
@@ -191,18 +201,18 @@ def _side_by_side(reader: Any, sources: list[Sequence], known: bool) -> Sequence
     return made
 
 
-def _at(reader: Any, x: Sequence, k: Any) -> Any:
+def _at(reader: Interpreter, x: Sequence, k: Any) -> Any:
     """An element of one of several, of which not each is known by itself."""
     if x.known and isinstance(k, Number):
-        return reader.item(tuple(map(x.at, range(x.length))), k)
+        return reader.containers.item(tuple(map(x.at, range(x.length))), k)
     return x.at(k)
 
 
-def _turn_by_turn(reader: Any, driver: Any, sources: list[Sequence]) -> Push:
+def _turn_by_turn(reader: Interpreter, driver: Any, sources: list[Sequence]) -> Push:
     """One is asked after the other, until one has no more; the driver has the first of each row."""
 
     def push(visit: Visit, leave: Leave | None, **how: Any) -> None:
-        with reader.looking() as short, reader.cell(0) as count:
+        with reader.going.looking() as short, reader.going.cell(0) as count:
 
             def rest(k: Any, row: tuple[Any, ...], others: list[Sequence]) -> None:
                 if not others:
@@ -212,17 +222,17 @@ def _turn_by_turn(reader: Any, driver: Any, sources: list[Sequence]) -> Push:
 
                 def done() -> None:
                     x.ends()
-                    reader.leave(short)
+                    reader.going.leave(short)
 
-                reader.choose(
-                    reader.less(k, x.length),
+                reader.flow.choose(
+                    reader.sequences.less(k, x.length),
                     lambda: rest(k, (*row, _at(reader, x, k)), more), done,
                 )  # fmt: skip
 
             def one(row: tuple[Any, ...]) -> None:
-                k, count.value = count.value, reader.next_index(count.value)
+                k, count.value = count.value, reader.sequences.next_index(count.value)
                 rest(k, row, sources)
 
-            reader.through(driver, one, reader.left_by(short, leave), **how)
+            reader.going.through(driver, one, reader.going.left_by(short, leave), **how)
 
     return push

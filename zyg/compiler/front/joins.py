@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import Any
 
+from zyg.compiler.builder import Builder
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.growing import Growing, grown, promoted
 from zyg.compiler.front.heap import Heap, refs_in
@@ -31,6 +34,7 @@ MAY_NOT_RUN = Unknown("it is set in a loop that may not run; set it before, too.
 _MOST_OPTIONS = 8
 
 
+@dataclass(eq=False)
 class Meeting:
     """Two heaps become one: what differs in numbers is paired, and made of what comes of the pairs.
 
@@ -40,25 +44,19 @@ class Meeting:
     replaces what a side need not have. With `one_kind` numbers become one of the widest kind.
     """
 
-    def __init__(
-        self,
-        reader: Any,
-        sides: tuple[Heap, Heap],
-        at: Sequence[Callable[[], AbstractContextManager[Any]]],
-        facts: tuple[dict[Value, bool], dict[Value, bool]] = ({}, {}),
-        is_loop: bool = False,
-        forced: Iterable[Any] = (),
-        pick: Callable[[Ref, Any, Any, Any], tuple[Any, Any]] = lambda ref, key, a, b: (a, b),
-        one_kind: bool = False,
-    ) -> None:
-        self.reader, self.sides, self.at, self.is_loop = reader, sides, at, is_loop
-        self.facts, self.forced, self.pick = facts, frozenset(forced), pick
-        self.one_kind = one_kind
-        self.varied: set[tuple[Ref, Any]] = set()
-        self.pairs: list[tuple[Any, Any]] = []
-        self.names: tuple[dict[Ref, Ref], dict[Ref, Ref]] = {}, {}
-        self.makes: dict[Ref, dict[Any, Make]] = {}
-        self.trace: list[Any] = []
+    to: Builder
+    sides: tuple[Heap, Heap]
+    at: Sequence[Callable[[], AbstractContextManager[Any]]]
+    facts: tuple[dict[Value, bool], dict[Value, bool]] = ({}, {})
+    is_loop: bool = False
+    forced: AbstractSet[Any] = frozenset()
+    pick: Callable[[Ref, Any, Any, Any], tuple[Any, Any]] = lambda ref, key, a, b: (a, b)
+    one_kind: bool = False
+    varied: set[tuple[Ref, Any]] = field(default_factory=set)
+    pairs: list[tuple[Any, Any]] = field(default_factory=list)
+    names: tuple[dict[Ref, Ref], dict[Ref, Ref]] = field(default_factory=lambda: ({}, {}))
+    makes: dict[Ref, dict[Any, Make]] = field(default_factory=dict)
+    trace: list[Any] = field(default_factory=list)
 
     # Heaps
 
@@ -118,7 +116,7 @@ class Meeting:
             return self.join(a, b)
         except Different:
             self._back_to(mark)
-            if self.is_loop and not self.reader.whole and not isinstance(a, Unknown):
+            if self.is_loop and not self.to.whole and not isinstance(a, Unknown):
                 raise Different(key) from None
             why = next((x.why for x in (a, b) if isinstance(x, Unknown)), _TWO_THINGS)
             self.trace.append("unknown")
@@ -139,7 +137,7 @@ class Meeting:
             return self._alike(a, b)
         except Different:
             self._back_to(mark)
-            if not self.reader.whole:
+            if not self.to.whole:
                 raise
             return self._union(a, b)
 
@@ -157,7 +155,7 @@ class Meeting:
 
     def _alike(self, a: Any, b: Any) -> Make:
         one = b if a is ABSENT else a
-        if self.reader.whole and is_scalar(one):
+        if self.to.whole and is_scalar(one):
             a, b = self._of_one_form(a, b)
             one = b if a is ABSENT else a
         if is_leaf(one):
@@ -195,7 +193,7 @@ class Meeting:
         made = []
         for x, at in zip((a, b), self.at, strict=True):
             with at():
-                y = x if x is ABSENT else as_mixed(self.reader.builder, x, kinds, held)
+                y = x if x is ABSENT else as_mixed(self.to, x, kinds, held)
                 kind = [k for k in kinds if k[0] == held][-1:] or kinds
                 made.append(y.of_kind(kind[-1]) if self.one_kind and y is not ABSENT else y)
         return made[0], made[1]
@@ -228,7 +226,7 @@ class Meeting:
         place = len(self.pairs)
         if not is_memory(a):
             with self.at[0]():
-                a = self.reader.builder.widened(a, b)
+                a = self.to.widened(a, b)
         self.pairs.append((a, b))
         self.trace.append((type_of(atom_of(a)), getattr(a, "python", True)))
         return lambda made: made[place]
@@ -236,12 +234,11 @@ class Meeting:
     def _nothing(self, like: Number, side: int) -> Any:
         """What stands for a number where there is none."""
         kind = type_of(like.atom)
-        builder = self.reader.builder
         with self.at[side]():
             if is_memory(like):
-                return builder.like(builder.alloc(element_of(kind), 0), like)
+                return self.to.like(self.to.alloc(element_of(kind), 0), like)
             if kind == "float32":
-                return builder.like(builder.to(kind, 0.0), like)
+                return self.to.like(self.to.to(kind, 0.0), like)
         return NOTHING[kind]
 
     def _refs(self, a: Any, b: Any) -> Make:
@@ -278,11 +275,11 @@ class Meeting:
                 made.append(x)
                 continue
             with at():
-                made.append(promoted(self.reader, x, other))
+                made.append(promoted(self.to, x, other))
         for k in (0, 1):
             if made[k] is not ABSENT and made[1 - k] is not ABSENT:
                 with self.at[k]():
-                    made[k] = grown(self.reader, made[k], made[1 - k])
+                    made[k] = grown(self.to, made[k], made[1 - k])
         return made[0], made[1]
 
     def _options(self, x: Any, side: int) -> list[tuple[Any, Any]]:

@@ -14,7 +14,7 @@ from zyg.base.words import lowerings
 from zyg.compiler.front.calls import Method
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import kind_of_elements
-from zyg.compiler.front.reader import _rule_of, name_of
+from zyg.compiler.front.dispatch import name_of, rule_for
 from zyg.compiler.front.views import Arrayed
 from zyg.compiler.ir import is_number
 from zyg.compiler.numbers import Number
@@ -74,7 +74,7 @@ def given_of(args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[s
 
 def composed_text(f: Any) -> Any:
     """How the library of functions writes `f` in others; operators are what they are to Python."""
-    rule = None if isinstance(f, BuiltinFunctionType) else _rule_of(f)
+    rule = None if isinstance(f, BuiltinFunctionType) else rule_for(f)
     return rule.function if isinstance(rule, Composed) and rule.ours else None
 
 

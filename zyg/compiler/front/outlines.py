@@ -8,20 +8,21 @@ follows as further operands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zyg.compiler.builder import wider
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.closures import Closure
+from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.growing import promoted
 from zyg.compiler.front.heap import Heap
 from zyg.compiler.front.iterators import Generated
-from zyg.compiler.front.objects import Objects
 from zyg.compiler.front.structures import (
     Choice,
+    Dead,
     Different,
     Ref,
     Unknown,
@@ -29,28 +30,25 @@ from zyg.compiler.front.structures import (
     is_leaf,
     is_memory,
 )
-from zyg.compiler.front.ways import Dead
 from zyg.compiler.ir import (
-    Atom,
     Block,
     Call,
-    For,
-    If,
     Program,
     Value,
-    While,
-    blocks_of,
     is_buffer,
     is_number,
-    operands_of,
     operations,
-    outs_of,
     prune,
     same,
     type_of,
 )
 from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.splice import Themselves, again, free_values
 from zyg.errors import KernelError
+
+if TYPE_CHECKING:
+    from zyg.compiler.front.scalars import WholeBuilder
+    from zyg.compiler.front.whole import WholeInterpreter
 
 _KNOWN_LEVELS = 6  # of calls whose known ints differ, that are read one by one
 _MOST_PASSES = 8
@@ -80,14 +78,14 @@ class Active:
     arguments: dict[str, Any]
 
 
-class Outlines(Objects):
+class Outlines(Concern):
     """Calls of functions that call themselves."""
 
-    builder: Any  # of whole functions
+    reader: WholeInterpreter
+    to: WholeBuilder
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.active: list[Active] = []
+    def __init__(self, reader: WholeInterpreter) -> None:
+        super().__init__(reader)
         self.outlines: dict[Any, Outline] = {}
 
     def taken_apart(self, x: Any, found: list[Any], shape: list[Any], seen: dict[Ref, int]) -> Made:
@@ -127,13 +125,13 @@ class Outlines(Objects):
             shape.append(seen[x])
             return lambda made, refs: refs[x]
         seen[x] = len(seen)
-        content = self.heap[x]
+        content = self.flow.heap[x]
         shape.append((x.kind, *content))
         parts = {key: self.taken_apart(y, found, shape, seen) for key, y in content.items()}
 
         def ref(made: list[Any], refs: dict[Ref, Ref]) -> Ref:
-            refs[x] = copy = self.heap.new(x.kind, {}, x.path, x.fixed)
-            self.heap[copy].update({key: part(made, refs) for key, part in parts.items()})
+            refs[x] = copy = self.flow.heap.new(x.kind, {}, x.path, x.fixed)
+            self.flow.heap[copy].update({key: part(made, refs) for key, part in parts.items()})
             return copy
 
         return ref
@@ -146,7 +144,7 @@ class Outlines(Objects):
 
         `read` gives the value of the function for arguments, in variables of its own (`own`).
         """
-        before = [a for a in self.active if a.key == key]
+        before = [a for a in self.reader.functions.active if a.key == key]
         if not before and not any(key == k for k, _ in self.outlines):
             return NotImplemented
         found: list[Any] = []
@@ -189,10 +187,10 @@ class Outlines(Objects):
 
     def _put_in_memory(self, arguments: Any) -> None:
         """Let lists be such as may grow."""
-        for ref in self.heap.counts([arguments]):
+        for ref in self.flow.heap.counts([arguments]):
             if ref.kind is list:
                 with suppress(Different):
-                    self.heap[ref][""] = promoted(self, self.heap[ref][""])
+                    self.flow.heap[ref][""] = promoted(self.to, self.flow.heap[ref][""])
 
     def _is_alike(self, a: Active, shape: list[Any], numbers: list[Any] | None = None) -> bool:
         """Whether a call that is being read has arguments like these, to the known ints."""
@@ -217,7 +215,7 @@ class Outlines(Objects):
         found: list[Any] = []
         refs: dict[Ref, int] = {}
         self.taken_apart(arguments, found, [], refs)
-        builder = self.builder
+        builder = self.to
         args = [
             atom_of(x) if is_buffer(kind) else builder.to(kind, atom_of(x))
             for kind, x in zip(outline.inputs, found, strict=True)
@@ -231,7 +229,7 @@ class Outlines(Objects):
         result, contents = outline.make(made, dict(zip(outline.refs, refs, strict=True)))
         for ref, content in zip(refs, contents, strict=True):
             if content is not None:
-                self.heap[ref] = content
+                self.flow.heap[ref] = content
         return result
 
     def _build(
@@ -266,30 +264,31 @@ class Outlines(Objects):
         inputs: list[Value],        read: Callable[[dict[str, Any]], Any],
     ) -> bool:  # fmt: skip
         """Read the function once; whether it is settled."""
-        builder, outer = self.builder, self.heap
-        active, facts, depth = self.active, self.facts, len(self.roots)
-        self.heap, self.facts, self.active = outer.fork(), {}, []
-        before = self.heap.fork()
+        builder, outer = self.to, self.flow.heap
+        active, facts = self.reader.functions.active, self.flow.facts
+        self.flow.heap, self.flow.facts, self.reader.functions.active = outer.fork(), {}, []
+        before = self.flow.heap.fork()
         builder.repeats += 1
         try:
-            with builder.apart() as block:
+            with builder.apart() as block, self.flow.holding():
                 numbers = [builder.unknown(p, like) for p, like in zip(inputs, found, strict=True)]
                 refs: dict[Ref, Ref] = {}
                 arguments = make(numbers, refs)
-                start = {ref: dict(self.heap[ref]) for ref in refs.values()}
-                self.active.append(Active(which[0], arguments))
-                result = self.settled(read(arguments))
-                _demand_unchanged(before, self.heap, own)
+                start = {ref: dict(self.flow.heap[ref]) for ref in refs.values()}
+                self.reader.functions.active.append(Active(which[0], arguments))
+                result = self.reader.values.settled(read(arguments))
+                _demand_unchanged(before, self.flow.heap, own)
                 outline.refs = [*refs.values()]
                 contents = [
-                    None if _is_same_content(self.heap[ref], start[ref]) else self.heap[ref]
+                    None
+                    if is_same_content(self.flow.heap[ref], start[ref])
+                    else self.flow.heap[ref]
                     for ref in outline.refs
                 ]
                 return self._result(outline, result, contents, block)
         finally:
             builder.repeats -= 1
-            self.heap, self.facts, self.active = outer, facts, active
-            del self.roots[depth:]
+            self.flow.heap, self.flow.facts, self.reader.functions.active = outer, facts, active
 
     def _result(self, outline: Outline, result: Any, changed: list[Any], block: Block) -> bool:
         """Note what a function returns, and does to its arguments; whether that was known."""
@@ -309,7 +308,7 @@ class Outlines(Objects):
 
         outline.make, outline.shape, outline.kinds, outline.like = made, shape, kinds, found
         block.yields = [
-            atom_of(x) if is_buffer(kind) else self.builder.to(kind, atom_of(x))
+            atom_of(x) if is_buffer(kind) else self.to.to(kind, atom_of(x))
             for kind, x in zip(kinds, found, strict=True)
         ]
         outline.program.body = block
@@ -319,7 +318,7 @@ class Outlines(Objects):
         """Let a program take what it sees of its surroundings as operands."""
         program, block = outline.program, outline.program.body
         prune(block)
-        outline.more = _read_outside(block, inputs)
+        outline.more = [x for x in free_values(block) if x not in inputs]
         calls = [op for op in operations(block) if isinstance(op, Call)]
         for op in calls:
             if op.callee is program:
@@ -331,7 +330,7 @@ class Outlines(Objects):
                     "pass everything that they use as arguments.",
                 )
         inner = {x: Value(x.type) for x in outline.more}
-        _rename(block, inner)  # type: ignore[arg-type]
+        program.body = again(block, Themselves(inner))
         program.inputs = [*inputs, *inner.values()]
 
 
@@ -348,7 +347,8 @@ def _identity(x: Any) -> Any:
     return Unknown if isinstance(x, Unknown) else id(x.value if isinstance(x, Outside) else x)
 
 
-def _is_same_content(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
+def is_same_content(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
+    """Whether two contents are made of the same numbers and things."""
     return len(a) == len(b) and all(key in b and _is_one(b[key], x) for key, x in a.items())
 
 
@@ -371,28 +371,12 @@ def _is_one(a: Any, b: Any) -> bool:
 
 def _demand_unchanged(before: Heap, after: Heap, own: Ref) -> None:
     for ref, content in before.items():
-        if ref is not own and not _is_same_content(after.get(ref, content), content):
+        if ref is not own and not is_same_content(after.get(ref, content), content):
             raise KernelError(
                 "a function that calls itself and changes outer variables is not compiled.",
                 "changes of outer variables are not handed from call to call.",
                 "pass what it changes as an argument.",
             )
-
-
-def _read_outside(block: Block, inputs: Sequence[Value]) -> list[Value]:
-    """What a program reads that is neither among its inputs nor made by itself."""
-    found: list[Any] = [*block.yields]
-    made = {*inputs}
-    for op in operations(block):
-        found += operands_of(op)
-        made.update(outs_of(op))
-        if isinstance(op, (For, While)):
-            made.update(op.params)
-        if isinstance(op, For):
-            made.add(op.index)
-        for inner in blocks_of(op):
-            found += inner.yields
-    return [x for x in dict.fromkeys(found) if isinstance(x, Value) and x not in made]
 
 
 def _calls(program: Program, other: Program) -> bool:
@@ -406,30 +390,3 @@ def _calls(program: Program, other: Program) -> bool:
             seen.add(id(one))
             todo += [op.callee for op in operations(one.body) if isinstance(op, Call)]
     return False
-
-
-def _rename(block: Block, names: dict[Atom, Atom]) -> None:
-    """Let all that a block reads of its surroundings be something else."""
-    if not names:
-        return
-
-    def of(atoms: Sequence[Atom]) -> list[Atom]:
-        return [names.get(x, x) if isinstance(x, Value) else x for x in atoms]
-
-    for op in block.ops:
-        if isinstance(op, (For, While)):
-            op.init = of(op.init)
-        if isinstance(op, For):
-            start, stop, step = of(op.span)
-            op.span = start, stop, step
-        elif isinstance(op, If):
-            (op.condition,) = of([op.condition])
-        elif hasattr(op, "args"):
-            op.args = tuple(of(op.args))
-        else:
-            for name in ("size", "buffer", "index", "value", "condition"):
-                if hasattr(op, name):
-                    setattr(op, name, of([getattr(op, name)])[0])
-        for inner in blocks_of(op):
-            _rename(inner, names)
-    block.yields = of(block.yields)

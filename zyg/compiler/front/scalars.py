@@ -20,15 +20,7 @@ from zyg.compiler.ir import Atom, Block, Type, Value, is_buffer, is_number, type
 from zyg.compiler.kinds import DTYPES
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
-from zyg.functions.operations import (
-    BITWISE,
-    COMPARISON,
-    CONSTANT,
-    LOGIC,
-    ROUNDING,
-    SELECT,
-    TEST,
-)
+from zyg.functions.operations import BITWISE, COMPARISON, CONSTANT, LOGIC, ROUNDING, SELECT, TEST
 
 
 class WholeNumber(Number):
@@ -62,6 +54,8 @@ class Roots(NamedTuple):
 
 class WholeBuilder(ExtentBuilder):
     """Records the numbers of a whole function; `writes` are the buffers that it wrote."""
+
+    whole = True
 
     def __init__(self) -> None:
         super().__init__()

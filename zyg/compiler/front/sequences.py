@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import GeneratorType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zyg.compiler.front.captures import Outside
+from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.growing import Growing, at
 from zyg.compiler.front.structures import Choice, Compound, Items, Ref, described
-from zyg.compiler.front.ways import Ways
-from zyg.compiler.ir import Value
+from zyg.compiler.ir import Atom, Value, type_of
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
-_UNROLLED = (
-    32  # rounds that are read one by one; a loop inside that over elements is not vectorised
-)
+if TYPE_CHECKING:
+    from zyg.compiler.front.interpreter import Interpreter
+
+_UNROLLED = 32  # rounds that are read one by one; a loop inside over elements is not vectorised
 _UNROLLED_WHOLE = 8  # of ranges: machine code unrolls its loops itself
 _SHORT = 4
 
@@ -124,29 +125,29 @@ class Recipe(Compound):
     def made(self, parts: Any) -> Any:
         return type(self)(*parts)
 
-    def opened(self, reader: Any) -> Sequence | Push:
+    def opened(self, reader: Interpreter) -> Sequence | Push:
         """What there is to go through from here on."""
         raise NotImplementedError
 
 
-class Sequences(Ways):
+class Sequences(Concern):
     """What has elements."""
 
     def elements(self, x: Any, count: int | None = None) -> list[Any]:
         """The elements of something known to have elements, or which must have so many."""
         if isinstance(x, Choice):
-            return self.over(x, lambda one: self.elements(one, count))  # type: ignore[no-any-return]
+            return self.flow.over(x, lambda one: self.elements(one, count))  # type: ignore[no-any-return]
         found = self.opened(x) if is_iterator(x) else self.sequence(x)
         if isinstance(found, list):
             return found
         if not isinstance(found, Sequence):
-            made = self.new_list(())
-            found(lambda one: self.append(made, one), None)
+            made = self.reader.containers.new_list(())
+            found(lambda one: self.reader.containers.append(made, one), None)
             return self.elements(made, count)
         length = found.length
         if isinstance(length, Number) and count is not None:
-            alike = self.builder.op("equal", atom_of(length), count)
-            self.demand(self.builder.wrap(alike), f"other than {count} values to unpack")
+            alike = self.to.op("equal", atom_of(length), count)
+            self.flow.demand(self.to.wrap(alike), f"other than {count} values to unpack")
             length = count
         if not isinstance(length, int):
             raise TypeError("the number of elements is not known while zyg reads the source")
@@ -164,8 +165,7 @@ class Sequences(Ways):
             if isinstance(x.value, dict):
                 return [*x.value]
             return [
-                self.captures.found(part, (*x.path, ("item", k)), self.lift)
-                for k, part in enumerate(x.value)
+                self.reader.captured(part, (*x.path, ("item", k))) for k, part in enumerate(x.value)
             ]
         if isinstance(x, Ref):
             return self._of_ref(x)
@@ -173,20 +173,21 @@ class Sequences(Ways):
             return self._of_view(x)
         if isinstance(x, Range):
             return self._of_range(x)
-        if (rows := self.rows(x)) is not None:
+        if (rows := self.reader.values.rows(x)) is not None:
             length, row = rows
-            return Sequence(self.index(length), lambda k: self.plain(row(atom_of(k))))
+            plain = self.reader.values.plain
+            return Sequence(self.to.wrap(length), lambda k: plain(row(atom_of(k))))
         if isinstance(x, (Number, GeneratorType)) or not hasattr(x, "__iter__"):
             raise TypeError(f"{described(x)} has no elements")
         return [*x]
 
     def begun(self, x: Any) -> Any:
         """What an iterator goes through that is made here."""
-        x = self.settled(x)
+        x = self.reader.values.settled(x)
         if isinstance(x, Ref) and x.kind is dict:
             x = View(x, "keys")
         if isinstance(x, View) and isinstance(x.owner, Ref):
-            return View(x.owner, x.what, tuple(self.keys(x.owner)))
+            return View(x.owner, x.what, tuple(self.reader.containers.keys(x.owner)))
         if isinstance(x, Number):
             raise TypeError("a number has no elements")
         return x
@@ -196,8 +197,8 @@ class Sequences(Ways):
         found = self.source(x)
         if isinstance(found, Sequence) and isinstance(found.length, int):
             found.known = found.known or found.length <= found.short
-        elif isinstance(found, Sequence) and self.whole and not found.known:
-            self.builder.counter(0, atom_of(found.length))  # no more rounds than fit in memory
+        elif isinstance(found, Sequence) and self.reader.whole and not found.known:
+            self.to.counter(0, atom_of(found.length))  # no more rounds than fit in memory
         return found
 
     def source(self, x: Any) -> Sequence | Push:
@@ -205,15 +206,15 @@ class Sequences(Ways):
         if isinstance(x, Choice):
             raise TypeError("what the loop runs over depends on a condition")
         if is_iterator(x):
-            if self.heap[x]["spent"] is not False:
+            if self.flow.heap[x]["spent"] is not False:
                 raise KernelError(
                     "an iterator that may be exhausted cannot be used in a kernel.",
                     "it yields its elements only once.", "make it a list.",
                 )  # fmt: skip
-            self.heap[x]["spent"] = True
-            return self.heap[x][""].opened(self)  # type: ignore[no-any-return]
+            self.flow.heap[x]["spent"] = True
+            return self.flow.heap[x][""].opened(self.reader)  # type: ignore[no-any-return]
         if isinstance(x, range):
-            most = _UNROLLED_WHOLE if self.whole else _UNROLLED
+            most = _UNROLLED_WHOLE if self.reader.whole else _UNROLLED
             span = x.start, x.stop, x.step
             return Sequence(len(x), self._index_in(x), span, short=most)
         return self.steps(x)
@@ -223,7 +224,7 @@ class Sequences(Ways):
         if isinstance(x, Ref) and x.kind is list:
             return self._of_list(x)
         if isinstance(x, View):
-            keys = [*self.keys(x.owner)] if isinstance(x.owner, Ref) else None
+            keys = [*self.reader.containers.keys(x.owner)] if isinstance(x.owner, Ref) else None
             _demand_still(x.begun is None or x.begun == tuple(keys or ()))
             if keys is not None and x.what != "keys":
                 return self._of_dict(x, keys)
@@ -233,36 +234,36 @@ class Sequences(Ways):
         return Sequence(len(found), found.__getitem__, known=True)
 
     def _of_list(self, x: Ref) -> Sequence:
-        items = self.heap[x][""]
+        items = self.flow.heap[x][""]
         if isinstance(items, Growing):
             count = items.count
 
             def as_many() -> Any:
-                now = self.heap[x][""]
-                if not isinstance(now, Growing):
-                    return False
-                made = self.builder.op("equal", atom_of(now.count), atom_of(count))
-                return self.index(made)
+                now = self.flow.heap[x][""]
+                return isinstance(now, Growing) and self.to.wrap(
+                    self.to.op("equal", atom_of(now.count), atom_of(count)))  # fmt: skip
 
-            return Sequence(count, lambda k: at(self, self.heap[x][""], atom_of(k)), still=as_many)
+            return Sequence(
+                count, lambda k: at(self.to, self.flow.heap[x][""], atom_of(k)), still=as_many
+            )
 
         def still() -> bool:
-            now = self.heap[x][""]
+            now = self.flow.heap[x][""]
             return isinstance(now, Items) and len(now) == len(items)
 
         def item(k: int) -> Any:
             _demand_still(still())
-            return self.heap[x][""][k]
+            return self.flow.heap[x][""][k]
 
         return Sequence(len(items), item, known=True, still=still)
 
     def _of_dict(self, x: View, keys: list[Any]) -> Sequence:
         def still() -> bool:
-            return [*self.keys(x.owner)] == keys
+            return [*self.reader.containers.keys(x.owner)] == keys
 
         def item(k: int) -> Any:
             _demand_still(still())
-            value = self.item(x.owner, keys[k])
+            value = self.reader.containers.item(x.owner, keys[k])
             return value if x.what == "values" else (keys[k], value)
 
         return Sequence(len(keys), item, known=True, still=still)
@@ -275,21 +276,21 @@ class Sequences(Ways):
         same = rounds.still()
         if isinstance(same, Number):
             same = same if left is False else same | left
-            self.demand(same, "a list that grows while it is gone through")
+            self.flow.demand(same, "a list that grows while it is gone through")
         else:
             _demand_still(same)
         if rounds.ends is not _nothing:
-            self.choose(left, _nothing, rounds.ends)
+            self.flow.choose(left, _nothing, rounds.ends)
 
     def _of_ref(self, x: Ref) -> list[Any] | Sequence:
-        content = self.heap[x]
+        content = self.flow.heap[x]
         if x.kind is list:
             items = content[""]
             if not isinstance(items, Growing):
                 return [*items]
-            return Sequence(items.count, lambda k: at(self, self.heap[x][""], atom_of(k)))
+            return Sequence(items.count, lambda k: at(self.to, self.flow.heap[x][""], atom_of(k)))
         if x.kind is dict:
-            return self.keys(x)
+            return self.reader.containers.keys(x)
         if x.kind is set and len(content) < 2:
             return [*content]
         raise TypeError(f"a {getattr(x.kind, '__name__', x.kind)} cannot be looped over")
@@ -298,7 +299,7 @@ class Sequences(Ways):
         keys = self.elements(x.owner)
         if x.what == "keys":
             return keys
-        values = [self.item(x.owner, key) for key in keys]
+        values = [self.reader.containers.item(x.owner, key) for key in keys]
         return values if x.what == "values" else [*zip(keys, values, strict=True)]
 
     def _of_range(self, x: Range) -> Sequence:
@@ -306,56 +307,66 @@ class Sequences(Ways):
         length = self.range_length(start, x.stop, step)
 
         def index(k: Any) -> Any:
-            made = self.builder.op("multiply", atom_of(k), atom_of(step))
-            return self.index(self.builder.op("add", made, atom_of(start)))
+            made = self.to.op("multiply", atom_of(k), atom_of(step))
+            return self.to.wrap(self.to.op("add", made, atom_of(start)))
 
         span = None if isinstance(step, Number) else (start, x.stop, step)
         return Sequence(length, index, span, x.independent)
 
+    def range_of(self, start: Any, stop: Any, step: Any = 1) -> Any:
+        """``range(start, stop, step)``."""
+        bounds = start, stop, step
+        if not any(isinstance(b, Number) for b in bounds):
+            return range(*bounds)
+        if any(type_of(atom_of(b)) not in ("int", "uint", "bool") for b in bounds):
+            raise KernelError(
+                "a range of floats cannot be used in a kernel.",
+                "Python has no such ranges.",
+                "write range(int(n)).",
+            )
+        if isinstance(step, Number) and not self.reader.whole:
+            raise KernelError(
+                "this loop cannot be used in a kernel.", "its step is computed.",
+                "write for k in range(start, stop, 1): ...",
+            )  # fmt: skip
+        return Range(*bounds)
+
     def flat(self, x: Any) -> Any:
         """An int that only counts: what is counted has no slope by it."""
-        return self.index(self.builder.flat(x.atom)) if isinstance(x, Number) else x
+        return self.to.wrap(self.to.flat(x.atom)) if isinstance(x, Number) else x
 
     def range_length(self, start: Any, stop: Any, step: Any) -> Any:
         """How many rounds a range has."""
-        op = self.builder.op
+        op = self.to.op
         first, end, by = map(atom_of, (start, stop, step))
         if isinstance(by, Value):
-            self.demand(self.builder.wrap(op("not_equal", by, 0)), "a range of step zero")
+            self.flow.demand(self.to.wrap(op("not_equal", by, 0)), "a range of step zero")
         if by == 1 and first == 0:
-            return self.index(op("maximum", end, 0))
+            return self.to.wrap(op("maximum", end, 0))
         # The quotient, rounded away from zero.
-        checked = self.builder.in_range
+        checked = self.to.in_range
         distance = checked("add", checked("subtract", end, first), by)
         distance = checked("subtract", distance, op("sign", by))
-        return self.index(op("maximum", op("floor_divide", distance, by), 0))
+        return self.to.wrap(op("maximum", op("floor_divide", distance, by), 0))
 
-    def rows(self, x: Any) -> tuple[Any, Callable[[Any], Any]] | None:
-        """How many elements an array has, and which; None for other things."""
-        return None
-
-    def index(self, x: Any) -> Any:
-        """An int of Python's, which needs no check."""
-        return self.builder.wrap(x)
-
-    def next_index(self, x: Any, step: int = 1) -> Any:
-        return self.index(self.builder.op("add", atom_of(x), step))
+    def next_index(self, x: Any, step: Atom = 1) -> Any:
+        return self.to.wrap(self.to.op("add", atom_of(x), step))
 
     def less(self, x: Any, y: Any) -> Any:
-        return self.builder.wrap(self.builder.op("less", atom_of(x), atom_of(y)))
+        return self.to.wrap(self.to.op("less", atom_of(x), atom_of(y)))
 
     def _index_in(self, x: range) -> Callable[[Any], Any]:
         def index(k: Any) -> Any:
             if not isinstance(k, Number):
                 return x[k]
-            made = self.builder.op("multiply", k.atom, x.step)
-            return self.index(self.builder.op("add", made, x.start))
+            made = self.to.op("multiply", k.atom, x.step)
+            return self.to.wrap(self.to.op("add", made, x.start))
 
         return index
 
     def iterator(self, recipe: Recipe) -> Ref:
         """Something that can be gone through once; its elements are evaluated meanwhile."""
-        return self.heap.new("iterator", {"spent": False, "": recipe})
+        return self.flow.heap.new("iterator", {"spent": False, "": recipe})
 
 
 def is_iterator(x: Any) -> bool:

@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from zyg.base.registry import ScalarRule
 from zyg.compiler.builder import row_of
 from zyg.compiler.front import complexes
-from zyg.compiler.front.builtin import OF_SEQUENCES
-from zyg.compiler.front.captures import Path
 from zyg.compiler.front.mixed import (
     ComplexNumber,
     Mixed,
     NumberKind,
     by_kinds,
-    first_mixed,
     held_in,
     is_exact,
-    is_scalar,
     kinds_of,
-    replaced,
 )
 from zyg.compiler.front.numerals import WRITTEN, is_math
-from zyg.compiler.front.reader import Reader
 from zyg.compiler.front.scalars import WholeBuilder, promoted, takes_ints, whose
-from zyg.compiler.front.structures import is_leaf
-from zyg.compiler.front.views import Arrayed
 from zyg.compiler.functions import meaning
-from zyg.compiler.ir import Atom, is_number, type_of
-from zyg.compiler.kinds import Scalar
-from zyg.compiler.numbers import Number, atom_of
-from zyg.errors import KernelError
-from zyg.functions.operations import BY_OPERATOR, COMPARISON
+from zyg.compiler.ir import is_number
+from zyg.compiler.numbers import atom_of
+from zyg.functions.operations import COMPARISON
 
 
 class Meaning(NamedTuple):
@@ -155,133 +140,5 @@ def _is_of_floats(f: Any) -> bool:
     return isinstance(name, str) and f.__name__ not in ("floor", "ceil", "trunc")
 
 
-def _is_of_floats_only(x: Any) -> bool:
+def is_of_floats_only(x: Any) -> bool:
     return isinstance(x, Mixed) and {type for type, _ in x.kinds} == {"float"}
-
-
-class OfKinds(Reader):
-    """Of whole functions: what is done for each of the kinds of which a number may be."""
-
-    builder: WholeBuilder
-
-    def over(self, x: Any, run: Callable[[Any], Any]) -> Any:
-        return self._of_each_kind(x.pairs(), x, run) if isinstance(x, Mixed) else super().over(
-            x, run)  # fmt: skip
-
-    def _of_each_kind(self, pairs: list[Any], x: Mixed, run: Callable[[Any], Any]) -> Any:
-        (flag, kind), *rest = pairs
-        if not rest:
-            return run(x.of_kind(kind))
-        return self.choose(flag, lambda: run(x.of_kind(kind)),
-                           lambda: self._of_each_kind(rest, x, run))  # fmt: skip
-
-    def over_kinds(self, values: Sequence[Any], run: Callable[[Sequence[Any]], Any]) -> Any:
-        """What `run` gives for values among which no number may be of several kinds."""
-        x = first_mixed(values)
-        if x is None:
-            return run(values)
-        return self.over(x, lambda one: self.over_kinds(
-            [replaced(value, x, one) for value in values], run))  # fmt: skip
-
-    def of_each_kind(
-        self, run: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> Any:
-        """What `run` gives for arguments of which none is of several kinds."""
-        n = len(args)
-        return self.over_kinds([*args, *kwargs.values()], lambda given: run(
-            given[:n], dict(zip(kwargs, given[n:], strict=True))))  # fmt: skip
-
-    def as_condition(self, x: Any) -> Any:
-        return super().as_condition(self._truth_of(x))
-
-    def truth(self, test: Any) -> Any:
-        return super().truth(self._truth_of(test))
-
-    def inverse(self, x: Any) -> Any:
-        return super().inverse(self._truth_of(x))
-
-    def as_bool(self, x: Any) -> Any:
-        return super().as_bool(self._truth_of(x))
-
-    def _truth_of(self, x: Any) -> Any:
-        """What decides in the place of a number of several kinds, or a complex one."""
-        if isinstance(x, Mixed):
-            x = x.number
-        if isinstance(x, ComplexNumber):
-            return self.builder.number(complexes.truth(self.builder, x), True)
-        return x
-
-    def number_given(self, x: Any, found: list[Atom]) -> Scalar:
-        """The kind of a number that is a result; its operands are appended to `found`."""
-        if isinstance(x, (complex, ComplexNumber)):
-            found += complexes.pair_of(self.builder, x)
-            return Scalar("complex", whose(x))
-        if not isinstance(x, Mixed):
-            found.append(atom_of(x))
-            return Scalar(type_of(found[-1]), whose(x))
-        held = self.number_given(x.number, found)
-        *ways, last = (Scalar(*kind) for kind in x.kinds)
-        if last.type != held.type:
-            ways, last = [*ways, last], held
-        found += [atom_of(flag) for flag, _ in x.pairs()[: len(ways)]]
-        return replace(last, ways=(*ways,))
-
-    def attribute(self, owner: Any, name: str) -> Any:
-        if isinstance(owner, Mixed):
-            return self.over(owner, lambda one: self.attribute(one, name))
-        return super().attribute(owner, name)
-
-    def item(self, owner: Any, index: Any) -> Any:
-        if isinstance(index, Mixed):
-            return self.over(index, lambda one: self.item(owner, one))
-        if isinstance(index, Number) and type_of(index.atom) == "bool" and not whose(index):
-            raise TypeError("a bool of NumPy's as an index")
-        return super().item(owner, index)
-
-    def of_kinds(self, operator: Callable[..., Any], operands: Sequence[Any]) -> Any:
-        """What an operator gives for numbers of several kinds."""
-        name, to = BY_OPERATOR.get(operator), self.builder
-        if name and all(map(is_scalar, operands)):
-            found = operated(to, name, *operands)
-            if found is not NotImplemented:
-                return found
-        elif name and all(isinstance(x, Arrayed) or is_scalar(x) for x in operands):
-            given = with_arrays(to, operands)
-            if given is not None:
-                return self.operated(operator, *given)
-        return self.over_kinds(operands, lambda given: self.operated(operator, *given))
-
-    def called_of_kinds(self, f: Any, inner: Any, args: list[Any], named: dict[str, Any]) -> Any:
-        """What a function of numbers gives for numbers of several kinds."""
-        if inner in OF_SEQUENCES:
-            return OF_SEQUENCES[inner](self, *args, **named)
-        if is_math(inner):  # for which a float of NumPy's is one of Python's
-            args = [x.real() if _is_of_floats_only(x) else x for x in args]
-        if len(args) == 1 and isinstance(args[0], Mixed) and not named:
-            one = as_one_kind(self.builder, inner, args[0])
-            if one is not None:
-                return self.call(f, [one], {})
-        return self.of_each_kind(functools.partial(self.call, f), args, named)
-
-    def is_same(self, a: Any, b: Any) -> Any:
-        for one, other in ((a, b), (b, a)):
-            is_one = isinstance(other, Mixed) or is_leaf(other)
-            if isinstance(one, Mixed) and one is not other and is_one:
-                return self.over(one, functools.partial(self.is_same, other))
-        return super().is_same(a, b)
-
-    def _call_ruled(
-        self, rule: ScalarRule, path: Path, args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> Any:
-        given = [x.real() if isinstance(x, Mixed) else x for x in args]  # it is of floats
-        made = super()._call_ruled(rule, path, given, kwargs)
-        f = rule.function
-        if not (isinstance(f, np.ufunc) or getattr(np, rule.name, None) is f):
-            return made
-        if any(type_of(atom_of(x)) == "float32" for x in given):
-            raise KernelError(
-                f"{rule.name} of 32 bits is not compiled.",
-                "its rule is of 64.",
-                "pass float64.",
-            )
-        return self.builder.number(atom_of(made), False)  # also of Python's numbers

@@ -8,14 +8,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from zyg.compiler.front.conversions import as_array, axes_of, axis_in
-from zyg.compiler.front.elementwise import (
-    array,
-    assign,
-    copied,
-    demand_fits,
-    fill,
-    stretched_to,
-)
+from zyg.compiler.front.elementwise import array, assign, copied, demand_fits, fill, stretched_to
 from zyg.compiler.front.indexing import viewed
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import (

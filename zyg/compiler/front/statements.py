@@ -1,49 +1,54 @@
-"""Reading the statements of a function; see `read`."""
+"""What the statements of a function do."""
 
 from __future__ import annotations
 
 import ast
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zyg.compiler.front.expressions import OPERATORS
+from zyg.compiler.front.expressions import OPERATORS, Part
 from zyg.compiler.front.joins import ABSENT, FLAGS
-from zyg.compiler.front.loops import Loops, Names
 from zyg.compiler.front.source import REFUSED, Node
-from zyg.compiler.front.structures import Ref, Unknown
-from zyg.compiler.front.ways import Dead
+from zyg.compiler.front.structures import Dead, Ref, Unknown
 from zyg.compiler.numbers import Number
+
+if TYPE_CHECKING:
+    from zyg.compiler.front.frame import Frame, Names
 
 # Variables of the reader's own; a name of Python's cannot begin so.
 _RETURNED, _BROKEN, _CONTINUED = FLAGS
 _VALUE = "%value"
 
 
-class Statements(Loops):
+class Statements(Part):
     """One function that is being read, statement by statement."""
+
+    def __init__(self, frame: Frame) -> None:
+        super().__init__(frame)
+        self.expressions, self.value = frame.expressions, frame.expressions.value
 
     def result(self, node: Node) -> Any:
         """What the function returns."""
         if isinstance(node, ast.Lambda):
             return self.value(node.body)
         self.run(node.body)
-        returned = self.env.get(_RETURNED, False)
+        returned = self.frame.env.get(_RETURNED, False)
         if returned is False:
             return None
-        value = self.env.get(_VALUE)
+        value = self.frame.env.get(_VALUE)
         if returned is not True and self.reader.whole:
-            return self.reader.choose(returned, lambda: value, lambda: None)
+            return self.flow.choose(returned, lambda: value, lambda: None)
         if returned is not True:
-            raise self.refuse(
+            raise self.frame.refuse(
                 node.body[-1], f"the end of {node.name} without a return",
                 "return a number on every path through the function.",
                 "on some path through the function it would return None.",
             )  # fmt: skip
         if isinstance(value, Unknown):
-            raise self.refuse(
+            raise self.frame.refuse(
                 node, f"the result of {node.name}",
                 "return the same number of values on every path.",
                 value.why,
@@ -57,19 +62,20 @@ class Statements(Loops):
                 if self._if(statement, rest):
                     return
             else:
-                self.located(statement, functools.partial(self.statement, statement))
+                self.frame.located(statement, functools.partial(self.statement, statement))
             stop = self.stopped()
             if stop is True:
                 return
             if stop is not False and rest:
-                self.unless_stopped(stop, functools.partial(self.run, rest), self.after(rest[-1]))
+                live = self.frame.after(rest[-1])
+                self.unless_stopped(stop, functools.partial(self.run, rest), live)
                 return
 
     def stopped(self) -> Any:
         """Whether a return, break or continue was met; a recorded number where it depends."""
         stop: Any = False
         for flag in FLAGS:
-            found = self.reader.truth(self.env.get(flag, False))
+            found = self.flow.truth(self.frame.env.get(flag, False))
             if found is True:
                 return True
             if found is not False:
@@ -78,14 +84,14 @@ class Statements(Loops):
 
     def unless_stopped(self, stop: Number, run: Callable[[], None], live: Names) -> None:
         """Run what follows where no flag is set; on the other side, the one that could be is."""
-        flags = [flag for flag in FLAGS if self.env.get(flag, False) is not False]
+        flags = [flag for flag in FLAGS if self.frame.env.get(flag, False) is not False]
 
         def stopped() -> None:
             if len(flags) == 1:
-                self.env[flags[0]] = True
+                self.frame.env[flags[0]] = True
 
         def going_on() -> None:
-            self.env.update(dict.fromkeys(flags, False))
+            self.frame.env.update(dict.fromkeys(flags, False))
             run()
 
         self.branch(stop, stopped, going_on, live)
@@ -100,15 +106,16 @@ class Statements(Loops):
                 self.value(value)
             case ast.Return():
                 found = None if node.value is None else self.value(node.value)
-                self.env[_VALUE] = found
-                self.env[_RETURNED] = True
+                self.frame.env[_VALUE] = found
+                self.frame.env[_RETURNED] = True
             case ast.Break():
-                self.env[_BROKEN] = True
+                self.frame.env[_BROKEN] = True
             case ast.Continue():
-                self.env[_CONTINUED] = True
+                self.frame.env[_CONTINUED] = True
             case ast.Assign():
                 is_part = len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript)
-                found = (self.operand if is_part else self.value)(node.value)
+                read = self.expressions.operand if is_part else self.value
+                found = read(node.value)
                 for target in node.targets:
                     self.assign(target, found)
             case ast.AnnAssign(value=ast.expr() as value):
@@ -116,9 +123,9 @@ class Statements(Loops):
             case ast.AugAssign():
                 self._augment(node)
             case ast.For():
-                self._for(node)
+                self.frame.loops.for_(node)
             case ast.While():
-                self._while(node)
+                self.frame.loops.while_(node)
             case ast.FunctionDef():
                 self._define(node)
             case ast.Raise() | ast.Assert() | ast.With() | ast.Delete() if self.reader.whole:
@@ -131,8 +138,8 @@ class Statements(Loops):
         if isinstance(node, ast.Raise):
             raise Dead(ast.unparse(node))
         if isinstance(node, ast.Assert):
-            test = self.condition(node.test)
-            self.reader.demand(test, ast.unparse(node.test))
+            test = self.expressions.condition(node.test)
+            self.flow.demand(test, ast.unparse(node.test))
         elif isinstance(node, ast.With):
             for item in node.items:
                 if not self._is_errstate(item):
@@ -141,14 +148,14 @@ class Statements(Loops):
         else:
             for target in node.targets:
                 if isinstance(target, ast.Name):
-                    self._name(ast.copy_location(ast.Name(target.id, ast.Load()), target))
-                    frame = self.frame_of(target.id)
+                    self.value(_read(target))
+                    frame = self.frame.frame_of(target.id)
                     if frame is None:
                         raise self._refused(node)
                     del frame.env[target.id]
                 elif isinstance(target, ast.Subscript):
                     owner, index = self.value(target.value), self.value(target.slice)
-                    self.reader.delete_item(owner, index)
+                    self.reader.containers.delete_item(owner, index)
                 else:
                     raise self._refused(node)
 
@@ -172,29 +179,29 @@ class Statements(Loops):
 
     def _define(self, node: ast.FunctionDef) -> None:
         decorators = [self.value(decorator) for decorator in node.decorator_list]
-        found: Any = self.defined(node)
+        found: Any = self.expressions.defined(node)
         for decorator in reversed(decorators):
-            found = self.reader.call(decorator, [found], {})
-        self.set_name(node, node.name, found)
+            found = self.reader.calls.call(decorator, [found], {})
+        self.frame.set_name(node, node.name, found)
 
     def _refused(self, node: ast.stmt) -> Exception:
         what, fix, effect = REFUSED.get(
             type(node),
             (f"the statement {type(node).__name__}", "use numbers only.", False),
         )
-        return self.refuse(node, what, fix, effect=effect)
+        return self.frame.refuse(node, what, fix, effect=effect)
 
     # Assignments
 
     def assign(self, target: ast.expr, found: Any) -> None:
         if isinstance(target, ast.Name):
-            self.set_name(target, target.id, self.reader.settled(found))
+            self.frame.set_name(target, target.id, self.reader.values.settled(found))
         elif isinstance(target, (ast.Tuple, ast.List)):
             starred = any(isinstance(t, ast.Starred) for t in target.elts)
             count = None if starred else len(target.elts)
-            self._unpack(target, self.reader.elements(found, count))
+            self._unpack(target, self.reader.sequences.elements(found, count))
         elif isinstance(target, ast.Starred):
-            self.assign(target.value, self.reader.new_list(found))
+            self.assign(target.value, self.reader.containers.new_list(found))
         else:
             self._assign_part(target, found)
 
@@ -207,7 +214,7 @@ class Statements(Loops):
         if len(values) != len(names):
             if self.reader.whole:
                 raise Dead(f"{n} values to unpack, and {len(names)} names")
-            raise self.refuse(
+            raise self.frame.refuse(
                 target, "this assignment", "assign as many values as there are names.",
                 f"there are {n} values.",
             )  # fmt: skip
@@ -216,62 +223,58 @@ class Statements(Loops):
 
     def _assign_part(self, target: ast.expr, found: Any) -> None:
         """An element, or an attribute."""
+        if not isinstance(target, (ast.Subscript, ast.Attribute)):
+            raise self._of_a_part(target)
+        owner = self._owner(target)
         if isinstance(target, ast.Subscript):
-            owner = self.value(target.value)
-            if self._may_change(owner):
-                self.reader.set_item(owner, self.value(target.slice), found)
-                return
-        elif isinstance(target, ast.Attribute):
-            owner = self.value(target.value)
-            if self._may_change(owner):
-                self.reader.set_attribute(owner, target.attr, found)
-                return
-        raise self._of_a_part(target)
+            self.reader.containers.set_item(owner, self.value(target.slice), found)
+        else:
+            self.reader.objects.set_attribute(owner, target.attr, found)
 
-    def _may_change(self, owner: Any) -> bool:
-        return self.reader.whole or (isinstance(owner, Ref) and not owner.fixed)
+    def _owner(self, target: ast.Subscript | ast.Attribute) -> Any:
+        """That of which a part is set; in a kernel, it must be its own."""
+        owner = self.value(target.value)
+        if not self.reader.whole and (not isinstance(owner, Ref) or owner.fixed):
+            raise self._of_a_part(target)
+        return owner
 
     def _of_a_part(self, target: ast.expr) -> Exception:
-        return self.refuse(
+        return self.frame.refuse(
             target, "an assignment to a part of something", "assign to a variable.",
             "a kernel runs for all elements at once, in no order.", effect=True,
         )  # fmt: skip
 
     def _augment(self, node: ast.AugAssign) -> None:
-        target: Any = node.target
+        target = node.target
         if isinstance(target, ast.Name):
-            before = self.value(ast.copy_location(ast.Name(target.id, ast.Load()), target))
-            found = self._augmented(node, before)
-            self.set_name(target, target.id, self.reader.settled(found))
+            self.assign(target, self._augmented(node, self.value(_read(target))))
             return
-        owner = self.value(target.value)
-        if not self._may_change(owner):
-            raise self._of_a_part(target)
+        owner = self._owner(target)
         if isinstance(target, ast.Attribute):
-            before = self.reader.attribute(owner, target.attr)
-            self.reader.set_attribute(owner, target.attr, self._augmented(node, before))
+            before = self.reader.objects.attribute(owner, target.attr)
+            self.reader.objects.set_attribute(owner, target.attr, self._augmented(node, before))
             return
         index = self.value(target.slice)
-        before = self.reader.item(owner, index)
-        self.reader.set_item(owner, index, self._augmented(node, before))
+        before = self.reader.containers.item(owner, index)
+        self.reader.containers.set_item(owner, index, self._augmented(node, before))
 
     def _augmented(self, node: ast.AugAssign, before: Any) -> Any:
         """What is assigned after ``before += value``; lists are changed in place."""
-        value = self.operand(node.value)
-        in_place = self.reader.augmented(OPERATORS[type(node.op)], before, value)
+        value = self.expressions.operand(node.value)
+        in_place = self.reader.operators.augmented(OPERATORS[type(node.op)], before, value)
         if in_place is not NotImplemented:
             return in_place
-        return self.located(node, lambda: self.operate(node.op, before, value))
+        return self.frame.located(node, lambda: self.expressions.operate(node.op, before, value))
 
     # Conditions
 
     def _if(self, node: ast.If, rest: Sequence[ast.stmt]) -> bool:
         """Run an `if`; True if what follows it has been run, too."""
-        test = self.reader.truth(self.condition(node.test))
+        test = self.flow.truth(self.expressions.condition(node.test))
         if not isinstance(test, Number):
             self.run(node.body if test else node.orelse)
             return False
-        live = self.after(rest[-1] if rest else node), self.after(node)
+        live = self.frame.after(rest[-1] if rest else node), self.frame.after(node)
         return self.branch(
             test, lambda: self.run(node.body), lambda: self.run(node.orelse), *live, rest
         )
@@ -291,35 +294,39 @@ class Statements(Loops):
         and the answer is True. `live` are the variables that are read after that, or, `otherwise`,
         after the condition.
         """
-        reader = self.reader
-        condition = self.builder.to("bool", test.atom)
-        sides = reader.side(then, condition, True), reader.side(orelse, condition, False)
+        condition = self.to.to("bool", test.atom)
+        sides = self.flow.side(then, condition, True), self.flow.side(orelse, condition, False)
         done = [s.dead is not None or self._is_done(s) for s in sides]
         consumed = done[0] != done[1] and not sides[0].dead and not sides[1].dead
         if consumed:
-            reader.resume(sides[0 if done[1] else 1], lambda: self._rest(rest))
+            self.flow.resume(sides[0 if done[1] else 1], lambda: self._rest(rest))
             otherwise = live
-        returned = [s.heap.get(self.variables, {}).get(_RETURNED, False) is True for s in sides]
-        before = self.env
+        variables, before = self.frame.variables, self.frame.env
+        returned = [s.heap.get(variables, {}).get(_RETURNED, False) is True for s in sides]
 
         def pick(ref: Ref, key: Any, a: Any, b: Any) -> tuple[Any, Any]:
             # Nothing is read after a return. What the other side has not changed stays itself, as
             # do computations with it, which other sides may share.
-            if ref is not self.variables or returned[0] == returned[1] or key.startswith("%"):
+            if ref is not variables or returned[0] == returned[1] or key.startswith("%"):
                 return a, b
             kept = b if returned[0] else a
             gone = kept if kept is before.get(key) else ABSENT
             return (gone, kept) if returned[0] else (kept, gone)
 
-        reader.joined(condition, sides, self.unread(otherwise if rest else live), pick)
+        self.flow.joined(condition, sides, self.frame.unread(otherwise if rest else live), pick)
         return consumed
 
     def _is_done(self, side: Any) -> bool:
-        env = side.heap.get(self.variables, {})
+        env = side.heap.get(self.frame.variables, {})
         return any(env.get(flag) is True for flag in FLAGS)
 
     def _rest(self, rest: Sequence[ast.stmt]) -> None:
         if (stop := self.stopped()) is False:
             self.run(rest)
         elif rest and stop is not True:
-            self.unless_stopped(stop, lambda: self.run(rest), self.after(rest[-1]))
+            self.unless_stopped(stop, lambda: self.run(rest), self.frame.after(rest[-1]))
+
+
+def _read(target: ast.Name) -> ast.Name:
+    """A name that is set, as one that is read."""
+    return ast.copy_location(ast.Name(target.id, ast.Load()), target)

@@ -23,6 +23,14 @@ class Different(Exception):  # noqa: N818 - an answer, which never leaves the re
     """Two values that no number can join."""
 
 
+class Dead(Exception):  # noqa: N818 - an answer, which never leaves the reader
+    """Python raises here."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
 class Compound:
     """Something made of numbers: an array, a range, an inner function and its defaults."""
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from zyg.compiler.front.complexes import ComplexNumber, is_complex, pair_of
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber
-from zyg.compiler.front.ways import Dead
+from zyg.compiler.front.structures import Dead
 from zyg.compiler.ir import Atom, Block, For, Value, type_of
 from zyg.compiler.kinds import DTYPES
 from zyg.compiler.layouts import Order, Ranks, in_c, of_order, sorted_by

@@ -6,16 +6,19 @@ Nothing is watched where machine code runs, and all arrays are NumPy's; their va
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zyg.compiler.front.complexes import is_complex
 from zyg.compiler.front.conversions import as_array, kind_of_elements
 from zyg.compiler.front.creation import asarray
 from zyg.compiler.front.elementwise import array, copied, elementwise, mapped
+from zyg.compiler.front.structures import Dead
 from zyg.compiler.front.views import Arrayed
-from zyg.compiler.front.ways import Dead
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
+
+if TYPE_CHECKING:
+    from zyg.compiler.front.whole import WholeInterpreter
 
 
 class ArrayType(NamedTuple):
@@ -25,16 +28,16 @@ class ArrayType(NamedTuple):
     readable: bool = False
 
 
-def _demand(reader: Any, condition: Any) -> None:
+def _demand(reader: WholeInterpreter, condition: Any) -> None:
     to = reader.builder
     to.check(to.to("bool", atom_of(condition)), "what a function of NumPy's demands")
 
 
-def _slopes_hold(reader: Any, condition: Any) -> None:
+def _slopes_hold(reader: WholeInterpreter, condition: Any) -> None:
     reader.builder.slopes_hold(reader.builder.to("bool", atom_of(condition)))
 
 
-def _demand_read(reader: Any, condition: Any) -> None:
+def _demand_read(reader: WholeInterpreter, condition: Any) -> None:
     if condition is not True:
         raise KernelError(
             "a function of NumPy's is not compiled for arguments of these shapes and types.",
@@ -42,19 +45,19 @@ def _demand_read(reader: Any, condition: Any) -> None:
         )  # fmt: skip
 
 
-def _lies_like(reader: Any, x: Any, a: Any) -> Any:
+def _lies_like(reader: WholeInterpreter, x: Any, a: Any) -> Any:
     return x if not x.gaps and x.is_dense(a.order) else copied(x, a.order)
 
 
-def _in_order(reader: Any, y: Any, other: Any) -> Any:
+def _in_order(reader: WholeInterpreter, y: Any, other: Any) -> Any:
     if isinstance(other, str):
         return asarray(reader.builder, y, order=other)
     return _lies_like(reader, array(y), other) if isinstance(other, Arrayed) else y
 
 
-def _constant(reader: Any, x: Any) -> Any:
+def _constant(reader: WholeInterpreter, x: Any) -> Any:
     """The same without a derivative; what holds no floats is itself."""
-    x = reader.uncovered(x)
+    x = reader.values.uncovered(x)
     if isinstance(x, (list, tuple)):
         parts = [_constant(reader, part) for part in x]
         return type(x)._make(parts) if hasattr(x, "_make") else type(x)(parts)
@@ -68,21 +71,21 @@ def _constant(reader: Any, x: Any) -> Any:
     return x.record("constant", x)
 
 
-def _as_array(reader: Any, x: Any) -> Any:
-    return as_array(reader.builder, reader.uncovered(x))
+def _as_array(reader: WholeInterpreter, x: Any) -> Any:
+    return as_array(reader.builder, reader.values.uncovered(x))
 
 
-def _moves(reader: Any, x: Any) -> bool:
+def _moves(reader: WholeInterpreter, x: Any) -> bool:
     """Whether a derivative may be asked for."""
-    x = reader.uncovered(x)
+    x = reader.values.uncovered(x)
     return isinstance(x, (Arrayed, Number)) and kind_of_elements(x) not in ("int", "bool")
 
 
-def _raises(reader: Any, *args: Any, **kwargs: Any) -> None:
+def _raises(reader: WholeInterpreter, *args: Any, **kwargs: Any) -> None:
     raise Dead("a function of NumPy's raises")
 
 
-def _conj(reader: Any, x: Any) -> Any:
+def _conj(reader: WholeInterpreter, x: Any) -> Any:
     return elementwise(reader.builder, "conjugate", x) if is_complex(x) else x
 
 

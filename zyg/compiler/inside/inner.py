@@ -19,9 +19,9 @@ from zyg.compiler.builder import REALS, Builder
 from zyg.compiler.front.conversions import as_type
 from zyg.compiler.front.elementwise import array, copied, fill
 from zyg.compiler.front.mixed import ComplexNumber, Mixed
+from zyg.compiler.front.outlines import is_same_content
 from zyg.compiler.front.parallel import in_one_thread
 from zyg.compiler.front.scalars import whose
-from zyg.compiler.front.structures import children, is_leaf
 from zyg.compiler.front.views import (
     Arrayed,
     ArrayView,
@@ -31,17 +31,8 @@ from zyg.compiler.front.views import (
     fresh,
     product,
 )
-from zyg.compiler.ir import (
-    Atom,
-    Block,
-    Program,
-    Value,
-    element_of,
-    is_buffer,
-    is_number,
-    same,
-    type_of,
-)
+from zyg.compiler.front.whole import WholeInterpreter
+from zyg.compiler.ir import Atom, Block, Program, Value, element_of, is_buffer, is_number, type_of
 from zyg.compiler.numbers import Number, atom_of
 from zyg.compiler.splice import load_from, only_loaded, spliced, uses
 from zyg.errors import KernelError
@@ -69,28 +60,16 @@ def apart(x: Any, leaves: list[Any]) -> Callable[[Sequence[Any]], Any]:
 
 
 @contextmanager
-def unchanged(reader: Any) -> Iterator[None]:
+def unchanged(reader: WholeInterpreter) -> Iterator[None]:
     """Refuse what changes lists, objects or variables around it."""
-    before = reader.heap.fork()
+    before = reader.flow.heap.fork()
     yield
     for ref, content in before.items():
-        now = reader.heap.get(ref, content)
-        if len(now) != len(content) or not all(_alike(now.get(k), x) for k, x in content.items()):
+        now = reader.flow.heap.get(ref, content)
+        if not is_same_content(now, content):
             raise refused("a function that changes something around it, under a derivative,",
                           "what it writes would be watched after the derivative is taken.",
                           "return what is computed.")  # fmt: skip
-
-
-def _alike(x: Any, y: Any) -> bool:
-    """Whether one is the other, or was made of its parts, as what a loop carries is."""
-    if x is y:
-        return True
-    if is_leaf(x) and is_leaf(y):
-        return same(atom_of(x), atom_of(y))
-    mine, theirs = children(x), children(y)
-    if mine is None or theirs is None or mine[0] != theirs[0]:
-        return False
-    return all(map(_alike, mine[1], theirs[1]))
 
 
 @dataclass
@@ -111,7 +90,7 @@ class Inner:
 
     def __init__(
         self,
-        reader: Any,
+        reader: WholeInterpreter,
         f: Any,
         args: Sequence[Any],
         kwargs: dict[str, Any],
@@ -120,16 +99,16 @@ class Inner:
     ) -> None:
         self.reader, self.to, self.ints = reader, reader.builder, ints
         self.leaves: list[Any] = []
-        self.makes = [apart(reader.handed_out(array(x)), self.leaves) for x in args]
+        self.makes = [apart(reader.objects.handed_out(array(x)), self.leaves) for x in args]
         self.inputs: dict[int, int] = {}
         self.args: list[Any] = []  # views, too, which `run` copies where it has to
         self.sizes: dict[Value, tuple[Atom, ...]] = {}
         self.params: list[Value] = []
         seen = [self._seen(k, x) for k, x in enumerate(self.leaves)]
         with unchanged(reader), self.to.inside(Block()) as self.block:
-            mine = [reader.taken(make(seen), "an argument") for make in self.makes]
+            mine = [reader.objects.taken(make(seen), "an argument") for make in self.makes]
             y = self.read(f, mine, kwargs)
-            self.y = result(reader.handed_out(reader.settled(y)))
+            self.y = result(reader.objects.handed_out(reader.values.settled(y)))
             self._yield()
             more = self.more()
         in_one_thread(self.block)  # its mirrors would have to be told apart before they are made
@@ -144,7 +123,7 @@ class Inner:
 
     def read(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """What the function gives."""
-        return self.reader.call(f, args, kwargs)
+        return self.reader.calls.call(f, args, kwargs)
 
     def more(self) -> list[Value]:
         """Read more while the block is open; what that takes from around it."""
@@ -190,7 +169,7 @@ class Inner:
         yields = self.block.yields
         for x in outs:
             if isinstance(x, ArrayView):
-                view = self.reader.own(x, yields)
+                view = self.reader.interface.own(x, yields)
                 yields += [view.buffer, *view.shape]
                 self.kinds.append(Leaf(False, view.shape, view.order))
             elif isinstance(x, Number) or is_number(x):
@@ -285,7 +264,7 @@ class Inner:
             apart(make(self.leaves), mine)
             dots: list[Any] = [None] * len(mine)
             if tangent is not None:
-                apart(self.reader.handed_out(array(tangent)), dots := [])
+                apart(self.reader.objects.handed_out(array(tangent)), dots := [])
             if len(dots) != len(mine):
                 raise refused("a tangent of another structure than its argument", "it has its own.",
                               "pass one like it.")  # fmt: skip
@@ -328,7 +307,7 @@ class Inner:
         apart(whole, mine)
         if all(x is None for x in mine):
             return None
-        return self.reader.taken(whole, "")
+        return self.reader.objects.taken(whole, "")
 
 
 def _place(view: ArrayView, index: Atom) -> tuple[Value, list[Any], Atom]:

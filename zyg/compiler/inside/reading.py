@@ -10,8 +10,9 @@ from zyg.compiler.callbacks import Find, call_back
 from zyg.compiler.front import whole
 from zyg.compiler.front.captures import Captures, Outside
 from zyg.compiler.front.limits import composed_text
-from zyg.compiler.front.ways import Dead
-from zyg.compiler.front.whole import Whole, WholeReader
+from zyg.compiler.front.structures import Dead
+from zyg.compiler.front.whole import Whole, WholeInterpreter
+from zyg.compiler.front.whole_values import WholeCalls
 from zyg.compiler.inside import verbs
 from zyg.compiler.kinds import Kind
 
@@ -35,6 +36,15 @@ class Tried:
         return iter(self._said.values())
 
 
+def interpreter(
+    captures: Captures, find: Find | None = None, outside: Tried | None = None
+) -> tuple[WholeInterpreter, Calls]:
+    """What reads whole functions, and its calls, among which are those of zyg's verbs."""
+    made = WholeInterpreter(captures)
+    made.calls = calls = Calls(made, find, outside or Tried())
+    return made, calls
+
+
 def read_whole(
     f: Callable[..., Any],
     kinds: Sequence[Kind],
@@ -42,7 +52,7 @@ def read_whole(
     captures: Captures,
 ) -> Whole:
     """The program of `f` for arguments of these kinds: see `front.whole`."""
-    return whole.read_whole(f, kinds, keywords, captures, Reader)
+    return whole.read_whole(f, kinds, keywords, captures, interpreter(captures)[0])
 
 
 def read_calling_back(
@@ -61,18 +71,13 @@ def read_calling_back(
     first: Exception | None = None
     while True:
         made = captures()
-        reader = Reader(made, find, outside)
-        reads = functools.partial(_itself, reader)
+        reader, calls = interpreter(made, find, outside)
         try:
-            return whole.read_whole(f, kinds, keywords, made, reads), outside
+            return whole.read_whole(f, kinds, keywords, made, reader), outside
         except Exception as error:
             first = first or error
-            if not _leave_one(reader.failed[:-1], error, find, outside, refused):
+            if not _leave_one(calls.failed[:-1], error, find, outside, refused):
                 raise first from None
-
-
-def _itself(reader: Reader, captures: Captures) -> Reader:
-    return reader
 
 
 def _leave_one(
@@ -89,14 +94,12 @@ def _leave_one(
     return False
 
 
-class Reader(WholeReader):
-    """What the functions that make up one program have in common, zyg's verbs among them."""
+class Calls(WholeCalls):
+    """What calls give, of zyg's verbs, too, and of what stays in Python."""
 
-    def __init__(
-        self, captures: Captures, find: Find | None = None, outside: Tried | None = None
-    ) -> None:
-        super().__init__(captures)
-        self.find, self.outside = find, outside or Tried()
+    def __init__(self, reader: WholeInterpreter, find: Find | None, outside: Tried) -> None:
+        super().__init__(reader)
+        self.find, self.outside = find, outside
         self.failed: list[Any] = []  # the calls in which reading fails, the innermost first
         self._level = self._failed_at = 0
 
@@ -105,10 +108,11 @@ class Reader(WholeReader):
         self._level += 1
         try:
             if self.find is not None and value in self.outside:
-                back = functools.partial(call_back, self, self.find, value, path)
-                return self.of_each_kind(back, args, kwargs)
+                back = functools.partial(call_back, self.reader, self.find, value, path)
+                return self.flow.of_each_kind(back, args, kwargs)
             if verbs.is_verb(f):
-                return self.of_each_kind(functools.partial(verbs.called, self, f), args, kwargs)
+                verb = functools.partial(verbs.called, self.reader, f)
+                return self.flow.of_each_kind(verb, args, kwargs)
             return super().call(f, args, kwargs)
         except Dead:
             raise
@@ -122,4 +126,4 @@ class Reader(WholeReader):
             self._level -= 1
 
     def of_rule(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        return verbs.of_rule(self, f, args, kwargs)
+        return verbs.of_rule(self.reader, f, args, kwargs)

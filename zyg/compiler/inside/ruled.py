@@ -14,28 +14,22 @@ from zyg.compiler.autodiff.dependence import is_real
 from zyg.compiler.front.closures import Bound, Closure, Partial
 from zyg.compiler.front.elementwise import array, copied
 from zyg.compiler.front.views import Arrayed, ArrayView, dense
+from zyg.compiler.front.whole import WholeInterpreter
 from zyg.compiler.inside.inner import Inner, apart, as_operand, refused
-from zyg.compiler.ir import (
-    Adjoint,
-    Atom,
-    Block,
-    Call,
-    Program,
-    Value,
-    is_buffer,
-    type_of,
-)
+from zyg.compiler.ir import Adjoint, Atom, Block, Call, Program, Value, is_buffer, type_of
 from zyg.compiler.splice import free_values, uses
 
 
-def ruled(reader: Any, rule: Any, path: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def ruled(
+    reader: WholeInterpreter, rule: Any, path: Any, args: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
     """A call of a function whose rule is written in Python."""
     if rule.strong:
         raise refused(f"the rule of {rule.name}", "it keeps zeros itself.", "call it outside.")
 
     def read(*given: Any) -> Any:
-        y, back = reader.elements(reader.inline(rule.rule, path, given, kwargs))
-        return y, lambda bar: reader.elements(reader.call(back, [bar], {}))
+        y, back = reader.sequences.elements(reader.functions.inline(rule.rule, path, given, kwargs))
+        return y, lambda bar: reader.sequences.elements(reader.calls.call(back, [bar], {}))
 
     return Ruled(reader, rule.name, read, args, {}).call()
 
@@ -49,7 +43,7 @@ class Ruled(Inner):
 
     def __init__(
         self,
-        reader: Any,
+        reader: WholeInterpreter,
         name: str,
         rule: Callable[..., Any],
         args: Sequence[Any],
@@ -57,7 +51,7 @@ class Ruled(Inner):
         only_reverse: tuple[str, str, str] | None = None,
     ) -> None:
         self.only_reverse = only_reverse
-        args = [_kept(reader.handed_out(x)) for x in args]
+        args = [_kept(reader.objects.handed_out(x)) for x in args]
         super().__init__(reader, rule, args, kwargs, ints="left")
         self.program.name, self.program.adjoint = name, self.adjoint
 
@@ -72,7 +66,7 @@ class Ruled(Inner):
                 self.to.born[out] = len(self.to.born) + 1
             known = type_of(y) == "int" and (y in names or not isinstance(y, Value))
             atoms.append(names.get(y, y) if known else out)
-        return self.reader.taken(self.make(self.made(iter(atoms))), "")
+        return self.reader.objects.taken(self.make(self.made(iter(atoms))), "")
 
     def read(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         y, self.back = f(*args)
@@ -114,7 +108,7 @@ class Ruled(Inner):
                 seen.append(dense(self.to, bar, x.shape, order=x.order))
             else:
                 seen.append(self.to.number(bar, getattr(x, "python", True)))
-        return self.reader.taken(self.make(seen), ""), bars
+        return self.reader.objects.taken(self.make(seen), ""), bars
 
     def _cotangents(self, found: Sequence[Any], yields: list[Atom]) -> list[int]:
         """The places of the inputs that have cotangents, which are appended to `yields`."""
@@ -127,10 +121,10 @@ class Ruled(Inner):
             mine: list[Any] = []
             apart(make(self.leaves), mine)
             if isinstance(c, (Closure, Bound, Partial)):
-                c = self.reader.call(c, [], {})
+                c = self.reader.calls.call(c, [], {})
             bars: list[Any] = [None] * len(mine)
             if c is not None:
-                apart(self.reader.handed_out(array(c)), bars := [])
+                apart(self.reader.objects.handed_out(array(c)), bars := [])
             if len(bars) != len(mine):
                 raise refused("a cotangent of another structure", "an argument has its own.",
                               "return one like it.")  # fmt: skip

@@ -12,11 +12,11 @@ from zyg.compiler.autodiff import reverse
 from zyg.compiler.autodiff.dependence import is_real
 from zyg.compiler.autodiff.jacobians import Matrices, Result
 from zyg.compiler.front.captures import Outside
+from zyg.compiler.front.dispatch import is_usual, rule_for
 from zyg.compiler.front.elementwise import array, broadcast_shape, mapped, stretched
-from zyg.compiler.front.reader import _is_usual as is_usual
-from zyg.compiler.front.reader import _rule_of as rule_for
 from zyg.compiler.front.scalars import whose
 from zyg.compiler.front.views import Arrayed, ArrayView, dense, fresh, nest
+from zyg.compiler.front.whole import WholeInterpreter
 from zyg.compiler.inside.inner import (
     Inner,
     apart,
@@ -43,7 +43,7 @@ def _verb(f: Any) -> str | None:
     return "stop_gradient" if is_stopping(f) else name_of_verb(f)
 
 
-def called(reader: Any, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def called(reader: WholeInterpreter, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """What a verb gives."""
     if isinstance(f, Pullback):
         return f(*args, **kwargs)
@@ -53,7 +53,7 @@ def called(reader: Any, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> 
     return VERBS[verb](reader, *args, **kwargs)
 
 
-def of_rule(reader: Any, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def of_rule(reader: WholeInterpreter, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """A call of a function that has a rule, or is of elements; NotImplemented for others."""
     path = f.path if isinstance(f, Outside) else (("itself", f),)
     f = f.value if isinstance(f, Outside) else f
@@ -72,13 +72,13 @@ def of_rule(reader: Any, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) ->
         reader.captures.guards[path] = f
 
         def one(*xs: Any) -> Atom:
-            return atom_of(reader._call_ruled(rule, path, xs, {}))
+            return atom_of(reader.calls.call_ruled(rule, path, xs, {}))
 
         return mapped(reader.builder, one, args, "float")
     if rule is CONSTANT and (inner := getattr(f, "__wrapped__", None)) is not None:
         inside = (*path, ("attr", "__wrapped__"))
         reader.captures.guards[path] = f
-        return stop_gradient(reader, reader.plain_call(inner, inside, args, kwargs))
+        return stop_gradient(reader, reader.calls.plain_call(inner, inside, args, kwargs))
     return NotImplemented
 
 
@@ -86,7 +86,9 @@ def _is_users(f: Any) -> bool:
     return isinstance(f, FunctionType) and is_users(f.__code__.co_filename)
 
 
-def broadcast(reader: Any, f: Any, *args: Any, out: Any = None, mode: str = "auto") -> Any:
+def broadcast(
+    reader: WholeInterpreter, f: Any, *args: Any, out: Any = None, mode: str = "auto"
+) -> Any:
     to = reader.builder
     args = tuple(array(x) for x in args)
     kinds = {x.element if isinstance(x, ArrayView) else type_of(atom_of(x)) for x in args}
@@ -98,8 +100,8 @@ def broadcast(reader: Any, f: Any, *args: Any, out: Any = None, mode: str = "aut
     def at(index: Sequence[Atom]) -> list[Any]:
         xs = [stretched(to, x, index) for x in args]
         leaves: list[Any] = []
-        y = reader.call(f, [to.number(atom_of(x), False) for x in xs], {})
-        makes.append(apart(reader.handed_out(y), leaves))
+        y = reader.calls.call(f, [to.number(atom_of(x), False) for x in xs], {})
+        makes.append(apart(reader.objects.handed_out(y), leaves))
         return leaves
 
     makes: list[Any] = []
@@ -112,12 +114,14 @@ def broadcast(reader: Any, f: Any, *args: Any, out: Any = None, mode: str = "aut
             y.store(index, x)
 
     nest(to, shape, store)
-    return reader.taken(makes[0](outs), "")
+    return reader.objects.taken(makes[0](outs), "")
 
 
-def hook(reader: Any, g: Any, x: Any) -> Any:
-    return Ruled(reader, "hook", lambda x: (x, lambda bar: [reader.call(g, [bar], {})]), (x,), {},
-                 only_reverse=_ONLY_REVERSE).call()  # fmt: skip
+def hook(reader: WholeInterpreter, g: Any, x: Any) -> Any:
+    def hooked(x: Any) -> Any:
+        return x, lambda bar: [reader.calls.call(g, [bar], {})]
+
+    return Ruled(reader, "hook", hooked, (x,), {}, only_reverse=_ONLY_REVERSE).call()
 
 
 _ONLY_REVERSE = (
@@ -128,20 +132,24 @@ _ONLY_REVERSE = (
 )
 
 
-def gradient(reader: Any, f: Any, *args: Any, zeros: bool = False, **kwargs: Any) -> Any:
+def gradient(
+    reader: WholeInterpreter, f: Any, *args: Any, zeros: bool = False, **kwargs: Any
+) -> Any:
     return Inner(reader, f, args, kwargs, loss_of, ints="floats").gradient(zeros)[1]
 
 
-def value_and_gradient(reader: Any, f: Any, *args: Any, zeros: bool = False, **kwargs: Any) -> Any:
+def value_and_gradient(
+    reader: WholeInterpreter, f: Any, *args: Any, zeros: bool = False, **kwargs: Any
+) -> Any:
     value, found = Inner(reader, f, args, kwargs, first_loss).gradient(zeros)
-    return reader.taken(value, ""), found
+    return reader.objects.taken(value, ""), found
 
 
-def pullback(reader: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
+def pullback(reader: WholeInterpreter, f: Any, *args: Any, **kwargs: Any) -> Any:
     inner = Inner(reader, f, args, kwargs)
     inner.keep()
     made = inner.made(iter(inner.run(inner.program, inner.args)))
-    return reader.taken(inner.make(made), ""), Pullback(inner, made)
+    return reader.objects.taken(inner.make(made), ""), Pullback(inner, made)
 
 
 class Pullback:
@@ -161,7 +169,7 @@ class Pullback:
             raise refused("a pullback that is called where arrays may have changed",
                           "it runs the function again.", "pass them as arguments.")  # fmt: skip
         bars: list[Any] = []
-        apart(inner.reader.handed_out(array(y_bar)), bars)
+        apart(inner.reader.objects.handed_out(array(y_bar)), bars)
         if len(bars) != len(self.made):
             raise refused("a cotangent of another structure than the value", "it has its own.",
                           "pass one like it.")  # fmt: skip
@@ -177,13 +185,15 @@ def _is_float(x: Any) -> bool:
     return is_real(x.element if isinstance(x, Arrayed) else type_of(atom_of(x)))
 
 
-def pushforward(reader: Any, f: Any, primals: Any, tangents: Any, **kwargs: Any) -> Any:
-    inner = Inner(reader, f, reader.elements(primals), kwargs)
-    outs = inner.pushed(inner.program, inner.directions(reader.elements(tangents)))
+def pushforward(
+    reader: WholeInterpreter, f: Any, primals: Any, tangents: Any, **kwargs: Any
+) -> Any:
+    inner = Inner(reader, f, reader.sequences.elements(primals), kwargs)
+    outs = inner.pushed(inner.program, inner.directions(reader.sequences.elements(tangents)))
     count = len(inner.program.outputs)
     y = inner.made(iter(outs[:count]))
     y_dot = _dots(inner, y, outs[count:])
-    return tuple(reader.taken(inner.make(x), "") for x in (y, y_dot))
+    return tuple(reader.objects.taken(inner.make(x), "") for x in (y, y_dot))
 
 
 def _dots(inner: Inner, y: list[Any], dots: list[Atom]) -> list[Any]:
@@ -201,7 +211,7 @@ def _dots(inner: Inner, y: list[Any], dots: list[Atom]) -> list[Any]:
     return made
 
 
-def hvp(reader: Any, f: Any, x: Any, v: Any) -> Any:
+def hvp(reader: WholeInterpreter, f: Any, x: Any, v: Any) -> Any:
     inner = Inner(reader, f, (x,), {}, loss_of, ints="floats")
     program = inner.gradient_program()
     outs = inner.pushed(program, inner.directions([v]))
@@ -209,7 +219,9 @@ def hvp(reader: Any, f: Any, x: Any, v: Any) -> Any:
     return inner.by_argument(inner.along(dots), True)[0]
 
 
-def jacobian(reader: Any, f: Any, *args: Any, mode: str = "auto", **kwargs: Any) -> Any:
+def jacobian(
+    reader: WholeInterpreter, f: Any, *args: Any, mode: str = "auto", **kwargs: Any
+) -> Any:
     inner = Inner(reader, f, args, kwargs)
     outputs = iter(enumerate(inner.program.outputs))
     results = []
@@ -225,7 +237,7 @@ def jacobian(reader: Any, f: Any, *args: Any, mode: str = "auto", **kwargs: Any)
     return columns(inner, matrices, inner.make, [leaf.order for leaf in inner.kinds])
 
 
-def hessian(reader: Any, f: Any, x: Any) -> Any:
+def hessian(reader: WholeInterpreter, f: Any, x: Any) -> Any:
     inner = Inner(reader, f, (x,), {}, loss_of, ints="floats")
     (make,) = inner.makes
 
@@ -267,7 +279,7 @@ def columns(
     found, places = [], range(len(inner.leaves))
     for argument in inner.makes:
         rows = [argument([blocks.get((m, k)) for k in places]) for m in range(len(shapes))]
-        found.append(inner.reader.taken(make(rows), ""))
+        found.append(inner.reader.objects.taken(make(rows), ""))
     return tuple(found)
 
 
@@ -281,7 +293,7 @@ def _block(inner: Inner, k: int, shape: Sequence[Atom], order: Order, made: Atom
     return to.number(made, whose(leaf))
 
 
-def diaghessian(reader: Any, f: Any, x: Any) -> Any:
+def diaghessian(reader: WholeInterpreter, f: Any, x: Any) -> Any:
     inner = Inner(reader, f, (x,), {}, loss_of, ints="floats")
     matrices = of_gradient(inner)
     matrices.yields = [matrices.diagonal(m, p) for m, p in enumerate(inner.inputs.values())]
@@ -293,10 +305,10 @@ def diaghessian(reader: Any, f: Any, x: Any) -> Any:
 # Others
 
 
-def stop_gradient(reader: Any, x: Any) -> Any:
+def stop_gradient(reader: WholeInterpreter, x: Any) -> Any:
     leaves: list[Any] = []
-    make = apart(reader.handed_out(x), leaves)
-    return reader.taken(make([_constant(reader.builder, leaf) for leaf in leaves]), "")
+    make = apart(reader.objects.handed_out(x), leaves)
+    return reader.objects.taken(make([_constant(reader.builder, leaf) for leaf in leaves]), "")
 
 
 def _constant(to: Any, x: Any) -> Any:
@@ -305,11 +317,11 @@ def _constant(to: Any, x: Any) -> Any:
     return x.record("constant", x) if isinstance(x, Number) else x
 
 
-def checkpoint(reader: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
-    return reader.call(f, args, kwargs)
+def checkpoint(reader: WholeInterpreter, f: Any, *args: Any, **kwargs: Any) -> Any:
+    return reader.calls.call(f, args, kwargs)
 
 
-def is_traced(reader: Any, x: Any) -> bool:
+def is_traced(reader: WholeInterpreter, x: Any) -> bool:
     return False
 
 
