@@ -112,4 +112,18 @@ SPECIAL = [
     ("x0 ** 0.5", [np.array([-np.inf, -0.0, 4.0], np.float32)]),
     ("np.linalg.solve(x0, x1)", [np.array([[3.0, 1], [0, 2]]), np.ones((2, 3), order="F")]),
 ]  # fmt: skip
-ROWS = [*SPECIAL, *((text, [x]) for text in TEXTS for x in ARGUMENTS)]
+# Where NumPy is apart, of what is traced.
+EDGES = [
+    ("np.quantile(np.array([True, False, True]), x0, method='lower')", [0.5]),
+    ("np.linalg.tensorinv(x0)", [np.array(2.0)]),
+    ("np.linalg.matrix_power(x0, 0)", [np.ones((2, 2), order="F")]),
+    ("np.linalg.norm(x0, 2)", [np.where(np.eye(4, 3, -1) > 0, np.inf, 1.0)]),
+    ("np.cov(x0, x1)", [np.array(1.0), np.array(2.0)]),
+    ("np.cov(x0, x1, False)", [np.array(1.0), np.array(2.0)]),
+    ("np.average(x0, 0, weights=x1)", [np.array(1.0), np.array(2.0)]),
+    ("np.average(x0, axis=-1)", [np.zeros((0, 3))]),
+    ("np.histogram(x0, np.zeros(0), None, True, x1)", [np.ones(3), np.ones(3)]),
+    ("np.apply_over_axes(np.sum, x0, 0)", [np.array(1.0)]),
+    ("np.apply_over_axes(np.cumsum, x0, 0)", [np.array(1.0)]),
+]
+ROWS = [*SPECIAL, *EDGES, *((text, [x]) for text in TEXTS for x in ARGUMENTS)]

@@ -57,6 +57,7 @@ CALLS = {
         call(M, W, unit_diagonal=True, order=1), call(M, B, 0, True, True, order=1),
     ],
     linalg.lu_solve: [
+        call((LU[0][:0], LU[1]), B[:0]),
         *(call(LU, B, trans, order=1) for trans in (0, 1, 2)), call(LU, W), call(LU, W, 1),
     ],
     linalg.cho_solve: [call((UPPER, False), b) for b in (W, B)] + [call((UPPER.T, True), B)],

@@ -56,9 +56,13 @@ CALLS = {
         *(call(W, V[:2], mode) for mode in MODES), call(IMAGE, array(2, 2), "same"),
     ],
     signal.fftconvolve: [call(WIDE, W, "same"), call(IMAGE, array(2, 2))],
-    signal.oaconvolve: [call(WIDE, W)],
-    signal.convolve2d: [call(IMAGE, array(2, 2), mode) for mode in MODES],
-    signal.correlate2d: [call(IMAGE, array(2, 2), mode) for mode in MODES],
+    signal.oaconvolve: [call(WIDE, W), call(V, W[:0])],
+    signal.convolve2d: [
+        call(IMAGE[:0], W[None]), *(call(IMAGE, array(2, 2), mode) for mode in MODES),
+    ],
+    signal.correlate2d: [
+        call(IMAGE[:0], W[None]), *(call(IMAGE, array(2, 2), mode) for mode in MODES),
+    ],
     signal.lfilter: [
         call(W, np.array([2.0, 0.4]), V, order=1), call(W[:2], W[1:] + 3, array(3, 2), 0, order=1),
         call(W[:2], np.array([1.5]), W),

@@ -1,4 +1,4 @@
-"""Compiled functions at points that are special to one function: NaN, infinities, zeros, orders."""
+"""Functions at points that are special to one of them: NaN, infinities, zeros, orders, types."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ import zyg
 
 from .calls import call
 from .case import Case, compiled_of
-from .engines import MACHINE_CODE
-from .expressions import SPECIAL
+from .engines import ENGINES, MACHINE_CODE
+from .expressions import EDGES, SPECIAL
 from .points import APART, HOLE
 from .programs import of_text, written
 
@@ -27,6 +27,13 @@ def test_machine_code_agrees_at_special_points(number):
         except Exception as error:
             error.add_note(program.text)
             raise
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("text", "leaves"), EDGES)
+@pytest.mark.parametrize("engine", ["traced", "reverse", "forward", "second"])
+def test_the_tracer_agrees_where_numpy_is_apart(engine, text, leaves):
+    ENGINES[engine](Case(text, of_text(text, len(leaves)), leaves))
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import special
 
 import zyg
+import zyg.scipy.special
 from zyg.errors import ConversionError
 
 from ..calls.calls import CUBE, A, V
@@ -99,3 +101,31 @@ def test_attributes_without_rule_are_refused_by_name():
         with pytest.raises(ConversionError, match=name):
             zyg.pullback(lambda x: getattr(x, name), CUBE)  # noqa: B023
     assert zyg.gradient(lambda x: np.sum(x) * x.nbytes, V)[0][0] == V.nbytes
+
+
+@pytest.mark.parametrize("order", [zyg.gradient, zyg.hessian])
+@pytest.mark.parametrize("x", [0.7, np.array(0.7), np.array([0.7, 1.3])])
+@pytest.mark.parametrize("code", "?bBhHILQef")
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda b, x: np.power(b, x), lambda b, x: special.boxcox1p(b, x),
+        lambda b, x: special.rel_entr(b, x), lambda b, x: special.stdtr(x, b),
+        lambda b, x: x / b,
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore")
+def test_a_constant_of_few_bits_counts_as_a_float(f, code, x, order):
+    """NumPy has log(True) in 16 bits, and -np.uint8(1) is 255."""
+    for b in (np.dtype(code).type(1), np.ones(2, code), np.full((2, 1), 3).astype(code)):
+        found = order(lambda x, b=b: np.sum(f(b, x)), x)
+        right = order(lambda x, b=b: np.sum(f(np.float64(b), x)), x)
+        near = {2: 1e-2, 4: 1e-5, 8: 1e-12}[f(b, x).dtype.itemsize]
+
+        assert np.allclose(found, right, rtol=near, atol=0)
+
+
+def test_the_power_of_two_of_ldexp_is_not_rounded_to_16_bits():
+    (found,) = zyg.gradient(lambda x: np.sum(np.ldexp(x, np.array([20, 1], np.int8))), np.ones(2))
+
+    assert list(found) == [2.0**20, 2.0]

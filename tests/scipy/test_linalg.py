@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 import zyg
-from zyg.errors import MissingRuleError
+from zyg.errors import DegenerateError, MissingRuleError
 from zyg.scipy import linalg
 
 from ..calls.calls import A, W, array, matrix
@@ -164,3 +164,49 @@ def test_singular_values_of_a_matrix_of_lower_rank_have_their_gradient():
     assert expected.S[1] == 0
     with pytest.raises(zyg.errors.DegenerateError):
         zyg.gradient(lambda a: linalg.svd(a, full_matrices=False)[0][1, 1], a)
+
+
+@pytest.mark.parametrize("cut", [{"rtol": 0.6}, {"atol": 2.0}, {"atol": 0.2, "rtol": 0.4}])
+def test_a_pseudoinverse_has_the_derivative_of_the_singular_values_that_it_keeps(cut):
+    a = array(4, 3)
+    s = scipy.linalg.svdvals(a)
+    assert 0 < np.sum(s <= cut.get("atol", 0) + cut.get("rtol", 0) * s[0]) < 3
+
+    zyg.check_gradient(lambda a: linalg.pinv(a, **cut), a)
+
+
+@pytest.mark.parametrize("driver", ["gelsd", "gelss", "gelsy"])
+def test_least_squares_that_drop_more_than_0_are_refused(driver):
+    def solution(a):
+        return linalg.lstsq(a, W, cond=0.9, lapack_driver=driver)[0]
+
+    with pytest.raises(MissingRuleError, match="cond that drops"):
+        zyg.gradient(lambda a: np.sum(solution(a)), np.diag([2.0, 1.0, 0.5]))
+
+
+@pytest.mark.parametrize("b", [None, np.eye(3)])
+@pytest.mark.parametrize("a", [np.eye(3), matrix(3, 3) * 0 + 1, np.diag([2.0, 1.0, 1.0])])
+def test_vectors_of_equal_eigenvalues_are_refused(a, b):
+    weights = np.arange(9.0).reshape(3, 3)
+
+    with pytest.raises(DegenerateError):
+        zyg.gradient(lambda a: np.sum(weights * linalg.eigh(a, b)[1]), a)
+    with pytest.raises(DegenerateError):
+        zyg.hessian(lambda a: np.sum(linalg.eigvalsh(a, b) ** 2), a)
+
+
+def test_phases_of_complex_eigenvectors_are_refused():
+    a = np.array([[2.0, 1j, 0.0], [-1j, 3.0, 1.0], [0.0, 1.0, 5.0]])
+
+    with pytest.raises(DegenerateError, match="phases"):
+        zyg.gradient(lambda a: np.sum(np.imag(linalg.eigh(a)[1])), a)
+
+
+def test_an_equation_of_nothing_asks_nothing_of_its_factors():
+    factors = scipy.linalg.lu_factor(matrix(3, 3))
+
+    found = zyg.gradient(
+        lambda lu: np.sum(linalg.lu_solve((lu, factors[1]), np.zeros((3, 0)))), factors[0]
+    )
+
+    assert not np.any(found[0])

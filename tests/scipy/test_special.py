@@ -374,3 +374,9 @@ def test_pseudo_huber_of_large_and_small_numbers():
             expected = delta * (root - 1) ** 2 / root, r / root
         found = zyg.gradient(sp.pseudo_huber, delta, r)
         np.testing.assert_allclose(found, [*map(float, expected)], rtol=1e-14)
+
+
+@pytest.mark.parametrize("f", [special.sici, special.shichi])
+def test_the_integral_that_is_finite_at_0_has_its_slope_there(f):
+    assert zyg.gradient(lambda x: f(x)[0], 0.0) == (1.0,)
+    assert list(zyg.gradient(lambda x: np.sum(f(x)[0]), np.zeros(2))[0]) == [1.0, 1.0]

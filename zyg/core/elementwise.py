@@ -37,9 +37,10 @@ from zyg.functions.operations import table
 _BUILTIN = {type(None), int, float, complex, np.float64, np.complex128}
 _FLOATS = {float, np.float64}
 _CONSTANTS = {type(None), float, int, np.float64, np.ndarray}
-_SINGLE = np.float32
 _FACTORS = table[np.multiply]
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
+# Of these -x wraps around, or there is none, or functions of NumPy's have fewer digits.
+_NARROW = {bool, *(np.dtype(code).type for code in "?bBhHILQef")}
 
 
 def elementwise(rule: ScalarRule, *args: Any) -> Any:
@@ -97,13 +98,14 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     if type(primal) is not np.ndarray or not (strand.alone or local_or_none(strand) is strand):
         return _of_one_other(rule, x, constant, k)
     partial, reads = rule.partials[k], (rule.saves or rule.find_saves())[k]
+    kept = None
     if constant is not None and isinstance(constant, np.ndarray):
         if constant.dtype.hasobject and holds_watched_objects(constant):
             return over_objects(rule, (x, constant) if k == 0 else (constant, x))
         if reads[1 - k]:
-            constant = _kept(rule, strand, constant, primal)
-    elif type(constant) is _SINGLE and primal.dtype is _FLOAT64:
-        constant = np.float64(constant)
+            kept = _kept(rule, strand, constant, primal)
+    elif type(constant) in _NARROW:
+        kept = _as_real(constant, primal)
     elif type(constant) not in watcher_of:
         constant = array_type(constant).enter(constant)
     if len(reads) == 2:
@@ -112,6 +114,8 @@ def elementwise_of_one(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     else:
         first, second = (primal, constant) if k == 0 else (constant, primal)
         y = rule.function(first, second)
+        if kept is not None:
+            first, second = (primal, kept) if k == 0 else (kept, primal)
         saved = (first if reads[0] else None, second if reads[1] else None, y if reads[2] else None)
     if type(y) is np.ndarray and (constant is None or y.shape == primal.shape):
         dtype = y.dtype
@@ -184,11 +188,12 @@ def _of_one_nested(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
     """The same of an array that an outer level watches, too."""
     strand, primal = x.strand, x.primal
     partial, reads = rule.partials[k], (rule.saves or rule.find_saves())[k]
+    kept = constant
     if type(constant) is np.ndarray:
         if constant.dtype.hasobject:
             return elementwise(rule, *((x, constant) if k == 0 else (constant, x)))
         if reads[1 - k]:
-            constant = _kept(rule, strand, constant, strip(primal))
+            kept = _kept(rule, strand, constant, strip(primal))
     y = elementwise_of_one(rule, primal, constant, k)
     primals = [primal] if len(reads) == 2 else [primal, constant] if k == 0 else [constant, primal]
     plain, p = _plain_result(rule, strand, y), strip(primal)
@@ -199,7 +204,8 @@ def _of_one_nested(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
         )
     if reads[k]:
         x.unread = False
-    saved = [v if read else None for v, read in zip((*primals, y), reads, strict=True)]
+    operands = [kept if v is constant else v for v in primals]
+    saved = [v if read else None for v, read in zip((*operands, y), reads, strict=True)]
     watched: Any = watcher_of[np.ndarray]()
     watched.primal = y
     watched.strand = strand
@@ -212,9 +218,9 @@ def _of_one_nested(rule: ScalarRule, x: Any, constant: Any, k: int) -> Any:
 
 def _kept(rule: ScalarRule, strand: Strand, constant: Any, beside: Any) -> Any:
     """A constant that partials read, as wide as what it stands beside; a factor is exact anyway."""
-    narrow = constant.dtype is _FLOAT32 and beside.dtype is _FLOAT64
-    widens = narrow and rule.partials is not _FACTORS
-    return _as_real(constant, beside) if widens else keep(strand, constant)
+    narrow = constant.dtype is not beside.dtype and constant.dtype.type in _NARROW
+    wide = _as_real(constant, beside) if narrow and rule.partials is not _FACTORS else constant
+    return keep(strand, constant) if wide is constant else wide
 
 
 def elementwise_of_two(rule: ScalarRule, x: Any, o: Any) -> Any:
@@ -331,11 +337,11 @@ def _note_elementwise(
                 x.unread = False
             else:  # an outer level may write to it before this entry is reversed
                 saved[place] = np.copy(x)
-    if arrays and not (alike and all(getattr(v, "dtype", dtype) is dtype for v in saved)):
-        saved = [_as_real(v, y, rule.partials is _FACTORS) for v in saved]
     if not arrays:
         convert = _as_numpy if all(map(_is_builtin, (y, *primals))) else _as_exact
         saved = [convert(v, y) for v in saved]
+    elif not (alike and all(getattr(v, "dtype", type(v) is bool or dtype) is dtype for v in saved)):
+        saved = [_as_real(v, y, rule.partials is _FACTORS) for v in saved]
     conjugate = not alike and any(map(has_complex, (y, *primals)))
     watched = note(strand, y, elementwise_pullback, active, saved, conjugate)
     if host:
@@ -359,14 +365,15 @@ def elementwise_pullback(
 def _as_real(x: Any, y: Any, is_factor: bool = False) -> Any:
     """An operand as wide as a result that is not of ints.
 
-    In a dtype of ints 1 + x * x may wrap around, in a narrower one 1 / x has fewer digits; but a
-    factor is itself the derivative by the other one.
+    In a dtype of ints 1 + x * x may wrap around, in a narrower one 1 / x has fewer digits, and
+    bools have no -x; but a factor is itself the derivative by the other one.
     """
-    own: Any = getattr(strip(x), "dtype", None)
     dtype = strip(y).dtype
+    x = np.bool_(x) if type(x) is bool else x
+    own: Any = getattr(strip(x), "dtype", None)
     if own is None or own is dtype or dtype.kind not in "fc":
         return x
-    if own.kind in "iu":
+    if own.kind in "iu" or (own.kind == "b" and not is_factor):
         return x.astype(dtype)
     if is_factor:
         return x
@@ -384,11 +391,8 @@ def elementwise_pushforward(active: list[Any], saved: list[Any], conjugate: bool
     return total
 
 
-kinds.update(
-    dict.fromkeys(
-        (add_pullback, subtract_pullback, multiply_pullback), Kind(lambda i, j, *_: [i, j])
-    )
-)
+for _pullback in (add_pullback, subtract_pullback, multiply_pullback):
+    kinds[_pullback] = Kind(lambda i, j, *_: [i, j])
 kinds[elementwise_of_two_pullback] = Kind(
     lambda i, j, *_: [i, j],
     None,

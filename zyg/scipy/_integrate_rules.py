@@ -9,7 +9,7 @@ import numpy as np
 import scipy.integrate
 
 from zyg.errors import unknown_call
-from zyg.functions.kit import as_array, composed, is_watched, strip, watched_leaves
+from zyg.functions.kit import as_array, composed, is_watched, raised, strip, watched_leaves
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._namespace import dispatching
 from zyg.verbs.checkpoints import one_entry
@@ -259,6 +259,8 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 
 @composed(scipy.integrate.cumulative_trapezoid)
 def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
+    if np.shape(y)[axis] == 0:
+        raised(scipy.integrate.cumulative_trapezoid, y, x, dx, axis, initial)
     y, areas = _areas(y, x, dx, axis)
     sums = np.cumsum(areas, axis=-1)
     if initial is not None:

@@ -10,8 +10,9 @@ import numpy as np
 from scipy import linalg
 
 from zyg.errors import unknown_call
-from zyg.functions.kit import conj, strip
-from zyg.functions.primitives.decompositions import svd_cotangent
+from zyg.functions.kit import adjoint, conj, strip
+from zyg.functions.primitives.decompositions import eigh_cotangent, svd_cotangent
+from zyg.functions.primitives.linalg import demand_full
 from zyg.scipy._linalg_systems import adjoint_of, permutation, reading, solve_triangular, used
 from zyg.scipy._namespace import rule_for
 from zyg.verbs.gradients import pullback
@@ -61,16 +62,17 @@ def det(a, **options):
 
 
 @rule_for(linalg.pinv)
-def pinv(a, **options):
-    """G. Golub and V. Pereyra 1973, for a matrix of constant rank."""
-    y = pinv(a, **used("pinv", options, "atol", "rtol"))
+def pinv(a, *, atol=None, rtol=None, **options):
+    y = pinv(a, atol=atol, rtol=rtol, **used("pinv", options))
 
     def pinv_pullback(y_bar):
-        h = adjoint_of(y)
-        left = y_bar - _product(y_bar, a, y)  # P_bar (I - A P)
-        below = y_bar - _product(y, a, y_bar)  # (I - P A) P_bar
-        a_bar = _product(adjoint_of(left), y, h) + _product(h, y, adjoint_of(below))
-        return (a_bar - _product(h, y_bar, h),)
+        most = np.max(linalg.svdvals(strip(a)), axis=-1, initial=0.0)
+        default = max(np.shape(a)[-2:]) * np.finfo(most.dtype).eps
+        least = (0.0 if atol is None else atol) / np.where(most == 0, 1.0, most)
+        least = least + (default if rtol is None else rtol)
+        # The same function; its rule is NumPy's.
+        _, back = pullback(lambda a: np.linalg.pinv(a, least), a)
+        return (back(y_bar)[0],)
 
     return y, pinv_pullback
 
@@ -79,6 +81,8 @@ def pinv(a, **options):
 def lstsq(a, b, **options):
     made = lstsq(a, b, **used("lstsq", options, "cond", "lapack_driver"))
     vector = np.ndim(b) == 1
+    s = linalg.svdvals(strip(a)) if made[3] is None else strip(made[3])  # gelsy computes none
+    demand_full("scipy.linalg.lstsq with a cond", s, strip(made[2]))
 
     def columns(v):
         return np.reshape(v, (-1, 1)) if vector else v
@@ -99,7 +103,7 @@ def lstsq(a, b, **options):
                 b_bar, adjoint_of(x)
             )
             g = g + np.matmul(np.matmul(adjoint_of(p), x), adjoint_of(free))
-            if made[3] is None:  # gelsy computes none
+            if made[3] is None:
                 return g
             u, _, vh = svd(a, False)
             return g + np.matmul(_scaled(u, s_bar), vh)
@@ -232,13 +236,6 @@ def qr(a, overwrite_a=False, lwork=_NO_LWORK, mode="full", **options):
     return made, qr_pullback
 
 
-def _gaps(w):
-    """1 / (w_j - w_i), and 0 on the diagonal."""
-    gap = np.expand_dims(w, -2) - np.expand_dims(w, -1)
-    one = np.eye(np.shape(w)[-1])
-    return (1 - one) / (gap + one)
-
-
 @rule_for(linalg.svd)
 def svd(a, full_matrices=True, compute_uv=True, **options):
     made = svd(a, full_matrices, compute_uv, **used("svd", options, "lapack_driver"))
@@ -260,31 +257,32 @@ def svdvals(a, **options):
     y = svdvals(a, **used("svdvals", options))
 
     def svdvals_pullback(y_bar):
-        u, _, vh = svd(a, False)
-        return (np.matmul(_scaled(u, y_bar), vh),)
+        _, back = pullback(np.linalg.svdvals, a)
+        return (back(y_bar)[0],)
 
     return y, svdvals_pullback
 
 
-def _eigh_pullback(w, v, b, lower):
+def _eigh_pullback(w, v, b, lower, strict=True):
     """A V = B V diag(w) with V^H B V = 1: dw = diag(M), dV = V (gaps M - diag(V^H dB V) / 2),
     where M = V^H (dA V - dB V diag(w)).
     """
     _, folded = reading("her", lower)
 
     def back(w_bar, v_bar):
-        inner = 0.0 if v_bar is None else np.matmul(adjoint_of(v), v_bar)
-        m = _scaled(np.eye(np.shape(w)[-1]), w_bar) + (0.0 if v_bar is None else _gaps(w) * inner)
-        a_bar = _product(v, m, adjoint_of(v))
-        if b is None:
-            return (folded(0.5 * (a_bar + adjoint_of(a_bar))),)
+        if v_bar is None:
+            inner, m = 0.0, _scaled(np.eye(np.shape(w)[-1]), w_bar)
+        else:
+            inner, m = eigh_cotangent(w, v, w_bar, v_bar, strict)
 
-        def b_bar():
-            own = 0.0 if v_bar is None else 0.5 * np.real(_diagonal(inner))
-            g = -_product(v, _scaled(m, w) + own, adjoint_of(v))
+        def of(g):
+            g = _product(v, g, adjoint_of(v))
             return folded(0.5 * (g + adjoint_of(g)))
 
-        return (lambda: folded(0.5 * (a_bar + adjoint_of(a_bar)))), b_bar
+        if b is None:
+            return (of(m),)
+        own = 0.0 if v_bar is None else 0.5 * np.real(_diagonal(inner))
+        return (lambda: of(m)), (lambda: of(-(_scaled(m, w) + own)))
 
     return back
 
@@ -292,22 +290,36 @@ def _eigh_pullback(w, v, b, lower):
 @rule_for(linalg.eigh)
 def eigh(a, b=None, *, lower=True, eigvals_only=False, **options):
     options = used("eigh", options, "driver")
-    made = eigh(a, b, lower=lower, eigvals_only=eigvals_only, **options)
-    w, v = eigh(a, b, lower=lower, **options) if eigvals_only else made
+    if eigvals_only:
+        made = eigh(a, b, lower=lower, eigvals_only=True, **options)
+        return made, _eigvals_pullback(a, b, lower, options)
+    w, v = made = eigh(a, b, lower=lower, **options)
+    back = _eigh_pullback(w, v, b, lower, False)
+    return made, lambda bars: back(*bars)
+
+
+@adjoint
+def _eigh_of_simple(a, b, lower, options):
+    """The same, whose derivative is refused where values are equal."""
+    w, v = made = eigh(a, b, lower=lower, **options)
     back = _eigh_pullback(w, v, b, lower)
 
-    def eigh_pullback(y_bar):
-        return back(y_bar, None) if eigvals_only else back(*y_bar)
+    def eigh_of_simple_pullback(bars):
+        of_a, *of_b = back(*bars)
+        return of_a, *(of_b or [None]), None, None
 
-    return made, eigh_pullback
+    return made, eigh_of_simple_pullback
+
+
+def _eigvals_pullback(a, b, lower, options):
+    def eigvals_pullback(w_bar):
+        w, v = _eigh_of_simple(a, b, lower, options)
+        return _eigh_pullback(w, v, b, lower)(w_bar, None)
+
+    return eigvals_pullback
 
 
 @rule_for(linalg.eigvalsh)
 def eigvalsh(a, b=None, *, lower=True, **options):
     options = used("eigvalsh", options, "driver")
-
-    def eigvalsh_pullback(y_bar):
-        w, v = eigh(a, b, lower=lower, **options)
-        return _eigh_pullback(w, v, b, lower)(y_bar, None)
-
-    return eigvalsh(a, b, lower=lower, **options), eigvalsh_pullback
+    return eigvalsh(a, b, lower=lower, **options), _eigvals_pullback(a, b, lower, options)

@@ -41,13 +41,17 @@ def _as_convolution(function, written):
 
     def bilinear(in1, in2, *options, **named):
         y = rule(in1, in2, *options, **named)
+        spare = [None] * len(options)
 
         def bilinear_pullback(y_bar):
+            if not (np.size(in1) and np.size(in2)):  # of which SciPy makes no convolution
+                return np.zeros_like(as_array(in1)), np.zeros_like(as_array(in2)), *spare
+
             def write(a, b):
                 return written(a, b, *options, **named)
 
             _, back = pullback(write, as_array(in1), as_array(in2))
-            return *back(y_bar), *[None] * len(options)
+            return *back(y_bar), *spare
 
         return y, bilinear_pullback
 

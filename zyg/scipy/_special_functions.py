@@ -6,7 +6,16 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.errors import MissingRuleError
-from zyg.functions.kit import adjoint, composed, conj, is_complex, spread, strip, unbroadcast
+from zyg.functions.kit import (
+    adjoint,
+    composed,
+    conj,
+    is_complex,
+    is_watched,
+    spread,
+    strip,
+    unbroadcast,
+)
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._special_slopes import refused, series
 
@@ -121,13 +130,20 @@ def _several(function, slopes):
         y = function(z)
 
         def several_pullback(y_bar):
-            terms = [c * conj(d) for c, d in zip(y_bar, slopes(z, *y), strict=True)]
+            terms = [_times(c, conj(d)) for c, d in zip(y_bar, slopes(z, *y), strict=True)]
             return (sum(terms[1:], terms[0]),)
 
         return y, several_pullback
 
     several.__name__ = function.__name__
     adjoint(function)(several)
+
+
+def _times(c, d):
+    """c d; 0 where the value is not asked for, even if its slope is infinite."""
+    if is_watched(c) or np.all(np.isfinite(strip(d))):
+        return c * d
+    return np.where((strip(c) == 0) & ~np.isfinite(strip(d)), 0.0, c * d)
 
 
 def _sinh_over(x):

@@ -24,8 +24,8 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
 
 @composed(np.apply_over_axes)
 def apply_over_axes(func, a, axes):
-    y = a
-    for axis in normal_axes(np.atleast_1d(axes).tolist(), np.ndim(a)):
+    y, axes = a, np.atleast_1d(axes).tolist()
+    for axis in normal_axes(axes, np.ndim(a)) if np.ndim(a) else axes:
         made = func(y, axis)
         y = made if np.ndim(made) == np.ndim(y) else np.expand_dims(made, axis)
         if np.ndim(y) != np.ndim(a):

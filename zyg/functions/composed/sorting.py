@@ -186,7 +186,7 @@ def _order_statistic(call, a, axis, skips_nan=False, q=0.5, scale=1, method=None
     kind = array_type(strip(a))
     plain = np.asarray(kind.seen(strip(a)))
     y = call(plain)
-    if plain.size == 0:
+    if plain.size == 0 or plain.dtype == bool:
         return y
     axes = normal_axes(axis, plain.ndim)
     others = tuple(k for k in range(plain.ndim) if k not in axes)

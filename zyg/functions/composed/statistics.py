@@ -15,6 +15,7 @@ from zyg.functions.kit import (
     lowering,
     normal_axes,
     plain_array,
+    raised,
     raised_where,
     strip,
     with_value,
@@ -26,10 +27,14 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=NO):
     a = as_array(a)
     if weights is None:
         y = np.mean(a, axis, keepdims=keepdims)
+        if not np.size(y):
+            raised(np.average, a, axis)
         if not returned:
             return y
         return y, np.average(strip(a), axis, returned=True, keepdims=keepdims)[1]
     weights = as_array(weights)
+    if not np.ndim(a) and axis is not None and axis != ():
+        raised(np.average, a, axis, weights)
     w = _aligned(weights, np.shape(a), axis)
     dtype = np.result_type(*(plain_array(x).dtype for x in (a, weights)))
     exact = plain_array(a).dtype.kind in "biu"
@@ -56,7 +61,7 @@ def _aligned(weights, shape, axis):
 
 def _covariance(m, y, rowvar, ddof, fweights, aweights, dtype):
     """The covariance as a matrix, by its formula."""
-    x = np.atleast_2d(m) if rowvar or np.ndim(m) == 1 else np.transpose(m)
+    x = np.atleast_2d(m) if rowvar or np.ndim(m) < 2 else np.transpose(m)
     if y is not None:
         y = np.atleast_2d(y)
         x = np.concatenate([x, y if rowvar or np.shape(y)[0] == 1 else np.transpose(y)])
@@ -145,7 +150,8 @@ def _edges(a, bins, range, edges):
 def _bins_of(a, edges):
     """The bin of every element, and whether it lies in one."""
     index = np.searchsorted(edges, a, side="right") - 1
-    index[a == edges[-1]] -= 1
+    if len(edges):
+        index[a == edges[-1]] -= 1
     return index, (index >= 0) & (index < len(edges) - 1)
 
 
@@ -180,7 +186,7 @@ def _histogram(columns, edges, moving, density, weights):
         return None  # counts are constant
     found = [_bins_of(strip(x), e) for x, e in zip(columns, edges, strict=True)]
     inside = np.logical_and.reduce([seen for _, seen in found])
-    shape = tuple(len(e) - 1 for e in edges)
+    shape = tuple(max(len(e) - 1, 0) for e in edges)
     index = np.ravel_multi_index([k[inside] for k, _ in found], shape)
     weights = weights if weights is None else np.ravel(weights)[inside]
     d = np.reshape(_sums(weights, index, int(np.prod(shape))), shape)

@@ -296,11 +296,15 @@ def svd_cotangent(u, s, vh, u_bar, s_bar, v_bar, strict=False):
 
 @adjoint(np.linalg.svdvals)
 def svdvals(x, /):
+    s = np.linalg.svdvals(x)
+
     def svdvals_pullback(s_bar):
-        u, _, vh = _svd(x, False, True)
+        known = np.expand_dims(np.isfinite(s).all(-1), (-2, -1))
+        # LAPACK may look for the vectors of a matrix with infinities forever.
+        u, _, vh = _svd(x if known.all() else np.where(known, x, np.nan), False, True)
         return (np.matmul(u * s_bar[..., None, :], vh),)
 
-    return np.linalg.svdvals(x), svdvals_pullback
+    return s, svdvals_pullback
 
 
 # Eigenvalues of Hermitian matrices
@@ -322,14 +326,19 @@ def _eigh(a, uplo, strict):
 
     def eigh_pullback(bars):
         w_bar, v_bar = bars
-        mixing, equal = np.matmul(dagger(v), v_bar), _equal(w)
-        _demand_pairs("eigh", equal, mixing, w_bar, strict or _watched(*bars))
-        if is_complex(v):
-            _demand_no_phase("eigh", np.imag(_diagonal(mixing))[..., None, :], v_bar)
-        inner = _over_gaps(mixing, _gaps(w), equal) + _as_diagonal(w_bar)
+        _, inner = eigh_cotangent(w, v, w_bar, v_bar, strict)
         return of_triangle(np.matmul(np.matmul(v, inner), dagger(v)), uplo in "Uu"), None
 
     return made, eigh_pullback
+
+
+def eigh_cotangent(w, v, w_bar, v_bar, strict):
+    """v^H v_bar, and that over the gaps with w_bar on the diagonal: the cotangent of v^H da v."""
+    mixing, equal = np.matmul(dagger(v), v_bar), _equal(w)
+    _demand_pairs("eigh", equal, mixing, w_bar, strict or _watched(w_bar, v_bar))
+    if is_complex(v):
+        _demand_no_phase("eigh", np.imag(_diagonal(mixing))[..., None, :], v_bar)
+    return mixing, _over_gaps(mixing, _gaps(w), equal) + _as_diagonal(w_bar)
 
 
 @adjoint(np.linalg.eigvalsh)

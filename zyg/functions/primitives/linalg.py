@@ -17,6 +17,7 @@ from zyg.functions.kit import (
     composed,
     conj,
     dagger,
+    in_order,
     is_complex,
     is_watched,
     like,
@@ -71,8 +72,8 @@ def solve(a, b):
 
 @composed(np.linalg.tensorinv)
 def tensorinv(a, ind=2):
-    if ind <= 0:
-        np.linalg.tensorinv(strip(a), ind)  # raises
+    if ind <= 0 or not np.ndim(a):
+        raised(np.linalg.tensorinv, a, ind)
     shape = np.shape(a)
     rows = np.prod(shape[ind:], dtype=int)
     return np.reshape(np.linalg.inv(np.reshape(a, (rows, -1))), shape[ind:] + shape[:ind])
@@ -98,7 +99,9 @@ def matrix_power(a, n):
     if not is_square or not isinstance(n, (int, np.integer)):
         raised(np.linalg.matrix_power, a, n)
     if n == 0:
-        return np.zeros_like(strip(a)) + np.eye(np.shape(a)[-1], dtype=strip(a).dtype)
+        plain = strip(a)
+        ones = np.zeros_like(plain) + np.eye(np.shape(a)[-1], dtype=plain.dtype)
+        return in_order(ones, np.empty_like(plain))
     square, power, n = np.linalg.inv(a) if n < 0 else a, None, abs(int(n))
     if n == 3:
         return np.matmul(np.matmul(square, square), square)
@@ -120,7 +123,8 @@ def pinv(a, rcond=None, hermitian=False, **rtol):
     y = _pinv(a, rcond, hermitian, rtol)
     if not np.size(a):
         return y
-    plain = np.linalg.svd(strip(a), compute_uv=False, hermitian=hermitian)
+    plain = np.linalg.svd(strip(a), False, hermitian, hermitian)  # eigvalsh raises of infinities
+    plain = plain.S if hermitian else plain
     least = rtol.get("rtol", 1e-15) if rcond is None else rcond
     if least is None:
         least = max(np.shape(a)[-2:]) * np.finfo(plain.dtype).eps
@@ -160,6 +164,17 @@ def _pinv(a, rcond, hermitian, rtol):
     return y, pinv_pullback
 
 
+def demand_full(name, s, rank):
+    """Refuse least squares where singular values beyond the rank are other than 0."""
+    if _cuts(s, np.arange(np.shape(s)[-1]) < np.expand_dims(rank, -1)):
+        raise MissingRuleError(
+            f"{name} that drops singular values other than 0 has no rule.",
+            "the rule treats dropped singular values as 0, which they are only if columns are "
+            "dependent.",
+            "write np.linalg.pinv(a, rcond) @ b, which is differentiated.",
+        )
+
+
 @composed(np.linalg.lstsq)
 def lstsq(a, b, rcond=None):
     x, residuals, rank, s = _lstsq(a, b, strip(rcond))
@@ -173,13 +188,7 @@ def _lstsq(a, b, rcond):
     least = np.finfo(float).eps * (max(np.shape(a)) if rcond is None else 1)
     if rcond is not None and rcond >= 0:
         least = rcond
-    if _cuts(strip(s), np.arange(np.size(s)) < strip(rank)):
-        raise MissingRuleError(
-            "np.linalg.lstsq with an rcond that drops singular values other than 0 has no rule.",
-            "the rule treats dropped singular values as 0, which they are only if columns are "
-            "dependent.",
-            "write np.linalg.pinv(a, rcond) @ b, which is differentiated.",
-        )
+    demand_full("np.linalg.lstsq with an rcond", strip(s), strip(rank))
 
     def columns(v):
         return np.reshape(v, (-1, 1)) if np.ndim(b) == 1 else v
