@@ -375,6 +375,41 @@ def test_a_module_that_is_loaded_again(tmp_path, monkeypatch):
     np.testing.assert_array_equal(zyg.broadcast(module.f, X), X * 30)
 
 
+def test_functions_are_found_wherever_their_statement_ends(tmp_path):
+    text = """import functools
+
+@functools.wraps(
+    abs
+)
+def decorated(x):
+    return x + 1
+
+def around():
+    text = '''
+def of_text(x): return 0
+'''
+
+    def inner(x):
+        return x * len(text)
+# at the margin
+    return inner
+
+if True:
+    def first(x):
+        return x - 1
+else:
+    first = None
+
+in_a_list = [
+    lambda x: x * 2,
+    lambda x: x * 3,
+]
+"""
+    module = imported(text, tmp_path / "statements.py")
+    for f in (module.decorated, module.around(), module.first, *module.in_a_list):
+        np.testing.assert_array_equal(zyg.broadcast(f, X), [f(x) for x in X])
+
+
 def test_a_text_that_changed_after_the_import_is_not_taken(tmp_path):
     path = tmp_path / "changed.py"
     module = imported("def f(x):\n    return x + 1.25\n", path)

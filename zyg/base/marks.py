@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _for_any_number: set[str] = set()
-_formulas: set[str] = set()
+_formulas: dict[Any, bool] = {}
 _plain: dict[Any, Any] = {}
 _stopping: set[Any] = set()
 _verbs: dict[Any, str] = {}
@@ -40,14 +40,18 @@ def is_for_any_number(f: Any) -> bool:
     return getattr(f, "__globals__", {}).get("__name__") in _for_any_number
 
 
-def formulas(package: str) -> None:
-    """The rules in a package are formulas in NumPy's functions, which compute with any elements."""
-    _formulas.add(package)
+def formulas(package: str, read: bool = True) -> None:
+    """The rules in a package are formulas in NumPy's functions, which compute with any elements.
+
+    The compiler reads what they call, too, if they are in its language.
+    """
+    _formulas[package] = read
 
 
-def is_formula(f: Any) -> bool:
-    """Whether a rule's function is one of those."""
-    return getattr(f, "__globals__", {}).get("__package__") in _formulas
+def is_formula(f: Any, read: bool = False) -> bool:
+    """Whether a rule's function is one of those, or one that the compiler reads."""
+    found = _formulas.get(getattr(f, "__globals__", {}).get("__package__"))
+    return found is not None and (found or not read)
 
 
 def stands_for(plain: Any) -> Callable[[Function], Function]:

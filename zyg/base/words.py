@@ -3,7 +3,7 @@
 A *lowering* is a function's value in loops, in the language of whole functions, for machine code.
 Its derivatives are those of the loops, which the table of calls compares with the rule's. Composed
 functions are read, too; the words in both are known by `meaning_of`. Those that are defined here
-stand in lowerings, which nothing but the compiler reads.
+are for the compiler: most stand in lowerings, which nothing else reads.
 """
 
 from __future__ import annotations
@@ -54,13 +54,11 @@ def demand(condition: Any) -> None:
 @word
 def demand_read(condition: Any) -> None:
     """The function is called back, by its rule, where a condition on shapes or types is false."""
-    raise NotImplementedError
 
 
 @word
 def slopes_hold(condition: Any) -> None:
-    """Where a condition is false, the derivatives are those of the function's rule."""
-    raise NotImplementedError
+    """Where a condition is false, the derivatives are those of the function's rule, in Python."""
 
 
 @word

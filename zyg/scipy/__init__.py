@@ -41,7 +41,7 @@ except ImportError as error:
 
 from zyg.base.marks import formulas as _formulas
 
-_formulas(__name__)
+_formulas(__name__, read=False)  # some are of what Python computes
 __version__ = _scipy.__version__
 
 _MODULES = (

@@ -144,12 +144,6 @@ def vdot(to: WholeBuilder, a: Any, b: Any) -> Any:
     return products.matmul(to, _conjugate(to, x), y)
 
 
-def outer(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
-    x, y = (shaping.flat(as_array(to, v)) for v in (a, b))
-    column = x.of_axes([0, None])
-    return given(array(elementwise(to, "multiply", column, y)), out)
-
-
 def result_type(to: WholeBuilder, *args: Any) -> Any:
     return np.result_type(*(_typed(x) for x in args))
 
@@ -220,7 +214,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.all: METHODS["all"], np.any: METHODS["any"], np.argmax: METHODS["argmax"],
     np.argmin: METHODS["argmin"],
     np.count_nonzero: reductions.count_nonzero, np.where: where, np.clip: clip,
-    np.dot: dot, np.matmul: matmul, np.inner: inner, np.outer: outer, np.vdot: vdot,
+    np.dot: dot, np.matmul: matmul, np.inner: inner, np.vdot: vdot,
     np.reshape: shaping.reshaped, np.ravel: shaping.raveled,
     np.transpose: shaping.transposed, np.swapaxes: shaping.swapped, np.moveaxis: shaping.moved,
     np.squeeze: shaping.squeezed, np.expand_dims: shaping.expanded, np.diagonal: shaping.diagonal,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.marks import is_for_any_number, plain_of
+from zyg.base.marks import is_for_any_number, is_formula, plain_of
 from zyg.base.registry import Composed, ScalarRule, rules
 from zyg.base.words import lowerings
 from zyg.compiler.front.calls import Method
@@ -23,11 +23,11 @@ from zyg.functions.operations import LDEXP, OPERATIONS, ROUNDING, names
 
 _NOT_OF: dict[str, set[str]] = {
     "complex numbers": {
-        "var", "std", "norm", "correlate", "cov", "det", "slogdet", "inv", "cholesky", "solve",
+        "var", "std", "correlate", "det", "slogdet", "inv", "cholesky", "solve",
         "median", "searchsorted", "quantile", "percentile",
     },
     "float32": {
-        "float_power", "gradient", "cov", "linspace", "det", "slogdet", "inv", "cholesky", "solve",
+        "float_power", "linspace", "det", "slogdet", "inv", "cholesky", "solve",
     },
     "ints": {"reciprocal", "rint"},
     "bools": {
@@ -80,10 +80,7 @@ def composed_text(f: Any) -> Any:
 
 def is_ours(f: Any) -> bool:
     """Whether a function is one of the library's; slopes compute with the program's numbers."""
-    if not isinstance(f, FunctionType) or is_for_any_number(f):
-        return False
-    module: str = f.__globals__.get("__name__", "")
-    return module.startswith(("zyg.functions.", "zyg.core."))
+    return isinstance(f, FunctionType) and is_formula(f, True) and not is_for_any_number(f)
 
 
 def demand_known(name: str, args: Sequence[Any]) -> None:

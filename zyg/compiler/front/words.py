@@ -50,6 +50,8 @@ def _lies_like(reader: WholeInterpreter, x: Any, a: Any) -> Any:
 
 
 def _in_order(reader: WholeInterpreter, y: Any, other: Any) -> Any:
+    if not isinstance(y, Arrayed):
+        return y
     if isinstance(other, str):
         return asarray(reader.builder, y, order=other)
     return _lies_like(reader, array(y), other) if isinstance(other, Arrayed) else y

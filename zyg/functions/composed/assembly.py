@@ -14,7 +14,6 @@ from zyg.functions.kit import (
     at_places,
     cast,
     composed,
-    demand_read,
     flat_indices,
     in_order,
     is_host_array,
@@ -73,7 +72,7 @@ def _taken(x, indices, axis):
     """A read whose value np.take makes: in C order, which that of an index of arrays is not."""
     index = (*(slice(None),) * axis, indices)
     if not is_host_array(x):
-        return x[index]
+        return in_order(x[index], "C")
     return read(x, index, functools.partial(np.take, indices=indices, axis=axis))
 
 
@@ -243,17 +242,3 @@ def repeat_loops(a, repeats, axis=None):
         for k in range(repeats):
             made[i * repeats + k] = b[i]
     return made if axis is None else np.ascontiguousarray(np.moveaxis(made, 0, axis))
-
-
-@lowering(np.take)
-def take_loops(a, indices, axis=None):
-    demand_read(np.asarray(indices).dtype != bool)
-    if axis is None:
-        return np.ravel(a)[indices]
-    demand_read(-a.ndim <= axis < a.ndim)
-    if np.ndim(indices) == 0:
-        return np.moveaxis(a, axis, 0)[indices].copy()
-    made = np.moveaxis(a, axis, 0)[indices]
-    for _ in range(np.ndim(indices)):
-        made = np.moveaxis(made, 0, axis % a.ndim + np.ndim(indices) - 1)
-    return made.copy()

@@ -13,6 +13,8 @@ from zyg.functions.kit import (
     in_order,
     is_complex,
     lowering,
+    normal_axes,
+    numpys,
     raised,
     strip,
     unbroadcast,
@@ -71,16 +73,20 @@ def ediff1d(ary, to_end=None, to_begin=None):
 def gradient(f, *varargs, axis=None, edge_order=1):
     f, spacings = as_array(f), [*map(_listed, varargs)] or [1.0]
     plain = strip(f)
-    np.gradient(plain, *map(strip, spacings), axis=axis, edge_order=edge_order)  # raises as NumPy
-    dtype = plain.dtype if plain.dtype.kind in "fc" else np.float64
-    axes = range(plain.ndim) if axis is None else np.atleast_1d(axis) % plain.ndim
+    numpys(np.gradient, plain, *spacings, axis=axis, edge_order=edge_order)  # raises as NumPy
+    dtype = plain.dtype if plain.dtype.kind in "fc" else np.dtype(float)
+    axes = normal_axes(axis, plain.ndim)
+    if len({*axes}) < len(axes) or (plain.ndim == 0 and axis not in (None, ())):
+        raised(np.gradient, f, axis=axis)
     if len(spacings) == 1:
         spacings = spacings * len(axes)
     made = []
     for k, h in zip(axes, spacings, strict=True):
-        y = np.moveaxis(f if dtype is plain.dtype else np.astype(f, dtype), k, -1)
-        slopes = _slopes(y, h, edge_order)
-        slopes = np.moveaxis(np.astype(slopes, dtype, copy=False), -1, k)
+        n = plain.shape[k]
+        if n <= edge_order or (np.ndim(h) and np.size(h) != n):
+            raised(np.gradient, f, h, axis=k, edge_order=edge_order)
+        y = np.moveaxis(f if plain.dtype == dtype else np.astype(f, dtype), k, -1)
+        slopes = np.moveaxis(np.astype(_slopes(y, h, edge_order), dtype, copy=False), -1, k)
         made.append(in_order(slopes, np.empty_like(plain)))
     return made[0] if len(made) == 1 else tuple(made)
 
@@ -147,7 +153,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     if x is not None:
         x = as_array(x)
         d = np.diff(x, axis=0 if np.ndim(x) == 1 else axis)
-        if np.ndim(x) == 1:
+        if np.ndim(x) == 1 < np.ndim(y):
             d = np.reshape(d, [-1 if k == axis % np.ndim(y) else 1 for k in range(np.ndim(y))])
     later, sooner = (_along(axis, np.ndim(y), s) for s in (slice(1, None), slice(None, -1)))
     return np.sum(_listed(d) * (y[later] + y[sooner]) / 2.0, axis=axis)
@@ -243,7 +249,9 @@ def _geomspace(start, stop, num, endpoint, dtype, axis):
 def interp(x, xp, fp, left=None, right=None, period=None):
     x, xp, fp = _listed(x), _as_floats(xp), _as_floats(fp)
     if period is not None:
-        np.interp(strip(x), strip(xp), strip(fp), period=strip(period))  # raises where NumPy does
+        numpys(np.interp, x, xp, fp, period=period)  # raises and warns as NumPy
+        if period == 0 or np.shape(xp) != np.shape(fp):
+            raised(np.interp, x, xp, fp, period=period)
         period = np.abs(period)
         x, xp = (np.real(v) if is_complex(v) else v for v in (_as_floats(x), xp))
         x, xp = x % period, xp % period
@@ -306,17 +314,6 @@ def _scatter(values, places, n):
 # In loops, for machine code
 
 
-@lowering(np.gradient)
-def gradient_loops(f, dx=1.0):
-    n = len(f)
-    demand(n > 1)
-    made = np.empty(n)
-    made[1:-1] = (f[2:] - f[:-2]) / (2.0 * dx)
-    made[0] = (f[1] - f[0]) / dx
-    made[-1] = (f[-1] - f[-2]) / dx
-    return made
-
-
 def demand_finite(x):
     demand(x - x == 0)
 
@@ -339,19 +336,17 @@ def interpolated(x, xp, fp, left, right):
     return np.float64(y)
 
 
-@lowering(np.interp)
-def interp_loops(x, xp, fp, left=None, right=None):
-    p = np.asarray(xp, float)
-    f = np.asarray(fp, float)
-    demand(len(p) > 0)
-    demand(len(p) == len(f))
+@lowering(_interp)
+def interp_loops(x, xp, fp, left, right):
+    demand(len(xp) > 0)
+    demand(len(xp) == len(fp))
     if np.ndim(x) == 0:
         demand(x == x)
-        return interpolated(x, p, f, left, right)
+        return interpolated(x, xp, fp, left, right)
     w = np.asarray(x, float)
     flat = w.ravel()
     made = np.empty(len(flat))
     for i in range(len(flat)):
         demand(flat[i] == flat[i])
-        made[i] = interpolated(flat[i], p, f, left, right)
+        made[i] = interpolated(flat[i], xp, fp, left, right)
     return made.reshape(w.shape)

@@ -11,12 +11,12 @@ from zyg.errors import MissingRuleError
 from zyg.functions.kit import (
     adjoint,
     composed,
-    demand_read,
     is_watched,
     kept,
     lowering,
     normal_axes,
     plain_array,
+    raised,
     slopes_hold,
     spread,
     strip,
@@ -32,22 +32,37 @@ def norm(x, ord=None, axis=None, keepdims=False):
     axes = normal_axes(axis, np.ndim(x))
     if ord in (None, "fro", "f") or (ord == 2 and len(axes) == 1):
         return two_norm(x, ord, axis, keepdims)
-    if np.size(x) == 0 or (ord == 0 and len(axes) == 1):
-        return np.linalg.norm(strip(x), ord, axis, keepdims)
-    np.linalg.norm(np.ones((1,) * np.ndim(x)), ord, axis)  # raises where NumPy does
     if len(axes) == 1:
+        if isinstance(ord, str):
+            raised(np.linalg.norm, np.ones((1,) * np.ndim(x)), ord, axis)
+        if ord == 0:
+            return np.sum(
+                np.astype(strip(x) != 0, plain_array(x).real.dtype), axis, keepdims=keepdims
+            )
+        if ord == 1:
+            return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
         if abs(ord) < np.inf:
             return p_norm(x, ord, axis, keepdims)
-        return (np.max if ord > 0 else np.min)(np.abs(x), axis=axis, keepdims=keepdims)
+        return _extremum(np.abs(x), ord, axis, keepdims)
+    if len({*axes}) != 2 or ord not in (*_OF_SINGULAR_VALUES, 1, -1, np.inf, -np.inf):
+        raised(np.linalg.norm, np.ones((1,) * np.ndim(x)), ord, axis)
     if ord in _OF_SINGULAR_VALUES:
+        if np.size(x) == 0:
+            return np.linalg.norm(strip(x), ord, axis, keepdims)
         # abs: slope 0 where a singular value is 0, as that of every norm at 0.
         s = np.abs(np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1))))
         y = _OF_SINGULAR_VALUES[ord](s, axis=-1)
     else:
         summed, other = axes if abs(ord) == 1 else axes[::-1]
-        sums = np.sum(np.abs(x), axis=summed)
-        y = (np.max if ord > 0 else np.min)(sums, axis=other - (other > summed))
+        y = _extremum(np.sum(np.abs(x), axis=summed), ord, other - (other > summed), False)
     return np.expand_dims(y, axes) if keepdims else y
+
+
+def _extremum(x, ord, axis, keepdims):
+    """The greatest element, 0 if there is none; by a negative order the least."""
+    if ord > 0:
+        return np.max(x, axis=axis, keepdims=keepdims, initial=0)
+    return np.min(x, axis=axis, keepdims=keepdims)
 
 
 _OF_SINGULAR_VALUES: dict[Any, Any] = {2: np.max, -2: np.min, "nuc": np.sum}
@@ -63,13 +78,25 @@ def _plain_order(ord):
     return strip(ord)
 
 
+def _numpys_norm(x, ord, axis, keepdims):
+    return np.linalg.norm(x, ord, axis, keepdims)
+
+
+@lowering(_numpys_norm)
+def norm_loops(x, ord, axis, keepdims):
+    if ord in (None, "fro", "f", 2):
+        y = np.sqrt((x * x).sum(axis=axis, keepdims=keepdims))
+        slopes_hold(np.all(np.isfinite(y)))
+        return y
+    slopes_hold(np.all(np.isfinite(x)))
+    return (abs(x) ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord)
+
+
 @adjoint
 def two_norm(x, ord, axis, keepdims):
     """The square root of the sum of squares, over any number of axes; slope 0 at 0."""
-    return _with_two_norm_pullback(np.linalg.norm(x, ord, axis, keepdims), x, axis)
+    y = _numpys_norm(x, ord, axis, keepdims)
 
-
-def _with_two_norm_pullback(y, x, axis):
     def two_norm_pullback(y_bar):
         r = spread(y, np.shape(x), axis)
         slope = x / np.where(r == 0, 1.0, r)
@@ -81,7 +108,7 @@ def _with_two_norm_pullback(y, x, axis):
 @adjoint
 def p_norm(x, p, axis, keepdims):
     """sum(|x|^p)^(1/p) along an axis; slope 0 where an element is 0."""
-    y = np.linalg.norm(x, p, axis, keepdims)
+    y = _numpys_norm(x, p, axis, keepdims)
 
     def p_norm_pullback(y_bar):
         magnitude, r = np.abs(x), spread(y, np.shape(x), axis)
@@ -124,34 +151,3 @@ def cond(x, p=None):
             inverse = np.linalg.inv(safe)
             y = np.linalg.norm(safe, p, (-2, -1)) * np.linalg.norm(inverse, p, (-2, -1))
     return with_value(y, (exact,))
-
-
-# In loops, for machine code
-
-
-@adjoint
-def two_norm_in_loops(x, ord, axis, keepdims):
-    y = np.sqrt((x * x).sum(axis=axis, keepdims=keepdims))
-    slopes_hold(np.all(np.isfinite(y)))
-    return _with_two_norm_pullback(y, x, axis)
-
-
-@lowering(np.linalg.norm)
-def norm_loops(x, ord=None, axis=None, keepdims=False):
-    demand_read(x.ndim > 0 and (axis is None or type(axis) is int))
-    axes = x.ndim if axis is None else 1
-    if ord is None or (ord == 2 and axes == 1) or (ord == "fro" and axes == 2):
-        return two_norm_in_loops(x, ord, axis, keepdims)
-    demand_read(axes < 3 and ord in ((1, np.inf, -np.inf, 0) if axes == 1 else (1, np.inf)))
-    if x.dtype in (int, bool):
-        x = x.astype(float)
-    if axes == 2:
-        demand_read(not keepdims)
-        return abs(x).sum(axis=0 if ord == 1 else 1).max()
-    if ord == np.inf:
-        return abs(x).max(axis=axis, keepdims=keepdims)
-    if ord == -np.inf:
-        return abs(x).min(axis=axis, keepdims=keepdims)
-    if ord == 1:
-        return abs(x).sum(axis=axis, keepdims=keepdims)
-    return (x != 0).astype(x.dtype).sum(axis=axis, keepdims=keepdims)

@@ -21,21 +21,31 @@ from zyg.functions.kit import (
     in_order,
     inverse,
     is_watched,
-    lies_like,
     lowering,
     no_out,
     normal_axes,
+    normal_axis,
+    numpys,
     plain_array,
+    raised,
     strip,
     with_value,
 )
-from zyg.functions.primitives.places import order_of, stack_of
+from zyg.functions.primitives.places import stack_of
 
 
 @composed(np.take_along_axis)
 def take_along_axis(arr, indices, axis=-1):
-    arr = as_array(arr)
-    return np.ravel(arr)[np.take_along_axis(flat_indices(arr), strip(indices), axis)]
+    arr, k = as_array(arr), plain_array(indices)
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    if k.dtype.kind not in "iu" or k.ndim != np.ndim(arr):
+        raised(np.take_along_axis, arr, k, axis)
+    n, index = np.ndim(arr), []
+    axis = normal_axis(axis, n)
+    for d, size in enumerate(np.shape(arr)):
+        index.append(np.reshape(np.arange(size), [-1 if j == d else 1 for j in range(n)]))
+    return arr[(*index[:axis], k, *index[axis + 1 :])]
 
 
 @composed(np.compress)
@@ -58,7 +68,7 @@ def extract(condition, arr):
 def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     a = as_array(a)
     one = np.empty((1,) * np.ndim(a), plain_array(a).dtype)
-    np.sort(one, axis, kind, order, stable=stable)  # raises where NumPy does
+    numpys(np.sort, one, axis, kind, order, stable=stable)  # raises where NumPy does
     if axis is None:
         a, axis = np.ravel(a), -1
     y = np.take_along_axis(a, np.argsort(strip(a), axis, kind="stable"), axis)
@@ -257,33 +267,6 @@ _quantile(np.nanpercentile, 100, True)
 
 
 # In loops, for machine code
-
-
-@lowering(np.take_along_axis)
-def take_along_axis_loops(arr, indices, axis):
-    b = np.moveaxis(arr, axis, -1)
-    k = np.moveaxis(indices, axis, -1)
-    if b.ndim == 1:
-        return b[k]
-    rows = stack_of(b, 1)
-    places = stack_of(k, 1)
-    demand(len(rows) == len(places))
-    made = np.empty(places.shape, arr.dtype)
-    for i in range(len(rows)):
-        made[i] = rows[i][places[i]]
-    return np.ascontiguousarray(np.moveaxis(made.reshape(k.shape), -1, axis))
-
-
-@lowering(np.sort)
-def sort_loops(a, axis=-1, kind=None, stable=None):
-    c = np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
-    if c.ndim == 1:
-        return c[order_of(c)]
-    rows = stack_of(c, 1)
-    made = np.empty(rows.shape, a.dtype)
-    for i in range(len(rows)):
-        made[i] = rows[i][order_of(rows[i])]
-    return lies_like(np.moveaxis(made.reshape(c.shape), -1, axis), a)
 
 
 @lowering(np.ndarray.sort)

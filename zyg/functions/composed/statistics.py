@@ -14,9 +14,11 @@ from zyg.functions.kit import (
     is_complex,
     lowering,
     normal_axes,
+    numpys,
     plain_array,
     raised,
     raised_where,
+    slopes_hold,
     strip,
     with_value,
 )
@@ -66,6 +68,7 @@ def _covariance(m, y, rowvar, ddof, fweights, aweights, dtype):
         y = np.atleast_2d(y)
         x = np.concatenate([x, y if rowvar or np.shape(y)[0] == 1 else np.transpose(y)])
     x = np.astype(x, dtype)
+    fweights, aweights = (w if w is None else np.real(w) for w in (fweights, aweights))
     if fweights is not None and aweights is not None:
         w = fweights * aweights
     else:
@@ -79,6 +82,7 @@ def _covariance(m, y, rowvar, ddof, fweights, aweights, dtype):
             x = x - np.matmul(x, w)[:, None] / total
             wx = x * w
             scale = total - ddof * (1 if aweights is None else np.sum(w * aweights) / total)
+        slopes_hold(strip(scale) > 0)
         scale = scale * 0 if strip(scale) <= 0 else scale
         return np.matmul(wx, conj(np.transpose(x))) / scale
 
@@ -90,14 +94,17 @@ def _array_or_none(x):
 @composed(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     m, y, fweights, aweights = map(_array_or_none, (m, y, fweights, aweights))
-    c = np.cov(
-        strip(m), strip(y), rowvar, bias, ddof, strip(fweights), strip(aweights), dtype=dtype
-    )
-    if c.size == 0:
+    c = numpys(np.cov, m, y, rowvar, bias, ddof, fweights, aweights, dtype=dtype)
+    if c is not None and c.size == 0:
         return c
+    demand_read(fweights is None and aweights is None)
+    if m.ndim > 2 or (y is not None and y.ndim > 2) or (ddof is not None and ddof % 1):
+        raised(np.cov, m, y, ddof=ddof)
+    own = [plain_array(x).dtype for x in (m, y) if x is not None]
     ddof = (not bias) if ddof is None else ddof
-    d = _covariance(m, y, rowvar, ddof, fweights, aweights, c.dtype)
-    return with_value(np.reshape(d, c.shape), (c,))
+    dtype = np.result_type(*own, float) if dtype is None else dtype
+    d = _covariance(m, y, rowvar, ddof, fweights, aweights, dtype)
+    return with_value(np.squeeze(d), (c,))
 
 
 @composed(np.corrcoef)
@@ -253,12 +260,3 @@ def bincount_loops(x, weights=None, minlength=0):
         else:
             made[x[i]] += weights[i]
     return made
-
-
-@lowering(np.cov)
-def cov_loops(m):
-    demand(m.ndim == 1 or m.shape[0] != 1)
-    x = m if m.ndim == 2 else m[None]
-    away = x - x.mean(axis=1, keepdims=True)
-    made = away @ away.T / max(x.shape[1] - 1, 0)
-    return made if m.ndim == 2 else made.reshape(())

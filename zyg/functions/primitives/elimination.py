@@ -136,20 +136,4 @@ def cholesky_loops(a):
     return m
 
 
-@lowering(np.linalg.matrix_power)
-def matrix_power_loops(a, n):
-    demand_read(a.ndim == 2)
-    demand(a.shape[0] == a.shape[1])
-    if n == 0:
-        return lies_like(np.eye(len(a), dtype=a.dtype), a)
-    if n == 1:
-        return a
-    made = base = np.linalg.inv(a) if n < 0 else a
-    for _ in range(abs(n) - 1):
-        made = made @ base
-    demand(abs(n) < 4 or np.all(np.isfinite(made)))  # by squaring others are NaN
-    slopes_hold(np.all(np.isfinite(made)))
-    return made
-
-
 SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))

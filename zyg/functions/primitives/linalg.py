@@ -17,13 +17,13 @@ from zyg.functions.kit import (
     composed,
     conj,
     dagger,
-    in_order,
     is_complex,
     is_watched,
     like,
     nondifferentiable,
     of_triangle,
     raised,
+    slopes_hold,
     strip,
     unbroadcast,
     with_value,
@@ -37,8 +37,10 @@ nondifferentiable(np.linalg.matrix_rank)
 
 @adjoint(np.linalg.inv)
 def inv(a):
-    y = np.linalg.inv(a)
+    return with_inv_pullback(np.linalg.inv(a))
 
+
+def with_inv_pullback(y):
     def inv_pullback(y_bar):
         h = dagger(y)
         return (-np.matmul(np.matmul(h, y_bar), h),)
@@ -99,17 +101,21 @@ def matrix_power(a, n):
     if not is_square or not isinstance(n, (int, np.integer)):
         raised(np.linalg.matrix_power, a, n)
     if n == 0:
-        plain = strip(a)
-        ones = np.zeros_like(plain) + np.eye(np.shape(a)[-1], dtype=plain.dtype)
-        return in_order(ones, np.empty_like(plain))
-    square, power, n = np.linalg.inv(a) if n < 0 else a, None, abs(int(n))
-    if n == 3:
-        return np.matmul(np.matmul(square, square), square)
-    while n:
-        if n & 1:
-            power = square if power is None else np.matmul(power, square)
-        n >>= 1
-        square = np.matmul(square, square) if n else None
+        power = np.empty_like(strip(a))
+        power[...] = np.eye(np.shape(a)[-1], dtype=power.dtype)
+        return power
+    square, n = np.linalg.inv(a) if n < 0 else a, abs(n)
+    if n < 4:
+        twice = np.matmul(square, square) if n > 1 else square
+        return np.matmul(twice, square) if n == 3 else twice
+    while n % 2 == 0:
+        square, n = np.matmul(square, square), n // 2
+    power = square
+    while n > 1:
+        square, n = np.matmul(square, square), n // 2
+        if n % 2:
+            power = np.matmul(power, square)
+    slopes_hold(np.all(np.isfinite(strip(power))))
     return power
 
 
@@ -145,8 +151,13 @@ def _cuts(s, keep):
 
 @adjoint
 def _pinv(a, rcond, hermitian, rtol):
-    """dy = -y da y + y y^H da^H (1 - a y) + (1 - y a) da^H y^H y."""
     y = np.linalg.pinv(a, rcond, hermitian, **rtol)
+    y, back = with_pinv_pullback(y, a, hermitian)
+    return y, lambda y_bar: (*back(y_bar), None, None, None)
+
+
+def with_pinv_pullback(y, a, hermitian=False):
+    """dy = -y da y + y y^H da^H (1 - a y) + (1 - y a) da^H y^H y."""
 
     def pinv_pullback(y_bar):
         whole = a
@@ -159,7 +170,7 @@ def _pinv(a, rcond, hermitian, rtol):
         a_bar = left - np.matmul(whole, np.matmul(y, left))
         a_bar = a_bar + right - np.matmul(np.matmul(right, y), whole)
         a_bar = a_bar - np.matmul(np.matmul(h, y_bar), h)
-        return (of_triangle(a_bar) if hermitian else a_bar), None, None, None
+        return (of_triangle(a_bar) if hermitian else a_bar,)
 
     return y, pinv_pullback
 
@@ -217,8 +228,10 @@ def _lstsq(a, b, rcond):
 
 @adjoint(np.linalg.det)
 def det(a):
-    y = np.linalg.det(a)
+    return with_det_pullback(np.linalg.det(a), a)
 
+
+def with_det_pullback(y, a):
     def det_pullback(y_bar):
         inverse = _accurate_inverse(a)
         if inverse is None:

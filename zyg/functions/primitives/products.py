@@ -106,8 +106,9 @@ def inner(a, b, /):
 
 
 @composed(np.outer)
-def outer(a, b):
-    return np.reshape(a, (-1, 1)) * np.reshape(b, (1, -1))
+def outer(a, b, out=None):
+    x, y = np.reshape(a, (-1, 1)), np.reshape(b, (1, -1))
+    return x * y if out is None else np.multiply(x, y, out=out)
 
 
 @adjoint(np.vdot, linear=(0, 1))
