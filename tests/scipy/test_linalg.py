@@ -151,6 +151,11 @@ def test_a_riccati_equation_with_e_is_refused():
         zyg.gradient(lambda a: np.sum(linalg.solve_continuous_are(a, A3, Q3, Q3, e=A3)), A3)
 
 
+def test_the_slope_of_the_determinant_of_a_singular_matrix():
+    a = np.array([[1.0, 2.0], [2.0, 4.0]])
+    np.testing.assert_allclose(zyg.gradient(linalg.det, a)[0], [[4.0, -2.0], [-2.0, 1.0]])
+
+
 def test_singular_values_of_a_matrix_of_lower_rank_have_their_gradient():
     a = np.array([[0.0, -1.4], [0.0, -0.7], [0.0, 0.3], [0.0, 1.8]])
     expected = np.linalg.svd(a, full_matrices=False)

@@ -244,25 +244,19 @@ def quad(func, a, b, args=(), full_output=0, **options):
 # Sums over samples
 
 
-def _areas(y, x, dx, axis):
-    """The areas between neighbouring samples, along the last axis; as SciPy adds them up."""
-    y = np.moveaxis(as_array(y), axis, -1)
-    if x is not None:
-        dx = np.diff(as_array(x) if np.ndim(x) == 1 else np.moveaxis(x, axis, -1), axis=-1)
-    return y, dx * (y[..., 1:] + y[..., :-1]) / 2.0
-
-
 @composed(scipy.integrate.trapezoid)
 def trapezoid(y, x=None, dx=1.0, axis=-1):
-    return np.sum(_areas(y, x, dx, axis)[1], axis=-1)
+    return np.trapezoid(y, x, dx, axis)
 
 
 @composed(scipy.integrate.cumulative_trapezoid)
 def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
     if np.shape(y)[axis] == 0:
         raised(scipy.integrate.cumulative_trapezoid, y, x, dx, axis, initial)
-    y, areas = _areas(y, x, dx, axis)
-    sums = np.cumsum(areas, axis=-1)
+    y = np.moveaxis(as_array(y), axis, -1)
+    if x is not None:
+        dx = np.diff(as_array(x) if np.ndim(x) == 1 else np.moveaxis(x, axis, -1), axis=-1)
+    sums = np.cumsum(dx * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
     if initial is not None:
         sums = np.concatenate([np.full_like(strip(y[..., :1]), initial), sums], axis=-1)
     return np.moveaxis(sums, -1, axis)

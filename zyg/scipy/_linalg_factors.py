@@ -10,10 +10,14 @@ import numpy as np
 from scipy import linalg
 
 from zyg.errors import unknown_call
-from zyg.functions.kit import adjoint, conj, strip
-from zyg.functions.primitives.decompositions import eigh_cotangent, svd_cotangent
-from zyg.functions.primitives.linalg import demand_full
-from zyg.scipy._linalg_systems import adjoint_of, permutation, reading, solve_triangular, used
+from zyg.functions.kit import adjoint, dagger, strip
+from zyg.functions.primitives.decompositions import (
+    eigh_cotangent,
+    svd_cotangent,
+    with_cholesky_pullback,
+)
+from zyg.functions.primitives.linalg import demand_full, with_det_pullback, with_inv_pullback
+from zyg.scipy._linalg_systems import diagonal_of, permutation, reading, solve_triangular, used
 from zyg.scipy._namespace import rule_for
 from zyg.verbs.gradients import pullback
 
@@ -23,11 +27,6 @@ def _product(*factors):
     for f in factors[1:]:
         y = np.matmul(y, f)
     return y
-
-
-def _diagonal(a):
-    """The diagonal of a matrix, the rest of it 0."""
-    return np.tril(np.triu(a))
 
 
 def _scaled(a, s):
@@ -40,25 +39,12 @@ def _scaled(a, s):
 
 @rule_for(linalg.inv)
 def inv(a, **options):
-    y = inv(a, **used("inv", options))
-
-    def inv_pullback(y_bar):
-        h = adjoint_of(y)
-        return (-_product(h, y_bar, h),)
-
-    return y, inv_pullback
+    return with_inv_pullback(inv(a, **used("inv", options)))
 
 
 @rule_for(linalg.det)
 def det(a, **options):
-    y = det(a, **used("det", options))
-
-    def det_pullback(y_bar):
-        # A singular matrix raises LinAlgError here: its cofactors are not in its inverse.
-        scale = np.reshape(y_bar * conj(y), (*np.shape(y), 1, 1))
-        return (scale * adjoint_of(np.linalg.inv(a)),)
-
-    return y, det_pullback
+    return with_det_pullback(det(a, **used("det", options)), a)
 
 
 @rule_for(linalg.pinv)
@@ -91,18 +77,16 @@ def lstsq(a, b, **options):
         x_bar, residue_bar, _, s_bar = made_bar
         p, x = pinv(a), columns(made[0])
         rest = columns(b) - np.matmul(a, x)
-        multiplier = np.matmul(adjoint_of(p), columns(x_bar))
+        multiplier = np.matmul(dagger(p), columns(x_bar))
         b_bar = multiplier
         if np.size(made[1]):
             residue_bar = np.real(residue_bar)  # of a real number in complex dtype
             b_bar = b_bar + _scaled(2 * rest, np.atleast_1d(residue_bar))
 
         def a_bar():
-            free = columns(x_bar) - np.matmul(adjoint_of(np.matmul(p, a)), columns(x_bar))
-            g = np.matmul(rest, adjoint_of(np.matmul(p, multiplier))) - np.matmul(
-                b_bar, adjoint_of(x)
-            )
-            g = g + np.matmul(np.matmul(adjoint_of(p), x), adjoint_of(free))
+            free = columns(x_bar) - np.matmul(dagger(np.matmul(p, a)), columns(x_bar))
+            g = np.matmul(rest, dagger(np.matmul(p, multiplier))) - np.matmul(b_bar, dagger(x))
+            g = g + np.matmul(np.matmul(dagger(p), x), dagger(free))
             if made[3] is None:
                 return g
             u, _, vh = svd(a, False)
@@ -128,26 +112,9 @@ def norm(a, ord=None, axis=None, keepdims=False, **options):
 # Factors
 
 
-def _cholesky_pullback(factor, lower):
-    """The cotangent of the triangle of a that was read, for one of the factor."""
-
-    def cholesky_pullback(y_bar):
-        triangle = factor if lower else adjoint_of(factor)
-        bar = y_bar if lower else adjoint_of(y_bar)
-        inner = np.matmul(adjoint_of(triangle), np.tril(bar))
-        inner = np.tril(inner) - 0.5 * _diagonal(inner)
-        half = solve_triangular(triangle, inner, 2, True)
-        g = adjoint_of(solve_triangular(triangle, adjoint_of(half), 2, True))
-        _, folded = reading("her", lower)
-        return (folded(0.5 * (g + adjoint_of(g))),)
-
-    return cholesky_pullback
-
-
 @rule_for(linalg.cholesky)
 def cholesky(a, lower=False, **options):
-    y = cholesky(a, lower, **used("cholesky", options))
-    return y, _cholesky_pullback(y, lower)
+    return with_cholesky_pullback(cholesky(a, lower, **used("cholesky", options)), not lower)
 
 
 # What cho_factor makes of the triangle it does not read: it leaves it, or clears it (SciPy 1.18).
@@ -161,7 +128,7 @@ def cho_factor(a, lower=False, **options):
 
     def cho_factor_pullback(y_bar):
         own, other = (np.tril, np.triu) if lower else (np.triu, np.tril)
-        (a_bar,) = _cholesky_pullback(own(c), lower)(own(y_bar[0]))
+        (a_bar,) = with_cholesky_pullback(own(c), not lower)[1](own(y_bar[0]))
         return (a_bar + other(y_bar[0], 1 if lower else -1) if _LEAVES else a_bar,)
 
     return made, cho_factor_pullback
@@ -169,10 +136,10 @@ def cho_factor(a, lower=False, **options):
 
 def _lu_pullback(a, left, right, left_bar, right_bar):
     """The cotangent of L U, for those of its factors."""
-    inner = np.tril(np.matmul(adjoint_of(left), left_bar), -1)
-    inner = inner + np.triu(np.matmul(right_bar, adjoint_of(right)))
+    inner = np.tril(np.matmul(dagger(left), left_bar), -1)
+    inner = inner + np.triu(np.matmul(right_bar, dagger(right)))
     half = solve_triangular(left, inner, 2, True, True)
-    return adjoint_of(solve_triangular(right, adjoint_of(half)))
+    return dagger(solve_triangular(right, dagger(half)))
 
 
 def _square(name, a):
@@ -223,15 +190,15 @@ def qr(a, overwrite_a=False, lwork=_NO_LWORK, mode="full", **options):
 
     def qr_pullback(y_bar):
         r_bar = np.triu(y_bar[-1][..., :columns, :])
-        m = np.matmul(r[..., :columns, :], adjoint_of(r_bar))
+        m = np.matmul(r[..., :columns, :], dagger(r_bar))
         g = 0
         if mode != "r":
-            m = m - np.matmul(adjoint_of(y_bar[0]), q)
+            m = m - np.matmul(dagger(y_bar[0]), q)
             g = y_bar[0]
         # LAPACK keeps the diagonal of R real, so that of M counts by its real part.
         lower = np.tril(m, -1)
-        g = g + np.matmul(q, lower + adjoint_of(lower) + np.real(_diagonal(m)))
-        return (adjoint_of(solve_triangular(r[..., :columns, :], adjoint_of(g))),)
+        g = g + np.matmul(q, lower + dagger(lower) + np.real(diagonal_of(m)))
+        return (dagger(solve_triangular(r[..., :columns, :], dagger(g))),)
 
     return made, qr_pullback
 
@@ -246,7 +213,7 @@ def svd(a, full_matrices=True, compute_uv=True, **options):
     def svd_pullback(y_bar):
         if not compute_uv:
             return (np.matmul(_scaled(u, y_bar), vh),)
-        u_bar, s_bar, v_bar = y_bar[0], y_bar[1], adjoint_of(y_bar[2])
+        u_bar, s_bar, v_bar = y_bar[0], y_bar[1], dagger(y_bar[2])
         return (svd_cotangent(u, s, vh, u_bar, s_bar, v_bar),)
 
     return made, svd_pullback
@@ -276,12 +243,12 @@ def _eigh_pullback(w, v, b, lower, strict=True):
             inner, m = eigh_cotangent(w, v, w_bar, v_bar, strict)
 
         def of(g):
-            g = _product(v, g, adjoint_of(v))
-            return folded(0.5 * (g + adjoint_of(g)))
+            g = _product(v, g, dagger(v))
+            return folded(0.5 * (g + dagger(g)))
 
         if b is None:
             return (of(m),)
-        own = 0.0 if v_bar is None else 0.5 * np.real(_diagonal(inner))
+        own = 0.0 if v_bar is None else 0.5 * np.real(diagonal_of(inner))
         return (lambda: of(m)), (lambda: of(-(_scaled(m, w) + own)))
 
     return back

@@ -10,13 +10,8 @@ import numpy as np
 from scipy import linalg
 
 from zyg.errors import unknown_call
-from zyg.functions.kit import conj, strip, unbroadcast
+from zyg.functions.kit import conj, dagger, strip, unbroadcast
 from zyg.scipy._namespace import rule_for
-
-
-def adjoint_of(a):
-    """The conjugate transpose of a matrix, or of a stack of them."""
-    return conj(np.swapaxes(a, -1, -2))
 
 
 def used(name, options, *known):
@@ -31,7 +26,7 @@ def outer(u, v, b):
     """u v^H, of vectors where the right-hand side `b` is one, else of matrices of columns."""
     if np.ndim(b) == 1:
         return np.expand_dims(u, -1) * np.expand_dims(conj(v), -2)
-    return np.matmul(u, adjoint_of(v))
+    return np.matmul(u, dagger(v))
 
 
 # What is read of a matrix, and the transposes of that: linear maps of matrices
@@ -41,7 +36,7 @@ def _completed(a, lower, mirror):
     """The matrix that one triangle stands for."""
     half = np.tril(a, -1) if lower else np.triu(a, 1)
     diagonal = np.tril(np.triu(a))
-    if mirror is adjoint_of:
+    if mirror is dagger:
         diagonal = np.real(diagonal)
     return half + mirror(half) + diagonal
 
@@ -51,7 +46,7 @@ def _folded(g, lower, mirror):
     both = g + mirror(g)
     half = np.tril(both, -1) if lower else np.triu(both, 1)
     diagonal = np.tril(np.triu(g))
-    return half + (np.real(diagonal) if mirror is adjoint_of else diagonal)
+    return half + (np.real(diagonal) if mirror is dagger else diagonal)
 
 
 def _transpose(a):
@@ -66,7 +61,8 @@ def _banded(a):
     return np.tril(np.triu(a, -1), 1)
 
 
-def _diagonal(a):
+def diagonal_of(a):
+    """The diagonal of a matrix, the rest of it 0."""
     return np.tril(np.triu(a))
 
 
@@ -74,12 +70,12 @@ _READS: dict[Any, Any] = {  # assume_a -> what is read of a, and its transpose; 
     **dict.fromkeys((None, "gen", "general", "banded"), (_identity, _identity)),
     **dict.fromkeys(("upper triangular",), (np.triu, np.triu)),
     **dict.fromkeys(("lower triangular",), (np.tril, np.tril)),
-    "diagonal": (_diagonal, _diagonal),
+    "diagonal": (diagonal_of, diagonal_of),
     "tridiagonal": (_banded, _banded),
 }
 _MIRRORS = {
     **dict.fromkeys(("sym", "symmetric"), _transpose),
-    **dict.fromkeys(("her", "hermitian", "pos", "positive definite"), adjoint_of),
+    **dict.fromkeys(("her", "hermitian", "pos", "positive definite"), dagger),
 }
 
 
@@ -103,7 +99,7 @@ def solve(a, b, lower=False, overwrite_a=False, overwrite_b=False, **options):
 
     def solve_pullback(x_bar):
         matrix = read(np.atleast_2d(a))
-        matrix = conj(matrix) if transposed else adjoint_of(matrix)
+        matrix = conj(matrix) if transposed else dagger(matrix)
         b_bar = np.linalg.solve(matrix, x_bar)
 
         def a_bar():
@@ -170,8 +166,8 @@ def lu_solve(lu_and_piv, b, trans=0, **options):
             g = matrix_bar(b_bar, x, b, trans)[permutation(strip(pivots))]
             one = np.eye(np.shape(lu)[-1])
             left, right = np.tril(lu, -1) + one, np.triu(lu)
-            lu_bar = np.tril(np.matmul(g, adjoint_of(right)), -1)
-            return lu_bar + np.triu(np.matmul(adjoint_of(left), g)), None
+            lu_bar = np.tril(np.matmul(g, dagger(right)), -1)
+            return lu_bar + np.triu(np.matmul(dagger(left), g)), None
 
         return factors_bar, b_bar
 
@@ -197,7 +193,7 @@ def cho_solve(c_and_lower, b, **options):
 
         def factor_bar():
             g = -outer(b_bar, x, b)
-            g = g + adjoint_of(g)
+            g = g + dagger(g)
             if lower:
                 return np.tril(np.matmul(g, np.tril(c))), None
             return np.triu(np.matmul(np.triu(c), g)), None
@@ -269,10 +265,10 @@ def solve_sylvester(a, b, q):
     x = solve_sylvester(a, b, q)
 
     def solve_sylvester_pullback(x_bar):
-        q_bar = solve_sylvester(adjoint_of(a), adjoint_of(b), x_bar)
+        q_bar = solve_sylvester(dagger(a), dagger(b), x_bar)
         return (
-            lambda: -np.matmul(q_bar, adjoint_of(x)),
-            lambda: -np.matmul(adjoint_of(x), q_bar),
+            lambda: -np.matmul(q_bar, dagger(x)),
+            lambda: -np.matmul(dagger(x), q_bar),
             q_bar,
         )
 
@@ -284,10 +280,10 @@ def solve_continuous_lyapunov(a, q):
     x = solve_continuous_lyapunov(a, q)
 
     def solve_continuous_lyapunov_pullback(x_bar):
-        q_bar = solve_continuous_lyapunov(adjoint_of(a), x_bar)
+        q_bar = solve_continuous_lyapunov(dagger(a), x_bar)
 
         def a_bar():
-            return -np.matmul(q_bar, adjoint_of(x)) - np.matmul(adjoint_of(q_bar), x)
+            return -np.matmul(q_bar, dagger(x)) - np.matmul(dagger(q_bar), x)
 
         return a_bar, q_bar
 
@@ -299,11 +295,11 @@ def solve_discrete_lyapunov(a, q, method=None):
     x = solve_discrete_lyapunov(a, q, method)
 
     def solve_discrete_lyapunov_pullback(x_bar):
-        q_bar = solve_discrete_lyapunov(adjoint_of(a), x_bar, method)
+        q_bar = solve_discrete_lyapunov(dagger(a), x_bar, method)
 
         def a_bar():
-            forth = np.matmul(np.matmul(q_bar, a), adjoint_of(x))
-            return forth + np.matmul(np.matmul(adjoint_of(q_bar), a), x)
+            forth = np.matmul(np.matmul(q_bar, a), dagger(x))
+            return forth + np.matmul(np.matmul(dagger(q_bar), a), x)
 
         return a_bar, q_bar
 
@@ -323,21 +319,21 @@ def _riccati(scipys, discrete):
 
         def riccati_pullback(x_bar):
             xb = np.matmul(x, b)
-            left = np.matmul(adjoint_of(xb), a) if discrete else adjoint_of(xb)
-            metric = r + np.matmul(adjoint_of(b), xb) if discrete else r
-            gain = np.linalg.solve(metric, left if s is None else left + adjoint_of(s))
+            left = np.matmul(dagger(xb), a) if discrete else dagger(xb)
+            metric = r + np.matmul(dagger(b), xb) if discrete else r
+            gain = np.linalg.solve(metric, left if s is None else left + dagger(s))
             closed = a - np.matmul(b, gain)
-            even = 0.5 * (x_bar + adjoint_of(x_bar))
+            even = 0.5 * (x_bar + dagger(x_bar))
             if discrete:
                 mu = solve_discrete_lyapunov(closed, even)
                 moved = np.matmul(x, np.matmul(closed, mu))
             else:
                 mu = solve_continuous_lyapunov(closed, -even)
                 moved = np.matmul(x, mu)
-            through = np.matmul(mu, adjoint_of(gain))
+            through = np.matmul(mu, dagger(gain))
             return (
                 2 * moved,
-                lambda: -2 * np.matmul(moved, adjoint_of(gain)),
+                lambda: -2 * np.matmul(moved, dagger(gain)),
                 mu,
                 lambda: np.matmul(gain, through),
                 None,

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import linalg
 
 from zyg.errors import MissingRuleError, unknown_call
-from zyg.functions.kit import as_array, composed, conj, strip
-from zyg.scipy._linalg_systems import adjoint_of, solve_sylvester
+from zyg.functions.kit import as_array, composed, conj, dagger, strip
+from zyg.scipy._linalg_systems import solve_sylvester
 from zyg.scipy._namespace import rule_for
 
 
@@ -18,7 +18,7 @@ def _matrix_function(function):
         y = rule(A, *parameters)
 
         def of_matrix_pullback(y_bar):
-            h, n = adjoint_of(A), np.shape(A)[-1]
+            h, n = dagger(A), np.shape(A)[-1]
             above = np.concatenate([h, y_bar], axis=-1)
             below = np.concatenate([np.zeros_like(strip(h)), h], axis=-1)
             both = np.concatenate([above, below], axis=-2)
@@ -51,7 +51,7 @@ def sqrtm(A):
     y = sqrtm(A)
 
     def sqrtm_pullback(y_bar):
-        h = adjoint_of(y)
+        h = dagger(y)
         return (solve_sylvester(h, h, y_bar),)
 
     return y, sqrtm_pullback
@@ -67,7 +67,7 @@ def logm(A, **options):
     y = logm(A, **options)
 
     def logm_pullback(y_bar):
-        h, e, one = adjoint_of(A), y_bar, np.eye(len(A))
+        h, e, one = dagger(A), y_bar, np.eye(len(A))
         while np.linalg.norm(strip(h) - one, 1) > 0.25:
             h = sqrtm(h)
             e = 2 * solve_sylvester(h, h, e)

@@ -46,7 +46,10 @@ from zyg.functions.kit import (
 @adjoint(np.linalg.cholesky)
 def cholesky(a, /, *, upper=False):
     y = np.linalg.cholesky(a, upper=True) if upper else np.linalg.cholesky(a)
+    return with_cholesky_pullback(y, upper)
 
+
+def with_cholesky_pullback(y, upper):
     def cholesky_pullback(y_bar):
         # dL = L half(L^-1 dA L^-H), where half takes the lower triangle with half the diagonal.
         low, low_bar = (dagger(y), dagger(y_bar)) if upper else (y, y_bar)

@@ -151,13 +151,8 @@ def _cuts(s, keep):
 
 @adjoint
 def _pinv(a, rcond, hermitian, rtol):
-    y = np.linalg.pinv(a, rcond, hermitian, **rtol)
-    y, back = with_pinv_pullback(y, a, hermitian)
-    return y, lambda y_bar: (*back(y_bar), None, None, None)
-
-
-def with_pinv_pullback(y, a, hermitian=False):
     """dy = -y da y + y y^H da^H (1 - a y) + (1 - y a) da^H y^H y."""
+    y = np.linalg.pinv(a, rcond, hermitian, **rtol)
 
     def pinv_pullback(y_bar):
         whole = a
@@ -170,7 +165,7 @@ def with_pinv_pullback(y, a, hermitian=False):
         a_bar = left - np.matmul(whole, np.matmul(y, left))
         a_bar = a_bar + right - np.matmul(np.matmul(right, y), whole)
         a_bar = a_bar - np.matmul(np.matmul(h, y_bar), h)
-        return (of_triangle(a_bar) if hermitian else a_bar,)
+        return (of_triangle(a_bar) if hermitian else a_bar), None, None, None
 
     return y, pinv_pullback
 
