@@ -123,6 +123,8 @@ EDGES = [
     ("np.average(x0, 0, weights=x1)", [np.array(1.0), np.array(2.0)]),
     ("np.average(x0, axis=-1)", [np.zeros((0, 3))]),
     ("np.histogram(x0, np.zeros(0), None, True, x1)", [np.ones(3), np.ones(3)]),
+    ("np.polydiv(x0, [2, 1])", [np.zeros(0)]),
+    ("np.cov(x0, aweights=x1)", [np.ones((2, 3)) * [1, 2, 4], np.array([1, 2 + 1j, 1])]),
     ("np.apply_over_axes(np.sum, x0, 0)", [np.array(1.0)]),
     ("np.apply_over_axes(np.cumsum, x0, 0)", [np.array(1.0)]),
 ]

@@ -86,6 +86,8 @@ CALLS = {
     linalg.lu_factor: [call(M), call(M[::-1])],
     linalg.lu: [call(M), call(M[::-1])],
     linalg.qr: [
+        call(array(2, 4)), call(array(2, 4), mode="r"), call(array(2, 4), mode="economic"),
+        call(array(4, 2), mode="r"), call(array(2, 4) + 1j * array(2, 4, seed=1)),
         call(M), call(A.T, mode="economic"), call(A.T, mode="r"), call(M, mode="r"),
     ],
     linalg.svdvals: [call(A), call(A.T)],

@@ -55,7 +55,7 @@ def test_logm_undoes_expm():
     ("f", "what"),
     [
         (lambda a: linalg.svd(a)[0], "full_matrices=False"),
-        (lambda a: linalg.qr(a.T)[0], "economic"),
+        (lambda a: linalg.qr(a, mode="raw")[1], "mode='raw'"),
         (lambda a: linalg.lu(a)[1], "square matrix"),
         (lambda a: linalg.qr(a.T, mode="economic", pivoting=True)[1], "'pivoting'"),
         (lambda a: linalg.polar(a)[0], "has no rule"),
@@ -181,12 +181,19 @@ def test_a_pseudoinverse_has_the_derivative_of_the_singular_values_that_it_keeps
 
 
 @pytest.mark.parametrize("driver", ["gelsd", "gelss", "gelsy"])
-def test_least_squares_that_drop_more_than_0_are_refused(driver):
-    def solution(a):
-        return linalg.lstsq(a, W, cond=0.9, lapack_driver=driver)[0]
+def test_least_squares_that_drop_more_than_0_have_the_derivative_of_the_rest(driver):
+    a = matrix(3, 3) @ np.diag([2.0, 1.0, 0.01])
 
-    with pytest.raises(MissingRuleError, match="cond that drops"):
-        zyg.gradient(lambda a: np.sum(solution(a)), np.diag([2.0, 1.0, 0.5]))
+    def solution(a, b):
+        x, _, rank, _ = linalg.lstsq(a, b, cond=0.1, lapack_driver=driver)
+        assert rank == 2
+        return x
+
+    if driver == "gelsy":  # whose solution is of another matrix of that rank
+        with pytest.raises(MissingRuleError, match="gelsy"):
+            zyg.gradient(lambda a: np.sum(solution(a, W)), a)
+    else:
+        zyg.check_gradient(solution, a, W, order=2)
 
 
 @pytest.mark.parametrize("b", [None, np.eye(3)])
@@ -198,6 +205,13 @@ def test_vectors_of_equal_eigenvalues_are_refused(a, b):
         zyg.gradient(lambda a: np.sum(weights * linalg.eigh(a, b)[1]), a)
     with pytest.raises(DegenerateError):
         zyg.hessian(lambda a: np.sum(linalg.eigvalsh(a, b) ** 2), a)
+
+
+@pytest.mark.parametrize("mode", ["full", "economic", "r"])
+@pytest.mark.parametrize("function", [zyg.gradient, zyg.hessian])
+def test_dependent_columns_of_qr_are_refused(function, mode):
+    with pytest.raises(DegenerateError, match="dependent"):
+        function(lambda a: np.sum(linalg.qr(a, mode=mode)[-1] ** 3), np.ones((3, 3)))
 
 
 def test_phases_of_complex_eigenvectors_are_refused():

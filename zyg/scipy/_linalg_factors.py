@@ -9,6 +9,7 @@ import inspect
 import numpy as np
 from scipy import linalg
 
+<<<<<<< HEAD
 from zyg.errors import unknown_call
 from zyg.functions.kit import adjoint, dagger, strip
 from zyg.functions.primitives.decompositions import (
@@ -18,6 +19,13 @@ from zyg.functions.primitives.decompositions import (
 )
 from zyg.functions.primitives.linalg import demand_full, with_det_pullback, with_inv_pullback
 from zyg.scipy._linalg_systems import diagonal_of, permutation, reading, solve_triangular, used
+=======
+from zyg.errors import MissingRuleError, unknown_call
+from zyg.functions.kit import adjoint, conj, strip
+from zyg.functions.primitives.decompositions import eigh_cotangent, qr_cotangent, svd_cotangent
+from zyg.functions.primitives.linalg import cuts, least_squares_of_rank
+from zyg.scipy._linalg_systems import adjoint_of, permutation, reading, solve_triangular, used
+>>>>>>> 8edb768 (Least squares and pseudoinverses of lower rank to second order; SciPy's qr shares NumPy's rule)
 from zyg.scipy._namespace import rule_for
 from zyg.verbs.gradients import pullback
 
@@ -67,8 +75,9 @@ def pinv(a, *, atol=None, rtol=None, **options):
 def lstsq(a, b, **options):
     made = lstsq(a, b, **used("lstsq", options, "cond", "lapack_driver"))
     vector = np.ndim(b) == 1
-    s = linalg.svdvals(strip(a)) if made[3] is None else strip(made[3])  # gelsy computes none
-    demand_full("scipy.linalg.lstsq with a cond", s, strip(made[2]))
+    rank = strip(made[2])
+    if np.any(rank < min(np.shape(a)[-2:])):
+        return made, _of_lower_rank(a, b, rank, made[3])
 
     def columns(v):
         return np.reshape(v, (-1, 1)) if vector else v
@@ -95,6 +104,26 @@ def lstsq(a, b, **options):
         return a_bar, b_bar[:, 0] if vector else b_bar
 
     return made, lstsq_pullback
+
+
+def _of_lower_rank(a, b, rank, s):
+    values = linalg.svdvals(strip(a)) if s is None else strip(s)
+    if np.ndim(rank) or (s is None and cuts(values, np.arange(len(values)) < rank)):
+        raise MissingRuleError(
+            "scipy.linalg.lstsq of many matrices, or by gelsy, has no rule for this rank.",
+            "what is cut off there is not zero, or differs from matrix to matrix.",
+            "call it with one matrix at a time and lapack_driver='gelsd'.",
+        )
+
+    def lstsq_pullback(made_bar):
+        x_bar, _, _, s_bar = made_bar
+        _, back = pullback(lambda a, b: least_squares_of_rank(a, b, values, rank), a, b)
+        a_bar, b_bar = back(x_bar)
+        if s is not None:
+            a_bar = a_bar + pullback(np.linalg.svdvals, a)[1](s_bar)[0]
+        return a_bar, b_bar
+
+    return lstsq_pullback
 
 
 @rule_for(linalg.norm)
@@ -179,15 +208,11 @@ _NO_LWORK = inspect.signature(linalg.qr).parameters["lwork"].default
 def qr(a, overwrite_a=False, lwork=_NO_LWORK, mode="full", **options):
     options = used("qr", options)
     made = qr(a, mode=mode, **options)
-    rows, columns = np.shape(a)[-2:]
-    if (
-        mode not in ("full", "economic", "r")
-        or rows < columns
-        or (mode == "full" != rows > columns)
-    ):
-        raise unknown_call("scipy.linalg.qr", "its rule covers only mode='economic', m >= n")
+    if mode not in ("full", "economic", "r"):
+        raise unknown_call("scipy.linalg.qr", f"its rule does not cover mode={mode!r}")
     q, r = made if mode != "r" else qr(a, mode="economic", **options)
 
+<<<<<<< HEAD
     def qr_pullback(y_bar):
         r_bar = np.triu(y_bar[-1][..., :columns, :])
         m = np.matmul(r[..., :columns, :], dagger(r_bar))
@@ -199,6 +224,11 @@ def qr(a, overwrite_a=False, lwork=_NO_LWORK, mode="full", **options):
         lower = np.tril(m, -1)
         g = g + np.matmul(q, lower + dagger(lower) + np.real(diagonal_of(m)))
         return (dagger(solve_triangular(r[..., :columns, :], dagger(g))),)
+=======
+    def qr_pullback(bars):
+        q_bar = np.zeros_like(strip(q)) if mode == "r" else bars[0]
+        return (qr_cotangent(a, q, r, q_bar, bars[-1]),)
+>>>>>>> 8edb768 (Least squares and pseudoinverses of lower rank to second order; SciPy's qr shares NumPy's rule)
 
     return made, qr_pullback
 

@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from zyg.functions.kit import adjoint, as_array, composed, conj, demand, lowering, strip
+from zyg.functions.kit import adjoint, as_array, composed, conj, demand, lowering, raised, strip
 
 
 def _coefficients(p):
@@ -63,6 +63,8 @@ def polymul(a1, a2):
 def polydiv(u, v):
     a, b = (np.atleast_1d(_coefficients(p)) + 0.0 for p in (u, v))
     n = len(b)
+    if not len(a):
+        raised(np.polydiv, a, b)
     scale, q, dtype = 1.0 / b[0], [], np.result_type(strip(a), strip(b))
     r = np.astype(a, dtype)
     for k in range(len(a) - n + 1):

@@ -189,21 +189,25 @@ def _qr(a, mode):
     q, r = made = np.linalg.qr(a, mode)
 
     def qr_pullback(bars):
-        m, n = np.shape(a)[-2:]
-        k = min(m, n)
-        q_bar, r_bar = bars
-        q_bar, r_bar = _completed("qr", q, q_bar, k), r_bar[..., :k, :]
-        q1, square = q[..., :k], r[..., :k, :k]
-        dependent = np.any(_zero(_diagonal(square)), axis=-1)
-        square = _excused(square, dependent, _refuse_dependent, q_bar, r_bar)
-        if n > m:  # a = [x y] = q [r1 r2]: x = q r1 is square, r2 = q^H y
-            rest_bar = r_bar[..., k:]
-            q_bar = q_bar + np.matmul(a[..., k:], dagger(rest_bar))
-            x_bar = _qr_cotangent(q1, square, q_bar, r_bar[..., :k])
-            return np.concatenate([x_bar, np.matmul(q1, rest_bar)], axis=-1), None
-        return _qr_cotangent(q1, square, q_bar, r_bar), None
+        return qr_cotangent(a, q, r, *bars), None
 
     return made, qr_pullback
+
+
+def qr_cotangent(a, q, r, q_bar, r_bar):
+    """Of a = q r, in which q may have columns that complete others."""
+    m, n = np.shape(a)[-2:]
+    k = min(m, n)
+    q_bar, r_bar = _completed("qr", q, q_bar, k), r_bar[..., :k, :]
+    q1, square = q[..., :k], r[..., :k, :k]
+    dependent = np.any(_zero(_diagonal(square)), axis=-1)
+    square = _excused(square, dependent, _refuse_dependent, q_bar, r_bar)
+    if n > m:  # a = [x y] = q [r1 r2]: x = q r1 is square, r2 = q^H y
+        rest_bar = r_bar[..., k:]
+        q_bar = q_bar + np.matmul(a[..., k:], dagger(rest_bar))
+        x_bar = _qr_cotangent(q1, square, q_bar, r_bar[..., :k])
+        return np.concatenate([x_bar, np.matmul(q1, rest_bar)], axis=-1)
+    return _qr_cotangent(q1, square, q_bar, r_bar)
 
 
 def _refuse_dependent():

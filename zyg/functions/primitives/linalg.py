@@ -135,14 +135,14 @@ def pinv(a, rcond=None, hermitian=False, **rtol):
     if least is None:
         least = max(np.shape(a)[-2:]) * np.finfo(plain.dtype).eps
     keep = plain > np.expand_dims(least, -1) * np.max(plain, axis=-1, keepdims=True, initial=0.0)
-    if not _cuts(plain, keep):
+    if not cuts(plain, keep):
         return y
     u, s, vh = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
     inverse = np.where(keep, 1 / np.where(keep, s, 1.0), 0.0)
     return with_value(np.matmul(dagger(vh) * inverse[..., None, :], dagger(u)), (strip(y),))
 
 
-def _cuts(s, keep):
+def cuts(s, keep):
     """Whether a singular value that is not kept is more than rounding of those that are."""
     least = np.min(s, axis=-1, where=keep, initial=np.inf)
     most = np.max(s, axis=-1, where=~keep, initial=0.0)
@@ -151,7 +151,11 @@ def _cuts(s, keep):
 
 @adjoint
 def _pinv(a, rcond, hermitian, rtol):
-    """dy = -y da y + y y^H da^H (1 - a y) + (1 - y a) da^H y^H y."""
+    """dy = -y da y + y y^H da^H (1 - a y) + (1 - y a) da^H y^H y, where nothing else is cut off.
+
+    For second derivatives, what is cut off is e = a - a y a, which is 0 and may move: to first
+    order in it, dy has y y^H y da e^H + e^H da y y^H y as well.
+    """
     y = np.linalg.pinv(a, rcond, hermitian, **rtol)
 
     def pinv_pullback(y_bar):
@@ -165,43 +169,41 @@ def _pinv(a, rcond, hermitian, rtol):
         a_bar = left - np.matmul(whole, np.matmul(y, left))
         a_bar = a_bar + right - np.matmul(np.matmul(right, y), whole)
         a_bar = a_bar - np.matmul(np.matmul(h, y_bar), h)
+        if is_watched(a) or is_watched(y_bar):
+            e, cube = whole - np.matmul(np.matmul(whole, y), whole), np.matmul(np.matmul(h, y), h)
+            a_bar = a_bar + np.matmul(np.matmul(e, y_bar), cube)
+            a_bar = a_bar + np.matmul(np.matmul(cube, y_bar), e)
         return (of_triangle(a_bar) if hermitian else a_bar), None, None, None
 
     return y, pinv_pullback
 
 
-def demand_full(name, s, rank):
-    """Refuse least squares where singular values beyond the rank are other than 0."""
-    if _cuts(s, np.arange(np.shape(s)[-1]) < np.expand_dims(rank, -1)):
-        raise MissingRuleError(
-            f"{name} that drops singular values other than 0 has no rule.",
-            "the rule treats dropped singular values as 0, which they are only if columns are "
-            "dependent.",
-            "write np.linalg.pinv(a, rcond) @ b, which is differentiated.",
-        )
+def least_squares_of_rank(a, b, s, rank):
+    """The solution for b, where singular values beyond a rank are cut off."""
+    least = np.mean(s[rank - 1 : rank + 1]) / s[0] if rank else 1.0
+    return np.matmul(np.linalg.pinv(a, least), b)
 
 
 @composed(np.linalg.lstsq)
 def lstsq(a, b, rcond=None):
     x, residuals, rank, s = _lstsq(a, b, strip(rcond))
-    return x, residuals, strip(rank), s
+    rank = strip(rank)
+    if rank < min(np.shape(a)):
+        x = with_value(least_squares_of_rank(a, b, strip(s), rank), (strip(x),))
+    return x, residuals, rank, s
 
 
 @adjoint
 def _lstsq(a, b, rcond):
-    """x = y b, where y is the pseudoinverse of a."""
-    x, residuals, rank, s = made = np.linalg.lstsq(a, b, rcond)
-    least = np.finfo(float).eps * (max(np.shape(a)) if rcond is None else 1)
-    if rcond is not None and rcond >= 0:
-        least = rcond
-    demand_full("np.linalg.lstsq with an rcond", strip(s), strip(rank))
+    """x = y b, where y is the pseudoinverse of a, of full rank."""
+    x, residuals, *_ = made = np.linalg.lstsq(a, b, rcond)
 
     def columns(v):
         return np.reshape(v, (-1, 1)) if np.ndim(b) == 1 else v
 
     def lstsq_pullback(bars):
         x_bar, residuals_bar, _, s_bar = bars
-        y, x_bar, xs = np.linalg.pinv(a, least), columns(x_bar), columns(x)
+        y, x_bar, xs = np.linalg.pinv(a), columns(x_bar), columns(x)
         h = dagger(y)
         b_bar = np.matmul(h, x_bar)
         rest = columns(b) - np.matmul(a, xs)
