@@ -9,23 +9,21 @@ import inspect
 import numpy as np
 from scipy import linalg
 
-<<<<<<< HEAD
-from zyg.errors import unknown_call
+from zyg.errors import MissingRuleError, unknown_call
 from zyg.functions.kit import adjoint, dagger, strip
 from zyg.functions.primitives.decompositions import (
     eigh_cotangent,
+    qr_cotangent,
     svd_cotangent,
     with_cholesky_pullback,
 )
-from zyg.functions.primitives.linalg import demand_full, with_det_pullback, with_inv_pullback
+from zyg.functions.primitives.linalg import (
+    cuts,
+    least_squares_of_rank,
+    with_det_pullback,
+    with_inv_pullback,
+)
 from zyg.scipy._linalg_systems import diagonal_of, permutation, reading, solve_triangular, used
-=======
-from zyg.errors import MissingRuleError, unknown_call
-from zyg.functions.kit import adjoint, conj, strip
-from zyg.functions.primitives.decompositions import eigh_cotangent, qr_cotangent, svd_cotangent
-from zyg.functions.primitives.linalg import cuts, least_squares_of_rank
-from zyg.scipy._linalg_systems import adjoint_of, permutation, reading, solve_triangular, used
->>>>>>> 8edb768 (Least squares and pseudoinverses of lower rank to second order; SciPy's qr shares NumPy's rule)
 from zyg.scipy._namespace import rule_for
 from zyg.verbs.gradients import pullback
 
@@ -212,23 +210,9 @@ def qr(a, overwrite_a=False, lwork=_NO_LWORK, mode="full", **options):
         raise unknown_call("scipy.linalg.qr", f"its rule does not cover mode={mode!r}")
     q, r = made if mode != "r" else qr(a, mode="economic", **options)
 
-<<<<<<< HEAD
-    def qr_pullback(y_bar):
-        r_bar = np.triu(y_bar[-1][..., :columns, :])
-        m = np.matmul(r[..., :columns, :], dagger(r_bar))
-        g = 0
-        if mode != "r":
-            m = m - np.matmul(dagger(y_bar[0]), q)
-            g = y_bar[0]
-        # LAPACK keeps the diagonal of R real, so that of M counts by its real part.
-        lower = np.tril(m, -1)
-        g = g + np.matmul(q, lower + dagger(lower) + np.real(diagonal_of(m)))
-        return (dagger(solve_triangular(r[..., :columns, :], dagger(g))),)
-=======
     def qr_pullback(bars):
         q_bar = np.zeros_like(strip(q)) if mode == "r" else bars[0]
         return (qr_cotangent(a, q, r, q_bar, bars[-1]),)
->>>>>>> 8edb768 (Least squares and pseudoinverses of lower rank to second order; SciPy's qr shares NumPy's rule)
 
     return made, qr_pullback
 

@@ -101,14 +101,11 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     c = numpys(np.cov, m, y, rowvar, bias, ddof, fweights, aweights, dtype=dtype)
     if c is not None and c.size == 0:
         return c
-<<<<<<< HEAD
     demand_read(fweights is None and aweights is None)
     if m.ndim > 2 or (y is not None and y.ndim > 2) or (ddof is not None and ddof % 1):
         raised(np.cov, m, y, ddof=ddof)
     own = [plain_array(x).dtype for x in (m, y) if x is not None]
-=======
     fweights, aweights = map(_real_or_none, (fweights, aweights))
->>>>>>> 8edb768 (Least squares and pseudoinverses of lower rank to second order; SciPy's qr shares NumPy's rule)
     ddof = (not bias) if ddof is None else ddof
     dtype = np.result_type(*own, float) if dtype is None else dtype
     d = _covariance(m, y, rowvar, ddof, fweights, aweights, dtype)
