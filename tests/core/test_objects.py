@@ -192,6 +192,50 @@ def test_arrays_of_watched_numbers_alone(f):
     agree(f)
 
 
+ORDERED = [
+    np.max, np.ptp, np.median, np.sort, np.unique, np.argmin, np.maximum.reduce,
+    lambda a: a.min(), lambda a: a.sort(), lambda a: np.clip(a, 0, 3), lambda a: MAXIMUM(a, 1.0),
+    lambda a: np.minimum.accumulate(a), lambda a: np.logical_and(a, a), np.logical_or.reduce,
+]  # fmt: skip
+MAXIMUM = np.maximum
+
+
+@QUIET
+@pytest.mark.parametrize("f", ORDERED)
+def test_what_numpy_orders_otherwise_among_objects_than_among_floats_is_refused(f):
+    def loss(x):
+        f(np.array([x[1], x[0], x[2]]))
+        return x[1]
+
+    with pytest.raises(ConversionError, match="in an array of objects"):
+        zyg.gradient(loss, np.array([np.nan, 1.0, 2.0]))
+
+
+@QUIET
+def test_pythons_order_of_numbers_with_nan_is_that_of_floats():
+    def f(x):
+        a, b, c = x
+        row = [a, b, c]
+        row.sort()
+        with np.errstate(invalid="ignore"):
+            mask = np.array([a, b, c]) > 0.5
+        true = any([a, b]) + all([b, c]) + np.array([b, c]).astype(bool).sum()
+        true += len(np.array([b, c]).nonzero()[0]) + np.any(np.array([b, c]))
+        return (
+            true * c,
+            max(x),
+            min(row),
+            sorted(x)[0],
+            b if a > b else c,
+            mask.sum() * c,
+            bool(a) * c,
+        )
+
+    x = np.array([np.nan, 1.0, 2.0])
+    for k, y in enumerate(f(x)):
+        np.testing.assert_equal(zyg.value_and_gradient(lambda x, k=k: f(x)[k], x)[0], y)
+
+
 @QUIET
 def test_elements_divide_as_numpys_do():
     with np.errstate(divide="ignore"):

@@ -12,7 +12,7 @@ import pytest
 
 import zyg
 import zyg.numpy
-from zyg.errors import MutationError, PerformanceWarning, TextWarning, ZygError
+from zyg.errors import ConversionError, MutationError, PerformanceWarning, TextWarning, ZygError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "numpy.md").read_text()
 SHOWN = {}
@@ -115,6 +115,15 @@ def no_performance_warnings():
 
 def memory_of(a):
     return a.tobytes()
+
+
+@shows("Arrays of objects", "NumPy orders objects by Python's comparisons")
+@pytest.mark.usefixtures("no_performance_warnings")
+def test_numpy_orders_objects_otherwise():
+    x = np.array([np.nan, 1.0])
+    for f in (np.max, np.logical_and.reduce):
+        with pytest.raises(ConversionError, match="in an array of objects"):
+            under_a_gradient(lambda x, f=f: f(np.array([x[1], x[0]])), x)
 
 
 @shows(

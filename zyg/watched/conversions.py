@@ -6,11 +6,12 @@ import builtins
 import dis
 import os
 import sys
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NoReturn
 
 import numpy as np
 
+from zyg.base.caches import Cache
 from zyg.base.remedies import remedy
 from zyg.base.sinks import call_at, looking
 from zyg.core.inplace import refuse_store
@@ -92,6 +93,73 @@ def refuse_conversion(x: Any, said: str, how: str) -> NoReturn:
         "a plain number or array carries no derivative; C code and the math module convert their "
         "arguments.",
         remedy(),
+    )
+
+
+def demand_ordered() -> None:
+    """Refuse a comparison with NaN that NumPy asks the elements of an array of objects for.
+
+    It takes the answer, which is no, for that of numbers of which one is the larger, and comes to
+    another value than with floats. Python's own ``max`` and ``sorted`` do so with floats, too.
+    """
+    frame = sys._getframe(2)
+    name, owner = _called(frame)
+    if not name:
+        return
+    if _is_numpys(frame):
+        asks = name not in ("max", "min", "sorted")
+    elif name == "sort":  # or is it a list's?
+        found = (x for x in frame.f_locals.values() if isinstance(x, np.ndarray))
+        asks = any(x.dtype.hasobject for x in found)
+    else:
+        of_arrays = hasattr(np.ndarray, name) and not hasattr(builtins, name)
+        asks = of_arrays or hasattr(np.ufunc, name) or isinstance(owner, (np.ufunc, np.ndarray))
+    if asks:
+        _refuse_objects(
+            "compares a watched number with NaN",
+            "it orders objects by Python's comparisons, of which none holds for NaN",
+        )
+
+
+def demand_truth() -> None:
+    """Refuse what NumPy asks the elements of an array of objects for: to be true, or the other."""
+    frame = sys._getframe(2)
+    name, owner = _called(frame)
+    asks = owner is np.logical_and or owner is np.logical_or
+    asks = asks or name in ("reduce", "accumulate", "reduceat")
+    if asks and not _is_numpys(frame):  # np.any, which makes a bool of it
+        _refuse_objects(
+            "asks whether a watched number is true", "its logical functions give objects back"
+        )
+
+
+def _is_numpys(frame: FrameType) -> bool:
+    return bool(frame.f_globals.get("__name__", "").partition(".")[0] == "numpy")
+
+
+_names: Cache[tuple[int, int], tuple[CodeType, Any]] = Cache(4096)
+
+
+def _called(frame: FrameType) -> tuple[str, Any]:
+    """The name of what a frame calls, "" if it calls nothing; what that is, or whose method."""
+    code, at = frame.f_code, frame.f_lasti
+    known = _names.get((id(code), at))  # by its identity: the hash of a code takes its time
+    if known is None or known[0] is not code:
+        known = _names.put((id(code), at), (code, call_at(code, at)[0]))
+    name = known[1]
+    if not isinstance(name, str):
+        return "", None
+    found = frame.f_locals.get(name, frame.f_globals.get(name, getattr(np, name, None)))
+    return name, getattr(found, "__self__", found)
+
+
+def _refuse_objects(does: str, why: str) -> NoReturn:
+    raise ConversionError(
+        f"NumPy {does} in an array of objects.",
+        f"{why}; with floats it computes otherwise, and the value would be another.",
+        "make the array of watched numbers with np.stack([x, y]), or with np.array([x, y]) after "
+        "import zyg.numpy as np, or call zyg.adopt(__name__) once.",
+        tag="objects",
     )
 
 

@@ -38,6 +38,8 @@ from zyg.functions.operations import operators, table
 from zyg.watched import keywords
 from zyg.watched.conversions import (
     caller,
+    demand_ordered,
+    demand_truth,
     is_cast,
     looked_at,
     looks_into_memory,
@@ -227,6 +229,7 @@ class WatchedValue(Watched):
         return operator.index(cut(self, "use as an index"))
 
     def __bool__(self) -> bool:
+        demand_truth()
         return bool(cut(self, "bool()"))
 
     def __repr__(self) -> str:
@@ -362,6 +365,7 @@ def _cut(x: Any, symbol: str) -> Any:
     return type(x)(_cut(part, symbol) for part in x) if is_list(x) else cut(x, symbol)
 
 
+_ORDERS = {"<", "<=", ">", ">="}
 _KEEPS = (bool, int, np.bool_, np.ndarray, type(NotImplemented), type(None))
 
 
@@ -378,8 +382,12 @@ def _define_constant(name: str, symbol: str) -> None:
         if name == "__lshift__" and labelled_kind(type(other)):  # x << unit
             return beside(function, (self, other), other)
         other = _cut(other, symbol) if type(other) in (list, tuple) else cut(other, symbol)
-        y = function(cut(self, symbol), other)
-        if type(y) is not bool and type(other) not in watcher_of and is_traced(self):
+        x = cut(self, symbol)
+        y = function(x, other)
+        if y is False or y is np.False_:
+            if symbol in _ORDERS and (x != x or other != other):
+                demand_ordered()
+        elif type(y) is not bool and type(other) not in watcher_of and is_traced(self):
             _demand_answer(self, y, symbol)
         return y
 
