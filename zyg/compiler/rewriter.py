@@ -101,18 +101,11 @@ class Rewriter(Visitor):
     def check(self, op: Check) -> None:
         self.builder.check(self.atom(op.condition), op.why, op.of_slopes)
 
-    def call(self, op: Call) -> None:
-        self._call(op)
-
-    def routine(self, op: Routine) -> None:
-        self._call(op)
-
-    def call_back(self, op: CallBack) -> None:
-        self._call(op)
-
-    def _call(self, op: Call | Routine | CallBack) -> None:
+    def call(self, op: Any) -> None:
         args = tuple(self.atoms(op.args))
         self.builder.block.ops.append(replace(op, args=args, outs=self.values(op.outs)))
+
+    routine = call_back = call
 
     # Regions
 

@@ -32,6 +32,7 @@ from zyg.compiler.front.calls import is_known
 from zyg.compiler.front.captures import Path, lookup
 from zyg.compiler.front.dispatch import rule_for as rule_of
 from zyg.compiler.front.limits import written_of as is_written
+from zyg.compiler.front.whole import WholeInterpreter
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Atom, Value
 from zyg.compiler.kinds import (
@@ -282,7 +283,7 @@ class Callbacks:
         return _is_ruled(f) or is_helper(f)
 
     def __call__(
-        self, reader: Any, f: Any, path: Path, kinds: tuple[Kind, ...],
+        self, reader: WholeInterpreter, f: Any, path: Path, kinds: tuple[Kind, ...],
         operands: Sequence[Atom], names: tuple[str, ...],
     ) -> tuple[Callee, Kind]:  # fmt: skip
         inside = not _is_ruled(f)

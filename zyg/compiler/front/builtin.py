@@ -30,7 +30,7 @@ def _sum(reader: Interpreter, x: Any, start: Any = 0) -> Any:
     with reader.going.cell(start) as total:
 
         def add(one: Any) -> None:
-            total.value = reader.operators.operated(operator.add, total.value, one)
+            total.value = reader.values.operated(operator.add, total.value, one)
 
         reader.going.each(x, add)
         return total.value
@@ -102,7 +102,7 @@ def _best(reader: Interpreter, first: Any, rest: Any, of: Callable[[Any], Any], 
         def visit(x: Any) -> None:
             before = best.value
             found = x, of(x)
-            test = reader.operators.operated(better, found[1], before[1])
+            test = reader.values.operated(better, found[1], before[1])
             best.value = reader.flow.choose(test, lambda: found, lambda: before)
 
         reader.going.each(rest, visit)
@@ -179,9 +179,7 @@ def _sorted(reader: Interpreter, x: Any, *, key: Any = None, reverse: bool = Fal
     for last in range(len(pairs) - 1, 0, -1):
         for k in range(last):
             a, b = pairs[k : k + 2]
-            test = reader.operators.operated(
-                operator.lt, *((a[0], b[0]) if reverse else (b[0], a[0]))
-            )
+            test = reader.values.operated(operator.lt, *((a[0], b[0]) if reverse else (b[0], a[0])))
             pairs[k : k + 2] = reader.flow.choose(test, *map(_known, ((b, a), (a, b))))
     return reader.containers.new_list([one for _, one in pairs])
 
@@ -269,7 +267,7 @@ def _getattr(reader: Interpreter, owner: Any, name: str, *default: Any) -> Any:
 
 
 def _of_operator(f: Any) -> Callable[..., Any]:
-    return lambda reader, *args: reader.operators.operated(f, *args)
+    return lambda reader, *args: reader.values.operated(f, *args)
 
 
 # What the functions mean; called with the reader first.

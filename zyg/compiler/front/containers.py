@@ -103,8 +103,7 @@ class Containers(Concern):
             return self._slice_of(items, index)
         if not isinstance(items, Growing) and not isinstance(index, Number):
             return items[index]
-        if not isinstance(items, Growing):
-            items = content[""] = self.promoted(items)
+        items = content[""] = self.promoted(items)
         return at(self.to, items, self.within(index, items.count))
 
     def items(self, content: dict[Any, Any]) -> Any:
@@ -215,20 +214,15 @@ class Containers(Concern):
 
     def _set_list_item(self, content: dict[Any, Any], index: Any, value: Any) -> None:
         items = self.items(content)
-        if isinstance(index, slice):
-            made = [*items] if not isinstance(items, Growing) else []
-            if isinstance(items, Growing):
+        if isinstance(items, Growing) or isinstance(index, Number):
+            if isinstance(index, slice):
                 raise TypeError("a slice of a list whose length is not known, set")
-            made[index] = self.reader.sequences.elements(value)
-            content[""] = Items(made)
-        elif isinstance(items, Growing) or isinstance(index, Number):
-            items = self._fitting(self.promoted(items), value)
-            content[""] = items
+            items = content[""] = self._fitting(self.promoted(items), value)
             put(self.to, items, self.within(index, items.count), value)
-        else:
-            made = [*items]
-            made[index] = value
-            content[""] = Items(made)
+            return
+        made = [*items]
+        made[index] = self.reader.sequences.elements(value) if type(index) is slice else value
+        content[""] = Items(made)
 
     def _fitting(self, items: Growing, value: Any) -> Growing:
         try:
@@ -250,13 +244,10 @@ class Containers(Concern):
         content = self.changed(owner)
         items = self.items(content)
         value = self.reader.values.settled(value)
-        if not isinstance(items, Growing):
+        if isinstance(items, Growing):
+            content[""] = appended(self.to, self._fitting(items, value), value)
+        else:
             content[""] = Items((*items, value))
-            return
-        try:
-            content[""] = appended(self.to, items, value)
-        except Different:
-            raise TypeError("the elements of a long list are of several types") from None
 
     def extend(self, owner: Ref, values: Any) -> None:
         if isinstance(values, Ref) and values.kind is list:

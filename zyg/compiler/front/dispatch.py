@@ -143,7 +143,7 @@ class Calls(Concern):
             if is_for_any_number(f):
                 return f(*args, **kwargs)
             if is_users(f.__code__.co_filename):
-                return self.reader.functions.inline(f, path, args, kwargs)
+                return self.reader.functions.inline(f, args, kwargs, path)
         if isinstance(f, type) and (hasattr(f, "_make") or is_users(_file_of(f))):
             return self.reader.objects.made(f, path, args, kwargs)
         if callable(f) and isinstance(type(f).__call__, FunctionType):

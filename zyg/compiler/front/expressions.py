@@ -180,7 +180,7 @@ class Expressions(Part):
                 raise TypeError(f"{named(x.path)} is a {type(x.value).__name__}, not a number")
             if not isinstance(x, self.reader.values.operands):
                 raise TypeError(f"a {type(x).__name__} is not a number")
-        return self.reader.operators.operated(OPERATORS[type(op)], *operands)
+        return self.reader.values.operated(OPERATORS[type(op)], *operands)
 
     def _unaryop(self, node: ast.UnaryOp) -> Any:
         x = self.operand(node.operand)

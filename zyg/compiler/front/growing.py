@@ -119,14 +119,18 @@ def _wider(a: str, b: str) -> str:
 def grown(to: Builder, x: Growing, like: Growing) -> Growing:
     """`x`, with columns as wide as those of another, of all kinds that the two are of."""
     x = _of_kinds(to, x, _common(to, x.element, like.element))
-    like = Growing(x.element, like.parts()) if key_of(like.element) == key_of(x.element) else x
+    like = like if key_of(like.element) == key_of(x.element) else x
+    return _widened(to, x, [element_of(c.atom.type) for c in like.columns])
+
+
+def _widened(to: Builder, x: Growing, kinds: Sequence[str]) -> Growing:
+    """`x`, with columns that are as wide as these types."""
     columns = []
-    for column, other in zip(x.columns, like.columns, strict=True):
-        kinds = [element_of(c.atom.type) for c in (column, other)]
-        if (kind := _wider(*kinds)) != kinds[0]:
-            column = _copied(to, column, kind, x.room, 0, x.count)
-        columns.append(column)
-    return Growing(x.element, [x.count, x.room, *columns])
+    for column, other in zip(x.columns, kinds, strict=True):
+        kind = element_of(column.atom.type)
+        wide = _wider(kind, other)
+        columns.append(column if wide == kind else _copied(to, column, wide, x.room, 0, x.count))
+    return x.made([x.count, x.room, *columns])
 
 
 def _of_kinds(to: Builder, x: Growing, element: Any) -> Growing:
@@ -164,13 +168,8 @@ def at(to: Builder, x: Growing, index: Atom) -> Any:
 def fitting(to: Builder, x: Growing, value: Any) -> Growing:
     """`x`, with columns that can hold a value."""
     x = _of_kinds(to, x, _common(to, x.element, value))
-    columns = []
-    for column, leaf in zip(x.columns, leaves_of(_as_common(to, value, x.element)), strict=True):
-        kind = element_of(column.atom.type)
-        if (wide := _wider(kind, type_of(atom_of(leaf)))) != kind:
-            column = _copied(to, column, wide, x.room, 0, x.count)
-        columns.append(column)
-    return Growing(x.element, [x.count, x.room, *columns])
+    leaves = leaves_of(_as_common(to, value, x.element))
+    return _widened(to, x, [type_of(atom_of(leaf)) for leaf in leaves])
 
 
 def put(to: Builder, x: Growing, index: Atom, value: Any) -> None:
@@ -181,8 +180,7 @@ def put(to: Builder, x: Growing, index: Atom, value: Any) -> None:
 
 
 def appended(to: Builder, x: Growing, value: Any) -> Growing:
-    """With one element more; where there is no room, in memory twice as large."""
-    x = fitting(to, x, value)
+    """With one element more that fits; where there is no room, in memory twice as large."""
     count, room = atom_of(x.count), atom_of(x.room)
     with to.inside(Block()) as more:
         twice = to.op("multiply", room, 2)

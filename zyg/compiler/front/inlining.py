@@ -33,8 +33,11 @@ class Inlining(Concern):
         self.liveness: dict[Any, Liveness] = {}
         self.depth = 0
 
-    def inline(self, f: FunctionType, path: Path, args: Sequence[Any], kwargs: Any) -> Any:
+    def inline(
+        self, f: FunctionType, args: Sequence[Any], kwargs: Any, path: Path | None = None
+    ) -> Any:
         """The value of a Python function, read where it is called."""
+        path = (("itself", f),) if path is None else path
         node = source_of(f)
         signature = inspect.signature(f, follow_wrapped=False)
         frame = Frame(self.reader, f, path, node)

@@ -114,7 +114,7 @@ class Values(Concern):
         return None
 
     def operated(self, operator: Callable[..., Any], *operands: Any) -> Any:
-        return self.reader.operators.of_others(operator, *operands)
+        return self.reader.operators.operated(operator, *operands)
 
     def none(self, *args: Any, **kwargs: Any) -> Any:
         return NotImplemented

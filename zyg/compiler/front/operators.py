@@ -35,11 +35,7 @@ class Operators(Concern):
     """What operators give, what decides, and what is the same."""
 
     def operated(self, f: Callable[..., Any], *operands: Any) -> Any:
-        """What an operator gives."""
-        return self.reader.values.operated(f, *operands)
-
-    def of_others(self, f: Callable[..., Any], *operands: Any) -> Any:
-        """What it gives for what is no array: for objects, sequences, numbers."""
+        """What an operator gives for what is no array: for objects, sequences, numbers."""
         if any(isinstance(x, Ref) and is_class(x.kind) for x in operands):
             return self._of_objects(f, operands)
         if any(isinstance(x, (Ref, tuple, Outside)) for x in operands):
@@ -85,14 +81,12 @@ class Operators(Concern):
         if f in (operator.eq, operator.ne) and kinds[0] is kinds[1]:
             if kinds[0] is dict:
                 raise TypeError("a comparison of dicts")
-            found = self._all_equal(
-                self.reader.sequences.elements(a), self.reader.sequences.elements(b)
-            )
+            found = self._all_equal(*map(self.reader.sequences.elements, operands))
             return found if f is operator.eq else self.inverse(found)
         if f in (operator.eq, operator.ne):
             return f is operator.ne
         if f in (operator.lt, operator.gt) and kinds[0] is kinds[1]:
-            rows = [self.reader.sequences.elements(x) for x in (a, b)]
+            rows = [*map(self.reader.sequences.elements, operands)]
             return self._before(*(rows if f is operator.lt else rows[::-1]))
         return f(*operands)
 
@@ -112,12 +106,14 @@ class Operators(Concern):
             return self.flow.over(y, lambda one: self.alike(x, one))
         if x is y or (not is_leaf(x) and self.is_same(x, y) is True):
             return True
-        return self.as_bool(self.as_condition(self.operated(operator.eq, x, y)))
+        return self.as_bool(self.as_condition(self.reader.values.operated(operator.eq, x, y)))
 
     def count_of(self, owner: Ref, x: Any) -> Any:
         """``owner.count(x)``."""
         alike = [self.alike(one, x) for one in self.reader.sequences.elements(owner)]
-        return functools.reduce(functools.partial(self.operated, operator.add), alike, 0)
+        return functools.reduce(
+            functools.partial(self.reader.values.operated, operator.add), alike, 0
+        )
 
     def index_of(self, owner: Ref, x: Any) -> Any:
         """``owner.index(x)``."""
@@ -134,25 +130,23 @@ class Operators(Concern):
         """The order of tuples."""
         if not a or not b:
             return len(a) < len(b)
-        less = self.operated(operator.lt, a[0], b[0])
-        return self.flow.choose(less, lambda: True, lambda: self.flow.choose(
-            self.operated(operator.eq, a[0], b[0]), lambda: self._before(a[1:], b[1:]),
+        operated, choose = self.reader.values.operated, self.flow.choose
+        return choose(operated(operator.lt, a[0], b[0]), lambda: True, lambda: choose(
+            operated(operator.eq, a[0], b[0]), lambda: self._before(a[1:], b[1:]),
             lambda: False))  # fmt: skip
 
     def _repeated(self, items: Any, times: Any) -> Any:
         """``items * times``."""
         if isinstance(items, tuple):
             return tuple(items) * times
-        found = (
-            self.reader.containers.items(self.flow.heap[items])
-            if isinstance(items, Ref)
-            else self.reader.sequences.elements(items)
-        )
+        containers, elements = self.reader.containers, self.reader.sequences.elements
+        is_list = isinstance(items, Ref)
+        found = containers.items(self.flow.heap[items]) if is_list else elements(items)
         if isinstance(found, (list, tuple)) and not (found and isinstance(times, Number)):
-            return self.reader.containers.new_list([*found] * (0 if not found else times))
+            return containers.new_list([*found] * (0 if not found else times))
         if not self.reader.whole:
             raise TypeError("a list of computed length")
-        found = self.reader.containers.promoted(Items(found) if isinstance(found, list) else found)
+        found = containers.promoted(Items(found) if isinstance(found, list) else found)
         return self.flow.heap.new(list, {"": repeated(self.to, found, times)})
 
     def augmented(self, f: Callable[..., Any], owner: Any, value: Any) -> Any:

@@ -96,19 +96,15 @@ class Arrays(Values):
         elif name and all(isinstance(x, Arrayed) or is_scalar(x) for x in operands):
             given = several.with_arrays(to, operands)
             if given is not None:
-                return self.reader.operators.operated(operator, *given)
-        return self.flow.over_kinds(
-            operands, lambda given: self.reader.operators.operated(operator, *given)
-        )
+                return self.operated(operator, *given)
+        return self.flow.over_kinds(operands, lambda given: self.operated(operator, *given))
 
     def augmented(self, operator: Any, before: Any, value: Any) -> Any:
         if not isinstance(before, ArrayView):
             return NotImplemented
         if isinstance(value, Mixed):
             if (given := several.with_arrays(self.to, (before, value))) is None:
-                return self.flow.over(
-                    value, lambda one: self.reader.operators.augmented(operator, before, one)
-                )
+                return self.flow.over(value, lambda one: self.augmented(operator, before, one))
             value = given[1]
         arrays.augment(before, operator, self.uncovered(value))
         return before
@@ -179,9 +175,8 @@ class Arrays(Values):
         if isinstance(x, Ref) and x.kind is list:
             items = self.reader.objects.handed_out(x)
             if isinstance(items, Growing):
-                return of_growing(
-                    self.to, items, lambda k: self.reader.containers.item(x, self.to.wrap(k))
-                )
+                item = self.reader.containers.item
+                return of_growing(self.to, items, lambda k: item(x, self.to.wrap(k)))
             return [*map(self.uncovered, items)]
         if isinstance(x, tuple):
             parts = [*map(self.uncovered, x)]
@@ -225,9 +220,7 @@ class WholeCalls(Calls):
             found = called(self.to, inner, plain, named)
             if found is NotImplemented and written is not None:
                 settled = [self.reader.values.settled(x) for x in (*owner, *plain)]
-                found = self.reader.functions.inline(
-                    written, (("itself", written),), settled, named
-                )
+                found = self.reader.functions.inline(written, settled, named)
             if found is not NotImplemented:
                 if path is not None:
                     self.reader.captures.guards[path] = inner
@@ -237,8 +230,7 @@ class WholeCalls(Calls):
         if isinstance(meaning := meaning_of(inner), str):
             return WORDS[meaning](self.reader, *args, **named)
         if meaning is not None or limits.is_ours(inner):
-            inner = meaning or inner
-            return self.reader.functions.inline(inner, (("itself", inner),), args, named)
+            return self.reader.functions.inline(meaning or inner, args, named)
         if (text := limits.composed_text(inner)) is not None:
             return self._of_others(inner, path, text, args, named)
         found = self.of_rule(f, args, named)
@@ -258,7 +250,7 @@ class WholeCalls(Calls):
             self.reader.captures.guards[path] = f
         self.composing.append(f)
         try:
-            return self.reader.functions.inline(text, (("itself", text),), args, kwargs)
+            return self.reader.functions.inline(text, args, kwargs)
         finally:
             self.composing.pop()
 

@@ -28,7 +28,7 @@ def ruled(
         raise refused(f"the rule of {rule.name}", "it keeps zeros itself.", "call it outside.")
 
     def read(*given: Any) -> Any:
-        y, back = reader.sequences.elements(reader.functions.inline(rule.rule, path, given, kwargs))
+        y, back = reader.sequences.elements(reader.functions.inline(rule.rule, given, kwargs, path))
         return y, lambda bar: reader.sequences.elements(reader.calls.call(back, [bar], {}))
 
     return Ruled(reader, rule.name, read, args, {}).call()
