@@ -463,6 +463,20 @@ def lists_that_grow(x, n):
     return s, len(out), len(seen)
 
 
+@program(0.7, 1.1)
+@program(0.1, 1.1)
+@program(0.7, 9.5)
+def a_list_of_another_length_before_a_return(x, y):
+    xs = [x, y, 0.8]
+    out = 0.25 * x
+    for v in (i - u for i in range(3) for u in xs[1:] if x > 0.2):
+        if v < -9.0:
+            return out
+        out = 0.8 * out + v
+        xs = [y]
+    return out
+
+
 @program(1.5, 6, text="a list of a length that is computed")
 def lists_of_tuples(x, n):
     path = [(x, 0)]

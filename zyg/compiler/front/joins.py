@@ -164,7 +164,7 @@ class Meeting:
             return self._refs(a, b)
         if isinstance(a, Growing) or isinstance(b, Growing) or _differ_in_length(a, b):
             a, b = self._as_growing(a, b)
-            one = a
+            one = b if a is ABSENT else a
         inner = children(one)
         if inner is None:
             if a is ABSENT or b is ABSENT or _is_same(a, b):
