@@ -89,6 +89,8 @@ SPECIAL = [
     ("np.sum(np.kron(x0[0], x0) * np.arange(18.0).reshape(2, 9))", [T]),
     ("np.sum(np.rot90(x0.reshape(1, 2, 3)) * np.arange(6.0).reshape(2, 1, 3))", [T]),
     ("x0[0] * np.searchsorted(x0, np.nan)", [np.array([1.0, 2.0])]),
+    ("np.sum(np.where(x0 < 9, x0, np.linalg.norm(x0 / 0.0)))", [np.array([1.0, -1.0])]),
+    ("np.sum(np.where(x0 < 9, x0, np.linalg.norm(x0 / 0.0, axis=1)))", [np.eye(2)]),
     ("np.sum(np.power(x0, x1))", [np.array([2.0, np.inf]), np.zeros(2)]),
     *((text, [np.array([1 + 2j, 0.5j, -1.0])]) for text in (
         "np.var(x0)", "x0.std()", "np.linalg.norm(x0)", "np.vdot(x0, 2j * x0)",

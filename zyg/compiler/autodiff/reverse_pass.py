@@ -8,7 +8,7 @@ sums them up. Partial derivatives come from the table of operations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -198,13 +198,39 @@ class Reverse(Visitor):
             else:
                 bars[bar] = builder.alloc(element_of(x.type), extent(adjoint.program, bar))
         inputs = [bars[x] if x in bars else value(x) for x in adjoint.program.inputs]
+        moves = self._moves(bars, adjoint.program, extent) if self.strong else True
         made = spliced(adjoint.program, inputs, builder.block)
         for k, c in zip(adjoint.moving, made, strict=True):
             arg, p = op.args[k], callee.inputs[k]
             if not is_buffer(p.type):
-                self.add(arg, c)
+                self.add(arg, builder.op("select", moves, c, 0.0) if self.strong else c)
             elif self.is_active(arg):
-                self.builder.add_all(self.shadow(arg), c, extent(callee, p))  # type: ignore[arg-type]
+                shadow, size = self.shadow(arg), extent(callee, p)  # type: ignore[arg-type]
+                with builder.inside(Block()) as adds:
+                    builder.add_all(shadow, c, size)  # type: ignore[arg-type]
+                if self.strong:
+                    builder.branch(moves, adds, Block())
+                else:
+                    builder.block.ops += adds.ops
+
+    def _moves(
+        self, bars: dict[Any, Atom], program: Program, extent: Callable[[Program, Value], Atom]
+    ) -> Atom:
+        """Whether any part of the cotangents of a rule's result is not zero."""
+        builder = self.builder
+        moves: Atom = False
+        for x, bar in bars.items():
+            if not is_buffer(x.type):
+                moves = builder.op("logical_or", moves, builder.op("not_equal", bar, 0.0))
+                continue
+            index, found, out = Value("int"), Value("bool"), Value("bool")
+            with builder.inside(Block()) as body:
+                moved = builder.op("not_equal", builder.load(bar, index), 0.0)  # type: ignore[arg-type]
+                body.yields = [builder.op("logical_or", found, moved)]
+            span = (0, extent(program, x), 1)
+            builder.block.ops.append(For(index, span, [moves], [found], body, [out]))
+            moves = out
+        return moves
 
     def _has_bar(self, x: Atom) -> bool:
         return self.is_active(x) and not is_buffer(type_of(x))
