@@ -8,11 +8,11 @@ CALLS = {
     np.matmul: [*PRODUCTS, *BATCHES, call(array(2, 3), [[1, 2], [3, 4], [5, 6]])],
     np.dot: [
         *PRODUCTS, *BATCHES[:4], call(CUBE, array(2, 4, 3)), call(V, array(2, 4, 3)), call(A, 1.5),
-        call(1.5, 2.5),
+        call(1.5, 2.5), call(1.5, A),
     ],
     np.inner: [
         call(V, array(4, seed=1)), call(A, V), call(V, A), call(A, B), call(CUBE, A), call(A, 1.5),
-        call(CUBE, CUBE),
+        call(CUBE, CUBE), call(1.5, A), call(1.5, 2.5),
     ],
     np.vdot: [call(V, array(4, seed=1)), call(A, B), call(A, array(12)), call(1.5, 2.5)],
     np.outer: [call(V, W), call(A, V), call(1.5, V)],

@@ -21,7 +21,7 @@ from zyg.compiler.front.conversions import (
     put,
     stacked,
 )
-from zyg.compiler.front.creation import CREATION
+from zyg.compiler.front.creation import CREATION, asarray
 from zyg.compiler.front.elementwise import (
     array,
     assign,
@@ -124,7 +124,9 @@ def dot(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
     if not isinstance(a, Arrayed) or not isinstance(b, Arrayed) or not a.shape or not b.shape:
         if "float32" in map(kind_of_elements, (a, b)):  # Python's are strong beside it
             a, b = as_array(to, a), as_array(to, b)
-        return array(elementwise(to, "multiply", a, b))
+        made = array(elementwise(to, "multiply", a, b))
+        by_blas = made.ndim < 3 and made.element not in ("int", "bool")
+        return given(asarray(to, made, order="C") if by_blas else made, out)
     if b.ndim > 2 or (a.ndim > 2 and (b.ndim > 1 or a.order != in_c(a.ndim))):
         raise TypeError("dot of arrays of more than two axes")
     return given(products.matmul(to, a, b), out)
@@ -135,8 +137,8 @@ def matmul(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
 
 
 def inner(to: WholeBuilder, a: Any, b: Any) -> Any:
-    b = as_array(to, b)
-    return dot(to, a, arrays.transposed(b) if b.ndim == 2 else b)
+    a, b = as_array(to, a), as_array(to, b)
+    return dot(to, a, arrays.transposed(b) if a.ndim and b.ndim == 2 else b)
 
 
 def vdot(to: WholeBuilder, a: Any, b: Any) -> Any:

@@ -325,21 +325,21 @@ def _operand_cotangent(k, letters, output, operands, y_bar, optimize):
     values = [y_bar, *(conj(x) for j, x in enumerate(operands) if j != k)]
     size = dict(zip(axes, shape, strict=True))
     present = set("".join(terms))
-    spare = (c for c in _CAPITALS.lower() + _CAPITALS if c not in present | set(axes))
-    target = ""
-    for place, c in enumerate(axes):
-        if c in axes[:place]:  # a diagonal: zero off it
-            other = next(spare)
-            terms.append(c + other)
-            below, on = (np.tri(size[c], k=k, like=like(y_bar)) for k in (-1, 0))
-            values.append(on - below)
-            target += other
-        else:
-            if c not in present:  # summed away within the operand itself
-                terms.append(c)
-                values.append(np.zeros(size[c], like=like(y_bar)) + 1)
-            target += c
+    for letter in dict.fromkeys(axes):
+        if letter not in present:  # summed away within the operand itself
+            terms.append(letter)
+            values.append(np.zeros(size[letter], like=like(y_bar)) + 1)
+    target = "".join(dict.fromkeys(axes))
     c = np.einsum(",".join(terms) + "->" + target, *values, optimize=optimize)
+    for place, letter in enumerate(axes):
+        first = axes.index(letter)
+        if first < place:  # a diagonal: zero off it
+            i = np.arange(size[letter], like=like(y_bar))
+            on = np.expand_dims(np.equal(i[:, None], i), (*range(first), *range(first + 1, place)))
+            on = np.reshape(
+                on, np.shape(on) + (1,) * len(set(axes[place + 1 :]) - set(axes[:place]))
+            )
+            c = np.where(on, np.expand_dims(c, place), 0.0)
     return unbroadcast(c, shape)
 
 
