@@ -28,6 +28,7 @@ from zyg.functions.kit import (
     numpys,
     plain_array,
     raised,
+    slopes_hold,
     strip,
     with_value,
 )
@@ -312,6 +313,7 @@ def quantile_loops(a, q, axis=None):
     demand(np.all(s[-1] == s[-1]))
     demand(q >= 0)
     demand(q <= 1)
+    slopes_hold(np.all(np.isfinite(s[0])) and np.all(np.isfinite(s[-1])))
     at = q * (len(s) - 1)
     low = int(np.floor(at))
     high = min(low + 1, len(s) - 1)
