@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zyg.functions.kit import composed, is_watched, joined, like, no_out, strip
+from zyg.functions.kit import composed, joined, like, no_out, strip
 
 
 @composed(np.matrix_transpose)
@@ -25,7 +25,8 @@ def _atleast(function, shape_of):
 
     def reshaped(x):
         shape = shape_of(np.shape(x))
-        return x if is_watched(x) and np.shape(x) == shape else np.reshape(x, shape)
+        is_list = isinstance(x, (list, tuple))
+        return np.reshape(x, shape) if is_list or np.shape(x) != shape else x
 
     def atleast(*arrays):
         made = [reshaped(joined(x)) for x in arrays]
