@@ -112,6 +112,8 @@ SPECIAL = [
     ("np.bincount(x1, x0, 6)", [np.zeros(0), np.zeros(0, int)]),
     ("np.bincount(x1, x0)", [np.ones(3), np.array([0, 1])]),
     ("np.quantile(x0, x1)", [np.array(np.inf), 0.43]),
+    ("np.max(x0, keepdims=True)", [np.array(2.0)]),
+    ("np.var(x0, keepdims=True)", [np.array(2.0)]),
     ("np.atleast_1d(x0, x1)", [1.0, np.array([1, 2])]),
     ("np.dot(x0, 2.0, out=x1)", [np.ones(2), np.zeros(2)]),
     ("np.dot(x0, 2.0)", [np.ones((2, 3), order="F")]),

@@ -68,7 +68,7 @@ def reduced(
         return to.number(made, False)
 
     shape, order = [x.shape[k] for k in kept], iterated(x.ndim, [x.ranks])
-    if keepdims is True:
+    if keepdims is True and x.shape:
         return _kept(to, x, axes, element, at)
     order = tuple(kept.index(k) for k in order if k in kept)
     return array(Lazy(to, shape, element, at, reads_of([x]), order=order)) if shape else at(())
