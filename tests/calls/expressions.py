@@ -16,7 +16,9 @@ TEXTS = [
     x0.imag|x0 @ x0|x0 @ x0.T|np.linalg.det(x0 @ x0.T + np.eye(len(x0)))
     np.linalg.inv(x0 @ x0.T + np.eye(len(x0)))
     np.add.reduce(x0)|np.multiply.accumulate(x0)|np.add.accumulate(x0, None)
-    np.maximum.reduce(x0)|np.add.outer(x0, x0)|max(x0)
+    np.maximum.reduce(x0)|np.add.outer(x0, x0)|max(x0)|np.logaddexp.reduce(x0)
+    np.logaddexp.reduce(x0, axis=None)|np.maximum.accumulate(x0)|np.minimum.accumulate(x0)
+    np.minimum.reduce(x0)|np.multiply.reduce(x0)|np.hypot.reduce(x0)|np.fmax.reduce(x0)
     min(x0)|sum(x0)|sorted(x0)|list(x0)|x0 ** 2|x0 ** -1|x0 ** 0.5|2 ** x0|2.0 ** x0|x0 / 0|x0 // 0
     x0 % 0|x0 // 2|x0 % 2|divmod(x0, 2)|x0 & 1|x0 << 1|x0 and 1.0|not x0|x0 if x0 else 2.0
     round(x0)|round(x0, 1)|math.trunc(x0)|math.floor(x0)|hash(x0) == 0|np.zeros_like(x0)
@@ -30,7 +32,8 @@ TIE = array(4)
 TIE[1] = TIE[3]
 ARGUMENTS = [
     TIE, array(3, 4), array(2, 2, 3), np.zeros((0, 3)), np.array(1.3),
-    np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0]), np.arange(6.0).reshape(2, 3).T - 2.3,
+    np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0]), np.array([1.0, np.inf, 1.0]),
+    np.array([-np.inf, -np.inf]), np.arange(6.0).reshape(2, 3).T - 2.3,
     0.7, -2, 3, True, 0, 0.3 + 0.4j,
     *(kind(1.5) for kind in (np.float64, np.float32, np.int64, np.bool_, np.complex128)),
 ]  # fmt: skip

@@ -431,3 +431,17 @@ def test_refusals_speak_of_pythons_things():
         pytest.raises(CompileError, match="a number has no elements"),
     ):
         zyg.compile(over_a_number)(A)
+
+
+@pytest.mark.parametrize("f", [
+    lambda b: b.reshape(-1, order="F"), lambda b: b.T.reshape(-1), lambda b: b.ravel("F"),
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_a_part_of_one_row_in_another_order_is_a_view_as_in_numpy(f):
+    def rows(a):
+        return f(a[1:])
+
+    compiled = zyg.compile(rows)
+    for n in (2, 3, 2):
+        a = np.arange(3.0 * n).reshape(n, 3)
+        assert np.shares_memory(compiled(a), a) == np.shares_memory(rows(a), a) == (n == 2)

@@ -61,6 +61,7 @@ class WholeBuilder(ExtentBuilder):
         super().__init__()
         self.writes: list[Value] = []
         self.undecided: list[tuple[Value, int]] = []  # see `undecide`
+        self.perhaps_one: list[tuple[Value, Value]] = []  # a buffer, and its copy or itself
         self.views = 0  # made so far
         self.born: dict[Value, int] = {}  # when a buffer was made
         self.born_in: dict[Value, Block] = {}

@@ -124,6 +124,7 @@ def read_whole(
     reader.interface.inputs = [*inputs, *reader.lifted]
     yields: list[Atom] = []
     reader.interface.returned = [*arrays_in(found)]
+    _demand_told_apart(to, [x.buffer for x in reader.interface.returned])
     result = reader.interface.result(found, yields)
 
     def program(yields: list[Atom]) -> Program:
@@ -137,6 +138,20 @@ def read_whole(
 
     plain = program([*yields, *reader.interface.layouts]) if reader.interface.layouts else None
     return Whole(program(yields), result, captures, plain, reader.builder.assumed)
+
+
+def _demand_told_apart(to: WholeBuilder, returned: Sequence[Value]) -> None:
+    """Refuse to return a copy that for some sizes is the array itself, where that is seen."""
+
+    def is_seen(x: Value) -> bool:
+        return any(to.may_meet(x, y) for y in returned)
+
+    if any(is_seen(y) and (to.is_given(x) or is_seen(x)) for x, y in to.perhaps_one):
+        raise KernelError(
+            "an array in another shape cannot be returned from a compiled function.",
+            "whether NumPy copies the elements for that depends on the sizes.",
+            "copy it first.",
+        )
 
 
 class Interface(Concern):

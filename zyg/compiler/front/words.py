@@ -69,7 +69,9 @@ def _constant(reader: WholeInterpreter, x: Any) -> Any:
     if is_complex(x):
         raise TypeError("a part of a complex number that is constant")
     if isinstance(x, Arrayed):
-        return mapped(to, lambda v: to.number(to.op("constant", atom_of(v)), False), [x], x.element)
+        y = mapped(to, lambda v: to.number(to.op("constant", atom_of(v)), False), [x], x.element)
+        y.ranked(x.ranks)  # of what is broadcast, too
+        return y
     return x.record("constant", x)
 
 

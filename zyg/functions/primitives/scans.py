@@ -357,6 +357,9 @@ def minimum_accumulate_loops(array, axis=0):
 
 @lowering(np.logaddexp.reduce)
 def logaddexp_reduce_loops(array, axis=0):
+    demand_read(array.dtype != np.bool_)  # of which NumPy's have 16 bits
     top = array.max(axis=axis, keepdims=True)
+    slopes_hold(np.all(np.isfinite(top)))
+    top = np.where(np.isfinite(top), top, 0.0)
     away = np.exp(array - top).sum(axis=axis)
     return np.log(away) + top.sum(axis=axis)
