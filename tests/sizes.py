@@ -9,11 +9,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 70500,
+    "zyg": 70540,
     "zyg/adoption": 1180,
     "zyg/base": 3620,
     "zyg/broadcasting": 1090,
-    "zyg/compiler": 24570,
+    "zyg/compiler": 24590,
     "zyg/compiling": 3710,
     "zyg/core": 7010,
     "zyg/functions": 5580,
@@ -28,7 +28,7 @@ BUDGETS = {
     "zyg/verbs": 3480,
     "zyg/watched": 2290,
     "zyg_cuda": 1670,
-    "tests": 74840,
+    "tests": 74870,
 }
 
 
