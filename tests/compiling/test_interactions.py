@@ -214,3 +214,19 @@ def test_closures_over_watched_values():
         np.testing.assert_allclose(*dots, rtol=1e-9)
         kept = zyg.gradient(lambda x: zyg.checkpoint(mine, x, 0.7), x)[0]
         np.testing.assert_allclose(kept, zyg.gradient(right, x, 0.7)[0], rtol=1e-9)
+
+
+class Truth:
+    def __init__(self, v):
+        self.v = v
+
+    def __bool__(self):
+        return self.v > 0.5
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_the_truth_of_an_object_is_a_bool_of_python():
+    f = zyg.compile(lambda x: x if Truth(x) else 2.0 * x)
+    assert (f(0.7), f(0.2)) == (0.7, 0.4)
+    with pytest.raises(TypeError, match="__bool__ should return bool"):
+        f(np.float64(0.7))

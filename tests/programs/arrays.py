@@ -21,6 +21,19 @@ WEIGHTS = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
 
 LISTS = "a list of a length that is computed"
 
+# Lists
+
+
+@program(0.7, Y)
+def a_list_plus_an_array_in_place(x, a):
+    """NumPy's operator comes before the list's."""
+    one, both = [0.2], [x] * 5
+    one += a * 2
+    both += a
+    both -= [1.0, x, 2.0, x, 3.0]
+    return one[-1] * x + (one * both).sum()
+
+
 # Elements
 
 

@@ -185,7 +185,10 @@ class Operators(Concern):
             return self.reader.sequences.less(0, count) if isinstance(count, Number) else count > 0
         if isinstance(x, Ref):
             if hasattr(x.kind, "__bool__"):
-                return self.as_condition(self.reader.objects.method(x, "__bool__", []))
+                truth = self.reader.objects.method(x, "__bool__", [])
+                if not getattr(truth, "python", True):
+                    raise TypeError("__bool__ should return bool, not one of NumPy's")
+                return self.as_condition(truth)
             return (
                 self.reader.objects.method(x, "__len__", []) if hasattr(x.kind, "__len__") else True
             )

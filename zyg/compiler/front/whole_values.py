@@ -101,6 +101,9 @@ class Arrays(Values):
 
     def augmented(self, operator: Any, before: Any, value: Any) -> Any:
         if not isinstance(before, ArrayView):
+            is_list = isinstance(before, Ref) and before.kind is list
+            if is_list and isinstance(self.uncovered(value), Arrayed):
+                return self.operated(operator, before, value)  # NumPy's operator comes first
             return NotImplemented
         if isinstance(value, Mixed):
             if (given := several.with_arrays(self.to, (before, value))) is None:
