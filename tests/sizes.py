@@ -16,7 +16,7 @@ BUDGETS = {
     "zyg/compiler": 24590,
     "zyg/compiling": 3710,
     "zyg/core": 7010,
-    "zyg/functions": 5580,
+    "zyg/functions": 5590,
     "zyg/interop": 5070,
     "zyg/kernels": 1770,
     "zyg/numpy": 380,
@@ -28,7 +28,7 @@ BUDGETS = {
     "zyg/verbs": 3480,
     "zyg/watched": 2290,
     "zyg_cuda": 1670,
-    "tests": 74870,
+    "tests": 74890,
 }
 
 

@@ -62,6 +62,7 @@ def solve_loops(a, b):
     if a.ndim > 2:
         if b.ndim == 1:
             return np.linalg.solve(a, b[:, None])[..., 0]
+        demand(a.shape[-2] == a.shape[-1] == b.shape[-2])  # of no matrices, too
         rows = stack_of(a, 2)
         made = np.empty((len(rows), *b.shape[-2:]))
         shape = (*a.shape[:-2], *b.shape[-2:])
@@ -94,6 +95,7 @@ def determinant(a):
 def det_loops(a):
     if a.ndim == 2:
         return determinant(a)
+    demand(a.shape[-2] == a.shape[-1])
     rows = stack_of(a, 2)
     made = np.empty(len(rows))
     for i in range(len(rows)):
