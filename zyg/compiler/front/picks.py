@@ -29,7 +29,7 @@ from zyg.compiler.front.views import (
     product,
 )
 from zyg.compiler.ir import Atom, Block, Value
-from zyg.compiler.layouts import Order, iterated
+from zyg.compiler.layouts import Order, sorted_by
 from zyg.compiler.numbers import atom_of
 from zyg.errors import KernelError
 
@@ -71,7 +71,7 @@ class Pick:
         """That of what is picked: first come the axes of the arrays of ints."""
         end = self.start + len(self.shape)
         others = [k for k in range(len(self.whole)) if not self.start <= k < end]
-        after = iterated(len(others), [tuple(ranks)])
+        after = sorted_by(tuple(ranks))
         return (*range(self.start, end), *(others[k] for k in after))
 
     def index(self, index: Index) -> list[Atom]:
