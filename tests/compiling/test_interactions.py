@@ -230,3 +230,21 @@ def test_the_truth_of_an_object_is_a_bool_of_python():
     assert (f(0.7), f(0.2)) == (0.7, 0.4)
     with pytest.raises(TypeError, match="__bool__ should return bool"):
         f(np.float64(0.7))
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_what_is_zipped_behind_a_filter_is_evaluated_when_it_is_its_turn():
+    def f(x, a):
+        seen = [0.5]
+
+        def noted(v):
+            seen[0] = 0.5 * seen[0] + v
+            return v
+
+        total = 0.0
+        for u, v in zip((u for u in a if u < 3 - seen[0]), (noted(v) for v in (x, 1.0, 2.0))):
+            total += u - v
+        return total + 0.37 * seen[0]
+
+    a = np.linspace(0.4, 1.6, 4)
+    assert zyg.compile(f)(0.7, a) == f(0.7, a)

@@ -162,7 +162,8 @@ class Zipped(Recipe):
             # The last round is that in which one of those that are known ends.
             most = min(x.length for x in counted if x.known) + 1
             return _turn_by_turn(reader, Sequence(most, lambda k: (), known=True), counted)
-        if counted == sources[1:] and not by_known and not self.strict:
+        at_once = any(x.known and x.once for x in counted)  # see `_at`
+        if counted == sources[1:] and not at_once and not self.strict:
             first = sources[0]
             return _turn_by_turn(reader, lambda visit, leave, **how: reader.going.through(
                 first, lambda one: visit((one,)), leave, **how), counted)  # fmt: skip
