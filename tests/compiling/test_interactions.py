@@ -242,7 +242,8 @@ def test_what_is_zipped_behind_a_filter_is_evaluated_when_it_is_its_turn():
             return v
 
         total = 0.0
-        for u, v in zip((u for u in a if u < 3 - seen[0]), (noted(v) for v in (x, 1.0, 2.0))):
+        some = (u for u in a if u < 3 - seen[0])
+        for u, v in zip(some, (noted(v) for v in (x, 1.0, 2.0))):  # noqa: B905
             total += u - v
         return total + 0.37 * seen[0]
 
