@@ -435,6 +435,7 @@ def test_refusals_speak_of_pythons_things():
 
 @pytest.mark.parametrize("f", [
     lambda b: b.reshape(-1, order="F"), lambda b: b.T.reshape(-1), lambda b: b.ravel("F"),
+    np.asfortranarray,
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
 def test_a_part_of_one_row_in_another_order_is_a_view_as_in_numpy(f):

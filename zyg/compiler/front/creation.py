@@ -10,7 +10,7 @@ import numpy as np
 from zyg.compiler.front.conversions import as_array, element_for, kind_of_elements
 from zyg.compiler.front.elementwise import array, assign, copied
 from zyg.compiler.front.scalars import WholeBuilder
-from zyg.compiler.front.shaping import extents, order_for
+from zyg.compiler.front.shaping import decided, extents, lies_otherwise, order_for
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, fresh
 from zyg.compiler.ir import Atom, is_number, type_of
 from zyg.compiler.layouts import Order, in_c
@@ -93,7 +93,9 @@ def _ordered(to: WholeBuilder, x: ArrayView, letter: Any) -> ArrayView:
     if letter == "K":
         return x
     axes = order_for(x, letter)
-    return x if not x.has_gaps and x.is_dense(axes) else copied(x, axes)
+    if x.has_gaps or x.is_dense(axes):
+        return copied(x, axes) if x.has_gaps else x
+    return decided(x, copied(x, axes), lies_otherwise(x.of_axes(axes)))
 
 
 def as_contiguous(to: WholeBuilder, a: Any, dtype: Any = None) -> ArrayView:

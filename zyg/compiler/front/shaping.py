@@ -56,6 +56,12 @@ def decided(view: ArrayView, made: ArrayView, copies: Sequence[Sequence[Unequal]
     return made
 
 
+def lies_otherwise(view: ArrayView) -> list[list[Unequal]]:
+    """Where the elements are not one after the other in C's order, for `decided`."""
+    rows = zip(view.shape, view.strides, row_major(view.to, view.shape), strict=True)
+    return [[(n, 1), (have, want)] for n, have, want in rows]
+
+
 def order_for(x: Arrayed, letter: Any) -> Order:
     """The order of a copy that NumPy calls "C", "F", "A" or "K"."""
     if letter == "A":
@@ -93,8 +99,7 @@ def raveled(to: WholeBuilder, x: Any, order: Any = "C") -> ArrayView:
     view = view.of_axes(axes)
     if view.gaps == "known":
         return flat(copied(view, in_c(view.ndim)))
-    rows = zip(view.shape, view.strides, row_major(to, view.shape), strict=True)
-    return decided(view, flat(view), [[(n, 1), (have, want)] for n, have, want in rows])
+    return decided(view, flat(view), lies_otherwise(view))
 
 
 def flattened(to: WholeBuilder, x: Any, order: Any = "C") -> ArrayView:
