@@ -105,8 +105,8 @@ def test_a_refusal_in_a_module_that_could_be_adopted_says_so(write):
 
 def test_what_scipy_runs_is_its_callers_to_adopt(write):
     write({
-        "solving/__init__.py": "from scipy import optimize\n"
-        "def f(x): return optimize.brentq(lambda y: y - x, 0, 9)"
+        "solving/__init__.py": "from scipy import integrate\n"
+        "def f(x): return integrate.quad(lambda y: y * x, 0, 9)[0]"
     })  # fmt: skip
     import solving
 
