@@ -83,6 +83,8 @@ class Sparse:
     __array_ufunc__ = None  # x @ A is asked of A
 
     def __init__(self, data, pattern, transposed=False):
+        if np.shape(data) != pattern.rows.shape:
+            raise ValueError("row, column, and data array must all be the same length")
         self.data, self.pattern, self.transposed = data, pattern, transposed
 
     @property
@@ -114,7 +116,9 @@ class Sparse:
         return self * -1
 
     def toarray(self):
-        return self @ np.eye(self.shape[1], dtype=self.data.dtype)
+        y = np.zeros_like(self.data, shape=self.shape)
+        np.add.at(y, self.pattern.ends(self.transposed), self.data)
+        return y
 
     def multiply(self, x):
         """Elementwise, by a number or an array that broadcasts."""
