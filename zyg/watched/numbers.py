@@ -117,7 +117,7 @@ def __{name}__(self, other):
             if other.strand is not strand and other.strand.level == strand.level:
                 alias = strand.kin.imports.get((other.strand, other.slot))
                 other = bring(strand, other) if alias is None else alias
-            if other.strand is strand{guard}:
+            if other.strand is strand{watched_guard}:
                 a, b = self.primal, other.primal
                 y = WatchedReal()
                 y.primal = value = a {symbol} b
@@ -177,6 +177,7 @@ for _name, _symbol, _da, _db, _guard, _reflected_guard in (
         da=_da,
         db=_db,
         guard=_guard,
+        watched_guard=_guard and f"{_guard}.primal",
         reflected_guard=_reflected_guard,
         current=_CURRENT,
         from_left=_SHARE if _da == "1.0" else _NOTE.format(d=_da),
