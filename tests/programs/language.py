@@ -477,6 +477,14 @@ def a_list_of_another_length_before_a_return(x, y):
     return out
 
 
+@program(1.5, 0)
+@program(1.5, 1)
+@program(1.5, 3)
+def truth_of_ranges(x, n):
+    y = x if range(n) else 2.0 * x
+    return y + (0.0 if not range(1, n) else x) + (1.0 if range(n, 2) and n else x)
+
+
 @program(1.5, 6, text="a list of a length that is computed")
 def lists_of_tuples(x, n):
     path = [(x, 0)]

@@ -53,7 +53,7 @@ def _all(reader: Interpreter, x: Any) -> Any:
 
 
 def _truth(reader: Interpreter, x: Any) -> Any:
-    return reader.operators.as_bool(reader.operators.as_condition(x))
+    return reader.operators.as_bool(x)
 
 
 def _extremum(f: Any, better: Any) -> Callable[..., Any]:

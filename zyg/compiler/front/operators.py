@@ -12,7 +12,7 @@ from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.control_flow import Concern
 from zyg.compiler.front.growing import repeated
 from zyg.compiler.front.objects import is_class, is_of_user
-from zyg.compiler.front.sequences import is_iterator
+from zyg.compiler.front.sequences import Range, View, is_iterator
 from zyg.compiler.front.structures import Choice, Dead, Items, Ref, is_leaf
 from zyg.compiler.ir import type_of
 from zyg.compiler.numbers import Number, atom_of
@@ -177,8 +177,8 @@ class Operators(Concern):
         """What decides: a number, or the truth of what is known."""
         x = self.reader.values.decisive(x)
         if isinstance(x, Choice):
-            return self.flow.over(x, lambda one: self.as_bool(self.as_condition(one)))
-        if isinstance(x, Ref) and not is_class(x.kind):
+            return self.flow.over(x, self.as_bool)
+        if isinstance(x, (Range, View)) or (isinstance(x, Ref) and not is_class(x.kind)):
             if is_iterator(x):
                 return True
             count = self.reader.containers.length(x)
@@ -199,7 +199,8 @@ class Operators(Concern):
         return x
 
     def as_bool(self, x: Any) -> Any:
-        x = self.reader.values.decisive(x)
+        """``bool(x)``."""
+        x = self.as_condition(x)
         if isinstance(x, Number):
             return self.to.wrap(self.to.to("bool", x.atom))
         return bool(x)

@@ -90,6 +90,9 @@ class Range(Compound):
         start, stop, step = parts
         return Range(start, stop, step, self.independent)
 
+    def __bool__(self) -> bool:
+        raise TypeError("the truth of a range whose length is not known")
+
 
 class View(Compound):
     """The keys, values or items of a dict, as they are when they are gone through.
