@@ -144,11 +144,14 @@ class _CuPy:
         return _STREAMS.get(handle, handle)
 
     def empty(self, made: Made) -> Any:
-        y = self.cupy.empty(made.ordered, made.dtype)
-        return y if made.is_ordered else y.transpose(made.back)
+        return self._made(self.cupy.empty, made)
 
     def zeros(self, made: Made) -> Any:
-        return self.cupy.zeros(made.ordered, made.dtype).transpose(made.back)
+        return self._made(self.cupy.zeros, made)
+
+    def _made(self, make: Any, made: Made) -> Any:
+        y = make(made.ordered, made.dtype)
+        return y if made.is_ordered else y.transpose(made.back)
 
 
 class _Torch(_Interface):

@@ -91,9 +91,18 @@ def name_of(f):
     return f.__name__
 
 
+# NumPy says so of complex points, of which it takes the real parts; nobody else may.
+WARNED = {
+    np.interp: pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
+}
+
+
 def each(calls):
     """The calls of a table as parameters."""
-    every = [pytest.param(f, c, id=label(f, c)) for f, cs in calls.items() for c in cs]
+    every = [
+        pytest.param(f, c, id=label(f, c), marks=WARNED.get(f, ()))
+        for f, cs in calls.items() for c in cs
+    ]  # fmt: skip
     return pytest.mark.parametrize(("f", "c"), every)
 
 

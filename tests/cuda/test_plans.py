@@ -65,12 +65,11 @@ def test_one_at_a_time_where_accesses_would_not_be_aligned(other):
     assert "_4" not in launch.text
 
 
-def test_one_at_a_time_where_lanes_would_take_many_registers():
-    (few,), (many,) = (
-        launches(product_of(n).partials(tuple(range(n)))[0], [array((64, 64))] * n) for n in (4, 8)
-    )
-    assert "load_float32_4" in few.text
-    assert "load_float32_4" not in many.text
+@pytest.mark.parametrize(("n", "lanes"), [(4, 4), (8, 2), (20, 2)])
+def test_fewer_at_once_where_lanes_would_take_many_registers(n, lanes):
+    partials, _ = product_of(n).partials(tuple(range(n)))
+    (launch,) = launches(partials, [array((64, 64))] * n)
+    assert f'load_of("float32", {lanes})' in launch.text
 
 
 def test_indices_have_64_bits_where_32_do_not_reach():

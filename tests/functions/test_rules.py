@@ -24,9 +24,6 @@ from . import overwritten
 RULED = {f for f, rule in rules.items() if rule is not CONSTANT and f not in table}
 
 
-# NumPy says that np.interp takes the real parts of complex points.
-pytestmark = pytest.mark.filterwarnings("ignore:Casting complex:numpy.exceptions.ComplexWarning")
-
 # What makes buffers and writes into arrays is tested in tests/core.
 WRITES = {
     np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copyto, np.put, np.place,

@@ -98,7 +98,7 @@ class ArrayType:
         return ArraySpec(self, x.shape, dtype)
 
     def zeros(self, spec: ArraySpec) -> Any:
-        """The zero cotangent: np.zeros_like of an empty array, for `x` would keep its memory."""
+        """The zero cotangent: np.zeros_like of a sample, for `x` would keep its memory."""
         return np.zeros_like(self.sample, dtype=spec.dtype, shape=spec.shape)
 
     def copy(self, x: Any) -> Any:

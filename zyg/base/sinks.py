@@ -20,7 +20,7 @@ import sys
 from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
-from zyg.base.caches import Cache, remembered
+from zyg.base.caches import Cache
 from zyg.errors import is_installed, is_ours, is_users
 
 _ARTISTS = frozenset({
@@ -199,9 +199,18 @@ def _is_statement(frame: FrameType | None, called: FrameType) -> bool:
     return dropped and _is_named(name, called)
 
 
-@remembered(4096)
+_called: Cache[tuple[int, int], tuple[CodeType, tuple[Any, bool]]] = Cache(4096)
+
+
 def call_at(code: CodeType, at: int) -> tuple[Any, bool]:
     """The name by which an instruction calls a function, and whether the result is dropped."""
+    known = _called.get((id(code), at))  # by its identity: the hash of a code takes its time
+    if known is None or known[0] is not code:
+        known = _called.put((id(code), at), (code, _call_at(code, at)))
+    return known[1]
+
+
+def _call_at(code: CodeType, at: int) -> tuple[Any, bool]:
     instructions = [*dis.get_instructions(code)]
     k = sum(i.offset <= at for i in instructions) - 1
     k += instructions[k].opname == "PRECALL"  # of 3.11, which calls C functions that it knows

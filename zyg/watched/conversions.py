@@ -6,12 +6,11 @@ import builtins
 import dis
 import os
 import sys
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from zyg.base.caches import Cache
 from zyg.base.remedies import remedy
 from zyg.base.sinks import call_at, looking
 from zyg.core.inplace import refuse_store
@@ -137,16 +136,9 @@ def _is_numpys(frame: FrameType) -> bool:
     return bool(frame.f_globals.get("__name__", "").partition(".")[0] == "numpy")
 
 
-_names: Cache[tuple[int, int], tuple[CodeType, Any]] = Cache(4096)
-
-
 def _called(frame: FrameType) -> tuple[str, Any]:
     """The name of what a frame calls, "" if it calls nothing; what that is, or whose method."""
-    code, at = frame.f_code, frame.f_lasti
-    known = _names.get((id(code), at))  # by its identity: the hash of a code takes its time
-    if known is None or known[0] is not code:
-        known = _names.put((id(code), at), (code, call_at(code, at)[0]))
-    name = known[1]
+    name = call_at(frame.f_code, frame.f_lasti)[0]
     if not isinstance(name, str):
         return "", None
     found = frame.f_locals.get(name, frame.f_globals.get(name, getattr(np, name, None)))

@@ -152,8 +152,8 @@ class Zipped(Recipe):
         counted = [x for x in sources if isinstance(x, Sequence)]
         lengths = [x.length for x in counted]
         known = all(isinstance(n, int) for n in lengths) and any(x.known for x in counted)
-        by_known = [x for x in counted if x.known and x.once and not known]
-        if len(counted) == len(sources) and not by_known:
+        at_once = any(x.known and x.once for x in counted)  # see `_at`
+        if len(counted) == len(sources) and (known or not at_once):
             for n in lengths if self.strict else ():
                 test = reader.builder.op("equal", atom_of(n), atom_of(lengths[0]))
                 reader.flow.demand(reader.builder.wrap(test), "zip() of other lengths")
@@ -162,7 +162,6 @@ class Zipped(Recipe):
             # The last round is that in which one of those that are known ends.
             most = min(x.length for x in counted if x.known) + 1
             return _turn_by_turn(reader, Sequence(most, lambda k: (), known=True), counted)
-        at_once = any(x.known and x.once for x in counted)  # see `_at`
         if counted == sources[1:] and not at_once and not self.strict:
             first = sources[0]
             return _turn_by_turn(reader, lambda visit, leave, **how: reader.going.through(

@@ -52,6 +52,14 @@ class Roots(NamedTuple):
         )
 
 
+class Undecided(NamedTuple):
+    """A buffer, and a copy of it or itself, by the sizes of the call or by gaps in memory."""
+
+    buffers: tuple[Value, Value]
+    writes: tuple[int, ...]  # that there had been of each
+    by_sizes: bool
+
+
 class WholeBuilder(ExtentBuilder):
     """Records the numbers of a whole function; `writes` are the buffers that it wrote."""
 
@@ -60,8 +68,7 @@ class WholeBuilder(ExtentBuilder):
     def __init__(self) -> None:
         super().__init__()
         self.writes: list[Value] = []
-        self.undecided: list[tuple[Value, int]] = []  # see `undecide`
-        self.perhaps_one: list[tuple[Value, Value]] = []  # a buffer, and its copy or itself
+        self.undecided: list[Undecided] = []
         self.views = 0  # made so far
         self.born: dict[Value, int] = {}  # when a buffer was made
         self.born_in: dict[Value, Block] = {}
@@ -98,11 +105,11 @@ class WholeBuilder(ExtentBuilder):
         self.views += 1
         return -1 if self.repeats else self.views
 
-    def undecide(self, *buffers: Value) -> None:
+    def undecide(self, x: Value, made: Value, by_sizes: bool) -> None:
         """It depends on the call whether these are one array in Python: none is to be written."""
-        for x in buffers:
-            once = not self.repeats or self.born_in.get(x) is self.block
-            self.undecided.append((x, len(self.writes) if once else 0))
+        once = [not self.repeats or self.born_in.get(y) is self.block for y in (x, made)]
+        writes = tuple(len(self.writes) if y else 0 for y in once)
+        self.undecided.append(Undecided((x, made), writes, by_sizes))
 
     def wrote(self, buffer: Atom) -> None:
         """A buffer was written: expressions that are not computed yet must not read it any more."""

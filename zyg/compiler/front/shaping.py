@@ -42,9 +42,7 @@ def decided(view: ArrayView, made: ArrayView, copies: Sequence[Sequence[Unequal]
     """
     to, is_copy = view.to, made.buffer is not view.buffer
     if view.gaps or (is_copy and not to.assume()):
-        to.undecide(view.buffer, made.buffer)
-        if not view.gaps:
-            to.perhaps_one.append((view.buffer, made.buffer))
+        to.undecide(view.buffer, made.buffer, by_sizes=not view.gaps)
     elif is_copy:
         surely: Atom = False
         for row in copies:

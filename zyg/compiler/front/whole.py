@@ -115,7 +115,8 @@ def read_whole(
             f"{name_of(f)} always raises.", f"{dead.why}.", "call it as it is."
         ) from None
     to = reader.builder
-    if any(to.may_meet(x, w) for x, since in to.undecided for w in to.writes[since:]):
+    undecided = [pair for found in to.undecided for pair in zip(*found[:2], strict=True)]
+    if any(to.may_meet(x, w) for x, since in undecided for w in to.writes[since:]):
         raise KernelError(
             f"{name_of(f)} writes to an array of which it has another shape.",
             "whether NumPy copies the elements for that depends on the sizes or gaps in memory.",
@@ -146,7 +147,8 @@ def _demand_told_apart(to: WholeBuilder, returned: Sequence[Value]) -> None:
     def is_seen(x: Value) -> bool:
         return any(to.may_meet(x, y) for y in returned)
 
-    if any(is_seen(y) and (to.is_given(x) or is_seen(x)) for x, y in to.perhaps_one):
+    by_sizes = [found.buffers for found in to.undecided if found.by_sizes]
+    if any(is_seen(y) and (to.is_given(x) or is_seen(x)) for x, y in by_sizes):
         raise KernelError(
             "an array in another shape cannot be returned from a compiled function.",
             "whether NumPy copies the elements for that depends on the sizes.",
