@@ -123,8 +123,9 @@ class DeviceArray:
         return _wrapped(self.host[_index(index)])
 
     def __setitem__(self, index, value):
-        plain = isinstance(value, (DeviceArray, np.ndarray))
-        self.host[_index(index)] = _unwrapped(value) if plain else np.asarray(value)
+        if isinstance(value, np.ndarray) and value.ndim:
+            raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
+        self.host[_index(index)] = value.host if type(value) is DeviceArray else np.asarray(value)
 
     def _operate(self, function, other):
         # CuPy leaves the operator to an operand of higher priority, unless isinstance(other, its

@@ -167,7 +167,9 @@ def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:
     if type(c) is np.ndarray and c.shape == shape:
         return c
     have = np.shape(c)
-    if len(have) < len(shape) or (have != shape and np.broadcast_shapes(have, shape) != have):
+    if have == shape:
+        return c
+    if len(have) < len(shape) or np.broadcast_shapes(have, shape) != have:
         return np.broadcast_to(c, shape)
     extra = len(have) - len(shape)
     axes = tuple(range(extra)) + tuple(

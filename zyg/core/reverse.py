@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from zyg.base.array_types import array_type, is_array
+from zyg.base.array_types import array_type, is_array, unseen_product
 from zyg.base.config import setting
 from zyg.core.entries import contributions, name_of
 from zyg.core.steps import back_by_way
@@ -294,15 +294,13 @@ def strong_times(y_bar: Any, d: Any) -> Any:
     if type(d) is int and d == 0:
         return np.zeros_like(y_bar) if np.ndim(y_bar) else 0.0
     g, s = strip(y_bar), strip(d)
-    if g is y_bar and s is d:
-        for x in (g, s):
-            if (kind := array_type(x)).lazy:
-                return kind.strong_product(g, s)
+    for x in (g, s):
+        if not (kind := array_type(x)).readable:
+            if type(s) in (int, float) and 0 < abs(s) < np.inf:
+                return y_bar * d
+            plain = g is y_bar and s is d
+            return kind.strong_product(g, s) if plain else unseen_product(y_bar, d)
     c = y_bar * d
-    if not array_type(c).readable:
-        if type(s) in (int, float) and 0 < abs(s) < np.inf:
-            return c
-        return np.where((g == 0) | ((s == 0) & np.isinf(g)), 0.0, c)
     zero = (g == 0) | ((s == 0) & np.isinf(_float(g)))
     if not np.any(zero):
         return c

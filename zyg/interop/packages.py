@@ -309,8 +309,6 @@ class Dask(Library):
         return c if c.shape.chunks == chunks else self.guest(c.raw.rechunk(chunks))
 
     def strong_product(self, c: Any, d: Any) -> Any:
-        if type(d) in (int, float) and 0 < abs(d) < math.inf:
-            return c * d
         elemwise = import_module("dask.array.core").elemwise
         return self.guest(elemwise(_strong, *map(self.raw, (c, d)), dtype=np.result_type(c, d)))
 

@@ -101,8 +101,9 @@ def matrix_power(a, n):
     if not is_square or not isinstance(n, (int, np.integer)):
         raised(np.linalg.matrix_power, a, n)
     if n == 0:
-        power = np.empty_like(strip(a))
-        power[...] = np.eye(np.shape(a)[-1], dtype=power.dtype)
+        power = np.zeros_like(strip(a))
+        for k in range(np.shape(a)[-1]):
+            power[..., k, k] = 1
         return power
     square, n = np.linalg.inv(a) if n < 0 else a, abs(n)
     if n < 4:
