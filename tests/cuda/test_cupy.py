@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.base.array_types import array_type, unseen_product
 from zyg.base.structure import Structure
 from zyg.core.entries import is_result
 from zyg.errors import ConversionError, MutationError, ZygError
@@ -130,6 +131,24 @@ def test_an_elementwise_function_and_its_second_derivative(on_device):
     wanted = zyg.hvp(lambda w: loss(W, w), V, V)
     w_on_device, v_on_device = on_device((W, V))
     assert_close(zyg.hvp(lambda w: loss(w_on_device, w), v_on_device, v_on_device), wanted)
+
+
+@pytest.mark.parametrize("slopes", ["?", "e", "f", "d", "F", "D"])
+@pytest.mark.parametrize("cotangents", ["e", "f", "d", "F", "D"])
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
+def test_the_product_in_one_launch_is_that_in_seven(cotangents, slopes, cupy):
+    points = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan])
+    c = cupy.asarray(points.astype(cotangents)[:, None])
+    d = cupy.asarray(points.astype(slopes))
+    for c, d in (
+        (c, d),
+        (c[0, 0], d),
+        (c, d[4]),
+        (c[:, 0].reshape(7, 1, 1), cupy.asfortranarray(d + c * 0)),
+    ):
+        found, wanted = array_type(c).strong_product(c, d), unseen_product(c, d)
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_array_equal(found.get(), wanted.get())
 
 
 def test_what_would_copy_to_the_host_or_write_is_refused(on_device):
