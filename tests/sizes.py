@@ -9,9 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 70560,
+    "zyg": 70580,
     "zyg/adoption": 1180,
-    "zyg/base": 3630,
+    "zyg/base": 3650,
     "zyg/broadcasting": 1090,
     "zyg/compiler": 24610,
     "zyg/compiling": 3710,
@@ -28,7 +28,7 @@ BUDGETS = {
     "zyg/verbs": 3480,
     "zyg/watched": 2290,
     "zyg_cuda": 1680,
-    "tests": 74930,
+    "tests": 74940,
 }
 
 

@@ -138,14 +138,10 @@ def test_an_elementwise_function_and_its_second_derivative(on_device):
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
 def test_the_product_in_one_launch_is_that_in_seven(cotangents, slopes, cupy):
     points = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan])
-    c = cupy.asarray(points.astype(cotangents)[:, None])
-    d = cupy.asarray(points.astype(slopes))
-    for c, d in (
-        (c, d),
-        (c[0, 0], d),
-        (c, d[4]),
-        (c[:, 0].reshape(7, 1, 1), cupy.asfortranarray(d + c * 0)),
-    ):
+    g = cupy.asarray(points.astype(cotangents)[:, None])
+    s = cupy.asarray(points.astype(slopes))
+    turned = cupy.asfortranarray(s + g * 0)
+    for c, d in ((g, s), (g[0, 0], s), (g, s[4]), (g[:, 0].reshape(7, 1, 1), turned)):
         found, wanted = array_type(c).strong_product(c, d), unseen_product(c, d)
         assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
         np.testing.assert_array_equal(found.get(), wanted.get())

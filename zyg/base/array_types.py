@@ -251,7 +251,7 @@ class _DeviceArrays(ArrayType):
         make = getattr(import_module(self.library), "ElementwiseKernel", None)
         zero = "g == G(0) || (s == S(0) && isinf(g))"
         return make and make(
-            "G g, S s", "C c", f"c = {zero} ? C(0) : C(g) * C(s)", "strong_product"
+            "G g, S s", "C c", f"c = {zero} ? C(0) : C(C(g) * C(s))", "strong_product"
         )
 
     def strong_product(self, c: Any, d: Any) -> Any:
