@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zyg.compiler.layouts import Order, Ranks, in_c, of_order, sorted_by
+from zyg.functions.primitives.elementwise import complex_of
 
 
 @dataclass(frozen=True)
@@ -228,7 +229,7 @@ def _number_of(kind: Scalar, outputs: Iterator[Any], plain: Callable[[Any], Any]
     x = next(outputs)
     if kind.type == "complex":
         im = next(outputs)
-        x = complex(x, im) if plain(x) is x and plain(im) is im else x + 1j * im
+        x = complex(x, im) if plain(x) is x and plain(im) is im else complex_of(x, im)
     way = way_taken(kind, [next(outputs) for _ in kind.ways]) if kind.ways else kind
     if plain(x) is x or way.type in ("int", "bool"):
         return way.of(plain(x))
@@ -249,7 +250,7 @@ def _array_of(kind: Array, flat: Any, shape: list[int], plain: Callable[[Any], A
         flat = flat[:size]
     if parts == 2:
         joined = type(flat) is not np.ndarray
-        flat = flat[0::2] + 1j * flat[1::2] if joined else flat.view(np.complex128)
+        flat = complex_of(flat[0::2], flat[1::2]) if joined else flat.view(np.complex128)
     made = kind.shaped(flat, shape)
     if kind.readonly:
         made = made[...]

@@ -22,6 +22,7 @@ from zyg.core.cotangents import has_complex, project, spec_of
 from zyg.core.strand import strip
 from zyg.core.trace import Trace, watchable
 from zyg.errors import AdjointError, HolomorphicError
+from zyg.functions.primitives.elementwise import complex_of
 from zyg.verbs.gradients import gradient
 from zyg.verbs.matrices import (
     along_units,
@@ -136,7 +137,7 @@ def _by_rows(
             bars = _bars(trace, result, inputs, real)
             if any(c is not None and has_complex(c) for c in imag):
                 imaginary = _bars(trace, result, inputs, imag)
-                bars = [a + 1j * b for a, b in zip(bars, imaginary, strict=True)]
+                bars = [complex_of(a, b) for a, b in zip(bars, imaginary, strict=True)]
             found.append(bars)
     finally:
         try:

@@ -277,7 +277,7 @@ def sort_in_place_loops(a, axis=-1, kind=None, stable=None):
 
 @lowering(np.median)
 def median_loops(a, axis=None, keepdims=False):
-    demand_read(axis is None or type(axis) is int)
+    demand_read((axis is None or type(axis) is int) and (a.ndim > 0 or not keepdims))
     along = 0 if axis is None else axis
     s = np.moveaxis(np.sort(np.ravel(a) if axis is None else a, along), along, 0)
     n = len(s)

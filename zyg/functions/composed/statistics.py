@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zyg.errors import MissingRuleError
 from zyg.functions.kit import (
     NO,
     adjoint,
@@ -161,6 +162,12 @@ def _edges(a, bins, range, edges):
 
 def _bins_of(a, edges):
     """The bin of every element, and whether it lies in one."""
+    if not np.all(edges[1:] >= edges[:-1]):
+        raise MissingRuleError(
+            "a histogram of edges that are NaN has no derivative.",
+            "NumPy bisects for elements, and where edges are out of order its counts say nothing.",
+            "leave the NaN out of the edges.",
+        )
     index = np.searchsorted(edges, a, side="right") - 1
     if len(edges):
         index[a == edges[-1]] -= 1
@@ -189,7 +196,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     a, bins, weights = as_array(a), _bins(bins), _array_or_none(weights)
     y, edges = np.histogram(strip(a), strip(bins), _plain_range(range), density, strip(weights))
     moving = _edges(a, bins, range, edges)
-    return with_value(_histogram([np.ravel(a)], [edges], [moving], density, weights), (y,)), moving
+    widths = np.real(moving)  # NumPy divides by the real part, and says so
+    return with_value(_histogram([np.ravel(a)], [edges], [widths], density, weights), (y,)), moving
 
 
 def _histogram(columns, edges, moving, density, weights):
