@@ -120,7 +120,7 @@ SPECIAL = [
     ("np.linalg.solve(x0, x1)", [np.zeros((0, 3, 3)), np.zeros((0, 2))]),
     ("np.linalg.det(x0)", [np.zeros((0, 3, 2))]),
     ("np.atleast_1d(x0, x1)", [1.0, np.array([1, 2])]),
-    ("np.dot(x0, 2.0, out=x1)", [np.ones(2), np.zeros(2)]),
+    ("np.dot(x0, 2.0, out=np.copy(x1))", [np.ones(2), np.zeros(2)]),
     ("np.dot(x0, 2.0)", [np.ones((2, 3), order="F")]),
     ("np.inner(2.0, x0)", [np.arange(6.0).reshape(2, 3)]),
     ("x0 ** 0.5", [np.array([-np.inf, -0.0, 4.0], np.float32)]),

@@ -70,6 +70,12 @@ class Lease(Alone):
             _shrink()
 
 
+def says_read_only(error: BaseException) -> bool:
+    """Whether an error is NumPy's refusal to write; of np.dot's `out` it says so in other words."""
+    said = "read-only", "output array is not acceptable"
+    return isinstance(error, ValueError) and any(words in str(error) for words in said)
+
+
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], streamed: bool = False) -> np.ndarray:
     """An array in C order whose elements are not set; memory is reused where it is large.
 

@@ -10,6 +10,7 @@ from types import CoroutineType
 from typing import Any
 
 from zyg.base.adoptable import running, turn, turns
+from zyg.base.buffers import says_read_only
 from zyg.base.config import setting
 from zyg.base.quiet import SILENT, errors_now, set_errors
 from zyg.base.remedies import BRIDGES
@@ -126,7 +127,7 @@ def _judge(strand: Strand, error: BaseException | None) -> None:
 def _explain_read_only(strand: Strand, error: BaseException) -> None:
     """Say of NumPy's refusal to write what zyg may have to do with it."""
     kept = strand.memory.kept
-    if (kept or strand.memory.lent) and isinstance(error, ValueError) and "read-only" in str(error):
+    if (kept or strand.memory.lent) and says_read_only(error):
         error.add_note(_OVERWRITTEN)
         if strand.trail is not None:
             error.add_note(f"zyg: written at {raising_line(error)}")

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.base.buffers import says_read_only
 from zyg.base.caches import remembered
 from zyg.base.containers import BY_TYPE, Engine, is_leaf, kind_of
 from zyg.base.kinds import CellOf, Key, Kind
@@ -149,7 +150,7 @@ class Held(Structure, Engine):
             with _read_only([a for a, contents in self._arrays if contents is None]):
                 return solve(*first.root)
         except ValueError as error:
-            if "read-only" not in str(error):
+            if not says_read_only(error):
                 raise
         first.restore(first.changed())  # the function has arrays to work in
         self._arrays = [(a, a.copy()) for a, _ in self._arrays]
