@@ -186,7 +186,13 @@ def _ndim(part):
 def broadcast_arrays(*args, subok=False):
     args = tuple(map(as_array, args))
     shape = np.broadcast_shapes(*map(np.shape, args))
-    return tuple(x if np.shape(x) == shape else np.broadcast_to(x, shape) for x in args)
+    size = np.prod(shape, dtype=int)
+    return tuple(
+        x if np.shape(x) == shape
+        else np.reshape(x, shape) if np.size(x) == size  # which may be written to
+        else np.broadcast_to(x, shape)
+        for x in args
+    )  # fmt: skip
 
 
 @composed(np.meshgrid)

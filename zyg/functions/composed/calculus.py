@@ -59,7 +59,8 @@ def diff(a, n=1, axis=-1, prepend=NO, append=NO):
 @composed(np.ediff1d)
 def ediff1d(ary, to_end=None, to_begin=None):
     dtype = as_array(strip(ary)).dtype
-    parts = [np.diff(np.ravel(ary))]
+    flat = np.ravel(ary)
+    parts = [flat[1:] - flat[:-1]]
     for place, end in ((0, to_begin), (2, to_end)):
         if end is not None:
             end = as_array(end)
