@@ -38,6 +38,7 @@ ROWS = [
     ("np.sum(np.sqrt(x0))", [np.array([0.0, 4.0])], [np.array([INF, 0.25])]),
     ("np.sqrt(x0 ** 2)", [0.0], [0.0]),
     ("np.sum(np.sqrt(x0 ** 2))", [np.array([0.0, -2.0])], [np.array([0.0, -1.0])]),
+    ("np.sum(np.sqrt(x0 ** 2)).real", [np.array([0j, 1 + 1j])], [np.array([0j, 1 + 0j])]),
     ("x0 ** 0", [0.0], [0.0]),
     ("x0 ** 0.0", [0.0], [0.0]),
     ("np.sum(x0 ** 0)", [np.array([0.0, 2.0])], [ZEROS]),

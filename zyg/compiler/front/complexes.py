@@ -66,9 +66,12 @@ def operated(to: WholeBuilder, name: str, *args: Any, python: bool = False) -> A
         raise TypeError(f"{name} of complex numbers is not compiled")
     if element_made(name) != "complex":
         return to.number(_FORMULAS[name](to.op, *pairs), python)
-    if python and name == "divide":
-        to.demand("a division by zero", "logical_or", *(to.op("not_equal", x, 0.0)
-                                                        for x in pairs[1]))  # fmt: skip
+    if name in ("divide", "sqrt"):  # of zero the slopes are infinite, which no parts have
+        nonzero = to.op("logical_or", *(to.op("not_equal", x, 0.0) for x in pairs[-1]))
+        if python and name == "divide":
+            to.check(nonzero, "a division by zero")
+        else:
+            to.slopes_hold(nonzero)
     if name == "power":
         made = _power(to, pairs[0], args[1], pairs[1], python)
     else:
