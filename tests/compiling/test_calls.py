@@ -3,6 +3,7 @@
 import functools
 import inspect
 import math
+import operator
 import pickle
 import threading
 from collections import namedtuple
@@ -633,3 +634,13 @@ def test_ints_that_only_index_in_functions_that_call_themselves_need_no_tracer()
     assert zyg.compile(network.f).inspect(*network.args)["mode"] == "reverse"
     g = zyg.compile(lambda x, n: functions.recursive_power(x * n, 3))
     assert zyg.gradient(g, 2.0, 3) == pytest.approx((324.0, 216.0))
+
+
+@pytest.mark.parametrize("f", [np.sum, np.average, np.linalg.norm, np.dot, np.sin, operator.mul])
+def test_functions_of_libraries_are_compiled_themselves(f):
+    args = (np.array([1.5, 0.5, 2.0]),) * (2 if f in (np.dot, operator.mul) else 1)
+    g = zyg.compile(f)
+    with zyg.config(fallback="error"):
+        np.testing.assert_allclose(g(*args), f(*args), 1e-12)
+        found = zyg.gradient(lambda *xs: np.sum(g(*xs)), *args)
+    np.testing.assert_allclose(found, zyg.gradient(lambda *xs: np.sum(f(*xs)), *args), 1e-12)

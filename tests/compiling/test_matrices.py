@@ -154,6 +154,51 @@ def test_products_of_matrices(f, m, n, mode):
     assert is_program(g, "jacobian")
 
 
+LAYOUTS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "A": lambda a: np.repeat(a, 2, 1)[:, ::2],
+}
+
+
+@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF", "CA", "AF"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_matrices_of_any_layout(dtype, orders):
+    def f(a, b):
+        return a @ b, (b.T @ a.T)[1:], a[1:].T @ a[1:]
+
+    g, near = zyg.compile(f), 1e-5 if dtype == np.float32 else 1e-12
+    for m, k, n in ((1, 1, 1), (1, 9, 7), (9, 1, 7), (8, 9, 1), (5, 3, 4), (13, 6, 11)):
+        a, b = numbers(m * k).reshape(m, k), numbers(k * n, 1).reshape(k, n)
+        a, b = (LAYOUTS[o](x.astype(dtype)) for o, x in zip(orders, (a, b), strict=True))
+        values, back = zyg.pullback(g, a, b)
+        wanted, wanted_back = zyg.pullback(f, a, b)
+        for y, w in zip((*values, *back(values)), (*wanted, *wanted_back(wanted)), strict=True):
+            assert y.dtype == w.dtype
+            np.testing.assert_allclose(y, w, near, near)
+
+
+SUMS = {
+    "sum": np.sum, "mean": np.mean, "rows": lambda x: np.sum(x.reshape(3, -1), axis=1),
+    "product": lambda x: x @ x, "squares": lambda x: np.sum(x * x), "var": np.var,
+    "average": np.average, "trapezoid": np.trapezoid, "norm": np.linalg.norm,
+    "where": lambda x: np.sum(x, where=x > 0), "inner": np.inner, "vdot": np.vdot, "dot": np.dot,
+    "initial": lambda x: np.sum(x, initial=np.float32(1)),
+    "einsum": lambda x: np.einsum("i,i", x, x),
+    "one axis": lambda x: np.einsum("ij->i", x.reshape(3, -1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_float32_keep_its_digits(name):
+    x = np.linspace(0.05, 0.15, 300_000, dtype=np.float32)
+    args = (x, x) if name in ("inner", "vdot", "dot") else (x,)
+    f = SUMS[name]
+    found, wanted = zyg.compile(f)(*args), f(*(a.astype(float) for a in args))
+    assert np.asarray(found).dtype == np.float32
+    np.testing.assert_allclose(found, wanted, 3e-6)
+
+
 def several(x, s, pair, n):
     y = x * s
     for _ in range(n):

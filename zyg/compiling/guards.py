@@ -76,10 +76,9 @@ class _Writer:
         return self.known[path]
 
     def check(self, path: Path, seen: Any) -> None:
-        (kind, key), before = path[-1], path[:-1]
-        if kind == "builtin":  # no one rebinds these, but a global may hide one
-            names = self.at((*before, ("globals", None)))
-            self._demand(f"{self.constant(key)} not in {names}")
+        if path and path[-1][0] == "builtin":  # no one rebinds these, but a global may hide one
+            names = self.at((*path[:-1], ("globals", None)))
+            self._demand(f"{self.constant(path[-1][1])} not in {names}")
             return
         value, expected = self.at(path), self.constant(seen)
         condition = f"{value} is {expected}"

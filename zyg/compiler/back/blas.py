@@ -109,10 +109,21 @@ class _Writer:
         def by_matrix() -> None:
             a_fits, a_code, a_width = _stored(m, k, ar, ac)
             b_fits, b_code, b_width = _stored(k, n, br, bc)
-            c_fits = (cc == 1) & (cr >= n)
-            self.choose(a_fits & b_fits & c_fits, lambda: self.call(
-                "gemm", a_code, b_code, m, n, k, a, a0, a_width, b, b0, b_width, c, c0, cr
-            ), self.loops)  # fmt: skip
+            flipped = _AS_IS + _TRANSPOSED
+
+            def as_it_is() -> None:
+                self.call(
+                    "gemm", a_code, b_code, m, n, k, a, a0, a_width, b, b0, b_width, c, c0, cr
+                )
+
+            def transposed() -> None:
+                codes = flipped - b_code, flipped - a_code
+                self.call("gemm", *codes, n, m, k, b, b0, b_width, a, a0, a_width, c, c0, cc)
+
+            def by_columns() -> None:
+                self.choose(a_fits & b_fits & (cr == 1) & (cc >= m), transposed, self.loops)
+
+            self.choose(a_fits & b_fits & (cc == 1) & (cr >= n), as_it_is, by_columns)
 
         def by_vector(rows: Any, columns: Any, matrix: Any, x: Any, y: Any) -> None:
             a, a0, ar, ac = matrix

@@ -121,15 +121,22 @@ def copyto(to: WholeBuilder, dst: ArrayView, src: Any) -> None:
 
 
 def dot(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
+    made = _dot(to, a, b)
+    if out is not None and (out.element != kind_of_elements(made) or not out.is_contiguous):
+        raise TypeError("dot into an array of another type or order")  # in Python, which refuses it
+    return given(made, out)
+
+
+def _dot(to: WholeBuilder, a: Any, b: Any) -> Any:
     if not isinstance(a, Arrayed) or not isinstance(b, Arrayed) or not a.shape or not b.shape:
         if "float32" in map(kind_of_elements, (a, b)):  # Python's are strong beside it
             a, b = as_array(to, a), as_array(to, b)
         made = array(elementwise(to, "multiply", a, b))
         by_blas = made.ndim < 3 and made.element not in ("int", "bool")
-        return given(asarray(to, made, order="C") if by_blas else made, out)
+        return asarray(to, made, order="C") if by_blas else made
     if b.ndim > 2 or (a.ndim > 2 and (b.ndim > 1 or a.order != in_c(a.ndim))):
         raise TypeError("dot of arrays of more than two axes")
-    return given(products.matmul(to, a, b), out)
+    return products.matmul(to, a, b)
 
 
 def matmul(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
@@ -165,7 +172,7 @@ def broadcast_shapes(to: WholeBuilder, *shapes: Any) -> Any:
 
 def size(to: WholeBuilder, a: Any, axis: Any = None) -> Any:
     if axis is None:
-        return arrays.ATTRIBUTES["size"](a)
+        return arrays.ATTRIBUTES["size"](a) if isinstance(a, Arrayed) else 1
     return arrays.shape(a)[axis]
 
 

@@ -120,7 +120,7 @@ def _of_two(
                     for x, name in zip(xs, names, strict=True)
                     for c, n in zip(name, x.shape, strict=True))  # fmt: skip
     summed = [c for c in names[0] if c in other and c not in result]
-    if alone or repeated or stretched or not summed or promoted(*xs) != "float":
+    if alone or repeated or stretched or not summed or promoted(*xs) not in ("float", "float32"):
         return array(_summed(to, xs, names, result))
     batch = [c for c in result if c in one and c in other]
     left = [c for c in names[0] if c not in other]
@@ -163,7 +163,8 @@ def _summed(to: WholeBuilder, xs: Sequence[Any], names: Sequence[str], result: s
         return _view(xs[0], names[0], result)
     rest = [c for c in sizes if c not in result]
     kind = promoted(*xs)
-    zero: Atom = 0.0 if kind in ("float", "float32") else 0
+    wide = "float" if kind == "float32" and rest else kind  # sums of many would lose digits
+    zero: Atom = 0.0 if wide in ("float", "float32") else 0
 
     def at(index: Sequence[Atom]) -> Any:
         known = dict(zip(result, index, strict=True))
@@ -174,9 +175,13 @@ def _summed(to: WholeBuilder, xs: Sequence[Any], names: Sequence[str], result: s
             term = parts[0]
             for part in parts[1:]:
                 term = elementwise(to, "multiply", term, part)
-            return to.elementwise("add", to.number(total, False), term) if rest else term.atom
+            if not rest:
+                return term.atom  # type: ignore[no-any-return]
+            term = to.number(to.to(wide, term.atom), False)
+            return to.elementwise("add", to.number(total, False), term)
 
-        return to.number(through(to, [sizes[c] for c in rest], to.to(kind, zero), step), False)
+        total = through(to, [sizes[c] for c in rest], to.to(wide, zero), step)
+        return to.number(to.to(kind, total), False)
 
     if not result:
         return at(())

@@ -96,7 +96,7 @@ def multiply(a: ArrayView, b: ArrayView, c: ArrayView) -> None:
     strides = [*c.strides]
     cr = strides.pop(0) if a.ndim > 1 else 0
     cc = strides.pop(0) if b.ndim > 1 else 0
-    if c.element == "float":
+    if c.element in ("float", "float32"):
         to.routine("product", m, n, k, a.buffer, a.offset, ar, ac, b.buffer, b.offset, br, bc,
                    c.buffer, c.offset, cr, cc)  # fmt: skip
         return
@@ -125,10 +125,14 @@ def _by_loops(a: ArrayView, b: ArrayView, c: ArrayView, sizes: tuple[Atom, ...])
 def inner_product(x: ArrayView, y: ArrayView) -> Any:
     """The sum of the products of two vectors."""
     to, kind = x.to, x.element
-    nothing: Atom = {"float": 0.0, "int": 0, "bool": False}.get(kind, 0)
+    wide = "float" if kind == "float32" else kind  # one after another they would lose digits
+    nothing: Atom = {"float": 0.0, "int": 0, "bool": False}.get(wide, 0)
 
     def inner(k: Any, total: list[Any]) -> Sequence[Atom]:
-        term = to.ufunc("multiply", x.at((k,)), y.at((k,)))
+        term = to.ufunc(
+            "multiply", *(to.number(to.to(wide, atom_of(v.at((k,)))), False) for v in (x, y))
+        )
         return [to.elementwise("add", to.number(total[0], False), term)]
 
-    return to.number(counted(to, x.shape[0], [to.to(kind, nothing)], inner)[0], False)
+    total = counted(to, x.shape[0], [to.to(wide, nothing)], inner)[0]
+    return to.number(to.to(kind, total), False)

@@ -120,6 +120,7 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
                 raise TypeError("a sum of complex numbers with more than an axis is not compiled")
             return _of_parts(to, name, a, axis, keepdims, out)
         x, kind = _typed(to, a, dtype)
+        dtype_of_sum = DTYPES[kind]
         if where is not True:
             x = elementwise_where(to, where, x, neutral(kind), kind)
 
@@ -130,8 +131,11 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
         axes = axes_of(x, axis) if isinstance(x, Arrayed) else ()
         if name == "add" and axes and x.ndim - 1 not in axes:
             return given(_row_by_row(to, x, axes, kind, start, keepdims is True), out)
+        if name == "add" and kind == "float32":  # one after another they would lose digits
+            x, kind = _typed(to, x, np.float64)
+            start = to.to(kind, start)
         made = reduced(to, x, axis, keepdims, kind, lambda _: start, step, name == "multiply")
-        return given(made, out)
+        return given(_typed(to, made, dtype_of_sum)[0], out)
 
     return reduction
 
