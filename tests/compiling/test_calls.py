@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import zyg
+from tests.calls.compare import difference
 from tests.programs import functions
 from tests.programs.program import programs
 from zyg.errors import ConversionError, MutationError, NonScalarOutputError
@@ -644,3 +645,32 @@ def test_functions_of_libraries_are_compiled_themselves(f):
         np.testing.assert_allclose(g(*args), f(*args), 1e-12)
         found = zyg.gradient(lambda *xs: np.sum(g(*xs)), *args)
     np.testing.assert_allclose(found, zyg.gradient(lambda *xs: np.sum(f(*xs)), *args), 1e-12)
+
+
+def parts(x, n):
+    a, b = np.split(x, 2)
+    total = np.hsplit(x, [1, 3])[1].sum() + a @ b
+    for part in np.array_split(x, n):
+        total += part.sum() * part[0]
+    return total
+
+
+def triangle(x):
+    return x[np.triu_indices(3)] * 2.0, x[np.tril_indices(len(x), -1)], x[np.diag_indices(3)]
+
+
+def made_by_class(x):
+    y = np.ndarray((3,), np.float64)
+    y[:] = x
+    return y * 2.0
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [(parts, (np.arange(6.0), 4)), (triangle, (np.eye(3) + 1,)), (made_by_class, (1.5,))],
+)
+def test_splits_and_indices_of_triangles_are_machine_code(f, args):
+    g = zyg.compile(f)
+    with zyg.config(fallback="error"):
+        assert not difference(g(*args), f(*args), 1e-12)
+    assert "machine code" in str(g.inspect(*args))

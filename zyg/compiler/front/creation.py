@@ -178,6 +178,7 @@ def linspace(to: WholeBuilder, start: Any, stop: Any, num: Any = 50, endpoint: A
 
 CREATION: dict[Any, Callable[..., Any]] = {
     np.zeros: _filled(0), np.empty: _filled(None), np.ones: _filled(1), np.full: full,
+    np.ndarray: _filled(None),
     np.zeros_like: _like(0), np.empty_like: _like(None), np.ones_like: _like(1),
     np.full_like: full_like, np.array: new_array, np.asarray: asarray, np.copy: copy,
     np.ascontiguousarray: as_contiguous, np.asfortranarray: as_fortrans,

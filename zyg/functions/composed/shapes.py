@@ -69,21 +69,26 @@ def column_stack(tup):
 
 @composed(np.array_split)
 def array_split(ary, indices_or_sections, axis=0):
-    where = strip(indices_or_sections)  # a watched int says where, not how much
-    where = [int(k) for k in where] if np.ndim(where) else where
-    parts = np.array_split(np.arange(np.shape(ary)[axis]), where)
+    n, where = np.shape(ary)[axis], strip(indices_or_sections)  # a watched int says where
+    if _are_listed(where):
+        ends = [0, *(int(k) for k in where), n]
+    else:
+        sections = int(where)
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.")
+        ends = [k * (n // sections) + min(k, n % sections) for k in range(sections + 1)]
     before = (slice(None),) * (axis % np.ndim(ary))
-    starts = np.cumsum([0, *(len(p) for p in parts)]).tolist()
-    return [
-        ary[(*before, slice(int(p[0]), int(p[-1]) + 1) if len(p) else slice(s, s))]
-        for p, s in zip(parts, starts[:-1], strict=True)
-    ]
+    return [ary[(*before, slice(ends[k], ends[k + 1]))] for k in range(len(ends) - 1)]
+
+
+def _are_listed(indices_or_sections):
+    return isinstance(indices_or_sections, (list, tuple)) or np.ndim(indices_or_sections) > 0
 
 
 @composed(np.split)
 def split(ary, indices_or_sections, axis=0):
     n = np.shape(ary)[axis]
-    if np.ndim(indices_or_sections) == 0 and n % int(indices_or_sections):
+    if not _are_listed(indices_or_sections) and n % int(indices_or_sections):
         raise ValueError("array split does not result in an equal division")
     return np.array_split(ary, indices_or_sections, axis)
 

@@ -20,7 +20,7 @@ nondifferentiable(
     np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition, np.argwhere,
     np.nonzero, np.flatnonzero, np.count_nonzero, np.searchsorted, np.digitize, np.lexsort,
     np.ravel_multi_index, np.unravel_index, np.diag_indices_from, np.tril_indices_from,
-    np.triu_indices_from, np.einsum_path,
+    np.triu_indices_from, np.diag_indices, np.tril_indices, np.triu_indices, np.einsum_path,
     # text and files
     np.array_repr, np.array_str, np.array2string, np.save, np.savez, np.savez_compressed,
     np.savetxt,
