@@ -129,7 +129,8 @@ SPECIAL = [
     ("np.atleast_1d(x0, x1)", [1.0, np.array([1, 2])]),
     ("np.sum(1 / x0)", [np.array([0j, 1 + 1j])]),  # a pole
     ("np.sum(x0 / x1)", [np.array([2j, 1 + 1j]), np.array([0j, 1j])]),
-    ("np.dot(x0, 2.0, out=np.copy(x1))", [np.ones(2), np.zeros(2)]),
+    ("np.dot(x0 + np.zeros(2), 2.0, out=np.zeros(2))", [np.ones(2)]),
+    ("np.concatenate([x0, x1], out=np.zeros(4))", [np.ones(2), np.zeros(2)]),
     ("np.dot(x0, 2.0)", [np.ones((2, 3), order="F")]),
     ("np.inner(2.0, x0)", [np.arange(6.0).reshape(2, 3)]),
     ("x0 ** 0.5", [np.array([-np.inf, -0.0, 4.0], np.float32)]),

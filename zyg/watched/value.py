@@ -10,6 +10,7 @@ trace (``float(x)``, ``np.asarray(x)``, a C function) is refused; what carries n
 
 from __future__ import annotations
 
+import copy
 import operator
 import sys
 from collections.abc import Callable, Sequence
@@ -155,6 +156,10 @@ class WatchedValue(Watched):
             out = kwargs.pop("out")
             if out is not None:
                 value = bind(f, args, kwargs)
+                made, target = strip(value), copy.copy(strip(out))
+                fits = getattr(target, "dtype", None) == np.result_type(made)
+                if not fits or np.shape(target) != np.shape(made):
+                    f(*_plain(args), **kwargs, out=target)  # raises where NumPy does
                 if type(out) in WATCHED:
                     write_result(out, value)
                 elif type(out) is np.ndarray and out.dtype.hasobject:
@@ -405,3 +410,7 @@ for _name, _symbol in (
 ):  # fmt: skip
     _define_constant(f"__{_name}__", _symbol)
 setattr(WatchedValue, "__invert__", lambda self: ~strip(self))  # noqa: B010
+
+
+def _plain(x: Any) -> Any:
+    return type(x)(map(_plain, x)) if type(x) in (list, tuple) else strip(x)

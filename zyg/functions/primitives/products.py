@@ -1,6 +1,7 @@
 """Products of arrays. For complex operands y = a b has a_bar = y_bar conj(b)."""
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ from zyg.functions.kit import (
 )
 
 
+def _rows(x):
+    """Matrices below each other: a product by one matrix is one, not as many and their sum."""
+    return np.reshape(x, (math.prod(np.shape(x)[:-1]), np.shape(x)[-1]))
+
+
 def _matmul_pullback(a, b):
     """The pullback of a @ b, and of np.dot(a, b) for at most two dimensions each."""
     a, b = as_array(a), as_array(b)
@@ -29,6 +35,8 @@ def _matmul_pullback(a, b):
             return y_bar * conj(b) if np.ndim(a) == 1 else y_bar[..., None] * conj(b)
         if np.ndim(a) == 1:
             return unbroadcast(np.matmul(conj(b), y_bar[..., None])[..., 0], np.shape(a))
+        if np.ndim(b) == 2 and np.ndim(a) > 2:
+            return np.reshape(np.matmul(_rows(y_bar), conj(b).swapaxes(-1, -2)), np.shape(a))
         return unbroadcast(np.matmul(y_bar, conj(b).swapaxes(-1, -2)), np.shape(a))
 
     def b_bar_of(y_bar):
@@ -38,6 +46,8 @@ def _matmul_pullback(a, b):
             return unbroadcast(conj(a)[:, None] * y_bar[..., None, :], np.shape(b))
         if np.ndim(b) == 1:
             return unbroadcast(np.matmul(y_bar[..., None, :], conj(a))[..., 0, :], np.shape(b))
+        if np.ndim(b) == 2 and np.ndim(a) > 2:
+            return np.matmul(_rows(conj(a)).swapaxes(0, 1), _rows(y_bar))
         return unbroadcast(np.matmul(conj(a).swapaxes(-1, -2), y_bar), np.shape(b))
 
     def matmul_pullback(y_bar):
