@@ -1,5 +1,6 @@
 """Keywords of ufuncs and of what joins arrays, on watched values."""
 
+import re
 import warnings
 
 import numpy as np
@@ -102,3 +103,17 @@ def test_what_numpy_refuses_of_a_keyword_is_refused_as_numpy_does():
             zyg.pullback(f, X)
     with pytest.raises(MissingRuleError, match="does not know the keyword 'signature'"):
         zyg.pullback(lambda x: np.sin(x, signature="d->d"), X)
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: np.add(x, x, out=5.0), lambda x: np.cumsum(x, out=5.0), lambda x: np.sum(x, out=5.0),
+    lambda x: np.dot(x, 2.0, out=np.zeros(3, np.float32)),
+    lambda x: np.dot(x, 2.0, out=np.zeros((2, 3))), lambda x: np.cumsum(x, out=np.zeros(4)),
+    lambda x: np.concatenate([x, x], out=np.zeros(5)), lambda x: np.take(x, [0], out=np.zeros(2)),
+])  # fmt: skip
+def test_an_out_that_numpy_refuses_is_refused_by_its_error(f):
+    x = np.arange(3.0)
+    with pytest.raises((TypeError, ValueError)) as wanted:
+        f(x)
+    with pytest.raises(wanted.type, match=re.escape(str(wanted.value))):
+        zyg.pullback(f, x)

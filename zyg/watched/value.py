@@ -157,7 +157,7 @@ class WatchedValue(Watched):
             if out is not None:
                 value = bind(f, args, kwargs)
                 made, target = strip(value), copy.copy(strip(out))
-                fits = getattr(target, "dtype", None) == np.result_type(made)
+                fits = is_array(target) and target.dtype == np.result_type(made)
                 if not fits or np.shape(target) != np.shape(made):
                     f(*_plain(args), **kwargs, out=target)  # raises where NumPy does
                 if type(out) in WATCHED:
@@ -277,6 +277,8 @@ class WatchedValue(Watched):
 
 def _into(ufunc: Any, method: str, inputs: Any, out: Any, where: Any = True, **kwargs: Any) -> Any:
     """A ufunc with out=: its value, written."""
+    if not all(o is None or hasattr(o, "dtype") for o in out):
+        raise TypeError("return arrays must be of ArrayType")  # as NumPy
     plain = any(o is not None and type(o) not in WATCHED and not o.dtype.hasobject for o in out)
     if plain and innermost([settle(x) for x in inputs]) is not None:
         refuse_store()
