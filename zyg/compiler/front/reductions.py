@@ -1,7 +1,7 @@
 """Sums, extrema and other reductions of arrays: loops over what the elements are.
 
-A sum adds its terms in order, in one loop with what computes them; NumPy's adds in pairs, and may
-differ in the last digits.
+A sum adds its terms in order, in one loop with what computes them, those of float32 in 64 bits;
+NumPy's adds in pairs, and may differ in the last digits.
 """
 
 from __future__ import annotations
