@@ -32,7 +32,8 @@ SAME = [
     "np.full_like({a}, 3.0)", "np.where({a} > 4, {a}, 0.0)", "np.where({a} > 4, {a}.copy(), {a})",
     "np.clip({a}, 2, 9)", "{a}[::-1]", "{a}[...]", "np.roll({a}, 1, 0)", "np.cumsum({a}, 0)",
     "np.cumsum({a}, -1)", "np.sort({a}, 0)", "np.sort({a})", "np.maximum.accumulate({a}, 0)",
-    "np.flip({a}, 0)", "np.asarray({a})", "{a}.reshape({a}.shape, order='F')", "np.argsort({a}, 0)",
+    "np.flip({a}, 0)", "np.asarray({a})", "{a}.reshape({a}.shape, order='F')",
+    "np.argsort({a}, 0, kind='stable')",
     "np.asarray({a}, float)", "np.zeros({a}.shape, order='F') + {a}", "{a}.clip(1)",
     "np.isfinite({a})", "{a} * 1j",
 ]  # fmt: skip
