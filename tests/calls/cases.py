@@ -52,6 +52,8 @@ def cases(only="", variants=VARIANTS, most=None):
                 continue
             if variant not in variants or (most is not None and seen[named] > most):
                 continue
+            if variant == "inf" and "svd(" in program.text:
+                continue  # LAPACK may not come back from it
             made = varied(leaves, variant)
             if made is None:
                 continue

@@ -28,8 +28,7 @@ _NOT_OF: dict[str, set[str]] = {
     },
     "ints": {"reciprocal", "rint"},
     "bools": {
-        "absolute", "reciprocal", "conj", "mod", "median", "polyval",
-        "quantile", "percentile", *names(ROUNDING, LDEXP),
+        "reciprocal", "polyval", "quantile", "percentile", *names(ROUNDING, LDEXP),
         *(row.name for row in OPERATIONS.values() if row.bools == "bytes"),
     },
     "lists": {
