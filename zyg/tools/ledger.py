@@ -28,9 +28,9 @@ DIFFERENTIATED, CALLS, CONSTANTS, REFUSED, OUTSIDE = (
 NAMED = {
     CALLS: """array asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray fftfreq
         fromfunction full kaiser require rfftfreq""",
-    CONSTANTS: """bartlett blackman hamming hanning broadcast_shapes diag_indices empty eye
+    CONSTANTS: """bartlett blackman hamming hanning broadcast_shapes empty eye
         identity indices isdtype isfortran isscalar issubdtype iterable mask_indices mintypecode
-        ones promote_types tri tril_indices triu_indices zeros""",
+        ones promote_types tri zeros""",
     REFUSED: "arange asmatrix bmat from_dlpack frombuffer fromiter frompyfunc nested_iters",
 }
 REASONS = {
