@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zyg.compiler.layouts import Order, Ranks, in_c, of_order, sorted_by
-from zyg.functions.primitives.elementwise import complex_of
+from zyg.core.cotangents import complex_of
 
 
 @dataclass(frozen=True)

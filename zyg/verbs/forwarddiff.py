@@ -13,10 +13,9 @@ from zyg.base.borders import border
 from zyg.base.registry import adjoint
 from zyg.base.signatures import R, X
 from zyg.base.structure import Structure
-from zyg.core.cotangents import has_complex
+from zyg.core.cotangents import complex_of, has_complex
 from zyg.core.strand import Confined, active, innermost, is_watched, settle, strands_of
 from zyg.core.trace import demand_complete, down_to, watchable
-from zyg.functions.primitives.elementwise import complex_of
 from zyg.verbs.matrices import along_units
 from zyg.verbs.taken_apart import carry_back
 

@@ -18,11 +18,10 @@ from zyg.base.registry import own_verbs
 from zyg.base.signatures import P, X
 from zyg.base.structure import Structure
 from zyg.base.trees import Tree, taken_apart
-from zyg.core.cotangents import has_complex, project, spec_of
+from zyg.core.cotangents import complex_of, has_complex, project, spec_of
 from zyg.core.strand import strip
 from zyg.core.trace import Trace, watchable
 from zyg.errors import AdjointError, HolomorphicError
-from zyg.functions.primitives.elementwise import complex_of
 from zyg.verbs.gradients import gradient
 from zyg.verbs.matrices import (
     along_units,

@@ -87,7 +87,7 @@ def _nan_to_num(x, nan, posinf, neginf):
 
         bar = where(np.isfinite)
         return (
-            complex_of(*bar) if is_complex(x) else bar,
+            bar[0] + 1j * bar[1] if is_complex(x) else bar,
             of(np.isnan, nan), of(np.isposinf, posinf), of(np.isneginf, neginf),
         )  # fmt: skip
 
@@ -137,15 +137,3 @@ def imag(val):
         return (y_bar * 1j if is_complex(val) else y_bar * 0,)
 
     return np.imag(val), imag_pullback
-
-
-@adjoint
-def complex_of(re, im):
-    """re + 1j * im, where no part makes NaN of another."""
-    y = np.stack([re, im], axis=-1)
-    y = np.reshape(y.view(np.result_type(y.dtype, np.complex64)), np.shape(re))
-
-    def complex_pullback(y_bar):
-        return np.real(y_bar), np.imag(y_bar)
-
-    return y if y.ndim else y[()], complex_pullback

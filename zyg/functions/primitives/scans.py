@@ -358,7 +358,7 @@ def minimum_accumulate_loops(array, axis=0):
 @lowering(np.logaddexp.reduce)
 def logaddexp_reduce_loops(array, axis=0):
     demand_read(array.dtype != np.bool_)  # of which NumPy's have 16 bits
-    top = array.max(axis=axis, keepdims=True)
+    top = (array + 0.0).max(axis=axis, keepdims=True, initial=-np.inf)
     slopes_hold(np.all(np.isfinite(top)))
     top = np.where(np.isfinite(top), top, 0.0)
     away = np.exp(array - top).sum(axis=axis)
