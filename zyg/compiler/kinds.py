@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zyg.base.registry import adjoint
 from zyg.compiler.layouts import Order, Ranks, in_c, of_order, sorted_by
-from zyg.core.cotangents import complex_of
 
 
 @dataclass(frozen=True)
@@ -225,11 +225,27 @@ def made_of(
     return put_together(kind.type, kind.keys, parts)
 
 
+@adjoint
+def _complex_of(re: Any, im: Any) -> Any:
+    """re + 1j * im, where no part makes NaN of another."""
+
+    def complex_pullback(y_bar: Any) -> tuple[Any, ...]:
+        return np.real(y_bar), np.imag(y_bar)
+
+    if not isinstance(re, _PLAIN) or not isinstance(im, _PLAIN):  # watched by a level outside
+        return _complex_of(re, im), complex_pullback
+    y = np.stack([re, im], axis=-1).view(np.complex128)
+    return (np.reshape(y, np.shape(re)) if np.ndim(re) else y[0]), complex_pullback
+
+
+_PLAIN = (float, int, np.number, np.ndarray)
+
+
 def _number_of(kind: Scalar, outputs: Iterator[Any], plain: Callable[[Any], Any]) -> Any:
     x = next(outputs)
     if kind.type == "complex":
         im = next(outputs)
-        x = complex(x, im) if plain(x) is x and plain(im) is im else complex_of(x, im)
+        x = complex(x, im) if plain(x) is x and plain(im) is im else _complex_of(x, im)
     way = way_taken(kind, [next(outputs) for _ in kind.ways]) if kind.ways else kind
     if plain(x) is x or way.type in ("int", "bool"):
         return way.of(plain(x))
@@ -250,7 +266,7 @@ def _array_of(kind: Array, flat: Any, shape: list[int], plain: Callable[[Any], A
         flat = flat[:size]
     if parts == 2:
         joined = type(flat) is not np.ndarray
-        flat = complex_of(flat[0::2], flat[1::2]) if joined else flat.view(np.complex128)
+        flat = _complex_of(flat[0::2], flat[1::2]) if joined else flat.view(np.complex128)
     made = kind.shaped(flat, shape)
     if kind.readonly:
         made = made[...]

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from zyg.base.array_types import ArraySpec, array_type, is_complex
-from zyg.base.registry import adjoint
 from zyg.core.strand import WATCHED, strip
 from zyg.core.views import float_dtype
 from zyg.errors import ConversionError
@@ -234,19 +233,3 @@ def zeros_of(spec: Spec) -> Any:
         return spec(0)  # type: ignore[call-arg]
     except TypeError:  # a number type that is not made from a plain number alone
         return 0.0
-
-
-@adjoint
-def complex_of(re: Any, im: Any) -> Any:
-    """re + 1j * im, where no part makes NaN of another."""
-
-    def complex_pullback(y_bar: Any) -> tuple[Any, ...]:
-        return np.real(y_bar), np.imag(y_bar)
-
-    if type(re) in WATCHED or type(im) in WATCHED:  # of the levels outside
-        return complex_of(re, im), complex_pullback
-    if type(re) is float and type(im) is float:
-        return complex(re, im), complex_pullback
-    y = np.stack([re, im], axis=-1)
-    y = np.reshape(y.view(np.result_type(y.dtype, np.complex64)), np.shape(re))
-    return (y if y.ndim else y[()]), complex_pullback

@@ -13,7 +13,7 @@ from zyg.base.borders import border
 from zyg.base.registry import adjoint
 from zyg.base.signatures import R, X
 from zyg.base.structure import Structure
-from zyg.core.cotangents import complex_of, has_complex
+from zyg.core.cotangents import has_complex
 from zyg.core.strand import Confined, active, innermost, is_watched, settle, strands_of
 from zyg.core.trace import demand_complete, down_to, watchable
 from zyg.verbs.matrices import along_units
@@ -100,7 +100,7 @@ def _attached(y: list[Any], columns: list[list[Any]], *leaves: Any) -> Any:
 
     def attached_pullback(y_bar: list[Any]) -> tuple[Any, ...]:
         parts = [_inner_products(part, y_bar) for part in columns]
-        bars = parts[0] if len(parts) == 1 else complex_of(*parts)
+        bars = parts[0] if len(parts) == 1 else parts[0] + 1j * parts[1]
         ends = np.cumsum([0, *map(np.size, leaves)]).tolist()
         shaped = [
             np.reshape(bars[a:b], np.shape(v)) if np.ndim(v) else bars[a]

@@ -18,7 +18,7 @@ from zyg.base.registry import own_verbs
 from zyg.base.signatures import P, X
 from zyg.base.structure import Structure
 from zyg.base.trees import Tree, taken_apart
-from zyg.core.cotangents import complex_of, has_complex, project, spec_of
+from zyg.core.cotangents import has_complex, project, spec_of
 from zyg.core.strand import strip
 from zyg.core.trace import Trace, watchable
 from zyg.errors import AdjointError, HolomorphicError
@@ -136,7 +136,7 @@ def _by_rows(
             bars = _bars(trace, result, inputs, real)
             if any(c is not None and has_complex(c) for c in imag):
                 imaginary = _bars(trace, result, inputs, imag)
-                bars = [complex_of(a, b) for a, b in zip(bars, imaginary, strict=True)]
+                bars = [a + 1j * b for a, b in zip(bars, imaginary, strict=True)]
             found.append(bars)
     finally:
         try:
