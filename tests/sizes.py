@@ -13,7 +13,7 @@ BUDGETS = {
     "zyg/adoption": 1180,
     "zyg/base": 3660,
     "zyg/broadcasting": 1090,
-    "zyg/compiler": 24650,
+    "zyg/compiler": 24660,
     "zyg/compiling": 3710,
     "zyg/core": 7010,
     "zyg/functions": 5630,
