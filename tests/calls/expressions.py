@@ -151,5 +151,9 @@ EDGES = [
     ("np.cov(x0, aweights=x1)", [np.ones((2, 3)) * [1, 2, 4], np.array([1, 2 + 1j, 1])]),
     ("np.apply_over_axes(np.sum, x0, 0)", [np.array(1.0)]),
     ("np.apply_over_axes(np.cumsum, x0, 0)", [np.array(1.0)]),
+    ("np.median(x0, keepdims=True)", [np.array(2.0)]),
+    ("np.broadcast_arrays(x0, x1)", [np.ones(1), np.ones((1, 1))]),
+    ("x0 / 0", [np.array([1j, 1 + 1j, 0j])]),
+    ("np.histogram(x0, np.array([0, 1j, 2]), density=True)", [np.array([0.5, 1.5])]),
 ]
 ROWS = [*SPECIAL, *EDGES, *((text, [x]) for text in TEXTS for x in ARGUMENTS)]

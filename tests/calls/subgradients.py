@@ -108,4 +108,5 @@ CURVED = [
     ("np.sinc(x0)", [0.0], [-(np.pi**2) / 3]),
     ("np.prod(x0)", [np.array([0.0, 0.0, 3.0])], [np.array([3.0, 3.0, 0.0])]),
     ("np.sum(np.abs(x0))", [np.array([0.0, 2.0])], [ZEROS]),
+    ("np.sum(np.sqrt(x0 + 0j)).real", [np.array([0.0])], [np.array([-INF])]),
 ]

@@ -79,6 +79,13 @@ def test_densities_of_weights():
     zyg.check_gradient(lambda x, w: np.histogram(x, 3, None, True, w), A, WEIGHTS, order=1)
 
 
+def test_edges_that_are_nan_are_refused():
+    edges = np.array([0.0, np.nan, 1.0])
+
+    with pytest.raises(zyg.MissingRuleError, match="edges that are NaN has no derivative"):
+        zyg.gradient(lambda e: np.histogram([0.5], e, density=True)[0].sum(), edges)
+
+
 def test_elements_on_edges():
     x = np.array([0.0, 1.0, 1.0, 2.0, 3.0, np.nan, 3.5])
     (w_bar,) = zyg.gradient(

@@ -232,15 +232,12 @@ def _complex_of(re: Any, im: Any) -> Any:
     def complex_pullback(y_bar: Any) -> tuple[Any, ...]:
         return np.real(y_bar), np.imag(y_bar)
 
-    if type(re) not in _PLAIN or type(im) not in _PLAIN:  # watched by a level outside
-        return _complex_of(re, im), complex_pullback
     if type(re) is type(im) is float:
         return complex(re, im), complex_pullback
-    y = np.stack([re, im], axis=-1).view(np.complex128)
-    return (np.reshape(y, np.shape(re)) if np.ndim(re) else y[0]), complex_pullback
-
-
-_PLAIN = (float, int, np.float64, np.float32, np.ndarray)
+    parts = np.stack([re, im], axis=-1)
+    if type(parts) is not np.ndarray:  # watched by a level outside
+        return _complex_of(re, im), complex_pullback
+    return parts.astype(float).view(complex)[..., 0][()], complex_pullback
 
 
 def _number_of(kind: Scalar, outputs: Iterator[Any], plain: Callable[[Any], Any]) -> Any:

@@ -85,6 +85,7 @@ from zyg.functions.slopes import (
     reciprocal,
     root_of_1_minus_square,
     root_of_1_plus_square,
+    root_slope,
     sign,
     sign_slope,
     sinc_slope,
@@ -219,9 +220,7 @@ op("fmod", NUMBER, 1, lambda x1, x2, y: -np.rint((x1 - y) / x2), cost=LIBRARY, s
 op("reciprocal", FLOAT, lambda x, y: -y * y, text="T(1.0) / {}", cost=4)
 op("square", NUMBER, lambda x, y: 2 * x, text="{0} * {0}", exact=lambda x: x * x, wraps=True,
    bools="bytes")
-op("sqrt", FLOAT,  # the root of -0.0 is -0.0; complex numbers divided by 0 are NaN
-   lambda x, y: where(y == 0, np.inf, 0.5 / y) if is_complex(y) else 0.5 / (y + 0), cost=4,
-   raises="x < 0")
+op("sqrt", FLOAT, root_slope, cost=4, raises="x < 0")
 op("cbrt", FLOAT, lambda x, y: 1 / (3 * y * y), c="cbrt", scipy="cbrt")
 
 # exponentials and logarithms

@@ -38,6 +38,14 @@ def conj_sign(x: Any) -> Any:
     return sign(x).conjugate() if is_complex(x) else sign(x)
 
 
+def root_slope(x: Any, y: Any) -> Any:
+    """0.5 / y, infinite at 0; complex numbers divided by 0 are NaN, so there by the real part."""
+    if not is_complex(y):
+        return 0.5 / (y + 0)  # the root of -0.0 is -0.0
+    zero = y == 0
+    return where(zero, 0.5 / where(zero, y.real + 0, 1.0), 0.5 / where(zero, 1.0, y))
+
+
 def _log(x: Any) -> Any:
     """The logarithm of a number of any type that has one."""
     if hasattr(x, "ln"):  # decimal

@@ -156,10 +156,11 @@ class WatchedValue(Watched):
             out = kwargs.pop("out")
             if out is not None:
                 value = bind(f, args, kwargs)
-                made, target = strip(value), copy.copy(strip(out))
+                made, target = strip(value), strip(out)
                 fits = is_array(target) and target.dtype == np.result_type(made)
                 if not fits or np.shape(target) != np.shape(made):
-                    f(*_plain(args), **kwargs, out=target)  # raises where NumPy does
+                    plain = {name: _plain(x) for name, x in kwargs.items()}
+                    f(*_plain(args), **plain, out=copy.copy(target))  # raises where NumPy does
                 if type(out) in WATCHED:
                     write_result(out, value)
                 elif type(out) is np.ndarray and out.dtype.hasobject:

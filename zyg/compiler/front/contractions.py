@@ -17,6 +17,7 @@ from zyg.compiler.front.elementwise import (
 )
 from zyg.compiler.front.picks import through
 from zyg.compiler.front.products import matmul
+from zyg.compiler.front.reductions import added_in
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.shaping import contiguous, in_shape, transposed
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, demand_equal, is_one, product
@@ -163,8 +164,7 @@ def _summed(to: WholeBuilder, xs: Sequence[Any], names: Sequence[str], result: s
         return _view(xs[0], names[0], result)
     rest = [c for c in sizes if c not in result]
     kind = promoted(*xs)
-    wide = "float" if kind == "float32" and rest else kind  # sums of many would lose digits
-    zero: Atom = 0.0 if wide in ("float", "float32") else 0
+    wide = added_in(kind) if rest else kind
 
     def at(index: Sequence[Atom]) -> Any:
         known = dict(zip(result, index, strict=True))
@@ -177,10 +177,10 @@ def _summed(to: WholeBuilder, xs: Sequence[Any], names: Sequence[str], result: s
                 term = elementwise(to, "multiply", term, part)
             if not rest:
                 return term.atom  # type: ignore[no-any-return]
-            term = to.number(to.to(wide, term.atom), False)
-            return to.elementwise("add", to.number(total, False), term)
+            terms = (to.number(x, False) for x in (total, to.to(wide, term.atom)))
+            return to.elementwise("add", *terms)
 
-        total = through(to, [sizes[c] for c in rest], to.to(wide, zero), step)
+        total = through(to, [sizes[c] for c in rest], to.to(wide, 0), step)
         return to.number(to.to(kind, total), False)
 
     if not result:

@@ -15,9 +15,11 @@ from zyg.compiler.front.elementwise import (
     ranks_in,
     stretched_to,
 )
+from zyg.compiler.front.reductions import sum_
 from zyg.compiler.front.scalars import WholeBuilder, promoted
 from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, fresh, nest
 from zyg.compiler.ir import Atom
+from zyg.compiler.kinds import DTYPES
 from zyg.compiler.layouts import iterated
 from zyg.compiler.numbers import atom_of
 
@@ -40,7 +42,7 @@ def matmul(to: WholeBuilder, a: Any, b: Any) -> Any:
         return _of_complex(to, x, y)
     demand_equal(to, x.shape[-1], y.shape[-2] if y.ndim > 1 else y.shape[0])
     if x.ndim == y.ndim == 1:
-        return inner_product(x, y)
+        return sum_(to, elementwise(to, "multiply", x, y), dtype=DTYPES[kind])
     batch = broadcast_shape(to, [x.shape[:-2], y.shape[:-2]])
     rows, columns = x.shape[-2:-1], y.shape[-1:] if y.ndim > 1 else ()
     ranks = [ranks_in(v.of_axes(range(v.ndim - 2)), len(batch)) for v in (x, y) if v.ndim > 2]
@@ -105,7 +107,7 @@ def multiply(a: ArrayView, b: ArrayView, c: ArrayView) -> None:
 
 def _by_loops(a: ArrayView, b: ArrayView, c: ArrayView, sizes: tuple[Atom, ...]) -> None:
     to, (m, n, k, cr, cc) = a.to, sizes
-    nothing: Atom = {"float": 0.0, "int": 0, "bool": False}.get(c.element, 0)
+    nothing = to.to(c.element, 0)
 
     def one(index: list[Atom]) -> None:
         i, j = index
@@ -115,24 +117,8 @@ def _by_loops(a: ArrayView, b: ArrayView, c: ArrayView, sizes: tuple[Atom, ...])
             y = b.at((q, j) if b.ndim > 1 else (q,))
             return [to.elementwise("add", to.number(total[0], False), to.ufunc("multiply", x, y))]
 
-        total = counted(to, k, [to.to(c.element, nothing)], inner)[0]
+        total = counted(to, k, [nothing], inner)[0]
         place = to.op("add", to.op("multiply", i, cr), to.op("multiply", j, cc))
         to.store(c.buffer, to.op("add", c.offset, place), total)
 
     nest(to, (m, n), one)
-
-
-def inner_product(x: ArrayView, y: ArrayView) -> Any:
-    """The sum of the products of two vectors."""
-    to, kind = x.to, x.element
-    wide = "float" if kind == "float32" else kind  # one after another they would lose digits
-    nothing: Atom = {"float": 0.0, "int": 0, "bool": False}.get(wide, 0)
-
-    def inner(k: Any, total: list[Any]) -> Sequence[Atom]:
-        term = to.ufunc(
-            "multiply", *(to.number(to.to(wide, atom_of(v.at((k,)))), False) for v in (x, y))
-        )
-        return [to.elementwise("add", to.number(total[0], False), term)]
-
-    total = counted(to, x.shape[0], [to.to(wide, nothing)], inner)[0]
-    return to.number(to.to(kind, total), False)

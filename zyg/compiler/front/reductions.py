@@ -102,6 +102,11 @@ def _typed(to: WholeBuilder, x: Any, dtype: Any) -> Any:
     return mapped(to, lambda v: to.to(kind, atom_of(v)), [x], kind), kind
 
 
+def added_in(kind: str) -> str:
+    """The type in which terms are added one after another: float32 would lose digits."""
+    return "float" if kind == "float32" else kind
+
+
 def _zero(kind: str) -> Atom:
     return 0.0 if kind in ("float", "float32") else False if kind == "bool" else 0
 
@@ -120,7 +125,7 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
                 raise TypeError("a sum of complex numbers with more than an axis is not compiled")
             return _of_parts(to, name, a, axis, keepdims, out)
         x, kind = _typed(to, a, dtype)
-        dtype_of_sum = DTYPES[kind]
+        result = DTYPES[kind]
         if where is not True:
             x = elementwise_where(to, where, x, neutral(kind), kind)
 
@@ -131,11 +136,10 @@ def _accumulated(name: str, neutral: Callable[[str], Atom]) -> Callable[..., Any
         axes = axes_of(x, axis) if isinstance(x, Arrayed) else ()
         if name == "add" and axes and x.ndim - 1 not in axes:
             return given(_row_by_row(to, x, axes, kind, start, keepdims is True), out)
-        if name == "add" and kind == "float32":  # one after another they would lose digits
-            x, kind = _typed(to, x, np.float64)
-            start = to.to(kind, start)
+        if name == "add":
+            x, kind = _typed(to, x, DTYPES[added_in(kind)])
         made = reduced(to, x, axis, keepdims, kind, lambda _: start, step, name == "multiply")
-        return given(_typed(to, made, dtype_of_sum)[0], out)
+        return given(_typed(to, made, result)[0], out)
 
     return reduction
 
