@@ -702,3 +702,22 @@ def test_without_scipy_the_error_says_how_to_get_it():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'zyg[scipy]'" in run.stdout
+
+
+def test_the_pattern_of_a_compiled_function_is_that_of_its_elements():
+    def stencil(x):
+        y = np.zeros_like(x)
+        y[1:-1] = x[:-2] - 2 * x[1:-1] ** 2 + x[2:]
+        return y
+
+    c, x = zyg.compile(stencil), np.arange(8.0)
+
+    found = zyg.sparse_jacobian(c, x)
+    curved = zyg.sparse_hessian(lambda x: np.sum(c(x) ** 2), x)
+
+    assert found.nnz == 18
+    np.testing.assert_array_equal(found.toarray(), zyg.jacobian(stencil, x)[0])
+    assert curved.nnz == zyg.sparse_hessian(lambda x: np.sum(stencil(x) ** 2), x).nnz
+    np.testing.assert_array_equal(
+        curved.toarray(), zyg.hessian(lambda x: np.sum(stencil(x) ** 2), x)
+    )

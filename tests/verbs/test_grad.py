@@ -168,3 +168,31 @@ def test_another_result_than_one_number_is_refused():
             verb(lambda x: x, has_aux=True)(2.0)
         with pytest.raises(NonScalarOutputError, match="a tuple of 3"):
             verb(lambda x: (x, 1, 2), has_aux=True)(2.0)
+
+
+def _weighted(n, x, y):
+    return (x * y).sum() * n
+
+
+@pytest.mark.parametrize("argnums", [0, 1, -1, (1, 2), (2, 1), (0, 1, 2), (-1, 0)])
+@pytest.mark.parametrize("verb", [zyg.grad, zyg.value_and_grad])
+@pytest.mark.parametrize("n", [2, 2.0])
+def test_machine_code_gives_the_same(verb, argnums, n):
+    args = n, np.arange(3.0), np.ones(3, np.float32)
+
+    found = verb(zyg.compile(_weighted), argnums)(*args)
+
+    assert repr(found) == repr(verb(_weighted, argnums)(*args))
+
+
+def test_arguments_that_machine_code_does_not_use_have_zeros():
+    some = zyg.grad(zyg.compile(lambda n, x, y: y * 2.0), (0, 1, 2))(1, np.ones(2, np.float32), 3.0)
+
+    assert repr(some) == repr((0.0, np.zeros(2, np.float32), 2.0))
+
+
+def test_what_is_watched_outside_is_not_lost_in_machine_code():
+    def slope(f, z):
+        return zyg.grad(f, 1)(2.0, np.ones(3), z * np.ones(3)).sum()
+
+    assert zyg.gradient(lambda z: slope(zyg.compile(_weighted), z), 3.0) == (6.0,)

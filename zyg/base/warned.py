@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from zyg.base.caches import Cache
@@ -26,8 +27,8 @@ def warn(text: str, category: type[Warning] = PerformanceWarning) -> None:
     )
 
 
-def warn_once(key: Any, text: str) -> None:
+def warn_once(key: Any, text: Callable[[], str]) -> None:
     """Warn once for each `key`, a function or what stands in its way, that it runs in Python."""
     if setting("fallback") == "warn" and not _warned.get(key):
         _warned.put(key, True)
-        warn(text)
+        warn(text())

@@ -23,7 +23,7 @@ from zyg.errors import KernelError, ShapeError, is_users
 
 def warn(key: Any, reason: str) -> None:
     """Say once for each `key`, a function or what stands in its way, that it is slow."""
-    warn_once(key, f"zyg.broadcast runs element by element, in Python. {reason}")
+    warn_once(key, lambda: f"zyg.broadcast runs element by element, in Python. {reason}")
 
 
 def broadcast_shape(operands: Sequence[Any]) -> tuple[int, ...]:

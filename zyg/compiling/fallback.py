@@ -31,14 +31,15 @@ def refuse(name: str, error: KernelError) -> None:
     if how == "error":
         raise compile_error(error) from None
     if how == "warn":
-        text = str(compile_error(error))
-        what, fix = text.partition(" [")[0], text.rpartition("\n  fix:   ")[2]
-        place = re.sub(r":(\d+): (.+)$", r":\1: `\2`: ", error.source_line)
-        slow = f"{name} runs in Python, and its derivatives are traced: about 100 times slower."
-        warn_once(
-            error.source_line or what,
-            f"zyg.compile: {place}{what} {slow} {fix[:1].upper()}{fix[1:]}",
-        )
+        key = error.source_line or str(error).partition(" [")[0]
+        warn_once(key, lambda: _told(name, str(error), error.source_line))
+
+
+def _told(name: str, text: str, line: str) -> str:
+    what, fix = text.partition(" [")[0], text.rpartition("\n  fix:   ")[2]
+    place = re.sub(r":(\d+): (.+)$", r":\1: `\2`: ", line)
+    slow = f"{name} runs in Python, and its derivatives are traced: about 100 times slower."
+    return f"zyg.compile: {place}{what} {slow} {fix[:1].upper()}{fix[1:]}"
 
 
 def compile_error(error: KernelError) -> CompileError:

@@ -21,6 +21,9 @@ from zyg.errors import MutationError
 
 def gradient(f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool) -> Any:
     """What `gradient` returns."""
+    if zeros and all(map(_has_zero, args)):
+        found = gradient(f, args, kwargs, False)
+        return found if found is NotImplemented else _filled(found, args)
     for ask in () if kwargs or zeros else f.entries(GRADIENT) or ():  # as `asked`
         found = ask(f.__wrapped__, args)
         if found is not NotImplemented and found is not Ellipsis:
@@ -33,6 +36,9 @@ def value_and_gradient(
     f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool
 ) -> Any:
     """What `value_and_gradient` returns."""
+    if zeros and all(map(_has_zero, args)):
+        found = value_and_gradient(f, args, kwargs, False)
+        return found if found is NotImplemented else (found[0], _filled(found[1], args))
     for ask in () if kwargs or zeros else f.entries(VALUE_AND_GRADIENT) or ():  # as `asked`
         found = ask(f.__wrapped__, args)
         if found is not NotImplemented and found is not Ellipsis:
@@ -80,6 +86,26 @@ def _computed(f: Compiled, call: Call, zeros: bool) -> Any:
     return form.made(outs)
 
 
+def _has_zero(x: Any) -> bool:
+    """Whether the zero gradient of an argument is known by itself."""
+    return type(x) in (float, int) or (type(x) is np.ndarray and x.dtype.kind in "fc")
+
+
+def _filled(found: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Gradients, with zeros where there are none."""
+    return tuple(
+        g if g is not None else np.zeros(x.shape, x.dtype) if type(x) is np.ndarray else 0.0
+        for g, x in zip(found, args, strict=True)
+    )
+
+
+def restricted(f: Compiled, places: tuple[int, ...], args: tuple[Any, ...]) -> Any:
+    """f by some of its arguments alone; NotImplemented where others may be watched, too."""
+    if f.wrt is not None or not all(map(_has_zero, args)):
+        return NotImplemented
+    return f.by(tuple(sorted(places)))
+
+
 def has_repeats(operands: list[Any]) -> bool:
     """Whether an array is met twice: then both places report what belongs to either."""
     arrays = [id(x) for x in operands if type(x) is np.ndarray]
@@ -98,4 +124,8 @@ def demand_apart(f: Compiled, call: Call) -> None:
         )
 
 
-own_verbs[Compiled] = {"gradient": gradient, "value_and_gradient": value_and_gradient}
+own_verbs[Compiled] = {
+    "gradient": gradient,
+    "value_and_gradient": value_and_gradient,
+    "restricted": restricted,
+}

@@ -27,7 +27,7 @@ from zyg.compiler.kinds import Kind, Unkind, width
 from zyg.compiling import index
 from zyg.compiling.guards import FastEntry
 from zyg.compiling.operands import VALUE, Root, Taken, name_of
-from zyg.core.strand import is_watched, settle, strip
+from zyg.core.strand import active, is_watched, settle, strip
 from zyg.core.views import is_spread
 from zyg.errors import KernelError
 
@@ -93,6 +93,7 @@ class Compiled(Named):
         # What a verb asks first: the entries of the latest specializations.
         self._entries: Cache[str, tuple[Callable[..., Any], ...]] = Cache(16)
         self.entries = self._entries.get
+        self.by = functools.cache(self._by)
 
     @property
     def py_func(self) -> Callable[..., Any]:
@@ -101,6 +102,10 @@ class Compiled(Named):
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
+
+    def _by(self, wrt: tuple[int, ...]) -> Compiled:
+        """The function, differentiated by some of its arguments alone."""
+        return Compiled(self.__wrapped__, wrt, self.parallel)
 
     def __reduce__(self) -> str:
         return str(self.__qualname__)
@@ -354,8 +359,10 @@ class Compiled(Named):
 
         warn_once(
             ("stopped", self.__wrapped__, why),
-            f"zyg.compile: {self.__name__} was run in Python for these arguments: its machine code "
-            f"stops at {why or 'what it cannot do'}.",
+            lambda: (
+                f"zyg.compile: {self.__name__} was run in Python for these arguments: its machine "
+                f"code stops at {why or 'what it cannot do'}."
+            ),
         )
 
     def _watched(self, call: Call) -> Any:
@@ -368,7 +375,8 @@ class Compiled(Named):
             refuse(self.__name__, refusal)
         if written := known.arguments_written():
             return self.in_python(call.args, call.kwargs, written)
-        if refusal or not self._by_floats(call):
+        is_whole = all(strand.whole for strand in active.get())
+        if refusal or not is_whole or not self._by_floats(call):
             return self.in_python(call.args, call.kwargs)
         operands = self._moving(call)
         made, why = self._outputs(lambda: apply(known.operation, operands))
@@ -402,7 +410,7 @@ def _constant(x: Any) -> Any:
 
 
 def _holds_watched(x: Any) -> bool:
-    return bool(Structure(x, is_watched).leaves)
+    return bool(active.get()) and bool(Structure(x, is_watched).leaves)
 
 
 def _unkind(name: str, why: str) -> KernelError:

@@ -133,6 +133,7 @@ class Strand:
 
     dual = False  # whether it carries tangents and keeps no tape: `duals.DualStrand`
     in_place = False  # whether tangents may be made without an entry: see `pushes`
+    whole = True  # whether a compiled call may be one entry
 
     __slots__ = (
         "alone", "confined", "kin", "level", "memory", "new_slot", "note", "open", "tape", "trail",

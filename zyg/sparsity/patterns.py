@@ -52,6 +52,7 @@ class PatternStrand(Strand):
 
     __slots__ = ()
     dual = True
+    whole = False  # of one entry all results depend on all arguments
 
     def __init__(self, n: int) -> None:
         super().__init__()

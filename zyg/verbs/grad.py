@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, overload
 
 from zyg.base.borders import border
+from zyg.base.registry import own_verbs
 from zyg.base.signatures import A, P, R, X
 from zyg.core.strand import strip
 from zyg.errors import ArgumentError, NonScalarOutputError
@@ -82,13 +83,12 @@ def grad(
         chosen = _chosen(argnums, "zyg.grad")
 
         def gradient_of(*args: Any, **kwargs: Any) -> Any:
-            inner, some = f, args
-            if chosen != 0 or len(args) != 1 or kwargs:
-                inner, some = _restricted(f, chosen, args, kwargs, "zyg.grad")
+            if chosen == 0 and len(args) == 1 and not kwargs:
+                found = gradient(f, *args, zeros=True)
+                return _bare(found, f, 0, args, (0,), "zyg.grad")
+            inner, some, places = _restricted(f, chosen, args, kwargs, "zyg.grad")
             found = gradient(inner, *some, zeros=True)
-            if chosen == 0 and found[0] is not None:
-                return found[0]
-            return _bare(found, f, chosen, some, "zyg.grad")
+            return _bare(found, f, chosen, some, places, "zyg.grad")
 
         return _named(gradient_of, f)
     both = value_and_grad(f, argnums, has_aux=True)
@@ -161,11 +161,11 @@ def value_and_grad(
     chosen = _chosen(argnums, "zyg.value_and_grad")
 
     def value_and_gradient_of(*args: Any, **kwargs: Any) -> Any:
-        inner, some = _restricted(f, chosen, args, kwargs, "zyg.value_and_grad")
+        inner, some, places = _restricted(f, chosen, args, kwargs, "zyg.value_and_grad")
         value, found = value_and_gradient(inner, *some, zeros=True)
         if has_aux != (type(value) is tuple) or (has_aux and len(value) != 2):
             raise _unexpected(f, value, has_aux)
-        return value, _bare(found, f, chosen, some, "zyg.value_and_grad")
+        return value, _bare(found, f, chosen, some, places, "zyg.value_and_grad")
 
     return _named(value_and_gradient_of, f)
 
@@ -192,12 +192,12 @@ def _chosen(argnums: Any, verb: str) -> int | tuple[int, ...]:
 
 def _restricted(
     f: Callable[..., Any], chosen: int | tuple[int, ...], args: Any, kwargs: Any, verb: str
-) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """f as a function of the chosen arguments alone, and these."""
+) -> tuple[Callable[..., Any], tuple[Any, ...], Sequence[int]]:
+    """f as a function of the chosen arguments, what it is called with, and their places there."""
     n = len(args)
     some = chosen if isinstance(chosen, tuple) else (chosen,)
     if some == (*range(n),) and not kwargs:
-        return f, args
+        return f, args, some
     if not all(-n <= k < n for k in some) or len({k % n for k in some}) < len(some):
         given = f"{n} positional argument{'s' * (n != 1)}"
         raise ArgumentError(
@@ -206,7 +206,10 @@ def _restricted(
             "argnums counts the positional arguments of the call, from 0; keywords are constant.",
             "pass the argument by its place, or change argnums.",
         )
-    places = [k % n for k in some]
+    places = tuple(k % n for k in some)
+    own = {} if kwargs else own_verbs.get(type(f), {})
+    if own and (machine_code := own["restricted"](f, places, args)) is not NotImplemented:
+        return machine_code, args, places
 
     def inner(*some: Any) -> Any:
         whole = [*args]
@@ -215,18 +218,18 @@ def _restricted(
         return f(*whole, **kwargs)
 
     inner.__name__ = _name(f)
-    return inner, (*[args[k] for k in places],)
+    return inner, (*[args[k] for k in places],), range(len(places))
 
 
 def _bare(
-    found: tuple[Any, ...], f: Any, chosen: int | tuple[int, ...], some: tuple[Any, ...], verb: str
-) -> Any:
+    found: tuple[Any, ...], f: Any, chosen: int | tuple[int, ...], some: tuple[Any, ...],
+    places: Sequence[int], verb: str,
+) -> Any:  # fmt: skip
     """The gradient alone, or the tuple of those that were asked for."""
-    places = chosen if isinstance(chosen, tuple) else (chosen,)
-    for k, x, g in zip(places, some, found, strict=True):
-        if g is None:
-            _refuse(f, x, k, verb)
-    return found if isinstance(chosen, tuple) else found[0]
+    for k, place in zip(chosen if isinstance(chosen, tuple) else (chosen,), places, strict=True):
+        if found[place] is None:
+            _refuse(f, some[place], k, verb)
+    return tuple(found[k] for k in places) if isinstance(chosen, tuple) else found[places[0]]
 
 
 def _refuse(f: Any, x: Any, k: int, verb: str) -> None:
