@@ -142,3 +142,24 @@ def test_only_rare_numbers_are_given_to_the_c_library(name, width):
 
 def test_all_functions_are_here():
     assert {*UNARY, "power"} == VECTORISED
+
+
+@pytest.mark.parametrize("n", [-64, -5, -4, -1, 1, 2, 3, 4, 5, 6, 12, 31, 63, 64])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_whole_powers_are_products(n, width, rng):
+    x = Value("float")
+    op = Op("power", (x, float(n)), Value("float"))
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0]
+    some = np.append(rng.uniform(0.5, 2.0, 1000) * rng.choice([-1, 1], 1000), special)
+    xs = some.astype(WIDTHS[width])
+
+    (y,) = run(
+        Program("whole", [x], Block([op], [op.out])), [xs], [Output(xs.dtype)], dtype=xs.dtype
+    )
+
+    with np.errstate(all="ignore"):
+        exact = np.power(xs.astype(float if width == 32 else np.longdouble), n)
+        known = exact.astype(xs.dtype)
+    np.testing.assert_array_equal(y[1000:], known[1000:])
+    most = abs(n) if width == 64 or abs(n) < 5 else 1
+    assert np.all(np.abs(y[:1000] - known[:1000]) <= most * np.spacing(np.abs(known[:1000])))

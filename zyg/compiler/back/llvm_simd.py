@@ -17,7 +17,7 @@ from zyg.functions.operations import (
     Operation,
 )
 
-_FACTORS = 4  # up to this power, x**n is a product
+_FACTORS = 64  # up to this power, x**n is a product
 _LN2 = math.log(2)
 
 
@@ -111,14 +111,14 @@ def _compared(m: Lanes, op: Op, *args: Lane) -> Lane:
 
 
 def _product(x: Lane, n: int) -> Lane:
-    y = x
-    for _ in range(abs(n) - 1):
-        y = y * x
-    return y if n > 0 else 1.0 / y
+    """A power of a real number; one of many factors in 64 bits, as each square doubles errors."""
+    wide = x.lanes.converted(x, "double") if abs(n) > 4 else x  # of 4, as `python_text`
+    y = wide * wide * wide * wide if abs(n) == 4 else _whole_power(wide, abs(n))
+    return x.lanes.converted(y if n > 0 else 1.0 / y, x.type)
 
 
 def _whole_power(x: Lane, n: int) -> Lane:
-    """A power of an int, which no rounding may reach: by squares."""
+    """A power by squares: of an int, which no rounding may reach, or of few factors."""
     y = x if n else x.lanes.constant(x.type, 1)
     for bit in f"{n:b}"[1:]:
         y = y * y * x if bit == "1" else y * y

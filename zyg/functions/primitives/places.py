@@ -100,6 +100,45 @@ def flatnonzero_loops(a):
     return np.nonzero(np.ravel(a))[0]
 
 
+@lowering(np.triu_indices)
+def triu_indices_loops(n, k=0, m=None):
+    i = np.arange(n)
+    j = np.arange(n if m is None else m)
+    return np.nonzero(i[:, None] + k <= j)
+
+
+@lowering(np.tril_indices)
+def tril_indices_loops(n, k=0, m=None):
+    i = np.arange(n)
+    j = np.arange(n if m is None else m)
+    return np.nonzero(i[:, None] + k >= j)
+
+
+@lowering(np.triu_indices_from)
+def triu_indices_from_loops(arr, k=0):
+    demand_read(arr.ndim == 2)
+    return np.triu_indices(arr.shape[0], k, arr.shape[1])
+
+
+@lowering(np.tril_indices_from)
+def tril_indices_from_loops(arr, k=0):
+    demand_read(arr.ndim == 2)
+    return np.tril_indices(arr.shape[0], k, arr.shape[1])
+
+
+@lowering(np.diag_indices)
+def diag_indices_loops(n, ndim=2):
+    return (np.arange(n),) * ndim
+
+
+@lowering(np.diag_indices_from)
+def diag_indices_from_loops(arr):
+    demand_read(arr.ndim == 2)
+    if arr.shape[0] != arr.shape[1]:
+        raise ValueError("All dimensions of input must be of equal length")
+    return np.diag_indices(len(arr))
+
+
 @lowering(np.array_equal)
 def array_equal_loops(a1, a2):
     if a1.ndim != a2.ndim:
