@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.errors import PerformanceWarning
+from zyg.errors import CompileError, PerformanceWarning
 
 X = np.arange(1.0, 13.0).reshape(3, 4)
 Y = np.arange(24.0).reshape(2, 3, 4)
@@ -176,6 +176,21 @@ def test_loops_with_a_step_do_not_stop_at_indices_beyond_all_rounds():
 def test_the_warning_of_a_stop_says_why_machine_code_stops():
     with pytest.warns(PerformanceWarning, match="stops at an int beyond 64 bits"):
         zyg.compile(lambda n: n * n)(2**40)
+
+
+def test_stops_are_counted_and_raise_where_one_asked():
+    square = zyg.compile(lambda n: n * n)
+
+    with zyg.config(fallback="silent"):
+        assert square(2**40) == 2**80
+    with (
+        zyg.config(fallback="error"),
+        pytest.raises(CompileError, match=r"run in Python.*\n.*\n.*stops at an int beyond 64 bits"),
+    ):
+        square(2**41)
+
+    assert square.inspect(2)["stops"] == {"an int beyond 64 bits": 2}
+    assert "run in Python at an int beyond 64 bits: 2 times" in repr(square.inspect(2))
 
 
 def f(a):

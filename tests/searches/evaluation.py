@@ -19,7 +19,7 @@ from tests.calls.compare import Wrong, drawn
 from tests.calls.slopes import by_differences
 from tests.compiler.test_language import in_python
 from tests.modules import function
-from tests.searches.search import Search, main
+from tests.searches.search import Search, in_machine_code, main
 from zyg.compiler.autodiff import forward
 from zyg.compiling.functions import Compiled
 from zyg.errors import CompileError, KernelError
@@ -435,8 +435,7 @@ def compiled(made, f):
 
     Compiled.in_python = noted
     try:
-        with zyg.config(fallback="error"):
-            got, written = outcome(machine, args)
+        got, written = in_machine_code(lambda: outcome(machine, args))
     except CompileError as error:
         return f"refused: {reason(error)}"
     finally:

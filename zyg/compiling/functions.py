@@ -13,6 +13,7 @@ disk goes without.
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ import numpy as np
 
 from zyg.base.borders import shorten
 from zyg.base.caches import Cache
+from zyg.base.config import setting
 from zyg.base.marks import Named
 from zyg.base.structure import Structure
 from zyg.compiler.kinds import Kind, Unkind, width
@@ -89,6 +91,7 @@ class Compiled(Named):
         self.__wrapped__ = f
         self.wrt, self.parallel = wrt, parallel
         self._options = wrt, parallel
+        self.stops: Counter[str] = Counter()  # calls that Python ran, by what machine code met
         self._recalled: Cache[Any, tuple[FastEntry | None]] = Cache(256)  # by verb and kinds
         # What a verb asks first: the entries of the latest specializations.
         self._entries: Cache[str, tuple[Callable[..., Any], ...]] = Cache(16)
@@ -164,7 +167,7 @@ class Compiled(Named):
         try:
             return Call(args, kwargs)
         except OverflowError:
-            self._warn_of_stop("an int beyond 64 bits")
+            self._stopped("an int beyond 64 bits")
         except Unkind as why:
             from zyg.compiling.fallback import refuse
 
@@ -351,19 +354,22 @@ class Compiled(Named):
             return self._called(call.args, call.kwargs, assuming=False)
         y = self.in_python(call.args, call.kwargs)
         if why is not None:
-            self._warn_of_stop(why)
+            self._stopped(why)
         return y
 
-    def _warn_of_stop(self, why: str) -> None:
+    def _stopped(self, why: str) -> None:
+        """Count and say that machine code has stopped where Python raised nothing."""
         from zyg.base.warned import warn_once
+        from zyg.compiling.fallback import compile_error
 
-        warn_once(
-            ("stopped", self.__wrapped__, why),
-            lambda: (
-                f"zyg.compile: {self.__name__} was run in Python for these arguments: its machine "
-                f"code stops at {why or 'what it cannot do'}."
-            ),
-        )
+        why = why or "what it cannot do"
+        self.stops[why] += 1
+        what = f"{self.__name__} was run in Python for these arguments"
+        stops = f"its machine code stops at {why}."
+        if setting("fallback") == "error":
+            fix = "pass arguments for which it does not, or set fallback to another value."
+            raise compile_error(KernelError(f"{what}.", stops, fix))
+        warn_once(("stopped", self.__wrapped__, why), lambda: f"zyg.compile: {what}: {stops}")
 
     def _watched(self, call: Call) -> Any:
         """One entry; where it cannot be one, what the function does by itself."""

@@ -47,6 +47,8 @@ class Inspection(dict[str, Any]):
             lines += [f"  {line}" for line in self["reason"].splitlines()]
         if called := self.get("called back"):
             lines.append(f"  called back: {', '.join(called)}")
+        for why, count in self.get("stops", {}).items():
+            lines.append(f"  run in Python at {why}: {count} times")
         return lines
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -85,6 +87,7 @@ def inspected(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inspecti
     machine = _machine(value)
     found = Inspection(name=f.__name__, native=True, reason="", value=show(value.program),
                        **machine, forms={"value": {"mode": "", **machine}})  # fmt: skip
+    found["stops"] = dict(f.stops)
     found["called back"] = {g: str(why or "by its rule") for g, why in read.called_back}
     active = None if read.refusal() else read.active(f.wrt)
     if active is None:
