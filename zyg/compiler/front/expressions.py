@@ -8,10 +8,14 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from zyg.base.words import lowerings
 from zyg.compiler.front.captures import Outside, lookup, named
 from zyg.compiler.front.closures import Bound, Closure, defaults_of
 from zyg.compiler.front.heap import refs_in
 from zyg.compiler.front.iterators import Generated
+from zyg.compiler.front.mixed import ComplexNumber
 from zyg.compiler.front.structures import Choice
 from zyg.compiler.numbers import Number
 
@@ -96,9 +100,19 @@ class Expressions(Part):
                 node, "a computed index", "loop over the elements, or compare the index.",
                 "a kernel knows the elements of a captured sequence as separate numbers.",
             )  # fmt: skip
+        if owner is np.mgrid or owner is np.ogrid:
+            return self._grid(lowerings[owner], index)
         if isinstance(owner, Outside) and not isinstance(index, (slice, Number)):
             return self.frame.outside(owner.value[index], (*owner.path, ("item", index)))
         return self.reader.containers.item(owner, index)
+
+    def _grid(self, grid: Callable[..., Any], index: Any) -> Any:
+        """Of np.mgrid or np.ogrid, by what they are in loops; of one axis alone its points."""
+        bounds = [(x.start, x.stop, None, x.step) if isinstance(x.step, ComplexNumber)
+                  else (x.start, x.stop, x.step, None)
+                  for x in (index if type(index) is tuple else (index,))]  # fmt: skip
+        made = self.reader.calls.call(grid, bounds, {})
+        return made if type(index) is tuple else self.reader.containers.item(made, 0)
 
     def _slice(self, node: ast.Slice) -> Any:
         bounds = (node.lower, node.upper, node.step)

@@ -139,6 +139,27 @@ def diag_indices_from_loops(arr):
     return np.diag_indices(len(arr))
 
 
+def points_of(bounds):
+    """Those of an axis of a grid: with a step, or so many, as the length of a complex number."""
+    start, stop, step, count = bounds
+    first = 0 if start is None else start
+    if count is not None:
+        return np.linspace(first, stop, int(abs(count)))
+    return np.arange(first, stop, 1 if step is None else step)
+
+
+@lowering(np.ogrid)  # type: ignore[arg-type]
+def ogrid_loops(*bounds):
+    axes = [points_of(b) for b in bounds]
+    dtype = np.result_type(*axes)
+    return np.meshgrid(*[x.astype(dtype) for x in axes], indexing="ij", sparse=True)
+
+
+@lowering(np.mgrid)  # type: ignore[arg-type]
+def mgrid_loops(*bounds):
+    return np.stack(np.meshgrid(*[points_of(b) for b in bounds], indexing="ij"))
+
+
 @lowering(np.array_equal)
 def array_equal_loops(a1, a2):
     if a1.ndim != a2.ndim:
