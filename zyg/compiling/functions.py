@@ -293,7 +293,8 @@ class Compiled(Named):
     ) -> Any:
         """What the function itself returns; arguments that it has `written` to stay watched."""
         f = self.__wrapped__
-        if not _holds_watched((f, args, kwargs)):
+        inside = (f, args, kwargs) if active.get() else (args, kwargs)  # none: a thread of its own
+        if not Structure(inside, is_watched).leaves:
             return f(*args, **kwargs)
         from zyg.compiling.fallback import with_drop_ins
 
@@ -413,10 +414,6 @@ def _constant(x: Any) -> Any:
     """An argument that is never differentiated."""
     inside = Structure(x, is_watched)
     return inside.rebuild([strip(settle(v)) for v in inside.leaves]) if inside.leaves else x
-
-
-def _holds_watched(x: Any) -> bool:
-    return bool(active.get()) and bool(Structure(x, is_watched).leaves)
 
 
 def _unkind(name: str, why: str) -> KernelError:
