@@ -15,6 +15,7 @@ from zyg.base.config import setting
 from zyg.base.registry import own_verbs
 from zyg.compiling.functions import Call, Compiled
 from zyg.compiling.operands import GRADIENT, VALUE_AND_GRADIENT
+from zyg.core.cotangents import spec_of, zeros_of
 from zyg.core.reverse import all_finite
 from zyg.errors import MutationError
 
@@ -88,15 +89,12 @@ def _computed(f: Compiled, call: Call, zeros: bool) -> Any:
 
 def _has_zero(x: Any) -> bool:
     """Whether the zero gradient of an argument is known by itself."""
-    return type(x) in (float, int) or (type(x) is np.ndarray and x.dtype.kind in "fc")
+    return type(x) in (float, int) or (type(x) is np.ndarray and x.dtype.kind in "fciu")
 
 
 def _filled(found: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Gradients, with zeros where there are none."""
-    return tuple(
-        g if g is not None else np.zeros(x.shape, x.dtype) if type(x) is np.ndarray else 0.0
-        for g, x in zip(found, args, strict=True)
-    )
+    return tuple(zeros_of(spec_of(x)) if g is None else g for g, x in zip(found, args, strict=True))
 
 
 def restricted(f: Compiled, places: tuple[int, ...], args: tuple[Any, ...]) -> Any:
