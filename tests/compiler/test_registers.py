@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.compiler.back import elementary_text
 from zyg.compiler.back.vectorize import waits_for_stores, waits_for_sums
 from zyg.compiler.ir import For, operations
 
@@ -73,3 +74,11 @@ def test_the_last_rounds_have_the_bits_of_others(n):
     compiled = zyg.compile(by_rows)
     one_by_one = np.array([compiled(row[:, None])[:, 0] for row in x])
     np.testing.assert_array_equal(compiled(x), one_by_one)
+
+
+def test_a_function_of_one_number_keeps_its_arguments():
+    """Where all calls have the same exponent, LLVM would drop it, and have none of vectors."""
+    declared = {}
+    name = elementary_text.symbol("power", "double", declared)
+
+    assert f"ptr @{name}," in elementary_text.used(declared)

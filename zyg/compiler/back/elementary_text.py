@@ -41,8 +41,16 @@ def symbol(name: str, type: str, declared: dict[str, None]) -> str | None:
 
 
 def used(declared: dict[str, None]) -> str:
-    """The line that keeps the functions of vectors until the loops are there that call them."""
-    names = [line.partition("(")[0].split("@")[1] for line in declared if " alwaysinline " in line]
+    """The line that keeps the functions until the loops are there that call those of vectors.
+
+    Of one number too: of an argument that is the same in all calls LLVM would make a constant, and
+    with one argument less the function would have none of vectors.
+    """
+    names = [
+        line.partition("(")[0].split("@")[1]
+        for line in declared
+        if " alwaysinline " in line or "vector-function-abi-variant" in line
+    ]
     row = ", ".join(f"ptr @{name}" for name in names)
     kind = f"appending global [{len(names)} x ptr] [{row}]"
     return f'@llvm.compiler.used = {kind}, section "llvm.metadata"' if names else ""
