@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.errors import MissingRuleError
 
 from ..calls.calls import A, V, array
 from ..calls.numpy_statistics import EDGES, POINTS, WEIGHTS
@@ -82,7 +83,7 @@ def test_densities_of_weights():
 def test_edges_that_are_nan_are_refused():
     edges = np.array([0.0, np.nan, 1.0])
 
-    with pytest.raises(zyg.MissingRuleError, match="edges that are NaN has no derivative"):
+    with pytest.raises(MissingRuleError, match="edges that are NaN has no derivative"):
         zyg.gradient(lambda e: np.histogram([0.5], e, density=True)[0].sum(), edges)
 
 

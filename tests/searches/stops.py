@@ -44,6 +44,10 @@ KNOWN = {
     ("numpy: np.take(", "an index of no elements"): "indices are checked where used",
     ("numpy: np.einsum(", "shapes that do not match"): "NumPy reads beyond a diagonal",
     (
+        "numpy: np.einsum('i,ij,j', x0, x1, x2, optimize",
+        "stops at Python",
+    ): "called back, it gives a number or an array without axes, by the sizes",
+    (
         "numpy: np.partition(",
         "not compiled",
     ): "of one element, the call that learns its type raises",

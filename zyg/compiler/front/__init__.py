@@ -41,10 +41,10 @@ elementwise                     elementwise expressions, broadcasting, assignmen
 conversions                     arrays of lists and numbers, and of other types
 indexing                        subscripts that give views
 picks                           subscripts by arrays of ints and by masks
-products                        products of matrices
 shaping                         other shapes and orders, joined arrays
-contractions                    einsum, tensordot
 reductions                      sums, extrema and their like
+products                        products of matrices
+contractions                    einsum, tensordot
 creation                        new arrays
 arrays                          operators, subscripts, writes, attributes
 calls                           NumPy's functions and the methods of arrays
