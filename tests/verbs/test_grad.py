@@ -1,7 +1,9 @@
 """`grad` and `value_and_grad`: functions that return bare gradients."""
 
 import functools
+import gc
 import inspect
+import weakref
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +12,7 @@ import pytest
 import scipy.optimize
 
 import zyg
-from zyg.errors import ArgumentError, NonScalarOutputError
+from zyg.errors import ArgumentError, ConversionError, NonScalarOutputError
 
 
 def loss(x, centre=1.0):
@@ -197,8 +199,38 @@ def test_arguments_that_machine_code_does_not_use_have_zeros():
         assert repr(found) == repr(verb(doubled, (0, 1, 2, 3))(*args))
 
 
+@pytest.mark.parametrize("made", [lambda f: f, zyg.compile])
+def test_other_arguments_are_written_to(made):
+    def logged(x, log):
+        log[0] += x
+        return x * x
+
+    def noted(x, log):
+        log[0] += 1.0
+        return x * x
+
+    f, log = made(noted), np.zeros(2)
+
+    assert [zyg.grad(f)(2.0, log), zyg.value_and_grad(f)(2.0, log)] == [4.0, (4.0, 4.0)]
+    np.testing.assert_array_equal(log, [2.0, 0.0])
+    with pytest.raises(ConversionError):
+        zyg.grad(made(logged))(2.0, log)
+
+
 def test_what_is_watched_outside_is_not_lost_in_machine_code():
     def slope(f, z):
         return zyg.grad(f, 1)(2.0, np.ones(3), z * np.ones(3)).sum()
 
     assert zyg.gradient(lambda z: slope(zyg.compile(_weighted), z), 3.0) == (6.0,)
+
+
+def test_compiled_functions_are_freed_without_the_collector():
+    f = zyg.compile(_weighted)
+    zyg.grad(f, 1)(2.0, np.ones(2), np.ones(2))
+    seen = weakref.ref(f)
+    gc.disable()
+    try:
+        del f
+        assert seen() is None
+    finally:
+        gc.enable()

@@ -128,8 +128,8 @@ class config:  # noqa: N801 - a verb to the user
         over large arrays; by default as many as there are other cores. The gradient does not depend
         on it, to the last bit.
     fallback : {"warn", "silent", "error"}
-        What `broadcast` and `compile` do with a function that cannot be compiled: warn and run it
-        in Python, do that without a word, or raise an error.
+        What `broadcast` and `compile` do with a function that cannot be compiled, or whose machine
+        code stops: warn and run it in Python, do that without a word, or raise an error.
     accuracy : {"fast", "libm"}
         Whether kernels use exponentials and their like that run in vector instructions, to a few
         units in the last place, or those of the C library.

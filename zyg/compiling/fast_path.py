@@ -57,6 +57,8 @@ def _general(
         return found
     if call.watched or has_repeats(call.operands) or call.known.form(verb, f.wrt) is None:
         return NotImplemented
+    if f.reads_only and call.known.written:
+        return NotImplemented
     found = _computed(f, call, zeros)
     if found is NotImplemented and call.known.assumes:
         return _general(f, verb, args, kwargs, zeros, False)
@@ -97,11 +99,21 @@ def _filled(found: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(zeros_of(spec_of(x)) if g is None else g for g, x in zip(found, args, strict=True))
 
 
-def restricted(f: Compiled, places: tuple[int, ...], args: tuple[Any, ...]) -> Any:
-    """f by some of its arguments alone; NotImplemented where others may be watched, too."""
+def by_places(f: Compiled, verb: str, places: tuple[int, ...], args: tuple[Any, ...]) -> Any:
+    """Value and gradients by the arguments at some places, the others being plain; zeros for none.
+
+    NotImplemented also of a function that writes to arguments: those others are to be changed.
+    """
     if f.wrt is not None or not all(map(_has_zero, args)):
         return NotImplemented
-    return f.by(tuple(sorted(places)))
+    part = f.by(tuple(sorted(places)))
+    for ask in part.entries(verb) or ():  # as `asked`
+        found = ask(f.__wrapped__, args)
+        if found is not NotImplemented and found is not Ellipsis:
+            break
+    else:
+        found = _general(part, verb, args, {}, False)
+    return found if found is NotImplemented else (found[0], _filled(found[1], args))
 
 
 def has_repeats(operands: list[Any]) -> bool:
@@ -125,5 +137,5 @@ def demand_apart(f: Compiled, call: Call) -> None:
 own_verbs[Compiled] = {
     "gradient": gradient,
     "value_and_gradient": value_and_gradient,
-    "restricted": restricted,
+    "by places": by_places,
 }

@@ -90,13 +90,14 @@ class Compiled(Named):
         functools.update_wrapper(self, f)
         self.__wrapped__ = f
         self.wrt, self.parallel = wrt, parallel
-        self._options = wrt, parallel
+        self._options: tuple[Any, ...] = wrt, parallel
+        self.reads_only = False  # whether what writes to arguments is left to others
         self.stops: Counter[str] = Counter()  # calls that Python ran, by what machine code met
         self._recalled: Cache[Any, tuple[FastEntry | None]] = Cache(256)  # by verb and kinds
         # What a verb asks first: the entries of the latest specializations.
         self._entries: Cache[str, tuple[Callable[..., Any], ...]] = Cache(16)
         self.entries = self._entries.get
-        self.by = functools.cache(self._by)
+        self._parts: dict[tuple[int, ...], Compiled] = {}
 
     @property
     def py_func(self) -> Callable[..., Any]:
@@ -106,9 +107,14 @@ class Compiled(Named):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
-    def _by(self, wrt: tuple[int, ...]) -> Compiled:
-        """The function, differentiated by some of its arguments alone."""
-        return Compiled(self.__wrapped__, wrt, self.parallel)
+    def by(self, wrt: tuple[int, ...]) -> Compiled:
+        """The function, differentiated by some of its arguments, if it writes to none."""
+        if (known := self._parts.get(wrt)) is not None:
+            return known
+        made = Compiled(self.__wrapped__, wrt, self.parallel)
+        made.reads_only, made.stops = True, self.stops
+        made._options += ("reads only",)
+        return self._parts.setdefault(wrt, made)
 
     def __reduce__(self) -> str:
         return str(self.__qualname__)
@@ -203,6 +209,8 @@ class Compiled(Named):
         recalled = self._recalled.get((verb, known.kinds)) if known.assuming else None
         if recalled and recalled[0] and recalled[0].fits(f):
             return False  # it is the same
+        if self.reads_only and known.written:
+            return False
         try:
             made = known.fast_entry(verb, self.wrt)
         except KernelError:  # the general way says so

@@ -85,6 +85,11 @@ def plain_array(x: Any) -> Any:
     return plain if array_type(plain).library else np.asarray(plain)
 
 
+def listed(x: Any) -> Any:
+    """A list as an array; a number stays one, for it has no dtype: float32 beside it stays that."""
+    return as_array(x) if isinstance(x, (list, tuple)) else x
+
+
 def is_complex(x: Any) -> bool:
     """Whether a number or an array is complex, watched or not."""
     return array_types.is_complex(strip(x))

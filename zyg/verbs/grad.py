@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Concatenate, Literal, overload
 
 from zyg.base.borders import border
@@ -84,11 +84,10 @@ def grad(
 
         def gradient_of(*args: Any, **kwargs: Any) -> Any:
             if chosen == 0 and len(args) == 1 and not kwargs:
-                found = gradient(f, *args, zeros=True)
-                return _bare(found, f, 0, args, (0,), "zyg.grad")
-            inner, some, places = _restricted(f, chosen, args, kwargs, "zyg.grad")
-            found = gradient(inner, *some, zeros=True)
-            return _bare(found, f, chosen, some, places, "zyg.grad")
+                some, found = args, gradient(f, *args, zeros=True)
+            else:
+                some, (_, found) = _found("gradient", f, chosen, args, kwargs)
+            return _bare(found, f, chosen, some, "zyg.grad")
 
         return _named(gradient_of, f)
     both = value_and_grad(f, argnums, has_aux=True)
@@ -161,11 +160,10 @@ def value_and_grad(
     chosen = _chosen(argnums, "zyg.value_and_grad")
 
     def value_and_gradient_of(*args: Any, **kwargs: Any) -> Any:
-        inner, some, places = _restricted(f, chosen, args, kwargs, "zyg.value_and_grad")
-        value, found = value_and_gradient(inner, *some, zeros=True)
+        some, (value, found) = _found("value_and_gradient", f, chosen, args, kwargs)
         if has_aux != (type(value) is tuple) or (has_aux and len(value) != 2):
             raise _unexpected(f, value, has_aux)
-        return value, _bare(found, f, chosen, some, places, "zyg.value_and_grad")
+        return value, _bare(found, f, chosen, some, "zyg.value_and_grad")
 
     return _named(value_and_gradient_of, f)
 
@@ -190,26 +188,26 @@ def _chosen(argnums: Any, verb: str) -> int | tuple[int, ...]:
     )
 
 
-def _restricted(
-    f: Callable[..., Any], chosen: int | tuple[int, ...], args: Any, kwargs: Any, verb: str
-) -> tuple[Callable[..., Any], tuple[Any, ...], Sequence[int]]:
-    """f as a function of the chosen arguments, what it is called with, and their places there."""
+def _found(
+    verb: str, f: Callable[..., Any], chosen: int | tuple[int, ...], args: Any, kwargs: Any
+) -> tuple[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]:
+    """The chosen arguments; the value, None for "gradient", and the gradients by them."""
     n = len(args)
     some = chosen if isinstance(chosen, tuple) else (chosen,)
-    if some == (*range(n),) and not kwargs:
-        return f, args, some
     if not all(-n <= k < n for k in some) or len({k % n for k in some}) < len(some):
         given = f"{n} positional argument{'s' * (n != 1)}"
         raise ArgumentError(
-            f"{verb} was to differentiate {_name(f)} by argnums={chosen!r}; it was called with "
-            f"{given}.",
+            f"zyg.{verb.replace('gradient', 'grad')} was to differentiate {_name(f)} by "
+            f"argnums={chosen!r}; it was called with {given}.",
             "argnums counts the positional arguments of the call, from 0; keywords are constant.",
             "pass the argument by its place, or change argnums.",
         )
     places = tuple(k % n for k in some)
-    own = {} if kwargs else own_verbs.get(type(f), {})
-    if own and (machine_code := own["restricted"](f, places, args)) is not NotImplemented:
-        return machine_code, args, places
+    picked = tuple(args[k] for k in places)
+    is_all = places == (*range(n),) and not kwargs
+    own = {} if kwargs or is_all else own_verbs.get(type(f), {})
+    if own and (found := own["by places"](f, verb, places, args)) is not NotImplemented:
+        return picked, (found[0], tuple(found[1][k] for k in places))
 
     def inner(*some: Any) -> Any:
         whole = [*args]
@@ -218,18 +216,21 @@ def _restricted(
         return f(*whole, **kwargs)
 
     inner.__name__ = _name(f)
-    return inner, (*[args[k] for k in places],), range(len(places))
+    g = f if is_all else inner
+    if verb == "gradient":
+        return picked, (None, gradient(g, *picked, zeros=True))
+    return picked, value_and_gradient(g, *picked, zeros=True)
 
 
 def _bare(
-    found: tuple[Any, ...], f: Any, chosen: int | tuple[int, ...], some: tuple[Any, ...],
-    places: Sequence[int], verb: str,
-) -> Any:  # fmt: skip
+    found: tuple[Any, ...], f: Any, chosen: int | tuple[int, ...], some: tuple[Any, ...], verb: str
+) -> Any:
     """The gradient alone, or the tuple of those that were asked for."""
-    for k, place in zip(chosen if isinstance(chosen, tuple) else (chosen,), places, strict=True):
-        if found[place] is None:
-            _refuse(f, some[place], k, verb)
-    return tuple(found[k] for k in places) if isinstance(chosen, tuple) else found[places[0]]
+    places = chosen if isinstance(chosen, tuple) else (chosen,)
+    for k, x, g in zip(places, some, found, strict=True):
+        if g is None:
+            _refuse(f, x, k, verb)
+    return found if isinstance(chosen, tuple) else found[0]
 
 
 def _refuse(f: Any, x: Any, k: int, verb: str) -> None:

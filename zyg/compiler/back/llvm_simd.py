@@ -111,10 +111,13 @@ def _compared(m: Lanes, op: Op, *args: Lane) -> Lane:
 
 
 def _product(x: Lane, n: int) -> Lane:
-    """A power of a real number; one of many factors in 64 bits, as each square doubles errors."""
-    wide = x.lanes.converted(x, "double") if abs(n) > 4 else x  # of 4, as `python_text`
-    y = wide * wide * wide * wide if abs(n) == 4 else _whole_power(wide, abs(n))
-    return x.lanes.converted(y if n > 0 else 1.0 / y, x.type)
+    if abs(n) > 4:  # in 64 bits, as each square doubles errors; a power itself may be infinite
+        wide = x.lanes.converted(x, "double")
+        return x.lanes.converted(_whole_power(wide if n > 0 else 1.0 / wide, abs(n)), x.type)
+    y = x
+    for _ in range(abs(n) - 1):
+        y = y * x
+    return y if n > 0 else 1.0 / y
 
 
 def _whole_power(x: Lane, n: int) -> Lane:

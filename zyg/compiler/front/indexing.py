@@ -8,15 +8,12 @@ from typing import Any
 from zyg.compiler.front.conversions import as_array
 from zyg.compiler.front.elementwise import array
 from zyg.compiler.front.scalars import WholeBuilder
+from zyg.compiler.front.structures import is_leaf
 from zyg.compiler.front.views import Arrayed, ArrayView
 from zyg.compiler.ir import Atom, Value, is_number, type_of
-from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.numbers import atom_of
 
 _BEYOND = "an index out of range"
-
-
-def is_index(x: Any) -> bool:
-    return isinstance(x, Number) or is_number(x)
 
 
 def items_of(to: WholeBuilder, index: Any, ndim: int) -> list[Any]:
@@ -52,7 +49,7 @@ def is_basic(items: Sequence[Any]) -> bool:
 
 
 def _is_int(x: Any) -> bool:
-    if not is_index(x):
+    if not is_leaf(x):
         return False
     if (kind := type_of(atom_of(x))) != "int":
         raise IndexError(f"a {kind} is not an index")

@@ -16,8 +16,9 @@ from zyg.compiler.front.elementwise import (
     stretched,
     written,
 )
-from zyg.compiler.front.indexing import is_index, located, viewed
+from zyg.compiler.front.indexing import located, viewed
 from zyg.compiler.front.scalars import WholeBuilder
+from zyg.compiler.front.structures import is_leaf
 from zyg.compiler.front.views import (
     Arrayed,
     ArrayView,
@@ -92,7 +93,7 @@ class Pick:
 
 
 def _is_pick(item: Any) -> bool:
-    return isinstance(item, Arrayed) or is_index(item)
+    return isinstance(item, Arrayed) or is_leaf(item)
 
 
 def _without_masks(x: ArrayView, items: Sequence[Any]) -> list[Any]:

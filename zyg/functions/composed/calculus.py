@@ -12,6 +12,7 @@ from zyg.functions.kit import (
     demand,
     in_order,
     is_complex,
+    listed,
     lowering,
     normal_axes,
     numpys,
@@ -20,11 +21,6 @@ from zyg.functions.kit import (
     unbroadcast,
 )
 from zyg.functions.primitives.places import place_in
-
-
-def _listed(x):
-    """A list as an array; a number stays the number it is, or float32 would not stay float32."""
-    return as_array(x) if isinstance(x, (list, tuple)) else x
 
 
 def _along(axis, ndim, index):
@@ -72,7 +68,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
 
 @composed(np.gradient)
 def gradient(f, *varargs, axis=None, edge_order=1):
-    f, spacings = as_array(f), [*map(_listed, varargs)] or [1.0]
+    f, spacings = as_array(f), [*map(listed, varargs)] or [1.0]
     plain = strip(f)
     numpys(np.gradient, plain, *spacings, axis=axis, edge_order=edge_order)  # raises as NumPy
     dtype = plain.dtype if plain.dtype.kind in "fc" else np.dtype(float)
@@ -157,7 +153,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
         if np.ndim(x) == 1 < np.ndim(y):
             d = np.reshape(d, [-1 if k == axis % np.ndim(y) else 1 for k in range(np.ndim(y))])
     later, sooner = (_along(axis, np.ndim(y), s) for s in (slice(1, None), slice(None, -1)))
-    return np.sum(_listed(d) * (y[later] + y[sooner]) / 2.0, axis=axis)
+    return np.sum(listed(d) * (y[later] + y[sooner]) / 2.0, axis=axis)
 
 
 @composed(np.unwrap)
@@ -181,7 +177,7 @@ def _unwrap(p, discont, axis, period):
 
 @composed(np.linspace)
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    made = _linspace(_listed(start), _listed(stop), num, endpoint, dtype, axis)
+    made = _linspace(listed(start), listed(stop), num, endpoint, dtype, axis)
     return made if retstep else made[0]
 
 
@@ -209,7 +205,7 @@ def _linspace(start, stop, num, endpoint, dtype, axis):
 
 @composed(np.logspace)
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
-    start, stop, base = map(_listed, (start, stop, base))
+    start, stop, base = map(listed, (start, stop, base))
     if np.ndim(base):
         ndim = max(map(np.ndim, (start, stop, base)))
         start, stop, base = (
@@ -222,7 +218,7 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 
 @composed(np.geomspace)
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
-    return _geomspace(_listed(start), _listed(stop), num, endpoint, dtype, axis)
+    return _geomspace(listed(start), listed(stop), num, endpoint, dtype, axis)
 
 
 @adjoint
@@ -248,7 +244,7 @@ def _geomspace(start, stop, num, endpoint, dtype, axis):
 
 @composed(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
-    x, xp, fp = _listed(x), _as_floats(xp), _as_floats(fp)
+    x, xp, fp = listed(x), _as_floats(xp), _as_floats(fp)
     if period is not None:
         numpys(np.interp, x, xp, fp, period=period)  # raises and warns as NumPy
         if period == 0 or np.shape(xp) != np.shape(fp):

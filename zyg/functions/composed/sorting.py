@@ -21,6 +21,7 @@ from zyg.functions.kit import (
     in_order,
     inverse,
     is_watched,
+    listed,
     lowering,
     no_out,
     normal_axes,
@@ -137,15 +138,10 @@ for _function in (np.unique_values, np.unique_counts, np.unique_inverse, np.uniq
 # Choosing between arrays
 
 
-def _listed(x):
-    """A list made an array; a Python number stays one, for it has no dtype."""
-    return as_array(x) if isinstance(x, (list, tuple)) else x
-
-
 @composed(np.choose)
 def choose(a, choices, out=None, mode="raise"):
     no_out(out)
-    choices = [*map(_listed, choices)]
+    choices = [*map(listed, choices)]
     y = np.choose(strip(a), [*map(strip, choices)], mode=mode)
     chosen = np.choose(strip(a), range(len(choices)), mode=mode)
     d: Any = 0.0
@@ -157,7 +153,7 @@ def choose(a, choices, out=None, mode="raise"):
 @composed(np.select)
 def select(condlist, choicelist, default=0):
     conditions = [*map(strip, condlist)]
-    choices = [*map(_listed, choicelist)]
+    choices = [*map(listed, choicelist)]
     y = np.select(conditions, [*map(strip, choices)], strip(default))
     d = default
     for condition, x in zip(conditions[::-1], choices[::-1], strict=True):
@@ -251,7 +247,7 @@ def _quantile(function, scale, skips_nan):
         *, weights=None,
     ):  # fmt: skip
         no_out(out)
-        q = _listed(q)
+        q = listed(q)
         call = functools.partial(
             function, q=strip(q), axis=axis, method=method, keepdims=keepdims,
             weights=strip(weights),

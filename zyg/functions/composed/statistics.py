@@ -13,6 +13,7 @@ from zyg.functions.kit import (
     demand_read,
     inverse,
     is_complex,
+    listed,
     lowering,
     normal_axes,
     numpys,
@@ -180,20 +181,16 @@ def _plain_range(range):
     return [_plain_range(x) if isinstance(x, (list, tuple)) else strip(x) for x in range]
 
 
-def _bins(bins):
-    return as_array(bins) if isinstance(bins, (list, tuple)) else bins
-
-
 @composed(np.histogram_bin_edges)
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
-    a, bins, weights = as_array(a), _bins(bins), _array_or_none(weights)
+    a, bins, weights = as_array(a), listed(bins), _array_or_none(weights)
     y = np.histogram_bin_edges(strip(a), strip(bins), _plain_range(range), strip(weights))
     return _edges(a, bins, range, y)
 
 
 @composed(np.histogram)
 def histogram(a, bins=10, range=None, density=None, weights=None):
-    a, bins, weights = as_array(a), _bins(bins), _array_or_none(weights)
+    a, bins, weights = as_array(a), listed(bins), _array_or_none(weights)
     y, edges = np.histogram(strip(a), strip(bins), _plain_range(range), density, strip(weights))
     moving = _edges(a, bins, range, edges)
     widths = np.real(moving)  # NumPy divides by the real part, and says so
@@ -224,7 +221,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
         sample = np.transpose(np.atleast_2d(as_array(sample)))
     n = np.shape(sample)[1]
     separate = isinstance(bins, (list, tuple)) or np.ndim(bins) > 0
-    bins = [*map(_bins, bins)] if separate else bins
+    bins = [*map(listed, bins)] if separate else bins
     weights = _array_or_none(weights)
     y, edges = np.histogramdd(
         strip(sample), [*map(strip, bins)] if separate else strip(bins), _plain_range(range),

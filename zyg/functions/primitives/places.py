@@ -102,16 +102,12 @@ def flatnonzero_loops(a):
 
 @lowering(np.triu_indices)
 def triu_indices_loops(n, k=0, m=None):
-    i = np.arange(n)
-    j = np.arange(n if m is None else m)
-    return np.nonzero(i[:, None] + k <= j)
+    return np.nonzero(~np.tri(n, m, k - 1, bool))
 
 
 @lowering(np.tril_indices)
 def tril_indices_loops(n, k=0, m=None):
-    i = np.arange(n)
-    j = np.arange(n if m is None else m)
-    return np.nonzero(i[:, None] + k >= j)
+    return np.nonzero(np.tri(n, m, k, bool))
 
 
 @lowering(np.triu_indices_from)
