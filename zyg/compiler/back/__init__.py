@@ -1,9 +1,8 @@
 """From a program to a function that runs.
 
 python_text                     program -> Python text
-arena                           LLVM text of the memory of a call
+metadata                        what LLVM text says besides
 c_abi                           types of values in LLVM's text, and the entry of C
-trampolines                     calls of Python from machine code
 python_module                   program -> a Python module, for people and to run without a compiler
 python_signature                the same, with the arguments and results of the function
 branches                        branches as selections, where that is faster
@@ -17,12 +16,13 @@ object_code                     LLVM text -> machine code
 stored                          machine code on disk
 symbols                         what machine code has of Python's and NumPy's
 compiled                        text -> a function that runs
+arena                           LLVM text of the memory of a call
+trampolines                     calls of Python from machine code
 llvm_scalar                     LLVM text of operations on single numbers
 regions                         LLVM text of loops and branches around those
 elementary_text                 LLVM text of elementary functions
 blas                            products of matrices
 vectorize                       loops that run in vector registers
-metadata                        what LLVM text says besides
 hoisting                        checks that are made before a loop, or after it
 lifetimes                       which buffers may go at the end of a block
 alias_scopes                    which places of a buffer a loop keeps apart

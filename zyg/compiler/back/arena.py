@@ -2,9 +2,9 @@
 
 Buffers are cut from chunks, one behind the other. The caller brings the first chunk: a row of
 `BYTES` bytes whose start is a header. Others come from the C library, each twice as large as the
-one before, and go back to it all at once when the caller releases the arena; but one of up to
-`SPARE` bytes is kept for the next call of any program, so that the system need not clear its pages
-each time. Before each buffer stands its size in bytes.
+one before, and go back to it all at once when the caller releases the arena; but one of up to a
+quarter of `tape_bytes` is kept for the next call of any program, so that the system need not clear
+its pages each time. Before each buffer stands its size in bytes.
 
 The header: where the next buffer starts, where the chunk ends, the chunk itself (at whose start are
 the address of the one before, or null, and its size), its size; and what the caller sets: how deep
@@ -16,6 +16,13 @@ The chunk that is the caller's is null.
 from __future__ import annotations
 
 import ctypes
+import re
+import sys
+from functools import cache
+
+from zyg.base.config import least_tape
+from zyg.compiler.back.compiled import loaded
+from zyg.compiler.back.metadata import METADATA
 
 ALIGNMENT = 64  # of buffers
 BYTES = 4096  # of an arena with its first chunk, which is aligned
@@ -25,43 +32,45 @@ _WORD_BY_WORD = 128  # bytes, where a register of them would wait for the words 
 DEEPEST = 4000  # calls, so that a thread's stack has place for them
 STOPPED, NO_MEMORY = 1, 2  # what a call returns besides 0
 REASONS = 3  # and from here on: that a check fails which has a reason
-SPARE = 1 << 24
+_HUGE = 1 << 21  # bytes of a huge page, of which Linux makes a chunk where it is told to
+_ADVICE = "%_ = call i32 @madvise(ptr %page, i64 %pages, i32 14)"
+_ADVISED = _ADVICE if sys.platform == "linux" else ""
 
 _spare = ctypes.c_int64(0)  # the address of the chunk that is kept
 
 
 def addresses() -> dict[str, int]:
-    """What texts know by name."""
-    return {"zyg_spare": ctypes.addressof(_spare)}
+    """What texts know by name: the functions of one module, which is compiled and loaded once."""
+    return _shared()[0]
 
 
-TEXT = f"""
-%zyg_arena = type {{ ptr, ptr, ptr, i64, i64, i64, i64 }}
+@cache
+def _shared() -> tuple[dict[str, int], object]:
+    """Its functions, and what keeps their code in memory."""
+    least = ctypes.c_int64.from_buffer(least_tape)
+    known = {"zyg_spare": _spare, "zyg_least_tape": least}
+    at = {name: ctypes.addressof(x) for name, x in known.items()}
+    (entry, owner), _ = loaded(_MODULE, at, loops=False)
+    table = (ctypes.c_int64 * len(_NAMES))()
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(entry)(ctypes.addressof(table))
+    return dict(zip(_NAMES, table, strict=True)), owner
+
+
+_TYPE = "%zyg_arena = type { ptr, ptr, ptr, i64, i64, i64, i64 }"
+_SHARED = f"""
 @zyg_spare = external global i64
+@zyg_least_tape = external global i64
+declare i32 @madvise(ptr, i64, i32)
+declare i64 @llvm.usub.sat.i64(i64, i64)
 declare noalias ptr @malloc(i64)
 declare i64 @llvm.uadd.sat.i64(i64, i64)
-declare i64 @llvm.ushl.sat.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
 declare void @free(ptr)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-
-define internal void @zyg_open(ptr %arena) {{
-  %first = getelementptr i8, ptr %arena, i64 {ALIGNMENT}
-  %end = getelementptr i8, ptr %arena, i64 {BYTES}
-  store ptr %first, ptr %arena
-  %end.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 1
-  store ptr %end, ptr %end.at
-  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
-  store ptr null, ptr %chunk.at
-  %size.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 3
-  store i64 16384, ptr %size.at
-  ret void
-}}
 
 ; A buffer of so many bytes, or null.
-define internal noalias align {ALIGNMENT} ptr @zyg_allocate(ptr %arena, i64 %bytes) \
+define noalias align {ALIGNMENT} ptr @zyg_allocate(ptr %arena, i64 %bytes) \
 noinline nounwind allocsize(1) allockind("alloc,uninitialized,aligned") \
 "alloc-family"="zyg" memory(inaccessiblemem: readwrite, argmem: readwrite) {{
   %next = load ptr, ptr %arena
@@ -91,7 +100,7 @@ out:
 }}
 
 ; What follows a buffer in the arena is free, and so is that; unless it is in an earlier chunk.
-define internal void @zyg_free(ptr %arena, ptr allocptr nocapture %buffer) noinline nounwind \
+define void @zyg_free(ptr %arena, ptr allocptr nocapture %buffer) noinline nounwind \
 allockind("free") "alloc-family"="zyg" memory(inaccessiblemem: readwrite, argmem: readwrite) {{
   %start = getelementptr i8, ptr %buffer, i64 -{ALIGNMENT}
   %same = call i1 @zyg_is_here(ptr %arena, ptr %start)
@@ -104,13 +113,13 @@ out:
 }}
 
 ; A buffer is not used any more; its place is made free by what is said of others.
-define internal void @zyg_forget(ptr %arena, ptr allocptr nocapture %buffer) noinline nounwind \
+define void @zyg_forget(ptr %arena, ptr allocptr nocapture %buffer) noinline nounwind \
 allockind("free") "alloc-family"="zyg" memory(inaccessiblemem: readwrite, argmem: readwrite) {{
   ret void
 }}
 
 ; Whether a place is in the chunk from which buffers are cut.
-define internal i1 @zyg_is_here(ptr %arena, ptr %place) {{
+define i1 @zyg_is_here(ptr %arena, ptr %place) {{
   %next = load ptr, ptr %arena
   %before = icmp ule ptr %place, %next
   %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
@@ -123,14 +132,14 @@ define internal i1 @zyg_is_here(ptr %arena, ptr %place) {{
 }}
 
 ; The place to move to what a round carries on, if that was the end before the round; or null.
-define internal ptr @zyg_back(ptr %arena, ptr %mark) noinline nounwind {{
+define ptr @zyg_back(ptr %arena, ptr %mark) noinline nounwind {{
   %here = call i1 @zyg_is_here(ptr %arena, ptr %mark)
   %to = select i1 %here, ptr %mark, ptr null
   ret ptr %to
 }}
 
 ; A buffer moved down to a place, and the place behind it; as it was if there is none.
-define internal {{ ptr, ptr }} @zyg_move(ptr %to, ptr %buffer) noinline nounwind {{
+define {{ ptr, ptr }} @zyg_move(ptr %to, ptr %buffer) noinline nounwind {{
   %stays = icmp eq ptr %to, null
   br i1 %stays, label %stay, label %move
 stay:
@@ -171,7 +180,7 @@ done:
 }}
 
 ; What is behind a place is free, if there is one; gives the end.
-define internal ptr @zyg_rewind(ptr %arena, ptr %to) noinline nounwind {{
+define ptr @zyg_rewind(ptr %arena, ptr %to) noinline nounwind {{
   %stays = icmp eq ptr %to, null
   %next = load ptr, ptr %arena
   %end = select i1 %stays, ptr %next, ptr %to
@@ -180,7 +189,7 @@ define internal ptr @zyg_rewind(ptr %arena, ptr %to) noinline nounwind {{
 }}
 
 ; A further chunk, with place for so many bytes.
-define internal i1 @zyg_grow(ptr %arena, i64 %bytes) noinline cold nounwind {{
+define i1 @zyg_grow(ptr %arena, i64 %bytes) noinline cold nounwind {{
   %huge = icmp ugt i64 %bytes, {1 << 47}
   br i1 %huge, label %out, label %get
 get:
@@ -208,7 +217,7 @@ look:
   %kept.size.at = getelementptr i8, ptr %kept, i64 8
   %kept.size = load i64, ptr %kept.size.at
   %enough = icmp uge i64 %kept.size, %usual
-  %little = lshr i64 %left, 3
+  %little = lshr i64 %left, 2
   %allowed = icmp ule i64 %kept.size, %little
   %fits = and i1 %enough, %allowed
   br i1 %fits, label %open, label %drop
@@ -218,10 +227,17 @@ drop:
 fresh:
   %new = call ptr @malloc(i64 %usual)
   %none = icmp eq ptr %new, null
-  br i1 %none, label %out, label %open
+  br i1 %none, label %out, label %advise
+advise:
+  %page.behind = getelementptr i8, ptr %new, i64 {_HUGE - 1}
+  %page = call ptr @llvm.ptrmask.p0.i64(ptr %page.behind, i64 -{_HUGE})
+  %rest.of = call i64 @llvm.usub.sat.i64(i64 %usual, i64 {_HUGE})
+  %pages = and i64 %rest.of, -{_HUGE}
+  {_ADVISED}
+  br label %open
 open:
-  %chunk = phi ptr [ %kept, %look ], [ %new, %fresh ]
-  %size = phi i64 [ %kept.size, %look ], [ %usual, %fresh ]
+  %chunk = phi ptr [ %kept, %look ], [ %new, %advise ]
+  %size = phi i64 [ %kept.size, %look ], [ %usual, %advise ]
   %rest = sub i64 %left, %size
   store i64 %rest, ptr %left.at
   %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
@@ -242,17 +258,15 @@ out:
   ret i1 false
 }}
 
-define internal void @zyg_release(ptr %arena) nounwind {{
-  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
-  %last = load ptr, ptr %chunk.at
-  store ptr null, ptr %chunk.at
-  %unused = icmp eq ptr %last, null
-  br i1 %unused, label %done, label %keep
+; The chunks go back to the C library, but for one that is kept.
+define void @zyg_release_chunks(ptr %last) noinline nounwind {{
 keep:
   %size.at = getelementptr i8, ptr %last, i64 8
   %size = load i64, ptr %size.at
   %second = load ptr, ptr %last
-  %large = icmp ugt i64 %size, {SPARE}
+  %least = load i64, ptr @zyg_least_tape
+  %most = lshr i64 %least, 2
+  %large = icmp ugt i64 %size, %most
   br i1 %large, label %next, label %swap
 swap:
   %last.n = ptrtoint ptr %last to i64
@@ -268,6 +282,50 @@ back:
   %before = load ptr, ptr %chunk
   call void @free(ptr %chunk)
   br label %next
+done:
+  ret void
+}}
+"""
+_HEADS = re.findall(r"^define (.*) \{$", _SHARED, re.MULTILINE)
+_NAMES = [head.partition("(")[0].rpartition("@")[2] for head in _HEADS]
+_TABLE = "\n".join(
+    f"  %at{k} = getelementptr ptr, ptr %table, i64 {k}\n  store ptr @{name}, ptr %at{k}"
+    for k, name in enumerate(_NAMES)
+)
+_MODULE = "\n".join(
+    [_TYPE, _SHARED, "define void @kernel(ptr %table) {", _TABLE, "  ret void", "}", *METADATA]
+)
+_DECLARED = "\n".join(f"declare {head}" for head in _HEADS)
+TEXT = f"""
+{_TYPE}
+{_DECLARED}
+declare i64 @llvm.ushl.sat.i64(i64, i64)
+declare i64 @llvm.umin.i64(i64, i64)
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+
+define internal void @zyg_open(ptr %arena) {{
+  %first = getelementptr i8, ptr %arena, i64 {ALIGNMENT}
+  %end = getelementptr i8, ptr %arena, i64 {BYTES}
+  store ptr %first, ptr %arena
+  %end.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 1
+  store ptr %end, ptr %end.at
+  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
+  store ptr null, ptr %chunk.at
+  %size.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 3
+  store i64 16384, ptr %size.at
+  ret void
+}}
+
+define internal void @zyg_release(ptr %arena) nounwind {{
+  %chunk.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 2
+  %last = load ptr, ptr %chunk.at
+  store ptr null, ptr %chunk.at
+  %unused = icmp eq ptr %last, null
+  br i1 %unused, label %done, label %release
+release:
+  call void @zyg_release_chunks(ptr %last)
+  br label %done
 done:
   ret void
 }}
