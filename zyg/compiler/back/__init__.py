@@ -3,8 +3,6 @@
 python_text                     program -> Python text
 metadata                        what LLVM text says besides
 c_abi                           types of values in LLVM's text, and the entry of C
-python_module                   program -> a Python module, for people and to run without a compiler
-python_signature                the same, with the arguments and results of the function
 branches                        branches as selections, where that is faster
 python_runtime                  what text needs to run as plain Python
 target                          the processor
@@ -18,6 +16,8 @@ symbols                         what machine code has of Python's and NumPy's
 compiled                        text -> a function that runs
 arena                           LLVM text of the memory of a call
 trampolines                     calls of Python from machine code
+python_module                   program -> a Python module, for people and to run without a compiler
+python_signature                the same, with the arguments and results of the function
 llvm_scalar                     LLVM text of operations on single numbers
 regions                         LLVM text of loops and branches around those
 elementary_text                 LLVM text of elementary functions
