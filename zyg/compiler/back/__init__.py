@@ -10,17 +10,17 @@ simd                            LLVM text of operations on vectors
 vector_exponentials             exp and log, several numbers at once
 vector_elementary               the other functions, several numbers at once
 llvm_simd                       program -> LLVM text of vectors
-object_code                     LLVM text -> machine code
 stored                          machine code on disk
 symbols                         what machine code has of Python's and NumPy's
+llvm_scalar                     LLVM text of operations on single numbers
+regions                         LLVM text of loops and branches around those
+elementary_text                 LLVM text of elementary functions
+object_code                     LLVM text -> machine code
 compiled                        text -> a function that runs
 arena                           LLVM text of the memory of a call
 trampolines                     calls of Python from machine code
 python_module                   program -> a Python module, for people and to run without a compiler
 python_signature                the same, with the arguments and results of the function
-llvm_scalar                     LLVM text of operations on single numbers
-regions                         LLVM text of loops and branches around those
-elementary_text                 LLVM text of elementary functions
 blas                            products of matrices
 vectorize                       loops that run in vector registers
 hoisting                        checks that are made before a loop, or after it

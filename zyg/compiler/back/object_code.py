@@ -7,6 +7,7 @@ from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 
+from zyg.compiler.back import elementary_text
 from zyg.compiler.back.target import is_x86
 
 
@@ -25,12 +26,43 @@ def object_code(text: str, name: str, loops: bool = False) -> bytes:
     tuning.loop_vectorization = tuning.slp_vectorization = loops
     passes = llvm.create_pass_builder(machine, tuning)
     passes.getModulePassManager().run(module, passes)
-    if loops:  # what calls the functions of vectors is there now
-        inlining = llvm.create_new_module_pass_manager()
-        inlining.add_always_inliner_pass()
-        inlining.add_instruction_combine_pass()
-        inlining.run(module, passes)
+    if loops:
+        _define(module, passes)
     code: bytes = machine.emit_object(module)
+    return code
+
+
+def _define(module: Any, passes: Any) -> None:
+    """Define the elementary functions that are called, now that the loops are what they will be."""
+    try:
+        kept = module.get_global_variable("llvm.compiler.used")
+    except NameError:  # it calls none
+        return
+    kept.name, kept.linkage = "unused", llvm.Linkage.private
+    cleaning = llvm.create_new_module_pass_manager()
+    cleaning.add_global_dead_code_eliminate_pass()
+    cleaning.run(module, passes)
+    called = [x.name for x in module.functions if elementary_text.is_ours(x.name)]
+    for name in called:
+        module.link_in(llvm.parse_bitcode(_optimised(name)))
+    for name in called:
+        module.get_function(name).linkage = llvm.Linkage.internal
+    inlining = llvm.create_new_module_pass_manager()
+    inlining.add_always_inliner_pass()
+    inlining.add_instruction_combine_pass()
+    inlining.run(module, passes)
+
+
+@cache
+def _optimised(name: str) -> bytes:
+    """The bitcode of an elementary function."""
+    module = llvm.parse_assembly(elementary_text.definition(name))
+    module.triple, module.data_layout = llvm.get_process_triple(), str(_machine().target_data)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = tuning.slp_vectorization = True
+    passes = llvm.create_pass_builder(_machine(), tuning)
+    passes.getModulePassManager().run(module, passes)
+    code: bytes = module.as_bitcode()
     return code
 
 
