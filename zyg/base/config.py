@@ -24,6 +24,7 @@ class Options(TypedDict, total=False):
     swallowed: Literal["raise", "allow"]
     text: Literal["warn", "refuse", "allow"]
     fallback: Literal["warn", "error", "silent"]
+    compile: Literal["first", "whole"]
     accuracy: Literal["fast", "libm"]
     pool_bytes: int
     tape_bytes: int
@@ -33,14 +34,15 @@ class Options(TypedDict, total=False):
 _defaults: dict[str, Any] = {
     "strong_zero": True, "check_nan": False, "check_leaks": False, "check_operands": False,
     "workers": None, "object_elements": 10_000, "swallowed": "raise", "text": "warn",
-    "fallback": "warn", "accuracy": "fast", "pool_bytes": 1 << 28,
+    "fallback": "warn", "accuracy": "fast", "compile": "first", "pool_bytes": 1 << 28,
     "tape_bytes": 1 << 30, "full_tracebacks": False,
 }  # fmt: skip
 # The smallest tape_bytes that was set, as machine code reads it.
 least_tape = bytearray((1 << 30).to_bytes(8, sys.byteorder))
 _CHOICES = {
     "fallback": ("warn", "error", "silent"), "accuracy": ("fast", "libm"),
-    "swallowed": ("raise", "allow"), "text": ("warn", "refuse", "allow"),
+    "compile": ("first", "whole"), "swallowed": ("raise", "allow"),
+    "text": ("warn", "refuse", "allow"),
 }  # fmt: skip
 _here: ContextVar[dict[str, Any]] = ContextVar("zyg_config")
 
@@ -130,6 +132,9 @@ class config:  # noqa: N801 - a verb to the user
     fallback : {"warn", "silent", "error"}
         What `broadcast` and `compile` do with a function that cannot be compiled, or whose machine
         code stops: warn and run it in Python, do that without a word, or raise an error.
+    compile : {"first", "whole"}
+        Whether compiled functions run at once, as machine code that LLVM makes without looking for
+        faster one, and as fast as they can when they have run for some 50 ms; or wait for that.
     accuracy : {"fast", "libm"}
         Whether kernels use exponentials and their like that run in vector instructions, to a few
         units in the last place, or those of the C library.

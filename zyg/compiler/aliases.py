@@ -145,3 +145,10 @@ def has_memory(program: Program) -> bool:
     return any(is_buffer(x.type) for x in program.inputs) or not all(
         isinstance(op, (Op, If, For, While)) for op in operations(program.body)
     )
+
+
+def written_inputs(program: Program) -> tuple[int, ...]:
+    """The places of the buffers among the inputs that a program may write to."""
+    memory = Aliases(program)
+    pairs = enumerate(program.inputs)
+    return tuple(k for k, x in pairs if is_buffer(x.type) and memory.is_changed(x))

@@ -100,7 +100,7 @@ def _made(f: Any, reached: Fingerprint, content: dict[str, Any], parallel: bool)
         if _words(seen) != (how, words):
             raise Unknown
         guards[path] = seen
-    entry = symbols.from_disk(content["file"], content["names"], _addresses(parallel))
+    entry = symbols.function_on_disk(content["file"], content["names"], _addresses(parallel))
     if entry is None:
         raise Unknown
     return FastEntry(apart(entry, content["several"]), guards, operands)

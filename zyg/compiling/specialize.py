@@ -14,12 +14,12 @@ from typing import Any, cast
 
 from zyg.base.caches import Cache
 from zyg.base.registry import rules
-from zyg.compiler.aliases import Aliases
+from zyg.compiler.aliases import written_inputs
 from zyg.compiler.back.native_function import Direct
 from zyg.compiler.front.captures import Outside, code_of
 from zyg.compiler.front.whole import Whole, WholeCaptures
 from zyg.compiler.inside.reading import read_calling_back
-from zyg.compiler.ir import Call, Check, Program, is_buffer, operations
+from zyg.compiler.ir import Call, Check, operations
 from zyg.compiler.kinds import (
     DTYPES,
     Array,
@@ -341,10 +341,3 @@ def _is_loss(kind: Kind) -> bool:
     if isinstance(kind, Scalar):
         return kind.type in ("float", "float32")
     return isinstance(kind, Array) and kind.ndim == 0 and kind.element in ("float", "float32")
-
-
-def written_inputs(program: Program) -> tuple[int, ...]:
-    """The places of the buffers among the inputs that a program may write to."""
-    memory = Aliases(program)
-    pairs = enumerate(program.inputs)
-    return tuple(k for k, x in pairs if is_buffer(x.type) and memory.is_changed(x))

@@ -31,7 +31,8 @@ UNLIMITED = 2**62  # bytes of chunks
 _WORD_BY_WORD = 128  # bytes, where a register of them would wait for the words being written
 DEEPEST = 4000  # calls, so that a thread's stack has place for them
 STOPPED, NO_MEMORY = 1, 2  # what a call returns besides 0
-REASONS = 3  # and from here on: that a check fails which has a reason
+SLOW = 3  # it is time for other code: see `first_code`
+REASONS = 4  # and from here on: that a check fails which has a reason
 _HUGE = 1 << 21  # bytes of a huge page, of which Linux makes a chunk where it is told to
 _ADVICE = "%_ = call i32 @madvise(ptr %page, i64 %pages, i32 14)"
 _ADVISED = _ADVICE if sys.platform == "linux" else ""

@@ -104,17 +104,25 @@ def loaded(text: str, addresses: Mapping[str, int], loops: bool) -> tuple[tuple[
     name = stored.name_of(text)
     if (found := stored.load(name, addresses)) is not None:
         return found, "disk"
+    linked, code = made(text, name, addresses, loops)
+    stored.keep(name, code)
+    return linked, "compiled"
+
+
+def made(
+    text: str, name: str, addresses: Mapping[str, int], loops: bool = False, first: bool = False
+) -> tuple[tuple[int, Any], bytes]:
+    """The entry and what keeps its code in memory, and the object code. Raises CompilationError."""
     from zyg.compiler.back.object_code import object_code
 
     try:
-        code = object_code(text, name, loops)
+        code = object_code(text, name, loops, first)
     except RuntimeError as error:
         raise CompilationError(error, text) from error
     linked = stored.linked(name, code, addresses)
     if linked is None:
         raise CompilationError(RuntimeError("LLVM's linker lacks a function"), text)
-    stored.keep(name, code)
-    return linked, "compiled"
+    return linked, code
 
 
 def _binder(entry: Any, text: str) -> Callable[[Sequence[Layout]], Callable[..., bool]]:

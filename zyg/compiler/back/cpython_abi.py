@@ -46,7 +46,7 @@ _OF_C = {  # Python's functions
     "PyTuple_SetItem": "i32 (ptr, i64, ptr)", "PyList_New": "ptr (i64)",
     "PyList_SetItem": "i32 (ptr, i64, ptr)", "Py_IncRef": "void (ptr)", "Py_DecRef": "void (ptr)",
     "Py_GetRecursionLimit": "i32 ()", "PyEval_SaveThread": "ptr ()",
-    "PyEval_RestoreThread": "void (ptr)",
+    "PyEval_RestoreThread": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
 }  # fmt: skip
 
 
@@ -145,6 +145,13 @@ class Entry:
         m.start("stopped")
         for place, copy, size in copies:
             self.copy(place, copy, size)
+        slow = m.value(f"icmp eq i32 {status}, {arena.SLOW}")
+        m.line(f"br i1 {slow}, label %slow, label %ended")
+        m.start("slow")
+        m.line("call void @zyg_release(ptr %arena)")
+        later = f"ptr {self.known_by('later')}, ptr %arguments, i64 %count, ptr null"
+        m.line(f"ret ptr {self.called('PyObject_Vectorcall', later)}")
+        m.start("ended")
         self.leave(self.known(Ellipsis))
         m.start("other")
         self.leave(self.known(NotImplemented))

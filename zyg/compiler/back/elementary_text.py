@@ -50,6 +50,11 @@ def is_ours(symbol: str) -> bool:
     return (found := _SYMBOL.match(symbol)) is not None and found[1] in VECTORISED
 
 
+def is_of_one(symbol: str) -> bool:
+    """Whether it is one of a number, not of a register."""
+    return is_ours(symbol) and _parts(symbol)[2] is None
+
+
 def definition(symbol: str) -> str:
     """The text that defines a function: one of a register is to be inlined."""
     name, bits, width, _ = _parts(symbol)

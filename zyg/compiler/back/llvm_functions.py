@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from zyg.compiler.back import arena, blas, elementary_text, threaded
+from zyg.compiler.back import arena, blas, elementary_text, first_code, threaded
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_memory, type_in_text
 from zyg.compiler.back.hoisting import check_early, hoistable, postponed
@@ -60,6 +60,7 @@ class Module:
         self.whys: dict[str, int] = {}  # why checks fail, by what says so
         self.rounds: dict[Program, str] = {}  # of loops in threads, with their functions
         self.apart: set[Program] = set()  # whose buffers share no memory
+        self.calls: dict[str, set[str]] = {}  # functions, and those that they call
         self.main = self.function_of(program)
 
     def whole(self) -> str:
@@ -76,8 +77,22 @@ class Module:
             lines += threaded.function(program, name, self.names[program])
         if self.rounds:
             lines.append(threaded.TEXT)
-        kept = elementary_text.used(self.declared)
-        return "\n".join([arena.TEXT, *self.declared, kept, *lines, *METADATA, *self.scopes, ""])
+        kept, counting = elementary_text.used(self.declared), first_code.TEXT
+        known = [arena.TEXT, counting, *self.declared, kept]
+        return "\n".join([*known, *lines, *METADATA, *self.scopes, ""])
+
+    def can_be_left(self) -> bool:
+        """Whether there may be first code, once the text is there."""
+        return not (self.called or self.rounds or self.calls_itself())
+
+    def calls_itself(self) -> bool:
+        """Whether a function of the text calls itself, by others maybe."""
+
+        def reached(names: set[str]) -> set[str]:
+            more = names.union(*(self.calls.get(name, ()) for name in names))
+            return names if more == names else reached(more)
+
+        return any(name in reached({*called}) for name, called in self.calls.items())
 
     def own(self, m: Scalars) -> Callable[[str, Sequence[Lane]], Lane | None]:
         """The elementary functions of ours, called."""
@@ -133,6 +148,7 @@ class _Function(Regions):
             parameters.append(f"{type_in_text(x.type)}{how} {name}")
         how = "noinline nounwind" if self.outer else "nounwind"
         self.m.start("entry")
+        self.count(first_code.CALL if self.outer else len(self.body.ops))
         self.run(self.body)
         if not self.outer:
             self.end(self.body)
@@ -166,6 +182,12 @@ class _Function(Regions):
         on = self.fresh()
         self.m.line(f"br i1 {condition}, label {on}, label %failed, {RARELY}")
         self.start(on)
+
+    def count(self, work: int) -> None:
+        self.demand(self.m.value(first_code.counted(work)), status=str(arena.SLOW))
+
+    def round(self, op: For | While) -> None:
+        self.count(1 + len(op.body.ops))
 
     # Operations
 
@@ -223,7 +245,9 @@ class _Function(Regions):
         self.demand(m.value(f"icmp sgt i64 {less}, 0"), "calls that go too deep")
         pairs = zip(op.args, op.callee.inputs, strict=True)
         given = ["ptr %arena", f"i64 {less}", *(self.typed(x, p.type) for x, p in pairs)]
-        y = m.value(f"call {made} {self.module.function_of(op.callee)}({', '.join(given)})")
+        name = self.module.function_of(op.callee)
+        self.module.calls.setdefault(self.symbol, set()).add(name)
+        y = m.value(f"call {made} {name}({', '.join(given)})")
         status = m.value(f"extractvalue {made} {y}, 0")
         self.demand(m.value(f"icmp eq i32 {status}, 0"), status=status)
         for k, out in enumerate(op.outs):

@@ -13,8 +13,9 @@ import numpy as np
 
 from zyg.base.config import setting
 from zyg.compiler import callbacks
-from zyg.compiler.back import arena, blas, cpython_abi, stored, symbols, threaded
-from zyg.compiler.back.compiled import loaded
+from zyg.compiler.aliases import written_inputs
+from zyg.compiler.back import arena, blas, cpython_abi, first_code, stored, symbols, threaded
+from zyg.compiler.back.first_code import Code
 from zyg.compiler.back.llvm_functions import Module
 from zyg.compiler.ir import Program, Type, element_of, is_buffer, type_of
 from zyg.compiler.kinds import Kind
@@ -47,18 +48,32 @@ class Native:
     def __init__(self, program: Program, tapes: bool = False) -> None:
         start = time.perf_counter()
         module = Module(program)
-        self.text = module.whole()
+        text = module.whole()
+        self.text = first_code.final(text)
         self._python = [*map(callbacks.Trampoline, module.called)]
         known = {f"zyg_python_{k}": x.address for k, x in enumerate(self._python)}
-        (address, self._owner), self.origin = loaded(
-            self.text, {**addresses_of_zyg(), **known}, loops=True
-        )
-        self._entry, self._tapes, self._whys = _ENTRY(address), tapes, [*module.whys]
+        self._code = _code(module, text, known, last=bool(written_inputs(program)))
+        self.origin = self._code.origin
+        self._entry, self._tapes, self._whys = _ENTRY(self._code.address), tapes, [*module.whys]
         self._inputs = [x.type for x in program.inputs]
         self._outputs = [type_of(x) for x in program.outputs]
-        self._pack = struct.Struct("=" + "".join(map(_code, self._inputs))).pack
-        self._results = struct.Struct("=" + "".join(map(_code, self._outputs)))
+        self._pack = struct.Struct("=" + "".join(map(_letter, self._inputs))).pack
+        self._results = struct.Struct("=" + "".join(map(_letter, self._outputs)))
         self.seconds = time.perf_counter() - start
+
+    def _run(self, words: bytes, results: Any, at: int, left: int) -> int:
+        """Run the code in an arena that may have so many bytes more; gives its status."""
+        depth = min(sys.getrecursionlimit(), arena.DEEPEST)
+        ctypes.c_int64.from_address(at + arena.DEPTH).value = depth
+        ctypes.c_int64.from_address(at + arena.LEFT).value = left
+        status: int = self._entry(words or b"\0", results, at)
+        if status != arena.SLOW:
+            return status
+        self._entry(None, None, at)
+        if self._code.later:
+            self._code = self._code.later()
+            self._entry = _ENTRY(self._code.address)
+        return self._run(words, results, at, left)
 
     def __call__(self, *operands: Any) -> list[Any]:
         """The outputs of these: numbers, and rows for buffers; contiguous arrays are buffers.
@@ -72,12 +87,8 @@ class Native:
         results = ctypes.create_string_buffer(self._results.size + 8)
         memory = ctypes.create_string_buffer(arena.BYTES + arena.ALIGNMENT)
         at = -(-ctypes.addressof(memory) // arena.ALIGNMENT) * arena.ALIGNMENT
-        ctypes.c_int64.from_address(at + arena.DEPTH).value = min(
-            sys.getrecursionlimit(), arena.DEEPEST
-        )
         left = setting("tape_bytes") if self._tapes else arena.UNLIMITED
-        ctypes.c_int64.from_address(at + arena.LEFT).value = left
-        status = self._entry(words or b"\0", results, at)
+        status = self._run(words, results, at, left)
         try:
             if status == arena.NO_MEMORY:
                 refused = ctypes.c_int64.from_address(at + arena.REFUSED).value
@@ -120,16 +131,24 @@ class Direct:
             raise cpython_abi.Unreadable("this Python keeps objects in another way")
         module = Module(program)
         entry = cpython_abi.Entry(module, takes, gives, writes, tapes, apart)
-        self.text = module.text(entry.lines)
+        text = module.text(entry.lines)
+        self.text = first_code.final(text)
         if module.called:
             raise cpython_abi.Unreadable("it calls Python, which keeps something for its call")
-        (address, owner), self.origin = loaded(
-            self.text, {**addresses_of_zyg(), **entry.addresses}, loops=True
-        )
+        code = _code(module, text, entry.addresses)
+        self.origin = code.origin
         self.file, self.names = stored.name_of(self.text), entry.names
         self.several: list[int] = []  # arguments in which an array may be met twice
-        self.call = symbols.function_of(address, owner, entry.held)
+        self.call = symbols.function_of(code, entry.held)
         self.seconds = time.perf_counter() - start
+
+
+def _code(module: Module, text: str, addresses: dict[str, int], last: bool = False) -> Code:
+    """The machine code of a module: the final one at once where it is to be the `last`."""
+    known = {**addresses_of_zyg(), **addresses}
+    if last or not module.can_be_left():
+        return first_code.whole_code(first_code.final(text), known)
+    return first_code.loaded(text, known)
 
 
 def addresses_of_zyg() -> dict[str, int]:
@@ -137,7 +156,7 @@ def addresses_of_zyg() -> dict[str, int]:
     return {**arena.addresses(), **blas.addresses(), **threaded.addresses()}
 
 
-def _code(kind: Type) -> str:
+def _letter(kind: Type) -> str:
     return "Q" if is_buffer(kind) else {"float": "d", "float32": "f4x"}.get(kind, "q")
 
 

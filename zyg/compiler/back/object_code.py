@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -11,25 +12,32 @@ from zyg.compiler.back import elementary_text
 from zyg.compiler.back.target import is_x86
 
 
-def object_code(text: str, name: str, loops: bool = False) -> bytes:
+def object_code(text: str, name: str, loops: bool = False, first: bool = False) -> bytes:
     """The object code of a text whose function `kernel` is to have this name.
 
-    Vectors are in the text, or are to be made of its `loops`.
+    Vectors are in the text, or are to be made of its `loops`; or it is the first code.
     """
-    machine = _machine()
-    if loops:
-        _keep_sums_in_order()
+    machine = _machine(0 if first else 3)
     module = llvm.parse_assembly(text.replace("@kernel(", f"@{name}("))
     module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
     module.verify()
+    if first:  # what it names of others it does not call
+        _link(module, elementary_text.is_of_one)
+    else:
+        _optimise(module, machine, loops)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+def _optimise(module: Any, machine: Any, loops: bool) -> None:
+    if loops:
+        _keep_sums_in_order()
     tuning = llvm.create_pipeline_tuning_options(speed_level=3 if loops else 2)
     tuning.loop_vectorization = tuning.slp_vectorization = loops
     passes = llvm.create_pass_builder(machine, tuning)
     passes.getModulePassManager().run(module, passes)
     if loops:
         _define(module, passes)
-    code: bytes = machine.emit_object(module)
-    return code
 
 
 def _define(module: Any, passes: Any) -> None:
@@ -42,26 +50,29 @@ def _define(module: Any, passes: Any) -> None:
     cleaning = llvm.create_new_module_pass_manager()
     cleaning.add_global_dead_code_eliminate_pass()
     cleaning.run(module, passes)
-    called = [x.name for x in module.functions if elementary_text.is_ours(x.name)]
-    for name in called:
-        module.link_in(llvm.parse_bitcode(_optimised(name)))
-    for name in called:
-        module.get_function(name).linkage = llvm.Linkage.internal
+    _link(module, elementary_text.is_ours)
     inlining = llvm.create_new_module_pass_manager()
     inlining.add_always_inliner_pass()
     inlining.add_instruction_combine_pass()
     inlining.run(module, passes)
 
 
+def _link(module: Any, wanted: Callable[[str], bool]) -> None:
+    """Define the elementary functions among those that a module declares."""
+    called = [x.name for x in module.functions if wanted(x.name)]
+    for name in called:
+        module.link_in(llvm.parse_bitcode(_optimised(name)))
+    for name in called:
+        module.get_function(name).linkage = llvm.Linkage.internal
+
+
 @cache
 def _optimised(name: str) -> bytes:
     """The bitcode of an elementary function."""
+    machine = _machine(3)
     module = llvm.parse_assembly(elementary_text.definition(name))
-    module.triple, module.data_layout = llvm.get_process_triple(), str(_machine().target_data)
-    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
-    tuning.loop_vectorization = tuning.slp_vectorization = True
-    passes = llvm.create_pass_builder(_machine(), tuning)
-    passes.getModulePassManager().run(module, passes)
+    module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
+    _optimise(module, machine, loops=True)
     code: bytes = module.as_bitcode()
     return code
 
@@ -73,12 +84,12 @@ def _keep_sums_in_order() -> None:
 
 
 @cache
-def _machine() -> Any:
+def _machine(level: int) -> Any:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features: str = llvm.get_host_cpu_features().flatten()
     if is_x86():
         features += ",-prefer-256-bit"  # as the text has vectors of 512
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="pic", jit=True
+        cpu=llvm.get_host_cpu_name(), features=features, opt=level, reloc="pic", jit=True
     )

@@ -62,6 +62,9 @@ class Regions(Visitor):
     def end(self, block: Block) -> None:
         """The end of a block."""
 
+    def round(self, op: For | While) -> None:
+        """The start of a round of a loop."""
+
     def marks(self, op: For | While) -> Sequence[Any]:
         """What a loop carries besides its values, as `loop` takes it."""
         return ()
@@ -133,6 +136,7 @@ class Regions(Visitor):
         m.line(f"br i1 {test()}, label {body}, label {after}")
         self.start(body)
         outer, self.around = self.around, op
+        self.round(op)
         self.run(op.body)
         self.around = outer
         self.end(op.body)

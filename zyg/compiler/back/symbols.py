@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from zyg.base.config import least_tape
-from zyg.compiler.back import stored
+from zyg.compiler.back.first_code import Code, from_disk
 from zyg.compiler.kinds import DTYPES
 
 _FASTCALL = 0x80  # METH_FASTCALL
@@ -37,10 +37,29 @@ def name_of(x: Any) -> str | None:
     return _names.get(id(x))
 
 
+class Later:
+    """Runs the final code in place of the first, which has called it, and from then on."""
+
+    def __init__(self) -> None:
+        self.make: Callable[[], Code] | None = None
+        self.method: _Method | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        assert self.make
+        assert self.method
+        code = self.make()
+        self.method.function = code.address
+        self.held = code.owner
+        return function_of(code)(*args)
+
+
 def found(name: str) -> tuple[int, Any]:
     """The address of what has a name, and what keeps it there; KeyError if nothing has it."""
     if name in _TABLE:
         return _of_numpy(_TABLE[name]), None
+    if name == "later":
+        later = Later()
+        return id(later), later
     if name == "least_tape":
         least = ctypes.c_int64.from_buffer(least_tape)
         return ctypes.addressof(least), least
@@ -65,23 +84,27 @@ class _Method(ctypes.Structure):
     )  # fmt: skip
 
 
-def function_of(address: int, *held: Any) -> Callable[..., Any]:
+def function_of(code: Code, held: Sequence[Any] = ()) -> Callable[..., Any]:
     """The machine code of ``object kernel(self, arguments, count)`` as a function of Python's.
 
-    What it needs lives as long as its self, which is `held`.
+    What it needs lives as long as its self, which is `held`. If `code` is the first, what is there
+    of `Later` changes it.
     """
-    method = _Method(b"compiled", address, _FASTCALL, None)
+    method = _Method(b"compiled", code.address, _FASTCALL, None)
+    for x in held:
+        if isinstance(x, Later):
+            x.make, x.method = code.later, method
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    made: Callable[..., Any] = make(ctypes.byref(method), (method, held), None)
+    made: Callable[..., Any] = make(ctypes.byref(method), (method, code.owner, *held), None)
     return made
 
 
-def from_disk(
+def function_on_disk(
     file: str, names: Mapping[str, str], addresses: Mapping[str, int]
 ) -> Callable[..., Any] | None:
     """The function in a file, which has these names for what has those; None if it is not there."""
     known = {symbol: found(name) for symbol, name in names.items()}
-    loaded = stored.load(file, {**addresses, **{x: at for x, (at, _) in known.items()}})
-    return loaded and function_of(loaded[0], loaded[1], [x for _, x in known.values()])
+    code = from_disk(file, {**addresses, **{x: at for x, (at, _) in known.items()}})
+    return code and function_of(code, [x for _, x in known.values()])

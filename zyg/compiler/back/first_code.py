@@ -1,0 +1,97 @@
+"""Code that is there at once, and final code for a program whose work has been worth the wait.
+
+LLVM takes a tenth of the time where it does not look for faster code. Such code is the first: it
+counts its work, and ends early, with the status `arena.SLOW`, when that has taken about as long as
+LLVM would. Then it is left for the final code, of the same text without the counting, and the call
+is made again. Both compute the same bits. A program has no first code that may not be left in the
+middle: one that calls Python, or whose rounds run in threads; nor one that calls itself, as each
+call would take more of the thread's stack.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from zyg.base.config import setting
+from zyg.compiler.back import compiled, stored
+
+CALL = 2_000  # the work of a call from outside
+_ENOUGH = 10_000_000  # operations
+TEXT = f"""
+@zyg_work = internal global i64 {_ENOUGH}
+define internal i1 @zyg_goes_on(i64 %work) nounwind {{
+  %left = load i64, ptr @zyg_work
+  %rest = sub i64 %left, %work
+  store i64 %rest, ptr @zyg_work
+  %on = icmp sge i64 %rest, 0
+  ret i1 %on
+}}
+"""
+
+
+class Code(NamedTuple):
+    """The entry of a text in memory, what keeps it there, where it is from; makes the final one."""
+
+    address: int
+    owner: Any
+    origin: str
+    later: Callable[[], Code] | None = None
+
+
+def counted(work: int) -> str:
+    """Whether code goes on after so many operations more."""
+    return f"call i1 @zyg_goes_on(i64 {work})"
+
+
+def final(text: str) -> str:
+    """The same text without the counting."""
+    return re.sub(r"call i1 @zyg_goes_on\(i64 \d+\)", "or i1 true, true", text.replace(TEXT, ""))
+
+
+def loaded(text: str, addresses: Mapping[str, int]) -> Code:
+    """The code of a text whose functions count: the final one if it is on disk, or else the first.
+
+    Raises CompilationError.
+    """
+    whole = final(text)
+    name = stored.name_of(whole)
+    if (found := from_disk(name, addresses)) is not None:
+        return found
+    if setting("compile") == "whole":
+        return whole_code(whole, addresses)
+    linked, code = compiled.made(text, name, addresses, first=True)
+    stored.write(_text_file(name), zlib.compress(whole.encode(), 1))
+    stored.write(_first_file(name), code)
+    return Code(*linked, "compiled", partial(whole_code, whole, addresses))
+
+
+def whole_code(text: str, addresses: Mapping[str, int]) -> Code:
+    """The final code of a text without counting. Raises CompilationError."""
+    found, origin = compiled.loaded(text, addresses, loops=True)
+    return Code(*found, origin)
+
+
+def from_disk(name: str, addresses: Mapping[str, int]) -> Code | None:
+    """The final code with a name, or else the first; None if neither is there."""
+    if (found := stored.load(name, addresses)) is not None:
+        return Code(*found, "disk")
+    text, code = stored.read(_text_file(name)), stored.read(_first_file(name))
+    if text is None or code is None:
+        return None
+    if setting("compile") == "whole":
+        return whole_code(zlib.decompress(text).decode(), addresses)
+    if (found := stored.linked(name, code, addresses)) is None:
+        return None
+    return Code(*found, "disk", lambda: whole_code(zlib.decompress(text).decode(), addresses))
+
+
+def _first_file(name: str) -> str:
+    return f"{name}_first.o"
+
+
+def _text_file(name: str) -> str:
+    return f"{name}.ll.z"
