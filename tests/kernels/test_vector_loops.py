@@ -167,7 +167,7 @@ def test_a_processor_with_little_gives_nearly_the_same(dtype, tmp_path, monkeypa
         cpu="x86-64", features="", opt=3, reloc="pic", jit=True
     )
     monkeypatch.setenv("ZYG_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(object_code, "_machine", lambda: machine)
+    monkeypatch.setattr(object_code, "_machine", lambda level: machine)
     monkeypatch.setattr(simd, "fuses", lambda: False)
     for module in (simd, vector_body):
         monkeypatch.setattr(module, "vector_bytes", lambda: 16)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.compiler.back import arena, symbols
+from zyg.compiler.back import arena, first_code, symbols
 from zyg.compiler.back.c_abi import result_type
 from zyg.compiler.back.llvm_functions import Module
 from zyg.compiler.back.llvm_scalar import Scalars
@@ -145,9 +145,8 @@ class Entry:
         m.start("stopped")
         for place, copy, size in copies:
             self.copy(place, copy, size)
-        slow = m.value(f"icmp eq i32 {status}, {arena.SLOW}")
-        m.line(f"br i1 {slow}, label %slow, label %ended")
-        m.start("slow")
+        m.line(f"br i1 {m.value(first_code.left(status))}, label %later, label %ended")
+        m.start("later")
         m.line("call void @zyg_release(ptr %arena)")
         later = f"ptr {self.known_by('later')}, ptr %arguments, i64 %count, ptr null"
         m.line(f"ret ptr {self.called('PyObject_Vectorcall', later)}")

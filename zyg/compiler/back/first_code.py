@@ -3,7 +3,8 @@
 LLVM takes a tenth of the time where it does not look for faster code. Such code is the first: it
 counts its work, and ends early, with the status `arena.SLOW`, when that has taken about as long as
 LLVM would. Then it is left for the final code, of the same text without the counting, and the call
-is made again. Both compute the same bits. A program has no first code that may not be left in the
+is made again; so it is where there is too little memory, as the final code may need less. Both
+compute the same bits. A program has no first code that may not be left in the
 middle: one that calls Python, or whose rounds run in threads; nor one that calls itself, as each
 call would take more of the thread's stack.
 """
@@ -17,7 +18,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from zyg.base.config import setting
-from zyg.compiler.back import compiled, stored
+from zyg.compiler.back import arena, compiled, stored
 
 CALL = 2_000  # the work of a call from outside
 _ENOUGH = 10_000_000  # operations
@@ -29,6 +30,12 @@ define internal i1 @zyg_goes_on(i64 %work) nounwind {{
   store i64 %rest, ptr @zyg_work
   %on = icmp sge i64 %rest, 0
   ret i1 %on
+}}
+define internal i1 @zyg_is_left(i32 %status) nounwind {{
+  %slow = icmp eq i32 %status, {arena.SLOW}
+  %full = icmp eq i32 %status, {arena.NO_MEMORY}
+  %left = or i1 %slow, %full
+  ret i1 %left
 }}
 """
 
@@ -47,9 +54,17 @@ def counted(work: int) -> str:
     return f"call i1 @zyg_goes_on(i64 {work})"
 
 
+def left(status: str) -> str:
+    """Whether code that has ended with a status is left for the final one."""
+    return f"call i1 @zyg_is_left(i32 {status})"
+
+
 def final(text: str) -> str:
     """The same text without the counting."""
-    return re.sub(r"call i1 @zyg_goes_on\(i64 \d+\)", "or i1 true, true", text.replace(TEXT, ""))
+    text = text.replace(TEXT, "")
+    for call, known in (("goes_on", "true"), ("is_left", "false")):
+        text = re.sub(rf"call i1 @zyg_{call}\(.*\)", f"or i1 {known}, {known}", text)
+    return text
 
 
 def loaded(text: str, addresses: Mapping[str, int]) -> Code:

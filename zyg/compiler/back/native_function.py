@@ -52,9 +52,9 @@ class Native:
         self.text = first_code.final(text)
         self._python = [*map(callbacks.Trampoline, module.called)]
         known = {f"zyg_python_{k}": x.address for k, x in enumerate(self._python)}
-        self._code = _code(module, text, known, last=bool(written_inputs(program)))
-        self.origin = self._code.origin
-        self._entry, self._tapes, self._whys = _ENTRY(self._code.address), tapes, [*module.whys]
+        code = _code(module, text, known, last=bool(written_inputs(program)))
+        self.origin, self._code = code.origin, (code, _ENTRY(code.address))
+        self._tapes, self._whys = tapes, [*module.whys]
         self._inputs = [x.type for x in program.inputs]
         self._outputs = [type_of(x) for x in program.outputs]
         self._pack = struct.Struct("=" + "".join(map(_letter, self._inputs))).pack
@@ -66,13 +66,13 @@ class Native:
         depth = min(sys.getrecursionlimit(), arena.DEEPEST)
         ctypes.c_int64.from_address(at + arena.DEPTH).value = depth
         ctypes.c_int64.from_address(at + arena.LEFT).value = left
-        status: int = self._entry(words or b"\0", results, at)
-        if status != arena.SLOW:
+        code, entry = self._code
+        status: int = entry(words or b"\0", results, at)
+        if code.later is None or status not in (arena.SLOW, arena.NO_MEMORY):
             return status
-        self._entry(None, None, at)
-        if self._code.later:
-            self._code = self._code.later()
-            self._entry = _ENTRY(self._code.address)
+        entry(None, None, at)
+        code = code.later()
+        self._code = code, _ENTRY(code.address)
         return self._run(words, results, at, left)
 
     def __call__(self, *operands: Any) -> list[Any]:
@@ -106,7 +106,7 @@ class Native:
                 for x, kind in zip(made, self._outputs, strict=True)
             ]
         finally:
-            self._entry(None, None, at)
+            self._code[1](None, None, at)
             if self._python:
                 callbacks.end_of_call(at)
 
