@@ -376,3 +376,18 @@ def agree(program, engines=tuple(ENGINES)):
             wrong.append(error)
     if wrong:
         raise ExceptionGroup(f"{program.name}: {len(wrong)} engines differ", wrong)
+
+
+def first_and_final(program):
+    """Run a program by machine code that is there at once, and by what LLVM makes of it."""
+    case, found = Case(program), []
+    for code in ("first", "whole"):
+        f = zyg.compile(program.f)
+        with zyg.config(compile=code):
+            found.append([outcome(f, case.args)])
+            if case.is_smooth:
+                y, back = quietly(zyg.pullback, f, *case.args)
+                found[-1].append((y, quietly(back, case.y_bar)))
+    first, final = found
+    if why := difference(plain(tuple(first)), plain(tuple(final)), 0.0):
+        raise Wrong(f"{program.name}: {why}")

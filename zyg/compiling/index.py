@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from zyg.base.caches import Cache
+from zyg.base.config import setting
 from zyg.base.registry import rules
 from zyg.compiler.back import arena, blas, stored, symbols
 from zyg.compiler.front.captures import Path, code_of, follow, outline
@@ -76,7 +77,7 @@ def keep(
 
 
 def _place(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any) -> Any:
-    return code_of(f), kinds, verb, options, rules.version
+    return code_of(f), kinds, verb, options, rules.version, setting("compile")
 
 
 def _file(reached: Fingerprint, kinds: tuple[Kind, ...], verb: str, options: Any) -> str:
