@@ -26,7 +26,7 @@ from benchmarks.harness import Peers, Result, in_units, machine, measure
 GROUPS = {
     "small": ("operations", "entries", "scalars", "small_arrays"),
     "programs": ("programs",),
-    "compiled": ("compiled", "compiled_in_threads"),
+    "compiled": ("compiled", "compiled_arrays", "compiled_in_threads"),
     "kernels": ("kernels", "kernel_layouts", "first_gradient"),
     "arrays": ("element_loop", "network", "mutation", "derivatives"),
     "tasks": ("tasks", "executors"),
