@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from zyg.compiler.back import arena
-from zyg.compiler.back.cpython_abi import Unreadable, readable
 from zyg.compiler.back.native_function import Direct
+from zyg.compiler.back.object_layout import Unreadable, readable
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Call, For, If, Program, Value
 from zyg.compiler.kinds import Array, Scalar, Static, Struct, kind_of, operands_of

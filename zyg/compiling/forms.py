@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from zyg.compiler.autodiff.elements import demand_finite
-from zyg.compiler.back.cpython_abi import Unreadable
 from zyg.compiler.back.native_function import Direct
+from zyg.compiler.back.object_layout import Unreadable
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Atom, Block, Program
 from zyg.compiler.kinds import Array, Kind, Scalar, Struct, leaves, made_of, width

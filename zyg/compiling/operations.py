@@ -15,8 +15,8 @@ import numpy as np
 
 from zyg.compiler.autodiff import forward, reverse
 from zyg.compiler.autodiff.checkpointing import in_segments
-from zyg.compiler.back.cpython_abi import Unreadable
 from zyg.compiler.back.native_function import Native
+from zyg.compiler.back.object_layout import Unreadable
 from zyg.compiler.ir import Program, Value, is_buffer, prune, type_of
 from zyg.compiler.splice import with_slopes, without_adjoints
 from zyg.compiling.ints import with_shadows, without_shadows

@@ -11,7 +11,6 @@ vector_exponentials             exp and log, several numbers at once
 vector_elementary               the other functions, several numbers at once
 llvm_simd                       program -> LLVM text of vectors
 stored                          machine code on disk
-symbols                         what machine code has of Python's and NumPy's
 llvm_scalar                     LLVM text of operations on single numbers
 regions                         LLVM text of loops and branches around those
 elementary_text                 LLVM text of elementary functions
@@ -27,6 +26,9 @@ hoisting                        checks that are made before a loop, or after it
 lifetimes                       which buffers may go at the end of a block
 alias_scopes                    which places of a buffer a loop keeps apart
 threaded                        loops whose rounds run in several threads
+object_layout                   where CPython and NumPy keep what machine code reads
+first_code                      code that is there at once, and final code
+symbols                         what machine code has of Python's and NumPy's
 llvm_functions                  program with memory -> LLVM text
 cpython_abi                     LLVM text of a function of objects
 native_function                 program with memory -> a function that runs

@@ -12,24 +12,18 @@ it has names for them, which `Entry.addresses` has.
 
 from __future__ import annotations
 
-import ctypes
-import sys
-import sysconfig
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from zyg.compiler.back import arena, first_code, symbols
+from zyg.compiler.back import arena, first_code, object_layout, symbols
 from zyg.compiler.back.c_abi import result_type
 from zyg.compiler.back.llvm_functions import Module
 from zyg.compiler.back.llvm_scalar import Scalars
+from zyg.compiler.back.object_layout import Unreadable
 from zyg.compiler.kinds import DTYPES, Array, Kind, Scalar, Static, Struct
 
-_HEAD = 16  # bytes of an object before its own: references, type
-_DATA, _NDIM, _SHAPE, _DESCR, _FLAGS = 16, 24, 32, 56, 64  # in an array
-_CONTIGUOUS, _STRIDES, _OWNED, _ALIGNED, _WRITEABLE = 0x1, 40, 0x4, 0x100, 0x400
 _PYTHON = {"float": float, "int": int, "bool": bool, "complex": complex}
 _LOADED = {"float": "double", "float32": "float", "int": "i64", "bool": "i8"}
 _IS_NOT_ZERO = {"i64": "icmp ne i64 {}, 0", "float": "fcmp une float {}, 0.0",
@@ -56,34 +50,6 @@ _LONG, _LONG_BYTES = 2048, 1 << 14  # an int or a length, an array: with these a
 def _has_list(kind: Struct) -> bool:
     parts = [part for part in kind.parts if isinstance(part, Struct)]
     return kind.type is list or any(map(_has_list, parts))
-
-
-@cache
-def readable() -> bool:
-    """Whether objects lie in memory as this module reads them: told by a look at a few."""
-    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return False
-    x, y, z = np.ones((2, 3), np.float32), 0.7, np.float64(0.7)
-
-    def word(place: int, type: Any = ctypes.c_void_p) -> Any:
-        return type.from_address(id(x) + place).value
-
-    shape = word(_SHAPE)
-    return (
-        ctypes.sizeof(ctypes.c_void_p) == 8
-        and object.__basicsize__ == _HEAD
-        and word(8) == id(np.ndarray)
-        and word(_DATA) == x.ctypes.data
-        and word(_NDIM, ctypes.c_int) == 2
-        and [ctypes.c_int64.from_address(shape + 8 * k).value for k in (0, 1)] == [2, 3]
-        and word(_DESCR) == id(x.dtype) == id(DTYPES["float32"])
-        and word(_FLAGS, ctypes.c_int) & 0x7FF == _CONTIGUOUS | _OWNED | _ALIGNED | _WRITEABLE
-        and all(ctypes.c_double.from_address(id(number) + _HEAD).value == y for number in (y, z))
-    )
-
-
-class Unreadable(TypeError):  # noqa: N818
-    """A kind of object that only Python takes apart."""
 
 
 class Entry:
@@ -145,6 +111,16 @@ class Entry:
         m.start("stopped")
         for place, copy, size in copies:
             self.copy(place, copy, size)
+        self.stop(status)
+        m.start("other")
+        self.leave(self.known(NotImplemented))
+        m.start("raised")
+        self.leave("null")
+        return m.lines
+
+    def stop(self, status: str) -> None:
+        """The end where the program has stopped: by final code, if this is the first."""
+        m = self.m
         m.line(f"br i1 {m.value(first_code.left(status))}, label %later, label %ended")
         m.start("later")
         m.line("call void @zyg_release(ptr %arena)")
@@ -152,11 +128,6 @@ class Entry:
         m.line(f"ret ptr {self.called('PyObject_Vectorcall', later)}")
         m.start("ended")
         self.leave(self.known(Ellipsis))
-        m.start("other")
-        self.leave(self.known(NotImplemented))
-        m.start("raised")
-        self.leave("null")
-        return m.lines
 
     # The lock of the interpreter
 
@@ -305,27 +276,29 @@ class Entry:
             self.inputs.append(f"i64 {n}")
         else:
             type = _LOADED[kind.type]
-            self.inputs.append(f"{type} {self.read(type, x, _HEAD)}")
+            self.inputs.append(f"{type} {self.read(type, x, object_layout.HEAD)}")
 
     def take_array(self, kind: Array, x: str) -> None:
         m, written = self.m, len(self.inputs) in self.writes
         self.want_type(x, np.ndarray)
-        self.want(m.value(f"icmp eq i32 {self.read('i32', x, _NDIM)}, {kind.ndim}"))
+        self.want(m.value(f"icmp eq i32 {self.read('i32', x, object_layout.NDIM)}, {kind.ndim}"))
         dtype = DTYPES[kind.element]
-        self.want(m.value(f"icmp eq ptr {self.read('ptr', x, _DESCR)}, {self.at(dtype)}"))
-        in_c = 0 if kind.ranks else _CONTIGUOUS
-        wanted = in_c | _ALIGNED | (_WRITEABLE if written else 0)
-        flags = m.value(f"and i32 {self.read('i32', x, _FLAGS)}, {wanted}")
+        self.want(
+            m.value(f"icmp eq ptr {self.read('ptr', x, object_layout.DESCR)}, {self.at(dtype)}")
+        )
+        in_c = 0 if kind.ranks else object_layout.CONTIGUOUS
+        wanted = in_c | object_layout.ALIGNED | (object_layout.WRITEABLE if written else 0)
+        flags = m.value(f"and i32 {self.read('i32', x, object_layout.FLAGS)}, {wanted}")
         self.want(m.value(f"icmp eq i32 {flags}, {wanted}"))
         self.objects[len(self.inputs)] = x
-        data, size = self.read("ptr", x, _DATA), str(dtype.itemsize)
-        shape = self.read("ptr", x, _SHAPE)
+        data, size = self.read("ptr", x, object_layout.DATA), str(dtype.itemsize)
+        shape = self.read("ptr", x, object_layout.SHAPE)
         self.inputs.append(f"ptr {data}")
         for k in range(kind.ndim):
             n = self.read("i64", shape, 8 * k)
             self.want(m.value(f"icmp {'eq' if k in kind.ones else 'ne'} i64 {n}, 1"))
             self.inputs.append(f"i64 {n}")
-        strides = self.read("ptr", x, _STRIDES) if kind.ranks else ""
+        strides = self.read("ptr", x, object_layout.STRIDES) if kind.ranks else ""
         for k in reversed(kind.order):
             if kind.ranks and k not in kind.ones:
                 step = self.read("i64", strides, 8 * k)
@@ -452,5 +425,5 @@ class Entry:
             f"i32 {kind.ndim}, ptr {slot}, i32 {dtype.num}, ptr {steps}, ptr null, i32 0, i32 0, "
             "ptr null)"
         ))  # fmt: skip
-        self.copy(self.read("ptr", made, _DATA), data, size)
+        self.copy(self.read("ptr", made, object_layout.DATA), data, size)
         return made

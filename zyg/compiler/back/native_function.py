@@ -14,7 +14,16 @@ import numpy as np
 from zyg.base.config import setting
 from zyg.compiler import callbacks
 from zyg.compiler.aliases import written_inputs
-from zyg.compiler.back import arena, blas, cpython_abi, first_code, stored, symbols, threaded
+from zyg.compiler.back import (
+    arena,
+    blas,
+    cpython_abi,
+    first_code,
+    object_layout,
+    stored,
+    symbols,
+    threaded,
+)
 from zyg.compiler.back.first_code import Code
 from zyg.compiler.back.llvm_functions import Module
 from zyg.compiler.ir import Program, Type, element_of, is_buffer, type_of
@@ -127,14 +136,14 @@ class Direct:
                  writes: Sequence[int] = (), tapes: bool = False, apart: Sequence[int] = (),
                  ) -> None:  # fmt: skip
         start = time.perf_counter()
-        if not cpython_abi.readable():
-            raise cpython_abi.Unreadable("this Python keeps objects in another way")
+        if not object_layout.readable():
+            raise object_layout.Unreadable("this Python keeps objects in another way")
         module = Module(program)
         entry = cpython_abi.Entry(module, takes, gives, writes, tapes, apart)
         text = module.text(entry.lines)
         self.text = first_code.final(text)
         if module.called:
-            raise cpython_abi.Unreadable("it calls Python, which keeps something for its call")
+            raise object_layout.Unreadable("it calls Python, which keeps something for its call")
         code = _code(module, text, entry.addresses)
         self.origin = code.origin
         self.file, self.names = stored.name_of(self.text), entry.names

@@ -1,0 +1,45 @@
+"""Where CPython and NumPy keep what machine code reads of their objects."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from zyg.compiler.kinds import DTYPES
+
+HEAD = 16  # bytes of an object before its own: references, type
+DATA, NDIM, SHAPE, DESCR, FLAGS = 16, 24, 32, 56, 64  # in an array
+CONTIGUOUS, STRIDES, OWNED, ALIGNED, WRITEABLE = 0x1, 40, 0x4, 0x100, 0x400
+
+
+@cache
+def readable() -> bool:
+    """Whether objects lie in memory as this module reads them: told by a look at a few."""
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return False
+    x, y, z = np.ones((2, 3), np.float32), 0.7, np.float64(0.7)
+
+    def word(place: int, type: Any = ctypes.c_void_p) -> Any:
+        return type.from_address(id(x) + place).value
+
+    shape = word(SHAPE)
+    return (
+        ctypes.sizeof(ctypes.c_void_p) == 8
+        and object.__basicsize__ == HEAD
+        and word(8) == id(np.ndarray)
+        and word(DATA) == x.ctypes.data
+        and word(NDIM, ctypes.c_int) == 2
+        and [ctypes.c_int64.from_address(shape + 8 * k).value for k in (0, 1)] == [2, 3]
+        and word(DESCR) == id(x.dtype) == id(DTYPES["float32"])
+        and word(FLAGS, ctypes.c_int) & 0x7FF == CONTIGUOUS | OWNED | ALIGNED | WRITEABLE
+        and all(ctypes.c_double.from_address(id(number) + HEAD).value == y for number in (y, z))
+    )
+
+
+class Unreadable(TypeError):  # noqa: N818
+    """A kind of object that only Python takes apart."""
