@@ -2,7 +2,8 @@
 
 Every buffer whose memory is active has a *shadow*: a buffer of the same size, made where it is made
 and going wherever it goes, in which the reverse pass adds up cotangents. Beside a buffer that may
-leave the program its size goes along, too.
+leave the program its size goes along, too. The shadow of one that stays in its block, that of a
+loop's rounds or of a branch, is only made in the mirror of that.
 
 Each block that is made is remembered as a `Frame`: the reverse pass mirrors it.
 """
@@ -36,6 +37,7 @@ from zyg.compiler.ir import (
     Store,
     Value,
     While,
+    blocks_of,
     element_of,
     has_effects,
     is_buffer,
@@ -84,6 +86,8 @@ class AugmentedPrimal(Rewriter):
         self.source: dict[Value, Any] = {}  # the operations that made them
         self.stable, self.repeatable = Recomputable(program, activity), set[Value]()  # loads
         self.matrices: dict[tuple[Routine, int], list[Atom]] = {}  # what routines were given
+        self.staying = staying(program)
+        self.late: dict[Value, tuple[Frame, Atom]] = {}  # shadows made in mirrors: where, how long
         leaving = [x for x in program.outputs if isinstance(x, Value) and is_buffer(x.type)]
         self.sized = {activity.of(x) for x in leaving if x not in program.sizes}
         self.sized = {x for x in self.sized if activity.is_active(x)} | changed(program, activity)
@@ -95,7 +99,8 @@ class AugmentedPrimal(Rewriter):
         again = copy.copy(self)
         again.builder, again.top = builder, Frame(builder.block)
         again.frame, again.repeatable = again.top, set()
-        for name in ("made", "shadow", "size", "frames", "home", "source", "matrices", "states"):
+        for name in ("made", "shadow", "size", "frames", "home", "source", "matrices", "states",
+                     "late"):  # fmt: skip
             setattr(again, name, {})
         return again
 
@@ -186,7 +191,11 @@ class AugmentedPrimal(Rewriter):
         new, *_ = self.values([op.out])
         self.builder.block.ops.append(Alloc(new, size, op.zeroed))
         if op.out in self.shadow:
-            self.builder.block.ops.append(Alloc(self.shadow[op.out], size))
+            shadow = self.shadow[op.out]
+            if op.out in self.staying and self.frame.parent:
+                self.late[shadow] = self.frame, size
+            else:
+                self.builder.block.ops.append(Alloc(shadow, size))
         self.size[op.out] = size
 
     def load(self, op: Load) -> None:
@@ -307,6 +316,25 @@ class AugmentedPrimal(Rewriter):
                 if buffer not in found:
                     found[buffer] = x, self.builder.copied(buffer, self.size[x])  # type: ignore[arg-type]
         return [*found.values()]
+
+
+def staying(program: Program) -> set[Value]:
+    """The buffers of numbers that a program only reads and writes by their first name."""
+    ops = [*operations(program.body)]
+    made = {
+        op.out for op in ops if isinstance(op, Alloc) and not is_buffer(element_of(op.out.type))
+    }
+    going = {*program.outputs}
+    for op in ops:
+        if isinstance(op, Store):
+            going.add(op.value)
+        elif not isinstance(op, (Load, Routine)) and not (
+            isinstance(op, Call) and op.callee.adjoint
+        ):
+            going.update(operands_of(op))
+        for block in blocks_of(op):
+            going.update(block.yields)
+    return made - going
 
 
 def carry(frame: Frame, param: Value, start: Atom, end: Atom) -> Value:

@@ -28,6 +28,7 @@ from zyg.compiler.ir import (
     Type,
     Value,
     While,
+    element_of,
     is_buffer,
     operands_of,
     outs_of,
@@ -73,6 +74,8 @@ class Residuals:
 
     def fetch(self, x: Atom) -> Atom:
         """A value of the sweep, where the reverse pass is now."""
+        if isinstance(x, Value) and x in self.sweep.late:
+            return self.fetched.get(x) or self._made_late(x)
         if not isinstance(x, Value) or (frame := self.sweep.home.get(x)) is None:
             return x
         if self._is_seen(frame):
@@ -80,6 +83,13 @@ class Residuals:
         if x not in self.fetched:
             keep = x in self._rests_on(x, _DEEPEST)
             self.fetched[x] = self._kept(x, frame) if keep else self._again(x, frame)
+        return self.fetched[x]
+
+    def _made_late(self, x: Value) -> Atom:
+        frame, size = self.sweep.late[x]
+        size = self.fetch(size)
+        with self.at(frame) as builder:
+            self.fetched[x] = builder.alloc(element_of(x.type), size)
         return self.fetched[x]
 
     def _is_seen(self, frame: Frame) -> bool:
