@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from zyg.compiler.builder import Builder
@@ -13,9 +13,12 @@ from zyg.compiler.ir import (
     Check,
     For,
     If,
+    Load,
     Op,
+    Store,
     Value,
     blocks_of,
+    has_effects,
     is_buffer,
     operands_of,
     operations,
@@ -110,6 +113,37 @@ def overflow_checks(block: Block) -> list[Op]:
     nots = [op for op in ops if op.name == "logical_not" and uses[op.out] == ends[op.out]]
     asked = Counter(op.args[0] for op in nots)
     return [op for op in ops if op.row.types == OVERFLOW and uses[op.out] == asked[op.out]]
+
+
+def additions(block: Block, same: Callable[[Value], Any]) -> dict[Store, tuple[Load, Op]]:
+    """The stores of a block that add to what was there, with the load of that, and the addition.
+
+    Nothing is stored in the memory between the two; `same` says what is the same memory.
+    """
+    makers = {out: (place, op) for place, op in enumerate(block.ops) for out in outs_of(op)}
+    uses = Counter(x for x in used(block) if isinstance(x, Value))
+    changed: dict[Any, int] = {}  # where memory was stored to last
+    found = {}
+    for place, op in enumerate(block.ops):
+        if not isinstance(op, Store):
+            if has_effects(op):
+                changed[None] = place  # all, maybe
+            continue
+        last = max(changed.get(same(op.buffer), -1), changed.get(None, -1))
+        changed[same(op.buffer)] = place
+        _, made = makers.get(op.value, (0, None))  # type: ignore[arg-type]
+        for x in _added_to(made) if made and uses[op.value] == 1 else ():  # type: ignore[index]
+            at, load = makers.get(x, (0, None))
+            alone = isinstance(load, Load) and uses[x] == 1 and at > last
+            if alone and (load.buffer, load.index) == (op.buffer, op.index):
+                found[op] = load, made
+    return found
+
+
+def _added_to(op: Any) -> Sequence[Any]:
+    """The operands that an addition adds to."""
+    name = op.name if isinstance(op, Op) else None
+    return op.args if name == "add" else op.args[:1] if name == "subtract" else ()
 
 
 def used(block: Block) -> Iterator[Atom]:

@@ -45,7 +45,7 @@ from zyg.compiler.ir import (
     operations,
     type_of,
 )
-from zyg.compiler.loops import more_than_sums, trips
+from zyg.compiler.loops import additions, more_than_sums, trips
 from zyg.compiler.numbers import atom_of
 from zyg.compiler.rewriter import Visitor
 from zyg.compiler.splice import free_values, spliced
@@ -62,6 +62,7 @@ class Reverse(Visitor):
         self.bars: list[Cotangents] = [{}]  # by open mirror
         self.shared: dict[Value, Value] = {}  # by rounds in threads: shadows for one of them
         self.read: set[Value] = set()  # classes of memory whose shadows have been used
+        self.added: dict[Store, tuple[Load, Op]] = {}  # what only adds to memory
 
     # Cotangents
 
@@ -109,6 +110,7 @@ class Reverse(Visitor):
         return self.shared[x] if x in self.shared else self.shadow(x)
 
     def run(self, block: Block) -> None:
+        self.added |= additions(block, self.sweep.activity.of)
         for op in reversed(block.ops):
             self.visit(op)
 
@@ -151,6 +153,14 @@ class Reverse(Visitor):
             return
         shadow, index = self.shadow(op.buffer), self.value(op.index)
         self.read.add(self.sweep.activity.of(op.buffer))
+        if op in self.added:  # what was there keeps its cotangent
+            load, made = self.added[op]
+            for k, x in enumerate(made.args):
+                if x is not load.out and self.is_active(x):
+                    bar = self.builder.load(shadow, index)
+                    less = k == 1 and made.name == "subtract"
+                    self.add(x, self.builder.op("negative", bar) if less else bar)
+            return
         if self.is_active(op.value):
             self.add(op.value, self.builder.load(shadow, index))
         self.builder.store(shadow, index, 0.0)

@@ -89,6 +89,15 @@ class Places:
         meet = any(_follows(a, b, loop.index) for a, b in pairs)
         return pairs if len(pairs) <= _MOST and not meet else []
 
+    def moves(self, loop: For, x: Atom) -> bool:
+        """Whether an index of a loop is another in each round, by a known step."""
+        terms = self.sum_of(x)
+        if terms is None or not _is_affine(
+            terms, loop.index, Rounds(loop).unsteady() - {loop.index}
+        ):
+            return False
+        return [t for t in terms if loop.index in t] == [(loop.index,)]
+
     def sum_of(self, x: Atom, depth: int = 0) -> Sum | None:
         """An int as a sum of products; None if that is long."""
         if not isinstance(x, Value):

@@ -7,11 +7,14 @@ takes the arena and how deep calls may go, and returns a status before its resul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any
 
+from zyg.compiler.aliases import Aliases
 from zyg.compiler.back import arena, blas, elementary_text, first_code, threaded
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_memory, type_in_text
+from zyg.compiler.back.distribution import distributed
 from zyg.compiler.back.hoisting import check_early, hoistable, postponed
 from zyg.compiler.back.lifetimes import Lifetimes, buffers_of
 from zyg.compiler.back.llvm_scalar import Scalars
@@ -307,6 +310,9 @@ class _Function(Regions):
     def for_(self, op: For) -> None:
         if self.program not in self.module.rounds and (apart := threaded.apart(op)):
             threaded.printed(self, op, apart)
+        elif not op.line and (parts := self.distributed(op)):
+            for x in parts:
+                self.visit(x)
         elif (split := unswitched(op)) is None:
             self.counted(op)
         else:
@@ -314,6 +320,14 @@ class _Function(Regions):
             for x in ops:
                 self.op(x)
             self.twice(op, self.atom(condition), lambda yes: self.counted(then if yes else orelse))
+
+    @cached_property
+    def memory(self) -> Aliases:
+        return Aliases(self.program)
+
+    def distributed(self, op: For) -> list[Any] | None:
+        moves = partial(self.places.moves, op)
+        return distributed(op, moves, lambda x: self.memory.of(x))
 
     def counted(self, op: For) -> None:
         _, end, step = op.span

@@ -1,0 +1,106 @@
+"""Loops whose rounds add to elements that others add to as well, as one loop for each addition.
+
+The mirror of a stencil adds a number to an element and to those beside it. A round then waits for
+the one before, through memory; but additions may come in any order, and a loop that only adds to
+one element in each round, another each time, runs in vector registers. What they add is computed
+again in each, as it is cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from zyg.compiler.ir import Block, For, Load, Op, Store, Value, operands_of, outs_of
+from zyg.compiler.loops import additions
+
+_CHEAP = 12  # operations that may be repeated
+_MOST = 24  # loops of one
+
+
+def distributed(
+    loop: For, moves: Callable[[Any], bool], same: Callable[[Value], Any]
+) -> list[Any] | None:
+    """What to do in place of a loop; None where it is to stay.
+
+    `moves` says whether an index is another in each round, `same` which buffers may share memory.
+    """
+    ops = loop.body.ops
+    several = sum(isinstance(op, Store) for op in ops) > 1
+    if loop.apart is not None or loop.in_order or not (several and all(map(_is_simple, ops))):
+        return None
+    added = additions(loop.body, same)
+    places = dict.fromkeys((op.buffer, op.index) for op in added)
+    if not len({buffer for buffer, _ in places}) < len(places) <= _MOST:
+        return None
+    if not _commute(ops, added, moves, same):
+        return None
+    first, end, step = loop.span
+    before: list[Any] = []
+    if step == -1:  # in which order does not matter
+        after = Value("int")
+        before, end, first = [Op("add", (first, 1), after)], after, _more(end)
+        step = 1
+    parts = []
+    for place in places:
+        needed = _needed(ops, {op for op in added if (op.buffer, op.index) == place}, ())
+        work = (op.cost for op in needed if isinstance(op, Op) and op.out.type != "int")
+        if sum(work) > _CHEAP or _takes(needed, loop.params):
+            return None
+        parts.append(For(loop.index, (first, end, step), [], [], Block(needed, []), []))
+    rest = {op for op in ops if isinstance(op, Store) and op not in added}
+    if rest or loop.params:
+        needed = _needed(ops, rest, loop.body.yields)
+        parts.append(replace(loop, span=(first, end, step), body=Block(needed, loop.body.yields)))
+    return [*before, *parts]
+
+
+def _more(end: Any) -> Any:
+    assert not isinstance(end, Value), "ranges that go down are those of mirrors, to 0"
+    return end + 1
+
+
+def _is_simple(op: Any) -> bool:
+    return isinstance(op, (Load, Store)) or (isinstance(op, Op) and op.callee is None)
+
+
+def _commute(
+    ops: list[Any], added: dict[Store, tuple[Load, Op]], moves: Callable[[Any], bool],
+    same: Callable[[Value], Any],
+) -> bool:  # fmt: skip
+    """Whether all that a loop does to memory may come in any order, addition by addition."""
+    loads = {load for load, _ in added.values()}
+    sums = {same(op.buffer) for op in added}
+    stored: dict[Any, tuple[Value, Any]] = {}
+    for op in ops:
+        if isinstance(op, Store) and not moves(op.index):
+            return False
+        if isinstance(op, (Load, Store)) and op not in added and op not in loads:
+            if same(op.buffer) in sums:
+                return False
+            if isinstance(op, Store):
+                place = stored.setdefault(same(op.buffer), (op.buffer, op.index))
+                if place != (op.buffer, op.index):
+                    return False
+    buffers = {op.buffer for op in added}
+    if len(sums) < len(buffers):  # two names for what may be one
+        return False
+    others = [op for op in ops if isinstance(op, Load) and op not in loads]
+    return all(
+        stored.get(same(op.buffer), (op.buffer, op.index)) == (op.buffer, op.index) for op in others
+    )
+
+
+def _needed(ops: list[Any], ends: set[Store], values: Sequence[Any]) -> list[Any]:
+    """These operations, and what makes their operands and some values, in order."""
+    wanted, found = {*values}, []
+    for op in reversed(ops):
+        if op in ends or not wanted.isdisjoint(outs_of(op)):
+            found.append(op)
+            wanted.update(operands_of(op))
+    return found[::-1]
+
+
+def _takes(ops: list[Any], values: Sequence[Value]) -> bool:
+    return any(not {*values}.isdisjoint(operands_of(op)) for op in ops)
