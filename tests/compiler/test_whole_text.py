@@ -348,12 +348,13 @@ def test_a_function_has_the_same_bits_at_every_place_of_a_loop(name, kind):
     np.testing.assert_allclose(many, right, rtol=2e-15 if kind == "float" else 1e-6, atol=1e-320)
 
 
-def test_a_sum_is_in_order_while_its_terms_are_not():
+def test_a_sum_of_the_users_is_in_order_while_its_terms_are_not():
     def fill(b, n, row):
         body, index, p, out = Block(), Value("int"), Value("float"), Value("float")
         with b.inside(body):
             body.yields = [b.op("add", p, b.op("multiply", b.load(row, index), 3.0))]
-        b.block.ops.append(For(index, (0, n, 1), [0.1], [p], body, [out]))
+        loop = For(index, (0, n, 1), [0.1], [p], body, [out], in_turn=True)
+        b.block.ops.append(loop)
         return [out]
 
     x = np.random.default_rng(1).normal(size=1003)

@@ -165,7 +165,8 @@ class For:
 
     The step is a number. The rounds of an `independent` loop read nothing that others write, and
     write to different places. Of a loop that runs `again` in the reverse pass, nothing is kept but
-    what it begins with. `line` is where the user has it.
+    what it begins with. `line` is where the user has it. One `in_turn` is of Python's own rounds,
+    and adds in their order; others may add in any.
 
     The rounds of a loop may run in several threads if `apart` is not None: what they hand on is
     sums; they write to buffers of their own and, each at places of its own, to those `apart`. They
@@ -185,6 +186,7 @@ class For:
     apart: list[Value] | None = None
     work: Atom = 0.0
     in_order: bool = False
+    in_turn: bool = False
 
 
 @dataclass(eq=False)

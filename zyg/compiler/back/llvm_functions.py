@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from zyg.compiler.aliases import Aliases
-from zyg.compiler.back import arena, blas, elementary_text, first_code, threaded
+from zyg.compiler.back import arena, blas, elementary_text, first_code, sums, threaded
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_memory, type_in_text
 from zyg.compiler.back.distribution import distributed
@@ -142,6 +142,8 @@ class _Function(Regions):
         self.places = Places({op.out: op for op in operations(self.body) if isinstance(op, Op)})
         self.made = result_type(program)
         self.lifetimes = Lifetimes()
+        self.slots: list[str] = []  # places on the stack
+        self.ways: dict[For, str] = {}  # how loops run that are made here
 
     def text(self) -> list[str]:
         parameters = ["ptr %arena", "i64 %depth"]
@@ -166,7 +168,13 @@ class _Function(Regions):
         self.m.line(f"ret {result}")
         self.fail()
         head = f"define internal {self.made} {self.symbol}({', '.join(parameters)}) {how} {{"
-        return [head, *self.m.lines, "}"]
+        first, *lines = self.m.lines
+        return [head, first, *self.slots, *lines, "}"]
+
+    def slot(self, type: str) -> str:
+        name = self.m.name("slot")
+        self.slots.append(f"  {name} = alloca {type}")
+        return name
 
     def fail(self) -> None:
         """The block where a function ends that has not done its work."""
@@ -308,9 +316,11 @@ class _Function(Regions):
         return [(mark, m.value("load ptr, ptr %arena"), rest)]
 
     def for_(self, op: For) -> None:
-        if self.program not in self.module.rounds and (apart := threaded.apart(op)):
+        if op in self.ways:
+            self.loop(op, *self.counting(op, "add nsw i64 {}, {}"), self.ways[op])
+        elif self.program not in self.module.rounds and (apart := threaded.apart(op)):
             threaded.printed(self, op, apart)
-        elif not op.line and (parts := self.distributed(op)):
+        elif not op.in_turn and (parts := self.distributed(op)):
             for x in parts:
                 self.visit(x)
         elif (split := unswitched(op)) is None:
@@ -343,6 +353,7 @@ class _Function(Regions):
         pairs = self.places.pairs(op)
         in_registers = runs_in_registers(late.loop, early, by_place(pairs))
         loop = late.loop if in_registers else op
+        summed = sums.summed(loop, lambda x: self.memory.of(x)) if in_registers else None
         self.m.own = self.module.own(self.m) if in_registers else None
         test, rounds = self.counting(op, "add nsw i64 {}, {}")
 
@@ -351,16 +362,25 @@ class _Function(Regions):
             self.loop(loop, test, rounds, ONE_BY_ONE if one_by_one else together)
 
         def by_length() -> None:
-            if waits_for_stores(loop, self.around):
+            if summed is not None:
+                sums.printed(self, loop, summed, one_by_one=False)
+            elif waits_for_stores(loop, self.around):
                 self.twice(loop, self.is_short(loop), run)
             else:
                 run(waits_for_sums(loop))
 
         if pairs:
             condition = told(self, loop, pairs)
-            self.twice(
-                loop, condition, lambda yes: in_scopes(self, pairs, by_length) if yes else run(True)
-            )
+
+            def told_apart(yes: bool) -> None:
+                if yes:
+                    in_scopes(self, pairs, by_length)
+                elif summed is not None:
+                    sums.printed(self, loop, summed, one_by_one=True)
+                else:
+                    run(True)
+
+            self.twice(loop, condition, told_apart)
         else:
             by_length()
         self.m.own = None

@@ -164,7 +164,7 @@ class Going(Concern):
             self.flow.loop(
                 lambda: visit(self.to.wrap(counter)),
                 lambda params, init, tests, block, outs: For(
-                    counter, span, init, params, block, outs),
+                    counter, span, init, params, block, outs, in_turn=True),
                 runs=runs,
                 begins=lambda params: self.to.begins(counter, span, params),
                 one_kind=rounds.independent, **how,

@@ -85,7 +85,15 @@ def in_chunks(loop: For, threads: bool) -> list[Any]:
             ends.append(to.op("add", start, to.op("multiply", place, step)))
         kept = [y is p for p, y in zip(loop.params, loop.body.yields, strict=True)]
         init = [p if same else to.to(p.type, 0) for p, same in zip(params, kept, strict=True)]
-        inner = For(loop.index, (ends[0], ends[1], step), init, loop.params, loop.body, parts)
+        inner = For(
+            loop.index,
+            (ends[0], ends[1], step),
+            init,
+            loop.params,
+            loop.body,
+            parts,
+            in_turn=loop.in_turn,
+        )
         body.ops.append(inner)
         rows = [*zip(params, parts, kept, strict=True)]
         body.yields = [part if same else to.op("add", p, part) for p, part, same in rows]
@@ -93,7 +101,16 @@ def in_chunks(loop: For, threads: bool) -> list[Any]:
             if not same and p.type == "int":
                 fits = to.op("logical_not", to.op("add_overflows", p, part))
                 body.ops.append(Check(fits, "an int beyond 64 bits"))
-    outer = For(chunk, (0, count, 1), loop.init, params, body, loop.outs, line=loop.line)
+    outer = For(
+        chunk,
+        (0, count, 1),
+        loop.init,
+        params,
+        body,
+        loop.outs,
+        line=loop.line,
+        in_turn=loop.in_turn,
+    )
     if threads:
         outer.apart, outer.work = [], work(to, loop)
         in_one_thread(loop.body)  # one loop of a nest is enough

@@ -1,0 +1,185 @@
+"""Sums in eight lanes, and loops that add to neighbours: what may come in any order."""
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import zyg
+from zyg.compiler.back.native_function import Native
+from zyg.compiler.ir import Block, For, Value
+
+from .interpreted import interpreted
+from .test_whole_text import filled
+
+SIZES = [0, 1, 7, 8, 15, 16, 17, 23, 24, 100, 1003]
+
+
+def in_lanes(terms, start):
+    """The sum as it is specified."""
+    if len(terms) < 16:
+        for x in terms:
+            start = start + x
+        return start
+    lanes = np.zeros(8, terms.dtype)
+    full = len(terms) // 8 * 8
+    for row in terms[:full].reshape(-1, 8):
+        lanes += row
+    lanes[: len(terms) - full] += terms[full:]
+    while len(lanes) > 1:
+        lanes = lanes[: len(lanes) // 2] + lanes[len(lanes) // 2 :]
+    return start + lanes[0]
+
+
+@pytest.fixture(params=["first", "whole"])
+def code(request):
+    with zyg.config(compile=request.param):
+        yield request.param
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_a_sum_of_numpys_is_made_in_lanes(code, n):
+    def fill(b, n, row):
+        body, index, p, out = Block(), Value("int"), Value("float"), Value("float")
+        with b.inside(body):
+            body.yields = [b.op("add", p, b.op("multiply", b.load(row, index), 3.0))]
+        b.block.ops.append(For(index, (0, n, 1), [0.1], [p], body, [out]))
+        return [out]
+
+    x = np.random.default_rng(1).normal(size=n)
+    assert Native(filled(fill, "int", "float[]"))(n, x) == [in_lanes(x * 3.0, 0.1)]
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("name", ["add", "subtract"])
+def test_sums_at_a_place_of_memory_too(code, n, name):
+    def fill(b, n, row):
+        made, more = b.alloc("float", 3), b.alloc("float", n)
+        b.store(made, 1, 0.7)
+        with b.each(n) as k:
+            term = b.op("multiply", b.load(row, k), 3.0)
+            b.store(made, 1, b.op(name, b.load(made, 1), term))
+            b.store(more, k, term)
+        return [b.load(made, 0), b.load(made, 1), more]
+
+    x = np.random.default_rng(2).normal(size=n)
+    zero, total, more = Native(filled(fill, "int", "float[]"))(n, x)
+    terms = 3.0 * x if name == "add" else -3.0 * x
+    assert (zero, total) == (0.0, in_lanes(terms, 0.7))
+    assert more.tolist() == (3.0 * x).tolist()
+
+
+def test_a_place_that_is_read_or_written_besides_is_no_sum(code):
+    def fill(b, n, row):
+        made, out = b.alloc("float", 3), b.alloc("float", n)
+        with b.each(n) as k:
+            b.add_to(made, 1, b.load(row, k))
+            b.store(out, k, b.load(made, 1))
+        return [out]
+
+    x = np.random.default_rng(3).normal(size=40)
+    (found,) = Native(filled(fill, "int", "float[]"))(40, x)
+    assert found.tolist() == np.cumsum(x).tolist()
+
+
+def stencil(offsets, also_clears, step):
+    """Adds the number at each place to those at some offsets, in a mirror's order or forwards."""
+
+    def fill(b, n, row):
+        size = b.op("add", n, 8)
+        to, of = b.alloc("float", size), b.alloc("float", n)
+        b.copy(of, row, n)
+        body, index = Block(), Value("int")
+        with b.inside(body):
+            x = b.load(of, index)
+            if also_clears:
+                b.store(of, index, 0.0)
+            for offset in offsets:
+                weighed = b.op("multiply", x, float(offset + 1))
+                b.add_to(to, b.op("add", index, offset), weighed)
+        last = b.op("subtract", n, 1)
+        span = (last, -1, -1) if step < 0 else (0, n, 1)
+        b.block.ops.append(For(index, span, [], [], body, []))
+        return [to, of]
+
+    return filled(fill, "int", "float[]")
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    offsets=st.lists(st.integers(0, 8), min_size=1, max_size=6),
+    clears=st.booleans(), step=st.sampled_from([-1, 1]), n=st.sampled_from([0, 1, 5, 40]),
+)  # fmt: skip
+def test_additions_to_neighbours_are_all_made(offsets, clears, step, n):
+    x = np.random.default_rng(4).normal(size=n)
+    program = stencil(offsets, clears, step)
+    right = interpreted(program, n, x.copy())
+    found = {}
+    for code in ("first", "whole"):
+        with zyg.config(compile=code):
+            found[code] = Native(program)(n, x.copy())
+        for a, b in zip(found[code], right, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+    for a, b in zip(found["first"], found["whole"], strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize("index", ["fixed", "loaded", "halved"])
+def test_places_that_rounds_share_are_added_to_in_order(code, index):
+    """What an addition reads must be what the round before has left."""
+
+    def fill(b, n, row):
+        to, last = b.alloc("float", 50), b.alloc("float", 50)
+        with b.each(n) as k:
+            at = {
+                "fixed": lambda: 3,
+                "loaded": lambda: b.op("int", b.load(row, k)),
+                "halved": lambda: b.op("floor_divide", k, 2),
+            }[index]()
+            b.add_to(to, at, 1.0)
+            b.add_to(to, b.op("add", at, 1), 2.0)
+            b.store(last, at, b.op("float", k))
+        return [to, last]
+
+    x = np.array([3.0, 4.0, 3.0, 3.0, 5.0] * 8)
+    program = filled(fill, "int", "float[]")
+    for a, b in zip(Native(program)(40, x), interpreted(program, 40, x), strict=True):
+        assert a.tolist() == b.tolist()
+
+
+def first(x):
+    total = 0.0
+    for k, y in enumerate(x):
+        total -= y * k
+    return total
+
+
+def second(x):
+    return sum(y * 3.0 for y in x) + sum(x) + sum([y * y for y in x])
+
+
+def third(x):
+    h = np.zeros(len(x) + 2)
+    for i in range(len(x)):
+        h[i] += x[i] * 0.1
+        h[i + 1] += x[i] * 0.7
+        h[i + 2] += x[i]
+    return h
+
+
+def fourth(x):
+    s = np.zeros(3)
+    for y in x:
+        s[1] += y
+    return s
+
+
+COMPENSATED = pytest.mark.skipif(sys.version_info >= (3, 12), reason="sum compensates since 3.12")
+
+
+@pytest.mark.parametrize("f", [first, pytest.param(second, marks=COMPENSATED), third, fourth])
+def test_pythons_own_loops_add_in_their_order(code, f):
+    x = np.random.default_rng(5).normal(size=1003)
+    assert np.array_equal(zyg.compile(f)(x), f(x))
