@@ -11,6 +11,7 @@ Each block that is made is remembered as a `Frame`: the reverse pass mirrors it.
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -87,6 +88,7 @@ class AugmentedPrimal(Rewriter):
         self.stable, self.repeatable = Recomputable(program, activity), set[Value]()  # loads
         self.matrices: dict[tuple[Routine, int], list[Atom]] = {}  # what routines were given
         self.staying = staying(program)
+        self.only = only_stores(program, self.staying)
         self.late: dict[Value, tuple[Frame, Atom]] = {}  # shadows made in mirrors: where, how long
         leaving = [x for x in program.outputs if isinstance(x, Value) and is_buffer(x.type)]
         self.sized = {activity.of(x) for x in leaving if x not in program.sizes}
@@ -335,6 +337,29 @@ def staying(program: Program) -> set[Value]:
         for block in blocks_of(op):
             going.update(block.yields)
     return made - going
+
+
+def only_stores(program: Program, staying: set[Value]) -> set[Store]:
+    """The stores that alone write to such a buffer, each time to another place of it.
+
+    What the mirror of one has read of a shadow nothing reads again.
+    """
+    writers = Counter(x for op in operations(program.body) for x in writes_of(op))
+    found, depth = set[Store](), dict[Value, int]()
+
+    def look(block: Block, loops: list[Any]) -> None:
+        for op in block.ops:
+            if isinstance(op, Alloc):
+                depth[op.out] = len(loops)
+            elif isinstance(op, Store) and op.buffer in staying and writers[op.buffer] == 1:
+                around = loops[depth[op.buffer] :]
+                if around and all(isinstance(x, For) and x.independent for x in around):
+                    found.add(op)
+            for inner in blocks_of(op):
+                look(inner, [*loops, op] if isinstance(op, (For, While)) else loops)
+
+    look(program.body, [])
+    return found
 
 
 def carry(frame: Frame, param: Value, start: Atom, end: Atom) -> Value:

@@ -92,16 +92,8 @@ class _Cut:
     def counted(self, loop: While, before: Block) -> For | While:
         """A `while` as a loop over its rounds, which are counted before; itself if it cannot be."""
         body = Block([*loop.test.ops, *loop.body.ops], loop.body.yields)
-        made = For(
-            Value("int"),
-            (0, 0, 1),
-            loop.init,
-            loop.params,
-            body,
-            loop.outs,
-            line=loop.line,
-            in_turn=True,
-        )
+        made = For(Value("int"), (0, 0, 1), loop.init, loop.params, body, loop.outs, line=loop.line,
+                   in_turn=True)  # fmt: skip
         written = {self.memory.of(x) for op in operations(body) for x in writes_of(op)}
         outside = free_values(Block([made]))
         copied = [x for x in buffers_in(outside) if self.memory.of(x) in written]
@@ -141,16 +133,8 @@ def _segments(loop: For) -> list[Any]:
         ends = [to.op("add", start, to.op("multiply", k, step)) for k in (first, last)]
         span = ends[0], ends[1], step
         body.ops.append(replace(loop, span=span, init=[*params], outs=outs, again=True, apart=None))
-    outer = For(
-        segment,
-        (0, count, 1),
-        loop.init,
-        params,
-        body,
-        loop.outs,
-        line=loop.line,
-        in_turn=loop.in_turn,
-    )
+    outer = For(segment, (0, count, 1), loop.init, params, body, loop.outs, line=loop.line,
+                in_turn=loop.in_turn)  # fmt: skip
     return [*to.block.ops, outer]
 
 

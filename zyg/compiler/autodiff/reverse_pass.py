@@ -163,7 +163,8 @@ class Reverse(Visitor):
             return
         if self.is_active(op.value):
             self.add(op.value, self.builder.load(shadow, index))
-        self.builder.store(shadow, index, 0.0)
+        if op not in self.sweep.only:
+            self.builder.store(shadow, index, 0.0)
 
     def call(self, op: Call) -> None:
         if not self.sweep.activity.has_part(op):

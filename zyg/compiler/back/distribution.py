@@ -1,9 +1,9 @@
-"""Loops whose rounds add to elements that others add to as well, as one loop for each addition.
+"""Loops whose rounds may come in any order: forwards, and one addition at a time.
 
-The mirror of a stencil adds a number to an element and to those beside it. A round then waits for
-the one before, through memory; but additions may come in any order, and a loop that only adds to
-one element in each round, another each time, runs in vector registers. What they add is computed
-again in each, as it is cheap.
+The mirror of a loop goes backwards, and that of a stencil adds a number to an element and to those
+beside it. A round then waits for the one before, through memory; but additions may come in any
+order, and a loop that only adds to one element in each round, another each time, runs in vector
+registers. What several such loops add is computed again in each, as it is cheap.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from zyg.compiler.ir import Block, For, Load, Op, Store, Value, operands_of, outs_of
-from zyg.compiler.loops import additions
+from zyg.compiler.loops import additions, not_summed
 
 _CHEAP = 12  # operations that may be repeated
 _MOST = 24  # loops of one
@@ -26,39 +26,46 @@ def distributed(
 
     `moves` says whether an index is another in each round, `same` which buffers may share memory.
     """
-    ops = loop.body.ops
-    several = sum(isinstance(op, Store) for op in ops) > 1
-    if loop.apart is not None or loop.in_order or not (several and all(map(_is_simple, ops))):
+    ops, (first, end, step) = loop.body.ops, loop.span
+    stores = {op.buffer for op in ops if isinstance(op, Store)}
+    backwards = step == -1 and not isinstance(end, Value)
+    several = len(stores) < sum(isinstance(op, Store) for op in ops)
+    if not (several or backwards) or loop.apart is not None or loop.in_order or loop.in_turn:
+        return None
+    if not all(map(_is_simple, ops)) or not_summed(loop):
         return None
     added = additions(loop.body, same)
+    if not _commute(ops, added, moves, same):
+        return None
+    before: list[Any] = []
+    if backwards:
+        after = Value("int")
+        before = [Op("add", (first, 1), after)]
+        first, end, step = end + 1, after, 1  # type: ignore[operator]  # a number
+    span = first, end, step
+    parts = _parts(loop, added) if several else None
+    if parts is None and not backwards:
+        return None
+    return [*before, *(replace(x, span=span) for x in parts or [loop])]
+
+
+def _parts(loop: For, added: dict[Store, tuple[Load, Op]]) -> list[For] | None:
+    """A loop for the additions to each place, and one for all else; None if that is too much."""
+    ops, parts = loop.body.ops, []
     places = dict.fromkeys((op.buffer, op.index) for op in added)
     if not len({buffer for buffer, _ in places}) < len(places) <= _MOST:
         return None
-    if not _commute(ops, added, moves, same):
-        return None
-    first, end, step = loop.span
-    before: list[Any] = []
-    if step == -1:  # in which order does not matter
-        after = Value("int")
-        before, end, first = [Op("add", (first, 1), after)], after, _more(end)
-        step = 1
-    parts = []
     for place in places:
         needed = _needed(ops, {op for op in added if (op.buffer, op.index) == place}, ())
         work = (op.cost for op in needed if isinstance(op, Op) and op.out.type != "int")
         if sum(work) > _CHEAP or _takes(needed, loop.params):
             return None
-        parts.append(For(loop.index, (first, end, step), [], [], Block(needed, []), []))
+        parts.append(For(loop.index, loop.span, [], [], Block(needed, []), []))
     rest = {op for op in ops if isinstance(op, Store) and op not in added}
     if rest or loop.params:
         needed = _needed(ops, rest, loop.body.yields)
-        parts.append(replace(loop, span=(first, end, step), body=Block(needed, loop.body.yields)))
-    return [*before, *parts]
-
-
-def _more(end: Any) -> Any:
-    assert not isinstance(end, Value), "ranges that go down are those of mirrors, to 0"
-    return end + 1
+        parts.append(replace(loop, body=Block(needed, loop.body.yields)))
+    return parts
 
 
 def _is_simple(op: Any) -> bool:
@@ -74,7 +81,7 @@ def _commute(
     sums = {same(op.buffer) for op in added}
     stored: dict[Any, tuple[Value, Any]] = {}
     for op in ops:
-        if isinstance(op, Store) and not moves(op.index):
+        if isinstance(op, Store) and op not in added and not moves(op.index):
             return False
         if isinstance(op, (Load, Store)) and op not in added and op not in loads:
             if same(op.buffer) in sums:

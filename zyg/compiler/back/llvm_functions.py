@@ -320,7 +320,7 @@ class _Function(Regions):
             self.loop(op, *self.counting(op, "add nsw i64 {}, {}"), self.ways[op])
         elif self.program not in self.module.rounds and (apart := threaded.apart(op)):
             threaded.printed(self, op, apart)
-        elif not op.in_turn and (parts := self.distributed(op)):
+        elif parts := self.distributed(op):
             for x in parts:
                 self.visit(x)
         elif (split := unswitched(op)) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from zyg.compiler.builder import Builder
@@ -85,15 +86,7 @@ def in_chunks(loop: For, threads: bool) -> list[Any]:
             ends.append(to.op("add", start, to.op("multiply", place, step)))
         kept = [y is p for p, y in zip(loop.params, loop.body.yields, strict=True)]
         init = [p if same else to.to(p.type, 0) for p, same in zip(params, kept, strict=True)]
-        inner = For(
-            loop.index,
-            (ends[0], ends[1], step),
-            init,
-            loop.params,
-            loop.body,
-            parts,
-            in_turn=loop.in_turn,
-        )
+        inner = replace(loop, span=(ends[0], ends[1], step), init=init, outs=parts, line="")
         body.ops.append(inner)
         rows = [*zip(params, parts, kept, strict=True)]
         body.yields = [part if same else to.op("add", p, part) for p, part, same in rows]
@@ -101,16 +94,8 @@ def in_chunks(loop: For, threads: bool) -> list[Any]:
             if not same and p.type == "int":
                 fits = to.op("logical_not", to.op("add_overflows", p, part))
                 body.ops.append(Check(fits, "an int beyond 64 bits"))
-    outer = For(
-        chunk,
-        (0, count, 1),
-        loop.init,
-        params,
-        body,
-        loop.outs,
-        line=loop.line,
-        in_turn=loop.in_turn,
-    )
+    span = 0, count, 1
+    outer = For(chunk, span, loop.init, params, body, loop.outs, line=loop.line, in_turn=True)
     if threads:
         outer.apart, outer.work = [], work(to, loop)
         in_one_thread(loop.body)  # one loop of a nest is enough
