@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -43,14 +44,17 @@ class Later:
     def __init__(self) -> None:
         self.make: Callable[[], Code] | None = None
         self.method: _Method | None = None
+        self._made: Code | None = None
+        self._lock = threading.Lock()
 
     def __call__(self, *args: Any) -> Any:
         assert self.make
         assert self.method
-        code = self.make()
-        self.method.function = code.address
-        self.held = code.owner
-        return function_of(code)(*args)
+        with self._lock:
+            if self._made is None:
+                self._made = self.make()
+                self.method.function = self._made.address
+        return function_of(self._made)(*args)
 
 
 def found(name: str) -> tuple[int, Any]:
