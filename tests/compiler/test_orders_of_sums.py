@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import zyg
 from zyg.compiler.back.native_function import Native
-from zyg.compiler.ir import Block, For, Value
+from zyg.compiler.ir import Adjoint, Block, Call, For, Program, Value
 
 from .interpreted import interpreted
 from .test_whole_text import filled
@@ -183,3 +183,40 @@ COMPENSATED = pytest.mark.skipif(sys.version_info >= (3, 12), reason="sum compen
 def test_pythons_own_loops_add_in_their_order(code, f):
     x = np.random.default_rng(5).normal(size=1003)
     assert np.array_equal(zyg.compile(f)(x), f(x))
+
+
+def called_with_one_buffer(fill, known):
+    """A program that calls another with the same buffer twice; `known` to the analysis or not."""
+    callee = filled(fill, "int", "float[]", "float[]", name="inner")
+    if not known:
+        callee.adjoint = Adjoint(Program("none", [], Block()), [], 0, [])
+
+    def main(b, n, row):
+        x = b.copied(row, n)
+        b.block.ops.append(Call(callee, (n, x, x), []))
+        return [x]
+
+    return filled(main, "int", "float[]")
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("what", ["sum", "neighbours", "backwards"])
+def test_two_names_of_one_buffer_are_seen_through_calls(code, what, known):
+    def fill(b, n, to, of):
+        if what == "sum":
+            with b.each(n, independent=False) as k:
+                b.add_to(to, 3, b.load(of, k))
+            return []
+        body, index = Block(), Value("int")
+        with b.inside(body):
+            x = b.load(of, index)
+            for offset in (1, 2) if what == "neighbours" else (0,):
+                b.add_to(to, b.op("remainder", b.op("add", index, offset), n), x)
+        last = b.op("subtract", n, 1)
+        b.block.ops.append(For(index, (last, -1, -1), [], [], body, []))
+        return []
+
+    x = np.random.default_rng(6).normal(size=40)
+    program = called_with_one_buffer(fill, known)
+    (found,), (right,) = Native(program)(40, x), interpreted(program, 40, x)
+    np.testing.assert_allclose(found, right, rtol=1e-12)

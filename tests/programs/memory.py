@@ -280,3 +280,33 @@ def single_precision_carried(x):
         y[i] = v
         s = s * u + v
     return s, y
+
+
+@program(RAMP, 1.3)
+def temporaries_of_a_round_written_again(x, a):
+    total = 0.0
+    for k in range(3):
+        t = np.sin(x * (a + k))
+        total += t[0] * t[-1]
+        t[2:] = t[:-2] * t[1:-1] * a  # another store to it
+        for i in range(4):
+            t[i // 2] = t[i // 2] * x[i] + a  # to a place in several rounds
+        u = np.zeros(len(x))
+        for i in range(len(x)):
+            if x[i] > 0.5:
+                u[i] = t[i] * a  # in some rounds alone
+            u[i] += t[len(x) - 1 - i]
+            u[i // 2] -= x[i] * t[0]
+        total += np.sum(u * t) + u[1]
+    return total
+
+
+@program(RAMP, 0.7)
+def stencil_written_in_place(x, c):
+    y, z = x.copy(), np.zeros(len(x))
+    for _ in range(3):
+        z[1:-1] = y[1:-1] + c * (y[2:] - 2.0 * y[1:-1] + y[:-2])
+        y[1:-1] -= c * z[:-2] * z[2:]
+        y[0] += z[1] * c
+        y += y[::-1].copy()
+    return np.sum(y * y), z

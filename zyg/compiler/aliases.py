@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any
 
 from zyg.compiler.ir import (
@@ -31,13 +32,16 @@ from zyg.compiler.routines import routines
 
 
 class Aliases:
-    """The classes of a program's buffers."""
+    """The classes of a program's buffers; all its inputs may be one if they are not `apart`."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, apart: bool = True) -> None:
         self._parent: dict[Value, Value] = {}
         self._contents: dict[Value, Value] = {}  # of a class of buffers of buffers, by its root
         self.programs: list[Program] = []
         self._gather(program)
+        for x, y in () if apart else combinations(program.inputs, 2):
+            if x.type == y.type:
+                self._join(x, y)
         self.written: set[Value] = set()  # the classes in which anything is stored
         self._stores: set[Value] = set()  # the buffers themselves
         self._given: defaultdict[Value, list[Value]] = defaultdict(list)  # the same memory: to whom

@@ -51,10 +51,10 @@ def _shared() -> tuple[dict[str, int], object]:
     least = ctypes.c_int64.from_buffer(least_tape)
     known = {"zyg_spare": _spare, "zyg_least_tape": least}
     at = {name: ctypes.addressof(x) for name, x in known.items()}
-    (entry, owner), _ = loaded(_MODULE, at, loops=False)
+    code = loaded(_MODULE, at, loops=False)
     table = (ctypes.c_int64 * len(_NAMES))()
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(entry)(ctypes.addressof(table))
-    return dict(zip(_NAMES, table, strict=True)), owner
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address)(ctypes.addressof(table))
+    return dict(zip(_NAMES, table, strict=True)), code
 
 
 _TYPE = "%zyg_arena = type { ptr, ptr, ptr, i64, i64, i64, i64 }"

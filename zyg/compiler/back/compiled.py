@@ -90,23 +90,35 @@ def _interpreted(text: str) -> MachineKernel:
 
 def _compiled(text: str, loops: bool = False) -> MachineKernel:
     start = time.perf_counter()
-    (address, owner), origin = loaded(text, {}, loops)
-    entry: Any = _ENTRY(address)
-    entry.owner = owner  # holds the code
-    return MachineKernel(_binder(entry, text), text, origin, time.perf_counter() - start)
+    code = loaded(text, {}, loops)
+    entry: Any = _ENTRY(code.address)
+    entry.owner = code.owner  # holds the code
+    return MachineKernel(_binder(entry, text), text, code.origin, time.perf_counter() - start)
 
 
-def loaded(text: str, addresses: Mapping[str, int], loops: bool) -> tuple[tuple[int, Any], str]:
-    """The entry of a text and what keeps its code in memory; and where it is from.
+class Code(NamedTuple):
+    """The entry of a text in memory, what keeps it there, where it is from.
 
-    Of what it calls, these have addresses. Raises CompilationError.
+    `later` makes the final code where this is the first (see `first_code`).
+    """
+
+    address: int
+    owner: Any
+    origin: str
+    later: Callable[[], Code] | None = None
+
+
+def loaded(text: str, addresses: Mapping[str, int], loops: bool) -> Code:
+    """The code of a text, from disk or made. Of what it calls, these have addresses.
+
+    Raises CompilationError.
     """
     name = stored.name_of(text)
     if (found := stored.load(name, addresses)) is not None:
-        return found, "disk"
+        return Code(*found, "disk")
     linked, code = made(text, name, addresses, loops)
     stored.keep(name, code)
-    return linked, "compiled"
+    return Code(*linked, "compiled")
 
 
 def made(

@@ -64,7 +64,6 @@ class Entry:
         tapes: bool, apart: Sequence[int] = (),
     ) -> None:  # fmt: skip
         self.m = Scalars(module.declared)
-        self.slots: list[str] = []  # places on the stack
         self.addresses: dict[str, int] = {}
         self.names: dict[str, str | None] = {}  # of what has the addresses: see `symbols`
         self.held: list[Any] = []  # what is known by its address
@@ -77,7 +76,7 @@ class Entry:
         self.lines = [
             "define ptr @kernel(ptr %self, ptr %arguments, i64 %count) nounwind {", "start:",
             f"  %arena = alloca [{arena.BYTES} x i8], align {arena.ALIGNMENT}",
-            *self.slots, *body, "}",
+            *self.m.slots, *body, "}",
         ]  # fmt: skip
 
     def body(self, module: Module, takes: Sequence[Kind], gives: Kind) -> list[str]:
@@ -146,7 +145,7 @@ class Entry:
             most = m.value(f"or i1 {most}, {more}")
         if not sizes:
             return None
-        thread = self.slot("ptr")
+        thread = self.m.slot("ptr")
         m.line(f"store ptr null, ptr {thread}")
         self.where(most, lambda: m.line(
             f"store ptr {self.called('PyEval_SaveThread')}, ptr {thread}"
@@ -184,11 +183,6 @@ class Entry:
     def read(self, type: str, object: str, place: int) -> str:
         at = self.m.value(f"getelementptr i8, ptr {object}, i64 {place}")
         return self.m.value(f"load {type}, ptr {at}")
-
-    def slot(self, type: str) -> str:
-        name = self.m.name("slot")
-        self.slots.append(f"  {name} = alloca {type}")
-        return name
 
     def at(self, x: Any) -> str:
         """The symbol of an object, which is held."""
@@ -270,7 +264,7 @@ class Entry:
             self.want(m.value(f"or i1 {true}, {false}"))
             self.inputs.append(f"i1 {true}")
         elif kind.type == "int" and kind.python:
-            over = self.slot("i32")
+            over = self.m.slot("i32")
             n = self.called("PyLong_AsLongLongAndOverflow", f"ptr {x}", f"ptr {over}")
             self.want(m.value(f"icmp eq i32 {m.value(f'load i32, ptr {over}')}, 0"))
             self.inputs.append(f"i64 {n}")
@@ -365,7 +359,7 @@ class Entry:
         numbers = [next(outputs) for _ in range(1 + (kind.type == "complex"))]
         if not kind.ways:
             return self.number(kind, numbers)
-        m, place, end = self.m, self.slot("ptr"), self.m.name("b")
+        m, place, end = self.m, self.m.slot("ptr"), self.m.name("b")
         for way in (*kind.ways, None):
             after, then = m.name("b"), m.name("b")
             if way:
@@ -395,7 +389,7 @@ class Entry:
         if kind.python:
             type = "i64" if kind.type == "bool" else type
             return self.called(_MAKERS[kind.type], *(f"{type} {x}" for x in numbers))
-        slot = self.slot("[2 x double]")
+        slot = self.m.slot("[2 x double]")
         for k, x in enumerate(numbers):
             m.line(f"store {type} {x}, ptr {m.value(f'getelementptr double, ptr {slot}, i64 {k}')}")
         maker = self.known_by("scalar")
@@ -406,8 +400,8 @@ class Entry:
             raise Unreadable(kind)
         m, dtype = self.m, DTYPES[kind.element]
         data = "" if kind.zeros else next(outputs)
-        size, slot = str(dtype.itemsize), self.slot(f"[{kind.ndim} x i64]")
-        steps = self.slot(f"[{kind.ndim} x i64]") if kind.ranks else "null"
+        size, slot = str(dtype.itemsize), self.m.slot(f"[{kind.ndim} x i64]")
+        steps = self.m.slot(f"[{kind.ndim} x i64]") if kind.ranks else "null"
         shape = [next(outputs) for _ in range(kind.ndim)]
         for k in reversed(kind.order):
             for row, n in ((slot, shape[k]), (steps, size)):

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
 
 from zyg.base.config import setting
 from zyg.compiler.back import arena, compiled, stored
+from zyg.compiler.back.compiled import Code
 
 CALL = 2_000  # the work of a call from outside
 _ENOUGH = 10_000_000  # operations
@@ -38,15 +38,6 @@ define internal i1 @zyg_is_left(i32 %status) nounwind {{
   ret i1 %left
 }}
 """
-
-
-class Code(NamedTuple):
-    """The entry of a text in memory, what keeps it there, where it is from; makes the final one."""
-
-    address: int
-    owner: Any
-    origin: str
-    later: Callable[[], Code] | None = None
 
 
 def counted(work: int) -> str:
@@ -86,8 +77,7 @@ def loaded(text: str, addresses: Mapping[str, int]) -> Code:
 
 def whole_code(text: str, addresses: Mapping[str, int]) -> Code:
     """The final code of a text without counting. Raises CompilationError."""
-    found, origin = compiled.loaded(text, addresses, loops=True)
-    return Code(*found, origin)
+    return compiled.loaded(text, addresses, loops=True)
 
 
 def from_disk(name: str, addresses: Mapping[str, int]) -> Code | None:

@@ -84,6 +84,10 @@ class Module:
         known = [arena.TEXT, counting, *self.declared, kept]
         return "\n".join([*known, *lines, *METADATA, *self.scopes, ""])
 
+    @cached_property
+    def memory(self) -> Aliases:
+        return Aliases(self.program)
+
     def can_be_left(self) -> bool:
         """Whether there may be first code, once the text is there."""
         return not (self.called or self.rounds or self.calls_itself())
@@ -142,7 +146,6 @@ class _Function(Regions):
         self.places = Places({op.out: op for op in operations(self.body) if isinstance(op, Op)})
         self.made = result_type(program)
         self.lifetimes = Lifetimes()
-        self.slots: list[str] = []  # places on the stack
         self.ways: dict[For, str] = {}  # how loops run that are made here
 
     def text(self) -> list[str]:
@@ -169,12 +172,7 @@ class _Function(Regions):
         self.fail()
         head = f"define internal {self.made} {self.symbol}({', '.join(parameters)}) {how} {{"
         first, *lines = self.m.lines
-        return [head, first, *self.slots, *lines, "}"]
-
-    def slot(self, type: str) -> str:
-        name = self.m.name("slot")
-        self.slots.append(f"  {name} = alloca {type}")
-        return name
+        return [head, first, *self.m.slots, *lines, "}"]
 
     def fail(self) -> None:
         """The block where a function ends that has not done its work."""
@@ -333,11 +331,18 @@ class _Function(Regions):
 
     @cached_property
     def memory(self) -> Aliases:
-        return Aliases(self.program)
+        """Which buffers may be the same, by all calls of the function."""
+        known = self.module.memory
+        if self.program in known.programs:
+            return known
+        return Aliases(self.program, apart=self.known_apart)
+
+    def same(self, x: Value) -> Value:
+        """What says which memory a buffer is."""
+        return self.memory.of(x)
 
     def distributed(self, op: For) -> list[Any] | None:
-        moves = partial(self.places.moves, op)
-        return distributed(op, moves, lambda x: self.memory.of(x))
+        return distributed(op, partial(self.places.moves, op), self.same)
 
     def counted(self, op: For) -> None:
         _, end, step = op.span
@@ -353,7 +358,7 @@ class _Function(Regions):
         pairs = self.places.pairs(op)
         in_registers = runs_in_registers(late.loop, early, by_place(pairs))
         loop = late.loop if in_registers else op
-        summed = sums.summed(loop, lambda x: self.memory.of(x)) if in_registers else None
+        summed = sums.summed(loop, self.same) if in_registers else None
         self.m.own = self.module.own(self.m) if in_registers else None
         test, rounds = self.counting(op, "add nsw i64 {}, {}")
 

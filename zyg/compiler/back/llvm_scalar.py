@@ -25,6 +25,12 @@ class Scalars(Lanes):
     def __init__(self, declared: dict[str, None]) -> None:
         super().__init__(1, 1)
         self.declared = declared
+        self.slots: list[str] = []  # places on the stack, for the start of the function
+
+    def slot(self, type: str) -> str:
+        name = self.name("slot")
+        self.slots.append(f"  {name} = alloca {type}")
+        return name
 
     def vector(self, type: str) -> str:
         return type

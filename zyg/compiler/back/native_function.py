@@ -24,7 +24,7 @@ from zyg.compiler.back import (
     symbols,
     threaded,
 )
-from zyg.compiler.back.first_code import Code
+from zyg.compiler.back.compiled import Code
 from zyg.compiler.back.llvm_functions import Module
 from zyg.compiler.ir import Program, Type, element_of, is_buffer, type_of
 from zyg.compiler.kinds import Kind

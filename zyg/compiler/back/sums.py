@@ -68,7 +68,7 @@ def _in_lanes(function: Any, loop: For, places: Places, count: str, how: str) ->
     def add(before: Value, after: Any) -> str:
         type = _FLOATS[before.type]
         row = Value(f"{before.type}[]")
-        slot: str = function.slot(f"[{LANES} x {type}], align 64")
+        slot: str = function.m.slot(f"[{LANES} x {type}], align 64")
         function.known[row] = slot
         function.m.line(f"store <{LANES} x {type}> zeroinitializer, ptr {slot}, align 64")
         lanes.append((before, after, row))

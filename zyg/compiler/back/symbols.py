@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from zyg.base.config import least_tape
-from zyg.compiler.back.first_code import Code, from_disk
+from zyg.compiler.back.compiled import Code
+from zyg.compiler.back.first_code import from_disk
 from zyg.compiler.kinds import DTYPES
 
 _FASTCALL = 0x80  # METH_FASTCALL

@@ -110,7 +110,8 @@ def _taken_apart(loop: For, last: list[Any], handed: list[Value], hands: bool) -
         ops.append(Store(row, k, x))
         finish.ops.append(Load(row, again, x))
     finish.ops += last
-    after = For(again, (0, count, 1), loop.init, loop.params, finish, loop.outs)
+    after = For(again, (0, count, 1), loop.init, loop.params, finish, loop.outs,
+                in_turn=loop.in_turn)  # fmt: skip
     rows = zip(loop.params, loop.init, loop.body.yields, strict=True)
     fixed = {p: x for p, x, y in rows if y is p}
     rounds = Block(ops)
