@@ -7,6 +7,7 @@ those of all others with the tracer's, as slopes along a direction. `agree` runs
 
 import copy
 import functools
+from contextlib import nullcontext
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +17,7 @@ import zyg
 import zyg.trio
 from tests.calls.compare import Wrong, difference, quietly
 from tests.compiler.interpreted import Stopped, interpreted
+from tests.compiler.unwritten import noticed
 from tests.compiler.wholes import read, run
 from zyg.compiler.autodiff import forward, reverse
 from zyg.compiler.ir import prune, type_of
@@ -379,11 +381,14 @@ def agree(program, engines=tuple(ENGINES)):
 
 
 def first_and_final(program):
-    """Run a program by machine code that is there at once, and by what LLVM makes of it."""
+    """Run a program by machine code that is there at once, and by what LLVM makes of it.
+
+    The first would notice where it reads memory that nothing has written to.
+    """
     case, found = Case(program), []
-    for code in ("first", "whole"):
+    for code, memory in (("first", noticed()), ("whole", nullcontext())):
         f = zyg.compile(program.f)
-        with zyg.config(compile=code):
+        with zyg.config(compile=code), memory:
             found.append([outcome(f, case.args)])
             if case.is_smooth:
                 y, back = quietly(zyg.pullback, f, *case.args)

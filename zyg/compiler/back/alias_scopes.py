@@ -21,6 +21,7 @@ from zyg.compiler.loops import Rounds
 Sum = Counter[tuple[Value, ...]]  # of products of values, with factors; the empty one is 1
 
 _MOST = 8  # pairs that are to be told apart, terms of a sum
+SUMS = "constant", "add", "subtract", "multiply"  # operations
 _FAR = 2**40
 _DEEPEST = 50  # operations, of a sum
 _SIMPLE = Op, Load, Store, Check
@@ -108,21 +109,34 @@ class Places:
 
     def _sum_of(self, x: Value, depth: int) -> Sum | None:
         op = self.makers.get(x)
-        if op is None or op.name not in ("add", "subtract", "multiply") or depth == _DEEPEST:
+        if op is None or op.name not in SUMS or depth == _DEEPEST:
             return Counter({(x,): 1})
-        a, b = (self.sum_of(y, depth + 1) for y in op.args)
+        a, b = (self.sum_of(y, depth + 1) for y in (*op.args, 0)[:2])
         if a is None or b is None:
             return None
-        made: Sum = Counter()
-        if op.name == "multiply":
-            for s, m in a.items():
-                for t, n in b.items():
-                    made[tuple(sorted((*s, *t), key=id))] += m * n
-        else:
-            made.update(a)
-            (made.update if op.name == "add" else made.subtract)(b)
-        made = Counter({term: n for term, n in made.items() if n})
+        made = (
+            product(a, b)
+            if op.name == "multiply"
+            else plus(a, b, -1 if op.name == "subtract" else 1)
+        )
         return made if len(made) <= _MOST else None
+
+
+def plus(a: Sum, b: Sum, times: int = 1) -> Sum:
+    """A sum, and another so many times."""
+    made = Counter(a)
+    for term, n in b.items():
+        made[term] += n * times
+    return Counter({term: n for term, n in made.items() if n})
+
+
+def product(a: Sum, b: Sum) -> Sum:
+    """The product of two sums."""
+    made: Sum = Counter()
+    for s, m in a.items():
+        for t, n in b.items():
+            made[tuple(sorted((*s, *t), key=id))] += m * n
+    return Counter({term: n for term, n in made.items() if n})
 
 
 def unswitched(loop: For) -> tuple[list[Op], Atom, For, For] | None:

@@ -52,32 +52,35 @@ def addresses() -> dict[str, int]:
 
 
 def called(name: str, kind: Type, row: Callable[[str, int], str]) -> tuple[str, str]:
-    """A call of "gemm" or "gemv" and its declaration: `row` gives an operand in a type."""
+    """A call of "gemm" or "gemv" and its declaration: `row` gives an operand in a type.
+
+    The result is added to what is there, or is all of it: "new gemm".
+    """
     before, after, ints = _interface() or ("", "", "")
     real = {"d": "double", "s": "float"}[_LETTERS[kind]]
+    made, _, name = name.rpartition(" ")
     codes, sizes, places = (2, 3, (5, 8, 11)) if name == "gemm" else (1, 2, (3, 6, 9))
     words = ["i32 101", *(row("i32", k) for k in range(codes))]
     words += [row(ints, k) for k in range(codes, codes + sizes)]
-    one = f"{real} 1.0"
-    for k, scale in zip(places, (one, None, one), strict=True):
-        words += [*([scale] if scale else []), row("ptr", k), row(ints, k + 2)]
+    for k, scale in zip(places, ("1.0", "", "0.0" if made else "1.0"), strict=True):
+        words += [*([f"{real} {scale}"] if scale else []), row("ptr", k), row(ints, k + 2)]
     symbol = f"void @{before}cblas_{_LETTERS[kind]}{name}{after}"
     types = ", ".join(word.split()[0] for word in words)
     return f"call {symbol}({', '.join(words)})", f"declare {symbol}({types})"
 
 
 @remembered(8)
-def product(kind: Type) -> Program:
-    """The routine `product` (see `routines`) of buffers of a type."""
-    writer = _Writer(kind)
+def product(kind: Type, new: bool) -> Program:
+    """The routine `product` (see `routines`) of buffers of a type; if `new`, it is all of C."""
+    writer = _Writer(kind, new)
     return Program("product", writer.inputs, writer.builder.block)
 
 
 class _Writer:
     """Writes the program of a product: C of m by n, A of m by k, B of k by n."""
 
-    def __init__(self, kind: Type) -> None:
-        self.builder = builder = Builder()
+    def __init__(self, kind: Type, new: bool) -> None:
+        self.new, self.builder = new, (builder := Builder())
         types = ["int"] * 3 + [kind, "int", "int", "int"] * 3
         self.inputs = [Value(t) for t in types]
         given = [builder.wrap(x) for x in self.inputs]
@@ -100,7 +103,7 @@ class _Writer:
         self.builder.branch(atom_of(condition), *blocks)
 
     def call(self, name: str, *args: Any) -> None:
-        self.builder.routine(name, *map(atom_of, args))
+        self.builder.routine(f"new {name}" if self.new else name, *map(atom_of, args))
 
     def by_library(self) -> None:
         (a, a0, ar, ac), (b, b0, br, bc), (c, c0, cr, cc) = self.a, self.b, self.c
@@ -161,6 +164,8 @@ class _Writer:
 
             self.loop(self.k, of_line)
 
+        if self.new:
+            self.loop(self.m * self.n, lambda i: builder.store(c.atom, atom_of(i), 0.0))
         self.loop(self.m, along_row)
 
     def loop(self, n: Any, fill: Callable[[Any], None]) -> None:

@@ -6,43 +6,26 @@ NumPy keep them; it answers NotImplemented to arguments of other kinds, and Elli
 program has stopped, with what it wrote to its arguments put back. Python's way goes on from there.
 During a call that may be long other threads run.
 
+Arrays among the results whose shapes the arguments say are made before the call, and the program
+has their memory for the buffers that they are to be.
+
 The addresses of types, of functions of NumPy's, and of what is known by itself are not in the text:
 it has names for them, which `Entry.addresses` has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from zyg.compiler.back import arena, first_code, object_layout, symbols
+from zyg.compiler.back import arena, first_code, object_layout
 from zyg.compiler.back.c_abi import result_type
 from zyg.compiler.back.llvm_functions import Module
-from zyg.compiler.back.llvm_scalar import Scalars
 from zyg.compiler.back.object_layout import Unreadable
-from zyg.compiler.kinds import DTYPES, Array, Kind, Scalar, Static, Struct
-
-_PYTHON = {"float": float, "int": int, "bool": bool, "complex": complex}
-_LOADED = {"float": "double", "float32": "float", "int": "i64", "bool": "i8"}
-_IS_NOT_ZERO = {"i64": "icmp ne i64 {}, 0", "float": "fcmp une float {}, 0.0",
-                "double": "fcmp une double {}, 0.0"}  # fmt: skip
-_BOOLS = {True: (True, False), False: (np.True_, np.False_)}
-_MAKERS = {
-    "float": "PyFloat_FromDouble", "int": "PyLong_FromLongLong", "bool": "PyBool_FromLong",
-    "complex": "PyComplex_FromDoubles",
-}  # fmt: skip
-_OF_C = {  # Python's functions
-    "PyFloat_FromDouble": "ptr (double)", "PyComplex_FromDoubles": "ptr (double, double)",
-    "PyLong_FromLongLong": "ptr (i64)", "PyBool_FromLong": "ptr (i64)",
-    "PyLong_AsLongLongAndOverflow": "i64 (ptr, ptr)", "PyTuple_New": "ptr (i64)",
-    "PyTuple_SetItem": "i32 (ptr, i64, ptr)", "PyList_New": "ptr (i64)",
-    "PyList_SetItem": "i32 (ptr, i64, ptr)", "Py_IncRef": "void (ptr)", "Py_DecRef": "void (ptr)",
-    "Py_GetRecursionLimit": "i32 ()", "PyEval_SaveThread": "ptr ()",
-    "PyEval_RestoreThread": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
-}  # fmt: skip
-
+from zyg.compiler.back.python_objects import BOOLS, LOADED, PYTHON, Objects
+from zyg.compiler.ir import Alloc, Value
+from zyg.compiler.kinds import DTYPES, Array, Kind, Scalar, Static, Struct, leaves, width
 
 _LONG, _LONG_BYTES = 2048, 1 << 14  # an int or a length, an array: with these a call may be long
 
@@ -52,7 +35,7 @@ def _has_list(kind: Struct) -> bool:
     return kind.type is list or any(map(_has_list, parts))
 
 
-class Entry:
+class Entry(Objects):
     """Prints the function for a program whose parameters and whose result are of these kinds.
 
     `writes` are the inputs that are buffers of arguments, and written to; `tapes` says whether
@@ -63,15 +46,14 @@ class Entry:
         self, module: Module, takes: Sequence[Kind], gives: Kind, writes: Sequence[int],
         tapes: bool, apart: Sequence[int] = (),
     ) -> None:  # fmt: skip
-        self.m = Scalars(module.declared)
-        self.addresses: dict[str, int] = {}
-        self.names: dict[str, str | None] = {}  # of what has the addresses: see `symbols`
-        self.held: list[Any] = []  # what is known by its address
+        super().__init__(module.declared)
         self.writes, self.tapes = writes, tapes
         self.separate = apart
         self.objects: dict[int, str] = {}  # arrays, by the places of their buffers
         self.arrays: list[tuple[str, str, bool]] = []  # first byte, size, written
         self.inputs: list[str] = []
+        self.first: dict[int, tuple[str, str, str]] = {}  # by output: first byte, size, array
+        self.placed: dict[str, tuple[str, str, str]] = {}  # the same, by what the output is
         body = self.body(module, takes, gives)
         self.lines = [
             "define ptr @kernel(ptr %self, ptr %arguments, i64 %count) nounwind {", "start:",
@@ -94,7 +76,9 @@ class Entry:
             self.take(kind, self.read("ptr", "%arguments", 8 * k))
         self.apart()
         copies = self.saved()
+        self.made_first(module, gives)
         given = ["ptr %arena", f"i64 {self.depth()}", *self.inputs]
+        given += [f"ptr {data}, i64 {size}" for data, size, _ in self.first.values()]
         thread = self.let_others(takes)
         y = m.value(f"call {made} {module.main}({', '.join(given)})")
         self.back(thread)
@@ -105,21 +89,24 @@ class Entry:
         outputs = [
             m.value(f"extractvalue {made} {y}, {k + 1}") for k in range(len(module.program.outputs))
         ]
+        self.placed = {outputs[k]: row for k, row in self.first.items()}
         self.want_separate([outputs[k] for k in self.separate])
         self.leave(self.give(gives, iter(outputs)))
         m.start("stopped")
-        for place, copy, size in copies:
-            self.copy(place, copy, size)
-        self.stop(status)
+        self.stop(status, copies)
         m.start("other")
         self.leave(self.known(NotImplemented))
         m.start("raised")
         self.leave("null")
         return m.lines
 
-    def stop(self, status: str) -> None:
+    def stop(self, status: str, copies: Sequence[tuple[str, str, str]]) -> None:
         """The end where the program has stopped: by final code, if this is the first."""
         m = self.m
+        for place, copy, size in copies:
+            self.copy(place, copy, size)
+        for _, _, array in self.first.values():
+            self.called("Py_DecRef", f"ptr {array}")
         m.line(f"br i1 {m.value(first_code.left(status))}, label %later, label %ended")
         m.start("later")
         m.line("call void @zyg_release(ptr %arena)")
@@ -159,69 +146,11 @@ class Entry:
             others = self.m.value(f"icmp ne ptr {x}, null")
             self.where(others, lambda: self.called("PyEval_RestoreThread", f"ptr {x}"))
 
-    def where(self, condition: str, do: Callable[[], Any]) -> None:
-        """Do something where a condition is true, which it mostly is not."""
-        then, after = self.m.name("b"), self.m.name("b")
-        self.m.line(f"br i1 {condition}, label {then}, label {after}")
-        self.m.start(then[1:])
-        do()
-        self.m.line(f"br label {after}")
-        self.m.start(after[1:])
-
     # Parts
 
     def leave(self, result: str) -> None:
         self.m.line("call void @zyg_release(ptr %arena)")
         self.m.line(f"ret ptr {result}")
-
-    def want(self, condition: str, otherwise: str = "other") -> None:
-        """Go on where a condition is true."""
-        on = self.m.name("b")
-        self.m.line(f"br i1 {condition}, label {on}, label %{otherwise}, !prof !0")
-        self.m.start(on[1:])
-
-    def read(self, type: str, object: str, place: int) -> str:
-        at = self.m.value(f"getelementptr i8, ptr {object}, i64 {place}")
-        return self.m.value(f"load {type}, ptr {at}")
-
-    def at(self, x: Any) -> str:
-        """The symbol of an object, which is held."""
-        return self.symbol(f"object{len(self.held)}", id(x), x, symbols.name_of(x))
-
-    def known_by(self, name: str) -> str:
-        """The symbol of what has a name."""
-        return self.symbol(name, *symbols.found(name), name)
-
-    def symbol(self, symbol: str, address: int, held: Any, name: str | None) -> str:
-        known = {at: symbol for symbol, at in self.addresses.items()}
-        if address not in known:
-            self.addresses[known.setdefault(address, f"zyg_{symbol}")] = address
-            self.names[known[address]] = name
-            self.held.append(held)
-            self.m.declared[f"@{known[address]} = external global i8"] = None
-        return f"@{known[address]}"
-
-    def called(self, name: str, *args: str) -> str:
-        out, _, types = _OF_C[name].partition(" ")
-        self.m.declared[f"declare {out} @{name}{types}"] = None
-        call = f"call {out} @{name}({', '.join(args)})"
-        if out == "void":
-            self.m.line(call)
-            return ""
-        return self.m.value(call)
-
-    def made(self, object: str) -> str:
-        self.want(self.m.value(f"icmp ne ptr {object}, null"), "raised")
-        return object
-
-    def known(self, x: Any) -> str:
-        """A reference to an object that is known."""
-        self.called("Py_IncRef", f"ptr {self.at(x)}")
-        return self.at(x)
-
-    def copy(self, to: str, of: str, size: str) -> None:
-        self.m.declared["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"] = None
-        self.m.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {of}, i64 {size}, i1 false)")
 
     def depth(self) -> str:
         """How deep calls may go."""
@@ -238,7 +167,7 @@ class Entry:
         elif isinstance(kind, Array):
             self.take_array(kind, x)
         elif isinstance(kind, Scalar):
-            own = _PYTHON.get(kind.type) if kind.python else DTYPES[kind.type].type
+            own = PYTHON.get(kind.type) if kind.python else DTYPES[kind.type].type
             if own is not bool:
                 self.want_type(x, own)
             self.take_number(kind, x)
@@ -251,16 +180,13 @@ class Entry:
         else:
             raise Unreadable(kind)
 
-    def want_type(self, x: str, type: Any) -> None:
-        self.want(self.m.value(f"icmp eq ptr {self.read('ptr', x, 8)}, {self.at(type)}"))
-
     def take_number(self, kind: Scalar, x: str) -> None:
         m = self.m
         if kind.type == "complex":
             self.inputs += [f"double {self.read('double', x, place)}" for place in (16, 24)]
         elif kind.type == "bool":
             true, false = (m.value(f"icmp eq ptr {x}, {self.at(y)}")
-                           for y in _BOOLS[kind.python])  # fmt: skip
+                           for y in BOOLS[kind.python])  # fmt: skip
             self.want(m.value(f"or i1 {true}, {false}"))
             self.inputs.append(f"i1 {true}")
         elif kind.type == "int" and kind.python:
@@ -269,7 +195,7 @@ class Entry:
             self.want(m.value(f"icmp eq i32 {m.value(f'load i32, ptr {over}')}, 0"))
             self.inputs.append(f"i64 {n}")
         else:
-            type = _LOADED[kind.type]
+            type = LOADED[kind.type]
             self.inputs.append(f"{type} {self.read(type, x, object_layout.HEAD)}")
 
     def take_array(self, kind: Array, x: str) -> None:
@@ -354,70 +280,30 @@ class Entry:
             self.called(f"{name}_SetItem", f"ptr {made}", f"i64 {k}", f"ptr {part}")
         return made
 
-    def give_number(self, kind: Scalar, outputs: Iterator[str]) -> str:
-        """A number, of the kind that it is of."""
-        numbers = [next(outputs) for _ in range(1 + (kind.type == "complex"))]
-        if not kind.ways:
-            return self.number(kind, numbers)
-        m, place, end = self.m, self.m.slot("ptr"), self.m.name("b")
-        for way in (*kind.ways, None):
-            after, then = m.name("b"), m.name("b")
-            if way:
-                m.line(f"br i1 {next(outputs)}, label {then}, label {after}")
-                m.start(then[1:])
-            made = self.number(way or kind, self.as_way(kind.type, way or kind, numbers))
-            m.line(f"store ptr {made}, ptr {place}")
-            m.line(f"br label {end}")
-            m.start(after[1:] if way else end[1:])
-        return m.value(f"load ptr, ptr {place}")
-
-    def as_way(self, held: str, way: Scalar, numbers: Sequence[str]) -> Sequence[str]:
-        """A number of one type as one of another that has a place for it."""
-        x, of = numbers[0], _LOADED.get(held, "double")
-        if way.type == held or (way.type, held) == ("float", "complex"):
-            return numbers[: 1 + (way.type == "complex")]
-        if way.type == "bool":
-            return [self.m.value(_IS_NOT_ZERO[of].format(x))]
-        how = "fptosi" if way.type == "int" else "fpext" if held == "float32" else "fptrunc"
-        return [self.m.value(f"{how} {of} {x} to {_LOADED[way.type]}")]
-
-    def number(self, kind: Scalar, numbers: Sequence[str]) -> str:
-        m = self.m
-        if kind.type == "bool":
-            numbers = [m.value(f"zext i1 {numbers[0]} to {'i64' if kind.python else 'i8'}")]
-        type = _LOADED.get(kind.type, "double")
-        if kind.python:
-            type = "i64" if kind.type == "bool" else type
-            return self.called(_MAKERS[kind.type], *(f"{type} {x}" for x in numbers))
-        slot = self.m.slot("[2 x double]")
-        for k, x in enumerate(numbers):
-            m.line(f"store {type} {x}, ptr {m.value(f'getelementptr double, ptr {slot}, i64 {k}')}")
-        maker = self.known_by("scalar")
-        return m.value(f"call ptr {maker}(ptr {slot}, ptr {self.at(DTYPES[kind.type])}, ptr null)")
+    def made_first(self, module: Module, gives: Kind) -> None:
+        """Make those arrays among the results of which a shape is known."""
+        program = module.program
+        known = dict(zip(program.inputs, self.inputs, strict=True))
+        fresh = {op.out for op in program.body.ops if isinstance(op, Alloc)}
+        for k, kind in ((k, x) for k, x in leaves(gives) if isinstance(x, Array)):
+            buffer, *shape = program.outputs[k : k + width(kind)]
+            if buffer not in fresh or not all(isinstance(n, int) or n in known for n in shape):
+                continue
+            fresh -= {buffer}
+            dims = [known[n][4:] if isinstance(n, Value) else str(n) for n in shape]
+            array, size = self.array(kind, dims)
+            self.first[k] = self.read("ptr", array, object_layout.DATA), size, array
+        module.placed = [program.outputs[k] for k in self.first]
 
     def give_array(self, kind: Array, outputs: Iterator[str]) -> str:
-        if kind.readonly:
-            raise Unreadable(kind)
-        m, dtype = self.m, DTYPES[kind.element]
         data = "" if kind.zeros else next(outputs)
-        size, slot = str(dtype.itemsize), self.m.slot(f"[{kind.ndim} x i64]")
-        steps = self.m.slot(f"[{kind.ndim} x i64]") if kind.ranks else "null"
         shape = [next(outputs) for _ in range(kind.ndim)]
-        for k in reversed(kind.order):
-            for row, n in ((slot, shape[k]), (steps, size)):
-                if row != "null":
-                    at = m.value(f"getelementptr i64, ptr {row}, i64 {k}")
-                    m.line(f"store i64 {n}, ptr {at}")
-            size = m.value(f"mul i64 {size}, {shape[k]}")
-        if kind.zeros:
-            return self.made(m.value(
-                f"call ptr {self.known_by('zeros')}(i32 {kind.ndim}, ptr {slot}, "
-                f"ptr {self.known(dtype)}, i32 0)"
-            ))  # fmt: skip
-        made = self.made(m.value(
-            f"call ptr {self.known_by('new_array')}(ptr {self.at(np.ndarray)}, "
-            f"i32 {kind.ndim}, ptr {slot}, i32 {dtype.num}, ptr {steps}, ptr null, i32 0, i32 0, "
-            "ptr null)"
-        ))  # fmt: skip
-        self.copy(self.read("ptr", made, object_layout.DATA), data, size)
+        place, _, made = self.placed.get(data, ("", "", ""))
+        if not made:
+            made, size = self.array(kind, shape)
+            if not kind.zeros:
+                self.copy(self.read("ptr", made, object_layout.DATA), data, size)
+        else:
+            elsewhere = self.m.value(f"icmp ne ptr {data}, {place}")
+            self.where(elsewhere, lambda: self.copy(place, data, self.placed[data][1]))
         return made

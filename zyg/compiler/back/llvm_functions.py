@@ -15,6 +15,7 @@ from zyg.compiler.back import arena, blas, elementary_text, first_code, sums, th
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_memory, type_in_text
 from zyg.compiler.back.distribution import distributed
+from zyg.compiler.back.first_writes import without_zeros
 from zyg.compiler.back.hoisting import check_early, hoistable, postponed
 from zyg.compiler.back.lifetimes import Lifetimes, buffers_of
 from zyg.compiler.back.llvm_scalar import Scalars
@@ -64,6 +65,7 @@ class Module:
         self.rounds: dict[Program, str] = {}  # of loops in threads, with their functions
         self.apart: set[Program] = set()  # whose buffers share no memory
         self.calls: dict[str, set[str]] = {}  # functions, and those that they call
+        self.placed: Sequence[Atom] = ()  # buffers of the program that its caller brings
         self.main = self.function_of(program)
 
     def whole(self) -> str:
@@ -136,7 +138,8 @@ class _Function(Regions):
 
     def __init__(self, module: Module, program: Program, name: str) -> None:
         self.module, self.program, self.symbol = module, program, name
-        self.body, self.outer = as_run(program).body, program is module.program
+        self.body, self.products = without_zeros(as_run(program))
+        self.outer = program is module.program
         self.known_apart = self.outer or program in module.apart
         super().__init__(Scalars(module.declared), TYPES)
         self.failures: list[tuple[str, str]] = []  # status, and the block that it comes from
@@ -154,6 +157,8 @@ class _Function(Regions):
             self.known[x] = name = self.m.name("x")
             how = " noalias" if self.known_apart and is_buffer(x.type) else ""
             parameters.append(f"{type_in_text(x.type)}{how} {name}")
+        for k in range(len(self.module.placed) if self.outer else 0):
+            parameters += [f"ptr noalias %placed{k}", f"i64 %room{k}"]
         how = "noinline nounwind" if self.outer else "nounwind"
         self.m.start("entry")
         self.count(first_code.CALL if self.outer else len(self.body.ops))
@@ -218,11 +223,31 @@ class _Function(Regions):
             bytes_ = f"i64 {min(int(op.size) << shift, _LARGEST)}"
         elif shift:
             bytes_ = "i64 " + m.value(f"call i64 @llvm.ushl.sat.i64({bytes_}, i64 {shift})")
-        out = self.name(op.out)
-        m.line(f"{out} = call ptr @zyg_allocate(ptr %arena, {bytes_})")
-        self.demand(m.value(f"icmp ne ptr {out}, null"), status=str(arena.NO_MEMORY))
+        if self.outer and op.out in self.module.placed:
+            self.placed(op.out, bytes_)
+        else:
+            self.allocated(self.name(op.out), bytes_)
         if op.zeroed:
-            m.line(f"call void @llvm.memset.p0.i64(ptr align 64 {out}, i8 0, {bytes_}, i1 false)")
+            of = f"ptr {self.known[op.out]}, i8 0, {bytes_}"
+            m.line(f"call void @llvm.memset.p0.i64({of}, i1 false)")
+
+    def allocated(self, out: str, bytes_: str) -> None:
+        """Print a buffer of so many bytes."""
+        self.m.line(f"{out} = call ptr @zyg_allocate(ptr %arena, {bytes_})")
+        self.demand(self.m.value(f"icmp ne ptr {out}, null"), status=str(arena.NO_MEMORY))
+
+    def placed(self, x: Value, bytes_: str) -> None:
+        """Print a buffer that the caller brings, if it has that size."""
+        m, k = self.m, self.module.placed.index(x)
+        fits, (other, after) = m.block, (self.fresh(), self.fresh())
+        same = m.value(f"icmp eq {bytes_}, %room{k}")
+        m.line(f"br i1 {same}, label {after}, label {other}, !prof !0")
+        self.start(other)
+        self.allocated(made := m.name(), bytes_)
+        m.line(f"br label {after}")
+        end = m.block
+        self.start(after)
+        m.line(f"{self.name(x)} = phi ptr [ %placed{k}, %{fits} ], [ {made}, %{end} ]")
 
     def place(self, buffer: Atom, index: Atom) -> str:
         kind = type_in_memory(element_of(type_of(buffer)))
@@ -264,7 +289,8 @@ class _Function(Regions):
 
     def routine(self, op: Routine) -> None:
         if op.name == "product":
-            self.call(Call(blas.product(type_of(op.args[3])), op.args, []))
+            made = blas.product(type_of(op.args[3]), op in self.products)
+            self.call(Call(made, op.args, []))
             return
         kind = next(type_of(x) for x in op.args if is_buffer(type_of(x)))
 
