@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-TOPICS = ("numbers", "arrays", "language", "functions", "memory", "interactions", "derivatives",
-          "threads", "simulations")  # fmt: skip
+TOPICS = ("numbers", "arrays", "language", "functions", "memory", "choices", "interactions",
+          "derivatives", "threads", "simulations")  # fmt: skip
 _REGISTERED: dict[str, dict[str, "Program"]] = defaultdict(dict)  # by the module's name
 _DROP_INS = {f"\nimport {name}\n": f"\nimport zyg.{name} as {name}\n" for name in ("math", "cmath")}
 _DROP_INS["\nimport numpy as np\n"] = "\nimport zyg.numpy as np\n"

@@ -43,6 +43,15 @@ def trips(builder: Builder, span: tuple[Atom, ...]) -> Atom:
     return builder.op("maximum", n, 0)
 
 
+def round_of(builder: Builder, loop: For) -> Atom:
+    """How many rounds are before this one."""
+    start, _, step = loop.span
+    ahead = builder.op("subtract", loop.index, start) if start != 0 else loop.index
+    if step == 1:
+        return ahead
+    return builder.op("negative", ahead) if step == -1 else builder.op("floor_divide", ahead, step)
+
+
 FIXED, MOVING, OTHER = range(3)  # the same in each round; with the index; in any other way
 
 

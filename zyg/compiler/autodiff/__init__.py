@@ -4,9 +4,11 @@ dependence                      which numbers and which memory derivatives flow 
 tangents                        one pass that makes values again, with sparse tangents
 recompute                       which loads may be repeated at the end
 checkpointing                   loops that are run again in parts
+choices                         loops that choose a round
 calls                           what functions that are called keep, on stacks
 augmented_primal                the forward sweep of reverse mode, with shadows
 residuals                       tapes, and what is computed again
+own_adjoints                    functions that bring their own adjoint
 products                        products of matrices in reverse mode
 threads                         the mirrors of loops in threads
 reverse_pass                    the mirror of that sweep

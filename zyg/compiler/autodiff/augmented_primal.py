@@ -20,6 +20,7 @@ from typing import Any
 from zyg.compiler.aliases import writes_of
 from zyg.compiler.autodiff.calls import Pair, Stacks
 from zyg.compiler.autodiff.checkpointing import buffers_in, changed
+from zyg.compiler.autodiff.choices import Choice, choice
 from zyg.compiler.autodiff.dependence import Activity
 from zyg.compiler.autodiff.recompute import Recomputable
 from zyg.compiler.builder import Builder
@@ -47,6 +48,7 @@ from zyg.compiler.ir import (
     outs_of,
     type_of,
 )
+from zyg.compiler.loops import round_of
 from zyg.compiler.rewriter import Rewriter
 from zyg.compiler.splice import called, free_values, spliced
 from zyg.errors import KernelError
@@ -64,6 +66,8 @@ class Frame:
     growth: Any = None  # its tapes
     slots: dict[Any, Atom] = field(default_factory=dict)  # where a round is on tapes
     fused: bool = False  # its mirror is at its own end
+    choice: Choice | None = None  # of a loop that chooses a round
+    chosen: Value | None = None  # which it has chosen, or -1
     round: Value | None = None  # in its mirror
     depth: int = 0  # of the builder's blocks, in its mirror
 
@@ -301,7 +305,17 @@ class AugmentedPrimal(Rewriter):
             after = Value("int")
             new.body.ops.append(Op("add", (frame.counter, 1), after))
             frame.trips = carry(frame, frame.counter, 0, after)
+        elif found := choice(op, self.activity, self.staying):
+            self._choose(frame, found)
         self.builder.block.ops.append(new)
+
+    def _choose(self, frame: Frame, found: Choice) -> None:
+        """Keep which round a loop chooses."""
+        with self.builder.inside(frame.block):
+            before, this = Value("int"), round_of(self.builder, frame.region)
+            sides = (this, before) if found.wanted else (before, this)
+            after = self.builder.op("select", self.atom(found.condition), *sides)
+        frame.choice, frame.chosen = found, carry(frame, before, -1, after)
 
     def _state(self, loop: For) -> list[tuple[Value, Value]]:
         """Copy the memory that a loop finds and that will have changed when it is to run again."""

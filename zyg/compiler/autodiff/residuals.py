@@ -33,7 +33,7 @@ from zyg.compiler.ir import (
     operands_of,
     outs_of,
 )
-from zyg.compiler.loops import trips
+from zyg.compiler.loops import round_of, trips
 from zyg.compiler.numbers import Number
 
 _DEEPEST = 6  # operations from what is kept to what is computed again
@@ -234,7 +234,7 @@ class Residuals:
         if outer not in inner.slots:
             place = Builder()
             spans = [f.region.span for f in levels[:-1]]
-            rounds = [_round(place, f.region) for f in levels]
+            rounds = [round_of(place, f.region) for f in levels]
             inner.slots[outer] = _slot(place, spans, rounds)
             inner.block.ops += place.block.ops
         inner.block.ops.append(Store(tape, inner.slots[outer], x))
@@ -265,15 +265,6 @@ def _is_cheap(made: Any) -> bool:
 
 def _is_index(x: Value, frame: Frame) -> bool:
     return isinstance(frame.region, For) and x is frame.region.index
-
-
-def _round(builder: Builder, loop: For) -> Atom:
-    """How many rounds are before this one."""
-    start, _, step = loop.span
-    ahead = builder.op("subtract", loop.index, start) if start != 0 else loop.index
-    if step == 1:
-        return ahead
-    return builder.op("negative", ahead) if step == -1 else builder.op("floor_divide", ahead, step)
 
 
 def _slot(builder: Builder, spans: list[Any], rounds: list[Any]) -> Atom:

@@ -8,15 +8,16 @@ sums them up. Partial derivatives come from the table of operations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
 
 from zyg.base.registry import ScalarRule
 from zyg.compiler.aliases import writes_of
 from zyg.compiler.autodiff.augmented_primal import AugmentedPrimal, Frame, carry
-from zyg.compiler.autodiff.dependence import is_flat, is_real, times
+from zyg.compiler.autodiff.choices import Choice
+from zyg.compiler.autodiff.dependence import is_flat, times
+from zyg.compiler.autodiff.own_adjoints import pulled
 from zyg.compiler.autodiff.products import product
 from zyg.compiler.autodiff.residuals import Residual, Residuals, before
 from zyg.compiler.autodiff.threads import Threads
@@ -24,7 +25,6 @@ from zyg.compiler.builder import Builder
 from zyg.compiler.front.interpreter import call_partial
 from zyg.compiler.functions import rule_of
 from zyg.compiler.ir import (
-    Adjoint,
     Alloc,
     Atom,
     Block,
@@ -48,9 +48,12 @@ from zyg.compiler.ir import (
 from zyg.compiler.loops import additions, more_than_sums, trips
 from zyg.compiler.numbers import atom_of
 from zyg.compiler.rewriter import Visitor
-from zyg.compiler.splice import free_values, spliced
+from zyg.compiler.splice import free_values
 
 Cotangents = dict[Value, Atom]  # of values of the program; absent is zero
+
+
+_FEW = 8  # rounds, which take less time than not to know whether they come
 
 
 class Reverse(Visitor):
@@ -171,7 +174,7 @@ class Reverse(Visitor):
             return
         callee = op.callee
         if callee.adjoint:
-            self.ruled(op, callee.adjoint)
+            pulled(self, op, callee.adjoint)
             return
         pair = self.sweep.called(callee)
         if not pair.is_reversed:
@@ -186,62 +189,6 @@ class Reverse(Visitor):
         self.builder.block.ops.append(Call(pair.reverse, tuple(bars), outs))
         for x, c in zip(args, outs, strict=True):
             self.add(x, c)
-
-    def ruled(self, op: Call, adjoint: Adjoint) -> None:
-        """A function that has an adjoint of its own."""
-        callee, builder = op.callee, self.builder
-        pairs = zip((*callee.inputs, *callee.outputs), (*op.args, *op.outs), strict=True)
-        known: dict[Any, Atom] = dict(pairs)
-
-        def value(x: Atom) -> Atom:
-            return self.value(known[x]) if isinstance(x, Value) else x
-
-        def extent(program: Program, x: Value) -> Atom:
-            return builder.product(map(value, program.sizes[x]))
-
-        bars: dict[Any, Atom] = {}
-        results = [x for x in op.outs[: adjoint.results] if is_real(x.type)]
-        for x, bar in zip(results, adjoint.bars, strict=True):
-            if not is_buffer(x.type):
-                bars[bar] = self.bars[-1].pop(x, self.zero(x))
-            elif self.is_active(x):
-                bars[bar] = self.shadow(x)
-            else:
-                bars[bar] = builder.alloc(element_of(x.type), extent(adjoint.program, bar))
-        inputs = [bars[x] if x in bars else value(x) for x in adjoint.program.inputs]
-        moves = self._moves(bars, adjoint.program, extent) if self.strong else True
-        made = spliced(adjoint.program, inputs, builder.block)
-        for k, c in zip(adjoint.moving, made, strict=True):
-            arg, p = op.args[k], callee.inputs[k]
-            if not is_buffer(p.type):
-                self.add(arg, builder.op("select", moves, c, 0.0) if self.strong else c)
-            elif self.is_active(arg):
-                shadow, size = self.shadow(arg), extent(callee, p)  # type: ignore[arg-type]
-                with builder.inside(Block()) as adds:
-                    builder.add_all(shadow, c, size)  # type: ignore[arg-type]
-                if self.strong:
-                    builder.branch(moves, adds, Block())
-                else:
-                    builder.block.ops += adds.ops
-
-    def _moves(
-        self, bars: dict[Any, Atom], program: Program, extent: Callable[[Program, Value], Atom]
-    ) -> Atom:
-        """Whether any part of the cotangents of a rule's result is not zero."""
-        builder = self.builder
-        moves: Atom = False
-        for x, bar in bars.items():
-            if not is_buffer(x.type):
-                moves = builder.op("logical_or", moves, builder.op("not_equal", bar, 0.0))
-                continue
-            index, found, out = Value("int"), Value("bool"), Value("bool")
-            with builder.inside(Block()) as body:
-                moved = builder.op("not_equal", builder.load(bar, index), 0.0)  # type: ignore[arg-type]
-                body.yields = [builder.op("logical_or", found, moved)]
-            span = (0, extent(program, x), 1)
-            builder.block.ops.append(For(index, span, [moves], [found], body, [out]))
-            moves = out
-        return moves
 
     def _has_bar(self, x: Atom) -> bool:
         return self.is_active(x) and not is_buffer(type_of(x))
@@ -301,6 +248,9 @@ class Reverse(Visitor):
         if not self.sweep.activity.has_part(op):
             return
         frame = self.sweep.frames[op.body]
+        if frame.choice is not None:
+            self._chosen(op, frame, frame.choice)  # type: ignore[arg-type]
+            return
         adds = isinstance(op, For) and self._only_adds(op)
         fuses = adds and self._fuses(op, frame)  # type: ignore[arg-type]
         if isinstance(op, For) and op.again and not fuses:
@@ -331,6 +281,24 @@ class Reverse(Visitor):
         starts = dict(zip(op.params, op.init, strict=True))
         for start, end in zip([*(starts[p] for p in given), *sums], outs, strict=True):
             self.add(start, end)
+
+    def _chosen(self, op: For, frame: Frame, choice: Choice) -> None:
+        """The mirror of a loop that chooses: that of the round that was chosen, if one was."""
+        builder, frame.round = self.builder, self.residuals.fetch(frame.chosen)  # type: ignore[assignment,arg-type]
+        chose = builder.op("greater_equal", frame.round, 0)  # type: ignore[arg-type]
+        bars = [self.bars[-1].pop(q, self.zero(q)) for q, _, _ in choice.takes]
+        with self.residuals.mirror(frame) as block:
+            self.bars.append({})
+            for (_, x, _), bar in zip(choice.takes, bars, strict=True):
+                self.add(x, bar)
+            self.run(op.body)
+            sums = self.bars.pop()
+            block.yields = [*sums.values()]
+        none = Block([], [self.zero(x) for x in sums])
+        for x, c in zip(sums, builder.branch(chose, block, none), strict=True):
+            self.add(x, c)
+        for (_, _, start), bar in zip(choice.takes, bars, strict=True):
+            self.add(start, builder.op("select", chose, 0.0, bar))
 
     def _only_adds(self, op: For) -> bool:
         """Whether rounds have adjoints that may come in any order: all that a loop does to what is
@@ -397,12 +365,24 @@ class Reverse(Visitor):
             params, outs = [p for p, _ in sums.values()], [Value(x.type) for x in sums]
             init = [self.zero(x) for x in sums]
             loop = For(frame.round, (0, count, 1), init, params, body, outs)
-            self.builder.block.ops.append(threads.given(loop))
+            mirror = Block([threads.given(loop)], [*outs])
+            moves = self._moving([bar for bar in bars if bar is not None], count)
+            if loop.apart is None and isinstance(moves, Value):
+                outs = self.builder.branch(moves, mirror, Block([], init))  # type: ignore[assignment]
+            else:
+                self.builder.block.ops += mirror.ops
             for x, out in zip(sums, outs, strict=True):
                 self.add(x, out)
         for start, bar in zip(op.init, bars, strict=True):
             if bar is not None:
                 self.add(start, bar)
+
+    def _moving(self, bars: list[Atom], count: Atom) -> Atom:
+        """Whether the mirror of a loop does anything: not if its one cotangent is zero."""
+        op = self.builder.op
+        if len(bars) != 1:
+            return True
+        return op("logical_or", op("not_equal", bars[0], 0.0), op("less", count, _FEW))
 
     @contextmanager
     def _earlier(self) -> Iterator[None]:
