@@ -30,18 +30,21 @@ import numpy as np
 
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.elementwise import copied
+from zyg.compiler.front.mixed import NarrowNumber
 from zyg.compiler.front.structures import Unknown, described
 from zyg.compiler.front.views import Arrayed, dense
 from zyg.compiler.front.whole import WholeInterpreter
 from zyg.compiler.ir import Adjoint, Atom, Block, CallBack, Program, Value, is_buffer, is_number
 from zyg.compiler.kinds import (
-    DTYPES,
+    NARROW,
     Array,
     Kind,
     Scalar,
     Static,
     Struct,
     dense_array,
+    dtype_of,
+    held_in,
     lies_in,
     put_together,
     taken_apart,
@@ -55,7 +58,7 @@ HIDDEN = object()  # in a kind: a part of a result that programs do not use
 _REAL = {"float", "float32", "complex"}
 _KNOWN = (str, bytes, Enum, type, type(None), type(...), np.dtype, complex, np.ufunc)
 _PYTHON: dict[str, type] = {"float": float, "int": int, "bool": bool, "complex": complex}
-_CODES = {"float": "d", "float32": "f4x", "int": "q", "bool": "q", "complex": "dd"}
+_CODES = {"float": "d", "float32": "f4x", "complex": "dd"}  # of ints and bools "q"
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -137,9 +140,9 @@ def values_of(found: Sequence[Leaf]) -> tuple[list[Value], dict[Value, tuple[Any
     for leaf in found:
         is_complex = leaf.element == "complex"
         if isinstance(leaf, Scalar):
-            made += [Value("float"), Value("float")] if is_complex else [Value(leaf.type)]
+            made += [Value("float"), Value("float")] if is_complex else [Value(held_in(leaf.type))]
             continue
-        buffer = Value("float[]" if is_complex else f"{leaf.element}[]")
+        buffer = Value(f"{held_in(leaf.element)}[]")
         dims = [Value("int") for _ in range(leaf.ndim)]
         sizes[buffer] = (2, *dims) if is_complex else (*dims,)
         made += [buffer, *dims]
@@ -321,6 +324,8 @@ def _made(reader: WholeInterpreter, kind: Kind, outs: Iterator[Value]) -> Any:
         return dense(to, buffer, dims, kind.element, kind.order)
     if kind.type == "complex":
         return ComplexNumber(to, next(outs), next(outs), kind.python)
+    if kind.type in NARROW:
+        return NarrowNumber(to, next(outs), kind.type)
     return to.number(next(outs), kind.python)
 
 
@@ -385,25 +390,26 @@ def raised() -> BaseException | None:
 def _codes(found: Sequence[Leaf], given: bool = False) -> str:
     """The words of some leaves; of arrays that are given, their bytes and their shape."""
     return "".join("Q" + "q" * (given + leaf.ndim) if isinstance(leaf, Array)
-                   else _CODES[leaf.type] for leaf in found)  # fmt: skip
+                   else _CODES.get(leaf.type, "q") for leaf in found)  # fmt: skip
 
 
 def _taker(leaf: Leaf) -> Callable[[Iterator[Any]], Any]:
     """How an argument is made of words."""
-    dtype = DTYPES[leaf.element]
+    dtype = dtype_of(leaf.element)
     if isinstance(leaf, Scalar):
         of: Any = _PYTHON[leaf.type] if leaf.python else dtype.type
         if leaf.type == "complex":
             return lambda row: of(complex(next(row), next(row)))
         return lambda row: of(next(row))
-    axes = range(leaf.ndim)
+    axes, held = range(leaf.ndim), np.dtype(np.int64) if leaf.element in NARROW else dtype
 
     def take(row: Iterator[Any]) -> Any:
         address, shape = next(row), [next(row) for _ in axes]
-        size = math.prod(shape) * dtype.itemsize
+        size = math.prod(shape) * held.itemsize
         if not size:
             return np.zeros(shape, dtype)
-        return leaf.shaped(np.frombuffer(ctypes.string_at(address, size), dtype), shape)
+        flat = np.frombuffer(ctypes.string_at(address, size), held).astype(dtype, copy=False)
+        return leaf.shaped(flat, shape)
 
     return take
 
@@ -415,7 +421,7 @@ def _giver(leaf: Leaf, strict: bool) -> Give:
     """How a result becomes words; one that is not `strict` may be of a type that converts."""
     if isinstance(leaf, Array):
         return _array_giver(leaf, strict)
-    of: Any = _PYTHON[leaf.type] if leaf.python else DTYPES[leaf.type].type
+    of: Any = _PYTHON[leaf.type] if leaf.python else dtype_of(leaf.type).type
 
     def give(y: Any, found: list[Any], arrays: list[Any]) -> None:
         _demand_alike(not strict or type(y) is of)
@@ -425,14 +431,15 @@ def _giver(leaf: Leaf, strict: bool) -> Give:
 
 
 def _array_giver(leaf: Array, strict: bool) -> Give:
-    dtype = DTYPES[leaf.element]
+    dtype = dtype_of(leaf.element)
 
     def give(y: Any, found: list[Any], arrays: list[Any]) -> None:
         _demand_alike(not strict or type(y) is np.ndarray)
         y = np.asarray(y) if strict else np.asarray(y, dtype)
         _demand_alike(y.dtype == dtype and y.ndim == leaf.ndim)
         _demand_alike(not strict or lies_in(y, leaf.order))
-        arrays.append(flat := np.ascontiguousarray(leaf.row(y)))
+        flat = np.ascontiguousarray(leaf.row(y))
+        arrays.append(flat := flat.astype(np.int64) if leaf.element in NARROW else flat)
         found += (flat.__array_interface__["data"][0], flat.nbytes, *y.shape)
 
     return give

@@ -23,8 +23,8 @@ from zyg.compiler.layouts import Order, Ranks, in_c, of_order, sorted_by
 class Scalar:
     """A number: Python's own, or one of NumPy's. Operands: the number; of complex ones, both parts.
 
-    `type` is "float", "float32", "int", "bool" or "complex". A result may be of other kinds, too,
-    its `ways`: a further operand for each says whether it is.
+    `type` is "float", "float32", "int", "bool", "complex", or one of the `NARROW`. A result may be
+    of other kinds, too, its `ways`: a further operand for each says whether it is.
     """
 
     type: str
@@ -39,7 +39,7 @@ class Scalar:
         """A plain number, as one of this kind."""
         if self.type != "complex" and isinstance(x, complex):
             x = x.real
-        return _OF_PYTHON[self.type](x) if self.python else DTYPES[self.type].type(x)
+        return _OF_PYTHON[self.type](x) if self.python else dtype_of(self.type).type(x)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,14 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "float": np.dtype(np.float64), "float32": np.dtype(np.float32), "int": np.dtype(np.int64),
     "bool": np.dtype(np.bool_), "complex": np.dtype(np.complex128),
 }  # fmt: skip
-_ELEMENTS = {dtype: element for element, dtype in DTYPES.items()}
+# Ints of NumPy's that programs have as ints of 64 bits; of uint64 those that are less than 2^63.
+NARROW: dict[str, np.dtype[Any]] = {
+    name: np.dtype(name)
+    for name in ("int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64")
+}
+_DTYPES = {**DTYPES, **NARROW}
+ELEMENTS = {dtype: element for element, dtype in _DTYPES.items()}
+dtype_of = _DTYPES.__getitem__  # that of an element
 _OF_PYTHON: dict[str, Any] = {"float": float, "int": int, "bool": bool, "complex": complex}
 _PYTHON: dict[type, str] = {float: "float", int: "int", bool: "bool", complex: "complex"}
 _STATIC = (str, bytes, enum.Enum, type(None), type(Ellipsis), type(NotImplemented))
@@ -142,6 +149,11 @@ def kind_of(x: Any) -> Kind:
     return Struct(type(x), keys, tuple(map(kind_of, parts)))
 
 
+def held_in(element: str) -> str:
+    """The type of the numbers of a buffer that has elements of a type."""
+    return "float" if element == "complex" else "int" if element in NARROW else element
+
+
 def dense_array(element: str, order: Order, **more: Any) -> Array:
     """The kind of an array without gaps whose axes lie in an order."""
     return Array(element, len(order), ranks=of_order(order) * (order != in_c(len(order))), **more)
@@ -164,7 +176,7 @@ def _has_gaps(x: Any) -> bool:
 
 
 def _element(x: Any) -> str:
-    found = _ELEMENTS.get(x.dtype) if type(x) is np.ndarray or isinstance(x, np.generic) else None
+    found = ELEMENTS.get(x.dtype) if type(x) is np.ndarray or isinstance(x, np.generic) else None
     if found is None:
         raise Unkind(f"a {type(x).__name__} of {x.dtype}")
     return found
@@ -188,7 +200,8 @@ def operands_of(kind: Kind, x: Any) -> Iterator[Any]:
         yield from (x.real, x.imag) if kind.type == "complex" else (_number(kind, x),)
     elif isinstance(kind, Array):
         flat = np.ascontiguousarray(kind.row(x))
-        yield flat.view(np.float64) if kind.element == "complex" else flat
+        yield flat.view(np.float64) if kind.element == "complex" else (
+            flat.astype(np.int64) if kind.element in NARROW else flat)  # fmt: skip
         yield from x.shape
     elif isinstance(kind, Struct):
         for inner, part in zip(kind.parts, taken_apart(x)[1], strict=True):
@@ -246,7 +259,7 @@ def _number_of(kind: Scalar, outputs: Iterator[Any], plain: Callable[[Any], Any]
         im = next(outputs)
         x = complex(x, im) if plain(x) is x and plain(im) is im else _complex_of(x, im)
     way = way_taken(kind, [next(outputs) for _ in kind.ways]) if kind.ways else kind
-    if plain(x) is x or way.type in ("int", "bool"):
+    if plain(x) is x or way.type in ("int", "bool", *NARROW):
         return way.of(plain(x))
     if way.type == "float32" and type(plain(x)) is float:
         return x * np.float32(1)
@@ -255,12 +268,12 @@ def _number_of(kind: Scalar, outputs: Iterator[Any], plain: Callable[[Any], Any]
 
 def _array_of(kind: Array, flat: Any, shape: list[int], plain: Callable[[Any], Any]) -> Any:
     if kind.zeros:
-        return np.zeros(shape, DTYPES[kind.element])
+        return np.zeros(shape, dtype_of(kind.element))
     if type(flat) is Given:
         return flat.array
     parts = 2 if kind.element == "complex" else 1
     if plain(flat) is flat:
-        flat = np.asarray(flat, DTYPES["float" if parts == 2 else kind.element])
+        flat = np.asarray(flat, np.float64 if parts == 2 else dtype_of(kind.element))
     if np.size(flat) != (size := math.prod(shape) * parts):
         flat = flat[:size]
     if parts == 2:

@@ -427,7 +427,7 @@ def _constant(x: Any) -> Any:
 def _unkind(name: str, why: str) -> KernelError:
     return KernelError(
         f"{name} is given {why}, which compiled functions do not accept.",
-        "they take real and complex numbers of 64 bits, float32, bools, arrays of those, and "
+        "they take ints, bools, real and complex numbers of 64 bits, float32, arrays of those, and "
         "tuples, lists, dicts and objects of them.",
         "convert it before the call.",
     )

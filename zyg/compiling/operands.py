@@ -27,6 +27,7 @@ from zyg.base.registry import own_verbs
 from zyg.compiler.front.captures import Outside, code_of
 from zyg.compiler.kinds import (
     DTYPES,
+    NARROW,
     Array,
     Kind,
     Scalar,
@@ -123,7 +124,10 @@ class Taken:
         return self._parts(x)
 
     def _array(self, x: Any, kind: Any) -> Kind:
-        if x.flags.carray or (not kind.gaps and x.flags.aligned):
+        if kind.element in NARROW:
+            flat = _widened(kind, x)
+            self.copies.append((len(self.operands), x))
+        elif x.flags.carray or (not kind.gaps and x.flags.aligned):
             flat = kind.row(x)
         else:
             ordered = x.transpose(kind.order)
@@ -147,7 +151,7 @@ class Taken:
             flat = kind.row(x)
             flat = np.reshape(np.stack([np.real(flat), np.imag(flat)], axis=-1), -1)
         else:
-            flat = kind.row(x)
+            flat = _widened(kind, x) if kind.element in NARROW else kind.row(x)
         self.operands += (flat, *np.shape(x))
         return kind
 
@@ -161,10 +165,17 @@ class Taken:
         return Struct(type(x), keys, kinds)
 
 
+def _widened(kind: Array, x: Any) -> Any:
+    """The elements of an array of `NARROW` ints, of 64 bits."""
+    if kind.element == "uint64" and np.any(strip(x) >= 2**63):
+        raise OverflowError
+    return kind.row(x).astype(np.int64)
+
+
 def _numbers(x: Any, kind: Scalar) -> tuple[Any, ...]:
     if kind.type == "complex":
         return float(x.real), float(x.imag)
-    if kind.type == "int" and kind.python and not -(2**63) <= x < 2**63:
+    if kind.type in ("int", "uint64") and not -(2**63) <= x < 2**63:
         raise OverflowError
     return (x if kind.python or kind.type == "float32" else x.item(),)
 

@@ -36,7 +36,6 @@ from zyg.compiler.front.whole import WholeInterpreter
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Atom, Value
 from zyg.compiler.kinds import (
-    DTYPES,
     Array,
     Kind,
     Scalar,
@@ -44,6 +43,7 @@ from zyg.compiler.kinds import (
     Struct,
     Unkind,
     dense_array,
+    dtype_of,
     kind_of,
     leaves,
     taken_apart,
@@ -413,14 +413,13 @@ def _samples(kind: Kind, size: int, whole: int, left: Iterator[Atom]) -> Iterato
     for _, leaf in leaves(kind):
         operands = [next(left) for _ in range(width(leaf))]
         if isinstance(leaf, Scalar):
-            x = np.asarray(whole if leaf.type in ("int", "bool") else 0.7)
-            x = x.astype(DTYPES[leaf.type])
+            x = np.asarray(0.7 if reals([leaf]) else whole).astype(dtype_of(leaf.type))
             yield x.item() if leaf.python else x[()]
             continue
         values = _well_conditioned([size if isinstance(n, Value) else int(n) for n in operands[1:]])
-        if leaf.element in ("int", "bool"):
+        if not reals([leaf]):
             values = values * whole  # where ints are indices, those of the first element
-        made = np.asarray(values).astype(DTYPES[leaf.element])
+        made = np.asarray(values).astype(dtype_of(leaf.element))
         made = leaf.shaped(leaf.row(made).copy(), made.shape)
         made.flags.writeable = False
         yield made

@@ -21,13 +21,13 @@ from zyg.compiler.front.whole import Whole, WholeCaptures
 from zyg.compiler.inside.reading import read_calling_back
 from zyg.compiler.ir import Call, Check, operations
 from zyg.compiler.kinds import (
-    DTYPES,
     Array,
     Given,
     Kind,
     Scalar,
     Static,
     Struct,
+    dtype_of,
     leaves,
     made_of,
     width,
@@ -76,7 +76,7 @@ class Specialization(Once):
         results = [*leaves(self.result)]
         self.operation = Operation(whole.program, [k for k, _ in results])
         self.operation.of_numpy = {
-            k: DTYPES["float" if leaf.type == "complex" else leaf.type].type
+            k: dtype_of("float" if leaf.type == "complex" else leaf.type).type
             for place, leaf in results
             if isinstance(leaf, Scalar) and not leaf.python
             for k in range(place, place + width(leaf))

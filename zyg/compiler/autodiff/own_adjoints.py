@@ -27,9 +27,8 @@ def pulled(reverse: Any, op: Call, adjoint: Adjoint) -> None:
     pairs = zip((*callee.inputs, *callee.outputs), (*op.args, *op.outs), strict=True)
     known: dict[Any, Atom] = dict(pairs)
 
-    def value(x: Atom) -> Atom:
-        found: Atom = reverse.value(known[x]) if isinstance(x, Value) else x
-        return found
+    def value(x: Any) -> Any:
+        return reverse.value(known[x]) if isinstance(x, Value) else x
 
     def extent(program: Program, x: Value) -> Atom:
         return builder.product(map(value, program.sizes[x]))

@@ -29,6 +29,7 @@ lifetimes                       which buffers may go at the end of a block
 alias_scopes                    which places of a buffer a loop keeps apart
 threaded                        loops whose rounds run in several threads
 object_layout                   where CPython and NumPy keep what machine code reads
+narrow_ints                     ints of fewer bits, as ints of 64
 first_code                      code that is there at once, and final code
 symbols                         what machine code has of Python's and NumPy's
 python_objects                  LLVM text that reads and makes objects

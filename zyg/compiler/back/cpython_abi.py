@@ -19,13 +19,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from zyg.compiler.back import arena, first_code, object_layout
+from zyg.compiler.back import arena, first_code, narrow_ints, object_layout
 from zyg.compiler.back.c_abi import result_type
 from zyg.compiler.back.llvm_functions import Module
 from zyg.compiler.back.object_layout import Unreadable
 from zyg.compiler.back.python_objects import BOOLS, LOADED, PYTHON, Objects
 from zyg.compiler.ir import Alloc, Value
-from zyg.compiler.kinds import DTYPES, Array, Kind, Scalar, Static, Struct, leaves, width
+from zyg.compiler.kinds import NARROW, Array, Kind, Scalar, Static, Struct, dtype_of, leaves, width
 
 _LONG, _LONG_BYTES = 2048, 1 << 14  # an int or a length, an array: with these a call may be long
 
@@ -167,7 +167,7 @@ class Entry(Objects):
         elif isinstance(kind, Array):
             self.take_array(kind, x)
         elif isinstance(kind, Scalar):
-            own = PYTHON.get(kind.type) if kind.python else DTYPES[kind.type].type
+            own = PYTHON.get(kind.type) if kind.python else dtype_of(kind.type).type
             if own is not bool:
                 self.want_type(x, own)
             self.take_number(kind, x)
@@ -194,6 +194,9 @@ class Entry(Objects):
             n = self.called("PyLong_AsLongLongAndOverflow", f"ptr {x}", f"ptr {over}")
             self.want(m.value(f"icmp eq i32 {m.value(f'load i32, ptr {over}')}, 0"))
             self.inputs.append(f"i64 {n}")
+        elif kind.type in NARROW:
+            at = m.value(f"getelementptr i8, ptr {x}, i64 {object_layout.HEAD}")
+            self.inputs.append(f"i64 {narrow_ints.widened(self, kind.type, at)}")
         else:
             type = LOADED[kind.type]
             self.inputs.append(f"{type} {self.read(type, x, object_layout.HEAD)}")
@@ -202,7 +205,7 @@ class Entry(Objects):
         m, written = self.m, len(self.inputs) in self.writes
         self.want_type(x, np.ndarray)
         self.want(m.value(f"icmp eq i32 {self.read('i32', x, object_layout.NDIM)}, {kind.ndim}"))
-        dtype = DTYPES[kind.element]
+        dtype = dtype_of(kind.element)
         self.want(
             m.value(f"icmp eq ptr {self.read('ptr', x, object_layout.DESCR)}, {self.at(dtype)}")
         )
@@ -213,6 +216,7 @@ class Entry(Objects):
         self.objects[len(self.inputs)] = x
         data, size = self.read("ptr", x, object_layout.DATA), str(dtype.itemsize)
         shape = self.read("ptr", x, object_layout.SHAPE)
+        place = len(self.inputs)
         self.inputs.append(f"ptr {data}")
         for k in range(kind.ndim):
             n = self.read("i64", shape, 8 * k)
@@ -225,6 +229,8 @@ class Entry(Objects):
                 self.want(m.value(f"icmp eq i64 {step}, {size}"))
             size = m.value(f"mul i64 {size}, {self.inputs[k - kind.ndim].removeprefix('i64 ')}")
         self.arrays.append((data, size, written))
+        if kind.element in NARROW:
+            self.inputs[place] = f"ptr {narrow_ints.copied(self, kind.element, data, size)}"
 
     def apart(self) -> None:
         """Go on where no array that is written to shares memory with another."""
@@ -285,9 +291,11 @@ class Entry(Objects):
         program = module.program
         known = dict(zip(program.inputs, self.inputs, strict=True))
         fresh = {op.out for op in program.body.ops if isinstance(op, Alloc)}
-        for k, kind in ((k, x) for k, x in leaves(gives) if isinstance(x, Array)):
+        arrays = [(k, x) for k, x in leaves(gives) if isinstance(x, Array)]
+        for k, kind in arrays:
             buffer, *shape = program.outputs[k : k + width(kind)]
-            if buffer not in fresh or not all(isinstance(n, int) or n in known for n in shape):
+            is_known = all(isinstance(n, int) or n in known for n in shape)
+            if buffer not in fresh or not is_known or kind.element in NARROW:
                 continue
             fresh -= {buffer}
             dims = [known[n][4:] if isinstance(n, Value) else str(n) for n in shape]
@@ -302,7 +310,11 @@ class Entry(Objects):
         if not made:
             made, size = self.array(kind, shape)
             if not kind.zeros:
-                self.copy(self.read("ptr", made, object_layout.DATA), data, size)
+                target = self.read("ptr", made, object_layout.DATA)
+                if kind.element in NARROW:
+                    narrow_ints.narrowed(self, kind.element, data, target, size)
+                else:
+                    self.copy(target, data, size)
         else:
             elsewhere = self.m.value(f"icmp ne ptr {data}, {place}")
             self.where(elsewhere, lambda: self.copy(place, data, self.placed[data][1]))

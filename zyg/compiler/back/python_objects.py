@@ -10,7 +10,7 @@ import numpy as np
 from zyg.compiler.back import symbols
 from zyg.compiler.back.llvm_scalar import Scalars
 from zyg.compiler.back.object_layout import Unreadable
-from zyg.compiler.kinds import DTYPES, Array, Scalar
+from zyg.compiler.kinds import NARROW, Array, Scalar, dtype_of
 
 PYTHON = {"float": float, "int": int, "bool": bool, "complex": complex}
 LOADED = {"float": "double", "float32": "float", "int": "i64", "bool": "i8"}
@@ -135,7 +135,7 @@ class Objects:
         m = self.m
         if kind.type == "bool":
             numbers = [m.value(f"zext i1 {numbers[0]} to {'i64' if kind.python else 'i8'}")]
-        type = LOADED.get(kind.type, "double")
+        type = LOADED.get(kind.type, "i64" if kind.type in NARROW else "double")
         if kind.python:
             type = "i64" if kind.type == "bool" else type
             return self.called(_MAKERS[kind.type], *(f"{type} {x}" for x in numbers))
@@ -143,13 +143,15 @@ class Objects:
         for k, x in enumerate(numbers):
             m.line(f"store {type} {x}, ptr {m.value(f'getelementptr double, ptr {slot}, i64 {k}')}")
         maker = self.known_by("scalar")
-        return m.value(f"call ptr {maker}(ptr {slot}, ptr {self.at(DTYPES[kind.type])}, ptr null)")
+        return m.value(
+            f"call ptr {maker}(ptr {slot}, ptr {self.at(dtype_of(kind.type))}, ptr null)"
+        )
 
     def array(self, kind: Array, shape: Sequence[str]) -> tuple[str, str]:
         """A new array of a shape, and its size in bytes."""
         if kind.readonly:
             raise Unreadable(kind)
-        m, dtype = self.m, DTYPES[kind.element]
+        m, dtype = self.m, dtype_of(kind.element)
         size, slot = str(dtype.itemsize), self.m.slot(f"[{kind.ndim} x i64]")
         steps = self.m.slot(f"[{kind.ndim} x i64]") if kind.ranks else "null"
         for k in reversed(kind.order):

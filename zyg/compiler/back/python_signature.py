@@ -20,7 +20,7 @@ from zyg.compiler.aliases import Aliases
 from zyg.compiler.autodiff.dependence import is_real
 from zyg.compiler.back.python_module import Module
 from zyg.compiler.ir import Program, type_of
-from zyg.compiler.kinds import Array, Kind, Many, Scalar, Static, Struct
+from zyg.compiler.kinds import NARROW, Array, Kind, Many, Scalar, Static, Struct
 from zyg.errors import KernelError
 
 _FLAT = '''
@@ -74,7 +74,10 @@ class _Leaf:
         """The operands without dims."""
         if isinstance(self.kind, Array):
             x = f"{self.path}{_transposed(self.kind.order)}"
-            return f"flat({x}){'.view(np.float64)' * _is_complex(self.kind)}"
+            wide = ".astype(np.int64)" * (self.kind.element in NARROW)
+            return f"flat({x}){wide}{'.view(np.float64)' * _is_complex(self.kind)}"
+        if self.kind.type in NARROW:
+            return f"np.int64({self.path})"
         return f"{self.path}.real, {self.path}.imag" if _is_complex(self.kind) else self.path
 
 
@@ -296,7 +299,7 @@ def _pullback(
     yield f"def {name}_reverse(kept, cotangent):"
     yield f"    {wrapper.tuple}, operands = kept"
     along = [_Leaf(leaf, path, 0).elements for path, leaf in _leaves(result, "cotangent")
-             if _element(leaf) not in ("int", "bool")]  # fmt: skip
+             if _element(leaf) not in ("int", "bool", *NARROW)]  # fmt: skip
     row = ", ".join(["*operands", *along])
     yield f"    {_targets(['_'] * len(outs) + bars)}{reverse}({row})"
     yield f"    return {gradients}"
@@ -338,7 +341,7 @@ def _of_kind(kind: Scalar, number: str) -> str:
     """A number as one of a kind."""
     if kind.type == "complex" and kind.python:
         return number
-    return f"{kind.type if kind.python else f'np.{_DTYPES[kind.type]}'}({number})"
+    return f"{kind.type if kind.python else f'np.{_DTYPES.get(kind.type, kind.type)}'}({number})"
 
 
 def _is_complex(kind: Kind) -> bool:
@@ -355,6 +358,8 @@ def _is_pair(kind: Kind) -> bool:
 
 
 def _view(kind: Array) -> str:
+    if kind.element in NARROW:
+        return f".astype(np.{kind.element})"
     return ".view(np.complex128)" if _is_complex(kind) else ""
 
 

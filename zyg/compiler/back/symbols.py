@@ -17,15 +17,15 @@ import numpy as np
 from zyg.base.config import least_tape
 from zyg.compiler.back.compiled import Code
 from zyg.compiler.back.first_code import from_disk
-from zyg.compiler.kinds import DTYPES
+from zyg.compiler.kinds import ELEMENTS
 
 _FASTCALL = 0x80  # METH_FASTCALL
 _TABLE = {"scalar": 60, "new_array": 93, "zeros": 183}  # PyArray_Scalar, _New, _Zeros in NumPy's
 _TEXT = "text "
 _OBJECTS: dict[str, Any] = {
     **{f"{t.__module__}.{t.__name__}": t for t in (
-        float, int, bool, complex, tuple, list, np.ndarray, *(d.type for d in DTYPES.values()))},
-    **{f"dtype {d}": d for d in DTYPES.values()},
+        float, int, bool, complex, tuple, list, np.ndarray, *(d.type for d in ELEMENTS))},
+    **{f"dtype {d}": d for d in ELEMENTS},
     **{f"Python's {x}": x for x in (None, True, False, Ellipsis, NotImplemented)},
     **{f"NumPy's {x}": x for x in (np.True_, np.False_)},
 }  # fmt: skip

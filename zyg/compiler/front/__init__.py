@@ -50,6 +50,7 @@ arrays                          operators, subscripts, writes, attributes
 calls                           NumPy's functions and the methods of arrays
 several                         operations on numbers of several kinds
 limits                          of which types functions are not compiled, and whose rules
+narrow                          which functions know ints of fewer bits, and as what
 words                           what texts of functions say beside NumPy
 whole_values                    values and calls of whole functions
 whole                           whole functions, of numbers, arrays and structures

@@ -9,10 +9,11 @@ from typing import Any
 from zyg.compiler.front import complexes, picks
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import as_array, kind_of_elements, put
-from zyg.compiler.front.elementwise import array, assign, elementwise, written
+from zyg.compiler.front.elementwise import array, assign, elementwise, refuse_narrow, written
 from zyg.compiler.front.indexing import is_basic, items_of, located, picked, viewed
+from zyg.compiler.front.mixed import NarrowNumber, is_narrow
 from zyg.compiler.front.products import matmul
-from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, refuse_bytes, whose
+from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, refuse_bytes, type_in, whose
 from zyg.compiler.front.structures import Ref
 from zyg.compiler.front.views import Arrayed, ArrayView, Index, product
 from zyg.compiler.ir import is_number, type_of
@@ -27,10 +28,10 @@ class Single(Arrayed):
 
     def __init__(self, to: WholeBuilder, number: Any) -> None:
         self.to, self.shape, self.ranks, self.number = to, (), (), number
-        self.element = type_of(atom_of(number))
+        self.element = type_in(number)
 
     def at(self, index: Index) -> Any:
-        return self.to.number(atom_of(self.number), False)
+        return self.number if is_narrow(self) else self.to.number(atom_of(self.number), False)
 
 
 def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) -> Any:
@@ -52,6 +53,8 @@ def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) ->
             kinds = [f"{type(x).__name__}" for x in operands if not isinstance(x, Arrayed)]
             raise TypeError(f"an array meets a {kinds[0]}")
     name = BY_OPERATOR.get(operator_)
+    if name and any(map(is_narrow, operands)) and all(map(ours, operands)):
+        return elementwise(to, name, *operands)
     if (name is not None and any(isinstance(x, ComplexNumber) for x in operands)) or (
         any(isinstance(x, complex) for x in operands)
         and any(isinstance(x, Number) for x in operands)
@@ -64,6 +67,8 @@ def operated(to: WholeBuilder, operator_: Callable[..., Any], *operands: Any) ->
 
 def shifted(to: WholeBuilder, how: Any, x: Any, places: Any) -> Any:
     """An int shifted by some bits: times a power of two, or divided by it."""
+    if is_narrow(x) or is_narrow(places):
+        refuse_narrow("a shift", x, places)
     if not isinstance(x, (Number, Arrayed)) and not isinstance(places, Number):
         return NotImplemented
     k = atom_of(places)
@@ -149,7 +154,7 @@ def part(x: Arrayed, which: int) -> Any:
 
 def ours(x: Any) -> bool:
     """Whether a value is a number that the function sees."""
-    return isinstance(x, (Number, ComplexNumber, complex)) or is_number(x)
+    return isinstance(x, (Number, NarrowNumber, ComplexNumber, complex)) or is_number(x)
 
 
 ATTRIBUTES: dict[str, Callable[[Arrayed], Any]] = {

@@ -12,7 +12,7 @@ import numpy as np
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.closures import Bound, Partial
 from zyg.compiler.front.iterators import Elements, Enumerated, Filtered, Mapped, Reversed, Zipped
-from zyg.compiler.front.mixed import Mixed, is_scalar
+from zyg.compiler.front.mixed import Mixed, NarrowNumber, is_scalar
 from zyg.compiler.front.operators import DUNDERS
 from zyg.compiler.front.parallel import prange
 from zyg.compiler.front.sequences import Range, Sequence, is_iterator
@@ -142,6 +142,7 @@ def _prange(reader: Interpreter, *bounds: Any) -> Any:
 
 
 def _range(reader: Interpreter, *bounds: Any) -> Any:
+    bounds = tuple(map(reader.values.counting, bounds))
     return reader.sequences.range_of(*((0, *bounds) if len(bounds) == 1 else bounds))
 
 
@@ -247,7 +248,7 @@ def _is_row(x: Any) -> bool:
 
 
 def _callable(reader: Interpreter, x: Any) -> Any:
-    if is_scalar(x):
+    if is_scalar(x) or isinstance(x, NarrowNumber):
         return False
     return callable(x.value if isinstance(x, Outside) else x) or isinstance(x, (Bound, Compound))
 

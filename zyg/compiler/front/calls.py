@@ -32,11 +32,12 @@ from zyg.compiler.front.elementwise import (
     mapped,
 )
 from zyg.compiler.front.indexing import items_of
+from zyg.compiler.front.mixed import is_narrow, number_of
 from zyg.compiler.front.scalars import WholeBuilder, promoted, whose
-from zyg.compiler.front.views import Arrayed, ArrayView, cast
+from zyg.compiler.front.views import Arrayed, ArrayView, cast, wide
 from zyg.compiler.functions import meaning
 from zyg.compiler.ir import type_of
-from zyg.compiler.kinds import DTYPES
+from zyg.compiler.kinds import dtype_of
 from zyg.compiler.layouts import in_c
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
@@ -76,9 +77,9 @@ def astype(
     to: WholeBuilder, x: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe",
     subok: Any = True, copy: Any = True,
 ) -> Any:  # fmt: skip
-    element = element_for(dtype)
+    element = element_for(dtype, True)
     if isinstance(x, arrays.Single):
-        return to.number(cast(to, element, x.at(())), False)
+        return number_of(to, element, cast(to, element, x.at(())))
     view = array(x)
     if casting != "unsafe" or (copy is False and order != "K"):
         raise TypeError("astype with casting=, or with order= and without a copy, is not compiled")
@@ -89,7 +90,7 @@ def astype(
 
 def item(to: WholeBuilder, x: Any, *index: Any) -> Any:
     found = arrays.subscript(x, tuple(index)) if index else _only(to, x) if x.shape else x.at(())
-    atom = atom_of(found)
+    atom = atom_of(wide(found))
     return to.number(to.to("float", atom) if type_of(atom) == "float32" else atom, True)
 
 
@@ -161,7 +162,7 @@ def _typed(x: Any) -> Any:
     """A type, or what has that of an argument."""
     if isinstance(x, (type, np.dtype)):
         return x
-    made = np.zeros((), DTYPES[kind_of_elements(x)])[()]
+    made = np.zeros((), dtype_of(kind_of_elements(x)))[()]
     return made.item() if not isinstance(x, Arrayed) and whose(x) else made
 
 
@@ -279,7 +280,9 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         written = FUNCTIONS.get(f)
     except TypeError:  # not hashable
         return NotImplemented
-    arrayed = any(isinstance(x, Arrayed) or is_complex(x) for x in [*args, *kwargs.values()])
+    arrayed = any(
+        isinstance(x, Arrayed) or is_complex(x) or is_narrow(x) for x in [*args, *kwargs.values()]
+    )
     if written is not None:
         if f in _FOR_ARRAYS and not arrayed and not any(isinstance(x, Number) for x in args):
             return NotImplemented

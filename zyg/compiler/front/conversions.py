@@ -10,20 +10,20 @@ import numpy as np
 from zyg.compiler.front.complexes import is_complex
 from zyg.compiler.front.elementwise import array, assign, copied, ranks_in, shape_of
 from zyg.compiler.front.growing import Growing
-from zyg.compiler.front.mixed import Mixed
+from zyg.compiler.front.mixed import Mixed, NarrowNumber
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.views import Arrayed, ArrayView, demand_equal, fresh, nest
 from zyg.compiler.ir import Atom, Value, is_number, type_of
-from zyg.compiler.kinds import DTYPES
+from zyg.compiler.kinds import ELEMENTS, NARROW, dtype_of
 from zyg.compiler.layouts import Order, joined
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
 
-def element_for(dtype: Any) -> str:
-    """The type of elements that a dtype names."""
-    found = {d: e for e, d in DTYPES.items()}.get(np.dtype(dtype))
-    if found is None:
+def element_for(dtype: Any, narrow: bool = False) -> str:
+    """The type of elements that a dtype names; not a narrow one, but where these may be made."""
+    found = ELEMENTS.get(np.dtype(dtype))
+    if found is None or (found in NARROW and not narrow):
         raise KernelError(
             f"arrays of {np.dtype(dtype)} are not compiled.",
             "a compiled function has numbers of 64 and 32 bits.",
@@ -36,12 +36,12 @@ def kind_of_elements(x: Any) -> str:
     """The type of the elements of an array, or of a number."""
     if is_complex(x):
         return "complex"
-    return x.element if isinstance(x, Arrayed) else type_of(atom_of(x))
+    return x.element if isinstance(x, (Arrayed, NarrowNumber)) else type_of(atom_of(x))
 
 
 def common(parts: Iterable[Any]) -> str:
     """The type of an array of these: numbers of Python's are of one, as any array is."""
-    return element_for(np.result_type(*[DTYPES[kind_of_elements(x)] for x in parts]))
+    return element_for(np.result_type(*[dtype_of(kind_of_elements(x)) for x in parts]), True)
 
 
 def as_type(x: Arrayed, kind: str) -> ArrayView:
@@ -188,8 +188,5 @@ def put(out: ArrayView, x: Any) -> ArrayView:
 def demand_castable(x: ArrayView, made: Any) -> None:
     """Refuse what NumPy does not write into an array of another type."""
     kind = kind_of_elements(made)
-    if _LADDER[kind] > _LADDER[x.element]:
+    if not np.can_cast(dtype_of(kind), x.dtype, "same_kind"):
         raise TypeError(f"a {kind} is not written into an array of {x.element}")
-
-
-_LADDER = {"bool": 0, "int": 1, "float32": 2, "float": 2, "complex": 3}

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
+import numpy as np
+
+from zyg.compiler.builder import row_of
 from zyg.compiler.front import complexes
 from zyg.compiler.front.complexes import is_complex
-from zyg.compiler.front.scalars import WholeBuilder, promoted
+from zyg.compiler.front.mixed import NarrowNumber, is_narrow
+from zyg.compiler.front.scalars import WholeBuilder, demand_place, promoted, type_in, whose, wrapped
+from zyg.compiler.front.structures import Compound
 from zyg.compiler.front.views import (
     Arrayed,
     ArrayView,
@@ -19,11 +24,14 @@ from zyg.compiler.front.views import (
     is_one,
     nest,
     product,
+    wide,
 )
 from zyg.compiler.ir import Atom, Value, type_of
+from zyg.compiler.kinds import ELEMENTS, NARROW, dtype_of, held_in
 from zyg.compiler.layouts import Order, Ranks, in_c, iterated
-from zyg.compiler.numbers import Number
+from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
+from zyg.functions.operations import BITWISE, COMPARISON
 
 
 def shape_of(x: Any) -> tuple[Atom, ...]:
@@ -108,6 +116,8 @@ def reads_of(xs: Sequence[Any]) -> list[ArrayView]:
 
 def elementwise(to: WholeBuilder, name: str, *args: Any) -> Any:
     """A ufunc of numbers and arrays."""
+    if any(map(is_narrow, args)):
+        return _of_narrow(to, name, args)
     if any(map(is_complex, args)):
         promoted(*args)  # which refuses what has 32 bits
         return mapped(to, lambda *xs: complexes.operated(to, name, *xs), args,
@@ -117,6 +127,82 @@ def elementwise(to: WholeBuilder, name: str, *args: Any) -> Any:
     if (element := to.made_by(name, *args)) == "float":
         args = tuple([_in_64_bits(to, x) for x in args])  # before the loop, which sums slopes
     return mapped(to, lambda *xs: to.elementwise(name, *xs), args, element)
+
+
+def _of_narrow(to: WholeBuilder, name: str, args: Sequence[Any]) -> Any:
+    """A ufunc of narrow ints: computed in 64 bits, where NumPy computes in what it resolves to.
+
+    What leaves a narrow type wraps around in arrays; of numbers, Python says so.
+    """
+    given, made = met(to, getattr(np, name, None), args, row_of(name).types != COMPARISON)
+    y = elementwise(to, name, *given)
+    return narrowed(to, y, made, name) if ELEMENTS[made] in NARROW else y
+
+
+def met(to: WholeBuilder, f: Any, args: Sequence[Any], checked: bool = True) -> tuple[Any, Any]:
+    """Operands of a ufunc, narrow ints as ints of 64 bits or floats; and the type that it gives."""
+    *types, made = _resolved(f, args)
+    given = []
+    for x, dtype in zip(args, types, strict=True):
+        if checked and whose(x) and ELEMENTS[dtype] in NARROW:
+            demand_place(to, atom_of(x), ELEMENTS[dtype])
+        given.append(as_element(to, wide(x), dtype) if is_narrow(x) else x)
+    return given, made
+
+
+def _resolved(f: Any, args: Sequence[Any]) -> list[Any]:
+    """The types in which a ufunc computes, and what it gives; KernelError if not ours."""
+    own = [_type_in_numpy(x) for x in args]
+    try:
+        found = f.resolve_dtypes((*own, *[None] * f.nout))
+    except (AttributeError, TypeError):
+        found = ()
+    if f is np.ldexp or not found or not ELEMENTS.keys() >= {*found}:
+        refuse_narrow(f"np.{getattr(f, '__name__', f)}", *args)
+    return [*found]
+
+
+def _type_in_numpy(x: Any) -> Any:
+    """The dtype of an operand; of a number of Python's, which has none to NumPy, its type."""
+    element = type_in(x)
+    return _WEAK[element] if whose(x) and element != "bool" else dtype_of(element)
+
+
+_WEAK = {"int": int, "float": float, "complex": complex}
+
+
+def refuse_narrow(what: str, *args: Any) -> NoReturn:
+    names = " and ".join(dict.fromkeys(x.element for x in args if is_narrow(x)))
+    raise KernelError(
+        f"{what} of {names} is not compiled.",
+        "NumPy computes it in a type that compiled functions do not have for it.",
+        "write x.astype(int) or x.astype(float) for the operand, or int(x) for a number.",
+    )
+
+
+def as_element(to: WholeBuilder, x: Any, dtype: Any) -> Any:
+    """Ints of 64 bits in another type."""
+    element = held_in(ELEMENTS[dtype])
+    if element == "complex":
+        element = "float"
+    if element == "int":
+        return x
+    return mapped(to, lambda v: to.number(to.to(element, atom_of(v)), False), [x], element)
+
+
+def narrowed(to: WholeBuilder, x: Any, dtype: Any, name: str = "") -> Any:
+    """Ints of 64 bits that an operation has made, in a narrow type."""
+    element, row = ELEMENTS[dtype], row_of(name) if name else None
+
+    def one(v: Any) -> Any:
+        atom = atom_of(v)
+        if row and row.wraps and not isinstance(x, Arrayed) and row.types != BITWISE:
+            demand_place(to, atom, element)
+        elif (row and row.wraps) or dtype.itemsize == 8:
+            atom = wrapped(to, atom, element)
+        return NarrowNumber(to, atom, element)
+
+    return mapped(to, one, [x], element)
 
 
 def mapped(to: WholeBuilder, f: Callable[..., Any], args: Sequence[Any], element: str) -> Any:
@@ -169,7 +255,7 @@ def in_a_row(
 
 def seen(to: WholeBuilder, x: Any) -> Any:
     """A number of NumPy's, of an atom; others are numbers already."""
-    return x if isinstance(x, (Number, complexes.ComplexNumber)) else to.number(x, False)
+    return x if isinstance(x, (Number, Compound)) else to.number(x, False)
 
 
 def array(x: Any) -> Any:

@@ -9,7 +9,7 @@ from zyg.compiler.front.conversions import as_array
 from zyg.compiler.front.elementwise import array
 from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.structures import is_leaf
-from zyg.compiler.front.views import Arrayed, ArrayView
+from zyg.compiler.front.views import Arrayed, ArrayView, wide
 from zyg.compiler.ir import Atom, Value, is_number, type_of
 from zyg.compiler.numbers import atom_of
 
@@ -33,7 +33,9 @@ def items_of(to: WholeBuilder, index: Any, ndim: int) -> list[Any]:
 def _item(to: WholeBuilder, x: Any) -> Any:
     if isinstance(x, list):
         return as_array(to, x)
-    return array(x)
+    if isinstance(x, slice):
+        return slice(*map(wide, (x.start, x.stop, x.step)))
+    return array(wide(x))
 
 
 def _axes(x: Any) -> int:

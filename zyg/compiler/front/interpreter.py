@@ -109,6 +109,10 @@ class Values(Concern):
         """What decides in the place of a number of several kinds, or a complex one."""
         return x
 
+    def counting(self, x: Any) -> Any:
+        """What an int counts as that is an index or a bound."""
+        return x
+
     def rows(self, x: Any) -> tuple[Any, Callable[[Any], Any]] | None:
         """How many elements an array has, and which; None for other things."""
         return None

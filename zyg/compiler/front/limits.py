@@ -15,8 +15,10 @@ from zyg.compiler.front.calls import Method
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import kind_of_elements
 from zyg.compiler.front.dispatch import name_of, rule_for
+from zyg.compiler.front.mixed import NarrowNumber
 from zyg.compiler.front.views import Arrayed
 from zyg.compiler.ir import is_number
+from zyg.compiler.kinds import NARROW
 from zyg.compiler.numbers import Number
 from zyg.errors import KernelError
 from zyg.functions.operations import LDEXP, OPERATIONS, ROUNDING, names
@@ -98,8 +100,9 @@ def demand_known(name: str, args: Sequence[Any]) -> None:
 def _word(x: Any) -> str:
     if isinstance(x, list):
         return "lists"
-    if isinstance(x, (Arrayed, Number, ComplexNumber, complex)) or is_number(x):
-        return _WORDS.get(kind_of_elements(x), "floats")
+    if isinstance(x, (Arrayed, Number, NarrowNumber, ComplexNumber, complex)) or is_number(x):
+        kind = kind_of_elements(x)
+        return _WORDS.get("int" if kind in NARROW else kind, "floats")
     return ""
 
 

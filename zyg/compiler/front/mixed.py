@@ -16,6 +16,7 @@ import numpy as np
 
 from zyg.compiler.front.structures import Compound, Different, children
 from zyg.compiler.ir import Atom, Value, is_buffer, is_number, type_of
+from zyg.compiler.kinds import NARROW, dtype_of
 from zyg.compiler.numbers import Number, atom_of
 
 NumberKind = tuple[str, bool]  # its type, and whether it is Python's
@@ -33,7 +34,7 @@ class ComplexNumber(Compound):
         self.to, self.re, self.im, self.python = to, re, im, python
 
     def __bool__(self) -> bool:
-        raise TypeError("the truth of a complex number is not known yet")
+        raise TypeError("the truth of a number is not known yet")
 
     # For joins
 
@@ -46,6 +47,41 @@ class ComplexNumber(Compound):
     def made(self, parts: Sequence[Any]) -> ComplexNumber:
         re, im = map(atom_of, parts)
         return ComplexNumber(self.to, re, im, self.python)
+
+
+class NarrowNumber(Compound):
+    """An int of NumPy's of a type with fewer bits, or without a sign: `element`."""
+
+    python = False
+    __slots__ = ("element", "int", "to")
+
+    def __init__(self, to: Any, int: Atom, element: str) -> None:
+        self.to, self.int, self.element = to, int, element
+
+    __bool__ = ComplexNumber.__bool__
+
+    @property
+    def stands_for(self) -> type:
+        return dtype_of(self.element).type
+
+    def structure(self) -> Any:
+        return self.element
+
+    def parts(self) -> list[Any]:
+        return [self.to.number(self.int, True)]
+
+    def made(self, parts: Sequence[Any]) -> NarrowNumber:
+        return NarrowNumber(self.to, atom_of(parts[0]), self.element)
+
+
+def number_of(to: Any, element: str, x: Atom) -> Any:
+    """A number of NumPy's, of a type."""
+    return NarrowNumber(to, x, element) if element in NARROW else to.number(x, False)
+
+
+def is_narrow(x: Any) -> bool:
+    """Whether these are ints of a type with fewer bits than 64, or without a sign."""
+    return getattr(x, "element", "") in NARROW
 
 
 class Mixed(Compound):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import as_type
 from zyg.compiler.front.elementwise import (
@@ -12,14 +14,24 @@ from zyg.compiler.front.elementwise import (
     broadcast_shape,
     elementwise,
     mapped,
+    met,
     ranks_in,
+    refuse_narrow,
     stretched_to,
 )
+from zyg.compiler.front.mixed import is_narrow
 from zyg.compiler.front.reductions import sum_
 from zyg.compiler.front.scalars import WholeBuilder, promoted
-from zyg.compiler.front.views import Arrayed, ArrayView, counted, demand_equal, fresh, nest
+from zyg.compiler.front.views import (
+    Arrayed,
+    ArrayView,
+    counted,
+    demand_equal,
+    fresh,
+    nest,
+)
 from zyg.compiler.ir import Atom
-from zyg.compiler.kinds import DTYPES
+from zyg.compiler.kinds import DTYPES, ELEMENTS, NARROW
 from zyg.compiler.layouts import iterated
 from zyg.compiler.numbers import atom_of
 
@@ -36,6 +48,10 @@ def matmul(to: WholeBuilder, a: Any, b: Any) -> Any:
     """``a @ b``."""
     if not isinstance(a, Arrayed) or not isinstance(b, Arrayed) or not a.shape or not b.shape:
         raise ValueError("matmul of a number")
+    if is_narrow(a) or is_narrow(b):
+        (a, b), made = met(to, np.multiply, (a, b))
+        if ELEMENTS[made] in NARROW:
+            refuse_narrow("a product of matrices", a, b)
     kind = promoted(a, b)
     x, y = as_floats(a, kind), as_floats(b, kind)
     if kind == "complex":

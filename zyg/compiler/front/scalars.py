@@ -17,7 +17,7 @@ from zyg.compiler.front.domains import demand_domain
 from zyg.compiler.front.extents import ExtentBuilder
 from zyg.compiler.front.mixed import EXACT, is_exact
 from zyg.compiler.ir import Atom, Block, Type, Value, is_buffer, is_number, type_of
-from zyg.compiler.kinds import DTYPES
+from zyg.compiler.kinds import DTYPES, dtype_of
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 from zyg.functions.operations import BITWISE, COMPARISON, CONSTANT, LOGIC, ROUNDING, SELECT, TEST
@@ -280,8 +280,8 @@ _WEAK = {"complex": 3, "float": 2, "int": 1, "bool": 0}
 
 def promoted(*args: Any) -> str:
     """The type in which NumPy computes with numbers and arrays; `args` have `python`, `atom`."""
-    strong = [_type(x) for x in args if not whose(x)]
-    weak = [_type(x) for x in args if whose(x)]
+    strong = [type_in(x) for x in args if not whose(x)]
+    weak = [type_in(x) for x in args if whose(x)]
     if not strong:
         return max(weak, key=_NUMPYS.__getitem__)
     met = {dtype: kind for kind, dtype in DTYPES.items()}[
@@ -295,7 +295,8 @@ def promoted(*args: Any) -> str:
     return weakest
 
 
-def _type(x: Any) -> str:
+def type_in(x: Any) -> str:
+    """The type of a number, or of the elements of an array."""
     if isinstance(x, complex):
         return "complex"
     return x.element if hasattr(x, "element") else type_of(atom_of(x))
@@ -362,3 +363,21 @@ _PYTHONS: dict[str, Any] = {
     "divide": _divide, "floor_divide": _floor, "remainder": _floor, "negative": _negative,
     "absolute": _negative, "power": _power,
 }  # fmt: skip
+
+
+def demand_place(to: WholeBuilder, x: Atom, element: str) -> None:
+    """Stop where a number of Python's has no place in a narrow type."""
+    limits, why = np.iinfo(dtype_of(element)), f"a number that has no place in {element}"
+    to.demand(why, "greater_equal", x, int(limits.min))
+    to.demand(why, "less_equal", x, min(int(limits.max), 2**63 - 1))
+
+
+def wrapped(to: WholeBuilder, x: Atom, element: str) -> Atom:
+    """An int as one of a narrow type, in which NumPy wraps it around; its slope is that of `x`."""
+    dtype = dtype_of(element)
+    if dtype.itemsize == 8:
+        demand_place(to, x, element)
+        return x
+    low, mask = int(np.iinfo(dtype).min), (1 << 8 * dtype.itemsize) - 1
+    inside = to.op("add", to.op("bitwise_and", to.op("subtract", x, low), mask), low)
+    return to.op("add", x, to.op("constant", to.op("subtract", inside, x)))

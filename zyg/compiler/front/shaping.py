@@ -7,10 +7,10 @@ from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
-from zyg.compiler.front.conversions import as_array, axes_of, axis_in
+from zyg.compiler.front.conversions import as_array, axes_of, axis_in, common
 from zyg.compiler.front.elementwise import array, assign, copied, demand_fits, fill, stretched_to
 from zyg.compiler.front.indexing import viewed
-from zyg.compiler.front.scalars import WholeBuilder, promoted
+from zyg.compiler.front.scalars import WholeBuilder
 from zyg.compiler.front.views import (
     Arrayed,
     ArrayView,
@@ -322,7 +322,7 @@ def concatenated(
         total = to.op("add", total, x.shape[along])
     shape = [total if k == along else n for k, n in enumerate(parts[0].shape)]
     order = joined(len(shape), [x.ranks for x in parts])
-    made = fresh(to, promoted(*parts), shape, order=order)
+    made = fresh(to, common(parts), shape, order=order)
     at: Atom = 0
     for x in parts:
         offset = to.op("multiply", at, made.strides[along])

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from zyg.compiler.front.complexes import ComplexNumber, is_complex, pair_of
-from zyg.compiler.front.scalars import WholeBuilder, WholeNumber
+from zyg.compiler.front.mixed import NarrowNumber, is_narrow, number_of
+from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, demand_place, wrapped
 from zyg.compiler.front.structures import Dead
 from zyg.compiler.ir import Atom, Block, For, Value, type_of
-from zyg.compiler.kinds import DTYPES
+from zyg.compiler.kinds import NARROW, dtype_of, held_in
 from zyg.compiler.layouts import Order, Ranks, in_c, of_order, sorted_by
 from zyg.compiler.numbers import atom_of
 from zyg.errors import KernelError
@@ -39,7 +40,7 @@ class Arrayed:
 
     @property
     def dtype(self) -> Any:
-        return DTYPES[self.element]
+        return dtype_of(self.element)
 
     @property
     def order(self) -> Order:
@@ -108,7 +109,7 @@ class ArrayView(Arrayed):
         if self.element == "complex":
             re, im = (to.load(self.buffer, k) for k in (place, to.op("add", place, 1)))
             return ComplexNumber(to, re, im, False)
-        return to.number(to.load(self.buffer, place), False)
+        return number_of(to, self.element, to.load(self.buffer, place))
 
     def store(self, index: Index, x: Any) -> None:
         """Set an element to a number."""
@@ -151,6 +152,11 @@ class ArrayView(Arrayed):
             self.to.view_number(),
         )
 
+    def as_ints(self) -> ArrayView:
+        """The same elements as ints of 64 bits, which they are in the buffer."""
+        same = self.ranks, self.gaps, self.readonly, self.identity
+        return ArrayView(self.to, self.buffer, self.shape, self.strides, self.offset, "int", *same)
+
     def of_axes(self, axes: Sequence[int | None], offset: Atom | None = None) -> ArrayView:
         """The same axes in another order, or some of them; None is one of one element."""
         rows: list[Sequence[Any]] = [
@@ -177,6 +183,12 @@ class ArrayView(Arrayed):
         """Leave a way on which a view that is read-only is written."""
         if self.readonly:
             raise Dead("assignment destination is read-only")
+        if is_narrow(self) and self.to.is_given(self.buffer):
+            raise KernelError(
+                f"a write to an argument of {self.element} is not compiled.",
+                "a compiled function computes with a copy of 64 bits.",
+                "write to a copy, and return it.",
+            )
 
     # For joins
 
@@ -263,6 +275,18 @@ class Lazy(Arrayed):
         return self._at(index)
 
 
+def wide(x: Any) -> Any:
+    """A narrow int, or an array of such, as ints of 64 bits; anything else as it is."""
+    if isinstance(x, NarrowNumber):
+        return x.to.number(x.int, False)
+    if isinstance(x, ArrayView) and is_narrow(x):
+        return x.as_ints()
+    if isinstance(x, Lazy) and is_narrow(x):
+        at = x.at
+        return Lazy(x.to, x.shape, "int", lambda index: wide(at(index)), x.reads, order=x.order)
+    return x
+
+
 def arrays_in(x: Any) -> Iterator[ArrayView]:
     """The arrays in a result."""
     if isinstance(x, ArrayView):
@@ -317,12 +341,26 @@ def cast(to: WholeBuilder, element: str, x: Any) -> Atom:
     """A number as one of the elements of an array, as NumPy stores it there."""
     if is_complex(x):
         raise TypeError(f"a complex number in an array of {element}")
-    atom = atom_of(x)
+    if element in NARROW:
+        return _cast_narrowly(to, element, x)
+    atom = atom_of(wide(x))
     if element == "int" and type_of(atom) in ("float", "float32"):
         real = to.to("float", atom)
         to.demand("a float that is no int", "less", to.op("absolute", real), 2.0**63)
         return to.op("int", real)
     return to.to(element, atom)
+
+
+def _cast_narrowly(to: WholeBuilder, element: str, x: Any) -> Atom:
+    if getattr(x, "element", "") == element:
+        return x.int  # type: ignore[no-any-return]
+    atom = atom_of(wide(x))
+    if type_of(atom) not in ("int", "bool"):
+        demand_place(to, real := to.to("float", atom), element)
+        return to.op("int", real)
+    if getattr(x, "python", True):
+        demand_place(to, atom, element)
+    return wrapped(to, to.to("int", atom), element)
 
 
 def fresh(
@@ -336,7 +374,7 @@ def fresh(
     size = product(to, shape)
     if element == "complex":
         size = to.op("multiply", size, 2)
-    buffer = to.alloc("float" if element == "complex" else element, size, zeroed)
+    buffer = to.alloc(held_in(element), size, zeroed)
     return dense(to, buffer, shape, element, order)
 
 

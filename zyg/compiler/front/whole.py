@@ -23,7 +23,7 @@ from zyg.compiler.front.elementwise import copied
 from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.inlining import Inlining
 from zyg.compiler.front.interpreter import Interpreter
-from zyg.compiler.front.mixed import Mixed, is_scalar
+from zyg.compiler.front.mixed import Mixed, NarrowNumber, is_narrow, is_scalar
 from zyg.compiler.front.objects import is_class
 from zyg.compiler.front.outlines import Outlines
 from zyg.compiler.front.parallel import tell_apart
@@ -33,6 +33,7 @@ from zyg.compiler.front.views import ArrayView, arrays_in, is_one, strides_of
 from zyg.compiler.front.whole_values import Arrays, WholeCalls
 from zyg.compiler.ir import Atom, Block, Program, Value, prune, type_of
 from zyg.compiler.kinds import (
+    NARROW,
     Array,
     Kind,
     Many,
@@ -40,6 +41,7 @@ from zyg.compiler.kinds import (
     Static,
     Struct,
     Unkind,
+    held_in,
     kind_of,
     numbers_in,
     put_together,
@@ -179,8 +181,10 @@ class Interface(Concern):
             self.reader.lifted += parts
             return ComplexNumber(self.to, *parts, kind.python)
         if isinstance(kind, Scalar):
-            value = Value(kind.type)
+            value = Value(held_in(kind.type))
             self.reader.lifted.append(value)
+            if kind.type in NARROW:
+                return NarrowNumber(self.to, value, kind.type)
             return self.to.number(value, kind.python)
         if isinstance(kind, Array):
             return self.array(kind)
@@ -194,7 +198,7 @@ class Interface(Concern):
 
     def array(self, kind: Array) -> ArrayView:
         is_complex = kind.element == "complex"
-        buffer = Value("float[]" if is_complex else f"{kind.element}[]")
+        buffer = Value(f"{held_in(kind.element)}[]")
         dims = [Value("int") for _ in range(kind.ndim)]
         self.reader.lifted += [buffer, *dims]
         self.sizes[buffer] = (2, *dims) if is_complex else (*dims,)
@@ -214,7 +218,7 @@ class Interface(Concern):
     def result(self, x: Any, found: list[Atom]) -> Kind | Many:
         """The kind of a result, whose operands are appended to `found`."""
         x = self.reader.values.settled(x)
-        if is_scalar(x):
+        if is_scalar(x) or isinstance(x, NarrowNumber):
             return self.number_given(x, found)
         if isinstance(x, ArrayView):
             view = self.own(x, found)
@@ -222,6 +226,7 @@ class Interface(Concern):
             ones = tuple(k for k, n in enumerate(view.shape) if is_one(n))
             same = self.which(x)
             if shared := same is None and self.is_shared(x):
+                _demand_in_place(x)
                 self.layouts += [x.buffer, x.identity, x.offset, *x.strides]
             ranks = () if view.is_contiguous else of_order(view.order)
             return Array(
@@ -268,6 +273,9 @@ class Interface(Concern):
 
     def number_given(self, x: Any, found: list[Atom]) -> Scalar:
         """The kind of a number that is a result; its operands are appended to `found`."""
+        if isinstance(x, NarrowNumber):
+            found.append(x.int)
+            return Scalar(x.element, False)
         if isinstance(x, (complex, ComplexNumber)):
             found += complexes.pair_of(self.to, x)
             return Scalar("complex", whose(x))
@@ -280,6 +288,16 @@ class Interface(Concern):
             ways, last = [*ways, last], held
         found += [atom_of(flag) for flag, _ in x.pairs()[: len(ways)]]
         return replace(last, ways=(*ways,))
+
+
+def _demand_in_place(x: ArrayView) -> None:
+    """Refuse a part of an argument as a result that programs have in other memory."""
+    if is_narrow(x):
+        raise KernelError(
+            f"a part of an argument of {x.element} is not returned.",
+            "a compiled function computes with a copy of 64 bits.",
+            "copy it first.",
+        )
 
 
 class WholeInterpreter(Interpreter):

@@ -11,7 +11,7 @@ import numpy as np
 from zyg.base.marks import plain_of
 from zyg.base.registry import ScalarRule
 from zyg.base.words import meaning_of
-from zyg.compiler.front import arrays, complexes, limits, several
+from zyg.compiler.front import arrays, complexes, limits, narrow, several
 from zyg.compiler.front.builtin import OF_SEQUENCES
 from zyg.compiler.front.calls import METHODS, Method, called, is_known, number_in
 from zyg.compiler.front.captures import Outside, Path
@@ -22,15 +22,15 @@ from zyg.compiler.front.elementwise import array, assign
 from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.indexing import rows
 from zyg.compiler.front.interpreter import Values
-from zyg.compiler.front.mixed import Mixed, first_mixed, is_scalar
+from zyg.compiler.front.mixed import Mixed, NarrowNumber, first_mixed, is_narrow, is_scalar
 from zyg.compiler.front.numerals import is_math, of_numbers
 from zyg.compiler.front.scalars import WholeBuilder, whose
 from zyg.compiler.front.several import as_one_kind, is_of_floats_only, is_of_numbers
 from zyg.compiler.front.structures import Ref, is_leaf
-from zyg.compiler.front.views import Arrayed, ArrayView, Lazy
+from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, wide
 from zyg.compiler.front.words import WORDS
 from zyg.compiler.ir import type_of
-from zyg.compiler.kinds import Scalar, kind_of
+from zyg.compiler.kinds import NARROW, Scalar, kind_of
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 from zyg.functions.operations import BY_OPERATOR
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 class Arrays(Values):
     """What is peculiar to arrays, to numbers of several kinds, and to complex ones."""
 
-    operands = (*Values.operands, Arrayed, ComplexNumber, complex, np.dtype, type)
-    recorded = (*Values.recorded, Arrayed, ComplexNumber)
+    operands = (*Values.operands, Arrayed, complex, np.dtype, type)
+    recorded = (*Values.recorded, Arrayed)
     reader: WholeInterpreter
     to: WholeBuilder
 
@@ -61,6 +61,8 @@ class Arrays(Values):
             return ComplexNumber(self.to, float(x.real), float(x.imag), False)
         if not isinstance(kind, Scalar):
             raise TypeError(f"a {type(x).__name__} is not compiled")
+        if kind.type in NARROW:
+            return NarrowNumber(self.to, int(x), kind.type)
         return self.to.number(self.to.to(kind.type, x.item()), False)
 
     def settled(self, x: Any) -> Any:
@@ -73,7 +75,10 @@ class Arrays(Values):
             x = x.number
         if isinstance(x, ComplexNumber):
             return self.to.number(complexes.truth(self.to, x), True)
-        return x
+        return wide(x) if isinstance(x, NarrowNumber) else x
+
+    def counting(self, x: Any) -> Any:
+        return wide(x)
 
     def rows(self, x: Any) -> tuple[Any, Callable[[Any], Any]] | None:
         return rows(x) if isinstance(x, Arrayed) else None
@@ -89,7 +94,11 @@ class Arrays(Values):
     def _of_kinds(self, operator: Callable[..., Any], operands: Sequence[Any]) -> Any:
         """What an operator gives for numbers of several kinds."""
         name, to = BY_OPERATOR.get(operator), self.to
-        if name and all(map(is_scalar, operands)):
+        if any(map(is_narrow, operands)):
+            types = {type for x in operands if isinstance(x, Mixed) for type, _ in x.kinds}
+            if types <= {"float", "complex"}:  # in which the others become floats
+                return self.operated(operator, *map(wide, operands))
+        elif name and all(map(is_scalar, operands)):
             found = several.operated(to, name, *operands)
             if found is not NotImplemented:
                 return found
@@ -130,6 +139,8 @@ class Arrays(Values):
     def item(self, owner: Any, index: Any) -> Any:
         if isinstance(index, Mixed):
             return self.flow.over(index, lambda one: self.reader.containers.item(owner, one))
+        if isinstance(index, NarrowNumber):
+            return self.reader.containers.item(owner, wide(index))
         if isinstance(owner, Arrayed):
             return arrays.subscript(owner, self.uncovered(index))
         if isinstance(index, Number) and type_of(index.atom) == "bool" and not whose(index):
@@ -152,6 +163,8 @@ class Arrays(Values):
                 raise AttributeError(f"a number of Python's has no {name}")
             number = owner.record("positive", owner) if whose(owner) else owner
             owner = arrays.Single(self.to, number)
+        if isinstance(owner, NarrowNumber):
+            owner = arrays.Single(self.to, owner)
         if isinstance(owner, Arrayed):
             found = arrays.ATTRIBUTES.get(name)
             if found is not None:
@@ -218,6 +231,7 @@ class WholeCalls(Calls):
                 k: self.reader.values.uncovered(x) for k, x in kwargs.items()})  # fmt: skip
             if first_mixed([*plain, *named.values()]) is not None:
                 return self.called_of_kinds(f, inner, plain, named)
+            inner, plain, named, give = narrow.taken(self.to, inner, plain, named)
             owner = [inner.owner] if isinstance(inner, Method) else []
             limits.demand_known(inner.name if owner else name_of(inner), [*owner, *plain])
             found = called(self.to, inner, plain, named)
@@ -227,7 +241,7 @@ class WholeCalls(Calls):
             if found is not NotImplemented:
                 if path is not None:
                     self.reader.captures.guards[path] = inner
-                return found
+                return give(found)
         named = {k: self.reader.values.settled(x) for k, x in kwargs.items()}
         args = [*map(self.reader.values.settled, args)]
         if isinstance(meaning := meaning_of(inner), str):
@@ -235,7 +249,8 @@ class WholeCalls(Calls):
         if meaning is not None or limits.is_ours(inner):
             return self.reader.functions.inline(meaning or inner, args, named)
         if (text := limits.composed_text(inner)) is not None:
-            return self._of_others(inner, path, text, args, named)
+            _, args, named, give = narrow.taken(self.to, inner, args, named)
+            return give(self._of_others(inner, path, text, args, named))
         found = self.of_rule(f, args, named)
         if found is not NotImplemented:
             return found
@@ -270,7 +285,7 @@ class WholeCalls(Calls):
             return NotImplemented
         if first_mixed([*args, *kwargs.values()]) is not None and is_of_numbers(f):
             return self.called_of_kinds(f, plain_of(f), [*args], kwargs)
-        plain = [number_in(x, f) for x in args]
+        plain = narrow.numbers(self.to, plain_of(f), [number_in(x, f) for x in args])
         found = complexes.of_python(self.to, f, plain, kwargs)
         return of_numbers(self.to, f, plain, kwargs) if found is NotImplemented else found
 
