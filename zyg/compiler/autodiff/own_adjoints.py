@@ -30,7 +30,7 @@ def pulled(reverse: Any, op: Call, adjoint: Adjoint) -> None:
     def value(x: Any) -> Any:
         return reverse.value(known[x]) if isinstance(x, Value) else x
 
-    def extent(program: Program, x: Value) -> Atom:
+    def extent(program: Program, x: Value) -> Any:
         return builder.product(map(value, program.sizes[x]))
 
     bars: dict[Any, Atom] = {}
