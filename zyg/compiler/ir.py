@@ -83,6 +83,11 @@ class Op:
         """About how many additions of floats it takes."""
         return 1 if self.out.type in ("int", "uint", "bool") else self.row.cost
 
+    @property
+    def flat(self) -> bool:
+        """Whether no derivative flows through it."""
+        return self.row.flat or self.name == "int"
+
 
 @dataclass(eq=False)
 class Alloc:
@@ -245,12 +250,9 @@ class Adjoint:
 
     def which(self, moves: Callable[[int], Any]) -> int:
         """The last operand of such a function: a bit for each operand at `moving` that moves."""
-        if len(self.moving) > _MOST_SAID:
+        if len(self.moving) > 62:  # bits of an int
             return -1
         return sum(1 << j for j, k in enumerate(self.moving) if moves(k))
-
-
-_MOST_SAID = 62  # bits of an int
 
 
 def blocks_of(op: Any) -> Sequence[Block]:

@@ -124,6 +124,24 @@ def overflow_checks(block: Block) -> list[Op]:
     return [op for op in ops if op.row.types == OVERFLOW and uses[op.out] == asked[op.out]]
 
 
+def chosen(loop: For, p: Value) -> tuple[Op, bool, Atom] | None:
+    """How a loop chooses a value that it carries, if that is of one round or what it began with:
+    the selection, whether it takes that of the round where its condition is true, and what that is.
+    """
+    y = loop.body.yields[loop.params.index(p)]
+    op = next((op for op in loop.body.ops if isinstance(op, Op) and op.out is y), None)
+    if op is None or op.name != "select" or p not in op.args[1:] or is_buffer(p.type):
+        return None
+    wanted = op.args[2] is p
+    x, everything = op.args[1 if wanted else 2], [*used(loop.body)]
+    others = [z for z in operations(loop.body) if z is not op and p in operands_of(z)]
+    flat = [z for z in others if isinstance(z, Op) and z.flat]
+    alone = everything.count(y) == 1 and everything.count(p) == 1 + sum(
+        z.args.count(p) for z in flat
+    )
+    return (op, wanted, x) if x is not p and alone and len(flat) == len(others) else None
+
+
 def additions(block: Block, same: Callable[[Value], Any]) -> dict[Store, tuple[Load, Op]]:
     """The stores of a block that add to what was there, with the load of that, and the addition.
 

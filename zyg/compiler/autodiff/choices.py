@@ -5,24 +5,19 @@ The forward sweep keeps which round was chosen last, and the reverse pass mirror
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from zyg.compiler.aliases import writes_of
-from zyg.compiler.autodiff.dependence import Activity, is_flat
+from zyg.compiler.autodiff.dependence import Activity
 from zyg.compiler.ir import (
     Alloc,
     Atom,
     Call,
     For,
-    Op,
     Value,
-    blocks_of,
-    is_buffer,
-    operands_of,
     operations,
 )
-from zyg.compiler.loops import used
+from zyg.compiler.loops import chosen
 
 
 @dataclass
@@ -45,33 +40,15 @@ def choice(loop: For, activity: Activity, staying: set[Value]) -> Choice | None:
         return None
     if not fresh.issuperset(written):
         return None
-    makers = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
-    everything = [*used(loop.body)]
     found = None
-    for p, start, y, q in zip(loop.params, loop.init, loop.body.yields, loop.outs, strict=True):
+    for p, start, q in zip(loop.params, loop.init, loop.outs, strict=True):
         if not activity.is_active(p):
             continue
-        made = makers.get(y) if isinstance(y, Value) else None
-        if is_buffer(p.type) or made is None or made.name != "select" or p not in made.args[1:]:
+        if (taken := chosen(loop, p)) is None:
             return None
-        wanted = made.args[2] is p
-        x = made.args[1 if wanted else 2]
-        others = [op for op in _users(loop, p) if op is not made]
-        if x is p or everything.count(y) > 1 or not all(map(_is_flat, others)):
-            return None
-        found = found or Choice(made.args[0], wanted, [])
-        if (found.condition, found.wanted) != (made.args[0], wanted):
+        select, wanted, x = taken
+        found = found or Choice(select.args[0], wanted, [])
+        if (found.condition, found.wanted) != (select.args[0], wanted):
             return None
         found.takes.append((q, x, start))
     return found
-
-
-def _users(loop: For, x: Value) -> Iterator[object]:
-    """What in a loop takes a value, or yields it."""
-    for op in operations(loop.body):
-        if x in operands_of(op) or any(x in block.yields for block in blocks_of(op)):
-            yield op
-
-
-def _is_flat(op: object) -> bool:
-    return isinstance(op, Op) and is_flat(op)

@@ -34,11 +34,6 @@ from zyg.compiler.ir import (
 from zyg.compiler.routines import routines
 
 
-def is_flat(op: Op) -> bool:
-    """Whether no derivative flows through an operation."""
-    return op.row.flat or op.name == "int"
-
-
 def times(builder: Builder, t: Atom, d: Atom, strong: bool) -> Atom:
     """A tangent or a cotangent times a derivative; `strong`: an exact zero stays zero."""
     op = builder.op
@@ -146,7 +141,7 @@ def _flows_of(op: Any) -> Iterator[tuple[Atom, Atom]]:
     """What a derivative flows through in an operation: from, to."""
     yield from given_on(op)
     if isinstance(op, Op):
-        if not is_flat(op) and is_real(op.out.type):
+        if not op.flat and is_real(op.out.type):
             yield from ((x, op.out) for x in _moving_operands(op))
     elif isinstance(op, Load):
         yield op.buffer, op.out

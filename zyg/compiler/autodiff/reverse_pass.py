@@ -16,7 +16,7 @@ from zyg.base.registry import ScalarRule
 from zyg.compiler.aliases import writes_of
 from zyg.compiler.autodiff.augmented_primal import AugmentedPrimal, Frame, carry
 from zyg.compiler.autodiff.choices import Choice
-from zyg.compiler.autodiff.dependence import is_flat, times
+from zyg.compiler.autodiff.dependence import times
 from zyg.compiler.autodiff.own_adjoints import pulled
 from zyg.compiler.autodiff.products import product
 from zyg.compiler.autodiff.residuals import Residual, Residuals, before
@@ -121,7 +121,7 @@ class Reverse(Visitor):
 
     def op(self, op: Op) -> None:
         bar = self.bars[-1].pop(op.out, None)
-        if bar is None or is_flat(op):
+        if bar is None or op.flat:
             return
         if op.name in ("float", "float32", "uint"):
             self.add(op.args[0], bar)
@@ -378,9 +378,9 @@ class Reverse(Visitor):
                 self.add(start, bar)
 
     def _moving(self, bars: list[Atom], count: Atom) -> Atom:
-        """Whether the mirror of a loop does anything: not if its one cotangent is zero."""
+        """Whether the mirror of a loop in another does anything: not if its one cotangent is 0."""
         op = self.builder.op
-        if len(bars) != 1:
+        if len(bars) != 1 or len(self.bars) == 1:
             return True
         return op("logical_or", op("not_equal", bars[0], 0.0), op("less", count, _FEW))
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from zyg.base.registry import ScalarRule
-from zyg.compiler.autodiff.dependence import is_flat, times
+from zyg.compiler.autodiff.dependence import times
 from zyg.compiler.builder import REALS
 from zyg.compiler.front.interpreter import call_partial
 from zyg.compiler.functions import rule_of
@@ -108,7 +108,7 @@ class Forward(Rewriter):
         args = [self.atom(x) for x in op.args]
         y = self.made[op.out] = self.builder.op(op.name, *args, callee=op.callee)
         chains = [self.moving.get(x) if isinstance(x, Value) else None for x in op.args]
-        if is_flat(op) or not any(chains):
+        if op.flat or not any(chains):
             return
         if op.name in ("float", "uint") and type_of(op.args[0]) != "float32":
             self.moving[op.out] = chains[0]  # type: ignore[assignment]

@@ -21,9 +21,10 @@ trampolines                     calls of Python from machine code
 python_module                   program -> a Python module, for people and to run without a compiler
 python_signature                the same, with the arguments and results of the function
 blas                            products of matrices
+extrema                         loops that find the largest or the least
 vectorize                       loops that run in vector registers
 distribution                    loops whose rounds may come in any order
-sums                            sums of many terms, in eight lanes
+sums                            sums of many terms, and extrema, in eight lanes
 hoisting                        checks that are made before a loop, or after it
 lifetimes                       which buffers may go at the end of a block
 alias_scopes                    which places of a buffer a loop keeps apart

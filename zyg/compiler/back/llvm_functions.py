@@ -15,6 +15,7 @@ from zyg.compiler.back import arena, blas, elementary_text, first_code, sums, th
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_memory, type_in_text
 from zyg.compiler.back.distribution import distributed
+from zyg.compiler.back.extrema import extremum
 from zyg.compiler.back.first_writes import without_zeros
 from zyg.compiler.back.hoisting import check_early, hoistable, postponed
 from zyg.compiler.back.lifetimes import Lifetimes, buffers_of
@@ -370,21 +371,23 @@ class _Function(Regions):
     def distributed(self, op: For) -> list[Any] | None:
         return distributed(op, partial(self.places.moves, op), self.same)
 
-    def counted(self, op: For) -> None:
-        _, end, step = op.span
-        assert isinstance(step, int)
-        if abs(step) > 1:  # so that the index does not wrap
+    def demand_index(self, _: Atom, end: Atom, step: Any) -> None:
+        """Go on where the index of a loop does not wrap."""
+        if abs(step) > 1:
             limit, how = (_LARGEST - step, "sle") if step > 0 else (-_LARGEST - step, "sge")
             self.demand(self.m.value(f"icmp {how} i64 {self.atom(end)}, {limit}"))
 
+    def counted(self, op: For) -> None:
+        self.demand_index(*op.span)
         early = hoistable(op)
         if early:
             check_early(self, op, early)
         late = postponed(op, early)
         pairs = self.places.pairs(op)
-        in_registers = runs_in_registers(late.loop, early, by_place(pairs))
+        best = extremum(late.loop)
+        in_registers = runs_in_registers(late.loop, early, by_place(pairs), best)
         loop = late.loop if in_registers else op
-        summed = sums.summed(loop, self.same) if in_registers else None
+        summed = (best or sums.summed(loop, self.same)) if in_registers else None
         self.m.own = self.module.own(self.m) if in_registers else None
         test, rounds = self.counting(op, "add nsw i64 {}, {}")
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from zyg.compiler.back.extrema import Extremum
 from zyg.compiler.ir import (
     Atom,
     Check,
@@ -27,9 +28,11 @@ _LATENCY = 16  # operations that are done while a sum is made
 
 
 def runs_in_registers(
-    loop: For, without: Collection[Check] = (), streams: Mapping[Any, Any] = MappingProxyType({})
-) -> bool:
-    """Whether all that a round carries to the next is sums, and it reads nothing that others write.
+    loop: For, without: Collection[Check] = (), streams: Mapping[Any, Any] = MappingProxyType({}),
+    best: Extremum | None = None,
+) -> bool:  # fmt: skip
+    """Whether all that a round carries to the next is sums, or an extremum, and it reads nothing
+    that others write.
 
     A sum is made in order: its terms are not. It is told without some of the loop's checks, and if
     accesses meet only those of their own stream.
@@ -38,8 +41,9 @@ def runs_in_registers(
     if not all(isinstance(op, (Load, Store, If)) or _is_plain(op) for op in ops):
         return False
     carried = {p for p, y in zip(loop.params, loop.body.yields, strict=True) if y is not p}
+    finds = [*best.ops, *best.selections] if best else []
     for op in ops:
-        if carried.intersection(operands_of(op)) and not _is_fold(op):
+        if carried.intersection(operands_of(op)) and not (_is_fold(op) or op in finds):
             return False
     return loop.independent or _apart(ops, streams)
 
