@@ -124,22 +124,27 @@ def overflow_checks(block: Block) -> list[Op]:
     return [op for op in ops if op.row.types == OVERFLOW and uses[op.out] == asked[op.out]]
 
 
-def chosen(loop: For, p: Value) -> tuple[Op, bool, Atom] | None:
+def chosen(loop: For, p: Value) -> tuple[Op | If, bool, Atom] | None:
     """How a loop chooses a value that it carries, if that is of one round or what it began with:
-    the selection, whether it takes that of the round where its condition is true, and what that is.
+    the selection or branch, whether its first side is that of the round, and what that has.
     """
     y = loop.body.yields[loop.params.index(p)]
-    op = next((op for op in loop.body.ops if isinstance(op, Op) and op.out is y), None)
-    if op is None or op.name != "select" or p not in op.args[1:] or is_buffer(p.type):
+    made = next((op for op in loop.body.ops if y in outs_of(op)), None)
+    if isinstance(made, If):
+        k = made.outs.index(y)  # type: ignore[arg-type]
+        sides: Sequence[Atom] = (made.then.yields[k], made.orelse.yields[k])
+    elif isinstance(made, Op) and made.name == "select":
+        sides = made.args[1:]
+    else:
         return None
-    wanted = op.args[2] is p
-    x, everything = op.args[1 if wanted else 2], [*used(loop.body)]
-    others = [z for z in operations(loop.body) if z is not op and p in operands_of(z)]
-    flat = [z for z in others if isinstance(z, Op) and z.flat]
-    alone = everything.count(y) == 1 and everything.count(p) == 1 + sum(
-        z.args.count(p) for z in flat
-    )
-    return (op, wanted, x) if x is not p and alone and len(flat) == len(others) else None
+    everything = [*used(loop.body)]
+    others = [op for op in operations(loop.body) if op is not made and p in operands_of(op)]
+    flat = sum(op.args.count(p) for op in others if isinstance(op, Op) and op.flat)
+    alone = everything.count(y) == 1 and everything.count(p) == 1 + flat
+    if is_buffer(p.type) or p not in sides or not alone:
+        return None
+    wanted = sides[1] is p
+    return made, wanted, sides[0 if wanted else 1]
 
 
 def additions(block: Block, same: Callable[[Value], Any]) -> dict[Store, tuple[Load, Op]]:

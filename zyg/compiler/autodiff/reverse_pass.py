@@ -65,6 +65,7 @@ class Reverse(Visitor):
         self.bars: list[Cotangents] = [{}]  # by open mirror
         self.shared: dict[Value, Value] = {}  # by rounds in threads: shadows for one of them
         self.read: set[Value] = set()  # classes of memory whose shadows have been used
+        self.taken: dict[If, tuple[Block, list[tuple[Atom, Atom]]]] = {}  # sides that are known
         self.added: dict[Store, tuple[Load, Op]] = {}  # what only adds to memory
 
     # Cotangents
@@ -219,6 +220,14 @@ class Reverse(Visitor):
     def if_(self, op: If) -> None:
         if not self.sweep.activity.has_part(op):
             return
+        if op in self.taken:
+            side, given = self.taken.pop(op)
+            with self.residuals.mirror(self.sweep.frames[side]) as block:
+                sums = self._of_block(side, given)
+            self.builder.block.ops += block.ops
+            for x, c in sums.items():
+                self.add(x, c)
+            return
         bars = [self.bars[-1].pop(out, None) for out in op.outs]
         made = self.sweep.frames[op.then].region
         condition = self.residuals.fetch(made.condition)
@@ -237,10 +246,14 @@ class Reverse(Visitor):
 
     def _mirrored(self, block: Block, bars: Sequence[Atom | None]) -> Cotangents:
         """The mirror of a block, by the cotangents of what it yields: those of what it reads."""
+        given = zip(block.yields, bars, strict=True)
+        return self._of_block(block, [(y, bar) for y, bar in given if bar is not None])
+
+    def _of_block(self, block: Block, given: Sequence[tuple[Atom, Atom]]) -> Cotangents:
+        """The same, by the cotangents of values in it."""
         self.bars.append({})
-        for y, bar in zip(block.yields, bars, strict=True):
-            if bar is not None:
-                self.add(y, bar)
+        for x, bar in given:
+            self.add(x, bar)
         self.run(block)
         return self.bars.pop()
 
@@ -287,12 +300,12 @@ class Reverse(Visitor):
         builder, frame.round = self.builder, self.residuals.fetch(frame.chosen)  # type: ignore[assignment,arg-type]
         chose = builder.op("greater_equal", frame.round, 0)  # type: ignore[arg-type]
         bars = [self.bars[-1].pop(q, self.zero(q)) for q, _, _ in choice.takes]
+        given = [(x, bar) for (_, x, _), bar in zip(choice.takes, bars, strict=True)]
+        if choice.branch:
+            self.taken[choice.branch] = choice.side(choice.branch), given
+            given = []
         with self.residuals.mirror(frame) as block:
-            self.bars.append({})
-            for (_, x, _), bar in zip(choice.takes, bars, strict=True):
-                self.add(x, bar)
-            self.run(op.body)
-            sums = self.bars.pop()
+            sums = self._of_block(op.body, given)
             block.yields = [*sums.values()]
         none = Block([], [self.zero(x) for x in sums])
         for x, c in zip(sums, builder.branch(chose, block, none), strict=True):

@@ -21,9 +21,9 @@ TYPES = {"float": "double", "float32": "float", "int": "i64"}
 class Extremum:
     """What a loop finds: by a `condition` of `before` and `now`, which is made by `ops`."""
 
-    condition: Value
+    condition: Atom
     before: Value
-    now: Value
+    now: Atom
     ops: list[Op]
     selections: list[Op]
 
@@ -61,20 +61,25 @@ def extremum(loop: For) -> Extremum | None:
         return None
     makers = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
     taken = [chosen(loop, p) if p.type in TYPES else None for p in loop.params]
-    conditions = {row[0].args[0] if row and row[1] else None for row in taken}
-    if len(conditions) != 1 or not isinstance(condition := conditions.pop(), Value):
+    selections = [row[0] for row in taken if row and row[1] and isinstance(row[0], Op)]
+    conditions = {op.args[0] for op in selections}
+    if len(selections) < len(taken) or len(conditions) != 1:
         return None
-    selections = [row[0] for row in taken if row]
+    (condition,) = conditions
     for p, (_, _, x) in zip(loop.params, filter(None, taken), strict=True):
-        if isinstance(x, Value) and (ops := _compared(condition, x, p, makers)):
+        if (
+            isinstance(x, Value)
+            and isinstance(condition, Value)
+            and (ops := _compared(condition, x, p, makers))
+        ):
             return Extremum(condition, p, x, ops, selections)
     return None
 
 
-def _compared(condition: Value, x: Value, p: Value, makers: dict[Value, Op]) -> list[Op] | None:
+def _compared(condition: Atom, x: Atom, p: Value, makers: dict[Value, Op]) -> list[Op] | None:
     """What makes a condition, if it is that one number is better than another."""
-    made = makers.get(condition)
-    if made is None:
+    made = makers.get(condition)  # type: ignore[arg-type]
+    if made is None or not isinstance(x, Value):
         return None
     if made.name in ("less", "greater"):
         return [made] if made.args in ((x, p), (p, x)) else None
