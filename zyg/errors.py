@@ -350,14 +350,6 @@ class KernelError(ZygError, TypeError):
     source_line = ""
     effect = False  # the function does something besides computing its value
 
-    def locate(self, line: str) -> None:
-        """Say where in the scalar function it was; the innermost place stays."""
-        if not self.source_line:
-            head, _, rest = str(self).partition("\n  where: ")
-            called, _, why = rest.partition("\n")
-            self.source_line = line
-            self.args = (f"{head}\n  where: {line}\n  in:    {called}\n{why}",)
-
 
 class CaptureError(KernelError):
     """A scalar function uses an array of an enclosing scope; pass it as an operand.

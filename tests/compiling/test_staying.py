@@ -8,7 +8,7 @@ import pytest
 
 import zyg
 from tests.compiling import helpers_outside as outside
-from zyg.compiling.python_callbacks import is_helper
+from zyg.compiling.staying import is_helper
 from zyg.errors import CompileError, PerformanceWarning
 
 X = np.array([0.5, 1.2])

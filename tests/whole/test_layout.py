@@ -271,6 +271,7 @@ REGISTRIES = {
     "zyg.interop.libraries.libraries": "libraries",
     "zyg.functions.operations.OPERATIONS": "operations",
     "zyg.interop.words.FUNCTIONS": "words",
+    "zyg.base.marks._computing": "methods of SciPy's distributions",
     "zyg.base.marks._for_any_number": "modules",
     "zyg.base.sinks._begins": "functions that call what is being differentiated",
     "zyg.base.sinks.declared": "calls that only look at values, by their dotted names",

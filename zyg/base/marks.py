@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_computing: set[Any] = set()
 _for_any_number: set[str] = set()
 _formulas: dict[Any, bool] = {}
 _plain: dict[Any, Any] = {}
@@ -67,6 +68,16 @@ def stands_for(plain: Any) -> Callable[[Function], Function]:
 def plain_of(f: Any) -> Any:
     """What `f` stands for, or `f`; TypeError where it is not hashable."""
     return _plain.get(f, f)
+
+
+def computes(function: Function) -> Function:
+    """What does nothing but to compute its result: compiled functions may call it back."""
+    _computing.add(function)
+    return function
+
+
+def is_computing(f: Any) -> bool:
+    return f in _computing  # TypeError where it is not hashable
 
 
 def stops_gradient(function: Function) -> Function:

@@ -54,6 +54,13 @@ REALS = "float", "float32"
 _RANK = {"bool": 0, "int": 1, "uint": 2, "float32": 3, "float": 4}
 
 
+class Reason(str):
+    """Why a check fails; `place` is the code of the user's that asks for it, and the node there."""
+
+    __slots__ = ("place",)
+    place: tuple[Any, Any] | None
+
+
 def row_of(name: str) -> Operation:
     """What the table says of an operation."""
     if name not in OPERATIONS:
@@ -80,6 +87,7 @@ class Builder:
         self.seen: list[dict[Any, Atom]] = [{}]  # what each open block has computed
         self.defined: dict[Value, tuple[str, tuple[Atom, ...]]] = {}  # what operations made
         self.repeats = 0  # loops around what is read
+        self.place: Any = None  # what is read: the code of a function of the user's, and the node
         self.by_reciprocals = False  # divide by multiplying with 1 / x where that is known
 
     @property
@@ -246,7 +254,9 @@ class Builder:
     def check(self, condition: Atom, why: str, of_slopes: bool = False) -> None:
         """End the program where a condition is false; `of_slopes`: its derivatives."""
         if condition is not True:
-            self.block.ops.append(Check(condition, why, of_slopes))
+            reason = Reason(why)
+            reason.place = getattr(why, "place", self.place)
+            self.block.ops.append(Check(condition, reason, of_slopes))
 
     def product(self, sizes: Iterable[Atom]) -> Atom:
         """How many elements there are, by how many there are along each axis."""

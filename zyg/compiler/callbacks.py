@@ -30,7 +30,7 @@ import numpy as np
 
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.elementwise import copied
-from zyg.compiler.front.mixed import NarrowNumber
+from zyg.compiler.front.mixed import number_of
 from zyg.compiler.front.structures import Unknown, described
 from zyg.compiler.front.views import Arrayed, dense
 from zyg.compiler.front.whole import WholeInterpreter
@@ -117,6 +117,8 @@ class Find(Protocol):
     def may_stay(self, f: Any) -> bool:
         """Whether a function may, as far as is known before it is called."""
 
+    def stays(self, f: Any) -> bool: ...  # which is never read
+
     def __call__(
         self, reader: WholeInterpreter, f: Any, path: Any, kinds: tuple[Kind, ...],
         operands: Sequence[Atom], names: tuple[str, ...],
@@ -140,7 +142,7 @@ def values_of(found: Sequence[Leaf]) -> tuple[list[Value], dict[Value, tuple[Any
     for leaf in found:
         is_complex = leaf.element == "complex"
         if isinstance(leaf, Scalar):
-            made += [Value("float"), Value("float")] if is_complex else [Value(held_in(leaf.type))]
+            made += [Value(held_in(leaf.type)) for _ in range(1 + is_complex)]
             continue
         buffer = Value(f"{held_in(leaf.element)}[]")
         dims = [Value("int") for _ in range(leaf.ndim)]
@@ -324,9 +326,8 @@ def _made(reader: WholeInterpreter, kind: Kind, outs: Iterator[Value]) -> Any:
         return dense(to, buffer, dims, kind.element, kind.order)
     if kind.type == "complex":
         return ComplexNumber(to, next(outs), next(outs), kind.python)
-    if kind.type in NARROW:
-        return NarrowNumber(to, next(outs), kind.type)
-    return to.number(next(outs), kind.python)
+    x = next(outs)
+    return to.number(x, True) if kind.python else number_of(to, kind.type, x)
 
 
 # In machine code
@@ -340,8 +341,6 @@ class _State(threading.local):
 
 
 _state = _State()
-
-
 _held = Held()
 
 
@@ -401,15 +400,15 @@ def _taker(leaf: Leaf) -> Callable[[Iterator[Any]], Any]:
         if leaf.type == "complex":
             return lambda row: of(complex(next(row), next(row)))
         return lambda row: of(next(row))
-    axes, held = range(leaf.ndim), np.dtype(np.int64) if leaf.element in NARROW else dtype
+    axes, held = range(leaf.ndim), np.int64 if leaf.element in NARROW else dtype
 
     def take(row: Iterator[Any]) -> Any:
         address, shape = next(row), [next(row) for _ in axes]
-        size = math.prod(shape) * held.itemsize
+        size = math.prod(shape) * np.dtype(held).itemsize
         if not size:
             return np.zeros(shape, dtype)
-        flat = np.frombuffer(ctypes.string_at(address, size), held).astype(dtype, copy=False)
-        return leaf.shaped(flat, shape)
+        flat = np.frombuffer(ctypes.string_at(address, size), held)
+        return leaf.shaped(flat.astype(dtype, copy=False), shape)
 
     return take
 
@@ -438,8 +437,8 @@ def _array_giver(leaf: Array, strict: bool) -> Give:
         y = np.asarray(y) if strict else np.asarray(y, dtype)
         _demand_alike(y.dtype == dtype and y.ndim == leaf.ndim)
         _demand_alike(not strict or lies_in(y, leaf.order))
-        flat = np.ascontiguousarray(leaf.row(y))
-        arrays.append(flat := flat.astype(np.int64) if leaf.element in NARROW else flat)
+        flat = np.ascontiguousarray(leaf.row(y), np.int64 if leaf.element in NARROW else dtype)
+        arrays.append(flat)
         found += (flat.__array_interface__["data"][0], flat.nbytes, *y.shape)
 
     return give

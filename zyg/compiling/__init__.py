@@ -9,6 +9,7 @@ memory_limit                    machine code of derivatives, in no more memory t
 operations                      a program that runs, and the programs of its derivatives
 forms                           programs that verbs run for arguments of some kinds
 fallback                        a function that is not compiled: in Python, with the drop-ins
+staying                         which functions may stay in Python
 python_callbacks                functions that compiled ones call back
 specialize                      a function, read for arguments of these kinds
 calls                           a call as one operation of the tracer

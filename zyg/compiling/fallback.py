@@ -35,10 +35,13 @@ def refuse(name: str, error: KernelError) -> None:
         warn_once(key, lambda: _told(name, str(error), error.source_line))
 
 
+_SLOW = "loops over elements are about 100 times slower, statements of arrays take NumPy's time"
+
+
 def _told(name: str, text: str, line: str) -> str:
     what, fix = text.partition(" [")[0], text.rpartition("\n  fix:   ")[2]
     place = re.sub(r":(\d+): (.+)$", r":\1: `\2`: ", line)
-    slow = f"{name} runs in Python, and its derivatives are traced: about 100 times slower."
+    slow = f"{name} runs in Python, and its derivatives are traced: {_SLOW}."
     return f"zyg.compile: {place}{what} {slow} {fix[:1].upper()}{fix[1:]}"
 
 

@@ -369,12 +369,15 @@ class Compiled(Named):
     def _stopped(self, why: str) -> None:
         """Count and say that machine code has stopped where Python raised nothing."""
         from zyg.base.warned import warn_once
+        from zyg.compiler.front.source import place_of
         from zyg.compiling.fallback import compile_error
 
         why = why or "what it cannot do"
-        self.stops[why] += 1
+        place = getattr(why, "place", None)
+        where = f"{why}, in {place_of(*place)}" if place else why
+        self.stops[where] += 1
         what = f"{self.__name__} was run in Python for these arguments"
-        stops = f"its machine code stops at {why}."
+        stops = f"its machine code stops at {where}."
         if setting("fallback") == "error":
             fix = "pass arguments for which it does not, or set fallback to another value."
             raise compile_error(KernelError(f"{what}.", stops, fix))

@@ -1,9 +1,6 @@
 """Functions that compiled ones call back, with the rules of the traced engine.
 
-A function with a rule is pure, by contract; a helper of the user's is looked at: in its code, and
-in that of the helpers that it calls, everything that it has from outside is a number, a module's
-function that is known, or another helper. What it gives is found out by calling it once, on
-arguments of the kinds that it will have.
+What one gives is found out by calling it once, on arguments of the kinds that it will have.
 
 What a callee is run on are copies, which it cannot write to. Its derivatives are functions in the
 same sense, of numbers and arrays: of those that it takes, and of cotangents or tangents of the real
@@ -12,28 +9,22 @@ ones.
 
 from __future__ import annotations
 
-import dis
-import inspect
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from types import CodeType, FunctionType, ModuleType
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
-from zyg.adoption.originals import drop_in, learn
-from zyg.base.marks import is_stopping, name_of_verb
+from zyg.adoption.originals import learn
 from zyg.base.quiet import quiet
-from zyg.base.registry import CONSTANT, Adjoint, rules
+from zyg.base.registry import Adjoint
 from zyg.compiler.callbacks import HIDDEN, Callee, Held, Leaf, leaves_of, reals, whole_of
-from zyg.compiler.front.calls import is_known
-from zyg.compiler.front.captures import Path, lookup
+from zyg.compiler.front.captures import Path
 from zyg.compiler.front.dispatch import rule_for as rule_of
-from zyg.compiler.front.limits import written_of as is_written
 from zyg.compiler.front.whole import WholeInterpreter
-from zyg.compiler.functions import meaning
 from zyg.compiler.ir import Atom, Value
 from zyg.compiler.kinds import (
     Array,
@@ -51,10 +42,11 @@ from zyg.compiler.kinds import (
 )
 from zyg.compiling.fallback import with_drop_ins
 from zyg.compiling.operands import floats
+from zyg.compiling.staying import computes, is_helper, is_pure, is_ruled, stand_in, used_by
 from zyg.core.cotangents import project, spec_of
 from zyg.core.reverse import non_finite
 from zyg.core.strand import strip
-from zyg.errors import KernelError, is_users
+from zyg.errors import KernelError
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
 
@@ -161,7 +153,7 @@ class Function(InPython):
         learn()
         self._kinds, self._result, self._names = kinds, result, names
         self._function, self._inside = f, inside
-        self._watched = f if inside else drop_in(f)
+        self._watched = f if inside else stand_in(f)
         rule = None if inside else rule_of(f)
         plain = not names and not any(isinstance(kind, Struct) for kind in kinds)
         single = isinstance(result, (Scalar, Array)) and self._results
@@ -261,39 +253,32 @@ def _zero(x: Any) -> Any:
 
 # Which may be called
 
-_PYTHON = {
-    abs, all, any, callable, divmod, hash, isinstance, issubclass, iter, len, max, min, next, pow,
-    repr, round, sorted, sum, ord, chr,
-}  # fmt: skip
-_NUMBERS = (int, float, complex, str, bytes, type(None), np.generic)
-_WRITES = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME"}
-_GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME"}
-_CELL = {"LOAD_DEREF", "LOAD_CLASSDEREF", "STORE_DEREF", "DELETE_DEREF"}
-_ATTRIBUTE = {"LOAD_ATTR", "LOAD_METHOD"}
-
-
-class Impure(Exception):  # noqa: N818 - an answer
-    """A helper may do more than to compute its result."""
-
 
 class Callbacks:
     """Finds callees."""
 
     def may_stay(self, f: Any) -> bool:
-        return _is_ruled(f) or is_helper(f)
+        return is_ruled(f) or is_helper(f)
+
+    def stays(self, f: Any) -> bool:
+        return computes(f)
 
     def __call__(
         self, reader: WholeInterpreter, f: Any, path: Path, kinds: tuple[Kind, ...],
         operands: Sequence[Atom], names: tuple[str, ...],
     ) -> tuple[Callee, Kind]:  # fmt: skip
-        inside = not _is_ruled(f)
+        inside = not is_ruled(f)
         if inside and not all(map(_is_harmless, kinds)):
             raise _refused(f, "it may change, or call, what it is given.")
         guards = reader.captures.guards
         if inside:
             guards.update(used_by(f, path))
         if path and path[0][0] != "itself":
-            guards[path] = f
+            if isinstance(f, MethodType):  # which is another object each time
+                for part in ("__self__", "__func__"):
+                    guards[(*path, ("attr", part))] = getattr(f, part)
+            else:
+                guards[path] = f
         result = _given(f, kinds, operands, names)
         return Function(f, names, kinds, result, inside), result
 
@@ -302,93 +287,11 @@ def _refused(f: Any, why: str) -> KernelError:
     return KernelError(f"{getattr(f, '__name__', f)} cannot be called back.", why, "rewrite it.")
 
 
-def _is_ruled(f: Any) -> bool:
-    """Whether a function has a rule, so that it is pure."""
-    if name_of_verb(f) is not None or is_stopping(f) or isinstance(f, (type, ModuleType)):
-        return False
-    rule = rule_of(f)
-    if rule is CONSTANT and f in (np.shares_memory, np.may_share_memory):
-        return False  # of copies
-    return rule is not None and not (rule is CONSTANT and rules.get(f) is not CONSTANT)
-
-
-def is_helper(f: Any) -> bool:
-    """Whether a function is the user's, and does nothing but to compute its result."""
-    if not _is_users(f):
-        return False
-    try:
-        [*used_by(f, ())]
-    except Impure:
-        return False
-    return True
-
-
-def _is_users(f: Any) -> bool:
-    return isinstance(f, FunctionType) and is_users(f.__code__.co_filename)
-
-
-def used_by(
-    f: FunctionType, path: Path, seen: set[int] | None = None
-) -> Iterator[tuple[Path, Any]]:
-    """The numbers and the helpers that a helper has from outside, with their paths; or Impure."""
-    seen = set() if seen is None else seen
-    seen.add(id(f))
-    for place, value in _taken(f, f.__code__):
-        here = (*path, *place)
-        if isinstance(value, _NUMBERS):
-            yield here, value
-        elif _is_users(value) and not _is_ruled(value):
-            yield here, value
-            if id(value) not in seen:
-                yield from used_by(value, here, seen)
-        elif not _is_pure(value):
-            raise Impure
-
-
-def _taken(f: FunctionType, code: CodeType) -> Iterator[tuple[Path, Any]]:
-    """What a function takes from outside, and where it is found; Impure where it writes there."""
-    defaults = inspect.signature(f, follow_wrapped=False).parameters.values()
-    for p in defaults if code is f.__code__ else ():
-        if p.default is not p.empty:
-            yield (("default", p.name),), p.default
-    steps = [*dis.get_instructions(code)]
-    for k, step in enumerate(steps):
-        free = step.opname in _CELL and step.argval in f.__code__.co_freevars
-        if step.opname in _WRITES or (free and not step.opname.startswith("LOAD")):
-            raise Impure
-        if step.opname in _GLOBAL or free:
-            found = lookup(f, step.argval)
-            if found is None:
-                raise Impure
-            value, place = found
-            path: Path = (place,)
-            for after in steps[k + 1 :]:
-                if not isinstance(value, ModuleType) or after.opname not in _ATTRIBUTE:
-                    break
-                path, value = (*path, ("attr", after.argval)), getattr(value, after.argval)
-            yield path, value
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _taken(f, inner)
-
-
-def _is_pure(f: Any) -> bool:
-    """Whether what is no helper is a function that only computes."""
-    if isinstance(f, type):
-        return f.__module__ in ("builtins", "numpy")
-    try:
-        if f in _PYTHON:
-            return True
-        return meaning(f) is not None or is_known(f) or is_written(f) is not None or _is_ruled(f)
-    except TypeError:  # not hashable
-        return False
-
-
 def _is_harmless(kind: Kind) -> bool:
     """Whether a helper can do nothing with an argument that is seen elsewhere."""
     if isinstance(kind, Struct):
         return kind.type is tuple and all(map(_is_harmless, kind.parts))
-    return not (isinstance(kind, Static) and isinstance(kind.value, type)) or _is_pure(kind.value)
+    return not (isinstance(kind, Static) and isinstance(kind.value, type)) or is_pure(kind.value)
 
 
 def _given(f: Any, kinds: tuple[Kind, ...], operands: Sequence[Atom], names: Any) -> Kind:

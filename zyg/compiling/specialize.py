@@ -46,7 +46,8 @@ from zyg.compiling.operands import (
     shared_in,
 )
 from zyg.compiling.operations import FLOATS, Once, Operation, building, unbuilt
-from zyg.compiling.python_callbacks import Callbacks, is_helper
+from zyg.compiling.python_callbacks import Callbacks
+from zyg.compiling.staying import is_helper
 from zyg.core.strand import strip
 from zyg.errors import KernelError
 

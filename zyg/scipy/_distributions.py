@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special as sp
 from scipy import stats
 
-from zyg.functions.kit import as_array, dropins, is_watched, nestlevel, strip
+from zyg.functions.kit import as_array, computes, dropins, is_watched, nestlevel, strip
 from zyg.scipy._linalg_factors import cholesky
 from zyg.scipy._linalg_systems import solve_triangular
 from zyg.scipy._moments import ENTROPIES, MOMENTS
@@ -76,7 +76,7 @@ class _OfSciPy(_Stand):
         method = getattr(self.scipys, name)
         if name in self.methods:
             written = dropins.if_watched(method, self._formula_of(name))
-            method = self.__dict__[name] = dropins.drop_in(method, written)
+            method = self.__dict__[name] = computes(dropins.drop_in(method, written))
         return method
 
     def _formula_of(self, name):

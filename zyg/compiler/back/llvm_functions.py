@@ -62,7 +62,7 @@ class Module:
         self.scopes: list[str] = []  # what streams of loops are told apart by
         self.declared: dict[str, None] = {}
         self.called: list[Any] = []  # in Python
-        self.whys: dict[str, int] = {}  # why checks fail, by what says so
+        self.whys: dict[Any, tuple[int, str]] = {}  # why checks fail, each with its number
         self.rounds: dict[Program, str] = {}  # of loops in threads, with their functions
         self.apart: set[Program] = set()  # whose buffers share no memory
         self.calls: dict[str, set[str]] = {}  # functions, and those that they call
@@ -131,7 +131,8 @@ class Module:
 
     def status_of(self, why: str) -> str:
         """What a function returns where a check fails, for this reason."""
-        return str(arena.REASONS + self.whys.setdefault(why, len(self.whys)))
+        key = why, getattr(why, "place", None)
+        return str(arena.REASONS + self.whys.setdefault(key, (len(self.whys), why))[0])
 
 
 class _Function(Regions):

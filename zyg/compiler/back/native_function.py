@@ -63,7 +63,7 @@ class Native:
         known = {f"zyg_python_{k}": x.address for k, x in enumerate(self._python)}
         code = _code(module, text, known, last=bool(written_inputs(program)))
         self.origin, self._code = code.origin, (code, _ENTRY(code.address))
-        self._tapes, self._whys = tapes, [*module.whys]
+        self._tapes, self._whys = tapes, [why for _, why in module.whys.values()]
         self._inputs = [x.type for x in program.inputs]
         self._outputs = [type_of(x) for x in program.outputs]
         self._pack = struct.Struct("=" + "".join(map(_letter, self._inputs))).pack

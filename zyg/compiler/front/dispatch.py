@@ -21,7 +21,7 @@ from zyg.compiler.front.structures import Choice, Compound, Ref, described, spli
 from zyg.compiler.functions import meaning, rule_of
 from zyg.compiler.ir import Block, Program, Value
 from zyg.compiler.numbers import Number, atom_of
-from zyg.errors import KernelError, is_users
+from zyg.errors import KernelError, is_ours, is_users
 
 if TYPE_CHECKING:
     from zyg.compiler.front.interpreter import Interpreter
@@ -146,7 +146,9 @@ class Calls(Concern):
                 return self.reader.functions.inline(f, args, kwargs, path)
         if isinstance(f, type) and (hasattr(f, "_make") or is_users(_file_of(f))):
             return self.reader.objects.made(f, path, args, kwargs)
-        if callable(f) and isinstance(type(f).__call__, FunctionType):
+        if callable(f) and isinstance(type(f).__call__, FunctionType) and not is_ours(
+            type(f).__call__.__code__.co_filename
+        ):  # fmt: skip
             call = (*path, ("attr", "__call__"))
             return self.call(Outside(f.__call__, call), args, kwargs)
         if _is_at_once(f) and not any(map(self.is_recorded, [*args, *kwargs.values()])):
@@ -164,7 +166,7 @@ class Calls(Concern):
                 f"{name_of(f)} is not compiled.",
                 "a compiled function can call Python functions, and the functions of NumPy and "
                 "math that zyg knows.",
-                "use those.",
+                f"call {name_of(f)} outside, or give it a rule by zyg.adjoint.",
             )
         raise KernelError(
             f"{name_of(f)} has no kernel.",

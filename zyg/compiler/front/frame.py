@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import dis
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FunctionType, ModuleType
@@ -17,7 +18,7 @@ from zyg.compiler.front.loops import Loops
 from zyg.compiler.front.source import place_of
 from zyg.compiler.front.statements import Statements
 from zyg.compiler.front.structures import Dead, Ref, Unknown
-from zyg.errors import KernelError
+from zyg.errors import KernelError, is_installed, is_ours, is_users
 
 if TYPE_CHECKING:
     from zyg.compiler.front.interpreter import Interpreter
@@ -29,6 +30,7 @@ _WHY = {
     False: "a kernel computes numbers from numbers, element by element.",
     True: "it is not in the language that is compiled.",
 }
+_OUTSIDE = "call it outside of the compiled function, or give it a rule by zyg.adjoint."
 # What Python raises, too, where it is met while reading.
 _RAISED = (ZeroDivisionError, OverflowError, LookupError)
 Names = frozenset[str] | None
@@ -49,6 +51,8 @@ class Frame:
         self.scope = scope_of(node)
         self.variables: Ref = reader.flow.heap.new("variables", {})
         self._hold()
+        file = f.__code__.co_filename
+        self.is_users = is_users(file) and not is_installed(file)
         self.escapes = False  # functions defined inside may outlive the call
 
     def around(self, variables: Ref) -> Frame:
@@ -89,7 +93,7 @@ class Frame:
     ) -> KernelError:
         why = why or _WHY[self.reader.whole]
         error = KernelError(f"{what} cannot be used in {_HOMES[self.reader.whole]}.", why, fix)
-        error.locate(place_of(self.f.__code__, node))
+        _locate(error, place_of(self.f.__code__, node))
         error.effect = effect
         return error
 
@@ -156,14 +160,47 @@ class Frame:
 
     def located(self, node: ast.AST, run: Callable[[], Any]) -> Any:
         """What `run` gives; what it raises says where that is."""
+        before = self.builder.place
+        if self.is_users:
+            self.builder.place = self.f.__code__, node
         try:
             return run()
         except KernelError as error:
-            error.locate(place_of(self.f.__code__, node))
+            _locate(error, place_of(self.f.__code__, node))
             raise
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             if self.reader.whole and isinstance(error, _RAISED):
                 raise Dead(f"{type(error).__name__}: {error}") from error
             what = "this statement" if isinstance(node, ast.stmt) else "this expression"
-            why = f"{type(error).__name__}: {error}."
-            raise self.refuse(node, what, WRITE, why) from error
+            raise self.refuse(node, what, WRITE, _said(error)) from error
+        finally:
+            self.builder.place = before
+
+
+def _locate(error: KernelError, line: str) -> None:
+    """Say where in what is read it was; the innermost place stays, if that is the user's."""
+    before = error.source_line
+    if before and (is_installed(line) or not is_installed(before)):
+        return
+    head, _, rest = str(error).partition("\n  where: ")
+    called, _, why = rest.partition("\n")
+    if before:
+        why = why.partition("\n  fix:   ")[0] + f"\n  fix:   {_OUTSIDE}"
+    error.source_line = line
+    error.args = (f"{head}\n  where: {line}\n  {'lib:' if before else 'in: '}   {called}\n{why}",)
+
+
+def _said(error: Exception) -> str:
+    """What an exception says: what the reader says itself, or Python of what is known.
+
+    What Python says of the reader's own objects says nothing to the user.
+    """
+    here = error.__traceback__
+    while here is not None and here.tb_next is not None:
+        here = here.tb_next
+    if here is not None and is_ours(here.tb_frame.f_code.co_filename):
+        code = here.tb_frame.f_code.co_code
+        if dis.opname[code[here.tb_lasti]] == "RAISE_VARARGS":
+            return f"{error}."
+        return "it is not known for what it is given here."
+    return f"{type(error).__name__}: {error}."

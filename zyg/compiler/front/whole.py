@@ -23,7 +23,7 @@ from zyg.compiler.front.elementwise import copied
 from zyg.compiler.front.growing import Growing
 from zyg.compiler.front.inlining import Inlining
 from zyg.compiler.front.interpreter import Interpreter
-from zyg.compiler.front.mixed import Mixed, NarrowNumber, is_narrow, is_scalar
+from zyg.compiler.front.mixed import Mixed, NarrowNumber, is_narrow, is_scalar, number_of
 from zyg.compiler.front.objects import is_class
 from zyg.compiler.front.outlines import Outlines
 from zyg.compiler.front.parallel import tell_apart
@@ -33,7 +33,6 @@ from zyg.compiler.front.views import ArrayView, arrays_in, is_one, strides_of
 from zyg.compiler.front.whole_values import Arrays, WholeCalls
 from zyg.compiler.ir import Atom, Block, Program, Value, prune, type_of
 from zyg.compiler.kinds import (
-    NARROW,
     Array,
     Kind,
     Many,
@@ -183,9 +182,9 @@ class Interface(Concern):
         if isinstance(kind, Scalar):
             value = Value(held_in(kind.type))
             self.reader.lifted.append(value)
-            if kind.type in NARROW:
-                return NarrowNumber(self.to, value, kind.type)
-            return self.to.number(value, kind.python)
+            if not kind.python:
+                return number_of(self.to, kind.type, value)
+            return self.to.number(value, True)
         if isinstance(kind, Array):
             return self.array(kind)
         if isinstance(kind, Struct):

@@ -174,7 +174,7 @@ class Arrays(Values):
                 raise KernelError(
                     f"the attribute {name} of an array is not compiled.",
                     "a compiled function knows an array's elements, its shape and its dtype.",
-                    "use those.",
+                    "compute it of x.shape and x.dtype.",
                 )
             return method
         if isinstance(owner, Mixed):

@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MethodType
 from typing import Any
 
 from zyg.compiler.callbacks import Find, call_back
 from zyg.compiler.front import whole
 from zyg.compiler.front.captures import Captures, Outside
+from zyg.compiler.front.dispatch import name_of
 from zyg.compiler.front.limits import composed_text
 from zyg.compiler.front.structures import Dead
 from zyg.compiler.front.whole import Whole, WholeInterpreter
 from zyg.compiler.front.whole_values import WholeCalls
 from zyg.compiler.inside import verbs
+from zyg.compiler.inside.inner import refused
 from zyg.compiler.kinds import Kind
 
 
 class Tried:
-    """Functions, with what was said when they were read; by identity."""
+    """Functions, with what was said when they were read; by identity, methods by their owner's."""
 
     def __init__(self) -> None:
-        self._said: dict[int, tuple[Any, Exception]] = {}
+        self._said: dict[Any, tuple[Any, Exception]] = {}
 
     def add(self, f: Any, error: Exception) -> None:
-        self._said[id(f)] = f, error
+        self._said[_identity(f)] = f, error
 
     def remove(self, f: Any) -> None:
-        del self._said[id(f)]
+        del self._said[_identity(f)]
 
     def __contains__(self, f: Any) -> bool:
-        return id(f) in self._said
+        return _identity(f) in self._said
 
     def __iter__(self) -> Iterator[tuple[Any, Exception]]:
         return iter(self._said.values())
+
+
+def _identity(f: Any) -> Any:
+    return (id(f.__self__), id(f.__func__)) if isinstance(f, MethodType) else id(f)
 
 
 def interpreter(
@@ -113,6 +120,8 @@ class Calls(WholeCalls):
             if verbs.is_verb(f):
                 verb = functools.partial(verbs.called, self.reader, f)
                 return self.flow.of_each_kind(verb, args, kwargs)
+            if self.find is not None and self.find.stays(value):
+                raise refused(f"{name_of(value)}", "it is called back.", "call it outside.")
             return super().call(f, args, kwargs)
         except Dead:
             raise
