@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -63,9 +64,13 @@ def _mask(to: WholeBuilder, x: Any) -> ArrayView:
     return made
 
 
-def clip(to: WholeBuilder, a: Any, a_min: Any = None, a_max: Any = None, out: Any = None,
-         *, min: Any = None, max: Any = None) -> Any:  # fmt: skip
-    low, high = (a_min if min is None else min), (a_max if max is None else max)
+def clip(to: WholeBuilder, a: Any, a_min: Any = np._NoValue, a_max: Any = np._NoValue,
+         out: Any = None, *, min: Any = np._NoValue, max: Any = np._NoValue) -> Any:  # fmt: skip
+    ways = [[x for x in pair if x is not np._NoValue] for pair in ((a_min, a_max), (min, max))]
+    if all(ways):
+        raise ValueError("bounds in two ways")
+    low, high = (next((x for x in pair if x is not np._NoValue), None)
+                 for pair in ((a_min, min), (a_max, max)))  # fmt: skip
     # Of equals these take a, whose slope is 1 on the closed interval.
     x = elementwise(to, "maximum", low, a) if low is not None else (
         elementwise(to, "positive", a) if high is None else a)  # fmt: skip
@@ -125,7 +130,8 @@ def dot(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
     made = _dot(to, a, b)
     if out is not None and (out.element != kind_of_elements(made) or not out.is_contiguous):
         raise TypeError("dot into an array of another type or order")  # in Python, which refuses it
-    return given(made, out)
+    made = given(made, out)
+    return made if made.shape or out is None else made.at(())
 
 
 def _dot(to: WholeBuilder, a: Any, b: Any) -> Any:
@@ -225,8 +231,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.argmin: METHODS["argmin"],
     np.count_nonzero: reductions.count_nonzero, np.where: where, np.clip: clip,
     np.dot: dot, np.matmul: matmul, np.inner: inner, np.vdot: vdot,
-    np.reshape: shaping.reshaped, np.ravel: shaping.raveled,
-    np.transpose: shaping.transposed, np.swapaxes: shaping.swapped, np.moveaxis: shaping.moved,
+    np.reshape: lambda to, a, shape, order="C": shaping.reshaped(to, a, shape, order=order),
+    np.ravel: shaping.raveled,
+    np.transpose: lambda to, a, axes=None: shaping.transposed(to, a, axes),
+    np.swapaxes: shaping.swapped, np.moveaxis: shaping.moved,
     np.squeeze: shaping.squeezed, np.expand_dims: shaping.expanded, np.diagonal: shaping.diagonal,
     np.broadcast_to: shaping.broadcast_to, np.flip: shaping.flipped,
     np.concatenate: shaping.concatenated, np.stack: stacked, np.size: size,
@@ -273,7 +281,7 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
             return NotImplemented
         if isinstance(f.owner, arrays.Single) and f.name in ("conj", "conjugate"):
             return f.owner.number
-        made = METHODS[f.name](to, f.owner, *args, **kwargs)
+        made = METHODS[f.name](to, f.owner, *args, **keywords(METHODS[f.name], f, kwargs))
         return number_in(made) if isinstance(f.owner, arrays.Single) else made
     try:
         f = plain_of(f)
@@ -288,7 +296,7 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
             return NotImplemented
         if args and isinstance(args[0], (list, tuple)) and f in _OF_ARRAYS:
             args = [as_array(to, args[0]), *args[1:]]
-        made = written(to, *args, **kwargs)
+        made = written(to, *args, **keywords(written, f, kwargs))
         alone = f in _BY_METHOD and args and isinstance(args[0], (Number, ComplexNumber))
         return number_in(made) if alone and not whose(args[0]) else made
     owner = getattr(f, "__self__", None)
@@ -297,6 +305,33 @@ def called(to: WholeBuilder, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if isinstance(f, np.ufunc) and (arrayed or kwargs):
         return _ufunc(to, f, args, kwargs)
     return NotImplemented
+
+
+def keywords(written: Callable[..., Any], f: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of a call that are known; the others are left out if they say nothing.
+
+    KernelError for one that does.
+    """
+    known = inspect.signature(written).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        return given
+    for name, x in given.items():
+        if name not in known and not _is_usual(f, name, x):
+            raise KernelError(
+                f"np.{f.name if isinstance(f, Method) else f.__name__} with {name}= is not "
+                "compiled.",
+                "zyg.compile does not support it.", "leave it out, or use other NumPy functions.",
+            )  # fmt: skip
+    return {name: x for name, x in given.items() if name in known}
+
+
+def _is_usual(f: Any, name: str, x: Any) -> bool:
+    """Whether a keyword of NumPy's is what it is by default."""
+    try:
+        usual = inspect.signature(getattr(np, f.name) if isinstance(f, Method) else f).parameters
+    except (AttributeError, TypeError, ValueError):  # it tells nothing
+        return False
+    return name in usual and usual[name].default is x
 
 
 def number_in(x: Any, f: Any = None) -> Any:

@@ -22,6 +22,7 @@ from zyg.compiler.ir import Atom, Value
 from zyg.compiler.kinds import DTYPES
 from zyg.compiler.layouts import iterated
 from zyg.compiler.numbers import atom_of
+from zyg.errors import KernelError
 
 Step = Callable[[WholeBuilder, Atom, Any], Atom]
 
@@ -253,9 +254,12 @@ def _count(to: WholeBuilder, x: Arrayed, axis: Any) -> Atom:
 
 
 def _as_float(to: WholeBuilder, a: Any, dtype: Any) -> Any:
+    kind = element_for(dtype) if dtype is not None else kind_of_elements(a)
+    if (dtype is not None and kind not in ("float", "float32")) or (dtype and is_complex(a)):
+        raise KernelError(f"a mean with dtype={np.dtype(dtype)} is not compiled.",
+                          "its sums would be rounded.", "convert what it gives.")  # fmt: skip
     if is_complex(a):
         return a
-    kind = element_for(dtype) if dtype is not None else kind_of_elements(a)
     return _typed(to, a, "f8" if kind not in ("float", "float32") else DTYPES[kind])[0]
 
 

@@ -200,7 +200,7 @@ def _quotient(
 def transposed(to: WholeBuilder, x: Any, *axes: Any) -> ArrayView:
     view = as_array(to, x)
     order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-    order = [*range(view.ndim)][::-1] if not order else [k % view.ndim for k in order]
+    order = [*range(view.ndim)][::-1] if not order else [axis_in(view.ndim, k) for k in order]
     if sorted(order) != [*range(view.ndim)]:
         raise ValueError("axes of a transpose do not match the array")
     return view.of_axes(order)

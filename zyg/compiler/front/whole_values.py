@@ -13,7 +13,7 @@ from zyg.base.registry import ScalarRule
 from zyg.base.words import meaning_of
 from zyg.compiler.front import arrays, complexes, limits, narrow, several
 from zyg.compiler.front.builtin import OF_SEQUENCES
-from zyg.compiler.front.calls import METHODS, Method, called, is_known, number_in
+from zyg.compiler.front.calls import METHODS, Method, called, is_known, keywords, number_in
 from zyg.compiler.front.captures import Outside, Path
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import of_growing
@@ -236,6 +236,7 @@ class WholeCalls(Calls):
             limits.demand_known(inner.name if owner else name_of(inner), [*owner, *plain])
             found = called(self.to, inner, plain, named)
             if found is NotImplemented and written is not None:
+                named = keywords(written, inner, named)
                 settled = [self.reader.values.settled(x) for x in (*owner, *plain)]
                 found = self.reader.functions.inline(written, settled, named)
             if found is not NotImplemented:

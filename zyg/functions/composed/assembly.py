@@ -54,6 +54,8 @@ def repeat(a, repeats, axis=None):
 @composed(np.take)
 def take(a, indices, axis=None, out=None, mode="raise"):
     no_out(out)
+    if mode not in ("raise", "wrap", "clip"):
+        raised(np.take, a, indices, axis, mode=mode)
     if np.ndim(a) == 0 and axis is not None:
         np.take(strip(a), 0, axis)  # raises where the axis is none
     flat = np.ravel(a) if axis is None or np.ndim(a) == 0 else a

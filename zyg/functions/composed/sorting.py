@@ -66,11 +66,15 @@ def extract(condition, arr):
 # Sorting
 
 
+_SORTS = "quicksort", "stable", "mergesort", "heapsort"
+
+
 @composed(np.sort)
 def sort(a, axis=-1, kind=None, order=None, *, stable=None):
     a = as_array(a)
     one = np.empty((1,) * np.ndim(a), plain_array(a).dtype)
     numpys(np.sort, one, axis, kind, order, stable=stable)  # raises where NumPy does
+    demand_read(order is None and kind in (None, *_SORTS) and (kind is None or stable is None))
     if axis is None:
         a, axis = np.ravel(a), -1
     y = np.take_along_axis(a, np.argsort(strip(a), axis, kind="stable"), axis)

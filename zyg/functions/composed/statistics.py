@@ -103,7 +103,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     c = numpys(np.cov, m, y, rowvar, bias, ddof, fweights, aweights, dtype=dtype)
     if c is not None and c.size == 0:
         return c
-    demand_read(fweights is None and aweights is None)
+    demand_read(fweights is None and aweights is None and dtype is None)
     if m.ndim > 2 or (y is not None and y.ndim > 2) or (ddof is not None and ddof % 1):
         raised(np.cov, m, y, ddof=ddof)
     own = [plain_array(x).dtype for x in (m, y) if x is not None]

@@ -300,8 +300,9 @@ def scanned(a, axis, kind):
 
 @lowering(np.cumsum)
 def cumsum_loops(a, axis=None, dtype=None):
+    a = a if dtype is None else np.astype(a, dtype)
     b = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
-    kind = dtype if dtype is not None else int if a.dtype == bool else a.dtype
+    kind = int if dtype is None and a.dtype == bool else a.dtype
     made = np.empty_like(b, kind) if axis is None else scanned(a, axis, kind)
     if len(b) > 0:
         made[0] = b[0]
@@ -312,8 +313,9 @@ def cumsum_loops(a, axis=None, dtype=None):
 
 @lowering(np.cumprod)
 def cumprod_loops(a, axis=None, dtype=None):
+    a = a if dtype is None else np.astype(a, dtype)
     b = np.ravel(a) if axis is None else np.moveaxis(a, axis, 0)
-    kind = dtype if dtype is not None else int if a.dtype == bool else a.dtype
+    kind = int if dtype is None and a.dtype == bool else a.dtype
     made = np.empty_like(b, kind) if axis is None else scanned(a, axis, kind)
     if len(b) > 0:
         made[0] = b[0]
