@@ -48,7 +48,8 @@ CALLS = {
         call(A, np.array([[1, 0], [2, 2]]), axis=1), call(CUBE, np.array([[1, 0]]), axis=0),
         call(CUBE, np.array([[2, 0], [1, 1]]), axis=-2), call(V, 2), call(A, np.array(1), 1),
         call(A, -1, axis=0), call(A, np.array([-1, 0]), axis=-1), call(V, np.array([], int)),
-        call(V, []), call(V, 9), call(V, [1], mode="same"), call(A, [[0]], 1), call(np.array(1.5), 0, axis=0),
+        call(V, []), call(V, 9), call(V, [1], mode="same"), call(A, [[0]], 1),
+        call(np.array(1.5), 0, axis=0),
         call(A, [], axis=1), call(V, [True, False, True, True]), call(V, np.array([True, False])),
     ],
     np.kron: [
