@@ -30,7 +30,11 @@ CONSTANT = "constant"
 class _Rules(dict[Any, Any]):
     """Rules by function; `version` counts the changes."""
 
-    version = 0
+    __slots__ = ("version",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.version = 0
 
     def __setitem__(self, function: Any, rule: Any) -> None:
         if function in self:  # somebody's own from now on

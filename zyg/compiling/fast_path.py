@@ -13,8 +13,8 @@ import numpy as np
 
 from zyg.base.config import setting
 from zyg.base.registry import own_verbs
-from zyg.compiling.functions import Call, Compiled
-from zyg.compiling.operands import GRADIENT, VALUE_AND_GRADIENT
+from zyg.compiling.functions import Compiled
+from zyg.compiling.operands import GRADIENT, VALUE_AND_GRADIENT, Call
 from zyg.core.cotangents import spec_of, zeros_of
 from zyg.core.reverse import all_finite
 from zyg.errors import MutationError
@@ -22,14 +22,7 @@ from zyg.errors import MutationError
 
 def gradient(f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool) -> Any:
     """What `gradient` returns."""
-    if zeros and all(map(_has_zero, args)):
-        found = gradient(f, args, kwargs, False)
-        return found if found is NotImplemented else _filled(found, args)
-    for ask in () if kwargs or zeros else f.entries(GRADIENT) or ():  # as `asked`
-        found = ask(f.__wrapped__, args)
-        if found is not NotImplemented and found is not Ellipsis:
-            return found[1]
-    found = _general(f, GRADIENT, args, kwargs, zeros)
+    found = _both(f, GRADIENT, args, kwargs, zeros)
     return found if found is NotImplemented else found[1]
 
 
@@ -37,14 +30,20 @@ def value_and_gradient(
     f: Compiled, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool
 ) -> Any:
     """What `value_and_gradient` returns."""
+    return _both(f, VALUE_AND_GRADIENT, args, kwargs, zeros)
+
+
+def _both(
+    f: Compiled, verb: str, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool
+) -> Any:
+    """Value and gradients."""
     if zeros and all(map(_has_zero, args)):
-        found = value_and_gradient(f, args, kwargs, False)
+        found = _both(f, verb, args, kwargs, False)
         return found if found is NotImplemented else (found[0], _filled(found[1], args))
-    for ask in () if kwargs or zeros else f.entries(VALUE_AND_GRADIENT) or ():  # as `asked`
-        found = ask(f.__wrapped__, args)
-        if found is not NotImplemented and found is not Ellipsis:
-            return found
-    return _general(f, VALUE_AND_GRADIENT, args, kwargs, zeros)
+    found = NotImplemented if kwargs or zeros else f.asked(verb, args)
+    if found is not NotImplemented and found is not Ellipsis:
+        return found
+    return _general(f, verb, args, kwargs, zeros)
 
 
 def _general(
@@ -107,12 +106,7 @@ def by_places(f: Compiled, verb: str, places: tuple[int, ...], args: tuple[Any, 
     if f.wrt is not None or not all(map(_has_zero, args)):
         return NotImplemented
     part = f.by(tuple(sorted(places)))
-    for ask in part.entries(verb) or ():  # as `asked`
-        found = ask(f.__wrapped__, args)
-        if found is not NotImplemented and found is not Ellipsis:
-            break
-    else:
-        found = _general(part, verb, args, {}, False)
+    found = _both(part, verb, args, {}, False)
     return found if found is NotImplemented else (found[0], _filled(found[1], args))
 
 

@@ -18,58 +18,32 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from zyg.base.borders import shorten
 from zyg.base.caches import Cache
 from zyg.base.config import setting
 from zyg.base.marks import Named
+from zyg.base.registry import own_verbs
 from zyg.base.structure import Structure
+from zyg.compiler.back.asking import Asking
+from zyg.compiler.back.object_layout import place_of
 from zyg.compiler.kinds import Kind, Unkind, width
 from zyg.compiling import index
 from zyg.compiling.guards import FastEntry
-from zyg.compiling.operands import VALUE, Root, Taken, name_of
+from zyg.compiling.operands import (
+    GRADIENT,
+    VALUE,
+    VALUE_AND_GRADIENT,
+    Call,
+    Root,
+    name_of,
+)
 from zyg.core.strand import active, is_watched, settle, strip
-from zyg.core.views import is_spread
 from zyg.errors import KernelError
 
 if TYPE_CHECKING:
     from zyg.compiling.specialize import Specialization
 
 _MOST = 8  # entries that are asked
-
-
-class Call(Taken):
-    """One call: its arguments taken apart, and what is `known` for their kinds."""
-
-    known: Specialization
-    kinds: tuple[Kind, ...]
-
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        super().__init__()
-        self.args, self.kwargs = args, kwargs
-        self.kinds = tuple(map(self.take, args))
-        self.keywords = {name: self.take(x) for name, x in kwargs.items()}
-
-    def overlapping(self) -> bool:
-        """Whether an array that is written to shares memory with another one, or with itself."""
-        operands = self.operands
-        arrays = [k for k, x in enumerate(operands) if type(x) is np.ndarray]
-        original = dict(self.copies)
-        return any(
-            not is_spread(original[k])
-            if j == k
-            else np.may_share_memory(original.get(k, operands[k]), original.get(j, operands[j]))
-            for k in self.known.written
-            for j in arrays
-            if j != k or k in original
-        )
-
-    def read_only(self) -> bool:
-        """Whether an array that is written to may not be."""
-        original = dict(self.copies)
-        arrays = [original.get(k, self.operands[k]) for k in self.known.written]
-        return not all(x.flags.writeable for x in arrays)
 
 
 class Compiled(Named):
@@ -79,6 +53,7 @@ class Compiled(Named):
     ``f.source(*args, of=...)`` the text of the program or of a derivative.
     """
 
+    __slots__ = ("__dict__", "__weakref__", "__wrapped__", "entries")
     made_by = "zyg.compile"
     __name__: str
     __qualname__: str
@@ -119,16 +94,15 @@ class Compiled(Named):
     def __reduce__(self) -> str:
         return str(self.__qualname__)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def in_general(self, *args: Any, **kwargs: Any) -> Any:
+        """What a call gives for which there is no machine code yet."""
         try:
-            for ask in () if kwargs else self.entries(VALUE) or ():  # as `asked`, in one step less
-                y = ask(self.__wrapped__, args)
-                if y is not NotImplemented and y is not Ellipsis:
-                    return y
             return self._called(args, kwargs)
         except BaseException as error:
             shorten(error)
             raise
+
+    __call__ = in_general  # until there is some: see `_asking`
 
     def asked(self, verb: str, args: tuple[Any, ...]) -> Any:
         """What machine code gives that is known; NotImplemented where none takes these arguments,
@@ -215,12 +189,10 @@ class Compiled(Named):
             made = known.fast_entry(verb, self.wrt)
         except KernelError:  # the general way says so
             return False
-        if made is None or made[1].ask in entries:
+        if made is None or made[1].is_in(entries):
             return False
-        if not known.assuming:  # it is slower: the others are asked first
-            self._entries.put(verb, (*entries[: _MOST - 1], made[1].ask))
-        else:
-            self._entries.put(verb, (made[1].ask, *entries[: _MOST - 1]))
+        self._add(verb, made[1], last=not known.assuming)  # it is slower
+        if known.assuming:
             index.keep(f, known.kinds, verb, self._options, known.captures, *made)
         return True
 
@@ -232,8 +204,13 @@ class Compiled(Named):
         found = index.recall(self.__wrapped__, kinds, verb, self._options)
         self._recalled.put((verb, kinds), (found,))
         if found is not None:
-            self._entries.put(verb, (found.ask, *(self.entries(verb) or ())[: _MOST - 1]))
+            self._add(verb, found)
         return found is not None
+
+    def _add(self, verb: str, entry: FastEntry, last: bool = False) -> None:
+        ask = entry.asked_by(self.__wrapped__, _asking())
+        others = (self.entries(verb) or ())[: _MOST - 1]
+        self._entries.put(verb, (*others, ask) if last else (ask, *others))
 
     def call(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], assuming: bool = True
@@ -419,6 +396,17 @@ class Compiled(Named):
             start += width(kind)
         pairs = zip(call.operands, fixed, strict=True)
         return [strip(settle(x)) if is_fixed else x for x, is_fixed in pairs]
+
+
+@functools.cache
+def _asking() -> Asking:
+    """What asks in machine code, from the first that there is on."""
+    asking = Asking(place_of("entries", Compiled), place_of("__wrapped__", Compiled),
+                    Compiled.in_general)  # fmt: skip
+    Compiled.__call__ = asking.call(Compiled)  # type: ignore[method-assign]
+    verbs = own_verbs[Compiled]
+    verbs |= {name: asking.verb(name, verbs[name]) for name in (GRADIENT, VALUE_AND_GRADIENT)}
+    return asking
 
 
 def _constant(x: Any) -> Any:

@@ -2,16 +2,20 @@
 
 What a function takes from outside is looked at in one step, as `Captures.fits` and `values` do:
 those follow one path after another. Here the paths are written out as Python text, which is
-compiled once and takes a tenth of the time; a test holds both together.
+compiled once and takes a tenth of the time, and for one function what can be looked at without
+Python is listed for machine code (`asking`); a test holds them together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from types import CodeType, FunctionType
+from contextlib import suppress
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from zyg.base.registry import rules
+from zyg.base.registry import own_verbs, rules
+from zyg.compiler.back.asking import Asking, Looks
+from zyg.compiler.back.object_layout import HEAD, place_of
 from zyg.compiler.front.captures import Path, agree, follow
 from zyg.compiler.ir import same
 
@@ -20,6 +24,7 @@ _STEPS = {
     "global": "{}.__globals__[{}]", "default": "default({}, {})", "attr": "getattr({}, {})",
     "item": "{}[{}]", "globals": "{}.__globals__",
 }  # fmt: skip
+_HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made at run time
 
 
 class FastEntry:
@@ -33,11 +38,34 @@ class FastEntry:
         self, code: Callable[..., Any], guards: Mapping[Path, Any], operands: Iterable[Path]
     ) -> None:
         self._guards, self._version = guards, rules.version
+        self._code, self._operands = code, [*operands]
         writer = _Writer(code, self._version)
         for path, seen in guards.items():
             writer.check(path, seen)
-        captured = [writer.at(path) for path in operands]
+        captured = [writer.at(path) for path in self._operands]
         self.ask: Callable[[Any, tuple[Any, ...]], Any] = writer.written(captured)
+
+    def asked_by(self, f: Any, asking: Asking | None) -> Callable[[Any, tuple[Any, ...]], Any]:
+        """What asks for one function, in machine code if that can."""
+        if asking is not None and type(f) is FunctionType:
+            with suppress(_Unseen, AttributeError, LookupError, ValueError, TypeError):
+                return asking.ask(f, self._looks(f), self._code, self.ask)
+        return self.ask
+
+    def is_in(self, asks: Iterable[Any]) -> bool:
+        """Whether it is asked by one of these."""
+        return any(self.ask in (x, *getattr(x, "__self__", ())[:1]) for x in asks)
+
+    def _looks(self, f: Any) -> Looks:
+        """What machine code looks at."""
+        if not self.fits(f):
+            raise _Unseen
+        lister = _Lister(f)
+        for path, seen in self._guards.items():
+            lister.check(path, seen)
+        for path in self._operands:
+            lister.looks.take(lister.place(path))
+        return lister.looks
 
     def fits(self, f: Any) -> bool:
         """Whether nothing but captured operands has changed."""
@@ -104,3 +132,77 @@ class _Writer:
         text = "\n  ".join(["def ask(f, args):", *lines])
         exec(compile(text, "<zyg: what a function takes from outside>", "exec"), self.names)
         return self.names["ask"]  # type: ignore[no-any-return]
+
+
+class _Unseen(Exception):  # noqa: N818
+    """Only Python can look at something."""
+
+
+class _Lister:
+    """Lists for machine code what it looks at of a function: by what is there now, not by paths.
+
+    So that what is on the way is what it was, it is demanded that it is the same object.
+    """
+
+    def __init__(self, f: FunctionType) -> None:
+        self.looks = Looks()
+        self.known: dict[Path, Any] = {(): f}
+        version = self.looks.word(rules, place_of("version", type(rules)))
+        self._demand(version, rules.version)
+
+    def _demand(self, look: tuple[int, int, int], there: Any) -> None:
+        self.looks.held.append(there)
+        self.looks.demand(look, id(there))
+
+    def check(self, path: Path, seen: Any) -> None:
+        if path and path[-1][0] == "builtin":
+            holder = self.pinned(path[:-1])
+            self.looks.demand(self.name(holder.__globals__, path[-1][1]), 0)
+            return
+        value = self.pinned(path)
+        if type(seen) is CodeType:
+            self._demand(self.looks.at("code", value), seen)
+        elif type(seen) is tuple:
+            if type(value).__flags__ & _HEAP and type(value) not in own_verbs:
+                raise _Unseen  # its class may change
+            if seen[1] is not None:
+                self.looks.demand(self.looks.at("length", value), seen[1])
+
+    def pinned(self, path: Path) -> Any:
+        """The object at a path, which is to stay there."""
+        if path not in self.known:
+            value = path[-1][1] if path[-1][0] == "itself" else follow(self.known[()], path)
+            if path[-1][0] != "itself":
+                self._demand(self.place(path), value)
+            self.known[path] = value
+        return self.known[path]
+
+    def place(self, path: Path) -> tuple[int, int, int]:
+        """Where to look for what is at a path."""
+        (kind, key), holder = path[-1], self.pinned(path[:-1])
+        in_function = type(holder) is FunctionType
+        if in_function and kind == "closure":
+            cell = holder.__closure__[holder.__code__.co_freevars.index(key)]
+            return self.looks.word(cell, HEAD)
+        if in_function and kind == "global":
+            return self.name(holder.__globals__, key)
+        if in_function and kind == "default":
+            code, given, named = holder.__code__, holder.__defaults__, holder.__kwdefaults__
+            if named and key in named:
+                self._demand(self.looks.at("keywords", holder), named)
+                return self.name(named, key)
+            self._demand(self.looks.at("defaults", holder), given)
+            place = code.co_varnames.index(key) - code.co_argcount + len(given)
+            return self.looks.item(given, place)
+        if kind == "attr" and type(holder) is ModuleType and key in vars(holder):
+            return self.name(vars(holder), key)
+        if kind == "attr" and key == "py_func" and type(holder) in own_verbs:
+            return self.looks.word(holder, place_of("__wrapped__", type(holder)))
+        if kind == "item" and type(holder) is tuple:
+            return self.looks.item(holder, key)
+        raise _Unseen
+
+    def name(self, names: Any, key: str) -> tuple[int, int, int]:
+        if type(names) is not dict:
+            raise _Unseen
+        return self.looks.at("name", names, key)

@@ -20,8 +20,8 @@ from zyg.compiler.ir import Atom, Value, element_of, is_buffer
 from zyg.compiler.kinds import Array, Kind, Scalar, Struct, dense_array, leaves, width
 from zyg.compiling.fast_path import has_repeats  # whose verbs these join
 from zyg.compiling.forms import Form
-from zyg.compiling.functions import Call, Compiled
-from zyg.compiling.operands import NOTHING, Taken, Unlike, tree
+from zyg.compiling.functions import Compiled
+from zyg.compiling.operands import NOTHING, Call, Taken, Unlike, tree
 from zyg.compiling.operations import Operation, Unbuilt
 from zyg.compiling.specialize import FORMS, Specialization
 from zyg.errors import TapeError

@@ -40,6 +40,7 @@ from zyg.compiler.kinds import (
     width,
 )
 from zyg.core.strand import is_watched, settle, strip
+from zyg.core.views import is_spread
 
 VALUE, GRADIENT, VALUE_AND_GRADIENT = "value", "gradient", "value_and_gradient"  # verbs
 _DEEPEST = 20  # containers within containers
@@ -163,6 +164,39 @@ class Taken:
         kinds = tuple(map(self.take, parts))
         self.depth -= 1
         return Struct(type(x), keys, kinds)
+
+
+class Call(Taken):
+    """One call: its arguments taken apart, and what is `known` for their kinds."""
+
+    known: Any  # Specialization
+    kinds: tuple[Kind, ...]
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        super().__init__()
+        self.args, self.kwargs = args, kwargs
+        self.kinds = tuple(map(self.take, args))
+        self.keywords = {name: self.take(x) for name, x in kwargs.items()}
+
+    def overlapping(self) -> bool:
+        """Whether an array that is written to shares memory with another one, or with itself."""
+        operands = self.operands
+        arrays = [k for k, x in enumerate(operands) if type(x) is np.ndarray]
+        original = dict(self.copies)
+        return any(
+            not is_spread(original[k])
+            if j == k
+            else np.may_share_memory(original.get(k, operands[k]), original.get(j, operands[j]))
+            for k in self.known.written
+            for j in arrays
+            if j != k or k in original
+        )
+
+    def read_only(self) -> bool:
+        """Whether an array that is written to may not be."""
+        original = dict(self.copies)
+        arrays = [original.get(k, self.operands[k]) for k in self.known.written]
+        return not all(x.flags.writeable for x in arrays)
 
 
 def _widened(kind: Array, x: Any) -> Any:

@@ -21,8 +21,7 @@ import sys
 from functools import cache
 
 from zyg.base.config import least_tape
-from zyg.compiler.back.compiled import loaded
-from zyg.compiler.back.metadata import METADATA
+from zyg.compiler.back.compiled import functions
 
 ALIGNMENT = 64  # of buffers
 BYTES = 4096  # of an arena with its first chunk, which is aligned
@@ -51,10 +50,7 @@ def _shared() -> tuple[dict[str, int], object]:
     least = ctypes.c_int64.from_buffer(least_tape)
     known = {"zyg_spare": _spare, "zyg_least_tape": least}
     at = {name: ctypes.addressof(x) for name, x in known.items()}
-    code = loaded(_MODULE, at, loops=False)
-    table = (ctypes.c_int64 * len(_NAMES))()
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address)(ctypes.addressof(table))
-    return dict(zip(_NAMES, table, strict=True)), code
+    return functions(_TYPE + _SHARED, at)
 
 
 _TYPE = "%zyg_arena = type { ptr, ptr, ptr, i64, i64, i64, i64 }"
@@ -288,14 +284,6 @@ done:
 }}
 """
 _HEADS = re.findall(r"^define (.*) \{$", _SHARED, re.MULTILINE)
-_NAMES = [head.partition("(")[0].rpartition("@")[2] for head in _HEADS]
-_TABLE = "\n".join(
-    f"  %at{k} = getelementptr ptr, ptr %table, i64 {k}\n  store ptr @{name}, ptr %at{k}"
-    for k, name in enumerate(_NAMES)
-)
-_MODULE = "\n".join(
-    [_TYPE, _SHARED, "define void @kernel(ptr %table) {", _TABLE, "  ret void", "}", *METADATA]
-)
 _DECLARED = "\n".join(f"declare {head}" for head in _HEADS)
 TEXT = f"""
 {_TYPE}

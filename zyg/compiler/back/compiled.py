@@ -19,6 +19,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from zyg.base.caches import Cache
 from zyg.compiler.back import stored
+from zyg.compiler.back.metadata import METADATA
 
 Shape = tuple[int, ...]
 Layout = tuple[Shape, tuple[int, ...]]  # of an array: shape and strides
@@ -108,7 +109,9 @@ class Code(NamedTuple):
     later: Callable[[], Code] | None = None
 
 
-def loaded(text: str, addresses: Mapping[str, int], loops: bool) -> Code:
+def loaded(
+    text: str, addresses: Mapping[str, int], loops: bool = False, first: bool = False
+) -> Code:
     """The code of a text, from disk or made. Of what it calls, these have addresses.
 
     Raises CompilationError.
@@ -116,7 +119,7 @@ def loaded(text: str, addresses: Mapping[str, int], loops: bool) -> Code:
     name = stored.name_of(text)
     if (found := stored.load(name, addresses)) is not None:
         return Code(*found, "disk")
-    linked, code = made(text, name, addresses, loops)
+    linked, code = made(text, name, addresses, loops, first)
     stored.keep(name, code)
     return Code(*linked, "compiled")
 
@@ -135,6 +138,24 @@ def made(
     if linked is None:
         raise CompilationError(RuntimeError("LLVM's linker lacks a function"), text)
     return linked, code
+
+
+def functions(
+    text: str, addresses: Mapping[str, int], first: bool = False
+) -> tuple[dict[str, int], Code]:
+    """The addresses of the functions that a text defines, and what keeps them there.
+
+    LLVM takes the text as it is, if it is to be there at `first`.
+    """
+    names = re.findall(r"^define (?!internal).*?@(\w+)\(", text, re.MULTILINE)
+    lines = ["define void @kernel(ptr %table) {"]
+    for k, name in enumerate(names):
+        lines.append(f"  %at{k} = getelementptr ptr, ptr %table, i64 {k}")
+        lines.append(f"  store ptr @{name}, ptr %at{k}")
+    code = loaded("\n".join([text, *lines, "  ret void", "}", *METADATA]), addresses, first=first)
+    table = (ctypes.c_int64 * len(names))()
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address)(ctypes.addressof(table))
+    return dict(zip(names, table, strict=True)), code
 
 
 def _binder(entry: Any, text: str) -> Callable[[Sequence[Layout]], Callable[..., bool]]:

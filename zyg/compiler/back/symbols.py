@@ -19,7 +19,7 @@ from zyg.compiler.back.compiled import Code
 from zyg.compiler.back.first_code import from_disk
 from zyg.compiler.kinds import ELEMENTS
 
-_FASTCALL = 0x80  # METH_FASTCALL
+FASTCALL, KEYWORDS = 0x80, 0x2  # METH_FASTCALL, METH_KEYWORDS
 _TABLE = {"scalar": 60, "new_array": 93, "zeros": 183}  # PyArray_Scalar, _New, _Zeros in NumPy's
 _TEXT = "text "
 _OBJECTS: dict[str, Any] = {
@@ -44,7 +44,7 @@ class Later:
 
     def __init__(self) -> None:
         self.make: Callable[[], Code] | None = None
-        self.method: _Method | None = None
+        self.method: Method | None = None
         self._made: Code | None = None
         self._lock = threading.Lock()
 
@@ -82,11 +82,22 @@ def _of_numpy(place: int) -> int:
     return ctypes.c_void_p.from_address(table + 8 * place).value or 0
 
 
-class _Method(ctypes.Structure):
+class Method(ctypes.Structure):
+    """What Python knows of a function of C."""
+
     _fields_ = (
         ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int),
         ("doc", ctypes.c_char_p),
     )  # fmt: skip
+
+
+def builtin(method: Method, own: Any) -> Callable[..., Any]:
+    """A function of C as one of Python's, which holds what is its `own`; not the method."""
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+    made: Callable[..., Any] = make(ctypes.byref(method), own, None)
+    return made
 
 
 def function_of(code: Code, held: Sequence[Any] = ()) -> Callable[..., Any]:
@@ -95,15 +106,11 @@ def function_of(code: Code, held: Sequence[Any] = ()) -> Callable[..., Any]:
     What it needs lives as long as its self, which is `held`. If `code` is the first, what is there
     of `Later` changes it.
     """
-    method = _Method(b"compiled", code.address, _FASTCALL, None)
+    method = Method(b"compiled", code.address, FASTCALL, None)
     for x in held:
         if isinstance(x, Later):
             x.make, x.method = code.later, method
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype = ctypes.py_object
-    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    made: Callable[..., Any] = make(ctypes.byref(method), (method, code.owner, *held), None)
-    return made
+    return builtin(method, (method, code.owner, *held))
 
 
 def function_on_disk(

@@ -1,0 +1,428 @@
+"""LLVM text that asks machine code, as Python would: whether it may run, then for what it gives.
+
+An *ask* is a function of Python's, ``ask(f, args)``. What it has to look at is in `Looks`: words in
+memory, and what functions of Python's C interface say, beside what is to be there. Then the code is
+called, with what else was looked up behind the arguments. If anything differs, the ask of Python
+that it stands for is asked.
+
+Two functions ask those that a compiled function has for a verb, one after the other: `call` is its
+``__call__``, and `verb` the table's entry of a verb. Where none has an answer, Python goes on.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zyg.base.containers import Engine
+from zyg.compiler.back import object_layout, symbols
+from zyg.compiler.back.compiled import functions
+
+LOOKED_UP = {
+    "name": "PyDict_GetItem", "code": "PyFunction_GetCode",
+    "defaults": "PyFunction_GetDefaults", "keywords": "PyFunction_GetKwDefaults",
+    "length": "PyObject_Size",
+}  # fmt: skip
+_LOOK = struct.Struct("=4Q")
+_ITEMS = 24  # bytes of a tuple before its items
+
+
+class Looks(Engine):
+    """What an ask looks at: what is to be there, and what is taken from there."""
+
+    def __init__(self) -> None:
+        self.guards: list[bytes] = []
+        self.operands: list[bytes] = []
+        self.held: list[Any] = []  # so that no other object is at its address
+
+    def at(self, how: str, x: Any, key: Any = None) -> tuple[int, int, int]:
+        """What a function of Python's says of an object and a key."""
+        self.held += (x, key)
+        function = ctypes.cast(getattr(ctypes.pythonapi, LOOKED_UP[how]), ctypes.c_void_p)
+        return function.value or 0, id(x), id(key)
+
+    def word(self, x: Any, place: int) -> tuple[int, int, int]:
+        """What is in memory of an object."""
+        self.held.append(x)
+        return 0, id(x), place
+
+    def item(self, x: tuple[Any, ...], k: int) -> tuple[int, int, int]:
+        """What a tuple has at a place; IndexError if it has none."""
+        if not 0 <= k < len(x):
+            raise IndexError
+        return self.word(x, _ITEMS + 8 * k)
+
+    def demand(self, look: tuple[int, int, int], there: int) -> None:
+        """A number, or an object with such an address, is to be there; nothing, if 0."""
+        self.guards.append(_LOOK.pack(*look, there))
+
+    def take(self, look: tuple[int, int, int]) -> None:
+        """What is there is behind the arguments."""
+        self.operands.append(_LOOK.pack(*look, 0))
+
+    def words(self, f: Any) -> bytes:
+        """All, for a function."""
+        self.held.append(f)
+        head = struct.pack("=3Q", len(self.guards), len(self.operands), id(f))
+        return b"".join([head, *self.guards, *self.operands])
+
+
+class Asking:
+    """The functions of the text, for a class of compiled functions, and what calls them in Python.
+
+    It has its function at one place in memory, and at the other `get` of the dictionary of its
+    asks.
+    """
+
+    def __init__(self, entries: int, wrapped: int, called: Callable[..., Any]) -> None:
+        places = {"ENTRIES": entries, "WRAPPED": wrapped, "SIZE": object_layout.HEAD}
+        places |= {f"ITEM_{k}": _ITEMS + 8 * k for k in range(3)}
+        text = re.sub("|".join(places), lambda name: str(places[name[0]]), _TEXT)
+        self._held = called
+        addresses = {f"zyg_{name}": id(x) for name, x in _OBJECTS.items()}
+        self._at, self._code = functions(text, {**addresses, "zyg_called": id(called)}, True)
+        self._ask = symbols.Method(b"ask", self._at["ask"], symbols.FASTCALL, None)
+
+    def ask(self, f: Any, looks: Looks, code: Any, python: Any) -> Callable[..., Any]:
+        """An ask for a function, which stands for one in Python."""
+        own = python, looks.words(f), code, looks, self
+        return symbols.builtin(self._ask, own)
+
+    def call(self, owner: type) -> Any:
+        """The ``__call__`` of a class."""
+        flags = symbols.FASTCALL | symbols.KEYWORDS
+        self._call = symbols.Method(b"__call__", self._at["call"], flags, None)
+        make = ctypes.pythonapi.PyDescr_NewMethod
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
+        return make(owner, ctypes.byref(self._call))
+
+    def verb(self, name: str, general: Callable[..., Any]) -> Callable[..., Any]:
+        """The entry of a verb in the table, which goes on with that of Python's."""
+        method = symbols.Method(name.encode(), self._at["verb"], symbols.FASTCALL, None)
+        return symbols.builtin(method, (general, name, method, self))
+
+
+_OBJECTS = {
+    "none_takes": NotImplemented, "stopped": Ellipsis, "builtin": type(len), "true": True,
+    "false": False, "float": float, "array": np.ndarray, "value": "value", "gradient": "gradient",
+}  # fmt: skip
+_TEXT = """
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyDict_GetItem(ptr, ptr)
+declare i64 @PyDict_Size(ptr)
+declare ptr @PyBytes_AsString(ptr)
+declare ptr @PyCFunction_GetSelf(ptr)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+@zyg_none_takes = external global i8
+@zyg_stopped = external global i8
+@zyg_builtin = external global i8
+@zyg_true = external global i8
+@zyg_false = external global i8
+@zyg_float = external global i8
+@zyg_array = external global i8
+@zyg_value = external global i8
+@zyg_gradient = external global i8
+@zyg_called = external global i8
+
+; What is in memory, or what a function says of an object and a key.
+define internal ptr @look(ptr %at) {
+  %x.at = getelementptr i64, ptr %at, i64 1
+  %key.at = getelementptr i64, ptr %at, i64 2
+  %function = load ptr, ptr %at
+  %x = load ptr, ptr %x.at
+  %key = load i64, ptr %key.at
+  %in.memory = icmp eq ptr %function, null
+  br i1 %in.memory, label %memory, label %call
+memory:
+  %place = getelementptr i8, ptr %x, i64 %key
+  %word = load ptr, ptr %place
+  ret ptr %word
+call:
+  %said = call ptr %function(ptr %x, i64 %key)
+  ret ptr %said
+}
+
+; What Python's ask gives.
+define internal ptr @python(ptr %ask, ptr %f, ptr %args, i64 %n) noinline cold {
+  %two = alloca [2 x ptr]
+  %second = getelementptr ptr, ptr %two, i64 1
+  %tuple = call ptr @PyTuple_New(i64 %n)
+  %full = icmp eq ptr %tuple, null
+  br i1 %full, label %out, label %head
+head:
+  %k = phi i64 [ 0, %0 ], [ %next, %fill ]
+  %done = icmp eq i64 %k, %n
+  br i1 %done, label %asked, label %fill
+fill:
+  %x.at = getelementptr ptr, ptr %args, i64 %k
+  %x = load ptr, ptr %x.at
+  call void @Py_IncRef(ptr %x)
+  %_ = call i32 @PyTuple_SetItem(ptr %tuple, i64 %k, ptr %x)
+  %next = add i64 %k, 1
+  br label %head
+asked:
+  store ptr %f, ptr %two
+  store ptr %tuple, ptr %second
+  %y = call ptr @PyObject_Vectorcall(ptr %ask, ptr %two, i64 2, ptr null)
+  call void @Py_DecRef(ptr %tuple)
+  ret ptr %y
+out:
+  ret ptr null
+}
+
+; What an ask gives for a function and so many arguments: `self` is what it has.
+define internal ptr @asked(ptr %self, ptr %f, ptr %args, i64 %n) {
+start:
+  %python.at = getelementptr i8, ptr %self, i64 ITEM_0
+  %words.at = getelementptr i8, ptr %self, i64 ITEM_1
+  %code.at = getelementptr i8, ptr %self, i64 ITEM_2
+  %bytes = load ptr, ptr %words.at
+  %words = call ptr @PyBytes_AsString(ptr %bytes)
+  %operands.at = getelementptr i64, ptr %words, i64 1
+  %f.at = getelementptr i64, ptr %words, i64 2
+  %looks = getelementptr i64, ptr %words, i64 3
+  %guards = load i64, ptr %words
+  %operands = load i64, ptr %operands.at
+  %own = load ptr, ptr %f.at
+  %code = load ptr, ptr %code.at
+  %of.this = icmp eq ptr %own, %f
+  br i1 %of.this, label %head, label %other
+head:
+  %k = phi i64 [ 0, %start ], [ %k.next, %guard ]
+  %looked = icmp eq i64 %k, %guards
+  br i1 %looked, label %well, label %guard
+guard:
+  %at = getelementptr [4 x i64], ptr %looks, i64 %k
+  %there = call ptr @look(ptr %at)
+  %wanted.at = getelementptr i64, ptr %at, i64 3
+  %wanted = load ptr, ptr %wanted.at
+  %same = icmp eq ptr %there, %wanted
+  %k.next = add i64 %k, 1
+  br i1 %same, label %head, label %other
+other:
+  %python = load ptr, ptr %python.at
+  %found = call ptr @python(ptr %python, ptr %f, ptr %args, i64 %n)
+  ret ptr %found
+well:
+  %bare = icmp eq i64 %operands, 0
+  br i1 %bare, label %as.it.is, label %with.more
+as.it.is:
+  %y = tail call ptr @PyObject_Vectorcall(ptr %code, ptr %args, i64 %n, ptr null)
+  ret ptr %y
+with.more:
+  %all = add i64 %n, %operands
+  %row = alloca ptr, i64 %all
+  %size = mul i64 %n, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %row, ptr %args, i64 %size, i1 false)
+  %more = getelementptr ptr, ptr %row, i64 %n
+  br label %take
+take:
+  %j = phi i64 [ 0, %with.more ], [ %j.next, %take ]
+  %place = add i64 %guards, %j
+  %operand.at = getelementptr [4 x i64], ptr %looks, i64 %place
+  %operand = call ptr @look(ptr %operand.at)
+  %gone = icmp eq ptr %operand, null
+  %taken = select i1 %gone, ptr @zyg_none_takes, ptr %operand
+  call void @Py_IncRef(ptr %taken)
+  %to = getelementptr ptr, ptr %more, i64 %j
+  store ptr %taken, ptr %to
+  %j.next = add i64 %j, 1
+  %are.taken = icmp eq i64 %j.next, %operands
+  br i1 %are.taken, label %run, label %take
+run:
+  %z = call ptr @PyObject_Vectorcall(ptr %code, ptr %row, i64 %all, ptr null)
+  br label %give
+give:
+  %i = phi i64 [ 0, %run ], [ %i.next, %give ]
+  %given.at = getelementptr ptr, ptr %more, i64 %i
+  %given = load ptr, ptr %given.at
+  call void @Py_DecRef(ptr %given)
+  %i.next = add i64 %i, 1
+  %are.given = icmp eq i64 %i.next, %operands
+  br i1 %are.given, label %end, label %give
+end:
+  ret ptr %z
+}
+
+; ask(f, args)
+define ptr @ask(ptr %self, ptr %given, i64 %count) {
+  %args.at = getelementptr ptr, ptr %given, i64 1
+  %f = load ptr, ptr %given
+  %args = load ptr, ptr %args.at
+  %n.at = getelementptr i8, ptr %args, i64 SIZE
+  %n = load i64, ptr %n.at
+  %items = getelementptr i8, ptr %args, i64 ITEM_0
+  %y = tail call ptr @asked(ptr %self, ptr %f, ptr %items, i64 %n)
+  ret ptr %y
+}
+
+; What the asks of a compiled function for a verb give, else NotImplemented.
+define internal ptr @known(ptr %compiled, ptr %verb, ptr %args, i64 %n) {
+  %get.at = getelementptr i8, ptr %compiled, i64 ENTRIES
+  %f.at = getelementptr i8, ptr %compiled, i64 WRAPPED
+  %get = load ptr, ptr %get.at
+  %f = load ptr, ptr %f.at
+  %unmade = icmp eq ptr %get, null
+  %bare = icmp eq ptr %f, null
+  %empty = or i1 %unmade, %bare
+  br i1 %empty, label %none, label %look
+look:
+  %entries = call ptr @PyCFunction_GetSelf(ptr %get)
+  %asks = call ptr @PyDict_GetItem(ptr %entries, ptr %verb)
+  %without = icmp eq ptr %asks, null
+  br i1 %without, label %none, label %with
+with:
+  call void @Py_IncRef(ptr %asks)
+  %count.at = getelementptr i8, ptr %asks, i64 SIZE
+  %count = load i64, ptr %count.at
+  %items = getelementptr i8, ptr %asks, i64 ITEM_0
+  br label %head
+head:
+  %k = phi i64 [ 0, %with ], [ %k.next, %next ]
+  %over = icmp eq i64 %k, %count
+  br i1 %over, label %end, label %one
+one:
+  %ask.at = getelementptr ptr, ptr %items, i64 %k
+  %ask = load ptr, ptr %ask.at
+  %type.at = getelementptr i8, ptr %ask, i64 8
+  %type = load ptr, ptr %type.at
+  %builtin = icmp eq ptr %type, @zyg_builtin
+  br i1 %builtin, label %ours, label %pythons
+ours:
+  %self = call ptr @PyCFunction_GetSelf(ptr %ask)
+  %x = call ptr @asked(ptr %self, ptr %f, ptr %args, i64 %n)
+  br label %said
+pythons:
+  %z = call ptr @python(ptr %ask, ptr %f, ptr %args, i64 %n)
+  br label %said
+said:
+  %y = phi ptr [ %x, %ours ], [ %z, %pythons ]
+  %is.none = icmp eq ptr %y, @zyg_none_takes
+  %is.stopped = icmp eq ptr %y, @zyg_stopped
+  %nothing = or i1 %is.none, %is.stopped
+  br i1 %nothing, label %next, label %found
+next:
+  call void @Py_DecRef(ptr %y)
+  %k.next = add i64 %k, 1
+  br label %head
+found:
+  call void @Py_DecRef(ptr %asks)
+  ret ptr %y
+end:
+  call void @Py_DecRef(ptr %asks)
+  br label %none
+none:
+  call void @Py_IncRef(ptr @zyg_none_takes)
+  ret ptr @zyg_none_takes
+}
+
+; compiled(*args, **names): the value, else what Python's way gives.
+define ptr @call(ptr %compiled, ptr %args, i64 %n, ptr %names) {
+  %by.place = icmp eq ptr %names, null
+  br i1 %by.place, label %ask, label %count
+ask:
+  %y = call ptr @known(ptr %compiled, ptr @zyg_value, ptr %args, i64 %n)
+  %none = icmp eq ptr %y, @zyg_none_takes
+  br i1 %none, label %nothing, label %found
+found:
+  ret ptr %y
+nothing:
+  call void @Py_DecRef(ptr %y)
+  br label %general
+count:
+  %names.at = getelementptr i8, ptr %names, i64 SIZE
+  %named = load i64, ptr %names.at
+  br label %general
+general:
+  %more = phi i64 [ 0, %nothing ], [ %named, %count ]
+  %all = add i64 %n, %more
+  %places = add i64 %all, 1
+  %row = alloca ptr, i64 %places
+  store ptr %compiled, ptr %row
+  %behind = getelementptr ptr, ptr %row, i64 1
+  %size = mul i64 %all, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %behind, ptr %args, i64 %size, i1 false)
+  %given = add i64 %n, 1
+  %z = call ptr @PyObject_Vectorcall(ptr @zyg_called, ptr %row, i64 %given, ptr %names)
+  ret ptr %z
+}
+
+; A verb's entry in the table: what machine code gives, if there are to be no zeros, or no gradient
+; is None; else what Python's gives.
+define ptr @verb(ptr %self, ptr %given, i64 %count) {
+  %args.at = getelementptr ptr, ptr %given, i64 1
+  %names.at = getelementptr ptr, ptr %given, i64 2
+  %zeros.at = getelementptr ptr, ptr %given, i64 3
+  %f = load ptr, ptr %given
+  %args = load ptr, ptr %args.at
+  %names = load ptr, ptr %names.at
+  %zeros = load ptr, ptr %zeros.at
+  %python.at = getelementptr i8, ptr %self, i64 ITEM_0
+  %verb.at = getelementptr i8, ptr %self, i64 ITEM_1
+  %verb = load ptr, ptr %verb.at
+  %is.gradient = icmp eq ptr %verb, @zyg_gradient
+  %plain = icmp eq ptr %zeros, @zyg_false
+  %filled = icmp eq ptr %zeros, @zyg_true
+  %either = or i1 %plain, %filled
+  %named = call i64 @PyDict_Size(ptr %names)
+  %by.place = icmp eq i64 %named, 0
+  %simple = and i1 %either, %by.place
+  br i1 %simple, label %ask, label %general
+ask:
+  %n.at = getelementptr i8, ptr %args, i64 SIZE
+  %n = load i64, ptr %n.at
+  %items = getelementptr i8, ptr %args, i64 ITEM_0
+  %y = call ptr @known(ptr %f, ptr %verb, ptr %items, i64 %n)
+  %failed = icmp eq ptr %y, null
+  br i1 %failed, label %out, label %made
+made:
+  %none = icmp eq ptr %y, @zyg_none_takes
+  br i1 %none, label %partly, label %with
+with:
+  %gradients.at = getelementptr i8, ptr %y, i64 ITEM_1
+  %gradients = load ptr, ptr %gradients.at
+  %m.at = getelementptr i8, ptr %gradients, i64 SIZE
+  %m = load i64, ptr %m.at
+  %all = select i1 %filled, i64 %m, i64 0
+  br label %head
+head:
+  %k = phi i64 [ 0, %with ], [ %k.next, %one ]
+  %whole = icmp eq i64 %k, %all
+  br i1 %whole, label %pick, label %one
+one:
+  %places = getelementptr i8, ptr %gradients, i64 ITEM_0
+  %g.at = getelementptr ptr, ptr %places, i64 %k
+  %g = load ptr, ptr %g.at
+  %type.at = getelementptr i8, ptr %g, i64 8
+  %type = load ptr, ptr %type.at
+  %is.float = icmp eq ptr %type, @zyg_float
+  %is.array = icmp eq ptr %type, @zyg_array
+  %has = or i1 %is.float, %is.array
+  %k.next = add i64 %k, 1
+  br i1 %has, label %head, label %partly
+partly:
+  call void @Py_DecRef(ptr %y)
+  br label %general
+pick:
+  br i1 %is.gradient, label %gradient, label %out
+gradient:
+  call void @Py_IncRef(ptr %gradients)
+  call void @Py_DecRef(ptr %y)
+  ret ptr %gradients
+out:
+  ret ptr %y
+general:
+  %python = load ptr, ptr %python.at
+  %z = call ptr @PyObject_Vectorcall(ptr %python, ptr %given, i64 4, ptr null)
+  ret ptr %z
+}
+"""
