@@ -6,12 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any, Concatenate, Literal, overload
 
-from zyg.base.borders import border
+from zyg.base.borders import border, shorten
 from zyg.base.registry import own_verbs
 from zyg.base.signatures import A, P, R, X
 from zyg.core.strand import strip
 from zyg.errors import ArgumentError, NonScalarOutputError
-from zyg.verbs.gradients import gradient, value_and_gradient
+from zyg.verbs.gradients import traced
 
 
 @overload
@@ -83,15 +83,17 @@ def grad(
         chosen = _chosen(argnums, "zyg.grad")
 
         def gradient_of(*args: Any, **kwargs: Any) -> Any:
-            if chosen == 0 and len(args) == 1 and not kwargs:
-                some, found = args, gradient(f, *args, zeros=True)
-            else:
+            try:
                 some, (_, found) = _found("gradient", f, chosen, args, kwargs)
-            return _bare(found, f, chosen, some, "zyg.grad")
+                return _bare(found, f, chosen, some, "zyg.grad")
+            except BaseException as error:
+                shorten(error)
+                raise
 
         return _named(gradient_of, f)
     both = value_and_grad(f, argnums, has_aux=True)
 
+    @border
     def gradient_and_aux(*args: Any, **kwargs: Any) -> Any:
         (_, aux), found = both(*args, **kwargs)
         return found, aux
@@ -160,17 +162,21 @@ def value_and_grad(
     chosen = _chosen(argnums, "zyg.value_and_grad")
 
     def value_and_gradient_of(*args: Any, **kwargs: Any) -> Any:
-        some, (value, found) = _found("value_and_gradient", f, chosen, args, kwargs)
-        if has_aux != (type(value) is tuple) or (has_aux and len(value) != 2):
-            raise _unexpected(f, value, has_aux)
-        return value, _bare(found, f, chosen, some, "zyg.value_and_grad")
+        try:
+            some, (value, found) = _found("value_and_gradient", f, chosen, args, kwargs)
+            if has_aux != (type(value) is tuple) or (has_aux and len(value) != 2):
+                raise _unexpected(f, value, has_aux)
+            return value, _bare(found, f, chosen, some, "zyg.value_and_grad")
+        except BaseException as error:
+            shorten(error)
+            raise
 
     return _named(value_and_gradient_of, f)
 
 
 def _named(function: Callable[..., Any], f: Callable[..., Any]) -> Callable[..., Any]:
     """`function` with the name, docstring and signature of f."""
-    named = functools.wraps(f, updated=())(border(function))
+    named = functools.wraps(f, updated=())(function)
     if not hasattr(f, "__name__"):  # a partial, an object
         named.__name__ = getattr(getattr(f, "func", f), "__name__", type(f).__name__)
     return named
@@ -193,6 +199,8 @@ def _found(
 ) -> tuple[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]:
     """The chosen arguments; the value, None for "gradient", and the gradients by them."""
     n = len(args)
+    if not kwargs and ((n == 1 and chosen == 0) or chosen == (*range(n),)):
+        return args, _by_all(verb, f, args)
     some = chosen if isinstance(chosen, tuple) else (chosen,)
     if not all(-n <= k < n for k in some) or len({k % n for k in some}) < len(some):
         given = f"{n} positional argument{'s' * (n != 1)}"
@@ -216,21 +224,31 @@ def _found(
         return f(*whole, **kwargs)
 
     inner.__name__ = _name(f)
-    g = f if is_all else inner
-    if verb == "gradient":
-        return picked, (None, gradient(g, *picked, zeros=True))
-    return picked, value_and_gradient(g, *picked, zeros=True)
+    return picked, _by_all(verb, f if is_all else inner, picked)
+
+
+def _by_all(verb: str, f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """The same by all arguments."""
+    found = NotImplemented
+    if (own := type(f)) in own_verbs:
+        found = own_verbs[own][verb](f, args, {}, True)
+    if found is NotImplemented:
+        found = traced(verb, f, args, {}, True)
+    return (None, found) if verb == "gradient" else found
 
 
 def _bare(
     found: tuple[Any, ...], f: Any, chosen: int | tuple[int, ...], some: tuple[Any, ...], verb: str
 ) -> Any:
     """The gradient alone, or the tuple of those that were asked for."""
-    places = chosen if isinstance(chosen, tuple) else (chosen,)
-    for k, x, g in zip(places, some, found, strict=True):
+    if isinstance(chosen, int):
+        if found[0] is None:
+            _refuse(f, some[0], chosen, verb)
+        return found[0]
+    for k, x, g in zip(chosen, some, found):  # noqa: B905 - as many
         if g is None:
             _refuse(f, x, k, verb)
-    return found if isinstance(chosen, tuple) else found[0]
+    return found
 
 
 def _refuse(f: Any, x: Any, k: int, verb: str) -> None:

@@ -67,6 +67,26 @@ def seed_of_loss(trace: Trace) -> Any:
     return seed_of_one(trace, trace.y)
 
 
+def traced(
+    verb: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool
+) -> Any:
+    """What a verb gives by the tracer: "gradient", or "value_and_gradient"."""
+    trace = None
+    try:
+        trace = Trace(f, args, kwargs, once=True)
+        if verb == "gradient":
+            found: Any = trace.back(seed_of_one(trace, trace.y), zeros)
+        else:
+            found = trace.y, trace.back(seed_of_loss(trace), zeros)
+        trace.close()
+        return found
+    except BaseException:
+        if trace is not None:  # now, though the exception may keep this frame
+            unfinished.append(trace)
+            finish()
+        raise
+
+
 @overload
 def pullback(f: Callable[[*Ts], Awaitable[R]], /, *args: *Ts) -> tuple[R, Pullback]: ...
 @overload
@@ -180,19 +200,13 @@ def gradient(
     >>> zyg.gradient(lambda x, y: np.sum(x * y), np.array([1.0, 2.0]), 3.0)
     (array([3., 3.]), 3.0)
     """
-    trace = None
     try:
-        own = own_verbs.get(type(f))
-        if own and (found := own["gradient"](f, args, kwargs, zeros)) is not NotImplemented:
-            return found  # type: ignore[no-any-return]
-        trace = Trace(f, args, kwargs, once=True)
-        found = trace.back(seed_of_one(trace, trace.y), zeros)
-        trace.close()
-        return found
+        if (own := type(f)) in own_verbs:
+            found = own_verbs[own]["gradient"](f, args, kwargs, zeros)
+            if found is not NotImplemented:
+                return found  # type: ignore[no-any-return]
+        return traced("gradient", f, args, kwargs, zeros)  # type: ignore[no-any-return]
     except BaseException as error:
-        if trace is not None:  # now, though the exception may keep this frame
-            unfinished.append(trace)
-            finish()
         shorten(error)
         raise
 
@@ -256,22 +270,13 @@ def value_and_gradient(
     >>> zyg.value_and_gradient(lambda x: (x * x, "a note"), 3.0)
     ((9.0, 'a note'), (6.0,))
     """
-    trace = None
     try:
-        own = own_verbs.get(type(f))
-        if (
-            own
-            and (found := own["value_and_gradient"](f, args, kwargs, zeros)) is not NotImplemented
-        ):
-            return found  # type: ignore[no-any-return]
-        trace = Trace(f, args, kwargs, once=True)
-        found = trace.y, trace.back(seed_of_loss(trace), zeros)
-        trace.close()
-        return found
+        if (own := type(f)) in own_verbs:
+            found = own_verbs[own]["value_and_gradient"](f, args, kwargs, zeros)
+            if found is not NotImplemented:
+                return found  # type: ignore[no-any-return]
+        return traced("value_and_gradient", f, args, kwargs, zeros)  # type: ignore[no-any-return]
     except BaseException as error:
-        if trace is not None:
-            unfinished.append(trace)
-            finish()
         shorten(error)
         raise
 
