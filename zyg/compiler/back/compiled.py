@@ -119,7 +119,7 @@ def loaded(
     name = stored.name_of(text)
     if (found := stored.load(name, addresses)) is not None:
         return Code(*found, "disk")
-    linked, code = made(text, name, addresses, loops, first)
+    linked, code = made(text, name, addresses, loops, first=first)
     stored.keep(name, code)
     return Code(*linked, "compiled")
 

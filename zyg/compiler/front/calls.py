@@ -131,7 +131,7 @@ def dot(to: WholeBuilder, a: Any, b: Any, out: Any = None) -> Any:
     if out is not None and (out.element != kind_of_elements(made) or not out.is_contiguous):
         raise TypeError("dot into an array of another type or order")  # in Python, which refuses it
     made = given(made, out)
-    return made if made.shape or out is None else made.at(())
+    return made if out is None or made.shape else made.at(())
 
 
 def _dot(to: WholeBuilder, a: Any, b: Any) -> Any:

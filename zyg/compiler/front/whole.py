@@ -119,13 +119,7 @@ def read_whole(
             f"{name_of(f)} always raises.", f"{dead.why}.", "call it as it is."
         ) from None
     to = reader.builder
-    undecided = [pair for found in to.undecided for pair in zip(*found[:2], strict=True)]
-    if any(to.may_meet(x, w) for x, since in undecided for w in to.writes[since:]):
-        raise KernelError(
-            f"{name_of(f)} writes to an array of which it has another shape.",
-            "whether NumPy copies the elements for that depends on the sizes or gaps in memory.",
-            "copy the array first, or what has the other shape.",
-        )
+    _demand_decided(f, to)
     reader.interface.inputs = [*inputs, *reader.lifted]
     yields: list[Atom] = []
     reader.interface.returned = [*arrays_in(found)]
@@ -143,6 +137,17 @@ def read_whole(
 
     plain = program([*yields, *reader.interface.layouts]) if reader.interface.layouts else None
     return Whole(program(yields), result, captures, plain, reader.builder.assumed)
+
+
+def _demand_decided(f: Callable[..., Any], to: WholeBuilder) -> None:
+    """Refuse writes to what may be a copy or not."""
+    undecided = [pair for found in to.undecided for pair in zip(*found[:2], strict=True)]
+    if any(to.may_meet(x, w) for x, since in undecided for w in to.writes[since:]):
+        raise KernelError(
+            f"{name_of(f)} writes to an array of which it has another shape.",
+            "whether NumPy copies the elements for that depends on the sizes or gaps in memory.",
+            "copy the array first, or what has the other shape.",
+        )
 
 
 def _demand_told_apart(to: WholeBuilder, returned: Sequence[Value]) -> None:
