@@ -10,6 +10,7 @@ simd                            LLVM text of operations on vectors
 vector_exponentials             exp and log, several numbers at once
 vector_elementary               the other functions, several numbers at once
 llvm_simd                       program -> LLVM text of vectors
+elf                             object code in memory, without LLVM
 stored                          machine code on disk
 llvm_scalar                     LLVM text of operations on single numbers
 regions                         LLVM text of loops and branches around those

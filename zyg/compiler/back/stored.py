@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 
 from zyg import errors
+from zyg.compiler.back.elf import Placed, Unplaced
+from zyg.compiler.back.target import processor
 
 _CHECKSUM = 32  # bytes, at the start of a file
 
@@ -51,9 +53,11 @@ def linked(
 ) -> tuple[int, Any] | None:
     """The same of object code; None where it names what the process does not have.
 
-    LLVM's linker looks functions of the C library up in the process, and reports what it lacks;
-    others are given by their addresses.
+    Functions of the C library are looked up in the process; others are given by their addresses.
     """
+    with suppress(Unplaced, OSError):
+        placed = Placed(code, addresses or {})
+        return placed.known[name], placed
     import llvmlite.binding as llvm  # type: ignore[import-untyped]
 
     library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(name)
@@ -127,13 +131,11 @@ def _toolchain() -> bytes:
 @cache
 def platform() -> tuple[Any, ...]:
     """The processor, LLVM, Python, NumPy and zyg itself."""
-    import llvmlite.binding as llvm
+    import llvmlite
 
     return (
-        llvm.get_process_triple(),
-        llvm.get_host_cpu_name(),
-        llvm.get_host_cpu_features().flatten(),
-        llvm.llvm_version_info,
+        processor(),
+        llvmlite.__version__,
         sys.version,
         object.__basicsize__,
         np.__version__,
