@@ -14,6 +14,7 @@ import pytest
 
 import zyg
 from zyg.base.registry import CONSTANT, rules
+from zyg.compiling import specialize
 from zyg.compiling.functions import Compiled
 
 X = np.array([0.5, -1.0, 2.0])
@@ -209,6 +210,16 @@ def test_keywords_defaults_and_more_arguments_are_as_in_python():
                 f(*wrong)
         with pytest.raises(TypeError, match="unexpected keyword"):
             f(2.0, k=1)
+
+
+def test_what_is_given_a_function_is_read_once(monkeypatch):
+    read, reads = specialize.read_calling_back, []
+    monkeypatch.setattr(specialize, "read_calling_back", lambda *a: reads.append(1) or read(*a))
+    f = zyg.compile(lambda g, x: g(x) * 2.0)
+    for _ in range(3):
+        assert (f(abs, -3.0), f(helper, 0.5)) == (6.0, 8.0)
+        assert zyg.gradient(lambda x: f(helper, x), 3.0) == (4.0,)
+    assert len(reads) <= 3
 
 
 def test_methods_are_bound():

@@ -186,7 +186,7 @@ class Compiled(Named):
         if self.reads_only and known.written:
             return False
         try:
-            made = known.fast_entry(verb, self.wrt)
+            made = known.fast_entry(verb, self.wrt, f)
         except KernelError:  # the general way says so
             return False
         if made is None or made[1].is_in(entries):

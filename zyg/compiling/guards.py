@@ -28,19 +28,20 @@ _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made at run time
 
 
 class FastEntry:
-    """Machine code, with what a function had when it was made, and what it takes of it.
+    """Machine code, with what `f` had when it was made, and what it takes of it.
 
     ``ask(f, args)`` gives what the machine code does, which has the captured `operands` behind the
     arguments; NotImplemented, too, where a rule or anything else has changed.
     """
 
     def __init__(
-        self, code: Callable[..., Any], guards: Mapping[Path, Any], operands: Iterable[Path]
+        self, f: Any, code: Callable[..., Any], guards: Mapping[Path, Any], operands: Iterable[Path]
     ) -> None:
-        self._guards, self._version = guards, rules.version
+        own: Mapping[Path, Any] = {(): f.__code__} if type(f) is FunctionType else {}
+        self._guards, self._version = {**own, **guards}, rules.version
         self._code, self._operands = code, [*operands]
         writer = _Writer(code, self._version)
-        for path, seen in guards.items():
+        for path, seen in self._guards.items():
             writer.check(path, seen)
         captured = [writer.at(path) for path in self._operands]
         self.ask: Callable[[Any, tuple[Any, ...]], Any] = writer.written(captured)

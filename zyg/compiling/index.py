@@ -104,7 +104,7 @@ def _made(f: Any, reached: Fingerprint, content: dict[str, Any], parallel: bool)
     entry = symbols.function_on_disk(content["file"], content["names"], _addresses(parallel))
     if entry is None:
         raise Unknown
-    return FastEntry(apart(entry, content["several"]), guards, operands)
+    return FastEntry(f, apart(entry, content["several"]), guards, operands)
 
 
 def _addresses(parallel: bool) -> dict[str, int]:

@@ -140,14 +140,16 @@ class Specialization(Once):
 
         return self.once((wrt, zeros, strong), make)
 
-    def fast_entry(self, verb: str, wrt: Sequence[int] | None) -> tuple[Direct, FastEntry] | None:
+    def fast_entry(
+        self, verb: str, wrt: Sequence[int] | None, f: Any
+    ) -> tuple[Direct, FastEntry] | None:
         """The machine code of a verb that takes the arguments as they are; None where none does."""
         form = None if self.written and verb is not VALUE else self.form(verb, wrt)
 
         def make() -> tuple[Direct, FastEntry] | None:
             if form is None or (code := form.entry()) is None:
                 return None
-            return code, FastEntry(code.call, self.captures.guards, self.captures.operands)
+            return code, FastEntry(f, code.call, self.captures.guards, self.captures.operands)
 
         return self.once(form, make)
 

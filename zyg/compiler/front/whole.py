@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -101,8 +100,6 @@ def read_whole(
     for what is not in the language.
     """
     reader = reader or WholeInterpreter(captures)
-    if isinstance(f, FunctionType):
-        captures.guards[()] = f.__code__
     args = [reader.objects.taken(reader.interface.argument(kind), "an argument") for kind in kinds]
     named = {
         name: reader.objects.taken(reader.interface.argument(kind), "an argument")
