@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zyg
-from zyg.errors import MutationError
+from zyg.errors import CompileError, MutationError
 
 
 def less_its_first_row(a):
@@ -302,3 +302,63 @@ def test_an_argument_whose_elements_share_memory_is_written_as_in_python():
     for f in (compiled, written_through):
         with pytest.raises(MutationError, match="share memory"):
             zyg.gradient(f, pairs_of_neighbours(mine))
+
+
+def of_an_argument(x):
+    x.shape = (4, 2)
+    return x
+
+
+def of_what_has_gaps(x):
+    y = (x * 2)[::2]
+    y.shape = (2, 2)
+    return y + 0
+
+
+def of_what_a_list_holds(x):
+    y = x * 1
+    rows = [y]
+    y.shape = (2, 4)
+    return rows[0]
+
+
+def set_shape(v):
+    v.shape = (2, 4)
+
+
+def of_what_a_caller_holds(x):
+    y = x * 1
+    set_shape(y)
+    return y.sum(axis=0)
+
+
+def while_unpacking(x):
+    y = x * 1
+    y.shape, z = (2, 4), y
+    return z + 1
+
+
+def of_what_a_method_holds(x):
+    y = x * 1
+    total = y.sum
+    y.shape = (2, 4)
+    return total(axis=0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        of_an_argument, of_what_has_gaps, of_what_a_list_holds, of_what_a_caller_holds,
+        while_unpacking, of_what_a_method_holds,
+    ],
+)  # fmt: skip
+def test_a_shape_is_set_in_python_where_others_may_hold_the_array(f):
+    x, y = (np.linspace(0.1, 1.0, 8) for _ in range(2))
+    with (
+        zyg.config(fallback="error"),
+        pytest.raises(CompileError, match="a shape that is set is not compiled"),
+    ):
+        zyg.compile(f)(x.copy())
+    with zyg.config(fallback="silent"):
+        np.testing.assert_array_equal(zyg.compile(f)(x), f(y))
+    assert x.shape == y.shape

@@ -310,3 +310,43 @@ def stencil_written_in_place(x, c):
         y[0] += z[1] * c
         y += y[::-1].copy()
     return np.sum(y * y), z
+
+
+# Shapes that are set
+
+
+@program(RAMP)
+def a_shape_that_is_set(x):
+    y = x * 2
+    z = y
+    y.shape = (2, -1)
+    return z.sum(axis=0) * y[1]
+
+
+@program(RAMP)
+def shapes_that_are_set_in_a_loop(x):
+    y, s = x * 1.5, 0.0
+    z = y
+    for k in range(3):
+        y.shape = (2, 4) if k % 2 else (4, 2)
+        s += z[1, 1] * z[0, 1]
+        y *= 1.25
+        y.shape = 8
+    return s * y
+
+
+@program(RAMP)
+def a_shape_of_a_view_that_is_set(x):
+    y = x * x
+    v, w = y[2:6], y.reshape(4, 2)
+    v.shape = (2, 2)
+    y.shape = (2, 4)
+    v[1] = 7.0
+    return y + 1.0, v * w[:2], y.shape
+
+
+@program(RAMP, raises=ValueError)
+def a_shape_that_does_not_fit(x):
+    y = x * 2
+    y.shape = (3, 3)
+    return y

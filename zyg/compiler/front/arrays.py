@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from zyg.compiler.front import complexes, picks
 from zyg.compiler.front.complexes import ComplexNumber
@@ -14,10 +14,12 @@ from zyg.compiler.front.indexing import is_basic, items_of, located, picked, vie
 from zyg.compiler.front.mixed import NarrowNumber, is_narrow
 from zyg.compiler.front.products import matmul
 from zyg.compiler.front.scalars import WholeBuilder, WholeNumber, refuse_bytes, type_in, whose
+from zyg.compiler.front.shaping import reshaped
 from zyg.compiler.front.structures import Ref
 from zyg.compiler.front.views import Arrayed, ArrayView, Index, product
-from zyg.compiler.ir import is_number, type_of
+from zyg.compiler.ir import Value, is_number, type_of
 from zyg.compiler.numbers import Number, atom_of
+from zyg.errors import KernelError
 from zyg.functions.operations import BY_OPERATOR
 
 
@@ -109,6 +111,22 @@ def store(x: ArrayView, index: Any, value: Any) -> None:
         written(x)
         return
     assign(viewed(x, items), value)
+
+
+def in_shape(x: ArrayView, shape: Any) -> ArrayView:
+    """The array that ``x.shape = shape`` makes of it."""
+    known = x.identity != 0 and not isinstance(x.identity, Value)
+    if x.to.is_given(x.buffer) and not known:
+        refuse_shape("it may be an argument.")
+    if not x.is_contiguous:
+        refuse_shape("it may have gaps in memory.")
+    made = reshaped(x.to, x, shape)
+    made.identity = x.identity
+    return made
+
+
+def refuse_shape(why: str) -> NoReturn:
+    raise KernelError("a shape that is set is not compiled.", why, "use reshape.")
 
 
 def element(x: Arrayed) -> Any:

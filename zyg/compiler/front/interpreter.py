@@ -123,7 +123,7 @@ class Values(Concern):
     def none(self, *args: Any, **kwargs: Any) -> Any:
         return NotImplemented
 
-    augmented = is_same = item = set_item = attribute = set_attribute = none
+    augmented = is_same = item = set_item = attribute = set_attribute = set_shape = none
 
 
 class Interpreter:

@@ -218,8 +218,9 @@ class Statements(Part):
                 target, "this assignment", "assign as many values as there are names.",
                 f"there are {n} values.",
             )  # fmt: skip
-        for t, v in zip(names, values, strict=True):
-            self.assign(t, v)
+        with self.flow.holding(*values):
+            for t, v in zip(names, values, strict=True):
+                self.assign(t, v)
 
     def _assign_part(self, target: ast.expr, found: Any) -> None:
         """An element, or an attribute."""
@@ -228,7 +229,9 @@ class Statements(Part):
         owner = self._owner(target)
         if isinstance(target, ast.Subscript):
             self.reader.containers.set_item(owner, self.value(target.slice), found)
-        else:
+        elif self.reader.values.set_shape(self.frame.variables, owner, target.attr, found) is (
+            NotImplemented
+        ):
             self.reader.objects.set_attribute(owner, target.attr, found)
 
     def _owner(self, target: ast.Subscript | ast.Attribute) -> Any:

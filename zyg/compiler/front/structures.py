@@ -77,6 +77,8 @@ def described(x: Any) -> str:
     """What a value is, for a message."""
     if isinstance(x, Choice):
         return " or ".join(map(described, x.options))
+    if words := getattr(x, "words", ""):
+        return str(words)
     kind = getattr(x, "kind", type(x))
     name = kind.__name__ if isinstance(kind, type) else "thing"
     return "None" if x is None else "a number" if is_leaf(x) else f"a {name}"

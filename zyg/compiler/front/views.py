@@ -29,6 +29,7 @@ class Arrayed:
 
     __slots__ = ("element", "ranks", "shape", "to")
     python = False
+    words = "an array"
     to: WholeBuilder
     shape: tuple[Atom, ...]
     ranks: Ranks

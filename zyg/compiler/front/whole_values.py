@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from zyg.compiler.front.mixed import Mixed, NarrowNumber, first_mixed, is_narrow
 from zyg.compiler.front.numerals import is_math, of_numbers
 from zyg.compiler.front.scalars import WholeBuilder, whose
 from zyg.compiler.front.several import as_one_kind, is_of_floats_only, is_of_numbers
-from zyg.compiler.front.structures import Ref, is_leaf
+from zyg.compiler.front.structures import Choice, Ref, Unknown, children, is_leaf
 from zyg.compiler.front.views import Arrayed, ArrayView, Lazy, wide
 from zyg.compiler.front.words import WORDS
 from zyg.compiler.ir import type_of
@@ -186,6 +186,22 @@ class Arrays(Values):
             return NotImplemented
         return assign(arrays.ATTRIBUTES[name](owner), self.uncovered(value))
 
+    def set_shape(self, variables: Ref, owner: Any, name: str, shape: Any) -> Any:
+        """``owner.shape = shape``, of an array that only the variables of this call hold."""
+        if not isinstance(owner, ArrayView) or name != "shape":
+            return NotImplemented
+        made, names = arrays.in_shape(owner, self.uncovered(shape)), []
+        rows = [(ref, content.items()) for ref, content in self.flow.heap.items()]
+        for ref, row in [*rows, (None, enumerate(self.flow.roots))]:
+            for key, x in row:
+                same = [y is None or owner.is_object(y) for y in held_arrays(x)]
+                if ref is variables and isinstance(x, ArrayView) and same == [True]:
+                    names.append(key)
+                elif any(y is not False for y in same):
+                    arrays.refuse_shape("more than the variables of this call may hold it.")
+        self.flow.heap[variables].update(dict.fromkeys(names, made))
+        return None
+
     def uncovered(self, x: Any) -> Any:
         """What a function of NumPy's is given for a list, or for something captured."""
         if isinstance(x, Ref) and x.kind is list:
@@ -207,6 +223,23 @@ class Arrays(Values):
             return slice(*map(self.uncovered, parts))
         self.reader.captures.guards[x.path] = x.value
         return x.value
+
+
+def held_arrays(x: Any) -> Iterator[ArrayView | None]:
+    """The arrays that a value holds; None for one that may hold others."""
+    if isinstance(x, ArrayView):
+        yield x
+    elif isinstance(x, Choice):
+        for option in x.options:
+            yield from held_arrays(option)
+    elif (inside := children(x)) is not None:
+        for part in inside[1]:
+            yield from held_arrays(part)
+    elif type(x).__module__.startswith(_READERS) and not isinstance(x, _HOLDING_NONE):
+        yield None
+
+
+_READERS, _HOLDING_NONE = __package__ or "", (Number, Outside, Ref, Unknown)
 
 
 class WholeCalls(Calls):
