@@ -22,6 +22,7 @@ from zyg.compiler.front.elementwise import (
 from zyg.compiler.front.mixed import is_narrow
 from zyg.compiler.front.reductions import sum_
 from zyg.compiler.front.scalars import WholeBuilder, promoted
+from zyg.compiler.front.shaping import contiguous
 from zyg.compiler.front.views import (
     Arrayed,
     ArrayView,
@@ -29,10 +30,12 @@ from zyg.compiler.front.views import (
     demand_equal,
     fresh,
     nest,
+    product,
+    strides_of,
 )
 from zyg.compiler.ir import Atom
 from zyg.compiler.kinds import DTYPES, ELEMENTS, NARROW
-from zyg.compiler.layouts import iterated
+from zyg.compiler.layouts import in_c, iterated
 from zyg.compiler.numbers import atom_of
 
 
@@ -63,6 +66,8 @@ def matmul(to: WholeBuilder, a: Any, b: Any) -> Any:
     rows, columns = x.shape[-2:-1], y.shape[-1:] if y.ndim > 1 else ()
     ranks = [ranks_in(v.of_axes(range(v.ndim - 2)), len(batch)) for v in (x, y) if v.ndim > 2]
     order = iterated(len(batch), ranks)
+    if x.ndim > 2 and y.ndim < 3 and [*order] == [*range(len(batch))]:
+        return _of_all_rows(to, x, y)
     inside = range(len(batch), len(batch) + len(rows) + len(columns))
     made = fresh(to, kind, (*batch, *rows, *columns), True, (*order, *inside))
 
@@ -72,6 +77,14 @@ def matmul(to: WholeBuilder, a: Any, b: Any) -> Any:
 
     nest_in_order(to, batch, one)
     return made
+
+
+def _of_all_rows(to: WholeBuilder, x: ArrayView, y: ArrayView) -> ArrayView:
+    """Of stacked matrices and one: all rows at once, of a copy if they do not lie in order."""
+    x = contiguous(x)
+    rows = x.view([product(to, x.shape[:-1]), x.shape[-1]], [x.shape[-1], 1], x.offset)
+    made, shape = matmul(to, rows, y), (*x.shape[:-1], *y.shape[1:])
+    return made.view(shape, strides_of(to, shape, in_c(len(shape))), made.offset)  # type: ignore[no-any-return]
 
 
 def _of_complex(to: WholeBuilder, x: ArrayView, y: ArrayView) -> Any:
