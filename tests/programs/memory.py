@@ -350,3 +350,96 @@ def a_shape_that_does_not_fit(x):
     y = x * 2
     y.shape = (3, 3)
     return y
+
+
+@program(RAMP, 0.7, 4)
+@program(RAMP, 0.7, 0)
+def array_made_anew_in_each_round(x, h, n):
+    y = x
+    for k in range(n):
+        slope = np.sin(y) * x - h * y
+        middle = y + 0.5 * h * slope
+        y = y + h * middle * (1.0 + k)
+    return np.sum(y * y), y
+
+
+@program(RAMP.reshape(2, 4), RAMP[:4], 3)
+@program(RAMP.reshape(2, 4), RAMP[:4], 0)
+def arrays_made_anew_in_nested_rounds(x, w, n):
+    y, z = np.zeros((2, 4)), x * 2.0
+    for i in range(n):
+        for j in range(2):
+            y = y + np.cos(x) * w * z[j, i]
+        z = z - 0.1 * y * x
+    return np.sum(y * z), z
+
+
+@program(RAMP, 0.3)
+def array_made_anew_until_it_is_small(x, h):
+    y = x * 1.0
+    while np.sum(y * y) > 0.5:
+        y = y * h + 0.01 * x
+    return y
+
+
+@program(RAMP, 0.3, 2)
+@program(RAMP, 0.3, 0)
+def array_that_changes_behind_the_one_made_anew(x, h, n):
+    a = x * h
+    y = a
+    for _ in range(n):
+        y = y * 1.5
+        a[1] = h * y[0]
+    a[0] = 7.0 * h  # if there was no round, y is a
+    return np.sum(y * a)
+
+
+@program(RAMP, 0.3, 3)
+def arrays_that_change_places(x, h, n):
+    a, b = x * h, np.sin(x)
+    for _ in range(n):
+        a, b = b, a * h
+    return np.sum(a * x) + b[2]
+
+
+@program(RAMP, 0.3, 3)
+def array_made_anew_in_some_rounds(x, h, n):
+    y = x * h
+    for k in range(n):
+        if k % 2:
+            y = y * x
+        else:
+            y[k] *= 2.0
+    return y
+
+
+@program(RAMP, 3)
+def array_made_anew_in_other_sizes(x, n):
+    y, s = x, 0.0
+    for _ in range(n):
+        y = y[1:] * y[:-1]
+        s += np.sum(y)
+    return s, y
+
+
+@program(np.linspace(0.1, 1.2, 24).reshape(8, 3), 0.5)
+@program(np.linspace(0.1, 1.2, 3).reshape(1, 3), 0.5)
+def slices_of_points(p, a):
+    d = p[1:] - p[:-1]
+    d[:, 0] *= a
+    e = p[1:] * d
+    e[:-1] += d[1:] * 0.5
+    return np.sum(e * e), np.sum(d, axis=0), d[::-1] * p[:-1], np.sum((d > 0) * d)
+
+
+@program(np.linspace(0.1, 1.2, 24).reshape(2, 4, 3), 0.5)
+def slices_of_planes(p, a):
+    q = np.zeros((2, 2, 3))
+    for i in range(2):
+        q = q + p[:, i : i + 2] * a + p[:, 1:3]
+    return q, np.sum(q[1:] * p[:1, 2:], axis=1)
+
+
+@program(np.linspace(0.1, 1.2, 24).reshape(2, 4, 3), np.linspace(-1, 1, 6).reshape(3, 2))
+def stacked_matrices_and_one(p, w):
+    return p @ w, p[:, 1:3] @ w, p[:, ::2] @ w[:, 0], np.dot(p[1:], w[:, 1])

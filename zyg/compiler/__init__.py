@@ -8,6 +8,8 @@ builder                         a builder, which appends operations to blocks
 aliases                         which memory may be the same, and what is written
 rewriter                        walks over programs; those that make one again
 loops                           how many rounds there are, what these hand on, what moves
+polynomials                     ints as sums of products
+collapsed                       nests of loops as one loop
 simplified                      a program without what regions carry for nothing
 functions                       what functions of NumPy, math and SciPy mean as operations
 ints                            ints of the operands' types, wrapped around as NumPy's are

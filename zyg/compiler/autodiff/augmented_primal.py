@@ -22,6 +22,7 @@ from zyg.compiler.autodiff.calls import Pair, Stacks
 from zyg.compiler.autodiff.checkpointing import buffers_in, changed
 from zyg.compiler.autodiff.choices import Choice, choice
 from zyg.compiler.autodiff.dependence import Activity
+from zyg.compiler.autodiff.handing import handed_on
 from zyg.compiler.autodiff.recompute import Recomputable
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
@@ -92,7 +93,8 @@ class AugmentedPrimal(Rewriter):
         self.stable, self.repeatable = Recomputable(program, activity), set[Value]()  # loads
         self.matrices: dict[tuple[Routine, int], list[Atom]] = {}  # what routines were given
         self.staying = staying(program)
-        self.only = only_stores(program, self.staying)
+        self.handed = handed_on(program, activity.of)
+        self.only = only_stores(program, self.staying.union(self.handed))
         self.late: dict[Value, tuple[Frame, Atom]] = {}  # shadows made in mirrors: where, how long
         leaving = [x for x in program.outputs if isinstance(x, Value) and is_buffer(x.type)]
         self.sized = {activity.of(x) for x in leaving if x not in program.sizes}
@@ -133,7 +135,7 @@ class AugmentedPrimal(Rewriter):
         pairs = self.stacks.pairs
         if program not in pairs:
             sweep = AugmentedPrimal(program, self.activity, self.stacks)
-            sweep.sized, sweep.stable.shared = self.sized, True
+            sweep.sized, sweep.stable.shared, sweep.handed = self.sized, True, {}
             body = sweep.builder.block
             inputs = sweep.values(program.inputs)
             made = Program(f"{program.name}_sweep", inputs, body)
@@ -155,7 +157,8 @@ class AugmentedPrimal(Rewriter):
         if not is_buffer(x.type):
             return []
         sized = self.activity.of(x) in self.sized and x.type.count("[]") == 1
-        return [self.shadow] * self.activity.is_active(x) + [self.size] * sized
+        goes = self.activity.is_active(x) and x not in self.handed
+        return [self.shadow] * goes + [self.size] * sized
 
     def beside(self, outs: Sequence[Value], row: Sequence[Any]) -> list[Atom]:
         """What goes beside a row of values, which will be `outs`."""
@@ -196,13 +199,20 @@ class AugmentedPrimal(Rewriter):
         size = self.atom(op.size)
         new, *_ = self.values([op.out])
         self.builder.block.ops.append(Alloc(new, size, op.zeroed))
-        if op.out in self.shadow:
-            shadow = self.shadow[op.out]
-            if op.out in self.staying and self.frame.parent:
-                self.late[shadow] = self.frame, size
-            else:
-                self.builder.block.ops.append(Alloc(shadow, size))
         self.size[op.out] = size
+        if self.activity.is_active(op.out):
+            goes = op.out not in self.staying and op.out not in self.handed
+            self._shadowed(op.out, size, self.frame, goes)
+
+    def _shadowed(self, x: Value, size: Atom, frame: Frame, goes: bool = False) -> None:
+        """A shadow for a buffer: made in the mirror of a block, if it neither goes nor is the
+        outermost.
+        """
+        shadow = self.shadow.setdefault(x, Value(x.type))
+        if frame.parent and not goes:
+            self.late[shadow] = frame, size
+        else:
+            self.builder.block.ops.append(Alloc(shadow, size))
 
     def load(self, op: Load) -> None:
         super().load(op)
@@ -308,6 +318,9 @@ class AugmentedPrimal(Rewriter):
         elif found := choice(op, self.activity, self.staying):
             self._choose(frame, found)
         self.builder.block.ops.append(new)
+        for x, home in [*((p, frame) for p in op.params), *((y, self.frame) for y in op.outs)]:
+            if x in self.handed and self.activity.is_active(x):
+                self._shadowed(x, self.size[self.handed[x]], home)
 
     def _choose(self, frame: Frame, found: Choice) -> None:
         """Keep which round a loop chooses."""
@@ -353,8 +366,8 @@ def staying(program: Program) -> set[Value]:
     return made - going
 
 
-def only_stores(program: Program, staying: set[Value]) -> set[Store]:
-    """The stores that alone write to such a buffer, each time to another place of it.
+def only_stores(program: Program, buffers: set[Value]) -> set[Store]:
+    """The stores that alone write to one of these, each time to another place of it.
 
     What the mirror of one has read of a shadow nothing reads again.
     """
@@ -365,7 +378,7 @@ def only_stores(program: Program, staying: set[Value]) -> set[Store]:
         for op in block.ops:
             if isinstance(op, Alloc):
                 depth[op.out] = len(loops)
-            elif isinstance(op, Store) and op.buffer in staying and writers[op.buffer] == 1:
+            elif isinstance(op, Store) and op.buffer in buffers and writers[op.buffer] == 1:
                 around = loops[depth[op.buffer] :]
                 if around and all(isinstance(x, For) and x.independent for x in around):
                     found.add(op)

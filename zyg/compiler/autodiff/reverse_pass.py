@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
+from typing import Any
 
 from zyg.base.registry import ScalarRule
 from zyg.compiler.aliases import writes_of
@@ -264,7 +266,8 @@ class Reverse(Visitor):
         if frame.choice is not None:
             self._chosen(op, frame, frame.choice)  # type: ignore[arg-type]
             return
-        adds = isinstance(op, For) and self._only_adds(op)
+        handed = [p for p in op.params if p in self.sweep.handed and self.is_active(p)]
+        adds = isinstance(op, For) and not handed and self._only_adds(op)
         fuses = adds and self._fuses(op, frame)  # type: ignore[arg-type]
         if isinstance(op, For) and op.again and not fuses:
             self._run_again(op)
@@ -272,28 +275,45 @@ class Reverse(Visitor):
         if isinstance(op, For) and adds:
             self._sum(op, frame, fuses)
             return
+        self._rounds(op, frame, handed)
+
+    def _rounds(self, op: For | While, frame: Frame, handed: list[Value]) -> None:
+        """The mirror of a loop, backwards; shadows of what rounds hand on are handed back."""
         count = self._count(frame)
-        carried = [(p, q) for p, q in zip(op.params, op.outs, strict=True)
-                   if not is_buffer(p.type) and self.is_active(p)]  # fmt: skip
+        rows = [*zip(op.params, op.init, op.body.yields, op.outs, strict=True)]
+        carried = [(p, q) for p, _, _, q in rows if not is_buffer(p.type) and self.is_active(p)]
+        back = [row for row in rows if row[0] in handed]
         init = [self.bars[-1].pop(q, self.zero(q)) for _, q in carried]
         params = [Value(p.type) for p, _ in carried]
         given = dict(zip((p for p, _ in carried), params, strict=True))
         frame.round = Value("int")
         threads = Threads(self, op, count)
+        shadows = [(Value(p.type), self.shadow(q)) for p, _, _, q in back]
         with self.residuals.mirror(frame) as body, threads.inside(body):
+            for (now, _), (_, _, y, _) in zip(shadows, back, strict=True):
+                self.residuals.fetched[self.sweep.shadow[y]] = now  # type: ignore[index]
             sums = self._mirrored(op.body, [given.get(p) for p in op.params])
             body.yields = [sums.pop(p, self.zero(p)) for p in given]
             for x, c in sums.items():
                 params.append(Value(x.type))
                 body.yields.append(self.builder.op("add", params[-1], c))
-        init += [self.zero(x) for x in sums]
+            body.yields += map(self.shadow, handed)
+        init += [*map(self.zero, sums), *(before for _, before in shadows)]
+        params += [now for now, _ in shadows]
         span = self.builder.op("subtract", count, 1), -1, -1
         outs = [Value(p.type) for p in params]
         loop = For(frame.round, span, init, params, body, outs)
         self.builder.block.ops.append(threads.given(loop))
         starts = dict(zip(op.params, op.init, strict=True))
-        for start, end in zip([*(starts[p] for p in given), *sums], outs, strict=True):
-            self.add(start, end)
+        ends = [starts[p] for p in given], sums, (starts[p] for p in handed)
+        for start, end in zip(chain(*ends), outs, strict=True):
+            (self._handed_back if is_buffer(end.type) else self.add)(start, end)
+
+    def _handed_back(self, start: Any, end: Value) -> None:
+        """Add the shadow that the mirror of a loop leaves to that of what the loop began with."""
+        size = self.sweep.size[self.sweep.handed.get(start, start)]
+        self.read.add(self.sweep.activity.of(start))
+        self.builder.add_all(self.shadow(start), end, self.residuals.fetch(size))
 
     def _chosen(self, op: For, frame: Frame, choice: Choice) -> None:
         """The mirror of a loop that chooses: that of the round that was chosen, if one was."""

@@ -8,8 +8,7 @@ place; it cannot know by itself, as where streams are is told by shapes and by l
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -17,13 +16,10 @@ from typing import Any
 from zyg.compiler.back.metadata import FIRST_SCOPE
 from zyg.compiler.ir import Atom, Block, Check, For, If, Load, Op, Store, Value, operations
 from zyg.compiler.loops import Rounds
+from zyg.compiler.polynomials import Polynomials, Sum
 
-Sum = Counter[tuple[Value, ...]]  # of products of values, with factors; the empty one is 1
-
-_MOST = 8  # pairs that are to be told apart, terms of a sum
-SUMS = "constant", "add", "subtract", "multiply"  # operations
+_MOST = 8  # pairs that are to be told apart
 _FAR = 2**40
-_DEEPEST = 50  # operations, of a sum
 _SIMPLE = Op, Load, Store, Check
 
 
@@ -56,12 +52,8 @@ def by_place(pairs: Pairs) -> dict[Load | Store, Stream]:
     return {access: s for pair in pairs for s in pair for access in s.accesses}
 
 
-class Places:
-    """Indices of a program as sums of products; `makers` are its operations."""
-
-    def __init__(self, makers: Mapping[Value, Op]) -> None:
-        self.makers = makers
-        self.sums: dict[Value, Sum | None] = {}
+class Places(Polynomials):
+    """The indices of a program, as those of streams."""
 
     def pairs(self, loop: For) -> Pairs:
         """The streams that a loop has of one buffer, of which one is written.
@@ -98,45 +90,6 @@ class Places:
         ):
             return False
         return [t for t in terms if loop.index in t] == [(loop.index,)]
-
-    def sum_of(self, x: Atom, depth: int = 0) -> Sum | None:
-        """An int as a sum of products; None if that is long."""
-        if not isinstance(x, Value):
-            return Counter({(): int(x)})
-        if x not in self.sums:
-            self.sums[x] = self._sum_of(x, depth)
-        return self.sums[x]
-
-    def _sum_of(self, x: Value, depth: int) -> Sum | None:
-        op = self.makers.get(x)
-        if op is None or op.name not in SUMS or depth == _DEEPEST:
-            return Counter({(x,): 1})
-        a, b = (self.sum_of(y, depth + 1) for y in (*op.args, 0)[:2])
-        if a is None or b is None:
-            return None
-        made = (
-            product(a, b)
-            if op.name == "multiply"
-            else plus(a, b, -1 if op.name == "subtract" else 1)
-        )
-        return made if len(made) <= _MOST else None
-
-
-def plus(a: Sum, b: Sum, times: int = 1) -> Sum:
-    """A sum, and another so many times."""
-    made = Counter(a)
-    for term, n in b.items():
-        made[term] += n * times
-    return Counter({term: n for term, n in made.items() if n})
-
-
-def product(a: Sum, b: Sum) -> Sum:
-    """The product of two sums."""
-    made: Sum = Counter()
-    for s, m in a.items():
-        for t, n in b.items():
-            made[tuple(sorted((*s, *t), key=id))] += m * n
-    return Counter({term: n for term, n in made.items() if n})
 
 
 def unswitched(loop: For) -> tuple[list[Op], Atom, For, For] | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from zyg.compiler.back.alias_scopes import SUMS, Places, Sum, plus, product
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Alloc,
@@ -30,9 +29,8 @@ from zyg.compiler.ir import (
     outs_of,
 )
 from zyg.compiler.loops import additions
+from zyg.compiler.polynomials import ONE, SUMS, Polynomials, Sum, along, plus, product
 from zyg.compiler.splice import Themselves, again
-
-_ONE: Sum = Sum({(): 1})
 
 
 def without_zeros(program: Program) -> tuple[Block, set[Routine]]:
@@ -51,7 +49,7 @@ class _FirstWrites:
     def __init__(self, inputs: Sequence[Value], body: Block) -> None:
         self.known = dict.fromkeys(inputs)  # what was made so far, in order
         self.makers = {op.out: op for op in operations(body) if isinstance(op, Op)}
-        self.sum_of = Places({x: _as_extent(op) for x, op in self.makers.items()}).sum_of
+        self.sum_of = Polynomials({x: _as_extent(op) for x, op in self.makers.items()}).sum_of
         self.products: set[Routine] = set()
 
     def block(self, block: Block) -> None:
@@ -134,12 +132,11 @@ class _FirstWrites:
             start, end = map(self.sum_of, op.span[:2])
             if rest is None or start is None or end is None or op.span[2] not in (1, -1):
                 return None
-            low, high = (start, end) if op.span[2] == 1 else (plus(end, _ONE), plus(start, _ONE))
-            stride = Sum({_without(t, op.index): n for t, n in rest.items() if op.index in t})
-            rest = Sum({t: n for t, n in rest.items() if op.index not in t})
+            low, high = (start, end) if op.span[2] == 1 else (plus(end, ONE), plus(start, ONE))
+            stride, rest = along(rest, op.index)
             rest = plus(rest, product(stride, low))
             steps[op.index] = stride, plus(high, low, -1)
-        counts, covered = [count for _, count in steps.values()], _ONE
+        counts, covered = [count for _, count in steps.values()], ONE
         while found := [x for x, (stride, _) in steps.items() if stride == covered]:
             covered = product(covered, steps.pop(found[0])[1])
         return counts if not (steps or rest) and covered == size else None
@@ -160,11 +157,6 @@ class _FirstWrites:
             builder.store(made.out, place, 0.0)
         builder.branch(negative, zeros, Block())
         return builder.block.ops
-
-
-def _without(term: tuple[Value, ...], x: Value) -> tuple[Value, ...]:
-    k = term.index(x)
-    return (*term[:k], *term[k + 1 :])
 
 
 def _as_extent(op: Op) -> Op:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from zyg.compiler.collapsed import collapse
 from zyg.compiler.front import complexes, limits
 from zyg.compiler.front.captures import Captures, Outside, Path
 from zyg.compiler.front.complexes import ComplexNumber
@@ -128,6 +129,7 @@ def read_whole(
         made = simplified(
             Program(name_of(f), reader.interface.inputs, block, sizes=reader.interface.sizes)
         )
+        collapse(made)
         prune(made.body)
         tell_apart(made)
         return made
