@@ -276,6 +276,7 @@ def test_a_compiled_function_is_what_it_was():
     assert square.__name__ == "square"
     assert square.__doc__ == "The square."
     assert inspect.signature(square) == inspect.signature(square.__wrapped__)
+    assert str(inspect.signature(square.__call__)) == "(*args, **kwargs)"
     assert inspect.unwrap(square) is square.py_func
     assert callable(square)
     assert square.__module__ == __name__

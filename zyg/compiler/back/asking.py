@@ -96,7 +96,7 @@ class Asking:
     def call(self, owner: type) -> Any:
         """The ``__call__`` of a class."""
         flags = symbols.FASTCALL | symbols.KEYWORDS
-        self._call = symbols.Method(b"__call__", self._at["call"], flags, None)
+        self._call = symbols.Method(b"__call__", self._at["call"], flags, _SIGNATURE)
         make = ctypes.pythonapi.PyDescr_NewMethod
         make.restype, make.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
         return make(owner, ctypes.byref(self._call))
@@ -107,6 +107,7 @@ class Asking:
         return symbols.builtin(method, (general, name, method, self))
 
 
+_SIGNATURE = b"__call__($self, /, *args, **kwargs)\n--\n\nWhat the function returns."
 _OBJECTS = {
     "none_takes": NotImplemented, "stopped": Ellipsis, "builtin": type(len), "true": True,
     "false": False, "float": float, "array": np.ndarray, "value": "value", "gradient": "gradient",

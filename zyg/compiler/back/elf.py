@@ -14,6 +14,7 @@ import os
 import struct
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 _WRITTEN, _IN_MEMORY, _OF_THREADS = 0x1, 0x2, 0x400  # flags of sections
@@ -72,7 +73,7 @@ class Placed:
         for places in self._sections:
             if places.type == _PLACES and places.info in starts:
                 self._fill(places, starts[places.info], values)
-        protect = ctypes.CDLL(None).mprotect
+        protect = _process().mprotect
         protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
         if protect(self._base, fixed, mmap.PROT_READ | mmap.PROT_EXEC):
             raise Unplaced
@@ -89,7 +90,7 @@ class Placed:
             return None
         elif text not in self.known:
             try:
-                function = getattr(ctypes.pythonapi, text)
+                function = getattr(_process(), text)
             except AttributeError:
                 raise Unplaced from None
             self.known[text] = ctypes.cast(function, ctypes.c_void_p).value or 0
@@ -104,6 +105,12 @@ class Placed:
             at = start + offset
             word = _WAYS[how](value, self._base + at, self._table, _WORD.size * symbol)
             _WORD.pack_into(self._memory, at, (word + more) % 2**64)
+
+
+@cache
+def _process() -> ctypes.CDLL:
+    """All that this process has loaded for all to see."""
+    return ctypes.CDLL(None)
 
 
 def _arranged(sections: Sequence[_Section]) -> tuple[dict[int, int], int, int]:
