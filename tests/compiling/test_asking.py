@@ -205,9 +205,10 @@ def test_keywords_defaults_and_more_arguments_are_as_in_python():
         assert zyg.gradient(f, 2.0, n=1) == (2.0,)
         assert zyg.gradient(f, 2.0, 5.0) == (5.0, 2.0)
         assert zyg.gradient(f, 2.0, zeros=True) == (2.0,)
-        for wrong in ((), (1.0, 2.0, 3.0)):
-            with pytest.raises(TypeError, match="positional argument"):
-                f(*wrong)
+        for wrong in ((), (1.0, 2.0, 3.0), (1.0,) * 5_000):
+            for call in (f, lambda *args: f(*args, n=1), lambda *args: zyg.gradient(f, *args)):
+                with pytest.raises(TypeError, match="positional argument"):
+                    call(*wrong)
         with pytest.raises(TypeError, match="unexpected keyword"):
             f(2.0, k=1)
 

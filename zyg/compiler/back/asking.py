@@ -120,6 +120,9 @@ declare ptr @PyBytes_AsString(ptr)
 declare ptr @PyCFunction_GetSelf(ptr)
 declare ptr @PyTuple_New(i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PyMem_Malloc(i64)
+declare void @PyMem_Free(ptr)
+declare ptr @PyErr_NoMemory()
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -196,7 +199,9 @@ start:
   %own = load ptr, ptr %f.at
   %code = load ptr, ptr %code.at
   %of.this = icmp eq ptr %own, %f
-  br i1 %of.this, label %head, label %other
+  %few = icmp ult i64 %n, 256
+  %well.given = and i1 %of.this, %few
+  br i1 %well.given, label %head, label %other
 head:
   %k = phi i64 [ 0, %start ], [ %k.next, %guard ]
   %looked = icmp eq i64 %k, %guards
@@ -347,13 +352,21 @@ general:
   %more = phi i64 [ 0, %nothing ], [ %named, %count ]
   %all = add i64 %n, %more
   %places = add i64 %all, 1
-  %row = alloca ptr, i64 %places
+  %bytes = mul i64 %places, 8
+  %row = call ptr @PyMem_Malloc(i64 %bytes)
+  %full = icmp eq ptr %row, null
+  br i1 %full, label %out, label %fill
+out:
+  %error = call ptr @PyErr_NoMemory()
+  ret ptr null
+fill:
   store ptr %compiled, ptr %row
   %behind = getelementptr ptr, ptr %row, i64 1
   %size = mul i64 %all, 8
   call void @llvm.memcpy.p0.p0.i64(ptr %behind, ptr %args, i64 %size, i1 false)
   %given = add i64 %n, 1
   %z = call ptr @PyObject_Vectorcall(ptr @zyg_called, ptr %row, i64 %given, ptr %names)
+  call void @PyMem_Free(ptr %row)
   ret ptr %z
 }
 
