@@ -80,11 +80,14 @@ def grad(
 
     """
     if not has_aux:
-        chosen = _chosen(argnums, "zyg.grad")
+        chosen, whole = _chosen(argnums, "zyg.grad")
 
         def gradient_of(*args: Any, **kwargs: Any) -> Any:
             try:
-                some, (_, found) = _found("gradient", f, chosen, args, kwargs)
+                if len(args) == whole and not kwargs:
+                    some, found = args, _by_all("gradient", f, args)
+                else:
+                    some, (_, found) = _found("gradient", f, chosen, args, kwargs)
                 return _bare(found, f, chosen, some, "zyg.grad")
             except BaseException as error:
                 shorten(error)
@@ -159,11 +162,14 @@ def value_and_grad(
     array([1., 1.])
 
     """
-    chosen = _chosen(argnums, "zyg.value_and_grad")
+    chosen, whole = _chosen(argnums, "zyg.value_and_grad")
 
     def value_and_gradient_of(*args: Any, **kwargs: Any) -> Any:
         try:
-            some, (value, found) = _found("value_and_gradient", f, chosen, args, kwargs)
+            if len(args) == whole and not kwargs:
+                some, (value, found) = args, _by_all("value_and_gradient", f, args)
+            else:
+                some, (value, found) = _found("value_and_gradient", f, chosen, args, kwargs)
             if has_aux != (type(value) is tuple) or (has_aux and len(value) != 2):
                 raise _unexpected(f, value, has_aux)
             return value, _bare(found, f, chosen, some, "zyg.value_and_grad")
@@ -182,11 +188,11 @@ def _named(function: Callable[..., Any], f: Callable[..., Any]) -> Callable[...,
     return named
 
 
-def _chosen(argnums: Any, verb: str) -> int | tuple[int, ...]:
-    """`argnums`, checked."""
+def _chosen(argnums: Any, verb: str) -> tuple[int | tuple[int, ...], int | None]:
+    """`argnums`, checked; how many arguments there are if those are all, in order."""
     some = argnums if isinstance(argnums, tuple) else (argnums,)
     if some and all(type(k) is int for k in some) and len({*some}) == len(some):
-        return argnums  # type: ignore[no-any-return]
+        return argnums, len(some) if some == (*range(len(some)),) else None
     raise ArgumentError(
         f"{verb} was given argnums={argnums!r}.",
         "it says which positional arguments to differentiate.",
@@ -199,8 +205,6 @@ def _found(
 ) -> tuple[tuple[Any, ...], tuple[Any, tuple[Any, ...]]]:
     """The chosen arguments; the value, None for "gradient", and the gradients by them."""
     n = len(args)
-    if not kwargs and ((n == 1 and chosen == 0) or chosen == (*range(n),)):
-        return args, _by_all(verb, f, args)
     some = chosen if isinstance(chosen, tuple) else (chosen,)
     if not all(-n <= k < n for k in some) or len({k % n for k in some}) < len(some):
         given = f"{n} positional argument{'s' * (n != 1)}"
@@ -224,17 +228,18 @@ def _found(
         return f(*whole, **kwargs)
 
     inner.__name__ = _name(f)
-    return picked, _by_all(verb, f if is_all else inner, picked)
+    by_all = _by_all(verb, f if is_all else inner, picked)
+    return picked, (None, by_all) if verb == "gradient" else by_all
 
 
 def _by_all(verb: str, f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """The same by all arguments."""
+    """What a verb gives by all arguments, with zeros."""
     found = NotImplemented
     if (own := type(f)) in own_verbs:
         found = own_verbs[own][verb](f, args, {}, True)
     if found is NotImplemented:
         found = traced(verb, f, args, {}, True)
-    return (None, found) if verb == "gradient" else found
+    return found
 
 
 def _bare(
