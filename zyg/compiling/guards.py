@@ -24,7 +24,6 @@ _STEPS = {
     "global": "{}.__globals__[{}]", "default": "default({}, {})", "attr": "getattr({}, {})",
     "item": "{}[{}]", "globals": "{}.__globals__",
 }  # fmt: skip
-_HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made at run time
 
 
 class FastEntry:
@@ -46,9 +45,9 @@ class FastEntry:
         captured = [writer.at(path) for path in self._operands]
         self.ask: Callable[[Any, tuple[Any, ...]], Any] = writer.written(captured)
 
-    def asked_by(self, f: Any, asking: Asking | None) -> Callable[[Any, tuple[Any, ...]], Any]:
+    def asked_by(self, f: Any, asking: Asking) -> Callable[[Any, tuple[Any, ...]], Any]:
         """What asks for one function, in machine code if that can."""
-        if asking is not None and type(f) is FunctionType:
+        if type(f) is FunctionType:
             with suppress(_Unseen, AttributeError, LookupError, ValueError, TypeError):
                 return asking.ask(f, self._looks(f), self._code, self.ask)
         return self.ask
@@ -164,10 +163,10 @@ class _Lister:
         if type(seen) is CodeType:
             self._demand(self.looks.at("code", value), seen)
         elif type(seen) is tuple:
-            if type(value).__flags__ & _HEAP and type(value) not in own_verbs:
-                raise _Unseen  # its class may change
-            if seen[1] is not None:
+            if type(value) in (list, tuple, dict):
                 self.looks.demand(self.looks.at("length", value), seen[1])
+            elif type(value) not in own_verbs:
+                raise _Unseen  # it may be of another class now
 
     def pinned(self, path: Path) -> Any:
         """The object at a path, which is to stay there."""
