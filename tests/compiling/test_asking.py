@@ -4,6 +4,7 @@ import copy
 import gc
 import inspect
 import pickle
+import subprocess
 import sys
 import threading
 import weakref
@@ -356,6 +357,21 @@ def test_no_reference_is_lost():
             call()
     after = [sys.getrefcount(x) for x in held]
     assert all(abs(a - b) < 100 for a, b in zip(before, after, strict=True))
+
+
+@pytest.mark.slow
+def test_a_call_when_modules_are_gone_is_right(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys, zyg\n@zyg.compile\ndef f(x):\n    return x * x\n"
+        "print(f(2.0), zyg.gradient(f, 2.0))\n"
+        "class Last:\n    def __init__(self): self.f, self.say = f, print\n"
+        "    def __del__(self): self.say(self.f(3.0))\n"
+        "sys.modules['zyg.compiling.functions'].last = Last()\n"
+        "sys.modules['zyg.base.registry'].last = Last()\n"
+    )
+    said = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["4.0", "(4.0,)", "9.0", "9.0"]
 
 
 def test_threads_may_change_what_is_outside():

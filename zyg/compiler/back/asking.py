@@ -83,10 +83,12 @@ class Asking:
         places = {"ENTRIES": entries, "WRAPPED": wrapped, "SIZE": object_layout.HEAD}
         places |= {f"ITEM_{k}": _ITEMS + 8 * k for k in range(3)}
         text = re.sub("|".join(places), lambda name: str(places[name[0]]), _TEXT)
-        self._held = called
+        self._held = called, {**_OBJECTS}
         addresses = {f"zyg_{name}": id(x) for name, x in _OBJECTS.items()}
         self._at, self._code = functions(text, {**addresses, "zyg_called": id(called)}, True)
         self._ask = symbols.Method(b"ask", self._at["ask"], symbols.FASTCALL, None)
+        # The class may be called after all modules are gone.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
     def ask(self, f: Any, looks: Looks, code: Any, python: Any) -> Callable[..., Any]:
         """An ask for a function, which stands for one in Python."""
