@@ -285,9 +285,20 @@ def test_a_compiled_function_is_what_it_was():
     assert pickle.loads(pickle.dumps(square)) is square
     assert copy.copy(square) is copy.deepcopy(square) is square
     assert weakref.ref(square)() is square
-    assert square.note(1) if hasattr(square, "note") else True
     square.note = 1
     assert vars(square)["note"] == 1
+
+
+@pytest.mark.parametrize("verb", [zyg.gradient, zyg.value_and_gradient])
+def test_a_verb_is_the_function_that_it_was(verb):
+    found = verb(square, 3.0)
+    assert verb(square, 3.0) == verb(square.py_func, 3.0) == found
+    assert verb(square, 3.0, zeros=False) == found
+    assert isinstance(verb, FunctionType)
+    assert pickle.loads(pickle.dumps(verb)) is verb
+    for wrong in ((), (square,), (None, 3.0)):
+        with pytest.raises(TypeError):
+            verb(*wrong)
 
 
 def test_a_class_may_have_a_call_of_its_own():

@@ -39,6 +39,7 @@ from zyg.compiling.operands import (
 )
 from zyg.core.strand import active, is_watched, settle, strip
 from zyg.errors import KernelError
+from zyg.verbs.gradients import gradient, value_and_gradient
 
 if TYPE_CHECKING:
     from zyg.compiling.specialize import Specialization
@@ -402,10 +403,12 @@ class Compiled(Named):
 def _asking() -> Asking:
     """What asks in machine code, from the first that there is on."""
     asking = Asking(place_of("entries", Compiled), place_of("__wrapped__", Compiled),
-                    Compiled.in_general)  # fmt: skip
+                    Compiled.in_general, Compiled, gradient)  # fmt: skip
     Compiled.__call__ = asking.call(Compiled)  # type: ignore[method-assign]
     verbs = own_verbs[Compiled]
     verbs |= {name: asking.verb(name, verbs[name]) for name in (GRADIENT, VALUE_AND_GRADIENT)}
+    for verb in (gradient, value_and_gradient):
+        asking.before(verb)
     return asking
 
 

@@ -5,8 +5,9 @@ memory, and what functions of Python's C interface say, beside what is to be the
 called, with what else was looked up behind the arguments. If anything differs, the ask of Python
 that it stands for is asked.
 
-Two functions ask those that a compiled function has for a verb, one after the other: `call` is its
-``__call__``, and `verb` the table's entry of a verb. Where none has an answer, Python goes on.
+Others ask all that a compiled function has for a verb, one after the other: `call` is its
+``__call__``, `verb` the table's entry of a verb, and `before` comes before the function of a verb,
+where Python's functions have a place for that. Where none has an answer, Python goes on.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import re
 import struct
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -79,13 +81,18 @@ class Asking:
     asks.
     """
 
-    def __init__(self, entries: int, wrapped: int, called: Callable[..., Any]) -> None:
+    def __init__(
+        self, entries: int, wrapped: int, called: Callable[..., Any], compiled: type, gradient: Any
+    ) -> None:
         places = {"ENTRIES": entries, "WRAPPED": wrapped, "SIZE": object_layout.HEAD}
         places |= {f"ITEM_{k}": _ITEMS + 8 * k for k in range(3)}
         text = re.sub("|".join(places), lambda name: str(places[name[0]]), _TEXT)
-        self._held = called, {**_OBJECTS}
-        addresses = {f"zyg_{name}": id(x) for name, x in _OBJECTS.items()}
-        self._at, self._code = functions(text, {**addresses, "zyg_called": id(called)}, True)
+        objects = {**_OBJECTS, "called": called, "compiled": compiled, "gradient_of": gradient}
+        plain = ctypes.pythonapi.PyVectorcall_Function
+        plain.restype, plain.argtypes = ctypes.c_void_p, [ctypes.py_object]
+        addresses = {f"zyg_{name}": id(x) for name, x in objects.items()}
+        self._held = objects
+        self._at, self._code = functions(text, {**addresses, "zyg_plain": plain(gradient)}, True)
         self._ask = symbols.Method(b"ask", self._at["ask"], symbols.FASTCALL, None)
         # The class may be called after all modules are gone.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
@@ -103,6 +110,13 @@ class Asking:
         make.restype, make.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_void_p]
         return make(owner, ctypes.byref(self._call))
 
+    def before(self, function: Any) -> None:
+        """Be asked before a verb of Python's, where Python's functions have a place for that."""
+        if sys.version_info >= (3, 12):
+            put = ctypes.pythonapi.PyFunction_SetVectorcall
+            put.restype, put.argtypes = None, [ctypes.py_object, ctypes.c_void_p]
+            put(function, self._at["before"])
+
     def verb(self, name: str, general: Callable[..., Any]) -> Callable[..., Any]:
         """The entry of a verb in the table, which goes on with that of Python's."""
         method = symbols.Method(name.encode(), self._at["verb"], symbols.FASTCALL, None)
@@ -113,6 +127,7 @@ _SIGNATURE = b"__call__($self, /, *args, **kwargs)\n--\n\nWhat the function retu
 _OBJECTS = {
     "none_takes": NotImplemented, "stopped": Ellipsis, "builtin": type(len), "true": True,
     "false": False, "float": float, "array": np.ndarray, "value": "value", "gradient": "gradient",
+    "value_and_gradient": "value_and_gradient",
 }  # fmt: skip
 _TEXT = """
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -121,6 +136,7 @@ declare i64 @PyDict_Size(ptr)
 declare ptr @PyBytes_AsString(ptr)
 declare ptr @PyCFunction_GetSelf(ptr)
 declare ptr @PyTuple_New(i64)
+declare ptr @zyg_plain(ptr, ptr, i64, ptr)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
 declare ptr @PyMem_Malloc(i64)
 declare void @PyMem_Free(ptr)
@@ -138,6 +154,9 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 @zyg_value = external global i8
 @zyg_gradient = external global i8
 @zyg_called = external global i8
+@zyg_compiled = external global i8
+@zyg_gradient_of = external global i8
+@zyg_value_and_gradient = external global i8
 
 ; What is in memory, or what a function says of an object and a key.
 define internal ptr @look(ptr %at) {
@@ -372,6 +391,57 @@ fill:
   ret ptr %z
 }
 
+; The gradients alone, or with the value.
+define internal ptr @picked(ptr %verb, ptr %both) {
+  %alone = icmp eq ptr %verb, @zyg_gradient
+  br i1 %alone, label %pick, label %out
+pick:
+  %at = getelementptr i8, ptr %both, i64 ITEM_1
+  %gradients = load ptr, ptr %at
+  call void @Py_IncRef(ptr %gradients)
+  call void @Py_DecRef(ptr %both)
+  ret ptr %gradients
+out:
+  ret ptr %both
+}
+
+; gradient(f, *args) and value_and_gradient, before Python's: for an f that is compiled.
+define ptr @before(ptr %function, ptr %args, i64 %flagged, ptr %names) {
+  %n = and i64 %flagged, 9223372036854775807
+  %by.place = icmp eq ptr %names, null
+  %some = icmp ne i64 %n, 0
+  %may = and i1 %by.place, %some
+  br i1 %may, label %look, label %general
+look:
+  %f = load ptr, ptr %args
+  %type.at = getelementptr i8, ptr %f, i64 8
+  %type = load ptr, ptr %type.at
+  %ours = icmp eq ptr %type, @zyg_compiled
+  br i1 %ours, label %ask, label %general
+ask:
+  %is.gradient = icmp eq ptr %function, @zyg_gradient_of
+  %verb = select i1 %is.gradient, ptr @zyg_gradient, ptr @zyg_value_and_gradient
+  %rest = getelementptr ptr, ptr %args, i64 1
+  %m = add i64 %n, -1
+  %y = call ptr @known(ptr %f, ptr %verb, ptr %rest, i64 %m)
+  %failed = icmp eq ptr %y, null
+  br i1 %failed, label %out, label %made
+made:
+  %none = icmp eq ptr %y, @zyg_none_takes
+  br i1 %none, label %nothing, label %pick
+pick:
+  %picked = call ptr @picked(ptr %verb, ptr %y)
+  ret ptr %picked
+nothing:
+  call void @Py_DecRef(ptr %y)
+  br label %general
+general:
+  %z = call ptr @zyg_plain(ptr %function, ptr %args, i64 %flagged, ptr %names)
+  ret ptr %z
+out:
+  ret ptr null
+}
+
 ; A verb's entry in the table: what machine code gives, if there are to be no zeros, or no gradient
 ; is None; else what Python's gives.
 define ptr @verb(ptr %self, ptr %given, i64 %count) {
@@ -385,7 +455,6 @@ define ptr @verb(ptr %self, ptr %given, i64 %count) {
   %python.at = getelementptr i8, ptr %self, i64 ITEM_0
   %verb.at = getelementptr i8, ptr %self, i64 ITEM_1
   %verb = load ptr, ptr %verb.at
-  %is.gradient = icmp eq ptr %verb, @zyg_gradient
   %plain = icmp eq ptr %zeros, @zyg_false
   %filled = icmp eq ptr %zeros, @zyg_true
   %either = or i1 %plain, %filled
@@ -429,13 +498,10 @@ partly:
   call void @Py_DecRef(ptr %y)
   br label %general
 pick:
-  br i1 %is.gradient, label %gradient, label %out
-gradient:
-  call void @Py_IncRef(ptr %gradients)
-  call void @Py_DecRef(ptr %y)
-  ret ptr %gradients
+  %picked = call ptr @picked(ptr %verb, ptr %y)
+  ret ptr %picked
 out:
-  ret ptr %y
+  ret ptr null
 general:
   %python = load ptr, ptr %python.at
   %z = call ptr @PyObject_Vectorcall(ptr %python, ptr %given, i64 4, ptr null)
