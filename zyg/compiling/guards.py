@@ -14,7 +14,8 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from zyg.base.registry import own_verbs, rules
-from zyg.compiler.back.asking import Asking, Looks
+from zyg.compiler.back.asking import Asking
+from zyg.compiler.back.looks import Looks
 from zyg.compiler.back.object_layout import HEAD, place_of
 from zyg.compiler.front.captures import Path, agree, follow
 from zyg.compiler.ir import same

@@ -36,6 +36,7 @@ first_code                      code that is there at once, and final code
 symbols                         what machine code has of Python's and NumPy's
 python_objects                  LLVM text that reads and makes objects
 first_writes                    zeros that need not be written
+looks                           lists of what machine code looks at of objects
 asking                          whether machine code may run, looked at in machine code
 llvm_functions                  program with memory -> LLVM text
 cpython_abi                     LLVM text of a function of objects

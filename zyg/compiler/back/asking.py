@@ -1,8 +1,7 @@
 """LLVM text that asks machine code, as Python would: whether it may run, then for what it gives.
 
-An *ask* is a function of Python's, ``ask(f, args)``. What it has to look at is in `Looks`: words in
-memory, and what functions of Python's C interface say, beside what is to be there. Then the code is
-called, with what else was looked up behind the arguments. If anything differs, the ask of Python
+An *ask* is a function of Python's, ``ask(f, args)``. It looks at what `Looks` lists; then the code
+is called, with what else was looked up behind the arguments. If anything differs, the ask of Python
 that it stands for is asked.
 
 Others ask all that a compiled function has for a verb, one after the other: `call` is its
@@ -14,64 +13,15 @@ from __future__ import annotations
 
 import ctypes
 import re
-import struct
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from zyg.base.containers import Engine
 from zyg.compiler.back import object_layout, symbols
 from zyg.compiler.back.compiled import functions
-
-LOOKED_UP = {
-    "name": "PyDict_GetItem", "code": "PyFunction_GetCode",
-    "defaults": "PyFunction_GetDefaults", "keywords": "PyFunction_GetKwDefaults",
-    "length": "PyObject_Size",
-}  # fmt: skip
-_LOOK = struct.Struct("=4Q")
-_ITEMS = 24  # bytes of a tuple before its items
-
-
-class Looks(Engine):
-    """What an ask looks at: what is to be there, and what is taken from there."""
-
-    def __init__(self) -> None:
-        self.guards: list[bytes] = []
-        self.operands: list[bytes] = []
-        self.held: list[Any] = []  # so that no other object is at its address
-
-    def at(self, how: str, x: Any, key: Any = None) -> tuple[int, int, int]:
-        """What a function of Python's says of an object and a key."""
-        self.held += (x, key)
-        function = ctypes.cast(getattr(ctypes.pythonapi, LOOKED_UP[how]), ctypes.c_void_p)
-        return function.value or 0, id(x), id(key)
-
-    def word(self, x: Any, place: int) -> tuple[int, int, int]:
-        """What is in memory of an object."""
-        self.held.append(x)
-        return 0, id(x), place
-
-    def item(self, x: tuple[Any, ...], k: int) -> tuple[int, int, int]:
-        """What a tuple has at a place; IndexError if it has none."""
-        if not 0 <= k < len(x):
-            raise IndexError
-        return self.word(x, _ITEMS + 8 * k)
-
-    def demand(self, look: tuple[int, int, int], there: int) -> None:
-        """A number, or an object with such an address, is to be there; nothing, if 0."""
-        self.guards.append(_LOOK.pack(*look, there))
-
-    def take(self, look: tuple[int, int, int]) -> None:
-        """What is there is behind the arguments."""
-        self.operands.append(_LOOK.pack(*look, 0))
-
-    def words(self, f: Any) -> bytes:
-        """All, for a function."""
-        self.held.append(f)
-        head = struct.pack("=3Q", len(self.guards), len(self.operands), id(f))
-        return b"".join([head, *self.guards, *self.operands])
+from zyg.compiler.back.looks import Looks
 
 
 class Asking:
@@ -85,12 +35,13 @@ class Asking:
         self, entries: int, wrapped: int, called: Callable[..., Any], compiled: type, gradient: Any
     ) -> None:
         places = {"ENTRIES": entries, "WRAPPED": wrapped, "SIZE": object_layout.HEAD}
-        places |= {f"ITEM_{k}": _ITEMS + 8 * k for k in range(3)}
-        text = re.sub("|".join(places), lambda name: str(places[name[0]]), _TEXT)
+        places |= {f"ITEM_{k}": object_layout.ITEMS + 8 * k for k in range(3)}
         objects = {**_OBJECTS, "called": called, "compiled": compiled, "gradient_of": gradient}
         plain = ctypes.pythonapi.PyVectorcall_Function
         plain.restype, plain.argtypes = ctypes.c_void_p, [ctypes.py_object]
         addresses = {f"zyg_{name}": id(x) for name, x in objects.items()}
+        named = "".join(f"@{name} = external global i8\n" for name in addresses)
+        text = re.sub("|".join(places), lambda name: str(places[name[0]]), named + _TEXT)
         self._held = objects
         self._at, self._code = functions(text, {**addresses, "zyg_plain": plain(gradient)}, True)
         self._ask = symbols.Method(b"ask", self._at["ask"], symbols.FASTCALL, None)
@@ -144,19 +95,6 @@ declare ptr @PyErr_NoMemory()
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-@zyg_none_takes = external global i8
-@zyg_stopped = external global i8
-@zyg_builtin = external global i8
-@zyg_true = external global i8
-@zyg_false = external global i8
-@zyg_float = external global i8
-@zyg_array = external global i8
-@zyg_value = external global i8
-@zyg_gradient = external global i8
-@zyg_called = external global i8
-@zyg_compiled = external global i8
-@zyg_gradient_of = external global i8
-@zyg_value_and_gradient = external global i8
 
 ; What is in memory, or what a function says of an object and a key.
 define internal ptr @look(ptr %at) {

@@ -13,6 +13,7 @@ import numpy as np
 from zyg.compiler.kinds import DTYPES
 
 HEAD = 16  # bytes of an object before its own: references, type
+ITEMS = 24  # bytes of a tuple before its items
 DATA, NDIM, SHAPE, DESCR, FLAGS = 16, 24, 32, 56, 64  # in an array
 CONTIGUOUS, STRIDES, OWNED, ALIGNED, WRITEABLE = 0x1, 40, 0x4, 0x100, 0x400
 
