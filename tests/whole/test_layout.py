@@ -295,6 +295,7 @@ REGISTRIES = {
     "zyg.watched.value.ufunc_methods": "methods",
 }
 LIVE = {
+    "zyg.compiler.draws._drawn": "what was drawn in calls whose operands are alive",
     "zyg.adoption.originals._drop_ins": "functions and modules with a drop-in",
     "zyg.adoption.originals._originals": "the same, by their drop-ins",
     "zyg.adoption.spaces._asked": "what is adopted, until it is released",

@@ -15,6 +15,7 @@ functions                       what functions of NumPy, math and SciPy mean as 
 ints                            ints of the operands' types, wrapped around as NumPy's are
 layouts                         the order of axes in memory
 kinds                           what is known of the arguments of a whole function
+draws                           random numbers of a generator among the arguments
 front                           source -> program
 callbacks                       functions that stay in Python, as programs
 autodiff                        program -> the program of its derivatives

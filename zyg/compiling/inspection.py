@@ -13,6 +13,7 @@ from zyg.base.tables import preformatted, table
 from zyg.compiler.autodiff import reverse
 from zyg.compiler.back.native_function import Stopped
 from zyg.compiler.back.python_signature import Signature, wrapped_text
+from zyg.compiler.draws import drawn_of
 from zyg.compiler.front.captures import follow, named
 from zyg.compiler.ir import Alloc, For, Op, Program, Value, While, element_of, is_buffer, show
 from zyg.compiling.operations import Operation
@@ -142,6 +143,8 @@ def stops(operation: Operation, operands: Sequence[Any]) -> bool:
         operation.run([x.copy() if isinstance(x, np.ndarray) else x for x in plain])
     except Stopped:
         return True
+    for drawn in drawn_of(plain):
+        drawn.undo()
     return False
 
 

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zyg.base.registry import own_verbs
+from zyg.compiler.draws import Source, drawn_of, token_for
 from zyg.compiler.front.captures import Outside, code_of
 from zyg.compiler.kinds import (
     DTYPES,
@@ -47,6 +48,7 @@ _DEEPEST = 20  # containers within containers
 _MOST = 1000  # numbers in containers
 _FLOAT = Scalar("float")
 NOTHING = Static(None)
+SOURCE = Struct(Source, ("token", "count"), (Scalar("int"), Static(0)))  # of a generator
 _REAL = {"float", "float32", "complex"}
 _FUNCTIONS = (FunctionType, MethodType, functools.partial)
 KNOWN = (
@@ -112,6 +114,8 @@ class Taken:
             return self._array(x, kind_of(x))
         if is_watched(x):
             return self._watched(settle(x))
+        if t is np.random.Generator:
+            return self._generator(x)
         if t in own_verbs:
             x = x.__wrapped__
         if isinstance(x, _FUNCTIONS):
@@ -137,6 +141,12 @@ class Taken:
         self.arrays[len(self.operands)] = x
         self.operands += (flat.view(np.float64) if kind.element == "complex" else flat, *x.shape)
         return kind  # type: ignore[no-any-return]
+
+    def _generator(self, x: Any) -> Kind:
+        if any(drawn.generator is x for drawn in drawn_of(self.operands)):
+            raise Unkind("a Generator twice")
+        self.operands.append(token_for(x))
+        return SOURCE
 
     def _watched(self, x: Any) -> Kind:
         if not is_watched(x):
@@ -250,6 +260,15 @@ def floats(kind: Kind, start: int) -> list[int]:
     return [k + j for k, x in found for j in range(1 if isinstance(x, Array) else width(x))]
 
 
+def sources(kind: Kind, start: int) -> Iterator[int]:
+    """The places of the operands for generators."""
+    if kind == SOURCE:
+        yield start
+    for part in kind.parts if isinstance(kind, Struct) else ():
+        yield from sources(part, start)
+        start += width(part)
+
+
 # Results
 
 
@@ -308,6 +327,8 @@ def tree(kind: Kind, start: int, leaf: Callable[[int, Any], Kind]) -> Kind:
     if isinstance(kind, Static):
         if isinstance(kind.value, Outside):
             raise Unlike
+        return NOTHING
+    if kind == SOURCE:
         return NOTHING
     if not isinstance(kind, Struct):
         return leaf(start, kind)

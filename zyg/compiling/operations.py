@@ -17,6 +17,7 @@ from zyg.compiler.autodiff import forward, reverse
 from zyg.compiler.autodiff.checkpointing import in_segments
 from zyg.compiler.back.native_function import Native
 from zyg.compiler.back.object_layout import Unreadable
+from zyg.compiler.draws import drawn_of
 from zyg.compiler.ir import Program, Value, is_buffer, prune, type_of
 from zyg.compiler.splice import with_slopes, without_adjoints
 from zyg.compiling.ints import with_shadows, without_shadows
@@ -108,7 +109,15 @@ class Operation(Once):
     def run(self, operands: Sequence[Any]) -> list[Any]:
         """The outputs for plain operands, which are brought to what the program takes."""
         native = self._made.get(Native) or self.compiled()
-        return native(*map(_fitting, self.program.inputs, operands))
+        drawn = drawn_of(operands)
+        for numbers in drawn:
+            numbers.begin()
+        try:
+            return native(*map(_fitting, self.program.inputs, operands))
+        except BaseException:
+            for numbers in drawn:
+                numbers.undo()
+            raise
 
     def once(self, key: Any, make: Callable[[], Made]) -> Made:
         """What is made of the program; what fails then is a mistake of zyg's."""

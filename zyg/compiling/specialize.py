@@ -44,6 +44,7 @@ from zyg.compiling.operands import (
     floats,
     name_of,
     shared_in,
+    sources,
 )
 from zyg.compiling.operations import FLOATS, Once, Operation, building, unbuilt
 from zyg.compiling.python_callbacks import Callbacks
@@ -89,7 +90,8 @@ class Specialization(Once):
         self.written = written_inputs(whole.program)
         self.may_stop = any(isinstance(op, (Call, Check)) for op in operations(whole.program.body))
         self.loss = loss_of(self.result)
-        self.sloping_ints = with_slopes(whole.program, self.operation.results)
+        sloping = with_slopes(whole.program, self.operation.results)
+        self.sloping_ints = sloping - {*sources(Struct(tuple, (), self.takes), 0)}
         self._refusal: KernelError | None = None
         self._derived = False
         self.called_back: list[tuple[str, KernelError | None]] = []  # in Python; of helpers, why

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zyg.compiler.draws import Source
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.closures import Bound, Partial
 from zyg.compiler.front.iterators import Elements, Enumerated, Filtered, Mapped, Reversed, Zipped
@@ -226,7 +227,7 @@ def type_of_value(reader: Interpreter, x: Any) -> type:
     if isinstance(x, Ref):
         if not isinstance(x.kind, type):
             raise TypeError("what it is an object of")
-        return x.kind
+        return np.random.Generator if x.kind is Source else x.kind
     if isinstance(x, Compound):
         found = getattr(x, "stands_for", None)
         if found is None:

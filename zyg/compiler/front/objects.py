@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+from zyg.compiler.draws import Source
 from zyg.compiler.front.captures import Outside, Path
 from zyg.compiler.front.closures import Bound
 from zyg.compiler.front.containers import method_of
@@ -151,7 +152,7 @@ class Objects(Concern):
         seen = {} if seen is None else seen
         if id(x) in seen:
             return seen[id(x)]
-        if type(x) in (list, dict) or _is_object(x):
+        if type(x) in (list, dict, Source) or _is_object(x):
             kind = type(x)
             ref = seen[id(x)] = self.flow.heap.new(kind, {}, (("itself", kind),), fixed)
             if kind is list:

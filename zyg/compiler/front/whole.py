@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from zyg.compiler.collapsed import collapse
+from zyg.compiler.draws import Source
 from zyg.compiler.front import complexes, limits
 from zyg.compiler.front.captures import Captures, Outside, Path
 from zyg.compiler.front.complexes import ComplexNumber
@@ -246,7 +247,7 @@ class Interface(Concern):
             if len([*numbers_in(part)]) != len(x.columns):
                 raise TypeError("a list of arrays cannot be returned")
             return Many(part)
-        if isinstance(x, (Unknown, Ref, Compound)):
+        if isinstance(x, (Unknown, Ref, Compound, Source)):
             raise KernelError(
                 f"the result, {described(x)}, is not compiled.",
                 "it is not a number, an array, or a structure of those.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,13 @@ import numpy as np
 from zyg.base.marks import plain_of
 from zyg.base.registry import ScalarRule
 from zyg.base.words import meaning_of
+from zyg.compiler.draws import METHODS as DRAWING
+from zyg.compiler.draws import Source, draw
 from zyg.compiler.front import arrays, complexes, limits, narrow, several
 from zyg.compiler.front.builtin import OF_SEQUENCES
 from zyg.compiler.front.calls import METHODS, Method, called, is_known, keywords, number_in
 from zyg.compiler.front.captures import Outside, Path
+from zyg.compiler.front.closures import Bound
 from zyg.compiler.front.complexes import ComplexNumber
 from zyg.compiler.front.conversions import of_growing
 from zyg.compiler.front.dispatch import Calls, name_of
@@ -163,6 +167,8 @@ class Arrays(Values):
                 raise AttributeError(f"a number of Python's has no {name}")
             number = owner.record("positive", owner) if whose(owner) else owner
             owner = arrays.Single(self.to, number)
+        if isinstance(owner, Ref) and owner.kind is Source:
+            return self._method_of_source(owner, name)
         if isinstance(owner, NarrowNumber):
             owner = arrays.Single(self.to, owner)
         if isinstance(owner, Arrayed):
@@ -180,6 +186,23 @@ class Arrays(Values):
         if isinstance(owner, Mixed):
             return self.flow.over(owner, lambda one: self.reader.objects.attribute(one, name))
         return NotImplemented
+
+    def _method_of_source(self, owner: Ref, name: str) -> Bound:
+        if name not in DRAWING:
+            raise KernelError(
+                f"the attribute {name} of a generator is not compiled.",
+                "a compiled function knows methods that draw numbers and change nothing else.",
+                "call it outside.",
+            )
+
+        def drawn(reader: Any, source: Ref, *args: Any, **kwargs: Any) -> Any:
+            content = self.flow.heap[source]
+            count = content["count"]
+            content["count"] = self.operated(operator.add, count, 1)
+            given = [content["token"], count, name, *args]
+            return reader.calls.call(Outside(draw, (("itself", draw),)), given, kwargs)
+
+        return Bound(drawn, owner, native=True)
 
     def set_attribute(self, owner: Any, name: str, value: Any) -> Any:
         if not isinstance(owner, ArrayView) or name not in ("real", "imag"):

@@ -16,8 +16,8 @@ from zyg.compiler.front.structures import Dead
 from zyg.compiler.front.whole import Whole, WholeInterpreter
 from zyg.compiler.front.whole_values import WholeCalls
 from zyg.compiler.inside import verbs
-from zyg.compiler.inside.inner import refused
 from zyg.compiler.kinds import Kind
+from zyg.errors import KernelError
 
 
 class Tried:
@@ -82,9 +82,9 @@ def read_calling_back(
         try:
             return whole.read_whole(f, kinds, keywords, made, reader), outside
         except Exception as error:
-            first = first or error
+            first = first if first or isinstance(error, Stays) else error
             if not _leave_one(calls.failed[:-1], error, find, outside, refused):
-                raise first from None
+                raise first or error from None
 
 
 def _leave_one(
@@ -99,6 +99,10 @@ def _leave_one(
             outside.add(g, error)
             return True
     return False
+
+
+class Stays(KernelError):  # noqa: N818 - an answer
+    """A function that is never read: it is left in Python from now on."""
 
 
 class Calls(WholeCalls):
@@ -121,7 +125,8 @@ class Calls(WholeCalls):
                 verb = functools.partial(verbs.called, self.reader, f)
                 return self.flow.of_each_kind(verb, args, kwargs)
             if self.find is not None and self.find.stays(value):
-                raise refused(f"{name_of(value)}", "it is called back.", "call it outside.")
+                raise Stays(f"{name_of(value)} is not compiled here.", "it is called back.",
+                            "call it outside.")  # fmt: skip
             return super().call(f, args, kwargs)
         except Dead:
             raise
