@@ -264,3 +264,74 @@ def test_ints_beyond_63_bits_are_left_to_python():
     i = np.array([2**63 + 1, 5], np.uint64)
     with pytest.warns(PerformanceWarning, match="an int beyond 64 bits"):
         demand_alike(zyg.compile(UNARY["neg"])(i), -i)
+
+
+def listed(x, i):
+    rows = []
+    for v in i:
+        rows += [v]
+    return rows, x[rows[1]]
+
+
+def greatest(x, i):
+    best = i[0]
+    for v in i:
+        best = v if v > best else best
+    return best, x[best], i[0] in (3, 4)
+
+
+def from_zero(x, i):
+    best, total = 0, 0
+    for v in i:
+        total += v
+        if v > best:
+            best = v
+    return best, total
+
+
+def in_matrices(x, i):
+    y = np.zeros((4, 4))
+    y[i, i] = 1.0
+    y[i[:, None], i] += 2.0
+    y[i[0] :, 1] -= 1
+    return y, y[i[1] : i[0]], x[:3][i == 1], i[i > 1], np.where(i == 1)[0]
+
+
+def ruled(x, i):
+    return np.sum(doubled(x, i) ** 2), zyg.stop_gradient(i)[0] * x, zyg.broadcast(product, x[:3], i)
+
+
+def product(a, b):
+    return a * b
+
+
+@zyg.adjoint
+def doubled(x, i):
+    def doubled_pullback(y_bar):
+        x_bar = np.zeros_like(x)
+        x_bar[i] += 2 * y_bar
+        return x_bar, None
+
+    return x[i] * 2, doubled_pullback
+
+
+def derived(x, i):
+    y, back = zyg.pullback(lambda y: y[i] * 2, x)
+    loss = zyg.gradient(lambda y: np.sum(y[i] ** 2), x)[0]
+    return back(y)[0], loss, zyg.jacobian(lambda y: y[i] * y[0], x)
+
+
+def derived_by_them(x, i):
+    return zyg.gradient(lambda y, j: np.sum(y[:3] ** 2 * j), x, i)
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@pytest.mark.parametrize(
+    "f",
+    [
+        sum_at, multiplied, looked_up, over_types, listed, greatest, from_zero, in_matrices, ruled,
+        derived, derived_by_them,
+    ],
+)  # fmt: skip
+def test_in_programs(f, dtype):
+    demand_same(f, X, np.array([3, 1, 2], dtype))

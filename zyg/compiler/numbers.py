@@ -72,7 +72,8 @@ def atom_of(x: Any) -> Atom:
         return x  # type: ignore[no-any-return]
     if isinstance(x, (float, int)):
         return float(x) if isinstance(x, float) else int(x)
-    raise TypeError(f"{x!r} is not a real number")
+    ours = type(x).__module__.partition(".")[0] == "zyg"  # which says nothing to the user
+    raise TypeError("what is given is no real number" if ours else f"{x!r} is not a real number")
 
 
 def _operators() -> None:

@@ -27,7 +27,7 @@ EXACT = 53  # bits of an int that a float has
 class ComplexNumber(Compound):
     """A complex number: `python` says whose it is, as of other numbers."""
 
-    element = "complex"
+    element, words = "complex", "a complex number"
     __slots__ = ("im", "python", "re", "to")
 
     def __init__(self, to: Any, re: Atom, im: Atom, python: bool) -> None:
@@ -61,6 +61,10 @@ class NarrowNumber(Compound):
     __bool__ = ComplexNumber.__bool__
 
     @property
+    def words(self) -> str:
+        return f"a number of {self.element}"
+
+    @property
     def stands_for(self) -> type:
         return dtype_of(self.element).type
 
@@ -87,6 +91,7 @@ def is_narrow(x: Any) -> bool:
 class Mixed(Compound):
     """A number of one of several kinds: the one whose flag is true, the last if none is."""
 
+    words = "a number"
     __slots__ = ("flags", "kinds", "number", "to")
 
     def __init__(

@@ -14,6 +14,7 @@ from zyg.compiler.front.creation import asarray
 from zyg.compiler.front.elementwise import array, copied, elementwise, mapped
 from zyg.compiler.front.structures import Dead
 from zyg.compiler.front.views import Arrayed
+from zyg.compiler.kinds import NARROW
 from zyg.compiler.numbers import Number, atom_of
 from zyg.errors import KernelError
 
@@ -57,6 +58,9 @@ def _in_order(reader: WholeInterpreter, y: Any, other: Any) -> Any:
     return _lies_like(reader, array(y), other) if isinstance(other, Arrayed) else y
 
 
+WITHOUT_SLOPES = {"int", "bool", *NARROW}
+
+
 def _constant(reader: WholeInterpreter, x: Any) -> Any:
     """The same without a derivative; what holds no floats is itself."""
     x = reader.values.uncovered(x)
@@ -64,7 +68,7 @@ def _constant(reader: WholeInterpreter, x: Any) -> Any:
         parts = [_constant(reader, part) for part in x]
         return type(x)._make(parts) if hasattr(x, "_make") else type(x)(parts)
     to = reader.builder
-    if not isinstance(x, (Arrayed, Number)) or kind_of_elements(x) in ("int", "bool"):
+    if not isinstance(x, (Arrayed, Number)) or kind_of_elements(x) in WITHOUT_SLOPES:
         return x
     if is_complex(x):
         raise TypeError("a part of a complex number that is constant")
@@ -82,7 +86,7 @@ def _as_array(reader: WholeInterpreter, x: Any) -> Any:
 def _moves(reader: WholeInterpreter, x: Any) -> bool:
     """Whether a derivative may be asked for."""
     x = reader.values.uncovered(x)
-    return isinstance(x, (Arrayed, Number)) and kind_of_elements(x) not in ("int", "bool")
+    return isinstance(x, (Arrayed, Number)) and kind_of_elements(x) not in WITHOUT_SLOPES
 
 
 def _raises(reader: WholeInterpreter, *args: Any, **kwargs: Any) -> None:

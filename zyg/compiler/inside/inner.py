@@ -18,7 +18,7 @@ from zyg.compiler.autodiff import forward, reverse
 from zyg.compiler.builder import REALS, Builder
 from zyg.compiler.front.conversions import as_type
 from zyg.compiler.front.elementwise import array, copied, fill
-from zyg.compiler.front.mixed import ComplexNumber, Mixed
+from zyg.compiler.front.mixed import ComplexNumber, Mixed, is_narrow
 from zyg.compiler.front.outlines import is_same_content
 from zyg.compiler.front.parallel import in_one_thread
 from zyg.compiler.front.scalars import whose
@@ -131,6 +131,9 @@ class Inner:
 
     def _seen(self, k: int, x: Any) -> Any:
         """What the function sees of an argument's leaf: an input, where a derivative can be."""
+        if is_narrow(x) and self.ints != "left":
+            raise refused(f"a derivative by {x.element}", "the value would have to stay one.",
+                          "pass a float.")  # fmt: skip
         if isinstance(x, Arrayed) and self.ints == "floats" and x.element == "int":
             x = as_type(array(x), "float")
         if isinstance(x, ArrayView) and x.element in REALS:

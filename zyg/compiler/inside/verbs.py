@@ -14,6 +14,7 @@ from zyg.compiler.autodiff.jacobians import Matrices, Result
 from zyg.compiler.front.captures import Outside
 from zyg.compiler.front.dispatch import is_usual, rule_for
 from zyg.compiler.front.elementwise import array, broadcast_shape, mapped, stretched
+from zyg.compiler.front.mixed import is_narrow
 from zyg.compiler.front.scalars import whose
 from zyg.compiler.front.views import Arrayed, ArrayView, dense, fresh, nest
 from zyg.compiler.front.whole import WholeInterpreter
@@ -313,7 +314,11 @@ def stop_gradient(reader: WholeInterpreter, x: Any) -> Any:
 
 def _constant(to: Any, x: Any) -> Any:
     if isinstance(x, Arrayed):
-        return array(mapped(to, lambda v: to.op("constant", atom_of(v)), [x], x.element))
+
+        def one(v: Any) -> Any:
+            return v if is_narrow(v) else to.op("constant", atom_of(v))
+
+        return array(mapped(to, one, [x], x.element))
     return x.record("constant", x) if isinstance(x, Number) else x
 
 
