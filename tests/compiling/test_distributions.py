@@ -1,10 +1,11 @@
 """Methods of SciPy's distributions in compiled functions: called back, with their derivatives."""
 
+import re
 import warnings
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 import zyg
 import zyg.scipy.stats
@@ -92,3 +93,16 @@ def test_what_has_no_formula_is_named_in_the_line_of_the_user():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert compiled(X) == without_formulas(X)
+
+
+def of_ours(x):
+    return integrate.quad(lambda t: t * x, 0.0, 1.0)[0]
+
+
+def test_what_our_own_texts_cannot_is_named_in_the_line_of_the_user():
+    with (
+        zyg.config(fallback="error"),
+        pytest.raises(CompileError, match="as_tuple is not compiled") as error,
+    ):
+        zyg.compile(of_ours)(0.5)
+    assert re.search(r"test_distributions\.py:\d+: integrate\.quad\(", str(error.value))

@@ -180,7 +180,7 @@ class Frame:
 def _locate(error: KernelError, line: str) -> None:
     """Say where in what is read it was; the innermost place stays, if that is the user's."""
     before = error.source_line
-    if before and (is_installed(line) or not is_installed(before)):
+    if before and (_is_of_library(line) or not _is_of_library(before)):
         return
     head, _, rest = str(error).partition("\n  where: ")
     called, _, why = rest.partition("\n")
@@ -188,6 +188,10 @@ def _locate(error: KernelError, line: str) -> None:
         why = why.partition("\n  fix:   ")[0] + f"\n  fix:   {_OUTSIDE}"
     error.source_line = line
     error.args = (f"{head}\n  where: {line}\n  {'lib:' if before else 'in: '}   {called}\n{why}",)
+
+
+def _is_of_library(line: str) -> bool:
+    return is_installed(line) or is_ours(line)
 
 
 def _said(error: Exception) -> str:
