@@ -65,7 +65,9 @@ UNARY = {
     "array": lambda a: (np.array(a), np.array([a[0], a[1]]), np.asarray([a[0], 2.5])),
     "self": lambda a: a, "part": lambda a: a[1:], "whole": lambda a: (a, a.copy(), [a[1]]),
     "sum in Python": lambda a: sum(float(v) for v in a), "builtin sum": lambda a: sum(a),
-    "loop": lambda a: looped(a),
+    "loop": lambda a: looped(a), "keywords": lambda a: (np.sum(a=a), np.clip(a=a, min=1, max=2)),
+    "counts": lambda a: (np.bincount(a[1:3], minlength=4), np.bincount(np.abs(a[-1:]))),
+    "lists": lambda a: (np.maximum([a[1], 2], 1), np.mean([a[1], a[2]]), np.outer([a[1]], a)),
 }  # fmt: skip
 
 

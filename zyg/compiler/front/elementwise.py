@@ -172,7 +172,7 @@ _WEAK = {"int": int, "float": float, "complex": complex}
 
 
 def refuse_narrow(what: str, *args: Any) -> NoReturn:
-    names = " and ".join(dict.fromkeys(x.element for x in args if is_narrow(x)))
+    names = " and ".join(dict.fromkeys(x.element for x in args if is_narrow(x))) or "such ints"
     raise KernelError(
         f"{what} of {names} is not compiled.",
         "NumPy computes it in a type that compiled functions do not have for it.",
@@ -183,8 +183,6 @@ def refuse_narrow(what: str, *args: Any) -> NoReturn:
 def as_element(to: WholeBuilder, x: Any, dtype: Any) -> Any:
     """Ints of 64 bits in another type."""
     element = held_in(ELEMENTS[dtype])
-    if element == "complex":
-        element = "float"
     if element == "int":
         return x
     return mapped(to, lambda v: to.number(to.to(element, atom_of(v)), False), [x], element)

@@ -27,7 +27,7 @@ _KEEPING = {
     "moveaxis", "ndim", "ones_like", "ravel", "reshape", "result_type", "shape", "size", "squeeze",
     "stack", "swapaxes", "transpose", "vstack", "zeros_like",
 }  # fmt: skip
-# What they make is the same for ints of 64 bits; sums of those without a sign have none.
+# What they make is the same for ints of 64 bits, but that sums have no sign if these have none.
 _SUMS = {"sum", "prod", "cumsum", "cumprod"}
 _WIDE = {
     "all", "any", "argmax", "argmin", "argsort", "argwhere", "bincount", "count_nonzero",
@@ -35,7 +35,7 @@ _WIDE = {
 }  # fmt: skip
 _DOTS = {"dot", "inner", "vdot"}  # to which a number of Python's is an array of 64 bits
 _EXTREMA = {"max", "min", "amax", "amin"}
-_PICKING = {"take", "take_along_axis", "at"}  # the last of their arguments but axes are indices
+_PICKING = {"take", "take_along_axis", "at"}  # whose second arguments are indices
 _OF_NUMBERS = {int, float, bool, np.float64, np.float32, np.int64, np.bool_}
 Given = tuple[Any, list[Any], dict[str, Any], Callable[[Any], Any]]
 
@@ -45,16 +45,18 @@ def taken(to: WholeBuilder, f: Any, args: list[Any], named: dict[str, Any]) -> G
     do not know narrow ints.
     """
     owner = [f.owner] if isinstance(f, Method) else []
-    found = [x for x in [*owner, *args, *named.values()] if _has_narrow(x)]
+    places = [*owner, *args]
+    found = [x for x in [*places, *named.values()] if _has_narrow(x)]
     name = f.name if owner else name_of(f)
     is_ufunc = isinstance(f, np.ufunc) and "where" not in named
-    clips = name == "clip" and is_narrow([*owner, *args][0])
-    dots = name in _DOTS and all(isinstance(x, Arrayed) for x in [*owner, *args])
+    clips = name == "clip" and any(map(is_narrow, places[:1]))
+    dots = name in _DOTS and all(isinstance(x, Arrayed) for x in places)
     if not found or is_ufunc or clips or dots or name in _KEEPING:
         return f, args, named, _same
     alone = len(found) == 1 and is_narrow(found[0])
-    first = alone and found[0] is [*owner, *args][0]
+    first = alone and any(found[0] is x for x in places[:1])
     dtype: Any = dtype_of(found[0].element) if first else None
+    known = name in _WIDE and (name, dtype) != ("bincount", np.uint64)  # which NumPy may refuse
     make: Callable[[Any], Any] = _same
     if name == "where" and len(args) == 3 and not named:
         sides, made = met(to, np.maximum, args[1:])
@@ -64,8 +66,8 @@ def taken(to: WholeBuilder, f: Any, args: list[Any], named: dict[str, Any]) -> G
         make = _maker(to, np.dtype(np.uint64))
     elif first and name in _EXTREMA and not {"initial", "where", "out"} & {*named}:
         make = _maker(to, dtype)
-    elif not (first and name in _WIDE) and not (
-        alone and name in _PICKING and found[0] is args[1 - len(owner)]
+    elif not (first and known) and not (
+        alone and name in _PICKING and any(found[0] is x for x in places[1:2])
     ):
         refuse_narrow(f"np.{name}", *found)
     f = Method(wide(f.owner), f.name) if owner else f
