@@ -95,7 +95,8 @@ class AugmentedPrimal(Rewriter):
         self.staying = staying(program)
         self.handed = handed_on(program, activity.of)
         self.only = only_stores(program, self.staying.union(self.handed))
-        self.late: dict[Value, tuple[Frame, Atom]] = {}  # shadows made in mirrors: where, how long
+        # Shadows made in mirrors: of what, where, how long.
+        self.late: dict[Value, tuple[Atom, Frame, Atom]] = {}
         leaving = [x for x in program.outputs if isinstance(x, Value) and is_buffer(x.type)]
         self.sized = {activity.of(x) for x in leaving if x not in program.sizes}
         self.sized = {x for x in self.sized if activity.is_active(x)} | changed(program, activity)
@@ -210,7 +211,7 @@ class AugmentedPrimal(Rewriter):
         """
         shadow = self.shadow.setdefault(x, Value(x.type))
         if frame.parent and not goes:
-            self.late[shadow] = frame, size
+            self.late[shadow] = self.made[x], frame, size
         else:
             self.builder.block.ops.append(Alloc(shadow, size))
 

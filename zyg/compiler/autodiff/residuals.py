@@ -75,7 +75,9 @@ class Residuals:
     def fetch(self, x: Atom) -> Atom:
         """A value of the sweep, where the reverse pass is now."""
         if isinstance(x, Value) and x in self.sweep.late:
-            return self.fetched.get(x) or self._made_late(x)
+            if x not in self.fetched:
+                self.fetched[x] = self._made_late(x)
+            return self.fetched[x]
         if not isinstance(x, Value) or (frame := self.sweep.home.get(x)) is None:
             return x
         if self._is_seen(frame):
@@ -86,11 +88,15 @@ class Residuals:
         return self.fetched[x]
 
     def _made_late(self, x: Value) -> Atom:
-        frame, size = self.sweep.late[x]
+        made, frame, size = self.sweep.late[x]
+        if frame.fused:  # where loops of the round may have their mirrors in themselves, too
+            ops = frame.block.ops
+            place = next(k for k, op in enumerate(ops) if isinstance(op, Alloc) and op.out is made)
+            ops.insert(place, Alloc(x, size))
+            return x
         size = self.fetch(size)
         with self.at(frame) as builder:
-            self.fetched[x] = builder.alloc(element_of(x.type), size)
-        return self.fetched[x]
+            return builder.alloc(element_of(x.type), size)
 
     def _is_seen(self, frame: Frame) -> bool:
         """Whether the values of a block are seen wherever the reverse pass is."""

@@ -335,10 +335,14 @@ class Reverse(Visitor):
 
     def _only_adds(self, op: For) -> bool:
         """Whether rounds have adjoints that may come in any order: all that a loop does to what is
-        active is to add. So a cotangent passes through all rounds as it is.
+        active is to add, but for memory that a round makes. So a cotangent passes through all
+        rounds as it is.
         """
-        for x in operations(op.body):
-            if any(map(self.is_active, writes_of(x))) or isinstance(x, Call):
+        ops = [*operations(op.body)]
+        own = self.sweep.staying.intersection(x.out for x in ops if isinstance(x, Alloc))
+        for x in ops:
+            written = (y for y in writes_of(x) if y not in own)
+            if any(map(self.is_active, written)) or isinstance(x, Call):
                 return False
         carried = [p for p in op.params if self.is_active(p) and not is_buffer(p.type)]
         return not more_than_sums(op, carried)
