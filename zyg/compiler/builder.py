@@ -246,10 +246,11 @@ class Builder:
         self.block.ops.append(Load(buffer, index, out))
         return out
 
-    def store(self, buffer: Value, index: Atom, x: Atom) -> None:
+    def store(self, buffer: Value, index: Atom, x: Atom, adds: bool = False) -> None:
         """Set an element of a buffer, to a number brought to its type."""
         kind = element_of(buffer.type)
-        self.block.ops.append(Store(buffer, index, x if is_buffer(kind) else self.to(kind, x)))
+        x = x if is_buffer(kind) else self.to(kind, x)
+        self.block.ops.append(Store(buffer, index, x, adds))
 
     def check(self, condition: Atom, why: str, of_slopes: bool = False) -> None:
         """End the program where a condition is false; `of_slopes`: its derivatives."""
@@ -276,7 +277,7 @@ class Builder:
     def add_to(self, buffer: Value, index: Atom, x: Atom) -> None:
         """Add to an element of a buffer."""
         before = self.load(buffer, index)
-        self.store(buffer, index, self.op("add", before, x))
+        self.store(buffer, index, self.op("add", before, x), adds=True)
 
     def add_all(self, to: Value, of: Value, size: Atom) -> None:
         """Add so many elements of a buffer to those of another."""

@@ -91,11 +91,12 @@ class Op:
 
 @dataclass(eq=False)
 class Alloc:
-    """`out` is a fresh buffer of `size` elements, all zero if `zeroed`."""
+    """`out` is a fresh buffer of `size` elements, all zero if `zeroed`; or a `tape`."""
 
     out: Value
     size: Atom
     zeroed: bool = True
+    tape: bool = False
 
 
 @dataclass(eq=False)
@@ -109,11 +110,12 @@ class Load:
 
 @dataclass(eq=False)
 class Store:
-    """``buffer[index] = value``; the index is within bounds."""
+    """``buffer[index] = value``, within bounds; those that `adds` to it may come in any order."""
 
     buffer: Value
     index: Atom
     value: Atom
+    adds: bool = False
 
 
 @dataclass(eq=False)

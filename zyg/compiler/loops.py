@@ -52,6 +52,17 @@ def round_of(builder: Builder, loop: For) -> Atom:
     return builder.op("negative", ahead) if step == -1 else builder.op("floor_divide", ahead, step)
 
 
+def blocks_around(block: Block, op: Any) -> list[Block]:
+    """The blocks that an operation is in, from the outermost on; none if it is not inside."""
+    for other in block.ops:
+        if other is op:
+            return [block]
+        for inner in blocks_of(other):
+            if found := blocks_around(inner, op):
+                return [block, *found]
+    return []
+
+
 FIXED, MOVING, OTHER = range(3)  # the same in each round; with the index; in any other way
 
 

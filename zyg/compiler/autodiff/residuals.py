@@ -228,7 +228,7 @@ class Residuals:
         slots: Atom = 1
         for frame in levels:
             slots = size.op("multiply", slots, trips(size, frame.region.span))
-        size.block.ops.append(Alloc(tape, slots, zeroed=False))
+        size.block.ops.append(Alloc(tape, slots, zeroed=False, tape=True))
         site = outer
         for region in (f.region for f in levels):
             if region.apart is not None:

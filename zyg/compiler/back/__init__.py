@@ -29,6 +29,11 @@ sums                            sums of many terms, and extrema, in eight lanes
 hoisting                        checks that are made before a loop, or after it
 lifetimes                       which buffers may go at the end of a block
 alias_scopes                    which places of a buffer a loop keeps apart
+lanes_of_rounds                 loops whose rounds run eight at a time
+lane_rows                       what those use again and again, far from lane to lane
+lane_vectors                    LLVM text of what they do with numbers and memory
+lane_regions                    the same of branches and loops in them
+lanes_text                      the same of the loops themselves
 threaded                        loops whose rounds run in several threads
 object_layout                   where CPython and NumPy keep what machine code reads
 narrow_ints                     ints of fewer bits, as ints of 64

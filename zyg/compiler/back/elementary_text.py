@@ -19,7 +19,7 @@ from zyg.compiler.back.vector_elementary import VECTORISED, elementary
 
 _HOW = "nounwind willreturn memory(none)"
 _TYPES = {str(bits): type for type, bits in BITS.items() if type in ("double", "float")}
-_SYMBOL = re.compile(r"zyg_(\w+?)(32|64)(?:_(\d+)(_masked)?)?$")
+_SYMBOL = re.compile(r"zyg_(\w+?)(32|64)(?:_x?(\d+)(_masked)?)?$")
 
 
 def symbol(name: str, type: str, declared: dict[str, None]) -> str | None:
@@ -37,6 +37,13 @@ def symbol(name: str, type: str, declared: dict[str, None]) -> str | None:
     return function
 
 
+def of_lanes(name: str, type: str, width: int, declared: dict[str, None]) -> str:
+    """The name of a function of so many lanes of a type, whatever the registers; declared."""
+    symbol = f"zyg_{name}{BITS[type]}_x{width}"
+    declared[_head("declare", symbol)] = None
+    return symbol
+
+
 def used(declared: dict[str, None]) -> str:
     """The line that keeps the functions until the loops are there that call those of vectors."""
     names = [x[0] for line in declared if (x := re.search(r"@zyg_\w+", line)) and _HOW in line]
@@ -50,9 +57,9 @@ def is_ours(symbol: str) -> bool:
     return (found := _SYMBOL.match(symbol)) is not None and found[1] in VECTORISED
 
 
-def is_of_one(symbol: str) -> bool:
-    """Whether it is one of a number, not of a register."""
-    return is_ours(symbol) and _parts(symbol)[2] is None
+def is_called(symbol: str) -> bool:
+    """Whether a text calls it: it is one of a number or of lanes, not of a register."""
+    return is_ours(symbol) and (_parts(symbol)[2] is None or "_x" in symbol)
 
 
 def definition(symbol: str) -> str:

@@ -6,18 +6,20 @@ takes the arena and how deep calls may go, and returns a status before its resul
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 from zyg.compiler.aliases import Aliases
-from zyg.compiler.back import arena, blas, elementary_text, first_code, sums, threaded
+from zyg.compiler.back import arena, blas, elementary_text, first_code, lanes_text, sums, threaded
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_memory, type_in_text
 from zyg.compiler.back.distribution import distributed
 from zyg.compiler.back.extrema import extremum
 from zyg.compiler.back.first_writes import without_zeros
 from zyg.compiler.back.hoisting import check_early, hoistable, postponed
+from zyg.compiler.back.lanes_of_rounds import planned
 from zyg.compiler.back.lifetimes import Lifetimes, buffers_of
 from zyg.compiler.back.llvm_scalar import Scalars
 from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TAGS, TO_THE_END
@@ -25,6 +27,7 @@ from zyg.compiler.back.regions import Regions
 from zyg.compiler.back.simd import Lane
 from zyg.compiler.back.trampolines import printed
 from zyg.compiler.back.vectorize import runs_in_registers, waits_for_stores, waits_for_sums
+from zyg.compiler.front import places as rounds_apart
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -40,11 +43,13 @@ from zyg.compiler.ir import (
     Store,
     Value,
     While,
+    blocks_of,
     element_of,
     is_buffer,
     operations,
     type_of,
 )
+from zyg.compiler.loops import blocks_around, used
 from zyg.compiler.splice import as_run
 
 _SHIFTS = {"float": 3, "float32": 2, "int": 3, "bool": 0}  # sizes of elements
@@ -152,6 +157,10 @@ class _Function(Regions):
         self.made = result_type(program)
         self.lifetimes = Lifetimes()
         self.ways: dict[For, str] = {}  # how loops run that are made here
+        self.plain = 0  # loops around that run round by round, as well as in lanes
+        tapes = {op.out for op in operations(self.body) if isinstance(op, Alloc) and op.tape}
+        self.tapes = Counter(x for x in used(self.body) if x in tapes)
+        self.sizes = {op.out: op.size for op in operations(self.body) if isinstance(op, Alloc)}
 
     def text(self) -> list[str]:
         parameters = ["ptr %arena", "i64 %depth"]
@@ -346,6 +355,8 @@ class _Function(Regions):
             self.loop(op, *self.counting(op, "add nsw i64 {}, {}"), self.ways[op])
         elif self.program not in self.module.rounds and (apart := threaded.apart(op)):
             threaded.printed(self, op, apart)
+        elif not self.plain and (lanes := planned(op, self.same, self.tapes, self.is_apart)):
+            lanes_text.printed(self, lanes)
         elif parts := self.distributed(op):
             for x in parts:
                 self.visit(x)
@@ -364,6 +375,18 @@ class _Function(Regions):
         if self.program in known.programs:
             return known
         return Aliases(self.program, apart=self.known_apart)
+
+    def is_known(self, x: Atom) -> bool:
+        """Whether a number can be had here."""
+        return not isinstance(x, Value) or x in self.known
+
+    def sizes_of(self, x: Value) -> Sequence[Atom]:
+        """What multiplies to the number of elements of a buffer; nothing if that is not known."""
+        return (self.sizes[x],) if x in self.sizes else self.program.sizes.get(x, ())
+
+    def is_apart(self, loop: For, x: Value) -> bool:
+        """Whether the rounds of a loop use a buffer each at places of its own."""
+        return rounds_apart.Places(loop, blocks_around(self.body, loop)).are_apart(x)
 
     def same(self, x: Value) -> Value:
         """What says which memory a buffer is."""

@@ -101,24 +101,29 @@ class Scalars(Lanes):
 
     def op(self, op: Op, args: Sequence[Lane], type: str) -> Lane:
         """The result of an operation, which has a type of LLVM's."""
-        special = _OF_TYPE.get(op.name, (None, None))[args[0].type not in REALS]
-        if special and not is_unsigned(op):
-            return special(self, *args)
-        return operated(self, op, args, type)
+        return made(self, op, args, type)
 
 
-def _fmod(m: Scalars, x: Lane, y: Lane) -> Lane:
+def made(m: Lanes, op: Op, args: Sequence[Lane], type: str) -> Lane:
+    """The result of an operation on any number of lanes."""
+    special = _OF_TYPE.get(op.name, (None, None))[args[0].type not in REALS]
+    if special and not is_unsigned(op):
+        return special(m, *args)
+    return operated(m, op, args, type)
+
+
+def _fmod(m: Lanes, x: Lane, y: Lane) -> Lane:
     return m.made(x.type, "frem {v} {0}, {1}", x, y)
 
 
-def _remainder(m: Scalars, x: Lane, y: Lane) -> Lane:
+def _remainder(m: Lanes, x: Lane, y: Lane) -> Lane:
     """As npy_remainder: of the sign of the divisor."""
     r = _fmod(m, x, y)
     moved = m.select((r < 0) ^ (y < 0), r + y, r)
     return m.select(r == 0, m.call("copysign", r, y), moved)
 
 
-def _floor_divide(m: Scalars, x: Lane, y: Lane) -> Lane:
+def _floor_divide(m: Lanes, x: Lane, y: Lane) -> Lane:
     """As npy_floor_divide."""
     q, r = x / y, _fmod(m, x, y)
     whole = (x - r) / y
@@ -127,7 +132,7 @@ def _floor_divide(m: Scalars, x: Lane, y: Lane) -> Lane:
     return m.select(y == 0, q, m.select(whole == 0, m.call("copysign", whole, q), rounded))
 
 
-def _divided(m: Scalars, x: Lane, y: Lane) -> tuple[Lane, Lane, Lane]:
+def _divided(m: Lanes, x: Lane, y: Lane) -> tuple[Lane, Lane, Lane]:
     """Quotient and remainder of ints, and where those are of other signs than divisors.
 
     No divisor stops the process: 0 makes 0, and -1 another sign.
@@ -139,12 +144,12 @@ def _divided(m: Scalars, x: Lane, y: Lane) -> tuple[Lane, Lane, Lane]:
     return q, r, (r != 0) & ((r ^ by) < 0)
 
 
-def _whole_quotient(m: Scalars, x: Lane, y: Lane) -> Lane:
+def _whole_quotient(m: Lanes, x: Lane, y: Lane) -> Lane:
     q, _, other = _divided(m, x, y)
     return m.select(other, q - 1, q)
 
 
-def _whole_remainder(m: Scalars, x: Lane, y: Lane) -> Lane:
+def _whole_remainder(m: Lanes, x: Lane, y: Lane) -> Lane:
     _, r, other = _divided(m, x, y)
     return m.select(other, r + y, r)
 
@@ -218,3 +223,5 @@ _OF_TYPE: dict[str, tuple[Callable[..., Lane] | None, Callable[..., Lane] | None
     "multiply_overflows": (None, _overflows("smul")), "int_power": (None, _int_power(0)),
     "int_power_overflows": (None, _int_power(1)),
 }  # fmt: skip
+# Of these, what is made of several numbers as well, though LLVM makes one after the other.
+WHOLE = {name for name, of in _OF_TYPE.items() if {_fmod, _remainder, _floor_divide} & {*of}}

@@ -22,7 +22,7 @@ def object_code(text: str, name: str, loops: bool = False, first: bool = False) 
     module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
     module.verify()
     if first:  # what it names of others it does not call
-        _link(module, elementary_text.is_of_one)
+        _link(module, elementary_text.is_called)
     else:
         _optimise(module, machine, loops)
     code: bytes = machine.emit_object(module)

@@ -236,7 +236,8 @@ class Lanes:
         self.declared[f"declare {r} {name}({r}, {r}, {r}, {mask}, i32)"] = None
 
         def part(x: str, k: int) -> str:
-            places = ", ".join(f"i32 {k + i}" for i in range(whole))
+            row = (f"{k + i}" if k + i < self.width else "poison" for i in range(whole))
+            places = ", ".join(f"i32 {i}" for i in row)
             return self.value(f"shufflevector {v} {x}, {v} poison, <{whole} x i32> <{places}>")
 
         def scaled(x: str, e: str) -> str:
@@ -245,7 +246,7 @@ class Lanes:
                 return self.value(f"call {r} {name}({r} {x}, {r} {e}, {end})")
             low, high = (
                 self.value(f"call {r} {name}({r} {part(x, k)}, {r} {part(e, k)}, {end})")
-                for k in (0, whole)
+                for k in (0, whole % self.width)
             )
             places = ", ".join(f"i32 {i}" for i in range(self.width))
             return self.value(

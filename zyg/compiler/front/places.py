@@ -42,6 +42,8 @@ class Places:
         self.made = uses(Block([loop]))[1]
         self.inner = {op.index: op.span for op in inside if isinstance(op, For)}
         self.makers = {op.out: op for op in (*before, *inside) if isinstance(op, Op)}
+        outer = [op for op in before if isinstance(op, For) and op.body in around]
+        self.some = {op.span[1] for op in (loop, *outer) if (op.span[0], op.span[2]) == (0, 1)}
         checks = (
             op.condition
             for op in (*before, *loop.body.ops)
@@ -70,6 +72,10 @@ class Places:
             if x not in self.made and None not in places
             and ((x in stored and x not in read) or self._is_apart(places))
         ]  # fmt: skip
+
+    def are_apart(self, x: Value) -> bool:
+        """Whether each round uses a buffer at places that no other does, whatever it does there."""
+        return x not in self.made and None not in self.uses[x] and self._is_apart(self.uses[x])
 
     def _is_apart(self, places: list[Atom | None]) -> bool:
         found = [self._terms(x) for x in places]  # type: ignore[arg-type]
@@ -155,8 +161,24 @@ class Places:
         if op is not None and op.name == "logical_and":
             for y in op.args:
                 yield from self._facts(y)
+        elif op is not None and op.name == "logical_or":
+            for y, other in (op.args, op.args[::-1]):
+                if self._is_no_round(y):
+                    yield from self._facts(other)
         elif op is not None:
             yield op.name, *op.args
+
+    def _is_no_round(self, x: Atom) -> bool:
+        """Whether a condition says that there is no round of this loop, or of one around it."""
+        op = self.makers.get(x) if isinstance(x, Value) else None
+        if op is not None and op.name == "logical_or":
+            return all(map(self._is_no_round, op.args))
+        return (
+            op is not None
+            and op.name == "less_equal"
+            and op.args[1] == 0
+            and op.args[0] in self.some
+        )
 
     def overwritten(self) -> list[Value]:
         """The buffers from outside in which every round writes to the same place."""

@@ -1,0 +1,211 @@
+"""Loops whose rounds run in lanes give what they give round by round."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import zyg
+
+COUNTS = (0, 1, 3, 4, 7, 8, 9, 16, 1000)
+
+
+def waves(x, w):
+    total = 0.0
+    for i in range(len(x)):
+        t = 0.0
+        for j in range(len(w)):
+            t += x[i, j] * w[j]
+        for j in range(len(w)):
+            t = np.sin(t) + w[j] * np.exp(-t * t)
+        total += np.log(1 + t * t)
+    return total
+
+
+def payments(x, w):
+    total = 0.0
+    for i in range(len(x)):
+        s = w[0] ** 2
+        for j in range(x.shape[1]):
+            s *= np.exp(0.1 * x[i, j] + w[0])
+        if s > 1.5:
+            total += s - 1.5
+        total -= np.tanh(s * w[1])
+    return total
+
+
+def guarded(x, w):
+    total = 0.0
+    for i in range(len(x)):
+        s = 0.0
+        for j in range(len(w)):
+            if x[i, j] > 0:
+                s += w[j] / x[i, j] + np.log(x[i, j])
+            else:
+                s -= np.sin(x[i, j]) * w[j]
+        total += np.sqrt(1 + s * s)
+    return total
+
+
+def windows(x, w):
+    n = len(x)
+    total = 0.0
+    for i in range(n):
+        s = 0.0
+        for j in range(max(i - 2, 0), min(i + 3, n)):
+            s += np.exp(-x[j, 0] * x[i, 1]) * w[1]
+        for j in range(i + 1, min(n, 9)):
+            s += np.sin(x[j, 0]) * x[i, 1]
+        for j in range(min(i, 5)):
+            s += np.cos(x[j, 1]) * w[j % 2]
+        total += np.tanh(s)
+    return total
+
+
+def picked(x, w):
+    n, m = x.shape
+    total = 0.0
+    for i in range(n):
+        k = int(abs(x[i, 0]) * 10) % m
+        s = 0.0
+        for j in range(k):
+            s = np.sin(s + x[i, j] * w[k]) + np.exp(-w[j] * w[j])
+        total += s * s
+    return total
+
+
+def sorted_places(x, w):
+    n, m = x.shape
+    total = 0.0
+    for i in range(n):
+        q = np.zeros_like(w)
+        for j in range(m):
+            q[j] = x[i, j] * w[j] + np.sin(x[i, j])
+        for j in range(1, m):
+            q[j] += np.exp(-q[j - 1] * q[j - 1])
+        best = 0
+        for j in range(m):
+            if q[j] > q[best]:
+                best = j
+        total += np.log(1 + q[best] ** 2)
+    return total
+
+
+def scratch(x, w):
+    n, m = len(x), len(w)
+    q = np.zeros_like(w)
+    total = 0.0
+    for i in range(n):
+        for j in range(m):
+            q[j] = x[i, j] - w[j]
+        s = 0.0
+        for j in range(m):
+            for k in range(j):
+                s += q[j] * q[k] * w[k]
+        total += np.exp(-s * s)
+    return total
+
+
+def remembered(x, w):
+    n, m = x.shape
+    q, r, last = np.zeros_like(w), np.ones_like(w), np.zeros_like(w)
+    total = 0.0
+    for i in range(n):
+        for j in range(m):
+            q[j] = 0.5 * q[j] + np.sin(x[i, j])
+        for j in range(m - 1):
+            r[j] = np.exp(-(x[i, j] ** 2))
+        for j in range(m):
+            last[j] = q[j] * r[j] + w[j]
+            total += np.cos(last[j])
+    return total + last[0]
+
+
+def pulled(x, w):
+    n = len(x)
+    v = np.zeros_like(x)
+    for i in range(n):
+        for j in range(min(n, 12)):
+            if i != j:
+                a, b = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1]
+                square = a * a + b * b + 0.1
+                v[i, 0] += a * w[0] / (square * np.sqrt(square))
+                v[i, 1] -= b * np.exp(-square)
+    return np.sum(v * v)
+
+
+def leaps(x, w):
+    n, m = x.shape
+    total = 0.0
+    for i in range(n - 1, -1, -2):
+        s = 0.0
+        for j in range(i, min(n, 20), 2):
+            s += np.sin(x[j, 0] * x[i, 1])
+        for j in range(m - 1, -1, -1):
+            s = np.cos(s) + w[j] * x[i, j]
+        total -= np.exp(-s)
+    return total
+
+
+PROGRAMS = [
+    waves,
+    payments,
+    guarded,
+    windows,
+    picked,
+    sorted_places,
+    scratch,
+    remembered,
+    pulled,
+    leaps,
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("n", COUNTS)
+def test_lanes_give_what_rounds_give(program, n):
+    r = np.random.default_rng(n)
+    x, w = r.standard_normal((n, 4)), r.standard_normal(4)
+    compiled = zyg.compile(program)
+    with zyg.config(compile="whole", fallback="error"):
+        value = compiled(x, w)
+        assert np.isclose(value, program(x, w), rtol=1e-12)
+        found, gradients = zyg.value_and_gradient(compiled, x, w, zeros=True)
+    assert np.isclose(found, value, rtol=1e-12)
+    if n < 100:
+        expected = zyg.gradient(program, x, w, zeros=True)
+        for one, other in zip(gradients, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_lanes_of_float32(program):
+    r = np.random.default_rng(3)
+    x, w = (r.standard_normal(shape).astype(np.float32) for shape in ((21, 4), 4))
+    with zyg.config(compile="whole", fallback="error"):
+        found = zyg.compile(program)(x, w)
+    assert np.isclose(found, program(x, w), rtol=1e-4)
+
+
+def test_an_exception_in_a_lane_is_python_s_and_leaves_memory_as_it_would():
+    def f(x, seen):
+        total = 0.0
+        seen[0] = 1.0
+        for i in range(len(x)):
+            s = 0.0
+            for j in range(3):
+                s += math.sin(x[i] + j) * math.exp(-x[i] * x[i])
+            total += math.log(x[i]) + s
+        return total
+
+    x, seen = np.linspace(1.0, 2.0, 20), np.zeros(1)
+    compiled = zyg.compile(f)
+    with zyg.config(compile="whole", fallback="error"):
+        assert np.isclose(compiled(x, seen), f(x, seen), rtol=1e-13)
+        x[13], seen[0] = -1.0, 0.0
+        with pytest.raises(ValueError, match=r"positive|domain") as error:
+            compiled(x, seen)
+    assert error.traceback[-1].lineno == f.__code__.co_firstlineno + 7 - 1
+    assert seen[0] == 1.0
