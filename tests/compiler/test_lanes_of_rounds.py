@@ -209,3 +209,11 @@ def test_an_exception_in_a_lane_is_python_s_and_leaves_memory_as_it_would():
             compiled(x, seen)
     assert error.traceback[-1].lineno == f.__code__.co_firstlineno + 7 - 1
     assert seen[0] == 1.0
+
+
+def test_memory_that_each_round_fills_is_made_in_the_round():
+    x, w = np.ones((9, 4)), np.ones(4)
+    text = zyg.compile(scratch).inspect(x, w)["value"]
+    assert text.index("for ") < text.index("empty(")
+    kept = zyg.compile(remembered).inspect(x, w)["value"]
+    assert max(kept.rindex("zeros("), kept.rindex("empty(")) < kept.index("sin(")

@@ -11,6 +11,7 @@ loops                           how many rounds there are, what these hand on, w
 polynomials                     ints as sums of products
 collapsed                       nests of loops as one loop
 simplified                      a program without what regions carry for nothing
+scratch                         memory that each round of a loop may have for itself
 functions                       what functions of NumPy, math and SciPy mean as operations
 ints                            ints of the operands' types, wrapped around as NumPy's are
 layouts                         the order of axes in memory

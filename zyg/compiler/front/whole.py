@@ -49,6 +49,7 @@ from zyg.compiler.kinds import (
 )
 from zyg.compiler.layouts import of_order
 from zyg.compiler.numbers import atom_of
+from zyg.compiler.scratch import give_rounds_their_own
 from zyg.compiler.simplified import simplified
 from zyg.errors import KernelError
 
@@ -132,6 +133,7 @@ def read_whole(
         )
         collapse(made)
         prune(made.body)
+        give_rounds_their_own(made)
         tell_apart(made)
         return made
 
