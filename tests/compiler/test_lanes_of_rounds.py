@@ -124,16 +124,27 @@ def remembered(x, w):
 
 
 def pulled(x, w):
-    n = len(x)
+    n = min(len(x), 30)
     v = np.zeros_like(x)
     for i in range(n):
-        for j in range(min(n, 12)):
+        for j in range(n):
             if i != j:
                 a, b = x[j, 0] - x[i, 0], x[j, 1] - x[i, 1]
                 square = a * a + b * b + 0.1
                 v[i, 0] += a * w[0] / (square * np.sqrt(square))
                 v[i, 1] -= b * np.exp(-square)
     return np.sum(v * v)
+
+
+def branching(x, w):
+    total = 0.0
+    for i in range(len(x)):
+        a, b = x[i, 0], x[i, 1]
+        s = np.exp(-a * a) * w[0] + np.sin(b) * w[1]
+        if s > 0.3:
+            s = s * s + np.log(s) / s
+        total += np.sqrt(1 + s * s)
+    return total
 
 
 def leaps(x, w):
@@ -150,17 +161,9 @@ def leaps(x, w):
 
 
 PROGRAMS = [
-    waves,
-    payments,
-    guarded,
-    windows,
-    picked,
-    sorted_places,
-    scratch,
-    remembered,
-    pulled,
-    leaps,
-]
+    waves, payments, guarded, windows, picked, sorted_places, scratch,
+    remembered, pulled, branching, leaps,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
@@ -217,3 +220,21 @@ def test_memory_that_each_round_fills_is_made_in_the_round():
     assert text.index("for ") < text.index("empty(")
     kept = zyg.compile(remembered).inspect(x, w)["value"]
     assert max(kept.rindex("zeros("), kept.rindex("empty(")) < kept.index("sin(")
+
+
+def test_rounds_write_blocks_of_their_own():
+    def f(x, w):
+        n = len(x)
+        out = np.zeros((n, 2, 3))
+        for i in range(n):
+            s = np.exp(-x[i, 0] * x[i, 0])
+            for r in range(2):
+                for c in range(3):
+                    out[i, r, c] = w[c] * np.sin(s + x[i, r]) - out[i, 0, 0]
+        return np.sum(out * out)
+
+    compiled, r = zyg.compile(f), np.random.default_rng(8)
+    x, w = r.standard_normal((19, 2)), r.standard_normal(3)
+    with zyg.config(compile="whole", fallback="error"):
+        assert np.isclose(compiled(x, w), f(x, w), rtol=1e-13)
+        zyg.check_gradient(compiled, x, w, order=1)

@@ -110,7 +110,7 @@ def _product(m: Any, n: int, names: Iterable[str]) -> str:
 
 def rows_of(function: Any, lanes: Lanes) -> list[Row]:
     """What rounds use more than once at places that are far from lane to lane."""
-    loop, found = lanes.loop, dict[Any, Row | None]()
+    loop, found = lanes.loop, dict[Any, Row]()
     accesses: dict[Value, list[tuple[Load | Store, int]]] = {}
 
     def visit(block: Block, depth: int) -> None:
@@ -133,13 +133,14 @@ def rows_of(function: Any, lanes: Lanes) -> list[Row]:
             terms, end, few = place
             key = frozenset(terms.items())
             made = groups.setdefault(key, Row(x, terms, x in sums, stored))
+            again = any(op.index is other.index for other in made.accesses)
             made.accesses.append(op)
             made.ends.append(end)
-            if depth > few:
+            if depth > few or again:
                 found[x, key] = made
         if stored and len(groups) > 1:
             found = {key: made for key, made in found.items() if key[0] is not x}
-    return [made for made in found.values() if made]
+    return [*found.values()]
 
 
 def _place(

@@ -79,7 +79,7 @@ def planned(
     """
     ops = [*operations(loop.body)]
     inner = [op for op in ops if isinstance(op, For)]
-    if loop.apart is not None or loop.in_order or not inner or not all(map(_is_simple, ops)):
+    if loop.apart is not None or loop.in_order or not all(map(_is_simple, ops)):
         return None
     if sum(op.cost for op in ops if isinstance(op, Op) and op.out.type in _FLOATS) < _DEAR:
         return None

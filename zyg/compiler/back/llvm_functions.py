@@ -19,7 +19,7 @@ from zyg.compiler.back.distribution import distributed
 from zyg.compiler.back.extrema import extremum
 from zyg.compiler.back.first_writes import without_zeros
 from zyg.compiler.back.hoisting import check_early, hoistable, postponed
-from zyg.compiler.back.lanes_of_rounds import planned
+from zyg.compiler.back.lanes_of_rounds import Lanes, planned
 from zyg.compiler.back.lifetimes import Lifetimes, buffers_of
 from zyg.compiler.back.llvm_scalar import Scalars
 from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TAGS, TO_THE_END
@@ -355,7 +355,7 @@ class _Function(Regions):
             self.loop(op, *self.counting(op, "add nsw i64 {}, {}"), self.ways[op])
         elif self.program not in self.module.rounds and (apart := threaded.apart(op)):
             threaded.printed(self, op, apart)
-        elif not self.plain and (lanes := planned(op, self.same, self.tapes, self.is_apart)):
+        elif lanes := self.in_lanes(op):
             lanes_text.printed(self, lanes)
         elif parts := self.distributed(op):
             for x in parts:
@@ -383,6 +383,19 @@ class _Function(Regions):
     def sizes_of(self, x: Value) -> Sequence[Atom]:
         """What multiplies to the number of elements of a buffer; nothing if that is not known."""
         return (self.sizes[x],) if x in self.sizes else self.program.sizes.get(x, ())
+
+    def in_lanes(self, op: For) -> Lanes | None:
+        """How a loop runs in lanes; None if it does not, or LLVM runs it in registers."""
+        if self.plain:
+            return None
+        lanes = planned(op, self.same, self.tapes, self.is_apart)
+        if lanes is None or any(isinstance(x, For) for x in op.body.ops):
+            return lanes
+        early = hoistable(op)
+        loop, streams = postponed(op, early).loop, by_place(self.places.pairs(op))
+        straight = not any(map(blocks_of, op.body.ops)) or unswitched(op)
+        alone = self.distributed(op) or (straight and runs_in_registers(loop, early, streams))
+        return None if alone else lanes
 
     def is_apart(self, loop: For, x: Value) -> bool:
         """Whether the rounds of a loop use a buffer each at places of its own."""

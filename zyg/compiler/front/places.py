@@ -6,6 +6,7 @@ is the same in all rounds, and indices inside the round that stay below that str
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -124,7 +125,9 @@ class Places:
         terms = [t for t in terms if isinstance(t[0], Value) or t[0] != 0] or [(0, 1)]
         if len(terms) == 1 and known_by(terms[0][1]) == 1:
             return self._less(terms[0][0], limit)
-        op = self.makers.get(limit) if isinstance(limit, Value) else None
+        if not isinstance(limit, Value):
+            return sum(map(self._most, terms)) < limit
+        op = self.makers.get(limit)
         if op is None or op.name != "multiply":
             return False
         for x, stride in terms:
@@ -134,6 +137,15 @@ class Places:
                 if fits and self._below(rest, own):
                     return True
         return False
+
+    def _most(self, term: Term) -> float:
+        """What a term is at most, if that is known as a number."""
+        x, stride = term
+        span = self.inner.get(x) if isinstance(x, Value) else (x, x + 1, 1)
+        first, end, step = span or (x, x, 1)
+        if isinstance(first, Value) or isinstance(end, Value) or isinstance(stride, Value):
+            return math.inf
+        return stride * (end - 1) if step == 1 and first >= 0 and stride >= 0 else math.inf
 
     def _less(self, x: Atom, limit: Atom) -> bool:
         if not isinstance(x, Value):
