@@ -37,26 +37,34 @@ class Extremum:
     def best(self, function: Any, loop: For, slots: Sequence[str], lanes: int) -> None:
         """What the loop gives, of the lanes of what it carries, and of the rounds."""
         m, types = function.m, [*(TYPES[p.type] for p in loop.params), "i64"]
-        place, found = loop.params.index(self.before), list[str]()
-        for k in range(lanes):
-            row = []
-            for slot, type in zip(slots, types, strict=True):
-                at = m.value(f"getelementptr {type}, ptr {slot}, i64 {k}")
-                row.append(m.value(f"load {type}, ptr {at}"))
-            if found:
-                better = self.wins(function, row[place], found[place])
-                worse = self.wins(function, found[place], row[place])
-                earlier = m.value(f"icmp slt i64 {row[-1]}, {found[-1]}")
-                equal = m.value(f"select i1 {worse}, i1 false, i1 {earlier}")
-                takes = m.value(f"or i1 {better}, {equal}")
-                row = [m.value(f"select i1 {takes}, {type} {x}, {type} {y}")
-                       for type, x, y in zip(types, row, found, strict=True)]  # fmt: skip
-            found = row
-        function.known |= dict(zip(loop.outs, found[:-1], strict=True))
+
+        def lane(k: int) -> list[str]:
+            pairs = zip(slots, types, strict=True)
+            at = [(m.value(f"getelementptr {type}, ptr {x}, i64 {k}"), type) for x, type in pairs]
+            return [m.value(f"load {type}, ptr {x}") for x, type in at]
+
+        found = [*map(lane, range(lanes))]
+        while len(found) > 1:  # a tree
+            half = len(found) // 2
+            pairs = zip(found[:half], found[half:], strict=True)
+            found = [self.better(function, loop, a, b, types) for a, b in pairs]
+        function.known |= dict(zip(loop.outs, found[0][:-1], strict=True))
+
+    def better(
+        self, function: Any, loop: For, a: list[str], b: list[str], types: list[str]
+    ) -> list[str]:
+        """Of two lanes the one that is better, or found it earlier."""
+        m, place = function.m, loop.params.index(self.before)
+        better, worse = (self.wins(function, x[place], y[place]) for x, y in ((b, a), (a, b)))
+        earlier = m.value(f"icmp slt i64 {b[-1]}, {a[-1]}")
+        takes = m.value(f"select i1 {worse}, i1 false, i1 {earlier}")
+        takes = m.value(f"or i1 {better}, {takes}")
+        rows = zip(types, b, a, strict=True)
+        return [m.value(f"select i1 {takes}, {type} {x}, {type} {y}") for type, x, y in rows]
 
 
 def extremum(loop: For) -> Extremum | None:
-    """What a loop finds, if that is all that its rounds hand on."""
+    """What a loop finds, if that is all that its rounds hand on; not what LLVM finds as fast."""
     if loop.in_order or loop.apart is not None or loop.span[2] != 1:
         return None
     makers = {op.out: op for op in loop.body.ops if isinstance(op, Op)}
@@ -67,12 +75,9 @@ def extremum(loop: For) -> Extremum | None:
         return None
     (condition,) = conditions
     for p, (_, _, x) in zip(loop.params, filter(None, taken), strict=True):
-        if (
-            isinstance(x, Value)
-            and isinstance(condition, Value)
-            and (ops := _compared(condition, x, p, makers))
-        ):
-            return Extremum(condition, p, x, ops, selections)
+        if ops := _compared(condition, x, p, makers):
+            plain = len(ops) == len({x for _, _, x in filter(None, taken)}) == 1
+            return None if plain else Extremum(condition, p, x, ops, selections)
     return None
 
 
