@@ -12,7 +12,9 @@ from zyg.compiler.ir import Alloc, For, Value, element_of, operations
 
 _FEW = 4  # rounds, below which they do not fill the lanes
 _LONG = 32  # rounds of a loop inside that runs in registers by itself
-_WIDE = 2**12  # elements of a sum in memory
+_WIDE = 2**14  # elements of a sum in memory
+_EACH = 64  # of those for each round
+_ROW = 2**9  # of what a round uses again
 
 
 def printed(function: Any, lanes: Lanes) -> None:
@@ -48,11 +50,13 @@ class Rounds(Ways):
             and_(f"icmp sle i64 {length}, {_LONG}")
         for x in self._sums_in_memory():
             and_(f"icmp ule i64 {f.atom(f.sizes[x])}, {_WIDE}")
+            most = m.value(f"mul i64 {self._count(f.atom(first), f.atom(end), int(step))}, {_EACH}")  # type: ignore[arg-type]
+            and_(f"icmp ule i64 {f.atom(f.sizes[x])}, {most}")
         for row in dict.fromkeys(self.kept.values()):
             strides = row.strides(self) if row.stored else ""
             self.v.declared["declare i64 @llvm.abs.i64(i64, i1)"] = None
             for end in row.ends:
-                and_(f"icmp sle i64 {f.atom(end)}, {_WIDE // LANES}")
+                and_(f"icmp sle i64 {f.atom(end)}, {_ROW}")
                 if row.stored:  # no more than is of one round
                     size = m.value(f"call i64 @llvm.abs.i64(i64 {strides}, i1 false)")
                     and_(f"icmp sle i64 {f.atom(end)}, {size}")
