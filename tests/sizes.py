@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 75700,
+    "zyg": 75725,
     "zyg/adoption": 1180,
     "zyg/base": 3675,
     "zyg/broadcasting": 1090,
@@ -21,14 +21,14 @@ BUDGETS = {
     "zyg/kernels": 1770,
     "zyg/numpy": 380,
     "zyg/optimize": 1770,
-    "zyg/scipy": 4680,
+    "zyg/scipy": 4690,
     "zyg/sparsity": 980,
     "zyg/tasks": 620,
     "zyg/tools": 1420,
     "zyg/verbs": 3515,
     "zyg/watched": 2300,
     "zyg_cuda": 1680,
-    "tests": 78235,
+    "tests": 78265,
 }
 
 

@@ -1,5 +1,7 @@
 """Differential equations and integrals."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.integrate
@@ -108,6 +110,35 @@ def test_quad():
         return integrate.quad(lambda t: np.exp(-c * t) * np.sin(t + c), a, b)[0]
 
     zyg.check_gradient(f, 0.1, 1.2, 0.8, order=1)
+
+
+@pytest.mark.parametrize("options", [{}, {"points": [0.5]}, {"epsrel": 1e-10}])
+@pytest.mark.parametrize("sharp", [1.0, 2e3])
+def test_slopes_of_an_integral_are_exact_whatever_it_takes(sharp, options):
+    """A smooth one takes one tape; the peak at 0.4 more places than that has."""
+
+    def f(c):
+        return integrate.quad(lambda t: np.exp(-sharp * (t - c) ** 2), 0, 1, **options)[0]
+
+    slope = np.exp(-sharp * 0.16) - np.exp(-sharp * 0.36)
+    assert zyg.gradient(f, 0.4)[0] == pytest.approx(slope, rel=1e-8)
+    second = 2 * sharp * (-0.4 * np.exp(-sharp * 0.16) - 0.6 * np.exp(-sharp * 0.36))
+    assert zyg.hessian(f, 0.4) == pytest.approx(second, rel=1e-7, abs=1e-7 * sharp)
+
+
+def test_slopes_of_a_smooth_integral_take_one_tape():
+    calls = itertools.count()
+
+    def f(a, b):
+        def integrand(t):
+            next(calls)
+            return np.exp(-a * t * t) * np.cos(b * t)
+
+        return integrate.quad(integrand, 0, 2)[0]
+
+    zyg.gradient(f, 1.3, 0.7)
+    assert next(calls) == 21 + 25  # SciPy's places, and those of two rules
+    zyg.check_gradient(f, 1.3, 0.7, order=1)
 
 
 def test_quad_with_arguments_to_infinity():

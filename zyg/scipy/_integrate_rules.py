@@ -7,6 +7,7 @@ equations", 2018); forward mode solves the sensitivity equation.
 
 import numpy as np
 import scipy.integrate
+import scipy.linalg
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, composed, is_watched, raised, strip, watched_leaves
@@ -178,14 +179,30 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, **options):
 
 # Integrals
 
+_GAUSS = [*map(np.polynomial.legendre.leggauss, (15, 10))]  # from -1 to 1; the latter is a check
+_PLACES = np.concatenate([places for places, _ in _GAUSS])
+_ROWS = scipy.linalg.block_diag(*(weights for _, weights in _GAUSS))
 
-def _integral(held, a, b, options, like, value=None):
+
+def _at_once(slopes, a, b, points=None, epsabs=1e-200, epsrel=1e-8, **options):
+    """int_a^b of the slopes, from one tape of all places; None where it may not be exact enough."""
+    if points is not None or not np.isfinite([a, b]).all():
+        return None
+    half = (b - a) / 2
+    y, check = half * np.stack(slopes(a + half * (1 + _PLACES), _ROWS))
+    norm = np.linalg.norm
+    return y if norm(y - check) <= max(epsabs, epsrel * norm(y)) else None
+
+
+def _integral(held, a, b, options, like, value=None, of_slopes=False):
     """int_a^b of what is held, a number or arrays of the shape of `like`; `value` if known."""
 
     def run(a, b, *values):
         if value is not None:
             return value
         f = held.again()(values)
+        if of_slopes and (y := _at_once(f, a, b, **options)) is not None:
+            return y
         if np.shape(like) == ():
             return scipy.integrate.quad(f, a, b, **options)[0]
         known = {k: v for k, v in options.items() if k in ("epsabs", "epsrel", "limit", "points")}
@@ -195,16 +212,26 @@ def _integral(held, a, b, options, like, value=None):
         a, b, *values = leaves
         make = held.again()
 
-        def slopes(t):
-            _, back = pullback(lambda *values: make(values)(t), *values)
-            return _joined(back(y_bar, zeros=True))
+        def slopes(t, rows=None):
+            """At t; with rows of weights for many t, the sum of each row."""
+
+            def at_all(*values):
+                f = make(values)
+                return f(t) if rows is None else np.stack([f(one) for one in t])
+
+            _, back = pullback(at_all, *values)
+            if rows is None:
+                return _joined(back(y_bar, zeros=True))
+            bars = (np.multiply.outer(row, y_bar) for row in rows)
+            return [_joined(back(bar, zeros=True)) for bar in bars]
 
         def at(end):
             return np.sum(y_bar * make(values)(end))
 
         bars = []
         if values:
-            bars = _parted(_integral(Held(slopes), a, b, options, _joined(values)), values)
+            like = _joined(values)
+            bars = _parted(_integral(Held(slopes), a, b, options, like, of_slopes=True), values)
         return lambda: -at(a), lambda: at(b), *bars
 
     def push(y, leaves, tangents):
