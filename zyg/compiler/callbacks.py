@@ -359,6 +359,7 @@ class Trampoline:
         strict = called.callee.strict and not called.keeps
         self._gives = [_giver(leaf, strict) for leaf in called.callee.gives]
         self._results = struct.Struct(f"={_codes(called.callee.gives, given=True)}q")
+        self._target = ctypes.c_char * self._results.size
         self._function = _FUNCTION(self._run)  # lives as long as this
         self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
 
@@ -372,8 +373,7 @@ class Trampoline:
             for give, y in zip(self._gives, ys, strict=True):
                 give(y, found, arrays)
             _state.given = arrays
-            target = (ctypes.c_char * self._results.size).from_address(words)
-            self._results.pack_into(target, 0, *found, kept)
+            self._results.pack_into(self._target.from_address(words), 0, *found, kept)
             return 0
         except BaseException as error:
             _state.raised = error
@@ -400,11 +400,11 @@ def _taker(leaf: Leaf) -> Callable[[Iterator[Any]], Any]:
         if leaf.type == "complex":
             return lambda row: of(complex(next(row), next(row)))
         return lambda row: of(next(row))
-    axes, held = range(leaf.ndim), np.int64 if leaf.element in NARROW else dtype
+    held = np.dtype(np.int64 if leaf.element in NARROW else dtype)
 
     def take(row: Iterator[Any]) -> Any:
-        address, shape = next(row), [next(row) for _ in axes]
-        size = math.prod(shape) * np.dtype(held).itemsize
+        address, *shape = itertools.islice(row, 1 + leaf.ndim)
+        size = math.prod(shape) * held.itemsize
         if not size:
             return np.zeros(shape, dtype)
         flat = np.frombuffer(ctypes.string_at(address, size), held)
@@ -439,9 +439,15 @@ def _array_giver(leaf: Array, strict: bool) -> Give:
         _demand_alike(not strict or lies_in(y, leaf.order))
         flat = np.ascontiguousarray(leaf.row(y), np.int64 if leaf.element in NARROW else dtype)
         arrays.append(flat)
-        found += (flat.__array_interface__["data"][0], flat.nbytes, *y.shape)
+        found += (_address(flat), flat.nbytes, *y.shape)
 
     return give
+
+
+def _address(x: Any) -> int:
+    if x.flags.writeable and x.size:
+        return ctypes.addressof(ctypes.c_char.from_buffer(x))  # five times faster
+    return x.ctypes.data  # type: ignore[no-any-return]
 
 
 def _demand_alike(condition: bool) -> None:

@@ -161,6 +161,8 @@ def dense_array(element: str, order: Order, **more: Any) -> Array:
 
 def lies_in(x: Any, order: Order) -> bool:
     """Whether the axes of an array are in an order, whatever lies between its elements."""
+    if x.ndim < 2:
+        return True
     steps = [abs(x.strides[k]) for k in order if x.shape[k] != 1]
     return x.size == 0 or steps == sorted(steps, reverse=True)
 

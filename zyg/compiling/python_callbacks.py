@@ -152,6 +152,7 @@ class Function(InPython):
         super().__init__(str(getattr(f, "__name__", type(f).__name__)), takes, gives)
         learn()
         self._kinds, self._result, self._names = kinds, result, names
+        self._alone = takes == [*kinds]  # each argument is a number or an array
         self._function, self._inside = f, inside
         self._watched = f if inside else stand_in(f)
         rule = None if inside else rule_of(f)
@@ -197,7 +198,9 @@ class Function(InPython):
             made.append(_zero(x) if c is None else project(c, spec_of(x)))
         return made
 
-    def _args(self, xs: Sequence[Any]) -> list[Any]:
+    def _args(self, xs: Sequence[Any]) -> Sequence[Any]:
+        if self._alone:
+            return xs
         rest = iter(xs)
         return [whole_of(kind, rest) for kind in self._kinds]
 
@@ -218,6 +221,8 @@ class Function(InPython):
 
 def called(f: Any, args: Sequence[Any], names: tuple[str, ...]) -> Any:
     """What a function gives, the last arguments of which have names."""
+    if not names:
+        return f(*args)
     first = len(args) - len(names)
     return f(*args[:first], **dict(zip(names, args[first:], strict=True)))
 
