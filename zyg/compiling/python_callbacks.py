@@ -199,10 +199,8 @@ class Function(InPython):
         return made
 
     def _args(self, xs: Sequence[Any]) -> Sequence[Any]:
-        if self._alone:
-            return xs
         rest = iter(xs)
-        return [whole_of(kind, rest) for kind in self._kinds]
+        return xs if self._alone else [whole_of(kind, rest) for kind in self._kinds]
 
     def value(self, held: Held, which: int, xs: Sequence[Any]) -> Sequence[Any]:
         rule, args = self._rule, self._args(xs)
@@ -212,8 +210,7 @@ class Function(InPython):
 
     def watched(self, xs: Sequence[Any]) -> Sequence[Any]:
         with with_drop_ins(self._function) if self._inside else nullcontext():
-            y = called(self._watched, self._args(xs), self._names)
-        return [*leaves_of(self._result, y)]
+            return [*leaves_of(self._result, called(self._watched, self._args(xs), self._names))]
 
     def outside(self) -> Callee:
         return _Outside(self)
@@ -223,8 +220,7 @@ def called(f: Any, args: Sequence[Any], names: tuple[str, ...]) -> Any:
     """What a function gives, the last arguments of which have names."""
     if not names:
         return f(*args)
-    first = len(args) - len(names)
-    return f(*args[:first], **dict(zip(names, args[first:], strict=True)))
+    return f(*args[: -len(names)], **dict(zip(names, args[-len(names) :], strict=True)))
 
 
 class _Outside(InPython):
