@@ -194,6 +194,25 @@ def _at_once(slopes, a, b, points=None, epsabs=1e-200, epsrel=1e-8, **options):
     return y if norm(y - check) <= max(epsabs, epsrel * norm(y)) else None
 
 
+def _slopes(make, values, y_bar):
+    """Of make(values) times `y_bar`, by the values: a function of a place, or of many."""
+
+    def slopes(t, rows=None):
+        """At t; with rows of weights for many t, the sum of each row."""
+
+        def at_all(*values):
+            f = make(values)
+            return f(t) if rows is None else np.stack([f(one) for one in t])
+
+        _, back = pullback(at_all, *values)
+        if rows is None:
+            return _joined(back(y_bar, zeros=True))
+        bars = (np.multiply.outer(row, y_bar) for row in rows)
+        return [_joined(back(bar, zeros=True)) for bar in bars]
+
+    return slopes
+
+
 def _integral(held, a, b, options, like, value=None, of_slopes=False):
     """int_a^b of what is held, a number or arrays of the shape of `like`; `value` if known."""
 
@@ -212,26 +231,13 @@ def _integral(held, a, b, options, like, value=None, of_slopes=False):
         a, b, *values = leaves
         make = held.again()
 
-        def slopes(t, rows=None):
-            """At t; with rows of weights for many t, the sum of each row."""
-
-            def at_all(*values):
-                f = make(values)
-                return f(t) if rows is None else np.stack([f(one) for one in t])
-
-            _, back = pullback(at_all, *values)
-            if rows is None:
-                return _joined(back(y_bar, zeros=True))
-            bars = (np.multiply.outer(row, y_bar) for row in rows)
-            return [_joined(back(bar, zeros=True)) for bar in bars]
-
         def at(end):
             return np.sum(y_bar * make(values)(end))
 
         bars = []
         if values:
-            like = _joined(values)
-            bars = _parted(_integral(Held(slopes), a, b, options, like, of_slopes=True), values)
+            slopes, like = Held(_slopes(make, values, y_bar)), _joined(values)
+            bars = _parted(_integral(slopes, a, b, options, like, of_slopes=True), values)
         return lambda: -at(a), lambda: at(b), *bars
 
     def push(y, leaves, tangents):
