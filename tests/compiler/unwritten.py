@@ -4,6 +4,7 @@ from contextlib import contextmanager
 from unittest import mock
 
 from zyg.compiler.back import llvm_functions
+from zyg.compiler.back.memory_text import SHIFTS
 from zyg.compiler.ir import Value, element_of, is_buffer
 
 
@@ -20,8 +21,8 @@ def noticed():
             return
         size = f"i64 {self.atom(op.size)}"
         if not isinstance(op.size, Value):
-            size = f"i64 {op.size << llvm_functions._SHIFTS[element]}"
-        elif shift := llvm_functions._SHIFTS[element]:
+            size = f"i64 {op.size << SHIFTS[element]}"
+        elif shift := SHIFTS[element]:
             size = f"i64 {self.m.value(f'shl {size}, {shift}')}"
         row = f"ptr {self.known[op.out]}, i8 -1, {size}, i1 false"
         self.m.line(f"call void @llvm.memset.p0.i64({row})")

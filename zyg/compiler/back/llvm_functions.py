@@ -14,7 +14,7 @@ from typing import Any
 from zyg.compiler.aliases import Aliases
 from zyg.compiler.back import arena, blas, elementary_text, first_code, lanes_text, sums, threaded
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
-from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_memory, type_in_text
+from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_text
 from zyg.compiler.back.distribution import distributed
 from zyg.compiler.back.extrema import extremum
 from zyg.compiler.back.first_writes import without_zeros
@@ -22,8 +22,8 @@ from zyg.compiler.back.hoisting import check_early, hoistable, postponed
 from zyg.compiler.back.lanes_of_rounds import Lanes, planned
 from zyg.compiler.back.lifetimes import Lifetimes, buffers_of
 from zyg.compiler.back.llvm_scalar import Scalars
-from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TAGS, TO_THE_END
-from zyg.compiler.back.regions import Regions
+from zyg.compiler.back.memory_text import Memory
+from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TO_THE_END
 from zyg.compiler.back.simd import Lane
 from zyg.compiler.back.trampolines import printed
 from zyg.compiler.back.vectorize import runs_in_registers, waits_for_stores, waits_for_sums
@@ -44,7 +44,6 @@ from zyg.compiler.ir import (
     Value,
     While,
     blocks_of,
-    element_of,
     is_buffer,
     operations,
     type_of,
@@ -52,7 +51,6 @@ from zyg.compiler.ir import (
 from zyg.compiler.loops import blocks_around, used
 from zyg.compiler.splice import as_run
 
-_SHIFTS = {"float": 3, "float32": 2, "int": 3, "bool": 0}  # sizes of elements
 _LARGEST = 2**63 - 1
 _FEW = 64  # stores that a processor has not done yet
 
@@ -140,7 +138,7 @@ class Module:
         return str(arena.REASONS + self.whys.setdefault(key, (len(self.whys), why))[0])
 
 
-class _Function(Regions):
+class _Function(Memory):
     """Prints one program."""
 
     def __init__(self, module: Module, program: Program, name: str) -> None:
@@ -224,61 +222,6 @@ class _Function(Regions):
 
     def call_back(self, op: CallBack) -> None:
         printed(self, op)
-
-    def alloc(self, op: Alloc) -> None:
-        kind, m = element_of(op.out.type), self.m
-        self.fresh_buffers.add(op.out)
-        shift = 3 if is_buffer(kind) else _SHIFTS[kind]
-        bytes_ = f"i64 {self.atom(op.size)}"
-        if not isinstance(op.size, Value):
-            bytes_ = f"i64 {min(int(op.size) << shift, _LARGEST)}"
-        elif shift:
-            bytes_ = "i64 " + m.value(f"call i64 @llvm.ushl.sat.i64({bytes_}, i64 {shift})")
-        if self.outer and op.out in self.module.placed:
-            self.placed(op.out, bytes_)
-        else:
-            self.allocated(self.name(op.out), bytes_)
-        if op.zeroed:
-            of = f"ptr {self.known[op.out]}, i8 0, {bytes_}"
-            m.line(f"call void @llvm.memset.p0.i64({of}, i1 false)")
-
-    def allocated(self, out: str, bytes_: str) -> None:
-        """Print a buffer of so many bytes."""
-        self.m.line(f"{out} = call ptr @zyg_allocate(ptr %arena, {bytes_})")
-        self.demand(self.m.value(f"icmp ne ptr {out}, null"), status=str(arena.NO_MEMORY))
-
-    def placed(self, x: Value, bytes_: str) -> None:
-        """Print a buffer that the caller brings, if it has that size."""
-        m, k = self.m, self.module.placed.index(x)
-        fits, (other, after) = m.block, (self.fresh(), self.fresh())
-        same = m.value(f"icmp eq {bytes_}, %room{k}")
-        m.line(f"br i1 {same}, label {after}, label {other}, !prof !0")
-        self.start(other)
-        self.allocated(made := m.name(), bytes_)
-        m.line(f"br label {after}")
-        end = m.block
-        self.start(after)
-        m.line(f"{self.name(x)} = phi ptr [ %placed{k}, %{fits} ], [ {made}, %{end} ]")
-
-    def place(self, buffer: Atom, index: Atom) -> str:
-        kind = type_in_memory(element_of(type_of(buffer)))
-        at = f"ptr {self.atom(buffer)}, i64 {self.atom(index)}"
-        return "ptr " + self.m.value(f"getelementptr inbounds {kind}, {at}")
-
-    def tags(self, op: Load | Store, kind: str) -> str:
-        return f"!tbaa {TAGS[kind]}{self.said.get(op, '')}"
-
-    def load(self, op: Load) -> None:
-        kind = type_in_memory(op.out.type)
-        x = self.m.value(f"load {kind}, {self.place(op.buffer, op.index)}, {self.tags(op, kind)}")
-        self.known[op.out] = self.m.value(f"icmp ne i8 {x}, 0") if kind == "i8" else x
-
-    def store(self, op: Store) -> None:
-        element = element_of(op.buffer.type)
-        kind, x = type_in_memory(element), self.typed(op.value, element)
-        if kind == "i8":
-            x = "i8 " + self.m.value(f"zext {x} to i8")
-        self.m.line(f"store {x}, {self.place(op.buffer, op.index)}, {self.tags(op, kind)}")
 
     def check(self, op: Check) -> None:
         if op not in self.early:
@@ -371,7 +314,7 @@ class _Function(Regions):
     @cached_property
     def memory(self) -> Aliases:
         """Which buffers may be the same, by all calls of the function."""
-        known = self.module.memory
+        known: Aliases = self.module.memory
         if self.program in known.programs:
             return known
         return Aliases(self.program, apart=self.known_apart)
