@@ -101,7 +101,7 @@ def _nest_fills(nest: Any, alloc: Alloc, makers: dict[Value, Op]) -> bool:
             return False
         indices.append(op.index)
         counts.append(_count(op.span[1], makers))
-        op = next(x for x in op.body.ops if _mentions(x, alloc.out))
+        op = next((x for x in op.body.ops if _mentions(x, alloc.out)), None)
     if not isinstance(op, Store) or op.buffer is not alloc.out:
         return False
     inside = operations(Block([nest]))
