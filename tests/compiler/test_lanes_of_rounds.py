@@ -8,6 +8,11 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.compiler.autodiff import reverse
+from zyg.compiler.back.llvm_functions import Module
+from zyg.compiler.ir import Value
+
+from .wholes import read
 
 COUNTS = (0, 1, 3, 4, 7, 8, 9, 16, 1000)
 
@@ -238,3 +243,30 @@ def test_rounds_write_blocks_of_their_own():
     with zyg.config(compile="whole", fallback="error"):
         assert np.isclose(compiled(x, w), f(x, w), rtol=1e-13)
         zyg.check_gradient(compiled, x, w, order=1)
+
+
+def mixture(x, w):
+    total, q, terms = 0.0, np.zeros(x.shape[1]), np.zeros(len(w))
+    for i in range(len(x)):
+        for k in range(len(w)):
+            d = 0.0
+            for j in range(x.shape[1]):
+                q[j] = (x[i, j] - w[k]) * np.exp(w[j])
+                for m in range(j):
+                    q[j] += x[i, m] * w[m]
+                d += q[j] * q[j]
+            terms[k] = np.tanh(d) - 0.5 * d
+        for k in range(len(w)):
+            total += np.exp(terms[k]) * x[i, k]
+    return total
+
+
+@pytest.mark.parametrize("f", [*PROGRAMS, mixture], ids=lambda f: f.__name__)
+def test_the_text_does_not_depend_on_where_values_are_in_memory(f):
+    texts, kept = set(), []
+    for k in range(6):
+        kept += [Value("int") for _ in range(997 * k)][::3]  # so that others are in the gaps
+        program = read(f, np.ones((5, 4)), np.ones(4)).program
+        moving = [j for j, x in enumerate(program.inputs) if x.type.startswith("float")]
+        texts.add(Module(reverse.gradient(program, moving).program).whole())
+    assert len(texts) == 1

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from zyg.compiler.back import c_abi
 from zyg.compiler.ir import Atom, For, Op, Value
 from zyg.compiler.loops import chosen
 
-TYPES = {"float": "double", "float32": "float", "int": "i64"}
+TYPES = {kind: c_abi.TYPES[kind] for kind in ("float", "float32", "int")}
 
 
 @dataclass

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from zyg.compiler.back.lane_vectors import Parts
-from zyg.compiler.back.lanes_of_rounds import LANES
 from zyg.compiler.back.simd import Lane
+from zyg.compiler.back.sums import LANES
 from zyg.compiler.ir import Atom, Block, For, If, Value
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from zyg.compiler.back.c_abi import type_in_memory
-from zyg.compiler.back.lanes_of_rounds import LANES, Lanes, most
+from zyg.compiler.back.lanes_of_rounds import Lanes, most
 from zyg.compiler.back.simd import Lane
+from zyg.compiler.back.sums import LANES
 from zyg.compiler.ir import Alloc, Atom, Block, For, Load, Store, Value, blocks_of, element_of
 
 
@@ -103,7 +104,7 @@ class Row:
 
 def _product(m: Any, n: int, names: Iterable[str]) -> str:
     product = str(n)
-    for name in names:
+    for name in sorted(names):  # the order of a term's factors is that of no program
         product = m.value(f"mul i64 {product}, {name}")
     return product
 

@@ -15,11 +15,12 @@ from typing import Any
 from zyg.compiler.back import elementary_text
 from zyg.compiler.back.c_abi import type_in_memory
 from zyg.compiler.back.lane_rows import rows_of
-from zyg.compiler.back.lanes_of_rounds import LANES, Lanes, Term
+from zyg.compiler.back.lanes_of_rounds import Lanes, Term
 from zyg.compiler.back.llvm_scalar import made
 from zyg.compiler.back.llvm_simd import Printer
 from zyg.compiler.back.simd import BITS, REALS, Lane
 from zyg.compiler.back.simd import Lanes as Vectors
+from zyg.compiler.back.sums import LANES, total
 from zyg.compiler.back.vector_elementary import VECTORISED
 from zyg.compiler.ir import Alloc, Atom, Check, For, Load, Op, Store, Value, element_of, type_of
 from zyg.compiler.rewriter import Visitor
@@ -98,20 +99,6 @@ class Parts(Visitor):
     def one(self, x: Lane, k: int) -> str:
         name: str = self.m.value(f"extractelement {self.v.vector(x.type)} {x.names[0]}, i32 {k}")
         return name
-
-    def total(self, x: Lane) -> str:
-        """The sum of lanes, half by half."""
-        n, name = LANES, x.names[0]
-        while n > 1:
-            n //= 2
-            halves = []
-            for start in (0, n):
-                places = ", ".join(f"i32 {k}" for k in range(start, start + n))
-                pair = f"<{2 * n} x {x.type}> {name}, <{2 * n} x {x.type}> poison"
-                halves.append(self.m.value(f"shufflevector {pair}, <{n} x i32> <{places}>"))
-            name = self.m.value(f"fadd <{n} x {x.type}> {halves[0]}, {halves[1]}")
-        total: str = self.m.value(f"extractelement <1 x {x.type}> {name}, i32 0")
-        return total
 
     def bits(self, mask: Lane, name: str) -> str:
         found: str = self.m.value(f"bitcast <{LANES} x i1> {mask.names[0]} to i{LANES}")
@@ -310,8 +297,9 @@ class Parts(Visitor):
             before = Lane(v, kind, (m.value(f"load {place}"),))
             self.put(v.select(self.mask, before + term, before), place)
         elif same:
-            total = self.total(v.select(self.mask, term, v.constant(kind, -0.0)))
-            self.add_to(op.buffer, op.index, total)
+            chosen = v.select(self.mask, term, v.constant(kind, -0.0))
+            sum_ = total(self.m, chosen.names[0], chosen.type)
+            self.add_to(op.buffer, op.index, sum_)
         else:
             self.add_one_by_one(self._places(op.buffer, op.index, kind), term, self.mask)
 

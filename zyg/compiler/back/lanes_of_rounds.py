@@ -36,7 +36,6 @@ from zyg.compiler.ir import (
 )
 from zyg.compiler.loops import additions, more_than_sums, passed, used
 
-LANES = 8
 _TYPES = {"float", "float32", "int", "bool"}
 _FLOATS = {"float", "float32"}
 _DEAR = 20  # operations of a round, from which on it is worth while

@@ -6,8 +6,9 @@ from typing import Any
 
 from zyg.compiler.back.lane_regions import Ways
 from zyg.compiler.back.lane_rows import Row
-from zyg.compiler.back.lanes_of_rounds import LANES, Lanes
+from zyg.compiler.back.lanes_of_rounds import Lanes
 from zyg.compiler.back.simd import Lane
+from zyg.compiler.back.sums import LANES, total
 from zyg.compiler.ir import Alloc, For, Value, element_of, operations
 
 _FEW = 4  # rounds, below which they do not fill the lanes
@@ -79,7 +80,7 @@ class Rounds(Ways):
         """The loop in lanes."""
         f, m, (first, end, step) = self.function, self.m, self.lanes.loop.span
         made = {op.out for op in operations(self.lanes.loop.body) if isinstance(op, Alloc)}
-        tapes = {x: f.known[x] for x in self.lanes.own - made}
+        tapes = {x: f.known[x] for x in sorted(self.lanes.own - made, key=f.known.__getitem__)}
         wide = [*map(self._wide_row, tapes)]
         f.known.update(zip(tapes, [f.known[row] for row in wide], strict=True))
         rows = [*dict.fromkeys(self.kept.values())]
@@ -157,8 +158,8 @@ class Rounds(Ways):
                 holds = self.bits(Lane(self.v, type, (end,)), "eq")
                 end = m.value(f"and i1 {before}, {holds}")
             elif p in ends and p not in self.lanes.in_turn:
-                total = self.total(Lane(self.v, type, (end,)))
-                end = m.value(f"fadd {type} {f.atom(start, p.type)}, {total}")
+                added = total(self.m, end, type)
+                end = m.value(f"fadd {type} {f.atom(start, p.type)}, {added}")
             f.known[out] = end
 
     def _wide_row(self, x: Value, zeroed: bool = False) -> Value:
@@ -176,7 +177,7 @@ class Rounds(Ways):
             index = Value("int")
             f.known[index] = names[0]
             lanes = m.value(f"load {self.at(row, names[0], kind)}")
-            self.add_to(x, index, self.total(Lane(self.v, kind, (lanes,))))
+            self.add_to(x, index, total(self.m, lanes, kind))
             return [m.value(f"add i64 {names[0]}, 1")]
 
         size = f.atom(f.sizes[x])

@@ -166,8 +166,13 @@ def _behind(function: Any, loop: For, store: Store, slot: str) -> Callable[[], N
 
 
 def _total(m: Any, slot: str, type: str) -> str:
-    """The sum of the lanes, half by half."""
-    n, x = LANES, m.value(f"load <{LANES} x {type}>, ptr {slot}, align 64")
+    """The sum of lanes in memory."""
+    return total(m, m.value(f"load <{LANES} x {type}>, ptr {slot}, align 64"), type)
+
+
+def total(m: Any, x: str, type: str) -> str:
+    """The sum of the lanes of a register, half by half."""
+    n = LANES
     while n > 1:
         n //= 2
         halves = []
@@ -176,5 +181,5 @@ def _total(m: Any, slot: str, type: str) -> str:
             pair = f"<{2 * n} x {type}> {x}, <{2 * n} x {type}> poison"
             halves.append(m.value(f"shufflevector {pair}, <{n} x i32> <{places}>"))
         x = m.value(f"fadd <{n} x {type}> {halves[0]}, {halves[1]}")
-    total: str = m.value(f"extractelement <1 x {type}> {x}, i32 0")
-    return total
+    made: str = m.value(f"extractelement <1 x {type}> {x}, i32 0")
+    return made
