@@ -154,6 +154,7 @@ class _Function(Memory):
         self.places = Places({op.out: op for op in operations(self.body) if isinstance(op, Op)})
         self.made = result_type(program)
         self.lifetimes = Lifetimes()
+        self.rounds_of: dict[For, rounds_apart.Places] = {}  # where loops use memory
         self.ways: dict[For, str] = {}  # how loops run that are made here
         self.plain = 0  # loops around that run round by round, as well as in lanes
         tapes = {op.out for op in operations(self.body) if isinstance(op, Alloc) and op.tape}
@@ -342,7 +343,10 @@ class _Function(Memory):
 
     def is_apart(self, loop: For, x: Value) -> bool:
         """Whether the rounds of a loop use a buffer each at places of its own."""
-        return rounds_apart.Places(loop, blocks_around(self.body, loop)).are_apart(x)
+        if loop not in self.rounds_of:
+            around = blocks_around(self.body, loop)
+            self.rounds_of[loop] = rounds_apart.Places(loop, around)
+        return self.rounds_of[loop].are_apart(x)
 
     def same(self, x: Value) -> Value:
         """What says which memory a buffer is."""
