@@ -192,10 +192,10 @@ def _added_to(op: Any) -> Sequence[Any]:
 def used(block: Block) -> Iterator[Atom]:
     """All that a block uses, as often as it does."""
     yield from block.yields
-    for op in block.ops:
+    for op in operations(block):
         yield from operands_of(op)
         for inner in blocks_of(op):
-            yield from used(inner)
+            yield from inner.yields
 
 
 def passed(y: Atom, p: Value, made: dict[Value, Any], known: Uses = _NONE) -> Uses | None:
