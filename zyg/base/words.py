@@ -8,6 +8,7 @@ are for the compiler: most stand in lowerings, which nothing else reads.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +44,36 @@ def meaning_of(f: Any) -> Any:
         return _meanings.get(f)
     except TypeError:  # not hashable
         return None
+
+
+class Closed:
+    """A text of machine code alone, of arrays, whose derivative is a text, too.
+
+    `bars` takes the arguments, the result and its cotangent, and gives cotangents of the arguments.
+    """
+
+    def __init__(self, bars: Callable[..., Any], value: Callable[..., Any]) -> None:
+        self.bars, self.value, self.__name__ = bars, value, value.__name__
+
+    def __call__(self, *args: Any) -> Any:
+        raise NotImplementedError
+
+
+def closed(bars: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator: the derivative of a text of machine code is another text, not of its loops."""
+    return functools.partial(Closed, bars)
+
+
+@word
+def lapack(name: str, *operands: Any) -> Any:
+    """What a routine gives of NumPy's LAPACK; see the compiler's routines."""
+    raise NotImplementedError
+
+
+@word
+def by_lapack(n: Any) -> Any:
+    """Whether matrices of n rows are large enough for it, and it is there."""
+    raise NotImplementedError
 
 
 @word

@@ -285,7 +285,7 @@ def call_back(
     for out in outs:
         if is_buffer(out.type):
             to.born[out] = len(to.born) + 1
-    return reader.objects.taken(_made(reader, gives, iter(outs)), "")
+    return reader.objects.taken(result_of(reader, gives, iter(outs)), "")
 
 
 def _argument(reader: WholeInterpreter, x: Any, operands: list[Atom]) -> Kind:
@@ -311,7 +311,7 @@ def _argument(reader: WholeInterpreter, x: Any, operands: list[Atom]) -> Kind:
     return kind
 
 
-def _made(reader: WholeInterpreter, kind: Kind, outs: Iterator[Value]) -> Any:
+def result_of(reader: WholeInterpreter, kind: Kind, outs: Iterator[Value]) -> Any:
     """What the function that is read sees of a result."""
     to = reader.builder
     if isinstance(kind, Static) and kind.value is HIDDEN:
@@ -319,7 +319,7 @@ def _made(reader: WholeInterpreter, kind: Kind, outs: Iterator[Value]) -> Any:
     if isinstance(kind, Static):
         return kind.value
     if isinstance(kind, Struct):
-        return put_together(kind.type, kind.keys, [_made(reader, p, outs) for p in kind.parts])
+        return put_together(kind.type, kind.keys, [result_of(reader, p, outs) for p in kind.parts])
     if isinstance(kind, Array):
         buffer = next(outs)
         dims = [next(outs) for _ in range(kind.ndim)]

@@ -243,7 +243,7 @@ class Adjoint:
     results: int
     moving: list[int]
     only_reverse: tuple[str, str, str] | None = None
-
+    stays = False  # the function is called where its adjoint follows, and not put there
     # Of a function that Python runs, and that is called where others are put in place: what is
     # called instead where the adjoint follows, its tangents, and what derivatives further out see.
     keeping: Program | None = None

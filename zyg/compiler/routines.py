@@ -3,6 +3,12 @@
 ``product(m, n, k, a, a0, a_row, a_column, b, b0, b_row, b_column, c, c0, c_row, c_column)`` adds
 the product of two matrices to a third: c is m by n, a is m by k, b is k by n, each given by its
 buffer, the index of its first element, and how far rows and columns are apart.
+
+Those of LAPACK take matrices by columns, whole buffers, and write over them; `pivots` are n ints.
+``solve(n, k, a, x, pivots)`` writes the solutions of a x = b over the k columns of b, "solve lower"
+and "solve upper", without pivots, those of a triangle of a; ``cholesky(n, a)`` writes the factor of
+a over its lower triangle; all say whether there is one.
+``slogdet(n, a, pivots)`` gives the sign and the logarithm of the determinant of a.
 """
 
 from __future__ import annotations
@@ -11,14 +17,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from zyg.compiler.ir import Type
+
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a routine does: which operands it reads and writes, and itself in plain Python."""
+    """What a routine does: which operands it reads and writes, what it gives, and itself in plain
+    Python, if it is to be repeated there.
+    """
 
     reads: tuple[int, ...]  # positions of buffers
     writes: tuple[int, ...]
-    plain: Callable[..., Any]
+    plain: Callable[..., Any] | None = None
+    gives: tuple[Type, ...] = ()
 
 
 def _product(m: int, n: int, k: int, a: Any, a0: int, ar: int, ac: int, b: Any, b0: int, br: int,
@@ -33,4 +44,9 @@ def _product(m: int, n: int, k: int, a: Any, a0: int, ar: int, ac: int, b: Any, 
 
 routines: dict[str, Meaning] = {
     "product": Meaning(reads=(3, 7, 11), writes=(11,), plain=_product),
+    "solve": Meaning((2, 3), (2, 3, 4), gives=("bool",)),
+    "solve lower": Meaning((2, 3), (3,), gives=("bool",)),
+    "solve upper": Meaning((2, 3), (3,), gives=("bool",)),
+    "cholesky": Meaning((1,), (1,), gives=("bool",)),
+    "slogdet": Meaning((1,), (1, 2), gives=("float", "float")),
 }

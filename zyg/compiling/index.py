@@ -19,7 +19,8 @@ import numpy as np
 from zyg.base.caches import Cache
 from zyg.base.config import setting
 from zyg.base.registry import rules
-from zyg.compiler.back import arena, blas, stored, symbols
+from zyg.compiler import libraries
+from zyg.compiler.back import arena, stored, symbols
 from zyg.compiler.front.captures import Path, code_of, follow, outline
 from zyg.compiler.kinds import Array, Kind, Scalar, Static, Struct, Unkind, kind_of
 from zyg.compiling.fingerprint import Fingerprint, Unknown, digest, words_of
@@ -81,7 +82,7 @@ def _place(f: Any, kinds: tuple[Kind, ...], verb: str, options: Any) -> Any:
 
 
 def _file(reached: Fingerprint, kinds: tuple[Kind, ...], verb: str, options: Any) -> str:
-    environment = stored.platform(), np.__file__, sorted(blas.addresses()), sys.flags.optimize
+    environment = stored.platform(), np.__file__, sorted(libraries.addresses()), sys.flags.optimize
     asked = [_described(kind) for kind in kinds], verb, options
     return f"zyg_index_{digest((environment, asked, reached.words))[:32]}.json"
 
@@ -108,7 +109,7 @@ def _made(f: Any, reached: Fingerprint, content: dict[str, Any], parallel: bool)
 
 
 def _addresses(parallel: bool) -> dict[str, int]:
-    known = {**arena.addresses(), **blas.addresses()}
+    known = {**arena.addresses(), **libraries.addresses()}
     if parallel:
         from zyg.compiler.back import threaded  # which much comes with
 

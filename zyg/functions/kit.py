@@ -24,8 +24,11 @@ from zyg.base.registry import nondifferentiable as nondifferentiable
 from zyg.base.registry import rules as rules
 from zyg.base.registry import scalar_rule as scalar_rule
 from zyg.base.structure import Structure as Structure
+from zyg.base.words import by_lapack as by_lapack
+from zyg.base.words import closed as closed
 from zyg.base.words import demand as demand
 from zyg.base.words import demand_read as demand_read
+from zyg.base.words import lapack as lapack
 from zyg.base.words import lies_like as lies_like
 from zyg.base.words import lowering as lowering
 from zyg.base.words import means

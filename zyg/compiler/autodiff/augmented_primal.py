@@ -266,7 +266,8 @@ class AugmentedPrimal(Rewriter):
             args[-1] = adjoint.which(lambda k: self.activity.is_active(op.args[k]))
             outs = called(adjoint.keeping, args, self.builder.block)
         else:
-            outs = spliced(callee, args, self.builder.block)
+            put = called if adjoint.stays else spliced
+            outs = put(callee, args, self.builder.block)
         self.made.update(zip(op.outs, outs, strict=True))
         known = dict(zip((*callee.inputs, *callee.outputs), (*args, *outs), strict=True))
         for x, y in zip(op.outs, callee.outputs, strict=True):

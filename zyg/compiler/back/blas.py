@@ -7,48 +7,20 @@ object code stays valid on disk; the names get their addresses where it is loade
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from zyg.base.caches import remembered
+from zyg.compiler import libraries
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import Block, Program, Type, Value
 from zyg.compiler.numbers import atom_of
 
 _SMALL = 48  # so many products take less time than a call
 _LETTERS = {"float[]": "d", "float32[]": "s"}
-# What stands before and after the names of C's interface, and its ints.
-_SPELLINGS = ("scipy_", "64_", "i64"), ("", "64_", "i64"), ("", "", "i32")
 _AS_IS, _TRANSPOSED = 111, 112
-
-
-@cache
-def _interface() -> tuple[str, str, str] | None:
-    """How the BLAS spells its names and its ints that NumPy's own core is linked with."""
-    for before, after, ints in _SPELLINGS:
-        if all(hasattr(_core(), f"{before}cblas_{t}gem{x}{after}") for t in "ds" for x in "mv"):
-            return before, after, ints
-    return None
-
-
-@cache
-def _core() -> ctypes.CDLL:
-    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
-
-    return ctypes.CDLL(_multiarray_umath.__file__)
-
-
-@cache
-def addresses() -> dict[str, int]:
-    """The routines of BLAS, by the names that texts use."""
-    if (found := _interface()) is None:
-        return {}
-    names = [f"{found[0]}cblas_{t}gem{x}{found[1]}" for t in "ds" for x in "mv"]
-    return {name: ctypes.cast(_core()[name], ctypes.c_void_p).value or 0 for name in names}
 
 
 def called(name: str, kind: Type, row: Callable[[str, int], str]) -> tuple[str, str]:
@@ -56,7 +28,7 @@ def called(name: str, kind: Type, row: Callable[[str, int], str]) -> tuple[str, 
 
     The result is added to what is there, or is all of it: "new gemm".
     """
-    before, after, ints = _interface() or ("", "", "")
+    before, after, ints = libraries.of_products() or ("", "", "")
     real = {"d": "double", "s": "float"}[_LETTERS[kind]]
     made, _, name = name.rpartition(" ")
     codes, sizes, places = (2, 3, (5, 8, 11)) if name == "gemm" else (1, 2, (3, 6, 9))
@@ -90,7 +62,7 @@ class _Writer:
             given[7:11],
             given[11:],
         )
-        if kind in _LETTERS and _interface() is not None:
+        if kind in _LETTERS and libraries.of_products() is not None:
             self.choose(self.m * self.n * self.k < _SMALL, self.loops, self.by_library)
         else:
             self.loops()

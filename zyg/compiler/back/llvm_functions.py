@@ -12,7 +12,16 @@ from functools import cached_property, partial
 from typing import Any
 
 from zyg.compiler.aliases import Aliases
-from zyg.compiler.back import arena, blas, elementary_text, first_code, lanes_text, sums, threaded
+from zyg.compiler.back import (
+    arena,
+    blas,
+    elementary_text,
+    first_code,
+    lanes_text,
+    lapack,
+    sums,
+    threaded,
+)
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_text
 from zyg.compiler.back.distribution import distributed
@@ -49,6 +58,7 @@ from zyg.compiler.ir import (
     type_of,
 )
 from zyg.compiler.loops import blocks_around, used
+from zyg.compiler.routines import routines
 from zyg.compiler.splice import as_run
 
 _LARGEST = 2**63 - 1
@@ -246,6 +256,9 @@ class _Function(Memory):
         if op.name == "product":
             made = blas.product(type_of(op.args[3]), op in self.products)
             self.call(Call(made, op.args, []))
+            return
+        if op.name in routines:
+            lapack.printed(self, op)
             return
         kind = next(type_of(x) for x in op.args if is_buffer(type_of(x)))
 

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from zyg.base.config import setting
-from zyg.compiler import callbacks
+from zyg.compiler import callbacks, libraries
 from zyg.compiler.aliases import written_inputs
 from zyg.compiler.back import (
     arena,
-    blas,
     cpython_abi,
     first_code,
     object_layout,
@@ -162,7 +161,7 @@ def _code(module: Module, text: str, addresses: dict[str, int], last: bool = Fal
 
 def addresses_of_zyg() -> dict[str, int]:
     """What all texts know by name."""
-    return {**arena.addresses(), **blas.addresses(), **threaded.addresses()}
+    return {**arena.addresses(), **libraries.addresses(), **threaded.addresses()}
 
 
 def _letter(kind: Type) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from zyg.compiler.back import lapack
 from zyg.compiler.back.python_text import indented
 from zyg.compiler.back.trampolines import refuse_text
 from zyg.compiler.builder import REALS
@@ -299,6 +300,9 @@ class _Function(Visitor):
         args = [self.at(x) for x in op.args]
         yield from self.flush()
         self.module.written.add("matrix")
+        if op.name != "product":
+            yield from lapack.lines(op.name, args, [*map(self.name, op.outs)])
+            return
         m, n, k = args[:3]
         a, b, c = (
             f"matrix({buffer}, {start}, {rows}, {columns}, {row}, {column})"

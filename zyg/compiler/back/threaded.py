@@ -47,7 +47,16 @@ from zyg.compiler.ir import (
 from zyg.compiler.loops import WORTH_IT, trips
 from zyg.compiler.splice import free_values
 
-_ROUTINES = {"product", "gemm", "gemv"}  # that any thread may call
+_ROUTINES = {
+    "product",
+    "gemm",
+    "gemv",
+    "solve",
+    "solve lower",
+    "solve upper",
+    "cholesky",
+    "slogdet",
+}  # that any thread may call
 _ANYWHERE = Op, Alloc, Load, Store, Check, Call, If, For, While
 _STOPPED, _DONE, _NOT_HERE = range(3)  # what becomes of rounds that are handed to threads
 

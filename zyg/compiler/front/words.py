@@ -8,18 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from zyg.compiler import libraries
 from zyg.compiler.front.complexes import is_complex
 from zyg.compiler.front.conversions import as_array, kind_of_elements
 from zyg.compiler.front.creation import asarray
 from zyg.compiler.front.elementwise import array, copied, elementwise, mapped
 from zyg.compiler.front.structures import Dead
-from zyg.compiler.front.views import Arrayed
+from zyg.compiler.front.views import Arrayed, ArrayView
 from zyg.compiler.kinds import NARROW
 from zyg.compiler.numbers import Number, atom_of
+from zyg.compiler.routines import routines
 from zyg.errors import KernelError
 
 if TYPE_CHECKING:
     from zyg.compiler.front.whole import WholeInterpreter
+
+
+_SMALL = 16  # LAPACK is slower for matrices of so many rows
 
 
 class ArrayType(NamedTuple):
@@ -44,6 +49,17 @@ def _demand_read(reader: WholeInterpreter, condition: Any) -> None:
             "a function of NumPy's is not compiled for arguments of these shapes and types.",
             "its text in the compiler's language does not know them.", "call it outside.",
         )  # fmt: skip
+
+
+def _lapack(reader: WholeInterpreter, name: str, *operands: Any) -> Any:
+    atoms = [x.buffer if isinstance(x, ArrayView) else atom_of(x) for x in operands]
+    made = reader.builder.routine(name, *atoms, outs=routines[name].gives)
+    found = (*(reader.builder.number(x, False) for x in made),)
+    return found if len(found) > 1 else found[0]
+
+
+def _by_lapack(reader: WholeInterpreter, n: Any) -> Any:
+    return libraries.of_factors() is not None and n > _SMALL
 
 
 def _lies_like(reader: WholeInterpreter, x: Any, a: Any) -> Any:
@@ -99,7 +115,8 @@ def _conj(reader: WholeInterpreter, x: Any) -> Any:
 
 WORDS: dict[str, Callable[..., Any]] = {
     "demand": _demand, "demand_read": _demand_read, "slopes_hold": _slopes_hold,
-    "lies_like": _lies_like, "in order": _in_order, "constant": _constant, "array": _as_array,
+    "lapack": _lapack, "by_lapack": _by_lapack, "lies_like": _lies_like, "in order": _in_order,
+    "constant": _constant, "array": _as_array,
     "constant array": lambda reader, x: _constant(reader, _as_array(reader, x)),
     "no": lambda reader, x: False, "nothing": lambda reader, *args, **kwargs: None, "moves": _moves,
     "kind": lambda reader, x: ArrayType(), "is complex": lambda reader, x: is_complex(x),

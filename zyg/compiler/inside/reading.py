@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MethodType
 from typing import Any
 
+from zyg.base.words import Closed
 from zyg.compiler.callbacks import Find, call_back
 from zyg.compiler.front import whole
 from zyg.compiler.front.captures import Captures, Outside
 from zyg.compiler.front.dispatch import name_of
 from zyg.compiler.front.limits import composed_text
 from zyg.compiler.front.structures import Dead
-from zyg.compiler.front.whole import Whole, WholeInterpreter
+from zyg.compiler.front.whole import Whole, WholeCaptures, WholeInterpreter
 from zyg.compiler.front.whole_values import WholeCalls
-from zyg.compiler.inside import verbs
+from zyg.compiler.inside import closed, verbs
 from zyg.compiler.kinds import Kind
 from zyg.errors import KernelError
 
@@ -60,6 +61,11 @@ def read_whole(
 ) -> Whole:
     """The program of `f` for arguments of these kinds: see `front.whole`."""
     return whole.read_whole(f, kinds, keywords, captures, interpreter(captures)[0])
+
+
+def _read_text(f: Callable[..., Any], kinds: Sequence[Kind]) -> Whole:
+    """The program of a text of ours, for arrays of any size."""
+    return read_whole(f, kinds, {}, WholeCaptures(lambda x: x, assuming=False))
 
 
 def read_calling_back(
@@ -127,6 +133,8 @@ class Calls(WholeCalls):
             if self.find is not None and self.find.stays(value):
                 raise Stays(f"{name_of(value)} is not compiled here.", "it is called back.",
                             "call it outside.")  # fmt: skip
+            if isinstance(value, Closed):
+                return closed.call(self.reader, value, args, _read_text)
             return super().call(f, args, kwargs)
         except Dead:
             raise

@@ -51,13 +51,18 @@ def cholesky(a, /, *, upper=False):
 
 def with_cholesky_pullback(y, upper):
     def cholesky_pullback(y_bar):
-        # dL = L half(L^-1 dA L^-H), where half takes the lower triangle with half the diagonal.
-        low, low_bar = (dagger(y), dagger(y_bar)) if upper else (y, y_bar)
-        half, inverse = np.matmul(dagger(low), low_bar), np.linalg.inv(low)
-        s = np.matmul(np.matmul(dagger(inverse), half * triangle(half)), inverse)
-        return (of_triangle(s, upper),)
+        return (cholesky_cotangent(y, y_bar, upper, np.linalg.solve),)
 
     return y, cholesky_pullback
+
+
+def cholesky_cotangent(y, y_bar, upper, solve):
+    """dL = L half(L^-1 dA L^-H), where half takes the lower triangle with half the diagonal."""
+    low, low_bar = (dagger(y), dagger(y_bar)) if upper else (y, y_bar)
+    h = dagger(low)
+    half = np.matmul(h, low_bar)
+    left = solve(h, half * triangle(half))
+    return of_triangle(solve(h, dagger(left)), upper)
 
 
 # Equal values and free phases

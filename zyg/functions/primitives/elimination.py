@@ -4,7 +4,19 @@ from typing import Any
 
 import numpy as np
 
-from zyg.functions.kit import demand, demand_read, lies_like, lowering, slopes_hold
+from zyg.functions.kit import (
+    by_lapack,
+    closed,
+    dagger,
+    demand,
+    demand_read,
+    lapack,
+    lies_like,
+    lowering,
+    slopes_hold,
+)
+from zyg.functions.primitives.decompositions import cholesky_cotangent
+from zyg.functions.primitives.linalg import with_inv_pullback
 from zyg.functions.primitives.places import stack_of
 
 
@@ -39,14 +51,43 @@ def eliminated(a, b):
     return sign
 
 
+def is_lower(a):
+    """Whether all above the diagonal is 0."""
+    for i in range(len(a)):
+        for j in range(i + 1, len(a)):
+            if a[i, j] != 0:
+                return False
+    return True
+
+
+def large_solve_bars(a, b, x, x_bar):
+    b_bar = large_solve(dagger(a), x_bar)
+    return -np.matmul(b_bar, dagger(x)), b_bar
+
+
+@closed(large_solve_bars)
+def large_solve(a, b):
+    demand(np.all(np.isfinite(a)))
+    n, f, x = len(a), np.array(a, order="F"), np.array(b, order="F")
+    if is_lower(a):
+        demand(lapack("solve lower", n, x.shape[1], f, x))
+    elif is_lower(a.T):
+        demand(lapack("solve upper", n, x.shape[1], f, x))
+    else:
+        demand(lapack("solve", n, x.shape[1], f, x, np.empty(n, int)))
+    return np.array(x, order="C")
+
+
 def solved(a, b):
     """The solution for the columns of a matrix."""
     demand(a.shape[0] == a.shape[1])
     demand(a.shape[0] == b.shape[0])
+    n = len(a)
+    if by_lapack(n):
+        return large_solve(a, b)
     u = np.array(a, float)
     x = np.array(b, float, order="C")
     eliminated(u, x)
-    n = len(u)
     for i in range(n - 1, -1, -1):
         demand(u[i, i] != 0)
         for j in range(i + 1, n):
@@ -75,13 +116,69 @@ def solve_loops(a, b):
     return solved(a, b)
 
 
+def inv_bars(a, y, y_bar):
+    return with_inv_pullback(y)[1](y_bar)
+
+
+@closed(inv_bars)
+def inverted(a):
+    return solved(a, np.eye(len(a)))
+
+
+@closed(inv_bars)
+def large_inverse(a):
+    return large_solve(a, np.eye(len(a)))
+
+
 @lowering(np.linalg.inv)
 def inv_loops(a):
-    return np.linalg.solve(a, np.eye(a.shape[-1]))
+    if a.ndim == 2:
+        return inverted(a)
+    demand(a.shape[-2] == a.shape[-1])
+    rows = stack_of(a, 2)
+    made = np.empty(rows.shape)
+    for i in range(len(rows)):
+        made[i] = inverted(rows[i])
+    return lies_like(made.reshape(a.shape), a)
+
+
+def slogdet_bars(a, y, y_bar):
+    return (y_bar[1] * np.array(dagger(large_inverse(a)), order="C"),)
+
+
+@closed(slogdet_bars)
+def slogdet_by_lapack(a):
+    n = len(a)
+    return lapack("slogdet", n, np.array(a, order="F"), np.empty(n, int))
+
+
+def large_slogdet(a):
+    sign, total = slogdet_by_lapack(a)
+    slopes_hold(sign != 0)
+    return sign, total
+
+
+@lowering(np.linalg.slogdet)
+def slogdet_loops(a):
+    demand_read(a.ndim == 2)
+    demand(a.shape[0] == a.shape[1])
+    if by_lapack(len(a)):
+        return SLOGDET(*large_slogdet(a))
+    u = np.array(a, float)
+    sign = eliminated(u, np.zeros((len(u), 0))) * np.float64(1.0)
+    total = np.float64(0.0)
+    for i in range(len(u)):
+        slopes_hold(u[i, i] != 0)
+        sign = sign * np.sign(u[i, i])
+        total = total + np.log(abs(u[i, i]))
+    return SLOGDET(sign, total)
 
 
 def determinant(a):
     demand(a.shape[0] == a.shape[1])
+    if by_lapack(len(a)):
+        sign, total = large_slogdet(a)
+        return sign * np.exp(total)
     u = np.array(a, float)
     d = eliminated(u, np.zeros((len(u), 0))) * np.float64(1.0)
     for i in range(len(u)):
@@ -103,18 +200,15 @@ def det_loops(a):
     return lies_like(made.reshape(a.shape[:-2]), a[..., 0, 0])
 
 
-@lowering(np.linalg.slogdet)
-def slogdet_loops(a):
-    demand_read(a.ndim == 2)
-    demand(a.shape[0] == a.shape[1])
-    u = np.array(a, float)
-    sign = eliminated(u, np.zeros((len(u), 0))) * np.float64(1.0)
-    total = np.float64(0.0)
-    for i in range(len(u)):
-        slopes_hold(u[i, i] != 0)
-        sign = sign * np.sign(u[i, i])
-        total = total + np.log(abs(u[i, i]))
-    return SLOGDET(sign, total)
+def cholesky_bars(a, y, y_bar):
+    return (cholesky_cotangent(y, y_bar, False, large_solve),)
+
+
+@closed(cholesky_bars)
+def large_cholesky(a):
+    u = np.array(a, order="F")
+    demand(lapack("cholesky", len(a), u))
+    return np.array(np.tril(u), order="C")
 
 
 @lowering(np.linalg.cholesky)
@@ -123,6 +217,8 @@ def cholesky_loops(a):
     n = len(a)
     demand(a.shape[0] == a.shape[1])
     demand(np.all(np.isfinite(a)))
+    if by_lapack(n):
+        return large_cholesky(a)
     m = np.zeros((n, n))
     for i in range(n):
         for j in range(i):
