@@ -61,6 +61,14 @@ def triangular_solve(a, b):
     return np.sum(x * x)
 
 
+def gaussian_process(log_sizes, x, y):
+    distances = (x[:, None] - x[None, :]) / np.exp(log_sizes[1])
+    covariance = np.exp(log_sizes[0]) * np.exp(-0.5 * distances**2)
+    factor = np.linalg.cholesky(covariance + np.exp(log_sizes[2]) * np.eye(len(x)))
+    z = np.linalg.solve(factor, y)
+    return 0.5 * (z @ z) + np.sum(np.log(np.diag(factor)))
+
+
 def lower_upper(a):
     a = a.copy()
     for i in range(len(a)):
@@ -323,6 +331,7 @@ def _arguments(quick: bool) -> dict[str, tuple[Any, ...]]:
         "correlation": (x(n(300), m),),
         "symmetric_update": (x(n(60), n(50)), x(n(60), n(60))),
         "triangular_solve": (lower, x(m)),
+        "gaussian_process": (np.array([0.0, -0.5, -2.0]), np.sort(x(n(100))), x(n(100))),
         "lower_upper": (x(n(60), n(60)) + 20.0 * np.eye(n(60)),),
         "orthogonalisation": (x(n(60), n(40)),),
         "toeplitz_solve": (0.1 * x(n(200)),),
