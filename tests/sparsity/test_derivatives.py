@@ -340,7 +340,7 @@ FOURIER = "fft fft2 fftn ifft ifft2 ifftn irfft irfft2 irfftn rfft rfft2 rfftn"
 DENSE = {
     "decompositions": {
         COMPLEX: "cholesky eig eigh eigvals eigvalsh",
-        IN_C: "_qr _svd eig eigh eigvals",
+        IN_C: "_qr _svd cholesky eig eigh eigvals",
         DECIDES: "_qr _svd eig eigh",
     },
     "elementwise": {COMPLEX: "_nan_to_num", IN_C: "frexp"},

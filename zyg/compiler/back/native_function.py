@@ -185,7 +185,8 @@ def _rows(operands: tuple[Any, ...]) -> Callable[[int, Type], Any]:
         if address not in known:
             dtype = np.dtype(_DTYPES[element_of(kind)])
             size = ctypes.c_int64.from_address(address - 8).value
-            known[address] = np.frombuffer(ctypes.string_at(address, size), dtype).copy()
+            known[address] = made = np.empty(size // dtype.itemsize, dtype)
+            ctypes.memmove(made.ctypes.data, address, size)
         return known[address]
 
     return row

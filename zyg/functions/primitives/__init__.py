@@ -5,7 +5,7 @@ places                          places and comparisons, in loops for machine cod
 reductions scans                what is reduced or cumulated along axes; the methods of ufuncs
 products linalg decompositions  products of arrays; equations; factors of matrices
 shapes fft                      arrays rearranged; Fourier transforms
-elimination                     equations and determinants, in loops for machine code
+elimination                     equations and determinants, for machine code
 writes                          functions that make buffers, or write into them
 constants                       functions that carry no derivative
 """

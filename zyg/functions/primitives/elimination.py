@@ -1,4 +1,8 @@
-"""Equations and determinants by elimination, in loops for machine code."""
+"""Equations, determinants and Cholesky factors, for machine code.
+
+Small matrices are eliminated in loops, which have their own derivatives; large ones are LAPACK's,
+with the formulas of the rules.
+"""
 
 from typing import Any
 
