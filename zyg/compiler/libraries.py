@@ -11,7 +11,7 @@ _SPELLINGS = (
     ("scipy_", "64_", "_64_", "i64"), ("", "64_", "_64_", "i64"),
     ("", "$NEWLAPACK$ILP64", "$NEWLAPACK$ILP64", "i64"), ("", "", "_", "i32"),
 )  # fmt: skip
-FACTORS = "gesv", "getrf", "potrf", "trtrs"
+FACTORS = "gesv", "getrf", "getrs", "potrf", "trtrs"
 
 
 @cache

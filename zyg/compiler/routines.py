@@ -5,8 +5,9 @@ the product of two matrices to a third: c is m by n, a is m by k, b is k by n, e
 buffer, the index of its first element, and how far rows and columns are apart.
 
 Those of LAPACK take matrices by columns, whole buffers, and write over them; `pivots` are n ints.
-``solve(n, k, a, x, pivots)`` writes the solutions of a x = b over the k columns of b, "solve lower"
-and "solve upper", without pivots, those of a triangle of a; ``cholesky(n, a)`` writes the factor of
+``solve(n, k, a, x, pivots)`` writes the solutions of a x = b over the k columns of b, and factors
+over a, by which "solve again" solves for the transpose; "solve lower" and "solve upper", without
+pivots, do it for a triangle of a; ``cholesky(n, a)`` writes the factor of
 a over its lower triangle; all say whether there is one.
 ``slogdet(n, a, pivots)`` gives the sign and the logarithm of the determinant of a.
 """
@@ -45,6 +46,7 @@ def _product(m: int, n: int, k: int, a: Any, a0: int, ar: int, ac: int, b: Any, 
 routines: dict[str, Meaning] = {
     "product": Meaning(reads=(3, 7, 11), writes=(11,), plain=_product),
     "solve": Meaning((2, 3), (2, 3, 4), gives=("bool",)),
+    "solve again": Meaning((2, 3, 4), (3,), gives=("bool",)),
     "solve lower": Meaning((2, 3), (3,), gives=("bool",)),
     "solve upper": Meaning((2, 3), (3,), gives=("bool",)),
     "cholesky": Meaning((1,), (1,), gives=("bool",)),

@@ -18,6 +18,7 @@ _CALLS = {
     "solve": ("gesv", "n k a x pivots", "n k a n pivots x n"),
     "solve lower": ("trtrs", "n k a x", "L N N n k a n x n"),
     "solve upper": ("trtrs", "n k a x", "U N N n k a n x n"),
+    "solve again": ("getrs", "n k a x pivots", "T n k a n pivots x n"),
     "cholesky": ("potrf", "n a", "L n a n"),
     "factor": ("getrf", "n a pivots", "n n a n pivots"),
 }
@@ -125,5 +126,6 @@ def lines(name: str, args: Sequence[str], outs: Sequence[str]) -> Iterator[str]:
     else:
         k, a, x = args[1:4]
         x = by_columns(x, n, k, n)
-        yield f"{x}[:] = np.linalg.solve({by_columns(a, n, n, n)}, {x})"
+        turned = ".T" * (name == "solve again")
+        yield f"{x}[:] = np.linalg.solve({by_columns(a, n, n, n)}{turned}, {x})"
     yield f"{outs[0]} = True"

@@ -45,18 +45,10 @@ from zyg.compiler.ir import (
     outs_of,
 )
 from zyg.compiler.loops import WORTH_IT, trips
+from zyg.compiler.routines import routines
 from zyg.compiler.splice import free_values
 
-_ROUTINES = {
-    "product",
-    "gemm",
-    "gemv",
-    "solve",
-    "solve lower",
-    "solve upper",
-    "cholesky",
-    "slogdet",
-}  # that any thread may call
+_ROUTINES = {*routines, "gemm", "gemv"}  # that any thread may call
 _ANYWHERE = Op, Alloc, Load, Store, Check, Call, If, For, While
 _STOPPED, _DONE, _NOT_HERE = range(3)  # what becomes of rounds that are handed to threads
 

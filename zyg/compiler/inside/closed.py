@@ -26,7 +26,7 @@ Read = Callable[[Callable[..., Any], Sequence[Kind]], Whole]
 
 def call(reader: WholeInterpreter, text: Closed, args: Sequence[Any], read: Read) -> Any:
     """What a text gives of arrays, of copies: nothing writes them before its adjoint."""
-    views = [copied(array(x), in_c(x.ndim), "float") for x in args]
+    views = [copied(array(x), in_c(x.ndim), None if x.element == "int" else "float") for x in args]
     kinds = tuple(dense_array(x.element, x.order) for x in views)
     program, kind = _program(text, kinds, read)
     operands: list[Atom] = [atom for x in views for atom in (x.buffer, *x.shape)]

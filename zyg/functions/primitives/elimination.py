@@ -64,22 +64,44 @@ def is_lower(a):
     return True
 
 
-def large_solve_bars(a, b, x, x_bar):
-    b_bar = large_solve(dagger(a), x_bar)
+def large_solve_bars(a, b, y, y_bar):
+    x, factors, pivots = y
+    b_bar = solved_again(a, factors, pivots, y_bar[0])
     return -np.matmul(b_bar, dagger(x)), b_bar
 
 
 @closed(large_solve_bars)
 def large_solve(a, b):
+    """The solution, and what LAPACK leaves: factors, by columns, and pivots, 0 for a triangle."""
     demand(np.all(np.isfinite(a)))
-    n, f, x = len(a), np.array(a, order="F"), np.array(b, order="F")
+    n, f, x = len(a), a.T.copy(), b.copy("F")
+    pivots = np.zeros(n, int)
     if is_lower(a):
         demand(lapack("solve lower", n, x.shape[1], f, x))
     elif is_lower(a.T):
         demand(lapack("solve upper", n, x.shape[1], f, x))
     else:
-        demand(lapack("solve", n, x.shape[1], f, x, np.empty(n, int)))
-    return np.array(x, order="C")
+        demand(lapack("solve", n, x.shape[1], f, x, pivots))
+    return x.copy(), f, pivots
+
+
+def large_solution(a, b):
+    return large_solve(a, b)[0]
+
+
+def solved_again_bars(a, factors, pivots, b, y, y_bar):
+    b_bar = large_solution(a, y_bar)
+    return -np.matmul(y, dagger(b_bar)), np.zeros(factors.shape), b_bar
+
+
+@closed(solved_again_bars)
+def solved_again(a, factors, pivots, b):
+    """The solution for the transpose of a, of which there are factors."""
+    if pivots[0] == 0:
+        return large_solution(a.T, b)
+    x = b.copy("F")
+    demand(lapack("solve again", len(a), x.shape[1], factors, x, pivots))
+    return x.copy()
 
 
 def solved(a, b):
@@ -88,7 +110,7 @@ def solved(a, b):
     demand(a.shape[0] == b.shape[0])
     n = len(a)
     if by_lapack(n):
-        return large_solve(a, b)
+        return large_solution(a, b)
     u = np.array(a, float)
     x = np.array(b, float, order="C")
     eliminated(u, x)
@@ -129,11 +151,6 @@ def inverted(a):
     return solved(a, np.eye(len(a)))
 
 
-@closed(inv_bars)
-def large_inverse(a):
-    return large_solve(a, np.eye(len(a)))
-
-
 @lowering(np.linalg.inv)
 def inv_loops(a):
     if a.ndim == 2:
@@ -147,17 +164,19 @@ def inv_loops(a):
 
 
 def slogdet_bars(a, y, y_bar):
-    return (y_bar[1] * np.array(dagger(large_inverse(a)), order="C"),)
+    _, _, factors, pivots = y
+    return (y_bar[1] * solved_again(a, factors, pivots, np.eye(len(a))),)
 
 
 @closed(slogdet_bars)
-def slogdet_by_lapack(a):
-    n = len(a)
-    return lapack("slogdet", n, np.array(a, order="F"), np.empty(n, int))
+def factored_slogdet(a):
+    f, pivots = a.T.copy(), np.empty(len(a), int)
+    sign, total = lapack("slogdet", len(a), f, pivots)
+    return sign, total, f, pivots
 
 
 def large_slogdet(a):
-    sign, total = slogdet_by_lapack(a)
+    sign, total, _, _ = factored_slogdet(a)
     slopes_hold(sign != 0)
     return sign, total
 
@@ -205,14 +224,14 @@ def det_loops(a):
 
 
 def cholesky_bars(a, y, y_bar):
-    return (cholesky_cotangent(y, y_bar, False, large_solve),)
+    return (cholesky_cotangent(y, y_bar, False, large_solution),)
 
 
 @closed(cholesky_bars)
 def large_cholesky(a):
-    u = np.array(a, order="F")
+    u = a.copy("F")
     demand(lapack("cholesky", len(a), u))
-    return np.array(np.tril(u), order="C")
+    return np.tril(u).copy()
 
 
 @lowering(np.linalg.cholesky)
