@@ -94,15 +94,14 @@ def test_derivatives_are_those_of_the_rules_and_of_differences(f, a):
         np.testing.assert_allclose(twice, second, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.parametrize(("f", "a"), PROGRAMS[:-1], ids=[f.__name__ for f, _ in PROGRAMS[:-1]])
+@pytest.mark.parametrize(("f", "a"), PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
 def test_the_text_computes_the_same(f, a):
     names: dict = {}
     exec(zyg.compile(f).source(a), names)
     assert names[f.__name__](a) == pytest.approx(f(a), rel=1e-10)
 
 
-SINGULAR = A - np.outer(A @ np.ones(N) / N, np.ones(N))
-SINGULAR[:, 0] = 0.0
+SINGULAR = A * (np.arange(N) > 0)
 
 
 @pytest.mark.parametrize("f", [columns, vector, inverse, cholesky])
@@ -164,7 +163,7 @@ def test_the_text_for_other_libraries_is_llvms(ints, monkeypatch):
 
     monkeypatch.setattr(libraries, "of_factors", lambda: ("", "_", ints))
     declared: dict[str, None] = {}
-    for name in ("solve", "solve lower", "solve upper", "cholesky"):
+    for name in ("solve", "solve again", "solve lower", "solve upper", "cholesky"):
         lapack.define(name, declared)
     lapack.define_slogdet(declared)
     binding.parse_assembly("\n".join(declared)).verify()

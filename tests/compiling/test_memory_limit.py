@@ -1,12 +1,17 @@
 """Derivatives of long loops take no more memory than `tape_bytes`, and are the same."""
 
+import contextlib
+import gc
 import math
 import re
+import sys
+from contextvars import copy_context
 
 import numpy as np
 import pytest
 
 import zyg
+from zyg.base.config import least_tape
 from zyg.errors import TapeError
 
 N = 4000
@@ -215,3 +220,36 @@ def test_what_is_asked_for_beyond_all_memory_is_a_memory_error():
     with pytest.raises(MemoryError):
         f(1.0, 1 << 55)
     assert f(1.0, 5) == 1.0
+
+
+def _least():
+    gc.collect()
+    return int.from_bytes(least_tape, sys.byteorder)
+
+
+def test_machine_code_has_the_limit_of_a_block_as_long_as_anything_runs_under_it():
+    before = _least()
+    with zyg.config(tape_bytes=3000):
+        assert _least() == 3000
+        with zyg.config(tape_bytes=2000), zyg.config(strong_zero=False):
+            assert _least() == 2000
+        assert _least() == 3000
+        later = copy_context()  # of a task that goes on after the block
+    assert _least() == 3000
+    del later
+    assert _least() == before
+    with contextlib.suppress(ValueError), zyg.config(tape_bytes=1000):
+        raise ValueError
+    assert _least() == before
+
+
+def test_a_limit_of_the_process_is_one_until_it_is_set_again():
+    before = _least()
+    try:
+        zyg.config(tape_bytes=before // 2)
+        assert _least() == before // 2
+        zyg.config(tape_bytes=before * 4)
+        assert _least() == before * 4
+    finally:
+        zyg.config(tape_bytes=before)
+    assert _least() == before

@@ -266,6 +266,7 @@ REGISTRIES = {
     "zyg.base.caches._all": "caches",
     "zyg.base.config._defaults": "settings",
     "zyg.base.config.least_tape": "a number that machine code reads",
+    "zyg.base.config._of_blocks": "limits of blocks that something runs under",
     "zyg.base.containers.ATOMS": "types",
     "zyg.base.labelled.labelled": "classes, when their packages are in use",
     "zyg.interop.libraries.libraries": "libraries",

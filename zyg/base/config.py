@@ -5,11 +5,14 @@ from __future__ import annotations
 import dis
 import os
 import sys
+from _thread import RLock  # threading is imported on first use
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType, TracebackType
 from typing import Any, Literal, TypedDict, Unpack
+from weakref import finalize
 
 
 class Options(TypedDict, total=False):
@@ -37,8 +40,10 @@ _defaults: dict[str, Any] = {
     "fallback": "warn", "accuracy": "fast", "compile": "first", "pool_bytes": 1 << 28,
     "tape_bytes": 1 << 30, "full_tracebacks": False,
 }  # fmt: skip
-# The smallest tape_bytes that was set, as machine code reads it.
+# The smallest tape_bytes that is set anywhere, as machine code reads it; those of blocks.
 least_tape = bytearray((1 << 30).to_bytes(8, sys.byteorder))
+_of_blocks: Counter[int] = Counter()
+_counting = RLock()  # a block may end where the collector of garbage runs
 _CHOICES = {
     "fallback": ("warn", "error", "silent"), "accuracy": ("fast", "libm"),
     "compile": ("first", "whole"), "swallowed": ("raise", "allow"),
@@ -64,13 +69,42 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+class _Settings(dict[str, Any]):
+    """Those of a block, which tasks that began in it may have for longer than the block takes."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        super().__init__(options)
+        if "tape_bytes" in self:
+            finalize(self, _count, self["tape_bytes"], -1).atexit = False
+            _count(self["tape_bytes"], 1)
+
+
+def _count(tape_bytes: int, more: int) -> None:
+    """Count one more block, or one less, of this tape_bytes."""
+    with _counting:
+        _of_blocks[tape_bytes] += more
+        _tell_machine_code()
+
+
+def _tell_machine_code() -> None:
+    with _counting:
+        blocks = [x for x, n in [*_of_blocks.items()] if n]
+        least_tape[:] = min([_defaults["tape_bytes"], *blocks]).to_bytes(8, sys.byteorder)
+
+
+def _set(options: dict[str, Any]) -> None:
+    """Set options for the whole process."""
+    _defaults.update(options)
+    _tell_machine_code()
+
+
 def _block(options: dict[str, Any]) -> Generator[None, None, None]:
     """While it waits, these are the settings.
 
     It ends when it is closed. Python does that by itself if an exception from outside, as by
     Ctrl-C, keeps the end of a with statement from being called.
     """
-    around = _here.get({})
+    around, options = _here.get({}), _Settings(options)
     try:
         before = _here.set(options)
     except BaseException:
@@ -173,19 +207,16 @@ class config:  # noqa: N801 - a verb to the user
         for name, choices in _CHOICES.items():
             if (choice := options.get(name, choices[0])) not in choices:
                 raise ValueError(f"{name} is one of {choices}, not {choice!r}")
-        if "tape_bytes" in options:
-            least = min(int.from_bytes(least_tape, sys.byteorder), options["tape_bytes"])
-            least_tape[:] = least.to_bytes(8, sys.byteorder)
         self._options = options
         self._before: dict[str, Any] = {}
         self._blocks: list[Generator[None, None, None]] = []
         if not is_entered(sys._getframe(1)):
             self._before = {name: _defaults[name] for name in options}
-            _defaults.update(options)
+            _set({**options})
 
     def __enter__(self) -> None:
         # Made elsewhere than in the with statement: only now is it known that it was for a block.
-        _defaults.update(self._before)
+        _set(self._before)
         self._before = {}
         self._blocks.append(_block({**_here.get({}), **self._options}))
         try:

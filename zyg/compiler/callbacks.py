@@ -34,7 +34,7 @@ from zyg.compiler.front.mixed import number_of
 from zyg.compiler.front.structures import Unknown, described
 from zyg.compiler.front.views import Arrayed, dense
 from zyg.compiler.front.whole import WholeInterpreter
-from zyg.compiler.ir import Adjoint, Atom, Block, CallBack, Program, Value, is_buffer, is_number
+from zyg.compiler.ir import Adjoint, Atom, Block, CallBack, Program, Value, is_number
 from zyg.compiler.kinds import (
     NARROW,
     Array,
@@ -172,6 +172,8 @@ class Called:
 class _InPython(Adjoint):
     """The adjoint of a function in Python; its parts are made when they are asked for."""
 
+    stays = True
+
     def __init__(self, callee: Callee, program: Program, keeps: bool) -> None:
         self._callee = callee.outside() if keeps else callee
         self._program, self._keeps = program, keeps
@@ -282,9 +284,7 @@ def call_back(
     callee, gives = find(reader, f, path, kinds, operands, tuple(kwargs))
     to = reader.builder
     outs: Any = called(program_of(callee), [*operands, 0], to.block)
-    for out in outs:
-        if is_buffer(out.type):
-            to.born[out] = len(to.born) + 1
+    to.bear(outs)
     return reader.objects.taken(result_of(reader, gives, iter(outs)), "")
 
 

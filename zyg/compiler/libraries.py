@@ -5,31 +5,34 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 # What stands before and after a name, for C and for Fortran, and the ints.
 _SPELLINGS = (
     ("scipy_", "64_", "_64_", "i64"), ("", "64_", "_64_", "i64"),
     ("", "$NEWLAPACK$ILP64", "$NEWLAPACK$ILP64", "i64"), ("", "", "_", "i32"),
 )  # fmt: skip
-FACTORS = "gesv", "getrf", "getrs", "potrf", "trtrs"
+_PRODUCTS = [f"cblas_{t}gem{x}" for t in "ds" for x in "mv"]
+FACTORS = "dgesv", "dgetrf", "dgetrs", "dpotrf", "dtrtrs"
+Spelling = tuple[str, str, str] | None
 
 
 @cache
-def of_products() -> tuple[str, str, str] | None:
+def of_products() -> Spelling:
     """How NumPy's BLAS spells the names of C's interface: before, after; and its ints."""
-    names = [f"cblas_{t}gem{x}" for t in "ds" for x in "mv"]
-    for before, after, _, ints in _SPELLINGS:
-        if _has(_core(), [f"{before}{name}{after}" for name in names]):
-            return before, after, ints
-    return None
+    return _spelled(_core(), 1, _PRODUCTS)
 
 
 @cache
-def of_factors() -> tuple[str, str, str] | None:
+def of_factors() -> Spelling:
     """The same of NumPy's LAPACK, in which arguments are addresses, as Fortran has them."""
-    for before, _, after, ints in _SPELLINGS:
-        if _has(_linalg(), [f"{before}d{name}{after}" for name in FACTORS]):
-            return before, after, ints
+    return _spelled(_linalg(), 2, FACTORS)
+
+
+def _spelled(library: ctypes.CDLL, after: int, names: Sequence[str]) -> Spelling:
+    for row in _SPELLINGS:
+        if all(hasattr(library, f"{row[0]}{name}{row[after]}") for name in names):
+            return row[0], row[after], row[3]
     return None
 
 
@@ -37,21 +40,12 @@ def of_factors() -> tuple[str, str, str] | None:
 def addresses() -> dict[str, int]:
     """The routines, by the names that texts use."""
     found = dict[str, int]()
-    if spelled := of_products():
-        names = [f"{spelled[0]}cblas_{t}gem{x}{spelled[1]}" for t in "ds" for x in "mv"]
-        found.update((name, _address(_core(), name)) for name in names)
-    if spelled := of_factors():
-        names = [f"{spelled[0]}d{name}{spelled[1]}" for name in FACTORS]
-        found.update((name, _address(_linalg(), name)) for name in names)
+    rows: Any = (_core(), of_products(), _PRODUCTS), (_linalg(), of_factors(), FACTORS)
+    for library, spelled, names in rows:
+        for name in names if spelled else ():
+            symbol = f"{spelled[0]}{name}{spelled[1]}"
+            found[symbol] = ctypes.cast(library[symbol], ctypes.c_void_p).value or 0
     return found
-
-
-def _has(library: ctypes.CDLL, names: Sequence[str]) -> bool:
-    return all(hasattr(library, name) for name in names)
-
-
-def _address(library: ctypes.CDLL, name: str) -> int:
-    return ctypes.cast(library[name], ctypes.c_void_p).value or 0
 
 
 @cache

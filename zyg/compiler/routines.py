@@ -7,9 +7,9 @@ buffer, the index of its first element, and how far rows and columns are apart.
 Those of LAPACK take matrices by columns, whole buffers, and write over them; `pivots` are n ints.
 ``solve(n, k, a, x, pivots)`` writes the solutions of a x = b over the k columns of b, and factors
 over a, by which "solve again" solves for the transpose; "solve lower" and "solve upper", without
-pivots, do it for a triangle of a; ``cholesky(n, a)`` writes the factor of
-a over its lower triangle; all say whether there is one.
-``slogdet(n, a, pivots)`` gives the sign and the logarithm of the determinant of a.
+pivots, do it for a triangle of a. ``cholesky(n, a)`` writes the factor of a over its lower
+triangle. All these say whether there is a result. ``slogdet(n, a, pivots)`` gives the sign and the
+logarithm of the determinant of a.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def called(program: Program, args: Sequence[Atom], into: Block) -> list[Atom]:
 
 
 def without_adjoints(program: Program) -> Program:
-    """The program in which no function has an adjoint of a user's; itself if none has."""
+    """The program in which no function has an adjoint of its own; itself if none has."""
     if not any(_has_adjoint(op) for op in operations(program.body)):
         return program
     made: dict[Any, Any] = {}
@@ -161,7 +161,7 @@ def _is_of_slopes(op: Any) -> bool:
 
 def _has_adjoint(op: Any) -> bool:
     adjoint = op.callee.adjoint if isinstance(op, Call) else None
-    return adjoint is not None and not adjoint.stays and adjoint.outside is not op.callee
+    return adjoint is not None and adjoint.outside is not op.callee
 
 
 def again(

@@ -156,7 +156,7 @@ class ForwardOnMemory(Forward):
     def ruled(self, op: Call, adjoint: Adjoint) -> None:
         """A function that has an adjoint of its own."""
         args = [self.atom(x) for x in op.args]
-        put = called if adjoint.stays or adjoint.pushed is not None else spliced
+        put = called if adjoint.stays else spliced
         outs = put(op.callee, args, self.builder.block)
         self.made.update(zip(op.outs, outs, strict=True))
         rows = {k: self.tangents(op.args[k]) for k in adjoint.moving}

@@ -15,12 +15,12 @@ from zyg.compiler.ir import Routine, type_of
 
 # LAPACK's names, our operands, and what LAPACK takes: those, and letters.
 _CALLS = {
-    "solve": ("gesv", "n k a x pivots", "n k a n pivots x n"),
-    "solve lower": ("trtrs", "n k a x", "L N N n k a n x n"),
-    "solve upper": ("trtrs", "n k a x", "U N N n k a n x n"),
-    "solve again": ("getrs", "n k a x pivots", "T n k a n pivots x n"),
-    "cholesky": ("potrf", "n a", "L n a n"),
-    "factor": ("getrf", "n a pivots", "n n a n pivots"),
+    "solve": ("dgesv", "n k a x pivots", "n k a n pivots x n"),
+    "solve lower": ("dtrtrs", "n k a x", "L N N n k a n x n"),
+    "solve upper": ("dtrtrs", "n k a x", "U N N n k a n x n"),
+    "solve again": ("dgetrs", "n k a x pivots", "T n k a n pivots x n"),
+    "cholesky": ("dpotrf", "n a", "L n a n"),
+    "factor": ("dgetrf", "n a pivots", "n n a n pivots"),
 }
 _SLOGDET = """
 define internal {{ double, double }} @zyg_slogdet(i64 %n, ptr %a, ptr %pivots) noinline nounwind {{
@@ -95,7 +95,7 @@ def define(name: str, declared: dict[str, None]) -> None:
     before, after, _ = libraries.of_factors() or ("", "", "")
     ints, cast = _ints()
     routine, operands, words = _CALLS[name]
-    symbol = f"{before}d{routine}{after}"
+    symbol = f"{before}{routine}{after}"
     params = [f"i64 %{x}" if x in "nk" else f"ptr %{x}" for x in operands.split()]
     lines, given = [f"  %info = alloca {ints}"], list[str]()
     for x in (x for x in operands.split() if x in "nk"):

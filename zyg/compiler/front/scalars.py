@@ -240,6 +240,12 @@ class WholeBuilder(ExtentBuilder):
         """An int through which no derivative flows; no loop has one by its index."""
         return x if x in self.ranges or not isinstance(x, Value) else self.op("constant", x)
 
+    def bear(self, outs: Sequence[Value]) -> None:
+        """Take the buffers among what a call gives for new ones."""
+        for out in outs:
+            if is_buffer(out.type):
+                self.born[out] = len(self.born) + 1
+
     def slopes_hold(self, condition: Atom) -> None:
         """Where a condition is false, derivatives are those of zyg's rules, in Python."""
         self.check(condition, "derivatives at a special point", True)

@@ -16,7 +16,7 @@ from zyg.compiler.autodiff.dependence import is_real
 from zyg.compiler.callbacks import result_of
 from zyg.compiler.front.elementwise import array, copied
 from zyg.compiler.front.whole import Whole, WholeInterpreter
-from zyg.compiler.ir import Adjoint, Atom, Block, Program, Value, is_buffer, type_of
+from zyg.compiler.ir import Adjoint, Atom, Block, Program, Value, type_of
 from zyg.compiler.kinds import Array, Kind, dense_array, leaves, width
 from zyg.compiler.layouts import in_c
 from zyg.compiler.splice import called
@@ -33,9 +33,7 @@ def call(reader: WholeInterpreter, text: Closed, args: Sequence[Any], read: Read
     outs: Any = called(program, operands, reader.builder.block)
     names: dict[Any, Atom] = dict(zip(program.inputs, operands, strict=True))
     found: list[Any] = [names.get(y, out) for y, out in zip(program.outputs, outs, strict=True)]
-    for out in outs:
-        if is_buffer(out.type):
-            reader.builder.born[out] = len(reader.builder.born) + 1
+    reader.builder.bear(outs)
     return reader.objects.taken(result_of(reader, kind, iter(found)), "")
 
 
@@ -56,7 +54,7 @@ class _ByText(Adjoint):
         self, whole: Whole, bars: Callable[..., Any], takes: tuple[Kind, ...], read: Read
     ) -> None:
         self._whole, self._bars, self._takes, self._read = whole, bars, takes, read
-        self.results = len(whole.program.outputs)
+        self.outside, self.results = whole.program, len(whole.program.outputs)
         self.moving = [k for k, x in enumerate(whole.program.inputs) if is_real(x.type)]
         whole.program.sizes = {**whole.program.sizes, **dict(self._sizes(whole.program.outputs))}
 

@@ -59,11 +59,10 @@ class Ruled(Inner):
         """The result of a call of the program that this is."""
         outs = [Value(type_of(y)) for y in self.program.outputs]
         self.to.block.ops.append(Call(self.program, tuple(self.args), outs))
+        self.to.bear(outs)
         names: dict[Any, Any] = dict(zip(self.program.inputs, self.args, strict=True))
         atoms: list[Atom] = []
         for y, out in zip(self.program.outputs, outs, strict=True):
-            if is_buffer(out.type):
-                self.to.born[out] = len(self.to.born) + 1
             known = type_of(y) == "int" and (y in names or not isinstance(y, Value))
             atoms.append(names.get(y, y) if known else out)
         return self.reader.objects.taken(self.make(self.made(iter(atoms))), "")
