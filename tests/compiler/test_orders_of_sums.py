@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import zyg
@@ -84,42 +84,53 @@ def test_a_place_that_is_read_or_written_besides_is_no_sum(code):
     assert found.tolist() == np.cumsum(x).tolist()
 
 
-def stencil(offsets, also_clears, step):
-    """Adds the number at each place to those at some offsets, in a mirror's order or forwards."""
+def stencil(offsets, clears, step):
+    """Adds the number at each place to those at some offsets, in a mirror's order or forwards.
 
-    def fill(b, n, row):
-        size = b.op("add", n, 8)
+    Offsets are of rows, and in these.
+    """
+
+    def fill(b, n, width, row):
+        size = b.op("add", n, b.op("add", b.op("multiply", width, 3), 8))
         to, of = b.alloc("float", size), b.alloc("float", n)
         b.copy(of, row, n)
         body, index = Block(), Value("int")
         with b.inside(body):
             x = b.load(of, index)
-            if also_clears:
-                b.store(of, index, 0.0)
-            for offset in offsets:
-                weighed = b.op("multiply", x, float(offset + 1))
-                b.add_to(to, b.op("add", index, offset), weighed)
+            if clears:
+                b.store(of, index, 0.0 if clears == "before" else b.op("multiply", x, 2.0))
+            if clears == "between":
+                x = b.load(of, index)
+            for down, offset in offsets:
+                weighed = b.op("multiply", x, float(down + offset + 1))
+                at = b.op("add", b.op("multiply", down, width), offset)
+                b.add_to(to, b.op("add", index, at), weighed)
         last = b.op("subtract", n, 1)
         span = (last, -1, -1) if step < 0 else (0, n, 1)
         b.block.ops.append(For(index, span, [], [], body, []))
         return [to, of]
 
-    return filled(fill, "int", "float[]")
+    return filled(fill, "int", "int", "float[]")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
-    offsets=st.lists(st.integers(0, 8), min_size=1, max_size=6),
-    clears=st.booleans(), step=st.sampled_from([-1, 1]), n=st.sampled_from([0, 1, 5, 40]),
+    offsets=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 2, 8])),
+                     min_size=1, max_size=6),
+    clears=st.sampled_from(["", "before", "between"]), step=st.sampled_from([-1, 1]),
+    n=st.sampled_from([0, 1, 2, 3, 5, 40]), width=st.sampled_from([0, 3, 48]),
 )  # fmt: skip
-def test_additions_to_neighbours_are_all_made(offsets, clears, step, n):
+@example([(0, 0), (0, 1), (0, 2), (1, 1), (2, 1)], "before", -1, 40, 48)
+@example([(0, 0), (0, 1), (0, 2), (1, 1), (2, 1)], "", -1, 40, 3)
+@example([(0, 1), (0, 2)], "", 1, 1, 0)
+def test_additions_to_neighbours_are_all_made(offsets, clears, step, n, width):
     x = np.random.default_rng(4).normal(size=n)
     program = stencil(offsets, clears, step)
-    right = interpreted(program, n, x.copy())
+    right = interpreted(program, n, width, x.copy())
     found = {}
     for code in ("first", "whole"):
         with zyg.config(compile=code):
-            found[code] = Native(program)(n, x.copy())
+            found[code] = Native(program)(n, width, x.copy())
         for a, b in zip(found[code], right, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
     for a, b in zip(found["first"], found["whole"], strict=True):

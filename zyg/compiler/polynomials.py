@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from zyg.compiler.ir import Atom, Op, Value
 
@@ -18,7 +18,7 @@ ONE: Sum = Counter({(): 1})
 class Polynomials:
     """The ints of a program; `makers` are its operations."""
 
-    def __init__(self, makers: Mapping[Value, Op]) -> None:
+    def __init__(self, makers: dict[Value, Op]) -> None:
         self.makers = makers
         self.sums: dict[Value, Sum | None] = {}
 

@@ -25,11 +25,12 @@ python_signature                the same, with the arguments and results of the 
 blas                            products of matrices
 extrema                         loops that find the largest or the least
 vectorize                       loops that run in vector registers
+alias_scopes                    which places of a buffer a loop keeps apart
+gathering                       loops that add to neighbours, each place once
 distribution                    loops whose rounds may come in any order
 sums                            sums of many terms, and extrema, in eight lanes
 hoisting                        checks that are made before a loop, or after it
 lifetimes                       which buffers may go at the end of a block
-alias_scopes                    which places of a buffer a loop keeps apart
 lanes_of_rounds                 loops whose rounds run eight at a time
 lane_rows                       what those use again and again, far from lane to lane
 lane_vectors                    LLVM text of what they do with numbers and memory

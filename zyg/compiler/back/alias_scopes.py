@@ -18,7 +18,7 @@ from zyg.compiler.ir import Atom, Block, Check, For, If, Load, Op, Store, Value,
 from zyg.compiler.loops import Rounds
 from zyg.compiler.polynomials import Polynomials, Sum
 
-_MOST = 8  # pairs that are to be told apart
+_MOST = 10  # pairs that are to be told apart
 _FAR = 2**40
 _SIMPLE = Op, Load, Store, Check
 

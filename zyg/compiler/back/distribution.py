@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from zyg.compiler.back.alias_scopes import Places
+from zyg.compiler.back.gathering import gathered
 from zyg.compiler.ir import Block, For, Load, Op, Store, Value, operands_of, outs_of
 from zyg.compiler.loops import additions, not_summed
 
@@ -19,12 +22,10 @@ _CHEAP = 12  # operations that may be repeated
 _MOST = 24  # loops of one
 
 
-def distributed(
-    loop: For, moves: Callable[[Any], bool], same: Callable[[Value], Any]
-) -> list[Any] | None:
+def distributed(loop: For, places: Places, same: Callable[[Value], Any]) -> list[Any] | None:
     """What to do in place of a loop; None where it is to stay.
 
-    `moves` says whether an index is another in each round, `same` which buffers may share memory.
+    `same` says which buffers may share memory.
     """
     ops, (first, end, step) = loop.body.ops, loop.span
     stores = {op.buffer for op in ops if isinstance(op, Store)}
@@ -35,22 +36,25 @@ def distributed(
     if not all(map(_is_simple, ops)) or not_summed(loop):
         return None
     added = additions(loop.body, same)
-    if not _commute(ops, added, moves, same):
+    if not _commute(ops, added, partial(places.moves, loop), same):
         return None
     before: list[Any] = []
     if backwards:
         after = Value("int")
         before = [Op("add", (first, 1), after)]
         first, end, step = end + 1, after, 1  # type: ignore[operator]  # a number
-    span = first, end, step
-    parts = _parts(loop, added) if several else None
-    if parts is None and not backwards:
-        return None
-    return [*before, *(replace(x, span=span) for x in parts or [loop])]
+    turned = replace(loop, span=(first, end, step))
+    parts = _parts(turned, added) if several else None
+    if parts is None:
+        return [*before, turned] if backwards else None
+    rest = _rest(turned, added)
+    sums = {load for load, _ in added.values()}
+    whole = gathered(parts, sums, places) if step == 1 else None
+    return [*before, *([whole] if whole else parts), *rest]
 
 
 def _parts(loop: For, added: dict[Store, tuple[Load, Op]]) -> list[For] | None:
-    """A loop for the additions to each place, and one for all else; None if that is too much."""
+    """A loop for the additions to each place; None if that is too much."""
     ops, parts = loop.body.ops, []
     places = dict.fromkeys((op.buffer, op.index) for op in added)
     if not len({buffer for buffer, _ in places}) < len(places) <= _MOST:
@@ -61,11 +65,16 @@ def _parts(loop: For, added: dict[Store, tuple[Load, Op]]) -> list[For] | None:
         if sum(work) > _CHEAP or _takes(needed, loop.params):
             return None
         parts.append(For(loop.index, loop.span, [], [], Block(needed, []), []))
-    rest = {op for op in ops if isinstance(op, Store) and op not in added}
-    if rest or loop.params:
-        needed = _needed(ops, rest, loop.body.yields)
-        parts.append(replace(loop, body=Block(needed, loop.body.yields)))
     return parts
+
+
+def _rest(loop: For, added: dict[Store, tuple[Load, Op]]) -> list[For]:
+    """A loop for all else, if there is more."""
+    rest = {op for op in loop.body.ops if isinstance(op, Store) and op not in added}
+    if not rest and not loop.params:
+        return []
+    needed = _needed(loop.body.ops, rest, loop.body.yields)
+    return [replace(loop, body=Block(needed, loop.body.yields))]
 
 
 def _is_simple(op: Any) -> bool:
@@ -84,7 +93,7 @@ def _commute(
         if isinstance(op, Store) and op not in added and not moves(op.index):
             return False
         if isinstance(op, (Load, Store)) and op not in added and op not in loads:
-            if same(op.buffer) in sums:
+            if same(op.buffer) in sums or (isinstance(op, Load) and same(op.buffer) in stored):
                 return False
             if isinstance(op, Store):
                 place = stored.setdefault(same(op.buffer), (op.buffer, op.index))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from zyg.compiler.aliases import Aliases
@@ -17,6 +17,7 @@ from zyg.compiler.back import (
     blas,
     elementary_text,
     first_code,
+    gathering,
     lanes_text,
     lapack,
     sums,
@@ -316,7 +317,7 @@ class _Function(Memory):
             lanes_text.printed(self, lanes)
         elif parts := self.distributed(op):
             for x in parts:
-                self.visit(x)
+                gathering.printed(self, x) if isinstance(x, gathering.Gathered) else self.visit(x)
         elif (split := unswitched(op)) is None:
             self.counted(op)
         else:
@@ -366,7 +367,7 @@ class _Function(Memory):
         return self.memory.of(x)
 
     def distributed(self, op: For) -> list[Any] | None:
-        return distributed(op, partial(self.places.moves, op), self.same)
+        return distributed(op, self.places, self.same)
 
     def demand_index(self, _: Atom, end: Atom, step: Any) -> None:
         """Go on where the index of a loop does not wrap."""
