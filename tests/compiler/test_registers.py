@@ -7,8 +7,9 @@ import pytest
 
 import zyg
 from zyg.compiler.back import elementary_text
-from zyg.compiler.back.vectorize import waits_for_stores, waits_for_sums
-from zyg.compiler.ir import For, operations
+from zyg.compiler.back.vectorize import rounds_that_wait, waits_for_sums
+from zyg.compiler.ir import For, Op, operations
+from zyg.compiler.polynomials import Polynomials
 
 from .wholes import read
 
@@ -44,8 +45,30 @@ def test_loops_are_told_apart():
     sums, scales = (op for op in outer.body.ops if isinstance(op, For))
     assert waits_for_sums(sums)
     assert not waits_for_sums(scales)
-    assert waits_for_stores(scales, outer)
-    assert not waits_for_stores(scales, None)
+    places = Polynomials({op.out: op for op in operations(program.body) if isinstance(op, Op)})
+    assert rounds_that_wait(scales, outer, places) == 64
+    assert rounds_that_wait(scales, None, places) == 0
+
+
+def rows(x, y):
+    for i in range(len(x)):
+        for k in range(x.shape[1]):
+            y[i, k] += x[i, k]
+
+
+def columns(x, y):
+    for i in range(len(x)):
+        for k in range(x.shape[1]):
+            y[k] += x[i, k]
+
+
+def test_rows_of_few_elements_go_one_by_one_and_what_is_stored_again_soon():
+    for f, y, few in ((rows, np.ones((3, 4)), 8), (columns, np.ones(4), 64)):
+        program = read(f, np.ones((3, 4)), y).program
+        outer = next(op for op in program.body.ops if isinstance(op, For))
+        inner = next(op for op in outer.body.ops if isinstance(op, For))
+        places = Polynomials({op.out: op for op in operations(program.body) if isinstance(op, Op)})
+        assert rounds_that_wait(inner, outer, places) == few
 
 
 @pytest.mark.parametrize("place", [0, 5, 99])

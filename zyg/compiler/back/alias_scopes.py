@@ -8,6 +8,7 @@ place; it cannot know by itself, as where streams are is told by shapes and by l
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -16,9 +17,9 @@ from typing import Any
 from zyg.compiler.back.metadata import FIRST_SCOPE
 from zyg.compiler.ir import Atom, Block, Check, For, If, Load, Op, Store, Value, operations
 from zyg.compiler.loops import Rounds
-from zyg.compiler.polynomials import Polynomials, Sum
+from zyg.compiler.polynomials import Polynomials, Sum, plus
 
-_MOST = 10  # pairs that are to be told apart
+_MOST = 16  # pairs that are to be told apart
 _FAR = 2**40
 _SIMPLE = Op, Load, Store, Check
 
@@ -127,30 +128,63 @@ def _is_affine(terms: Sum, index: Value, unknown: set[Value]) -> bool:
 
 
 def told(function: Any, loop: For, pairs: Pairs) -> str:
-    """Print, before a loop, whether the streams of each pair are apart; this condition."""
-    m, first, end, step = function.m, *loop.span
-    last = m.value(f"sub i64 {function.atom(end)}, {step}")
-    spans: dict[Stream, list[str]] = {}
-    for stream in dict.fromkeys(s for pair in pairs for s in pair):
-        ends = []
-        for index in (function.atom(first), last):
-            function.known[loop.index] = index
-            for op in stream.ops:
-                function.op(op)
-            ends.append(function.atom(stream.index))
-        less = m.value(f"icmp slt i64 {ends[0]}, {ends[1]}")
-        low = m.value(f"select i1 {less}, i64 {ends[0]}, i64 {ends[1]}")
-        high = m.value(f"select i1 {less}, i64 {ends[1]}, i64 {ends[0]}")
-        spans[stream] = [
-            m.value(f"add i64 {low}, {stream.low}"), m.value(f"add i64 {high}, {stream.high}")
-        ]  # fmt: skip
+    """Print, before a loop, whether the streams of each pair are apart; this condition.
+
+    What places have in common is left out: as of loops around, so that these ask only once.
+    """
+    function.known[loop.index] = function.atom(loop.span[0])
+    for op in dict.fromkeys(op for pair in pairs for s in pair for op in s.ops):
+        function.op(op)  # what the sums are of
+    text = _Ends(function, loop)
     apart = "true"
     for a, b in pairs:
-        for x, y in ((spans[a], spans[b]), (spans[b], spans[a])):
-            x.append(m.value(f"icmp slt i64 {x[1]}, {y[0]}"))
-        either = m.value(f"or i1 {spans[a].pop()}, {spans[b].pop()}")
-        apart = m.value(f"and i1 {apart}, {either}")
+        both = {t: n for t, n in a.terms.items() if loop.index not in t and b.terms[t] == n}
+        (low, high), (begin, stop) = (text.ends(s, Counter(both)) for s in (a, b))
+        before = [text.value(f"icmp slt i64 {x}, {y}") for x, y in ((high, begin), (stop, low))]
+        apart = function.m.value(f"and i1 {apart}, {text.value('or i1 ' + ', '.join(before))}")
     return apart
+
+
+class _Ends:
+    """Prints where streams of a loop begin and end; nothing twice."""
+
+    def __init__(self, function: Any, loop: For) -> None:
+        self.function, self.index = function, loop.index
+        self.known: dict[str, str] = {}
+        first, end, step = loop.span
+        self.first = function.atom(first)
+        self.last = self.value(f"sub i64 {function.atom(end)}, {step}")
+
+    def value(self, text: str) -> str:
+        if text not in self.known:
+            self.known[text] = self.function.m.value(text)
+        return self.known[text]
+
+    def sum(self, sum: Sum, index: str = "") -> str:
+        """A sum, at a round."""
+        text = str(sum[()])
+        for term, n in sum.items():
+            product, names = (
+                str(n),
+                [index if x is self.index else self.function.atom(x) for x in term],
+            )
+            for factor in sorted(names):
+                product = factor if product == "1" else self.value(f"mul i64 {product}, {factor}")
+            if term:
+                text = product if text == "0" else self.value(f"add i64 {text}, {product}")
+        return text
+
+    def ends(self, s: Stream, less: Sum) -> list[str]:
+        """The first and the last place of a stream, without some of what they have in common."""
+        moving = Counter({t: n for t, n in s.terms.items() if self.index in t})
+        rest = self.sum(plus(plus(s.terms, moving, -1), less, -1))
+        begin, stop = self.sum(moving, self.first), self.sum(moving, self.last)
+        up = self.value(f"icmp slt i64 {begin}, {stop}")
+        found = []
+        for x, y, beyond in ((begin, stop, s.low), (stop, begin, s.high)):
+            at = self.value(f"select i1 {up}, i64 {x}, i64 {y}")
+            found.append(self.value(f"add i64 {self.value(f'add i64 {at}, {rest}')}, {beyond}"))
+        return found
 
 
 def scopes(pairs: Pairs, lines: list[str]) -> tuple[list[str], dict[Load | Store, str]]:

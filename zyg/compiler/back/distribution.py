@@ -27,9 +27,8 @@ def distributed(loop: For, places: Places, same: Callable[[Value], Any]) -> list
 
     `same` says which buffers may share memory.
     """
-    ops, (first, end, step) = loop.body.ops, loop.span
+    ops, backwards = loop.body.ops, goes_back(loop)
     stores = {op.buffer for op in ops if isinstance(op, Store)}
-    backwards = step == -1 and not isinstance(end, Value)
     several = len(stores) < sum(isinstance(op, Store) for op in ops)
     if not (several or backwards) or loop.apart is not None or loop.in_order or loop.in_turn:
         return None
@@ -38,19 +37,27 @@ def distributed(loop: For, places: Places, same: Callable[[Value], Any]) -> list
     added = additions(loop.body, same)
     if not _commute(ops, added, partial(places.moves, loop), same):
         return None
-    before: list[Any] = []
-    if backwards:
-        after = Value("int")
-        before = [Op("add", (first, 1), after)]
-        first, end, step = end + 1, after, 1  # type: ignore[operator]  # a number
-    turned = replace(loop, span=(first, end, step))
+    before, turned = forwards(loop) if backwards else ([], loop)
     parts = _parts(turned, added) if several else None
     if parts is None:
         return [*before, turned] if backwards else None
     rest = _rest(turned, added)
     sums = {load for load, _ in added.values()}
-    whole = gathered(parts, sums, places) if step == 1 else None
+    whole = gathered(parts, sums, places) if turned.span[2] == 1 else None
     return [*before, *([whole] if whole else parts), *rest]
+
+
+def goes_back(loop: For) -> bool:
+    """Whether a loop is the mirror of one by 1."""
+    _, end, step = loop.span
+    return step == -1 and not isinstance(end, Value)
+
+
+def forwards(loop: For) -> tuple[list[Op], For]:
+    """A loop that goes back, by the same rounds in the other order; and what makes its end."""
+    first, end, _ = loop.span
+    after = Value("int")
+    return [Op("add", (first, 1), after)], replace(loop, span=(end + 1, after, 1))  # type: ignore[operator]
 
 
 def _parts(loop: For, added: dict[Store, tuple[Load, Op]]) -> list[For] | None:

@@ -25,7 +25,7 @@ from zyg.compiler.back import (
 )
 from zyg.compiler.back.alias_scopes import Places, by_place, in_scopes, told, unswitched
 from zyg.compiler.back.c_abi import TYPES, entry_lines, result_type, type_in_text
-from zyg.compiler.back.distribution import distributed
+from zyg.compiler.back.distribution import distributed, forwards, goes_back
 from zyg.compiler.back.extrema import extremum
 from zyg.compiler.back.first_writes import without_zeros
 from zyg.compiler.back.hoisting import check_early, hoistable, postponed
@@ -36,7 +36,7 @@ from zyg.compiler.back.memory_text import Memory
 from zyg.compiler.back.metadata import METADATA, ONE_BY_ONE, RARELY, TO_THE_END
 from zyg.compiler.back.simd import Lane
 from zyg.compiler.back.trampolines import printed
-from zyg.compiler.back.vectorize import runs_in_registers, waits_for_stores, waits_for_sums
+from zyg.compiler.back.vectorize import rounds_that_wait, runs_in_registers, waits_for_sums
 from zyg.compiler.front import places as rounds_apart
 from zyg.compiler.ir import (
     Alloc,
@@ -63,7 +63,6 @@ from zyg.compiler.routines import routines
 from zyg.compiler.splice import as_run
 
 _LARGEST = 2**63 - 1
-_FEW = 64  # stores that a processor has not done yet
 
 
 class Module:
@@ -387,22 +386,24 @@ class _Function(Memory):
         loop = late.loop if in_registers else op
         summed = (best or sums.summed(loop, self.same)) if in_registers else None
         self.m.own = self.module.own(self.m) if in_registers else None
-        test, rounds = self.counting(op, "add nsw i64 {}, {}")
+        turned, together = loop, TO_THE_END if in_registers and self.around else ""
+        if in_registers and goes_back(loop) and not loop.params:  # as rounds do not meet
+            ops, turned = forwards(loop)
+            self.run(Block(ops))
 
-        def run(one_by_one: bool) -> None:
-            together = TO_THE_END if in_registers and self.around else ""
-            self.loop(loop, test, rounds, ONE_BY_ONE if one_by_one else together)
+        def run(one_by_one: bool, loop: For = turned) -> None:
+            how = ONE_BY_ONE if one_by_one else together
+            self.loop(loop, *self.counting(loop, "add nsw i64 {}, {}"), how)
 
         def by_length() -> None:
             if summed is not None:
                 sums.printed(self, loop, summed, one_by_one=False)
-            elif waits_for_stores(loop, self.around):
-                self.twice(loop, self.is_short(loop), run)
+            elif few := rounds_that_wait(loop, self.around, self.places):
+                self.twice(loop, self.is_short(turned, few), run)
             else:
                 run(waits_for_sums(loop))
 
         if pairs:
-            condition = told(self, loop, pairs)
 
             def told_apart(yes: bool) -> None:
                 if yes:
@@ -410,21 +411,21 @@ class _Function(Memory):
                 elif summed is not None:
                     sums.printed(self, loop, summed, one_by_one=True)
                 else:
-                    run(True)
+                    run(True, loop)
 
-            self.twice(loop, condition, told_apart)
+            self.twice(loop, told(self, loop, pairs), told_apart)
         else:
             by_length()
         self.m.own = None
         if in_registers and late.hold:
             self.demand(self.atom(late.hold), late.why)
 
-    def is_short(self, loop: For) -> str:
-        """Whether a loop has few rounds."""
+    def is_short(self, loop: For, few: int) -> str:
+        """Whether a loop has fewer rounds."""
         first, end, step = map(self.atom, loop.span)
         count = self.m.value(f"sub i64 {end}, {first}")
         how = "slt" if int(step) > 0 else "sgt"
-        return self.m.value(f"icmp {how} i64 {count}, {_FEW * int(step)}")
+        return self.m.value(f"icmp {how} i64 {count}, {few * int(step)}")
 
     def twice(self, op: For, condition: str, run: Callable[[bool], None]) -> None:
         """A loop printed twice: for where a condition is true, and for where it is not."""

@@ -7,6 +7,7 @@ all other places those of the C library are, which take less time for a single n
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -22,9 +23,13 @@ from zyg.compiler.ir import (
     While,
     operands_of,
     operations,
+    outs_of,
 )
+from zyg.compiler.polynomials import Polynomials
 
 _LATENCY = 16  # operations that are done while a sum is made
+_FEW = 64  # stores that a processor has not done yet
+_PART = 8  # elements of a register
 
 
 def runs_in_registers(
@@ -60,16 +65,31 @@ def waits_for_sums(loop: For) -> bool:
     return sum(map(_time, ops)) <= _LATENCY
 
 
-def waits_for_stores(loop: For, around: For | While | None) -> bool:
-    """Whether a loop, run in registers, reads what was stored number by number just before.
+def rounds_that_wait(loop: For, around: For | While | None, places: Polynomials) -> int:
+    """Up to how many rounds of a loop take less time one by one than in registers.
 
-    A processor has what it stored at once for a load of the same size, and later for others.
+    A processor has what it stored at once for a load of the same size, and later for others: here
+    what was stored number by number just before, or in part of a register by the loop itself.
     """
     ops = [*operations(loop.body)]
     if around is None or not all(_time(op) <= _LATENCY for op in ops):
-        return False
-    stored = {op.buffer for op in operations(around.body) if isinstance(op, Store)}
-    return any(isinstance(op, Load) and op.buffer in stored for op in ops)
+        return 0
+    loaded = {op.buffer for op in ops if isinstance(op, Load)}
+    rounds = [*operations(around.body)]
+    waits = [op for op in rounds if isinstance(op, Store) and op.buffer in loaded]
+    made = {x for op in rounds for x in outs_of(op)}
+    if isinstance(around, For):
+        made.add(around.index)
+
+    def is_own(op: Store) -> bool:
+        """Whether the loop, or that of which it is a part, stores it, elsewhere the next time."""
+        terms = places.sum_of(op.index)
+        along = terms is not None and terms[(loop.index,)] == 1
+        return along and not made.isdisjoint(chain(*terms))  # type: ignore[misc]
+
+    if all(map(is_own, waits)):
+        return _PART if waits and sum(map(_time, ops)) <= _LATENCY else 0
+    return _FEW
 
 
 def _is_fold(op: object) -> bool:
