@@ -17,7 +17,7 @@ import zyg
 import zyg.scipy.sparse
 from tests.programs.interactions import opaque
 from zyg.base.registry import rules
-from zyg.compiler import callbacks
+from zyg.compiler.back import python_calls
 from zyg.errors import CompileError
 
 RNG = np.random.default_rng(0)
@@ -290,8 +290,8 @@ def test_nothing_is_left_behind():
     with pytest.raises(np.linalg.LinAlgError):
         zyg.gradient(f, np.full((3, 3), np.nan), 3)
     gc.collect()
-    assert not len(callbacks._held)
-    assert not callbacks._held._by_call
+    assert not len(python_calls._held)
+    assert not python_calls._held._by_call
     assert all(ref() is None for ref in held)
 
 
@@ -390,7 +390,7 @@ def test_long_loops_run_again_in_parts():
     with zyg.config(tape_bytes=50_000):
         assert zyg.gradient(compiled, 1.1, 3000)[0] == pytest.approx(expected, rel=1e-12)
     assert expected == pytest.approx(zyg.gradient(numbers, 1.1, 3000)[0], rel=1e-8)
-    assert not len(callbacks._held)
+    assert not len(python_calls._held)
 
 
 @zyg.adjoint

@@ -9,6 +9,7 @@ quiet                           NumPy's warnings off
 caches                          what was worked out, bounded and forgotten on demand
 warned                          warnings of what is slow, with the user's line
 threads                         work in chunks, on several threads
+late                            what could not be raised where it was
 marks                           what modules and functions say of themselves
 words                           what the texts of functions say to the compiler
 adoptable                       which modules may be adopted, and which are

@@ -8,19 +8,11 @@ its pullback is kept; the pullback is told that.
 
 The derivatives of a callee are callees: its pullback, and its pushforward. They are made when they
 are asked for, as each has derivatives again.
-
-Machine code calls a `Trampoline`, with the address of the arena and a row of words: the operands,
-an address for a buffer. Python writes words over them: the results, and for a buffer the address
-and the bytes of an array, which the machine code copies at once.
 """
 
 from __future__ import annotations
 
-import ctypes
 import itertools
-import math
-import struct
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import cached_property
@@ -36,16 +28,13 @@ from zyg.compiler.front.views import Arrayed, dense
 from zyg.compiler.front.whole import WholeInterpreter
 from zyg.compiler.ir import Adjoint, Atom, Block, CallBack, Program, Value, is_number
 from zyg.compiler.kinds import (
-    NARROW,
     Array,
     Kind,
     Scalar,
     Static,
     Struct,
     dense_array,
-    dtype_of,
     held_in,
-    lies_in,
     put_together,
     taken_apart,
     width,
@@ -57,9 +46,6 @@ Leaf = Scalar | Array
 HIDDEN = object()  # in a kind: a part of a result that programs do not use
 _REAL = {"float", "float32", "complex"}
 _KNOWN = (str, bytes, Enum, type, type(None), type(...), np.dtype, complex, np.ufunc)
-_PYTHON: dict[str, type] = {"float": float, "int": int, "bool": bool, "complex": complex}
-_CODES = {"float": "d", "float32": "f4x", "complex": "dd"}  # of ints and bools "q"
-_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Held:
@@ -95,6 +81,7 @@ class Callee(Protocol):
     takes: Sequence[Leaf]
     gives: Sequence[Leaf]
     strict: bool  # whether results have the types that Python's have
+    plain: Callable[..., Any] | None  # what gives its one result of all that it takes
 
     def run(
         self, held: Held, call: int, keeps: bool, which: int, args: list[Any]
@@ -258,13 +245,18 @@ def leaves_of(kind: Kind, y: Any) -> Iterator[Any]:
     """The numbers and arrays in something that is to be of a kind."""
     if isinstance(kind, Struct):
         keys, parts = taken_apart(y)
-        _demand_alike(type(y) is kind.type and keys == kind.keys and len(parts) == len(kind.parts))
+        demand_alike(type(y) is kind.type and keys == kind.keys and len(parts) == len(kind.parts))
         for inner, part in zip(kind.parts, parts, strict=True):
             yield from leaves_of(inner, part)
     elif isinstance(kind, Static):
-        _demand_alike(kind.value is HIDDEN or y == kind.value)
+        demand_alike(kind.value is HIDDEN or y == kind.value)
     else:
         yield y
+
+
+def demand_alike(condition: bool) -> None:
+    if not condition:
+        raise TypeError("a result of another kind than the first one was")
 
 
 # In what is read
@@ -328,123 +320,3 @@ def result_of(reader: WholeInterpreter, kind: Kind, outs: Iterator[Value]) -> An
         return ComplexNumber(to, next(outs), next(outs), kind.python)
     x = next(outs)
     return to.number(x, True) if kind.python else number_of(to, kind.type, x)
-
-
-# In machine code
-
-
-class _State(threading.local):
-    """Of this thread: what was handed over last, and what must not be swallowed."""
-
-    given: Any = None
-    raised: BaseException | None = None
-
-
-_state = _State()
-_held = Held()
-
-
-def end_of_call(call: int) -> None:
-    """Let go what was kept for a call."""
-    _held.end(call)
-
-
-class Trampoline:
-    """What machine code calls where it calls a function in Python."""
-
-    def __init__(self, called: Called) -> None:
-        self._callee, self._keeps = called.callee, called.keeps
-        self._takes = [*map(_taker, called.callee.takes)]
-        self._words = struct.Struct(f"={_codes(called.callee.takes)}q")
-        strict = called.callee.strict and not called.keeps
-        self._gives = [_giver(leaf, strict) for leaf in called.callee.gives]
-        self._results = struct.Struct(f"={_codes(called.callee.gives, given=True)}q")
-        self._target = ctypes.c_char * self._results.size
-        self._function = _FUNCTION(self._run)  # lives as long as this
-        self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
-
-    def _run(self, call: int, words: int) -> int:
-        try:
-            row = iter(self._words.unpack(ctypes.string_at(words, self._words.size)))
-            args = [take(row) for take in self._takes]
-            ys, kept = self._callee.run(_held, call, self._keeps, next(row), args)
-            found, arrays = list[Any](), list[Any]()
-            for give, y in zip(self._gives, ys, strict=True):
-                give(y, found, arrays)
-            _state.given = arrays
-            self._results.pack_into(self._target.from_address(words), 0, *found, kept)
-            return 0
-        except BaseException as error:
-            _state.raised = error
-            return 1
-
-
-def raised() -> BaseException | None:
-    """What was raised in this thread by what was called last, if anything; once."""
-    error, _state.raised = _state.raised, None
-    return error
-
-
-def _codes(found: Sequence[Leaf], given: bool = False) -> str:
-    """The words of some leaves; of arrays that are given, their bytes and their shape."""
-    return "".join("Q" + "q" * (given + leaf.ndim) if isinstance(leaf, Array)
-                   else _CODES.get(leaf.type, "q") for leaf in found)  # fmt: skip
-
-
-def _taker(leaf: Leaf) -> Callable[[Iterator[Any]], Any]:
-    """How an argument is made of words."""
-    dtype = dtype_of(leaf.element)
-    if isinstance(leaf, Scalar):
-        of: Any = _PYTHON[leaf.type] if leaf.python else dtype.type
-        if leaf.type == "complex":
-            return lambda row: of(complex(next(row), next(row)))
-        return lambda row: of(next(row))
-    held = np.dtype(np.int64 if leaf.element in NARROW else dtype)
-
-    def take(row: Iterator[Any]) -> Any:
-        address, *shape = itertools.islice(row, 1 + leaf.ndim)
-        flat = np.frombuffer(ctypes.string_at(address, math.prod(shape) * held.itemsize), held)
-        return leaf.shaped(flat.astype(dtype, copy=False), shape)
-
-    return take
-
-
-Give = Callable[[Any, list[Any], list[Any]], None]
-
-
-def _giver(leaf: Leaf, strict: bool) -> Give:
-    """How a result becomes words; one that is not `strict` may be of a type that converts."""
-    if isinstance(leaf, Array):
-        return _array_giver(leaf, strict)
-    of: Any = _PYTHON[leaf.type] if leaf.python else dtype_of(leaf.type).type
-
-    def give(y: Any, found: list[Any], arrays: list[Any]) -> None:
-        _demand_alike(not strict or type(y) is of)
-        found += (y.real, y.imag) if leaf.element == "complex" else (y,)
-
-    return give
-
-
-def _array_giver(leaf: Array, strict: bool) -> Give:
-    dtype = dtype_of(leaf.element)
-    held = np.int64 if leaf.element in NARROW else dtype
-
-    def give(y: Any, found: list[Any], arrays: list[Any]) -> None:
-        _demand_alike(not strict or type(y) is np.ndarray)
-        y = np.asarray(y) if strict else np.asarray(y, dtype)
-        is_alike = y.dtype == dtype and y.ndim == leaf.ndim
-        _demand_alike(is_alike and (not strict or lies_in(y, leaf.order)))
-        arrays.append(flat := np.ascontiguousarray(leaf.row(y), held))
-        found += (_address(flat), flat.nbytes, *y.shape)
-
-    return give
-
-
-def _address(x: Any) -> int:
-    fast = x.flags.writeable and x.size  # five times as fast
-    return ctypes.addressof(ctypes.c_char.from_buffer(x)) if fast else x.ctypes.data
-
-
-def _demand_alike(condition: bool) -> None:
-    if not condition:
-        raise TypeError("a result of another kind than the first one was")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from zyg.base.borders import shorten
 from zyg.base.caches import Cache
 from zyg.base.config import setting
+from zyg.base.late import raise_late
 from zyg.base.marks import Named
 from zyg.base.registry import own_verbs
 from zyg.base.structure import Structure
@@ -109,6 +110,7 @@ class Compiled(Named):
         """What machine code gives that is known; NotImplemented where none takes these arguments,
         Ellipsis where it has stopped.
         """
+        raise_late()
         found: Any = NotImplemented
         for ask in self.entries(verb) or ():
             y = ask(self.__wrapped__, args)
@@ -128,6 +130,7 @@ class Compiled(Named):
         be that of one of the `others`. With `assuming`, its program may stop for arrays of unusual
         sizes.
         """
+        raise_late()
         if (call := self._taken_apart(args, kwargs)) is None:
             return NotImplemented, None
         fast = verb and not (kwargs or call.functions or call.watched)

@@ -61,6 +61,8 @@ def keep(
     """Have later processes find machine code, if all that it depends on can be told."""
     known = _known.get(place := _place(f, kinds, verb, options)) or ()
     _known.put(place, (*known, entry))
+    if code.python:
+        return  # which has no name
     with suppress(Unknown):
         reached = Fingerprint(f)
         content = {

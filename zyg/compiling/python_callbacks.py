@@ -20,7 +20,7 @@ import numpy as np
 
 from zyg.adoption.originals import learn
 from zyg.base.quiet import quiet
-from zyg.base.registry import Adjoint
+from zyg.base.registry import Adjoint, ScalarRule
 from zyg.compiler.callbacks import HIDDEN, Callee, Held, Leaf, leaves_of, reals, whole_of
 from zyg.compiler.front.captures import Path
 from zyg.compiler.front.dispatch import rule_for as rule_of
@@ -60,6 +60,7 @@ class InPython:
     """
 
     strict = False
+    plain: Callable[..., Any] | None = None
     value: Callable[[Held, int, Sequence[Any]], Sequence[Any]]
     watched: Callable[[Sequence[Any]], Sequence[Any]]
 
@@ -155,31 +156,45 @@ class Function(InPython):
         self._alone = takes == [*kinds]  # each argument is a number or an array
         self._function, self._inside = f, inside
         self._watched = f if inside else stand_in(f)
-        rule = None if inside else rule_of(f)
-        plain = not names and not any(isinstance(kind, Struct) for kind in kinds)
-        single = isinstance(result, (Scalar, Array)) and self._results
-        usable = isinstance(rule, Adjoint) and single and plain and not rule.strong
-        self._rule: Any = rule if usable else None  # that takes and gives these as they are
         self._real = [k for k, kind in enumerate(kinds) if floats(kind, 0)]
+        self._rule: Any = self._usable(None if inside else rule_of(f))
+        if self._alone and not (names or isinstance(result, Struct) or self._is_standalone()):
+            self.plain = f
+
+    def _usable(self, rule: Any) -> Any:
+        """A rule that takes and gives these as they are; None otherwise."""
+        if self._names or any(isinstance(kind, Struct) for kind in self._kinds):
+            return None
+        if not (self._results and len(self._results) == len(self.gives)):
+            return None
+        if isinstance(rule, ScalarRule):
+            real = all(leaf.element != "complex" for leaf in (*self.takes, *self.gives))
+            return rule if real and len(rule.partials) == len(self._kinds) else None
+        return rule if isinstance(rule, Adjoint) and not rule.strong else None
 
     def derived(self, xs: Sequence[Any], which: int = -1) -> tuple[Sequence[Any], Back]:
         if self._rule is None:
             return super().derived(xs, which)
         args = self._args(xs)
-        y, back = self._rule.rule(*args)
+        if isinstance(self._rule, ScalarRule):
+            pairs = zip(self._real, self.bits.values(), strict=True)
+            y, back = _of_elements(self._rule, args, [k for k, bits in pairs if which & bits])
+        else:
+            y, back = self._rule.rule(*args)
+        ys = self._leaves(y)
 
         def cotangents(bars: Sequence[Any]) -> Sequence[Any]:
             with quiet():
-                found = back(bars[0])
+                found = back(whole_of(self._result, iter(bars)))
             made = self._by_leaf(found, args) if type(found) is tuple else None
             if made is None or any(map(non_finite, made)):  # which exact zeros may turn to zeros
                 made = super(Function, self).derived(xs, which)[1](bars)
             return made
 
-        return [y], cotangents
+        return ys, cotangents
 
     def along(self, xs: Sequence[Any], dots: Sequence[Any], which: int = -1) -> Sequence[Any]:
-        if self._rule is not None and self._rule.push is not None:
+        if isinstance(self._rule, Adjoint) and self._rule.push and len(self.gives) == 1:
             row: list[Any] = [None] * len(self._kinds)
             for k, dot, bits in zip(self._real, dots, self.bits.values(), strict=True):
                 row[k] = dot if which & bits else None
@@ -203,17 +218,37 @@ class Function(InPython):
         return xs if self._alone else [whole_of(kind, rest) for kind in self._kinds]
 
     def value(self, held: Held, which: int, xs: Sequence[Any]) -> Sequence[Any]:
-        rule, args = self._rule, self._args(xs)
-        if rule is not None and rule.standalone:
-            return [rule.rule(*args)[0]]
-        return [*leaves_of(self._result, called(self._function, args, self._names))]
+        args = self._args(xs)
+        if self._is_standalone():
+            return self._leaves(self._rule.rule(*args)[0])
+        return self._leaves(called(self._function, args, self._names))
+
+    def _is_standalone(self) -> bool:
+        return isinstance(self._rule, Adjoint) and self._rule.standalone
+
+    def _leaves(self, y: Any) -> Sequence[Any]:
+        return [*leaves_of(self._result, y)] if isinstance(self._result, Struct) else [y]
 
     def watched(self, xs: Sequence[Any]) -> Sequence[Any]:
         with with_drop_ins(self._function) if self._inside else nullcontext():
-            return [*leaves_of(self._result, called(self._watched, self._args(xs), self._names))]
+            return self._leaves(called(self._watched, self._args(xs), self._names))
 
     def outside(self) -> Callee:
         return _Outside(self)
+
+
+def _of_elements(rule: ScalarRule, args: Sequence[Any], moving: Sequence[int]) -> tuple[Any, Any]:
+    """What an elementwise function gives, and its pullback by the arguments that move."""
+    y = rule.function(*args)
+
+    def back(c: Any) -> tuple[Any, ...]:
+        made: list[Any] = [None] * len(args)
+        for k in moving:
+            d = rule.partials[k]
+            made[k] = c * (d(*args, y) if callable(d) else d)
+        return tuple(made)
+
+    return y, back
 
 
 def called(f: Any, args: Sequence[Any], names: tuple[str, ...]) -> Any:

@@ -19,6 +19,7 @@ object_code                     LLVM text -> machine code
 compiled                        text -> a function that runs
 arena                           LLVM text of the memory of a call
 trampolines                     calls of Python from machine code
+python_calls                    what these call
 lapack                          equations, factors, determinants
 python_module                   program -> a Python module, for people and to run without a compiler
 python_signature                the same, with the arguments and results of the function

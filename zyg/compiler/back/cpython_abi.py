@@ -35,6 +35,14 @@ def _has_list(kind: Struct) -> bool:
     return kind.type is list or any(map(_has_list, parts))
 
 
+def ending(module: Module) -> str:
+    """What ends a call: what is kept for it in Python is let go."""
+    name, head = "@zyg_end_of_call(ptr", "define internal void @zyg_end(ptr %arena) alwaysinline"
+    if not any(called.keeps for called in module.called):
+        return f"{head} {{ ret void }}\n"
+    return f"declare void {name})\n{head} {{ call void {name} %arena) ret void }}\n"
+
+
 class Entry(Objects):
     """Prints the function for a program whose parameters and whose result are of these kinds.
 
@@ -149,6 +157,7 @@ class Entry(Objects):
     # Parts
 
     def leave(self, result: str) -> None:
+        self.m.line("call void @zyg_end(ptr %arena)")
         self.m.line("call void @zyg_release(ptr %arena)")
         self.m.line(f"ret ptr {result}")
 

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from zyg.base.config import setting
-from zyg.compiler import callbacks, libraries
+from zyg.base.late import raise_late
+from zyg.compiler import libraries
 from zyg.compiler.aliases import written_inputs
 from zyg.compiler.back import (
     arena,
     cpython_abi,
     first_code,
     object_layout,
+    python_calls,
     stored,
     symbols,
     threaded,
@@ -58,8 +60,7 @@ class Native:
         module = Module(program)
         text = module.whole()
         self.text = first_code.final(text)
-        self._python = [*map(callbacks.Trampoline, module.called)]
-        known = {f"zyg_python_{k}": x.address for k, x in enumerate(self._python)}
+        self._python, known = _called(module)
         code = _code(module, text, known, last=bool(written_inputs(program)))
         self.origin, self._code = code.origin, (code, _ENTRY(code.address))
         self._tapes, self._whys = tapes, [why for _, why in module.whys.values()]
@@ -88,7 +89,7 @@ class Native:
 
         Raises Stopped, TapeFull or MemoryError.
         """
-        threaded.raise_late()
+        python_calls.raised()  # by a call of other code
         given = zip(self._inputs, operands, strict=True)
         words = self._pack(*(_buffer_address(x, kind) if is_buffer(kind) else x
                              for kind, x in given))  # fmt: skip
@@ -102,10 +103,8 @@ class Native:
                 refused = ctypes.c_int64.from_address(at + arena.REFUSED).value
                 raise TapeFull(left + refused) if refused else MemoryError
             if status:
-                threaded.raise_late()
-                error = callbacks.raised() if self._python else None
-                if error is not None and not isinstance(error, Exception):
-                    raise error
+                raise_late()
+                error = python_calls.raised()
                 named = status >= arena.REASONS
                 raise Stopped(error, self._whys[status - arena.REASONS] if named else "")
             made, row = self._results.unpack_from(results), _rows(operands)
@@ -116,7 +115,7 @@ class Native:
         finally:
             self._code[1](None, None, at)
             if self._python:
-                callbacks.end_of_call(at)
+                python_calls.end_of_call(at)
 
 
 class Direct:
@@ -139,16 +138,21 @@ class Direct:
             raise object_layout.Unreadable("this Python keeps objects in another way")
         module = Module(program)
         entry = cpython_abi.Entry(module, takes, gives, writes, tapes, apart)
-        text = module.text(entry.lines)
+        text = module.text(entry.lines) + cpython_abi.ending(module)
         self.text = first_code.final(text)
-        if module.called:
-            raise object_layout.Unreadable("it calls Python, which keeps something for its call")
-        code = _code(module, text, entry.addresses)
+        self.python, known = _called(module)
+        code = _code(module, text, {**entry.addresses, **known})
         self.origin = code.origin
         self.file, self.names = stored.name_of(self.text), entry.names
         self.several: list[int] = []  # arguments in which an array may be met twice
-        self.call = symbols.function_of(code, entry.held)
+        self.call = symbols.function_of(code, [*entry.held, *self.python])
         self.seconds = time.perf_counter() - start
+
+
+def _called(module: Module) -> tuple[list[python_calls.Trampoline], dict[str, int]]:
+    """How a text calls Python, and the addresses of that."""
+    made = [*map(python_calls.Trampoline, module.called)]
+    return made, {f"zyg_python_{k}": x.address for k, x in enumerate(made)}
 
 
 def _code(module: Module, text: str, addresses: dict[str, int], last: bool = False) -> Code:
@@ -161,7 +165,12 @@ def _code(module: Module, text: str, addresses: dict[str, int], last: bool = Fal
 
 def addresses_of_zyg() -> dict[str, int]:
     """What all texts know by name."""
-    return {**arena.addresses(), **libraries.addresses(), **threaded.addresses()}
+    return {
+        **arena.addresses(),
+        **libraries.addresses(),
+        **threaded.addresses(),
+        "zyg_end_of_call": python_calls.end_address(),
+    }
 
 
 def _letter(kind: Type) -> str:

@@ -13,13 +13,13 @@ last word is the status that it ended with.
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from zyg.base import threads
+from zyg.base.late import keep_for_later
 from zyg.compiler.back import arena
 from zyg.compiler.back.c_abi import result_type, type_in_text
 from zyg.compiler.back.lifetimes import Lifetimes
@@ -371,9 +371,6 @@ _ROUND = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 _RUNNER = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
-_late = threading.local()  # what was raised while a thread's machine code was running
-
-
 def _run(address: int, row: int, count: int) -> int:
     """Run rounds in threads."""
     try:
@@ -388,16 +385,9 @@ def _run(address: int, row: int, count: int) -> int:
 
         threads.in_parallel(work, count, workers)
     except BaseException as error:  # an interrupt, for one
-        _late.error = error
+        keep_for_later(error)
         return _STOPPED
     return _DONE
-
-
-def raise_late() -> None:
-    """Raise what could not be raised through machine code."""
-    error = vars(_late).pop("error", None)
-    if error is not None:
-        raise error
 
 
 @cache
