@@ -40,7 +40,7 @@ from zyg.compiler.kinds import (
     width,
 )
 from zyg.compiler.splice import called
-from zyg.errors import KernelError
+from zyg.errors import CompileError, KernelError
 
 Leaf = Scalar | Array
 HIDDEN = object()  # in a kind: a part of a result that programs do not use
@@ -82,6 +82,10 @@ class Callee(Protocol):
     gives: Sequence[Leaf]
     strict: bool  # whether results have the types that Python's have
     plain: Callable[..., Any] | None  # what gives its one result of all that it takes
+    direct: Any  # a function, the kinds of its arguments, names of the last, the kind of its result
+
+    def leaves(self, y: Any) -> Sequence[Any]:
+        """The results in what the function gives."""
 
     def run(
         self, held: Held, call: int, keeps: bool, which: int, args: list[Any]
@@ -320,3 +324,13 @@ def result_of(reader: WholeInterpreter, kind: Kind, outs: Iterator[Value]) -> An
         return ComplexNumber(to, next(outs), next(outs), kind.python)
     x = next(outs)
     return to.number(x, True) if kind.python else number_of(to, kind.type, x)
+
+
+def refuse_text(op: CallBack) -> Any:
+    """There is none in Python that needs NumPy alone."""
+    raise CompileError(
+        f"a function that calls {op.callee.name} back cannot be written as text.",
+        f"{op.callee.name} runs in Python with zyg's rules; source() writes modules that need only "
+        "NumPy.",
+        "call it outside the compiled function.",
+    )

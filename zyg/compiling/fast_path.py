@@ -61,11 +61,13 @@ def _general(
     found = _computed(f, call, zeros)
     if found is NotImplemented and call.known.assumes:
         return _general(f, verb, args, kwargs, zeros, False)
-    return found
+    return NotImplemented if found is Ellipsis else found
 
 
 def _computed(f: Compiled, call: Call, zeros: bool) -> Any:
-    """Value and gradients of a plain call; NotImplemented where they take the tracer."""
+    """Value and gradients of a plain call; NotImplemented where they take the tracer, Ellipsis
+    where a function that is called back has raised something.
+    """
     from zyg.compiler.back.native_function import Stopped
     from zyg.compiling.operations import Unbuilt
 
@@ -83,8 +85,8 @@ def _computed(f: Compiled, call: Call, zeros: bool) -> Any:
     except Unbuilt as error:
         known.refuse(error)
         return NotImplemented
-    except Stopped:
-        return NotImplemented
+    except Stopped as stopped:
+        return Ellipsis if stopped.raised else NotImplemented
     return form.made(outs)
 
 

@@ -332,7 +332,7 @@ class Compiled(Named):
         from zyg.compiling.operations import Unbuilt
 
         if isinstance(error, Stopped):
-            return error.why
+            return None if error.raised else error.why
         if not isinstance(error, Unbuilt):
             raise error
         refuse(self.__name__, error)

@@ -61,6 +61,7 @@ class InPython:
 
     strict = False
     plain: Callable[..., Any] | None = None
+    direct: Any = None
     value: Callable[[Held, int, Sequence[Any]], Sequence[Any]]
     watched: Callable[[Sequence[Any]], Sequence[Any]]
 
@@ -82,6 +83,9 @@ class InPython:
             return self.value(held, which, args), 0
         ys, back = self.derived(args, which)
         return ys, held.add(call, back)
+
+    def leaves(self, y: Any) -> Sequence[Any]:
+        return [y]
 
     def pullback(self) -> Callee:
         first, takes = len(self.takes), [*self.takes, *reals(self.gives)]
@@ -158,8 +162,10 @@ class Function(InPython):
         self._watched = f if inside else stand_in(f)
         self._real = [k for k, kind in enumerate(kinds) if floats(kind, 0)]
         self._rule: Any = self._usable(None if inside else rule_of(f))
-        if self._alone and not (names or isinstance(result, Struct) or self._is_standalone()):
-            self.plain = f
+        if not self._is_standalone():
+            self.direct = f, kinds, names, result
+            if self._alone and not (names or isinstance(result, Struct)):
+                self.plain = f
 
     def _usable(self, rule: Any) -> Any:
         """A rule that takes and gives these as they are; None otherwise."""
@@ -181,7 +187,7 @@ class Function(InPython):
             y, back = _of_elements(self._rule, args, [k for k, bits in pairs if which & bits])
         else:
             y, back = self._rule.rule(*args)
-        ys = self._leaves(y)
+        ys = self.leaves(y)
 
         def cotangents(bars: Sequence[Any]) -> Sequence[Any]:
             with quiet():
@@ -220,18 +226,18 @@ class Function(InPython):
     def value(self, held: Held, which: int, xs: Sequence[Any]) -> Sequence[Any]:
         args = self._args(xs)
         if self._is_standalone():
-            return self._leaves(self._rule.rule(*args)[0])
-        return self._leaves(called(self._function, args, self._names))
+            return self.leaves(self._rule.rule(*args)[0])
+        return self.leaves(called(self._function, args, self._names))
 
     def _is_standalone(self) -> bool:
         return isinstance(self._rule, Adjoint) and self._rule.standalone
 
-    def _leaves(self, y: Any) -> Sequence[Any]:
+    def leaves(self, y: Any) -> Sequence[Any]:
         return [*leaves_of(self._result, y)] if isinstance(self._result, Struct) else [y]
 
     def watched(self, xs: Sequence[Any]) -> Sequence[Any]:
         with with_drop_ins(self._function) if self._inside else nullcontext():
-            return self._leaves(called(self._watched, self._args(xs), self._names))
+            return self.leaves(called(self._watched, self._args(xs), self._names))
 
     def outside(self) -> Callee:
         return _Outside(self)

@@ -18,8 +18,6 @@ elementary_text                 LLVM text of elementary functions
 object_code                     LLVM text -> machine code
 compiled                        text -> a function that runs
 arena                           LLVM text of the memory of a call
-trampolines                     calls of Python from machine code
-python_calls                    what these call
 lapack                          equations, factors, determinants
 python_module                   program -> a Python module, for people and to run without a compiler
 python_signature                the same, with the arguments and results of the function
@@ -43,6 +41,10 @@ narrow_ints                     ints of fewer bits, as ints of 64
 first_code                      code that is there at once, and final code
 symbols                         what machine code has of Python's and NumPy's
 python_objects                  LLVM text that reads and makes objects
+object_kinds                    the same of objects of kinds
+python_calls                    what machine code calls where it calls Python
+direct_calls                    LLVM text of such calls that makes objects itself
+trampolines                     the same of all such calls
 first_writes                    zeros that need not be written
 looks                           lists of what machine code looks at of objects
 asking                          whether machine code may run, looked at in machine code

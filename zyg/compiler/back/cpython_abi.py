@@ -15,17 +15,14 @@ it has names for them, which `Entry.addresses` has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-import numpy as np
-
-from zyg.compiler.back import arena, first_code, narrow_ints, object_layout
+from zyg.compiler.back import arena, first_code, object_layout
 from zyg.compiler.back.c_abi import result_type
 from zyg.compiler.back.llvm_functions import Module
-from zyg.compiler.back.object_layout import Unreadable
-from zyg.compiler.back.python_objects import BOOLS, LOADED, PYTHON, Objects
+from zyg.compiler.back.object_kinds import Kinds
 from zyg.compiler.ir import Alloc, Value
-from zyg.compiler.kinds import NARROW, Array, Kind, Scalar, Static, Struct, dtype_of, leaves, width
+from zyg.compiler.kinds import NARROW, Array, Kind, Struct, leaves, width
 
 _LONG, _LONG_BYTES = 2048, 1 << 14  # an int or a length, an array: with these a call may be long
 
@@ -43,7 +40,7 @@ def ending(module: Module) -> str:
     return f"declare void {name})\n{head} {{ call void {name} %arena) ret void }}\n"
 
 
-class Entry(Objects):
+class Entry(Kinds):
     """Prints the function for a program whose parameters and whose result are of these kinds.
 
     `writes` are the inputs that are buffers of arguments, and written to; `tapes` says whether
@@ -57,11 +54,7 @@ class Entry(Objects):
         super().__init__(module.declared)
         self.writes, self.tapes = writes, tapes
         self.separate = apart
-        self.objects: dict[int, str] = {}  # arrays, by the places of their buffers
-        self.arrays: list[tuple[str, str, bool]] = []  # first byte, size, written
-        self.inputs: list[str] = []
         self.first: dict[int, tuple[str, str, str]] = {}  # by output: first byte, size, array
-        self.placed: dict[str, tuple[str, str, str]] = {}  # the same, by what the output is
         body = self.body(module, takes, gives)
         self.lines = [
             "define ptr @kernel(ptr %self, ptr %arguments, i64 %count) nounwind {", "start:",
@@ -167,80 +160,6 @@ class Entry(Objects):
         limit = f"i32 {self.called('Py_GetRecursionLimit')}, i32 {arena.DEEPEST}"
         return self.m.value(f"sext i32 {self.m.value(f'call i32 @llvm.smin.i32({limit})')} to i64")
 
-    # Arguments
-
-    def take(self, kind: Kind, x: str) -> None:
-        """Read an object of a kind: the operands that it brings."""
-        if isinstance(kind, Static):
-            self.want(self.m.value(f"icmp eq ptr {x}, {self.at(kind.value)}"))
-        elif isinstance(kind, Array):
-            self.take_array(kind, x)
-        elif isinstance(kind, Scalar):
-            own = PYTHON.get(kind.type) if kind.python else dtype_of(kind.type).type
-            if own is not bool:
-                self.want_type(x, own)
-            self.take_number(kind, x)
-        elif isinstance(kind, Struct) and kind.type in (tuple, list):
-            self.want_type(x, kind.type)
-            self.want(self.m.value(f"icmp eq i64 {self.read('i64', x, 16)}, {len(kind.parts)}"))
-            items = self.read("ptr", x, 24) if kind.type is list else x
-            for k, part in enumerate(kind.parts):
-                self.take(part, self.read("ptr", items, 8 * k + 24 * (kind.type is tuple)))
-        else:
-            raise Unreadable(kind)
-
-    def take_number(self, kind: Scalar, x: str) -> None:
-        m = self.m
-        if kind.type == "complex":
-            self.inputs += [f"double {self.read('double', x, place)}" for place in (16, 24)]
-        elif kind.type == "bool":
-            true, false = (m.value(f"icmp eq ptr {x}, {self.at(y)}")
-                           for y in BOOLS[kind.python])  # fmt: skip
-            self.want(m.value(f"or i1 {true}, {false}"))
-            self.inputs.append(f"i1 {true}")
-        elif kind.type == "int" and kind.python:
-            over = self.m.slot("i32")
-            n = self.called("PyLong_AsLongLongAndOverflow", f"ptr {x}", f"ptr {over}")
-            self.want(m.value(f"icmp eq i32 {m.value(f'load i32, ptr {over}')}, 0"))
-            self.inputs.append(f"i64 {n}")
-        elif kind.type in NARROW:
-            at = m.value(f"getelementptr i8, ptr {x}, i64 {object_layout.HEAD}")
-            self.inputs.append(f"i64 {narrow_ints.widened(self, kind.type, at)}")
-        else:
-            type = LOADED[kind.type]
-            self.inputs.append(f"{type} {self.read(type, x, object_layout.HEAD)}")
-
-    def take_array(self, kind: Array, x: str) -> None:
-        m, written = self.m, len(self.inputs) in self.writes
-        self.want_type(x, np.ndarray)
-        self.want(m.value(f"icmp eq i32 {self.read('i32', x, object_layout.NDIM)}, {kind.ndim}"))
-        dtype = dtype_of(kind.element)
-        self.want(
-            m.value(f"icmp eq ptr {self.read('ptr', x, object_layout.DESCR)}, {self.at(dtype)}")
-        )
-        in_c = 0 if kind.ranks else object_layout.CONTIGUOUS
-        wanted = in_c | object_layout.ALIGNED | (object_layout.WRITEABLE if written else 0)
-        flags = m.value(f"and i32 {self.read('i32', x, object_layout.FLAGS)}, {wanted}")
-        self.want(m.value(f"icmp eq i32 {flags}, {wanted}"))
-        self.objects[len(self.inputs)] = x
-        data, size = self.read("ptr", x, object_layout.DATA), str(dtype.itemsize)
-        shape = self.read("ptr", x, object_layout.SHAPE)
-        place = len(self.inputs)
-        self.inputs.append(f"ptr {data}")
-        for k in range(kind.ndim):
-            n = self.read("i64", shape, 8 * k)
-            self.want(m.value(f"icmp {'eq' if k in kind.ones else 'ne'} i64 {n}, 1"))
-            self.inputs.append(f"i64 {n}")
-        strides = self.read("ptr", x, object_layout.STRIDES) if kind.ranks else ""
-        for k in reversed(kind.order):
-            if kind.ranks and k not in kind.ones:
-                step = self.read("i64", strides, 8 * k)
-                self.want(m.value(f"icmp eq i64 {step}, {size}"))
-            size = m.value(f"mul i64 {size}, {self.inputs[k - kind.ndim].removeprefix('i64 ')}")
-        self.arrays.append((data, size, written))
-        if kind.element in NARROW:
-            self.inputs[place] = f"ptr {narrow_ints.copied(self, kind.element, data, size)}"
-
     def apart(self) -> None:
         """Go on where no array that is written to shares memory with another."""
         m = self.m
@@ -273,28 +192,6 @@ class Entry(Objects):
                 self.want(self.m.value(f"icmp ne ptr {result}, {x}"), "stopped")
             found.append(result)
 
-    def give(self, kind: Kind, outputs: Iterator[str]) -> str:
-        """A reference to an object made of the next outputs."""
-        if isinstance(kind, Static):
-            return self.known(kind.value)
-        if isinstance(kind, Array) and kind.same is not None:
-            for _ in range(1 + kind.ndim):
-                next(outputs)
-            self.called("Py_IncRef", f"ptr {self.objects[kind.same]}")
-            return self.objects[kind.same]
-        if isinstance(kind, Array):
-            return self.give_array(kind, outputs)
-        if isinstance(kind, Scalar):
-            return self.made(self.give_number(kind, outputs))
-        if not isinstance(kind, Struct) or kind.type not in (tuple, list):
-            raise Unreadable(kind)
-        name = "PyTuple" if kind.type is tuple else "PyList"
-        parts = [self.give(part, outputs) for part in kind.parts]
-        made = self.made(self.called(f"{name}_New", f"i64 {len(parts)}"))
-        for k, part in enumerate(parts):
-            self.called(f"{name}_SetItem", f"ptr {made}", f"i64 {k}", f"ptr {part}")
-        return made
-
     def made_first(self, module: Module, gives: Kind) -> None:
         """Make those arrays among the results of which a shape is known."""
         program = module.program
@@ -311,20 +208,3 @@ class Entry(Objects):
             array, size = self.array(kind, dims)
             self.first[k] = self.read("ptr", array, object_layout.DATA), size, array
         module.placed = [program.outputs[k] for k in self.first]
-
-    def give_array(self, kind: Array, outputs: Iterator[str]) -> str:
-        data = "" if kind.zeros else next(outputs)
-        shape = [next(outputs) for _ in range(kind.ndim)]
-        place, _, made = self.placed.get(data, ("", "", ""))
-        if not made:
-            made, size = self.array(kind, shape)
-            if not kind.zeros:
-                target = self.read("ptr", made, object_layout.DATA)
-                if kind.element in NARROW:
-                    narrow_ints.narrowed(self, kind.element, data, target, size)
-                else:
-                    self.copy(target, data, size)
-        else:
-            elsewhere = self.m.value(f"icmp ne ptr {data}, {place}")
-            self.where(elsewhere, lambda: self.copy(place, data, self.placed[data][1]))
-        return made

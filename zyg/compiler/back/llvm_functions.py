@@ -75,6 +75,7 @@ class Module:
         self.scopes: list[str] = []  # what streams of loops are told apart by
         self.declared: dict[str, None] = {}
         self.called: list[Any] = []  # in Python
+        self.direct: dict[int, Any] = {}  # of those, what makes objects for that
         self.whys: dict[Any, tuple[int, str]] = {}  # why checks fail, each with its number
         self.rounds: dict[Program, str] = {}  # of loops in threads, with their functions
         self.apart: set[Program] = set()  # whose buffers share no memory
@@ -94,6 +95,7 @@ class Module:
             lines += _Function(self, program, name).text()
         for program, name in self.rounds.items():
             lines += threaded.function(program, name, self.names[program])
+        lines += [line for call in self.direct.values() for line in call.lines]
         if self.rounds:
             lines.append(threaded.TEXT)
         kept, counting = elementary_text.used(self.declared), first_code.TEXT

@@ -42,7 +42,7 @@ class Stopped(Exception):  # noqa: N818
 
     def __init__(self, error: Exception | None = None, why: str = "") -> None:
         super().__init__(error)
-        self.why = why
+        self.why, self.raised = why, error is not None
 
 
 class TapeFull(Exception):  # noqa: N818
@@ -149,10 +149,18 @@ class Direct:
         self.seconds = time.perf_counter() - start
 
 
-def _called(module: Module) -> tuple[list[python_calls.Trampoline], dict[str, int]]:
-    """How a text calls Python, and the addresses of that."""
-    made = [*map(python_calls.Trampoline, module.called)]
-    return made, {f"zyg_python_{k}": x.address for k, x in enumerate(made)}
+def _called(module: Module) -> tuple[list[Any], dict[str, int]]:
+    """What a text calls Python by, and the addresses of that."""
+    held: list[Any] = []
+    known: dict[str, int] = {}
+    for k, called in enumerate(module.called):
+        if direct := module.direct.get(k):
+            held += direct.held
+            known |= direct.addresses
+        else:
+            held.append(trampoline := python_calls.Trampoline(called))
+            known[f"zyg_python_{k}"] = trampoline.address
+    return held, known
 
 
 def _code(module: Module, text: str, addresses: dict[str, int], last: bool = False) -> Code:

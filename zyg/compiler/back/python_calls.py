@@ -77,18 +77,31 @@ class Trampoline:
                 ys, kept = [self._plain(*args)], 0
             else:
                 ys, kept = self._callee.run(_held, call, self._keeps, next(row), args)
-            found: list[Any] = []
-            arrays: list[Any] = []
-            for give, y in zip(self._gives, ys, strict=True):
-                give(y, found, arrays)
-            _state.given = arrays
-            self._results.pack_into(place, 0, *found, kept)
+            self._put(place, ys, kept)
             return 0
-        except Exception as error:
-            _state.raised = error
         except BaseException as error:
-            keep_for_later(error)
+            keep(error)
         return 1
+
+    def converted(self, y: Any, words: int) -> None:
+        """Write words of what was given, where machine code takes nothing of its kind."""
+        self._put(self._target.from_address(words), self._callee.leaves(y), 0)
+
+    def _put(self, place: Any, ys: Sequence[Any], kept: int) -> None:
+        found: list[Any] = []
+        arrays: list[Any] = []
+        for give, y in zip(self._gives, ys, strict=True):
+            give(y, found, arrays)
+        _state.given = arrays
+        self._results.pack_into(place, 0, *found, kept)
+
+
+def keep(error: BaseException) -> None:
+    """Keep what was raised by what was called."""
+    if isinstance(error, Exception):
+        _state.raised = error
+    else:
+        keep_for_later(error)
 
 
 def raised() -> Exception | None:

@@ -16,8 +16,8 @@ from typing import Any
 
 from zyg.compiler.back import lapack
 from zyg.compiler.back.python_text import indented
-from zyg.compiler.back.trampolines import refuse_text
 from zyg.compiler.builder import REALS
+from zyg.compiler.callbacks import refuse_text
 from zyg.compiler.ir import (
     Alloc,
     Atom,
@@ -401,7 +401,7 @@ class _Function(Visitor):
             yield from indented(body)
 
     def call_back(self, op: Any) -> Iterator[str]:
-        yield from refuse_text(self, op)
+        yield from refuse_text(op)
 
 
 def _literal(x: Any) -> str:

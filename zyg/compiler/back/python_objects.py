@@ -29,6 +29,8 @@ _OF_C = {  # Python's functions
     "PyList_SetItem": "i32 (ptr, i64, ptr)", "Py_IncRef": "void (ptr)", "Py_DecRef": "void (ptr)",
     "Py_GetRecursionLimit": "i32 ()", "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
+    "PyGILState_Ensure": "i32 ()", "PyGILState_Release": "void (i32)",
+    "PyErr_Fetch": "void (ptr, ptr, ptr)", "PyErr_NormalizeException": "void (ptr, ptr, ptr)",
 }  # fmt: skip
 
 

@@ -6,19 +6,26 @@ loaded, so that object code stays valid on disk.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from zyg.compiler.back import arena
 from zyg.compiler.back.c_abi import type_in_text
+from zyg.compiler.back.direct_calls import DirectCall
+from zyg.compiler.back.object_layout import Unreadable
 from zyg.compiler.ir import CallBack, is_buffer, type_of
-from zyg.errors import CompileError
 
 
 def printed(text: Any, op: CallBack) -> None:
     """Print a call, into the text of a function."""
-    m, name = text.m, f"@zyg_python_{len(text.module.called)}"
+    m, at = text.m, len(text.module.called)
     text.module.called.append(op.callee)
-    m.declared[f"declare i32 {name}(ptr, ptr)"] = None
+    with suppress(Unreadable):
+        text.module.direct[at] = DirectCall(m.declared, op.callee, at)
+    direct = at in text.module.direct
+    name = f"@zyg_{'direct' if direct else 'python'}_{at}"
+    if not direct:
+        m.declared[f"declare i32 {name}(ptr, ptr)"] = None
     width = max(len(op.args), sum(1 + is_buffer(x.type) for x in op.outs))
     words = m.value(f"alloca [{width} x i64], align 8")
 
@@ -31,6 +38,9 @@ def printed(text: Any, op: CallBack) -> None:
             typed = "i64 " + m.value(f"zext {typed} to i64")
         m.line(f"store {typed}, {place(k)}")
     status = m.value(f"call i32 {name}(ptr %arena, ptr {words})")
+    if direct:
+        has_room = m.value(f"icmp ne i32 {status}, {arena.NO_MEMORY}")
+        text.demand(has_room, status=str(arena.NO_MEMORY))
     text.demand(m.value(f"icmp eq i32 {status}, 0"))
     k = 0
     for out in op.outs:
@@ -41,18 +51,12 @@ def printed(text: Any, op: CallBack) -> None:
             k += 1
             continue
         source = m.value(f"load ptr, {place(k)}")
+        if direct:
+            text.known[out] = source
+            k += 2
+            continue
         size = "i64 " + m.value(f"load i64, {place(k + 1)}")
         made = text.known[out] = m.value(f"call ptr @zyg_allocate(ptr %arena, {size})")
         text.demand(m.value(f"icmp ne ptr {made}, null"), status=str(arena.NO_MEMORY))
         m.line(f"call void @llvm.memmove.p0.p0.i64(ptr {made}, ptr {source}, {size}, i1 false)")
         k += 2
-
-
-def refuse_text(text: Any, op: CallBack) -> Any:
-    """There is none in Python that needs NumPy alone."""
-    raise CompileError(
-        f"a function that calls {op.callee.name} back cannot be written as text.",
-        f"{op.callee.name} runs in Python with zyg's rules; source() writes modules that need only "
-        "NumPy.",
-        "call it outside the compiled function.",
-    )
