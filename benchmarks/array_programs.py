@@ -249,6 +249,18 @@ def gravity(x, v, mass, steps):
     return np.sum(x * x) + np.sum(v * v)
 
 
+def spectral_steps(u, waves, steps):
+    def slope(u):
+        modes = np.fft.fft(u)
+        change = np.real(np.fft.ifft(-1j * waves * modes))
+        return change * u - np.real(np.fft.ifft(waves**2 * modes))
+
+    for _ in range(steps):
+        first = slope(u)
+        u = u + 0.005 * (first + slope(u + 0.01 * first))
+    return np.sum(u * u)
+
+
 def smoothing(image):
     y = np.empty_like(image)
     y[:, 0] = 0.3 * image[:, 0]
@@ -349,6 +361,7 @@ def _arguments(quick: bool) -> dict[str, tuple[Any, ...]]:
         "arc_distance": tuple(0.5 * x(n(20000)) for _ in range(4)),
         "clipped": (x(n(300), n(300)), x(n(300), n(300)), x(n(300), n(300))),
         "gravity": (x(n(40), 3), x(n(40), 3), np.abs(x(n(40))), n(20, 3)),
+        "spectral_steps": (x(n(64)), 0.1 * np.fft.fftfreq(n(64), 1 / n(64)), n(20, 3)),
         "smoothing": (x(n(200), n(200)),),
         "softmax": (x(n(256), n(128)),),
         "layer_norm": (x(n(128), n(256)), x(n(256)), x(n(256))),

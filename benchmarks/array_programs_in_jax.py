@@ -222,6 +222,20 @@ def _gravity(jax, np, x, v, mass, steps):
     return np.sum(x * x) + np.sum(v * v)
 
 
+def _spectral_steps(jax, np, u, waves, steps):
+    def slope(u):
+        modes = np.fft.fft(u)
+        change = np.real(np.fft.ifft(-1j * waves * modes))
+        return change * u - np.real(np.fft.ifft(waves**2 * modes))
+
+    def step(_, u):
+        first = slope(u)
+        return u + 0.005 * (first + slope(u + 0.01 * first))
+
+    u = jax.lax.fori_loop(0, steps, step, u)
+    return np.sum(u * u)
+
+
 def _smoothing(jax, np, image):
     def right(y, x):
         y = 0.3 * x + 0.6 * y
