@@ -84,7 +84,7 @@ def test_a_place_that_is_read_or_written_besides_is_no_sum(code):
     assert found.tolist() == np.cumsum(x).tolist()
 
 
-def stencil(offsets, clears, step):
+def stencil(offsets, clears, step, also):
     """Adds the number at each place to those at some offsets, in a mirror's order or forwards.
 
     Offsets are of rows, and in these.
@@ -92,7 +92,7 @@ def stencil(offsets, clears, step):
 
     def fill(b, n, width, row):
         size = b.op("add", n, b.op("add", b.op("multiply", width, 3), 8))
-        to, of = b.alloc("float", size), b.alloc("float", n)
+        to, of, other = (b.alloc("float", k) for k in (size, n, n))
         b.copy(of, row, n)
         body, index = Block(), Value("int")
         with b.inside(body):
@@ -105,10 +105,12 @@ def stencil(offsets, clears, step):
                 weighed = b.op("multiply", x, float(down + offset + 1))
                 at = b.op("add", b.op("multiply", down, width), offset)
                 b.add_to(to, b.op("add", index, at), weighed)
+            if also:
+                b.add_to(other, index, b.op("multiply", x, x))
         last = b.op("subtract", n, 1)
         span = (last, -1, -1) if step < 0 else (0, n, 1)
         b.block.ops.append(For(index, span, [], [], body, []))
-        return [to, of]
+        return [to, of, other]
 
     return filled(fill, "int", "int", "float[]")
 
@@ -118,14 +120,14 @@ def stencil(offsets, clears, step):
     offsets=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0, 1, 2, 8])),
                      min_size=1, max_size=6),
     clears=st.sampled_from(["", "before", "between"]), step=st.sampled_from([-1, 1]),
-    n=st.sampled_from([0, 1, 2, 3, 5, 40]), width=st.sampled_from([0, 3, 48]),
+    n=st.sampled_from([0, 1, 2, 3, 5, 40]), width=st.sampled_from([0, 3, 48]), also=st.booleans(),
 )  # fmt: skip
-@example([(0, 0), (0, 1), (0, 2), (1, 1), (2, 1)], "before", -1, 40, 48)
-@example([(0, 0), (0, 1), (0, 2), (1, 1), (2, 1)], "", -1, 40, 3)
-@example([(0, 1), (0, 2)], "", 1, 1, 0)
-def test_additions_to_neighbours_are_all_made(offsets, clears, step, n, width):
+@example([(0, 0), (0, 1), (0, 2), (1, 1), (2, 1)], "before", -1, 40, 48, True)
+@example([(0, 0), (0, 1), (0, 2), (1, 1), (2, 1)], "", -1, 40, 3, False)
+@example([(0, 1), (0, 2)], "", 1, 1, 0, True)
+def test_additions_to_neighbours_are_all_made(offsets, clears, step, n, width, also):
     x = np.random.default_rng(4).normal(size=n)
-    program = stencil(offsets, clears, step)
+    program = stencil(offsets, clears, step, also)
     right = interpreted(program, n, width, x.copy())
     found = {}
     for code in ("first", "whole"):

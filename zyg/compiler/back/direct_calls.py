@@ -15,7 +15,7 @@ from zyg.compiler.back.object_layout import Unreadable
 from zyg.compiler.back.python_calls import Trampoline, keep
 from zyg.compiler.back.python_objects import LOADED
 from zyg.compiler.callbacks import HIDDEN, Called, Leaf
-from zyg.compiler.kinds import NARROW, Array, Kind, Static, leaves
+from zyg.compiler.kinds import NARROW, Array, Kind, Scalar, Static, leaves
 
 
 class DirectCall(Kinds):
@@ -83,28 +83,14 @@ class DirectCall(Kinds):
 
     def loaded(self, takes: list[Leaf]) -> Iterator[str]:
         """The operands, of the words."""
-        types: list[str] = []
-        for leaf in takes:
-            if isinstance(leaf, Array):
-                types += ["ptr", *["i64"] * leaf.ndim]
-            else:
-                known = {**LOADED, "bool": "i64", "complex": "double"}
-                types += [known[leaf.type]] * (1 + (leaf.type == "complex"))
-        found = [self.m.value(f"load {type}, {self.word(k)}") for k, type in enumerate(types)]
-        bools = [leaf for leaf in takes if leaf.element == "bool" and not isinstance(leaf, Array)]
-        return iter(found if not bools else self.as_bools(takes, found))
-
-    def as_bools(self, takes: list[Leaf], found: list[str]) -> list[str]:
-        """The same, where some are bools."""
         k = 0
         for leaf in takes:
-            if isinstance(leaf, Array):
-                k += 1 + leaf.ndim
-                continue
-            if leaf.type == "bool":
-                found[k] = self.m.value(f"trunc i64 {found[k]} to i1")
-            k += 1 + (leaf.type == "complex")
-        return found
+            types = ["ptr", *["i64"] * leaf.ndim] if isinstance(leaf, Array) else _types(leaf)
+            for type in types:
+                x = self.m.value(f"load {type}, {self.word(k)}")
+                is_bool = leaf.element == "bool" and not isinstance(leaf, Array)
+                yield self.m.value(f"trunc i64 {x} to i1") if is_bool else x
+                k += 1
 
     def stored(self) -> None:
         """Store the results as words; arrays are copied."""
@@ -118,7 +104,7 @@ class DirectCall(Kinds):
                     self.m.line(f"store {next(inputs)}, {self.word(k + 2 + j)}")
                 k += 2 + leaf.ndim
                 continue
-            for _ in range(1 + (leaf.type == "complex")):
+            for _ in _types(leaf):
                 x = next(inputs)
                 if x.startswith("i1 "):
                     x = "i64 " + self.m.value(f"zext {x} to i64")
@@ -154,7 +140,7 @@ class DirectCall(Kinds):
         put = self.at(Trampoline(called).converted)
         none = self.called("PyObject_Vectorcall", f"ptr {put}", f"ptr {row}", "i64 2", "ptr null")
         self.called("Py_DecRef", f"ptr {words}")
-        self.made(none)
+        self.called("Py_DecRef", f"ptr {self.made(none)}")
         k = 0
         for leaf in self.gives:
             if isinstance(leaf, Array):
@@ -162,7 +148,7 @@ class DirectCall(Kinds):
                 self.copied(k, source, m.value(f"load i64, {self.word(k + 1)}"))
                 k += 2 + leaf.ndim
             else:
-                k += 1 + (leaf.type == "complex")
+                k += len(_types(leaf))
         self.end("0")
 
     def raised(self) -> None:
@@ -178,6 +164,13 @@ class DirectCall(Kinds):
         for x in (none, *(m.value(f"load ptr, ptr {x}") for x in three)):
             self.called("Py_DecRef", f"ptr {x}")
         self.end("1")
+
+
+def _types(leaf: Scalar) -> list[str]:
+    """Of the words of a number."""
+    if leaf.type == "complex":
+        return ["double", "double"]
+    return ["i64" if leaf.type == "bool" else LOADED.get(leaf.type, "i64")]
 
 
 def _is_held_otherwise(leaf: Leaf) -> bool:

@@ -69,7 +69,7 @@ def gathered(parts: list[For], sums: set[Load], places: Places) -> Gathered | No
     new = [op for op in (*rest, *more, *made.body.ops) if isinstance(op, Op)]
     places.makers.update((op.out, op) for op in new)
     pairs = places.pairs(made)
-    if len(rows) > 1 and not pairs:
+    if len({buffer for buffer, _ in streams}) < len(streams) and not pairs:
         return None
     return Gathered(made, pairs, rest, enough, more, parts)
 

@@ -12,7 +12,7 @@ import math
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -64,8 +64,12 @@ class Trampoline:
         self._gives = [_giver(leaf, strict) for leaf in called.callee.gives]
         self._results = struct.Struct(f"={_codes(called.callee.gives, given=True)}q")
         self._target = ctypes.c_char * max(self._words.size, self._results.size)
-        self._function = _FUNCTION(self._run)  # lives as long as this
-        self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
+
+    @cached_property
+    def address(self) -> int:
+        """Where machine code calls it, as long as this lives."""
+        self._function = _FUNCTION(self._run)
+        return ctypes.cast(self._function, ctypes.c_void_p).value or 0
 
     def _run(self, call: int, words: int) -> int:
         try:
