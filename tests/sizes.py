@@ -28,7 +28,7 @@ BUDGETS = {
     "zyg/verbs": 3515,
     "zyg/watched": 2300,
     "zyg_cuda": 1680,
-    "tests": 78995,
+    "tests": 79000,
 }
 
 
