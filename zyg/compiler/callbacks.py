@@ -258,9 +258,13 @@ def leaves_of(kind: Kind, y: Any) -> Iterator[Any]:
         yield y
 
 
+class OtherKind(TypeError):  # noqa: N818
+    """A result of another kind than the first one was: Python may go on with it."""
+
+
 def demand_alike(condition: bool) -> None:
     if not condition:
-        raise TypeError("a result of another kind than the first one was")
+        raise OtherKind("a result of another kind than the first one was")
 
 
 # In what is read

@@ -27,6 +27,7 @@ from zyg.compiler.back import (
 )
 from zyg.compiler.back.compiled import Code
 from zyg.compiler.back.llvm_functions import Module
+from zyg.compiler.callbacks import OtherKind
 from zyg.compiler.ir import Program, Type, element_of, is_buffer, type_of
 from zyg.compiler.kinds import Kind
 
@@ -37,12 +38,14 @@ _DTYPES = {"float": np.float64, "float32": np.float32, "int": np.int64, "bool": 
 class Stopped(Exception):  # noqa: N818
     """Python is to run the function: a check has failed, calls went too deep, or Python raised.
 
-    What it raised is the argument, else None; `why` is what has failed.
+    What it raised is the argument, else None; `why` is what has failed. With `raised`, Python will
+    raise the same.
     """
 
     def __init__(self, error: Exception | None = None, why: str = "") -> None:
         super().__init__(error)
-        self.why, self.raised = why, error is not None
+        self.why = why
+        self.raised = error is not None and not isinstance(error, OtherKind)
 
 
 class TapeFull(Exception):  # noqa: N818
