@@ -13,7 +13,7 @@ are asked for, as each has derivatives again.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import Any, Protocol
@@ -81,7 +81,6 @@ class Callee(Protocol):
     takes: Sequence[Leaf]
     gives: Sequence[Leaf]
     strict: bool  # whether results have the types that Python's have
-    plain: Callable[..., Any] | None  # what gives its one result of all that it takes
     direct: Any  # a function, the kinds of its arguments, names of the last, the kind of its result
 
     def leaves(self, y: Any) -> Sequence[Any]:

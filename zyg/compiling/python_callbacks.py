@@ -60,7 +60,6 @@ class InPython:
     """
 
     strict = False
-    plain: Callable[..., Any] | None = None
     direct: Any = None
     value: Callable[[Held, int, Sequence[Any]], Sequence[Any]]
     watched: Callable[[Sequence[Any]], Sequence[Any]]
@@ -164,8 +163,6 @@ class Function(InPython):
         self._rule: Any = self._usable(None if inside else rule_of(f))
         if not self._is_standalone():
             self.direct = f, kinds, names, result
-            if self._alone and not (names or isinstance(result, Struct)):
-                self.plain = f
 
     def _usable(self, rule: Any) -> Any:
         """A rule that takes and gives these as they are; None otherwise."""

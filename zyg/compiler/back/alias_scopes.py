@@ -160,14 +160,12 @@ class _Ends:
             self.known[text] = self.function.m.value(text)
         return self.known[text]
 
-    def sum(self, sum: Sum, index: str = "") -> str:
+    def sum(self, terms: Sum, index: str = "") -> str:
         """A sum, at a round."""
-        text = str(sum[()])
-        for term, n in sum.items():
-            product, names = (
-                str(n),
-                [index if x is self.index else self.function.atom(x) for x in term],
-            )
+        text = str(terms[()])
+        for term, n in terms.items():
+            product = str(n)
+            names = (index if x is self.index else self.function.atom(x) for x in term)
             for factor in sorted(names):
                 product = factor if product == "1" else self.value(f"mul i64 {product}, {factor}")
             if term:

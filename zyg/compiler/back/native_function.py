@@ -176,12 +176,8 @@ def _code(module: Module, text: str, addresses: dict[str, int], last: bool = Fal
 
 def addresses_of_zyg() -> dict[str, int]:
     """What all texts know by name."""
-    return {
-        **arena.addresses(),
-        **libraries.addresses(),
-        **threaded.addresses(),
-        "zyg_end_of_call": python_calls.end_address(),
-    }
+    known = (x.addresses() for x in (arena, libraries, threaded, python_calls))
+    return {name: address for found in known for name, address in found.items()}
 
 
 def _letter(kind: Type) -> str:

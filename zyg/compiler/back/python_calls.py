@@ -47,9 +47,9 @@ def _ending() -> Any:
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(end_of_call)
 
 
-def end_address() -> int:
-    """Where machine code says that a call ends."""
-    return ctypes.cast(_ending(), ctypes.c_void_p).value or 0
+def addresses() -> dict[str, int]:
+    """What texts call where a call ends."""
+    return {"zyg_end_of_call": ctypes.cast(_ending(), ctypes.c_void_p).value or 0}
 
 
 class Trampoline:
@@ -57,7 +57,6 @@ class Trampoline:
 
     def __init__(self, called: Called) -> None:
         self._callee, self._keeps = called.callee, called.keeps
-        self._plain = None if called.keeps else called.callee.plain
         self._takes = [*map(_taker, called.callee.takes)]
         self._words = struct.Struct(f"={_codes(called.callee.takes)}q")
         strict = called.callee.strict and not called.keeps
@@ -76,11 +75,7 @@ class Trampoline:
             place = self._target.from_address(words)
             row = iter(self._words.unpack_from(place))
             args = [take(row) for take in self._takes]
-            ys: Sequence[Any]
-            if self._plain is not None:
-                ys, kept = [self._plain(*args)], 0
-            else:
-                ys, kept = self._callee.run(_held, call, self._keeps, next(row), args)
+            ys, kept = self._callee.run(_held, call, self._keeps, next(row), args)
             self._put(place, ys, kept)
             return 0
         except BaseException as error:
