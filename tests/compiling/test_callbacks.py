@@ -53,9 +53,9 @@ def least_squares(a, b):
     return x @ x + s[0]
 
 
-def fft(x):
-    y = np.fft.fft(x)
-    return np.sum(np.abs(y) ** 3) + np.sum((y * y[::-1]).real)
+def eigenvectors(x):
+    w, v = np.linalg.eig(np.outer(x, np.sin(x)) + np.diag(np.arange(6.0)))
+    return np.sum(np.abs(v[0]) ** 3) + np.sum((w * w[::-1]).real)
 
 
 def bessel(x):
@@ -109,7 +109,7 @@ PROGRAMS = [
     (eigh_in_a_loop, A, 5),
     (qr, A, V[:3]),
     (least_squares, B, V[:5]),
-    (fft, V),
+    (eigenvectors, V),
     (bessel, 1.3),
     (in_a_branch, V),
     (carried, V[:4], 5),
@@ -352,7 +352,7 @@ def test_a_rule_is_taken_once():
 
 
 def test_no_text_without_zyg():
-    with pytest.raises(CompileError, match="calls svd back"):
+    with pytest.raises(CompileError, match="calls _svd back"):
         zyg.compile(svd).source(B)
 
 

@@ -65,8 +65,8 @@ def closed(bars: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
 
 
 @word
-def lapack(name: str, *operands: Any) -> Any:
-    """What a routine gives of NumPy's LAPACK; see the compiler's routines."""
+def routine(name: str, *operands: Any) -> Any:
+    """What a routine gives of those that NumPy brings; see the compiler's routines."""
     raise NotImplementedError
 
 

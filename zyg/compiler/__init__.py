@@ -2,8 +2,8 @@
 
 ir                              what a function is here: values, operations, regions
 splice                          programs put into others
+libraries                       where the libraries are that NumPy brings, and its loops
 routines                        what libraries do with the memory of a program
-libraries                       where the libraries are that NumPy brings
 numbers                         numbers that record what is done with them
 builder                         a builder, which appends operations to blocks
 aliases                         which memory may be the same, and what is written

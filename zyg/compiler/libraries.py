@@ -1,11 +1,19 @@
-"""The BLAS and the LAPACK that NumPy brings: how they spell their names, and where they are."""
+"""What NumPy brings for machine code to call: BLAS and LAPACK, loops of its ufuncs, its sorting.
+
+An inner loop takes its operands, extents and strides by addresses, and data of its own (see NumPy,
+"Generalized universal function API" and "PyUFunc_FromFuncAndData"). What sorts is in a dtype's
+table of functions ("PyArray_ArrFuncs"), which is the same in all of NumPy 2.
+"""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 # What stands before and after a name, for C and for Fortran, and the ints.
 _SPELLINGS = (
@@ -14,6 +22,17 @@ _SPELLINGS = (
 )  # fmt: skip
 _PRODUCTS = [f"cblas_{t}gem{x}" for t in "ds" for x in "mv"]
 FACTORS = "dgesv", "dgetrf", "dgetrs", "dpotrf", "dtrtrs"
+_FFT = "numpy.fft._pocketfft_umath"
+LOOPS = {  # ours: a module, the name of a ufunc in it, its types
+    "fft": (_FFT, "fft", "DdD"), "ifft": (_FFT, "ifft", "DdD"), "irfft": (_FFT, "irfft", "Ddd"),
+    "rfft of even": (_FFT, "rfft_n_even", "ddD"), "rfft of odd": (_FFT, "rfft_n_odd", "ddD"),
+}  # fmt: skip
+SORTS = {  # ours: where each is in that table
+    "sort": 33, "argsort": 36, "argsort, stable": 38,
+}  # fmt: skip
+_ELEMENTS = {"float": np.dtype(np.float64), "int": np.dtype(np.int64)}
+_HEAD = 4 * ctypes.sizeof(ctypes.c_int)  # nin, nout, nargs, identity; then functions, data, ntypes
+_FUNCTIONS = 365  # PyDataType_GetArrFuncs in NumPy's table
 Spelling = tuple[str, str, str] | None
 
 
@@ -45,7 +64,63 @@ def addresses() -> dict[str, int]:
         for name in names if spelled else ():
             symbol = f"{spelled[0]}{name}{spelled[1]}"
             found[symbol] = ctypes.cast(library[symbol], ctypes.c_void_p).value or 0
+    for name, at in loops().items():
+        found.update(zip(loop_symbols(name), at, strict=True))
+    return {**found, **_sorting()}
+
+
+def sort_symbol(name: str, element: str) -> str:
+    """What texts call something of `SORTS` for elements of a type."""
+    return f"zyg_{name.replace(', ', '_')}_{element}"
+
+
+def _sorting() -> dict[str, int]:
+    found, read = dict[str, int](), ctypes.c_void_p.from_address
+    functions = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(of_numpy(_FUNCTIONS))
+    for element, dtype in _ELEMENTS.items():
+        table, word = functions(dtype), ctypes.sizeof(ctypes.c_void_p)
+        for name, place in SORTS.items():
+            found[sort_symbol(name, element)] = read(table + word * place).value or 0
     return found
+
+
+def of_numpy(place: int) -> int:
+    """The address of a function of NumPy's table."""
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = pointer(_multiarray_umath._ARRAY_API, None)
+    return ctypes.c_void_p.from_address(table + ctypes.sizeof(ctypes.c_void_p) * place).value or 0
+
+
+def loop_symbols(name: str) -> tuple[str, str]:
+    """What texts call an inner loop and its data."""
+    return f"zyg_loop_{(known := name.replace(' ', '_'))}", f"zyg_data_{known}"
+
+
+@cache
+def loops() -> dict[str, tuple[int, int]]:
+    """The addresses of those of `LOOPS` that NumPy has, and of their data."""
+    found = ((name, _loop(*row)) for name, row in LOOPS.items())
+    return {name: at for name, at in found if at}
+
+
+def _loop(module: str, attribute: str, types: str) -> tuple[int, int] | None:
+    try:
+        ufunc = getattr(import_module(module), attribute)
+        place = [x.replace("->", "") for x in ufunc.types].index(types)
+    except (ImportError, AttributeError, ValueError):
+        return None
+    start, word = id(ufunc) + object.__basicsize__, ctypes.sizeof(ctypes.c_void_p)
+    counts = (*(ctypes.c_int * 3).from_address(start),)
+    rows = (*(ctypes.c_void_p * 2).from_address(start + _HEAD),)
+    total = ctypes.c_int.from_address(start + _HEAD + 2 * word).value
+    if (*counts, total) != (ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes):
+        return None
+    read = ctypes.c_void_p.from_address
+    function, data = (row and read(row + word * place).value for row in rows)
+    return (function, data or 0) if function else None
 
 
 @cache

@@ -10,6 +10,12 @@ over a, by which "solve again" solves for the transpose; "solve lower" and "solv
 pivots, do it for a triangle of a. ``cholesky(n, a)`` writes the factor of a over its lower
 triangle. All these say whether there is a result. ``slogdet(n, a, pivots)`` gives the sign and the
 logarithm of the determinant of a.
+
+Fourier transforms take the rows of a matrix: ``fft(rows, n, m, a, factor, y)`` writes to the m
+numbers of each row of y what NumPy makes of the n numbers of a row of a, times a factor.
+
+``sort(n, a, first)`` sorts n elements of a, ``argsort(n, a, first, order, start)`` by those as many
+ints of `order`, which are counted there. They say whether there was memory for it.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from zyg.compiler.ir import Type
+from zyg.compiler.libraries import LOOPS
 
 
 @dataclass(frozen=True)
@@ -51,4 +58,7 @@ routines: dict[str, Meaning] = {
     "solve upper": Meaning((2, 3), (3,), gives=("bool",)),
     "cholesky": Meaning((1,), (1,), gives=("bool",)),
     "slogdet": Meaning((1,), (1, 2), gives=("float", "float")),
+    **dict.fromkeys(LOOPS, Meaning((3,), (5,))),
+    "sort": Meaning((1,), (1,), gives=("bool",)),
+    **dict.fromkeys(("argsort", "argsort, stable"), Meaning((1, 3), (3,), gives=("bool",))),
 }

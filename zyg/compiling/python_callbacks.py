@@ -161,17 +161,19 @@ class Function(InPython):
         self._watched = f if inside else stand_in(f)
         self._real = [k for k, kind in enumerate(kinds) if floats(kind, 0)]
         self._rule: Any = self._usable(None if inside else rule_of(f))
-        if not self._is_standalone():
-            self.direct = f, kinds, names, result
+        self._plain = _of_rule(self._rule) if self._is_standalone() else f
+        self.direct = self._plain, kinds, names, result
 
     def _usable(self, rule: Any) -> Any:
         """A rule that takes and gives these as they are; None otherwise."""
         if self._names or any(isinstance(kind, Struct) for kind in self._kinds):
             return None
-        if not (self._results and len(self._results) == len(self.gives)):
+        if not self._results:
             return None
         if isinstance(rule, ScalarRule):
-            real = all(leaf.element != "complex" for leaf in (*self.takes, *self.gives))
+            real = len(self._results) == len(self.gives) and all(
+                leaf.element != "complex" for leaf in (*self.takes, *self.gives)
+            )
             return rule if real and len(rule.partials) == len(self._kinds) else None
         return rule if isinstance(rule, Adjoint) and not rule.strong else None
 
@@ -187,8 +189,11 @@ class Function(InPython):
         ys = self.leaves(y)
 
         def cotangents(bars: Sequence[Any]) -> Sequence[Any]:
+            row: list[Any] = [None] * len(self.gives)  # of ints there are none
+            for k, bar in zip(self._results, bars, strict=True):
+                row[k] = bar
             with quiet():
-                found = back(whole_of(self._result, iter(bars)))
+                found = back(whole_of(self._result, iter(row)))
             made = self._by_leaf(found, args) if type(found) is tuple else None
             if made is None or any(map(non_finite, made)):  # which exact zeros may turn to zeros
                 made = super(Function, self).derived(xs, which)[1](bars)
@@ -221,10 +226,7 @@ class Function(InPython):
         return xs if self._alone else [whole_of(kind, rest) for kind in self._kinds]
 
     def value(self, held: Held, which: int, xs: Sequence[Any]) -> Sequence[Any]:
-        args = self._args(xs)
-        if self._is_standalone():
-            return self.leaves(self._rule.rule(*args)[0])
-        return self.leaves(called(self._function, args, self._names))
+        return self.leaves(called(self._plain, self._args(xs), self._names))
 
     def _is_standalone(self) -> bool:
         return isinstance(self._rule, Adjoint) and self._rule.standalone
@@ -238,6 +240,11 @@ class Function(InPython):
 
     def outside(self) -> Callee:
         return _Outside(self)
+
+
+def _of_rule(rule: Adjoint) -> Callable[..., Any]:
+    """The value of a function that its rule alone computes."""
+    return lambda *args: rule.rule(*args)[0]
 
 
 def _of_elements(rule: ScalarRule, args: Sequence[Any], moving: Sequence[int]) -> tuple[Any, Any]:

@@ -21,7 +21,7 @@ from zyg.compiler.aliases import writes_of
 from zyg.compiler.autodiff.calls import Pair, Stacks
 from zyg.compiler.autodiff.checkpointing import buffers_in, changed
 from zyg.compiler.autodiff.choices import Choice, choice
-from zyg.compiler.autodiff.dependence import Activity
+from zyg.compiler.autodiff.dependence import Activity, makes_reals
 from zyg.compiler.autodiff.handing import handed_on
 from zyg.compiler.autodiff.recompute import Recomputable
 from zyg.compiler.builder import Builder
@@ -230,7 +230,7 @@ class AugmentedPrimal(Rewriter):
             self.builder.store(shadow, self.atom(op.index), value)
 
     def routine(self, op: Routine) -> None:
-        for k, rows, columns in MATRICES[op.name]:
+        for k, rows, columns in MATRICES[op.name] if makes_reals(op) else ():
             self.matrices[op, k] = self._matrix(op, k, op.args[rows], op.args[columns])
         super().routine(op)
 

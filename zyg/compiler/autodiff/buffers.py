@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zyg.compiler.autodiff.dependence import Dependence, is_real
+from zyg.compiler.autodiff.dependence import Dependence, is_real, makes_reals
 from zyg.compiler.autodiff.ruled import pushed
 from zyg.compiler.autodiff.tangents import Chain, Forward, Tangents, keys_of
 from zyg.compiler.builder import Builder
@@ -128,7 +128,7 @@ class ForwardOnMemory(Forward):
         made = self.builder.routine(op.name, *args, outs=[x.type for x in op.outs])
         self.made.update(zip(op.outs, made, strict=True))
         rows = [self.changing(x) if is_buffer(type_of(x)) else {} for x in op.args]
-        if any(rows):
+        if any(rows) and makes_reals(op):
             if op.name not in _PUSHES:
                 raise KernelError(
                     f"{op.name} has no derivative.",

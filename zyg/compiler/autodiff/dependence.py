@@ -58,6 +58,11 @@ def is_real(kind: str) -> bool:
     return kind in REALS
 
 
+def makes_reals(op: Routine) -> bool:
+    """Whether tangents can be of what a routine writes."""
+    return any(is_real(type_of(x)) for x in writes_of(op))
+
+
 class Dependence(Aliases):
     """What flows from where to where in a program."""
 

@@ -18,7 +18,7 @@ from zyg.base.registry import ScalarRule
 from zyg.compiler.aliases import writes_of
 from zyg.compiler.autodiff.augmented_primal import AugmentedPrimal, Frame, carry
 from zyg.compiler.autodiff.choices import Choice
-from zyg.compiler.autodiff.dependence import times
+from zyg.compiler.autodiff.dependence import makes_reals, times
 from zyg.compiler.autodiff.own_adjoints import pulled
 from zyg.compiler.autodiff.products import product
 from zyg.compiler.autodiff.residuals import Residual, Residuals, before
@@ -215,7 +215,8 @@ class Reverse(Visitor):
         """Conditions are checked in the forward sweep."""
 
     def routine(self, op: Routine) -> None:
-        _ROUTINES[op.name](self, op)
+        if makes_reals(op):
+            _ROUTINES[op.name](self, op)
 
     # Regions
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from zyg.compiler.aliases import writes_of
+from zyg.compiler.autodiff.dependence import makes_reals
 from zyg.compiler.builder import Builder
 from zyg.compiler.ir import (
     Alloc,
@@ -141,6 +142,6 @@ def _summed(op: Any, is_active: Any) -> list[Value]:
     """The buffers whose shadows the mirror of an operation adds to."""
     if isinstance(op, Load):
         return [op.buffer] if is_active(op.out) and not is_buffer(op.out.type) else []
-    if isinstance(op, Routine):
+    if isinstance(op, Routine) and makes_reals(op):
         return [op.args[k] for k in (3, 7) if is_active(op.args[k])]  # type: ignore[misc]
     return []

@@ -33,11 +33,21 @@ def buffers_of(block: Block) -> list[Value]:
 
 
 def _fresh(op: Any) -> list[Value]:
-    """The buffers that an operation makes, and that are in no other one: Python's results, too."""
+    """The buffers that an operation makes, and that are in no other one: results of a function
+    that makes nothing else of buffers, and Python's, too.
+    """
     if isinstance(op, Alloc):
         return [op.out]
-    in_python = isinstance(op, Call) and any(isinstance(x, CallBack) for x in op.callee.body.ops)
-    return [x for x in op.outs if is_buffer(x.type)] if in_python else []
+    if not isinstance(op, Call):
+        return []
+    made = {x for inner in op.callee.body.ops for x in _made_alone(inner)}
+    pairs = zip(op.callee.outputs, op.outs, strict=True)
+    found = {y: out for y, out in pairs if is_buffer(out.type)}
+    return [*found.values()] if found.keys() <= made else []
+
+
+def _made_alone(op: Any) -> list[Value]:
+    return op.outs if isinstance(op, CallBack) else [op.out] if isinstance(op, Alloc) else []
 
 
 class _Inside(NamedTuple):
@@ -122,7 +132,8 @@ def _done(op: Any) -> _Inside:
     fresh = frozenset(_fresh(op))
     if isinstance(op, Store) and is_buffer(type_of(op.value)):
         return _Inside(fresh, frozenset([op.buffer]))
-    calls = isinstance(op, Call) and not fresh and (
-        any(type_of(x).endswith("[][]") for x in op.args) or any(is_buffer(x.type) for x in op.outs)
-    )  # fmt: skip
+    calls = isinstance(op, Call) and (
+        any(type_of(x).endswith("[][]") for x in op.args)
+        or (not fresh and any(is_buffer(x.type) for x in op.outs))
+    )
     return _Inside(fresh, calls=calls)

@@ -18,6 +18,7 @@ from zyg.compiler.back import (
     elementary_text,
     first_code,
     gathering,
+    inner_loops,
     lanes_text,
     lapack,
     sums,
@@ -260,7 +261,7 @@ class _Function(Memory):
             self.call(Call(made, op.args, []))
             return
         if op.name in routines:
-            lapack.printed(self, op)
+            (inner_loops if op.name in inner_loops.NAMES else lapack).printed(self, op)
             return
         kind = next(type_of(x) for x in op.args if is_buffer(type_of(x)))
 

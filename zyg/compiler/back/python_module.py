@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from zyg.compiler.back import lapack
+from zyg.compiler.back import inner_loops, lapack
 from zyg.compiler.back.python_text import indented
 from zyg.compiler.builder import REALS
 from zyg.compiler.callbacks import refuse_text
@@ -299,9 +299,11 @@ class _Function(Visitor):
     def routine(self, op: Routine) -> Iterator[str]:
         args = [self.at(x) for x in op.args]
         yield from self.flush()
-        self.module.written.add("matrix")
+        if op.name not in inner_loops.NAMES:
+            self.module.written.add("matrix")
         if op.name != "product":
-            yield from lapack.lines(op.name, args, [*map(self.name, op.outs)])
+            lines = (inner_loops if op.name in inner_loops.NAMES else lapack).lines
+            yield from lines(op.name, args, [*map(self.name, op.outs)])
             return
         m, n, k = args[:3]
         a, b, c = (

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.config import least_tape
+from zyg.compiler import libraries
 from zyg.compiler.back.compiled import Code
 from zyg.compiler.back.first_code import from_disk
 from zyg.compiler.kinds import ELEMENTS
@@ -61,7 +62,7 @@ class Later:
 def found(name: str) -> tuple[int, Any]:
     """The address of what has a name, and what keeps it there; KeyError if nothing has it."""
     if name in _TABLE:
-        return _of_numpy(_TABLE[name]), None
+        return libraries.of_numpy(_TABLE[name]), None
     if name == "later":
         later = Later()
         return id(later), later
@@ -70,16 +71,6 @@ def found(name: str) -> tuple[int, Any]:
         return ctypes.addressof(least), least
     x = sys.intern(name[len(_TEXT) :]) if name.startswith(_TEXT) else _OBJECTS[name]
     return id(x), x
-
-
-def _of_numpy(place: int) -> int:
-    """The address of a function of NumPy's table."""
-    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
-
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    table = pointer(_multiarray_umath._ARRAY_API, None)
-    return ctypes.c_void_p.from_address(table + 8 * place).value or 0
 
 
 class Method(ctypes.Structure):

@@ -30,7 +30,7 @@ _KEEPING = {
 # What they make is the same for ints of 64 bits, but that sums have no sign if these have none.
 _SUMS = {"sum", "prod", "cumsum", "cumprod"}
 _WIDE = {
-    "all", "any", "argmax", "argmin", "argsort", "argwhere", "bincount", "count_nonzero",
+    "all", "any", "argmax", "argmin", "argwhere", "bincount", "count_nonzero",
     "flatnonzero", "mean", "nonzero", "std", "var", *_SUMS,
 }  # fmt: skip
 _DOTS = {"dot", "inner", "vdot"}  # to which a number of Python's is an array of 64 bits

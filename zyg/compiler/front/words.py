@@ -51,11 +51,13 @@ def _demand_read(reader: WholeInterpreter, condition: Any) -> None:
         )  # fmt: skip
 
 
-def _lapack(reader: WholeInterpreter, name: str, *operands: Any) -> Any:
+def _routine(reader: WholeInterpreter, name: str, *operands: Any) -> Any:
+    if name in libraries.LOOPS:
+        _demand_read(reader, name in libraries.loops())
     atoms = [x.buffer if isinstance(x, ArrayView) else atom_of(x) for x in operands]
     made = reader.builder.routine(name, *atoms, outs=routines[name].gives)
     found = (*(reader.builder.number(x, False) for x in made),)
-    return found if len(found) > 1 else found[0]
+    return found[0] if len(found) == 1 else found
 
 
 def _by_lapack(reader: WholeInterpreter, n: Any) -> Any:
@@ -115,7 +117,7 @@ def _conj(reader: WholeInterpreter, x: Any) -> Any:
 
 WORDS: dict[str, Callable[..., Any]] = {
     "demand": _demand, "demand_read": _demand_read, "slopes_hold": _slopes_hold,
-    "lapack": _lapack, "by_lapack": _by_lapack, "lies_like": _lies_like, "in order": _in_order,
+    "routine": _routine, "by_lapack": _by_lapack, "lies_like": _lies_like, "in order": _in_order,
     "constant": _constant, "array": _as_array,
     "constant array": lambda reader, x: _constant(reader, _as_array(reader, x)),
     "no": lambda reader, x: False, "nothing": lambda reader, *args, **kwargs: None, "moves": _moves,

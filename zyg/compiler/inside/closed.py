@@ -15,6 +15,7 @@ from zyg.base.words import Closed
 from zyg.compiler.autodiff.dependence import is_real
 from zyg.compiler.callbacks import result_of
 from zyg.compiler.front.elementwise import array, copied
+from zyg.compiler.front.views import Arrayed
 from zyg.compiler.front.whole import Whole, WholeInterpreter
 from zyg.compiler.ir import Adjoint, Atom, Block, Program, Value, type_of
 from zyg.compiler.kinds import Array, Kind, dense_array, leaves, width
@@ -25,16 +26,26 @@ Read = Callable[[Callable[..., Any], Sequence[Kind]], Whole]
 
 
 def call(reader: WholeInterpreter, text: Closed, args: Sequence[Any], read: Read) -> Any:
-    """What a text gives of arrays, of copies: nothing writes them before its adjoint."""
-    views = [copied(array(x), in_c(x.ndim), None if x.element == "int" else "float") for x in args]
-    kinds = tuple(dense_array(x.element, x.order) for x in views)
+    """What a text gives of ints, of what is known, and of arrays: of their copies, which nothing
+    writes before its adjoint.
+    """
+    operands: list[Atom] = []
+    kinds = tuple(_argument(reader, x, operands) for x in args)
     program, kind = _program(text, kinds, read)
-    operands: list[Atom] = [atom for x in views for atom in (x.buffer, *x.shape)]
     outs: Any = called(program, operands, reader.builder.block)
     names: dict[Any, Atom] = dict(zip(program.inputs, operands, strict=True))
     found: list[Any] = [names.get(y, out) for y, out in zip(program.outputs, outs, strict=True)]
     reader.builder.bear(outs)
     return reader.objects.taken(result_of(reader, kind, iter(found)), "")
+
+
+def _argument(reader: WholeInterpreter, x: Any, operands: list[Atom]) -> Kind:
+    if not isinstance(x, Arrayed):
+        return cast(Kind, reader.interface.result(x, operands))
+    element = x.element if x.element in ("int", "complex") else "float"
+    view = copied(array(x), in_c(x.ndim), element)
+    operands += [view.buffer, *view.shape]
+    return dense_array(element, view.order)
 
 
 @remembered(64)
@@ -62,7 +73,8 @@ class _ByText(Adjoint):
         """The sizes of the buffers among the operands of a result."""
         for start, leaf in leaves(self._whole.result):
             if isinstance(leaf, Array):
-                yield row[start], tuple(row[start + 1 : start + width(leaf)])
+                pair = (2,) * (leaf.element == "complex")
+                yield row[start], (*pair, *row[start + 1 : start + width(leaf)])
 
     @cached_property
     def _row(self) -> list[Any]:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MethodType
 from typing import Any
 
+from zyg.base.registry import Adjoint
 from zyg.base.words import Closed
 from zyg.compiler.callbacks import Find, call_back
 from zyg.compiler.front import whole
 from zyg.compiler.front.captures import Captures, Outside
-from zyg.compiler.front.dispatch import name_of
+from zyg.compiler.front.dispatch import name_of, rule_for
 from zyg.compiler.front.limits import composed_text
 from zyg.compiler.front.structures import Dead
 from zyg.compiler.front.whole import Whole, WholeCaptures, WholeInterpreter
@@ -139,8 +140,10 @@ class Calls(WholeCalls):
         except Dead:
             raise
         except Exception:
-            if self._failed_at != self._level + 1 or composed_text(value) is not None:
+            if self._failed_at != self._level + 1:
                 self.failed = []
+            elif composed_text(value) is not None:  # a primitive in it is left instead
+                self.failed = [f for f in self.failed[-1:] if isinstance(rule_for(f), Adjoint)]
             self.failed.append(value)
             self._failed_at = self._level
             raise

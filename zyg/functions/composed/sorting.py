@@ -13,6 +13,7 @@ import numpy as np
 from zyg.functions.kit import (
     array_type,
     as_array,
+    closed,
     composed,
     count,
     demand,
@@ -21,6 +22,7 @@ from zyg.functions.kit import (
     in_order,
     inverse,
     is_watched,
+    lies_like,
     listed,
     lowering,
     no_out,
@@ -29,11 +31,12 @@ from zyg.functions.kit import (
     numpys,
     plain_array,
     raised,
+    routine,
     slopes_hold,
     strip,
     with_value,
 )
-from zyg.functions.primitives.places import stack_of
+from zyg.functions.primitives.places import order_of, stack_of
 
 
 @composed(np.take_along_axis)
@@ -268,6 +271,40 @@ _quantile(np.nanpercentile, 100, True)
 
 
 # In loops, for machine code
+
+
+def sorted_rows_bars(a, y, y_bar):
+    a_bar = np.empty(a.shape)
+    for i in range(len(a)):
+        apart = np.all(y[i, :-1] < y[i, 1:])  # any order of no equal ones is the stable one
+        order = order_of(a[i], "argsort") if apart else order_of(a[i])
+        a_bar[i, order] = y_bar[i]
+    return (a_bar,)
+
+
+def sorted_by_numpy(a):
+    y, n = a.copy(), a.shape[1]
+    for i in range(len(y)):
+        demand(routine("sort", n, y, i * n))
+    return y
+
+
+@closed(sorted_rows_bars)
+def sorted_rows(a):
+    return sorted_by_numpy(a)
+
+
+@lowering(np.sort)
+def sort_loops(a, axis=-1, kind=None, *, stable=None):
+    demand_read(kind in (None, *_SORTS) and (kind is None or stable is None))
+    b = np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
+    if a.dtype == float:
+        y = sorted_rows(stack_of(b, 1)).reshape(b.shape)
+    elif a.dtype == np.int64:
+        y = sorted_by_numpy(stack_of(b, 1)).reshape(b.shape)
+    else:
+        y = np.take_along_axis(b, np.argsort(b, -1, kind="stable"), -1)
+    return y if axis is None else lies_like(np.moveaxis(y, -1, axis), a)
 
 
 @lowering(np.ndarray.sort)

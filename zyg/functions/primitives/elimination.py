@@ -14,9 +14,9 @@ from zyg.functions.kit import (
     dagger,
     demand,
     demand_read,
-    lapack,
     lies_like,
     lowering,
+    routine,
     slopes_hold,
 )
 from zyg.functions.primitives.decompositions import cholesky_cotangent
@@ -77,11 +77,11 @@ def large_solve(a, b):
     n, f, x = len(a), a.T.copy(), b.copy("F")
     pivots = np.zeros(n, int)
     if is_lower(a):
-        demand(lapack("solve lower", n, x.shape[1], f, x))
+        demand(routine("solve lower", n, x.shape[1], f, x))
     elif is_lower(a.T):
-        demand(lapack("solve upper", n, x.shape[1], f, x))
+        demand(routine("solve upper", n, x.shape[1], f, x))
     else:
-        demand(lapack("solve", n, x.shape[1], f, x, pivots))
+        demand(routine("solve", n, x.shape[1], f, x, pivots))
     return x.copy(), f, pivots
 
 
@@ -100,7 +100,7 @@ def solved_again(a, factors, pivots, b):
     if pivots[0] == 0:
         return large_solution(a.T, b)
     x = b.copy("F")
-    demand(lapack("solve again", len(a), x.shape[1], factors, x, pivots))
+    demand(routine("solve again", len(a), x.shape[1], factors, x, pivots))
     return x.copy()
 
 
@@ -171,7 +171,7 @@ def slogdet_bars(a, y, y_bar):
 @closed(slogdet_bars)
 def factored_slogdet(a):
     f, pivots = a.T.copy(), np.empty(len(a), int)
-    sign, total = lapack("slogdet", len(a), f, pivots)
+    sign, total = routine("slogdet", len(a), f, pivots)
     return sign, total, f, pivots
 
 
@@ -230,7 +230,7 @@ def cholesky_bars(a, y, y_bar):
 @closed(cholesky_bars)
 def large_cholesky(a):
     u = a.copy("F")
-    demand(lapack("cholesky", len(a), u))
+    demand(routine("cholesky", len(a), u))
     return np.tril(u).copy()
 
 

@@ -12,7 +12,22 @@ from typing import Any
 import numpy as np
 
 from zyg.errors import MissingRuleError
-from zyg.functions.kit import adjoint, as_array, composed, like, normal_axes, strip
+from zyg.functions.kit import (
+    adjoint,
+    as_array,
+    closed,
+    composed,
+    demand,
+    demand_read,
+    is_complex,
+    lies_like,
+    like,
+    lowering,
+    normal_axes,
+    routine,
+    strip,
+)
+from zyg.functions.primitives.places import stack_of
 
 _EXCHANGED: Any = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
@@ -145,3 +160,133 @@ def _shift(function, sign):
 
 _shift(np.fft.fftshift, 1)
 _shift(np.fft.ifftshift, -1)
+
+
+# For machine code: NumPy's own loops over rows, with the pullbacks of above
+
+
+def _factor(n, norm, inverse):
+    if norm == "ortho":
+        return 1.0 / np.sqrt(n)
+    return 1.0 / n if (norm == "forward") != inverse else 1.0
+
+
+def complex_rows_bars(a, name, norm, y, y_bar):
+    return (complex_rows(y_bar, "ifft" if name == "fft" else "fft", _EXCHANGED[norm]),)
+
+
+@closed(complex_rows_bars)
+def complex_rows(a, name, norm):
+    rows, n = a.shape
+    y = np.empty((rows, n), complex)
+    routine(name, rows, n, n, a, _factor(n, norm, name == "ifft"), y)
+    return y
+
+
+def weighted_rows(c, n, weight):
+    """See `_weighted`."""
+    y = c.copy()
+    for i in range(len(y)):
+        for k in range(1, (n + 1) // 2):
+            y[i, k] = y[i, k] * weight
+    return y
+
+
+def half_rows_bars(a, norm, y, y_bar):
+    n = a.shape[1]
+    return (whole_rows(weighted_rows(y_bar, n, 0.5), n, _EXCHANGED[norm]),)
+
+
+@closed(half_rows_bars)
+def half_rows(a, norm):
+    rows, n = a.shape
+    m = n // 2 + 1
+    y = np.empty((rows, m), complex)
+    if n % 2 == 0:
+        routine("rfft of even", rows, n, m, a, _factor(n, norm, False), y)
+    else:
+        routine("rfft of odd", rows, n, m, a, _factor(n, norm, False), y)
+    return y
+
+
+def whole_rows_bars(a, n, norm, y, y_bar):
+    return (weighted_rows(half_rows(y_bar, _EXCHANGED[norm]), n, 2.0),)
+
+
+@closed(whole_rows_bars)
+def whole_rows(a, n, norm):
+    rows, m = a.shape
+    y = np.empty((rows, n))
+    routine("irfft", rows, m, n, a, _factor(n, norm, True), y)
+    return y
+
+
+def _along(function, a, n, axis):
+    """Transform along an axis of which n numbers are taken, or zeros behind what there is."""
+    demand(n >= 1)
+    b = np.moveaxis(a, axis, -1)
+    have = b.shape[-1]
+    if n < have:
+        b = b[..., :n]
+    elif n > have:
+        wide = np.zeros((*b.shape[:-1], n), complex if is_complex(b) else float)
+        wide[..., :have] = b
+        b = wide
+    y = function(stack_of(b, 1))
+    return lies_like(np.moveaxis(y.reshape((*b.shape[:-1], y.shape[1])), -1, axis), a)
+
+
+def _complex_loops(function):
+    def transform(a, n=None, axis=-1, norm=None):
+        demand_read(norm in _EXCHANGED)
+        name = function.__name__
+        whole = a if is_complex(a) else a + 0j
+        n = a.shape[axis] if n is None else n
+        return _along(lambda rows: complex_rows(rows, name, norm), whole, n, axis)
+
+    lowering(function)(transform)
+
+
+_complex_loops(np.fft.fft)
+_complex_loops(np.fft.ifft)
+
+
+@lowering(np.fft.rfft)
+def rfft_loops(a, n=None, axis=-1, norm=None):
+    demand_read(norm in _EXCHANGED and not is_complex(a))
+    n = a.shape[axis] if n is None else n
+    return _along(lambda rows: half_rows(rows, norm), a, n, axis)
+
+
+@lowering(np.fft.irfft)
+def irfft_loops(a, n=None, axis=-1, norm=None):
+    demand_read(norm in _EXCHANGED)
+    n = 2 * (a.shape[axis] - 1) if n is None else n
+    demand(n >= 1)
+    whole = a if is_complex(a) else a + 0j
+    return _along(lambda rows: whole_rows(rows, n, norm), whole, n // 2 + 1, axis)
+
+
+def _loops_of_many(function, first, default):
+    """The transform of the last of the axes, and of the others."""
+    others = np.fft.ifft if first in (np.fft.ifft, np.fft.irfft) else np.fft.fft
+
+    def transform(a, s=None, axes=default, norm=None):
+        demand_read(s is None)
+        places = range(a.ndim) if axes is None else axes
+        if first is np.fft.irfft:
+            for k in places[:-1]:
+                a = others(a, None, k, norm)
+            return first(a, None, places[-1], norm)
+        a = first(a, None, places[-1], norm)
+        for k in places[-2::-1]:
+            a = others(a, None, k, norm)
+        return a
+
+    lowering(function)(transform)
+
+
+for _name in ("fft", "ifft", "rfft", "irfft"):
+    _first = getattr(np.fft, _name)
+    _loops_of_many(getattr(np.fft, _name + "2"), _first, (-2, -1))
+    _loops_of_many(getattr(np.fft, _name + "n"), _first, None)

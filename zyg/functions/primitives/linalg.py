@@ -15,11 +15,13 @@ from zyg.errors import MissingRuleError
 from zyg.functions.kit import (
     adjoint,
     composed,
+    computes,
     conj,
     dagger,
     is_complex,
     is_watched,
     like,
+    lowering,
     nondifferentiable,
     of_triangle,
     raised,
@@ -194,6 +196,14 @@ def lstsq(a, b, rcond=None):
     return x, residuals, rank, s
 
 
+@lowering(np.linalg.lstsq)
+def lstsq_of_full_rank(a, b, rcond=None):
+    x, residuals, rank, s = _lstsq(a, b, rcond)
+    slopes_hold(rank == min(a.shape))
+    return x, residuals, rank, s
+
+
+@computes
 @adjoint
 def _lstsq(a, b, rcond):
     """x = y b, where y is the pseudoinverse of a, of full rank."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zyg.functions.kit import demand_read, lowering
+from zyg.functions.kit import demand, demand_read, lowering, routine
 
 
 @lowering(np.tri)
@@ -21,46 +21,30 @@ def stack_of(a, n):
     return a.reshape((count, *a.shape[a.ndim - n :]))
 
 
-def order_of(row):
-    """The indices that sort a row, those of equal elements in their order; NaN comes last."""
-    n = len(row)
-    order = np.arange(n)
-    other = np.zeros(n, int)
-    width = 1
-    while width < n:
-        low = 0
-        while low < n:
-            middle = min(low + width, n)
-            end = min(low + 2 * width, n)
-            i = low
-            j = middle
-            for k in range(low, end):
-                second = i >= middle
-                if i < middle and j < end:
-                    x = row[order[i]]
-                    y = row[order[j]]
-                    second = (y < x) or ((x != x) and (y == y))
-                if second:
-                    other[k] = order[j]
-                    j += 1
-                else:
-                    other[k] = order[i]
-                    i += 1
-            low = end
-        order[:] = other
-        width *= 2
+def order_of(row, how="argsort, stable"):
+    """The indices that sort a row; NaN comes last."""
+    order = np.arange(len(row))
+    whole = row.astype(float if row.dtype in (float, np.float32) else int)
+    demand(routine(how, len(row), whole, 0, order, 0))
     return order
+
+
+_STABLE = "stable", "mergesort"
 
 
 @lowering(np.argsort)
 def argsort_loops(a, axis=-1, kind=None, stable=None):
+    demand_read(kind in (None, "quicksort", *_STABLE) and (kind is None or stable is None))
+    in_order = stable or kind in _STABLE
+    demand_read(in_order or a.dtype in (float, np.int64))
+    how = "argsort, stable" if in_order else "argsort"
     c = np.ravel(a) if axis is None else np.moveaxis(a, axis, -1)
     if c.ndim == 1:
-        return order_of(c)
+        return order_of(c, how)
     rows = stack_of(c, 1)
     made = np.empty(rows.shape, int)
     for i in range(len(rows)):
-        made[i] = order_of(rows[i])
+        made[i] = order_of(rows[i], how)
     return np.ascontiguousarray(np.moveaxis(made.reshape(c.shape), -1, axis))
 
 

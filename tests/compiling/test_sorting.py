@@ -1,0 +1,110 @@
+"""Sorting in machine code, by NumPy's own functions: its bits, among equal elements, too."""
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import zyg
+
+
+def sorted_(x):
+    return np.sort(x)
+
+
+def by_columns(x):
+    return np.sort(x, axis=0), np.argsort(x, 0)
+
+
+def flat(x):
+    return np.sort(x, axis=None), np.argsort(x, axis=None)
+
+
+def places(x):
+    return np.argsort(x)
+
+
+def in_order(x):
+    return np.argsort(x, kind="stable"), np.argsort(x, kind="mergesort")
+
+
+def in_place(x):
+    y = x.copy()
+    y.sort()
+    return y, np.sort(x, kind="heapsort")
+
+
+def by_heap(x):
+    return np.argsort(x, kind="heapsort")
+
+
+FUNCTIONS = [sorted_, by_columns, flat, places, in_order, in_place, by_heap]
+KINDS = [float, int, np.float32, np.int8, bool]
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(st.integers(0, 40), min_size=1, max_size=3), st.integers(1, 60),
+    st.sampled_from(KINDS), st.booleans(), st.integers(0, 99),
+)  # fmt: skip
+def test_numpys_bits(shape, values, dtype, by_fortran, seed):
+    random = np.random.default_rng(seed)
+    x = random.integers(0, values, shape[:2]).astype(dtype)
+    if dtype is float and seed % 3 == 0:
+        x = np.where(x == 1, np.nan, np.where(x == 2, -np.inf, x))
+    x = np.asfortranarray(x) if by_fortran else x
+    for f in FUNCTIONS:
+        if f is in_place and dtype is np.int8:
+            continue  # it is refused, with a warning
+        rows = f(x), zyg.compile(f)(x)
+        for mine, its in zip(*(r if type(r) is tuple else (r,) for r in rows), strict=True):
+            assert mine.dtype == its.dtype, f.__name__
+            assert mine.strides == its.strides, f.__name__
+            np.testing.assert_array_equal(mine, its, f.__name__)
+
+
+def weighted(x, w):
+    order = np.argsort(x[0])
+    return np.sum(np.sort(x) ** 2 * w) + np.sum(np.sort(x, axis=0) ** 3) + x[0, order[2]] ** 2
+
+
+def test_derivatives():
+    x = np.random.default_rng(0).permutation(90).reshape(3, 30) * 0.1
+    w = np.cos(np.arange(30.0))
+    with zyg.config(fallback="error"):
+        compiled = zyg.compile(weighted)
+        zyg.check_gradient(compiled, x, w)
+        assert not compiled.inspect(x, w)["called back"]
+
+
+def test_of_equal_elements_the_first_comes_first():
+    x, w = np.array([[1.0, 1, 0, 0, 2, 2, np.inf, np.inf, 2]]), np.arange(9.0)
+
+    def total(x, w):
+        return np.sum(np.sort(x) * w)
+
+    compiled = zyg.compile(total)
+    np.testing.assert_array_equal(zyg.gradient(compiled, x, w)[0], zyg.gradient(total, x, w)[0])
+    np.testing.assert_array_equal(zyg.gradient(compiled, x, w)[0], [[2, 3, 0, 1, 4, 5, 7, 8, 6]])
+
+
+def test_in_threads():
+    @zyg.compile
+    def total(x, w):
+        found = np.zeros(len(x))
+        for i in zyg.prange(len(x)):
+            found[i] = np.sum(np.sort(x[i]) * w) + np.argsort(x[i])[0]
+        return np.sum(found)
+
+    x, w = np.random.default_rng(0).normal(size=(64, 50)), np.cos(np.arange(50.0))
+    plain = np.sum(np.sort(x) * w) + np.sum(np.argsort(x)[:, 0])
+    assert total(x, w) == pytest.approx(plain, rel=1e-12)
+    expected = w[np.argsort(np.argsort(x))]  # an element has the weight of its rank
+    np.testing.assert_array_equal(zyg.gradient(total, x, w)[0], expected)
+
+
+def test_the_text_sorts():
+    x, found = np.random.default_rng(1).normal(size=12), {}
+    exec(zyg.compile(in_place).source(x) + zyg.compile(in_order).source(x), found)
+    for f in (in_place, in_order):
+        np.testing.assert_array_equal(found[f.__name__](x), f(x))
