@@ -164,3 +164,107 @@ def test_a_weight_is_refused():
         zyg.gradient(
             lambda c: integrate.quad(lambda t: c * t, 0, 1, weight="cos", wvar=2.0)[0], 1.0
         )
+
+
+# Along the steps
+
+
+def waves(t, y, p):
+    return np.stack([p[0] * y[0] - p[1] * y[0] * y[1], p[1] * y[0] * y[1] - y[1] * np.sin(t)])
+
+
+def by_odeint(y0, p, times, method, sharp):
+    return integrate.odeint(waves, y0, times, args=(p,), tfirst=True, **sharp)
+
+
+def by_solve_ivp(y0, p, times, method, sharp):
+    span = times[0], times[-1]
+    return integrate.solve_ivp(waves, span, y0, method, times, args=(p,), **sharp).y.T
+
+
+METHODS = ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA", None]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("times", [[0.0, 0.4, 0.41, 1.5], [1.5, 0.8, 0.1]], ids=["on", "back"])
+def test_derivatives_of_every_method_are_those_of_finite_differences(method, times):
+    y0, p, times = np.array([1.0, 0.7]), np.array([0.9, 0.6]), np.array(times)
+    sharp = {"rtol": 1e-9, "atol": 1e-9}
+
+    def total(y0, p):
+        states = (by_solve_ivp if method else by_odeint)(y0, p, times, method, sharp)
+        return np.sum(states * np.cos(np.arange(states.size)).reshape(states.shape))
+
+    along = [np.array([0.3, -0.8]), np.array([0.5, 0.7])]
+    ends = (total(*(x + h * d for x, d in zip((y0, p), along, strict=True))) for h in (1e-4, -1e-4))
+    slope = np.subtract(*ends) / 2e-4
+    found = zyg.gradient(total, y0, p)
+    assert sum(np.sum(a * b) for a, b in zip(found, along, strict=True)) == pytest.approx(
+        slope, 1e-5
+    )
+    assert zyg.pushforward(total, (y0, p), along)[1] == pytest.approx(slope, 1e-5)
+
+
+@pytest.mark.parametrize(("t_eval", "most"), [(None, 3), (np.linspace(0, 10, 20), 4)])
+def test_a_gradient_takes_as_many_slopes_as_a_few_values(t_eval, most):
+    calls = 0
+
+    def slope(t, y, a):
+        nonlocal calls
+        calls += 1
+        return np.stack([a * y[1], -y[0]])
+
+    def last(a):
+        return integrate.solve_ivp(slope, (0.0, 10.0), [1.0, 0.5], t_eval=t_eval, args=(a,)).y[
+            0, -1
+        ]
+
+    last(1.1)
+    value, calls = calls, 0
+    zyg.gradient(last, 1.1)
+    assert calls <= (most + 1) * value  # and those of the value
+
+
+STIFF = ["Radau", "BDF", "LSODA", None]
+
+
+def stiff(method, calls):
+    def slope(t, y, a):
+        calls.append(t)
+        return np.stack([-1e4 * (y[0] - a * np.cos(t)), a * y[0] ** 2 - y[1]])
+
+    def last(a):
+        if method is None:
+            times = np.array([0.0, 0.3, 1.0])
+            return integrate.odeint(slope, [0.0, 1.0], times, args=(a,), tfirst=True)[-1, 1]
+        sharp = {"t_eval": [1.0], "rtol": 1e-8, "atol": 1e-10}
+        run = integrate.solve_ivp(slope, (0.0, 1.0), [0.0, 1.0], method, args=(a,), **sharp)
+        return run.y[1, -1]
+
+    return last
+
+
+@pytest.mark.parametrize("method", STIFF)
+def test_the_adjoint_of_stiff_equations_runs_along_their_solution(method):
+    last, a, h = stiff(method, calls := []), 1.3, 1e-3
+    slope = (last(a + h) - last(a - h)) / (2 * h)
+    calls.clear()
+    assert zyg.gradient(last, a)[0] == pytest.approx(slope, rel=1e-4)
+    assert zyg.pushforward(last, (a,), (1.0,))[1] == pytest.approx(slope, rel=1e-4)
+    assert len(calls) < 30_000  # an explicit method takes more
+
+
+def test_second_derivatives_of_stiff_equations_are_refused():
+    with pytest.raises(MissingRuleError, match="they are stiff"):
+        zyg.gradient(lambda a: zyg.gradient(stiff("Radau", []), a)[0], 1.3)
+
+
+def test_steps_of_no_length():
+    def both(a):
+        one = integrate.odeint(lambda y, t: -a * y, 1.0, np.array([0.5, 0.5, 0.9, 0.9]))
+        two = integrate.solve_ivp(lambda t, y: -a * y, (0.0, 1.0), [a], t_eval=[0.0, 0.7])
+        return np.sum(one) + np.sum(two.y)
+
+    a = 0.8
+    slope = -0.4 * 2 * np.exp(-0.32) + 1 + (1 - 0.7 * a) * np.exp(-0.7 * a)
+    assert zyg.gradient(both, a)[0] == pytest.approx(slope, rel=1e-3)

@@ -1,18 +1,23 @@
 """Differential equations and integrals.
 
-The adjoint equation runs backwards, by the same solver with the same tolerances, and is set right
-at each time at which the solution is known (R. Chen et al., "Neural ordinary differential
-equations", 2018); forward mode solves the sensitivity equation.
+Derivatives go along the steps of an explicit Runge-Kutta method: see `_runge_kutta`. Where it would
+take too many, as for stiff equations, the adjoint equation runs backwards, by the same solver with
+the same tolerances, along the solution that the solver knows between its steps (A. Hindmarsh, R.
+Serban, "User documentation for CVODES"): stiff equations are unstable backwards, their adjoint is
+not. Forward mode solves the sensitivity equation.
 """
+
+from functools import partial
 
 import numpy as np
 import scipy.integrate
 import scipy.linalg
 
-from zyg.errors import unknown_call
+from zyg.errors import MissingRuleError, unknown_call
 from zyg.functions.kit import as_array, composed, is_watched, raised, strip, watched_leaves
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._namespace import dispatching
+from zyg.scipy._runge_kutta import EXPLICIT, steps
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback
 from zyg.verbs.held import Held
@@ -37,43 +42,85 @@ def _array(values):
     return np.atleast_1d(values)
 
 
+def _in_turn(f, turn):
+    """f(t, y), or f(y, t), as an array."""
+    return lambda *x: _array(f(*x[::turn]))
+
+
 # Initial value problems
 
 
-def _trajectory(solve, again, states, y0, times, values):
+_LSODA = 1.49012e-8  # both tolerances of odeint, by default
+_OF_STEPS = "rtol", "atol", "max_step", "first_step"
+
+
+def _dense(f, y0, times, **options):
+    """The solution, a function of the time."""
+    ends = times[0], times[-1]
+    return scipy.integrate.solve_ivp(f, ends, np.ravel(y0), dense_output=True, **options).sol
+
+
+def _most(slopes):
+    """The most slopes that steps may take, where SciPy has taken so many."""
+    return 10 * slopes + 100
+
+
+_OF_STIFF = (
+    "the second derivative of the solution of these differential equations is not known.",
+    "they are stiff: the derivative is that of an adjoint equation, which runs along the solution.",
+    "take a derivative of zyg.pushforward, or finite differences of zyg.gradient.",
+)
+
+
+def _trajectory(solve, dense, again, states, y0, times, values, along):
     """`states` as the solution of dy/dt = make(values)(t, y) at these times, from y0 at the first.
 
-    ``make = again()``; ``solve(f, y, t0, t1)`` takes y from one time to another.
+    ``make = again()``; ``solve(f, y, t0, t1)`` takes y from one time to another, and
+    ``dense(f, y0, times)`` gives it at any time; ``along(f, y0, times)`` gives the steps.
     """
+
+    def along_steps(make, y0, times, values):
+        f = make([strip(v) for v in values])
+        return along(f, np.ravel(strip(y0)), np.asarray(strip(times), float))
+
+    def adjoint_equation(make, y0, times, values, ys_bar):
+        if watched_leaves([y0, times, values, ys_bar]):
+            raise MissingRuleError(*_OF_STIFF)
+        n, before, known = np.size(y0), np.zeros(np.size(y0)), dense(make(values), y0, times)
+
+        def backwards(t, state):
+            _, back = pullback(lambda y, *values: make(values)(t, y), known(t), *values)
+            return _joined(back(-state[:n], zeros=True))
+
+        multiplier, total = ys_bar[-1], np.zeros(sum(map(np.size, values)))
+        late = len(times) - 1
+        for k in range(late, 0, -1):
+            if k > 1 and not np.any(ys_bar[k - 1]):
+                continue  # it goes on
+            state = np.concatenate([multiplier, total])
+            state = solve(backwards, state, times[late], times[k - 1])
+            before, total, late = state[:n], state[n:], k - 1
+            multiplier = before + ys_bar[k - 1]
+        return before, _parted(total, values)
 
     def pull(ys, leaves, ys_bar):
         y0, times, *values = leaves
         make = again()
-        f, n = make(values), np.size(y0)
-
-        def backwards(t, state):
-            y, multiplier = state[:n], state[n : 2 * n]
-            slope, back = pullback(lambda y, *values: make(values)(t, y), y, *values)
-            return _joined([slope, *back(-multiplier, zeros=True)])
-
-        multiplier, total = ys_bar[-1], np.zeros(sum(map(np.size, values)))
-        for k in range(len(times) - 1, 0, -1):
-            state = np.concatenate([ys[k], multiplier, total])
-            state = solve(backwards, state, times[k], times[k - 1])
-            before, total = state[n : 2 * n], state[2 * n :]
-            multiplier = before + ys_bar[k - 1]
+        f = make(values)
+        found = along_steps(make, y0, times, values)
+        if found is None:
+            before, totals = adjoint_equation(make, y0, times, values, ys_bar)
+        else:
+            before, totals = found.pull(make, np.ravel(y0), values, ys_bar)
 
         def times_bar():
             late = [np.sum(c * f(t, y)) for c, t, y in zip(ys_bar, times, ys, strict=True)][1:]
             return np.stack([-np.sum(before * f(times[0], ys[0])), *late])
 
-        return np.reshape(multiplier, np.shape(y0)), times_bar, *_parted(total, values)
+        return np.reshape(before + ys_bar[0], np.shape(y0)), times_bar, *totals
 
-    def push(ys, leaves, tangents):
-        y0, times, *values = leaves
-        y0_dot, times_dot, *values_dot = tangents
-        make = again()
-        f, n = make(values), np.size(y0)
+    def sensitivities(make, ys, times, values, y_dot, values_dot):
+        n = np.size(y_dot)
 
         def along(t, state):
             def slope(y, *values):
@@ -82,16 +129,29 @@ def _trajectory(solve, again, states, y0, times, values):
             moving = (state[n:], *values_dot)
             return _joined(pushforward(slope, (state[:n], *values), moving))
 
-        y_dot = np.zeros(n) if y0_dot is None else np.ravel(y0_dot)
         rows = [y_dot]
+        for k in range(1, len(times)):
+            state = solve(along, np.concatenate([ys[k - 1], rows[-1]]), times[k - 1], times[k])
+            rows.append(state[n:])
+        return rows
+
+    def push(ys, leaves, tangents):
+        y0, times, *values = leaves
+        y0_dot, times_dot, *values_dot = tangents
+        make = again()
+        f = make(values)
+        y_dot = start = np.zeros(np.size(y0)) if y0_dot is None else np.ravel(y0_dot)
         if times_dot is not None:
             y_dot = y_dot - f(times[0], ys[0]) * times_dot[0]
-        for k in range(1, len(times)):
-            state = solve(along, np.concatenate([ys[k - 1], y_dot]), times[k - 1], times[k])
-            y_dot = state[n:]
-            moved = 0.0 if times_dot is None else f(times[k], ys[k]) * times_dot[k]
-            rows.append(y_dot + moved)
-        return np.stack(rows)
+        found = along_steps(make, y0, times, values)
+        if found is None:
+            rows = sensitivities(make, ys, times, values, y_dot, values_dot)
+        else:
+            rows = found.push(make, np.ravel(y0), values, y_dot, values_dot)
+        if times_dot is not None:
+            late = zip(times[1:], ys[1:], times_dot[1:], rows[1:], strict=True)
+            rows[1:] = [row + f(t, y) * moved for t, y, moved, row in late]
+        return np.stack([start, *rows[1:]])
 
     return one_entry("trajectory", lambda *leaves: states, pull, (y0, times, *values), push)
 
@@ -114,10 +174,19 @@ def odeint(
     args, name = as_tuple(args), "scipy.integrate.odeint"
     options |= {"Dfun": Dfun, "col_deriv": col_deriv, "full_output": full_output}
     start, rest = plain(((y0, t), options))
-    held = Held(func, args)
+    held, slopes = Held(func, args), 0
+
+    def run(f, args):
+        def counted(*x):
+            nonlocal slopes
+            slopes += 1
+            return f(*x)
+
+        return scipy.integrate.odeint(counted, *start, args, tfirst=tfirst, **rest)
+
     result = held.run(
         name,
-        lambda f, args: scipy.integrate.odeint(f, *start, args, tfirst=tfirst, **rest),
+        run,
         (y0, t),
         moving=slice(1, 2) if tfirst else slice(1),
     )
@@ -127,7 +196,7 @@ def odeint(
     def again():
         make = held.again()
         turn = 1 if tfirst else -1
-        return lambda values: lambda *x: _array(make(values)(*x[::turn]))
+        return lambda values: _in_turn(make(values), turn)
 
     def solve(f, y, t0, t1):
         run = dispatching(scipy.integrate.odeint)
@@ -135,7 +204,11 @@ def odeint(
 
     y0 = _array(y0)
     _check_real(name, y0, *held.leaves)
-    ys = _trajectory(solve, again, states, y0, _array(t), held.leaves)
+    sharp = {"rtol": _LSODA, "atol": _LSODA, "max_step": rest.get("hmax") or np.inf}
+    sharp |= {k: rest[k] for k in ("rtol", "atol") if rest.get(k) is not None}
+    along = partial(steps, method="LSODA", most=_most(slopes), **sharp)
+    dense = partial(_dense, method="LSODA", **sharp)
+    ys = _trajectory(solve, dense, again, states, y0, _array(t), held.leaves, along)
     return (ys, result[1]) if full_output else ys
 
 
@@ -158,7 +231,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, **options):
 
     def again():
         make = held.again()
-        return lambda values: lambda t, y: _array(make(values)(t, y))
+        return lambda values: _in_turn(make(values), 1)
 
     def solve(f, y, t0, t1):
         return dispatching(scipy.integrate.solve_ivp)(f, (t0, t1), y, method, **steering).y[:, -1]
@@ -172,7 +245,11 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, **options):
         first, times = 1, [start, *(t_eval[k] for k in range(len(t_eval)))]
         states = np.concatenate([np.reshape(given[1], (1, -1)), result.y.T])
     if result.success:
-        ys = _trajectory(solve, again, states, y0, _array(times), held.leaves)
+        kept = {k: v for k, v in rest.items() if k in _OF_STEPS}
+        most = None if method in EXPLICIT else _most(result.nfev)
+        along = partial(steps, method=method, most=most, **kept)
+        dense = partial(_dense, method=method, **kept)
+        ys = _trajectory(solve, dense, again, states, y0, _array(times), held.leaves, along)
         result.t, result.y = _array(times)[first:], np.transpose(ys[first:])
     return result
 
