@@ -6,6 +6,7 @@ it is written, no value is made twice or used where it is not seen.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -30,7 +31,6 @@ from zyg.compiler.ir import (
     element_of,
     is_buffer,
 )
-from zyg.compiler.routines import routines
 from zyg.functions.operations import OVERFLOW
 
 _ZEROS = {"float": 0.0, "float32": np.float32(0), "int": 0, "uint": 0, "bool": False}
@@ -133,8 +133,38 @@ def _call(op: Call, env: dict[Value, Any]) -> None:
     env.update(zip(op.outs, _program(op.callee, [_atom(x, env) for x in op.args]), strict=True))
 
 
+def _product(m: int, n: int, k: int, a: Any, a0: int, ar: int, ac: int, b: Any, b0: int, br: int,
+             bc: int, c: Any, c0: int, cr: int, cc: int) -> None:  # fmt: skip
+    for i in range(m):
+        for j in range(n):
+            total = c[c0 + i * cr + j * cc]
+            for q in range(k):
+                total += a[a0 + i * ar + q * ac] * b[b0 + q * br + j * bc]
+            c[c0 + i * cr + j * cc] = total
+
+
+def _sort(n: int, a: Any, first: int) -> tuple[bool]:
+    row = np.sort([a[first + k] for k in range(n)]).tolist()
+    for k in range(n):
+        a[first + k] = row[k]
+    return (True,)
+
+
+def _argsort(kind: Any, n: int, a: Any, first: int, order: Any, start: int) -> tuple[bool]:
+    row = np.argsort(np.array([a[first + k] for k in range(n)]), kind=kind).tolist()
+    for k in range(n):
+        order[start + k] = row[k]
+    return (True,)
+
+
+_ROUTINES = {
+    "product": _product, "sort": _sort, "argsort": functools.partial(_argsort, None),
+    "argsort, stable": functools.partial(_argsort, "stable"),
+}  # fmt: skip
+
+
 def _routine(op: Routine, env: dict[Value, Any]) -> None:
-    made = routines[op.name].plain(*(_atom(x, env) for x in op.args))
+    made = _ROUTINES[op.name](*(_atom(x, env) for x in op.args))
     env.update(zip(op.outs, made or (), strict=True))
 
 

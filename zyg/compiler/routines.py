@@ -20,9 +20,7 @@ ints of `order`, which are counted there. They say whether there was memory for 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from zyg.compiler.ir import Type
 from zyg.compiler.libraries import LOOPS
@@ -30,28 +28,15 @@ from zyg.compiler.libraries import LOOPS
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a routine does: which operands it reads and writes, what it gives, and itself in plain
-    Python, if it is to be repeated there.
-    """
+    """What a routine does: which operands it reads and writes, and what it gives."""
 
     reads: tuple[int, ...]  # positions of buffers
     writes: tuple[int, ...]
-    plain: Callable[..., Any] | None = None
     gives: tuple[Type, ...] = ()
 
 
-def _product(m: int, n: int, k: int, a: Any, a0: int, ar: int, ac: int, b: Any, b0: int, br: int,
-             bc: int, c: Any, c0: int, cr: int, cc: int) -> None:  # fmt: skip
-    for i in range(m):
-        for j in range(n):
-            total = c[c0 + i * cr + j * cc]
-            for q in range(k):
-                total += a[a0 + i * ar + q * ac] * b[b0 + q * br + j * bc]
-            c[c0 + i * cr + j * cc] = total
-
-
 routines: dict[str, Meaning] = {
-    "product": Meaning(reads=(3, 7, 11), writes=(11,), plain=_product),
+    "product": Meaning(reads=(3, 7, 11), writes=(11,)),
     "solve": Meaning((2, 3), (2, 3, 4), gives=("bool",)),
     "solve again": Meaning((2, 3, 4), (3,), gives=("bool",)),
     "solve lower": Meaning((2, 3), (3,), gives=("bool",)),

@@ -72,6 +72,46 @@ _OF_STIFF = (
 )
 
 
+def _adjoint_equation(solve, dense, make, y0, times, values, ys_bar):
+    """The cotangents of y0, as the start of the others, and of the values."""
+    if watched_leaves([y0, times, values, ys_bar]):
+        raise MissingRuleError(*_OF_STIFF)
+    n, before, known = np.size(y0), np.zeros(np.size(y0)), dense(make(values), y0, times)
+
+    def backwards(t, state):
+        _, back = pullback(lambda y, *values: make(values)(t, y), known(t), *values)
+        return _joined(back(-state[:n], zeros=True))
+
+    multiplier, total = ys_bar[-1], np.zeros(sum(map(np.size, values)))
+    late = len(times) - 1
+    for k in range(late, 0, -1):
+        if k > 1 and not np.any(ys_bar[k - 1]):
+            continue  # it goes on
+        state = np.concatenate([multiplier, total])
+        state = solve(backwards, state, times[late], times[k - 1])
+        before, total, late = state[:n], state[n:], k - 1
+        multiplier = before + ys_bar[k - 1]
+    return before, _parted(total, values)
+
+
+def _sensitivities(solve, make, ys, times, values, y_dot, values_dot):
+    """The tangents of the states at the times."""
+    n = np.size(y_dot)
+
+    def along(t, state):
+        def slope(y, *values):
+            return make(values)(t, y)
+
+        moving = (state[n:], *values_dot)
+        return _joined(pushforward(slope, (state[:n], *values), moving))
+
+    rows = [y_dot]
+    for k in range(1, len(times)):
+        state = solve(along, np.concatenate([ys[k - 1], rows[-1]]), times[k - 1], times[k])
+        rows.append(state[n:])
+    return rows
+
+
 def _trajectory(solve, dense, again, states, y0, times, values, along):
     """`states` as the solution of dy/dt = make(values)(t, y) at these times, from y0 at the first.
 
@@ -83,33 +123,13 @@ def _trajectory(solve, dense, again, states, y0, times, values, along):
         f = make([strip(v) for v in values])
         return along(f, np.ravel(strip(y0)), np.asarray(strip(times), float))
 
-    def adjoint_equation(make, y0, times, values, ys_bar):
-        if watched_leaves([y0, times, values, ys_bar]):
-            raise MissingRuleError(*_OF_STIFF)
-        n, before, known = np.size(y0), np.zeros(np.size(y0)), dense(make(values), y0, times)
-
-        def backwards(t, state):
-            _, back = pullback(lambda y, *values: make(values)(t, y), known(t), *values)
-            return _joined(back(-state[:n], zeros=True))
-
-        multiplier, total = ys_bar[-1], np.zeros(sum(map(np.size, values)))
-        late = len(times) - 1
-        for k in range(late, 0, -1):
-            if k > 1 and not np.any(ys_bar[k - 1]):
-                continue  # it goes on
-            state = np.concatenate([multiplier, total])
-            state = solve(backwards, state, times[late], times[k - 1])
-            before, total, late = state[:n], state[n:], k - 1
-            multiplier = before + ys_bar[k - 1]
-        return before, _parted(total, values)
-
     def pull(ys, leaves, ys_bar):
         y0, times, *values = leaves
         make = again()
         f = make(values)
         found = along_steps(make, y0, times, values)
         if found is None:
-            before, totals = adjoint_equation(make, y0, times, values, ys_bar)
+            before, totals = _adjoint_equation(solve, dense, make, y0, times, values, ys_bar)
         else:
             before, totals = found.pull(make, np.ravel(y0), values, ys_bar)
 
@@ -118,22 +138,6 @@ def _trajectory(solve, dense, again, states, y0, times, values, along):
             return np.stack([-np.sum(before * f(times[0], ys[0])), *late])
 
         return np.reshape(before + ys_bar[0], np.shape(y0)), times_bar, *totals
-
-    def sensitivities(make, ys, times, values, y_dot, values_dot):
-        n = np.size(y_dot)
-
-        def along(t, state):
-            def slope(y, *values):
-                return make(values)(t, y)
-
-            moving = (state[n:], *values_dot)
-            return _joined(pushforward(slope, (state[:n], *values), moving))
-
-        rows = [y_dot]
-        for k in range(1, len(times)):
-            state = solve(along, np.concatenate([ys[k - 1], rows[-1]]), times[k - 1], times[k])
-            rows.append(state[n:])
-        return rows
 
     def push(ys, leaves, tangents):
         y0, times, *values = leaves
@@ -145,7 +149,7 @@ def _trajectory(solve, dense, again, states, y0, times, values, along):
             y_dot = y_dot - f(times[0], ys[0]) * times_dot[0]
         found = along_steps(make, y0, times, values)
         if found is None:
-            rows = sensitivities(make, ys, times, values, y_dot, values_dot)
+            rows = _sensitivities(solve, make, ys, times, values, y_dot, values_dot)
         else:
             rows = found.push(make, np.ravel(y0), values, y_dot, values_dot)
         if times_dot is not None:

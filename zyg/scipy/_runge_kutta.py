@@ -6,6 +6,8 @@ each slope of a step, and no further equation to solve. Where an asked time is w
 step ends there.
 """
 
+from typing import Any
+
 import numpy as np
 import scipy.integrate
 
@@ -29,7 +31,8 @@ class Steps:
 
         def step(t, h):
             def after(y, *values):
-                f, slopes = make(values), []
+                f = make(values)
+                slopes: list[Any] = []
 
                 def moved(row):
                     return sum((slopes[k] * (h * a) for k, a in row), y)
@@ -87,5 +90,5 @@ def steps(f, y0, times, method, most=None, **options):
             nodes.append(solver.t)
             if solver.status == "failed" or (most is not None and solver.nfev > most):
                 return None
-    nodes = np.union1d(nodes, times)
-    return Steps(method, nodes if times[0] <= times[-1] else nodes[::-1], times)
+    whole = np.union1d(nodes, times)
+    return Steps(method, whole if times[0] <= times[-1] else whole[::-1], times)
