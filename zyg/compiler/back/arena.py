@@ -4,7 +4,8 @@ Buffers are cut from chunks, one behind the other. The caller brings the first c
 `BYTES` bytes whose start is a header. Others come from the C library, each twice as large as the
 one before, and go back to it all at once when the caller releases the arena; but one of up to a
 quarter of `tape_bytes` is kept for the next call of any program, so that the system need not clear
-its pages each time. Before each buffer stands its size in bytes.
+its pages each time. Before each buffer stands its size in bytes. Small ones lie close, as functions
+that call themselves make many.
 
 The header: where the next buffer starts, where the chunk ends, the chunk itself (at whose start are
 the address of the one before, or null, and its size), its size; and what the caller sets: how deep
@@ -23,7 +24,9 @@ from functools import cache
 from zyg.base.config import least_tape
 from zyg.compiler.back.compiled import functions
 
-ALIGNMENT = 64  # of buffers
+ALIGNMENT = 64  # of the arena, and of buffers that are large, or whole vectors of so many bytes
+_SMALL = 16  # the least alignment, and the bytes before each
+_LARGE = 512  # bytes of a large one
 BYTES = 4096  # of an arena with its first chunk, which is aligned
 DEPTH, LEFT, REFUSED = 32, 40, 48  # where in the header is what the caller sets
 UNLIMITED = 2**62  # bytes of chunks
@@ -62,19 +65,19 @@ declare i64 @llvm.usub.sat.i64(i64, i64)
 declare noalias ptr @malloc(i64)
 declare i64 @llvm.uadd.sat.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
 declare void @free(ptr)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 
 ; A buffer of so many bytes, or null.
-define noalias align {ALIGNMENT} ptr @zyg_allocate(ptr %arena, i64 %bytes) \
+define noalias align {_SMALL} ptr @zyg_allocate(ptr %arena, i64 %bytes) \
 noinline nounwind allocsize(1) allockind("alloc,uninitialized,aligned") \
 "alloc-family"="zyg" memory(inaccessiblemem: readwrite, argmem: readwrite) {{
   %next = load ptr, ptr %arena
   %end.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 1
   %end = load ptr, ptr %end.at
-  %padded = call i64 @llvm.uadd.sat.i64(i64 %bytes, i64 {2 * ALIGNMENT - 1})
-  %whole = and i64 %padded, -{ALIGNMENT}
+  %whole = call i64 @llvm.uadd.sat.i64(i64 %bytes, i64 {ALIGNMENT + 2 * _SMALL})
   %next.n = ptrtoint ptr %next to i64
   %end.n = ptrtoint ptr %end to i64
   %left = sub i64 %end.n, %next.n
@@ -86,9 +89,20 @@ full:
   br i1 %more, label %cut, label %out
 cut:
   %start = phi ptr [ %next, %0 ], [ %fresh, %full ]
-  %after = getelementptr i8, ptr %start, i64 %whole
+  %large = icmp uge i64 %bytes, {_LARGE}
+  %negative = sub i64 0, %bytes
+  %whole.vectors = and i64 %bytes, %negative
+  %most = call i64 @llvm.umin.i64(i64 %whole.vectors, i64 {ALIGNMENT})
+  %least = call i64 @llvm.umax.i64(i64 %most, i64 {_SMALL})
+  %alignment = select i1 %large, i64 {ALIGNMENT}, i64 %least
+  %room = add i64 %alignment, {_SMALL - 1}
+  %mask = sub i64 0, %alignment
+  %about = getelementptr i8, ptr %start, i64 %room
+  %buffer = call ptr @llvm.ptrmask.p0.i64(ptr %about, i64 %mask)
+  %padded = add i64 %bytes, {_SMALL - 1}
+  %own = and i64 %padded, -{_SMALL}
+  %after = getelementptr i8, ptr %buffer, i64 %own
   store ptr %after, ptr %arena
-  %buffer = getelementptr i8, ptr %start, i64 {ALIGNMENT}
   %size.at = getelementptr i8, ptr %buffer, i64 -8
   store i64 %bytes, ptr %size.at
   ret ptr %buffer
@@ -99,7 +113,7 @@ out:
 ; What follows a buffer in the arena is free, and so is that; unless it is in an earlier chunk.
 define void @zyg_free(ptr %arena, ptr allocptr nocapture %buffer) noinline nounwind \
 allockind("free") "alloc-family"="zyg" memory(inaccessiblemem: readwrite, argmem: readwrite) {{
-  %start = getelementptr i8, ptr %buffer, i64 -{ALIGNMENT}
+  %start = getelementptr i8, ptr %buffer, i64 -{_SMALL}
   %same = call i1 @zyg_is_here(ptr %arena, ptr %start)
   br i1 %same, label %free, label %out
 free:
@@ -145,14 +159,14 @@ stay:
 move:
   %size.at = getelementptr i8, ptr %buffer, i64 -8
   %size = load i64, ptr %size.at
-  %padded = add i64 %size, {2 * ALIGNMENT - 1}
-  %whole = and i64 %padded, -{ALIGNMENT}
-  %of = getelementptr i8, ptr %buffer, i64 -{ALIGNMENT}
-  %moved = getelementptr i8, ptr %to, i64 {ALIGNMENT}
+  %padded = add i64 %size, {2 * _SMALL - 1}
+  %whole = and i64 %padded, -{_SMALL}
+  %of = getelementptr i8, ptr %buffer, i64 -{_SMALL}
+  %moved = getelementptr i8, ptr %to, i64 {_SMALL}
   %small = icmp ule i64 %size, {_WORD_BY_WORD}
   br i1 %small, label %words, label %all
 all:
-  call void @llvm.memmove.p0.p0.i64(ptr align 64 %to, ptr align 64 %of, i64 %whole, i1 false)
+  call void @llvm.memmove.p0.p0.i64(ptr align 16 %to, ptr align 16 %of, i64 %whole, i1 false)
   br label %done
 words:
   %moved.size.at = getelementptr i8, ptr %moved, i64 -8
@@ -243,8 +257,8 @@ open:
   %own.size.at = getelementptr i8, ptr %chunk, i64 8
   store i64 %size, ptr %own.size.at
   store ptr %chunk, ptr %chunk.at
-  %behind = getelementptr i8, ptr %chunk, i64 {ALIGNMENT + 15}
-  %first = call ptr @llvm.ptrmask.p0.i64(ptr %behind, i64 -{ALIGNMENT})
+  %behind = getelementptr i8, ptr %chunk, i64 {2 * _SMALL - 1}
+  %first = call ptr @llvm.ptrmask.p0.i64(ptr %behind, i64 -{_SMALL})
   store ptr %first, ptr %arena
   %end.at = getelementptr %zyg_arena, ptr %arena, i64 0, i32 1
   %end = getelementptr i8, ptr %chunk, i64 %size
