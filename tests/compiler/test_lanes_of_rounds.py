@@ -165,7 +165,22 @@ def leaps(x, w):
     return total
 
 
+def nearest(x, w):
+    total = 0.0
+    for i in range(len(x)):
+        best = np.inf
+        for k in range(len(w)):
+            d = 0.0
+            for j in range(x.shape[1]):
+                d += (x[i, j] - w[k]) ** 2
+            if d < best:
+                best = d
+        total += best
+    return total
+
+
 PROGRAMS = [
+    nearest,
     waves, payments, guarded, windows, picked, sorted_places, scratch,
     remembered, pulled, branching, leaps,
 ]  # fmt: skip

@@ -2,7 +2,8 @@
 
 ``product(m, n, k, a, a0, a_row, a_column, b, b0, b_row, b_column, c, c0, c_row, c_column)`` adds
 the product of two matrices to a third: c is m by n, a is m by k, b is k by n, each given by its
-buffer, the index of its first element, and how far rows and columns are apart.
+buffer, the index of its first element, and how far rows and columns are apart. It is a call of
+those of BLAS, "gemm" or "gemv", whose result is added to what is there, or is all of it.
 
 Those of LAPACK take matrices by columns, whole buffers, and write over them; `pivots` are n ints.
 ``solve(n, k, a, x, pivots)`` writes the solutions of a x = b over the k columns of b, and factors
@@ -37,6 +38,8 @@ class Meaning:
 
 routines: dict[str, Meaning] = {
     "product": Meaning(reads=(3, 7, 11), writes=(11,)),
+    "gemm": Meaning((5, 8, 11), (11,)), "new gemm": Meaning((5, 8), (11,)),
+    "gemv": Meaning((3, 6, 9), (9,)), "new gemv": Meaning((3, 6), (9,)),
     "solve": Meaning((2, 3), (2, 3, 4), gives=("bool",)),
     "solve again": Meaning((2, 3, 4), (3,), gives=("bool",)),
     "solve lower": Meaning((2, 3), (3,), gives=("bool",)),
@@ -46,4 +49,4 @@ routines: dict[str, Meaning] = {
     **dict.fromkeys(LOOPS, Meaning((3,), (5,))),
     "sort": Meaning((1,), (1,), gives=("bool",)),
     **dict.fromkeys(("argsort", "argsort, stable"), Meaning((1, 3), (3,), gives=("bool",))),
-}
+}  # fmt: skip

@@ -70,6 +70,21 @@ declare void @free(ptr)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 
+; Where a buffer of so many bytes is that comes next.
+define internal ptr @zyg_place(ptr %start, i64 %bytes) alwaysinline nounwind {{
+  %large = icmp uge i64 %bytes, {_LARGE}
+  %negative = sub i64 0, %bytes
+  %vectors = and i64 %bytes, %negative
+  %most = call i64 @llvm.umin.i64(i64 %vectors, i64 {ALIGNMENT})
+  %least = call i64 @llvm.umax.i64(i64 %most, i64 {_SMALL})
+  %alignment = select i1 %large, i64 {ALIGNMENT}, i64 %least
+  %room = add i64 %alignment, {_SMALL - 1}
+  %mask = sub i64 0, %alignment
+  %about = getelementptr i8, ptr %start, i64 %room
+  %buffer = call ptr @llvm.ptrmask.p0.i64(ptr %about, i64 %mask)
+  ret ptr %buffer
+}}
+
 ; A buffer of so many bytes, or null.
 define noalias align {_SMALL} ptr @zyg_allocate(ptr %arena, i64 %bytes) \
 noinline nounwind allocsize(1) allockind("alloc,uninitialized,aligned") \
@@ -89,16 +104,7 @@ full:
   br i1 %more, label %cut, label %out
 cut:
   %start = phi ptr [ %next, %0 ], [ %fresh, %full ]
-  %large = icmp uge i64 %bytes, {_LARGE}
-  %negative = sub i64 0, %bytes
-  %whole.vectors = and i64 %bytes, %negative
-  %most = call i64 @llvm.umin.i64(i64 %whole.vectors, i64 {ALIGNMENT})
-  %least = call i64 @llvm.umax.i64(i64 %most, i64 {_SMALL})
-  %alignment = select i1 %large, i64 {ALIGNMENT}, i64 %least
-  %room = add i64 %alignment, {_SMALL - 1}
-  %mask = sub i64 0, %alignment
-  %about = getelementptr i8, ptr %start, i64 %room
-  %buffer = call ptr @llvm.ptrmask.p0.i64(ptr %about, i64 %mask)
+  %buffer = call ptr @zyg_place(ptr %start, i64 %bytes)
   %padded = add i64 %bytes, {_SMALL - 1}
   %own = and i64 %padded, -{_SMALL}
   %after = getelementptr i8, ptr %buffer, i64 %own
@@ -159,21 +165,16 @@ stay:
 move:
   %size.at = getelementptr i8, ptr %buffer, i64 -8
   %size = load i64, ptr %size.at
-  %padded = add i64 %size, {2 * _SMALL - 1}
-  %whole = and i64 %padded, -{_SMALL}
-  %of = getelementptr i8, ptr %buffer, i64 -{_SMALL}
-  %moved = getelementptr i8, ptr %to, i64 {_SMALL}
+  %padded = add i64 %size, {_SMALL - 1}
+  %own = and i64 %padded, -{_SMALL}
+  %moved = call ptr @zyg_place(ptr %to, i64 %size)
   %small = icmp ule i64 %size, {_WORD_BY_WORD}
-  br i1 %small, label %words, label %all
+  br i1 %small, label %word, label %all
 all:
-  call void @llvm.memmove.p0.p0.i64(ptr align 16 %to, ptr align 16 %of, i64 %whole, i1 false)
+  call void @llvm.memmove.p0.p0.i64(ptr align 16 %moved, ptr align 16 %buffer, i64 %own, i1 false)
   br label %done
-words:
-  %moved.size.at = getelementptr i8, ptr %moved, i64 -8
-  store i64 %size, ptr %moved.size.at
-  br label %word
 word:
-  %k = phi i64 [ 0, %words ], [ %k.next, %copy ]
+  %k = phi i64 [ 0, %move ], [ %k.next, %copy ]
   %more = icmp slt i64 %k, %size
   br i1 %more, label %copy, label %done
 copy:
@@ -184,7 +185,9 @@ copy:
   %k.next = add i64 %k, 8
   br label %word
 done:
-  %behind = getelementptr i8, ptr %to, i64 %whole
+  %moved.size.at = getelementptr i8, ptr %moved, i64 -8
+  store i64 %size, ptr %moved.size.at
+  %behind = getelementptr i8, ptr %moved, i64 %own
   %one = insertvalue {{ ptr, ptr }} poison, ptr %moved, 0
   %two = insertvalue {{ ptr, ptr }} %one, ptr %behind, 1
   ret {{ ptr, ptr }} %two
@@ -297,7 +300,7 @@ done:
   ret void
 }}
 """
-_HEADS = re.findall(r"^define (.*) \{$", _SHARED, re.MULTILINE)
+_HEADS = re.findall(r"^define (?!internal)(.*) \{$", _SHARED, re.MULTILINE)
 _DECLARED = "\n".join(f"declare {head}" for head in _HEADS)
 TEXT = f"""
 {_TYPE}

@@ -28,6 +28,7 @@ from zyg.compiler.ir import (
     Store,
     Value,
     blocks_of,
+    has_effects,
     is_buffer,
     operands_of,
     operations,
@@ -39,6 +40,7 @@ from zyg.compiler.loops import additions, more_than_sums, passed, used
 _TYPES = {"float", "float32", "int", "bool"}
 _FLOATS = {"float", "float32"}
 _DEAR = 20  # operations of a round, from which on it is worth while
+_FEW = 4  # rounds that loops inside are taken to have
 
 
 @dataclass(eq=False)
@@ -80,7 +82,7 @@ def planned(
     inner = [op for op in ops if isinstance(op, For)]
     if loop.apart is not None or loop.in_order or not all(map(_is_simple, ops)):
         return None
-    if sum(op.cost for op in ops if isinstance(op, Op) and op.out.type in _FLOATS) < _DEAR:
+    if _cost(loop.body) < _DEAR:
         return None
     own = {op.out for op in ops if isinstance(op, Alloc)}
     here = Counter(x for x in used(loop.body) if isinstance(x, Value) and x in tapes)
@@ -96,6 +98,15 @@ def planned(
     if not all(_in_lanes(op) for op in ops if not lanes.varies.isdisjoint(outs_of(op))):
         return None
     return lanes if _sums(lanes) and _spans(lanes, inner) else None
+
+
+def _cost(block: Block) -> int:
+    """What a round computes of floats, where loops inside that only hand on have a few rounds."""
+    own = sum(op.cost for op in block.ops if isinstance(op, Op) and op.out.type in _FLOATS)
+    for op in block.ops:
+        hands_on = isinstance(op, For) and op.params and not any(map(has_effects, op.body.ops))
+        own += (_FEW if hands_on else 1) * sum(map(_cost, blocks_of(op)))
+    return own
 
 
 def _is_simple(op: Any) -> bool:

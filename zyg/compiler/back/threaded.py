@@ -45,11 +45,9 @@ from zyg.compiler.ir import (
     outs_of,
 )
 from zyg.compiler.loops import WORTH_IT, trips
-from zyg.compiler.routines import routines
 from zyg.compiler.splice import free_values
 
-_ROUTINES = {*routines, "gemm", "gemv"}  # that any thread may call
-_ANYWHERE = Op, Alloc, Load, Store, Check, Call, If, For, While
+_ANYWHERE = Op, Alloc, Load, Store, Check, Call, Routine, If, For, While
 _STOPPED, _DONE, _NOT_HERE = range(3)  # what becomes of rounds that are handed to threads
 
 
@@ -129,8 +127,7 @@ def _runs_anywhere(block: Block) -> bool:
     todo = [block]
     while todo:
         for op in operations(todo.pop()):
-            known = op.name in _ROUTINES if isinstance(op, Routine) else isinstance(op, _ANYWHERE)
-            if not known:
+            if not isinstance(op, _ANYWHERE):
                 return False
             if isinstance(op, Call) and op.callee not in seen:
                 seen.add(op.callee)
