@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 import zyg
+from zyg.functions.composed import sorting
 
 
 def sorted_(x):
@@ -108,3 +109,53 @@ def test_the_text_sorts():
     exec(zyg.compile(in_place).source(x) + zyg.compile(in_order).source(x), found)
     for f in (in_place, in_order):
         np.testing.assert_array_equal(found[f.__name__](x), f(x))
+
+
+def middle(x, q):
+    return np.median(x)
+
+
+def quantiles(x, q):
+    return np.quantile(x, q) + 2 * np.percentile(x, 100 * q)
+
+
+ORDERS = {
+    "random": lambda x: x, "sorted": np.sort, "down": lambda x: np.sort(x)[::-1],
+    "pipes": lambda x: np.concatenate([np.sort(x[::2]), np.sort(x[1::2])[::-1]]),
+    "zigzag": lambda x: np.ravel(np.stack([np.sort(x), -np.sort(x)]), order="F")[: len(x)],
+}  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 700), st.sampled_from([3, 40, 10**6]), st.sampled_from([*ORDERS]),
+    st.sampled_from([0.0, 0.25, 0.3, 0.999, 1.0]), st.integers(0, 99),
+)  # fmt: skip
+def test_what_is_in_the_middle(n, values, order, q, seed):
+    x = np.random.default_rng(seed).integers(-values, values, n) * 0.5
+    x = np.ascontiguousarray(ORDERS[order](x))
+    with zyg.config(fallback="error"):
+        for f in (middle, quantiles):
+            compiled = zyg.compile(f)
+            assert compiled(x, q) == pytest.approx(f(x, q), rel=1e-14, abs=1e-14)
+            mine, its = zyg.gradient(compiled, x, q), zyg.gradient(f, x, q)
+            np.testing.assert_allclose(mine[0], its[0], rtol=1e-12, atol=1e-12)
+            assert f is middle or mine[1] == pytest.approx(its[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 3])
+def test_where_pivots_are_bad_what_is_left_is_sorted(monkeypatch, rounds):
+    zyg.kernels.clear()
+    monkeypatch.setattr(sorting, "_ROUNDS", rounds)
+    x = np.random.default_rng(rounds).normal(size=3001)
+    assert zyg.compile(middle)(x, 0.0) == np.median(x)
+    assert zyg.compile(quantiles)(x, 0.2) == pytest.approx(quantiles(x, 0.2), rel=1e-14)
+    zyg.kernels.clear()
+
+
+def test_medians_of_nan_and_infinity():
+    x = np.random.default_rng(0).normal(size=301)
+    for bad in (np.nan, np.inf, -np.inf):
+        x[7] = bad
+        with np.errstate(all="ignore"), zyg.config(fallback="silent"):
+            assert zyg.compile(middle)(x, 0.0) == pytest.approx(np.median(x), nan_ok=True)

@@ -312,9 +312,76 @@ def sort_in_place_loops(a, axis=-1, kind=None, stable=None):
     a[...] = np.sort(a, axis)
 
 
+def selected_bars(a, k, y, y_bar):
+    a_bar = np.zeros(len(a))
+    for value, rank, bar in ((y[0], k, y_bar[0]), (y[1], min(k + 1, len(a) - 1), y_bar[1])):
+        place = rank - np.sum(a < value)  # among equal ones, in order
+        for i in range(len(a)):
+            if a[i] == value:
+                if place == 0:
+                    a_bar[i] += bar
+                place -= 1
+    return (a_bar,)
+
+
+@closed(selected_bars)
+def selected(a, k):
+    """The k-th element in order and the next: C. Hoare, "Algorithm 65: Find" (1961).
+
+    What is left is sorted where the pivots were bad.
+    """
+    b = a.copy()
+    low, high, rounds = 0, len(b) - 1, 0
+    while low < high:
+        if rounds == _ROUNDS:
+            demand(routine("sort", high - low + 1, b, low))
+            low = high
+        else:
+            x, y, z = b[low], b[(low + high) // 2], b[high]
+            pivot = max(min(x, y), min(max(x, y), z))
+            i, j = low, high
+            while i <= j:
+                while b[i] < pivot:
+                    i += 1
+                while pivot < b[j]:
+                    j -= 1
+                if i <= j:
+                    b[i], b[j] = b[j], b[i]
+                    i += 1
+                    j -= 1
+            if k <= j:
+                high = j
+            elif k >= i:
+                low = i
+            else:
+                low = high
+        rounds += 1
+    after = b[k]
+    if k + 1 < len(b):
+        after = np.min(b[k + 1 :])
+    return b[k], after
+
+
+_ROUNDS, _MANY = 64, 256
+
+
+def two_in_order(a, k):
+    """The k-th element in order and the next, or the last again."""
+    demand(len(a) > 0)
+    if len(a) > _MANY:
+        return selected(a, k)
+    s = np.sort(a)
+    return s[k], s[min(k + 1, len(a) - 1)]
+
+
 @lowering(np.median)
 def median_loops(a, axis=None, keepdims=False):
     demand_read((axis is None or type(axis) is int) and (a.ndim > 0 or not keepdims))
+    if a.dtype == float and (axis is None or a.ndim == 1) and not keepdims:
+        b, n = np.ravel(a), a.size
+        demand(np.all(b == b))
+        one, two = two_in_order(b, (n - 1) // 2)
+        return (one + two) / 2 if n % 2 == 0 else one / 1
     along = 0 if axis is None else axis
     s = np.moveaxis(np.sort(np.ravel(a) if axis is None else a, along), along, 0)
     n = len(s)
@@ -345,6 +412,15 @@ def nanmedian_loops(a, axis=None, keepdims=False):
 @lowering(np.quantile)
 def quantile_loops(a, q, axis=None):
     b = np.ravel(a) if axis is None else a
+    if b.dtype == float and b.ndim == 1:
+        demand(np.all(b == b))
+        demand(q >= 0)
+        demand(q <= 1)
+        slopes_hold(np.all(np.isfinite(b)))
+        at = q * (len(b) - 1)
+        low = int(np.floor(at))
+        one, two = two_in_order(b, low)
+        return one + (two - one) * (at - low)
     s = np.moveaxis(np.sort(b, 0 if axis is None else axis), 0 if axis is None else axis, 0)
     demand(len(s) > 0)
     demand(np.all(s[-1] == s[-1]))
