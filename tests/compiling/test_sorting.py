@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 import zyg
+from zyg.compiler import libraries
 from zyg.functions.composed import sorting
 
 
@@ -150,6 +151,17 @@ def test_where_pivots_are_bad_what_is_left_is_sorted(monkeypatch, rounds):
     x = np.random.default_rng(rounds).normal(size=3001)
     assert zyg.compile(middle)(x, 0.0) == np.median(x)
     assert zyg.compile(quantiles)(x, 0.2) == pytest.approx(quantiles(x, 0.2), rel=1e-14)
+    zyg.kernels.clear()
+
+
+def test_another_numpy_is_called_back(monkeypatch):
+    zyg.kernels.clear()
+    monkeypatch.setattr(libraries, "sorts", dict)
+    x = np.random.default_rng(2).normal(size=20)
+    compiled = zyg.compile(lambda x: np.sum(np.sort(x) * x))
+    assert compiled(x) == pytest.approx(np.sum(np.sort(x) * x), rel=1e-14)
+    assert "sort" in compiled.inspect(x)["called back"]
+    zyg.check_gradient(compiled, x)
     zyg.kernels.clear()
 
 

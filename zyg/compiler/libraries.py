@@ -66,7 +66,7 @@ def addresses() -> dict[str, int]:
             found[symbol] = ctypes.cast(library[symbol], ctypes.c_void_p).value or 0
     for name, at in loops().items():
         found.update(zip(loop_symbols(name), at, strict=True))
-    return {**found, **_sorting()}
+    return {**found, **sorts()}
 
 
 def sort_symbol(name: str, element: str) -> str:
@@ -74,7 +74,11 @@ def sort_symbol(name: str, element: str) -> str:
     return f"zyg_{name.replace(', ', '_')}_{element}"
 
 
-def _sorting() -> dict[str, int]:
+@cache
+def sorts() -> dict[str, int]:
+    """The addresses of `SORTS`, by these names; none in a NumPy that may keep them elsewhere."""
+    if not np.__version__.startswith("2."):
+        return {}
     found, read = dict[str, int](), ctypes.c_void_p.from_address
     functions = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(of_numpy(_FUNCTIONS))
     for element, dtype in _ELEMENTS.items():

@@ -54,6 +54,8 @@ def _demand_read(reader: WholeInterpreter, condition: Any) -> None:
 def _routine(reader: WholeInterpreter, name: str, *operands: Any) -> Any:
     if name in libraries.LOOPS:
         _demand_read(reader, name in libraries.loops())
+    if name in libraries.SORTS:
+        _demand_read(reader, bool(libraries.sorts()))
     atoms = [x.buffer if isinstance(x, ArrayView) else atom_of(x) for x in operands]
     made = reader.builder.routine(name, *atoms, outs=routines[name].gives)
     found = (*(reader.builder.number(x, False) for x in made),)
