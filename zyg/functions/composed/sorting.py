@@ -377,8 +377,10 @@ def two_in_order(a, k):
 @lowering(np.median)
 def median_loops(a, axis=None, keepdims=False):
     demand_read((axis is None or type(axis) is int) and (a.ndim > 0 or not keepdims))
-    if a.dtype == float and (axis is None or a.ndim == 1) and not keepdims:
+    if a.dtype == float and (axis is None or (a.ndim == 1 and axis in (0, -1))) and not keepdims:
         b, n = np.ravel(a), a.size
+        if n == 0:
+            return np.mean(b)
         demand(np.all(b == b))
         one, two = two_in_order(b, (n - 1) // 2)
         return (one + two) / 2 if n % 2 == 0 else one / 1
@@ -412,7 +414,7 @@ def nanmedian_loops(a, axis=None, keepdims=False):
 @lowering(np.quantile)
 def quantile_loops(a, q, axis=None):
     b = np.ravel(a) if axis is None else a
-    if b.dtype == float and b.ndim == 1:
+    if b.dtype == float and b.ndim == 1 and axis in (None, 0, -1):
         demand(np.all(b == b))
         demand(q >= 0)
         demand(q <= 1)
