@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 77555,
+    "zyg": 77580,
     "zyg/adoption": 1180,
     "zyg/base": 3765,
     "zyg/broadcasting": 1090,
@@ -21,14 +21,14 @@ BUDGETS = {
     "zyg/kernels": 1770,
     "zyg/numpy": 380,
     "zyg/optimize": 1770,
-    "zyg/scipy": 4880,
+    "zyg/scipy": 4895,
     "zyg/sparsity": 980,
     "zyg/tasks": 620,
     "zyg/tools": 1420,
     "zyg/verbs": 3515,
     "zyg/watched": 2300,
     "zyg_cuda": 1680,
-    "tests": 79465,
+    "tests": 79515,
 }
 
 

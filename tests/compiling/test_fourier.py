@@ -66,6 +66,34 @@ def test_value_to_the_bit_and_derivatives(call):
         zyg.check_gradient(lambda x: compiled(x, w), x)
 
 
+@pytest.mark.parametrize("name", [*_OF_ONE, *_OF_MANY])
+@pytest.mark.parametrize("dtype", [int, bool, np.int8, np.uint64, np.float32, np.complex64])
+def test_of_other_types_numpys_values(name, dtype):
+    x = np.arange(12).reshape(3, 4).astype(dtype)
+    transform, _ = written(name, {})
+    with zyg.config(fallback="silent"):
+        rows = [outcome(f, x) for f in (zyg.compile(transform), transform)]
+    assert rows[0] == rows[1]
+
+
+def outcome(f, x):
+    try:
+        y = f(x)
+    except TypeError as error:
+        return type(error)
+    return y.dtype, y.tobytes()
+
+
+@pytest.mark.parametrize("keywords", [{"axis": 5}, {"axis": -3}, {"n": 0}, {"norm": "other"}])
+@pytest.mark.parametrize("name", _OF_ONE)
+def test_what_numpy_raises(name, keywords):
+    transform, _ = written(name, keywords)
+    with pytest.raises((ValueError, IndexError)) as its:
+        transform(np.ones((3, 4)))
+    with zyg.config(fallback="silent"), pytest.raises(its.type):
+        zyg.compile(transform)(np.ones((3, 4)))
+
+
 def spectrum(x, n):
     half = np.fft.rfft(np.fft.irfft(np.fft.rfft(x, n), n, norm="ortho"), norm="forward")
     return np.sum(np.abs(half) ** 3)

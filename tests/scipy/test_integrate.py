@@ -259,6 +259,22 @@ def test_second_derivatives_of_stiff_equations_are_refused():
         zyg.gradient(lambda a: zyg.gradient(stiff("Radau", []), a)[0], 1.3)
 
 
+@pytest.mark.parametrize("method", ["BDF", "LSODA"])
+def test_slopes_that_are_not_defined_everywhere(method):
+    """An explicit method looks beyond 0, where this one does not."""
+
+    def slope(t, y, a):
+        if y[0] <= 0:
+            raise ValueError("the root of a negative number")
+        return -a * np.sqrt(y)
+
+    def last(a):
+        run = integrate.solve_ivp(slope, (0.0, 1.9), [1.0], method, args=(a,), rtol=1e-8, atol=1e-8)
+        return run.y[0, -1]
+
+    assert zyg.gradient(last, 1.0)[0] == pytest.approx(-1.9 * (1 - 0.95), rel=1e-3)
+
+
 def test_steps_of_no_length():
     def both(a):
         one = integrate.odeint(lambda y, t: -a * y, 1.0, np.array([0.5, 0.5, 0.9, 0.9]))

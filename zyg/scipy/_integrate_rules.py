@@ -17,7 +17,7 @@ from zyg.errors import MissingRuleError, unknown_call
 from zyg.functions.kit import as_array, composed, is_watched, raised, strip, watched_leaves
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._namespace import dispatching
-from zyg.scipy._runge_kutta import EXPLICIT, steps
+from zyg.scipy._runge_kutta import steps
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback
 from zyg.verbs.held import Held
@@ -250,8 +250,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, **options):
         states = np.concatenate([np.reshape(given[1], (1, -1)), result.y.T])
     if result.success:
         kept = {k: v for k, v in rest.items() if k in _OF_STEPS}
-        most = None if method in EXPLICIT else _most(result.nfev)
-        along = partial(steps, method=method, most=most, **kept)
+        along = partial(steps, method=method, most=_most(result.nfev), **kept)
         dense = partial(_dense, method=method, **kept)
         ys = _trajectory(solve, dense, again, states, y0, _array(times), held.leaves, along)
         result.t, result.y = _array(times)[first:], np.transpose(ys[first:])

@@ -2,8 +2,7 @@
 
 The steps are those that the method chooses for plain values, and are held fixed (W. Hager,
 "Runge-Kutta methods in optimal control and the transformed adjoint system", 2000): one tape for
-each slope of a step, and no further equation to solve. Where an asked time is within a step, a
-step ends there.
+each step, and no further equation to solve. Steps end at times that are asked for, too.
 """
 
 from typing import Any
@@ -21,8 +20,10 @@ class Steps:
     """The steps of a method for dy/dt = make(values)(t, y) that go through given times."""
 
     def __init__(self, method, nodes, times):
-        at = {float(t): k for k, t in enumerate(nodes)}
-        self._nodes, self._times = nodes, [at[float(t)] for t in times]
+        whole = np.union1d(nodes, times)
+        self._nodes = whole if times[0] <= times[-1] else whole[::-1]
+        at = {float(t): k for k, t in enumerate(self._nodes)}
+        self._times = [at[float(t)] for t in times]
         self._stages = [*zip(method.C, map(_nonzero, method.A), strict=True)]
         self._last = _nonzero(method.B)
 
@@ -73,22 +74,33 @@ def _nonzero(row):
     return [(k, a) for k, a in enumerate(row) if a]
 
 
-def steps(f, y0, times, method, most=None, **options):
+def steps(f, y0, times, method, most, **options):
     """The steps from the first of the times to the last; None if they are too many, or fail.
 
     An explicit method is the one of this name; for others another one takes its place, of which
     the slopes are at `most` so many.
     """
-    if method not in EXPLICIT:
-        method, options = "DOP853", {**options, "first_step": None}
-    method = getattr(scipy.integrate, method)
+    if method in EXPLICIT:
+        chosen = getattr(scipy.integrate, method)
+        nodes = _nodes(chosen, f, y0, times, np.inf, options)
+    else:
+        chosen, options = scipy.integrate.DOP853, {**options, "first_step": None}
+        try:  # f may not be defined where this method looks
+            with np.errstate(all="ignore"):
+                nodes = _nodes(chosen, f, y0, times, most, options)
+        except (ArithmeticError, ValueError):
+            return None
+    return nodes and Steps(chosen, nodes, times)
+
+
+def _nodes(method, f, y0, times, most, options):
+    """The ends of the steps; None if they are too many, or fail."""
     nodes = [times[0]]
     if times[-1] != times[0]:
         solver = method(f, times[0], y0, times[-1], **options)
         while solver.status == "running":
             solver.step()
             nodes.append(solver.t)
-            if solver.status == "failed" or (most is not None and solver.nfev > most):
+            if solver.status == "failed" or solver.nfev > most:
                 return None
-    whole = np.union1d(nodes, times)
-    return Steps(method, whole if times[0] <= times[-1] else whole[::-1], times)
+    return nodes

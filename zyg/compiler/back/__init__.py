@@ -19,7 +19,7 @@ object_code                     LLVM text -> machine code
 compiled                        text -> a function that runs
 arena                           LLVM text of the memory of a call
 lapack                          equations, factors, determinants
-inner_loops                     Fourier transforms
+inner_loops                     Fourier transforms, sorting
 python_module                   program -> a Python module, for people and to run without a compiler
 python_signature                the same, with the arguments and results of the function
 blas                            products of matrices

@@ -21,6 +21,7 @@ from zyg.compiler.numbers import atom_of
 _SMALL = 48  # so many products take less time than a call
 _LETTERS = {"float[]": "d", "float32[]": "s"}
 _AS_IS, _TRANSPOSED = 111, 112
+NAMES = "gemm", "new gemm", "gemv", "new gemv"
 
 
 def called(name: str, kind: Type, row: Callable[[str, int], str]) -> tuple[str, str]:

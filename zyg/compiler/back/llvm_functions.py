@@ -259,7 +259,7 @@ class _Function(Memory):
             made = blas.product(type_of(op.args[3]), op in self.products)
             self.call(Call(made, op.args, []))
             return
-        if "gem" not in op.name:
+        if op.name not in blas.NAMES:
             (inner_loops if op.name in inner_loops.NAMES else lapack).printed(self, op)
             return
         kind = next(type_of(x) for x in op.args if is_buffer(type_of(x)))
