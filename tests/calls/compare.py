@@ -46,6 +46,8 @@ def difference(found, expected, near):
             return f"{len(found)} results for {len(expected)}"
         pairs = zip(found, expected, strict=True)
         return next(filter(None, (difference(x, y, near) for x, y in pairs)), "")
+    if isinstance(expected, dict):
+        return difference([*found.items()], [*expected.items()], near)
     if isinstance(expected, (np.ndarray, np.generic)):
         if (found.dtype, found.shape) != (expected.dtype, expected.shape):
             return f"{found.dtype}{found.shape} for {expected.dtype}{expected.shape}"

@@ -1,13 +1,18 @@
 """Machine code that reads Python's objects and makes them."""
 
+import dataclasses
 import gc
+import math
 import sys
+import threading
 import tracemalloc
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
 
 import numpy as np
 import pytest
 
+import zyg
+from zyg.base.bags import Tangent
 from zyg.compiler.back import arena
 from zyg.compiler.back.native_function import Direct
 from zyg.compiler.back.object_layout import Unreadable, readable
@@ -41,10 +46,10 @@ def same(x, y):
     return type(x) is type(y) and x == y
 
 
-def identity(x):
+def identity(x, gives=lambda kind: kind):
     kind = kind_of(x)
     inputs = [Value(type_of_operand(y)) for y in operands_of(kind, x)]
-    return Direct(Program("same", inputs, Block([], [*inputs])), [kind], kind)
+    return Direct(Program("same", inputs, Block([], [*inputs])), [kind], gives(kind))
 
 
 @pytest.mark.parametrize("x", OBJECTS, ids=repr)
@@ -72,11 +77,98 @@ def test_objects_of_other_kinds_are_not_taken(x):
 
 
 def test_what_only_python_takes_apart():
-    for kind in (Struct(Pair, (), (Scalar("float"), Scalar("int"))),
-                 Struct(dict, ("a",), (Scalar("float"),))):  # fmt: skip
-        x = Value("float")
+    x = Value("float")
+    program = Program("f", [x], Block([], [x]))
+    with pytest.raises(Unreadable):
+        Direct(program, [Scalar("float")], Struct(Pair, (), (Scalar("float"),)))
+    for cls in (Slotted, Hiding, Overriding):
         with pytest.raises(Unreadable):
-            Direct(Program("f", [x], Block([], [x])), [Scalar("float")], kind)
+            Direct(program, [Struct(cls, ("a",), (Scalar("float"),))], Scalar("float"))
+
+
+class Slotted:
+    __slots__ = ("a",)
+
+
+class Hiding:
+    __dict__ = property(lambda self: {"a": 1.0})
+
+
+class Overriding:
+    def __getattribute__(self, name):
+        return 1.0
+
+
+class Fields:
+    def __init__(self, **fields):
+        vars(self).update(fields)
+
+
+class Others(Fields):
+    pass
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    a: float
+    b: dict
+
+
+def test_entries_of_dicts_and_fields_of_objects():
+    key, word = 10**6, "".join(["wo", "rd"])  # equal, and not the same objects
+    x = {"a": Fields(b=1.5, c=2), key: Frozen(0.5, {}), "word": [{}, Fields()]}
+    call = identity(x, gives=lambda kind: Scalar("float")).call
+
+    def like(**changes):
+        made = {"a": Fields(b=2.5, c=2), int("1000000"): Frozen(1.5, {}), word: [{}, Fields()]}
+        return made | changes
+
+    assert call(x) == 1.5
+    assert call(like()) == 2.5
+    assert call(like(a=Fields(b=3.5, c=4))) == 3.5
+    for other in ({}, {"word": [], **like()}, OrderedDict(like()), like(more=1), [*like()],
+                  like(a=Fields(c=2, b=1.5)), like(a=Fields(b=1.5)), like(a=1.5),
+                  like(a=Fields(b=1.5, d=2)), like(a=Fields(b=1.5, c=2, d=1)), like(word=[{}]),
+                  like(a=Others(b=1.5, c=2)), {True: 1, **like()}):  # fmt: skip
+        assert call(other) is NotImplemented, other
+
+
+def test_dicts_and_tangents_are_made():
+    kind = Struct(dict, ("a", 7), (Scalar("float"), Struct(Tangent, ("M", "of", "w"), (
+        Scalar("float"), Static(None)))))  # fmt: skip
+    x, y = Value("float"), Value("float")
+    call = Direct(Program("f", [x, y], Block([], [x, y])), [Scalar("float")] * 2, kind).call
+    assert call(1.5, 2.5) == {"a": 1.5, 7: Tangent("M", of=2.5, w=None)}
+
+
+@pytest.mark.slow
+def test_what_a_dict_holds_stays_during_a_call():
+    @zyg.compile
+    def f(row):
+        total = 0.0
+        for k in range(len(row["x"])):
+            total += math.sin(row["x"][k])
+        return total
+
+    x, stop, expected = {"x": np.ones(1_000_000)}, threading.Event(), f({"x": np.ones(1_000_000)})
+
+    def replaced():
+        while not stop.is_set():
+            x["x"] = np.ones(1_000_000)
+            held.append(np.zeros(1_000_000))  # where the other was
+            held.clear()
+
+    held = []
+    thread = threading.Thread(target=replaced)
+    thread.start()
+    try:
+        found = [f(x) for _ in range(20)]
+    finally:
+        stop.set()
+        thread.join()
+    assert found == [expected] * 20
+    references = sys.getrefcount(x["x"])
+    assert references == 2
 
 
 def swapping(stops_above):

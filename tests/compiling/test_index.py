@@ -106,6 +106,24 @@ def test_matrices_of_derivatives_are_found_too(tmp_path):
     assert run(tmp_path, spying + MATRICES) == first
 
 
+PARAMETERS = """
+import sys
+import numpy as np, zyg
+
+@zyg.compile
+def loss(p, x):
+    return np.sum(np.tanh(p["w"] * x + p["b"][0])) * p["b"][1]
+
+p = {"w": np.array([0.5, -1.0, 2.0]), "b": [0.3, 2.0]}
+print(loss(p, 2.0), zyg.gradient(loss, p, 2.0), zyg.gradient(loss, {**p, "c": 1.0}, 2.0))
+"""
+
+
+@pytest.mark.slow
+def test_functions_of_dicts_are_found_too(tmp_path):
+    assert run(tmp_path, PARAMETERS, from_disk=False) == run(tmp_path, PARAMETERS, from_disk=True)
+
+
 CHANGES = [
     {"helper": "4"}, {"cell": "5"}, {"default": "7"},
     {"program": PROGRAM.replace("power = 2", "power = 3")},

@@ -1,6 +1,7 @@
 """Differential equations and integrals."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -137,8 +138,67 @@ def test_slopes_of_a_smooth_integral_take_one_tape():
         return integrate.quad(integrand, 0, 2)[0]
 
     zyg.gradient(f, 1.3, 0.7)
-    assert next(calls) == 21 + 25  # SciPy's places, and those of two rules
+    assert next(calls) == 21 + 1 + 35 + 1  # SciPy's places; all of two rules, plain, and watched
     zyg.check_gradient(f, 1.3, 0.7, order=1)
+
+
+INTEGRANDS = {  # with its slope by c
+    "smooth": (
+        lambda t, c: np.exp(-c * t) * np.cos(c * t), 0.0, 2.0,
+        lambda t, c: -t * np.exp(-c * t) * (np.cos(c * t) + np.sin(c * t)),
+    ),
+    "poles nearby": (
+        lambda t, c: 1 / (c + 100 * (t - 1) ** 2), 0.0, 2.0,
+        lambda t, c: -1 / (c + 100 * (t - 1) ** 2) ** 2,
+    ),
+    "a kink": (
+        lambda t, c: np.abs(t - c) * np.exp(-t), 0.0, 2.0, lambda t, c: -np.sign(t - c) * np.exp(-t)
+    ),
+    "a jump": (
+        lambda t, c: np.where(t < c, 2 * c, c**2), 0.7, 1.0, lambda t, c: np.where(t < c, 2, 2 * c)
+    ),
+    "singular ends": (
+        lambda t, c: np.log(t) * c + c**2 * t**-0.5, 0.0, 1.0,
+        lambda t, c: np.log(t) + 2 * c * t**-0.5,
+    ),
+    "oscillating": (
+        lambda t, c: np.sin(40 * c * t), 0.0, 5.0, lambda t, c: 40 * t * np.cos(40 * c * t)
+    ),
+    "upwards": (lambda t, c: np.exp(-c * t) * t, 0.5, np.inf, lambda t, c: -t * t * np.exp(-c * t)),
+    "downwards": (
+        lambda t, c: np.exp(c * t) * t, -np.inf, -0.5, lambda t, c: t * t * np.exp(c * t)
+    ),
+    "everywhere": (
+        lambda t, c: np.exp(-c * t**2) * (1 + t), -np.inf, np.inf,
+        lambda t, c: -t * t * np.exp(-c * t**2) * (1 + t),
+    ),
+    "the other way": (
+        lambda t, c: np.exp(-c * t), 2.0, 0.0, lambda t, c: -t * np.exp(-c * t)
+    ),
+    "of a number": (
+        lambda t, c: np.exp(-c * t) if t > 0.5 else c * t, 0.0, 2.0,
+        lambda t, c: -t * np.exp(-c * t) if t > 0.5 else t,
+    ),
+    "by the library": (
+        lambda t, c: np.exp(-c * t) * math.sqrt(t + 1), 0.0, 2.0,
+        lambda t, c: -t * np.exp(-c * t) * math.sqrt(t + 1),
+    ),
+    "not by places": (
+        lambda t, c: np.sum(np.exp(-c * t)), 0.0, 2.0, lambda t, c: -t * np.exp(-c * t)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INTEGRANDS)
+def test_slopes_of_any_integral(name):
+    f, a, b, slope = INTEGRANDS[name]
+
+    def integral(c):
+        return integrate.quad(f, a, b, args=(c,), limit=500)[0]
+
+    points = [0.5, 0.7] if np.isfinite(a) and np.isfinite(b) else None
+    exact = scipy.integrate.quad(slope, a, b, (0.7,), epsabs=1e-12, limit=500, points=points)[0]
+    assert zyg.gradient(integral, 0.7)[0] == pytest.approx(exact, rel=2e-8, abs=1e-9)
 
 
 def test_quad_with_arguments_to_infinity():

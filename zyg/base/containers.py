@@ -406,7 +406,13 @@ def kind_of(x: Any) -> Kind | None:
 
 def is_object(x: Any) -> bool:
     """Whether `x` is an object whose parts are its fields, all of them in its `__dict__`."""
-    t: Any = type(x)
-    if t in ATOMS or t in BY_TYPE or kind_of(x) is not _OBJECT:
+    if not has_fields(type(x)) or kind_of(x) is not _OBJECT:
         return False
-    return not slots(t) and type(getattr(x, "__dict__", None)) is dict
+    return type(getattr(x, "__dict__", None)) is dict
+
+
+def has_fields(cls: Any) -> bool:
+    """Whether objects of a class are taken apart by their fields, none of which is a slot."""
+    if cls in ATOMS or cls in BY_TYPE or labelled_kind(cls) is not None or slots(cls):
+        return False
+    return not hasattr(cls, "__array__") and _kind_of_class(cls) is _OBJECT

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zyg.base.bags import Tangent
 from zyg.base.registry import adjoint
 from zyg.compiler.layouts import Order, Ranks, in_c, of_order, sorted_by
 
@@ -337,6 +338,8 @@ def put_together(type: Any, keys: Sequence[Any], parts: Sequence[Any]) -> Any:
         return type._make(parts) if hasattr(type, "_make") else type(parts)
     if type is dict:
         return dict(zip(keys, parts, strict=True))
+    if type is Tangent:
+        return Tangent(keys[0], **dict(zip(keys[1:], parts, strict=True)))
     made = object.__new__(type)
     for key, part in zip(keys, parts, strict=True):
         object.__setattr__(made, key, part)

@@ -13,6 +13,7 @@ staying                         which functions may stay in Python
 python_callbacks                functions that compiled ones call back
 specialize                      a function, read for arguments of these kinds
 calls                           a call as one operation of the tracer
+taped                           calls on a tape, by machine code that takes objects
 inspection                      what a compiled function does, in words and as text
 functions                       compiled functions
 fast_path                       gradients of compiled functions, without the tracer

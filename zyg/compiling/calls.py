@@ -83,7 +83,7 @@ def operation_adjoint(call: OperationCall, *operands: Any) -> Any:
         result: list[Any] = [None] * (len(operands) + 1)
         inputs = back.program.inputs[len(operands) :]
         lengths = [np.size(c) for c, x in zip(bars, inputs, strict=False) if is_buffer(x.type)]
-        made = _derived(back, [*operands, *bars, *lengths]) if moving else ()
+        made = derived(back, [*operands, *bars, *lengths]) if moving else ()
         for k, c in zip(moving, made, strict=True):
             result[k + 1] = c
         return tuple(result)
@@ -98,13 +98,13 @@ def operation_pushforward(call: OperationCall, *operands: Any) -> Any:
     def pushforward(_: None, *tangents: Any) -> Any:
         moving = tuple(k for k, t in enumerate(tangents) if t is not None)
         along = [*(tangents[k] for k in moving), *operands]
-        y_dot = settled(lambda strong: _derived(operation.pushforward(moving, strong), along), iter)
+        y_dot = settled(lambda strong: derived(operation.pushforward(moving, strong), along), iter)
         return tuple(y_dot) if len(y_dot) > 1 else y_dot[0]
 
     return call_operation(_outside(call, operands), *operands), pushforward
 
 
-def _derived(operation: Operation, operands: Sequence[Any]) -> list[Any]:
+def derived(operation: Operation, operands: Sequence[Any]) -> list[Any]:
     """The outputs of a derivative: an error in it is the user's, as there is no other way."""
     try:
         return apply(operation, operands)

@@ -14,7 +14,7 @@ import numpy as np
 from zyg.base.config import setting
 from zyg.base.registry import own_verbs
 from zyg.compiling.functions import Compiled
-from zyg.compiling.operands import GRADIENT, VALUE_AND_GRADIENT, Call
+from zyg.compiling.operands import GRADIENT, VALUE_AND_GRADIENT, Call, by_position
 from zyg.core.cotangents import spec_of, zeros_of
 from zyg.core.reverse import all_finite
 from zyg.errors import MutationError
@@ -37,6 +37,13 @@ def _both(
     f: Compiled, verb: str, args: tuple[Any, ...], kwargs: dict[str, Any], zeros: bool
 ) -> Any:
     """Value and gradients."""
+    if kwargs:
+        full, left = by_position(f.__wrapped__, args, kwargs)
+        if args and not left:
+            places = range(len(args)) if f.wrt is None else f.wrt
+            part = f.by(tuple(k for k in places if k < len(args)))
+            found = _both(part, verb, full, {}, zeros)
+            return found if found is NotImplemented else (found[0], found[1][: len(args)])
     if zeros and all(map(_has_zero, args)):
         found = _both(f, verb, args, kwargs, False)
         return found if found is NotImplemented else (found[0], _filled(found[1], args))
@@ -54,7 +61,7 @@ def _general(
     found, call = f.prepared(None if zeros else verb, args, kwargs, assuming=assuming)
     if call is None:
         return found
-    if call.watched or has_repeats(call.operands) or call.known.form(verb, f.wrt) is None:
+    if call.watched or call.repeats() or call.known.form(verb, f.wrt) is None:
         return NotImplemented
     if f.reads_only and call.known.written:
         return NotImplemented
@@ -110,12 +117,6 @@ def by_places(f: Compiled, verb: str, places: tuple[int, ...], args: tuple[Any, 
     part = f.by(tuple(sorted(places)))
     found = _both(part, verb, args, {}, False)
     return found if found is NotImplemented else (found[0], _filled(found[1], args))
-
-
-def has_repeats(operands: list[Any]) -> bool:
-    """Whether an array is met twice: then both places report what belongs to either."""
-    arrays = [id(x) for x in operands if type(x) is np.ndarray]
-    return len(arrays) > 1 and len({*arrays}) < len(arrays)
 
 
 def demand_apart(f: Compiled, call: Call) -> None:

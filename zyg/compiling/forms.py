@@ -53,13 +53,17 @@ class Form:
                                self.tapes, self.separate)  # fmt: skip
         except Unreadable:
             return None
-        entry.several = [k for k, kind in enumerate(self.single) if _arrays(kind) > 1]
+        entry.several = [k for k, kind in enumerate(self.single) if _told_apart(kind) > 1]
         entry.call = apart(entry.call, entry.several)
         return entry
 
 
-def _arrays(kind: Kind) -> int:
-    return sum(isinstance(leaf, Array) for _, leaf in leaves(kind))
+def _told_apart(kind: Kind, inside: bool = False) -> int:
+    """How many arrays and containers there are in a container that could be one and the same."""
+    if not isinstance(kind, Struct):
+        return isinstance(kind, Array)
+    own = inside and not issubclass(kind.type, tuple)
+    return own + sum(_told_apart(part, True) for part in kind.parts)
 
 
 def _checked(program: Program, finite: Sequence[tuple[Atom, Sequence[Atom]]]) -> Program:
@@ -72,9 +76,12 @@ def _checked(program: Program, finite: Sequence[tuple[Atom, Sequence[Atom]]]) ->
 
 
 def gradient_form(
-    derivative: Derivative, kinds: Sequence[Kind], takes: Sequence[Kind], result: Kind, zeros: bool
-) -> Form:
-    """The value, and the gradients of the first arguments, of these kinds; Unlike."""
+    derivative: Derivative, kinds: Sequence[Kind], takes: Sequence[Kind],
+    result: Kind | None, zeros: bool,
+) -> Form:  # fmt: skip
+    """The gradients of the first arguments, of these kinds, behind the value if there is a result;
+    Unlike.
+    """
     first = len(derivative.operation.program.outputs) - len(derivative.moving)
 
     def arranged(program: Program) -> tuple[Program, list[Kind], list[Any]]:
@@ -115,7 +122,8 @@ def gradient_form(
         return program and arranged(program)[0]
 
     program, gives, finite = arranged(derivative.operation.program)
-    both = Struct(tuple, (), (result, Struct(tuple, (), tuple(gives))))
+    gradients = Struct(tuple, (), tuple(gives))
+    both = Struct(tuple, (), (result, gradients)) if result else gradients
     made = Form(Operation(program, again=again), takes, both, kinds)
     made.first, made.finite = first, finite
     return made

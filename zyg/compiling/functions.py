@@ -36,6 +36,7 @@ from zyg.compiling.operands import (
     VALUE_AND_GRADIENT,
     Call,
     Root,
+    by_position,
     name_of,
 )
 from zyg.core.strand import active, is_watched, settle, strip
@@ -43,6 +44,7 @@ from zyg.errors import KernelError
 from zyg.verbs.gradients import gradient, value_and_gradient
 
 if TYPE_CHECKING:
+    from zyg.base.registry import Adjoint
     from zyg.compiling.specialize import Specialization
 
 _MOST = 8  # entries that are asked
@@ -75,6 +77,7 @@ class Compiled(Named):
         self._entries: Cache[str, tuple[Callable[..., Any], ...]] = Cache(16)
         self.entries = self._entries.get
         self._parts: dict[tuple[int, ...], Compiled] = {}
+        self.rule: Adjoint | None = None  # of which its entries on tapes are, once there are some
 
     @property
     def py_func(self) -> Callable[..., Any]:
@@ -195,7 +198,7 @@ class Compiled(Named):
             return False
         if made is None or made[1].is_in(entries):
             return False
-        self._add(verb, made[1], last=not known.assuming)  # it is slower
+        self.add(verb, made[1], last=not known.assuming)  # it is slower
         if known.assuming:
             index.keep(f, known.kinds, verb, self._options, known.captures, *made)
         return True
@@ -208,10 +211,10 @@ class Compiled(Named):
         found = index.recall(self.__wrapped__, kinds, verb, self._options)
         self._recalled.put((verb, kinds), (found,))
         if found is not None:
-            self._add(verb, found)
+            self.add(verb, found)
         return found is not None
 
-    def _add(self, verb: str, entry: FastEntry, last: bool = False) -> None:
+    def add(self, verb: str, entry: FastEntry, last: bool = False) -> None:
         ask = entry.asked_by(self.__wrapped__, _asking())
         others = (self.entries(verb) or ())[: _MOST - 1]
         self._entries.put(verb, (*others, ask) if last else (ask, *others))
@@ -224,6 +227,17 @@ class Compiled(Named):
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any], assuming: bool = True) -> Any:
         """What the function returns, where no machine code takes its arguments that is known."""
+        if kwargs:
+            args, kwargs = by_position(self.__wrapped__, args, kwargs)
+            y = NotImplemented if kwargs or not assuming else self.asked(VALUE, args)
+            if y is not NotImplemented and y is not Ellipsis:
+                return y
+        if self.rule is not None and assuming and not kwargs and active.get():
+            from zyg.compiling.taped import noted
+
+            y = noted(self, args)
+            if y is not NotImplemented and y is not Ellipsis:
+                return y
         y, call = self.prepared(VALUE, args, kwargs, assuming=assuming)
         if call is not None:
             return self._watched(call) if call.watched else self._plain(call)
@@ -368,6 +382,7 @@ class Compiled(Named):
         """One entry; where it cannot be one, what the function does by itself."""
         from zyg.compiling.calls import apply
         from zyg.compiling.fallback import refuse
+        from zyg.compiling.taped import learn, noted
 
         known = call.known
         if (refusal := known.refusal()) is not None:
@@ -377,6 +392,10 @@ class Compiled(Named):
         is_whole = all(strand.whole for strand in active.get())
         if refusal or not is_whole or not self._by_floats(call):
             return self.in_python(call.args, call.kwargs)
+        if learn(self, call):
+            y = noted(self, call.args)
+            if y is not NotImplemented and y is not Ellipsis:
+                return y
         operands = self._moving(call)
         made, why = self._outputs(lambda: apply(known.operation, operands))
         return self._again(call, why) if made is None else known.made(made, call.arrays)

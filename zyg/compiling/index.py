@@ -130,9 +130,11 @@ def _described(kind: Kind) -> Any:
         return ["array", kind.element, kind.ndim, [*kind.ranks], kind.gaps, *kind.ones]
     if isinstance(kind, Static) and (name := symbols.name_of(kind.value)) is not None:
         return ["static", name]
-    if isinstance(kind, Struct) and kind.type in (tuple, list):
-        return [kind.type.__name__, *map(_described, kind.parts)]
-    raise Unknown
+    if not isinstance(kind, Struct) or kind.type not in (tuple, list, dict):
+        raise Unknown
+    if any(type(key) is not str for key in kind.keys):
+        raise Unknown
+    return [kind.type.__name__, [*kind.keys], *map(_described, kind.parts)]
 
 
 def _all_named(names: dict[str, str | None]) -> dict[str, str | None]:

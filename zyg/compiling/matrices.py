@@ -18,7 +18,7 @@ from zyg.compiler.back.native_function import Stopped
 from zyg.compiler.builder import REALS
 from zyg.compiler.ir import Atom, Value, element_of, is_buffer
 from zyg.compiler.kinds import Array, Kind, Scalar, Struct, dense_array, leaves, width
-from zyg.compiling.fast_path import has_repeats  # whose verbs these join
+from zyg.compiling import fast_path as fast_path  # whose verbs these join
 from zyg.compiling.forms import Form
 from zyg.compiling.functions import Compiled
 from zyg.compiling.operands import NOTHING, Call, Taken, Unlike, tree
@@ -73,7 +73,7 @@ def _found(
 def _computed(f: Compiled, verb: str, call: Call, more: tuple[Any, ...]) -> Any:
     """What the program of a verb gives; Ellipsis where another way is to be gone."""
     known, others = call.known, Taken()
-    if call.watched or known.written or has_repeats(call.operands):
+    if call.watched or known.written or call.repeats():
         return NotImplemented
     if (form := known.form(verb, f.wrt)) is None:
         return Ellipsis

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from enum import Enum
 from types import (
     BuiltinFunctionType,
@@ -23,6 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zyg.base.bags import Tangent
+from zyg.base.containers import has_fields
 from zyg.base.registry import own_verbs
 from zyg.compiler.draws import Source, drawn_of, token_for
 from zyg.compiler.front.captures import Outside, code_of
@@ -55,10 +58,27 @@ KNOWN = (
     str, bytes, Enum, type, NoneType, EllipsisType, NotImplementedType, BuiltinFunctionType,
     np.ufunc, ModuleType,
 )  # fmt: skip
+_WHOLE = (int, float, complex, np.generic, *_FUNCTIONS, *KNOWN)
 
 
 def name_of(f: Any) -> str:
     return str(getattr(f, "__name__", type(f).__name__))
+
+
+def by_position(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same call by positions alone, if it can be one; else as it is."""
+    if type(f) is not FunctionType or f.__code__.co_posonlyargcount > len(args):
+        return args, kwargs
+    count, left = f.__code__.co_argcount, {**kwargs}
+    row, defaults = [*args], f.__defaults__ or ()
+    for k in range(len(args), count):
+        name, place = f.__code__.co_varnames[k], k - count
+        if not left or (name not in left and -place > len(defaults)):
+            break
+        row.append(left.pop(name) if name in left else defaults[place])
+    return (args, kwargs) if left else (tuple(row), {})
 
 
 class Argument(Outside):
@@ -94,7 +114,7 @@ class Root:
 class Taken:
     """Arguments taken apart: the operands of a program, and of which array each copy is."""
 
-    __slots__ = ("arrays", "copies", "depth", "functions", "operands", "watched")
+    __slots__ = ("arrays", "containers", "copies", "depth", "functions", "operands", "watched")
 
     def __init__(self) -> None:
         self.operands: list[Any] = []
@@ -103,6 +123,7 @@ class Taken:
         self.functions: list[Any] = []
         self.watched = False
         self.depth = 0
+        self.containers: list[Any] = []  # those that can be told apart
 
     def take(self, x: Any) -> Kind:
         """The kind of an argument, whose operands come behind those of others."""
@@ -127,6 +148,13 @@ class Taken:
                 self.operands += _numbers(x, kind)
             return kind
         return self._parts(x)
+
+    def repeats(self) -> bool:
+        """Whether an array or a container is met twice: then both places report what belongs to
+        either.
+        """
+        found = [*map(id, self.arrays.values()), *map(id, self.containers)]
+        return len({*found}) < len(found)
 
     def _array(self, x: Any, kind: Any) -> Kind:
         if kind.element in NARROW:
@@ -168,6 +196,7 @@ class Taken:
 
     def _parts(self, x: Any) -> Kind:
         keys, parts = taken_apart(x)
+        self.containers += () if isinstance(x, tuple) else (x,)
         if self.depth == _DEEPEST or len(self.operands) + len(parts) > _MOST:
             raise Unkind(f"a {type(x).__name__} of too many parts")
         self.depth += 1
@@ -242,16 +271,20 @@ def apart(entry: Callable[..., Any], several: Sequence[int]) -> Callable[..., An
 
 
 def repeats(x: Any) -> bool:
-    """Whether a container, of containers of arrays, has an array twice."""
-    found: list[int] = []
+    """Whether a container has an array or a container twice."""
+    found: set[int] = set()
     waiting = [x]
     while waiting:
         x = waiting.pop()
-        if type(x) is np.ndarray:
-            found.append(id(x))
-        elif isinstance(x, (tuple, list)):
-            waiting += x
-    return len({*found}) < len(found)
+        if isinstance(x, _WHOLE) or type(x) in own_verbs:
+            continue
+        if not isinstance(x, tuple):
+            if id(x) in found:
+                return True
+            found.add(id(x))
+        with suppress(Unkind):
+            waiting += () if type(x) is np.ndarray else taken_apart(x)[1]
+    return False
 
 
 def floats(kind: Kind, start: int) -> list[int]:
@@ -332,10 +365,12 @@ def tree(kind: Kind, start: int, leaf: Callable[[int, Any], Kind]) -> Kind:
         return NOTHING
     if not isinstance(kind, Struct):
         return leaf(start, kind)
-    if kind.type not in (tuple, list, dict) and not hasattr(kind.type, "_make"):
-        raise Unlike
-    parts = []
+    type, keys, parts = kind.type, kind.keys, list[Kind]()
+    if type not in (tuple, list, dict) and not hasattr(type, "_make"):
+        if not has_fields(type):
+            raise Unlike
+        type, keys = Tangent, (type.__name__, *keys)
     for part in kind.parts:
         parts.append(tree(part, start, leaf))
         start += width(part)
-    return Struct(kind.type, kind.keys, tuple(parts))
+    return Struct(type, keys, tuple(parts))

@@ -19,7 +19,7 @@ _special_functions special                  those with several values, and of ar
 _linalg_systems _linalg_factors _matrix_functions linalg  equations, factors, functions
 _moments _distributions stats               distributions as formulas
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
-_runge_kutta _integrate_rules integrate     integrals, differential equations
+_runge_kutta _integrate_rules _quadrature integrate  differential equations, integrals
 _optimize_rules optimize                    minima and roots, by the implicit function theorem
 _signal_rules signal                        convolutions
 _fft_rules fft fftpack                      Fourier, cosine and sine transforms

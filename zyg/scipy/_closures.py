@@ -1,5 +1,7 @@
 """Functions given to SciPy: with plain values, and in an error."""
 
+import numpy as np
+
 from zyg.errors import MissingRuleError
 from zyg.functions.kit import Structure, is_watched, strip
 
@@ -21,3 +23,15 @@ def refuse(name, option, why):
         why,
         "leave it out, or pass zyg.stop_gradient of the watched argument.",
     )
+
+
+def joined(parts):
+    """Numbers and arrays in one vector."""
+    return np.concatenate([np.ravel(p) for p in parts])
+
+
+def parted(vector, like):
+    """The parts that `joined` made a vector of."""
+    ends = np.cumsum([0, *map(np.size, like)])
+    pairs = zip(ends, ends[1:], like, strict=False)
+    return [np.reshape(vector[a:b], np.shape(v))[()] for a, b, v in pairs]

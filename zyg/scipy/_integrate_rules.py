@@ -1,4 +1,4 @@
-"""Differential equations and integrals.
+"""Differential equations.
 
 Derivatives go along the steps of an explicit Runge-Kutta method: see `_runge_kutta`. Where it would
 take too many, as for stiff equations, the adjoint equation runs backwards, by the same solver with
@@ -11,28 +11,16 @@ from functools import partial
 
 import numpy as np
 import scipy.integrate
-import scipy.linalg
 
 from zyg.errors import MissingRuleError, unknown_call
-from zyg.functions.kit import as_array, composed, is_watched, raised, strip, watched_leaves
-from zyg.scipy._closures import as_tuple, plain, refuse
+from zyg.functions.kit import composed, strip, watched_leaves
+from zyg.scipy._closures import as_tuple, joined, parted, plain, refuse
 from zyg.scipy._namespace import dispatching
 from zyg.scipy._runge_kutta import steps
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback
 from zyg.verbs.held import Held
 from zyg.verbs.pushforward import pushforward
-
-
-def _joined(parts):
-    return np.concatenate([np.ravel(p) for p in parts])
-
-
-def _parted(vector, like):
-    """The parts that `_joined` made a vector of."""
-    ends = np.cumsum([0, *map(np.size, like)])
-    pairs = zip(ends, ends[1:], like, strict=False)
-    return [np.reshape(vector[a:b], np.shape(v))[()] for a, b, v in pairs]
 
 
 def _array(values):
@@ -80,7 +68,7 @@ def _adjoint_equation(solve, dense, make, y0, times, values, ys_bar):
 
     def backwards(t, state):
         _, back = pullback(lambda y, *values: make(values)(t, y), known(t), *values)
-        return _joined(back(-state[:n], zeros=True))
+        return joined(back(-state[:n], zeros=True))
 
     multiplier, total = ys_bar[-1], np.zeros(sum(map(np.size, values)))
     late = len(times) - 1
@@ -91,7 +79,7 @@ def _adjoint_equation(solve, dense, make, y0, times, values, ys_bar):
         state = solve(backwards, state, times[late], times[k - 1])
         before, total, late = state[:n], state[n:], k - 1
         multiplier = before + ys_bar[k - 1]
-    return before, _parted(total, values)
+    return before, parted(total, values)
 
 
 def _sensitivities(solve, make, ys, times, values, y_dot, values_dot):
@@ -103,7 +91,7 @@ def _sensitivities(solve, make, ys, times, values, y_dot, values_dot):
             return make(values)(t, y)
 
         moving = (state[n:], *values_dot)
-        return _joined(pushforward(slope, (state[:n], *values), moving))
+        return joined(pushforward(slope, (state[:n], *values), moving))
 
     rows = [y_dot]
     for k in range(1, len(times)):
@@ -255,158 +243,3 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, **options):
         ys = _trajectory(solve, dense, again, states, y0, _array(times), held.leaves, along)
         result.t, result.y = _array(times)[first:], np.transpose(ys[first:])
     return result
-
-
-# Integrals
-
-_GAUSS = [*map(np.polynomial.legendre.leggauss, (15, 10))]  # from -1 to 1; the latter is a check
-_PLACES = np.concatenate([places for places, _ in _GAUSS])
-_ROWS = scipy.linalg.block_diag(*(weights for _, weights in _GAUSS))
-
-
-def _at_once(slopes, a, b, points=None, epsabs=1e-200, epsrel=1e-8, **options):
-    """int_a^b of the slopes, from one tape of all places; None where it may not be exact enough."""
-    if points is not None or not np.isfinite([a, b]).all():
-        return None
-    half = (b - a) / 2
-    y, check = half * np.stack(slopes(a + half * (1 + _PLACES), _ROWS))
-    norm = np.linalg.norm
-    return y if norm(y - check) <= max(epsabs, epsrel * norm(y)) else None
-
-
-def _slopes(make, values, y_bar):
-    """Of make(values) times `y_bar`, by the values: a function of a place, or of many."""
-
-    def slopes(t, rows=None):
-        """At t; with rows of weights for many t, the sum of each row."""
-
-        def at_all(*values):
-            f = make(values)
-            return f(t) if rows is None else np.stack([f(one) for one in t])
-
-        _, back = pullback(at_all, *values)
-        if rows is None:
-            return _joined(back(y_bar, zeros=True))
-        bars = (np.multiply.outer(row, y_bar) for row in rows)
-        return [_joined(back(bar, zeros=True)) for bar in bars]
-
-    return slopes
-
-
-def _integral(held, a, b, options, like, value=None, of_slopes=False):
-    """int_a^b of what is held, a number or arrays of the shape of `like`; `value` if known."""
-
-    def run(a, b, *values):
-        if value is not None:
-            return value
-        f = held.again()(values)
-        if of_slopes and (y := _at_once(f, a, b, **options)) is not None:
-            return y
-        if np.shape(like) == ():
-            return scipy.integrate.quad(f, a, b, **options)[0]
-        known = {k: v for k, v in options.items() if k in ("epsabs", "epsrel", "limit", "points")}
-        return scipy.integrate.quad_vec(f, a, b, **known)[0]
-
-    def pull(y, leaves, y_bar):
-        a, b, *values = leaves
-        make = held.again()
-
-        def at(end):
-            return np.sum(y_bar * make(values)(end))
-
-        bars = []
-        if values:
-            slopes, like = Held(_slopes(make, values, y_bar)), _joined(values)
-            bars = _parted(_integral(slopes, a, b, options, like, of_slopes=True), values)
-        return lambda: -at(a), lambda: at(b), *bars
-
-    def push(y, leaves, tangents):
-        a, b, *values = leaves
-        a_dot, b_dot, *values_dot = tangents
-        make = held.again()
-        parts = [make(values)(b) * b_dot] if b_dot is not None else []
-        if a_dot is not None:
-            parts.append(-make(values)(a) * a_dot)
-        if any(v is not None for v in values_dot):
-
-            def slope(t):
-                return pushforward(lambda *values: make(values)(t), values, values_dot)[1]
-
-            parts.append(_integral(Held(slope), a, b, options, y))
-        return sum(parts[1:], parts[0])
-
-    return one_entry("integral", run, pull, (a, b, *held.leaves), push)
-
-
-@composed(scipy.integrate.quad)
-def quad(func, a, b, args=(), full_output=0, **options):
-    for option in ("weight", "complex_func"):
-        if options.get(option):
-            refuse("scipy.integrate.quad", option, "its rule covers only the plain integral.")
-    held = Held(func, as_tuple(args))
-    ends, rest = plain(((a, b), options))
-    result = held.run(
-        "scipy.integrate.quad",
-        lambda f, args: scipy.integrate.quad(f, *ends, args, full_output, **rest),
-        (a, b),
-        moving=slice(int(is_watched(a) or is_watched(b))),
-    )
-    return _integral(held, a, b, rest, 0.0, result[0]), *result[1:]
-
-
-# Sums over samples
-
-
-@composed(scipy.integrate.trapezoid)
-def trapezoid(y, x=None, dx=1.0, axis=-1):
-    return np.trapezoid(y, x, dx, axis)
-
-
-@composed(scipy.integrate.cumulative_trapezoid)
-def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
-    if np.shape(y)[axis] == 0:
-        raised(scipy.integrate.cumulative_trapezoid, y, x, dx, axis, initial)
-    y = np.moveaxis(as_array(y), axis, -1)
-    if x is not None:
-        dx = np.diff(as_array(x) if np.ndim(x) == 1 else np.moveaxis(x, axis, -1), axis=-1)
-    sums = np.cumsum(dx * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
-    if initial is not None:
-        sums = np.concatenate([np.full_like(strip(y[..., :1]), initial), sums], axis=-1)
-    return np.moveaxis(sums, -1, axis)
-
-
-def _quotient(a, b):
-    """a / b, and 0 where b is, as SciPy has it of samples at one place."""
-    apart = b != 0
-    return np.where(apart, a / np.where(apart, b, 1.0), 0.0)
-
-
-@composed(scipy.integrate.simpson)
-def simpson(y, x=None, *, dx=1.0, axis=-1):
-    if np.shape(y)[axis] == 2:
-        return trapezoid(y, x, dx, axis)
-    y = np.moveaxis(as_array(y), axis, -1)
-    n = y.shape[-1]
-    end = n - 2 - (n % 2 == 0)  # of the parabolas; of an even number, the last interval is left
-    left, middle, right = y[..., :end:2], y[..., 1 : end + 1 : 2], y[..., 2 : end + 2 : 2]
-    if x is None:
-        total = np.sum(left + 4.0 * middle + right, axis=-1) * (dx / 3.0)
-        last = [dx, dx]
-    else:
-        x = as_array(x) if np.ndim(x) == 1 else np.moveaxis(x, axis, -1)
-        h = np.astype(np.diff(x, axis=-1), float)
-        a, b = h[..., :end:2], h[..., 1 : end + 1 : 2]
-        both, ratio = a + b, _quotient(a, b)
-        weighted = left * (2.0 - _quotient(1.0, ratio))
-        weighted = weighted + middle * (both * _quotient(both, a * b)) + right * (2.0 - ratio)
-        total = np.sum(both / 6.0 * weighted, axis=-1)
-        last = [h[..., -2], h[..., -1]] if n % 2 == 0 else []
-    return total if n % 2 else total + _last_interval(y, *last)
-
-
-def _last_interval(y, a, b):
-    """The area above it, below the parabola through the last three samples (Cartwright, 2016)."""
-    alpha = _quotient(2 * b**2 + 3 * a * b, 6 * (b + a))
-    beta = _quotient(b**2 + 3.0 * a * b, 6 * a)
-    eta = _quotient(1 * b**3, 6 * a * (a + b))
-    return alpha * y[..., -1] + beta * y[..., -2] - eta * y[..., -3]

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import scipy.integrate
 
 from zyg.scipy import _integrate_rules as _integrate_rules
+from zyg.scipy import _quadrature as _quadrature
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._solver_derivatives import solve_ivp as solve_ivp
 

@@ -22,14 +22,9 @@ from zyg.compiler.back.c_abi import result_type
 from zyg.compiler.back.llvm_functions import Module
 from zyg.compiler.back.object_kinds import Kinds
 from zyg.compiler.ir import Alloc, Value
-from zyg.compiler.kinds import NARROW, Array, Kind, Struct, leaves, width
+from zyg.compiler.kinds import NARROW, Array, Kind, leaves, width
 
 _LONG, _LONG_BYTES = 2048, 1 << 14  # an int or a length, an array: with these a call may be long
-
-
-def _has_list(kind: Struct) -> bool:
-    parts = [part for part in kind.parts if isinstance(part, Struct)]
-    return kind.type is list or any(map(_has_list, parts))
 
 
 def ending(module: Module) -> str:
@@ -80,7 +75,7 @@ class Entry(Kinds):
         self.made_first(module, gives)
         given = ["ptr %arena", f"i64 {self.depth()}", *self.inputs]
         given += [f"ptr {data}, i64 {size}" for data, size, _ in self.first.values()]
-        thread = self.let_others(takes)
+        thread = self.let_others()
         y = m.value(f"call {made} {module.main}({', '.join(given)})")
         self.back(thread)
         status = m.value(f"extractvalue {made} {y}, 0")
@@ -118,13 +113,11 @@ class Entry(Kinds):
 
     # The lock of the interpreter
 
-    def let_others(self, takes: Sequence[Kind]) -> str | None:
+    def let_others(self) -> str | None:
         """Let other threads run during a call that may be long; what they are called back by.
 
-        Not where a list has arrays, which others could change.
+        The arrays stay, whatever becomes of what they are in.
         """
-        if any(isinstance(kind, Struct) and _has_list(kind) for kind in takes):
-            return None
         m, most = self.m, "false"
         sizes = [(size, _LONG_BYTES) for _, size, _ in self.arrays]
         sizes += [(x[4:], _LONG) for x in self.inputs if x.startswith("i64 ")]
@@ -135,9 +128,13 @@ class Entry(Kinds):
             return None
         thread = self.m.slot("ptr")
         m.line(f"store ptr null, ptr {thread}")
-        self.where(most, lambda: m.line(
-            f"store ptr {self.called('PyEval_SaveThread')}, ptr {thread}"
-        ))  # fmt: skip
+
+        def let() -> None:
+            for x in self.objects.values():
+                self.called("Py_IncRef", f"ptr {x}")
+            m.line(f"store ptr {self.called('PyEval_SaveThread')}, ptr {thread}")
+
+        self.where(most, let)
         return thread
 
     def back(self, thread: str | None) -> None:
@@ -145,7 +142,13 @@ class Entry(Kinds):
         if thread is not None:
             x = self.m.value(f"load ptr, ptr {thread}")
             others = self.m.value(f"icmp ne ptr {x}, null")
-            self.where(others, lambda: self.called("PyEval_RestoreThread", f"ptr {x}"))
+
+            def on() -> None:
+                self.called("PyEval_RestoreThread", f"ptr {x}")
+                for array in self.objects.values():
+                    self.called("Py_DecRef", f"ptr {array}")
+
+            self.where(others, on)
 
     # Parts
 

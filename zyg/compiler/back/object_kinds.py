@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from zyg.base.bags import Tangent
 from zyg.compiler.back import narrow_ints, object_layout
-from zyg.compiler.back.object_layout import Unreadable
+from zyg.compiler.back.object_layout import Unreadable, has_dict
 from zyg.compiler.back.python_objects import BOOLS, LOADED, PYTHON, Objects
 from zyg.compiler.kinds import NARROW, Array, Kind, Scalar, Static, Struct, dtype_of
 
@@ -37,14 +39,25 @@ class Kinds(Objects):
             if own is not bool:
                 self.want_type(x, own)
             self.take_number(kind, x)
-        elif isinstance(kind, Struct) and (kind.type is list or issubclass(kind.type, tuple)):
-            self.want_type(x, kind.type)
-            self.want(self.m.value(f"icmp eq i64 {self.read('i64', x, 16)}, {len(kind.parts)}"))
-            items = self.read("ptr", x, 24) if kind.type is list else x
-            for k, part in enumerate(kind.parts):
-                self.take(part, self.read("ptr", items, 8 * k + 24 * (kind.type is not list)))
         else:
-            raise Unreadable(kind)
+            self.want_type(x, kind.type)
+            for part, item in zip(kind.parts, self.parts(kind, x), strict=True):
+                self.take(part, item)
+
+    def parts(self, kind: Struct, x: str) -> list[str]:
+        """What is in a container."""
+        if kind.type is dict:
+            return self.entries(x, kind.keys)
+        if not (kind.type is list or issubclass(kind.type, tuple)):
+            if not has_dict(kind.type):
+                raise Unreadable(kind)
+            fields = self.made(self.called("PyObject_GenericGetDict", f"ptr {x}", "ptr null"))
+            self.called("Py_DecRef", f"ptr {fields}")  # the object has it
+            return self.entries(fields, kind.keys)
+        self.want(self.m.value(f"icmp eq i64 {self.read('i64', x, 16)}, {len(kind.parts)}"))
+        items = self.read("ptr", x, 24) if kind.type is list else x
+        first = 24 * (kind.type is not list)
+        return [self.read("ptr", items, 8 * k + first) for k in range(len(kind.parts))]
 
     def take_number(self, kind: Scalar, x: str) -> None:
         m = self.m
@@ -112,14 +125,34 @@ class Kinds(Objects):
             return self.give_array(kind, outputs)
         if isinstance(kind, Scalar):
             return self.made(self.give_number(kind, outputs))
-        if not isinstance(kind, Struct) or kind.type not in (tuple, list):
+        if kind.type not in (tuple, list, dict, Tangent):
             raise Unreadable(kind)
         name = "PyTuple" if kind.type is tuple else "PyList"
         parts = [self.give(part, outputs) for part in kind.parts]
+        if kind.type is Tangent:
+            return self.tangent(kind.keys, parts)
+        if kind.type is dict:
+            made = self.made(self.called("PyDict_New"))
+            for key, part in zip(kind.keys, parts, strict=True):
+                self.called("PyDict_SetItem", f"ptr {made}", f"ptr {self.at(key)}", f"ptr {part}")
+                self.called("Py_DecRef", f"ptr {part}")
+            return made
         made = self.made(self.called(f"{name}_New", f"i64 {len(parts)}"))
         for k, part in enumerate(parts):
             self.called(f"{name}_SetItem", f"ptr {made}", f"i64 {k}", f"ptr {part}")
         return made
+
+    def tangent(self, keys: tuple[Any, ...], parts: list[str]) -> str:
+        """The gradient of an object, of its name and the names and gradients of its fields."""
+        given, m = [self.at(keys[0]), *parts], self.m
+        row = m.slot(f"[{len(given)} x ptr]")
+        for k, x in enumerate(given):
+            m.line(f"store ptr {x}, ptr {m.value(f'getelementptr ptr, ptr {row}, i64 {k}')}")
+        args = f"ptr {self.at(Tangent)}", f"ptr {row}", "i64 1", f"ptr {self.at(keys[1:])}"
+        made = self.called("PyObject_Vectorcall", *args)
+        for x in parts:
+            self.called("Py_DecRef", f"ptr {x}")
+        return self.made(made)
 
     def give_array(self, kind: Array, outputs: Iterator[str]) -> str:
         data = "" if kind.zeros else next(outputs)

@@ -6,6 +6,7 @@ import ctypes
 import sys
 import sysconfig
 from functools import cache
+from types import GetSetDescriptorType
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,14 @@ def place_of(slot: str, owner: Any) -> int:
     setattr(x, slot, value)
     words = range(HEAD, owner.__basicsize__, 8)
     return next(k for k in words if ctypes.c_void_p.from_address(id(x) + k).value == id(value))
+
+
+def has_dict(cls: type) -> bool:
+    """Whether objects of a class have as attributes what Python keeps in a dictionary."""
+    found = [vars(base) for base in cls.__mro__ if base is not object]
+    own = next((names["__dict__"] for names in found if "__dict__" in names), None)
+    names = {name for each in found for name in each}
+    return type(own) is GetSetDescriptorType and "__getattribute__" not in names
 
 
 class Unreadable(TypeError):  # noqa: N818

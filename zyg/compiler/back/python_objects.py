@@ -21,6 +21,7 @@ _MAKERS = {
     "float": "PyFloat_FromDouble", "int": "PyLong_FromLongLong", "bool": "PyBool_FromLong",
     "complex": "PyComplex_FromDoubles",
 }  # fmt: skip
+_EQUAL = 2  # Py_EQ
 _OF_C = {  # Python's functions
     "PyFloat_FromDouble": "ptr (double)", "PyComplex_FromDoubles": "ptr (double, double)",
     "PyLong_FromLongLong": "ptr (i64)", "PyBool_FromLong": "ptr (i64)",
@@ -30,6 +31,9 @@ _OF_C = {  # Python's functions
     "Py_GetRecursionLimit": "i32 ()", "PyEval_SaveThread": "ptr ()",
     "PyEval_RestoreThread": "void (ptr)", "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
     "PyGILState_Ensure": "i32 ()", "PyGILState_Release": "void (i32)",
+    "PyDict_New": "ptr ()", "PyDict_SetItem": "i32 (ptr, ptr, ptr)",
+    "PyDict_Next": "i32 (ptr, ptr, ptr, ptr)", "PyObject_GenericGetDict": "ptr (ptr, ptr)",
+    "PyDict_Size": "i64 (ptr)", "PyObject_RichCompareBool": "i32 (ptr, ptr, i32)",
     "PyErr_Fetch": "void (ptr, ptr, ptr)", "PyErr_NormalizeException": "void (ptr, ptr, ptr)",
 }  # fmt: skip
 
@@ -105,6 +109,21 @@ class Objects:
 
     def want_type(self, x: str, type: Any) -> None:
         self.want(self.m.value(f"icmp eq ptr {self.read('ptr', x, 8)}, {self.at(type)}"))
+
+    def entries(self, x: str, keys: Sequence[Any]) -> list[str]:
+        """The values in a dictionary, which is to have these keys, in this order."""
+        m = self.m
+        self.want(m.value(f"icmp eq i64 {self.called('PyDict_Size', f'ptr {x}')}, {len(keys)}"))
+        place, slots, values = m.slot("i64"), [m.slot("ptr"), m.slot("ptr")], []
+        m.line(f"store i64 0, ptr {place}")
+        for wanted in keys:
+            self.called("PyDict_Next", *(f"ptr {at}" for at in (x, place, *slots)))
+            key, value = (m.value(f"load ptr, ptr {slot}") for slot in slots)
+            self.want_type(key, type(wanted))
+            same = f"ptr {key}", f"ptr {self.at(wanted)}", f"i32 {_EQUAL}"
+            self.want(m.value(f"icmp eq i32 {self.called('PyObject_RichCompareBool', *same)}, 1"))
+            values.append(value)
+        return values
 
     def give_number(self, kind: Scalar, outputs: Iterator[str]) -> str:
         """A number, of the kind that it is of."""

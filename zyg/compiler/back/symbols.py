@@ -25,7 +25,8 @@ _TABLE = {"scalar": 60, "new_array": 93, "zeros": 183}  # PyArray_Scalar, _New, 
 _TEXT = "text "
 _OBJECTS: dict[str, Any] = {
     **{f"{t.__module__}.{t.__name__}": t for t in (
-        float, int, bool, complex, tuple, list, np.ndarray, *(d.type for d in ELEMENTS))},
+        float, int, bool, complex, str, tuple, list, dict, np.ndarray,
+        *(d.type for d in ELEMENTS))},
     **{f"dtype {d}": d for d in ELEMENTS},
     **{f"Python's {x}": x for x in (None, True, False, Ellipsis, NotImplemented)},
     **{f"NumPy's {x}": x for x in (np.True_, np.False_)},

@@ -1,0 +1,224 @@
+"""Integrals, and sums over samples."""
+
+import numpy as np
+import scipy.integrate
+import scipy.linalg
+
+from zyg.functions.kit import as_array, composed, is_watched, raised, strip
+from zyg.scipy._closures import as_tuple, joined, parted, plain, refuse
+from zyg.verbs.checkpoints import one_entry
+from zyg.verbs.gradients import pullback
+from zyg.verbs.held import Held
+from zyg.verbs.pushforward import pushforward
+
+_GAUSS = [*map(np.polynomial.legendre.leggauss, (21, 14))]  # from -1 to 1; the latter is a check
+_PLACES = np.concatenate([places for places, _ in _GAUSS])
+_ROWS = scipy.linalg.block_diag(*(weights for _, weights in _GAUSS))
+
+
+_MOST_PARTS = 32  # of an interval
+_TINY = np.finfo(float).tiny
+
+
+def _on_finite(a, b):
+    """An interval, a place in int_a^b for each of its places, and how densely they lie."""
+    if np.isfinite(a) and np.isfinite(b):
+        return (a, b), lambda u: (u, np.ones_like(u))
+    if np.isfinite(a) or np.isfinite(b):
+        end, sign = (a, 1.0) if np.isfinite(a) else (b, -1.0)
+        return (0.0, 1.0), lambda u: (end + sign * (1 - u) / u, 1 / u**2)
+    return (-1.0, 1.0), lambda u: (u / (1 - u**2), (1 + u**2) / (1 - u**2) ** 2)
+
+
+def _at_once(slopes, a, b, points=None, epsabs=1e-200, epsrel=1e-8, **options):
+    """int_a^b of the slopes, from a tape of many places; None where that is not exact enough.
+
+    Each part of the interval that is not is halved. By Gauss's rules of 14 and 21 places; as the
+    error falls geometrically, that of the latter is theirs to the power 3/2 (as in QUADPACK).
+    """
+    if not (points is None and a < b):
+        return None
+    (low, high), placed = _on_finite(a, b)
+    parts, total, missed, count = np.array([[low, high]]), 0.0, 0.0, 0
+    while (count := count + len(parts)) <= _MOST_PARTS:
+        half = (parts[:, 1:] - parts[:, :1]) / 2
+        at, density = placed(parts[:, :1] + half * (1 + _PLACES))
+        rows = half[:, :, None] * density[:, None, :] * _ROWS
+        found = slopes(at.ravel(), _apart(rows))
+        both = np.reshape(np.stack(found), (len(parts), 2, -1))
+        size, change = (np.linalg.norm(x, axis=-1) for x in (both[:, 0], both[:, 0] - both[:, 1]))
+        scale = np.linalg.norm(total + both[:, 0].sum(axis=0))
+        allowed = max(epsabs, epsrel * scale) * (parts[:, 1] - parts[:, 0]) / (high - low)
+        error = np.minimum(
+            change, (200 * change) ** 1.5 / np.sqrt(np.maximum(size, change) + _TINY)
+        )
+        near = error <= allowed
+        total, missed = total + both[near, 0].sum(axis=0), missed + error[near].sum()
+        if near.all():
+            return total if missed <= max(epsabs, epsrel * np.linalg.norm(total)) else None
+        low_ends, high_ends = parts[~near].T
+        middle = (low_ends + high_ends) / 2
+        halves = [(low_ends, middle), (middle, high_ends)]
+        parts = np.concatenate([np.stack(pair, axis=1) for pair in halves])
+    return None
+
+
+def _apart(rows):
+    """The weights of each part, for the places of all: a row for each of its rules."""
+    count, rules, places = rows.shape
+    full = np.zeros((count, rules, count, places))
+    full[np.arange(count), :, np.arange(count)] = rows
+    return full.reshape(count * rules, count * places)
+
+
+def _takes_arrays(f, t):
+    """Whether a call with many places gives what a call for each gives."""
+    try:
+        y = strip(f(t.copy()))
+    except Exception:  # what is wrong with one place is said there
+        return False
+    return np.shape(y) == np.shape(t) and np.allclose(y, [strip(f(one)) for one in t], 1e-12, 0.0)
+
+
+def _slopes(make, values, y_bar):
+    """Of make(values) times `y_bar`, by the values: a function of a place, or of many."""
+
+    def slopes(t, rows=None):
+        """At t; with rows of weights for many t, the sum of each row."""
+
+        one_call = rows is None or (np.shape(y_bar) == () and _takes_arrays(make(values), t))
+
+        def at_all(*values):
+            f = make(values)
+            return f(t) if one_call else np.stack([f(one) for one in t])
+
+        _, back = pullback(at_all, *values)
+        if rows is None:
+            return joined(back(y_bar, zeros=True))
+        bars = (np.multiply.outer(row, y_bar) for row in rows)
+        return [joined(back(bar, zeros=True)) for bar in bars]
+
+    return slopes
+
+
+def _integral(held, a, b, options, like, value=None, of_slopes=False):
+    """int_a^b of what is held, a number or arrays of the shape of `like`; `value` if known."""
+
+    def run(a, b, *values):
+        if value is not None:
+            return value
+        f = held.again()(values)
+        if of_slopes and (y := _at_once(f, a, b, **options)) is not None:
+            return y
+        if np.shape(like) == ():
+            return scipy.integrate.quad(f, a, b, **options)[0]
+        known = {k: v for k, v in options.items() if k in ("epsabs", "epsrel", "limit", "points")}
+        return scipy.integrate.quad_vec(f, a, b, **known)[0]
+
+    def pull(y, leaves, y_bar):
+        a, b, *values = leaves
+        make = held.again()
+
+        def at(end):
+            return np.sum(y_bar * make(values)(end))
+
+        bars = []
+        if values:
+            slopes = _slopes(make, values, y_bar)
+            plain = not any(map(is_watched, (a, b, y_bar, *values)))
+            found = _at_once(slopes, a, b, **options) if plain else None
+            if found is None:
+                found = _integral(Held(slopes), a, b, options, joined(values), of_slopes=not plain)
+            bars = parted(found, values)
+        return lambda: -at(a), lambda: at(b), *bars
+
+    def push(y, leaves, tangents):
+        a, b, *values = leaves
+        a_dot, b_dot, *values_dot = tangents
+        make = held.again()
+        parts = [make(values)(b) * b_dot] if b_dot is not None else []
+        if a_dot is not None:
+            parts.append(-make(values)(a) * a_dot)
+        if any(v is not None for v in values_dot):
+
+            def slope(t):
+                return pushforward(lambda *values: make(values)(t), values, values_dot)[1]
+
+            parts.append(_integral(Held(slope), a, b, options, y))
+        return sum(parts[1:], parts[0])
+
+    return one_entry("integral", run, pull, (a, b, *held.leaves), push)
+
+
+@composed(scipy.integrate.quad)
+def quad(func, a, b, args=(), full_output=0, **options):
+    for option in ("weight", "complex_func"):
+        if options.get(option):
+            refuse("scipy.integrate.quad", option, "its rule covers only the plain integral.")
+    held = Held(func, as_tuple(args))
+    ends, rest = plain(((a, b), options))
+    result = held.run(
+        "scipy.integrate.quad",
+        lambda f, args: scipy.integrate.quad(f, *ends, args, full_output, **rest),
+        (a, b),
+        moving=slice(int(is_watched(a) or is_watched(b))),
+    )
+    return _integral(held, a, b, rest, 0.0, result[0]), *result[1:]
+
+
+# Sums over samples
+
+
+@composed(scipy.integrate.trapezoid)
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    return np.trapezoid(y, x, dx, axis)
+
+
+@composed(scipy.integrate.cumulative_trapezoid)
+def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
+    if np.shape(y)[axis] == 0:
+        raised(scipy.integrate.cumulative_trapezoid, y, x, dx, axis, initial)
+    y = np.moveaxis(as_array(y), axis, -1)
+    if x is not None:
+        dx = np.diff(as_array(x) if np.ndim(x) == 1 else np.moveaxis(x, axis, -1), axis=-1)
+    sums = np.cumsum(dx * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
+    if initial is not None:
+        sums = np.concatenate([np.full_like(strip(y[..., :1]), initial), sums], axis=-1)
+    return np.moveaxis(sums, -1, axis)
+
+
+def _quotient(a, b):
+    """a / b, and 0 where b is, as SciPy has it of samples at one place."""
+    apart = b != 0
+    return np.where(apart, a / np.where(apart, b, 1.0), 0.0)
+
+
+@composed(scipy.integrate.simpson)
+def simpson(y, x=None, *, dx=1.0, axis=-1):
+    if np.shape(y)[axis] == 2:
+        return trapezoid(y, x, dx, axis)
+    y = np.moveaxis(as_array(y), axis, -1)
+    n = y.shape[-1]
+    end = n - 2 - (n % 2 == 0)  # of the parabolas; of an even number, the last interval is left
+    left, middle, right = y[..., :end:2], y[..., 1 : end + 1 : 2], y[..., 2 : end + 2 : 2]
+    if x is None:
+        total = np.sum(left + 4.0 * middle + right, axis=-1) * (dx / 3.0)
+        last = [dx, dx]
+    else:
+        x = as_array(x) if np.ndim(x) == 1 else np.moveaxis(x, axis, -1)
+        h = np.astype(np.diff(x, axis=-1), float)
+        a, b = h[..., :end:2], h[..., 1 : end + 1 : 2]
+        both, ratio = a + b, _quotient(a, b)
+        weighted = left * (2.0 - _quotient(1.0, ratio))
+        weighted = weighted + middle * (both * _quotient(both, a * b)) + right * (2.0 - ratio)
+        total = np.sum(both / 6.0 * weighted, axis=-1)
+        last = [h[..., -2], h[..., -1]] if n % 2 == 0 else []
+    return total if n % 2 else total + _last_interval(y, *last)
+
+
+def _last_interval(y, a, b):
+    """The area above it, below the parabola through the last three samples (Cartwright, 2016)."""
+    alpha = _quotient(2 * b**2 + 3 * a * b, 6 * (b + a))
+    beta = _quotient(b**2 + 3.0 * a * b, 6 * a)
+    eta = _quotient(1 * b**3, 6 * a * (a + b))
+    return alpha * y[..., -1] + beta * y[..., -2] - eta * y[..., -3]
