@@ -52,6 +52,7 @@ if _typing.TYPE_CHECKING:
     from zyg.compiler.front.parallel import prange as prange
     from zyg.compiling.verbs import compile as compile
     from zyg.interop.foreign import foreign as foreign
+    from zyg.interop.vmap import vmap as vmap
     from zyg.sparsity.derivatives import sparse_hessian as sparse_hessian
     from zyg.sparsity.derivatives import sparse_jacobian as sparse_jacobian
     from zyg.tasks.executors import wrap_executor as wrap_executor
@@ -117,6 +118,7 @@ _LATE = {
     "sparse_jacobian": "zyg.sparsity.derivatives",
     "value_and_grad": "zyg.verbs.grad",
     "value_and_gradient_async": "zyg.verbs.asynchronous",
+    "vmap": "zyg.interop.vmap",
     "wirtinger": "zyg.verbs.jacobians",
     "wrap_executor": "zyg.tasks.executors",
 }

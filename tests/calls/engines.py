@@ -274,6 +274,52 @@ def adopted(case):
         zyg.adopted().release()
 
 
+def mapped(case):
+    """Examples at once, against one after the other: values, and the gradient of each."""
+    if not case.differentiable or not any(map(np.ndim, case.at)):
+        return "no derivative"
+    if not all(np.all(np.isfinite(x)) for x in case.at):
+        return "not finite"  # of which some LAPACK makes no end
+    g = case.by_places(case.watched)
+
+    def gradients(*xs):
+        return zyg.gradient(lambda *xs: _total(g(*xs)), *xs, zeros=True)
+
+    examples = [[_scaled(x, by) for x in case.at] for by in (1.0, 0.75, 0.5)]
+    batch = [np.stack(column) for column in zip(*examples, strict=True)]
+    for f, near in ((g, 1e-12), (gradients, max(1e-8, case.near))):
+        rows = [tried(f, *xs) for xs in examples]
+        if any(isinstance(row, Exception) for row in rows):
+            return "not for all examples"
+        try:
+            with zyg.config(fallback="error"):
+                found = compare.leaves(quietly(zyg.vmap(f), *batch))
+        except Exception:
+            return "one after the other" if f is g else "gradients one after the other"
+        near = 2e-6 if compare.is_single([case.expected[1]]) else near
+        columns = zip(*map(compare.leaves, rows), strict=True)
+        for y, column in zip(found, columns, strict=True):
+            expected = column[0] if column[0] is None else np.stack(column)
+            if why := difference(y, expected, near):
+                raise Wrong(f"{'value' if f is g else 'gradient'}: {why}")
+    return "at once"
+
+
+def _total(y):
+    """Of a result, a number in which each part has another weight."""
+    total = 0.0
+    for k, x in enumerate(compare.leaves(y)):
+        plain = zyg.primal(x)
+        if getattr(plain, "dtype", np.dtype(type(plain))).kind in "fc":
+            x = x * np.arange(1.0, 1.0 + np.size(x)).reshape(np.shape(x)) * (k + 1)
+            total = total + np.sum(np.real(x) + 2 * np.imag(x))
+    return total
+
+
+def _scaled(x, by):
+    return x * np.asarray(by, np.asarray(x).dtype)
+
+
 # Machine code
 
 
@@ -429,5 +475,5 @@ MACHINE_CODE = _named(
     compiled, compiled_reverse, compiled_forward, compiled_second, source, memory
 )  # fmt: skip
 OWN = _named(reverse, forward, second) | MACHINE_CODE
-OWN |= _named(drop_in, checkpointed, task, adopted, traced)
+OWN |= _named(drop_in, checkpointed, task, adopted, traced, mapped)
 ENGINES = OWN | GUESTS

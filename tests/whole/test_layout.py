@@ -35,7 +35,7 @@ PUBLIC = {
     "holomorphic", "hook", "hvp", "implicit", "is_traced", "jacobian", "map", "nestlevel",
     "nondifferentiable", "norm", "partials", "prange", "primal", "pullback", "pullback_async", "pushforward", "scalar_rule",
     "sparse_hessian", "sparse_jacobian", "stop_gradient", "value_and_grad", "value_and_gradient",
-    "value_and_gradient_async", "wirtinger", "wrap_executor",
+    "value_and_gradient_async", "vmap", "wirtinger", "wrap_executor",
 }  # fmt: skip
 # The paths that users import, besides `zyg` itself.
 PATHS = {

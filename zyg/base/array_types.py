@@ -9,6 +9,8 @@ file but this one knows which kinds there are. A new library is a new row.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from contextvars import ContextVar
 from importlib import import_module
 from numbers import Complex, Real
 from typing import Any, TypeVar
@@ -70,6 +72,10 @@ class ArrayType:
         """A readable array, to be looked at: as one of NumPy's, if that shares its memory."""
         return x
 
+    def elements(self, x: Any) -> Any:
+        """All elements of a readable array, in whatever shape."""
+        return self.seen(x)
+
     def strong_product(self, c: Any, d: Any) -> Any:
         """`unseen_product` of two plain operands."""
         return unseen_product(c, d)
@@ -130,6 +136,10 @@ def add_at(target: Any, index: Any, unique: bool, c: Any) -> None:
         target[index] += c
     else:
         array_type(target).add_twice(target, index, c)
+
+
+# What each number and array that is watched becomes first, where one run has many examples.
+lifting: ContextVar[Callable[[Any], Any] | None] = ContextVar("zyg_lifting", default=None)
 
 
 # The table

@@ -334,7 +334,7 @@ def _moves(y_bar: Any) -> Any:
     """Whether any part of a cotangent is not zero: an array of no axes where nobody may look."""
     leaves = _plain_leaves(y_bar)
     if all(array_type(c).readable for c in leaves):
-        return any(map(np.any, leaves))
+        return any(np.any(array_type(c).elements(c)) for c in leaves)
     return functools.reduce(operator.or_, map(np.any, leaves))
 
 

@@ -334,7 +334,7 @@ def non_finite(c: Any) -> bool:
     kind = array_type(c)
     if not kind.readable:
         return True
-    c = kind.seen(c)
+    c = kind.elements(c)
     if isinstance(c, np.ndarray) or kind.library:
         # The sum first, which is cheap; that of finite half-precision numbers may overflow.
         total = np.add.reduce(c, axis=None) if type(c) is np.ndarray else c.sum()

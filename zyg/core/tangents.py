@@ -106,6 +106,7 @@ def times(p: Any, d: Any) -> Any:
         kind = array_type(plain)
         if not kind.readable:
             return strong_times(p, d) if setting("strong_zero") else c
+        plain = kind.elements(plain)
         total = np.vdot(plain, plain) if isinstance(plain, np.ndarray) or kind.library else plain
     if total != total and setting("strong_zero"):
         return strong_times(p, d)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.array_types import GUESTS, ArraySpec, ArrayType, array_type
+from zyg.base.array_types import GUESTS, ArraySpec, ArrayType, array_type, lifting
 from zyg.base.config import setting
 from zyg.base.labelled import labelled_kind
 from zyg.base.quiet import SILENT, errors_now, set_errors
@@ -61,11 +61,11 @@ class Call:
         self.slots: list[list[Any]] = []
         self.specs: list[list[Spec]] = []
         self.watched: list[Any] = []
-        leaves, values = [], []
+        leaves, values, lift = [], [], lifting.get()
         try:
             for x in args:
                 inputs = taken_apart(x, watchable)
-                plain = [settle(v) for v in inputs.leaves]
+                plain = [settle(v if lift is None else lift(v)) for v in inputs.leaves]
                 # Copied, what the caller writes to an argument afterwards does not reach `back`.
                 watched = watch_together(strand, plain, arguments)
                 self.inputs.append(inputs)

@@ -133,7 +133,7 @@ class Guest(np.lib.mixins.NDArrayOperatorsMixin):
         if not WATCHED.isdisjoint(types):
             return NotImplemented
         try:
-            if (own := FUNCTIONS.get(f)) is None:
+            if (own := self.row.functions.get(f) or FUNCTIONS.get(f)) is None:
                 return in_standard(self.row, f, args, kwargs)
             like = {"like": self} if f in CREATORS else {}
             return own(self.row, f, *args, **like, **kwargs)
@@ -199,7 +199,12 @@ def _meet(package: str, raw: Any) -> Library:
             "pip install zyg[arrays], or pass NumPy's arrays.",
             tag="array-kind",
         ) from None
-    library = KNOWN.get(package, Library)(package, array_namespace(raw))
+    return joined_to(KNOWN.get(package, Library)(package, array_namespace(raw)))
+
+
+def joined_to(library: Library) -> Library:
+    """A library, with the classes of its guests."""
+    package = library.library
     own = {"__slots__": (), "__module__": __name__, "row": library, **library.protocols}
     title = package.capitalize()
     library.guest = type(f"{title}Guest", (Guest,), dict(own))

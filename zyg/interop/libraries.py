@@ -32,6 +32,8 @@ class Library(ArrayType):
     writable = False
     watched: Any
     protocols: ClassVar[dict[str, Any]] = {}  # what its guests answer besides NumPy's
+    # What it says in words of its own, as `words.FUNCTIONS`.
+    functions: ClassVar[dict[Any, Any]] = {}
     # Its functions that have the name of one of NumPy's and mean something else.
     different: ClassVar[frozenset[str]] = frozenset()
     # What it raises where it cannot do what it is asked for.

@@ -95,7 +95,7 @@ def _take(library, f, a, indices, axis=None, out=None, mode="raise"):
     if axis is None:
         a, axis = np.ravel(a), 0
     before = (slice(None),) * (int(axis) % a.ndim)
-    return a[(*before, library.plain_index(indices))]
+    return a[(*before, np.asarray(indices).astype(np.intp))]
 
 
 @says(np.take_along_axis)
@@ -285,7 +285,8 @@ def _angle(library, f, z, deg=False):
 @says(np.dot)
 def _dot(library, f, a, b, out=None):
     plain_call(out)
-    if np.ndim(a) == 0 or np.ndim(b) == 0:
+    a, b = (library.guest_of(x) for x in (a, b))
+    if a.ndim == 0 or b.ndim == 0:
         return a * b
     if np.ndim(b) <= 2:
         return (
@@ -298,7 +299,8 @@ def _dot(library, f, a, b, out=None):
 
 @says(np.inner)
 def _inner(library, f, a, b):
-    return a * b if np.ndim(a) == 0 or np.ndim(b) == 0 else np.tensordot(a, b, (-1, -1))
+    a, b = (library.guest_of(x) for x in (a, b))
+    return a * b if a.ndim == 0 or b.ndim == 0 else np.tensordot(a, b, (-1, -1))
 
 
 @says(np.outer)

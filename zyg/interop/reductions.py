@@ -60,7 +60,7 @@ def _var(library, f, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NO, *,
     d = a - m
     count = a.size // max(m.size, 1)
     squares = np.real(d * np.conjugate(d)) if a.dtype.kind == "c" else d * d
-    y = np.sum(squares, axis, keepdims=_keeps(keepdims)) / (count - ddof)
+    y = np.sum(squares, axis, keepdims=_keeps(keepdims)) / max(count - ddof, 0)
     return np.sqrt(y) if f is np.std else y
 
 

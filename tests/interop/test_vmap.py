@@ -1,0 +1,275 @@
+"""`vmap`: what a loop over the examples gives, at once where that can be."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import zyg
+from zyg.errors import ArgumentError, PerformanceWarning, StructureError
+
+XS = np.linspace(-1.0, 2.0, 15).reshape(5, 3)
+M = np.arange(12.0).reshape(4, 3) / 7 - 0.8
+
+
+@pytest.fixture
+def at_once():
+    """What is not done at once raises why."""
+    with zyg.config(fallback="error"):
+        yield
+
+
+def loop(f, *columns):
+    rows = [f(*xs) for xs in zip(*columns, strict=True)]
+    return np.stack(rows)
+
+
+def net(p, x, y):
+    h = np.tanh(p["w"] @ x + p["b"])
+    return np.sum((h - y) ** 2)
+
+
+P = {"w": M, "b": np.linspace(0.1, 0.4, 4)}
+YS = np.cos(np.arange(20.0)).reshape(5, 4)
+
+FUNCTIONS = [
+    lambda x: x,
+    lambda x: np.sin(x) * 2.0,
+    lambda x: x @ M.T,
+    lambda x: M @ x,
+    lambda x: np.sum(x),
+    lambda x: x[0] * x[1:] + x[::-1][0],
+    lambda x: x[[2, 0]] * x[..., None],
+    lambda x: np.outer(x, x) / (1 + np.dot(x, x)),
+    lambda x: np.linalg.solve(np.eye(3) * 3 + np.outer(x, x), x),
+    lambda x: np.where(x > 0, x, np.exp(x) - 1),
+    lambda x: np.concatenate([x, x[:1] ** 2]).reshape(2, 2),
+    lambda x: np.stack([x, x * 2]).T,
+    lambda x: np.mean(x, keepdims=True) + np.max(x),
+    lambda x: np.fft.fft(x).real,
+    lambda x: np.einsum("ij,j->i", M, x),
+    lambda x: np.cumsum(x)[-1] + np.argmax(x),
+    lambda x: np.var(x) + np.linalg.norm(x),
+    lambda x: np.broadcast_to(x, (2, 3)).sum(axis=0),
+    lambda x: 2.0,
+    lambda x: M,
+]
+
+
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_values_are_those_of_a_loop(f, at_once):
+    np.testing.assert_allclose(zyg.vmap(f)(XS), loop(f, XS), rtol=1e-14, atol=1e-15)
+    moved = zyg.vmap(f, in_axes=-1, out_axes=-1)(XS.T)
+    np.testing.assert_allclose(np.moveaxis(moved, -1, 0), loop(f, XS), rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS[:-2])
+def test_gradients_of_each_example_are_those_of_a_loop(f, at_once):
+    def g(x):
+        return zyg.gradient(lambda x: np.sum(np.cos(f(x))), x)[0]
+
+    np.testing.assert_allclose(zyg.vmap(g)(XS), loop(g, XS), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS[:-2])
+def test_gradients_of_and_by_what_is_mapped(f, at_once):
+    def total(xs):
+        return np.sum(np.cos(zyg.vmap(f)(xs)))
+
+    zyg.check_gradient(total, XS, order=1)
+    (found,) = zyg.gradient(total, XS)
+    (expected,) = zyg.gradient(lambda xs: sum(np.sum(np.cos(f(x))) for x in xs), XS)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_a_gradient_for_each_example(at_once):
+    found = zyg.vmap(zyg.grad(net), (None, 0, 0))(P, XS, YS)
+    rows = [zyg.gradient(net, P, x, y)[0] for x, y in zip(XS, YS, strict=True)]
+    for name, g in found.items():
+        np.testing.assert_allclose(g, [row[name] for row in rows], rtol=1e-12)
+
+
+def test_what_is_held_and_what_all_share_has_the_sum(at_once):
+    def by(p):
+        return np.sum(np.sin(zyg.vmap(lambda x, y: net(p, x, y))(XS, YS)))
+
+    def handed(p):
+        return np.sum(np.sin(zyg.vmap(net, (None, 0, 0))(p, XS, YS)))
+
+    def looped(p):
+        return sum(np.sin(net(p, x, y)) for x, y in zip(XS, YS, strict=True))
+
+    (expected,) = zyg.gradient(looped, P)
+    for f in (by, handed):
+        (found,) = zyg.gradient(f, P)
+        for name in P:
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-12)
+
+
+def test_derivatives_of_gradients_of_each_example(at_once):
+    def of_norms(p):
+        g = zyg.vmap(zyg.grad(net), (None, 0, 0))(p, XS, YS)
+        return np.sum(g["w"] ** 2) + np.sum(np.sin(g["b"]))
+
+    def looped(p):
+        total = 0.0
+        for x, y in zip(XS, YS, strict=True):
+            (g,) = zyg.gradient(lambda p, x=x, y=y: net(p, x, y), p)
+            total = total + np.sum(g["w"] ** 2) + np.sum(np.sin(g["b"]))
+        return total
+
+    (found,), (expected,) = zyg.gradient(of_norms, P), zyg.gradient(looped, P)
+    for name in P:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-11)
+
+
+def test_a_gradient_by_a_number_that_all_share_is_each_examples_own(at_once):
+    def slope(x):
+        return zyg.gradient(lambda s: np.sum(np.sin(x * s)), 0.7)[0]
+
+    np.testing.assert_allclose(zyg.vmap(slope)(XS), loop(slope, XS), rtol=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize("verb", [zyg.hessian, lambda f, x: zyg.jacobian(f, x)[0],
+                                  lambda f, x: zyg.hvp(f, x, x), zyg.diaghessian,
+                                  lambda f, x: zyg.pushforward(f, (x,), (np.cos(x),))])  # fmt: skip
+def test_other_verbs_inside(verb):
+    def f(x):
+        return np.sum(np.sin(x) * x[::-1])
+
+    found, rows = zyg.vmap(lambda x: verb(f, x))(XS), [verb(f, x) for x in XS]
+    if isinstance(found, tuple):
+        for k, part in enumerate(found):
+            np.testing.assert_allclose(part, [row[k] for row in rows], rtol=1e-12)
+    else:
+        np.testing.assert_allclose(found, rows, rtol=1e-12)
+
+
+def branching(x):
+    return np.sum(x) if x[0] > 0 else np.prod(x)
+
+
+def writing(x):
+    y = np.zeros(3)
+    y[0] = x[1]
+    return y
+
+
+def of_the_library(x):
+    return float(x[0]) * 2
+
+
+LOOKING = [
+    branching, writing, of_the_library, lambda x: np.array([x[0], 1.0]),
+    lambda x: M[int(abs(x[0]))], lambda x: [*map(float, x)][1],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", LOOKING)
+def test_what_looks_at_a_value_runs_for_each_example_and_says_so(f):
+    with pytest.warns(PerformanceWarning, match="once for each of 5 examples"):
+        found = zyg.vmap(f)(XS)
+    np.testing.assert_array_equal(found, loop(f, XS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        zyg.vmap(f)(XS)  # once is enough
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_gradients_of_what_branches():
+    def g(x):
+        return zyg.gradient(branching, x)[0]
+
+    np.testing.assert_allclose(zyg.vmap(g)(XS), loop(g, XS))
+    (found,) = zyg.gradient(lambda xs: np.sum(zyg.vmap(branching)(xs) ** 2), XS)
+    (expected,) = zyg.gradient(lambda xs: sum(branching(x) ** 2 for x in xs), XS)
+    np.testing.assert_allclose(found, expected)
+
+
+def test_compiled_functions_are_called_for_each_example(at_once):
+    made = zyg.compile(branching)
+    np.testing.assert_array_equal(zyg.vmap(made)(XS), loop(branching, XS))
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_one_inside_another():
+    def f(x, y):
+        return np.dot(x, y) ** 2
+
+    for size in (4, 5):
+        others = np.cos(np.arange(3.0 * size)).reshape(size, 3)
+        expected = (XS @ others.T) ** 2
+        held = zyg.vmap(lambda x, ys=others: zyg.vmap(lambda y: f(x, y))(ys))(XS)
+        passed = zyg.vmap(zyg.vmap(f, (None, 0)), (0, None))(XS, others)
+        np.testing.assert_allclose(held, expected, rtol=1e-14)
+        np.testing.assert_allclose(passed, expected, rtol=1e-14)
+
+
+def test_containers_and_what_is_no_array(at_once):
+    def f(p, mode, k):
+        y = p["w"] * k if mode == "times" else p["w"]
+        return {"y": y, "pair": (np.sum(p["w"]), None), "name": mode}
+
+    found = zyg.vmap(f, ({"w": 0}, None, None))({"w": XS}, "times", 2)
+    np.testing.assert_array_equal(found["y"], XS * 2)
+    np.testing.assert_allclose(found["pair"][0], XS.sum(axis=1))
+    assert found["pair"][1] is None
+    assert found["name"] == "times"
+    assert not np.shares_memory(zyg.vmap(lambda x: x)(XS), XS)
+
+
+@pytest.mark.parametrize(
+    ("args", "axes", "text"),
+    [
+        ((XS, YS[:3]), 0, "argument 0 with 5 examples and argument 1 with 3"),
+        ((XS, 2.0), 0, r"argument 1 has no axis 0, but the shape \(\)"),
+        ((XS, {"a": XS, "b": [1.0]}), 0, r"argument 1\['b'\]\[0\] has no axis 0"),
+        ((XS, XS), (0, 2), "argument 1 has no axis 2"),
+        ((XS,), (0, 0), r"in_axes=\(0, 0\) for 1 arguments"),
+        ((XS,), None, "no argument along an axis"),
+    ],
+)
+def test_arguments_without_examples(args, axes, text):
+    with pytest.raises(ArgumentError, match=text):
+        zyg.vmap(lambda *xs: xs[0], axes)(*args)
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_results_that_differ():
+    with pytest.raises(StructureError, match="something else for example 2 than for example 0"):
+        zyg.vmap(lambda x: x[: 1 + int(x[0] > 0)])(XS)
+
+
+def test_no_examples(at_once):
+    assert zyg.vmap(lambda x: np.sin(x) * 2)(XS[:0]).shape == (0, 3)
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_what_f_raises_it_raises():
+    with pytest.raises(ValueError, match="of the user"):
+        zyg.vmap(lambda x: (_ for _ in ()).throw(ValueError("of the user")))(XS)
+
+
+def test_nothing_is_left_behind_by_an_error():
+    with pytest.raises(ZeroDivisionError), zyg.config(fallback="silent"):
+        zyg.vmap(lambda x: 1 // 0)(XS)
+    assert zyg.gradient(lambda s: np.sum(XS * s), 2.0) == (XS.sum(),)
+
+
+@given(
+    arrays.arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 3), st.integers(1, 3)),
+                  elements=st.floats(-2, 2)),
+    st.integers(-1, 1), st.booleans(),
+)  # fmt: skip
+def test_reductions_and_products_of_any_shape(xs, axis, keepdims):
+    def f(x):
+        return np.sum(x, axis, keepdims=keepdims) * np.max(x) + np.sum(x @ x.T)
+
+    with zyg.config(fallback="error"):
+        np.testing.assert_allclose(zyg.vmap(f)(xs), loop(f, xs), rtol=1e-13, atol=1e-13)
+        g = lambda x: zyg.gradient(lambda x: np.sum(f(x) ** 2), x)[0]  # noqa: E731
+        np.testing.assert_allclose(zyg.vmap(g)(xs), loop(g, xs), rtol=1e-11, atol=1e-11)

@@ -1,0 +1,265 @@
+"""`vmap`: a function of one example, of many at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from zyg.base.array_types import array_type, lifting
+from zyg.base.borders import border
+from zyg.base.config import setting
+from zyg.base.marks import verb
+from zyg.base.registry import adjoint, own_verbs
+from zyg.base.structure import is_number
+from zyg.base.trees import taken_apart
+from zyg.base.warned import warn_once
+from zyg.core.strand import is_watched, strip
+from zyg.errors import ArgumentError, StructureError
+from zyg.interop.batches import BATCHES, Batch
+
+# Into a batch, and out of it
+
+
+@adjoint
+def into(x: Any, axis: int) -> Any:
+    """An array with an axis for the examples, as a batch."""
+
+    def into_pullback(y_bar: Any) -> Any:
+        return np.moveaxis(out_of(y_bar, np.shape(x)[axis]), 0, axis), None
+
+    return BATCHES.guest(Batch(np.moveaxis(x, axis, 0))), into_pullback
+
+
+@adjoint
+def out_of(y: Any, count: int) -> Any:
+    """A batch as an array whose first axis is for so many examples."""
+
+    def out_pullback(y_bar: Any) -> Any:
+        return into(y_bar, 0), None
+
+    a = y.raw.array
+    if len(a) == count and a.base is None:  # nobody else's
+        return a, out_pullback
+    return np.array(np.broadcast_to(a, (count, *a.shape[1:]))), out_pullback
+
+
+@adjoint
+def shared(x: Any) -> Any:
+    """What all examples have, as a batch."""
+
+    def shared_pullback(y_bar: Any) -> Any:
+        return (summed(y_bar, np.shape(x)),)
+
+    return BATCHES.guest(Batch(np.asarray(x)[None])), shared_pullback
+
+
+@adjoint
+def summed(y: Any, shape: Any) -> Any:
+    """The sum of what the examples have."""
+
+    def summed_pullback(y_bar: Any) -> Any:
+        return shared(y_bar), None
+
+    return y.raw.array.sum(axis=0), summed_pullback
+
+
+for _rule in (into, out_of, shared, summed):
+    _rule.linear = (0,)
+
+
+def lifted(x: Any) -> Any:
+    """A number or an array that meets batches, and whose derivative each example has for itself."""
+    plain = strip(x)
+    known = bool(array_type(plain).library) or isinstance(plain, bool)
+    if known or not isinstance(plain, (Number, np.ndarray)):
+        return x
+    return shared.rule(x)[0] if plain is x else shared(x)
+
+
+# The verb
+
+
+@verb
+@border
+def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable[..., Any]:
+    """`f`, a function of one example, as one of many: it maps along an axis of its arguments.
+
+    f runs once, with all examples, where every function that it calls can take them along an axis
+    that f does not see: NumPy's functions that have a rule, and zyg's verbs, so that
+    ``vmap(grad(loss))`` has a gradient for each example. Where a value decides what is done next,
+    and for other calls, it runs once for each example, after a `PerformanceWarning` that says why.
+    The results are those of the loop, but for rounding. What f does besides, as printing, drawing
+    random numbers or writing to what it holds, happens as often as f runs: pass it in.
+
+    Parameters
+    ----------
+    f : callable
+        Of one example. What it holds, and keyword arguments, are the same for all.
+    in_axes : int, None, or a container of those
+        Along which axis of each array the examples are; None for what is the same for all. An int
+        or None for all arguments, or a tuple of one for each; for an argument that is a container,
+        one for all that it holds, or a container like it.
+    out_axes : int, default 0
+        Where the axis of the examples is in each array that is returned.
+
+    Returns
+    -------
+    callable
+        Returns what f does, in the same containers, with the axis of the examples; None stays None.
+
+    Raises
+    ------
+    ArgumentError
+        For arguments that have no such axis, or along which there are not as many examples.
+    StructureError
+        f returns something else for other examples.
+
+    Examples
+    --------
+    >>> import numpy as np, zyg
+    >>> def loss(w, x, y):
+    ...     return (np.dot(w, x) - y) ** 2
+    >>> w, xs, ys = np.array([1.0, 2.0]), np.array([[1.0, 0.0], [0.0, 3.0]]), np.array([0.0, 5.0])
+    >>> zyg.vmap(zyg.grad(loss), (None, 0, 0))(w, xs, ys)
+    array([[2., 0.],
+           [0., 6.]])
+    """
+
+    @functools.wraps(f)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+        if len(axes) != len(args):
+            raise _refused(f"in_axes={in_axes!r} for {len(args)} arguments", "an axis for each")
+        given = [_Argument(x, axis, k) for k, (x, axis) in enumerate(zip(args, axes, strict=True))]
+        count = _count(given)
+        if lifting.get() is None and type(f) not in own_verbs:
+            try:
+                return _at_once(f, given, kwargs, count, out_axes)
+            except Exception as error:
+                _say(f, count, error)
+        rows = [f(*(x.example(k) for x in given), **kwargs) for k in range(count)]
+        return _joined(f, rows, out_axes)
+
+    return mapped
+
+
+def _is_leaf(x: Any) -> bool:
+    return is_watched(x) or isinstance(x, np.ndarray) or is_number(x) or bool(array_type(x).library)
+
+
+class _Argument:
+    """What is given for an argument, and the axes of the examples in its arrays."""
+
+    def __init__(self, x: Any, axis: Any, place: int) -> None:
+        self.structure = taken_apart(x, _is_leaf)
+        self.name = f"argument {place}"
+        leaves = self.structure.leaves
+        self.axes: list[Any] = [None] * len(leaves)
+        if isinstance(axis, (tuple, list, dict)):
+            found = self.structure.match(axis, f"in_axes of {self.name}")
+        else:
+            found = [(k, axis) for k in range(len(leaves))] if axis is not None else []
+        for k, axis in found:
+            ndim = np.ndim(leaves[k])
+            if not -ndim <= axis < ndim:
+                raise _refused(
+                    f"{self.named(k)} has no axis {axis}, but the shape {np.shape(leaves[k])}",
+                    "None in in_axes for what is the same for all examples",
+                )
+            self.axes[k] = axis % ndim
+
+    def named(self, k: int) -> str:
+        return self.name + self.structure.paths()[k]
+
+    def counts(self) -> list[tuple[str, int]]:
+        """How many examples there are in each array."""
+        pairs = enumerate(zip(self.structure.leaves, self.axes, strict=True))
+        return [(self.named(k), np.shape(x)[axis]) for k, (x, axis) in pairs if axis is not None]
+
+    def example(self, k: int) -> Any:
+        """One example."""
+        return self._each(lambda x, axis: x[(*(slice(None),) * axis, k)])
+
+    def batch(self) -> Any:
+        """All of them."""
+        return self._each(lambda x, axis: into(x, axis) if is_watched(x) else into.rule(x, axis)[0])
+
+    def _each(self, make: Callable[[Any, int], Any]) -> Any:
+        pairs = zip(self.structure.leaves, self.axes, strict=True)
+        return self.structure.rebuild([x if axis is None else make(x, axis) for x, axis in pairs])
+
+
+def _count(given: list[_Argument]) -> int:
+    found = [pair for x in given for pair in x.counts()]
+    if not found:
+        raise _refused("no argument along an axis", "an axis in in_axes for one array at least")
+    for name, n in found:
+        if n != found[0][1]:
+            raise _refused(f"{found[0][0]} with {found[0][1]} examples and {name} with {n}",
+                           "arrays with as many examples each, or None in in_axes")  # fmt: skip
+    return found[0][1]
+
+
+def _at_once(
+    f: Callable[..., Any], given: list[_Argument], kwargs: dict[str, Any], count: int, out_axes: int
+) -> Any:
+    args = [x.batch() for x in given]
+    before = lifting.set(lifted)
+    try:
+        result = taken_apart(f(*args, **kwargs), _is_leaf)
+    finally:
+        lifting.reset(before)
+    return result.rebuild([_leaving(y, count, out_axes) for y in result.leaves])
+
+
+def _leaving(y: Any, count: int, axis: int) -> Any:
+    """An array with the axis of the examples."""
+    if array_type(y).library == BATCHES.library:
+        y = out_of(y, count)
+    else:
+        y = np.stack([y] * count) if is_watched(y) else np.array([y] * count)
+    return y if axis == 0 else np.moveaxis(y, 0, axis)
+
+
+def _joined(f: Callable[..., Any], rows: list[Any], axis: int) -> Any:
+    """What f returned for each example, as one."""
+    if not rows:
+        raise _refused("no examples, of which nothing is known", "at least one")
+    results = [taken_apart(row, _is_leaf) for row in rows]
+    for k, result in enumerate(results):
+        shapes = [[*map(np.shape, x.leaves)] for x in (result, results[0])]
+        if result.paths() != results[0].paths() or shapes[0] != shapes[1]:
+            raise StructureError(
+                f"{name_of(f)} returned something else for example {k} than for example 0.",
+                "what vmap returns has the results of all examples in the same arrays.",
+                "return arrays of the same shapes, in the same containers; or loop over them.",
+            )
+    columns = zip(*(x.leaves for x in results), strict=True)
+    return results[0].rebuild([np.stack(column, axis) for column in columns])
+
+
+def name_of(f: Any) -> str:
+    return str(getattr(f, "__name__", type(f).__name__))
+
+
+def _refused(what: str, fix: str) -> ArgumentError:
+    return ArgumentError(
+        f"vmap was given {what}.",
+        "it maps along an axis that holds the examples, as many in each array.",
+        f"pass {fix}.",
+    )
+
+
+def _say(f: Callable[..., Any], count: int, error: Exception) -> None:
+    """Warn that f runs for each example, or raise why."""
+    if setting("fallback") == "error":
+        raise error
+    why = (str(error).splitlines() or [type(error).__name__])[0]
+    warn_once(("vmap", getattr(f, "__code__", f)), lambda: (
+        f"vmap runs {name_of(f)} once for each of {count} examples: {why}. The result is the same. "
+        "Write it in functions that take all at once, or give zyg.compile(f), whose loop is fast."
+    ))  # fmt: skip
