@@ -28,7 +28,7 @@ GROUPS = {
     "programs": ("programs",),
     "compiled": ("compiled", "compiled_arrays", "compiled_in_threads"),
     "kernels": ("kernels", "kernel_layouts", "first_gradient"),
-    "arrays": ("element_loop", "network", "mutation", "derivatives"),
+    "arrays": ("element_loop", "network", "mutation", "derivatives", "examples"),
     "tasks": ("tasks", "executors"),
     "bridges": ("bridges", "bridges_dask"),
     "imports": ("imports", "adopt"),

@@ -193,6 +193,9 @@ def test_gradients_of_what_branches():
 def test_compiled_functions_are_called_for_each_example(at_once):
     made = zyg.compile(branching)
     np.testing.assert_array_equal(zyg.vmap(made)(XS), loop(branching, XS))
+    inner = zyg.compile(lambda x: np.sum(np.sin(x)))
+    for f in (lambda x: inner(x) * 2, zyg.grad(inner)):  # it is Python's for batches
+        np.testing.assert_allclose(zyg.vmap(f)(XS), loop(f, XS), rtol=1e-14)
 
 
 @pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
+from zyg.base.array_types import lifting
 from zyg.base.borders import shorten
 from zyg.base.caches import Cache
 from zyg.base.config import setting
@@ -44,7 +45,6 @@ from zyg.errors import KernelError
 from zyg.verbs.gradients import gradient, value_and_gradient
 
 if TYPE_CHECKING:
-    from zyg.base.registry import Adjoint
     from zyg.compiling.specialize import Specialization
 
 _MOST = 8  # entries that are asked
@@ -77,7 +77,7 @@ class Compiled(Named):
         self._entries: Cache[str, tuple[Callable[..., Any], ...]] = Cache(16)
         self.entries = self._entries.get
         self._parts: dict[tuple[int, ...], Compiled] = {}
-        self.rule: Adjoint | None = None  # of which its entries on tapes are, once there are some
+        self.rule: Any = None  # of which its entries on tapes are, once there are some
 
     @property
     def py_func(self) -> Callable[..., Any]:
@@ -156,9 +156,10 @@ class Compiled(Named):
         except OverflowError:
             self._stopped("an int beyond 64 bits")
         except Unkind as why:
-            from zyg.compiling.fallback import refuse
+            if lifting.get() is None:  # else it is of batches, of which Python makes one run
+                from zyg.compiling.fallback import refuse
 
-            refuse(self.__name__, _unkind(self.__name__, str(why)))
+                refuse(self.__name__, _unkind(self.__name__, str(why)))
         return None
 
     def _specialize(self, call: Call, assuming: bool) -> bool:

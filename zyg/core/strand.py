@@ -46,6 +46,7 @@ import numpy as np
 from zyg import errors
 from zyg.base.array_types import ArrayType, array_type
 from zyg.base.config import setting
+from zyg.base.containers import Engine
 from zyg.base.sinks import Look, looking
 from zyg.base.structure import Structure
 from zyg.errors import AdjointError, LeakError, StructureError, ZygError, user_line
@@ -128,7 +129,7 @@ class Trail:
         self.cuts: list[tuple[Any, str, str]] = []  # (slot, how, line)
 
 
-class Strand:
+class Strand(Engine):
     """The tape of one task at one level; takes entries only while `open`."""
 
     dual = False  # whether it carries tangents and keeps no tape: `duals.DualStrand`

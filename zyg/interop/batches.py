@@ -290,14 +290,21 @@ def _raw(y: Any) -> Any:
 SPACE = Space(_WORDS, np, linalg=Space(_LINALG, np.linalg), fft=Space(_FFT, np.fft))
 
 
+def _holding(self: Any, raw: Batch) -> None:
+    """What makes a guest."""
+    self.raw, a = raw, raw.array
+    self.shape, self.dtype = a.shape[1:], a.dtype
+
+
 def _of_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """What a guest answers: NumPy's loop itself has its dtypes."""
     if method == "__call__" and not kwargs and not ufunc.signature:
-        if WATCHED.isdisjoint(map(type, inputs)):
-            guest = type(self)
-            y = ufunc(*_aligned([x.raw if type(x) is guest else x for x in inputs]))
-            return tuple([guest(Batch(a)) for a in y]) if type(y) is tuple else guest(Batch(y))
-        return NotImplemented
+        guest = type(self)
+        raws = [x.raw if type(x) is guest else x for x in inputs]
+        if len(raws) > 1 and not WATCHED.isdisjoint(map(type, raws)):
+            return NotImplemented
+        y = ufunc(*_aligned(raws))
+        return tuple([guest(Batch(a)) for a in y]) if type(y) is tuple else guest(Batch(y))
     return Guest.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
 
 
@@ -389,4 +396,4 @@ def _behind(index: Any) -> Any:
 
 
 BATCHES = joined_to(Batches(PACKAGE, SPACE))
-BATCHES.guest.__array_ufunc__ = _of_ufunc
+BATCHES.guest.__init__, BATCHES.guest.__array_ufunc__ = _holding, _of_ufunc
