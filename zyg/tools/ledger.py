@@ -1,11 +1,10 @@
-"""The ledger: what becomes of every public function of NumPy that is given a watched value.
+"""The ledger: what becomes of every public function that is given a watched value.
 
-``python -m zyg.tools.ledger`` prints docs/coverage.md. A function is in exactly one class: its rule
-says which, or else that NumPy asks watched arguments what to do (it is refused then, because there
-is no rule), or else it is named below.
+``python -m zyg.tools.ledger`` prints docs/coverage.md. A function of NumPy is in exactly one class:
+its rule says which, or else that NumPy asks watched arguments what to do (it is refused then,
+because there is no rule), or else it is named below. One of SciPy has a rule, or has none.
 """
 
-import sys
 import textwrap
 import types
 import warnings
@@ -15,14 +14,29 @@ from typing import Any
 
 import numpy as np
 
-from zyg.base.registry import CONSTANT, LATE, rules
+from zyg.base.registry import CONSTANT, rules
 
 Ledger = dict[tuple[str, str], dict[str, Any]]  # (module, class) -> functions by name
 
-DIFFERENTIATED, CALLS, CONSTANTS, REFUSED, OUTSIDE = (
+DIFFERENTIATED, CALLS, CONSTANTS, REFUSED, RULELESS, OUTSIDE = (
     "differentiated", "differentiated through what they call", "constant", "refused by name",
-    "outside",
+    "without a rule", "outside",
 )  # fmt: skip
+SCIPY = [
+    "fft",
+    "integrate",
+    "interpolate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "sparse",
+    "sparse.linalg",
+    "spatial",
+    "spatial.distance",
+    "special",
+    "stats",
+]
 
 # The functions that NumPy calls without asking their arguments, and why each is where it is.
 NAMED = {
@@ -76,16 +90,27 @@ def ledger() -> Ledger:
         home = getattr(f, "__module__", None) or ""
         if f not in seen and rule is not CONSTANT and home.partition(".")[0] in ("numpy", "math"):
             made.setdefault((home, DIFFERENTIATED), {})[f.__name__] = f
-    for package, registers in LATE.items():
+    for name in SCIPY:
         try:
-            import_module(registers)
+            module, drop_in = (import_module(f"{package}.{name}") for package in _PACKAGES)
         except ImportError:
             continue
-        ours = {n: f for n, f in public(sys.modules[package]).items() if f in rules}
-        for name, f in ours.items():
-            kind = CONSTANTS if rules[f] is CONSTANT else DIFFERENTIATED
-            made.setdefault((package, kind), {})[name] = f
+        for name, f in public(module).items():
+            if name != "test":
+                kind = _class_in_scipy(f, getattr(drop_in, name))
+                made.setdefault((module.__name__, kind), {})[name] = f
     return made
+
+
+_PACKAGES = "scipy", "zyg.scipy"
+
+
+def _class_in_scipy(function: Any, drop_in: Any) -> str:
+    """The class of a function of SciPy, or of a distribution, which has zyg's in its place."""
+    if function in rules:
+        return CONSTANTS if rules[function] is CONSTANT else DIFFERENTIATED
+    ours = type(drop_in).__module__.startswith("zyg.scipy") and drop_in is not function
+    return DIFFERENTIATED if ours else RULELESS
 
 
 def counts(made: Ledger, package: str = "numpy") -> tuple[int, int]:
@@ -102,12 +127,13 @@ def counts(made: Ledger, package: str = "numpy") -> tuple[int, int]:
 _INTRODUCTION = """\
 # Coverage
 
-This page lists every public function of NumPy {version}, and what happens when you pass it a
-watched value: a number or an array that a gradient is being taken of. It is about the plain
-names, `np.sin` and not `zyg.numpy.sin`.
+This page lists every public function of NumPy {version} and of the modules of SciPy that have a
+drop-in, and what happens when you pass it a watched value: a number or an array that a gradient is
+being taken of. Of NumPy it is about the plain names, `np.sin` and not `zyg.numpy.sin`; SciPy's are
+those of `zyg.scipy`, which `zyg.adopt` puts in their place.
 
 **zyg differentiates {names} names**, to any order. They are {functions} functions, because some
-have two names: `np.abs` is `np.absolute`.
+have two names: `np.abs` is `np.absolute`. Of SciPy's, {scipy} names are differentiated.
 
 | heading | what happens |
 |---|---|
@@ -115,6 +141,7 @@ have two names: `np.abs` is `np.absolute`.
 | differentiated through what they call | it is written in functions that are differentiated |
 | constant | the function returns what it returns for the plain value, with no derivative |
 | refused by name | an error that names your line, and the function or its conversion |
+| without a rule | the same; the error shows how to write a rule |
 
 - **Conversions** such as `np.asarray` and `np.array` make an object array of watched numbers, with
   a warning, of up to `config(object_elements=10_000)` elements. Larger ones are refused.
@@ -136,7 +163,8 @@ def document() -> str:
     made = ledger()
     names, functions = counts(made)
     version = ".".join(np.__version__.split(".")[:2])
-    text = [_INTRODUCTION.format(version=version, names=names, functions=functions)]
+    text = [_INTRODUCTION.format(version=version, names=names, functions=functions,
+                                 scipy=counts(made, "scipy")[0])]  # fmt: skip
     sections = sorted(made.items(), key=_order)
     text += [_section(*item) for item in sections if item[0][0].startswith("numpy")]
     text.append("## Others: they take no arrays of numbers, or only write them down\n")
@@ -150,7 +178,8 @@ def document() -> str:
 
 def _order(item: tuple[tuple[str, str], Any]) -> tuple[str, int]:
     (module, kind), _ = item
-    return module, (DIFFERENTIATED, CALLS, CONSTANTS, REFUSED, OUTSIDE).index(kind)
+    kinds = DIFFERENTIATED, CALLS, CONSTANTS, REFUSED, RULELESS, OUTSIDE
+    return module, kinds.index(kind)
 
 
 def _section(place: tuple[str, str], found: Collection[str]) -> str:
