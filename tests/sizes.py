@@ -9,9 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 78720,
+    "zyg": 78830,
     "zyg/adoption": 1180,
-    "zyg/base": 3780,
+    "zyg/base": 3835,
     "zyg/broadcasting": 1090,
     "zyg/compiler": 30485,
     "zyg/compiling": 4345,
@@ -21,14 +21,14 @@ BUDGETS = {
     "zyg/kernels": 1770,
     "zyg/numpy": 380,
     "zyg/optimize": 1770,
-    "zyg/scipy": 4955,
+    "zyg/scipy": 4990,
     "zyg/sparsity": 980,
     "zyg/tasks": 620,
-    "zyg/tools": 1420,
+    "zyg/tools": 1435,
     "zyg/verbs": 3515,
     "zyg/watched": 2300,
     "zyg_cuda": 1680,
-    "tests": 80440,
+    "tests": 80510,
 }
 
 

@@ -128,7 +128,10 @@ _MODULES = {
     "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "", "threads": "",
     "torch": "torch", "trio": "trio",
 }  # fmt: skip
-__all__ = sorted(name for name in {*globals(), *_LATE, "threads"} if not name.startswith("_"))
+_INSIDE = {"base", "core", "functions", "verbs", "watched"}
+__all__ = sorted(
+    name for name in {*globals(), *_LATE, "threads"} - _INSIDE if not name.startswith("_")
+)
 
 if not _typing.TYPE_CHECKING:  # a name that is not above is a mistake
 
@@ -136,7 +139,9 @@ if not _typing.TYPE_CHECKING:  # a name that is not above is a mistake
         if name in _MODULES:
             return _import_module(f"zyg.{name}")
         if name not in _LATE:
-            raise AttributeError(f"module 'zyg' has no attribute {name!r}")
+            from zyg.base.instead import no_attribute
+
+            raise no_attribute(name)
         globals()[name] = found = getattr(_import_module(_LATE[name]), name)
         return found
 
@@ -145,4 +150,5 @@ def __dir__() -> list[str]:
     from importlib.util import find_spec
 
     modules = {name for name, package in _MODULES.items() if not package or find_spec(package)}
-    return sorted({*globals(), *_LATE, *modules})
+    special = {name for name in globals() if name.startswith("__")}
+    return sorted({*__all__, *modules, *special})

@@ -16,6 +16,7 @@ import pytest
 import trio
 
 import zyg
+from zyg.base import instead
 
 SCIPY = (
     "", ".fft", ".fftpack", ".integrate", ".linalg", ".optimize", ".signal", ".sparse", ".spatial",
@@ -92,3 +93,71 @@ def test_nurseries_and_channels_are_what_trio_says_they_are():
 
     assert trio.run(f, 3.0) == 3.0
     assert zyg.gradient(f, 3.0) == (1.0,)
+
+
+@pytest.mark.parametrize(("name", "says"), [
+    ("vjp", "zyg.pullback(f, *args)"), ("jvp", "zyg.pushforward(f, args, tangents)"),
+    ("jit", "zyg.compile(f)"), ("custom_vjp", "@zyg.adjoint"), ("no_grad", "zyg.stop_gradient(x)"),
+    ("jacrev", 'zyg.jacobian(f, x, mode="reverse")[0]'), ("grad_and_aux", "has_aux=True"),
+    ("tree_map", "zyg.map(f, *structures)"), ("backward", "zyg.gradient(f, *args)"),
+    ("scan", "loops and branches"), ("nn", "zyg.optimize"),
+])  # fmt: skip
+def test_a_name_of_others_is_answered_with_what_to_write(name, says):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; write .*{re.escape(says)}"):
+        getattr(zyg, name)
+    with pytest.raises(ImportError, match=f"name '{name}' .*write .*{re.escape(says)}"):
+        exec(f"from zyg import {name}")
+    assert not hasattr(zyg, name)
+
+
+def test_names_that_nobody_has_are_pythons_business():
+    with pytest.raises(AttributeError, match=r"^module 'zyg' has no attribute 'nonsense'$"):
+        _ = zyg.nonsense
+    with pytest.raises(ImportError, match="cannot import name 'nonsense' from 'zyg'"):
+        from zyg import nonsense  # noqa: F401
+
+
+def test_every_line_that_is_offered_names_what_there_is():
+    for line in instead._LINES:
+        for name in re.findall(r"zyg((?:\.\w+)+)", line):
+            found = zyg
+            for part in name[1:].split("."):
+                found = getattr(found, part)
+
+
+def test_what_users_call_is_listed_and_packages_are_not():
+    assert {"base", "core", "verbs", "watched", "functions"}.isdisjoint(dir(zyg))
+    assert {*zyg.__all__} <= {*dir(zyg)}
+
+
+OWN = (
+    "stats.distributions",
+    "spatial.transform",
+    "linalg.lapack",
+    "signal.windows",
+    "io",
+    "cluster.vq",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["import {0}.{1}", "from {0} import {1}", "import {0}; {0}.{1}"])
+def test_modules_within_scipys_are_the_drop_in_or_scipys_own(form):
+    """In processes of their own, where nothing is loaded before."""
+    pytest.importorskip("scipy")
+    lines = ["from importlib import import_module", "import sys"]
+    for name in (*OWN, "spatial.distance", "sparse.linalg"):
+        parent, _, last = f"zyg.scipy.{name}".rpartition(".")
+        lines += [
+            form.format(parent, last),
+            f"ours = import_module('{parent}.{last}')",
+            f"assert (ours is import_module('scipy.{name}')) == {name in OWN}, ours",
+            f"assert getattr(import_module('{parent}'), '{last}') is ours",
+        ]
+    lines += [
+        "copies = {n for n, m in sys.modules.items() if n.startswith('zyg.scipy.')",
+        "          and '/scipy/' in (m.__file__ or '').replace('/zyg/scipy', '')",
+        "          and m is not sys.modules.get(n.removeprefix('zyg.'))}",
+        "assert not copies, copies",
+    ]
+    subprocess.run([sys.executable, "-W", "ignore", "-c", "\n".join(lines)], check=True)

@@ -12,6 +12,7 @@ threads                         work in chunks, on several threads
 late                            what could not be raised where it was
 marks                           what modules and functions say of themselves
 words                           what the texts of functions say to the compiler
+instead                         what others call what zyg has
 adoptable                       which modules may be adopted, and which are
 sinks                           calls of other libraries that only look at values
 remedies                        what to write in place of the call that was refused

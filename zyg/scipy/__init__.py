@@ -27,6 +27,7 @@ _sparse_rules _sparse_linalg sparse         matrices whose stored elements may b
 _distances _spatial_distance spatial        distances of vectors
 """
 
+import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
@@ -40,7 +41,9 @@ except ImportError as error:
     ) from error
 
 from zyg.base.marks import formulas as _formulas
+from zyg.scipy._namespace import Finder as _Finder
 
+_sys.meta_path.insert(0, _Finder())  # before what would load copies of SciPy's modules
 _formulas(__name__, read=False)  # some are of what Python computes
 __version__ = _scipy.__version__
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
+from importlib import import_module
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -58,3 +62,31 @@ def _replaced(name: str, value: Any) -> Any:
     if type(value).__name__ not in _FUNCTIONS or name.startswith("_"):
         return value
     return dropins.drop_in(value, dispatching(value))
+
+
+_OURS = "zyg."
+
+
+class Finder:
+    """Finds what is imported as a module of `zyg.scipy` and has no file there.
+
+    It is the drop-in that its parent has by that name, or else SciPy's module itself.
+    """
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        parent, theirs = name.rpartition(".")[0], name.removeprefix(_OURS)
+        if theirs == name or not theirs.startswith("scipy.") or find_spec(theirs) is None:
+            return None
+        if parent == f"{_OURS}scipy" and PathFinder.find_spec(name, path):
+            return None
+        return ModuleSpec(name, self)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """None: a new one, which nobody will see."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        parent, _, last = name.rpartition(".")
+        theirs = import_module(name.removeprefix(_OURS))
+        ours = getattr(sys.modules[parent], last, None)
+        sys.modules[name] = ours if isinstance(ours, ModuleType) else theirs

@@ -127,6 +127,8 @@ def names_of(
 
     def find(name: str) -> Any:
         value = getattr(module, name)
+        if name == "__path__":  # where copies of the module's own would be found
+            return []
         if not name.startswith("__"):
             names[name] = value = replaced(name, value)
         return value
