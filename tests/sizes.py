@@ -24,7 +24,7 @@ BUDGETS = {
     "zyg/scipy": 4990,
     "zyg/sparsity": 980,
     "zyg/tasks": 620,
-    "zyg/tools": 1435,
+    "zyg/tools": 1450,
     "zyg/verbs": 3515,
     "zyg/watched": 2300,
     "zyg_cuda": 1680,
