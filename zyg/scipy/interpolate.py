@@ -1,0 +1,27 @@
+"""scipy.interpolate for watched values: ``from zyg.scipy import interpolate``.
+
+>>> import numpy as np, zyg
+>>> from zyg.scipy import interpolate
+>>> t = np.arange(4.0)
+>>> zyg.gradient(lambda x: interpolate.CubicSpline(t, t**3)(x), 1.5)
+(6.75,)
+
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import scipy.interpolate
+
+from zyg.scipy import _interpolate_splines as _interpolate_splines
+from zyg.scipy._interpolate_classes import CLASSES
+from zyg.scipy._namespace import drop_in
+
+__all__ = [*CLASSES]
+
+globals().update(CLASSES)
+if TYPE_CHECKING:
+    from scipy.interpolate import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+else:
+    __getattr__, __dir__ = drop_in(scipy.interpolate, globals())
