@@ -7,10 +7,11 @@ data, an instance keeps watched coefficients, and methods without a formula here
 import copy
 import functools
 import inspect
+from typing import Any
 
 from zyg.base.structure import Structure
 from zyg.errors import unknown_call
-from zyg.functions.kit import is_watched, strip, watched_leaves
+from zyg.functions.kit import dropins, is_watched, strip, watched_leaves
 
 
 class InPlaceOfSciPys(type):
@@ -34,38 +35,44 @@ class Watching:
     kept: tuple[str, ...] = ()  # the attributes that hold data
 
     def __init__(self, *args, **kwargs):
-        values = Structure((args, kwargs), is_watched)
-        plain, options = values.rebuild([*map(strip, values.leaves)], whole=False)
-        super().__init__(*plain, **options)  # raises where SciPy does
-        if values.leaves:
-            bound = _parameters(self.scipys).bind(*args, **kwargs)
-            bound.apply_defaults()
-            self.take(**bound.arguments)
+        known, options = plain((args, kwargs))
+        super().__init__(*known, **options)  # raises where SciPy does
+        if watched_leaves((args, kwargs)):
+            self.take(**arguments(self.scipys, args, kwargs))
 
     def take(self, **data):
         """Keep what is made of the watched data."""
-        raise unknown_call(_full(self), "there is no rule for watched data")
+        raise unknown_call(_name(self.scipys), "there is no rule for watched data")
 
     def watches(self, *args):
         """Whether something of the data, or of the arguments of a call, is watched."""
         return bool(watched_leaves([args, *(getattr(self, name) for name in self.kept)]))
 
+    def keep(self, *values):
+        for name, value in zip(self.kept, values, strict=True):
+            setattr(self, name, value)
+
     def with_kept(self, *values):
         """The same with other data."""
         made = copy.copy(self)
-        for name, value in zip(self.kept, values, strict=True):
-            setattr(made, name, value)
+        made.keep(*values)
         return made
 
 
-@functools.cache
-def _parameters(cls):
-    signature = inspect.signature(cls.__init__)
-    return signature.replace(parameters=[*signature.parameters.values()][1:])
+def plain(x):
+    """The same without derivatives, to any depth."""
+    held = Structure(x, is_watched)
+    return held.rebuild([*map(strip, held.leaves)], whole=False)
 
 
-def _full(x):
-    return f"scipy.interpolate.{x.scipys.__name__}"
+_signature = functools.cache(inspect.signature)
+
+
+def arguments(f, args, kwargs):
+    """The arguments of a call by the names of the parameters of a function, or of a class."""
+    bound = _signature(f).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
 
 
 def refusing(name):
@@ -73,7 +80,7 @@ def refusing(name):
 
     def method(self, *args, **kwargs):
         if self.watches(args, kwargs):
-            raise unknown_call(f"{_full(self)}.{name}", "there is no rule for watched values")
+            raise unknown_call(f"{_name(self.scipys)}.{name}", "there is no rule for watched values")
         return getattr(self.scipys, name)(self, *args, **kwargs)
 
     return method
@@ -104,3 +111,43 @@ def for_watched(x):
     made = copy.copy(x)
     made.__class__ = CLASSES[type(x).__name__]
     return made
+
+
+FUNCTIONS: dict[str, Any] = {}
+
+
+def making_splines(original):
+    """A decorator: what gives the knots and coefficients of a spline of watched data, by name."""
+
+    def register(written):
+        @functools.wraps(original)
+        def make(*args, **kwargs):
+            made = for_watched(original(*plain(args), **plain(kwargs)))
+            if watched_leaves((args, kwargs)):
+                if written is None:
+                    raise unknown_call(_name(original), "there is no rule for watched data")
+                made.keep(*written(**arguments(original, args, kwargs)))
+            return made
+
+        FUNCTIONS[original.__name__] = make
+
+    return register
+
+
+def _name(x):
+    return f"scipy.interpolate.{x.__name__}"
+
+
+def on_watched(original):
+    """A decorator: a function of SciPy's on watched values, whose arguments come by name."""
+
+    def register(written):
+        def by_name(*args, **kwargs):
+            return written(**arguments(original, args, kwargs))
+
+        FUNCTIONS[original.__name__] = dropins.drop_in(
+            original, dropins.if_watched(original, by_name)
+        )
+        return written
+
+    return register

@@ -1,12 +1,17 @@
-"""The classes of piecewise polynomials and splines of one variable, and functions of splines."""
+"""The classes of piecewise polynomials and B-splines."""
 
 import numpy as np
 from scipy import interpolate
 
-from zyg.errors import unknown_call
-from zyg.functions.kit import as_array, composed, is_watched, strip, watched_leaves
+from zyg.functions.kit import strip
 from zyg.scipy import _interpolate_data as data
-from zyg.scipy._interpolate_classes import Watching, attribute, in_place_of, refusing
+from zyg.scipy._interpolate_classes import (
+    Watching,
+    attribute,
+    in_place_of,
+    making_splines,
+    refusing,
+)
 from zyg.scipy._interpolate_pieces import (
     definite,
     moved,
@@ -19,7 +24,7 @@ from zyg.scipy._interpolate_pieces import (
 )
 
 # What SciPy's classes call the arrays that they keep; under the plain names are copies, if need be.
-_HIDDEN = hasattr(interpolate.PPoly, "construct_fast") and hasattr(interpolate.PPoly, "_c")
+_HIDDEN = hasattr(interpolate.PPoly, "_c")
 _C, _X, _T = ("_c", "_x", "_t") if _HIDDEN else ("c", "x", "t")
 
 
@@ -74,8 +79,7 @@ class Interpolants(Polynomials):
 
     def take(self, **given):
         x, c = type(self).coefficients(**given)
-        setattr(self, _X, x)
-        setattr(self, _C, c)
+        self.keep(c, x)
 
 
 class _Plain(Polynomials):
@@ -83,8 +87,7 @@ class _Plain(Polynomials):
 
     def take(self, c, x, extrapolate, axis):
         c = data.wide(c)
-        setattr(self, _X, data.wide(x))
-        setattr(self, _C, np.moveaxis(c, (axis, axis + 1), (0, 1)) if axis else c)
+        self.keep(np.moveaxis(c, (axis, axis + 1), (0, 1)) if axis else c, data.wide(x))
 
 
 in_place_of(interpolate.PPoly, _Plain)
@@ -95,3 +98,89 @@ for _class, _coefficients in (
     (interpolate.CubicSpline, data.cubic_spline),
 ):
     in_place_of(_class, Interpolants, coefficients=staticmethod(_coefficients))
+
+
+class Splines(Watching):
+    """B-splines."""
+
+    kept = _T, _C
+    if _HIDDEN:
+        t, c = attribute(_T), attribute(_C)
+    insert_knot = refusing("insert_knot")
+
+    def take(self, t, c, k, extrapolate, axis):
+        self.keep(data.wide(t), np.moveaxis(data.wide(c), axis, 0))
+
+    def __call__(self, x, nu=0, extrapolate=None):
+        if not self.watches(x):
+            return self.scipys.__call__(self, x, nu, extrapolate)
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        y = spline_at(self.t, self.c, self.k, x, nu, extrapolate)
+        return moved(y, self.axis, np.ndim(x))
+
+    def _with(self, t, c, k):
+        made = self.with_kept(t, c)
+        made.k = k
+        return made
+
+    def derivative(self, nu=1):
+        if not self.watches():
+            return self.scipys.derivative(self, nu)
+        return self._with(*spline_derivative(self.tck, nu))
+
+    def antiderivative(self, nu=1):
+        if not self.watches():
+            return self.scipys.antiderivative(self, nu)
+        made = self._with(*spline_derivative(self.tck, -nu))
+        made.extrapolate = made.extrapolate if made.extrapolate != "periodic" else False
+        return made
+
+    def integrate(self, a, b, extrapolate=None):
+        if not self.watches(a, b):
+            return self.scipys.integrate(self, a, b, extrapolate)
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        return spline_integral(a, b, self.tck, extrapolate)
+
+
+in_place_of(interpolate.BSpline, Splines)
+
+
+def spline_derivative(tck, nu):
+    """The knots, the coefficients and the degree of a derivative; of an integral, if nu < 0."""
+    if nu > 0:
+        interpolate.splder(_plain_tck(tck), nu)  # raises where SciPy does
+    for _ in range(abs(nu)):
+        tck = spline_slopes(*tck) if nu > 0 else spline_sums(*tck)
+    return tck
+
+
+def _plain_tck(tck):
+    t, c, k = tck
+    t, c = strip(t), strip(c)
+    missing = np.zeros((max(len(t) - len(c), 0), *c.shape[1:]))
+    return t, np.concatenate([c, missing]), k
+
+
+def spline_integral(a, b, tck, extrapolate=False):
+    """int_a^b of a spline; of what is 0 outside of its knots, if it is not to be extrapolated."""
+    t, c, k = tck
+    start, end, sums = t[k], t[len(t) - k - 1], spline_sums(t, c, k)
+    periodic = extrapolate == "periodic"
+    if not extrapolate:
+        a, b = np.clip(a, start, end), np.clip(b, start, end)
+    return definite(lambda x: spline_at(*sums, x), a, b, start, end, periodic)
+
+
+@making_splines(interpolate.make_interp_spline)
+def _interpolating(x, y, k, t, bc_type, axis, **options):
+    x, y = data.wide(x), np.moveaxis(data.wide(y), axis, 0)
+    return data.interpolating(x, y, k, None if t is None else data.wide(t), bc_type)
+
+
+@making_splines(interpolate.make_lsq_spline)
+def _nearest(x, y, t, k, w, axis, **options):
+    x, t, y = data.wide(x), data.wide(t), np.moveaxis(data.wide(y), axis, 0)
+    return t, data.fitted(x, y, t, k, w)
+
+
+making_splines(interpolate.make_smoothing_spline)(None)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.interpolate
 
-from zyg.scipy import _interpolate_splines as _interpolate_splines
-from zyg.scipy._interpolate_classes import CLASSES
+from zyg.scipy import _interpolate_fitpack as _interpolate_fitpack
+from zyg.scipy._interpolate_classes import CLASSES, FUNCTIONS
 from zyg.scipy._namespace import drop_in
 
-__all__ = [*CLASSES]
+__all__ = [*CLASSES, *FUNCTIONS]
 
-globals().update(CLASSES)
+globals().update(CLASSES | FUNCTIONS)
 if TYPE_CHECKING:
     from scipy.interpolate import *  # noqa: F403
 
