@@ -26,7 +26,8 @@ _fft_rules fft fftpack                      Fourier, cosine and sine transforms
 _sparse_rules _sparse_linalg sparse         matrices whose stored elements may be watched
 _distances _spatial_distance spatial        distances of vectors
 _interpolate_pieces _interpolate_data       splines at points; their coefficients
-_interpolate_classes _interpolate_splines interpolate  classes that stand for SciPy's
+_interpolate_classes _interpolate_splines   classes that stand for SciPy's; splines of one variable
+_interpolate_fitpack _interpolate_tables interpolate  those of FITPACK; tables
 """
 
 from importlib import import_module as _import_module

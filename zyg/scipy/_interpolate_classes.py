@@ -9,9 +9,8 @@ import functools
 import inspect
 from typing import Any
 
-from zyg.base.structure import Structure
 from zyg.errors import unknown_call
-from zyg.functions.kit import dropins, is_watched, strip, watched_leaves
+from zyg.functions.kit import Structure, dropins, is_watched, stands_for, strip, watched_leaves
 
 
 class InPlaceOfSciPys(type):
@@ -27,22 +26,25 @@ class InPlaceOfSciPys(type):
         stands = "scipys" in vars(cls) and issubclass(other, cls.scipys)
         return stands or super().__subclasscheck__(other)
 
+    def of(cls, x):
+        """An instance of SciPy's class as one of this, which takes watched points."""
+        made = copy.copy(x)
+        made.__class__ = cls
+        return made
+
 
 class Watching:
     """What the classes share: how an instance is made of watched data, and when it is."""
 
-    scipys: type
+    scipys: Any
     kept: tuple[str, ...] = ()  # the attributes that hold data
+    take: Any  # called with watched data by name, of which it keeps what is to be watched
 
     def __init__(self, *args, **kwargs):
         known, options = plain((args, kwargs))
         super().__init__(*known, **options)  # raises where SciPy does
         if watched_leaves((args, kwargs)):
             self.take(**arguments(self.scipys, args, kwargs))
-
-    def take(self, **data):
-        """Keep what is made of the watched data."""
-        raise unknown_call(_name(self.scipys), "there is no rule for watched data")
 
     def watches(self, *args):
         """Whether something of the data, or of the arguments of a call, is watched."""
@@ -80,7 +82,9 @@ def refusing(name):
 
     def method(self, *args, **kwargs):
         if self.watches(args, kwargs):
-            raise unknown_call(f"{_name(self.scipys)}.{name}", "there is no rule for watched values")
+            raise unknown_call(
+                f"{_name(self.scipys)}.{name}", "there is no rule for watched values"
+            )
         return getattr(self.scipys, name)(self, *args, **kwargs)
 
     return method
@@ -91,7 +95,7 @@ def attribute(name):
     return property(lambda self: getattr(self, name), lambda self, v: setattr(self, name, v))
 
 
-CLASSES: dict[str, type] = {}
+CLASSES: dict[str, Any] = {}
 
 
 def in_place_of(scipys, base, **own):
@@ -103,14 +107,26 @@ def in_place_of(scipys, base, **own):
         "__module__": "zyg.scipy.interpolate",
         "__qualname__": name,
     }
-    CLASSES[name] = InPlaceOfSciPys(name, (base, scipys), about | own)
+    made = InPlaceOfSciPys(name, (base, scipys), about | own)
+    CLASSES[name] = stands_for(scipys)(made)
 
 
-def for_watched(x):
-    """An instance of SciPy's own class as one that takes watched points."""
-    made = copy.copy(x)
-    made.__class__ = CLASSES[type(x).__name__]
-    return made
+class Refusing(Watching):
+    """A class without rules, which says so."""
+
+    __call__ = refusing("__call__")
+    ev = refusing("ev")
+
+    def take(self, **data):
+        raise unknown_call(_name(self.scipys), "there is no rule for watched data")
+
+
+def refuse_others(module):
+    """Make such classes for those of a module that nothing stands for."""
+    for name in module.__all__:
+        value = getattr(module, name)
+        if isinstance(value, type) and name not in CLASSES:
+            in_place_of(value, Refusing)
 
 
 FUNCTIONS: dict[str, Any] = {}
@@ -122,7 +138,7 @@ def making_splines(original):
     def register(written):
         @functools.wraps(original)
         def make(*args, **kwargs):
-            made = for_watched(original(*plain(args), **plain(kwargs)))
+            made = CLASSES["BSpline"].of(original(*plain(args), **plain(kwargs)))
             if watched_leaves((args, kwargs)):
                 if written is None:
                     raise unknown_call(_name(original), "there is no rule for watched data")

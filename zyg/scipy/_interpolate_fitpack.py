@@ -1,4 +1,6 @@
-"""Splines as FITPACK keeps them, and interp1d."""
+"""Splines as FITPACK keeps them: knots, coefficients and a degree."""
+
+from typing import Any
 
 import numpy as np
 from scipy import interpolate
@@ -106,6 +108,8 @@ def _nearest(x, y, inner, k, w, start, end):
 class Univariate(Watching):
     """Splines of one variable as objects, which keep them as FITPACK does."""
 
+    ext: Any
+    _eval_args: Any
     kept = ("_eval_args",)
     refused = ("roots", "derivatives", "get_knots", "get_coeffs", "get_residual")
     roots, derivatives, get_knots, get_coeffs, get_residual = map(refusing, refused)
@@ -125,7 +129,8 @@ class Univariate(Watching):
         if mode in (None, 2) or not 0 <= nu <= self._eval_args[2]:
             inner = self.with_kept(plain(self._eval_args))
             self.scipys.__call__(inner, strip(x), nu, ext)  # raises where SciPy does
-        return _at(x, *self._eval_args, nu, mode)
+        t, c, k = self._eval_args
+        return _at(x, t, c, k, nu, mode)
 
     def _of(self, tck, ext):
         made = self.with_kept(tck)

@@ -71,7 +71,8 @@ def polynomial_slopes(c, nu):
 def polynomial_sums(c, breaks):
     """The coefficients of the integral from the first of the breaks."""
     raised = c / columns(np.arange(len(c), 0.0, -1), np.ndim(c) - 1)
-    width, growth = columns(np.diff(breaks), np.ndim(c) - 2), 0.0
+    width = columns(np.diff(breaks), np.ndim(c) - 2)
+    growth = np.zeros_like(c[0])
     for part in raised:
         growth = (growth + part) * width
     starts = np.concatenate([np.zeros_like(growth[:1]), np.cumsum(growth[:-1], axis=0)])

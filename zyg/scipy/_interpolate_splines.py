@@ -1,5 +1,7 @@
 """The classes of piecewise polynomials and B-splines."""
 
+from typing import Any
+
 import numpy as np
 from scipy import interpolate
 
@@ -31,6 +33,8 @@ _C, _X, _T = ("_c", "_x", "_t") if _HIDDEN else ("c", "x", "t")
 class Polynomials(Watching):
     """Piecewise polynomials."""
 
+    axis: int
+    extrapolate: Any
     kept = _C, _X
     if _HIDDEN:
         c, x = attribute(_C), attribute(_X)
@@ -77,6 +81,8 @@ class Polynomials(Watching):
 class Interpolants(Polynomials):
     """Piecewise polynomials made of data; `coefficients` makes them."""
 
+    coefficients: Any
+
     def take(self, **given):
         x, c = type(self).coefficients(**given)
         self.keep(c, x)
@@ -103,6 +109,10 @@ for _class, _coefficients in (
 class Splines(Watching):
     """B-splines."""
 
+    axis: int
+    extrapolate: Any
+    k: int
+    tck: Any
     kept = _T, _C
     if _HIDDEN:
         t, c = attribute(_T), attribute(_C)
@@ -164,11 +174,11 @@ def _plain_tck(tck):
 def spline_integral(a, b, tck, extrapolate=False):
     """int_a^b of a spline; of what is 0 outside of its knots, if it is not to be extrapolated."""
     t, c, k = tck
-    start, end, sums = t[k], t[len(t) - k - 1], spline_sums(t, c, k)
+    start, end, (t, c, k) = t[k], t[len(t) - k - 1], spline_sums(t, c, k)
     periodic = extrapolate == "periodic"
     if not extrapolate:
         a, b = np.clip(a, start, end), np.clip(b, start, end)
-    return definite(lambda x: spline_at(*sums, x), a, b, start, end, periodic)
+    return definite(lambda x: spline_at(t, c, k, x), a, b, start, end, periodic)
 
 
 @making_splines(interpolate.make_interp_spline)
