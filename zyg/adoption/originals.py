@@ -91,7 +91,7 @@ def _pair(module: ModuleType, ours: ModuleType, busy: set[int]) -> None:
     names = {n: v for n, v in vars(module).items() if n[:1] != "_" and not isinstance(v, _PLAIN)}
     for name, value in names.items():
         other = getattr(ours, name, value)
-        if isinstance(value, type) and plain_of(other) is not value:
+        if isinstance(value, type) and not (isinstance(other, type) and plain_of(other) is value):
             continue
         if other is not value and isinstance(value, ModuleType):
             _pair(value, other, busy)

@@ -24,11 +24,6 @@ _DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 _STEPS: dict[str, Any] = {
     "nearest": "left", "nearest-up": "right", "previous": "left", "next": "right",
 }  # fmt: skip
-    "nearest": "left",
-    "nearest-up": "right",
-    "previous": "left",
-    "next": "right",
-}
 
 
 class Line(Watching):
