@@ -32,7 +32,7 @@ def _at(x, t, c, k, nu, ext):
     """The derivative of a spline, with what FITPACK gives outside of the knots."""
     x = as_array(x)
     start, end = t[k], t[len(t) - k - 1]
-    if ext == 3:
+    if ext == 3 and not nu:  # derivatives go on
         x = np.clip(x, start, end)
     y, inside = spline_at(t, c, k, x, nu), (strip(x) >= strip(start)) & (strip(x) <= strip(end))
     return np.where(inside, y, 0.0) if ext == 1 else y

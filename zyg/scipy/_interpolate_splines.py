@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import interpolate
 
-from zyg.functions.kit import strip
+from zyg.functions.kit import as_array, strip
 from zyg.scipy import _interpolate_data as data
 from zyg.scipy._interpolate_classes import (
     Watching,
@@ -43,7 +43,7 @@ class Polynomials(Watching):
     def __call__(self, x, nu=0, extrapolate=None):
         if not self.watches(x):
             return self.scipys.__call__(self, x, nu, extrapolate)
-        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        x, extrapolate = as_array(x), self.extrapolate if extrapolate is None else extrapolate
         y = polynomial_at(self.c, self.x, x, nu, extrapolate)
         return moved(y, self.axis, np.ndim(x))
 
@@ -124,7 +124,7 @@ class Splines(Watching):
     def __call__(self, x, nu=0, extrapolate=None):
         if not self.watches(x):
             return self.scipys.__call__(self, x, nu, extrapolate)
-        extrapolate = self.extrapolate if extrapolate is None else extrapolate
+        x, extrapolate = as_array(x), self.extrapolate if extrapolate is None else extrapolate
         y = spline_at(self.t, self.c, self.k, x, nu, extrapolate)
         return moved(y, self.axis, np.ndim(x))
 

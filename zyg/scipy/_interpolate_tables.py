@@ -149,8 +149,8 @@ class Grid(Watching):
             raise unknown_call("scipy.interpolate.RegularGridInterpolator", f"method={method!r}")
         if nu is not None and method not in ("slinear", "cubic", "quintic"):
             raise ValueError(f"Can only compute derivatives by splines, got method={method!r}.")
-        grid, xi = getattr(self, _GRID), coordinates(xi, len(getattr(self, _GRID)))
-        rows = np.reshape(xi, (-1, len(grid)))
+        xi = coordinates(xi, len(getattr(self, _GRID)))
+        rows = np.reshape(xi, (-1, np.shape(xi)[-1]))
         outside = self._outside(strip(rows))
         y = self._rows(rows, method, nu)
         if not self.bounds_error and self.fill_value is not None:
@@ -161,8 +161,8 @@ class Grid(Watching):
 
     def _outside(self, rows):
         """Which points are; an error, if none may be."""
-        if np.shape(rows)[1:] != (len(getattr(self, _GRID)),):
-            raise ValueError("The requested sample points have another dimension than the grid")
+        if np.shape(rows)[1] != len(getattr(self, _GRID)):
+            raise ValueError("the points xi have another dimension than the grid")
         found = np.zeros(len(rows), bool)
         for i, (x, places) in enumerate(zip(rows.T, getattr(self, _GRID), strict=True)):
             beyond = (x < strip(places)[0]) | (x > strip(places)[-1])
@@ -222,7 +222,7 @@ def _by_splines(grid, values, rows, degree, orders, known):
 
 def coordinates(xi, count):
     """Points as an array whose last axis has their coordinates; arrays of each may be given."""
-    if isinstance(xi, tuple) and len(xi) == 1 and np.ndim(xi[0]):
+    if isinstance(xi, tuple) and len(xi) == 1 and np.ndim(as_array(xi[0])):
         xi = xi[0]
     if isinstance(xi, tuple):
         return np.stack(np.broadcast_arrays(*map(as_array, xi)), axis=-1)
