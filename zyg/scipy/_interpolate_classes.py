@@ -10,7 +10,15 @@ import inspect
 from typing import Any
 
 from zyg.errors import unknown_call
-from zyg.functions.kit import Structure, dropins, is_watched, stands_for, strip, watched_leaves
+from zyg.functions.kit import (
+    Structure,
+    dropins,
+    is_watched,
+    plainly,
+    stands_for,
+    strip,
+    watched_leaves,
+)
 
 
 class InPlaceOfSciPys(type):
@@ -41,14 +49,20 @@ class Watching:
     take: Any  # called with watched data by name, of which it keeps what is to be watched
 
     def __init__(self, *args, **kwargs):
-        known, options = plain((args, kwargs))
-        super().__init__(*known, **options)  # raises where SciPy does
-        if watched_leaves((args, kwargs)):
+        if plainly(super().__init__, args, kwargs) is NotImplemented:
+            known, options = plain((args, kwargs))
+            super().__init__(*known, **options)  # raises where SciPy does
             self.take(**arguments(self.scipys, args, kwargs))
 
-    def watches(self, *args):
-        """Whether something of the data, or of the arguments of a call, is watched."""
-        return bool(watched_leaves([args, *(getattr(self, name) for name in self.kept)]))
+    def watches(self):
+        """Whether something of the data is watched."""
+        return bool(watched_leaves([getattr(self, name) for name in self.kept]))
+
+    def by_scipy(self, name, *args, **kwargs):
+        """What SciPy's method gives, if nothing is watched; else NotImplemented."""
+        if self.watches():
+            return NotImplemented
+        return plainly(getattr(self.scipys, name), (self, *args), kwargs)
 
     def keep(self, *values):
         for name, value in zip(self.kept, values, strict=True):
@@ -81,11 +95,10 @@ def refusing(name):
     """A method of SciPy's that has no rule."""
 
     def method(self, *args, **kwargs):
-        if self.watches(args, kwargs):
-            raise unknown_call(
-                f"{_name(self.scipys)}.{name}", "there is no rule for watched values"
-            )
-        return getattr(self.scipys, name)(self, *args, **kwargs)
+        if (y := self.by_scipy(name, *args, **kwargs)) is NotImplemented:
+            full = f"{_name(self.scipys)}.{name}"
+            raise unknown_call(full, "there is no rule for watched values")
+        return y
 
     return method
 
@@ -132,20 +145,30 @@ def refuse_others(module):
 FUNCTIONS: dict[str, Any] = {}
 
 
+class _Making(dropins.DropIn):
+    """Of a function that makes splines, which are zyg's where no gradient runs, too."""
+
+    __slots__ = ()
+
+    def __call__(self, *args, **kwargs):
+        return self.inside(*args, **kwargs)
+
+
 def making_splines(original):
     """A decorator: what gives the knots and coefficients of a spline of watched data, by name."""
 
     def register(written):
-        @functools.wraps(original)
         def make(*args, **kwargs):
+            made = plainly(original, args, kwargs)
+            if made is not NotImplemented:
+                return CLASSES["BSpline"].of(made)
+            if written is None:
+                raise unknown_call(_name(original), "there is no rule for watched data")
             made = CLASSES["BSpline"].of(original(*plain(args), **plain(kwargs)))
-            if watched_leaves((args, kwargs)):
-                if written is None:
-                    raise unknown_call(_name(original), "there is no rule for watched data")
-                made.keep(*written(**arguments(original, args, kwargs)))
+            made.keep(*written(**arguments(original, args, kwargs)))
             return made
 
-        FUNCTIONS[original.__name__] = make
+        FUNCTIONS[original.__name__] = _Making(original, make)
 
     return register
 
@@ -159,11 +182,10 @@ def on_watched(original):
 
     def register(written):
         def by_name(*args, **kwargs):
-            return written(**arguments(original, args, kwargs))
+            y = plainly(original, args, kwargs)
+            return written(**arguments(original, args, kwargs)) if y is NotImplemented else y
 
-        FUNCTIONS[original.__name__] = dropins.drop_in(
-            original, dropins.if_watched(original, by_name)
-        )
+        FUNCTIONS[original.__name__] = dropins.drop_in(original, by_name)
         return written
 
     return register

@@ -123,8 +123,8 @@ class Univariate(Watching):
         self._eval_args = (*made, k)
 
     def __call__(self, x, nu=0, ext=None):
-        if not self.watches(x):
-            return self.scipys.__call__(self, x, nu, ext)
+        if (y := self.by_scipy("__call__", x, nu, ext)) is not NotImplemented:
+            return y
         mode = _MODES.get(self.ext if ext is None else ext)
         if mode in (None, 2) or not 0 <= nu <= self._eval_args[2]:
             inner = self.with_kept(plain(self._eval_args))
@@ -147,8 +147,8 @@ class Univariate(Watching):
         return self._of(spline_derivative(self._eval_args, -n), self.ext)
 
     def integral(self, a, b):
-        if not self.watches(a, b):
-            return self.scipys.integral(self, a, b)
+        if (y := self.by_scipy("integral", a, b)) is not NotImplemented:
+            return y
         return spline_integral(a, b, self._eval_args)
 
 

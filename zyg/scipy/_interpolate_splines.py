@@ -41,22 +41,22 @@ class Polynomials(Watching):
     solve, roots, extend = map(refusing, ("solve", "roots", "extend"))
 
     def __call__(self, x, nu=0, extrapolate=None):
-        if not self.watches(x):
-            return self.scipys.__call__(self, x, nu, extrapolate)
+        if (y := self.by_scipy("__call__", x, nu, extrapolate)) is not NotImplemented:
+            return y
         x, extrapolate = as_array(x), self.extrapolate if extrapolate is None else extrapolate
         y = polynomial_at(self.c, self.x, x, nu, extrapolate)
         return moved(y, self.axis, np.ndim(x))
 
     def derivative(self, nu=1):
-        if not self.watches():
-            return self.scipys.derivative(self, nu)
+        if (y := self.by_scipy("derivative", nu)) is not NotImplemented:
+            return y
         if nu < 0:
             return self.antiderivative(-nu)
         return self.with_kept(polynomial_slopes(self.c, nu), self.x)
 
     def antiderivative(self, nu=1):
-        if not self.watches():
-            return self.scipys.antiderivative(self, nu)
+        if (y := self.by_scipy("antiderivative", nu)) is not NotImplemented:
+            return y
         if nu <= 0:
             return self.derivative(-nu)
         made, c = self, self.c
@@ -67,8 +67,8 @@ class Polynomials(Watching):
         return made
 
     def integrate(self, a, b, extrapolate=None):
-        if not self.watches(a, b):
-            return self.scipys.integrate(self, a, b, extrapolate)
+        if (y := self.by_scipy("integrate", a, b, extrapolate)) is not NotImplemented:
+            return y
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         periodic, sums = extrapolate == "periodic", polynomial_sums(self.c, self.x)
 
@@ -122,8 +122,8 @@ class Splines(Watching):
         self.keep(data.wide(t), np.moveaxis(data.wide(c), axis, 0))
 
     def __call__(self, x, nu=0, extrapolate=None):
-        if not self.watches(x):
-            return self.scipys.__call__(self, x, nu, extrapolate)
+        if (y := self.by_scipy("__call__", x, nu, extrapolate)) is not NotImplemented:
+            return y
         x, extrapolate = as_array(x), self.extrapolate if extrapolate is None else extrapolate
         y = spline_at(self.t, self.c, self.k, x, nu, extrapolate)
         return moved(y, self.axis, np.ndim(x))
@@ -134,20 +134,20 @@ class Splines(Watching):
         return made
 
     def derivative(self, nu=1):
-        if not self.watches():
-            return self.scipys.derivative(self, nu)
+        if (y := self.by_scipy("derivative", nu)) is not NotImplemented:
+            return y
         return self._with(*spline_derivative(self.tck, nu))
 
     def antiderivative(self, nu=1):
-        if not self.watches():
-            return self.scipys.antiderivative(self, nu)
+        if (y := self.by_scipy("antiderivative", nu)) is not NotImplemented:
+            return y
         made = self._with(*spline_derivative(self.tck, -nu))
         made.extrapolate = made.extrapolate if made.extrapolate != "periodic" else False
         return made
 
     def integrate(self, a, b, extrapolate=None):
-        if not self.watches(a, b):
-            return self.scipys.integrate(self, a, b, extrapolate)
+        if (y := self.by_scipy("integrate", a, b, extrapolate)) is not NotImplemented:
+            return y
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         return spline_integral(a, b, self.tck, extrapolate)
 

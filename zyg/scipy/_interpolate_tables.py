@@ -68,8 +68,8 @@ class Line(Watching):
         return [np.ravel(np.broadcast_to(as_array(v), shape)) for v in pair]
 
     def __call__(self, x):
-        if not self.watches(x):
-            return self.scipys.__call__(self, x)
+        if (y := self.by_scipy("__call__", x)) is not NotImplemented:
+            return y
         x = as_array(x)
         flat = np.ravel(x)
         y, place = self._at(flat), strip(flat)
@@ -142,8 +142,8 @@ class Grid(Watching):
         self._spline = None
 
     def __call__(self, xi, method=None, *, nu=None):
-        if not self.watches(xi):
-            return self.scipys.__call__(self, xi, method, nu=nu)
+        if (y := self.by_scipy("__call__", xi, method, nu=nu)) is not NotImplemented:
+            return y
         method = self.method if method is None else method
         if method not in ("linear", "nearest", *_BY_SPLINES):
             raise unknown_call("scipy.interpolate.RegularGridInterpolator", f"method={method!r}")
