@@ -17,7 +17,6 @@ from zyg.functions.kit import (
     plainly,
     stands_for,
     strip,
-    watched_leaves,
 )
 
 
@@ -56,7 +55,8 @@ class Watching:
 
     def watches(self):
         """Whether something of the data is watched."""
-        return bool(watched_leaves([getattr(self, name) for name in self.kept]))
+        held = [getattr(self, name) for name in self.kept]
+        return any(is_watched(v) for x in held for v in (x if type(x) is tuple else (x,)))
 
     def by_scipy(self, name, *args, **kwargs):
         """What SciPy's method gives, if nothing is watched; else NotImplemented."""

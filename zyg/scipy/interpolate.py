@@ -1,5 +1,14 @@
 """scipy.interpolate for watched values: ``from zyg.scipy import interpolate``.
 
+The piecewise polynomials (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`,
+`CubicHermiteSpline`, `PPoly`), the splines (`BSpline`, `make_interp_spline`, `make_lsq_spline`,
+`splrep` and `splev` with their kin, `InterpolatedUnivariateSpline`, `LSQUnivariateSpline`,
+`UnivariateSpline` of s=0) and the tables (`interp1d`, `RegularGridInterpolator`, `interpn`) take
+watched points, and data of which values and places are watched. So do their `derivative`,
+`antiderivative` and `integrate`. At a point between two pieces, the derivative is that of the piece
+that SciPy computes with. Objects are SciPy's; made by these classes, where a gradient runs or
+none, they take watched points.
+
 >>> import numpy as np, zyg
 >>> from zyg.scipy import interpolate
 >>> t = np.arange(4.0)
