@@ -45,6 +45,10 @@ OF_SCIPY = {
     "scipy.integrate._ivp.tests": ("test_ivp",),
     "scipy.optimize.tests": ("test_optimize", "test_zeros", "test_least_squares", "test_minpack"),
     "scipy.signal.tests": ("test_signaltools",),
+    "scipy.interpolate.tests": (
+        "test_bsplines", "test_fitpack", "test_fitpack2", "test_interpolate", "test_polyint",
+        "test_rgi",
+    ),
 }  # fmt: skip
 DROP_INS = {
     "numpy": "zyg.numpy", "numpy.linalg": "zyg.numpy.linalg", "math": "zyg.math",
@@ -52,6 +56,7 @@ DROP_INS = {
     "scipy.special": "zyg.scipy.special", "scipy.stats": "zyg.scipy.stats",
     "scipy.integrate": "zyg.scipy.integrate", "scipy.optimize": "zyg.scipy.optimize",
     "scipy.signal": "zyg.scipy.signal", "scipy.sparse": "zyg.scipy.sparse",
+    "scipy.interpolate": "zyg.scipy.interpolate",
 }  # fmt: skip
 SECONDS, MEMORY = 60, 8 << 30  # of a test; of all
 MODES = ("plain", "outside", "inside")

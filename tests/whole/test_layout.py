@@ -290,6 +290,8 @@ REGISTRIES = {
     "zyg.core.strand.watcher_of": "types",
     "zyg.core.entries.kinds": "entries",
     "zyg.compiling.specialize.FORMS": "verbs of compiled functions",
+    "zyg.scipy._interpolate_classes.CLASSES": "classes that stand for SciPy's",
+    "zyg.scipy._interpolate_classes.FUNCTIONS": "functions that make objects of these",
     "zyg.tools.ledger.CLASS_OF": "ledger",
     "zyg.verbs.checkpoints.GENERATORS": "classes of random generators",
     "zyg.verbs.checkpoints.GLOBAL_GENERATORS": "random generators",

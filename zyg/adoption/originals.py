@@ -1,9 +1,10 @@
 """What of NumPy, math and SciPy has a drop-in, and what stands for it in an adopted module.
 
 A drop-in of a function is what zyg's module of the same name has in its place, where that is
-another object; classes stay what they are, for isinstance asks for them. For a module stands a
-*twin*: its names, with drop-ins where there are some, under its own name, so that what asks a
-module for its name, its version or its file, or pickles by name, is answered as ever.
+another object; classes stay what they are, for isinstance asks for them, but those whose stand-in
+answers as they do. For a module stands a *twin*: its names, with drop-ins where there are some,
+under its own name, so that what asks a module for its name, its version or its file, or pickles by
+name, is answered as ever.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from importlib.util import find_spec
 from types import CodeType, ModuleType
 from typing import Any
 
-from zyg.adoption.wrapped import stand_in
+from zyg.adoption.wrapped import Instance, stand_in
 from zyg.base.adoptable import code_of_source
 from zyg.base.caches import remembered
+from zyg.base.marks import plain_of
 
 _ZYG = __name__.partition(".")[0]
-_PLAIN = (type, str, int, float, complex, type(None))
+_PLAIN = (str, int, float, complex, type(None))
 
 _drop_ins: dict[int, tuple[Any, Any]] = {}  # id of an original: it, and what stands for it
 _originals: dict[int, tuple[Any, Any]] = {}  # the other way round
@@ -34,10 +36,13 @@ def drop_in(value: Any) -> Any:
     pair = _drop_ins.get(id(value))
     if pair is not None:
         return pair[1]
-    if (wrapping := stand_in(value, original)) is None:
-        return value
-    _note(value, wrapping)
-    return wrapping
+    made: Any = stand_in(value, original)
+    if made is None:
+        if (pair := _drop_ins.get(id(type(value)))) is None:
+            return value
+        made = Instance(value, pair[1].of)
+    _note(value, made)
+    return made
 
 
 def original(value: Any) -> Any:
@@ -86,6 +91,8 @@ def _pair(module: ModuleType, ours: ModuleType, busy: set[int]) -> None:
     names = {n: v for n, v in vars(module).items() if n[:1] != "_" and not isinstance(v, _PLAIN)}
     for name, value in names.items():
         other = getattr(ours, name, value)
+        if isinstance(value, type) and not (isinstance(other, type) and plain_of(other) is value):
+            continue
         if other is not value and isinstance(value, ModuleType):
             _pair(value, other, busy)
         elif other is not value:

@@ -1,4 +1,5 @@
 """Functions that numba compiled, or that are memoised: on watched values, what they wrap runs.
+Objects of a class that has a drop-in: on watched values, an object of that.
 
 Machine code computes plain numbers only, and a memo answers with those that it has for an equal
 plain key. Both keep the function in Python that they were made of.
@@ -16,7 +17,7 @@ import numpy as np
 from zyg.core.handouts import plainly
 from zyg.core.strand import strip
 from zyg.numpy.creation import FUNCTIONS
-from zyg.watched.dropins import MethodDropIn, if_watched
+from zyg.watched.dropins import DropIn, MethodDropIn, if_watched
 
 
 class Wrapping(MethodDropIn):
@@ -26,6 +27,30 @@ class Wrapping(MethodDropIn):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.original, name)
+
+
+class Instance(DropIn):
+    """The drop-in for an object of a class that has one: `renewed` makes an object of that."""
+
+    __slots__ = ("renewed",)
+    renewed: Callable[[Any], Any]
+
+    def __init__(self, original: Any, renewed: Callable[[Any], Any]) -> None:
+        object.__setattr__(self, "renewed", renewed)
+        object.__setattr__(self, "original", original)
+        object.__setattr__(
+            self, "inside", lambda *args, **kwargs: renewed(original)(*args, **kwargs)
+        )
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self.original)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.renewed(self.original), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.original, name, value)
 
 
 def stand_in(value: Any, original: Callable[[Any], Any]) -> Wrapping | None:

@@ -74,12 +74,14 @@ def _of_call(frame: FrameType) -> str:
 
 
 def _of_scipy(frame: FrameType | None) -> str:
-    """What to call instead of the function of SciPy's that runs, as it was called from outside."""
+    """What to call instead of the function or class of SciPy's that was called from outside."""
     name = ""
     while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy."):
         module = ".".join(frame.f_globals["__name__"].split(".")[:2])
-        if hasattr(sys.modules.get(module), frame.f_code.co_name):
-            name = f"{module}.{frame.f_code.co_name}"
+        of_class = type(frame.f_locals["self"]) if "self" in frame.f_locals else frame.f_code
+        called = getattr(of_class, "__name__", frame.f_code.co_name)
+        if hasattr(sys.modules.get(module), called):
+            name = f"{module}.{called}"
         frame = frame.f_back
     return f"use zyg.{name} instead of {name}" if name else "use zyg.scipy instead of scipy"
 

@@ -15,6 +15,7 @@ from zyg.base.borders import keep_parameters as keep_parameters
 from zyg.base.caches import remembered as remembered
 from zyg.base.marks import computes as computes
 from zyg.base.marks import for_any_number as for_any_number
+from zyg.base.marks import stands_for as stands_for
 from zyg.base.registry import CONSTANT as CONSTANT
 from zyg.base.registry import Adjoint as Adjoint
 from zyg.base.registry import ScalarRule as ScalarRule
@@ -39,6 +40,7 @@ from zyg.core.cotangents import normal_axes as normal_axes
 from zyg.core.cotangents import normal_axis as normal_axis
 from zyg.core.cotangents import spread as spread
 from zyg.core.cotangents import unbroadcast as unbroadcast
+from zyg.core.handouts import plainly as plainly
 from zyg.core.indexing import read as read
 from zyg.core.indexing import windows as windows
 from zyg.core.indexing import write as write

@@ -25,6 +25,9 @@ _signal_rules signal                        convolutions
 _fft_rules fft fftpack                      Fourier, cosine and sine transforms
 _sparse_rules _sparse_linalg sparse         matrices whose stored elements may be watched
 _distances _spatial_distance spatial        distances of vectors
+_interpolate_pieces _interpolate_data       splines at points; their coefficients
+_interpolate_classes _interpolate_splines   classes that stand for SciPy's; splines of one variable
+_interpolate_fitpack _interpolate_tables interpolate  those of FITPACK; tables
 """
 
 import sys as _sys
@@ -48,8 +51,8 @@ _formulas(__name__, read=False)  # some are of what Python computes
 __version__ = _scipy.__version__
 
 _MODULES = (
-    "fft", "fftpack", "integrate", "linalg", "optimize", "signal", "sparse", "spatial", "special",
-    "stats",
+    "fft", "fftpack", "integrate", "interpolate", "linalg", "optimize", "signal", "sparse",
+    "spatial", "special", "stats",
 )  # fmt: skip
 
 
@@ -59,6 +62,7 @@ if _TYPE_CHECKING:
     from zyg.scipy import fft as fft
     from zyg.scipy import fftpack as fftpack
     from zyg.scipy import integrate as integrate
+    from zyg.scipy import interpolate as interpolate
     from zyg.scipy import linalg as linalg
     from zyg.scipy import optimize as optimize
     from zyg.scipy import signal as signal

@@ -1,0 +1,191 @@
+"""Classes of scipy.interpolate whose data and points may be watched.
+
+An instance is one of SciPy's. Where nothing is watched, SciPy's own code computes. Made of watched
+data, an instance keeps watched coefficients, and methods without a formula here refuse them.
+"""
+
+import copy
+import functools
+import inspect
+from typing import Any
+
+from zyg.errors import unknown_call
+from zyg.functions.kit import (
+    Structure,
+    dropins,
+    is_watched,
+    plainly,
+    stands_for,
+    strip,
+)
+
+
+class InPlaceOfSciPys(type):
+    """Of a class that stands for one of SciPy's, whose instances count as its own."""
+
+    scipys: type
+
+    def __instancecheck__(cls, x):
+        stands = "scipys" in vars(cls) and isinstance(x, cls.scipys)
+        return stands or super().__instancecheck__(x)
+
+    def __subclasscheck__(cls, other):
+        stands = "scipys" in vars(cls) and issubclass(other, cls.scipys)
+        return stands or super().__subclasscheck__(other)
+
+    def of(cls, x):
+        """An instance of SciPy's class as one of this, which takes watched points."""
+        made = copy.copy(x)
+        made.__class__ = cls
+        return made
+
+
+class Watching:
+    """What the classes share: how an instance is made of watched data, and when it is."""
+
+    scipys: Any
+    kept: tuple[str, ...] = ()  # the attributes that hold data
+    take: Any  # called with watched data by name, of which it keeps what is to be watched
+
+    def __init__(self, *args, **kwargs):
+        if plainly(super().__init__, args, kwargs) is NotImplemented:
+            known, options = plain((args, kwargs))
+            super().__init__(*known, **options)  # raises where SciPy does
+            self.take(**arguments(self.scipys, args, kwargs))
+
+    def watches(self):
+        """Whether something of the data is watched."""
+        held = [getattr(self, name) for name in self.kept]
+        return any(is_watched(v) for x in held for v in (x if type(x) is tuple else (x,)))
+
+    def by_scipy(self, name, *args, **kwargs):
+        """What SciPy's method gives, if nothing is watched; else NotImplemented."""
+        if self.watches():
+            return NotImplemented
+        return plainly(getattr(self.scipys, name), (self, *args), kwargs)
+
+    def keep(self, *values):
+        for name, value in zip(self.kept, values, strict=True):
+            setattr(self, name, value)
+
+    def with_kept(self, *values):
+        """The same with other data."""
+        made = copy.copy(self)
+        made.keep(*values)
+        return made
+
+
+def plain(x):
+    """The same without derivatives, to any depth."""
+    held = Structure(x, is_watched)
+    return held.rebuild([*map(strip, held.leaves)], whole=False)
+
+
+_signature = functools.cache(inspect.signature)
+
+
+def arguments(f, args, kwargs):
+    """The arguments of a call by the names of the parameters of a function, or of a class."""
+    bound = _signature(f).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
+
+
+def refusing(name):
+    """A method of SciPy's that has no rule."""
+
+    def method(self, *args, **kwargs):
+        if (y := self.by_scipy(name, *args, **kwargs)) is NotImplemented:
+            full = f"{_name(self.scipys)}.{name}"
+            raise unknown_call(full, "there is no rule for watched values")
+        return y
+
+    return method
+
+
+def attribute(name):
+    """An attribute that SciPy keeps as an array of NumPy's: here it may be watched."""
+    return property(lambda self: getattr(self, name), lambda self, v: setattr(self, name, v))
+
+
+CLASSES: dict[str, Any] = {}
+
+
+def in_place_of(scipys, base, **own):
+    """Make the class that stands for one of SciPy's."""
+    name = scipys.__name__
+    about = {
+        "scipys": scipys,
+        "__doc__": f"scipy.interpolate.{name}, of data and points that may be watched.",
+        "__module__": "zyg.scipy.interpolate",
+        "__qualname__": name,
+    }
+    made = InPlaceOfSciPys(name, (base, scipys), about | own)
+    CLASSES[name] = stands_for(scipys)(made)
+
+
+class Refusing(Watching):
+    """A class without rules, which says so."""
+
+    __call__ = refusing("__call__")
+    ev = refusing("ev")
+
+    def take(self, **data):
+        raise unknown_call(_name(self.scipys), "there is no rule for watched data")
+
+
+def refuse_others(module):
+    """Make such classes for those of a module that nothing stands for."""
+    for name in module.__all__:
+        value = getattr(module, name)
+        if isinstance(value, type) and name not in CLASSES:
+            in_place_of(value, Refusing)
+
+
+FUNCTIONS: dict[str, Any] = {}
+
+
+class _Making(dropins.DropIn):
+    """Of a function that makes splines, which are zyg's where no gradient runs, too."""
+
+    __slots__ = ()
+
+    def __call__(self, *args, **kwargs):
+        return self.inside(*args, **kwargs)
+
+
+def making_splines(original):
+    """A decorator: what gives the knots and coefficients of a spline of watched data, by name."""
+
+    def register(written):
+        def make(*args, **kwargs):
+            made = plainly(original, args, kwargs)
+            if made is not NotImplemented:
+                return CLASSES["BSpline"].of(made)
+            if written is None:
+                raise unknown_call(_name(original), "there is no rule for watched data")
+            made = CLASSES["BSpline"].of(original(*plain(args), **plain(kwargs)))
+            made.keep(*written(**arguments(original, args, kwargs)))
+            return made
+
+        FUNCTIONS[original.__name__] = _Making(original, make)
+
+    return register
+
+
+def _name(x):
+    return f"scipy.interpolate.{x.__name__}"
+
+
+def on_watched(original):
+    """A decorator: a function of SciPy's on watched values, whose arguments come by name."""
+
+    def register(written):
+        def by_name(*args, **kwargs):
+            y = plainly(original, args, kwargs)
+            return written(**arguments(original, args, kwargs)) if y is NotImplemented else y
+
+        FUNCTIONS[original.__name__] = dropins.drop_in(original, by_name)
+        return written
+
+    return register

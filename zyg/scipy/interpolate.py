@@ -1,0 +1,38 @@
+"""scipy.interpolate for watched values: ``from zyg.scipy import interpolate``.
+
+The piecewise polynomials (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`,
+`CubicHermiteSpline`, `PPoly`), the splines (`BSpline`, `make_interp_spline`, `make_lsq_spline`,
+`splrep` and `splev` with their kin, `InterpolatedUnivariateSpline`, `LSQUnivariateSpline`,
+`UnivariateSpline` of s=0) and the tables (`interp1d`, `RegularGridInterpolator`, `interpn`) take
+watched points, and data of which values and places are watched. So do their `derivative`,
+`antiderivative` and `integrate`. At a point between two pieces, the derivative is that of the piece
+that SciPy computes with. Objects are SciPy's; made by these classes, where a gradient runs or
+none, they take watched points.
+
+>>> import numpy as np, zyg
+>>> from zyg.scipy import interpolate
+>>> t = np.arange(4.0)
+>>> zyg.gradient(lambda x: interpolate.CubicSpline(t, t**3)(x), 1.5)
+(6.75,)
+
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import scipy.interpolate
+
+from zyg.scipy import _interpolate_fitpack as _interpolate_fitpack
+from zyg.scipy import _interpolate_tables as _interpolate_tables
+from zyg.scipy._interpolate_classes import CLASSES, FUNCTIONS, refuse_others
+from zyg.scipy._namespace import drop_in
+
+refuse_others(scipy.interpolate)
+__all__ = [*CLASSES, *FUNCTIONS]
+
+globals().update(CLASSES | FUNCTIONS)
+if TYPE_CHECKING:
+    from scipy.interpolate import *  # noqa: F403
+
+    def __getattr__(name: str) -> Any: ...
+else:
+    __getattr__, __dir__ = drop_in(scipy.interpolate, globals())
