@@ -21,6 +21,10 @@ _TIMES = np.arange(-80, 85) * 0.05
 _NODES = np.exp(_TIMES - np.exp(-_TIMES))
 _WEIGHTS = 0.05 * _NODES * (1 + np.exp(-_TIMES))
 
+# Gauss and Legendre's, from 0 to 1.
+_PLACES, _SHARES = (0.5 * x for x in np.polynomial.legendre.leggauss(64))
+_PLACES = _PLACES + 0.5
+
 
 def _last(x):
     return np.expand_dims(x, -1)
@@ -41,8 +45,28 @@ def _as(y, d):
 
 def gammainc_a(a, x, y):
     """d/da of gammainc(a, x): the slope of the log density is log(t) - psi(a)."""
+    inside, a, x = _gamma_inside(a, x)
+    height = np.exp(a * np.log(x) - x - sp.gammaln(a))
+    return _as(y, np.where(inside, height * _gamma_side(a, x), 0.0))
+
+
+def gamma_slope(a, x):
+    """dx/da where gammainc(a, x) stays."""
+    inside, a, x = _gamma_inside(a, x)
+    return np.where(inside, -x * _gamma_side(a, x), 0.0)
+
+
+def _gamma_inside(a, x):
     inside = (strip(x) > 0) & np.isfinite(strip(x)) & (strip(a) > 0)
-    a, x = np.where(inside, a, 1.0) * np.float64(1), np.where(inside, x, 1.0) * np.float64(1)
+    return (
+        inside,
+        np.where(inside, a, 1.0) * np.float64(1),
+        np.where(inside, x, 1.0) * np.float64(1),
+    )
+
+
+def _gamma_side(a, x):
+    """d/da of gammainc(a, x), over x times the density at x."""
     ahead = np.log(x) - sp.psi(a)
     below = strip(ahead) <= 0  # t = x exp(-s) runs below x, t = x (1 + s) above
     excess = np.maximum(a - 1, 0.0)
@@ -54,9 +78,7 @@ def gammainc_a(a, x, y):
         decay = np.where(below_, a_ * log_t - x_ * np.expm1(-s), (a_ - 1) * log_t - x_ * s)
         return np.exp(decay) * (ahead_ + log_t)
 
-    height = np.exp(a * np.log(x) - x - sp.gammaln(a))
-    d = height * np.where(below, 1.0, -1.0) * _integral(1 / strip(rate), integrand)
-    return _as(y, np.where(inside, d, 0.0))
+    return np.where(below, 1.0, -1.0) * _integral(1 / strip(rate), integrand)
 
 
 def betainc_a(a, b, x, y):
@@ -68,11 +90,38 @@ def betainc_b(a, b, x, y):
     return _as(y, -_betainc_a(b, a, 1 - x, x))
 
 
+def beta_slopes(a, b, x):
+    """dx/da and dx/db where betainc(a, b, x) stays."""
+    inside, a, b, x, rest = _beta_inside(a, b, x, 1 - x)
+    by_a, by_b = _beta_side(a, b, x, rest), _beta_side(b, a, rest, x)
+    return np.where(inside, -x * rest * by_a, 0.0), np.where(inside, x * rest * by_b, 0.0)
+
+
+def odds_slopes(a, b, odds):
+    """dv/da and dv/db where betainc(a, b, v / (1 + v)) stays."""
+    away = (strip(odds) > 0) & np.isfinite(strip(odds))
+    v = np.where(away, odds, 1.0)
+    inside, a, b, x, rest = _beta_inside(a, b, 1 / (1 + 1 / v), 1 / (1 + v))
+    by_a, by_b = _beta_side(a, b, x, rest), _beta_side(b, a, rest, x)
+    inside = inside & away
+    return np.where(inside, -v * by_a, 0.0), np.where(inside, v * by_b, 0.0)
+
+
 def _betainc_a(a, b, x, rest):
+    inside, a, b, x, rest = _beta_inside(a, b, x, rest)
+    height = np.exp(a * np.log(x) + b * np.log(rest) - sp.betaln(a, b))
+    return np.where(inside, height * _beta_side(a, b, x, rest), 0.0)
+
+
+def _beta_inside(a, b, x, rest):
     inside = (strip(x) > 0) & (strip(rest) > 0)
     one = np.float64(1)
-    a, b = a * one, b * one
     x, rest = np.where(inside, x, 0.5) * one, np.where(inside, rest, 0.5) * one
+    return inside, a * one, b * one, x, rest
+
+
+def _beta_side(a, b, x, rest):
+    """d/da of betainc(a, b, x), over x (1 - x) times the density at x."""
     ahead = np.log(x) - sp.psi(a) + sp.psi(a + b)
     below = strip(ahead) <= 0  # t = x exp(-s) runs below x; 1 - t = (1 - x) exp(-s) above
     p, q = np.where(below, a, b), np.where(below, b, a)
@@ -85,6 +134,25 @@ def _betainc_a(a, b, x, rest):
         log_other = np.log1p(-odds_ * np.expm1(-s))
         return np.exp((q_ - 1) * log_other - p_ * s) * (ahead_ + np.where(below_, -s, log_other))
 
-    height = np.exp(a * np.log(x) + b * np.log(rest) - sp.betaln(a, b))
-    height = height / np.where(below, rest, -x)
-    return np.where(inside, height * _integral(scale, integrand), 0.0)
+    return _integral(scale, integrand) / np.where(below, rest, -x)
+
+
+def angle_slope(kappa, x):
+    """dx/dkappa where the distribution function of von Mises stays, for -pi <= x <= pi.
+
+    The slope of the log density is cos(t) - i1(kappa) / i0(kappa); the integral runs from 0 to
+    |x|, or from there to pi, as that changes its sign.
+    """
+    kappa = kappa * np.float64(1)
+    mean = sp.i1e(kappa) / sp.i0e(kappa)
+    turned = np.where(strip(x) < 0, -1.0, 1.0)
+    x = x * turned
+    below, far = np.cos(strip(x)) >= strip(mean), -1.0 + 0 * strip(x)
+    steep = strip(kappa) > 20  # from there on, beyond `far` it is below exp(-40)
+    far = np.where(steep, np.cos(strip(x)) - 40 / np.where(steep, strip(kappa), 40.0), far)
+    start, end = np.where(below, 0.0, x), np.where(below, x, np.arccos(np.maximum(far, -1.0)))
+    x_, start_, width_, kappa_, mean_ = map(_last, (x, start, end - start, kappa, mean))
+    t = start_ + width_ * _PLACES
+    high = -2 * np.sin(0.5 * (t - x_)) * np.sin(0.5 * (t + x_))  # cos(t) - cos(x)
+    integral = np.sum(_SHARES * width_ * np.exp(kappa_ * high) * (np.cos(t) - mean_), axis=-1)
+    return turned * np.where(below, -integral, integral)
