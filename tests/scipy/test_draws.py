@@ -1,5 +1,6 @@
 """Draws that stay at their places in the distribution, against the distribution functions."""
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -10,7 +11,7 @@ from scipy.integrate import quad
 
 import zyg
 import zyg.numpy as znp
-from zyg.scipy import stats
+from zyg.scipy import special, stats
 from zyg.scipy._incomplete import angle_slope, beta_slopes, gamma_slope, odds_slopes
 
 CDF = {
@@ -125,14 +126,46 @@ def test_dirichlet_vectors_stay_on_the_simplex():
 # The slopes, over wide ranges
 
 
-@given(st.floats(-2, 3), st.floats(1e-6, 1 - 1e-6))
-def test_slopes_of_gamma_are_those_of_its_quantiles(log_a, u):
-    a = 10.0**log_a
-    z = scipy.special.gammaincinv(a, u)
-    if z > 1e-200:
-        f = lambda a: np.log(scipy.special.gammaincinv(a, u))  # noqa: E731
-        expected = difference(f, a, 1e-3 * a)
-        np.testing.assert_allclose(gamma_slope(a, z) / z, expected, rtol=1e-5, atol=1e-10)
+DIGITS = 320  # far out in the tails a probability is lost in 1
+
+
+def exactly(f, p):
+    """The derivative of a function of mpmath's."""
+    with mpmath.workdps(DIGITS):
+        h = mpmath.mpf(10) ** -20
+        return (f(p + h) - f(p - h)) / (2 * h)
+
+
+@given(st.floats(-3, 3), st.floats(-250, 3))
+def test_slopes_of_gamma_are_exact_over_all_scales(log_a, log_z):
+    a, z = 10.0**log_a, 10.0 ** min(log_z, log_a + 1)
+    slope = exactly(lambda a: mpmath.gammainc(a, 0, z, regularized=True), a)
+    with mpmath.workdps(DIGITS):
+        density = mpmath.exp((a - 1) * mpmath.log(z) - z - mpmath.loggamma(a))
+        expected = float(-slope / density)
+    np.testing.assert_allclose(gamma_slope(a, z), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("a", [0.002, 0.03, 4.0, 200.0])
+@pytest.mark.parametrize("b", [0.002, 0.7, 30.0])
+@pytest.mark.parametrize("z", [1e-200, 1e-30, 1e-3, 0.6, 1 - 1e-9])
+def test_slopes_of_beta_are_exact_over_all_scales(a, b, z):
+    with mpmath.workdps(DIGITS):
+        power = mpmath.exp((a - 1) * mpmath.log(z) + (b - 1) * mpmath.log1p(-mpmath.mpf(z)))
+        density = power / mpmath.beta(a, b)
+        by_a = exactly(lambda a: mpmath.betainc(a, b, 0, z, regularized=True), a)
+        by_b = exactly(lambda b: mpmath.betainc(a, b, 0, z, regularized=True), b)
+        expected = float(-by_a / density), float(-by_b / density)
+    np.testing.assert_allclose(beta_slopes(a, b, z), expected, rtol=1e-8)
+
+
+def test_incomplete_functions_of_small_parameters_have_their_slopes():
+    (slope,) = zyg.gradient(lambda a: special.gammainc(a, 1e-30), 0.01)
+    expected = exactly(lambda a: mpmath.gammainc(a, 0, 1e-30, regularized=True), 0.01)
+    np.testing.assert_allclose(slope, float(expected), rtol=1e-10)
+    (slope,) = zyg.gradient(lambda a: special.betainc(a, 2.0, 1e-30), 0.01)
+    expected = exactly(lambda a: mpmath.betainc(a, 2, 0, 1e-30, regularized=True), 0.01)
+    np.testing.assert_allclose(slope, float(expected), rtol=1e-10)
 
 
 @given(st.floats(-1.5, 2.5), st.floats(-1.5, 2.5), st.floats(1e-4, 1 - 1e-4))

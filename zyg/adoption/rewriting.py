@@ -113,8 +113,9 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if _draws(node):
-            name = ast.copy_location(ast.Constant(node.func.attr), node.func)  # type: ignore[attr-defined]
-            node.func = _through("draw", node.func.value, name, node.func)  # type: ignore[attr-defined]
+            f: Any = node.func
+            method = ast.copy_location(ast.Constant(f.attr), f)
+            node.func = _through("draw", f.value, method, f)
             return node
         name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
         if name not in _NAMES or node.keywords or len(node.args) != 1:

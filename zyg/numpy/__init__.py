@@ -1,8 +1,9 @@
 """NumPy, also for what plain NumPy cannot do in a gradient: ``import zyg.numpy as np``.
 
 Where no gradient runs around a line, in its task, every function is NumPy's own. In a gradient, the
-creation functions make arrays that can be written with watched values, and all functions take lists
-of watched numbers for arrays. Draws of `random` move with watched parameters. What needs neither is NumPy's own object, and so are its types.
+creation functions make arrays that can be written with watched values, all functions take lists of
+watched numbers for arrays, and draws of `random` move with watched parameters. What needs none of
+this is NumPy's own object, and so are its types.
 
 >>> import zyg, zyg.numpy as np
 >>> def powers(x):

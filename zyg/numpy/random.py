@@ -25,7 +25,7 @@ from zyg.numpy import draws as _draws
 from zyg.watched import dropins as _dropins
 
 if _typing.TYPE_CHECKING:
-    from numpy.random import *  # type: ignore[assignment]  # noqa: F403
+    from numpy.random import *  # noqa: F403
 
 __all__ = _random.__all__
 
