@@ -189,7 +189,7 @@ def instead_of_whole(name: str) -> str:
 
 def _of_draw(f: Any, call: ast.Call) -> str:
     name, generator = f.__name__, ast.unparse(call.func).rpartition(".")[0]
-    if name in WHOLE_DRAWS and name != "choice":
+    if name in WHOLE_DRAWS and (name != "choice" or "p" in [k.arg for k in call.keywords]):
         return instead_of_whole(name)
     if name == "shuffle":
         return f"write x[:] = x[{generator}.permutation(len(x))]"
