@@ -10,13 +10,24 @@ import numpy as np
 from scipy import special as sp
 from scipy import stats
 
-from zyg.functions.kit import scalar_rule, strip
+from zyg.functions.kit import is_complex, scalar_rule, strip
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._incomplete import angle_slope
 from zyg.scipy._special_slopes import log1p_over
 
-_rule: Any = scalar_rule
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
+
+
+def _rule(name: str, method: str, *partials: Any) -> Any:
+    """A method of a distribution of SciPy's, and its partial derivatives."""
+    scipys = getattr(getattr(stats, name), method)
+
+    def value(*args):
+        if any(map(is_complex, args)):  # SciPy would take the real parts
+            raise TypeError(f"scipy.stats.{name}.{method} is a function of real numbers")
+        return scipys(*args)
+
+    return scalar_rule(value, *partials)
 
 
 # Angles (von Mises)
@@ -41,22 +52,26 @@ def _by_kappa(z, kappa):
 
 
 angle_cdf = _rule(
-    lambda z, kappa: stats.vonmises.cdf(z, kappa),
+    "vonmises",
+    "cdf",
     lambda z, kappa, y: _angle_density(z, kappa),
     lambda z, kappa, y: _by_kappa(z, kappa),
 )
 angle_sf = _rule(
-    lambda z, kappa: stats.vonmises.sf(z, kappa),
+    "vonmises",
+    "sf",
     lambda z, kappa, y: -_angle_density(z, kappa),
     lambda z, kappa, y: -_by_kappa(z, kappa),
 )
 angle_ppf = _rule(
-    lambda q, kappa: stats.vonmises.ppf(q, kappa),
+    "vonmises",
+    "ppf",
     lambda q, kappa, y: 1 / _angle_density(y, kappa),
     lambda q, kappa, y: angle_slope(kappa, y),
 )
 angle_isf = _rule(
-    lambda q, kappa: stats.vonmises.isf(q, kappa),
+    "vonmises",
+    "isf",
     lambda q, kappa, y: -1 / _angle_density(y, kappa),
     lambda q, kappa, y: angle_slope(kappa, y),
 )
@@ -85,17 +100,20 @@ def _skew_slope(z, a):
 
 
 skew_cdf = _rule(
-    lambda z, a: stats.skewnorm.cdf(z, a),
+    "skewnorm",
+    "cdf",
     lambda z, a, y: _skew_density(z, a),
     lambda z, a, y: _skew_by_a(z, a),
 )
 skew_ppf = _rule(
-    lambda q, a: stats.skewnorm.ppf(q, a),
+    "skewnorm",
+    "ppf",
     lambda q, a, y: 1 / _skew_density(y, a),
     lambda q, a, y: _skew_slope(y, a),
 )
 skew_isf = _rule(
-    lambda q, a: stats.skewnorm.isf(q, a),
+    "skewnorm",
+    "isf",
     lambda q, a, y: -1 / _skew_density(y, a),
     lambda q, a, y: _skew_slope(y, a),
 )
@@ -118,7 +136,7 @@ def _log_normal(z):
     return -0.5 * z * z - _LOG_ROOT_2PI
 
 
-_log_mass = _rule(
+_log_mass: Any = scalar_rule(
     _log_mass_value,
     lambda a, b, y: -np.exp(_log_normal(a) - y),
     lambda a, b, y: np.exp(_log_normal(b) - y),
@@ -134,25 +152,29 @@ def _cut_density(z, a, b):
 
 
 cut_cdf: Any = _rule(
-    lambda z, a, b: stats.truncnorm.cdf(z, a, b),
+    "truncnorm",
+    "cdf",
     lambda z, a, b, y: _cut_density(z, a, b),
     lambda z, a, b, y: -_cut_density(a, a, b) * cut_sf(z, a, b),
     lambda z, a, b, y: -_cut_density(b, a, b) * y,
 )
 cut_sf: Any = _rule(
-    lambda z, a, b: stats.truncnorm.sf(z, a, b),
+    "truncnorm",
+    "sf",
     lambda z, a, b, y: -_cut_density(z, a, b),
     lambda z, a, b, y: _cut_density(a, a, b) * y,
     lambda z, a, b, y: _cut_density(b, a, b) * cut_cdf(z, a, b),
 )
 cut_logcdf: Any = _rule(
-    lambda z, a, b: stats.truncnorm.logcdf(z, a, b),
+    "truncnorm",
+    "logcdf",
     lambda z, a, b, y: np.exp(log_cut_density(z, a, b) - y),
     lambda z, a, b, y: -_cut_density(a, a, b) * np.exp(cut_logsf(z, a, b) - y),
     lambda z, a, b, y: -_cut_density(b, a, b),
 )
 cut_logsf: Any = _rule(
-    lambda z, a, b: stats.truncnorm.logsf(z, a, b),
+    "truncnorm",
+    "logsf",
     lambda z, a, b, y: -np.exp(log_cut_density(z, a, b) - y),
     lambda z, a, b, y: _cut_density(a, a, b),
     lambda z, a, b, y: _cut_density(b, a, b) * np.exp(cut_logcdf(z, a, b) - y),
@@ -169,13 +191,15 @@ def _end_slope(z, a, b):
 
 
 cut_ppf = _rule(
-    lambda q, a, b: stats.truncnorm.ppf(q, a, b),
+    "truncnorm",
+    "ppf",
     lambda q, a, b, y: 1 / _cut_density(y, a, b),
     lambda q, a, b, y: _start_slope(y, a, b),
     lambda q, a, b, y: _end_slope(y, a, b),
 )
 cut_isf = _rule(
-    lambda q, a, b: stats.truncnorm.isf(q, a, b),
+    "truncnorm",
+    "isf",
     lambda q, a, b, y: -1 / _cut_density(y, a, b),
     lambda q, a, b, y: _start_slope(y, a, b),
     lambda q, a, b, y: _end_slope(y, a, b),

@@ -3,7 +3,8 @@
 The densities, distribution functions, quantiles, means, variances, medians, intervals and (of
 continuous ones) entropies of the distributions below, also frozen, take watched values,
 in every parameter of continuous distributions, and in the real parameters of discrete ones. They
-agree with SciPy's to rounding.
+agree with SciPy's to rounding. Samples (``rvs``) of continuous ones are SciPy's own, and move with
+the parameters as those of ``zyg.numpy.random`` do. ``gaussian_kde`` takes watched data, too.
 
 >>> import zyg
 >>> from zyg.scipy import stats
@@ -22,6 +23,7 @@ from zyg.functions.kit import strip
 from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete
+from zyg.scipy._kernel_density import gaussian_kde as gaussian_kde
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._several_variables import (
     Dirichlet,
