@@ -15,7 +15,9 @@ SHAPES = {  # of continuous distributions, and where they are looked at
     "cauchy": ((), X), "laplace": ((), X), "logistic": ((), -X), "gumbel_r": ((), X),
     "uniform": ((), U), "expon": ((), X), "rayleigh": ((), X), "weibull_min": ((1.7,), X),
     "pareto": ((2.5,), X + 1), "gamma": ((2.3,), X), "chi2": ((3.2,), X), "invgamma": ((2.2,), X),
-    "beta": ((2.3, 0.7), 0.9 * U), "f": ((4.2, 6.5), X),
+    "beta": ((2.3, 0.7), 0.9 * U), "f": ((4.2, 6.5), X), "halfcauchy": ((), X),
+    "truncnorm": ((-0.7, 1.8), U), "vonmises": ((1.7,), -X), "skewnorm": ((1.3,), -X),
+    "genextreme": ((-0.3,), X),
 }  # fmt: skip
 PARAMETERS = {"poisson": (2.3,), "binom": (3, 0.4), "nbinom": (2.5, 0.3), "geom": (0.3,),
               "bernoulli": (0.3,)}  # fmt: skip
@@ -64,4 +66,11 @@ CALLS = {
     ],
     formula("multivariate_normal", "pdf"): [call(array(2), array(2), SPREAD, order=1)],
     formula("multivariate_normal", "entropy"): [call(None, SPREAD)],
+    formula("multivariate_t", "logpdf"): [
+        call(array(3, 2), array(2), SPREAD, 3.5, order=1), call(0.3, 0.5, 2.0, 1.5, order=1),
+    ],
+    formula("multivariate_t", "pdf"): [call(array(2), array(2), SPREAD, 3.5, order=1)],
+    formula("wishart", "logpdf"): [call(SPREAD, 3.5, SPREAD + np.eye(2), order=1)],
+    formula("invwishart", "logpdf"): [call(SPREAD, 3.5, SPREAD + np.eye(2), order=1)],
+    formula("invwishart", "pdf"): [call(1.3, 3.5, 2.0, order=1)],
 }  # fmt: skip

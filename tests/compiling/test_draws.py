@@ -168,6 +168,8 @@ def test_a_watched_parameter_is_refused_as_in_python():
     for f, rng in ((both.compiled, both.ours), (by_what_is_drawn, both.pythons)):
         with pytest.raises(ConversionError):
             zyg.gradient(f, X, rng)
+    with pytest.raises(ConversionError, match="cannot draw normal with a watched parameter"):
+        zyg.gradient(both.compiled, X, both.ours)
 
 
 def returned(x, rng):

@@ -3,8 +3,9 @@
 Classes have no drop-ins, but calls of them can: ``f(x)`` becomes ``Calls.call(f, x)`` where f is
 named so in the source of the module, and `call` looks at the class that it is given and at x. So do
 ``x[..., k]`` and ``x[()]`` become ``Calls.item(x, (..., k))``: NumPy's scalars answer them, watched
-numbers do not, as Python would take them for sequences. A function whose code is not what its
-source says keeps its code.
+numbers do not, as Python would take them for sequences; and ``rng.normal(x)`` becomes
+``Calls.draw(rng, "normal")(x)``, for a generator's class is compiled. A function whose code is not
+what its source says keeps its code.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from typing import Any
 import numpy as np
 
 from zyg.core.strand import ARRAYS, WATCHED, settle, strip
+from zyg.numpy.draws import METHODS, drawn
 from zyg.watched.value import as_array
 
 _NUMPYS = ("float16", "float32", "float64", "longdouble", "complex64", "complex128", "clongdouble")
 _NAMES = {"float", "complex", "type", "dtype", *_NUMPYS}  # and what may be variables of them
-_MENTIONED = re.compile(rf"\b(?:{'|'.join(sorted(_NAMES))})\(|\[\.\.\.|\[\(\)\]")
+_MENTIONED = re.compile(
+    rf"\b(?:{'|'.join(sorted(_NAMES))})\(|\[\.\.\.|\[\(\)\]|\.(?:{'|'.join(sorted(METHODS))})\("
+)
 _CALLS = "<zyg: calls of classes>"  # the constant in whose place `Calls` comes
 
 
@@ -93,10 +97,26 @@ class Calls:
         scalar = type(x) in WATCHED and type(x) not in ARRAYS
         return (as_array(x) if scalar and isinstance(strip(x), np.generic) else x)[index]
 
+    @staticmethod
+    def draw(x: Any, name: str) -> Any:
+        """``x.name``; where it is a method of a random generator, what draws by it."""
+        method = getattr(x, name)
+        if isinstance(x, _GENERATORS):
+            return lambda *args, **kwargs: drawn(method, args, kwargs)
+        return method
+
+
+_GENERATORS = np.random.Generator, np.random.RandomState
+
 
 class _Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
+        if _draws(node):
+            f: Any = node.func
+            method = ast.copy_location(ast.Constant(f.attr), f)
+            node.func = _through("draw", f.value, method, f)
+            return node
         name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
         if name not in _NAMES or node.keywords or len(node.args) != 1:
             return node
@@ -115,12 +135,20 @@ class _Rewriter(ast.NodeTransformer):
         return _through("item", node.value, node.slice, node)
 
 
+def _draws(node: ast.Call) -> bool:
+    """Whether a call has arguments, and may be one of a random generator, which no module is."""
+    f = node.func
+    if not isinstance(f, ast.Attribute) or f.attr not in METHODS:
+        return False
+    return bool(node.args or node.keywords) and getattr(f.value, "id", "") not in ("np", "numpy")
+
+
 def _has_slice(parts: list[ast.expr]) -> bool:
     """Whether a subscript is none of a scalar, or is in a syntax that calls do not have."""
     return any(isinstance(part, (ast.Slice, ast.Starred)) for part in parts)
 
 
-def _through(method: str, first: ast.expr, second: ast.expr, node: ast.expr) -> ast.AST:
+def _through(method: str, first: ast.expr, second: ast.expr, node: ast.expr) -> ast.Call:
     """The call of a method of `Calls` in the place of a node, with its line numbers."""
     calls = ast.copy_location(ast.Constant(_CALLS), first)
     call = ast.copy_location(ast.Attribute(calls, method, ast.Load()), first)

@@ -170,6 +170,39 @@ def _is_flat(given: ast.expr | None) -> bool | None:
     return None
 
 
+# What draws whole numbers, or an order: and the distribution of each in scipy.stats, if it is one.
+WHOLE_DRAWS = {
+    "binomial": "binom", "choice": "", "geometric": "geom", "hypergeometric": "", "integers": "",
+    "logseries": "", "multinomial": "", "multivariate_hypergeometric": "",
+    "negative_binomial": "nbinom", "poisson": "poisson", "randint": "", "random_integers": "",
+    "zipf": "",
+}  # fmt: skip
+
+
+def instead_of_whole(name: str) -> str:
+    """What to write in place of a draw that does not move with its parameters."""
+    logpmf = f"stats.{WHOLE_DRAWS[name]}.logpmf(k, p)" if WHOLE_DRAWS[name] else "the log of its p"
+    return (
+        f"draw k with zyg.stop_gradient(p), and multiply what depends on it by "
+        f"np.exp(s - zyg.stop_gradient(s)), where s is {logpmf}; or draw of a continuous "
+        "distribution near it"
+    )
+
+
+def _of_draw(f: Any, call: ast.Call) -> str:
+    name, generator = f.__name__, ast.unparse(call.func).rpartition(".")[0]
+    if name in WHOLE_DRAWS and (name != "choice" or "p" in [k.arg for k in call.keywords]):
+        return instead_of_whole(name)
+    if name == "shuffle":
+        return f"write x[:] = x[{generator}.permutation(len(x))]"
+    written = "write mu + sigma * rng.normal(size=n) instead of rng.normal(mu, sigma, n), or "
+    if type(f.__self__).__name__ == "RandomState":
+        return f"use zyg.numpy.random.{name} or a generator, zyg.numpy.random.default_rng(seed)"
+    return (written if name == "normal" else "") + (
+        f"draw of zyg.numpy.random.default_rng({generator}), which shares its state"
+    )
+
+
 _ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
 _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (lambda f: getattr(f, "__module__", "") in ("math", "cmath"), _of_math),
@@ -188,10 +221,7 @@ _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     ),
     (lambda f: f is np.full, lambda f, call: "write x * np.ones(n) instead of np.full(n, x)"),
     (lambda f: f is np.fromiter, lambda f, call: "write np.stack([...]) instead of np.fromiter"),
-    (
-        lambda f: _is_random(getattr(f, "__self__", None)),
-        lambda f, call: "write mu + sigma * rng.normal(size=n) instead of rng.normal(mu, sigma, n)",
-    ),
+    (lambda f: _is_random(getattr(f, "__self__", None)), _of_draw),
     (lambda f: isinstance(f, np.vectorize), lambda f, call: "use zyg.broadcast(f, *arrays)"),
     (
         lambda f: _is_of_ctypes(f, "_ctypes"),

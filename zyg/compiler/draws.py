@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from zyg.base.marks import computes
+from zyg.errors import ConversionError
 
 METHODS = {
     "beta", "binomial", "chisquare", "choice", "dirichlet", "exponential", "f", "gamma",
@@ -86,7 +87,17 @@ def token_for(generator: np.random.Generator) -> Token:
 def draw(token: int, count: int, name: str, *args: Any, **kwargs: Any) -> Any:
     """What a generator gives at its `count`-th draw."""
     if not all(issubclass(type(x), _PLAIN) for x in _flat([*args, *kwargs.values()])):
-        getattr(np.random.default_rng(0), name)(*args, **kwargs)  # raises what it does in Python
+        try:
+            getattr(np.random.default_rng(0), name)(
+                *args, **kwargs
+            )  # raises what it does in Python
+        except ConversionError as error:
+            raise ConversionError(
+                f"a compiled function cannot draw {name} with a watched parameter.",
+                "what it draws are constants to its derivative.",
+                "write mu + sigma * rng.normal(size=n), or draw outside of it, of "
+                "zyg.numpy.random.default_rng(rng), and pass the sample.",
+            ) from error
         raise TypeError(f"{name} of watched numbers has no derivative")
     if token < _FIRST:
         return getattr(np.random.default_rng(0), name)(*args, **kwargs)

@@ -1,8 +1,9 @@
 """NumPy, also for what plain NumPy cannot do in a gradient: ``import zyg.numpy as np``.
 
 Where no gradient runs around a line, in its task, every function is NumPy's own. In a gradient, the
-creation functions make arrays that can be written with watched values, and all functions take lists
-of watched numbers for arrays. What needs neither is NumPy's own object, and so are its types.
+creation functions make arrays that can be written with watched values, all functions take lists of
+watched numbers for arrays, and draws of `random` move with watched parameters. What needs none of
+this is NumPy's own object, and so are its types.
 
 >>> import zyg, zyg.numpy as np
 >>> def powers(x):
@@ -19,6 +20,7 @@ concatenation                   `r_` and `c_`
 creation                        the functions that make arrays, in a gradient
 linalg                          numpy.linalg, of lists of watched numbers too
 lib                             numpy.lib, with views by strides
+draws random                    numpy.random, whose draws move with watched parameters
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ import numpy as _numpy
 from zyg.numpy import creation as _creation
 from zyg.numpy import lib as lib
 from zyg.numpy import linalg as linalg
+from zyg.numpy import random as random
 from zyg.numpy.concatenation import c_ as c_
 from zyg.numpy.concatenation import r_ as r_
 from zyg.watched import dropins as _dropins

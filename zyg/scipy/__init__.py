@@ -17,7 +17,9 @@ _incomplete _gamma_ratios _special_slopes   slopes of special functions
 _special_table                              special functions of numbers
 _special_functions special                  those with several values, and of arrays
 _linalg_systems _linalg_factors _matrix_functions linalg  equations, factors, functions
-_moments _distributions stats               distributions as formulas
+_draws                                      draws of gamma, beta and their like
+_moments _distributions _distribution_functions  distributions of one variable, as formulas
+_several_variables _kernel_density stats    those of several; estimated densities
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta _integrate_rules _quadrature integrate  differential equations, integrals
 _optimize_rules optimize                    minima and roots, by the implicit function theorem

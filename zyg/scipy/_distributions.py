@@ -1,8 +1,9 @@
 """Distributions as formulas in functions that have rules, called as SciPy's are.
 
 A formula is that of the standard distribution, at points inside of its support; loc and scale, the
-points outside, and arguments that define no distribution are seen to here. What is no formula
-(``rvs``, ``fit``, ``moment``) is SciPy's own, and so is every method of plain values.
+points outside, and arguments that define no distribution are seen to here. A sample (``rvs``) is
+SciPy's own, and stays at its place in the distribution where the shapes move. What is no formula
+(``fit``, ``moment``) is SciPy's own, and so is every method of plain values.
 """
 
 import functools
@@ -10,29 +11,43 @@ import operator
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import special as sp
 from scipy import stats
 
-from zyg.functions.kit import as_array, computes, dropins, is_watched, nestlevel, strip
-from zyg.scipy._linalg_factors import cholesky
-from zyg.scipy._linalg_systems import solve_triangular
+from zyg.functions.kit import (
+    as_array,
+    computes,
+    dropins,
+    is_watched,
+    nestlevel,
+    strip,
+    watched_leaves,
+    with_value,
+)
 from zyg.scipy._moments import ENTROPIES, MOMENTS
+from zyg.verbs.checkpoints import rewinding
 
 LOG_2PI = np.log(2 * np.pi)
 
 
-def _number(y):
+def number(y):
     """A number where NumPy makes an array without axes."""
     return y[()] if isinstance(strip(y), np.ndarray) and np.ndim(y) == 0 else y
 
 
-def _wide(x):
+def wide(x):
     """`x` in double precision, as SciPy's distributions compute."""
     x = as_array(x) if isinstance(x, (list, tuple)) else x
     plain = strip(x)
     # Python's zero becomes NumPy's, by which one can divide.
     as_it_is = plain.dtype == np.float64 if hasattr(plain, "dtype") else plain != 0
     return x if as_it_is else x * np.float64(1)
+
+
+def generator_of(distribution, seed):
+    """The generator that a distribution draws of, given its ``random_state``."""
+    if seed is None:
+        return distribution.random_state
+    return np.random.RandomState(seed) if isinstance(seed, (int, np.integer)) else seed
 
 
 class _Stand:
@@ -63,7 +78,7 @@ class _Inherited:
         return getattr(super(type(scipys), scipys), self.name)
 
 
-class _OfSciPy(_Stand):
+class OfSciPy(_Stand):
     """A distribution of SciPy's, whose `methods` are formulas where a gradient runs."""
 
     methods: Any
@@ -83,7 +98,7 @@ class _OfSciPy(_Stand):
         return getattr(self, f"_{name}")
 
 
-class _Distribution(_OfSciPy):
+class _Distribution(OfSciPy):
     """A distribution by formulas: methods ``f(x, *shapes, loc, scale)``, and a frozen form."""
 
     variable: str  # how SciPy calls the point
@@ -99,11 +114,11 @@ class _Distribution(_OfSciPy):
         self.least, self.most = support
         summaries = [*_OF_MOMENTS] if name in MOMENTS else []
         summaries += ["entropy"] if name in ENTROPIES else []
-        summaries += ["median", "interval"] if "ppf" in self.points else []
+        summaries += ["median", "interval", "rvs"] if "ppf" in self.points else []
         self.methods = {*self.points, *summaries}
 
     def __call__(self, *args, **kwargs):
-        return _Frozen(self, args, kwargs)
+        return Frozen(self, args, kwargs)
 
     def _formula_of(self, name):
         at = self._at if name in self.points else self._of_parameters
@@ -118,7 +133,7 @@ class _Distribution(_OfSciPy):
             raise TypeError(f"{self.name} takes the parameters {', '.join(self.names)}")
         if missing := [n for n in self.names if n not in given and n not in self.location]:
             raise TypeError(f"{self.name} is missing the parameter {missing[0]!r}")
-        values = [_wide(given.get(name, self.location.get(name))) for name in self.names]
+        values = [wide(given.get(name, self.location.get(name))) for name in self.names]
         count = len(self.names) - len(self.location)
         return values[:count], values[count:]
 
@@ -127,7 +142,7 @@ class _Distribution(_OfSciPy):
         shapes, place = self._parameters(args, kwargs)
         with np.errstate(all="ignore"):
             valid = self.valid(*map(strip, shapes))
-            return _number(self.points[name](self, name, _wide(x), shapes, place, valid))
+            return number(self.points[name](self, name, wide(x), shapes, place, valid))
 
     def point_first(self, name, args, kwargs):
         """`args`, in front of them the point, if it is one of `kwargs`: it is taken from them."""
@@ -147,7 +162,7 @@ class _Distribution(_OfSciPy):
         scale = scales[0] if scales else 1.0
         with np.errstate(all="ignore"):
             valid = self.valid(*map(strip, shapes)) & (strip(scale) > 0)
-            return _number(np.where(valid, placed(formula(*shapes), loc, scale), np.nan))
+            return number(np.where(valid, placed(formula(*shapes), loc, scale), np.nan))
 
     def _mean(self, args, kwargs):
         return self._summary(MOMENTS[self.name][0], lambda y, loc, s: y * s + loc, args, kwargs)
@@ -197,9 +212,15 @@ class _Distribution(_OfSciPy):
             return 1 - self._formula("cdf", z, shapes)
         return np.exp(self._formula("log" + name, z, shapes))
 
+    def ends(self, shapes):
+        """Where the support begins and ends."""
+        return [end(*shapes) if callable(end) else end for end in (self.least, self.most)]
+
     def _inside(self, name, z, shapes, inside, valid, below, above):
         """The formula where `inside`; else the values below and above the support, or NaN."""
-        inner = self.least + 0.5 if np.isfinite(self.least) else 0.0
+        least, most = self.ends([*map(strip, shapes)])
+        inner = np.where(np.isfinite(most), most - 0.5, 0.0)
+        inner = np.where(np.isfinite(least), least + 0.5 * np.minimum(1.0, most - least), inner)
         y = self._formula(name, np.where(inside, z, inner), shapes)
         plain = strip(z)
         outer = np.where(plain > inner, above, below)
@@ -229,9 +250,10 @@ class Continuous(_Distribution):
         loc, scale = place
         z = (x - loc) / scale
         plain = strip(z)
-        inside = (plain >= self.least) & (plain <= self.most) & ~np.isinf(plain)
+        least, most = self.ends([*map(strip, shapes)])
+        inside = (plain >= least) & (plain <= most) & ~np.isinf(plain)
         if self.starts_flat:
-            inside = inside & (plain > self.least)
+            inside = inside & (plain > least)
         y = self._inside(name, z, shapes, inside, valid & (strip(scale) > 0), *_BEYOND[name])
         if name == "logpdf":
             return y - np.log(scale)
@@ -242,10 +264,43 @@ class Continuous(_Distribution):
         plain = strip(q)
         inside = (plain > 0) & (plain < 1)
         y = self._formula(name, np.where(inside, q, 0.5), shapes)
-        ends = (self.least, self.most) if name == "ppf" else (self.most, self.least)
+        ends = self.ends(shapes) if name == "ppf" else self.ends(shapes)[::-1]
         outer = np.where(plain == 0, ends[0], np.where(plain == 1, ends[1], np.nan))
         y = np.where(inside, y, outer) * scale + loc
         return np.where(valid & (strip(scale) > 0), y, np.nan)
+
+    def _rvs(self, args, kwargs):
+        options = {k: x for k, x in kwargs.items() if k in ("size", "random_state")}
+        named = {k: x for k, x in kwargs.items() if k not in options}
+        options |= {"size": args[len(self.names)]} if len(args) > len(self.names) else {}
+        shapes, (loc, scale) = self._parameters(args[: len(self.names)], named)
+        plain = [*map(strip, shapes)]
+        draw = self.scipys.rvs
+        options["random_state"] = generator_of(self.scipys, options.get("random_state"))
+        with rewinding(options["random_state"]) as rewind:
+            y = draw(*plain, loc=strip(loc), scale=strip(scale), **options)
+            rewind()
+            z = draw(*plain, **{**options, "size": np.shape(y)})
+        return with_value(loc + scale * self._stayed(z, shapes), (y,))
+
+    def _stayed(self, z, shapes):
+        """A sample that stays at its place in the distribution: by Newton's steps, all of length 0.
+
+        Each squares the error in the shapes' differentials: as many as the gradients around need.
+        """
+        if not any(map(is_watched, shapes)):
+            return z
+        with np.errstate(all="ignore"):
+            lower = self._formula("cdf", z, [*map(strip, shapes)]) <= 0.5
+
+            def place(z, shapes):
+                below, above = (self._formula(name, z, shapes) for name in ("cdf", "sf"))
+                return np.where(lower, below, -above)
+
+            before = place(z, [*map(strip, shapes)])
+            for _ in range(nestlevel().bit_length()):
+                z = z - (place(z, shapes) - before) / self._formula("pdf", z, shapes)
+        return z
 
     points: ClassVar = {
         **dict.fromkeys(("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"), _at_point),
@@ -260,7 +315,7 @@ class Discrete(_Distribution):
     def _at_point(self, name, k, shapes, place, valid):
         z = strip(k) - strip(place[0])  # of integers: no derivative
         whole = np.floor(z)
-        most = self.most(*map(strip, shapes)) if callable(self.most) else self.most
+        most = self.ends([*map(strip, shapes)])[1]
         if name in ("pmf", "logpmf"):
             inside = (z >= self.least) & (z <= most) & (z == whole)
         else:
@@ -270,7 +325,7 @@ class Discrete(_Distribution):
     points: ClassVar = dict.fromkeys(("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"), _at_point)
 
 
-class _Frozen(_Stand):
+class Frozen(_Stand):
     """A distribution whose parameters are given."""
 
     def __init__(self, distribution, args, kwargs):
@@ -283,103 +338,17 @@ class _Frozen(_Stand):
         return self.distribution.scipys(*self.args, **self.kwargs)
 
     def __getattr__(self, name):
-        if name not in self.distribution.methods:
+        plain_draw = name == "rvs" and not watched_leaves((self.args, self.kwargs))
+        if plain_draw or name not in self.distribution.methods:
             return getattr(self.scipys, name)
         return lambda *given, **named: self._called(name, given, named)
 
     def _called(self, name, given, named):
-        if name == "interval" and not given:
+        if name == "rvs":
+            given, named = (), dict(zip(("size", "random_state"), given, strict=False)) | named
+        elif name == "interval" and not given:
             given = (named.pop("confidence"),)
         elif name in self.distribution.points:
             given = self.distribution.point_first(name, given, named)
         method = getattr(self.distribution, name)
         return method(*given, *self.args, **self.kwargs, **named)
-
-
-# Of several variables
-
-
-class _OfSeveral(_OfSciPy):
-    """A distribution of several variables; frozen it is SciPy's, where nothing is watched."""
-
-    points: ClassVar = ("pdf", "logpdf")
-
-    def __call__(self, *args, **kwargs):
-        frozen = dropins.if_watched(self.scipys, lambda *a, **k: _Frozen(self, a, k))
-        return frozen(*args, **kwargs)
-
-    def point_first(self, name, args, kwargs):
-        return (kwargs.pop("x"), *args) if "x" in kwargs else args
-
-    def _pdf(self, *args, **kwargs):
-        return np.exp(self._logpdf(*args, **kwargs))
-
-
-class Dirichlet(_OfSeveral):
-    """scipy.stats.dirichlet, its density."""
-
-    methods = ("pdf", "logpdf")
-
-    def _logpdf(self, x, alpha):
-        x, alpha = _wide(x), _wide(alpha)
-        stats.dirichlet.logpdf(strip(x), strip(alpha))  # raises where they define none
-        if len(x) == len(alpha) - 1:
-            x = np.concatenate([x, np.expand_dims(1 - np.sum(x, axis=0), 0)])
-        scale = np.sum(sp.gammaln(alpha)) - sp.gammaln(np.sum(alpha))
-        return _number(np.sum(np.transpose(sp.xlogy(alpha - 1, np.transpose(x))), axis=0) - scale)
-
-
-class MultivariateNormal(_OfSeveral):
-    """scipy.stats.multivariate_normal; a watched covariance is regular."""
-
-    methods = ("pdf", "logpdf", "entropy")
-
-    def _logpdf(self, x, mean=None, cov=1.0, allow_singular=False):
-        x = _wide(x)
-        mean, cov = self._mean_and_covariance(mean, cov)
-        n = len(cov)
-        rows = np.reshape(x, (-1, n)) - mean
-        flat = _flat_axes(cov) if allow_singular else None
-        if flat is None:
-            factor = cholesky(cov, True)
-            unit = solve_triangular(factor, np.transpose(rows), 0, True)
-            log_scale = self._log_scale(factor)
-        else:
-            axes, spread, outside = flat
-            unit = np.transpose(rows @ (axes / spread))
-            log_scale = np.sum(np.log(spread))
-        y = -0.5 * (len(unit) * LOG_2PI + np.sum(unit * unit, axis=0)) - log_scale
-        if flat is not None:
-            y = np.where(outside(strip(rows)), -np.inf, y)
-        shape = np.shape(x) if n == 1 and np.ndim(x) < 2 else np.shape(x)[:-1]
-        return _number(np.reshape(y, shape))
-
-    def _entropy(self, mean=None, cov=1.0, allow_singular=False):
-        _, cov = self._mean_and_covariance(mean, cov)
-        factor = cholesky(cov, True)
-        return 0.5 * len(factor) * (LOG_2PI + 1) + self._log_scale(factor)
-
-    def _log_scale(self, factor):
-        return np.sum(np.log(np.diagonal(factor)))
-
-    def _mean_and_covariance(self, mean, cov):
-        cov = _wide(cov.covariance if isinstance(cov, stats.Covariance) else cov)
-        n = np.size(mean) if mean is not None else len(cov) if np.ndim(cov) else 1
-        mean = np.zeros(n) if mean is None else np.reshape(_wide(mean), (n,))
-        return mean, cov if np.ndim(cov) == 2 else np.eye(n) * cov
-
-
-def _flat_axes(cov):
-    """Of a plain singular covariance its axes, their lengths, and which rows are off them."""
-    if is_watched(cov):
-        return None
-    squares, axes = np.linalg.eigh(cov)
-    least = 1e6 * np.finfo(float).eps * np.max(np.abs(squares))  # as SciPy has it
-    flat = squares <= least
-    if not flat.any():
-        return None
-
-    def outside(rows):
-        return np.linalg.norm(rows @ axes[:, flat], axis=-1) >= 1e3 * least
-
-    return axes[:, ~flat], np.sqrt(squares[~flat]), outside

@@ -25,6 +25,10 @@ def _f_variance(n, m):
     return _above(4, m, 2 * m * m * (n + m - 2) / (n * (m - 2) ** 2 * (m - 4)))
 
 
+def _skewness(a):
+    return np.sqrt(2 / np.pi) * a / np.sqrt(1 + a * a)
+
+
 def _t_variance(df):
     return _above(1, df, _above(2, df, df / (df - 2)), np.nan)
 
@@ -77,6 +81,7 @@ MOMENTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {  # the mea
     ),
     "beta": (lambda a, b: a / (a + b), lambda a, b: a * b / ((a + b) ** 2 * (a + b + 1))),
     "f": (lambda n, m: _above(2, m, m / (m - 2)) + 0 * n, _f_variance),
+    "skewnorm": (_skewness, lambda a: 1 - _skewness(a) ** 2),
     "poisson": (lambda mu: mu, lambda mu: mu),
     "binom": (lambda n, p: n * p, lambda n, p: n * p * (1 - p)),
     "nbinom": (lambda n, p: n * (1 - p) / p, lambda n, p: n * (1 - p) / (p * p)),
@@ -102,5 +107,10 @@ ENTROPIES: dict[str, Callable[..., Any]] = {
     "invgamma": lambda a: a - (a + 1) * sp.psi(a) + sp.gammaln(a),
     "beta": _beta_entropy,
     "f": _f_entropy,
+    "halfcauchy": lambda: np.log(2 * np.pi),
+    "vonmises": lambda kappa: (
+        np.log(2 * np.pi * sp.i0e(kappa)) + kappa * (1 - sp.i1e(kappa) / sp.i0e(kappa))
+    ),
+    "genextreme": lambda c: _EULER * (1 - c) + 1,
     "bernoulli": lambda p: sp.entr(p) + sp.entr(1 - p),
 }

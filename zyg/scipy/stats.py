@@ -3,7 +3,8 @@
 The densities, distribution functions, quantiles, means, variances, medians, intervals and (of
 continuous ones) entropies of the distributions below, also frozen, take watched values,
 in every parameter of continuous distributions, and in the real parameters of discrete ones. They
-agree with SciPy's to rounding.
+agree with SciPy's to rounding. Samples (``rvs``) of continuous ones are SciPy's own, and move with
+the parameters as those of ``zyg.numpy.random`` do. ``gaussian_kde`` takes watched data, too.
 
 >>> import zyg
 >>> from zyg.scipy import stats
@@ -19,9 +20,18 @@ import scipy.stats
 from scipy import special as sp
 
 from zyg.functions.kit import strip
+from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy import _special_table as _special_table
-from zyg.scipy._distributions import LOG_2PI, Continuous, Dirichlet, Discrete, MultivariateNormal
+from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete
+from zyg.scipy._kernel_density import gaussian_kde as gaussian_kde
 from zyg.scipy._namespace import drop_in
+from zyg.scipy._several_variables import (
+    Dirichlet,
+    InverseWishart,
+    MultivariateNormal,
+    MultivariateT,
+    Wishart,
+)
 
 if TYPE_CHECKING:
     from scipy.stats import *  # noqa: F403
@@ -41,8 +51,12 @@ def _positive(*shapes):
     return valid
 
 
-def _continuous(name, shapes="", support=_HALF_LINE, **formulas):
-    return Continuous(name, shapes.split(), _positive, support, formulas)
+def _finite(shape):
+    return np.isfinite(shape)
+
+
+def _continuous(name, shapes="", support=_HALF_LINE, valid=_positive, **formulas):
+    return Continuous(name, shapes.split(), valid, support, formulas)
 
 
 def _log_scaled(z, s):
@@ -110,6 +124,14 @@ cauchy = _continuous(
     sf=lambda z: np.arctan2(1.0, z) / np.pi,
     ppf=lambda q: -_cot(q),
     isf=lambda q: _cot(q),
+)
+halfcauchy = _continuous(
+    "halfcauchy",
+    logpdf=lambda z: np.log(2 / np.pi) - np.log1p(z * z),
+    cdf=lambda z: 2 / np.pi * np.arctan(z),
+    sf=lambda z: 2 / np.pi * np.arctan2(1.0, z),
+    ppf=lambda q: np.tan(0.5 * np.pi * q),
+    isf=lambda q: 1 / np.tan(0.5 * np.pi * q),
 )
 
 
@@ -260,6 +282,56 @@ f = _continuous(
         m / n * sp.betainccinv(0.5 * n, 0.5 * m, q) / sp.betaincinv(0.5 * m, 0.5 * n, q)
     ),
 )
+truncnorm = _continuous(
+    "truncnorm",
+    "a b",
+    support=(lambda a, b: a, lambda a, b: b),
+    valid=lambda a, b: a < b,
+    logpdf=_by_scipy.log_cut_density,
+    cdf=lambda z, a, b: _by_scipy.cut_cdf(z, a, b),
+    sf=lambda z, a, b: _by_scipy.cut_sf(z, a, b),
+    logcdf=lambda z, a, b: _by_scipy.cut_logcdf(z, a, b),
+    logsf=lambda z, a, b: _by_scipy.cut_logsf(z, a, b),
+    ppf=lambda q, a, b: _by_scipy.cut_ppf(q, a, b),
+    isf=lambda q, a, b: _by_scipy.cut_isf(q, a, b),
+)
+vonmises = _continuous(
+    "vonmises",
+    "kappa",
+    support=_LINE,
+    valid=lambda kappa: kappa >= 0,
+    logpdf=_by_scipy.log_angle_density,
+    cdf=lambda z, kappa: _by_scipy.angle_cdf(z, kappa),
+    sf=lambda z, kappa: _by_scipy.angle_sf(z, kappa),
+    ppf=lambda q, kappa: _by_scipy.angle_ppf(q, kappa),
+    isf=lambda q, kappa: _by_scipy.angle_isf(q, kappa),
+)
+skewnorm = _continuous(
+    "skewnorm",
+    "a",
+    support=_LINE,
+    valid=_finite,
+    logpdf=_by_scipy.log_skew_density,
+    cdf=lambda z, a: _by_scipy.skew_cdf(z, a),
+    sf=lambda z, a: _by_scipy.skew_cdf(-z, -a),
+    ppf=lambda q, a: _by_scipy.skew_ppf(q, a),
+    isf=lambda q, a: _by_scipy.skew_isf(q, a),
+)
+genextreme = _continuous(
+    "genextreme",
+    "c",
+    support=(
+        lambda c: np.where(strip(c) < 0, 1 / np.where(strip(c) < 0, c, -1.0), -np.inf),
+        lambda c: np.where(strip(c) > 0, 1 / np.where(strip(c) > 0, c, 1.0), np.inf),
+    ),
+    valid=_finite,
+    logpdf=lambda z, c: (1 - c) * _by_scipy.log_extreme(z, c) - np.exp(_by_scipy.log_extreme(z, c)),
+    cdf=lambda z, c: np.exp(-np.exp(_by_scipy.log_extreme(z, c))),
+    sf=lambda z, c: -np.expm1(-np.exp(_by_scipy.log_extreme(z, c))),
+    logcdf=lambda z, c: -np.exp(_by_scipy.log_extreme(z, c)),
+    ppf=lambda q, c: -np.log(-np.log(q)) * sp.exprel(c * np.log(-np.log(q))),
+    isf=lambda q, c: -np.log(-np.log1p(-q)) * sp.exprel(c * np.log(-np.log1p(-q))),
+)
 
 
 # Discrete ones
@@ -333,3 +405,6 @@ bernoulli = Discrete(
 
 dirichlet = Dirichlet("dirichlet")
 multivariate_normal = MultivariateNormal("multivariate_normal")
+multivariate_t = MultivariateT("multivariate_t")
+wishart = Wishart("wishart")
+invwishart = InverseWishart("invwishart")

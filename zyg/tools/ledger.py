@@ -145,8 +145,9 @@ have two names: `np.abs` is `np.absolute`. Of SciPy's, {scipy} names are differe
 
 - **Conversions** such as `np.asarray` and `np.array` make an object array of watched numbers, with
   a warning, of up to `config(object_elements=10_000)` elements. Larger ones are refused.
-- **Random numbers** are constants: write `mu + sigma * rng.normal(size=n)`. `rng.normal(mu, sigma)`
-  with watched parameters is refused, because a sample has no derivative in them.
+- **Random numbers**: write `mu + sigma * rng.normal(size=n)`, or draw of
+  `zyg.numpy.random.default_rng(rng)`, whose samples move with watched parameters. A plain
+  generator refuses those in a module that is not adopted.
 - **Polynomials**: `np.poly1d` carries watched coefficients. Of the functions in `np.polynomial`,
   those that evaluate a series (`polyval`, `chebval`, `legval`, `hermval`, `hermeval`, `lagval`) are
   differentiated with respect to the point; watched coefficients are refused.

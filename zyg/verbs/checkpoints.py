@@ -332,3 +332,23 @@ def _rewound(generators: list[Any], states: list[Any]) -> Iterator[None]:
             _set_states(generators, found)
         finally:
             _set_states(generators, found)
+
+
+@contextmanager
+def rewinding(generator: Any) -> Iterator[Callable[[], None]]:
+    """Alone with a generator of NumPy's: what puts it back to where it was, once.
+
+    At the end it is where it was when it was put back.
+    """
+    bits = getattr(generator, "bit_generator", None) or generator._bit_generator
+    with bits.lock:
+        before, after = _state(generator), list[Any]()
+
+        def rewind() -> None:
+            after.append(_state(generator))
+            _set_states([generator], [before])
+
+        try:
+            yield rewind
+        finally:
+            _set_states([generator] * len(after), after)

@@ -1,0 +1,214 @@
+"""Distribution functions and quantiles whose values SciPy knows better than a formula does.
+
+Their partial derivatives are formulas. Where F(z; p) is the distribution function, a quantile z
+moves by dz/dp = -(dF/dp) / (dF/dz).
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import special as sp
+from scipy import stats
+
+from zyg.functions.kit import is_complex, scalar_rule, strip
+from zyg.scipy import _special_table as _special_table
+from zyg.scipy._incomplete import angle_slope
+from zyg.scipy._special_slopes import log1p_over
+
+_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
+
+
+def _rule(name: str, method: str, *partials: Any) -> Any:
+    """A method of a distribution of SciPy's, and its partial derivatives."""
+    scipys = getattr(getattr(stats, name), method)
+
+    def value(*args):
+        if any(map(is_complex, args)):  # SciPy would take the real parts
+            raise TypeError(f"scipy.stats.{name}.{method} is a function of real numbers")
+        return scipys(*args)
+
+    return scalar_rule(value, *partials)
+
+
+# Angles (von Mises)
+
+
+def log_angle_density(z, kappa):
+    half = np.sin(0.5 * z)
+    return -2 * kappa * half * half - np.log(2 * np.pi) - np.log(sp.i0e(kappa))
+
+
+def _angle_density(z, kappa):
+    return np.exp(log_angle_density(z, kappa))
+
+
+def _turned(z):
+    """The angle between -pi and pi."""
+    return z - 2 * np.pi * np.round(strip(z) / (2 * np.pi))
+
+
+def _by_kappa(z, kappa):
+    return -angle_slope(kappa, _turned(z)) * _angle_density(z, kappa)
+
+
+angle_cdf = _rule(
+    "vonmises",
+    "cdf",
+    lambda z, kappa, y: _angle_density(z, kappa),
+    lambda z, kappa, y: _by_kappa(z, kappa),
+)
+angle_sf = _rule(
+    "vonmises",
+    "sf",
+    lambda z, kappa, y: -_angle_density(z, kappa),
+    lambda z, kappa, y: -_by_kappa(z, kappa),
+)
+angle_ppf = _rule(
+    "vonmises",
+    "ppf",
+    lambda q, kappa, y: 1 / _angle_density(y, kappa),
+    lambda q, kappa, y: angle_slope(kappa, y),
+)
+angle_isf = _rule(
+    "vonmises",
+    "isf",
+    lambda q, kappa, y: -1 / _angle_density(y, kappa),
+    lambda q, kappa, y: angle_slope(kappa, y),
+)
+
+
+# The skew normal distribution
+
+
+def log_skew_density(z, a):
+    return np.log(2.0) - 0.5 * z * z - _LOG_ROOT_2PI + sp.log_ndtr(a * z)
+
+
+def _skew_density(z, a):
+    return np.exp(log_skew_density(z, a))
+
+
+def _skew_by_a(z, a):
+    """By the function of D. B. Owen, of which the rest of the distribution function is made."""
+    return -np.exp(-0.5 * z * z * (1 + a * a)) / (np.pi * (1 + a * a))
+
+
+def _skew_slope(z, a):
+    """How the quantile moves with a."""
+    log_slope = -0.5 * (a * z) ** 2 - _LOG_ROOT_2PI - sp.log_ndtr(a * z)
+    return np.exp(log_slope) / (1 + a * a)
+
+
+skew_cdf = _rule(
+    "skewnorm",
+    "cdf",
+    lambda z, a, y: _skew_density(z, a),
+    lambda z, a, y: _skew_by_a(z, a),
+)
+skew_ppf = _rule(
+    "skewnorm",
+    "ppf",
+    lambda q, a, y: 1 / _skew_density(y, a),
+    lambda q, a, y: _skew_slope(y, a),
+)
+skew_isf = _rule(
+    "skewnorm",
+    "isf",
+    lambda q, a, y: -1 / _skew_density(y, a),
+    lambda q, a, y: _skew_slope(y, a),
+)
+
+
+# The normal distribution between two ends
+
+
+def _log_mass_value(a, b):
+    """log(ndtr(b) - ndtr(a)), in the left tail."""
+    turned = a > 0
+    low, high = sp.log_ndtr(np.where(turned, -b, a)), sp.log_ndtr(np.where(turned, -a, b))
+    less = low - high
+    near = less > -np.log(2.0)
+    inner, outer = np.where(near, less, -1.0), np.where(near, -1.0, less)
+    return high + np.where(near, np.log(-np.expm1(inner)), np.log1p(-np.exp(outer)))
+
+
+def _log_normal(z):
+    return -0.5 * z * z - _LOG_ROOT_2PI
+
+
+_log_mass: Any = scalar_rule(
+    _log_mass_value,
+    lambda a, b, y: -np.exp(_log_normal(a) - y),
+    lambda a, b, y: np.exp(_log_normal(b) - y),
+)
+
+
+def log_cut_density(z, a, b):
+    return _log_normal(z) - _log_mass(a, b)
+
+
+def _cut_density(z, a, b):
+    return np.exp(log_cut_density(z, a, b))
+
+
+cut_cdf: Any = _rule(
+    "truncnorm",
+    "cdf",
+    lambda z, a, b, y: _cut_density(z, a, b),
+    lambda z, a, b, y: -_cut_density(a, a, b) * cut_sf(z, a, b),
+    lambda z, a, b, y: -_cut_density(b, a, b) * y,
+)
+cut_sf: Any = _rule(
+    "truncnorm",
+    "sf",
+    lambda z, a, b, y: -_cut_density(z, a, b),
+    lambda z, a, b, y: _cut_density(a, a, b) * y,
+    lambda z, a, b, y: _cut_density(b, a, b) * cut_cdf(z, a, b),
+)
+cut_logcdf: Any = _rule(
+    "truncnorm",
+    "logcdf",
+    lambda z, a, b, y: np.exp(log_cut_density(z, a, b) - y),
+    lambda z, a, b, y: -_cut_density(a, a, b) * np.exp(cut_logsf(z, a, b) - y),
+    lambda z, a, b, y: -_cut_density(b, a, b),
+)
+cut_logsf: Any = _rule(
+    "truncnorm",
+    "logsf",
+    lambda z, a, b, y: -np.exp(log_cut_density(z, a, b) - y),
+    lambda z, a, b, y: _cut_density(a, a, b),
+    lambda z, a, b, y: _cut_density(b, a, b) * np.exp(cut_logcdf(z, a, b) - y),
+)
+
+
+def _start_slope(z, a, b):
+    """How a quantile moves with the start of the support: by 1 where it lies there."""
+    return np.exp(0.5 * (z * z - a * a)) * cut_sf(z, a, b)
+
+
+def _end_slope(z, a, b):
+    return np.exp(0.5 * (z * z - b * b)) * cut_cdf(z, a, b)
+
+
+cut_ppf = _rule(
+    "truncnorm",
+    "ppf",
+    lambda q, a, b, y: 1 / _cut_density(y, a, b),
+    lambda q, a, b, y: _start_slope(y, a, b),
+    lambda q, a, b, y: _end_slope(y, a, b),
+)
+cut_isf = _rule(
+    "truncnorm",
+    "isf",
+    lambda q, a, b, y: -1 / _cut_density(y, a, b),
+    lambda q, a, b, y: _start_slope(y, a, b),
+    lambda q, a, b, y: _end_slope(y, a, b),
+)
+
+
+# Extreme values
+
+
+def log_extreme(z, c):
+    """log(1 - c z) / c, which is -z at c = 0."""
+    return -z * log1p_over(-c * z)
