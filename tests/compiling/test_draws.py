@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import zyg
+import zyg.numpy
 from zyg.compiler import draws
-from zyg.errors import ConversionError
+from zyg.errors import ConversionError, PerformanceWarning
 
 X = np.linspace(0.1, 1, 8)
 
@@ -170,6 +171,14 @@ def test_a_watched_parameter_is_refused_as_in_python():
             zyg.gradient(f, X, rng)
     with pytest.raises(ConversionError, match="cannot draw normal with a watched parameter"):
         zyg.gradient(both.compiled, X, both.ours)
+
+
+def test_a_generator_whose_draws_move_is_left_to_python():
+    rng = zyg.numpy.random.default_rng(3)
+    with pytest.warns(PerformanceWarning, match="a generator whose draws move"):
+        slopes = zyg.gradient(zyg.compile(by_what_is_drawn), X, rng)
+    expected = zyg.gradient(by_what_is_drawn, X, zyg.numpy.random.default_rng(3))
+    np.testing.assert_array_equal(slopes[0], expected[0])
 
 
 def returned(x, rng):

@@ -195,6 +195,7 @@ def test_slopes_of_angles_are_integrals(kappa, depth):
 
 def test_far_out_in_the_tails_nothing_is_lost():
     assert gamma_slope(0.01, 0.0) == 0.0
+    assert np.isnan(gamma_slope(0.0, 0.0))  # the mean moves there, no sample does
     np.testing.assert_allclose(
         gamma_slope(2.0, 800.0), np.log(800.0) - scipy.special.psi(2.0), rtol=1e-2
     )

@@ -493,6 +493,12 @@ def test_second_derivatives_of_samples():
     ours = zyg.hessian(lambda a: np.sum(stats.gamma.rvs(a, size=3, random_state=1)), 2.3)
     theirs = zyg.hessian(lambda a: np.sum(stats.gamma.ppf(u, a)), 2.3)
     np.testing.assert_allclose(ours, theirs, rtol=1e-8)
+
+    def third(f):
+        return zyg.pushforward(lambda a: zyg.hessian(lambda a: np.sum(f(a)), a), (2.3,), (1.0,))[1]
+
+    sampled = third(lambda a: stats.gamma.rvs(a, size=3, random_state=1))
+    np.testing.assert_allclose(sampled, third(lambda a: stats.gamma.ppf(u, a)), rtol=1e-6)
     zyg.check_gradient(lambda m, s: stats.norm.rvs(m, s, size=(2, 3), random_state=1), 0.3, 1.7)
 
 

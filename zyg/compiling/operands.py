@@ -137,6 +137,8 @@ class Taken:
             return self._watched(settle(x))
         if t is np.random.Generator:
             return self._generator(x)
+        if issubclass(t, np.random.Generator):
+            raise Unkind("a generator whose draws move with watched parameters")
         if t in own_verbs:
             x = x.__wrapped__
         if isinstance(x, _FUNCTIONS):

@@ -29,7 +29,8 @@ _sparse_rules _sparse_linalg sparse         matrices whose stored elements may b
 _distances _spatial_distance spatial        distances of vectors
 _interpolate_pieces _interpolate_data       splines at points; their coefficients
 _interpolate_classes _interpolate_splines   classes that stand for SciPy's; splines of one variable
-_interpolate_fitpack _interpolate_tables interpolate  those of FITPACK; tables
+_interpolate_fitpack _interpolate_tables    those of FITPACK; values on a line and on a grid
+_interpolate_scattered interpolate          values at scattered points
 """
 
 import sys as _sys

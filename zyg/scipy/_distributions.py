@@ -50,6 +50,11 @@ def generator_of(distribution, seed):
     return np.random.RandomState(seed) if isinstance(seed, (int, np.integer)) else seed
 
 
+def _levels(x):
+    """By how many gradients, one in the other, a value is watched."""
+    return 1 + _levels(x.primal) if is_watched(x) else 0
+
+
 class _Stand:
     """What stands for a distribution of SciPy's, `scipys`, and passes for it."""
 
@@ -286,7 +291,7 @@ class Continuous(_Distribution):
     def _stayed(self, z, shapes):
         """A sample that stays at its place in the distribution: by Newton's steps, all of length 0.
 
-        Each squares the error in the shapes' differentials: as many as the gradients around need.
+        Each squares the error in the shapes' differentials: as many as the gradients need.
         """
         if not any(map(is_watched, shapes)):
             return z
@@ -298,7 +303,7 @@ class Continuous(_Distribution):
                 return np.where(lower, below, -above)
 
             before = place(z, [*map(strip, shapes)])
-            for _ in range(nestlevel().bit_length()):
+            for _ in range(max(map(_levels, shapes)).bit_length()):
                 z = z - (place(z, shapes) - before) / self._formula("pdf", z, shapes)
         return z
 

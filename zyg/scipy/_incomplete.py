@@ -55,8 +55,9 @@ def gammainc_a(a, x, y):
 
 def gamma_slope(a, x):
     """dx/da where gammainc(a, x) stays."""
+    none = strip(a) <= 0  # all of it lies at 0, and nothing stays in its place
     inside, a, x = _gamma_inside(a, x)
-    return np.where(inside, -x * _gamma_side(a, x), 0.0)
+    return np.where(none, np.nan, np.where(inside, -x * _gamma_side(a, x), 0.0))
 
 
 def _gamma_inside(a, x):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import scipy.interpolate
 
 from zyg.scipy import _interpolate_fitpack as _interpolate_fitpack
-from zyg.scipy import _interpolate_tables as _interpolate_tables
+from zyg.scipy import _interpolate_scattered as _interpolate_scattered
 from zyg.scipy._interpolate_classes import CLASSES, FUNCTIONS, refuse_others
 from zyg.scipy._namespace import drop_in
 
