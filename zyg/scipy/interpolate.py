@@ -3,17 +3,18 @@
 The piecewise polynomials (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`,
 `CubicHermiteSpline`, `PPoly`), the splines (`BSpline`, `make_interp_spline`, `make_lsq_spline`,
 `splrep` and `splev` with their kin, `InterpolatedUnivariateSpline`, `LSQUnivariateSpline`,
-`UnivariateSpline` of s=0) and the tables (`interp1d`, `RegularGridInterpolator`, `interpn`) take
-watched points, and data of which values and places are watched. So do their `derivative`,
-`antiderivative` and `integrate`. At a point between two pieces, the derivative is that of the piece
-that SciPy computes with. Objects are SciPy's; made by these classes, where a gradient runs or
-none, they take watched points.
+`UnivariateSpline` of s=0), the tables (`interp1d`, `RegularGridInterpolator`, `interpn`) and what
+is made of scattered points (`RBFInterpolator`, `LinearNDInterpolator`, `NearestNDInterpolator`,
+`griddata`) take watched points, and data of which values and places are watched; so do the methods
+`derivative`, `antiderivative` and `integrate`. At a point between two pieces, the derivative is
+that of the piece that SciPy computes with. Objects are SciPy's; made by these classes, where a
+gradient runs or none, they take watched points.
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import interpolate
 >>> t = np.arange(4.0)
->>> zyg.gradient(lambda x: interpolate.CubicSpline(t, t**3)(x), 1.5)
-(6.75,)
+>>> zyg.gradient(lambda x: interpolate.CubicSpline(t, t**2)(x), 1.5)
+(3.0,)
 
 """
 
