@@ -1,4 +1,9 @@
-"""Values at scattered points: radial functions, triangles, neighbours; griddata."""
+"""Values at scattered points: radial functions, triangles, neighbours; griddata.
+
+Where a point is one of the data, the radial function of that one has slope 0, as a kink has, and
+the second derivative leaves it out: that is infinite, or none, for "linear" and
+"thin_plate_spline".
+"""
 
 from typing import Any
 

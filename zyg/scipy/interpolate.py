@@ -8,7 +8,8 @@ is made of scattered points (`RBFInterpolator`, `LinearNDInterpolator`, `Nearest
 `griddata`) take watched points, and data of which values and places are watched; so do the methods
 `derivative`, `antiderivative` and `integrate`. At a point between two pieces, the derivative is
 that of the piece that SciPy computes with. Objects are SciPy's; made by these classes, where a
-gradient runs or none, they take watched points.
+gradient runs or none, they take watched points. Where a point is one of the data of
+`RBFInterpolator`, second derivatives leave out that one's radial function, as at a kink.
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import interpolate
