@@ -1,14 +1,23 @@
 """Automatic differentiation for the Python program you already have.
 
-Programs are watched as they run (`core`), or read as source (`compiler`): two towers on one `base`,
-which neither knows of the other. `watched`, `verbs` and `functions` stand on the first, `kernels`
-on the second; in `broadcasting` they meet. CONTRIBUTING.md has the packages, lowest first; a
-package's own page, the docstring of its `__init__`, names its files in reading order. This file has
-the public names, and nothing else.
+First derivatives: `gradient`, `value_and_gradient`, `grad`, `value_and_grad`, `pullback`,
+`pushforward`, `jacobian`. Second: `hessian`, `diaghessian`, `hvp`. Programs that import NumPy, math
+and SciPy: `adopt`, or the drop-ins `zyg.numpy`, `zyg.math`, `zyg.scipy`. Machine code: `compile`,
+`broadcast`. Rules of your own: `adjoint`, `scalar_rule`, `foreign`. Constants: `stop_gradient`,
+`nondifferentiable`. What went wrong: `explain`, `check_gradient`, `errors`. Each has examples in
+its own ``help``.
+
+How it is made: programs are watched as they run (`core`), or read as source (`compiler`): two
+towers on one `base`, which neither knows of the other. `watched`, `verbs` and `functions` stand on
+the first, `kernels` on the second; in `broadcasting` they meet. CONTRIBUTING.md has the packages,
+lowest first; a package's own page, the docstring of its `__init__`, names its files in reading
+order. This file has the public names, and nothing else.
 """
 
+import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
+from types import ModuleType as _ModuleType
 
 from zyg import kernels as kernels
 from zyg.base.bags import Tangent as Tangent
@@ -126,7 +135,12 @@ _MODULES = {
     "numpy": "", "optimize": "", "scipy": "scipy", "statistics": "", "threads": "",
     "torch": "torch", "trio": "trio",
 }  # fmt: skip
-__all__ = sorted(name for name in {*globals(), *_LATE, "threads"} if not name.startswith("_"))
+# What users call. The packages of the engine are not, though some are loaded.
+__all__ = sorted(
+    {name for name, value in globals().items() if not isinstance(value, _ModuleType | dict)}.union(
+        _LATE, ("errors", "kernels", "threads")
+    ).difference({name for name in globals() if name.startswith("_")})
+)
 
 if not _typing.TYPE_CHECKING:  # a name that is not above is a mistake
 
@@ -134,7 +148,9 @@ if not _typing.TYPE_CHECKING:  # a name that is not above is a mistake
         if name in _MODULES:
             return _import_module(f"zyg.{name}")
         if name not in _LATE:
-            raise AttributeError(f"module 'zyg' has no attribute {name!r}")
+            from zyg.tools.elsewhere import lacking
+
+            raise lacking(name, _sys._getframe(1))
         globals()[name] = found = getattr(_import_module(_LATE[name]), name)
         return found
 
@@ -143,4 +159,5 @@ def __dir__() -> list[str]:
     from importlib.util import find_spec
 
     modules = {name for name, package in _MODULES.items() if not package or find_spec(package)}
-    return sorted({*globals(), *_LATE, *modules})
+    pythons = {name for name in globals() if name.startswith("__")}
+    return sorted({*pythons, *__all__, *modules})

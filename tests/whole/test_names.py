@@ -16,6 +16,7 @@ import pytest
 import trio
 
 import zyg
+from zyg.tools.elsewhere import LINES
 
 SCIPY = (
     "", ".fft", ".fftpack", ".integrate", ".linalg", ".optimize", ".signal", ".sparse", ".spatial",
@@ -50,6 +51,50 @@ def test_zyg_lists_its_functions_and_modules_without_loading_them():
         "assert zyg.math.sin(0.0) == 0.0"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_zyg_lists_what_users_call_and_no_package_of_the_engine():
+    engine = {"adoption", "base", "core", "functions", "tools", "verbs", "watched"}
+    assert engine.isdisjoint(dir(zyg))
+    assert engine.isdisjoint(zyg.__all__)
+    assert not [name for name in dir(zyg) if name.startswith("_") and not name.startswith("__")]
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_name_of_another_library_tells_the_line_to_write(name):
+    assert not hasattr(zyg, name)
+    with pytest.raises(AttributeError) as caught:
+        getattr(zyg, name)
+    assert str(caught.value).startswith(f"module 'zyg' has no attribute {name!r}: ")
+    assert str(caught.value).endswith(LINES[name])
+
+
+def test_an_import_of_such_a_name_tells_the_line_too():
+    with pytest.raises(ImportError, match=r"name 'vjp' from 'zyg': .*y, back = zyg\."):
+        from zyg import vjp  # noqa: F401
+
+
+@pytest.mark.parametrize("name", ["gradiant", "no_such_name"])
+def test_any_other_name_is_answered_as_python_does(name):
+    with pytest.raises(AttributeError, match=f"^module 'zyg' has no attribute '{name}'$"):
+        getattr(zyg, name)
+    with pytest.raises(ImportError, match=f"^cannot import name '{name}' from 'zyg' "):
+        exec(f"from zyg import {name}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "vjp", "jvp", "derivative", "jacrev", "jacfwd", "hess", "vhp", "elementwise_grad",
+        "grad_and_value", "remat", "tree_map", "tree_flatten", "check_grads", "gradgradcheck",
+        "stop_grad",
+    ],
+)  # fmt: skip
+def test_the_line_for_a_name_of_another_library_runs(name):
+    x = np.array([1.0, 2.0])
+    given = {"zyg": zyg, "f": np.square if name == "tree_map" else lambda x: np.sum(x * x * x)}
+    given |= {"np": np, "x": x, "dx": x, "v": x, "args": (x,), "tree": [x]}
+    exec(LINES[name].partition(", or ")[0], given)
 
 
 def test_help_does_not_ask_for_libraries_that_are_not_there():

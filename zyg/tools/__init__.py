@@ -1,5 +1,6 @@
 """Tools that know everything, and that nothing knows.
 
+elsewhere                       names that other libraries have, and what to write here
 samples                         values of all kinds for checks
 testing                         `check_adjoint`, `check_gradient`
 timeline                        pictures of concurrent programs
