@@ -6,6 +6,7 @@ import ast
 import linecache
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -78,9 +79,15 @@ def _of_scipy(frame: FrameType | None) -> str:
     name = ""
     while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy."):
         module = ".".join(frame.f_globals["__name__"].split(".")[:2])
-        if hasattr(sys.modules.get(module), frame.f_code.co_name):
+        called = frame.f_code.co_name
+        if not called.startswith("_") and hasattr(sys.modules.get(module), called):
             name = f"{module}.{frame.f_code.co_name}"
         frame = frame.f_back
+    if name and find_spec(f"zyg.{name.rpartition('.')[0]}") is None:
+        return (
+            f"zyg has no rule for {name}: wrap it by zyg.foreign(f, jacobian=jacobian), or write "
+            "its rule with zyg.adjoint"
+        )
     return f"use zyg.{name} instead of {name}" if name else "use zyg.scipy instead of scipy"
 
 

@@ -85,8 +85,7 @@ class AdjointTask:
         run, channels, pass_ = self.run, self.channels, self.pass_
         bars, times, plain, check = run.bars, run.times, not run.strong, pass_.check
         entries = self.entries if self.held is None else chain((self.held,), self.entries)
-        late = False
-        while not (pass_.stopped or late):
+        while not pass_.stopped:
             self.held = None
             for b, j, a, i, out in islice(entries, _STRETCH):
                 if channels and (out in channels or type(out) is tuple) and not self._receive(out):
@@ -119,9 +118,8 @@ class AdjointTask:
                     return False
                 if pass_.stopped or time.monotonic() > until:
                     return False
-            if not self.at():
-                return True
-            late = time.monotonic() > until
+            if not self.at() or time.monotonic() > until:
+                return not self.at()
         return False
 
     def _through(self, entry: tuple[Any, ...], run: Run) -> bool:
