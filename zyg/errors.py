@@ -74,10 +74,11 @@ def user_line(frame: FrameType | None = None, line: int = 0) -> str:
 
 
 def raising_line(error: BaseException) -> str:
-    """The innermost line of the user's that an exception came through."""
+    """The innermost line of the user's, else of a library's, that an exception came through."""
     here, found = error.__traceback__, None
     while here is not None:
-        if is_users(here.tb_frame.f_code.co_filename):
+        file = here.tb_frame.f_code.co_filename
+        if is_users(file) and not (found and is_installed(file)):
             found = here
         here = here.tb_next
     return user_line(found.tb_frame, found.tb_lineno) if found else user_line()

@@ -261,7 +261,7 @@ def test_an_interrupt_while_rounds_run_is_raised(monkeypatch):
 
     compiled = zyg.compile(summed, parallel=True)
     right = compiled(X)
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, zyg.config(workers=1):  # also where there is one core
         patch.setattr(threaded.threads, "in_parallel", interrupted)
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):

@@ -27,7 +27,7 @@ def raw():
     # busy machine, one that was lost a little later is still on its way.
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
-        distributed.LocalCluster(2, processes=True, **options) as cluster,
+        distributed.LocalCluster(n_workers=2, processes=True, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client

@@ -646,6 +646,32 @@ def test_pickling():
     refusal(errors.ConversionError, lambda x: pickle.dumps({"a": [x]}), ARRAY)
 
 
+def test_pickling_offers_calls_in_other_processes():
+    assert "zyg.wrap_executor(pool)" in refusal(
+        errors.ConversionError, lambda x: pickle.dumps(x), 2.0
+    )
+
+
+def test_a_module_of_scipys_without_a_drop_in_is_not_said_to_have_one():
+    interpolate = pytest.importorskip("scipy.interpolate")
+    with (
+        pytest.warns(zyg.errors.PerformanceWarning),
+        pytest.raises(errors.ConversionError) as caught,
+    ):
+        gradient(lambda x: interpolate.make_interp_spline(np.arange(6.0), x)(0.3), np.ones(6))
+    assert "zyg has no rule" in str(caught.value)
+    assert "use zyg.scipy" not in str(caught.value)
+
+
+def test_an_object_array_that_scipy_refuses_is_told_on_the_users_line():
+    ndimage = pytest.importorskip("scipy.ndimage")
+    with pytest.warns(zyg.errors.PerformanceWarning):
+        text = refusal(
+            errors.ConversionError, lambda x: ndimage.gaussian_filter(x, 1.0)[0], np.ones(6)
+        )
+    assert "zyg.adopt(__name__)" in text
+
+
 def test_a_closed_value_can_be_pickled_and_copied():
     kept = []
     gradient(lambda x: kept.append(x) or x, 2.0)

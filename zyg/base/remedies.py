@@ -6,6 +6,7 @@ import ast
 import linecache
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -80,9 +81,15 @@ def _of_scipy(frame: FrameType | None) -> str:
         module = ".".join(frame.f_globals["__name__"].split(".")[:2])
         of_class = type(frame.f_locals["self"]) if "self" in frame.f_locals else frame.f_code
         called = getattr(of_class, "__name__", frame.f_code.co_name)
-        if hasattr(sys.modules.get(module), called):
+        if not called.startswith("_") and hasattr(sys.modules.get(module), called):
             name = f"{module}.{called}"
         frame = frame.f_back
+    drop_in = find_spec(f"zyg.{name.rpartition('.')[0]}") if name else None
+    if name and (drop_in is None or drop_in.origin is None):  # no file of zyg's
+        return (
+            f"zyg has no rule for {name}: wrap it by zyg.foreign(f, jacobian=jacobian), or write "
+            "its rule with zyg.adjoint"
+        )
     return f"use zyg.{name} instead of {name}" if name else "use zyg.scipy instead of scipy"
 
 

@@ -78,11 +78,14 @@ class AdjointTask:
         return int(self.places.__length_hint__())
 
     def _step(self, until: float) -> bool:
-        """Step back through all entries: False if one is held, or if the time is up."""
+        """Step back through all entries: False if one is held, or if the time is up.
+
+        The first stretch begins whatever the time, so that slices that are late get on, too.
+        """
         run, channels, pass_ = self.run, self.channels, self.pass_
         bars, times, plain, check = run.bars, run.times, not run.strong, pass_.check
         entries = self.entries if self.held is None else chain((self.held,), self.entries)
-        while not pass_.stopped and time.monotonic() <= until:
+        while not pass_.stopped:
             self.held = None
             for b, j, a, i, out in islice(entries, _STRETCH):
                 if channels and (out in channels or type(out) is tuple) and not self._receive(out):
@@ -115,8 +118,8 @@ class AdjointTask:
                     return False
                 if pass_.stopped or time.monotonic() > until:
                     return False
-            if not self.at():
-                return True
+            if not self.at() or time.monotonic() > until:
+                return not self.at()
         return False
 
     def _through(self, entry: tuple[Any, ...], run: Run) -> bool:
@@ -231,7 +234,7 @@ class ReversePass:
         later.future.add_done_callback(arrived)
 
     def work(self, until: float = float("inf")) -> bool:
-        """Step whatever is ready, until all is done (True) or the time is up (False)."""
+        """Step whatever is ready, one task at least, until all is done (True) or time is up."""
         task: AdjointTask | None = None
         done: bool | None = False
         while True:
@@ -245,7 +248,7 @@ class ReversePass:
                         return False
                 if not self.left or self.stopped:
                     return True
-                if time.monotonic() > until:
+                if task is not None and time.monotonic() > until:
                     return False
                 rank = heapq.heappop(self.ready)
                 task = self.tasks[rank]

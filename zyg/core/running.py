@@ -229,7 +229,7 @@ def _of_objects(error: BaseException) -> ConversionError:
         "np.asarray and np.array make an array of objects of watched values, and not every "
         "function of NumPy's or SciPy's has a loop for objects.",
         "use np.stack([x, y]) instead of np.array([x, y]), x instead of np.asarray(x), zyg.numpy "
-        "and zyg.scipy instead of numpy and scipy.",
+        "and zyg.scipy instead of numpy and scipy, or call zyg.adopt(__name__) once.",
         raising_line(error),
     )
 

@@ -32,7 +32,8 @@ def refuse_pickle() -> tuple[Any, ...]:
         "the bytes would hold a plain number, and the derivative would be lost.",
         _SENDERS[sender] + "; or send zyg.stop_gradient(x)."
         if sender
-        else "pickle zyg.stop_gradient(x), or what `gradient` returns.",
+        else "zyg.wrap_executor(pool) has calls in other processes that are differentiated; "
+        "to keep a value, pickle zyg.stop_gradient(x), or what `gradient` returns.",
         where="" if heard else f"in the background, where {sender or 'a library'} sends a value",
         tag="pickle",
     )
