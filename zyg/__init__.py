@@ -53,6 +53,8 @@ if _typing.TYPE_CHECKING:
     from zyg.compiling.verbs import compile as compile
     from zyg.interop.foreign import foreign as foreign
     from zyg.interop.vmap import vmap as vmap
+    from zyg.optimize.files import load as load
+    from zyg.optimize.files import save as save
     from zyg.sparsity.derivatives import sparse_hessian as sparse_hessian
     from zyg.sparsity.derivatives import sparse_jacobian as sparse_jacobian
     from zyg.tasks.executors import wrap_executor as wrap_executor
@@ -108,12 +110,14 @@ _LATE = {
     "hvp": "zyg.verbs.jacobians",
     "implicit": "zyg.verbs.implicit",
     "jacobian": "zyg.verbs.jacobians",
+    "load": "zyg.optimize.files",
     "map": "zyg.verbs.structures",
     "norm": "zyg.verbs.structures",
     "partials": "zyg.broadcasting.verbs",
     "prange": "zyg.compiler.front.parallel",
     "pullback_async": "zyg.verbs.asynchronous",
     "pushforward": "zyg.verbs.pushforward",
+    "save": "zyg.optimize.files",
     "sparse_hessian": "zyg.sparsity.derivatives",
     "sparse_jacobian": "zyg.sparsity.derivatives",
     "value_and_grad": "zyg.verbs.grad",

@@ -141,7 +141,9 @@ def raised(error, *args, **options):
         ([], {}, "found no batch in its data"),
         (iter([(X, Y)]), {"epochs": 2}, "found no batch in its data"),
         (3, {}, "given a int as data"),
-        ([(X, Y)], {"batch_size": 5}, "given a list as data, and batch_size or rng"),
+        (iter([(X, Y)]), {"batch_size": 5}, "given a list_iterator as data, and batch_size or rng"),
+        ([], {"batch_size": 5}, "given data of shapes {0: (0,)}"),
+        ([(X, Y)], {"batch_size": 0}, "given batch_size=0"),
         ([(X, Y)], {"rng": 0}, "given a list as data, and batch_size or rng"),
         ((X, Y), {"batch_size": 0}, "given batch_size=0"),
         ((X, Y), {"batch_size": 2.5}, "given batch_size=2.5"),
@@ -188,7 +190,7 @@ def test_a_history_draws_itself(monkeypatch):
 def test_a_history_in_a_notebook():
     html = History([4.0, np.nan, 2.0, 1.0], [3.0, 1.5])._repr_html_()
     assert "loss 3 -&gt; 1.5" in html
-    assert 'points="0.0,0.0 266.7,66.7 400.0,100.0"' in html
+    assert 'points="0.0,0.0 266.7,50.0 400.0,100.0"' in html
     assert "<svg" not in History([1.0], [1.0])._repr_html_()
     assert 'points="0.0,0.0 400.0,0.0"' in History([1.0, 1.0], [1.0])._repr_html_()
 
@@ -225,3 +227,41 @@ def test_optimizers_and_fit_need_no_scipy(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert "pip install 'zyg[scipy]'" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+def test_a_list_of_examples_is_cut_into_lists(seed):
+    sequences = [{"x": X[:k], "y": Y[:k]} for k in range(1, 8)]
+
+    def over_examples(p, batch):
+        seen.append([len(one["x"]) for one in batch])
+        return sum(loss(p, **one) for one in batch) / len(batch)
+
+    seen, expected, opt, p = [], [], adam(0.1), START
+    found, history = fit(
+        over_examples, START, sequences, optimizer=opt, batch_size=3, epochs=2, rng=seed
+    )
+    given, state, rng = [*seen], opt.init(p), np.random.default_rng(seed)
+    for _ in range(2):
+        order = range(7) if seed is None else rng.permutation(7)
+        for first in range(0, 7, 3):
+            batch = [sequences[k] for k in order[first : first + 3]]
+            value, (grads, _) = zyg.value_and_gradient(over_examples, p, batch)
+            p, state = opt.step(p, grads, state)
+            expected.append(value)
+    assert found == p
+    assert history.losses == expected
+    assert [*map(len, given)] == [3, 3, 1] * 2
+    for k in (0, 3):
+        assert sorted(length for batch in given[k : k + 3] for length in batch) == [*range(1, 8)]
+
+
+def test_losses_that_are_positive_are_drawn_on_a_logarithmic_axis():
+    plt = pytest.importorskip("matplotlib.figure")
+    for losses, scale in (([10.0, 1.0, 0.1], "log"), ([1.0, 0.0], "linear"), ([], "linear")):
+        axes = plt.Figure().subplots()
+        assert History(losses, losses[-1:]).plot(axes).get_yscale() == scale
+    html = History([100.0, 10.0, 1.0], [37.0])._repr_html_()
+    assert 'points="0.0,0.0 200.0,50.0 400.0,100.0"' in html
+    html = History([2.0, 1.0, 0.0], [1.0])._repr_html_()
+    assert 'points="0.0,0.0 200.0,50.0 400.0,100.0"' in html

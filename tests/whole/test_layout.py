@@ -32,8 +32,8 @@ FILES = sorted([*ROOT.rglob("*.py"), *(ROOT.parent / "zyg_cuda").rglob("*.py")])
 PUBLIC = {
     "Tangent", "adjoint", "adopt", "adopted", "broadcast", "check_adjoint", "check_gradient", "checkpoint", "compile", "config", "diaghessian", "dot",
     "elementwise", "explain", "fixed_point", "flatten", "foreign", "forwarddiff", "fuse", "grad", "gradient", "gradient_async", "hessian",
-    "holomorphic", "hook", "hvp", "implicit", "is_traced", "jacobian", "map", "nestlevel",
-    "nondifferentiable", "norm", "partials", "prange", "primal", "pullback", "pullback_async", "pushforward", "scalar_rule",
+    "holomorphic", "hook", "hvp", "implicit", "is_traced", "jacobian", "load", "map", "nestlevel",
+    "nondifferentiable", "norm", "partials", "prange", "primal", "pullback", "pullback_async", "pushforward", "save", "scalar_rule",
     "sparse_hessian", "sparse_jacobian", "stop_gradient", "value_and_grad", "value_and_gradient",
     "value_and_gradient_async", "vmap", "wirtinger", "wrap_executor",
 }  # fmt: skip

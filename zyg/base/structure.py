@@ -278,9 +278,9 @@ class Structure:
                 seen.add(id(x))
                 for key, value, place in self._seen[id(x)][2]:
                     if place is None:
-                        waiting.append((value, path + _step(key)))
+                        waiting.append((value, path + step_of(key)))
                     else:
-                        found[place] = found[place] or path + _step(key)
+                        found[place] = found[place] or path + step_of(key)
         return found
 
     def match(self, other: Any, what: str, of: str = "cotangent") -> list[tuple[int, Any]]:
@@ -314,7 +314,7 @@ class Structure:
             for key, value, place in parts:
                 if place is None and id(value) not in self._live:
                     continue
-                inner = f"{path}{_step(key)}"
+                inner = f"{path}{step_of(key)}"
                 try:
                     part = None if kind.labels else kind.part(x, flat, key)
                 except (KeyError, AttributeError, IndexError, TypeError):
@@ -341,7 +341,7 @@ def _is_same(now: tuple[Any, Any], then: tuple[Any, Any]) -> bool:
 _PLAIN = {int, float, complex, str, bytes, bool}
 
 
-def _step(key: Any) -> str:
+def step_of(key: Any) -> str:
     return "" if key is None else f".{key}" if isinstance(key, str) else f"[{key!r}]"
 
 

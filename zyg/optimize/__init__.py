@@ -11,6 +11,7 @@ others go step by step, and have the interface of optax; `fit` is a loop of such
 (3.0, -1.0)
 
 progress                        a bar, drawn by rich
+files                           `zyg.save`, `zyg.load`
 forms                           parameters as a few vectors, and the form they had
 solvers                         `minimize`, `least_squares`, `root`
 schedules                       `cosine`, `exponential`, `piecewise`, `warmup`

@@ -46,6 +46,8 @@ class History:
     def plot(self, axes: Any = None) -> Any:
         """Draw the losses with matplotlib, into the axes given or the current ones; returns them.
 
+        The axis of the losses is logarithmic if all of them are positive.
+
         Raises ImportError where matplotlib is not installed.
         """
         try:
@@ -60,17 +62,23 @@ class History:
         per_epoch = len(self.losses) / max(len(self.epochs), 1)
         ends = [per_epoch * (k + 1) for k in range(len(self.epochs))]
         axes.plot(ends, self.epochs, marker=".", label="epochs")
-        axes.set(xlabel="step", ylabel="loss")
+        axes.set(xlabel="step", ylabel="loss", yscale="log" if self._is_positive() else "linear")
         axes.legend()
         return axes
+
+    def _is_positive(self) -> bool:
+        """Whether the losses have a place on a logarithmic axis, but for those not finite."""
+        finite = [y for y in self.losses if np.isfinite(y)]
+        return bool(finite) and min(finite) > 0
 
     def __repr__(self) -> str:
         change = f", loss {self.epochs[0]:.4g} -> {self.epochs[-1]:.4g}" if self.epochs else ""
         return f"History({len(self.epochs)} epochs, {len(self.losses)} steps{change})"
 
     def _repr_html_(self) -> str:
-        """A curve of the losses, for notebooks."""
-        shown = [(k, y) for k, y in enumerate(self.losses) if np.isfinite(y)]
+        """A curve of the losses, for notebooks; of their logarithms, if all are positive."""
+        height = np.log if self._is_positive() else float
+        shown = [(k, height(y)) for k, y in enumerate(self.losses) if np.isfinite(y)]
         if len(shown) < 2:
             return f"<p>{_escaped(repr(self))}</p>"
         low, high = min(y for _, y in shown), max(y for _, y in shown)
@@ -113,16 +121,18 @@ def fit(
         Arrays of one length, which are cut into batches along their first axis. Those of a tuple
         are the arguments of `loss` after the parameters, those of a dict its keywords. Of any other
         iterable, a list or a loader, each item is one batch: an argument, a tuple of arguments, or
-        a dict of keywords.
+        a dict of keywords. A list with `batch_size` is one of examples, of any structure and
+        length each: a batch is a list of some, and the argument of `loss` after the parameters.
     optimizer : Optimizer
         `adam`, `sgd`, or another; see `chain`.
     batch_size : int, optional
-        How many rows of the arrays a batch has; the last one may have fewer. By default all.
+        How many rows of the arrays, or examples of the list, a batch has; the last one may have
+        fewer. By default all rows.
     epochs : int
         How many times to go through the data.
     rng : numpy.random.Generator or int, optional
-        What shuffles the rows of arrays in each epoch, or its seed. By default they keep their
-        order.
+        What shuffles the rows of arrays, or the examples, in each epoch, or its seed. By default
+        they keep their order.
     callback : callable, optional
         ``callback(params, history)`` is called after each epoch. It ends the fit by raising
         StopIteration.
@@ -214,8 +224,9 @@ class _Batches:
     def __init__(self, data: Any, size: int | None, rng: np.random.Generator | int | None) -> None:
         self.rng = None if rng is None else np.random.default_rng(rng)
         self.rows: int | None = None
-        if isinstance(strip(data), (tuple, Mapping, np.ndarray)):
-            self.data = _map(as_array, data)
+        examples = isinstance(data, list) and size is not None
+        if examples or isinstance(strip(data), (tuple, Mapping, np.ndarray)):
+            self.data: Any = _Examples(data) if examples else _map(as_array, data)
             self.rows = _length(self.data)
             size = self.rows if size is None else size
             if not _is_whole(size) or size < 1:
@@ -228,7 +239,8 @@ class _Batches:
                 f"zyg.optimize.fit was given a {type(data).__name__} as data, and batch_size or "
                 "rng.",
                 "each item of an iterable is one batch, in the order in which they come.",
-                "leave both out, or pass a tuple or a dict of arrays.",
+                "leave both out, or pass a tuple or a dict of arrays, or a list of examples and "
+                "batch_size.",
             )
         try:
             iter(data)
@@ -264,6 +276,19 @@ class _Batches:
 
     def _at(self, rows: Any) -> Any:
         return _map(lambda x: x[rows], self.data)
+
+
+class _Examples:
+    """A list of examples, of which batches are lists."""
+
+    def __init__(self, examples: list[Any]) -> None:
+        self.examples = examples
+        self.shape = (len(examples),)
+
+    def __getitem__(self, rows: Any) -> list[Any]:
+        if isinstance(rows, slice):
+            return self.examples[rows]
+        return [self.examples[k] for k in rows]
 
 
 def _map(f: Callable[[Any], Any], data: Any) -> Any:
