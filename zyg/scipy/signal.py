@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.signal
 
-from zyg.scipy import _signal_filters as _signal_filters
+from zyg.scipy import _signal_sampling as _signal_sampling
+from zyg.scipy import _signal_spectra as _signal_spectra
 from zyg.scipy._namespace import drop_in
 
 if TYPE_CHECKING:
