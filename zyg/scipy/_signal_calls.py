@@ -10,10 +10,6 @@ from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
 
 
-def _refuse(function, why):
-    raise unknown_call(f"scipy.signal.{function.__name__}", why)
-
-
 def unknown(name, option):
     """The error of an option that a text does not know."""
     return unknown_call(f"scipy.signal.{name}", f"its rule does not know {option}")
@@ -35,15 +31,16 @@ def _with_value(function, d, y):
     if d is None or strip(d) is d:
         return y
     if not _near(strip(d), np.asarray(y)):
-        _refuse(function, "its rule does not give SciPy's value there")
+        raise unknown(function.__name__, "these values: it does not give what SciPy does")
     return with_value(d, (y,))
 
 
-def written(function, *watched):
+def written(function, *watched, **only):
     """Register the text of a function, of all its arguments by their names.
 
-    Arguments that are watched and not among `watched` are refused. Where the function has several
-    values, the text gives a tuple: None stands for what carries no derivative.
+    Refused are arguments that are watched and not among `watched`, and values of options other than
+    those in `only`. Where the function has several values, the text gives a tuple, in which None
+    stands for what carries no derivative.
     """
     signature = inspect.signature(function)
 
@@ -53,7 +50,10 @@ def written(function, *watched):
             call.apply_defaults()
             for name, value in call.arguments.items():
                 if name not in watched and watched_leaves(value):
-                    _refuse(function, f"its rule does not differentiate by {name!r}")
+                    raise unknown(function.__name__, f"the derivative by {name!r}")
+            for name, value in only.items():
+                if call.arguments[name] != value:
+                    raise unknown(function.__name__, f"{name}={call.arguments[name]!r}")
             y = function(*plain(call.args), **plain(call.kwargs))
             d = text(**call.arguments)
             if not isinstance(y, tuple):

@@ -1,5 +1,8 @@
 """Filters of signals: by recursion, forwards and backwards, and by windows."""
 
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 import scipy.signal
 
@@ -31,7 +34,7 @@ def _of_one_length(b, a):
 
 @written(scipy.signal.lfilter_zi, "b", "a")
 def lfilter_zi(b, a):
-    """The state z at rest under the input 1: z_k = z_(k+1) + b_(k+1) - a_(k+1) y, y = B(1) / A(1)."""
+    """The state z at rest under the input 1: z_k = z_(k+1) + b_(k+1) - a_(k+1) B(1) / A(1)."""
     b, a = _of_one_length(b, a)
     rest = b[1:] - a[1:] * (np.sum(b) / np.sum(a))
     return np.flip(np.cumsum(np.flip(rest)))
@@ -80,10 +83,8 @@ def _both_ways(run, x, axis, padtype, edge):
     return np.moveaxis(y[..., edge : edge + n], -1, axis)
 
 
-@written(scipy.signal.filtfilt, "b", "a", "x")
+@written(scipy.signal.filtfilt, "b", "a", "x", method="pad")
 def filtfilt(b, a, x, axis, padtype, padlen, method, irlen):
-    if method != "pad":
-        raise unknown("filtfilt", f"method={method!r}")
     b, a = np.atleast_1d(as_array(b)), np.atleast_1d(as_array(a))
     zi = lfilter_zi(b, a)
     edge = 3 * max(len(b), len(a)) if padlen is None else padlen
@@ -119,7 +120,7 @@ def deconvolve(signal, divisor):
 
 # Filters by windows
 
-_PADS = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap"}
+_PADS: dict[str, Any] = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap"}
 
 
 def _along(c, x):
@@ -155,16 +156,14 @@ def _continued(x, count, mode, value):
     return np.take(x, places, axis=-1)
 
 
-@written(scipy.signal.detrend, "data")
+@written(scipy.signal.detrend, "data", overwrite_data=False)
 def detrend(data, axis, type, bp, overwrite_data):
-    if overwrite_data:
-        raise unknown("detrend", "overwrite_data")
     x = np.moveaxis(as_array(data), axis, -1)
     if type in ("constant", "c"):
         y = x - np.mean(x, axis=-1, keepdims=True)
     else:
         ends = np.unique([0, *np.atleast_1d(bp), np.shape(x)[-1]])
-        parts = [_without_line(x[..., a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        parts = [_without_line(x[..., a:b]) for a, b in pairwise(ends)]
         y = np.concatenate(parts, axis=-1)
     return np.moveaxis(y, -1, axis)
 

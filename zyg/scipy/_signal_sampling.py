@@ -1,12 +1,12 @@
 """Signals at other rates, and what becomes of their spectra."""
 
 import math
+from typing import Any
 
 import numpy as np
 import scipy.signal
 
-from zyg.errors import unknown_call
-from zyg.functions.kit import as_array, conj, is_complex, strip
+from zyg.functions.kit import as_array, is_complex
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._signal_calls import unknown, written
 from zyg.scipy._signal_filters import sosfilt, sosfiltfilt
@@ -15,10 +15,8 @@ from zyg.scipy._signal_rules import after, convolve
 # By windows
 
 
-@written(scipy.signal.upfirdn, "h", "x")
+@written(scipy.signal.upfirdn, "h", "x", mode="constant", cval=0)
 def upfirdn(h, x, up, down, axis, mode, cval):
-    if mode != "constant" or cval:
-        raise unknown("upfirdn", f"mode={mode!r} and cval={cval!r}")
     h, x = as_array(h), np.moveaxis(as_array(x), axis, -1)
     if np.ndim(h) != 1:
         raise unknown("upfirdn", "h of several axes")
@@ -28,7 +26,9 @@ def upfirdn(h, x, up, down, axis, mode, cval):
     return np.moveaxis(y[..., ::down], -1, axis)
 
 
-_LEVELS = {"mean": np.mean, "median": np.median, "minimum": np.min, "maximum": np.max}
+_LEVELS: dict[str, Any] = {
+    "mean": np.mean, "median": np.median, "minimum": np.min, "maximum": np.max,
+}  # fmt: skip
 
 
 @written(scipy.signal.resample_poly, "x")
@@ -84,8 +84,67 @@ def hilbert(x, N, axis):
 
 
 def _one_side(n):
-    """The weights of frequencies of an analytic signal: twice the positive, none of the negative."""
+    """The weights of frequencies of an analytic signal: no negative ones."""
     return 1.0 + np.sign(np.fft.fftfreq(n)) * (np.arange(n) != n / 2)
+
+
+def envelope(z, bp_in, n_out, squared, residual, axis):
+    x = np.moveaxis(as_array(z), axis, -1)
+    n = np.shape(x)[-1]
+    count = n if n_out is None else n_out
+    start = -(n // 2) if bp_in[0] is None else bp_in[0]
+    stop = (n + 1) // 2 if bp_in[1] is None else bp_in[1]
+    around = start <= 0 < stop
+    spectrum = np.fft.fft(x) * (1.0 if is_complex(x) else _kept(n, start, stop))
+    band = slice(start + n // 2, stop + n // 2) if around else slice(start, stop)
+    inner = (np.fft.fftshift(spectrum, axes=-1) if around else spectrum)[..., band]
+    y = np.fft.ifft(inner, n=count) * (count / n)
+    y = np.real(y) ** 2 + np.imag(y) ** 2 if squared else np.abs(y)
+    if residual is None:
+        return np.moveaxis(y, -1, axis)
+    rest = spectrum * _outside(n, start, stop, residual)
+    if is_complex(x):
+        rest = np.fft.ifft(_of_rate(rest, n, count)) * (count / n)
+    else:
+        rest = np.fft.irfft(rest * _middle(n, count), n=count) * (count / n)
+    return np.stack([np.moveaxis(v, -1, axis) for v in (y, rest)])
+
+
+if hasattr(scipy.signal, "envelope"):
+    written(scipy.signal.envelope, "z")(envelope)
+
+
+def _kept(n, start, stop):
+    """The weights of the frequencies of a real signal, of which one side is kept."""
+    weights = (np.arange(n) <= n // 2) * 1.0
+    if start > 0:
+        weights[start:stop] *= 2
+    elif stop > 0:
+        weights[1:stop] *= 2
+    return weights
+
+
+def _outside(n, start, stop, residual):
+    """Which frequencies are in the residual."""
+    kept = np.ones(n)
+    if start <= 0 < stop:
+        kept[:stop] = kept[start:] = 0
+    else:
+        kept[start:stop] = 0
+    if residual == "lowpass":
+        if stop > 0:
+            kept[stop : (n + 1) // 2] = 0
+        else:
+            kept[start:] = kept[: (n + 1) // 2] = 0
+    return kept
+
+
+def _middle(n, count):
+    """The weights of frequencies where the rate changes: the highest that is left is no pair."""
+    weights, least = np.ones(n), min(n, count)
+    if count != n and least % 2 == 0:
+        weights[least // 2] = 2 if count < n else 0.5
+    return weights
 
 
 @written(scipy.signal.resample, "x")

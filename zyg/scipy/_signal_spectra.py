@@ -226,7 +226,7 @@ def _sums(w, x):
 @written(scipy.signal.lombscargle, "x", "y", "freqs", "weights")
 def lombscargle(x, y, freqs, precenter, normalize, weights, floating_mean):
     """The weighed least squares of sines and cosines at each frequency, by their sums."""
-    if not isinstance(precenter, (bool, type(np._NoValue))) or precenter is True:
+    if isinstance(precenter, (int, np.bool_)) and precenter:
         raise unknown("lombscargle", "precenter")
     x, y, freqs = (as_array(v) for v in (x, y, freqs))
     w = np.ones(len(x)) if weights is None else as_array(weights)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.signal
 
+from zyg.scipy import _signal_responses as _signal_responses
 from zyg.scipy import _signal_sampling as _signal_sampling
 from zyg.scipy import _signal_spectra as _signal_spectra
 from zyg.scipy._namespace import drop_in
