@@ -4,7 +4,7 @@ import numpy as np
 import scipy.signal
 
 from zyg.errors import unknown_call
-from zyg.functions.kit import as_array, conj
+from zyg.functions.kit import as_array, composed, conj, numpys, strip, with_value
 from zyg.scipy._namespace import rule_for
 from zyg.verbs.gradients import pullback
 
@@ -94,29 +94,55 @@ _as_convolution(scipy.signal.convolve2d, _two_dimensional(convolve))
 _as_convolution(scipy.signal.correlate2d, _two_dimensional(_correlated, 0))
 
 
-@rule_for(scipy.signal.lfilter, linear=(0, 2))
-def lfilter(b, a, x, axis=-1, zi=None):
+def _filter(b, a, x, axis):
+    return scipy.signal.lfilter(b, a, x, axis)
+
+
+@rule_for(_filter, linear=(0, 2))
+def filtered(b, a, x, axis):
     """With A y = B x: x_bar = B^T A^-T y_bar, and the coefficients weigh delayed signals."""
-    if zi is not None:
-        raise unknown_call("scipy.signal.lfilter", "its rule does not know the keyword 'zi'")
-    y = lfilter(b, a, x, axis)
+    y = filtered(b, a, x, axis)
     one = np.ones(1)
 
-    def lfilter_pullback(y_bar):
+    def filtered_pullback(y_bar):
         n = np.shape(y)[axis]
 
         def delayed(signal, count):
             """sum_t y_bar[t] conj(A^-1 signal)[t - k], for k below count"""
             c = np.moveaxis(y_bar, axis, -1)
-            v = np.moveaxis(conj(lfilter(one, a, signal, axis)), axis, -1)
+            v = np.moveaxis(conj(filtered(one, a, signal, axis)), axis, -1)
             parts = [np.sum(c[..., k:] * v[..., : max(n - k, 0)]) for k in range(count)]
             return np.stack(parts)
 
-        backwards = lfilter(conj(as_array(b)), conj(as_array(a)), np.flip(y_bar, axis), axis)
+        backwards = filtered(conj(b), conj(a), np.flip(y_bar, axis), axis)
         return (
-            lambda: delayed(as_array(x), len(b)),
+            lambda: delayed(x, len(b)),
             lambda: -delayed(y, len(a)),
             np.flip(backwards, axis),
+            None,
         )
 
-    return y, lfilter_pullback
+    return y, filtered_pullback
+
+
+@composed(scipy.signal.lfilter)
+def lfilter(b, a, x, axis=-1, zi=None):
+    b, a, x = np.atleast_1d(as_array(b)), np.atleast_1d(as_array(a)), as_array(x)
+    if zi is None:
+        return filtered(b, a, x, axis)
+    y, state = numpys(scipy.signal.lfilter, b, a, x, axis, zi)
+    n, count = np.shape(x)[axis], max(len(b), len(a)) - 1
+    b, a, one = b / a[0], a / a[0], np.ones(1)
+    x = after(np.moveaxis(x, axis, -1), count)
+    zi = np.moveaxis(as_array(zi), axis, -1)
+    zi = np.broadcast_to(zi, (*np.shape(x)[:-1], count))
+    # The state is what the output would be, were the inputs before forgotten: a signal to 1 / A.
+    made = filtered(b, a, x, -1) + filtered(one, a, after(zi, n), -1)
+    left = filtered(a, one, made[..., n:], -1)
+    made, left = (np.moveaxis(v, -1, axis) for v in (made[..., :n], left))
+    return with_value(made, (y,)), with_value(left, (state,))
+
+
+def after(x, count):
+    """`x`, followed by zeros along its last axis."""
+    return np.concatenate([x, np.zeros((*np.shape(x)[:-1], count), strip(x).dtype)], axis=-1)

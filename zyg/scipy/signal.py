@@ -1,6 +1,6 @@
 """scipy.signal for watched values: ``from zyg.scipy import signal``.
 
-Convolution, correlation and linear filters have rules.
+What filters, resamples, transforms and weighs data has rules; what finds places is constant.
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import signal
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.signal
 
-from zyg.scipy import _signal_rules as _signal_rules
+from zyg.scipy import _signal_responses as _signal_responses
+from zyg.scipy import _signal_sampling as _signal_sampling
+from zyg.scipy import _signal_spectra as _signal_spectra
 from zyg.scipy._namespace import drop_in
 
 if TYPE_CHECKING:
