@@ -13,11 +13,12 @@ their plain names too.
 An underscore says: not one of SciPy's modules.
 
 _namespace _closures                        what the drop-in modules share; functions given to SciPy
+_valued                                     SciPy's values, with derivatives by formulas
 _incomplete _gamma_ratios _special_slopes   slopes of special functions
 _special_table                              special functions of numbers
 _special_functions special                  those with several values, and of arrays
 _linalg_systems _linalg_factors _matrix_functions linalg  equations, factors, functions
-_moments _distributions stats               distributions as formulas
+_moments _distributions _samples stats      distributions as formulas, statistics of samples
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta _integrate_rules _quadrature integrate  differential equations, integrals
 _optimize_rules optimize                    minima and roots, by the implicit function theorem

@@ -3,7 +3,8 @@
 The densities, distribution functions, quantiles, means, variances, medians, intervals and (of
 continuous ones) entropies of the distributions below, also frozen, take watched values,
 in every parameter of continuous distributions, and in the real parameters of discrete ones. They
-agree with SciPy's to rounding.
+agree with SciPy's to rounding. So do statistics of samples: `zscore`, `gmean`, `skew`, `pearsonr`,
+`linregress`, `entropy`, `wasserstein_distance` and others.
 
 >>> import zyg
 >>> from zyg.scipy import stats
@@ -19,6 +20,7 @@ import scipy.stats
 from scipy import special as sp
 
 from zyg.functions.kit import strip
+from zyg.scipy import _samples as _samples
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._distributions import LOG_2PI, Continuous, Dirichlet, Discrete, MultivariateNormal
 from zyg.scipy._namespace import drop_in
