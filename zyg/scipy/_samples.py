@@ -45,8 +45,8 @@ def _statistic(key, *names):
             samples = [_real_numbers(key.__name__, given[name], policy) for name in known]
             if not min(map(np.size, samples)):  # NaN, of nothing
                 return y
-            samples = np.broadcast_arrays(*samples)
-            given.update(zip(known, (_rows(x, axis) for x in samples), strict=True))
+            rows = (_rows(x, axis) for x in np.broadcast_arrays(*samples))
+            given.update(zip(known, rows, strict=True))
             return with_formula(y, np.reshape(formula(**given), np.shape(y)))
 
         composed(key)(called_as(key, of_samples))
