@@ -17,7 +17,8 @@ _valued                                     SciPy's values, with derivatives by 
 _incomplete _gamma_ratios _special_slopes   slopes of special functions
 _special_table                              special functions of numbers
 _special_functions special                  those with several values, and of arrays
-_linalg_systems _linalg_factors _matrix_functions linalg  equations, factors, functions
+_linalg_systems _linalg_factors _matrix_functions  equations, factors, functions
+_linalg_formulas linalg                     what is written in those
 _moments _distributions _samples stats      distributions as formulas, statistics of samples
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta _integrate_rules _quadrature integrate  differential equations, integrals

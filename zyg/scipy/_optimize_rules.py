@@ -10,12 +10,14 @@ from zyg.functions.kit import (
     Structure,
     as_array,
     composed,
+    dropins,
     is_watched,
     nondifferentiable,
     strip,
     with_value,
 )
 from zyg.scipy._closures import as_tuple, plain, refuse
+from zyg.scipy._namespace import dispatching
 from zyg.scipy._valued import valued
 from zyg.verbs.gradients import pullback, stop_gradient
 from zyg.verbs.held import Held
@@ -219,11 +221,11 @@ _solver(scipy.optimize.leastsq, _leastsq_slope)
 def nnls(A, b, **options):
     """By the normal equations of the columns that are not held at 0."""
     x, distance = scipy.optimize.nnls(strip(A), strip(b), **plain(options))
-    A, b, free = as_array(A), as_array(b), x > 0
-    part = np.linalg.lstsq(A[:, free], b)[0]
+    a, b, free = as_array(A), as_array(b), x > 0
+    part = np.linalg.lstsq(a[:, free], b)[0]
     places = np.eye(len(x))[:, free]
     solution = with_value(np.matmul(places, part), (x,))
-    rest = np.linalg.norm(np.matmul(A, solution) - b)
+    rest = np.linalg.norm(np.matmul(a, solution) - b)
     return solution, with_value(rest, (np.float64(distance),))
 
 
@@ -243,7 +245,10 @@ def isotonic_regression(y, *, weights=None, increasing=True):
     return found
 
 
-linear_sum_assignment = nondifferentiable(scipy.optimize.linear_sum_assignment)  # places
+# Places, of which nothing moves; it is written in C.
+_places = scipy.optimize.linear_sum_assignment
+nondifferentiable(_places)
+linear_sum_assignment = dropins.drop_in(_places, dispatching(_places))
 
 # A function of NumPy's operations
 
