@@ -13,13 +13,16 @@ their plain names too.
 An underscore says: not one of SciPy's modules.
 
 _namespace _closures                        what the drop-in modules share; functions given to SciPy
+_valued                                     SciPy's values, with derivatives by formulas
 _incomplete _gamma_ratios _special_slopes   slopes of special functions
 _special_table                              special functions of numbers
 _special_functions special                  those with several values, and of arrays
-_linalg_systems _linalg_factors _matrix_functions linalg  equations, factors, functions
+_linalg_systems _linalg_factors _matrix_functions  equations, factors, functions
+_linalg_formulas linalg                     what is written in those
 _draws                                      draws of gamma, beta and their like
 _moments _distributions _distribution_functions  distributions of one variable, as formulas
-_several_variables _kernel_density stats    those of several; estimated densities
+_several_variables _kernel_density          those of several; estimated densities
+_samples stats                              statistics of samples
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta _integrate_rules _quadrature integrate  differential equations, integrals
 _optimize_rules optimize                    minima and roots, by the implicit function theorem

@@ -3,11 +3,16 @@
 import functools
 
 import numpy as np
+import scipy.spatial
+from scipy import special
 from scipy.spatial import distance
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, composed, no_out, strip, with_value
+from zyg.scipy import _special_table as _special_table
+from zyg.scipy._linalg_formulas import orthogonal_procrustes as _orthogonal_procrustes
 from zyg.scipy._namespace import called_as
+from zyg.scipy._valued import valued
 
 
 def _difference(u, v, w, p):
@@ -120,3 +125,63 @@ def squareform(X, force="no", checks=True):
         return rows[np.triu_indices(np.shape(rows)[0], 1)]
     places = distance.squareform(np.arange(1, np.size(rows) + 1))
     return np.where(places > 0, rows[np.maximum(places - 1, 0)], np.zeros_like(plain))
+
+
+# Distances of points, and of sets of them
+
+
+@valued(scipy.spatial.minkowski_distance_p)
+def minkowski_distance_p(x, y, p=2.0):
+    apart = np.abs(as_array(x) - as_array(y))
+    if strip(p) == np.inf:
+        return np.max(apart, axis=-1)
+    return np.sum(apart if strip(p) == 1 else apart**p, axis=-1)
+
+
+@valued(scipy.spatial.minkowski_distance)
+def minkowski_distance(x, y, p=2.0):
+    return np.linalg.norm(as_array(x) - as_array(y), p, axis=-1)
+
+
+@valued(scipy.spatial.distance_matrix)
+def distance_matrix(x, y, p=2.0, threshold=1000000):
+    return minkowski_distance(as_array(x)[:, None], as_array(y), p)
+
+
+@valued(distance.jensenshannon)
+def jensenshannon(p, q, base=None, *, axis=0, keepdims=False):
+    p, q = (x / np.sum(x, axis=axis, keepdims=True) for x in (as_array(p), as_array(q)))
+    middle = (p + q) / 2.0
+    both = special.rel_entr(p, middle) + special.rel_entr(q, middle)
+    total = np.sum(both, axis=axis, keepdims=keepdims)
+    return np.sqrt((total if base is None else total / np.log(base)) / 2.0)
+
+
+@composed(distance.directed_hausdorff)
+def directed_hausdorff(u, v, *rng, **options):
+    """The distance of the two points that it lies between."""
+    found = distance.directed_hausdorff(strip(u), strip(v), *rng, **options)
+    apart = as_array(u)[found[1]] - as_array(v)[found[2]]
+    return with_value(np.linalg.norm(apart), (np.float64(found[0]),)), *found[1:]
+
+
+@valued(scipy.spatial.procrustes)
+def procrustes(data1, data2):
+    """Both centered and of norm 1; the second turned and scaled to the first."""
+    centered = [x - np.mean(x, 0) for x in (as_array(data1), as_array(data2))]
+    first, second = (x / np.linalg.norm(x) for x in centered)
+    turn, scale = _orthogonal_procrustes(first, second)
+    second = np.matmul(second, turn.T) * scale
+    return first, second, np.sum((first - second) ** 2)
+
+
+@valued(scipy.spatial.geometric_slerp)
+def geometric_slerp(start, end, t, tol=1e-07):
+    start, end, t = as_array(start), as_array(end), as_array(t)
+    sine = np.linalg.norm(end - np.dot(start, end) * start)
+    angle = np.arctan2(sine, np.dot(start, end))
+    if strip(sine) == 0:
+        raise unknown_call("geometric_slerp", "equal ends have no direction between them")
+    weights = (np.sin((1 - t) * angle) / np.sin(angle), np.sin(t * angle) / np.sin(angle))
+    first, second = (np.expand_dims(w, -1) for w in weights)
+    return first * start + second * end

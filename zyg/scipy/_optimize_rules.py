@@ -6,8 +6,19 @@ import inspect
 import numpy as np
 import scipy.optimize
 
-from zyg.functions.kit import as_array, composed, strip
+from zyg.functions.kit import (
+    Structure,
+    as_array,
+    composed,
+    dropins,
+    is_watched,
+    nondifferentiable,
+    strip,
+    with_value,
+)
 from zyg.scipy._closures import as_tuple, plain, refuse
+from zyg.scipy._namespace import dispatching
+from zyg.scipy._valued import valued
 from zyg.verbs.gradients import pullback, stop_gradient
 from zyg.verbs.held import Held
 from zyg.verbs.implicit import implicit, solution
@@ -57,6 +68,31 @@ def _slope(f, given):
     return slope
 
 
+# What changes the minimum, or the result, in ways that the rules of the solvers below do not know.
+_UNKNOWN = (
+    "constraints", "eqcons", "f_eqcons", "ieqcons", "f_ieqcons", "integrality", "vectorized",
+    "retall",
+)  # fmt: skip
+
+
+def _named_slope(name):
+    """The same for the solver of this name, whose function returns its gradient too if told to."""
+
+    def slope(f, given):
+        for option in _UNKNOWN:
+            if np.any(given.get(option, False)):
+                refuse(name, option, "its rule covers only a minimum inside of the bounds.")
+        bounds = given.get("bounds")
+        bounds = None if bounds is None or np.size(bounds) == 0 else bounds
+        return _slope(f, {"bounds": bounds, "jac": _gives_gradient(given)})
+
+    return slope
+
+
+def _gives_gradient(given):
+    return "approx_grad" in given and given["fprime"] is None and not given["approx_grad"]
+
+
 def _squares_slope(f, given):
     if given.get("loss", "linear") != "linear":
         refuse("scipy.optimize.least_squares", "loss", "its rule covers only the sum of squares.")
@@ -84,14 +120,26 @@ def _limits(bounds):
     return np.transpose(rows)
 
 
-def _solver(function, residual_of):
-    """The rule of a solver, ``function(f, x0, ..., args=...)``."""
+def _still(name, rest):
+    """Refuse bounds that are watched: a minimum on them moves with them."""
+    for option in ("bounds", "x1", "x2"):
+        if Structure(rest.get(option), is_watched).leaves:
+            refuse(name, f"watched {option}", "its rule covers only bounds that do not move.")
+
+
+def _solver(function, residual_of, value_place=None):
+    """The rule of a solver, ``function(f, x0, ..., args=...)``.
+
+    The value of f is at `value_place` of what it returns in a tuple.
+    """
     signature = inspect.signature(function)
+    takes_args = "args" in signature.parameters
 
     def solve(*arguments, **options):
         rest = signature.bind(*arguments, **options).arguments
         name, fun = next(iter(rest)), rest.pop(next(iter(rest)))
         args, keywords = as_tuple(rest.pop("args", ())), rest.get("kwargs") or {}
+        rest.update(rest.pop("kw", {}))
         if "kwargs" not in signature.parameters or not keywords:
             with_keywords = fun
         else:
@@ -101,17 +149,20 @@ def _solver(function, residual_of):
 
         given = {k: p.default for k, p in signature.parameters.items()} | plain(rest)
         residual_of(with_keywords, given)  # may be refused
+        _still(f"scipy.optimize.{function.__name__}", rest)
         held = Held(with_keywords, args)
         result = held.run(
             f"scipy.optimize.{function.__name__}",
-            lambda f, args: function(**{name: f, **plain(rest), "args": args}),
+            lambda f, args: function(
+                **{name: f, **plain(rest)}, **({"args": args} if takes_args else {})
+            ),
             moving=slice(1),
         )
         residual_of_f = functools.partial(residual_of, given=given)
 
         def value(x):
             y = with_keywords(x, *args)
-            return y[0] if given.get("jac") is True else y
+            return y[0] if given.get("jac") is True or _gives_gradient(given) else y
 
         if isinstance(result, dict):  # SciPy's OptimizeResult
             name = "root" if "root" in result else "x"
@@ -120,7 +171,10 @@ def _solver(function, residual_of):
                 result["fun"] = value(x)
             return result
         if isinstance(result, tuple):  # with full_output
-            return _solution(held, residual_of_f, result[0]), *result[1:]
+            x, *others = _solution(held, residual_of_f, result[0]), *result[1:]
+            if value_place is not None:
+                others[value_place - 1] = value(x)
+            return x, *others
         return _solution(held, residual_of_f, result)
 
     composed(function)(solve)
@@ -136,6 +190,91 @@ _solver(scipy.optimize.fixed_point, _change)
 _solver(scipy.optimize.minimize, _slope)
 _solver(scipy.optimize.minimize_scalar, _slope)
 _solver(scipy.optimize.least_squares, _squares_slope)
+for _function in (
+    scipy.optimize.fmin, scipy.optimize.fmin_powell, scipy.optimize.fmin_bfgs,
+    scipy.optimize.fmin_cg, scipy.optimize.fmin_ncg, scipy.optimize.fmin_l_bfgs_b,
+    scipy.optimize.fmin_slsqp, scipy.optimize.brent, scipy.optimize.golden,
+    scipy.optimize.fminbound, scipy.optimize.differential_evolution,
+    scipy.optimize.dual_annealing,
+):  # fmt: skip
+    _solver(_function, _named_slope(f"scipy.optimize.{_function.__name__}"), 1)
+_solver(scipy.optimize.fmin_tnc, _named_slope("scipy.optimize.fmin_tnc"))
+for _function in (
+    scipy.optimize.broyden1, scipy.optimize.broyden2, scipy.optimize.anderson,
+    scipy.optimize.linearmixing, scipy.optimize.diagbroyden, scipy.optimize.excitingmixing,
+    scipy.optimize.newton_krylov,
+):  # fmt: skip
+    _solver(_function, _value)
+
+
+def _leastsq_slope(f, given):
+    if given["full_output"]:
+        why = "its rule covers only the parameters, and not their covariance."
+        refuse("scipy.optimize.leastsq", "full_output", why)
+    return _slope(lambda x: 0.5 * np.sum(np.square(as_array(f(x)))), {})
+
+
+_solver(scipy.optimize.leastsq, _leastsq_slope)
+
+
+@composed(scipy.optimize.nnls)
+def nnls(A, b, **options):
+    """By the normal equations of the columns that are not held at 0."""
+    x, distance = scipy.optimize.nnls(strip(A), strip(b), **plain(options))
+    a, b, free = as_array(A), as_array(b), x > 0
+    part = np.linalg.lstsq(a[:, free], b)[0]
+    places = np.eye(len(x))[:, free]
+    solution = with_value(np.matmul(places, part), (x,))
+    rest = np.linalg.norm(np.matmul(a, solution) - b)
+    return solution, with_value(rest, (np.float64(distance),))
+
+
+@composed(scipy.optimize.isotonic_regression)
+def isotonic_regression(y, *, weights=None, increasing=True):
+    """The weighted mean of each block."""
+    found = scipy.optimize.isotonic_regression(
+        strip(y), weights=strip(weights), increasing=increasing
+    )
+    weights = np.ones(np.shape(y)) if weights is None else as_array(weights)
+    block = np.repeat(np.arange(len(found.blocks) - 1), np.diff(found.blocks))
+    member = np.equal.outer(np.arange(len(found.blocks) - 1), block) * 1.0
+    sums = np.matmul(member, weights)
+    means = np.matmul(member, weights * as_array(y)) / sums
+    found["x"] = with_value(means[block], (found.x,))
+    found["weights"] = with_value(sums, (found.weights,))
+    return found
+
+
+# Places, of which nothing moves; it is written in C.
+_places = scipy.optimize.linear_sum_assignment
+nondifferentiable(_places)
+linear_sum_assignment = dropins.drop_in(_places, dispatching(_places))
+
+# A function of NumPy's operations
+
+
+@valued(scipy.optimize.rosen)
+def rosen(x):
+    x = as_array(x)
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2, axis=0)
+
+
+@valued(scipy.optimize.rosen_der)
+def rosen_der(x):
+    x = as_array(x)
+    low, high = x[:-1], x[1:]
+    above, end = 200 * (high - low**2), np.zeros(np.shape(x[:1]))
+    left = -2 * above * low - 2 * (1 - low)
+    return np.concatenate([left, end]) + np.concatenate([end, above])
+
+
+@valued(scipy.optimize.rosen_hess)
+def rosen_hess(x):
+    x = as_array(x)
+    beside, low = -400 * x[:-1], x[:-1]
+    ends = np.concatenate([1200 * low**2 - 400 * x[1:] + 2, np.zeros(1)])
+    ends = ends + np.concatenate([np.zeros(1), np.full(len(low), 200.0)])
+    return np.diag(beside, 1) - np.diag(-beside, -1) + np.diag(ends)
 
 
 @composed(scipy.optimize.curve_fit)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import scipy.linalg
 
 from zyg.scipy import _linalg_factors as _linalg_factors
+from zyg.scipy import _linalg_formulas as _linalg_formulas
 from zyg.scipy import _linalg_systems as _linalg_systems
 from zyg.scipy import _matrix_functions as _matrix_functions
 from zyg.scipy._namespace import drop_in

@@ -30,6 +30,7 @@ import scipy.optimize
 
 from zyg.scipy import _optimize_rules as _optimize_rules
 from zyg.scipy._namespace import drop_in
+from zyg.scipy._optimize_rules import linear_sum_assignment as linear_sum_assignment
 from zyg.scipy._solver_derivatives import curve_fit as curve_fit
 from zyg.scipy._solver_derivatives import least_squares as least_squares
 from zyg.scipy._solver_derivatives import minimize as minimize

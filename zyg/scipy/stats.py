@@ -4,7 +4,9 @@ The densities, distribution functions, quantiles, means, variances, medians, int
 continuous ones) entropies of the distributions below, also frozen, take watched values,
 in every parameter of continuous distributions, and in the real parameters of discrete ones. They
 agree with SciPy's to rounding. Samples (``rvs``) of continuous ones are SciPy's own, and move with
-the parameters as those of ``zyg.numpy.random`` do. ``gaussian_kde`` takes watched data, too.
+the parameters as those of ``zyg.numpy.random`` do. ``gaussian_kde`` takes watched data, too, and so
+do statistics of samples: `zscore`, `gmean`, `skew`, `pearsonr`, `linregress`, `entropy`,
+`wasserstein_distance` and others.
 
 >>> import zyg
 >>> from zyg.scipy import stats
@@ -21,6 +23,7 @@ from scipy import special as sp
 
 from zyg.functions.kit import strip
 from zyg.scipy import _distribution_functions as _by_scipy
+from zyg.scipy import _samples as _samples
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete
 from zyg.scipy._kernel_density import gaussian_kde as gaussian_kde

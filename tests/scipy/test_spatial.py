@@ -1,0 +1,65 @@
+"""Distances of points and of sets of them, against SciPy's and against differences."""
+
+import numpy as np
+import pytest
+import scipy.spatial
+
+import zyg
+from zyg.errors import MissingRuleError
+from zyg.scipy import spatial
+
+U, V = np.random.default_rng(11).normal(size=(2, 5, 3))
+P, Q = np.random.default_rng(12).uniform(0.2, 1.0, size=(2, 4, 3))
+E1, E2 = U[0] / np.linalg.norm(U[0]), V[0] / np.linalg.norm(V[0])
+
+
+def one(y):
+    return np.concatenate([np.ravel(p) for p in (y if isinstance(y, tuple) else (y,))])
+
+
+def unit(x):
+    return x / np.linalg.norm(x)
+
+
+CALLS = {
+    **{f"minkowski_distance {p}": (lambda u, v, p=p: spatial.minkowski_distance(u, v, p), U, V)
+       for p in (1, 2, 3.5, np.inf)},
+    **{f"minkowski_distance_p {p}": (lambda u, v, p=p: spatial.minkowski_distance_p(u, v, p), U, V)
+       for p in (1, 2, 3.5, np.inf)},
+    "distance_matrix": (spatial.distance_matrix, U, V[:2]),
+    "distance_matrix 3": (lambda u, v: spatial.distance_matrix(u, v, 3), U, V[:2]),
+    "jensenshannon": (spatial.distance.jensenshannon, P, Q),
+    "jensenshannon of rows": (
+        lambda p, q: spatial.distance.jensenshannon(p, q, 2.0, axis=1, keepdims=True), P, Q
+    ),
+    "directed_hausdorff": (lambda u, v: spatial.distance.directed_hausdorff(u, v)[0], U, V),
+    "procrustes": (spatial.procrustes, U, V),
+    "geometric_slerp": (
+        lambda a, b, t: spatial.geometric_slerp(unit(a), unit(b), t), E1, E2, np.array([0.2, 0.7])
+    ),
+    "geometric_slerp of one": (
+        lambda a, b: spatial.geometric_slerp(unit(a), unit(b), 0.3), E1, E2
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_formulas_have_scipys_values_and_slopes(name):
+    f, *x = CALLS[name]
+
+    np.testing.assert_array_equal(zyg.pullback(lambda *x: one(f(*x)), *x)[0], one(f(*x)))
+    zyg.check_gradient(lambda *x: one(f(*x)), *x)
+
+
+def test_the_places_of_a_hausdorff_distance_are_scipys():
+    found = []
+    zyg.pullback(lambda u: found.append(spatial.distance.directed_hausdorff(u, V)) or u, U)
+
+    assert found[0][1:] == scipy.spatial.distance.directed_hausdorff(U, V)[1:]
+
+
+def test_what_has_no_rule_is_refused_by_name():
+    with pytest.raises(MissingRuleError, match="equal ends"):
+        zyg.pullback(lambda a: spatial.geometric_slerp(a, a, 0.5), np.array([1.0, 0.0]))
+    with pytest.raises(MissingRuleError, match="hamming has no rule"):
+        zyg.pullback(lambda a: spatial.distance.hamming(a, V[0]), U[0])

@@ -1,0 +1,271 @@
+"""Functions of scipy.linalg that formulas of others give: SciPy's values, and their derivatives."""
+
+import numpy as np
+from scipy import linalg
+
+from zyg.errors import unknown_call
+from zyg.functions.kit import as_array, conj, dagger, is_complex, nondifferentiable, strip
+from zyg.scipy._linalg_factors import cholesky, eigh, svd
+from zyg.scipy._linalg_systems import cho_solve
+from zyg.scipy._matrix_functions import sqrtm
+from zyg.scipy._namespace import dispatching
+from zyg.scipy._valued import valued
+
+_expm, _toeplitz = dispatching(linalg.expm), dispatching(linalg.toeplitz)
+
+nondifferentiable(linalg.bandwidth, linalg.issymmetric, linalg.ishermitian)
+
+
+def _one(name, *operands, axes=2):
+    """The operands as arrays; refused where they are many."""
+    arrays = [as_array(x) for x in operands]
+    if any(np.ndim(x) > axes for x in arrays):
+        raise unknown_call(f"scipy.linalg.{name}", "its rule covers only one matrix at a time")
+    return arrays
+
+
+def _all(name, select):
+    if select not in ("a", 0):
+        raise unknown_call(f"scipy.linalg.{name}", "its rule covers only select='a'")
+
+
+# Eigenvalues
+
+
+@valued(linalg.eig)
+def eig(
+    a, b=None, left=False, right=True, overwrite_a=False, overwrite_b=False, check_finite=True,
+    homogeneous_eigvals=False,
+):  # fmt: skip
+    if b is not None or left or homogeneous_eigvals:
+        why = "its rule covers only right eigenvectors of one matrix"
+        raise unknown_call("scipy.linalg.eig", why)
+    if not right:
+        return eigvals(a)
+    w, v = np.linalg.eig(as_array(a))
+    _same_order("eig", w, linalg.eigvals(strip(a)))
+    return np.astype(w, np.result_type(strip(w), np.complex64)), v
+
+
+@valued(linalg.eigvals)
+def eigvals(a, b=None, overwrite_a=False, check_finite=True, homogeneous_eigvals=False):
+    if b is not None or homogeneous_eigvals:
+        raise unknown_call("scipy.linalg.eigvals", "its rule covers only one matrix")
+    w = np.linalg.eigvals(as_array(a))
+    _same_order("eigvals", w, linalg.eigvals(strip(a)))
+    return np.astype(w, np.result_type(strip(w), np.complex64))
+
+
+def _same_order(name, ours, theirs):
+    """Refuse eigenvalues that NumPy's LAPACK finds in another order than SciPy's."""
+    eps = np.finfo(theirs.dtype).eps
+    if not np.allclose(strip(ours), theirs, np.sqrt(eps), np.sqrt(eps) * np.abs(theirs).max()):
+        raise unknown_call(f"scipy.linalg.{name}", "NumPy finds these values in another order")
+
+
+def _of_hermitian(a, lower, plain):
+    """The eigenvalues, and the eigenvectors with the signs of those that SciPy has found."""
+    w, v = eigh(a, lower=lower)
+    turns = np.sum(conj(strip(v)) * plain[1], axis=-2)
+    return w, v * (turns / np.abs(turns))
+
+
+def _tridiagonal(d, e):
+    d, e = _one("eigh_tridiagonal", d, e, axes=1)
+    return np.diag(d) + np.diag(e, -1)
+
+
+@valued(linalg.eigh_tridiagonal)
+def eigh_tridiagonal(d, e, eigvals_only=False, select="a", *rest, **options):
+    _all("eigh_tridiagonal", select)
+    a = _tridiagonal(d, e)
+    if eigvals_only:
+        return _eigvalsh(a, True)
+    return _of_hermitian(a, True, linalg.eigh_tridiagonal(strip(d), strip(e)))
+
+
+@valued(linalg.eigvalsh_tridiagonal)
+def eigvalsh_tridiagonal(d, e, select="a", *rest, **options):
+    _all("eigvalsh_tridiagonal", select)
+    return _eigvalsh(_tridiagonal(d, e), True)
+
+
+_eigvalsh_rule = dispatching(linalg.eigvalsh)
+
+
+def _eigvalsh(a, lower):
+    return _eigvalsh_rule(a, lower=lower)
+
+
+def _triangle(name, ab, lower):
+    """The triangle of a matrix whose diagonals are the rows of `ab`."""
+    (ab,) = _one(name, ab)
+    most = len(ab) - 1
+    total = np.diag(ab[0 if lower else most])
+    for k in range(1, most + 1):
+        row = ab[k, :-k] if lower else ab[most - k, k:]
+        total = total + np.diag(row, -k if lower else k)
+    return total
+
+
+@valued(linalg.eig_banded)
+def eig_banded(a_band, lower=False, eigvals_only=False, overwrite_a_band=False, select="a", *rest,
+               **options):  # fmt: skip
+    _all("eig_banded", select)
+    a = _triangle("eig_banded", a_band, lower)
+    if eigvals_only:
+        return _eigvalsh(a, bool(lower))
+    return _of_hermitian(a, bool(lower), linalg.eig_banded(strip(a_band), lower))
+
+
+@valued(linalg.eigvals_banded)
+def eigvals_banded(a_band, lower=False, overwrite_a_band=False, select="a", *rest, **options):
+    _all("eigvals_banded", select)
+    return _eigvalsh(_triangle("eigvals_banded", a_band, lower), bool(lower))
+
+
+@valued(linalg.cholesky_banded)
+def cholesky_banded(ab, overwrite_ab=False, lower=False, check_finite=True):
+    whole = cholesky(_triangle("cholesky_banded", ab, lower), bool(lower))
+    most, rows = len(strip(ab)) - 1, []
+    for k in range(most, -1, -1):
+        row = np.diag(whole, -k if lower else k)
+        # Outside of the matrix SciPy leaves what it was given.
+        own = as_array(ab)[k if lower else most - k]
+        rows.append(np.concatenate([row, own[len(row) :]] if lower else [own[:k], row]))
+    return np.stack(rows[::-1] if lower else rows)
+
+
+@valued(linalg.cho_solve_banded)
+def cho_solve_banded(cb_and_lower, b, overwrite_b=False, check_finite=True):
+    cb, lower = cb_and_lower
+    return cho_solve((_triangle("cho_solve_banded", cb, lower), bool(lower)), as_array(b))
+
+
+# Unitary factors and subspaces
+
+
+def _unitary(a):
+    """The unitary factor of the polar decomposition, a (a^H a)^(-1/2)."""
+    if np.shape(a)[0] >= np.shape(a)[1]:
+        return np.matmul(a, np.linalg.inv(sqrtm(np.matmul(dagger(a), a))))
+    return np.matmul(np.linalg.inv(sqrtm(np.matmul(a, dagger(a)))), a)
+
+
+@valued(linalg.polar)
+def polar(a, side="right"):
+    (a,) = _one("polar", a)
+    u = _unitary(a)
+    return u, np.matmul(dagger(u), a) if side == "right" else np.matmul(a, dagger(u))
+
+
+@valued(linalg.orthogonal_procrustes)
+def orthogonal_procrustes(A, B, check_finite=True):
+    a, b = _one("orthogonal_procrustes", A, B)
+    product = np.matmul(dagger(a), b)
+    u = _unitary(product)
+    return u, np.real(np.sum(conj(u) * product))
+
+
+@valued(linalg.orth)
+def orth(A, rcond=None):
+    (a,) = _one("orth", A)
+    return svd(a, False)[0][:, : linalg.orth(strip(a), strip(rcond)).shape[1]]
+
+
+@valued(linalg.subspace_angles)
+def subspace_angles(A, B):
+    a, b = (np.linalg.qr(x)[0] for x in _one("subspace_angles", A, B))
+    inner = np.matmul(dagger(a), b)
+    if np.shape(a)[1] >= np.shape(b)[1]:
+        rest = b - np.matmul(a, inner)
+    else:
+        rest = a - np.matmul(b, dagger(inner))
+    cosines, sines = np.flip(np.linalg.svdvals(inner), -1), np.linalg.svdvals(rest)
+    near = strip(np.flip(cosines, -1)) ** 2 >= 0.5
+    angles = np.arccos(np.where(near, 0.0, cosines))
+    return np.where(near, np.arcsin(np.where(near, sines, 0.0)), angles)
+
+
+# Functions of matrices
+
+
+@valued(linalg.expm_frechet)
+def expm_frechet(A, E, method=None, compute_expm=True, check_finite=True):
+    a, e = _one("expm_frechet", A, E)
+    n = len(strip(a))
+    above = np.concatenate([a, e], axis=1)
+    below = np.concatenate([np.zeros((n, n)), a], axis=1)
+    both = _expm(np.concatenate([above, below]))
+    return (both[:n, :n], both[:n, n:]) if compute_expm else both[:n, n:]
+
+
+@valued(linalg.signm)
+def signm(A, *disp, **options):
+    if disp[:1] == (False,) or options.get("disp") is False:
+        raise unknown_call("scipy.linalg.signm", "its rule does not know disp=False")
+    (a,) = _one("signm", A)
+    return np.matmul(a, np.linalg.inv(sqrtm(np.matmul(a, a))))
+
+
+# Matrices made of vectors, and systems of them
+
+
+def _first_column_and_row(c_or_cr):
+    return c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr,)
+
+
+@valued(linalg.solve_toeplitz)
+def solve_toeplitz(c_or_cr, b, check_finite=True):
+    return np.linalg.solve(_toeplitz(*_vectors("solve_toeplitz", c_or_cr)), as_array(b))
+
+
+@valued(linalg.matmul_toeplitz)
+def matmul_toeplitz(c_or_cr, x, check_finite=False, workers=None):
+    return np.matmul(_toeplitz(*_vectors("matmul_toeplitz", c_or_cr)), as_array(x))
+
+
+def _vectors(name, c_or_cr):
+    return _one(name, *_first_column_and_row(c_or_cr), axes=1)
+
+
+@valued(linalg.solve_circulant)
+def solve_circulant(c, b, singular="raise", tol=None, caxis=-1, baxis=0, outaxis=0):
+    if singular != "raise":
+        raise unknown_call("scipy.linalg.solve_circulant", "its rule covers only singular='raise'")
+    c, b = np.atleast_1d(as_array(c)), np.atleast_1d(as_array(b))
+    known, given = (np.fft.fft(np.moveaxis(x, k, -1)) for x, k in ((c, caxis), (b, baxis)))
+    x = np.fft.ifft(given / known)
+    return np.moveaxis(x if is_complex(c) or is_complex(b) else np.real(x), -1, outaxis)
+
+
+@valued(linalg.khatri_rao)
+def khatri_rao(a, b):
+    a, b = _one("khatri_rao", a, b)
+    return np.reshape(a[:, None] * b, (-1, np.shape(a)[1]))
+
+
+def _in_places(function, *vectors):
+    """The elements of vectors, where a matrix that is made of them has them; 0 elsewhere."""
+    numbers = np.arange(1, sum(map(np.size, vectors)) + 1)
+    ends = np.cumsum([np.size(v) for v in vectors])[:-1]
+    places = function(*np.split(numbers, ends)).astype(int)
+    joined = np.concatenate([np.zeros(1), *vectors])
+    return joined[places]
+
+
+@valued(linalg.leslie)
+def leslie(f, s):
+    return _in_places(linalg.leslie, *_one("leslie", f, s, axes=1))
+
+
+@valued(linalg.convolution_matrix)
+def convolution_matrix(a, n, mode="full"):
+    a = _one("convolution_matrix", a, axes=1)
+    return _in_places(lambda a: linalg.convolution_matrix(a, strip(n), mode), *a)
+
+
+@valued(linalg.fiedler)
+def fiedler(a):
+    a = np.atleast_1d(as_array(a))
+    return np.abs(a[..., :, None] - a[..., None, :])
