@@ -188,6 +188,7 @@ def cycle():
         ([Model], r"the class Model, at \[0\]"),
         (np.array([1, "a"], object), "an array of object, at the top"),
         ([np.zeros(1, "f8,i4")[0]], r"a void, at \[0\]"),
+        ({(1, Pair(1, 2)): 1.0}, r"a tuple as a key, at the top \(a key\)"),
         ([{1.0}], r"a set, at \[0\]"),
         ([threading.Lock()], r"a lock, at \[0\]"),
         (cycle(), r"a list that is inside itself, at \[1\]"),

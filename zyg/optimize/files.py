@@ -194,7 +194,12 @@ class _Written:
         parts = kind.parts(x)
         self._met.append(parts)
         inner = [(v, path + step_of(key), None) for key, v in parts]
-        keys = [(key.key, f"{path} (a key)", None) for key, _ in parts if type(key) is Key]
+        keys = [
+            (key.key, f"{path or 'the top'} (a key)", None) for key, _ in parts if type(key) is Key
+        ]
+        for key, where, _ in keys:
+            if not _is_key(key):
+                raise _unsaved(f"{_described(key)} as a key", where)
         return [(x, path, parts), *reversed(keys + inner)]
 
     def _leaf(self, x: Any, path: str) -> _Node | None:
@@ -228,6 +233,13 @@ def _container_kind(x: Any) -> Kind | None:
     """How to take a container of data apart; None for all else."""
     kind = None if isinstance(x, (*_CODE, np.ndarray)) else kind_of(x)
     return None if kind is None or kind.labels else kind
+
+
+def _is_key(x: Any) -> bool:
+    """Whether a key is known from the file alone: no object, and no tuple with one."""
+    if type(x) is tuple:
+        return all(map(_is_key, x))
+    return type(x) in (*_SIMPLE, int, *_NUMBERS) or isinstance(x, np.generic)
 
 
 def _described(x: Any) -> str:
