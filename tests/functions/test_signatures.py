@@ -32,7 +32,12 @@ PASSING_ON = {
     signal.oaconvolve,
     optimize.root, optimize.root_scalar, optimize.brentq, optimize.brenth, optimize.bisect,
     optimize.ridder, optimize.toms748, optimize.newton, optimize.fsolve, optimize.fixed_point,
-    optimize.minimize, optimize.minimize_scalar, optimize.least_squares,
+    optimize.minimize, optimize.minimize_scalar, optimize.least_squares, optimize.leastsq,
+    optimize.fmin, optimize.fmin_powell, optimize.fmin_bfgs, optimize.fmin_cg, optimize.fmin_ncg,
+    optimize.fmin_l_bfgs_b, optimize.fmin_slsqp, optimize.fmin_tnc, optimize.brent, optimize.golden,
+    optimize.fminbound, optimize.differential_evolution, optimize.dual_annealing,
+    optimize.broyden1, optimize.broyden2, optimize.anderson, optimize.linearmixing,
+    optimize.diagbroyden, optimize.excitingmixing, optimize.newton_krylov, signal.sosfreqz,
 }  # fmt: skip
 # Where NumPy and SciPy mark what was not given, to pass it on to other classes, or to warn.
 MARKED = {"keepdims": False, **dict.fromkeys(("a_min", "a_max", "min", "max"))}

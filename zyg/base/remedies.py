@@ -78,11 +78,12 @@ def _of_scipy(frame: FrameType | None) -> str:
     """What to call instead of the function or class of SciPy's that was called from outside."""
     name = ""
     while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy."):
-        module = ".".join(frame.f_globals["__name__"].split(".")[:2])
+        parts = frame.f_globals["__name__"].split(".")
         of_class = type(frame.f_locals["self"]) if "self" in frame.f_locals else frame.f_code
         called = getattr(of_class, "__name__", frame.f_code.co_name)
-        if not called.startswith("_") and hasattr(sys.modules.get(module), called):
-            name = f"{module}.{called}"
+        for module in (".".join(parts[:k]) for k in range(len(parts), 1, -1)):
+            if not called.startswith("_") and hasattr(sys.modules.get(module), called):
+                name = f"{module}.{called}"  # where users find it: the shortest
         frame = frame.f_back
     drop_in = find_spec(f"zyg.{name.rpartition('.')[0]}") if name else None
     if name and (drop_in is None or drop_in.origin is None):  # no file of zyg's
