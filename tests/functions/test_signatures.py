@@ -37,7 +37,7 @@ PASSING_ON = {
     optimize.fmin_l_bfgs_b, optimize.fmin_slsqp, optimize.fmin_tnc, optimize.brent, optimize.golden,
     optimize.fminbound, optimize.differential_evolution, optimize.dual_annealing,
     optimize.broyden1, optimize.broyden2, optimize.anderson, optimize.linearmixing,
-    optimize.diagbroyden, optimize.excitingmixing, optimize.newton_krylov, signal.sosfreqz,
+    optimize.diagbroyden, optimize.excitingmixing, optimize.newton_krylov,
 }  # fmt: skip
 # Where NumPy and SciPy mark what was not given, to pass it on to other classes, or to warn.
 MARKED = {"keepdims": False, **dict.fromkeys(("a_min", "a_max", "min", "max"))}
@@ -68,6 +68,8 @@ def same_default(p, q):
 def differences(ours, theirs):
     """What a caller of the function finds otherwise in its rule."""
     known = [*theirs.parameters.values()]
+    if [p.kind for p in known] == [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD]:
+        return  # it passes all on
     places = [p for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     for k, p in enumerate(ours.parameters.values()):
         q = theirs.parameters.get(p.name)
