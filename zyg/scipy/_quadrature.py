@@ -3,9 +3,12 @@
 import numpy as np
 import scipy.integrate
 import scipy.linalg
+import scipy.special
 
 from zyg.functions.kit import as_array, composed, is_watched, raised, strip
 from zyg.scipy._closures import as_tuple, joined, parted, plain, refuse
+from zyg.scipy._namespace import dispatching
+from zyg.scipy._valued import valued
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback
 from zyg.verbs.held import Held
@@ -166,7 +169,86 @@ def quad(func, a, b, args=(), full_output=0, **options):
     return _integral(held, a, b, rest, 0.0, result[0]), *result[1:]
 
 
+_quad = dispatching(scipy.integrate.quad)
+
+
+def _at(end, *x):
+    return end(*x) if callable(end) else end
+
+
+@composed(scipy.integrate.dblquad)
+def dblquad(func, a, b, gfun, hfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
+    """An integral of integrals, the inner one as exact as the outer."""
+    exact = {"epsabs": epsabs, "epsrel": epsrel}
+
+    def inner(x, *args):
+        return _quad(func, _at(gfun, x), _at(hfun, x), (x, *args), **exact)[0]
+
+    return _quad(inner, a, b, as_tuple(args), **exact)
+
+
+@composed(scipy.integrate.tplquad)
+def tplquad(func, a, b, gfun, hfun, qfun, rfun, args=(), epsabs=1.49e-8, epsrel=1.49e-8):
+    exact = {"epsabs": epsabs, "epsrel": epsrel}
+
+    def inner(y, x, *args):
+        return _quad(func, _at(qfun, x, y), _at(rfun, x, y), (y, x, *args), **exact)[0]
+
+    return dblquad(inner, a, b, gfun, hfun, args, **exact)
+
+
+@composed(scipy.integrate.fixed_quad)
+def fixed_quad(func, a, b, args=(), n=5):
+    if np.isinf(strip(a)) or np.isinf(strip(b)):
+        raised(scipy.integrate.fixed_quad, np.cos, a, b)
+    places, weights = scipy.special.roots_legendre(strip(n))
+    y = (b - a) * (places + 1) / 2.0 + a
+    return (b - a) / 2.0 * np.sum(weights * func(y, *as_tuple(args)), axis=-1), None
+
+
 # Sums over samples
+
+
+@valued(scipy.integrate.romb)
+def romb(y, dx=1.0, axis=-1, show=False):
+    y = np.moveaxis(as_array(y), axis, -1)
+    return np.matmul(y, scipy.integrate.romb(np.eye(np.shape(y)[-1]))) * dx
+
+
+@valued(scipy.integrate.cumulative_simpson)
+def cumulative_simpson(y, *, x=None, dx=1.0, axis=-1, initial=None):
+    y = np.moveaxis(as_array(y), axis, -1)
+    n = np.shape(y)[-1]
+    if x is not None:
+        x = as_array(x) if np.ndim(x) == 1 else np.moveaxis(as_array(x), axis, -1)
+        steps = np.diff(x, axis=-1)
+    else:
+        dx = as_array(dx)
+        dx = np.moveaxis(dx, axis, -1) if np.ndim(dx) else dx
+        steps = np.broadcast_to(dx, (*np.shape(y)[:-1], n - 1))
+    if n < 3:
+        parts = steps * (y[..., 1:] + y[..., :-1]) / 2.0
+    else:
+        parts = _below_parabolas(y, steps)
+    sums = np.cumsum(parts, axis=-1)
+    if initial is not None:
+        first = as_array(initial)
+        first = np.moveaxis(first, axis, -1) if np.ndim(first) else first
+        first = np.broadcast_to(first, np.shape(sums[..., :1]))
+        sums = np.concatenate([first, sums + first], axis=-1)
+    return np.moveaxis(sums, -1, axis)
+
+
+def _below_parabolas(y, steps):
+    """The area above each interval: of the parabola that begins there, or else that ends there."""
+    k = np.arange(np.shape(y)[-1] - 1)
+    ends = (k % 2 == 1) | (k == k[-1])
+    near, far = k + ends, k + 1 - ends
+    beyond = np.where(ends, k - 1, k + 2)
+    h, other = steps[..., k], steps[..., np.where(ends, k - 1, k + 1)]
+    ratio, curve = h / (h + other), h**2 / ((h + other) * other)
+    whole = (3 - ratio) * y[..., near] + (3 + curve + ratio) * y[..., far]
+    return h / 6 * (whole - curve * y[..., beyond])
 
 
 @composed(scipy.integrate.trapezoid)
