@@ -18,8 +18,8 @@ import trio
 import zyg
 
 SCIPY = (
-    "", ".fft", ".fftpack", ".integrate", ".linalg", ".optimize", ".signal", ".sparse", ".spatial",
-    ".special", ".stats",
+    "", ".fft", ".fftpack", ".integrate", ".linalg", ".ndimage", ".optimize", ".signal", ".sparse",
+    ".spatial", ".special", ".stats",
 )  # fmt: skip
 
 

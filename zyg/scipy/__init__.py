@@ -22,6 +22,7 @@ _solver_derivatives                         what solvers ask for: jac="zyg", hes
 _runge_kutta _integrate_rules _quadrature integrate  differential equations, integrals
 _optimize_rules optimize                    minima and roots, by the implicit function theorem
 _signal_rules signal                        convolutions
+_ndimage_rules ndimage                      filters of images
 _fft_rules fft fftpack                      Fourier, cosine and sine transforms
 _sparse_rules _sparse_linalg sparse         matrices whose stored elements may be watched
 _distances _spatial_distance spatial        distances of vectors
@@ -45,8 +46,8 @@ _formulas(__name__, read=False)  # some are of what Python computes
 __version__ = _scipy.__version__
 
 _MODULES = (
-    "fft", "fftpack", "integrate", "linalg", "optimize", "signal", "sparse", "spatial", "special",
-    "stats",
+    "fft", "fftpack", "integrate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial",
+    "special", "stats",
 )  # fmt: skip
 
 
@@ -57,6 +58,7 @@ if _TYPE_CHECKING:
     from zyg.scipy import fftpack as fftpack
     from zyg.scipy import integrate as integrate
     from zyg.scipy import linalg as linalg
+    from zyg.scipy import ndimage as ndimage
     from zyg.scipy import optimize as optimize
     from zyg.scipy import signal as signal
     from zyg.scipy import sparse as sparse
