@@ -25,6 +25,7 @@ CASES = {
     "one element": (ndimage.correlate1d, (V[:1], W), {"mode": "mirror"}),
     "gaussian": (ndimage.gaussian_filter, (IMAGE, SIGMA), {"order": (1, 3), "mode": "wrap"}),
     "an axis": (ndimage.gaussian_filter, (IMAGE, 0.7), {"axes": (1,), "radius": 2}),
+    "as float": (ndimage.gaussian_filter, (IMAGE, 0.9), {"output": np.float64, "truncate": 2.0}),
     "no width": (ndimage.gaussian_filter, (IMAGE,), {"sigma": 0.0}),
 }
 
@@ -62,5 +63,25 @@ def test_what_cannot_be_right_is_refused():
         zyg.pullback(lambda x: ndimage.gaussian_filter(x, 1.0, output=np.zeros(4)), V)
     with pytest.raises(MissingRuleError, match="dtype int64"):
         zyg.pullback(lambda x: ndimage.correlate1d(x, W, output=int), V)
+    with pytest.raises(MissingRuleError, match="'cval'"):
+        zyg.gradient(lambda c: ndimage.sobel(V, mode="constant", cval=c)[0], 0.5)
     with pytest.raises(MissingRuleError, match="has no rule"):
         zyg.pullback(lambda x: ndimage.median_filter(x, 3), V)
+
+
+def test_axes_that_do_not_exist():
+    with pytest.raises(np.exceptions.AxisError):
+        zyg.pullback(lambda x: ndimage.sobel(x, 2), IMAGE)
+    with pytest.raises(ValueError, match="unique"):
+        zyg.pullback(lambda x: ndimage.gaussian_filter(x, 1.0, axes=(0, 0)), IMAGE)
+    with pytest.raises(RuntimeError, match="length"):
+        zyg.pullback(lambda x: ndimage.sobel(x, mode=["wrap"] * 3), IMAGE)
+
+
+def test_a_filter_of_no_width_is_a_copy():
+    def f(x):
+        y = ndimage.gaussian_filter(x, 0.0)
+        y[0] = 0.0
+        return x[0] * 2.0
+
+    assert zyg.gradient(f, V)[0].tolist() == [2.0, 0.0, 0.0, 0.0]

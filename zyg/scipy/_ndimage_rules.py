@@ -4,7 +4,17 @@ import numpy as np
 import scipy.ndimage
 
 from zyg.errors import unknown_call
-from zyg.functions.kit import as_array, composed, conj, no_out, strip, with_value
+from zyg.functions.kit import (
+    as_array,
+    composed,
+    conj,
+    no_out,
+    normal_axes,
+    normal_axis,
+    raised,
+    strip,
+    with_value,
+)
 from zyg.scipy._namespace import rule_for
 from zyg.verbs.gradients import pullback
 
@@ -46,6 +56,10 @@ def _dtype_only(name, output, *inputs):
         raise unknown_call(f"scipy.ndimage.{name}", why)
 
 
+def _by_filling():
+    raise unknown_call("scipy.ndimage.correlate1d", "its rule has no derivative by 'cval'")
+
+
 @rule_for(scipy.ndimage.correlate1d)
 def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     _dtype_only("correlate1d", output, input)
@@ -57,7 +71,7 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
             return _correlated(x, w, axis % np.ndim(x), mode, cval, origin)
 
         _, back = pullback(written, x, w)
-        return *back(y_bar), None, None, None, None, None
+        return *back(y_bar), None, None, None, _by_filling, None
 
     return y, correlate1d_pullback
 
@@ -108,19 +122,24 @@ def gaussian_filter(
     input, sigma, order=0, output=None, mode="reflect", cval=0.0, truncate=4.0, *, radius=None,
     axes=None,
 ):  # fmt: skip
+    _dtype_only("gaussian_filter", output, input)
     y = as_array(input)
-    axes = range(np.ndim(y)) if axes is None else np.atleast_1d(axes)
+    axes = normal_axes(axes, np.ndim(y))
+    if len({*axes}) != len(axes):
+        raised(scipy.ndimage.gaussian_filter, y, sigma, axes=axes)
     rows = (_for_each(v, axes) for v in (sigma, order, mode, radius))
     for axis, s, k, m, r in zip(axes, *rows, strict=True):
         if strip(s) > 1e-15:
-            y = gaussian_filter1d(y, s, int(axis), k, output, m, cval, truncate, radius=r)
-    return y
+            y = gaussian_filter1d(y, s, axis, k, output, m, cval, truncate, radius=r)
+    return np.astype(y, strip(y).dtype if output is None else np.dtype(output))
 
 
 def _edges(function, smoothing):
     def edges(input, axis=-1, output=None, mode="reflect", cval=0.0):
-        axis = axis % np.ndim(input)
+        axis = normal_axis(axis, np.ndim(input))
         modes = _for_each(mode, range(np.ndim(input)))
+        if len(modes) != np.ndim(input):
+            raised(function, input, axis, None, mode)
         y = correlate1d(input, [-1, 0, 1], axis, output, modes[axis], cval, 0)
         for k in range(np.ndim(input)):
             if k != axis:
