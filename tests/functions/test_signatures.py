@@ -15,7 +15,7 @@ from scipy import linalg, optimize, signal
 
 from zyg.base.registry import Adjoint, Composed, rules
 
-for _name in ("integrate", "linalg", "optimize", "signal", "sparse", "special", "stats"):
+for _name in ("integrate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats"):
     import_module(f"zyg.scipy.{_name}")
 
 SIGNED = {f: rule for f, rule in rules.items() if isinstance(rule, (Adjoint, Composed))}

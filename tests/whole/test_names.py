@@ -19,8 +19,8 @@ import zyg
 from zyg.base import instead
 
 SCIPY = (
-    "", ".fft", ".fftpack", ".integrate", ".interpolate", ".linalg", ".optimize", ".signal",
-    ".sparse", ".spatial", ".special", ".stats",
+    "", ".fft", ".fftpack", ".integrate", ".interpolate", ".linalg", ".ndimage", ".optimize",
+    ".signal", ".sparse", ".spatial", ".special", ".stats",
 )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ _runge_kutta _integrate_rules _quadrature integrate  differential equations, int
 _optimize_rules optimize                    minima and roots, by the implicit function theorem
 _signal_calls _signal_rules _signal_filters  texts for signals; convolutions; filters
 _signal_sampling _signal_spectra _signal_responses signal  rates; spectra; responses, formulas
+_ndimage_rules ndimage                      filters of images
 _fft_rules fft fftpack                      Fourier, cosine and sine transforms
 _sparse_rules _sparse_linalg sparse         matrices whose stored elements may be watched
 _distances _spatial_distance spatial        distances of vectors
@@ -58,8 +59,8 @@ _formulas(__name__, read=False)  # some are of what Python computes
 __version__ = _scipy.__version__
 
 _MODULES = (
-    "fft", "fftpack", "integrate", "interpolate", "linalg", "optimize", "signal", "sparse",
-    "spatial", "special", "stats",
+    "fft", "fftpack", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal",
+    "sparse", "spatial", "special", "stats",
 )  # fmt: skip
 
 
@@ -71,6 +72,7 @@ if _TYPE_CHECKING:
     from zyg.scipy import integrate as integrate
     from zyg.scipy import interpolate as interpolate
     from zyg.scipy import linalg as linalg
+    from zyg.scipy import ndimage as ndimage
     from zyg.scipy import optimize as optimize
     from zyg.scipy import signal as signal
     from zyg.scipy import sparse as sparse
