@@ -80,6 +80,24 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
     return y, correlate1d_pullback
 
 
+@correlate1d.pushforward
+def correlate1d_forward(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+    _dtype_only("correlate1d", output, input)
+    y = correlate1d(input, weights, axis, output, mode, cval, origin)
+
+    def correlate1d_pushforward(x_dot, w_dot, *others):
+        if any(dot is not None for dot in others):
+            _by_filling()
+        parts = []
+        if x_dot is not None:
+            parts.append(correlate1d(x_dot, weights, axis, output, mode, 0.0, origin))
+        if w_dot is not None:
+            parts.append(correlate1d(input, w_dot, axis, output, mode, cval, origin))
+        return sum(parts[1:], parts[0])
+
+    return y, correlate1d_pushforward
+
+
 @composed(scipy.ndimage.convolve1d)
 def convolve1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
     w = as_array(weights)
