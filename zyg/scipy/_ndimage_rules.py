@@ -67,6 +67,10 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
     y = correlate1d(input, weights, axis, output, mode, cval, origin)
 
     def correlate1d_pullback(y_bar):
+        if not np.size(x):
+            zeros = np.zeros_like(x), np.zeros_like(w)
+            return *zeros, None, None, None, _by_filling, None
+
         def written(x, w):
             return _correlated(x, w, axis % np.ndim(x), mode, cval, origin)
 
@@ -74,6 +78,24 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
         return *back(y_bar), None, None, None, _by_filling, None
 
     return y, correlate1d_pullback
+
+
+@correlate1d.pushforward
+def correlate1d_forward(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+    _dtype_only("correlate1d", output, input)
+    y = correlate1d(input, weights, axis, output, mode, cval, origin)
+
+    def correlate1d_pushforward(x_dot, w_dot, *others):
+        if any(dot is not None for dot in others):
+            _by_filling()
+        parts = []
+        if x_dot is not None:
+            parts.append(correlate1d(x_dot, weights, axis, output, mode, 0.0, origin))
+        if w_dot is not None:
+            parts.append(correlate1d(input, w_dot, axis, output, mode, cval, origin))
+        return sum(parts[1:], parts[0])
+
+    return y, correlate1d_pushforward
 
 
 @composed(scipy.ndimage.convolve1d)
@@ -124,9 +146,9 @@ def gaussian_filter(
 ):  # fmt: skip
     _dtype_only("gaussian_filter", output, input)
     y = as_array(input)
-    axes = normal_axes(axes, np.ndim(y))
-    if len({*axes}) != len(axes):
-        raised(scipy.ndimage.gaussian_filter, y, sigma, axes=axes)
+    asked, axes = axes, normal_axes(axes, np.ndim(y))
+    if len({*axes}) != len(axes) or (np.ndim(y) == 0 and np.size(asked) and asked is not None):
+        raised(scipy.ndimage.gaussian_filter, y, sigma, axes=asked)
     rows = (_for_each(v, axes) for v in (sigma, order, mode, radius))
     for axis, s, k, m, r in zip(axes, *rows, strict=True):
         if strip(s) > 1e-15:
