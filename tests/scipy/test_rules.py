@@ -17,6 +17,22 @@ ELSEWHERE = {
     "eigh", "svd", "fractional_matrix_power", "logm", "quad", "odeint", "solve_ivp",
     "solve_continuous_are", "solve_discrete_are", "cdist", "pdist", "squareform", *METRICS,
 }  # fmt: skip
+# Those that test_signal_rules, test_linalg_formulas, test_samples, test_spatial and test_quadrature
+# check, each in its options.
+ELSEWHERE |= {*"""
+bilinear bilinear_zpk boxcox chirp cho_solve_banded cholesky_banded circmean circstd circvar
+coherence convolution_matrix csd cumulative_simpson czt dblquad decimate deconvolve detrend
+directed_hausdorff distance_matrix eig eig_banded eigh_tridiagonal eigvals eigvals_banded
+eigvalsh_tridiagonal energy_distance entropy envelope expm_frechet fiedler filtfilt find_peaks
+fixed_quad freqs freqs_zpk freqz freqz_sos freqz_zpk gausspulse geometric_slerp gmean gstd
+gzscore hilbert hmean iqr istft jensenshannon khatri_rao kurtosis leslie lfilter_zi linregress
+lombscargle lp2hp_zpk lp2lp_zpk matmul_toeplitz medfilt medfilt2d minkowski_distance
+minkowski_distance_p moment orth orthogonal_procrustes pearsonr periodogram pmean polar
+procrustes resample resample_poly romb savgol_filter sawtooth sem signm skew solve_circulant
+solve_toeplitz sos2tf sosfilt sosfilt_zi sosfiltfilt sosfreqz spectrogram stft subspace_angles
+sweep_poly tf2zpk tplquad trim_mean upfirdn variation vectorstrength wasserstein_distance welch
+wiener yeojohnson zmap zoom_fft zpk2tf zscore
+""".split()}
 
 
 def is_scipys(f):

@@ -59,11 +59,14 @@ def _slope(f, given):
         why = "its rule covers only a minimum inside of the bounds."
         refuse("scipy.optimize.minimize", "constraints", why)
     value = (lambda x: f(x)[0]) if given.get("jac") is True else f
-    low, high = _limits(given.get("bounds"))
+    low, high, near = _limits(given)
 
     def slope(x):
-        held = (strip(x) <= low) | (strip(x) >= high)
-        return np.where(held, x, _gradient(value, x))[()]
+        g, place = _gradient(value, x), strip(x)
+        below, above = place <= low + near, place >= high - near
+        if near:  # where a search has come so near to an end, and f falls towards it
+            below, above = below & (strip(g) > 0), above & (strip(g) < 0)
+        return np.where(below | above, x, g)[()]
 
     return slope
 
@@ -84,7 +87,8 @@ def _named_slope(name):
                 refuse(name, option, "its rule covers only a minimum inside of the bounds.")
         bounds = given.get("bounds")
         bounds = None if bounds is None or np.size(bounds) == 0 else bounds
-        return _slope(f, {"bounds": bounds, "jac": _gives_gradient(given)})
+        found = {k: given[k] for k in ("x1", "x2", "xtol") if "x1" in given}
+        return _slope(f, {"bounds": bounds, "jac": _gives_gradient(given), **found})
 
     return slope
 
@@ -110,14 +114,21 @@ def _ends(bounds):
     return np.broadcast_arrays(*plain(ends))
 
 
-def _limits(bounds):
-    """The lowest and the highest values of x."""
-    if bounds is None or np.shape(bounds) == (2,):  # a scalar function is bounded to be searched
-        return -np.inf, np.inf
+_SEARCHED = 1e-5  # how near to an end a search in an interval comes, if nothing else is said
+
+
+def _limits(given):
+    """The lowest and the highest values of x, and how near to them a search ends that is there."""
+    bounds = (given["x1"], given["x2"]) if "x1" in given else given.get("bounds")
+    if bounds is None:
+        return -np.inf, np.inf, 0.0
+    if np.shape(bounds) == (2,) and not hasattr(bounds, "lb"):  # of a function of one number
+        options = given.get("options") or {}
+        return *plain(bounds), 4 * options.get("xatol", given.get("xtol", _SEARCHED))
     if hasattr(bounds, "lb"):
-        return _ends(bounds)
+        return *_ends(bounds), 0.0
     rows = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in plain(bounds)]
-    return np.transpose(rows)
+    return *np.transpose(rows), 0.0
 
 
 def _still(name, rest):
