@@ -150,5 +150,7 @@ def test_what_has_no_rule_is_refused_by_name(f, text):
 def test_a_minimum_at_an_end_of_the_interval_stays_there(search):
     for start, moves in ((0.1, False), (1.2, True), (3.0, False)):
         found = zyg.gradient(lambda c, start=start: search(lambda x: (x - c) ** 2), start)[0]
-        plain = (search(lambda x: (x - start - 1e-4) ** 2) - search(lambda x: (x - start) ** 2)) / 1e-4
+        plain = (
+            search(lambda x: (x - start - 1e-4) ** 2) - search(lambda x: (x - start) ** 2)
+        ) / 1e-4
         assert found == pytest.approx(plain, abs=2e-3 + 2e-2 * moves)

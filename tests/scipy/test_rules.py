@@ -19,7 +19,8 @@ ELSEWHERE = {
 }  # fmt: skip
 # Those that test_signal_rules, test_linalg_formulas, test_samples, test_spatial and test_quadrature
 # check, each in its options.
-ELSEWHERE |= {*"""
+ELSEWHERE |= {
+    *"""
 bilinear bilinear_zpk boxcox chirp cho_solve_banded cholesky_banded circmean circstd circvar
 coherence convolution_matrix csd cumulative_simpson czt dblquad decimate deconvolve detrend
 directed_hausdorff distance_matrix eig eig_banded eigh_tridiagonal eigvals eigvals_banded
@@ -32,7 +33,8 @@ procrustes resample resample_poly romb savgol_filter sawtooth sem signm skew sol
 solve_toeplitz sos2tf sosfilt sosfilt_zi sosfiltfilt sosfreqz spectrogram stft subspace_angles
 sweep_poly tf2zpk tplquad trim_mean upfirdn variation vectorstrength wasserstein_distance welch
 wiener yeojohnson zmap zoom_fft zpk2tf zscore
-""".split()}
+""".split()
+}
 
 
 def is_scipys(f):

@@ -97,7 +97,7 @@ def ledger() -> Ledger:
             continue
         for name, f in public(module).items():
             if name != "test":
-                kind = _class_in_scipy(f, getattr(drop_in, name))
+                kind = _class_in_scipy(name, f, drop_in)
                 made.setdefault((module.__name__, kind), {})[name] = f
     return made
 
@@ -105,11 +105,13 @@ def ledger() -> Ledger:
 _PACKAGES = "scipy", "zyg.scipy"
 
 
-def _class_in_scipy(function: Any, drop_in: Any) -> str:
-    """The class of a function of SciPy, or of a distribution, which has zyg's in its place."""
+def _class_in_scipy(name: str, function: Any, drop_in: Any) -> str:
+    """The class of a function of SciPy, or of what has zyg's in its place: a distribution."""
     if function in rules:
         return CONSTANTS if rules[function] is CONSTANT else DIFFERENTIATED
-    ours = type(drop_in).__module__.startswith("zyg.scipy") and drop_in is not function
+    found = getattr(drop_in, name)
+    ours = type(found).__module__.startswith("zyg.scipy") and found is not function
+    ours = ours or name in getattr(drop_in, "FUNCTIONS", ())
     return DIFFERENTIATED if ours else RULELESS
 
 
