@@ -13,7 +13,7 @@ _ATTRIBUTES = ("dataset", "_weights", "covariance", "cho_cov", "factor")
 
 
 class gaussian_kde(stats.gaussian_kde):  # type: ignore[misc] # noqa: N801 - SciPy's name
-    __doc__ = stats.gaussian_kde.__doc__
+    """scipy.stats.gaussian_kde, of data and at points that may be watched."""
 
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
         dataset = as_array(dataset)
