@@ -111,7 +111,8 @@ def _missing(f: Any) -> MissingRuleError:
 def _module_of(f: Any, name: str) -> str:
     """Where a function is found, as one writes it; ufuncs of NumPy and of SciPy do not say."""
     if not isinstance(f, np.ufunc):
-        return (getattr(f, "__module__", None) or "np").replace("numpy", "np")
+        module: str = getattr(f, "__module__", None) or "np"
+        return module.partition("._")[0].replace("numpy", "np")  # where users find it
     if getattr(np, name, None) is f:
         return "np"
     found = getattr(sys.modules.get("scipy.special"), name, None) is f
