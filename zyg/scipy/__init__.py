@@ -21,8 +21,9 @@ _moments _distributions stats               distributions as formulas
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta _integrate_rules _quadrature integrate  differential equations, integrals
 _optimize_rules optimize                    minima and roots, by the implicit function theorem
-_signal_calls _signal_rules _signal_filters signal's texts; convolutions; filters
-_signal_sampling _signal_spectra _signal_responses signal  rates; spectra; responses, formulas
+_signal_calls _signal_rules _signal_filters  how texts are given; convolutions; filters
+_signal_sampling _signal_spectra            signals at other rates; spectra
+_signal_responses signal                    responses of filters, signals by formulas
 _fft_rules fft fftpack                      Fourier, cosine and sine transforms
 _sparse_rules _sparse_linalg sparse         matrices whose stored elements may be watched
 _distances _spatial_distance spatial        distances of vectors
