@@ -11,11 +11,13 @@ from ..calls.calls import each
 from ..calls.tables import DROP_INS
 from ..calls.tables import SCIPY as CALLS
 from .test_distances import METRICS
+from .test_signal_rules import NAMES as SIGNALS
 
 # These are called by functions in the tables, or have files of their own.
 ELSEWHERE = {
     "eigh", "svd", "fractional_matrix_power", "logm", "quad", "odeint", "solve_ivp",
     "solve_continuous_are", "solve_discrete_are", "cdist", "pdist", "squareform", *METRICS,
+    *SIGNALS,
 }  # fmt: skip
 
 

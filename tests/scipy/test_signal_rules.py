@@ -209,6 +209,7 @@ RESPONSES = {
     "vectorstrength of periods": (signal.vectorstrength, T, W + 1), "find_peaks": (of_peaks, X),
 }  # fmt: skip
 ALL = FILTERS | SAMPLING | SPECTRAL | RESPONSES
+NAMES = {name.split()[0].rstrip(",") for name in ALL} | {"envelope"}
 RECURSIVE = "lfilter", "sosf", "filtfilt"
 
 
