@@ -11,31 +11,27 @@ from ..calls.calls import each
 from ..calls.tables import DROP_INS
 from ..calls.tables import SCIPY as CALLS
 from .test_distances import METRICS
+from .test_signal_rules import NAMES as SIGNALS
 
 # These are called by functions in the tables, or have files of their own.
 ELSEWHERE = {
     "eigh", "svd", "fractional_matrix_power", "logm", "quad", "odeint", "solve_ivp",
     "solve_continuous_are", "solve_discrete_are", "cdist", "pdist", "squareform", *METRICS,
+    *SIGNALS,
 }  # fmt: skip
-# Those that test_signal_rules, test_linalg_formulas, test_samples, test_spatial and test_quadrature
-# check, each in its options.
+# Those that test_linalg_formulas, test_samples, test_spatial and test_quadrature check, each in its
+# options.
 ELSEWHERE |= {
-    "bilinear", "bilinear_zpk", "boxcox", "chirp", "cho_solve_banded", "cholesky_banded",
-    "circmean", "circstd", "circvar", "coherence", "convolution_matrix", "csd",
-    "cumulative_simpson", "czt", "dblquad", "decimate", "deconvolve", "detrend",
-    "directed_hausdorff", "distance_matrix", "eig", "eig_banded", "eigh_tridiagonal", "eigvals",
-    "eigvals_banded", "eigvalsh_tridiagonal", "energy_distance", "entropy", "envelope",
-    "expm_frechet", "fiedler", "filtfilt", "find_peaks", "fixed_quad", "freqs", "freqs_zpk",
-    "freqz", "freqz_sos", "freqz_zpk", "gausspulse", "geometric_slerp", "gmean", "gstd",
-    "gzscore", "hilbert", "hmean", "iqr", "istft", "jensenshannon", "khatri_rao", "kurtosis",
-    "leslie", "lfilter_zi", "linregress", "lombscargle", "lp2hp_zpk", "lp2lp_zpk",
-    "matmul_toeplitz", "medfilt", "medfilt2d", "minkowski_distance", "minkowski_distance_p",
-    "moment", "orth", "orthogonal_procrustes", "pearsonr", "periodogram", "pmean", "polar",
-    "procrustes", "resample", "resample_poly", "romb", "savgol_filter", "sawtooth", "sem",
-    "signm", "skew", "solve_circulant", "solve_toeplitz", "sos2tf", "sosfilt", "sosfilt_zi",
-    "sosfiltfilt", "sosfreqz", "spectrogram", "stft", "subspace_angles", "sweep_poly", "tf2zpk",
-    "tplquad", "trim_mean", "upfirdn", "variation", "vectorstrength", "wasserstein_distance",
-    "welch", "wiener", "yeojohnson", "zmap", "zoom_fft", "zpk2tf", "zscore",
+    "boxcox", "cho_solve_banded", "cholesky_banded", "circmean", "circstd", "circvar",
+    "convolution_matrix", "cumulative_simpson", "dblquad", "directed_hausdorff",
+    "distance_matrix", "eig", "eig_banded", "eigh_tridiagonal", "eigvals", "eigvals_banded",
+    "eigvalsh_tridiagonal", "energy_distance", "entropy", "expm_frechet", "fiedler",
+    "fixed_quad", "geometric_slerp", "gmean", "gstd", "gzscore", "hmean", "iqr",
+    "jensenshannon", "khatri_rao", "kurtosis", "leslie", "linregress", "matmul_toeplitz",
+    "minkowski_distance", "minkowski_distance_p", "moment", "orth", "orthogonal_procrustes",
+    "pearsonr", "pmean", "polar", "procrustes", "romb", "sem", "signm", "skew",
+    "solve_circulant", "solve_toeplitz", "subspace_angles", "tplquad", "trim_mean", "variation",
+    "wasserstein_distance", "yeojohnson", "zmap", "zscore",
 }  # fmt: skip
 
 

@@ -209,9 +209,16 @@ RESPONSES = {
     "vectorstrength of periods": (signal.vectorstrength, T, W + 1), "find_peaks": (of_peaks, X),
 }  # fmt: skip
 ALL = FILTERS | SAMPLING | SPECTRAL | RESPONSES
+NAMES = {name.split()[0].rstrip(",") for name in ALL} | {"envelope"}
+RECURSIVE = "lfilter", "sosf", "filtfilt"
 
 
-@pytest.mark.parametrize("name", ALL)
+def marked(name):
+    """The case, which is slow where a recursion is differentiated twice by all it has."""
+    return pytest.param(name, marks=pytest.mark.slow if name.startswith(RECURSIVE) else ())
+
+
+@pytest.mark.parametrize("name", [*map(marked, ALL)])
 def test_the_slopes_are_those_of_differences(name):
     f, *args = ALL[name]
 
@@ -286,6 +293,24 @@ def test_what_is_not_known_is_refused(f, what):
     with pytest.raises(MissingRuleError, match=what):
         zyg.pullback(f, X)
     assert np.array_equal(X, before)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [signal.detrend, lambda x: signal.savgol_filter(x, 5, 2, 1)],
+)
+def test_what_comes_to_nothing_but_rounding_has_slopes(f):
+    y, back = zyg.pullback(f, np.full(20, 3.1))
+
+    assert np.all(np.isfinite(back(np.ones_like(y))[0]))
+
+
+def test_a_filter_of_which_much_cancels_has_slopes():
+    b, a = scipy.signal.butter(6, 0.02)
+    y, back = zyg.pullback(lambda x: signal.filtfilt(b, a, x), X.repeat(9))
+
+    assert np.array_equal(y, scipy.signal.filtfilt(b, a, X.repeat(9)))
+    assert np.all(np.isfinite(back(np.ones_like(y))[0]))
 
 
 def test_a_filter_is_designed_by_gradient():

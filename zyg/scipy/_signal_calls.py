@@ -15,8 +15,8 @@ def unknown(name, option):
     return unknown_call(f"scipy.signal.{name}", f"its rule does not know {option}")
 
 
-def _near(d, y):
-    """Whether a text gives what SciPy does, but for rounding."""
+def _near(d, y, size):
+    """Whether a text gives what SciPy does, but for rounding: of numbers of this size, too."""
     if np.shape(d) != np.shape(y) or is_complex(d) != is_complex(y):
         return False
     known = np.isfinite(y)
@@ -24,13 +24,20 @@ def _near(d, y):
         return False
     y, d = np.where(known, y, 0), np.where(known, d, 0)
     least = np.sqrt(max(np.finfo(v.dtype).eps if v.dtype.kind in "fc" else 0 for v in (y, d)))
-    return np.all(abs(y - d) <= least * np.max(abs(y), initial=0.0) + np.finfo(float).tiny)
+    allowed = least * np.max(abs(y), initial=0.0) + 100 * least**2 * size
+    return np.all(abs(y - d) <= allowed + np.finfo(float).tiny)
 
 
-def _with_value(function, d, y):
+def _size(values):
+    """The most that a finite number of these is."""
+    numbers = [np.abs(np.asarray(strip(v))) for v in watched_leaves(values)]
+    return max(np.max(v, where=np.isfinite(v), initial=0.0) for v in numbers)
+
+
+def _with_value(function, d, y, size):
     if d is None or strip(d) is d:
         return y
-    if not _near(strip(d), np.asarray(y)):
+    if not _near(strip(d), np.asarray(y), size):
         raise unknown(function.__name__, "these values: it does not give what SciPy does")
     return with_value(d, (y,))
 
@@ -56,9 +63,10 @@ def written(function, *watched, **only):
                     raise unknown(function.__name__, f"{name}={call.arguments[name]!r}")
             y = function(*plain(call.args), **plain(call.kwargs))
             d = text(**call.arguments)
+            size = _size((call.args, call.kwargs))
             if not isinstance(y, tuple):
-                return _with_value(function, d, y)
-            return tuple(_with_value(function, *pair) for pair in zip(d, y, strict=True))
+                return _with_value(function, d, y, size)
+            return tuple(_with_value(function, *pair, size) for pair in zip(d, y, strict=True))
 
         composed(function)(called_as(function, rule))
         return text
