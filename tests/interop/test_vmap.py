@@ -1,5 +1,6 @@
 """`vmap`: what a loop over the examples gives, at once where that can be."""
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -245,6 +246,37 @@ def test_arguments_without_examples(args, axes, text):
 def test_results_that_differ():
     with pytest.raises(StructureError, match="something else for example 2 than for example 0"):
         zyg.vmap(lambda x: x[: 1 + int(x[0] > 0)])(XS)
+
+
+@dataclasses.dataclass
+class Named:
+    name: str
+    value: float
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: "large" if x[0] > 0 else "small",
+        lambda x: {"x": x, "large": bool(x[0] > 0)},
+        lambda x: Named("large" if x[0] > 0 else "small", x[0]),
+        lambda x: x if x[0] > 0 else None,
+    ],
+)
+def test_what_is_no_number_is_the_same_for_all(f):
+    with pytest.raises(StructureError, match="something else for example"):
+        zyg.vmap(f)(XS)
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_truths_are_numbers_and_objects_stay_what_they_are():
+    found = zyg.vmap(lambda x: bool(x[0] > 0))(XS)
+    np.testing.assert_array_equal(found, XS[:, 0] > 0)
+    for way in (float, lambda x: x):
+        made = zyg.vmap(lambda x, way=way: Named("it", way(x[0])))(XS)
+        assert made.name == "it"
+        np.testing.assert_array_equal(made.value, XS[:, 0])
 
 
 def test_no_examples(at_once):

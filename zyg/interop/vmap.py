@@ -109,7 +109,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
     Returns
     -------
     callable
-        Returns what f does, in the same containers, with the axis of the examples; None stays None.
+        Returns what f does, in the same containers, with the axis of the examples; what is no
+        number, as None or a string, stays as it is, and has to be the same for all.
 
     Raises
     ------
@@ -147,8 +148,27 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: int = 0) -> Callable
     return mapped
 
 
+_TRUTHS = bool, np.bool_
+
+
 def _is_leaf(x: Any) -> bool:
-    return is_watched(x) or isinstance(x, np.ndarray) or is_number(x) or bool(array_type(x).library)
+    known = is_watched(x) or isinstance(x, (np.ndarray, np.generic)) or is_number(x)
+    return known or bool(array_type(x).library)
+
+
+def _alike(x: Any, y: Any) -> bool:
+    """Whether what is no number is the same in two results."""
+    if type(x) is not type(y):
+        return False
+    if isinstance(x, (list, tuple)):
+        return len(x) == len(y) and all(map(_alike, x, y))
+    if isinstance(x, dict):
+        return x.keys() == y.keys() and all(_alike(x[key], y[key]) for key in x)
+    return x is y or bool(x == y) or (bool(_fields(x)) and _alike(_fields(x), _fields(y)))
+
+
+def _fields(x: Any) -> dict[str, Any]:
+    return getattr(x, "__dict__", {})
 
 
 class _Argument:
@@ -229,10 +249,11 @@ def _joined(f: Callable[..., Any], rows: list[Any], axis: int) -> Any:
     """What f returned for each example, as one."""
     if not rows:
         raise _refused("no examples, of which nothing is known", "at least one")
-    results = [taken_apart(row, _is_leaf) for row in rows]
+    results = [taken_apart(np.asarray(x) if isinstance(x, _TRUTHS) else x, _is_leaf)
+               for x in rows]  # fmt: skip
+    facts = [([*map(np.shape, x.leaves)], x.rebuild([None] * len(x.leaves))) for x in results]
     for k, result in enumerate(results):
-        shapes = [[*map(np.shape, x.leaves)] for x in (result, results[0])]
-        if result.paths() != results[0].paths() or shapes[0] != shapes[1]:
+        if result.paths() != results[0].paths() or not _alike(facts[k], facts[0]):
             raise StructureError(
                 f"{name_of(f)} returned something else for example {k} than for example 0.",
                 "what vmap returns has the results of all examples in the same arrays.",
