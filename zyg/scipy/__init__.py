@@ -26,7 +26,7 @@ _samples stats                              statistics of samples
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta _integrate_rules _quadrature integrate  differential equations, integrals
 _optimize_rules optimize                    minima and roots, by the implicit function theorem
-_signal_calls _signal_rules _signal_filters  texts for signals; convolutions; filters
+_signal_rules _signal_filters               convolutions; filters
 _signal_sampling _signal_spectra _signal_responses signal  rates; spectra; responses, formulas
 _ndimage_rules ndimage                      filters of images
 _fft_rules fft fftpack                      Fourier, cosine and sine transforms

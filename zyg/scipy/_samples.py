@@ -47,7 +47,7 @@ def _statistic(key, *names):
                 return y
             rows = (_rows(x, axis) for x in np.broadcast_arrays(*samples))
             given.update(zip(known, rows, strict=True))
-            return with_formula(y, np.reshape(formula(**given), np.shape(y)))
+            return with_formula(key, y, np.reshape(formula(**given), np.shape(y)), (args, kwargs))
 
         composed(key)(called_as(key, of_samples))
         return formula
@@ -116,9 +116,10 @@ def skew(a, bias):
 @_statistic(stats.kurtosis, "a")
 def kurtosis(a, fisher, bias):
     n, ratio = np.shape(a)[-1], _moment(a, 4) / _moment(a, 2) ** 2
-    if bias or n < 4:
-        return ratio
-    return ((n**2 - 1.0) * ratio - 3 * (n - 1) ** 2.0) / ((n - 2) * (n - 3))
+    excess = ratio - 3
+    if not bias and n > 3:
+        excess = ((n**2 - 1.0) * ratio - 3 * (n - 1) ** 2.0) / ((n - 2) * (n - 3))
+    return excess if fisher else excess + 3
 
 
 @_statistic(stats.moment, "a")

@@ -7,8 +7,8 @@ import numpy as np
 import scipy.signal
 
 from zyg.functions.kit import as_array, strip, with_value
-from zyg.scipy._signal_calls import unknown, written
 from zyg.scipy._signal_rules import convolve, lfilter
+from zyg.scipy._valued import unknown, written
 
 
 @written(scipy.signal.sosfilt, "sos", "x", "zi")
@@ -138,7 +138,7 @@ def _along(c, x):
 @written(scipy.signal.savgol_filter, "x")
 def savgol_filter(x, window_length, polyorder, deriv, delta, axis, mode, cval):
     if window_length % 2 == 0:
-        raise unknown("savgol_filter", "an even window_length")
+        raise unknown(scipy.signal.savgol_filter, "an even window_length")
     x, half = np.moveaxis(as_array(x), axis, -1), window_length // 2
     # Of each sample in a window alone; the row in the middle is that of all inner places.
     weights = scipy.signal.savgol_filter(

@@ -6,8 +6,8 @@ import scipy.signal
 from zyg.functions.kit import as_array, composed, is_watched, nondifferentiable, rules, strip
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
-from zyg.scipy._signal_calls import unknown, written
 from zyg.scipy._signal_rules import convolve
+from zyg.scipy._valued import unknown, written
 
 # Responses
 
@@ -36,7 +36,7 @@ def _of_roots(roots, z):
 @written(scipy.signal.freqz, "b", "a", "worN")
 def freqz(b, a, worN, whole, plot, fs, include_nyquist=False):
     if np.ndim(b) > 1 or np.ndim(a) > 1:
-        raise unknown("freqz", "coefficients of several axes")
+        raise unknown(scipy.signal.freqz, "coefficients of several axes")
     w = _angles(worN, whole, fs, include_nyquist)
     z = np.exp(-1j * w)
     return w * (fs / (2 * np.pi)), _polynomial(b, z) / _polynomial(a, z)
@@ -61,21 +61,21 @@ def freqz_zpk(z, p, k, worN, whole, fs):
     return w * (fs / (2 * np.pi)), k * _of_roots(z, at) / _of_roots(p, at)
 
 
-def _frequencies(name, worN):
+def _frequencies(function, worN):
     if worN is None or isinstance(worN, (int, np.integer)):
-        raise unknown(name, "frequencies that follow from the filter: pass worN as an array")
+        raise unknown(function, "frequencies that follow from the filter: pass worN as an array")
     return _row(worN)
 
 
 @written(scipy.signal.freqs, "b", "a", "worN")
 def freqs(b, a, worN, plot):
-    w = _frequencies("freqs", worN)
+    w = _frequencies(scipy.signal.freqs, worN)
     return w, np.polyval(_row(b), 1j * w) / np.polyval(_row(a), 1j * w)
 
 
 @written(scipy.signal.freqs_zpk, "z", "p", "k", "worN")
 def freqs_zpk(z, p, k, worN):
-    w = _frequencies("freqs_zpk", worN)
+    w = _frequencies(scipy.signal.freqs_zpk, worN)
     return w, k * _of_roots(z, 1j * w) / _of_roots(p, 1j * w)
 
 
@@ -85,7 +85,7 @@ def freqs_zpk(z, p, k, worN):
 @written(scipy.signal.zpk2tf, "z", "p", "k")
 def zpk2tf(z, p, k):
     if np.ndim(z) > 1:
-        raise unknown("zpk2tf", "zeros of several axes")
+        raise unknown(scipy.signal.zpk2tf, "zeros of several axes")
     return k * np.poly(_row(z)), np.poly(_row(p))
 
 
@@ -93,7 +93,7 @@ def zpk2tf(z, p, k):
 def tf2zpk(b, a):
     b, a = _row(b), _row(a)
     if np.ndim(b) > 1 or not (strip(b)[0] and strip(a)[0]):
-        raise unknown("tf2zpk", "coefficients of several axes, or that begin with 0")
+        raise unknown(scipy.signal.tf2zpk, "coefficients of several axes, or that begin with 0")
     return np.roots(b), np.roots(a), b[0] / a[0]
 
 
@@ -152,7 +152,7 @@ def _chirp_phase(t, f0, t1, f1, method, vertex_zero):
         return f0 * t + beta * t**3 if vertex_zero else f1 * t + beta * ((t1 - t) ** 3 - t1**3)
     if strip(f0) == strip(f1):
         if is_watched(f0) or is_watched(f1):
-            raise unknown("chirp", f"the slopes of method={method!r} at f0 == f1")
+            raise unknown(scipy.signal.chirp, f"the slopes of method={method!r} at f0 == f1")
         return f0 * t
     if method in ("logarithmic", "log", "lo"):
         return t1 / np.log(f1 / f0) * f0 * ((f1 / f0) ** (t / t1) - 1)
@@ -212,7 +212,9 @@ def _find_peaks(x, *conditions, **named):
     """Where the peaks are, and what is read off the signal there."""
     places, found = scipy.signal.find_peaks(*plain((x, *conditions)), **plain(named))
     if "widths" in found:
-        raise unknown("find_peaks", "the condition 'width', whose ends lie between samples")
+        raise unknown(
+            scipy.signal.find_peaks, "the condition 'width', whose ends lie between samples"
+        )
     x = as_array(x)
     read = {
         "peak_heights": lambda: x[places],

@@ -8,9 +8,9 @@ import scipy.signal
 
 from zyg.functions.kit import as_array, is_complex
 from zyg.scipy._namespace import rule_for
-from zyg.scipy._signal_calls import unknown, written
 from zyg.scipy._signal_filters import sosfilt, sosfiltfilt
 from zyg.scipy._signal_rules import after, convolve
+from zyg.scipy._valued import unknown, written
 
 # By windows
 
@@ -19,7 +19,7 @@ from zyg.scipy._signal_rules import after, convolve
 def upfirdn(h, x, up, down, axis, mode, cval):
     h, x = as_array(h), np.moveaxis(as_array(x), axis, -1)
     if np.ndim(h) != 1:
-        raise unknown("upfirdn", "h of several axes")
+        raise unknown(scipy.signal.upfirdn, "h of several axes")
     apart = np.reshape(after(x[..., None], up - 1), (*np.shape(x)[:-1], -1))
     apart = apart[..., : (np.shape(x)[-1] - 1) * up + 1]
     y = convolve(apart, np.reshape(h, (1,) * (np.ndim(x) - 1) + (-1,)))
@@ -34,7 +34,7 @@ _LEVELS: dict[str, Any] = {
 @written(scipy.signal.resample_poly, "x")
 def resample_poly(x, up, down, axis, window, padtype, cval):
     if cval or padtype not in ("constant", *_LEVELS):
-        raise unknown("resample_poly", f"padtype={padtype!r} with cval={cval!r}")
+        raise unknown(scipy.signal.resample_poly, f"padtype={padtype!r} with cval={cval!r}")
     x = np.moveaxis(as_array(x), axis, -1)
     divisor = math.gcd(int(up), int(down))
     up, down = int(up) // divisor, int(down) // divisor
@@ -67,7 +67,7 @@ def decimate(x, q, n, ftype, axis, zero_phase):
         y = np.moveaxis(upfirdn(h, x, 1, q, axis, "constant", 0), axis, -1)
         return np.moveaxis(y[..., : -(-np.shape(x)[axis] // q)], -1, axis)
     if not isinstance(ftype, str):
-        raise unknown("decimate", "a system as ftype")
+        raise unknown(scipy.signal.decimate, "a system as ftype")
     sos = scipy.signal.cheby1(8 if n is None else n, 0.05, 0.8 / q, output="sos")
     both = zero_phase
     y = sosfiltfilt(sos, x, axis, "odd", None) if both else sosfilt(sos, x, axis, None)

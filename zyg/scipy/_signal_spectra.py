@@ -5,10 +5,10 @@ import scipy.signal
 
 from zyg.functions.kit import as_array, conj, is_complex
 from zyg.scipy._namespace import rule_for
-from zyg.scipy._signal_calls import unknown, written
 from zyg.scipy._signal_filters import detrend as without_trend
 from zyg.scipy._signal_filters import extended
 from zyg.scipy._signal_rules import after
+from zyg.scipy._valued import unknown, written
 
 
 def _add(parts, step):
@@ -56,7 +56,7 @@ class _Plan:
     def spectra(self, x, trend, one_sided):
         """Those of the segments, by time and by frequency."""
         if callable(trend):
-            raise unknown("csd", "a function for detrend=")
+            raise unknown(scipy.signal.csd, "a function for detrend=")
         parts = segments(x, self.length, self.step)
         if trend:
             parts = without_trend(parts, -1, trend, 0, False)
@@ -227,7 +227,7 @@ def _sums(w, x):
 def lombscargle(x, y, freqs, precenter, normalize, weights, floating_mean):
     """The weighed least squares of sines and cosines at each frequency, by their sums."""
     if isinstance(precenter, (int, np.bool_)) and precenter:
-        raise unknown("lombscargle", "precenter")
+        raise unknown(scipy.signal.lombscargle, "precenter")
     x, y, freqs = (as_array(v) for v in (x, y, freqs))
     w = np.ones(len(x)) if weights is None else as_array(weights)
     w = w / np.sum(w)

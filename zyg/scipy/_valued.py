@@ -1,40 +1,102 @@
-"""Functions whose values SciPy computes, and whose derivatives are those of formulas."""
+"""Functions whose values SciPy computes, and whose derivatives are those of formulas.
+
+SciPy's value is computed first, so that what SciPy raises, it raises. A formula that does not give
+it, but for rounding, is refused: then its derivative is none of the function's.
+"""
 
 import inspect
 
-from zyg.functions.kit import composed, with_value
+import numpy as np
+
+from zyg.errors import unknown_call
+from zyg.functions.kit import composed, is_complex, strip, watched_leaves, with_value
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
 
 
-def valued(key):
-    """Register the formula of a function, which takes the same arguments, for its derivative.
+def unknown(function, option):
+    """The error of an option that the formula of a function does not know."""
+    module = function.__module__.partition("._")[0]
+    return unknown_call(f"{module}.{function.__name__}", f"its rule does not know {option}")
 
-    SciPy's value is computed first, so that what SciPy raises, it raises.
-    """
+
+def valued(function):
+    """Register the formula of a function, which takes the same arguments, for its derivative."""
 
     def register(formula):
         def by_formula(*args, **kwargs):
-            plain_args, plain_kwargs = plain((args, kwargs))
-            y = key(*plain_args, **plain_kwargs)
-            return with_formula(y, formula(*args, **kwargs))
+            y = function(*plain(args), **plain(kwargs))
+            return with_formula(function, y, formula(*args, **kwargs), (args, kwargs))
 
-        composed(key)(called_as(key, by_formula))
+        composed(function)(called_as(function, by_formula))
         return formula
 
     return register
 
 
-def with_formula(y, made):
-    """`y`, an array or a tuple of them, with the derivatives of what a formula `made`."""
+def written(function, *watched, **only):
+    """The same of a formula that takes all arguments by their names.
+
+    Refused are arguments that are watched and not among `watched`, and values of options other than
+    those in `only`.
+    """
+
+    def register(formula):
+        def by_formula(*args, **kwargs):
+            given = arguments_of(function, args, kwargs)
+            for name, value in given.items():
+                if name not in watched and watched_leaves(value):
+                    raise unknown(function, f"the derivative by {name!r}")
+            for name, value in only.items():
+                if given[name] != value:
+                    raise unknown(function, f"{name}={given[name]!r}")
+            y = function(*plain(args), **plain(kwargs))
+            return with_formula(function, y, formula(**given), (args, kwargs))
+
+        composed(function)(called_as(function, by_formula))
+        return formula
+
+    return register
+
+
+def with_formula(function, y, made, given):
+    """`y`, or what is in it, with the derivatives of what a formula `made` of what was `given`.
+
+    None stands for what carries no derivative.
+    """
+    numbers = [np.asarray(strip(v)) for v in watched_leaves(given)]
+
+    def one(part, d):
+        if d is None or strip(d) is d:
+            return part
+        if not _near(strip(d), np.asarray(part), numbers):
+            raise unknown(function, "these values: it does not give what SciPy does")
+        return with_value(d, (part,))
+
     if not isinstance(y, tuple):
-        return with_value(made, (y,))
-    parts = [with_value(d, (part,)) for part, d in zip(y, made, strict=True)]
+        return one(y, made)
+    parts = [one(part, d) for part, d in zip(y, made, strict=True)]
     return type(y)(*parts) if hasattr(y, "_fields") else tuple(parts)
 
 
-def arguments_of(key, args, kwargs):
+def _near(d, y, numbers):
+    """Whether a formula gives what SciPy does, but for rounding, of the numbers given, too."""
+    if np.shape(d) != np.shape(y) or is_complex(d) != is_complex(y):
+        return False
+    known = np.isfinite(y)
+    if not np.array_equal(known, np.isfinite(d)):
+        return False
+    y, d = np.where(known, y, 0), np.where(known, d, 0)
+    dtypes = [v.dtype for v in (y, d, *numbers) if v.dtype.kind in "fc"]
+    least = np.sqrt(max((np.finfo(dtype).eps for dtype in dtypes), default=0.0))
+    sizes = (np.max(abs(v), where=np.isfinite(v), initial=0.0) for v in numbers)
+    size = max(sizes, default=0.0)
+    allowed = least * np.max(abs(y), initial=0.0) + 100 * least**2 * size
+    return np.all(abs(y - d) <= allowed + np.finfo(float).tiny)
+
+
+def arguments_of(function, args, kwargs):
     """All arguments of a call, by their names; with the defaults."""
-    call = inspect.signature(key).bind(*args, **kwargs)
+    call = inspect.signature(function).bind(*args, **kwargs)
     call.apply_defaults()
     return dict(call.arguments)
