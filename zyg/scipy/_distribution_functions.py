@@ -30,6 +30,17 @@ def _rule(name: str, method: str, *partials: Any) -> Any:
     return scalar_rule(value, *partials)
 
 
+def _quantiles(name, density, slope):
+    """The rules of `ppf` and `isf`: of the density, and of how a place moves with the parameter."""
+
+    def rule(method, sign):
+        return _rule(
+            name, method, lambda q, p, z: sign / density(z, p), lambda q, p, z: slope(z, p)
+        )
+
+    return rule("ppf", 1), rule("isf", -1)
+
+
 # Angles (von Mises)
 
 
@@ -63,18 +74,7 @@ angle_sf = _rule(
     lambda z, kappa, y: -_angle_density(z, kappa),
     lambda z, kappa, y: -_by_kappa(z, kappa),
 )
-angle_ppf = _rule(
-    "vonmises",
-    "ppf",
-    lambda q, kappa, y: 1 / _angle_density(y, kappa),
-    lambda q, kappa, y: angle_slope(kappa, y),
-)
-angle_isf = _rule(
-    "vonmises",
-    "isf",
-    lambda q, kappa, y: -1 / _angle_density(y, kappa),
-    lambda q, kappa, y: angle_slope(kappa, y),
-)
+angle_ppf, angle_isf = _quantiles("vonmises", _angle_density, lambda z, k: angle_slope(k, z))
 
 
 # The skew normal distribution
@@ -105,18 +105,7 @@ skew_cdf = _rule(
     lambda z, a, y: _skew_density(z, a),
     lambda z, a, y: _skew_by_a(z, a),
 )
-skew_ppf = _rule(
-    "skewnorm",
-    "ppf",
-    lambda q, a, y: 1 / _skew_density(y, a),
-    lambda q, a, y: _skew_slope(y, a),
-)
-skew_isf = _rule(
-    "skewnorm",
-    "isf",
-    lambda q, a, y: -1 / _skew_density(y, a),
-    lambda q, a, y: _skew_slope(y, a),
-)
+skew_ppf, skew_isf = _quantiles("skewnorm", _skew_density, _skew_slope)
 
 
 # The normal distribution between two ends

@@ -5,8 +5,6 @@ data, an instance keeps watched coefficients, and methods without a formula here
 """
 
 import copy
-import functools
-import inspect
 from typing import Any
 
 from zyg.errors import unknown_call
@@ -18,6 +16,7 @@ from zyg.functions.kit import (
     stands_for,
     strip,
 )
+from zyg.scipy._valued import arguments_of
 
 
 class InPlaceOfSciPys(type):
@@ -44,6 +43,7 @@ class Watching:
     """What the classes share: how an instance is made of watched data, and when it is."""
 
     scipys: Any
+    extrapolate: Any
     kept: tuple[str, ...] = ()  # the attributes that hold data
     take: Any  # called with watched data by name, of which it keeps what is to be watched
 
@@ -51,7 +51,7 @@ class Watching:
         if plainly(super().__init__, args, kwargs) is NotImplemented:
             known, options = plain((args, kwargs))
             super().__init__(*known, **options)  # raises where SciPy does
-            self.take(**arguments(self.scipys, args, kwargs))
+            self.take(**arguments_of(self.scipys, args, kwargs))
 
     def watches(self):
         """Whether something of the data is watched."""
@@ -68,6 +68,11 @@ class Watching:
         for name, value in zip(self.kept, values, strict=True):
             setattr(self, name, value)
 
+    def without_period(self):
+        """The same, as an integral is, which goes on outside."""
+        self.extrapolate = self.extrapolate if self.extrapolate != "periodic" else False
+        return self
+
     def with_kept(self, *values):
         """The same with other data."""
         made = copy.copy(self)
@@ -79,16 +84,6 @@ def plain(x):
     """The same without derivatives, to any depth."""
     held = Structure(x, is_watched)
     return held.rebuild([*map(strip, held.leaves)], whole=False)
-
-
-_signature = functools.cache(inspect.signature)
-
-
-def arguments(f, args, kwargs):
-    """The arguments of a call by the names of the parameters of a function, or of a class."""
-    bound = _signature(f).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.arguments
 
 
 def refusing(name):
@@ -165,7 +160,7 @@ def making_splines(original):
             if written is None:
                 raise unknown_call(_name(original), "there is no rule for watched data")
             made = CLASSES["BSpline"].of(original(*plain(args), **plain(kwargs)))
-            made.keep(*written(**arguments(original, args, kwargs)))
+            made.keep(*written(**arguments_of(original, args, kwargs)))
             return made
 
         FUNCTIONS[original.__name__] = _Making(original, make)
@@ -183,7 +178,7 @@ def on_watched(original):
     def register(written):
         def by_name(*args, **kwargs):
             y = plainly(original, args, kwargs)
-            return written(**arguments(original, args, kwargs)) if y is NotImplemented else y
+            return written(**arguments_of(original, args, kwargs)) if y is NotImplemented else y
 
         FUNCTIONS[original.__name__] = dropins.drop_in(original, by_name)
         return written

@@ -34,7 +34,6 @@ class Polynomials(Watching):
     """Piecewise polynomials."""
 
     axis: int
-    extrapolate: Any
     kept = _C, _X
     if _HIDDEN:
         c, x = attribute(_C), attribute(_X)
@@ -63,8 +62,7 @@ class Polynomials(Watching):
         for _ in range(nu):
             c = polynomial_sums(c, self.x)
             made = self.with_kept(c, self.x)
-        made.extrapolate = made.extrapolate if made.extrapolate != "periodic" else False
-        return made
+        return made.without_period()
 
     def integrate(self, a, b, extrapolate=None):
         if (y := self.by_scipy("integrate", a, b, extrapolate)) is not NotImplemented:
@@ -110,7 +108,6 @@ class Splines(Watching):
     """B-splines."""
 
     axis: int
-    extrapolate: Any
     k: int
     tck: Any
     kept = _T, _C
@@ -141,9 +138,7 @@ class Splines(Watching):
     def antiderivative(self, nu=1):
         if (y := self.by_scipy("antiderivative", nu)) is not NotImplemented:
             return y
-        made = self._with(*spline_derivative(self.tck, -nu))
-        made.extrapolate = made.extrapolate if made.extrapolate != "periodic" else False
-        return made
+        return self._with(*spline_derivative(self.tck, -nu)).without_period()
 
     def integrate(self, a, b, extrapolate=None):
         if (y := self.by_scipy("integrate", a, b, extrapolate)) is not NotImplemented:

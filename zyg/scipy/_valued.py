@@ -4,6 +4,7 @@ SciPy's value is computed first, so that what SciPy raises, it raises. A formula
 it, but for rounding, is refused: then its derivative is none of the function's.
 """
 
+import functools
 import inspect
 
 import numpy as np
@@ -97,6 +98,9 @@ def _near(d, y, numbers):
 
 def arguments_of(function, args, kwargs):
     """All arguments of a call, by their names; with the defaults."""
-    call = inspect.signature(function).bind(*args, **kwargs)
+    call = _signature(function).bind(*args, **kwargs)
     call.apply_defaults()
-    return dict(call.arguments)
+    return call.arguments
+
+
+_signature = functools.cache(inspect.signature)
