@@ -36,7 +36,7 @@ def _apart(*_: Any) -> Any:
     raise Apart("the value of an element is asked for, which is another for each example")
 
 
-class Batch(np.lib.mixins.NDArrayOperatorsMixin):
+class Batch:
     """The array of all examples, whose first axis is theirs."""
 
     __slots__ = ("array",)
@@ -52,14 +52,6 @@ class Batch(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_namespace__(self, api_version: Any = None) -> Any:
         return SPACE
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if ufunc is np.matmul and method == "__call__" and not kwargs:
-            return _matmul(*inputs)  # type: ignore[no-untyped-call]
-        if method != "__call__" or kwargs or ufunc.signature:
-            raise Apart(f"{ufunc.__name__} with more than operands")
-        y = ufunc(*_aligned(inputs))
-        return tuple(map(Batch, y)) if type(y) is tuple else Batch(y)
 
 
 def _array(x: Any) -> Any:
@@ -251,8 +243,6 @@ class Space:
         if name in self._words:
             return self._words[name]
         f = getattr(self._of, name)
-        if isinstance(f, np.ufunc) and not f.signature:
-            return f
         if isinstance(rule := rules.get(f), Composed):
             return _by_text(f, rule.function)
         raise AttributeError(f"{name} of batches")
@@ -298,11 +288,14 @@ def _holding(self: Any, raw: Batch) -> None:
 
 def _of_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """What a guest answers: NumPy's loop itself has its dtypes."""
-    if method == "__call__" and not kwargs and not ufunc.signature:
+    known = not ufunc.signature or ufunc is np.matmul
+    if method == "__call__" and not kwargs and known:
         guest = type(self)
         raws = [x.raw if type(x) is guest else x for x in inputs]
         if len(raws) > 1 and not WATCHED.isdisjoint(map(type, raws)):
             return NotImplemented
+        if ufunc is np.matmul:
+            return guest(_matmul(*raws))  # type: ignore[no-untyped-call]
         y = ufunc(*_aligned(raws))
         return tuple([guest(Batch(a)) for a in y]) if type(y) is tuple else guest(Batch(y))
     return Guest.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
