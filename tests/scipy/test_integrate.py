@@ -8,8 +8,9 @@ import pytest
 import scipy.integrate
 
 import zyg
-from zyg.errors import MissingRuleError
+from zyg.errors import AdjointError, ConvergenceError, MissingRuleError
 from zyg.scipy import integrate
+from zyg.scipy._runge_kutta import steps
 
 Y = np.array([1.0, 0.6])
 SHARP = {"rtol": 1e-8, "atol": 1e-8}
@@ -72,6 +73,23 @@ def test_second_derivatives_of_a_solution():
     assert zyg.pushforward(slope, (0.7,), (1.0,))[1] == pytest.approx(exact[1], rel=1e-5)
 
 
+@pytest.mark.parametrize("method", ["RK45", "DOP853", "LSODA"])
+def test_second_derivatives_by_times(method):
+    def total(x):
+        def slope(t, y):
+            return -x[0] * t * y
+
+        run = integrate.solve_ivp(slope, (x[1], 2.0), [1.0], method, x[2:], **SHARP)
+        return np.sum(run.y * np.array([1.0, 2.0]))
+
+    def exact(x):
+        return np.sum(np.exp(x[0] * (x[1] ** 2 - x[2:] ** 2) / 2) * np.array([1.0, 2.0]))
+
+    x = np.array([0.7, 0.2, 0.5, 1.1])
+    assert zyg.gradient(total, x)[0] == pytest.approx(zyg.gradient(exact, x)[0], rel=1e-6)
+    assert zyg.hessian(total, x) == pytest.approx(zyg.hessian(exact, x), rel=1e-5, abs=1e-6)
+
+
 def test_plain_values_give_scipys_own_result():
     t = np.linspace(0, 1, 4)
     ours = integrate.odeint(prey, Y, t, args=(0.7, 0.4))
@@ -81,14 +99,148 @@ def test_plain_values_give_scipys_own_result():
     assert np.array_equal(ours, y)
 
 
-@pytest.mark.parametrize("option", ["events", "dense_output"])
-def test_what_solve_ivp_finds_besides_is_refused(option):
-    given = {"events": lambda t, y: y[0], "dense_output": True}[option]
-    with pytest.raises(MissingRuleError, match=option):
+def test_a_function_of_several_states_is_refused():
+    with pytest.raises(MissingRuleError, match="vectorized"):
         zyg.gradient(
-            lambda a: integrate.solve_ivp(lambda t, y: -a * y, (0, 1), [1.0], **{option: given}),
-            1.0,
+            lambda a: integrate.solve_ivp(lambda t, y: -a * y, (0, 1), [1.0], vectorized=True), 1.0
         )
+
+
+def test_what_was_reached_by_a_solver_that_failed_has_derivatives():
+    def last(a):
+        run = integrate.solve_ivp(lambda t, y: a * y**2, (0.0, 2.0), [1.0], **SHARP)
+        assert run.status == -1
+        return run.y[0, 20] + 0.0 * run.t[20]
+
+    run = scipy.integrate.solve_ivp(lambda t, y: 1.2 * y**2, (0.0, 2.0), [1.0], **SHARP)
+    t = run.t[20]
+    assert zyg.gradient(last, 1.2)[0] == pytest.approx(t / (1 - 1.2 * t) ** 2, rel=1e-5)
+
+
+# Events
+
+
+def thrown(height, speed, gravity, floor, method="RK45"):
+    def ground(t, y):
+        return y[0] - floor
+
+    ground.terminal, ground.direction = True, -1
+    return integrate.solve_ivp(
+        lambda t, y: [y[1], -gravity], (0.0, 100.0), [height, speed], method, events=ground, **SHARP
+    )
+
+
+@pytest.mark.parametrize("method", ["RK45", "Radau", "LSODA"])
+def test_the_end_at_an_event(method):
+    def end(*x):
+        run = thrown(*x, method=method)
+        return run.t[-1], run.y[1, -1], run.t_events[0], run.y_events[0][0, 1]
+
+    def exact(height, speed, gravity, floor):
+        late = np.sqrt(speed**2 + 2 * gravity * (height - floor))
+        t = (speed + late) / gravity
+        return t, -late, t, -late
+
+    x = 10.0, 3.0, 9.81, 0.4
+    zyg.check_gradient(end, *x, order=1, rtol=1e-5)
+    weights = np.array([0.3, 0.7, 1.1, -0.6])
+    ours, theirs = (
+        zyg.hessian(lambda x, f=f: np.sum(np.hstack(f(*x)) * weights), np.array(x))
+        for f in (end, exact)
+    )
+    assert ours == pytest.approx(theirs, rel=1e-5, abs=1e-8)
+
+
+def test_a_ball_that_bounces():
+    def last(height, gravity, kept):
+        start, state = 0.0, [height, 0.0]
+        for _ in range(3):
+
+            def ground(t, y):
+                return y[0]
+
+            ground.terminal, ground.direction = True, -1
+            run = integrate.solve_ivp(
+                lambda t, y: [y[1], -gravity], (start, 99.0), state, events=ground, **SHARP
+            )
+            start, state = run.t[-1], [0.0, -kept * run.y[1, -1]]
+        return start, state[1]
+
+    zyg.check_gradient(last, 10.0, 9.81, 0.8, order=1, rtol=1e-5)
+
+
+def damped(x, **options):
+    def slope(t, y):
+        return [y[1], -x[0] * y[0] - x[1] * y[1]]
+
+    return integrate.solve_ivp(slope, (0.0, 6.0), [1.0, x[2]], **options, **SHARP)
+
+
+def test_several_events_beside_given_times():
+    """They happen several times, between the times, and one of them never."""
+
+    def found(x):
+        events = [lambda t, y: y[0] - x[1], lambda t, y: y[1], lambda t, y: y[0] - 9.0]
+        run = damped(x, events=events, t_eval=[1.0, 2.0])
+        assert [len(t) for t in run.t_events] == [3, 3, 0]
+        assert run.y_events[2].shape == (0,)
+        return run.t_events[:2], run.y_events[:2], run.y
+
+    zyg.check_gradient(found, np.array([2.0, 0.1, 0.3]), order=1, rtol=1e-5)
+
+
+def test_events_are_scipys_own():
+    def run(library, a):
+        event = [lambda t, y, a: y[0] - 0.5 * a]
+        return library.solve_ivp(
+            lambda t, y, a: -a * y, (0, 3), [1.0], events=event, args=(a,), dense_output=True
+        )
+
+    def ours(a):
+        found = run(integrate, a)
+        return found.t_events[0], found.y_events[0], found.sol(0.3), found.sol([0.7, 0.1])
+
+    plain = run(scipy.integrate, 0.7)
+    exact = plain.t_events[0], plain.y_events[0], plain.sol(0.3), plain.sol([0.7, 0.1])
+    for one, other in zip(zyg.pullback(ours, 0.7)[0], exact, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_an_event_that_is_a_step():
+    def time(a):
+        run = integrate.solve_ivp(
+            lambda t, y: [a], (0.0, 1.0), [0.0], events=lambda t, y: np.sign(y[0] - 0.4)
+        )
+        return run.t_events[0][0]
+
+    with pytest.raises(AdjointError, match="it is a step"):
+        zyg.gradient(time, 1.0)
+
+
+def test_an_event_that_keeps_numbers():
+    def time(a):
+        kept = []
+
+        def event(t, y):
+            kept.append(y[0])
+            return y[0] - 0.5
+
+        run = integrate.solve_ivp(lambda t, y: -a * y, (0.0, 1.0), [1.0], events=event)
+        return run.t_events[0][0]
+
+    with pytest.raises(MissingRuleError, match="keeps numbers"):
+        zyg.gradient(time, 1.0)
+
+
+def test_the_solution_at_any_time():
+    def at(x, t):
+        run = damped(x, dense_output=True)
+        assert run.sol.t_max == 6.0
+        return run.sol(t), run.sol(t[0])
+
+    zyg.check_gradient(at, np.array([2.0, 0.1, 0.3]), np.array([3.0, 0.4]), order=1, rtol=1e-5)
+    with pytest.raises(MissingRuleError, match=r"from 0\.0 to 6\.0"):
+        zyg.gradient(lambda x: np.sum(damped(x, dense_output=True).sol(6.5)), np.ones(3))
 
 
 def test_complex_states_are_refused():
@@ -305,7 +457,7 @@ def stiff(method, calls):
 
 
 @pytest.mark.parametrize("method", STIFF)
-def test_the_adjoint_of_stiff_equations_runs_along_their_solution(method):
+def test_derivatives_of_stiff_equations_are_those_of_finite_differences(method):
     last, a, h = stiff(method, calls := []), 1.3, 1e-3
     slope = (last(a + h) - last(a - h)) / (2 * h)
     calls.clear()
@@ -314,9 +466,72 @@ def test_the_adjoint_of_stiff_equations_runs_along_their_solution(method):
     assert len(calls) < 30_000  # an explicit method takes more
 
 
-def test_second_derivatives_of_stiff_equations_are_refused():
-    with pytest.raises(MissingRuleError, match="they are stiff"):
-        zyg.gradient(lambda a: zyg.gradient(stiff("Radau", []), a)[0], 1.3)
+def van_der_pol(mu, y0, times, method, **options):
+    def slope(t, y):
+        return np.stack([y[1], mu * (1 - y[0] ** 2) * y[1] - y[0]])
+
+    return integrate.solve_ivp(slope, (0.0, 10.0), y0, method, times, **options)
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
+def test_a_derivative_smaller_than_the_tolerance_is_right(method):
+    """By default atol is 1e-6; the right one is of a solution with rtol and atol of 1e-13."""
+
+    def last(mu):
+        return van_der_pol(mu, [2.0, 0.0], [10.0], method).y[0, -1]
+
+    def slope(mu):
+        return zyg.gradient(last, mu)[0]
+
+    assert slope(1e4) == pytest.approx(6.670329e-8, rel=1e-5)
+    assert zyg.gradient(slope, 1e4)[0] == pytest.approx(-1.33469e-11, rel=1e-3)
+
+
+def followed(fast, size, y0, t):
+    """What follows size * cos(t), on from 0."""
+    late = size * fast / (1 + fast**2)
+    return late * (fast * np.cos(t) + np.sin(t)) + (y0 - late * fast) * np.exp(-fast * t)
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF"])
+def test_all_derivatives_of_stiff_equations(method):
+    def solved(fast, size, y0, t):
+        run = integrate.solve_ivp(
+            lambda t, y: -fast * (y - size * np.cos(t)), (0.0, 2.0), [y0], method, [1e-4, t],
+            rtol=1e-5,
+        )  # fmt: skip
+        return np.sum(run.y * np.array([1.0, 2.0]))
+
+    def exact(*x):
+        return followed(*x[:3], 1e-4) + 2 * followed(*x)
+
+    def derivatives(f):
+        first = zyg.gradient(f, *x)
+        along = zyg.pushforward(f, x, (100.0, -0.3, 0.7, 0.2))[1]
+        second = [zyg.gradient(lambda *x, k=k: zyg.gradient(f, *x)[k], *x) for k in range(4)]
+        return np.array([*first, along]), np.array(second, float)  # NaN where nothing depends
+
+    x = 5e3, 1.3, 0.4, 1.1
+    (first, second), exactly = derivatives(solved), derivatives(exact)
+    assert first == pytest.approx(exactly[0], rel=1e-2, abs=1e-9)
+    assert first[1:3] == pytest.approx(exactly[0][1:3], rel=1e-4)
+    assert second == pytest.approx(exactly[1], rel=1e-2, abs=1e-8, nan_ok=True)
+
+
+def test_stiff_equations_backwards_in_time():
+    def first(size):
+        run = integrate.solve_ivp(
+            lambda t, y: 5e3 * (y - size * np.cos(-t)), (0.0, -2.0), [0.4], "Radau"
+        )
+        return run.y[0, -1]
+
+    exact = zyg.gradient(lambda size: followed(5e3, size, 0.4, 2.0), 1.3)[0]
+    assert zyg.gradient(first, 1.3)[0] == pytest.approx(exact, rel=1e-3)
+
+
+def test_steps_that_fail():
+    with pytest.raises(ConvergenceError, match="Radau's method"):
+        steps(lambda t, y: 1e3 * (1 + y**2), [0.0], [0.0, 1.0], "BDF", 0)
 
 
 @pytest.mark.parametrize("method", ["BDF", "LSODA"])

@@ -1,26 +1,23 @@
 """Differential equations.
 
-Derivatives go along the steps of an explicit Runge-Kutta method: see `_runge_kutta`. Where it would
-take too many, as for stiff equations, the adjoint equation runs backwards, by the same solver with
-the same tolerances, along the solution that the solver knows between its steps (A. Hindmarsh, R.
-Serban, "User documentation for CVODES"): stiff equations are unstable backwards, their adjoint is
-not. Forward mode solves the sensitivity equation.
+Derivatives go along the steps of a Runge-Kutta method, an implicit one for stiff equations: see
+`_runge_kutta`.
 """
 
 from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.integrate
 
-from zyg.errors import MissingRuleError, unknown_call
-from zyg.functions.kit import composed, strip, watched_leaves
-from zyg.scipy._closures import as_tuple, joined, parted, plain, refuse
-from zyg.scipy._namespace import dispatching
+from zyg.errors import AdjointError, MissingRuleError, unknown_call
+from zyg.functions.kit import composed, is_watched, strip, watched_leaves
+from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._runge_kutta import steps
 from zyg.verbs.checkpoints import one_entry
-from zyg.verbs.gradients import pullback
 from zyg.verbs.held import Held
-from zyg.verbs.pushforward import pushforward
+from zyg.verbs.implicit import solution
 
 
 def _array(values):
@@ -42,121 +39,59 @@ _LSODA = 1.49012e-8  # both tolerances of odeint, by default
 _OF_STEPS = "rtol", "atol", "max_step", "first_step"
 
 
-def _dense(f, y0, times, **options):
-    """The solution, a function of the time."""
-    ends = times[0], times[-1]
-    return scipy.integrate.solve_ivp(f, ends, np.ravel(y0), dense_output=True, **options).sol
-
-
 def _most(slopes):
     """The most slopes that steps may take, where SciPy has taken so many."""
     return 10 * slopes + 100
 
 
-_OF_STIFF = (
-    "the second derivative of the solution of these differential equations is not known.",
-    "they are stiff: the derivative is that of an adjoint equation, which runs along the solution.",
-    "take a derivative of zyg.pushforward, or finite differences of zyg.gradient.",
-)
+class _Problem(NamedTuple):
+    """dy/dt = again()(values)(t, y), from a state at a time on; `along` gives the steps."""
+
+    again: Any
+    along: Any
+    y0: Any
+    start: Any
+    values: Any
+
+    def states(self, times, rows):
+        """At times, in any order: these `rows`, with their derivatives."""
+        order = sorted(range(len(times)), key=lambda k: abs(strip(times[k]) - strip(self.start)))
+        rows = np.stack([np.ravel(strip(self.y0)), *(rows[k] for k in order)])
+        ends = _array([self.start, *(times[k] for k in order)])
+        return _trajectory(self.again, self.along, rows, self.y0, ends, self.values)[
+            1 + np.argsort(order)
+        ]
 
 
-def _adjoint_equation(solve, dense, make, y0, times, values, ys_bar):
-    """The cotangents of y0, as the start of the others, and of the values."""
-    if watched_leaves([y0, times, values, ys_bar]):
-        raise MissingRuleError(*_OF_STIFF)
-    n, before, known = np.size(y0), np.zeros(np.size(y0)), dense(make(values), y0, times)
+def _trajectory(again, along, rows, y0, times, values):
+    """`rows` as the states at these times, from y0 at the first."""
+    moving = is_watched(times)
 
-    def backwards(t, state):
-        _, back = pullback(lambda y, *values: make(values)(t, y), known(t), *values)
-        return joined(back(-state[:n], zeros=True))
-
-    multiplier, total = ys_bar[-1], np.zeros(sum(map(np.size, values)))
-    late = len(times) - 1
-    for k in range(late, 0, -1):
-        if k > 1 and not np.any(ys_bar[k - 1]):
-            continue  # it goes on
-        state = np.concatenate([multiplier, total])
-        state = solve(backwards, state, times[late], times[k - 1])
-        before, total, late = state[:n], state[n:], k - 1
-        multiplier = before + ys_bar[k - 1]
-    return before, parted(total, values)
-
-
-def _sensitivities(solve, make, ys, times, values, y_dot, values_dot):
-    """The tangents of the states at the times."""
-    n = np.size(y_dot)
-
-    def along(t, state):
-        def slope(y, *values):
-            return make(values)(t, y)
-
-        moving = (state[n:], *values_dot)
-        return joined(pushforward(slope, (state[:n], *values), moving))
-
-    rows = [y_dot]
-    for k in range(1, len(times)):
-        state = solve(along, np.concatenate([ys[k - 1], rows[-1]]), times[k - 1], times[k])
-        rows.append(state[n:])
-    return rows
-
-
-def _trajectory(solve, dense, again, states, y0, times, values, along):
-    """`states` as the solution of dy/dt = make(values)(t, y) at these times, from y0 at the first.
-
-    ``make = again()``; ``solve(f, y, t0, t1)`` takes y from one time to another, and
-    ``dense(f, y0, times)`` gives it at any time; ``along(f, y0, times)`` gives the steps.
-    """
-
-    def along_steps(make, y0, times, values):
-        f = make([strip(v) for v in values])
-        return along(f, np.ravel(strip(y0)), np.asarray(strip(times), float))
-
-    def pull(ys, leaves, ys_bar):
-        y0, times, *values = leaves
+    def begin(y0, times, values):
         make = again()
-        f = make(values)
-        found = along_steps(make, y0, times, values)
-        if found is None:
-            before, totals = _adjoint_equation(solve, dense, make, y0, times, values, ys_bar)
-        else:
-            before, totals = found.pull(make, np.ravel(y0), values, ys_bar)
+        f = make([strip(v) for v in values])
+        found = along(f, np.ravel(strip(y0)), np.asarray(strip(times), float))
+        return found, (make, np.ravel(y0), times, values)
 
-        def times_bar():
-            late = [np.sum(c * f(t, y)) for c, t, y in zip(ys_bar, times, ys, strict=True)][1:]
-            return np.stack([-np.sum(before * f(times[0], ys[0])), *late])
+    def pull(_, leaves, ys_bar):
+        y0, times, *values = leaves
+        found, given = begin(y0, times, values)
+        before, times_bar, totals = found.pull(*given, ys_bar, moving)
+        return np.reshape(before + ys_bar[0], np.shape(y0)), np.stack(times_bar), *totals
 
-        return np.reshape(before + ys_bar[0], np.shape(y0)), times_bar, *totals
-
-    def push(ys, leaves, tangents):
+    def push(_, leaves, tangents):
         y0, times, *values = leaves
         y0_dot, times_dot, *values_dot = tangents
-        make = again()
-        f = make(values)
-        y_dot = start = np.zeros(np.size(y0)) if y0_dot is None else np.ravel(y0_dot)
-        if times_dot is not None:
-            y_dot = y_dot - f(times[0], ys[0]) * times_dot[0]
-        found = along_steps(make, y0, times, values)
-        if found is None:
-            rows = _sensitivities(solve, make, ys, times, values, y_dot, values_dot)
-        else:
-            rows = found.push(make, np.ravel(y0), values, y_dot, values_dot)
-        if times_dot is not None:
-            late = zip(times[1:], ys[1:], times_dot[1:], rows[1:], strict=True)
-            rows[1:] = [row + f(t, y) * moved for t, y, moved, row in late]
-        return np.stack([start, *rows[1:]])
+        found, given = begin(y0, times, values)
+        start = np.zeros(np.size(y0)) if y0_dot is None else np.ravel(y0_dot)
+        return np.stack(found.push(*given, start, times_dot, values_dot))
 
-    return one_entry("trajectory", lambda *leaves: states, pull, (y0, times, *values), push)
+    return one_entry("trajectory", lambda *_: rows, pull, (y0, times, *values), push)
 
 
 def _check_real(name, *values):
     if any(np.iscomplexobj(strip(v)) for v in values):
         raise unknown_call(name, "its rule covers only real states and parameters")
-
-
-def _steering(options, *names):
-    """Tolerances and limits, for the adjoint equation as well, whose state is longer."""
-    kept = {k: v for k, v in options.items() if k in names and v is not None}
-    return {k: np.min(v) if k in ("rtol", "atol") else v for k, v in plain(kept).items()}
 
 
 @composed(scipy.integrate.odeint)
@@ -183,63 +118,126 @@ def odeint(
         moving=slice(1, 2) if tfirst else slice(1),
     )
     states = result[0] if full_output else result
-    steering = _steering(options, "rtol", "atol", "mxstep", "hmax", "hmin", "h0")
 
     def again():
         make = held.again()
         turn = 1 if tfirst else -1
         return lambda values: _in_turn(make(values), turn)
 
-    def solve(f, y, t0, t1):
-        run = dispatching(scipy.integrate.odeint)
-        return run(f, y, _array([t0, t1]), tfirst=True, **steering)[-1]
-
     y0 = _array(y0)
     _check_real(name, y0, *held.leaves)
     sharp = {"rtol": _LSODA, "atol": _LSODA, "max_step": rest.get("hmax") or np.inf}
     sharp |= {k: rest[k] for k in ("rtol", "atol") if rest.get(k) is not None}
     along = partial(steps, method="LSODA", most=_most(slopes), **sharp)
-    dense = partial(_dense, method="LSODA", **sharp)
-    ys = _trajectory(solve, dense, again, states, y0, _array(t), held.leaves, along)
+    ys = _trajectory(again, along, states, y0, _array(t), held.leaves)
     return (ys, result[1]) if full_output else ys
 
 
 @composed(scipy.integrate.solve_ivp)
-def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, **options):
+def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, events=None,
+              vectorized=False, args=None, **options):  # fmt: skip
     name = "scipy.integrate.solve_ivp"
-    for option in ("events", "dense_output", "vectorized"):
-        if options.get(option):
-            refuse(name, option, "its rule covers only the states at given times.")
-    args = as_tuple(options.get("args") or ())
-    given, rest = plain(((t_span, y0, method, t_eval), options))
-    held = Held(fun, args)
+    if vectorized:
+        refuse(name, "vectorized", "its rule gives the function one state.")
+    args, one = as_tuple(args or ()), callable(events)
+    given, rest = plain(((t_span, y0, method, t_eval, dense_output, events), options))
+    held, crossed = Held(fun, args), [Held(x, args) for x in ([events] if one else events or ())]
     result = held.run(
         name,
-        lambda f, args: scipy.integrate.solve_ivp(f, *given, **{**rest, "args": args or None}),
+        lambda f, args: scipy.integrate.solve_ivp(f, *given, args=args or None, **rest),
         (t_span, y0, t_eval),
         moving=slice(1, 2),
     )
-    steering = _steering(options, "rtol", "atol", "max_step")
+    if any(x.lets_numbers_out(x.changed()) for x in crossed):
+        refuse(name, "events", "one of them keeps numbers, whose derivative is not followed.")
 
     def again():
         make = held.again()
         return lambda values: _in_turn(make(values), 1)
 
-    def solve(f, y, t0, t1):
-        return dispatching(scipy.integrate.solve_ivp)(f, (t0, t1), y, method, **steering).y[:, -1]
-
     y0 = _array(y0)
     _check_real(name, y0, *held.leaves)
-    start, end = t_span
-    if t_eval is None:
-        first, times, states = 0, [start, *result.t[1:-1], end], result.y.T
-    else:  # from the start, which need not be asked for
-        first, times = 1, [start, *(t_eval[k] for k in range(len(t_eval)))]
-        states = np.concatenate([np.reshape(given[1], (1, -1)), result.y.T])
-    if result.success:
-        kept = {k: v for k, v in rest.items() if k in _OF_STEPS}
-        along = partial(steps, method=method, most=_most(result.nfev), **kept)
-        dense = partial(_dense, method=method, **kept)
-        ys = _trajectory(solve, dense, again, states, y0, _array(times), held.leaves, along)
-        result.t, result.y = _array(times)[first:], np.transpose(ys[first:])
+    kept = {k: v for k, v in rest.items() if k in _OF_STEPS}
+    along = partial(steps, method=method, most=_most(result.nfev), **kept)
+    _watch(result, _Problem(again, along, y0, t_span[0], held.leaves), crossed, t_span, t_eval)
     return result
+
+
+def _watch(result, problem, crossed, t_span, t_eval):
+    """Give what a solver has found its derivatives."""
+    ends = np.cumsum([len(result.t), *map(len, result.t_events or ())])
+    rows, crossings = [*np.transpose(result.y)], []
+    if ends[-1] > ends[0]:
+        rows += [y for ys in result.y_events for y in ys]
+        crossings = _crossings(problem, crossed, result.t_events, rows[ends[0] :])
+    if t_eval is not None:
+        times = [t_eval[k] for k in range(ends[0])]
+    else:
+        times = [t_span[0], *result.t[1:]]
+        if result.status == 0:
+            times[-1] = t_span[1]
+        elif result.status == 1:
+            times[-1] = max(crossings, key=lambda t: abs(strip(t) - result.t[0]))
+    states = problem.states([*times, *crossings], rows)
+    if times:
+        result.t, result.y = _array(times), np.transpose(states[: ends[0]])
+    for k, (first, last) in enumerate(pairwise(ends)):
+        if last > first:
+            result.t_events[k] = crossings[first - ends[0] : last - ends[0]]
+            result.y_events[k] = states[first:last]
+    if result.sol is not None:
+        result.sol = _Dense(result.sol, problem)
+
+
+def _crossings(problem, crossed, found, rows):
+    """The times of events, at which functions of time and state are 0 that have these `rows`."""
+    owners = [k for k, times in enumerate(found) for _ in times]
+    ends = np.cumsum([0, len(problem.values), *(len(x.leaves) for x in crossed)])
+
+    def begin():
+        makes = [x.again() for x in crossed]
+
+        def values(times, y0, start, *leaves):
+            own, *others = (leaves[a:b] for a, b in pairwise(ends))
+            ys = problem._replace(y0=y0, start=start, values=own).states(times, rows)
+            events = [make(x) for make, x in zip(makes, others, strict=True)]
+            return np.stack([events[k](t, y) for k, t, y in zip(owners, times, ys, strict=True)])
+
+        return values
+
+    def solve(turned, bar, levels):
+        """A time is in no equation but its own."""
+        slopes = turned(np.ones(len(owners)))
+        if not np.all(strip(slopes)):
+            raise AdjointError(
+                "the time of an event has no derivative.",
+                "its function has the slope 0 there: it is a step, or only touches 0.",
+                "ask for the state at a time, or use zyg.stop_gradient of the event's time.",
+            )
+        return bar / slopes
+
+    leaves = problem.y0, problem.start, *problem.values, *(v for x in crossed for v in x.leaves)
+    return solution(begin, np.concatenate(found), leaves, solve=solve)
+
+
+class _Dense:
+    """A solution as a function of the time: SciPy's, with its derivatives."""
+
+    def __init__(self, sol, problem):
+        self._sol, self._problem = sol, problem
+
+    def __call__(self, t):
+        rows, times = np.transpose(self._sol(strip(t))), np.atleast_1d(t)
+        outside = (strip(times) < self._sol.t_min) | (strip(times) > self._sol.t_max)
+        if np.any(outside):
+            raise MissingRuleError(
+                f"the solution was asked for at {strip(times)[outside][0]}, where the solver was "
+                f"not: it went from {self._sol.t_min} to {self._sol.t_max}.",
+                "what SciPy gives there has no derivative.",
+                "solve over a longer span.",
+            )
+        states = self._problem.states([*times], [*np.atleast_2d(rows)])
+        return np.transpose(states) if np.ndim(t) else states[0]
+
+    def __getattr__(self, name):
+        return getattr(self._sol, name)

@@ -32,7 +32,7 @@ def _solution(held, residual_of, x):
         make = held.again()
         return lambda x, *values: residual_of(make(values))(x)
 
-    return solution(begin, stop_gradient(x), held.leaves, np.inf)
+    return solution(begin, stop_gradient(x), held.leaves)
 
 
 # What is 0 at the solution: of (f, the options of the solver), a function of x

@@ -22,7 +22,7 @@ from zyg.base.containers import BY_TYPE, Engine, is_leaf, kind_of
 from zyg.base.kinds import CellOf, Key, Kind
 from zyg.base.structure import Structure
 from zyg.core.kept import keep
-from zyg.core.strand import Strand, has_left, is_watched, settle, strip, watched_leaves
+from zyg.core.strand import has_left, is_watched, strands_of, strip, watched_leaves
 from zyg.core.trace import copy_out
 from zyg.errors import AdjointError, MissingRuleError, StructureError, is_users, user_line
 from zyg.verbs.checkpoints import Noted, contents_of, globals_in, one_entry
@@ -139,7 +139,9 @@ class Held(Structure, Engine):
 
                 result = solve(outward, first.root[1])
         if any(contents is None for _, contents in self._arrays):
-            for strand in {s for x in (*self.leaves, *watched_leaves(others)) for s in _strands(x)}:
+            for strand in {
+                s for x in (*self.leaves, *watched_leaves(others)) for s in strands_of(x)
+            }:
                 self._arrays = [
                     (a, keep(strand, a) if c is None or c is a else c) for a, c in self._arrays
                 ]
@@ -279,14 +281,6 @@ def _methods(cls: type) -> list[types.FunctionType]:
         and name not in _MAKERS
         and is_users(v.__code__.co_filename)
     ]
-
-
-def _strands(x: Any) -> Iterator[Strand]:
-    """The strands of all levels that watch a value."""
-    x = settle(x)
-    while is_watched(x):
-        yield x.strand
-        x = settle(x.primal)
 
 
 def _given(x: Any, name: str, line: str, leaves: list[Any]) -> Any:

@@ -15,7 +15,7 @@ from zyg.base.borders import border
 from zyg.base.signatures import Ts, X
 from zyg.core.cotangents import has_complex, spec_of, zeros_of
 from zyg.core.questions import is_traced
-from zyg.core.strand import strip
+from zyg.core.strand import strands_of, strip
 from zyg.core.trace import copy_out, watchable
 from zyg.errors import AdjointError, ConvergenceError, HolomorphicError, StructureError
 from zyg.verbs.checkpoints import one_entry, pullback_inside
@@ -83,9 +83,13 @@ def implicit(residual: Callable[[X, *Ts], Any], x: X, *args: *Ts, tolerance: flo
     return solution(begin, x, call.leaves, tolerance)  # type: ignore[no-any-return]
 
 
-def solution(begin: Callable[[], Function], x: Any, leaves: Sequence[Any], tolerance: float) -> Any:
+def solution(begin: Callable[[], Function], x: Any, leaves: Sequence[Any],
+             tolerance: float = np.inf, solve: Function | None = None) -> Any:  # fmt: skip
     """`x`, plain, as the solution of ``begin()(x, *leaves) == 0``, an equation that is made anew,
     once, for each reverse pass.
+
+    ``solve(turned, bar, levels)`` finds w with ``turned(w) == bar``, by the equation's transposed
+    Jacobian, which so many levels watch; otherwise that is taken densely.
     """
     if not leaves:
         return x
@@ -102,6 +106,11 @@ def solution(begin: Callable[[], Function], x: Any, leaves: Sequence[Any], toler
             _check_value(r, "the residual", x)
             return r
 
+        if solve is not None:
+            _, both = pullback(at, copy_out(y), *leaves)
+            levels = max(len([*strands_of(leaf)]) for leaf in leaves)
+            weights = solve(lambda w: both(w, zeros=True)[0], y_bar, levels)
+            return both(-weights)[1:]
         r = at(copy_out(y), *leaves)
         if has_complex(y) or has_complex(r):
             raise HolomorphicError(
