@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 import scipy.integrate
+import scipy.linalg
 
 from zyg.errors import ConvergenceError
 from zyg.functions.kit import strip
+from zyg.scipy._linalg_systems import lu_solve
 from zyg.verbs.gradients import pullback
 from zyg.verbs.implicit import solution
 from zyg.verbs.jacobians import jacobian
@@ -138,13 +140,13 @@ def _implicit(starts, known):
             solved[time, size] = _stages(
                 make(plain), time + _PLACES * size, size, start, near, slopes
             )
-        moves, inverse = solved[time, size]
+        moves, factors = solved[time, size]
 
         def solve(turned, bar, levels):
-            """By the inverse: a level that watches the Jacobian is exact after a correction."""
-            weights = _left(bar, inverse)
+            """A level that watches the Jacobian is exact after a correction."""
+            weights = _solved(factors, bar, 1)
             for _ in range(levels):
-                weights = weights + _left(bar - turned(weights), inverse)
+                weights = weights + _solved(factors, bar - turned(weights), 1)
             return weights
 
         return y + solution(lambda: residual, moves, (y, t, h, *values), solve=solve)[-1]
@@ -152,31 +154,33 @@ def _implicit(starts, known):
     return step
 
 
-def _left(x, matrix):
-    return np.reshape(np.reshape(x, -1) @ matrix, np.shape(x))
+def _solved(factors, x, transposed=0):
+    return np.reshape(lu_solve(factors, np.reshape(x, -1), transposed), np.shape(x))
 
 
 _CORRECTIONS, _REFRESHED = 20, 5  # by one Jacobian, and Jacobians of a step
 
 
-def _stages(f, times, h, y, near, slopes):
-    """What the stages of a step add to y, by Newton's method, and the inverse of the Jacobian."""
+def _stages(f, times, h, y, known, slopes):
+    """What the stages of a step add to y, by Newton's method, and the factors of the Jacobian."""
 
-    def inverse(slopes):
+    def factors(slopes):
         blocks = _TAKEN[:, None, :, None] * np.moveaxis(slopes, 0, 1)
-        return np.linalg.inv(np.eye(3 * y.size) - h * np.reshape(blocks, (3 * y.size, -1)))
+        matrix = np.eye(3 * y.size) - h * np.reshape(blocks, (3 * y.size, -1))
+        return scipy.linalg.lu_factor(matrix, overwrite_a=True, check_finite=False)
 
     def exact(moves):
         ways = zip(times, y + moves, strict=True)
-        return inverse(np.stack([jacobian(partial(f, time), at)[0] for time, at in ways]))
+        slopes = [jacobian(partial(f, time), at, mode="reverse")[0] for time, at in ways]
+        return factors(np.stack(slopes))
 
-    moves = near(times).T - y
-    matrix, small = inverse(np.stack([slopes] * 3)), 1e-13 * np.max(np.abs([y, *moves]))
+    moves = known(times).T - y
+    near, small = factors(np.stack([slopes] * 3)), 1e-13 * np.max(np.abs([y, *moves]))
     for _ in range(_REFRESHED):
         size = np.inf
         for _ in range(_CORRECTIONS):
             found = np.stack([f(time, at) for time, at in zip(times, y + moves, strict=True)])
-            move = np.reshape(matrix @ np.ravel(moves - _TAKEN @ found * h), moves.shape)
+            move = _solved(near, moves - _TAKEN @ found * h)
             if not np.max(np.abs(move)) < size:  # rounding, or a Jacobian that is not near
                 break
             moves, size = moves - move, np.max(np.abs(move))
@@ -184,7 +188,7 @@ def _stages(f, times, h, y, near, slopes):
                 return moves, exact(moves)
         if size <= 1e4 * small:
             return moves, exact(moves)
-        matrix = exact(moves)
+        near = exact(moves)
     raise ConvergenceError(
         "the stages of an implicit step of these differential equations were not found.",
         "they are stiff, and the derivative is that of steps of Radau's method, whose equations "
