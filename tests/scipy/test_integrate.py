@@ -437,6 +437,71 @@ def test_a_gradient_takes_as_many_slopes_as_a_few_values(t_eval, most):
     assert calls <= (most + 1) * value  # and those of the value
 
 
+def by_elements(t, y, p):
+    return [p[0] * y[0] - p[1] * y[0] * y[1] * t, y[1] * (p[1] - p[0] * y[0])]
+
+
+def by_matrix(t, y, p):
+    return np.tanh(np.array([[0.3, -1.0], [1.0, 0.2]]) @ y) * p[0] - y * p[1]
+
+
+def of_one_state(t, y, p):
+    return [p[0] * y[1] if t > 0.3 else p[1] * y[0], -y[0] * math.cos(t)]
+
+
+def of_the_sum(t, y, p):
+    return np.stack([p[0] * y[0], p[1] * y[1]]) - np.sum(y) * 0.3
+
+
+def with_a_constant(t, y, p):
+    return [y[1], -p[0]]
+
+
+def that_writes(t, y, p):
+    y *= p[1]
+    return y * p[0]
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "LSODA", None])
+@pytest.mark.parametrize(
+    "slope", [by_elements, by_matrix, of_one_state, of_the_sum, with_a_constant, that_writes]
+)
+def test_many_states_at_once_give_what_each_gives(slope, method, monkeypatch):
+    def total(y0, p):
+        def f(t, y):
+            return slope(t, y, p)
+
+        times = np.array([0.0, 0.4, 1.0])
+        if method is None:
+            states = integrate.odeint(f, y0, times, tfirst=True)
+        else:
+            states = integrate.solve_ivp(f, (0.0, 1.2), y0, method, times).y.T
+        return np.sum(states * np.array([[0.3, 1.0], [-0.7, 0.4], [1.1, 0.9]]))
+
+    x = np.array([1.0, 0.6]), np.array([0.8, 0.5])
+    at_once = zyg.gradient(total, *x)
+    monkeypatch.setattr("zyg.scipy._steps_at_once._FEW", 0)
+    for one, other in zip(at_once, zyg.gradient(total, *x), strict=True):
+        assert one == pytest.approx(other, rel=1e-10)
+
+
+def test_many_states_at_once_take_few_slopes():
+    calls = 0
+
+    def f(t, y, a):
+        nonlocal calls
+        calls += 1
+        return np.stack([a * y[1], -y[0]])
+
+    def last(a):
+        return integrate.solve_ivp(f, (0.0, 10.0), [1.0, 0.5], args=(a,)).y[0, -1]
+
+    last(1.1)
+    value, calls = calls, 0
+    zyg.gradient(last, 1.1)
+    assert calls <= 2 * value + 3
+
+
 STIFF = ["Radau", "BDF", "LSODA", None]
 
 

@@ -140,7 +140,8 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
     if vectorized:
         refuse(name, "vectorized", "its rule gives the function one state.")
     args, one = as_tuple(args or ()), callable(events)
-    given, rest = plain(((t_span, y0, method, t_eval, dense_output, events), options))
+    dense = dense_output or method in ("RK23", "RK45")  # which know it without more slopes
+    given, rest = plain(((t_span, y0, method, t_eval, dense, events), options))
     held, crossed = Held(fun, args), [Held(x, args) for x in ([events] if one else events or ())]
     result = held.run(
         name,
@@ -158,7 +159,9 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
     y0 = _array(y0)
     _check_real(name, y0, *held.leaves)
     kept = {k: v for k, v in rest.items() if k in _OF_STEPS}
-    along = partial(steps, method=method, most=_most(result.nfev), **kept)
+    nodes = result.t if t_eval is None else result.sol and result.sol.ts
+    result.sol = result.sol if dense_output else None
+    along = partial(steps, method=method, most=_most(result.nfev), nodes=nodes, **kept)
     _watch(result, _Problem(again, along, y0, t_span[0], held.leaves), crossed, t_span, t_eval)
     return result
 

@@ -15,7 +15,8 @@ import scipy.integrate
 import scipy.linalg
 
 from zyg.errors import ConvergenceError
-from zyg.functions.kit import strip
+from zyg.functions.kit import is_watched, strip
+from zyg.scipy import _steps_at_once
 from zyg.scipy._linalg_systems import lu_solve
 from zyg.verbs.gradients import pullback
 from zyg.verbs.implicit import solution
@@ -28,13 +29,14 @@ EXPLICIT = "RK23", "RK45", "DOP853"
 class Steps:
     """The steps for dy/dt = make(values)(t, y) that go through given times.
 
-    ``step(make, t, h, y, values)`` takes one.
+    ``step(make, t, h, y, values)`` takes one, of this explicit method, if of any.
     """
 
-    def __init__(self, step, nodes, times):
+    def __init__(self, step, nodes, times, method=None):
         late, asked = np.sign(times[-1] - times[0]), {*times}
         ends = [*((t, k) for k, t in enumerate(times)), *((t, None) for t in {*nodes} - asked)]
         self._step, self._ends = step, sorted(ends, key=lambda end: late * end[0])
+        self._method = method
         self._times = [k for k, (_, place) in enumerate(self._ends) if place is not None]
 
     def _all(self, make, times, moving):
@@ -58,6 +60,10 @@ class Steps:
         """The cotangents of y0, as the start of the others, of the times, if these are `moving`,
         and of the values.
         """
+        if not (moving or self._method is None or any(map(is_watched, (y0, ys_bar, *values)))):
+            found = _steps_at_once.pull(self._method, make, self._ends, y0, values, ys_bar)
+            if found is not None:
+                return found[0], [0.0 for _ in times], found[1]
         steps, states = [*self._all(make, times, moving)], [y0]
         for _, after, ends in steps[:-1]:
             states.append(after(states[-1], *ends, *values))
@@ -197,15 +203,18 @@ def _stages(f, times, h, y, known, slopes):
     )
 
 
-def steps(f, y0, times, method, most, **options):
+def steps(f, y0, times, method, most, nodes=None, **options):
     """The steps from the first of the times to the last.
 
-    An explicit method is the one of this name; for others another one takes its place, while its
-    slopes are at `most` so many: otherwise the equations are stiff, and the steps Radau's.
+    An explicit method is the one of this name, with steps that end at `nodes`, if these are known.
+    For others another one takes its place, while its slopes are at `most` so many: otherwise the
+    equations are stiff, and the steps Radau's.
     """
     if method in EXPLICIT:
         chosen = getattr(scipy.integrate, method)
-        return Steps(_explicit(chosen), _nodes(chosen, f, y0, times, np.inf, options), times)
+        if nodes is None:
+            nodes = _nodes(chosen, f, y0, times, np.inf, options)
+        return Steps(_explicit(chosen), _inside(nodes, times), times, chosen)
     chosen = scipy.integrate.DOP853
     try:  # f may not be defined where this method looks
         with np.errstate(all="ignore"):
@@ -213,7 +222,7 @@ def steps(f, y0, times, method, most, **options):
     except (ArithmeticError, ValueError):
         nodes = None
     if nodes:
-        return Steps(_explicit(chosen), nodes, times)
+        return Steps(_explicit(chosen), nodes, times, chosen)
     known: list[Any] = []
     nodes = _nodes(scipy.integrate.Radau, f, y0, times, np.inf, options, known)
     if nodes is None:
@@ -223,6 +232,12 @@ def steps(f, y0, times, method, most, **options):
             "lower rtol and atol, and look for jumps in the equations.",
         )
     return Steps(_implicit(np.array(nodes), known), nodes, times)
+
+
+def _inside(nodes, times):
+    """The nodes between the first of the times and the last."""
+    low, high = sorted([times[0], times[-1]])
+    return [t for t in nodes if low < t < high]
 
 
 def _nodes(method, f, y0, times, most, options, known=None):
