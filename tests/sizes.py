@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 84300,
+    "zyg": 84460,
     "zyg/adoption": 1235,
     "zyg/base": 3870,
     "zyg/broadcasting": 1090,
@@ -21,14 +21,14 @@ BUDGETS = {
     "zyg/kernels": 1770,
     "zyg/numpy": 680,
     "zyg/optimize": 2205,
-    "zyg/scipy": 9560,
+    "zyg/scipy": 9720,
     "zyg/sparsity": 980,
     "zyg/tasks": 620,
     "zyg/tools": 1455,
     "zyg/verbs": 3535,
     "zyg/watched": 2300,
     "zyg_cuda": 1680,
-    "tests": 83560,
+    "tests": 83620,
 }
 
 

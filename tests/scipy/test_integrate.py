@@ -462,7 +462,7 @@ def that_writes(t, y, p):
     return y * p[0]
 
 
-@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "LSODA", None])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "slope", [by_elements, by_matrix, of_one_state, of_the_sum, with_a_constant, that_writes]
 )

@@ -24,7 +24,8 @@ _moments _distributions _distribution_functions  distributions of one variable, 
 _several_variables _kernel_density          those of several; estimated densities
 _samples stats                              statistics of samples
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
-_runge_kutta _integrate_rules _quadrature integrate  differential equations, integrals
+_runge_kutta_methods _steps_at_once _runge_kutta  derivatives along steps
+_integrate_rules _quadrature integrate      differential equations, integrals
 _optimize_rules optimize                    minima and roots, by the implicit function theorem
 _signal_rules _signal_filters               convolutions; filters
 _signal_sampling _signal_spectra _signal_responses signal  rates; spectra; responses, formulas

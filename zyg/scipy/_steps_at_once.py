@@ -1,10 +1,12 @@
-"""Derivatives along explicit steps, where a function takes many states at once.
+"""Derivatives along Runge-Kutta steps, where a function takes many states at once.
 
 The states of all stages are known once the steps are taken. Called with them as columns, the
 function gives their slopes from one tape, and its Jacobians by as many passes as there are states.
 The cotangents then go back along the steps by small products (E. Hairer, C. Lubich, G. Wanner,
 "Geometric numerical integration", 2006, VI.6: the same tableau, transposed).
 """
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,34 +24,24 @@ def pull(method, make, ends, y0, values, ys_bar):
     """
     if not 0 < y0.size <= _FEW or len(ends) < 2:
         return None
-    lengths = np.diff([t for t, _ in ends])
-    times, states, slopes = _stages(method, make(values), ends, lengths, y0)
+    f, y, found = make(values), y0, []
+    for (t, _), (end, _) in pairwise(ends):
+        *stages, y = method.stages(f, t, end - t, y)
+        found.append((t + method.places * (end - t), *stages))
+    times, states, slopes = map(np.concatenate, zip(*found, strict=True))
     if (taken := _taken_at_once(make, times, states, slopes, values)) is None:
         return None
     by_states, by_values = taken
     units = np.eye(y0.size)[:, :, None] * np.ones(len(times))
     jacobians = np.stack([by_states(unit, zeros=True)[0] for unit in units]).transpose(2, 1, 0)
-    weights, y_bar = np.empty_like(states), np.zeros(y0.size)
-    for k in reversed(range(len(lengths))):
-        if (place := ends[k + 1][1]) is not None:
-            y_bar = y_bar + ys_bar[place]
-        one = slice(k * len(method.C), (k + 1) * len(method.C))
-        y_bar = _step_back(method, lengths[k], jacobians[one], y_bar, weights[one])
-    return y_bar, by_values(weights.T, zeros=True)
-
-
-def _stages(method, f, ends, lengths, y):
-    """The times, states and slopes of all stages, a row for each."""
-    many, stages = len(lengths) * len(method.C), len(method.C)
-    times, states, slopes = np.empty(many), np.empty((many, y.size)), np.empty((many, y.size))
-    for k, ((t, _), h) in enumerate(zip(ends, lengths, strict=False)):
-        first, found = k * stages, slopes[k * stages : (k + 1) * stages]
-        times[first : first + stages] = t + method.C * h
-        for i in range(stages):
-            states[first + i] = y + h * (method.A[i, :i] @ found[:i])
-            found[i] = f(times[first + i], states[first + i].copy())
-        y = y + h * (method.B @ found)
-    return times, states, slopes
+    y_bar, weights, last = np.zeros(y0.size), [], len(times)
+    for (t, _), (end, place) in reversed([*pairwise(ends)]):
+        first = last - len(method.places)
+        y_bar = y_bar if place is None else y_bar + ys_bar[place]
+        one, y_bar = method.back(end - t, jacobians[first:last], y_bar)
+        weights.append(one)
+        last = first
+    return y_bar, by_values(np.concatenate(weights[::-1]).T, zeros=True)
 
 
 def _taken_at_once(make, times, states, slopes, values):
@@ -67,15 +59,3 @@ def _taken_at_once(make, times, states, slopes, values):
         return None
     near = np.abs(strip(value).T - slopes).max(axis=0) <= _ROUNDING * np.abs(slopes).max(axis=0)
     return (by_states, by_values) if near.all() else None
-
-
-def _step_back(method, h, jacobians, y_bar, weights):
-    """The cotangent before a step, from that behind it; also the weights of its slopes."""
-    turned = np.empty_like(weights)
-    for i in reversed(range(len(weights))):
-        weights[i] = method.B[i] * y_bar
-        if i + 1 < len(weights):
-            weights[i] += method.A[i + 1 :, i] @ turned[i + 1 :]
-        weights[i] *= h
-        turned[i] = jacobians[i] @ weights[i]
-    return y_bar + turned.sum(axis=0)
