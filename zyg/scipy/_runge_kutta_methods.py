@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from zyg.errors import ConvergenceError
-from zyg.functions.kit import strip
+from zyg.functions.kit import is_watched, strip
 from zyg.scipy._linalg_systems import lu_solve
 from zyg.verbs.implicit import solution
 from zyg.verbs.jacobians import jacobian
@@ -82,8 +82,10 @@ class Radau:
         self._moves = {}  # of the stages, by the time at which a step begins and its length
 
     def step(self, make, t, h, y, values):
-        def residual(moves, y, t, h, *values):
-            f = make(values)
+        ends = (t, h) if is_watched(t) or is_watched(h) else ()  # f may ask for a plain time
+
+        def residual(moves, y, *others):
+            (t, h), f = others[: len(ends)] or (time, size), make(others[len(ends) :])
             slopes = [f(t + h * c, y + moves[k]) for k, c in enumerate(_PLACES)]
             return moves - _TAKEN @ np.stack(slopes) * h
 
@@ -99,7 +101,7 @@ class Radau:
                 weights = weights + _solved(factors, bar - turned(weights), 1)
             return weights
 
-        return y + solution(lambda: residual, states - start, (y, t, h, *values), solve=solve)[-1]
+        return y + solution(lambda: residual, states - start, (y, *ends, *values), solve=solve)[-1]
 
     def stages(self, f, t, h, y):
         times = t + _PLACES * h
