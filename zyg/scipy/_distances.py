@@ -162,7 +162,7 @@ def directed_hausdorff(u, v, rng=0, **options):
     """The distance of the two points that it lies between."""
     found = distance.directed_hausdorff(strip(u), strip(v), rng, **options)
     apart = as_array(u)[found[1]] - as_array(v)[found[2]]
-    return with_value(np.linalg.norm(apart), (np.float64(found[0]),)), *found[1:]
+    return with_value(np.linalg.norm(apart), (found[0],)), *found[1:]
 
 
 @valued(scipy.spatial.procrustes)

@@ -237,7 +237,7 @@ def nnls(A, b, **options):
     places = np.eye(len(x))[:, free]
     solution = with_value(np.matmul(places, part), (x,))
     rest = np.linalg.norm(np.matmul(a, solution) - b)
-    return solution, with_value(rest, (np.float64(distance),))
+    return solution, with_value(rest, (distance,))
 
 
 @composed(scipy.optimize.isotonic_regression)
