@@ -11,13 +11,12 @@ A, B, M, N = array(4, 3), array(4, 3, seed=1), array(3, 3), array(3, 3, seed=1)
 BAND = np.array([[0.0, 0.3, -0.4, 0.2], [3.0, 2.5, 4.0, 3.3]])
 TURNS = np.array([[3.0, 2.0, 0.1], [-2.0, 2.5, 0.3], [0.2, -0.1, 0.7]])  # two values are complex
 FACTOR = scipy.linalg.cholesky_banded(BAND)
-SIGNED = M @ np.diag([1.0, -2.0, 3.0]) @ np.linalg.inv(M)
+SIGNED = matrix(3, 3) @ np.diag([1.0, -2.0, 3.0]) @ np.linalg.inv(matrix(3, 3))
 FIRST = V + np.array([5.0, 0.0, 0.0, 0.0])
 
 
 def sizes_of_eigenvectors(a):
     return np.abs(linalg.eig(a)[1])
-
 
 
 def continuous_riccati(a, b, q, r):

@@ -6,9 +6,9 @@ from zyg.scipy import stats
 
 from .calls import CUBE, V, W, array, call
 
-X, Y = np.abs(array(4, 3)) + 0.2, array(4, 3)
-WEIGHTS = np.abs(array(4, 3, seed=1))
-PLAIN = [call(X), call(X, axis=1), call(X, axis=None), call(W)]
+X, Y = np.abs(array(4, 5)) + 0.2, array(4, 5)
+WEIGHTS = np.abs(array(4, 5, seed=1))
+PLAIN = [call(X), call(X, axis=1), call(X, axis=None), call(V**2)]
 
 
 def correlation(x, y, axis=0):
@@ -30,7 +30,7 @@ CALLS = {
     ],
     stats.hmean: [*PLAIN, call(X, (0, 1)), call(X, weights=WEIGHTS, axis=1)],
     stats.pmean: [
-        call(X, 3.0), call(X, 2, axis=None), call(X, -0.5, axis=1), call(W**2, 0),
+        call(X, 3.0), call(X, 2, axis=None), call(X, -0.5, axis=1), call(V**2, 0),
         call(X, 2, weights=WEIGHTS),
     ],
     stats.skew: [*PLAIN, call(Y, 1, False), call(Y, None, keepdims=True)],
@@ -38,7 +38,7 @@ CALLS = {
         *PLAIN, call(Y, fisher=False), call(Y, 0, True, False), call(Y, 0, False, False),
     ],
     stats.moment: [
-        call(Y, 2), call(V, 3), call(Y, [1, 2, 4]), call(Y, 2, 1, center=0.3), call(Y, 2, None),
+        call(Y, 2), call(V, 3), call(Y, [2, 3, 4]), call(Y, 2, 1, center=0.3), call(Y, 2, None),
     ],
     stats.sem: [*PLAIN, call(Y, 1, 0), call(Y, keepdims=True)],
     stats.trim_mean: [
@@ -52,7 +52,7 @@ CALLS = {
     ],
     stats.gstd: [*PLAIN, call(X, 1, 0), call(X, 0, keepdims=True)],
     stats.entropy: [
-        *PLAIN, call(X, base=2), call(X, WEIGHTS), call(X, WEIGHTS, axis=None), call(X, W**2),
+        *PLAIN, call(X, base=2), call(X, WEIGHTS), call(X, WEIGHTS, axis=None), call(X, X[0]),
     ],
     stats.circmean: [*PLAIN, call(Y, 3.0, -1.0), call(Y, axis=0, keepdims=True)],
     stats.circvar: [*PLAIN, call(Y, 3.0, -1.0)],

@@ -76,9 +76,9 @@ CALLS = {
     signal.tf2zpk: [call(B[:2], A)],
     fraction_of_sections: [call(SOS)],
     signal.bilinear: [call(B[:2], A), call(B, A[:2], fs=2.0)],
-    **dict.fromkeys(
-        (signal.bilinear_zpk, signal.lp2lp_zpk, signal.lp2hp_zpk), [call(Z, P, 1.3, 0.8)]
-    ),
+    signal.bilinear_zpk: [call(Z, P, 1.3, 0.8)],
+    signal.lp2lp_zpk: [call(Z, P, 1.3, 0.8)],
+    signal.lp2hp_zpk: [call(Z, P, 1.3, 0.8)],
     signal.chirp: [
         *(
             call(T, 1.0, 3.0, 2.0, method, 20.0)
