@@ -77,11 +77,6 @@ CALLS = {
         call(V), call(V, V), call(V[:1]), call(V[:2], V[:2]), call(V[:3], dx=0.3),
         call(CUBE, CUBE, axis=0), call(CUBE, axis=1), call(CUBE, V, axis=-1),
     ],
-    integrate.romb: [call(WIDE), call(array(3, 5), 0.3), call(array(5, 2), axis=0)],
-    integrate.cumulative_simpson: [
-        call(CUBE), call(IMAGE, dx=0.3, axis=0), call(IMAGE[:, :2]), call(WIDE, initial=0.5),
-        call(IMAGE, x=np.cumsum(IMAGE**2, axis=1), initial=0.5), call(V, x=V**2),
-    ],
     product_by_elements: [call(array(5), W), call(array(5), array(3, 2))],
     product_from_the_right: [call(array(5), W)],
     solution_by_elements: [call(STORED.data, W), call(STORED.data, array(3, 2))],

@@ -182,7 +182,7 @@ def on_watched(original):
                 return y
             try:
                 return written(**arguments_of(original, args, kwargs))
-            except (ZygError, MemoryError, RecursionError):
+            except (ZygError, MemoryError, RecursionError, Warning):
                 raise
             except Exception as error:
                 original(*plain(args), **plain(kwargs))  # raises where SciPy does

@@ -71,7 +71,7 @@ def with_formula(function, y, formula, given):
         return y
     try:
         made = formula()
-    except (ZygError, MemoryError, RecursionError):
+    except (ZygError, MemoryError, RecursionError, Warning):
         raise
     except Exception as error:
         why = f"these values, at which its formula raises {type(error).__name__}: {error}"

@@ -1,10 +1,10 @@
-"""Calls of the rules for scipy.interpolate, and for functions of data of scipy.optimize."""
+"""Calls of the rules for scipy.interpolate, and for sums and solutions of data."""
 
 import numpy as np
 
-from zyg.scipy import interpolate, optimize
+from zyg.scipy import integrate, interpolate, optimize
 
-from .calls import V, array, call
+from .calls import CUBE, V, array, call
 
 X = np.array([0.0, 0.7, 1.5, 2.1, 3.4, 4.0])
 Y, AT = array(6), np.array([0.2, 0.93, 2.6])
@@ -70,6 +70,11 @@ CALLS = {
     ],
     of_a_table: [call(TABLE, np.array([[0.3, 1.2], [2.2, 2.7]]))],
     of_scattered_points: [call(array(5), INSIDE)],
+    integrate.romb: [call(array(5)), call(array(3, 5), 0.3), call(array(5, 2), axis=0)],
+    integrate.cumulative_simpson: [
+        call(CUBE), call(TABLE, dx=0.3, axis=0), call(TABLE[:, :2]), call(Y, initial=0.5),
+        call(TABLE, x=np.cumsum(TABLE**2, axis=1), initial=0.5), call(Y, x=X),
+    ],
     optimize.rosen: [call(V), call(array(3, 2))],
     optimize.rosen_der: [call(V)],
     optimize.rosen_hess: [call(V)],

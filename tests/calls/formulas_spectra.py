@@ -6,7 +6,7 @@ import scipy.signal
 from zyg.scipy import signal
 
 from .calls import W, array, call
-from .scipy_filters import IMAGE, LONG, SOS, WIDE, A, B, sections
+from .formulas_filters import IMAGE, LONG, SOS, WIDE, A, B, sections
 
 Z, P, U = np.array([0.5, -0.3]), np.array([0.2, 0.7, -0.1]), np.array([0.1, 0.5])
 T = np.array([0.1, 0.35, 0.6, 0.8])
