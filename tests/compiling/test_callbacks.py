@@ -15,6 +15,7 @@ from scipy import special
 
 import zyg
 import zyg.scipy.sparse
+import zyg.scipy.special
 from tests.programs.interactions import opaque
 from zyg.base.registry import rules
 from zyg.compiler.back import python_calls
@@ -465,6 +466,7 @@ _MODEL = """
 import numpy as np
 import zyg
 import zyg.scipy.sparse
+import zyg.scipy.special
 
 @zyg.compile
 def f(x):
@@ -542,3 +544,14 @@ def test_functions_of_scipys_are_called_back_by_their_rules(f):
     expected = zyg.gradient(f, V)[0]
     with zyg.config(fallback="error"):
         np.testing.assert_allclose(zyg.gradient(compiled, V)[0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["polygamma", "spherical_jn"])
+def test_second_derivatives_of_what_does_not_dispatch(name):
+    x, g = (np.abs(V) + 1).astype(np.float32), getattr(zyg.scipy.special, name)
+
+    def f(x):
+        return np.sum(g(2, x))
+
+    expected = zyg.hvp(f, x.astype(float), np.ones(6))
+    np.testing.assert_allclose(zyg.hvp(zyg.compile(f), x, np.ones_like(x)), expected, 1e-4)

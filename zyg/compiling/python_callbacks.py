@@ -45,7 +45,7 @@ from zyg.compiling.operands import floats
 from zyg.compiling.staying import computes, is_helper, is_pure, is_ruled, stand_in, used_by
 from zyg.core.cotangents import project, spec_of
 from zyg.core.reverse import non_finite
-from zyg.core.strand import strip
+from zyg.core.strand import is_watched, strip
 from zyg.errors import KernelError
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
@@ -249,7 +249,8 @@ def _of_rule(rule: Adjoint) -> Callable[..., Any]:
 
 def _of_elements(rule: ScalarRule, args: Sequence[Any], moving: Sequence[int]) -> tuple[Any, Any]:
     """What an elementwise function gives, and its pullback by the arguments that move."""
-    y = rule.function(*args)
+    of: Any = rule if any(map(is_watched, args)) else rule.function  # which may not dispatch
+    y = of(*args)
 
     def back(c: Any) -> tuple[Any, ...]:
         made: list[Any] = [None] * len(args)
