@@ -23,7 +23,7 @@ def calls():
                 kwargs = c.kwargs
                 if table is tables.DROP_INS and isinstance(kwargs.get("order"), int):
                     kwargs = {k: v for k, v in kwargs.items() if k != "order"}
-                yield getattr(f, "inside", f) if table is tables.DROP_INS else f, c.args, kwargs
+                yield f, c.args, kwargs
     for name, some in (*methods.METHODS.items(), *methods.VALUES.items()):
         for c in some:
             yield name, (X, *c.args), c.kwargs

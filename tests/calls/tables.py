@@ -1,11 +1,14 @@
 """The one table of calls: every function that has a rule, with what it is called with.
 
-The files ``numpy_*.py`` and ``scipy_*.py`` hold tables `CALLS`, from functions to calls; `numbers`
-those of functions of numbers, of operators and of methods; `points` what is special to a function.
+The files ``numpy_*.py``, ``scipy_*.py`` and ``formulas_*.py``, of SciPy's functions whose values
+are SciPy's and whose derivatives are those of formulas, hold tables `CALLS`, from functions to
+calls; `numbers` those of functions of numbers, of operators and of methods; `points` what is
+special to a function.
 """
 
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 
 
 def files(library):
@@ -15,6 +18,29 @@ def files(library):
 
 
 NUMPY = {f: calls for table in files("numpy") for f, calls in table.items()}
+RULES = {f: calls for table in files("scipy") for f, calls in table.items()}
 # Drop-ins as they are in a gradient: elsewhere they are SciPy's, and round otherwise.
-DROP_INS = {f: calls for table in files("scipy") for f, calls in table.items()}
-SCIPY = {getattr(f, "inside", f): calls for f, calls in DROP_INS.items()}
+SCIPY = {getattr(f, "inside", f): calls for f, calls in RULES.items()}
+DROP_INS = RULES | {f: calls for table in files("formulas") for f, calls in table.items()}
+# SciPy's that take functions, and are in no table: tests/scipy has programs of those.
+OF_FUNCTIONS = {
+    "scipy.integrate": {"dblquad", "fixed_quad", "odeint", "quad", "solve_ivp", "tplquad"},
+    "scipy.optimize": {
+        "anderson", "bisect", "brent", "brenth", "brentq", "broyden1", "broyden2", "curve_fit",
+        "diagbroyden", "differential_evolution", "dual_annealing", "excitingmixing", "fixed_point",
+        "fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_ncg", "fmin_powell", "fmin_slsqp",
+        "fmin_tnc", "fminbound", "fsolve", "golden", "least_squares", "leastsq", "linearmixing",
+        "minimize", "minimize_scalar", "newton", "newton_krylov", "ridder", "root", "root_scalar",
+        "toms748",
+    },
+}  # fmt: skip
+
+
+def called():
+    """The functions of the tables, and the names that those written here call."""
+    functions, names = set(), set()
+    for f in DROP_INS:
+        functions.add(getattr(f, "original", f))
+        if isinstance(f, FunctionType):
+            names.update(f.__code__.co_names)
+    return functions, names

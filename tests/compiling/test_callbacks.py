@@ -15,10 +15,12 @@ from scipy import special
 
 import zyg
 import zyg.scipy.sparse
+import zyg.scipy.special
 from tests.programs.interactions import opaque
 from zyg.base.registry import rules
 from zyg.compiler.back import python_calls
 from zyg.errors import CompileError
+from zyg.scipy import fft, ndimage, signal, spatial, stats
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(3, 3))
@@ -464,6 +466,7 @@ _MODEL = """
 import numpy as np
 import zyg
 import zyg.scipy.sparse
+import zyg.scipy.special
 
 @zyg.compile
 def f(x):
@@ -500,3 +503,55 @@ def test_operators_are_pythons_though_sparse_matrices_have_rules_for_them():
 
     assert isinstance(found, np.ndarray)
     np.testing.assert_array_equal(found, A * 2.0)
+
+
+SEEN = []
+
+
+@zyg.adjoint
+def picked(x, places):
+    SEEN.append((len(x), [*places]))
+
+    def picked_pullback(bar):
+        return bar * np.bincount(places, minlength=len(x)), None
+
+    return np.sum(x[places]), picked_pullback
+
+
+def test_indices_that_a_function_is_first_called_with_are_some_of_the_array():
+    SEEN.clear()
+    f = zyg.compile(lambda x, places: picked(x, places) * 2)
+
+    assert f(V, np.array([5, 1])) == 2 * (V[5] + V[1])
+    assert len(SEEN) > 1  # LAPACK's row exchanges write wherever the pivots say
+    assert all(max(places) < count for count, places in SEEN)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.sin(signal.detrend(x)) * 2),
+        lambda x: np.sum(np.sin(ndimage.convolve1d(x, x[:3], mode="nearest"))),
+        lambda x: np.sin(stats.skew(x)) + spatial.distance.cosine(x, x[::-1]),
+        lambda x: np.sum(np.sin(fft.dct(x, 2))),
+    ],
+)
+def test_functions_of_scipys_are_called_back_by_their_rules(f):
+    compiled = zyg.compile(f)
+
+    assert compiled(V) == pytest.approx(f(V), rel=1e-14)
+    assert compiled.inspect(V)["called back"]
+    expected = zyg.gradient(f, V)[0]
+    with zyg.config(fallback="error"):
+        np.testing.assert_allclose(zyg.gradient(compiled, V)[0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["polygamma", "spherical_jn"])
+def test_second_derivatives_of_what_does_not_dispatch(name):
+    x, g = (np.abs(V) + 1).astype(np.float32), getattr(zyg.scipy.special, name)
+
+    def f(x):
+        return np.sum(g(2, x))
+
+    expected = zyg.hvp(f, x.astype(float), np.ones(6))
+    np.testing.assert_allclose(zyg.hvp(zyg.compile(f), x, np.ones_like(x)), expected, 1e-4)

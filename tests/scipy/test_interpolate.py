@@ -399,3 +399,25 @@ def test_scipys_own_class_says_what_to_use():
         zyg.pullback(lambda x: s(x), 1.3)
     with pytest.raises(ConversionError, match=r"use zyg\.scipy\.interpolate\.CubicSpline instead"):
         zyg.pullback(lambda y: scipy.interpolate.CubicSpline(X, y), Y)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda m, x: m.CubicSpline(X, Y)(x), lambda m, x: m.make_interp_spline(X, Y)(x),
+        lambda m, x: m.splev(x, m.splrep(X, Y)), lambda m, x: m.interpn((X,), Y, x),
+        lambda m, x: m.griddata(np.outer(X, [1, 2]) + Y[:, None] * [1, 0], Y, (x, x)),
+    ],
+)  # fmt: skip
+def test_of_complex_points_there_are_the_real_parts(f):
+    y, back = zyg.pullback(lambda x: f(interpolate, x), AT * (1 + 1j))
+
+    np.testing.assert_allclose(y, f(scipy.interpolate, AT * (1 + 1j)), 1e-12)
+    real = zyg.pullback(lambda x: f(interpolate, x), AT)[1](np.ones_like(y))[0]
+    np.testing.assert_allclose(back(np.ones_like(y))[0], real + 0j, 1e-12)
+
+
+def test_a_spline_that_cannot_be_solved_for_is_refused():
+    with pytest.raises(MissingRuleError, match="its formula raises LinAlgError: singular matrix"):
+        zyg.pullback(lambda y: interpolate.splrep(np.zeros(6), y)[1], Y)

@@ -94,3 +94,18 @@ def test_what_has_no_rule_is_refused_by_name(f, text):
 
 def test_questions_are_answered():
     assert zyg.gradient(lambda a: a[0, 0] * linalg.issymmetric(a + a.T), M)[0][0, 0] == 1
+
+
+@pytest.mark.filterwarnings("ignore:Matrix is singular")
+def test_a_formula_that_raises_is_refused_where_scipy_answers():
+    assert np.array_equal(linalg.polar(np.zeros((2, 2)))[0], np.eye(2))
+
+    with pytest.raises(MissingRuleError, match="its formula raises LinAlgError: Singular matrix"):
+        zyg.pullback(linalg.polar, np.zeros((2, 2)))
+
+
+def test_of_no_elements_there_is_no_derivative():
+    value, slope = zyg.value_and_gradient(lambda a: np.sum(linalg.eigvals_banded(a)), M[:0])
+
+    assert value == 0
+    assert slope[0] is None or np.shape(slope[0]) == (0, 4)

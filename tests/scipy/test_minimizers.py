@@ -153,3 +153,17 @@ def test_a_minimum_at_an_end_of_the_interval_stays_there(name, start, end):
     slope = 0.0 if end is None else 2 * (start - end)
     exact = slope if name == "value" else float(end is None)
     assert found == pytest.approx(exact, abs=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_of_complex_data_there_are_the_real_parts():
+    def nnls(a):
+        return optimize.nnls(a, B[:, 0])[0]
+
+    def monotone(y):
+        return optimize.isotonic_regression(y).x
+
+    for f, x in ((nnls, A), (monotone, A[:, 0])):
+        y, back = zyg.pullback(f, x * (1 + 2j))
+        expected = zyg.pullback(f, x)[1](np.ones_like(y))[0]
+        np.testing.assert_array_equal(back(np.ones_like(y))[0], expected + 0j)

@@ -209,7 +209,6 @@ RESPONSES = {
     "vectorstrength of periods": (signal.vectorstrength, T, W + 1), "find_peaks": (of_peaks, X),
 }  # fmt: skip
 ALL = FILTERS | SAMPLING | SPECTRAL | RESPONSES
-NAMES = {name.split()[0].rstrip(",") for name in ALL} | {"envelope"}
 RECURSIVE = "lfilter", "sosf", "filtfilt"
 
 
@@ -341,3 +340,15 @@ def test_a_cutoff_has_a_slope():
 
 def test_what_finds_places_carries_nothing():
     assert zyg.gradient(lambda x: x[signal.argrelmax(x)[0]].sum(), X)[0].sum() > 0
+
+
+def test_peaks_are_read_in_64_bits():
+    y, back = zyg.pullback(of_peaks, X.astype(np.float32))
+
+    assert [v.dtype for v in y] == [np.dtype(float)] * 4
+    assert back([np.ones_like(v) for v in y])[0].dtype == np.float32
+
+
+def test_times_of_one_phase_are_refused():
+    with pytest.raises(MissingRuleError, match="all samples have one phase"):
+        zyg.pullback(lambda x: signal.lombscargle(x, Y[:4], W + 1), np.ones(4))

@@ -9,6 +9,7 @@ from zyg.errors import MissingRuleError
 from zyg.scipy import spatial
 
 U, V = np.random.default_rng(11).normal(size=(2, 5, 3))
+E = np.eye(3)
 P, Q = np.random.default_rng(12).uniform(0.2, 1.0, size=(2, 4, 3))
 E1, E2 = U[0] / np.linalg.norm(U[0]), V[0] / np.linalg.norm(V[0])
 
@@ -63,3 +64,33 @@ def test_what_has_no_rule_is_refused_by_name():
         zyg.pullback(lambda a: spatial.geometric_slerp(a, a, 0.5), np.array([1.0, 0.0]))
     with pytest.raises(MissingRuleError, match="hamming has no rule"):
         zyg.pullback(lambda a: spatial.distance.hamming(a, V[0]), U[0])
+
+
+def test_squares_of_distances_bend_where_points_are_one():
+    def total(u):
+        return np.sum(spatial.minkowski_distance_p(u, V))
+
+    np.testing.assert_allclose(zyg.hvp(total, V, U), 2 * U)
+
+
+def test_the_distance_of_equal_shares_has_slope_zero():
+    for f in (spatial.distance.jensenshannon, lambda p, q: spatial.distance.mahalanobis(p, q, E)):
+        for slope in zyg.gradient(f, P[0], P[0].copy()):
+            np.testing.assert_array_equal(slope, 0.0)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("name", ["sqeuclidean", "cityblock"])
+def test_what_a_formula_does_not_give_is_refused(name):
+    def f(u):
+        return getattr(spatial.distance, name)(u, V[0], w=np.ones(3) + 1j)
+
+    with pytest.raises(MissingRuleError, match="does not give what SciPy does"):
+        zyg.pullback(f, U[0] * (1 + 1j))
+
+
+def test_of_no_points_there_is_no_derivative():
+    def f(x):
+        return spatial.distance.squareform(spatial.distance.pdist(x))
+
+    np.testing.assert_array_equal(zyg.jacobian(f, U[:1])[0], np.zeros((1, 1, 1, 3)))

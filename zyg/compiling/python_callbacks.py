@@ -45,7 +45,7 @@ from zyg.compiling.operands import floats
 from zyg.compiling.staying import computes, is_helper, is_pure, is_ruled, stand_in, used_by
 from zyg.core.cotangents import project, spec_of
 from zyg.core.reverse import non_finite
-from zyg.core.strand import strip
+from zyg.core.strand import is_watched, strip
 from zyg.errors import KernelError
 from zyg.verbs.gradients import pullback
 from zyg.verbs.pushforward import pushforward
@@ -194,7 +194,7 @@ class Function(InPython):
                 row[k] = bar
             with quiet():
                 found = back(whole_of(self._result, iter(row)))
-            made = self._by_leaf(found, args) if type(found) is tuple else None
+            made = self._by_leaf(found, args, which) if type(found) is tuple else None
             if made is None or any(map(non_finite, made)):  # which exact zeros may turn to zeros
                 made = super(Function, self).derived(xs, which)[1](bars)
             return made
@@ -212,11 +212,11 @@ class Function(InPython):
                 return (y_dot,)
         return super().along(xs, dots, which)
 
-    def _by_leaf(self, found: tuple[Any, ...], args: Sequence[Any]) -> Sequence[Any]:
-        """What a pullback has returned, for the real arguments."""
+    def _by_leaf(self, found: tuple[Any, ...], args: Sequence[Any], which: int) -> Sequence[Any]:
+        """What a pullback has returned, for the real arguments; zeros for those that stay."""
         made = []
-        for k in self._real:
-            c, x = found[k] if k < len(found) else None, args[k]
+        for k, bits in zip(self._real, self.bits.values(), strict=True):
+            c, x = found[k] if k < len(found) and which & bits else None, args[k]
             c = c() if callable(c) else c
             made.append(_zero(x) if c is None else project(c, spec_of(x)))
         return made
@@ -249,7 +249,8 @@ def _of_rule(rule: Adjoint) -> Callable[..., Any]:
 
 def _of_elements(rule: ScalarRule, args: Sequence[Any], moving: Sequence[int]) -> tuple[Any, Any]:
     """What an elementwise function gives, and its pullback by the arguments that move."""
-    y = rule.function(*args)
+    of: Any = rule if any(map(is_watched, args)) else rule.function  # which may not dispatch
+    y = of(*args)
 
     def back(c: Any) -> tuple[Any, ...]:
         made: list[Any] = [None] * len(args)
@@ -341,11 +342,14 @@ def _is_harmless(kind: Kind) -> bool:
 
 
 def _given(f: Any, kinds: tuple[Kind, ...], operands: Sequence[Atom], names: Any) -> Kind:
-    """The kind of the result, by a call with arguments like those that it will have."""
+    """The kind of the result, by a call with arguments like those that it will have.
+
+    Arrays of ints are zeros first: what writes where indices say may not look whether they exist.
+    """
     error: Exception | None = None
-    for size, whole in itertools.product((3, 2, 4, 1), (1, 0, 2)):
+    for size, whole, by in itertools.product((3, 2, 4, 1), (1, 0, 2), (0, 1)):
         left = iter(operands)
-        args = [whole_of(kind, _samples(kind, size, whole, left)) for kind in kinds]
+        args = [whole_of(kind, _samples(kind, size, whole, by, left)) for kind in kinds]
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
@@ -357,8 +361,11 @@ def _given(f: Any, kinds: tuple[Kind, ...], operands: Sequence[Atom], names: Any
     raise _refused(f, f"called to see what it gives, it raised {type(error).__name__}: {error}.")
 
 
-def _samples(kind: Kind, size: int, whole: int, left: Iterator[Atom]) -> Iterator[Any]:
-    """Numbers and arrays for something of a kind; of lengths that are known, if these are."""
+def _samples(kind: Kind, size: int, whole: int, by: int, left: Iterator[Atom]) -> Iterator[Any]:
+    """Numbers and arrays for something of a kind; of lengths that are known, if these are.
+
+    Ints are `whole`, and arrays of them numbers times `by`.
+    """
     for _, leaf in leaves(kind):
         operands = [next(left) for _ in range(width(leaf))]
         if isinstance(leaf, Scalar):
@@ -367,7 +374,7 @@ def _samples(kind: Kind, size: int, whole: int, left: Iterator[Atom]) -> Iterato
             continue
         values = _well_conditioned([size if isinstance(n, Value) else int(n) for n in operands[1:]])
         if not reals([leaf]):
-            values = values * whole  # where ints are indices, those of the first element
+            values = values * by
         made = np.asarray(values).astype(dtype_of(leaf.element))
         made = leaf.shaped(leaf.row(made).copy(), made.shape)
         made.flags.writeable = False

@@ -195,7 +195,7 @@ def at_places(x: Any, places: Any) -> Any:
 def cast(x: Any, dtype: np.dtype[Any]) -> Any:
     """`x` as what is written into an array of this dtype becomes."""
     if is_complex(x) and dtype.kind != "c":
-        np.empty(1, dtype)[...] = strip(x)  # warns as NumPy does
+        np.empty(np.shape(x), dtype)[...] = strip(x)  # warns as NumPy does
         x = np.real(x)
     return x if strip(x).dtype == dtype else np.astype(x, dtype)
 

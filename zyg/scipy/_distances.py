@@ -8,11 +8,12 @@ from scipy import special
 from scipy.spatial import distance
 
 from zyg.errors import unknown_call
-from zyg.functions.kit import as_array, composed, no_out, strip, with_value
+from zyg.functions.kit import as_array, cast, composed, is_watched, no_out, strip
 from zyg.scipy import _special_table as _special_table
+from zyg.scipy._closures import plain
 from zyg.scipy._linalg_formulas import orthogonal_procrustes as _orthogonal_procrustes
 from zyg.scipy._namespace import called_as
-from zyg.scipy._valued import valued
+from zyg.scipy._valued import length_of, valued, with_formula
 
 
 def _difference(u, v, w, p):
@@ -43,8 +44,7 @@ def _seuclidean(u, v, V):
 
 def _mahalanobis(u, v, VI):
     d = u - v
-    square = np.sum(np.matmul(d, VI) * d, axis=-1)
-    return np.sqrt(square)
+    return length_of(np.sum(np.matmul(d, VI) * d, axis=-1))
 
 
 def _cosine(u, v):
@@ -88,43 +88,48 @@ def _formula(name, metric, options):
 
 
 def _number(function, formula):
-    def of_vectors(u, v, *parameters, **options):
-        y = function(*map(strip, (u, v, *parameters)), **{k: strip(x) for k, x in options.items()})
-        return with_value(formula(as_array(u), as_array(v), *parameters, **options), (y,))
-
-    composed(function)(called_as(function, of_vectors))
+    valued(function)(
+        lambda u, v, *parameters, **options: formula(
+            as_array(u), as_array(v), *parameters, **options
+        )
+    )
 
 
 for _name in _FORMULAS:
     _number(getattr(distance, _name), _FORMULAS[_name])
 
 
-@composed(distance.cdist)
+def _numbers(x):
+    """In 64 bits, and real, as SciPy's loops take them."""
+    return cast(as_array(x), np.dtype(float))
+
+
+@valued(distance.cdist)
 def cdist(XA, XB, metric="euclidean", *, out=None, **options):
     no_out(out)
     formula = _formula("cdist", metric, options)
-    y = distance.cdist(strip(XA), strip(XB), metric, **{k: strip(x) for k, x in options.items()})
-    return with_value(formula(as_array(XA)[:, None], as_array(XB)), (y,))
+    return formula(_numbers(XA)[:, None], _numbers(XB))
 
 
-@composed(distance.pdist)
+@valued(distance.pdist)
 def pdist(X, metric="euclidean", *, out=None, **options):
     no_out(out)
     formula = _formula("pdist", metric, options)
-    y = distance.pdist(strip(X), metric, **{k: strip(x) for k, x in options.items()})
-    rows = as_array(X)
+    rows = _numbers(X)
     first, second = np.triu_indices(np.shape(X)[0], 1)
-    return with_value(formula(rows[first], rows[second]), (y,))
+    return formula(rows[first], rows[second])
 
 
 @composed(distance.squareform)
 def squareform(X, force="no", checks=True):
-    plain = distance.squareform(strip(X), force, checks)  # raises where SciPy does
-    rows = as_array(X)
+    made = distance.squareform(strip(X), force, checks)  # raises where SciPy does
+    rows = np.atleast_1d(as_array(X))
+    if not np.size(rows):
+        return made
     if np.ndim(rows) == 2:
         return rows[np.triu_indices(np.shape(rows)[0], 1)]
     places = distance.squareform(np.arange(1, np.size(rows) + 1))
-    return np.where(places > 0, rows[np.maximum(places - 1, 0)], np.zeros_like(plain))
+    return np.where(places > 0, rows[np.maximum(places - 1, 0)], np.zeros_like(made))
 
 
 # Distances of points, and of sets of them
@@ -132,7 +137,10 @@ def squareform(X, force="no", checks=True):
 
 @valued(scipy.spatial.minkowski_distance_p)
 def minkowski_distance_p(x, y, p=2.0):
-    apart = np.abs(as_array(x) - as_array(y))
+    apart = np.atleast_1d(as_array(x) - as_array(y))
+    if not is_watched(p) and p % 2 == 0:  # which bends at 0, where np.abs does not
+        return np.sum(apart**p, axis=-1)
+    apart = np.abs(apart)
     if strip(p) == np.inf:
         return np.max(apart, axis=-1)
     return np.sum(apart if strip(p) == 1 else apart**p, axis=-1)
@@ -140,7 +148,7 @@ def minkowski_distance_p(x, y, p=2.0):
 
 @valued(scipy.spatial.minkowski_distance)
 def minkowski_distance(x, y, p=2.0):
-    return np.linalg.norm(as_array(x) - as_array(y), p, axis=-1)
+    return np.linalg.norm(np.atleast_1d(as_array(x) - as_array(y)), p, axis=-1)
 
 
 @valued(scipy.spatial.distance_matrix)
@@ -154,15 +162,20 @@ def jensenshannon(p, q, base=None, *, axis=0, keepdims=False):
     middle = (p + q) / 2.0
     both = special.rel_entr(p, middle) + special.rel_entr(q, middle)
     total = np.sum(both, axis=axis, keepdims=keepdims)
-    return np.sqrt((total if base is None else total / np.log(base)) / 2.0)
+    return length_of((total if base is None else total / np.log(base)) / 2.0)
 
 
-@composed(distance.directed_hausdorff)
-def directed_hausdorff(u, v, rng=0, **options):
+def _directed_hausdorff(u, v, *options, **named):
     """The distance of the two points that it lies between."""
-    found = distance.directed_hausdorff(strip(u), strip(v), rng, **options)
-    apart = as_array(u)[found[1]] - as_array(v)[found[2]]
-    return with_value(np.linalg.norm(apart), (np.float64(found[0]),)), *found[1:]
+    found = distance.directed_hausdorff(*plain((u, v, *options)), **plain(named))
+
+    def apart():
+        return np.linalg.norm(_numbers(u)[found[1]] - _numbers(v)[found[2]]), None, None
+
+    return with_formula(distance.directed_hausdorff, found, apart, (u, v))
+
+
+composed(distance.directed_hausdorff)(called_as(distance.directed_hausdorff, _directed_hausdorff))
 
 
 @valued(scipy.spatial.procrustes)

@@ -7,7 +7,7 @@ data, an instance keeps watched coefficients, and methods without a formula here
 import copy
 from typing import Any
 
-from zyg.errors import unknown_call
+from zyg.errors import ZygError, unknown_call
 from zyg.functions.kit import (
     Structure,
     dropins,
@@ -178,7 +178,16 @@ def on_watched(original):
     def register(written):
         def by_name(*args, **kwargs):
             y = plainly(original, args, kwargs)
-            return written(**arguments_of(original, args, kwargs)) if y is NotImplemented else y
+            if y is not NotImplemented:
+                return y
+            try:
+                return written(**arguments_of(original, args, kwargs))
+            except (ZygError, MemoryError, RecursionError, Warning):
+                raise
+            except Exception as error:
+                original(*plain(args), **plain(kwargs))  # raises where SciPy does
+                why = f"at these values its formula raises {type(error).__name__}: {error}"
+                raise unknown_call(_name(original), why) from error
 
         FUNCTIONS[original.__name__] = dropins.drop_in(original, by_name)
         return written

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import interpolate
 
 from zyg.errors import unknown_call
-from zyg.functions.kit import as_array, raised, strip
+from zyg.functions.kit import as_array, raised, strip, with_value
 from zyg.scipy import _interpolate_data as data
 from zyg.scipy._interpolate_classes import (
     Watching,
@@ -15,7 +15,7 @@ from zyg.scipy._interpolate_classes import (
     plain,
     refusing,
 )
-from zyg.scipy._interpolate_pieces import spline_at
+from zyg.scipy._interpolate_pieces import real_points, spline_at
 from zyg.scipy._interpolate_splines import spline_derivative, spline_integral
 
 _BY_DATA = "which knots a smoothing spline has depends on the data, by a search"
@@ -25,12 +25,17 @@ def _of_tuple(tck):
     """Knots, coefficients and degree; several splines, if there are lists of coefficients."""
     t, c, k = tck
     several = isinstance(c, (list, tuple)) and np.ndim(c[0]) > 0
-    return data.wide(t), [*map(data.wide, c)] if several else data.wide(c), k
+    return _wide(t), [*map(_wide, c)] if several else _wide(c), k
+
+
+def _wide(x):
+    """In 64 bits, and real, as FITPACK takes all numbers."""
+    return data.wide(real_points(x))
 
 
 def _at(x, t, c, k, nu, ext):
     """The derivative of a spline, with what FITPACK gives outside of the knots."""
-    x = as_array(x)
+    x = real_points(x)
     start, end = t[k], t[len(t) - k - 1]
     if ext == 3 and not nu:  # derivatives go on
         x = np.clip(x, start, end)
@@ -61,7 +66,8 @@ def splint(a, b, tck, full_output):
     t, c, k = _of_tuple(tck)
     if isinstance(c, list) or np.ndim(c) > 1:
         return [spline_integral(a, b, (t, part, k)) for part in c]
-    return spline_integral(a, b, (t, c, k))
+    y = spline_integral(a, b, (t, c, k))
+    return with_value(y, (strip(y).item(),)) if np.ndim(y) == 0 else y
 
 
 @on_watched(interpolate.splder)
@@ -87,7 +93,7 @@ def splrep(x, y, w, xb, xe, k, task, s, t, full_output, per, quiet):
     if full_output or per or task == 1:
         why = "its rule does not know 'full_output', 'per' and task=1"
         raise unknown_call("scipy.interpolate.splrep", why)
-    x, y = (data.wide(np.atleast_1d(as_array(v))) for v in (x, y))
+    x, y = (_wide(np.atleast_1d(as_array(v))) for v in (x, y))
     if t is None and (s if s is not None else w is not None):
         raise unknown_call("scipy.interpolate.splrep", f"with s > 0, {_BY_DATA}")
     t, c = _through(x, y, k, xb, xe) if t is None else _nearest(x, y, t, k, w, xb, xe)
@@ -101,7 +107,7 @@ def _through(x, y, k, start, end):
 def _nearest(x, y, inner, k, w, start, end):
     first, last = (x[:1] if start is None else start), (x[-1:] if end is None else end)
     ends = [[np.reshape(as_array(end), (1,))] * (k + 1) for end in (first, last)]
-    t = data.wide(np.concatenate([*ends[0], as_array(inner), *ends[1]]))
+    t = _wide(np.concatenate([*ends[0], as_array(inner), *ends[1]]))
     return t, data.fitted(x, y, t, k, w)
 
 
@@ -118,7 +124,7 @@ class Univariate(Watching):
     def take(self, x, y, w=None, bbox=(None, None), k=3, s=0, t=None, **options):
         if t is None and (s is None or s > 0):
             raise unknown_call("scipy.interpolate.UnivariateSpline", f"with s > 0, {_BY_DATA}")
-        x, y = data.wide(x), data.wide(y)
+        x, y = _wide(x), _wide(y)
         made = _through(x, y, k, *bbox) if t is None else _nearest(x, y, t, k, w, *bbox)
         self._eval_args = (*made, k)
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from zyg.functions.kit import as_array, strip
+from zyg.functions.kit import as_array, cast, is_complex, strip
 
 
 def moved(y, axis, count):
@@ -15,6 +15,12 @@ def moved(y, axis, count):
     axes = [*range(np.ndim(y))]
     places = axes[count : count + axis] + axes[:count] + axes[count + axis :]
     return np.transpose(y, places) if axis else y
+
+
+def real_points(x):
+    """Points as SciPy takes them: the real parts of complex ones, with its warning."""
+    x = as_array(x)
+    return cast(x, np.dtype(float)) if is_complex(x) else x
 
 
 def wrapped(x, start, end):
@@ -46,7 +52,7 @@ def _piece_of(breaks, x):
 
 def polynomial_at(c, breaks, x, nu=0, extrapolate=True):
     """The derivative of this order, 0 for the values, at points of any shape."""
-    x = as_array(x)
+    x = real_points(x)
     if extrapolate == "periodic":
         x, extrapolate = wrapped(x, breaks[0], breaks[-1]), False
     plain, places = strip(x), strip(breaks)
@@ -116,7 +122,7 @@ def _by_de_boor(parts, t, k, x, nu, spans):
 
 def spline_at(t, c, k, x, nu=0, extrapolate=True):
     """The derivative of this order, 0 for the values, of a spline at points of any shape."""
-    x, count = as_array(x), len(t) - k - 1
+    x, count = real_points(x), len(t) - k - 1
     if extrapolate == "periodic":
         x, extrapolate = wrapped(x, t[k], t[count]), False
     plain, places = strip(x), strip(t)

@@ -14,7 +14,7 @@ from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, strip
 from zyg.scipy import _interpolate_data as data
 from zyg.scipy._interpolate_classes import CLASSES, Watching, in_place_of, on_watched, plain
-from zyg.scipy._interpolate_pieces import columns
+from zyg.scipy._interpolate_pieces import columns, real_points
 from zyg.scipy._interpolate_tables import coordinates
 
 # Radial functions, of the square of a distance, the distance, and its logarithm (0 for that of 0).
@@ -70,7 +70,7 @@ class Radial(Watching):
 
     def take(self, y, d, smoothing, epsilon, **options):
         self._demand_all()
-        y, d = data.wide(y), data.wide(d)
+        y, d = data.wide(real_points(y)), data.wide(d)
         smoothing = np.broadcast_to(data.wide(smoothing), (len(d),))
         epsilon = self.epsilon if epsilon is None else epsilon
         self.keep(y, np.reshape(d, (len(d), -1)), smoothing, epsilon)
@@ -102,7 +102,7 @@ class Radial(Watching):
         if (y := self.by_scipy("__call__", x)) is not NotImplemented:
             return y
         self._demand_all()
-        x = data.wide(x)
+        x = data.wide(real_points(x))
         if np.ndim(x) != 2 or np.shape(x)[1] != np.shape(self.y)[1]:
             raise ValueError("x must have two axes, and as many columns as the points")
         return np.reshape(self._terms(x) @ self._coefficients(), (len(x), *self.d_shape))

@@ -18,7 +18,7 @@ from zyg.scipy._interpolate_classes import (
     on_watched,
     plain,
 )
-from zyg.scipy._interpolate_pieces import blanked, columns, spline_at
+from zyg.scipy._interpolate_pieces import blanked, columns, real_points, spline_at
 
 _DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 _STEPS: dict[str, Any] = {
@@ -134,7 +134,7 @@ class Grid(Watching):
         grid, values = attribute(_GRID), attribute(_VALUES)
 
     def take(self, points, values, fill_value, **options):
-        points, values = [data.wide(p) for p in points], as_array(values)
+        points, values = [data.wide(real_points(p)) for p in points], as_array(values)
         values = values if strip(values).dtype.kind in "fc" else data.wide(values)
         down = [axis for axis, p in enumerate(points) if strip(p)[0] > strip(p)[-1]]
         grid = tuple(np.flip(p) if axis in down else p for axis, p in enumerate(points))
@@ -225,8 +225,8 @@ def coordinates(xi, count):
     if isinstance(xi, tuple) and len(xi) == 1 and np.ndim(as_array(xi[0])):
         xi = xi[0]
     if isinstance(xi, tuple):
-        return np.stack(np.broadcast_arrays(*map(as_array, xi)), axis=-1)
-    xi = as_array(xi)
+        return np.stack(np.broadcast_arrays(*map(real_points, xi)), axis=-1)
+    xi = real_points(xi)
     if np.ndim(xi) == 1:
         xi = np.reshape(xi, (-1, 1) if count == 1 else (1, -1))
     return xi

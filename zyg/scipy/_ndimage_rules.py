@@ -56,8 +56,11 @@ def _dtype_only(name, output, *inputs):
         raise unknown_call(f"scipy.ndimage.{name}", why)
 
 
-def _by_filling():
-    raise unknown_call("scipy.ndimage.correlate1d", "its rule has no derivative by 'cval'")
+def _by_filling(mode):
+    """Refuse the derivative by what is beyond the ends, which only one mode reads."""
+    if mode == "constant":
+        why = "its rule has no derivative by 'cval'"
+        raise unknown_call("scipy.ndimage.correlate1d", why)
 
 
 @rule_for(scipy.ndimage.correlate1d)
@@ -69,13 +72,13 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
     def correlate1d_pullback(y_bar):
         if not np.size(x):
             zeros = np.zeros_like(x), np.zeros_like(w)
-            return *zeros, None, None, None, _by_filling, None
+            return *zeros, None, None, None, None, None
 
         def written(x, w):
             return _correlated(x, w, axis % np.ndim(x), mode, cval, origin)
 
         _, back = pullback(written, x, w)
-        return *back(y_bar), None, None, None, _by_filling, None
+        return *back(y_bar), None, None, None, lambda: _by_filling(mode), None
 
     return y, correlate1d_pullback
 
@@ -87,7 +90,7 @@ def correlate1d_forward(input, weights, axis=-1, output=None, mode="reflect", cv
 
     def correlate1d_pushforward(x_dot, w_dot, *others):
         if any(dot is not None for dot in others):
-            _by_filling()
+            _by_filling(mode)
         parts = []
         if x_dot is not None:
             parts.append(correlate1d(x_dot, weights, axis, output, mode, 0.0, origin))

@@ -9,6 +9,7 @@ import scipy.optimize
 from zyg.functions.kit import (
     Structure,
     as_array,
+    cast,
     composed,
     dropins,
     is_watched,
@@ -228,16 +229,21 @@ def _leastsq_slope(f, given):
 _solver(scipy.optimize.leastsq, _leastsq_slope)
 
 
+def _real(x):
+    """In 64 bits, of real parts, as SciPy computes with it."""
+    return cast(np.atleast_1d(as_array(x)), np.dtype(float))
+
+
 @composed(scipy.optimize.nnls)
 def nnls(A, b, **options):
     """By the normal equations of the columns that are not held at 0."""
     x, distance = scipy.optimize.nnls(strip(A), strip(b), **plain(options))
-    a, b, free = as_array(A), as_array(b), x > 0
+    a, b, free = _real(A), _real(b), x > 0
     part = np.linalg.lstsq(a[:, free], b)[0]
     places = np.eye(len(x))[:, free]
     solution = with_value(np.matmul(places, part), (x,))
     rest = np.linalg.norm(np.matmul(a, solution) - b)
-    return solution, with_value(rest, (np.float64(distance),))
+    return solution, with_value(rest, (distance,))
 
 
 @composed(scipy.optimize.isotonic_regression)
@@ -246,11 +252,12 @@ def isotonic_regression(y, *, weights=None, increasing=True):
     found = scipy.optimize.isotonic_regression(
         strip(y), weights=strip(weights), increasing=increasing
     )
-    weights = np.ones(np.shape(y)) if weights is None else as_array(weights)
+    y = _real(y)
+    weights = np.ones(np.shape(y)) if weights is None else _real(weights)
     block = np.repeat(np.arange(len(found.blocks) - 1), np.diff(found.blocks))
     member = np.equal.outer(np.arange(len(found.blocks) - 1), block) * 1.0
     sums = np.matmul(member, weights)
-    means = np.matmul(member, weights * as_array(y)) / sums
+    means = np.matmul(member, weights * y) / sums
     found["x"] = with_value(means[block], (found.x,))
     found["weights"] = with_value(sums, (found.weights,))
     return found

@@ -9,7 +9,7 @@ from zyg.errors import MissingRuleError, unknown_call
 from zyg.functions.kit import as_array, composed, is_complex, is_watched, strip, with_value
 from zyg.scipy._closures import plain, refuse
 from zyg.scipy._namespace import called_as
-from zyg.scipy._valued import arguments_of, valued, with_formula
+from zyg.scipy._valued import arguments_of, length_of, valued, with_formula
 
 
 def _real_numbers(name, x, policy="propagate"):
@@ -26,6 +26,7 @@ def _rows(x, axis):
     """A sample along the last axis."""
     if axis is None:
         return np.ravel(x)
+    x = np.atleast_1d(x)
     axes = axis if isinstance(axis, tuple) else (axis,)
     x = np.moveaxis(x, axes, range(-len(axes), 0))
     return np.reshape(x, (*np.shape(x)[: np.ndim(x) - len(axes)], -1))
@@ -45,9 +46,13 @@ def _statistic(key, *names):
             samples = [_real_numbers(key.__name__, given[name], policy) for name in known]
             if not min(map(np.size, samples)):  # NaN, of nothing
                 return y
-            rows = (_rows(x, axis) for x in np.broadcast_arrays(*samples))
-            given.update(zip(known, rows, strict=True))
-            return with_formula(key, y, np.reshape(formula(**given), np.shape(y)), (args, kwargs))
+
+            def of_rows():
+                rows = (_rows(x, axis) for x in np.broadcast_arrays(*samples))
+                given.update(zip(known, rows, strict=True))
+                return np.reshape(formula(**given), np.shape(y))
+
+            return with_formula(key, y, of_rows, (args, kwargs))
 
         composed(key)(called_as(key, of_samples))
         return formula
@@ -212,7 +217,7 @@ def circvar(samples, high, low):
 @_statistic(stats.circstd, "samples")
 def circstd(samples, high, low, normalize):
     period = high - low
-    spread = np.sqrt(-2.0 * np.log(np.hypot(*_circle(samples, period))))
+    spread = length_of(-2.0 * np.log(np.hypot(*_circle(samples, period))))
     return spread if normalize else spread * (period / (2.0 * np.pi))
 
 

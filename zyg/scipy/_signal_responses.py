@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.signal
 
-from zyg.functions.kit import as_array, composed, is_watched, nondifferentiable, rules, strip
+from zyg.functions.kit import as_array, cast, composed, is_watched, nondifferentiable, rules, strip
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
 from zyg.scipy._signal_rules import convolve
@@ -215,7 +215,7 @@ def _find_peaks(x, *conditions, **named):
         raise unknown(
             scipy.signal.find_peaks, "the condition 'width', whose ends lie between samples"
         )
-    x = as_array(x)
+    x = cast(as_array(x), np.dtype(float))  # as SciPy does
     read = {
         "peak_heights": lambda: x[places],
         "left_thresholds": lambda: x[places] - x[places - 1],

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.signal
 
-from zyg.functions.kit import as_array, conj, is_complex
+from zyg.functions.kit import as_array, cast, conj, is_complex, strip
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._signal_filters import detrend as without_trend
 from zyg.scipy._signal_filters import extended
@@ -219,6 +219,11 @@ def istft(
 # Samples at any times
 
 
+def _wide(x):
+    """As SciPy computes with it: in 64 bits, of real parts."""
+    return cast(as_array(x), np.dtype(float))
+
+
 def _sums(w, x):
     return np.sum(w[:, None] * x, axis=0)
 
@@ -228,8 +233,8 @@ def lombscargle(x, y, freqs, precenter, normalize, weights, floating_mean):
     """The weighed least squares of sines and cosines at each frequency, by their sums."""
     if isinstance(precenter, (int, np.bool_)) and precenter:
         raise unknown(scipy.signal.lombscargle, "precenter")
-    x, y, freqs = (as_array(v) for v in (x, y, freqs))
-    w = np.ones(len(x)) if weights is None else as_array(weights)
+    x, y, freqs = map(_wide, (x, y, freqs))
+    w = np.ones(len(x)) if weights is None else _wide(weights)
     w = w / np.sum(w)
     mean = np.sum(w * y)
 
@@ -244,6 +249,8 @@ def lombscargle(x, y, freqs, precenter, normalize, weights, floating_mean):
     tau = 0.5 * np.arctan2(2 * cs, cc - ss)
     cc, ss, _, yc, ys = moments(np.cos(angle - tau), np.sin(angle - tau))
     least = np.finfo(float).epsneg
+    if min(np.min(strip(cc)), np.min(strip(ss))) < 1e-10:
+        raise unknown(scipy.signal.lombscargle, "a frequency at which all samples have one phase")
     a, b = yc / np.maximum(cc, least), ys / np.maximum(ss, least)
     if normalize == "amplitude":
         return np.squeeze((a + 1j * b) * np.exp(1j * tau))

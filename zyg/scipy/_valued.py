@@ -1,7 +1,8 @@
 """Functions whose values SciPy computes, and whose derivatives are those of formulas.
 
 SciPy's value is computed first, so that what SciPy raises, it raises. A formula that does not give
-it, but for rounding, is refused: then its derivative is none of the function's.
+it, but for rounding, is refused, and so is one that raises: then its derivative is none of the
+function's. Of arrays without elements there is none, and no formula is asked.
 """
 
 import functools
@@ -9,7 +10,7 @@ import inspect
 
 import numpy as np
 
-from zyg.errors import unknown_call
+from zyg.errors import ZygError, unknown_call
 from zyg.functions.kit import composed, is_complex, strip, watched_leaves, with_value
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
@@ -27,7 +28,7 @@ def valued(function):
     def register(formula):
         def by_formula(*args, **kwargs):
             y = function(*plain(args), **plain(kwargs))
-            return with_formula(function, y, formula(*args, **kwargs), (args, kwargs))
+            return with_formula(function, y, lambda: formula(*args, **kwargs), (args, kwargs))
 
         composed(function)(called_as(function, by_formula))
         return formula
@@ -52,7 +53,7 @@ def written(function, *watched, **only):
                 if given[name] != value:
                     raise unknown(function, f"{name}={given[name]!r}")
             y = function(*plain(args), **plain(kwargs))
-            return with_formula(function, y, formula(**given), (args, kwargs))
+            return with_formula(function, y, lambda: formula(**given), (args, kwargs))
 
         composed(function)(called_as(function, by_formula))
         return formula
@@ -60,16 +61,27 @@ def written(function, *watched, **only):
     return register
 
 
-def with_formula(function, y, made, given):
-    """`y`, or what is in it, with the derivatives of what a formula `made` of what was `given`.
+def with_formula(function, y, formula, given):
+    """`y`, or what is in it, with the derivatives of what a formula makes of what was `given`.
 
     None stands for what carries no derivative.
     """
     numbers = [np.asarray(strip(v)) for v in watched_leaves(given)]
+    if not any(map(np.size, numbers)):
+        return y
+    try:
+        made = formula()
+    except (ZygError, MemoryError, RecursionError, Warning):
+        raise
+    except Exception as error:
+        why = f"these values, at which its formula raises {type(error).__name__}: {error}"
+        raise unknown(function, why) from error
 
     def one(part, d):
         if d is None or strip(d) is d:
             return part
+        if strip(d) is part:  # the argument as it is
+            return d
         if not _near(strip(d), np.asarray(part), numbers):
             raise unknown(function, "these values: it does not give what SciPy does")
         return with_value(d, (part,))
@@ -94,6 +106,12 @@ def _near(d, y, numbers):
     size = max(sizes, default=0.0)
     allowed = least * np.max(abs(y), initial=0.0) + 100 * least**2 * size
     return np.all(abs(y - d) <= allowed + np.finfo(float).tiny)
+
+
+def length_of(square):
+    """The length of this square; where it is 0, so is the slope, as that of a norm."""
+    moves = strip(square) > 0
+    return np.where(moves, np.sqrt(np.where(moves, square, 1.0)), 0.0)
 
 
 def arguments_of(function, args, kwargs):

@@ -71,9 +71,14 @@ def given_of(args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[s
 
 
 def composed_text(f: Any) -> Any:
-    """How the library of functions writes `f` in others; operators are what they are to Python."""
+    """How the library of functions writes `f` in others; operators are what they are to Python.
+
+    None where it is written for the arguments of another function, whose names it does not have.
+    """
     rule = None if isinstance(f, BuiltinFunctionType) else rule_for(f)
-    return rule.function if isinstance(rule, Composed) and rule.ours else None
+    if not isinstance(rule, Composed) or hasattr(rule.function, "__signature__"):
+        return None
+    return rule.function if rule.ours else None
 
 
 def is_ours(f: Any) -> bool:

@@ -1,0 +1,65 @@
+"""Calls of scipy.linalg's functions whose derivatives are those of formulas."""
+
+import numpy as np
+import scipy.linalg
+
+from zyg.scipy import linalg
+
+from .calls import V, W, array, call, matrix
+
+A, B, M, N = array(4, 3), array(4, 3, seed=1), array(3, 3), array(3, 3, seed=1)
+BAND = np.array([[0.0, 0.3, -0.4, 0.2], [3.0, 2.5, 4.0, 3.3]])
+TURNS = np.array([[3.0, 2.0, 0.1], [-2.0, 2.5, 0.3], [0.2, -0.1, 0.7]])  # two values are complex
+FACTOR = scipy.linalg.cholesky_banded(BAND)
+SIGNED = matrix(3, 3) @ np.diag([1.0, -2.0, 3.0]) @ np.linalg.inv(matrix(3, 3))
+FIRST = V + np.array([5.0, 0.0, 0.0, 0.0])
+
+
+def sizes_of_eigenvectors(a):
+    return np.abs(linalg.eig(a)[1])
+
+
+def continuous_riccati(a, b, q, r):
+    return linalg.solve_continuous_are(a, b, q + np.conj(q).T, r + np.conj(r).T)
+
+
+def discrete_riccati(a, b, q, r):
+    return linalg.solve_discrete_are(a, b, q + np.conj(q).T, r + np.conj(r).T)
+
+
+RICCATI = [call(array(2, 2) / 3, array(2, 1), matrix(2, 2, seed=3), np.array([[0.7]]), order=1)]
+
+CALLS = {
+    linalg.eigvals: [call(TURNS), call(matrix(1, 1))],
+    linalg.eig: [call(TURNS, right=False)],
+    sizes_of_eigenvectors: [call(TURNS)],
+    linalg.eigh_tridiagonal: [call(V, W), call(V, W, True), call(V[:1], W[:0])],
+    linalg.eigvalsh_tridiagonal: [call(V, W)],
+    linalg.eig_banded: [call(array(2, 3)), call(array(2, 3), True), call(array(2, 3), True, True)],
+    linalg.eigvals_banded: [call(array(3, 3), lower=True), call(array(2, 3))],
+    linalg.cholesky_banded: [call(BAND), call(BAND[::-1], lower=True)],
+    linalg.cho_solve_banded: [call((FACTOR, False), V), call((FACTOR, False), array(4, 2))],
+    linalg.polar: [call(M), call(A), call(A.T), call(A, side="left"), call(A.T, "left")],
+    linalg.orthogonal_procrustes: [call(A, B)],
+    linalg.orth: [call(A)],
+    linalg.subspace_angles: [call(A, B[:, :2]), call(A[:, :1], B[:, :2])],
+    linalg.expm_frechet: [call(0.3 * M, N), call(0.3 * M, N, compute_expm=False)],
+    linalg.signm: [call(SIGNED)],
+    linalg.solve_toeplitz: [
+        call(FIRST, V), call((FIRST, V), array(4, 2)), call((FIRST, V), V, check_finite=False),
+    ],
+    linalg.matmul_toeplitz: [
+        call(V, V), call((V, W), A[:3]), call((V, W), W), call((W, V), array(4, 2)),
+    ],
+    linalg.solve_circulant: [
+        call(FIRST, V), call(FIRST, A), call(FIRST, A.T, baxis=1, outaxis=1),
+    ],
+    linalg.khatri_rao: [call(A, M), call(M, A)],
+    linalg.leslie: [call(V, W), call(V[:2], W[:1])],
+    linalg.convolution_matrix: [
+        call(V, 3), call(W, 4, "same"), call(V, 3, mode="same"), call(V, 2, "valid"),
+    ],
+    linalg.fiedler: [call(V), call(V[:1]), call(A)],
+    continuous_riccati: RICCATI,
+    discrete_riccati: RICCATI,
+}  # fmt: skip

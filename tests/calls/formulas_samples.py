@@ -1,0 +1,73 @@
+"""Calls of the rules for statistics of samples, of scipy.stats."""
+
+import numpy as np
+
+from zyg.scipy import stats
+
+from .calls import CUBE, V, W, array, call
+
+X, Y = np.abs(array(4, 5)) + 0.2, array(4, 5)
+WEIGHTS = np.abs(array(4, 5, seed=1))
+PLAIN = [call(X), call(X, axis=1), call(X, axis=None), call(V**2)]
+
+
+def correlation(x, y, axis=0):
+    found = stats.pearsonr(x, y, axis=axis)
+    return found.statistic, found.pvalue
+
+
+def transformed(x, lmbda):
+    """Of nothing SciPy gives back what it is given."""
+    return +stats.yeojohnson(x, lmbda)
+
+
+def line(x, y, alternative="two-sided"):
+    found = stats.linregress(x, y, alternative)
+    return *found, found.intercept_stderr
+
+
+CALLS = {
+    stats.zscore: [call(Y), call(Y, 1, 1), call(Y, None), call(V)],
+    stats.gzscore: [call(X), call(X, axis=1)],
+    stats.zmap: [call(Y, X), call(V, W), call(Y, X, 1, 1)],
+    stats.gmean: [
+        *PLAIN, call(X, 1, keepdims=True), call(X, weights=WEIGHTS), call(np.abs(CUBE), (0, 2)),
+    ],
+    stats.hmean: [*PLAIN, call(X, (0, 1)), call(X, weights=WEIGHTS, axis=1)],
+    stats.pmean: [
+        call(X, 3.0), call(X, 2, axis=None), call(X, -0.5, axis=1), call(V**2, 0),
+        call(X, 2, weights=WEIGHTS),
+    ],
+    stats.skew: [*PLAIN, call(Y, 1, False), call(Y, None, keepdims=True)],
+    stats.kurtosis: [
+        *PLAIN, call(Y, fisher=False), call(Y, 0, True, False), call(Y, 0, False, False),
+    ],
+    stats.moment: [
+        call(Y, 2), call(V, 3), call(Y, [2, 3, 4]), call(Y, 2, 1, center=0.3), call(Y, 2, None),
+    ],
+    stats.sem: [*PLAIN, call(Y, 1, 0), call(Y, keepdims=True)],
+    stats.trim_mean: [
+        call(array(7), proportiontocut=0.3), call(Y, proportiontocut=0.1, axis=None),
+        call(Y, proportiontocut=0.3, axis=1),
+    ],
+    stats.variation: [*PLAIN, call(X, 1, ddof=1), call(X, keepdims=True)],
+    stats.iqr: [
+        *PLAIN, call(Y, 0, (10, 60)), call(Y, scale="normal"), call(Y, interpolation="lower"),
+        call(Y, keepdims=True),
+    ],
+    stats.gstd: [*PLAIN, call(X, 1, 0), call(X, 0, keepdims=True)],
+    stats.entropy: [
+        *PLAIN, call(X, base=2), call(X, WEIGHTS), call(X, WEIGHTS, axis=None), call(X, X[0]),
+    ],
+    stats.circmean: [*PLAIN, call(Y, 3.0, -1.0), call(Y, axis=0, keepdims=True)],
+    stats.circvar: [*PLAIN, call(Y, 3.0, -1.0)],
+    stats.circstd: [*PLAIN, call(Y, 3.0, -1.0), call(Y, axis=0, normalize=True)],
+    stats.boxcox: [call(W**2, 0.4), call(X[:, 0], 0)],
+    transformed: [call(V, 0.4), call(Y, 2.0), call(V, lmbda=0)],
+    correlation: [call(V, array(4, seed=1)), call(X**2, Y), call(array(4), array(4, seed=2))],
+    line: [
+        call(V, array(4, seed=1)), call(V, array(4, seed=1), "less"), call(V[:2], W[:2]),
+    ],
+    stats.wasserstein_distance: [call(V, W), call(V, W, V**2, W**2), call(V[:1], W[:1])],
+    stats.energy_distance: [call(V, W), call(V, W, V**2, W**2)],
+}  # fmt: skip
