@@ -28,7 +28,9 @@ _runge_kutta _integrate_rules _quadrature integrate  differential equations, int
 _optimize_rules optimize                    minima and roots, by the implicit function theorem
 _signal_rules _signal_filters               convolutions; filters
 _signal_sampling _signal_spectra _signal_responses signal  rates; spectra; responses, formulas
-_ndimage_rules ndimage                      filters of images
+_ndimage_rules _ndimage_filters             filters of images: along an axis; in several
+_ndimage_orders _ndimage_splines            those that choose a neighbour; splines
+_ndimage_labels ndimage                     statistics of regions
 _fft_rules fft fftpack                      Fourier, cosine and sine transforms
 _sparse_rules _sparse_linalg sparse         matrices whose stored elements may be watched
 _distances _spatial_distance spatial        distances of vectors
