@@ -46,7 +46,7 @@ CALLS = {
     ndimage.prewitt: [call(IMAGE), call(V, mode="mirror")],
     ndimage.correlate: [
         call(IMAGE, SMALL), call(IMAGE, W, axes=(1,), mode="wrap", origin=1),
-        call(IMAGE, array(3, 2), None, "constant", 0.3, (1, -1)),
+        call(IMAGE, array(3, 2), mode="constant", cval=0.3, origin=(1, -1)),
     ],
     ndimage.convolve: [call(IMAGE, SMALL, mode="mirror"), call(V, W, mode="nearest", origin=1)],
     ndimage.uniform_filter1d: [call(V, 3), call(IMAGE, 2, 0, mode="constant", cval=1.5)],
@@ -71,10 +71,10 @@ CALLS = {
     ndimage.grey_erosion: [*GREY, call(IMAGE, footprint=CROSS)],
     ndimage.grey_opening: GREY,
     ndimage.grey_closing: GREY,
-    ndimage.morphological_gradient: GREY,
-    ndimage.morphological_laplace: GREY,
-    ndimage.white_tophat: GREY,
-    ndimage.black_tophat: GREY,
+    ndimage.morphological_gradient: GREY[1:],
+    ndimage.morphological_laplace: GREY[:1],
+    ndimage.white_tophat: GREY[:1],
+    ndimage.black_tophat: GREY[:1],
     ndimage.generic_filter: [call(V, cubes, 3), call(V, cubes, 2, extra_arguments=(2.0,))],
     ndimage.generic_filter1d: [call(V, fill, 3)],
     ndimage.vectorized_filter: [
@@ -90,7 +90,7 @@ CALLS = {
     ndimage.shift: [call(V, 0.37), call(IMAGE, [0.37, -1.29], order=2, mode="nearest")],
     ndimage.zoom: [call(V, 2), call(IMAGE, (1, 2), order=1, mode="reflect", grid_mode=True)],
     ndimage.affine_transform: [
-        call(IMAGE, TURN, [0.1031, 0.4129], mode="mirror"), call(V, [0.8813], 0.31),
+        call(IMAGE, TURN, [0.1531, 0.4129], mode="mirror"), call(V, [0.8813], 0.31),
     ],
     ndimage.rotate: [call(IMAGE, 33.0, mode="mirror"), call(IMAGE, -71.0, (0, 1), False, order=2)],
     ndimage.sum: REGIONS,

@@ -11,6 +11,7 @@ from zyg.functions.kit import (
     composed,
     conj,
     is_complex,
+    no_out,
     normal_axes,
     strip,
     watched_leaves,
@@ -39,7 +40,9 @@ def filtering(function, *watched):
     def register(formula):
         def by_formula(*args, **kwargs):
             given = given_to(function, args, kwargs, watched)
-            y = function(*plain(args), **plain(kwargs))
+            y = value_of(function, args, kwargs)
+            if not np.size(given["input"]):
+                return y
             made = formula(**given)
             return with_formula(function, y, np.astype(made, y.dtype), (args, kwargs))
 
@@ -53,11 +56,20 @@ def given_to(function, args, kwargs, watched):
     """The arguments of a filter but `output`, by their names; or the error of what it refuses."""
     given = {**arguments_of(function, args, kwargs)}
     given.update(given.pop("kwargs", {}))
-    _dtype_only(function.__name__, given.pop("output", None), given["input"])
+    output = given.pop("output", None)
+    if isinstance(output, np.ndarray) or watched_leaves(output):
+        no_out(output)
     for name, value in given.items():
         if name not in watched and watched_leaves(value):
             raise unknown(function, f"the derivative by {name!r}")
     return given
+
+
+def value_of(function, args, kwargs):
+    """What SciPy computes; an error of what are whole numbers."""
+    y = function(*plain(args), **plain(kwargs))
+    _dtype_only(function.__name__, y.dtype, y)
+    return y
 
 
 # Weights in several axes
@@ -107,7 +119,7 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *
             return bordered(x, sizes, origins, [mode] * n, cval)
 
         def by_image():
-            padded = np.pad(y_bar, [(0, m - 1) for m in sizes])
+            padded = np.pad(y_bar, [(0, m - 1) for m in sizes]) if sizes else y_bar
             last = [(m - 1) // 2 for m in sizes]
             full = correlate(padded, conj(np.flip(window)), None, "constant", 0.0, last)
             return pullback(with_borders, x)[1](full if is_complex(x) else np.real(full))[0]
@@ -267,7 +279,8 @@ def _weighing(function, *watched, weights=None):
             return as_array(input) * (w if function is scipy.ndimage.fourier_shift else w.real)
         lengths = [*np.shape(input)]
         factor: Any = 1.0
-        for k, v in enumerate(_for_each(*how.values(), lengths)):
+        (each,) = how.values()
+        for k, v in enumerate(_for_each(each, lengths)):
             m = n if k == axis and n >= 0 else lengths[k]
             turns = np.fft.rfftfreq(m) if k == axis and n >= 0 else np.fft.fftfreq(m)
             shape = [-1 if j == k else 1 for j in range(len(lengths))]

@@ -32,9 +32,9 @@ def _regions(x, labels, index):
     index = np.ravel(index)
     order = np.argsort(labels, kind="stable")
     ends = [np.searchsorted(labels[order], index, side) for side in ("left", "right")]
-    places = [order[a:b] for a, b in zip(*ends, strict=True)]
-    counts = [len(part) for part in places]
-    places = np.concatenate([np.zeros(0, int), *places])
+    parts = [order[a:b] for a, b in zip(*ends, strict=True)]
+    counts = [len(part) for part in parts]
+    places = np.concatenate([np.zeros(0, int), *parts])
     return values[places], np.repeat(np.arange(len(counts)), counts), len(counts)
 
 
@@ -98,8 +98,8 @@ def _ranked(values, groups, count, low, high):
     found = counts > 0
     if not len(order):
         return np.zeros(count)
-    two = [order[np.where(found, first + rank(counts), 0)] for rank in (low, high)]
-    y = values[two[0]] if np.array_equal(*two) else (values[two[0]] + values[two[1]]) / 2.0
+    a, b = (order[np.where(found, first + rank(counts), 0)] for rank in (low, high))
+    y = values[a] if np.array_equal(a, b) else (values[a] + values[b]) / 2.0
     return np.where(found, y, 0.0)
 
 
@@ -151,8 +151,6 @@ def labeled_comprehension(input, labels, index, func, out_dtype, default, pass_p
     function = scipy.ndimage.labeled_comprehension
     rest = plain((labels, index, func, out_dtype, default, pass_positions))
     y = function(plain(input), *rest)
-    if watched_leaves(default):
-        raise unknown(function, "the derivative by 'default'")
     x, labels, index = as_array(input), plain(labels), plain(index)
     places = np.reshape(np.arange(np.size(x)), np.shape(x))
     values, groups, count = _regions(x, labels, index)
@@ -167,7 +165,7 @@ def labeled_comprehension(input, labels, index, func, out_dtype, default, pass_p
         known = len(here) or labels is None or index is None
         made.append(func(*arguments) if known else default)
     d = made[0] if labels is None or index is None else np.stack([as_array(v) for v in made])
-    return with_formula(function, y, np.reshape(d, np.shape(y)), input)
+    return with_formula(function, y, np.reshape(d, np.shape(y)), (input, default))
 
 
 # What is constant: labels, places, counts and what is true or false

@@ -12,6 +12,7 @@ from zyg.scipy._ndimage_filters import (
     filtering,
     given_to,
     parts_of,
+    value_of,
     whole,
 )
 from zyg.scipy._ndimage_rules import _for_each
@@ -58,7 +59,7 @@ def _choosing(function, *watched, mirrored=False, sign=1):
 
     def chosen(*args, **kwargs):
         given = given_to(function, args, kwargs, ("input", *watched))
-        y = function(*plain(args), **plain(kwargs))
+        y = value_of(function, args, kwargs)
         x = as_array(given["input"])
         n = np.ndim(x)
         if "axis" in given:
@@ -134,8 +135,6 @@ def _callable(function, given):
 def generic_filter(input, function, mode, cval, origin, extra_arguments, extra_keywords, **given):
     _callable(scipy.ndimage.generic_filter, {"function": function})
     x, n, axes = as_array(input), np.ndim(input), given["axes"]
-    if not np.size(x):
-        return x
     footprint, modes = _footprint(given, n), each_axis(mode, n, axes, "constant")
     rows = _rows(x, footprint, each_axis(origin, n, axes, 0), modes, cval)
     made = [function(row, *extra_arguments, **(extra_keywords or {})) for row in rows]
@@ -148,8 +147,6 @@ def generic_filter1d(
 ):
     _callable(scipy.ndimage.generic_filter1d, {"function": function})
     x, sizes = as_array(input), [1] * np.ndim(input)
-    if not np.size(x):
-        return x
     axis = normal_axis(axis, np.ndim(x))
     sizes[axis] = filter_size
     origins = [origin * (k == axis) for k in range(np.ndim(x))]

@@ -164,12 +164,13 @@ def _at_points(c, coordinates, order, mode, cval):
     y: Any = 0.0
     for taps in itertools.product(range(order + 1), repeat=len(shape)):
         weight: Any = 1.0
-        place, known = 0, np.True_
+        known: Any = True
+        place = 0
         for k, (places, weights, _), n in zip(taps, found, shape, strict=True):
             weight = weight * weights[k]
             place, known = place * n + places[k], known & (places[k] >= 0)
         values = flat[np.where(inside & known, place, 0)]
-        values = np.where(known[over], values, cval)
+        values = np.where(np.asarray(known)[over], values, cval)
         y = y + (weight[over] if np.ndim(weight) else weight) * values
     return np.where(inside[over], y, cval)
 
