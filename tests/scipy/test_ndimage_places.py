@@ -173,6 +173,11 @@ def test_what_finds_places_is_constant():
     assert np.array_equal(slope, distance)
 
 
+def test_distances_move_with_the_lengths_of_steps():
+    zyg.check_gradient(lambda s: ndimage.distance_transform_edt(IMAGE > 0, s), np.array([1.3, 0.7]))
+    zyg.check_gradient(lambda s: ndimage.distance_transform_edt(V > 0, s, True, True)[0], 1.3)
+
+
 def test_no_length_has_a_slope_of_zero():
     y, back = zyg.pullback(lambda x: ndimage.gaussian_gradient_magnitude(x, 1.0), np.ones(4))
 
@@ -183,7 +188,7 @@ def test_no_length_has_a_slope_of_zero():
 @pytest.mark.parametrize(("f", "at", "said"), [
     (lambda z: ndimage.zoom(V, z), 1.5, "derivative by 'zoom'"),
     (lambda c: ndimage.median_filter(V, 3, mode="constant", cval=c), 1.5, "derivative by 'cval'"),
-    (lambda s: ndimage.distance_transform_edt(V > 0, s), 1.5, "derivative by 'sampling'"),
+    (lambda s: ndimage.distance_transform_bf(V > 0, "euclidean", s), 1.5, "by 'sampling'"),
     (lambda s: ndimage.fourier_ellipsoid(V, s), 1.5, "derivative by 'size'"),
     (lambda x: ndimage.zoom(x, 2, output=int), V, "dtype int64"),
     (lambda c: ndimage.map_coordinates(np.arange(4), c), PLACES[:1], "dtype int64"),

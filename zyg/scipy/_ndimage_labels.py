@@ -177,21 +177,37 @@ nondifferentiable(
     scipy.ndimage.generate_binary_structure, scipy.ndimage.binary_closing,
     scipy.ndimage.binary_dilation, scipy.ndimage.binary_erosion, scipy.ndimage.binary_fill_holes,
     scipy.ndimage.binary_hit_or_miss, scipy.ndimage.binary_opening,
-    scipy.ndimage.binary_propagation,
+    scipy.ndimage.binary_propagation, scipy.ndimage.distance_transform_cdt,
 )  # fmt: skip
 
 
-def _by_distance(function):
-    """Distances to the next 0: constant in the image, and refused in the lengths of its steps."""
+@composed(scipy.ndimage.distance_transform_edt)
+def distance_transform_edt(
+    input, sampling=None, return_distances=True, return_indices=False, distances=None, indices=None
+):
+    """Distances to the next 0: constant in the image; they move with the lengths of the steps."""
+    function = scipy.ndimage.distance_transform_edt
+    input, steps = plain(input), plain(sampling)
+    y = function(input, steps, return_distances, return_indices, distances, indices)
+    if not watched_leaves(sampling):
+        return y
+    if distances is not None or not return_distances:
+        raise unknown(function, "the derivative by 'sampling', but of the distances it returns")
+    next_zero = function(input, steps, return_distances=False, return_indices=True)
+    lengths = np.broadcast_to(as_array(sampling), np.ndim(input))
+    squares = 0.0
+    for axis, places in enumerate(np.indices(np.shape(input)) - next_zero):
+        squares = squares + (lengths[axis] * places) ** 2
+    apart = strip(squares) != 0
+    d = np.where(apart, np.sqrt(np.where(apart, squares, 1.0)), 0.0)
+    if return_indices and indices is None:
+        return with_formula(function, y[0], d, sampling), y[1]
+    return with_formula(function, y, d, sampling)
 
-    def distances(*args, **kwargs):
-        if watched_leaves(arguments_of(function, args, kwargs).get("sampling")):
-            raise unknown(function, "the derivative by 'sampling'")
-        return function(*plain(args), **plain(kwargs))
 
-    composed(function)(called_as(function, distances))
-
-
-_by_distance(scipy.ndimage.distance_transform_edt)
-_by_distance(scipy.ndimage.distance_transform_bf)
-_by_distance(scipy.ndimage.distance_transform_cdt)
+@composed(scipy.ndimage.distance_transform_bf)
+def distance_transform_bf(input, metric="euclidean", sampling=None, *options, **named):
+    function = scipy.ndimage.distance_transform_bf
+    if watched_leaves(sampling):
+        raise unknown(function, "the derivative by 'sampling'")
+    return function(plain(input), metric, sampling, *options, **named)
