@@ -33,11 +33,13 @@ _ndimage_orders _ndimage_splines            those that choose a neighbour; splin
 _ndimage_labels ndimage                     statistics of regions
 _fft_rules fft fftpack                      Fourier, cosine and sine transforms
 _sparse_rules _sparse_linalg sparse         matrices whose stored elements may be watched
-_distances _spatial_distance spatial        distances of vectors
+_distances _spatial_distance                distances of vectors
 _interpolate_pieces _interpolate_data       splines at points; their coefficients
 _interpolate_classes _interpolate_splines   classes that stand for SciPy's; splines of one variable
 _interpolate_fitpack _interpolate_tables    those of FITPACK; values on a line and on a grid
 _interpolate_scattered interpolate          values at scattered points
+_rotation_formulas _rotations               quaternions; rotations that may be watched
+_spatial_transform spatial                  their module
 """
 
 import sys as _sys
