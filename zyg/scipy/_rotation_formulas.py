@@ -82,10 +82,12 @@ def matrix_of(q):
 def _orthogonal(m):
     """The nearest rotation matrix, by Newton's steps (Higham): two more than the values need."""
     left = 2
-    while left:
+    for _ in range(64):  # of NaN, or of what has no inverse, they do not end
         following = (m + np.swapaxes(np.linalg.inv(m), -1, -2)) / 2
         left -= bool(np.max(abs(strip(following) - strip(m)), initial=0.0) < 1e-9)
         m = following
+        if not left or np.any(np.isnan(strip(m))):
+            break
     return m
 
 

@@ -12,7 +12,15 @@ import numpy as np
 from scipy.spatial import transform
 
 from zyg.errors import ConversionError
-from zyg.functions.kit import as_array, is_watched, stands_for, strip, watched_leaves, with_value
+from zyg.functions.kit import (
+    Structure,
+    as_array,
+    is_watched,
+    stands_for,
+    strip,
+    watched_leaves,
+    with_value,
+)
 from zyg.scipy import _rotation_formulas as formulas
 from zyg.scipy._closures import plain
 from zyg.scipy._interpolate_classes import InPlaceOfSciPys
@@ -35,6 +43,13 @@ def _scipys(x):
     return transform.Rotation(transform.Rotation.as_quat(x), normalize=False)
 
 
+def _known(x):
+    """Plain values; SciPy's machine code takes no arrays that cannot be written to."""
+    held = Structure(x, lambda v: is_watched(v) or isinstance(v, np.ndarray))
+    seen = map(strip, held.leaves)
+    return held.rebuild([v if v.flags.writeable else v.copy() for v in seen], whole=False)
+
+
 def _quaternions(x):
     """The quaternions of a rotation, which may be watched."""
     moving = getattr(x, "moving", None)
@@ -54,12 +69,11 @@ def _wide(x):
     return np.astype(as_array(x), float)
 
 
-def _making(formula):
+def _making(name, formula):
     """A function that makes rotations of numbers; the formula gets the shape of SciPy's, too."""
-    name = formula.__name__
 
     def make(*args, **kwargs):
-        theirs = getattr(transform.Rotation, name)(*plain(args), **plain(kwargs))
+        theirs = getattr(transform.Rotation, name)(*_known(args), **_known(kwargs))
         if not watched_leaves((args, kwargs)):
             return made(theirs)
         shape = np.shape(theirs.as_quat())[:-1]
@@ -69,13 +83,12 @@ def _making(formula):
     return staticmethod(make)
 
 
-def _giving(formula):
-    """A method that gives numbers, by a formula of quaternions."""
-    name = formula.__name__
+def _giving(name, formula):
+    """A method that gives numbers, by a formula of SciPy's and of quaternions."""
 
     def method(self, *args, **kwargs):
         given = _quaternions(self), args, kwargs
-        y = getattr(transform.Rotation, name)(_scipys(self), *plain(args), **plain(kwargs))
+        y = getattr(transform.Rotation, name)(_scipys(self), *_known(args), **_known(kwargs))
         if not watched_leaves(given):
             return y
         return with_formula(_named(name), y, formula(y, given[0], *args, **kwargs), given)
@@ -84,13 +97,12 @@ def _giving(formula):
     return method
 
 
-def _turning(formula):
+def _turning(name, formula):
     """A method that gives rotations, by a formula of quaternions."""
-    name = formula.__name__
 
     def method(self, *args, **kwargs):
         q = _quaternions(self)
-        theirs = getattr(transform.Rotation, name)(_scipys(self), *plain(args), **plain(kwargs))
+        theirs = getattr(transform.Rotation, name)(_scipys(self), *_known(args), **_known(kwargs))
         if not watched_leaves((q, args, kwargs)):
             return made(theirs)
         return made(theirs, name, formula(q, *args, **kwargs))
@@ -108,17 +120,99 @@ def _constant(name):
     return staticmethod(make)
 
 
+# Formulas of what SciPy's functions are given
+
+
 def _radians(angles, degrees):
     return _wide(angles) * (math.pi / 180 if degrees else 1.0)
 
 
-class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):
+def _of_matrix(shape, matrix, *, assume_valid=False):
+    return formulas.of_matrix(_wide(matrix), assume_valid)
+
+
+def _of_vector(shape, rotvec, degrees=False):
+    return formulas.of_vector(_radians(rotvec, degrees))
+
+
+def _of_parameters(shape, mrp):
+    return formulas.of_parameters(_wide(mrp))
+
+
+def _of_euler(shape, seq, angles, degrees=False):
+    angles = np.reshape(_radians(angles, degrees), (*shape, len(seq)))
+    axes = [np.eye(3)["xyz".index(name)] for name in seq.lower()]
+    return formulas.turns(axes, angles, seq.isupper())
+
+
+def _of_davenport(shape, axes, order, angles, degrees=False):
+    axes = np.atleast_2d(_wide(axes))
+    count = np.shape(axes)[-2]
+    lengths = np.sqrt(np.sum(axes * axes, axis=-1, keepdims=True))
+    angles = np.reshape(_radians(angles, degrees), (*shape, count))
+    units = [(axes / lengths)[..., k, :] for k in range(count)]
+    return formulas.turns(units, angles, order[0] == "i")
+
+
+def _as_quaternions(y, q, canonical=False, *, scalar_first=False):
+    return formulas.aligned(np.roll(q, 1, axis=-1) if scalar_first else q, y)
+
+
+def _as_matrix(y, q):
+    return formulas.matrix_of(q)
+
+
+def _as_vector(y, q, degrees=False):
+    return formulas.vector_of(_upright(q)) * (180 / math.pi if degrees else 1.0)
+
+
+def _as_parameters(y, q):
+    return formulas.parameters_of(np.where(strip(q)[..., 3:] < 0, -q, q))
+
+
+def _as_euler(y, q, seq, degrees=False, *, suppress_warnings=False):
+    angles, locked = formulas.angles_of(q, seq)
+    if np.any(locked):
+        _refuse("as_euler", "gimbal lock, in which two of the angles have no derivative")
+    turn = 360.0 if degrees else 2 * math.pi
+    angles = angles * (180 / math.pi if degrees else 1.0)
+    return angles + turn * np.round((y - strip(angles)) / turn)
+
+
+def _as_davenport(y, q, axes, order, degrees=False, *, suppress_warnings=False):
+    _refuse("as_davenport", "watched values")
+
+
+def _magnitude(y, q):
+    """2 atan(n / |w|); its slope is 0 where it is."""
+    return 2 * np.arctan2(np.linalg.norm(q[..., :3], axis=-1), abs(q[..., 3]))
+
+
+def _applied(y, q, vectors, inverse=False):
+    m = formulas.matrix_of(q)
+    m = np.swapaxes(m, -1, -2) if inverse else m
+    return np.reshape(np.sum(m * _wide(vectors)[..., None, :], axis=-1), np.shape(y))
+
+
+def _power(q, n, modulus=None):
+    return formulas.of_vector(formulas.vector_of(_upright(q)) * as_array(n))
+
+
+def _upright(q):
+    """The quaternions of the same rotations whose last number that is not 0 is positive."""
+    sign = np.zeros(np.shape(q)[:-1])
+    for k in (3, 0, 1, 2):
+        sign = np.where(sign == 0, np.sign(strip(q)[..., k]), sign)
+    return q * np.where(sign == 0, 1.0, sign)[..., None]
+
+
+class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[misc]
     """scipy.spatial.transform.Rotation, of numbers that may be watched."""
 
     scipys = transform.Rotation
 
     def __init__(self, quat, normalize=True, copy=True, scalar_first=False):
-        known = plain(quat)
+        known = _known(quat)
         super().__init__(known, normalize=normalize, copy=copy, scalar_first=scalar_first)
         self.moving = None
         if watched_leaves(quat):
@@ -131,33 +225,22 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):
     def from_quat(quat, *, scalar_first=False):
         return Rotation(quat, scalar_first=scalar_first)
 
-    @_making
-    def from_matrix(shape, matrix, *, assume_valid=False):
-        return formulas.of_matrix(_wide(matrix), assume_valid)
-
-    @_making
-    def from_rotvec(shape, rotvec, degrees=False):
-        return formulas.of_vector(_radians(rotvec, degrees))
-
-    @_making
-    def from_mrp(shape, mrp):
-        return formulas.of_parameters(_wide(mrp))
-
-    @_making
-    def from_euler(shape, seq, angles, degrees=False):
-        angles = np.reshape(_radians(angles, degrees), (*shape, len(seq)))
-        axes = [np.eye(3)["xyz".index(name)] for name in seq.lower()]
-        return formulas.turns(axes, angles, seq.isupper())
-
-    @_making
-    def from_davenport(shape, axes, order, angles, degrees=False):
-        axes = np.atleast_2d(_wide(axes))
-        count = np.shape(axes)[-2]
-        lengths = np.sqrt(np.sum(axes * axes, axis=-1, keepdims=True))
-        angles = np.reshape(_radians(angles, degrees), (*shape, count))
-        units = [(axes / lengths)[..., k, :] for k in range(count)]
-        return formulas.turns(units, angles, order[0] == "i")
-
+    from_matrix = _making("from_matrix", _of_matrix)
+    from_rotvec = _making("from_rotvec", _of_vector)
+    from_mrp = _making("from_mrp", _of_parameters)
+    from_euler = _making("from_euler", _of_euler)
+    from_davenport = _making("from_davenport", _of_davenport)
+    as_quat = _giving("as_quat", _as_quaternions)
+    as_matrix = _giving("as_matrix", _as_matrix)
+    as_rotvec = _giving("as_rotvec", _as_vector)
+    as_mrp = _giving("as_mrp", _as_parameters)
+    as_euler = _giving("as_euler", _as_euler)
+    as_davenport = _giving("as_davenport", _as_davenport)
+    magnitude = _giving("magnitude", _magnitude)
+    apply = _giving("apply", _applied)
+    inv = _turning("inv", formulas.inverse)
+    mean = _turning("mean", formulas.mean)
+    __pow__ = _turning("__pow__", _power)
     identity, random = _constant("identity"), _constant("random")
     create_group = _constant("create_group")
 
@@ -175,7 +258,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):
     @staticmethod
     def align_vectors(a, b, weights=None, return_sensitivity=False):
         given = (a, b, weights)
-        y = transform.Rotation.align_vectors(*plain(given), return_sensitivity=return_sensitivity)
+        y = transform.Rotation.align_vectors(*_known(given), return_sensitivity=return_sensitivity)
         if not watched_leaves(given):
             return made(y[0]), *y[1:]
         a, b = np.atleast_2d(_wide(a)), np.atleast_2d(_wide(b))
@@ -189,61 +272,6 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):
         if abs(strip(rest) - y[1]) > 1e-6 * size:
             _refuse("align_vectors", "these values: it does not give what SciPy does")
         return made(y[0], "align_vectors", q), with_value(rest, (y[1],))
-
-    @_giving
-    def as_quat(y, q, canonical=False, *, scalar_first=False):
-        return formulas.aligned(np.roll(q, 1, axis=-1) if scalar_first else q, y)
-
-    @_giving
-    def as_matrix(y, q):
-        return formulas.matrix_of(q)
-
-    @_giving
-    def as_rotvec(y, q, degrees=False):
-        upright = formulas.aligned(q, _upright(strip(q)))
-        return formulas.vector_of(upright) * (180 / math.pi if degrees else 1.0)
-
-    @_giving
-    def as_mrp(y, q):
-        return formulas.parameters_of(np.where(strip(q)[..., 3:] < 0, -q, q))
-
-    @_giving
-    def as_euler(y, q, seq, degrees=False, *, suppress_warnings=False):
-        angles, locked = formulas.angles_of(q, seq)
-        if np.any(locked):
-            _refuse("as_euler", "gimbal lock, in which two of the angles have no derivative")
-        turn = 360.0 if degrees else 2 * math.pi
-        angles = angles * (180 / math.pi if degrees else 1.0)
-        return angles + turn * np.round((y - strip(angles)) / turn)
-
-    @_giving
-    def as_davenport(y, q, axes, order, degrees=False, *, suppress_warnings=False):
-        _refuse("as_davenport", "watched values")
-
-    @_giving
-    def magnitude(y, q):
-        """2 atan(n / |w|); its slope is 0 where it is."""
-        v, w = q[..., :3], q[..., 3]
-        return 2 * np.arctan2(np.linalg.norm(v, axis=-1), abs(w))
-
-    @_giving
-    def apply(y, q, vectors, inverse=False):
-        m = formulas.matrix_of(q)
-        m = np.swapaxes(m, -1, -2) if inverse else m
-        return np.reshape(np.sum(m * _wide(vectors)[..., None, :], axis=-1), np.shape(y))
-
-    @_turning
-    def inv(q):
-        return formulas.inverse(q)
-
-    @_turning
-    def mean(q, weights=None, axis=None):
-        return formulas.mean(q, weights, axis)
-
-    @_turning
-    def __pow__(q, n, modulus=None):
-        upright = formulas.aligned(q, _upright(strip(q)))
-        return formulas.of_vector(formulas.vector_of(upright) * as_array(n))
 
     def __mul__(self, other):
         if not isinstance(other, transform.Rotation):
@@ -300,27 +328,19 @@ def _or_none(x):
     return None if x is None else _scipys(x)
 
 
-def _upright(q):
-    """Plain quaternions, or what is the same rotation: the last number that is not 0, positive."""
-    sign = np.zeros(np.shape(q)[:-1])
-    for k in (3, 0, 1, 2):
-        sign = np.where(sign == 0, np.sign(q[..., k]), sign)
-    return q * np.where(sign == 0, 1.0, sign)[..., None]
-
-
-class Slerp(transform.Slerp, metaclass=InPlaceOfSciPys):
+class Slerp(transform.Slerp, metaclass=InPlaceOfSciPys):  # type: ignore[misc]
     """scipy.spatial.transform.Slerp, of times and rotations that may be watched."""
 
     scipys = transform.Slerp
 
     def __init__(self, times, rotations):
         theirs = _scipys(rotations) if isinstance(rotations, transform.Rotation) else rotations
-        super().__init__(plain(times), theirs)
+        super().__init__(_known(times), theirs)
         self.given = times, rotations
 
     def __call__(self, times):
         known, rotations = self.given
-        theirs = transform.Slerp(plain(known), _scipys(rotations))(plain(times))
+        theirs = transform.Slerp(_known(known), _scipys(rotations))(_known(times))
         if not watched_leaves((times, known, _quaternions(rotations))):
             return made(theirs)
         known, t = _wide(known), np.atleast_1d(_wide(times))
@@ -337,14 +357,14 @@ def _refusing(scipys):
     """A class without rules: what watched values make of it, SciPy refuses, or this does."""
     name = scipys.__name__
 
-    def __init__(self, *args, **kwargs):
+    def make(self, *args, **kwargs):
         held = [_quaternions(x) for x in (*args, *kwargs.values()) if type(x) is Rotation]
         if watched_leaves((args, kwargs, held)):
             label = SimpleNamespace(__module__="scipy.spatial.transform", __name__=name)
             raise unknown(label, "watched values")
         scipys.__init__(self, *args, **kwargs)
 
-    about = {"scipys": scipys, "__init__": __init__, "__module__": _MODULE, "__qualname__": name}
+    about = {"scipys": scipys, "__init__": make, "__module__": _MODULE, "__qualname__": name}
     return InPlaceOfSciPys(name, (scipys,), about | {"__doc__": scipys.__doc__})
 
 
