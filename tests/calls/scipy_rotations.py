@@ -1,7 +1,6 @@
 """Calls of functions of rotations, which are classes of scipy.spatial.transform."""
 
 import numpy as np
-
 from zyg.scipy.spatial.transform import Rotation, Slerp
 
 from .calls import V, W, array, call

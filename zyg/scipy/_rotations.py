@@ -46,8 +46,11 @@ def _scipys(x):
 def _known(x):
     """Plain values; SciPy's machine code takes no arrays that cannot be written to."""
     held = Structure(x, lambda v: is_watched(v) or isinstance(v, np.ndarray))
-    seen = map(strip, held.leaves)
-    return held.rebuild([v if v.flags.writeable else v.copy() for v in seen], whole=False)
+    return held.rebuild([*map(_writable, map(strip, held.leaves))], whole=False)
+
+
+def _writable(v):
+    return v.copy() if isinstance(v, np.ndarray) and not v.flags.writeable else v
 
 
 def _quaternions(x):
