@@ -29,9 +29,10 @@ from zyg.scipy._valued import unknown, with_formula
 _MODULE = "zyg.scipy.spatial.transform"
 
 
-def _named(name):
-    """What errors call a method."""
-    return SimpleNamespace(__module__="scipy.spatial.transform", __name__=f"Rotation.{name}")
+def _named(method, owner="Rotation"):
+    """What errors call a method, or a class."""
+    name = f"{owner}.{method}" if method else owner
+    return SimpleNamespace(__module__="scipy.spatial.transform", __name__=name)
 
 
 def _refuse(name, option):
@@ -357,23 +358,34 @@ class Slerp(transform.Slerp, metaclass=InPlaceOfSciPys):  # type: ignore[misc]
 
 
 def _refusing(scipys):
-    """A class without rules: what watched values make of it, SciPy refuses, or this does."""
+    """A class without rules, which says so of watched values."""
     name = scipys.__name__
 
-    def make(self, *args, **kwargs):
+    def refuse(args, kwargs):
         held = [_quaternions(x) for x in (*args, *kwargs.values()) if type(x) is Rotation]
         if watched_leaves((args, kwargs, held)):
-            label = SimpleNamespace(__module__="scipy.spatial.transform", __name__=name)
-            raise unknown(label, "watched values")
+            raise unknown(_named("", name), "watched values")
+
+    def make(self, *args, **kwargs):
+        refuse(args, kwargs)
         scipys.__init__(self, *args, **kwargs)
 
-    about = {"scipys": scipys, "__init__": make, "__module__": _MODULE, "__qualname__": name}
-    return InPlaceOfSciPys(name, (scipys,), about | {"__doc__": scipys.__doc__})
+    def making(named):
+        def make_of(*args, **kwargs):
+            refuse(args, kwargs)
+            return getattr(scipys, named)(*args, **kwargs)
+
+        return staticmethod(make_of)
+
+    about = {named: making(named) for named in dir(scipys) if named.startswith("from_")}
+    about |= {"scipys": scipys, "__init__": make, "__doc__": scipys.__doc__}
+    return InPlaceOfSciPys(name, (scipys,), about | {"__qualname__": name})
 
 
-CLASSES = {
-    "Rotation": Rotation, "Slerp": Slerp, "RotationSpline": _refusing(transform.RotationSpline),
-}  # fmt: skip
+CLASSES = {"Rotation": Rotation, "Slerp": Slerp}
+for _name in ("RotationSpline", "RigidTransform"):  # the latter is of SciPy 1.16 and later
+    if hasattr(transform, _name):
+        CLASSES[_name] = _refusing(getattr(transform, _name))
 for _class in CLASSES.values():
     _class.__module__ = _MODULE
     stands_for(_class.scipys)(_class)
