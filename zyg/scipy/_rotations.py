@@ -382,10 +382,12 @@ def _refusing(scipys):
     return InPlaceOfSciPys(name, (scipys,), about | {"__qualname__": name})
 
 
-CLASSES = {"Rotation": Rotation, "Slerp": Slerp}
-for _name in ("RotationSpline", "RigidTransform"):  # the latter is of SciPy 1.16 and later
-    if hasattr(transform, _name):
-        CLASSES[_name] = _refusing(getattr(transform, _name))
+_RULELESS = "RotationSpline", "RigidTransform"  # the latter is of SciPy 1.16 and later
+CLASSES = {
+    "Rotation": Rotation,
+    "Slerp": Slerp,
+    **{k: _refusing(getattr(transform, k)) for k in _RULELESS if hasattr(transform, k)},
+}
 for _class in CLASSES.values():
     _class.__module__ = _MODULE
     stands_for(_class.scipys)(_class)
