@@ -213,3 +213,20 @@ def test_float32_stays_so():
         assert y.dtype == back(np.ones_like(y))[0].dtype == np.float32
     y, back = zyg.pullback(lambda x: ndimage.correlate(x, W[None].astype(np.float32)), x)
     assert y.dtype == back(np.ones_like(y))[0].dtype == np.float32
+
+
+def test_more_arguments_may_be_watched():
+    def slope(x, axis, output, mode, cval, factor):
+        return ndimage.correlate1d(x, [-factor, 0, 1], axis, output, mode, cval, 0)
+
+    def f(x, a):
+        y = ndimage.generic_filter(x, lambda row, a: np.sum(row**3) * a, 3, extra_arguments=(a,))
+        return y + ndimage.generic_laplace(x, slope, extra_keywords={"factor": a})
+
+    def g(x, a):
+        return ndimage.geometric_transform(x, lambda p, a: (p[0] * a + 0.1,), extra_arguments=(a,))
+
+    zyg.check_gradient(f, V, 1.3)
+    zyg.check_gradient(g, V, 0.77)
+    zyg.check_gradient(lambda s, t: ndimage.gaussian_filter(IMAGE, [s, t]), 0.9, 0.7)
+    zyg.check_gradient(lambda s, t: ndimage.shift(IMAGE, [s, t], mode="wrap"), 0.13, 0.31)

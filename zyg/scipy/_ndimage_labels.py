@@ -206,8 +206,12 @@ def distance_transform_edt(
 
 
 @composed(scipy.ndimage.distance_transform_bf)
-def distance_transform_bf(input, metric="euclidean", sampling=None, *options, **named):
+def distance_transform_bf(
+    input, metric="euclidean", sampling=None, return_distances=True, return_indices=False,
+    distances=None, indices=None,
+):  # fmt: skip
     function = scipy.ndimage.distance_transform_bf
     if watched_leaves(sampling):
         raise unknown(function, "the derivative by 'sampling'")
-    return function(plain(input), metric, sampling, *options, **named)
+    given = return_distances, return_indices, distances, indices
+    return function(plain(input), metric, sampling, *given)
