@@ -138,6 +138,15 @@ def test_objects_are_scipys():
     ].any()
 
 
+def test_objects_of_scipys_take_what_is_watched_as_those_of_zyg():
+    """As adoption has it for those that a module holds."""
+    turns = SCIPYS.Rotation.from_rotvec(0.5 * MANY)
+    ours, theirs = OURS.Slerp.of(SCIPYS.Slerp(TIMES, turns)), SCIPYS.Slerp(TIMES, turns)
+    assert np.array_equal(ours(0.7).as_quat(), theirs(0.7).as_quat())
+    zyg.check_gradient(lambda t: ours(t).as_rotvec(), 0.7)
+    zyg.check_gradient(lambda x: OURS.Rotation.of(turns).apply(x), ONE)
+
+
 def test_no_turn_has_a_magnitude_of_slope_zero():
     y, back = zyg.pullback(lambda x: OURS.Rotation.from_rotvec(x).magnitude(), np.zeros(3))
     assert y == 0.0

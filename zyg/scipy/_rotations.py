@@ -332,6 +332,12 @@ def _or_none(x):
     return None if x is None else _scipys(x)
 
 
+def _of_scipys(slerp):
+    """The times and the rotations that SciPy has made an object of."""
+    last = slerp.rotations[-1] * transform.Rotation.from_rotvec(slerp.rotvecs[-1])
+    return slerp.times, Rotation.concatenate([*slerp.rotations, last])
+
+
 class Slerp(transform.Slerp, metaclass=InPlaceOfSciPys):  # type: ignore[misc]
     """scipy.spatial.transform.Slerp, of times and rotations that may be watched."""
 
@@ -343,7 +349,7 @@ class Slerp(transform.Slerp, metaclass=InPlaceOfSciPys):  # type: ignore[misc]
         self.given = times, rotations
 
     def __call__(self, times):
-        known, rotations = self.given
+        known, rotations = self.given if hasattr(self, "given") else _of_scipys(self)
         theirs = transform.Slerp(_known(known), _scipys(rotations))(_known(times))
         if not watched_leaves((times, known, _quaternions(rotations))):
             return made(theirs)
