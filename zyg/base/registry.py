@@ -116,7 +116,7 @@ _LISTS = {
     "arrays", "tup", "choices", "choicelist", "condlist", "funclist", "sample", "bins", "range",
     "shape", "new_shape", "window_shape", "reps", "repeats", "shift", "pad_width", "s",
     "axis", "axes", "source", "destination", "indices_or_sections", "ind", "obj", "kth",
-    "args", "arguments", "parameters", "pattern",
+    "args", "arguments", "extra_arguments", "parameters", "pattern",
     "t_span", "l_and_u", "lu_and_piv", "c_and_lower", "cb_and_lower", "c_or_cr",
 }  # fmt: skip
 

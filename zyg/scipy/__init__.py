@@ -29,14 +29,18 @@ _integrate_rules _quadrature integrate      differential equations, integrals
 _optimize_rules optimize                    minima and roots, by the implicit function theorem
 _signal_rules _signal_filters               convolutions; filters
 _signal_sampling _signal_spectra _signal_responses signal  rates; spectra; responses, formulas
-_ndimage_rules ndimage                      filters of images
+_ndimage_rules _ndimage_filters             filters of images: along an axis; in several
+_ndimage_orders _ndimage_splines            those that choose a neighbour; splines
+_ndimage_labels ndimage                     statistics of regions
 _fft_rules fft fftpack                      Fourier, cosine and sine transforms
 _sparse_rules _sparse_linalg sparse         matrices whose stored elements may be watched
-_distances _spatial_distance spatial        distances of vectors
+_distances _spatial_distance                distances of vectors
 _interpolate_pieces _interpolate_data       splines at points; their coefficients
 _interpolate_classes _interpolate_splines   classes that stand for SciPy's; splines of one variable
 _interpolate_fitpack _interpolate_tables    those of FITPACK; values on a line and on a grid
 _interpolate_scattered interpolate          values at scattered points
+_rotation_formulas _rotations               quaternions; rotations that may be watched
+_spatial_transform spatial                  their module
 """
 
 import sys as _sys

@@ -138,8 +138,8 @@ def gaussian_filter1d(
 
 def _for_each(value, axes):
     """One of it for each axis."""
-    alone = isinstance(value, str) or np.ndim(strip(value)) == 0
-    return [value] * len(axes) if alone else list(value)
+    several = isinstance(value, (list, tuple)) or np.ndim(strip(value)) > 0
+    return list(value) if several else [value] * len(axes)
 
 
 @composed(scipy.ndimage.gaussian_filter)

@@ -1,6 +1,9 @@
 """scipy.ndimage for watched values: ``from zyg.scipy import ndimage``.
 
-Correlations along an axis, Gaussian filters and edges have rules.
+All that computes with an image has rules: filters, morphology of grey images, splines (by places,
+shifts, matrices and angles, too), Fourier filters, statistics of regions. At a place between two
+pieces of a spline, the derivative is that of the piece that SciPy computes with; of equal
+neighbours, the first counts. Labels, places and what is true or false are constant.
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import ndimage
@@ -13,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.ndimage
 
-from zyg.scipy import _ndimage_rules as _ndimage_rules
+from zyg.scipy import _ndimage_labels as _ndimage_labels
+from zyg.scipy import _ndimage_orders as _ndimage_orders
+from zyg.scipy import _ndimage_splines as _ndimage_splines
 from zyg.scipy._namespace import drop_in
 
 if TYPE_CHECKING:

@@ -1,6 +1,8 @@
 """scipy.spatial for watched values: ``from zyg.scipy import spatial``.
 
-Its `distance` has `cdist`, `pdist`, `squareform` and the metrics of real vectors.
+Its `distance` has `cdist`, `pdist`, `squareform` and the metrics of real vectors; its `transform`
+has `Rotation` and `Slerp`, of numbers that may be watched. Objects are SciPy's; made by these
+classes, where a gradient runs or none, they take watched values.
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import spatial
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import scipy.spatial
 
 from zyg.scipy import _spatial_distance as distance  # noqa: F401 - one of its names
+from zyg.scipy import _spatial_transform as transform  # noqa: F401 - one of its names
 from zyg.scipy._namespace import drop_in
 
 if TYPE_CHECKING:
