@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import ast
 import linecache
-import sys
 from collections.abc import Callable
-from importlib.util import find_spec
+from traceback import walk_tb
 from types import FrameType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from zyg.base.adoptable import adoptable, outside
-from zyg.base.sinks import is_known
-from zyg.errors import is_installed, user_frame
+from zyg.base.adoptable import adoptable, is_adopted, outside
+from zyg.base.scipys import (
+    NO_RULE,
+    instead_of,
+    instead_of_scipy,
+    is_scipys,
+    public_name,
+    scipys_among,
+)
+from zyg.base.sinks import is_known, names_at
+from zyg.errors import is_installed, is_users, user_frame
 
 _ANY = "use functions of zyg.numpy or zyg.math"
 _PLAIN_VALUE = "zyg.stop_gradient(x) gives the plain value if that is what you want"
@@ -46,9 +53,42 @@ def instead(otherwise: str = "") -> str:
     caller = outside(frame)
     if frame is None or caller is None:
         return _ANY
-    cure = (_of_call(frame) or otherwise) if caller is frame else _of_scipy(frame)
-    adopt = adoptable(caller)
-    return ", or ".join(filter(None, [cure, f"call {adopt} once" if adopt else ""])) or _ANY
+    cure = (_of_call(frame) or otherwise) if caller is frame else instead_of_scipy(_up(frame))
+    if cure.startswith(NO_RULE):
+        return cure
+    adopt = f"call {call} once" if (call := adoptable(caller)) else _of_typed(caller)
+    return ", or ".join(filter(None, [cure, adopt])) or _ANY
+
+
+def _up(frame: FrameType | None) -> list[FrameType]:
+    """The frames of SciPy's from this one outwards."""
+    frames = []
+    while frame is not None and is_scipys(frame):
+        frames.append(frame)
+        frame = frame.f_back
+    return frames
+
+
+def instead_of_objects(error: BaseException) -> str:
+    """What to write where an exception says that an array of watched objects is none of numbers."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    scipys = scipys_among(frames)
+    cure = instead_of_scipy(scipys) if scipys else ""
+    if cure.startswith(NO_RULE):
+        return cure
+    theirs = [f for f in frames if outside(f) is f and is_users(f.f_code.co_filename)]
+    adopt = f"call {call} once" if theirs and (call := adoptable(theirs[-1])) else ""
+    if adopt and is_installed(theirs[-1].f_code.co_filename):
+        return adopt
+    ways = ["use np.stack([x, y]) instead of np.array([x, y])", "x instead of np.asarray(x)"]
+    return ", ".join(filter(None, [*ways, cure.removeprefix("use "), adopt and f"or {adopt}"]))
+
+
+def _of_typed(frame: FrameType) -> str:
+    """What to do in an adopted module, but where its text cannot be read."""
+    code = frame.f_code
+    typed = is_adopted(frame.f_globals) and not linecache.getlines(code.co_filename)
+    return "put it in a file or a notebook, where zyg.adopt can read the function" if typed else ""
 
 
 def _of_library() -> str:
@@ -74,28 +114,8 @@ def _of_call(frame: FrameType) -> str:
     return next((say(f, call) for is_of, say in _CURES if is_of(f)), "") if call else ""
 
 
-def _of_scipy(frame: FrameType | None) -> str:
-    """What to call instead of the function or class of SciPy's that was called from outside."""
-    name = ""
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy."):
-        parts = frame.f_globals["__name__"].split(".")
-        of_class = type(frame.f_locals["self"]) if "self" in frame.f_locals else frame.f_code
-        called = getattr(of_class, "__name__", frame.f_code.co_name)
-        for module in (".".join(parts[:k]) for k in range(len(parts), 1, -1)):
-            if not called.startswith("_") and hasattr(sys.modules.get(module), called):
-                name = f"{module}.{called}"  # where users find it: the shortest
-        frame = frame.f_back
-    drop_in = find_spec(f"zyg.{name.rpartition('.')[0]}") if name else None
-    if name and (drop_in is None or drop_in.origin is None):  # no file of zyg's
-        return (
-            f"zyg has no rule for {name}: wrap it by zyg.foreign(f, jacobian=jacobian), or write "
-            "its rule with zyg.adjoint"
-        )
-    return f"use zyg.{name} instead of {name}" if name else "use zyg.scipy instead of scipy"
-
-
 def _running_call(frame: FrameType) -> ast.Call | None:
-    """The call that a frame is at, if it is one and its source is there."""
+    """The call that a frame is at, if it is one; without its source, of the argument x."""
     code = frame.f_code
     line, last, start, end = list(code.co_positions())[frame.f_lasti // 2]
     if line is None or last is None or start is None or end is None:
@@ -103,6 +123,7 @@ def _running_call(frame: FrameType) -> ast.Call | None:
     lines = [linecache.getline(code.co_filename, n, frame.f_globals) for n in range(line, last + 1)]
     text = "".join(lines).encode()
     text = text[start : len(text) - len(lines[-1].encode()) + end]
+    text = text or f"{'.'.join(names_at(code, frame.f_lasti))}(x)".encode()
     try:
         tree = ast.parse(b"(" + text + b")", mode="eval").body
     except (SyntaxError, ValueError):
@@ -211,6 +232,12 @@ def _of_draw(f: Any, call: ast.Call) -> str:
     )
 
 
+def _of_compiled(f: Any, call: ast.Call) -> str:
+    """Of a compiled function or class of SciPy's, which no frame runs."""
+    name = public_name(f, f.__module__)
+    return instead_of(name) if name else ""
+
+
 _ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
 _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (lambda f: getattr(f, "__module__", "") in ("math", "cmath"), _of_math),
@@ -231,6 +258,7 @@ _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (lambda f: f is np.fromiter, lambda f, call: "write np.stack([...]) instead of np.fromiter"),
     (lambda f: _is_random(getattr(f, "__self__", None)), _of_draw),
     (lambda f: isinstance(f, np.vectorize), lambda f, call: "use zyg.broadcast(f, *arrays)"),
+    (lambda f: str(getattr(f, "__module__", "")).startswith("scipy."), _of_compiled),
     (
         lambda f: _is_of_ctypes(f, "_ctypes"),
         lambda f, call: (

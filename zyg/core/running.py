@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from traceback import walk_tb
 from types import CoroutineType
 from typing import Any
 
@@ -13,9 +14,11 @@ from zyg.base.adoptable import running, turn, turns
 from zyg.base.buffers import says_read_only
 from zyg.base.config import setting
 from zyg.base.quiet import SILENT, errors_now, set_errors
-from zyg.base.remedies import BRIDGES
+from zyg.base.remedies import BRIDGES, instead_of_objects
+from zyg.base.scipys import instead_of_scipy, scipys_among
+from zyg.core.objects import holds_watched_objects
 from zyg.core.protection import release
-from zyg.core.strand import Strand, active
+from zyg.core.strand import WATCHED, Strand, active
 from zyg.errors import ConversionError, MutationError, RunningLoopError, ZygError, raising_line
 
 # The way in and the way out. An exception may come from outside, as Ctrl-C does, wherever Python
@@ -93,7 +96,8 @@ def release_all(strand: Strand) -> None:
 def _explain(strand: Strand, error: BaseException) -> None:
     """Say of an exception in f what it has to do with watched values, if it has."""
     _explain_read_only(strand, error)
-    _name_bridge(error)
+    if not _name_scipys(error):
+        _name_bridge(error)
     release_all(strand)
     if isinstance(error, SystemError | ValueError) and isinstance(error.__cause__, ZygError):
         # C code that went on after a refusal, or said that a number with an index is a sequence
@@ -136,6 +140,21 @@ def _explain_read_only(strand: Strand, error: BaseException) -> None:
 
 
 _NAMED = r"\bWatched(?:Array|[A-Z]\w*)\b"
+
+
+def _name_scipys(error: BaseException) -> bool:
+    """Say of an exception of SciPy's code that had watched values what to call instead."""
+    theirs = scipys_among([frame for frame, _ in walk_tb(error.__traceback__)])
+    if isinstance(error, ZygError):
+        return False
+    values = [v for frame in theirs for v in frame.f_locals.values()]
+    if not any(type(v) in WATCHED or holds_watched_objects(v) for v in values):
+        return False
+    error.add_note(
+        "zyg: SciPy's code was given watched values, which it does not know: "
+        f"{instead_of_scipy(theirs)}."
+    )
+    return True
 
 
 def _name_bridge(error: BaseException) -> None:
@@ -228,8 +247,7 @@ def _of_objects(error: BaseException) -> ConversionError:
         f"{str(error).rstrip('.')}.",
         "np.asarray and np.array make an array of objects of watched values, and not every "
         "function of NumPy's or SciPy's has a loop for objects.",
-        "use np.stack([x, y]) instead of np.array([x, y]), x instead of np.asarray(x), zyg.numpy "
-        "and zyg.scipy instead of numpy and scipy, or call zyg.adopt(__name__) once.",
+        f"{instead_of_objects(error)}.",
         raising_line(error),
     )
 
