@@ -77,11 +77,12 @@ def instead_of_objects(error: BaseException) -> str:
     if cure.startswith(NO_RULE):
         return cure
     theirs = [f for f in frames if outside(f) is f and is_users(f.f_code.co_filename)]
-    adopt = f"call {call} once" if theirs and (call := adoptable(theirs[-1])) else ""
-    if adopt and is_installed(theirs[-1].f_code.co_filename):
-        return adopt
+    call = adoptable(theirs[-1]) if theirs else ""
+    if call and is_installed(theirs[-1].f_code.co_filename):
+        return f"call {call} once"
     ways = ["use np.stack([x, y]) instead of np.array([x, y])", "x instead of np.asarray(x)"]
-    return ", ".join(filter(None, [*ways, cure.removeprefix("use "), adopt and f"or {adopt}"]))
+    adopt = "or call zyg.adopt(__name__) once" if call else ""
+    return ", ".join(filter(None, [*ways, cure.removeprefix("use "), adopt]))
 
 
 def _of_typed(frame: FrameType) -> str:
