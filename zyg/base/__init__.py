@@ -10,6 +10,7 @@ caches                          what was worked out, bounded and forgotten on de
 warned                          warnings of what is slow, with the user's line
 threads                         work in chunks, on several threads
 late                            what could not be raised where it was
+extras                          what to install where a library is missing
 marks                           what modules and functions say of themselves
 words                           what the texts of functions say to the compiler
 instead                         what others call what zyg has
