@@ -32,8 +32,11 @@ def user_frame() -> FrameType | None:
 
 
 def _users(frame: FrameType | None) -> FrameType | None:
-    """The first of a frame and its callers that is the user's."""
-    while frame is not None and not is_users(frame.f_code.co_filename):
+    """The first of a frame and its callers that is the user's, and of no text without a module."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if is_users(file) and (file != "<string>" or "__name__" in frame.f_globals):
+            break
         frame = frame.f_back
     return frame
 

@@ -77,7 +77,7 @@ def test_a_function_without_a_rule_says_so_and_how_to_write_one(name):
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_class_without_a_rule_says_so(name):
     said = fix(CLASSES[name])
-    assert said.startswith(f"zyg has no rule for {name}: wrap a function that calls it by zyg.")
+    assert said.startswith(f"zyg has no rule for {name}: wrap a function that calls it: ")
     assert "zyg.scipy" not in said
     assert "zyg.adopt" not in said
 
@@ -97,6 +97,14 @@ def test_who_uses_the_drop_in_is_not_told_to_use_it(name):
         return norm.fit(x)[1] if name == "fit" else norm.expect(lambda v: v * x[0])
 
     assert fix(f).startswith(f"zyg has no rule for scipy.stats.norm.{name}, and here is how")
+
+
+def test_what_has_no_rule_is_estimated_as_the_message_says():
+    rotate = zyg.foreign(
+        lambda q: scipy.spatial.transform.Rotation.from_rotvec(q.copy()).as_matrix(),
+        method="difference",
+    )
+    zyg.check_gradient(lambda q: rotate(q)[0, 1] * q[0], X, order=1, modes=("reverse",))
 
 
 def test_the_rule_is_written_as_the_message_says():
@@ -139,6 +147,23 @@ def test_an_exception_of_scipys_about_watched_values_has_a_note(name):
     (note,) = caught.value.__notes__
     assert note.startswith("zyg: SciPy's code was given watched values, which it does not know: ")
     assert name in note
+
+
+def test_a_warning_about_a_function_without_a_rule_says_so():
+    with (
+        warnings.catch_warnings(record=True, action="always") as found,
+        pytest.raises(ConversionError),
+    ):
+        zyg.gradient(CLASSES["scipy.spatial.transform.Rotation"], X)
+    assert "Also, zyg has no rule for scipy.spatial.transform.Rotation" in str(found[0].message)
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+def test_a_function_in_a_decorator_of_scipys_has_its_name():
+    with pytest.raises(AttributeError) as caught:
+        zyg.gradient(lambda x: stats.linregress(x, [1.0, 2.0, 2.5]).slope, X)
+    (note,) = caught.value.__notes__
+    assert "use zyg.scipy.stats.linregress instead of scipy.stats.linregress" in note
 
 
 def test_an_exception_of_scipys_about_plain_values_has_no_note():

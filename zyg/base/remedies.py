@@ -24,6 +24,7 @@ from zyg.base.sinks import is_known, names_at
 from zyg.errors import is_installed, is_users, user_frame
 
 _ANY = "use functions of zyg.numpy or zyg.math"
+_OF_ADOPTED = "use NumPy's functions on x itself, not on what is made of it"
 _PLAIN_VALUE = "zyg.stop_gradient(x) gives the plain value if that is what you want"
 
 
@@ -56,8 +57,9 @@ def instead(otherwise: str = "") -> str:
     cure = (_of_call(frame) or otherwise) if caller is frame else instead_of_scipy(_up(frame))
     if cure.startswith(NO_RULE):
         return cure
-    adopt = f"call {call} once" if (call := adoptable(caller)) else _of_typed(caller)
-    return ", or ".join(filter(None, [cure, adopt])) or _ANY
+    adopt = f"call {call} once" if (call := adoptable(caller)) else ""
+    known = ", or ".join(filter(None, [cure, adopt]))
+    return known or (_OF_ADOPTED if is_adopted(caller.f_globals) else _ANY)
 
 
 def _up(frame: FrameType | None) -> list[FrameType]:
@@ -83,13 +85,6 @@ def instead_of_objects(error: BaseException) -> str:
     ways = ["use np.stack([x, y]) instead of np.array([x, y])", "x instead of np.asarray(x)"]
     adopt = "or call zyg.adopt(__name__) once" if call else ""
     return ", ".join(filter(None, [*ways, cure.removeprefix("use "), adopt]))
-
-
-def _of_typed(frame: FrameType) -> str:
-    """What to do in an adopted module, but where its text cannot be read."""
-    code = frame.f_code
-    typed = is_adopted(frame.f_globals) and not linecache.getlines(code.co_filename)
-    return "put it in a file or a notebook, where zyg.adopt can read the function" if typed else ""
 
 
 def _of_library() -> str:
@@ -147,6 +142,7 @@ def _called(call: ast.Call, frame: FrameType) -> Any:
         is_namespace = (
             is_namespace or _is_of_ctypes(value, "ctypes") or _is_of_ctypes(value, "cffi.api")
         )
+        is_namespace = is_namespace or (name == "astype" and isinstance(value, np.ndarray))
         value = getattr(value, name, None) if is_namespace else None
     return value
 
@@ -172,7 +168,12 @@ def _of_math(f: Any, call: ast.Call) -> str:
 
 
 def _of_conversion(f: Any, call: ast.Call) -> str:
-    return f"leave out {ast.unparse(call.func)}(), or use x.astype(...) for an array"
+    said = f"leave out {ast.unparse(call.func)}(), or use x.astype(...) for an array"
+    frame = user_frame()
+    if frame is None or linecache.getlines(frame.f_code.co_filename, frame.f_globals):
+        return said
+    typed = ", or put it in a file or a notebook, where zyg.adopt can read the function"
+    return said + typed if is_adopted(frame.f_globals) else said
 
 
 def _of_list(f: Any, call: ast.Call) -> str:
@@ -233,6 +234,21 @@ def _of_draw(f: Any, call: ast.Call) -> str:
     )
 
 
+def _of_astype(f: Any, call: ast.Call) -> str:
+    """An array of objects, of watched numbers, that is to be one of numbers."""
+    array = ast.unparse(call.func).rpartition(".")[0]
+    stacked = f"np.stack([*{array}])" if f.__self__.ndim == 1 else f"np.stack([*{array}.flat])"
+    shaped = "" if f.__self__.ndim == 1 else f".reshape({array}.shape)"
+    return f"write {stacked}{shaped} instead of {array}.astype"
+
+
+def _of_argument(f: Any, call: ast.Call) -> str:
+    """A flat list that is given to a function of NumPy's for an array."""
+    lists = (x for x in call.args if isinstance(x, (ast.List, ast.ListComp)) and _is_flat(x))
+    given = next((ast.unparse(x) for x in lists), "")
+    return f"pass np.stack({given}) instead of {given}" if given else ""
+
+
 def _of_compiled(f: Any, call: ast.Call) -> str:
     """Of a compiled function or class of SciPy's, which no frame runs."""
     name = public_name(f, f.__module__)
@@ -260,6 +276,7 @@ _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (lambda f: _is_random(getattr(f, "__self__", None)), _of_draw),
     (lambda f: isinstance(f, np.vectorize), lambda f, call: "use zyg.broadcast(f, *arrays)"),
     (lambda f: str(getattr(f, "__module__", "")).startswith("scipy."), _of_compiled),
+    (lambda f: isinstance(getattr(f, "__self__", None), np.ndarray), _of_astype),
     (
         lambda f: _is_of_ctypes(f, "_ctypes"),
         lambda f, call: (
@@ -270,5 +287,9 @@ _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (
         lambda f: type(f).__module__ == "_cffi_backend",
         lambda f, call: "wrap the C function: zyg.foreign(f, jacobian=), or method=",
+    ),
+    (
+        lambda f: isinstance(f, np.ufunc) or str(getattr(f, "__module__", "")).startswith("numpy"),
+        _of_argument,
     ),
 ]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from inspect import ismethod
 from itertools import takewhile
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from zyg.base.registry import rules
@@ -38,7 +38,7 @@ def instead_of_scipy(frames: list[FrameType]) -> str:
     return instead_of(*called) if called else f"{NO_RULE}this function of SciPy's: {_FOREIGN}"
 
 
-_FOREIGN = "wrap a function that calls it by zyg.foreign(f, jacobian=jacobian)"
+_FOREIGN = 'wrap a function that calls it: zyg.foreign(f, jacobian=), or method="difference"'
 
 
 def instead_of(name: str, method: str = "") -> str:
@@ -52,8 +52,8 @@ def instead_of(name: str, method: str = "") -> str:
         return f"{NO_RULE}{name}: {_FOREIGN}"
     return (
         f"{NO_RULE}{full}, and here is how to write one: {method or last} = zyg.adjoint(lambda x: "
-        f"({full}(x), lambda y_bar: (...,))), with one cotangent for each argument; or "
-        f"zyg.foreign({full}, jacobian=jacobian), if you have that"
+        f"({full}(x), lambda y_bar: (...,))), with one cotangent for each argument; or have "
+        f'it estimated: zyg.foreign({full}, method="difference")'
     )
 
 
@@ -94,7 +94,7 @@ def _called(frame: FrameType) -> tuple[str, str] | None:
     if owner is None:
         within = code.co_qualname.partition(".")[0]  # of a static method
         owner = next((vars(m)[within] for m in _public_modules(home) if within in vars(m)), None)
-        found = public_name(code, home)
+        found = public_name(code, home) or _wrapped(frame)
         if found or not isinstance(owner, type):
             return (found, "") if found else None
     if "frozen" in type(owner).__name__:  # a distribution, with its parameters
@@ -103,6 +103,12 @@ def _called(frame: FrameType) -> tuple[str, str] | None:
     named = (public_name(one, home) for one in cls.__mro__)
     found = public_name(owner, home) or _like(cls, home) or next(filter(None, named), "")
     return (found, _method(cls, code)) if found else None
+
+
+def _wrapped(frame: FrameType) -> str:
+    """The name of the function that a frame is around, if it is that of a decorator's."""
+    held = (v for v in list(frame.f_locals.values()) if isinstance(v, FunctionType))
+    return next(filter(None, (public_name(v.__code__, v.__module__) for v in held)), "")
 
 
 def _like(cls: type, home: str) -> str:

@@ -96,6 +96,7 @@ def release_all(strand: Strand) -> None:
 def _explain(strand: Strand, error: BaseException) -> None:
     """Say of an exception in f what it has to do with watched values, if it has."""
     _explain_read_only(strand, error)
+    _locate(error)
     if not _name_scipys(error):
         _name_bridge(error)
     release_all(strand)
@@ -142,10 +143,20 @@ def _explain_read_only(strand: Strand, error: BaseException) -> None:
 _NAMED = r"\bWatched(?:Array|[A-Z]\w*)\b"
 
 
+_SENT = "\n  where: in the background, "
+
+
+def _locate(error: BaseException) -> None:
+    """Say of a value that was refused in the background on which line f heard of it."""
+    if isinstance(error, ConversionError) and _SENT in (said := str(error)):
+        heard = f"\n  where: {raising_line(error)}\n  lib:   in the background, "
+        error.args = (said.replace(_SENT, heard),)
+
+
 def _name_scipys(error: BaseException) -> bool:
     """Say of an exception of SciPy's code that had watched values what to call instead."""
     theirs = scipys_among([frame for frame, _ in walk_tb(error.__traceback__)])
-    if isinstance(error, ZygError):
+    if isinstance(error, ZygError | Warning):
         return False
     values = [v for frame in theirs for v in frame.f_locals.values()]
     if not any(type(v) in WATCHED or holds_watched_objects(v) for v in values):

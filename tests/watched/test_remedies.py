@@ -1,0 +1,116 @@
+"""What is said to write in place of the call that was refused, or that is slow."""
+
+import multiprocessing
+import pickle
+import types
+
+import joblib
+import numpy as np
+import pytest
+
+import zyg
+from zyg.errors import ConversionError, PerformanceWarning
+
+
+def refused(f, *args):
+    with pytest.raises(ConversionError) as caught:
+        zyg.gradient(f, *args)
+    return str(caught.value)
+
+
+def warned(f, *args):
+    with pytest.warns(PerformanceWarning) as caught:
+        zyg.gradient(f, *args)
+    return str(caught[0].message)
+
+
+def in_module(text, name="f"):
+    """A function of an adopted module, whose text is this."""
+    module = types.ModuleType("of_this_test")
+    exec("import numpy as np\n" + text, vars(module))
+    return module, lambda *args: getattr(module, name)(*args)
+
+
+quiet = pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+
+
+@quiet
+def test_an_array_of_objects_is_made_one_of_numbers_by_stacking():
+    def flat(x):
+        y = np.empty(2, dtype=object)
+        y[0], y[1] = x, 3 * x
+        return np.sum(y.astype(np.float64))
+
+    def square(x):
+        y = np.empty((2, 2), dtype=object)
+        y[:] = [[x, x], [2 * x, 1.0]]
+        return np.sum(y.astype(float))
+
+    assert "write np.stack([*y]) instead of y.astype" in refused(flat, 1.0)
+    assert "write np.stack([*y.flat]).reshape(y.shape) instead of y.astype" in refused(square, 1.0)
+
+
+@quiet
+def test_what_replaces_astype_is_right():
+    def f(x):
+        y = np.empty((2, 2), dtype=object)
+        y[:] = [[x, x], [2 * x, 1.0]]
+        return np.sum(np.stack([*y.flat]).reshape(y.shape) ** 2)
+
+    assert zyg.gradient(f, 1.0) == (12.0,)
+
+
+def test_a_list_given_for_an_array_is_to_be_stacked():
+    assert "pass np.stack([x, 2 * x]) instead of [x, 2 * x]" in warned(
+        lambda x: np.sum(np.exp([x, 2 * x])), 1.0
+    )
+    assert "pass np.stack([x, x]) instead of [x, x]" in warned(
+        lambda x: np.trace(np.diag([x, x])), 1.0
+    )
+
+
+def test_who_has_adopted_is_not_told_to_use_drop_ins():
+    module, f = in_module("def f(x): return np.sum(np.vectorize(lambda v: v * v)(x))")
+    with zyg.adopt(module):
+        said = warned(f, np.ones(2))
+    assert "use NumPy's functions on x itself" in said
+    assert "zyg.numpy" not in said
+
+
+def test_a_buffer_of_an_adopted_module_is_to_be_made_in_the_gradient():
+    text = "buffer = np.zeros(2)\ndef f(x):\n    buffer[0] = x\n    return buffer[0]"
+    module, f = in_module(text)
+    assert "after import zyg.numpy as np" in refused(f, 1.0)
+    with zyg.adopt(module):
+        said = refused(f, 1.0)
+    assert "make it with np.zeros_like(x), or with np.zeros(n) where the gradient runs" in said
+    assert "zyg.adopt" not in said
+
+
+def test_the_place_is_no_text_of_pythons_own():
+    def f(x):
+        value = multiprocessing.Value("d", 0.0)
+        value.value = x
+        return value.value
+
+    assert f"where: {__file__}:" in refused(f, 1.0)
+
+
+def test_a_text_of_the_users_that_has_a_module_is_a_place():
+    names = {"__name__": "typed"}
+    exec("def f(x): return float(x)", names)
+    assert "where: <string>:1, in f" in refused(names["f"], 1.0)
+
+
+def test_what_keeps_results_of_joblibs_is_told_the_function(tmp_path):
+    def square(x):
+        return x * x
+
+    kept = joblib.Memory(tmp_path, verbose=0).cache(square)
+    assert "f.func(x) for f(x)" in refused(lambda x: kept(x), 1.5)
+    assert zyg.gradient(lambda x: kept.func(x), 1.5) == (3.0,)
+
+
+def test_a_pickle_offers_wrap_executor_before_stop_gradient():
+    said = refused(lambda x: pickle.dumps(x), 1.5).partition("fix:")[2]
+    assert said.index("zyg.wrap_executor(pool)") < said.index("zyg.stop_gradient(x)")
