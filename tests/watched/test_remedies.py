@@ -114,3 +114,47 @@ def test_what_keeps_results_of_joblibs_is_told_the_function(tmp_path):
 def test_a_pickle_offers_wrap_executor_before_stop_gradient():
     said = refused(lambda x: pickle.dumps(x), 1.5).partition("fix:")[2]
     assert said.index("zyg.wrap_executor(pool)") < said.index("zyg.stop_gradient(x)")
+
+
+# Notes on exceptions that are not zyg's
+
+
+def notes(error, call):
+    with pytest.raises(error) as caught:
+        call()
+    return "".join(getattr(caught.value, "__notes__", []))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: zyg.gradient(np.sin)(1.0), "zyg.grad(f)(x) is one, too"),
+        (lambda: zyg.gradient(lambda x: x)(1.0), "zyg.grad(f)(x) is one, too"),
+        (lambda: zyg.gradient(1.0, np.sin), "the function itself comes first"),
+        (lambda: zyg.jacobian(np.sin(1.0), 1.0), "the function itself comes first"),
+        (lambda: zyg.gradient(lambda x: x, 1.0, argnums=0), "zyg.value_and_grad take argnums="),
+    ],
+)
+def test_a_call_of_a_verb_that_python_refuses_is_put_right(call, said):
+    assert said in notes(TypeError, call)
+
+
+def test_a_type_error_in_the_function_has_no_note():
+    assert notes(TypeError, lambda: zyg.gradient(lambda x: len(1), 1.0)) == ""
+    assert notes(TypeError, lambda: zyg.gradient(lambda x, y: x, 1.0)) == ""
+
+
+@pytest.mark.parametrize(
+    ("f", "said"),
+    [
+        (lambda x: x.detach() * x, "instead of x.detach, write zyg.stop_gradient(x)"),
+        (lambda x: x.numpy() * x, "instead of x.numpy, write x,"),
+        (lambda x: (x * x).backward(), "instead of x.backward, write zyg.gradient(f, x)"),
+        (lambda x: x.no_such_attribute, ""),
+    ],
+)
+def test_attributes_of_tensors_are_said_in_zygs_words(f, said):
+    for x in (1.5, np.array(2.0)):
+        found = notes(AttributeError, lambda x=x: zyg.gradient(f, x))
+        assert said in found
+        assert bool(said) == bool(found)

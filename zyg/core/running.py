@@ -168,10 +168,41 @@ def _name_scipys(error: BaseException) -> bool:
     return True
 
 
+# What to write for an attribute that PyTorch's tensors have.
+_OF_TENSORS = {
+    "backward": "zyg.gradient(f, x), where f returns what it is the backward of",
+    "clone": "x.copy()",
+    "detach": "zyg.stop_gradient(x)",
+    "grad": "zyg.gradient(f, x), which returns it",
+    "numpy": "x, which answers as NumPy's arrays do",
+}
+
+
+def note_call(f: Any, args: Sequence[Any], kwargs: dict[str, Any], error: BaseException) -> None:
+    """Say of a call of f that Python refused how a verb is called."""
+    came = error.__traceback__
+    if not isinstance(error, TypeError) or (came is not None and came.tb_next is not None):
+        return
+    asked = [f"{name}=" for name in ("argnums", "has_aux") if name in kwargs]
+    if not callable(f):
+        error.add_note("zyg: the function itself comes first, as in zyg.gradient(f, x).")
+    elif not args:
+        error.add_note("zyg: zyg.gradient(f, x) is the gradient at x; zyg.grad(f)(x) is one, too.")
+    elif asked:
+        error.add_note(
+            f"zyg: zyg.grad and zyg.value_and_grad take {' and '.join(asked)}; this verb gives all "
+            "keywords to f."
+        )
+
+
 def _name_bridge(error: BaseException) -> None:
     """Say of an exception of other code that met a watched value which bridge there is."""
     said = str(error)
     if isinstance(error, ZygError) or not re.search(_NAMED, said):
+        return
+    if isinstance(error, AttributeError) and type(error.obj) in WATCHED:
+        if line := _OF_TENSORS.get(str(error.name)):
+            error.add_note(f"zyg: instead of x.{error.name}, write {line}.")
         return
     frames, here = [], error.__traceback__
     while here is not None:
