@@ -149,6 +149,12 @@ def test_what_is_not_compiled_in_a_cell_is_told_by_its_number(cell, main):
         assert zyg.gradient(main["f"], 1.0) == (2.0,)
 
 
+def test_a_rule_of_a_cell_is_told_by_the_cells_number(cell, main):
+    cell(main, 5, "import zyg\n\n@zyg.adjoint\ndef f(x):\n    return x, lambda y_bar: 1.0\n")
+    with pytest.raises(zyg.errors.AdjointError, match=r"rule of f \(cell 5, line 3\) is wrong"):
+        zyg.gradient(main["f"], 1.0)
+
+
 def test_explanations_name_cells(cell, main):
     cell(main, 9, "import numpy as np\ndef f(x):\n    return np.sin(x)\n")
     assert "cell 9, line 3, in f: return np.sin(x)" in str(zyg.explain(main["f"], 1.0))

@@ -58,9 +58,9 @@ class Space:
 
     def _code(self, code: CodeType) -> CodeType:
         """What runs instead of a function's code; a cell of a notebook has a text of its own."""
-        file = code.co_filename
-        if code in self._codes or not self.growing or file == self.names.get("__file__"):
-            return self._codes.get(code, code)
+        found, file = self._codes.get(code), code.co_filename
+        if found is not None or not self.growing or file == self.names.get("__file__"):
+            return found or code
         if file not in self._cells:
             self._cells[file] = rewritten("".join(linecache.getlines(file)), file)
             note_rewritten(self._cells[file])
