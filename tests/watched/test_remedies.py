@@ -1,7 +1,11 @@
 """What is said to write in place of the call that was refused, or that is slow."""
 
+import datetime
+import fractions
 import multiprocessing
 import pickle
+import struct
+import time
 import types
 
 import joblib
@@ -116,6 +120,39 @@ def test_a_pickle_offers_wrap_executor_before_stop_gradient():
     assert said.index("zyg.wrap_executor(pool)") < said.index("zyg.stop_gradient(x)")
 
 
+@quiet
+@pytest.mark.parametrize(
+    ("f", "said"),
+    [
+        (lambda x: np.arange(0, x, 0.5).sum(), "zyg.stop_gradient(x) for an end x"),
+        (lambda x: fractions.Fraction(x) * x, "give the gradient a Fraction at which it is taken"),
+    ],
+)
+def test_adoption_is_not_advised_where_it_does_not_help(f, said):
+    found = refused(f, 1.5)
+    assert said in found
+    assert "zyg.adopt" not in found
+
+
+@quiet
+def test_an_adopted_module_is_told_of_its_drop_ins_what_is_said_of_the_originals():
+    module, f = in_module("def f(x): return np.sum(np.arange(0.0, x, 0.5))")
+    with zyg.adopt(module):
+        assert "zyg.stop_gradient(x) for an end x" in refused(f, 1.5)
+
+
+def test_an_end_of_a_range_is_a_constant():
+    assert zyg.gradient(
+        lambda x: np.sum(x * np.arange(0, zyg.stop_gradient(x), 0.5)), 1.5
+    ) == pytest.approx((1.5,))
+
+
+def test_c_code_is_told_what_fits_it():
+    packed = refused(lambda x: struct.unpack("d", struct.pack("d", x))[0], 1.5)
+    assert "keep the number itself" in packed
+    assert "scipy" not in packed
+
+
 # Notes on exceptions that are not zyg's
 
 
@@ -158,3 +195,12 @@ def test_attributes_of_tensors_are_said_in_zygs_words(f, said):
         found = notes(AttributeError, lambda x=x: zyg.gradient(f, x))
         assert said in found
         assert bool(said) == bool(found)
+
+
+def test_code_that_takes_plain_numbers_is_given_the_plain_value():
+    assert "zyg.stop_gradient(x)" in notes(
+        TypeError, lambda: zyg.gradient(lambda x: time.sleep(x) or x, 0.0)
+    )
+    assert "f(zyg.stop_gradient(x))" in notes(
+        TypeError, lambda: zyg.gradient(lambda x: datetime.timedelta(seconds=x) and x, 1.0)
+    )

@@ -54,8 +54,12 @@ def instead(otherwise: str = "") -> str:
     caller = outside(frame)
     if frame is None or caller is None:
         return _ANY
-    cure = (_of_call(frame) or otherwise) if caller is frame else instead_of_scipy(_up(frame))
-    if cure.startswith(NO_RULE):
+    if caller is frame:
+        cure, alone = _of_call(frame)
+        cure = cure or otherwise
+    else:
+        cure, alone = instead_of_scipy(_up(frame)), False
+    if alone or cure.startswith(NO_RULE):
         return cure
     adopt = f"call {call} once" if (call := adoptable(caller)) else ""
     known = ", or ".join(filter(None, [cure, adopt]))
@@ -103,11 +107,18 @@ def _of_library() -> str:
     return f"call {adopt} once, and try again" if (adopt := adoptable(caller)) else ""
 
 
-def _of_call(frame: FrameType) -> str:
-    """What to write in place of the call that a frame is at; empty if nothing is known."""
+def _of_call(frame: FrameType) -> tuple[str, bool]:
+    """What to write in place of the call that a frame is at, if something is known.
+
+    And whether nothing else helps.
+    """
     call = _running_call(frame)
     f = _called(call, frame) if call else None
-    return next((say(f, call) for is_of, say in _CURES if is_of(f)), "") if call else ""
+    if call is None or f is None:
+        return "", False
+    if alone := next((say(f, call) for is_of, say in _ALONE if is_of(f)), ""):
+        return alone, True
+    return next((say(f, call) for is_of, say in _CURES if is_of(f)), ""), False
 
 
 def _running_call(frame: FrameType) -> ast.Call | None:
@@ -144,7 +155,7 @@ def _called(call: ast.Call, frame: FrameType) -> Any:
         )
         is_namespace = is_namespace or (name == "astype" and isinstance(value, np.ndarray))
         value = getattr(value, name, None) if is_namespace else None
-    return value
+    return getattr(value, "original", value)  # of a drop-in
 
 
 def _is_random(x: Any) -> bool:
@@ -276,7 +287,28 @@ _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (lambda f: _is_random(getattr(f, "__self__", None)), _of_draw),
     (lambda f: isinstance(f, np.vectorize), lambda f, call: "use zyg.broadcast(f, *arrays)"),
     (lambda f: str(getattr(f, "__module__", "")).startswith("scipy."), _of_compiled),
+    (
+        lambda f: isinstance(f, np.ufunc) or str(getattr(f, "__module__", "")).startswith("numpy"),
+        _of_argument,
+    ),
+]
+# The same, of calls that adoption leaves as they are.
+_ALONE: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (lambda f: isinstance(getattr(f, "__self__", None), np.ndarray), _of_astype),
+    (
+        lambda f: f is np.arange,
+        lambda f, call: (
+            "write start + step * np.arange(n), and zyg.stop_gradient(x) for an end x, which only "
+            "says how many"
+        ),
+    ),
+    (
+        lambda f: isinstance(f, type) and f.__module__ in ("fractions", "decimal"),
+        lambda f, call: (
+            f"leave out {ast.unparse(call.func)}(), and give the gradient a {f.__name__} at which "
+            "it is taken: f gets it watched"
+        ),
+    ),
     (
         lambda f: _is_of_ctypes(f, "_ctypes"),
         lambda f, call: (
@@ -287,9 +319,5 @@ _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (
         lambda f: type(f).__module__ == "_cffi_backend",
         lambda f, call: "wrap the C function: zyg.foreign(f, jacobian=), or method=",
-    ),
-    (
-        lambda f: isinstance(f, np.ufunc) or str(getattr(f, "__module__", "")).startswith("numpy"),
-        _of_argument,
     ),
 ]

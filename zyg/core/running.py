@@ -216,19 +216,22 @@ def _name_bridge(error: BaseException) -> None:
     calls = ", ".join([*bridges, "zyg.foreign(f, ...)(x) for other code"])
     error.add_note(
         "zyg: a watched value was given to code that does not know it. Instead of f(x), write "
-        f"{calls}."
+        f"{calls}; where no derivative is wanted, f(zyg.stop_gradient(x))."
     )
 
 
 # What C code says of an operand that is no array or no float: of a watched one by its name; and of
 # any, after it has dropped the refusal of the operand to be converted.
 _BY_NAME = "a bytes-like object is required, not 'Watched"
+_OF_SOLVERS = (
+    "Result from function call is not a proper array of floats",  # MINPACK
+    "f(a) and f(b) must have different signs",  # the root finders
+)
 _OF_ANY = (
     "required argument is not a float",
     "operand is flagged as writeable, but is an object which cannot be written back",
-    "Result from function call is not a proper array of floats",  # MINPACK
     "the NPY_ITER_REFS_OK flag was not enabled",
-    "f(a) and f(b) must have different signs",  # the root finders
+    *_OF_SOLVERS,
 )
 _OF_OBJECTS = (
     "dtype('O')", "dtype object", "type 'object'", "bject arrays", "non-numeric array",
@@ -294,14 +297,23 @@ def _of_objects(error: BaseException) -> ConversionError:
     )
 
 
+def _instead_of_c(said: str) -> str:
+    """What to write instead of C code that said this."""
+    if said == "required argument is not a float":  # of struct.pack
+        return "keep the number itself, in a list or a dict, not what is packed of it"
+    if any(text in said for text in _OF_SOLVERS):
+        return "use zyg.scipy.optimize instead of scipy.optimize"
+    return "loop over x itself, or over np.ndindex(x.shape)"
+
+
 def _of_c_code(error: BaseException) -> ConversionError:
     """The refusal of a watched value by C code, which knows nothing of it."""
     return ConversionError(
         f"C code cannot take a watched value: {error}.",
         "memoryview, np.frombuffer, np.nditer, struct.pack and MINPACK read the memory of a plain "
         "number or array, which carries no derivative.",
-        "loop over x itself, or over np.ndindex(x.shape); use zyg.scipy.optimize instead of "
-        "scipy.optimize; zyg.stop_gradient(x) gives the plain value if that is what you want.",
+        f"{_instead_of_c(str(error))}; zyg.stop_gradient(x) gives the plain value if that is what "
+        "you want.",
         raising_line(error),
         tag="c-code",
     )
