@@ -121,7 +121,9 @@ def _method(cls: type, code: CodeType) -> str:
     """The name of the method that has a code, if it is one."""
     if hasattr(cls, code.co_name):
         return code.co_name
-    return next((n for n in dir(cls) if getattr(getattr(cls, n), "__code__", None) is code), "")
+    return next(
+        (n for n in dir(cls) if getattr(getattr(cls, n, None), "__code__", None) is code), ""
+    )
 
 
 def _code(x: Any) -> Any:
