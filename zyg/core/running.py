@@ -19,7 +19,14 @@ from zyg.base.scipys import instead_of_scipy, scipys_among
 from zyg.core.objects import holds_watched_objects
 from zyg.core.protection import release
 from zyg.core.strand import WATCHED, Strand, active
-from zyg.errors import ConversionError, MutationError, RunningLoopError, ZygError, raising_line
+from zyg.errors import (
+    ConversionError,
+    MutationError,
+    RunningLoopError,
+    ZygError,
+    is_installed,
+    raising_line,
+)
 
 # The way in and the way out. An exception may come from outside, as Ctrl-C does, wherever Python
 # looks for signals: where a function begins, after each call of one in C, where a loop goes back.
@@ -169,7 +176,7 @@ def _name_scipys(error: BaseException) -> bool:
 
 
 # What to write for an attribute that PyTorch's tensors have.
-_OF_TENSORS = {
+_OF_TENSORS: dict[str | None, str] = {
     "backward": "zyg.gradient(f, x), where f returns what it is the backward of",
     "clone": "x.copy()",
     "detach": "zyg.stop_gradient(x)",
@@ -200,14 +207,13 @@ def _name_bridge(error: BaseException) -> None:
     said = str(error)
     if isinstance(error, ZygError) or not re.search(_NAMED, said):
         return
-    if isinstance(error, AttributeError) and type(error.obj) in WATCHED:
-        if line := _OF_TENSORS.get(str(error.name)):
+    came = [frame for frame, _ in walk_tb(error.__traceback__)]
+    users = bool(came) and not is_installed(came[-1].f_code.co_filename)
+    if isinstance(error, AttributeError) and type(error.obj) in WATCHED and users:
+        if line := _OF_TENSORS.get(error.name):
             error.add_note(f"zyg: instead of x.{error.name}, write {line}.")
         return
-    frames, here = [], error.__traceback__
-    while here is not None:
-        frames.append(here.tb_frame.f_globals.get("__name__", "").partition(".")[0])
-        here = here.tb_next
+    frames = [frame.f_globals.get("__name__", "").partition(".")[0] for frame in came]
     cures = {**BRIDGES, **dict.fromkeys(("json", "tqdm"), "f(zyg.stop_gradient(x))")}
     raising = next((cures[name] for name in reversed(frames) if name in cures), "")
     named = [b for name, b in BRIDGES.items() if name in said.lower() and name in sys.modules]
