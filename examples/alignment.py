@@ -1,6 +1,6 @@
 """Which letters may stand for each other: the scores of an alignment, learned end to end.
 
-    python examples/alignment.py [FILE.png]
+    pip install -e '.[examples]' && python examples/alignment.py [FILE.png]  # takes seconds
 
 Two words are aligned by a dynamic program (Needleman and Wunsch), whose best score is softened so
 that it has a derivative everywhere (Mensch and Blondel, Differentiable Dynamic Programming, 2018).

@@ -1,6 +1,6 @@
 """A camera's colours set right by the difference that an eye sees, through colour-science.
 
-    pip install -e '.[libraries]' && python examples/camera.py [FILE.png]
+    pip install -e '.[libraries]' && python examples/camera.py [FILE.png]  # takes seconds
 
 A chart of 24 patches is photographed under a light bulb: measured spectra of the patches, of the
 lamp and of a real camera's sensitivities, and noise of a fixed seed. What turns the camera's three

@@ -1,6 +1,6 @@
 """A cluster: a model is trained on data that never leaves the workers of a local Dask cluster.
 
-    python examples/cluster.py
+    pip install -e '.[examples]' && python examples/cluster.py  # takes seconds
 
 The digits of scikit-learn are loaded in chunks, by tasks, and stay where they were loaded. In each
 step the model goes out to the chunks; their losses come back, and in the reverse pass a number goes

@@ -1,10 +1,10 @@
 """Fit a model by data that do not fit the memory: lazy arrays of Dask, parameters of NumPy.
 
-    python examples/data_larger_than_memory.py
+    pip install -e '.[examples-all]' && python examples/data_larger_than_memory.py  # takes seconds
 
 The data are made block by block, as they would be read from files, and never held at once: each
-step of the fit is one pass over them, and the peak of memory is that of some blocks. Needs
-``pip install zyg[arrays] dask``.
+step of the fit is one pass over them, and the peak of memory is that of some blocks. Needs Dask and
+array-api-compat.
 """
 
 import tracemalloc

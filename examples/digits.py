@@ -1,6 +1,6 @@
 """Handwritten digits: a two-layer classifier in plain NumPy, trained with the gradients of zyg.
 
-    python examples/digits.py [FILE.png]
+    pip install -e '.[examples]' && python examples/digits.py [FILE.png]  # takes seconds
 
 The model is a dataclass, the loss is a NumPy program, and `zyg.optimize.fit` makes a new model at
 each step. The images are the 1797 of scikit-learn's `load_digits`, 8 x 8 pixels each; a fifth of

@@ -1,6 +1,6 @@
 """How strong is a wine, by its colour? Gaussian-process regression in plain NumPy.
 
-    python examples/gp.py [FILE.png]
+    pip install -e '.[examples]' && python examples/gp.py [FILE.png]  # takes seconds
 
 The 178 wines are those of scikit-learn's `load_wine`; their alcohol is predicted from the intensity
 of their colour and from their hue. The parameters of the kernel, a dataclass, are those that make

@@ -1,6 +1,6 @@
 """Heat run backwards: the image that a plate started with, from the blurred one it ended with.
 
-    python examples/heat.py [FILE.png]
+    pip install -e '.[examples]' && python examples/heat.py [FILE.png]  # takes seconds
 
 The solver is a NumPy program that updates a preallocated array in place, step after step; its
 conductivity differs from place to place. The image is a digit of scikit-learn's `load_digits`,

@@ -1,6 +1,6 @@
 """A network that finds out, character by character, where words begin; its cell is one kernel.
 
-    python examples/hmlstm.py [FILE.png]
+    pip install -e '.[examples]' && python examples/hmlstm.py [FILE.png]  # takes a minute
 
 The text is Python's own documentation. Of two layers the lower one decides, at each character,
 whether there is a boundary; only then does the upper one go on, and the lower one start afresh

@@ -1,10 +1,10 @@
 """A Python program as a layer of a PyTorch model.
 
-    python examples/numpy_in_torch.py
+    pip install -e '.[torch]' && python examples/numpy_in_torch.py  # takes seconds
 
 A spring's position is seen through a lens that distorts. The model is a physical program in plain
 Python, with parameters of its own, and a net of PyTorch's on top; both are trained together by
-Adam, and second derivatives go through the whole. Needs ``pip install zyg[torch]``.
+Adam, and second derivatives go through the whole. Needs PyTorch.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The orbit of Vanguard 1, the oldest thing in orbit, from radar distances, through sgp4.
 
-    pip install -e '.[libraries]' && python examples/orbit.py [FILE.png]
+    pip install -e '.[libraries]' && python examples/orbit.py [FILE.png]  # takes seconds
 
 sgp4 is the library with which everybody computes where satellites are. Nobody wrote it to be
 differentiated: it works with `math`, a loop for Kepler's equation and attributes by the hundred.

@@ -1,6 +1,6 @@
 """A pendulum's length, its damping and the angle it was let go at, from noisy angles.
 
-    python examples/pendulum.py [FILE.png]
+    pip install -e '.[examples]' && python examples/pendulum.py [FILE.png]  # takes seconds
 
 The observations are simulated: an accurate solver, and noise of a fixed seed. Two programs that
 compute the angles are differentiated: a loop of Runge-Kutta steps in plain NumPy, step by step, and

@@ -1,6 +1,6 @@
 """A pipeline of trio tasks, trained as it stands: producer, workers that share a model, reducer.
 
-    python examples/pipeline.py
+    pip install -e '.[examples]' && python examples/pipeline.py  # takes seconds
 
 The producer cuts a batch of handwritten digits (the 1797 of scikit-learn's `load_digits`) into
 pieces and blurs or moves some of the images; the workers take pieces as they get free, and compute

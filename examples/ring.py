@@ -1,6 +1,6 @@
 """A ring of tasks with feedback: its gradient and curvature are those of the loop it stands for.
 
-    python examples/ring.py
+    pip install -e '.[examples]' && python examples/ring.py  # takes seconds
 
 Four stations pass a number round five times. Each mixes what it gets with a state of its own, which
 it keeps from round to round, so every message depends on all messages before it. In the reverse

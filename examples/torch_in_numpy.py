@@ -1,10 +1,10 @@
 """A PyTorch net inside a NumPy simulation, trained by one of PyTorch's optimisers.
 
-    python examples/torch_in_numpy.py
+    pip install -e '.[torch]' && python examples/torch_in_numpy.py  # takes seconds
 
 A ball falls through air whose drag nobody has measured. Its equation of motion is a loop in NumPy;
 the drag in it is a small `nn.Module`. The net is fitted to the observed path: zyg differentiates
-the loop and calls PyTorch for its part, Adam makes the steps. Needs ``pip install zyg[torch]``.
+the loop and calls PyTorch for its part, Adam makes the steps. Needs PyTorch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Parameters with units and a measurement with labels: a cooling rod, fitted by L-BFGS.
 
+    pip install -e '.[examples-all]' && python examples/units_and_labels.py  # takes seconds
+
 The model computes in pint's quantities and gives a DataArray of xarray over time and place; its
-parameters come back with their units. Needs pint, xarray and scipy.
+parameters come back with their units. Needs pint, xarray and SciPy.
 """
 
 import numpy as np

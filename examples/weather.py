@@ -1,6 +1,6 @@
 """Yesterday's weather from a few stations: the start of a chaotic model, by its gradient.
 
-    python examples/weather.py [FILE.png]
+    pip install -e '.[examples]' && python examples/weather.py [FILE.png]  # takes seconds
 
 The model is Lorenz' of 1996: a row of places around the globe, each pushed by a constant forcing
 and by its neighbours. Every second place has a station, whose readings are noisy. What is looked

@@ -6,7 +6,7 @@ worker, where the adjoint runs. So only values and cotangents travel. What stays
 pickled as its recipe: where Dask moves it, or runs it again because a worker was lost, the task is
 recomputed, and the gradient is the same, bit for bit.
 
-Needs ``pip install zyg[distributed]``.
+Needs ``pip install -e '.[distributed]'``.
 
 Dask recomputes tasks, but not what was scattered: if the only worker that holds scattered data is
 lost, so is the gradient, with Dask's error. Load data in tasks, or scatter it to several workers

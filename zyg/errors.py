@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from zyg.cells import spot
+
 OWN_TEXT = "<zyg: the short path of watched numbers>"  # the file name of code made from text
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -30,8 +32,11 @@ def user_frame() -> FrameType | None:
 
 
 def _users(frame: FrameType | None) -> FrameType | None:
-    """The first of a frame and its callers that is the user's."""
-    while frame is not None and not is_users(frame.f_code.co_filename):
+    """The first of a frame and its callers that is the user's, and of no text without a module."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if is_users(file) and (file != "<string>" or "__name__" in frame.f_globals):
+            break
         frame = frame.f_back
     return frame
 
@@ -70,7 +75,7 @@ def user_line(frame: FrameType | None = None, line: int = 0) -> str:
         return "unknown (no Python frame of yours is running)"
     code, line = frame.f_code, line or frame.f_lineno
     text = linecache.getline(code.co_filename, line, frame.f_globals).strip()
-    return f"{code.co_filename}:{line}, in {code.co_name}" + (f": {text}" if text else "")
+    return f"{spot(code.co_filename, line)}, in {code.co_name}" + (f": {text}" if text else "")
 
 
 def raising_line(error: BaseException) -> str:

@@ -1,6 +1,6 @@
 """JAX, both ways: its functions in zyg's gradients, and programs in its own.
 
-Needs ``pip install zyg[jax]``.
+Needs ``pip install -e '.[jax]'``.
 """
 
 from zyg.interop.jax import wrap as wrap

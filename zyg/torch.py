@@ -1,6 +1,6 @@
 """PyTorch, both ways: its functions and modules in zyg's gradients, and programs in its own.
 
-Needs ``pip install zyg[torch]``.
+Needs ``pip install -e '.[torch]'``.
 """
 
 from zyg.interop.torch_functions import Module as Module

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zyg.base.caches import Cache, remembered
+from zyg.base.extras import installing
 from zyg.errors import ShapeError
 from zyg.kernels.dtypes import dtypes_of
 from zyg_cuda.arrays import Library
@@ -216,7 +217,7 @@ def is_simulated() -> bool:
     if config.ENABLE_CUDASIM:  # type: ignore[attr-defined]
         return True
     if find_spec("numba_cuda") is None:
-        raise ImportError("kernels on a GPU need numba-cuda: pip install 'zyg[cuda]'")
+        raise ImportError(f"kernels on a GPU need numba-cuda: {installing('cuda')}")
     if not cuda.is_available():
         raise DriverError(
             f"there is no CUDA device ({' '.join(str(cuda.cuda_error()).split())}).",
@@ -228,6 +229,6 @@ def is_simulated() -> bool:
     except (AttributeError, ImportError) as error:
         raise ImportError(
             f"numba-cuda {version('numba-cuda')} does not work with NumPy {np.__version__} "
-            f"({error}): pip install 'zyg[cuda]' has versions that go together"
+            f"({error}); there are versions that go together: {installing('cuda')}"
         ) from error
     return False

@@ -333,8 +333,11 @@ def test_a_write_to_an_argument_is_refused_and_an_exception_stays_itself():
         x[0] = 1.0
         return x
 
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(ValueError, match="read-only") as caught:
         zyg.gradient(lambda x: zyg.foreign(writes, method="difference")(x).sum(), np.ones(2))
+    assert any("lambda x: f(x.copy())" in note for note in caught.value.__notes__)
+    copied = zyg.foreign(lambda x: writes(x.copy()), method="difference")
+    np.testing.assert_allclose(zyg.gradient(lambda x: copied(x).sum(), np.ones(2))[0], [0, 1])
 
     class CrashError(Exception):
         pass

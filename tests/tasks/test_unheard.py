@@ -136,6 +136,17 @@ def test_a_watched_value_in_a_queue_is_refused_where_it_is_used(name):
     assert "zyg.wrap_executor(ProcessPoolExecutor())" in str(caught.value)
 
 
+def test_the_line_that_hears_of_a_refusal_is_told():
+    def f(x):
+        return through_queues(float, x)
+
+    with pytest.raises(ConversionError) as caught:
+        zyg.gradient(f, 1.5)
+    _, where, lib, *_ = str(caught.value).splitlines()
+    assert where.startswith(f"  where: {__file__}:")
+    assert lib == "  lib:   in the background, where multiprocessing sends a value"
+
+
 @pytest.mark.parametrize("f", [lambda x: x, lambda x: [x]])
 def test_a_value_that_came_back_unused_is_no_result(f):
     with pytest.raises((StructureError, TypeError)):

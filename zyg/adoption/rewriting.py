@@ -155,9 +155,8 @@ def _through(method: str, first: ast.expr, second: ast.expr, node: ast.expr) -> 
     return ast.copy_location(ast.Call(call, [first, second], []), node)
 
 
-def rewritten(names: dict[str, Any]) -> dict[CodeType, CodeType]:
-    """The codes of a module's functions in which there are such calls, and what to run instead."""
-    source, file = _source(names), str(names.get("__file__"))
+def rewritten(source: str, file: str) -> dict[CodeType, CodeType]:
+    """The codes of a text's functions in which there are such calls, and what to run instead."""
     if not _MENTIONED.search(source):
         return {}
     with suppress(SyntaxError, ValueError, RecursionError):
@@ -168,7 +167,8 @@ def rewritten(names: dict[str, Any]) -> dict[CodeType, CodeType]:
     return {}
 
 
-def _source(names: dict[str, Any]) -> str:
+def source_of(names: dict[str, Any]) -> str:
+    """The text of a module, as far as there is one."""
     get, name = getattr(names.get("__loader__"), "get_source", None), names.get("__name__")
     with suppress(ImportError, OSError, ValueError):
         if get is not None and (source := get(name)) is not None:

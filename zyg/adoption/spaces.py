@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 import threading
@@ -12,7 +13,7 @@ from typing import Any
 
 from zyg.adoption.originals import drop_in, learn, original
 from zyg.adoption.places import Place, Walk
-from zyg.adoption.rewriting import rewritten
+from zyg.adoption.rewriting import rewritten, source_of
 from zyg.base.adoptable import REFUSED, note_adopted, note_rewritten, running
 
 Names = dict[str, Any]
@@ -44,21 +45,32 @@ class Space:
     def __init__(self, names: Names) -> None:
         self.names, self.name = names, str(names.get("__name__"))
         self.growing = self.grown = False
-        self.on, self._places, self._seen = False, list[Place](), list[int]()
+        self.on, self._places, self._seen = False, list[Place](), list[Any]()
         self._holders, self._sizes = list[Any](), list[int]()
+        self._cells: dict[str, dict[CodeType, CodeType]] = {}
         self._own = {id(place.before) for place in self._walk(original)}  # drop-ins of its own
         self.read()
 
     def read(self) -> None:
         """Read the module's source, as it is when it has been loaded."""
-        self._codes = rewritten(self.names)
+        self._codes = rewritten(source_of(self.names), str(self.names.get("__file__")))
         note_rewritten(self._codes)
+
+    def _code(self, code: CodeType) -> CodeType:
+        """What runs instead of a function's code; a cell of a notebook has a text of its own."""
+        found, file = self._codes.get(code), code.co_filename
+        if found is not None or not self.growing or file == self.names.get("__file__"):
+            return found or code
+        if file not in self._cells:
+            self._cells[file] = rewritten("".join(linecache.getlines(file)), file)
+            note_rewritten(self._cells[file])
+        return self._cells[file].get(code, code)
 
     def _walk(self, instead: Callable[[Any], Any]) -> list[Place]:
         return Walk(self.names, is_covered, instead).places()
 
     def _drop_in(self, value: Any) -> Any:
-        return self._codes.get(value, value) if type(value) is CodeType else drop_in(value)
+        return self._code(value) if type(value) is CodeType else drop_in(value)
 
     def look(self) -> None:
         """Find the places where originals are."""
@@ -109,7 +121,7 @@ class Space:
 
     def _look_again(self) -> None:
         """Look at what has come since, if something may have."""
-        seen = [id(v) for v in list(self.names.values()) if type(v) in _BINDINGS]
+        seen = [id(v) if type(v) in _BINDINGS else name for name, v in list(self.names.items())]
         if seen != self._seen:
             self._seen = seen
             self.read()
@@ -225,6 +237,10 @@ def names_of(module: ModuleType) -> Names:
 
 
 def is_python(names: Names) -> bool:
-    """Whether a module is written in Python, and not compiled."""
+    """Whether a module is written in Python, and not compiled.
+
+    What is typed in, or given to Python as text, has the loader of what is built in.
+    """
     loader, file = names.get("__loader__"), str(names.get("__file__") or "")
-    return loader is not BuiltinImporter and not file.endswith(tuple(EXTENSION_SUFFIXES))
+    built_in = loader is BuiltinImporter and names.get("__name__") != "__main__"
+    return not built_in and not file.endswith(tuple(EXTENSION_SUFFIXES))

@@ -10,14 +10,15 @@ caches                          what was worked out, bounded and forgotten on de
 warned                          warnings of what is slow, with the user's line
 threads                         work in chunks, on several threads
 late                            what could not be raised where it was
+extras                          what to install where a library is missing
 marks                           what modules and functions say of themselves
 words                           what the texts of functions say to the compiler
 instead                         what others call what zyg has
 adoptable                       which modules may be adopted, and which are
 sinks                           calls of other libraries that only look at values
-remedies                        what to write in place of the call that was refused
 array_types                     kinds of arrays: NumPy's, a device's
 registry                        which rule belongs to which function
+scipys remedies                 what to write in place of the call that was refused; SciPy's
 bags                            `Tangent`, the gradient of an object
 kinds labelled                  what a kind of container is; those of other packages
 containers opaque               kinds of containers; what passes through whole

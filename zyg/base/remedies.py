@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import ast
 import linecache
-import sys
 from collections.abc import Callable
-from importlib.util import find_spec
-from types import FrameType, ModuleType
+from traceback import walk_tb
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from zyg.base.adoptable import adoptable, outside
-from zyg.base.sinks import is_known
-from zyg.errors import is_installed, user_frame
+from zyg.base.adoptable import adoptable, is_adopted, outside
+from zyg.base.caches import Cache
+from zyg.base.scipys import (
+    NO_RULE,
+    instead_of,
+    instead_of_scipy,
+    is_scipys,
+    public_name,
+    scipys_among,
+)
+from zyg.base.sinks import is_known, names_at
+from zyg.errors import is_installed, is_users, user_frame
 
 _ANY = "use functions of zyg.numpy or zyg.math"
+_OF_ADOPTED = "use NumPy's functions on x itself, not on what is made of it"
 _PLAIN_VALUE = "zyg.stop_gradient(x) gives the plain value if that is what you want"
 
 
@@ -46,9 +55,57 @@ def instead(otherwise: str = "") -> str:
     caller = outside(frame)
     if frame is None or caller is None:
         return _ANY
-    cure = (_of_call(frame) or otherwise) if caller is frame else _of_scipy(frame)
-    adopt = adoptable(caller)
-    return ", or ".join(filter(None, [cure, f"call {adopt} once" if adopt else ""])) or _ANY
+    if caller is frame:
+        cure, alone = _of_call(frame)
+        cure = cure or otherwise
+    else:
+        cure, alone = instead_of_scipy(_up(frame)), False
+    if alone or cure.startswith(NO_RULE):
+        return cure
+    adopt = f"call {call} once" if (call := adoptable(caller)) else ""
+    known = ", or ".join(filter(None, [cure, adopt]))
+    return known or (_OF_ADOPTED if is_adopted(caller.f_globals) else _ANY)
+
+
+_told: Cache[tuple[int, int, bool], tuple[CodeType, str]] = Cache(1024)
+
+
+def instead_as_told() -> str:
+    """`instead()`, found once for each call of the user's, of what is not refused but slow."""
+    frame = outside(user_frame())
+    if frame is None:
+        return instead()
+    code = frame.f_code  # by its identity: the hash of a code takes its time
+    at = id(code), frame.f_lasti, is_adopted(frame.f_globals)
+    known = _told.get(at)
+    if known is None or known[0] is not code:
+        known = _told.put(at, (code, instead()))
+    return known[1]
+
+
+def _up(frame: FrameType | None) -> list[FrameType]:
+    """The frames of SciPy's from this one outwards."""
+    frames = []
+    while frame is not None and is_scipys(frame):
+        frames.append(frame)
+        frame = frame.f_back
+    return frames
+
+
+def instead_of_objects(error: BaseException) -> str:
+    """What to write where an exception says that an array of watched objects is none of numbers."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    scipys = scipys_among(frames)
+    cure = instead_of_scipy(scipys) if scipys else ""
+    if cure.startswith(NO_RULE):
+        return cure
+    theirs = [f for f in frames if outside(f) is f and is_users(f.f_code.co_filename)]
+    call = adoptable(theirs[-1]) if theirs else ""
+    if call and is_installed(theirs[-1].f_code.co_filename):
+        return f"call {call} once"
+    ways = ["use np.stack([x, y]) instead of np.array([x, y])", "x instead of np.asarray(x)"]
+    adopt = "or call zyg.adopt(__name__) once" if call else ""
+    return ", ".join(filter(None, [*ways, cure.removeprefix("use "), adopt]))
 
 
 def _of_library() -> str:
@@ -67,35 +124,22 @@ def _of_library() -> str:
     return f"call {adopt} once, and try again" if (adopt := adoptable(caller)) else ""
 
 
-def _of_call(frame: FrameType) -> str:
-    """What to write in place of the call that a frame is at; empty if nothing is known."""
+def _of_call(frame: FrameType) -> tuple[str, bool]:
+    """What to write in place of the call that a frame is at, if something is known.
+
+    And whether nothing else helps.
+    """
     call = _running_call(frame)
     f = _called(call, frame) if call else None
-    return next((say(f, call) for is_of, say in _CURES if is_of(f)), "") if call else ""
-
-
-def _of_scipy(frame: FrameType | None) -> str:
-    """What to call instead of the function or class of SciPy's that was called from outside."""
-    name = ""
-    while frame is not None and frame.f_globals.get("__name__", "").startswith("scipy."):
-        parts = frame.f_globals["__name__"].split(".")
-        of_class = type(frame.f_locals["self"]) if "self" in frame.f_locals else frame.f_code
-        called = getattr(of_class, "__name__", frame.f_code.co_name)
-        for module in (".".join(parts[:k]) for k in range(len(parts), 1, -1)):
-            if not called.startswith("_") and hasattr(sys.modules.get(module), called):
-                name = f"{module}.{called}"  # where users find it: the shortest
-        frame = frame.f_back
-    drop_in = find_spec(f"zyg.{name.rpartition('.')[0]}") if name else None
-    if name and (drop_in is None or drop_in.origin is None):  # no file of zyg's
-        return (
-            f"zyg has no rule for {name}: wrap it by zyg.foreign(f, jacobian=jacobian), or write "
-            "its rule with zyg.adjoint"
-        )
-    return f"use zyg.{name} instead of {name}" if name else "use zyg.scipy instead of scipy"
+    if call is None or f is None:
+        return "", False
+    if alone := next((say(f, call) for is_of, say in _ALONE if is_of(f)), ""):
+        return alone, True
+    return next((say(f, call) for is_of, say in _CURES if is_of(f)), ""), False
 
 
 def _running_call(frame: FrameType) -> ast.Call | None:
-    """The call that a frame is at, if it is one and its source is there."""
+    """The call that a frame is at, if it is one; without its source, of the argument x."""
     code = frame.f_code
     line, last, start, end = list(code.co_positions())[frame.f_lasti // 2]
     if line is None or last is None or start is None or end is None:
@@ -103,6 +147,7 @@ def _running_call(frame: FrameType) -> ast.Call | None:
     lines = [linecache.getline(code.co_filename, n, frame.f_globals) for n in range(line, last + 1)]
     text = "".join(lines).encode()
     text = text[start : len(text) - len(lines[-1].encode()) + end]
+    text = text or f"{'.'.join(names_at(code, frame.f_lasti))}(x)".encode()
     try:
         tree = ast.parse(b"(" + text + b")", mode="eval").body
     except (SyntaxError, ValueError):
@@ -125,8 +170,9 @@ def _called(call: ast.Call, frame: FrameType) -> Any:
         is_namespace = (
             is_namespace or _is_of_ctypes(value, "ctypes") or _is_of_ctypes(value, "cffi.api")
         )
+        is_namespace = is_namespace or (name == "astype" and isinstance(value, np.ndarray))
         value = getattr(value, name, None) if is_namespace else None
-    return value
+    return getattr(value, "original", value)  # of a drop-in
 
 
 def _is_random(x: Any) -> bool:
@@ -150,7 +196,12 @@ def _of_math(f: Any, call: ast.Call) -> str:
 
 
 def _of_conversion(f: Any, call: ast.Call) -> str:
-    return f"leave out {ast.unparse(call.func)}(), or use x.astype(...) for an array"
+    said = f"leave out {ast.unparse(call.func)}(), or use x.astype(...) for an array"
+    frame = user_frame()
+    if frame is None or linecache.getlines(frame.f_code.co_filename, frame.f_globals):
+        return said
+    typed = ", or put it in a file or a notebook, where zyg.adopt can read the function"
+    return said + typed if is_adopted(frame.f_globals) else said
 
 
 def _of_list(f: Any, call: ast.Call) -> str:
@@ -211,6 +262,27 @@ def _of_draw(f: Any, call: ast.Call) -> str:
     )
 
 
+def _of_astype(f: Any, call: ast.Call) -> str:
+    """An array of objects, of watched numbers, that is to be one of numbers."""
+    array = ast.unparse(call.func).rpartition(".")[0]
+    stacked = f"np.stack([*{array}])" if f.__self__.ndim == 1 else f"np.stack([*{array}.flat])"
+    shaped = "" if f.__self__.ndim == 1 else f".reshape({array}.shape)"
+    return f"write {stacked}{shaped} instead of {array}.astype"
+
+
+def _of_argument(f: Any, call: ast.Call) -> str:
+    """A flat list that is given to a function of NumPy's for an array."""
+    lists = (x for x in call.args if isinstance(x, (ast.List, ast.ListComp)) and _is_flat(x))
+    given = next((ast.unparse(x) for x in lists), "")
+    return f"pass np.stack({given}) instead of {given}" if given else ""
+
+
+def _of_compiled(f: Any, call: ast.Call) -> str:
+    """Of a compiled function or class of SciPy's, which no frame runs."""
+    name = public_name(f, f.__module__)
+    return instead_of(name) if name else ""
+
+
 _ARRAYS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
 _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (lambda f: getattr(f, "__module__", "") in ("math", "cmath"), _of_math),
@@ -231,6 +303,29 @@ _CURES: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
     (lambda f: f is np.fromiter, lambda f, call: "write np.stack([...]) instead of np.fromiter"),
     (lambda f: _is_random(getattr(f, "__self__", None)), _of_draw),
     (lambda f: isinstance(f, np.vectorize), lambda f, call: "use zyg.broadcast(f, *arrays)"),
+    (lambda f: str(getattr(f, "__module__", "")).startswith("scipy."), _of_compiled),
+    (
+        lambda f: isinstance(f, np.ufunc) or str(getattr(f, "__module__", "")).startswith("numpy"),
+        _of_argument,
+    ),
+]
+# The same, of calls that adoption leaves as they are.
+_ALONE: list[tuple[Callable[[Any], bool], Callable[[Any, ast.Call], str]]] = [
+    (lambda f: isinstance(getattr(f, "__self__", None), np.ndarray), _of_astype),
+    (
+        lambda f: f is np.arange,
+        lambda f, call: (
+            "write start + step * np.arange(n), and zyg.stop_gradient(x) for an end x, which only "
+            "says how many"
+        ),
+    ),
+    (
+        lambda f: isinstance(f, type) and f.__module__ in ("fractions", "decimal"),
+        lambda f, call: (
+            f"leave out {ast.unparse(call.func)}(), and give the gradient a {f.__name__} at which "
+            "it is taken: f gets it watched"
+        ),
+    ),
     (
         lambda f: _is_of_ctypes(f, "_ctypes"),
         lambda f, call: (

@@ -221,6 +221,15 @@ def _call_at(code: CodeType, at: int) -> tuple[Any, bool]:
     return next(loads, None), instructions[k + 1].opname == "POP_TOP"
 
 
+def names_at(code: CodeType, at: int) -> list[str]:
+    """The dotted name by which an instruction calls a function; empty if that is no name's."""
+    *before, call = (i for i in dis.get_instructions(code) if i.offset <= at)
+    parts = [i for i in before if _start(i) == _start(call) and i.opname != "PRECALL"]
+    loads = all(i.opname.startswith(("LOAD_", "PUSH_NULL")) for i in parts)
+    named = loads and call.opname.startswith(("CALL", "PRECALL"))
+    return [i.argval for i in parts if isinstance(i.argval, str)] if named else []
+
+
 def _is_named(name: Any, called: FrameType) -> bool:
     """Whether a frame's function has a name, by itself or as a method of its first argument."""
     code = called.f_code

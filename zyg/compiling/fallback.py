@@ -40,7 +40,7 @@ _SLOW = "loops over elements are about 100 times slower, statements of arrays ta
 
 def _told(name: str, text: str, line: str) -> str:
     what, fix = text.partition(" [")[0], text.rpartition("\n  fix:   ")[2]
-    place = re.sub(r":(\d+): (.+)$", r":\1: `\2`: ", line)
+    place = re.sub(r"(:|line )(\d+): (.+)$", r"\1\2: `\3`: ", line)
     slow = f"{name} runs in Python, and its derivatives are traced: {_SLOW}."
     return f"zyg.compile: {place}{what} {slow} {fix[:1].upper()}{fix[1:]}"
 

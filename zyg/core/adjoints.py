@@ -14,6 +14,7 @@ from zyg.base.config import setting
 from zyg.base.containers import ATOMS
 from zyg.base.registry import Adjoint, Composed
 from zyg.base.structure import Structure, is_number
+from zyg.cells import spot
 from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
 from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, note
 from zyg.core.exchange import bring
@@ -416,8 +417,7 @@ def _checked(rule: Adjoint, k: int, c: Any, spec: Spec) -> Any:
 
 
 def _broken(rule: Adjoint, what: str) -> AdjointError:
-    file, line = _code_of(rule)
-    place = f" ({file}:{line})" if file else ""
+    place = f" ({spot(*code)})" if (code := _code_of(rule))[0] else ""
     return AdjointError(
         f"the rule of {rule.name}{place} is wrong: {what}.",
         "a pullback returns a tuple with one cotangent per positional argument: a value of that "

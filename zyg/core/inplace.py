@@ -7,13 +7,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from zyg.base.adoptable import is_adopted, outside
 from zyg.base.remedies import remedy
 from zyg.core.indexing import refuse_target, write
 from zyg.core.indices import frozen, is_unique
 from zyg.core.sequences import is_list, joined
 from zyg.core.strand import ARRAYS, exchange_lock, is_watched, settle, strip
 from zyg.core.views import Place, base_of, buffer, copied, lay_out, make_writable, order_of
-from zyg.errors import ConversionError
+from zyg.errors import ConversionError, user_frame
 
 
 def augment(x: Any, function: Any, ufunc: Any, other: Any) -> Any:
@@ -109,11 +110,14 @@ def write_result(
 
 
 def refuse_store() -> NoReturn:
+    frame = outside(user_frame())
+    adopted = frame is not None and is_adopted(frame.f_globals)
+    made = "where the gradient runs" if adopted else "after import zyg.numpy as np"
     raise ConversionError(
         "a watched value cannot be stored in a plain NumPy array.",
         "the array can hold plain numbers only, so the derivative would be lost; it was made by "
         "plain NumPy, or outside the gradient.",
-        remedy("make it with np.zeros_like(x), or with np.zeros(n) after import zyg.numpy as np"),
+        remedy(f"make it with np.zeros_like(x), or with np.zeros(n) {made}"),
         tag="plain-buffer",
     )
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from zyg.base.config import setting
 from zyg.base.registry import ScalarRule
-from zyg.base.remedies import instead
+from zyg.base.remedies import instead_as_told
+from zyg.base.scipys import NO_RULE
 from zyg.base.warned import warn
 from zyg.core.strand import ARRAYS, WATCHED, strip, watch
 from zyg.core.views import base_of, once, order_of, root_of, zeros_in
@@ -139,9 +140,10 @@ def shown(x: Any, copy: bool | None) -> np.ndarray[Any, Any]:
 
     NumPy's answer is `x` itself: unless a copy was asked for, neither may be written meanwhile.
     """
+    cure = instead_as_told()
     warn(
         "NumPy made an array of objects from watched values: correct, but each element is "
-        f"computed in Python. Faster: {instead()}."
+        f"computed in Python. {'Also, ' if cure.startswith(NO_RULE) else 'Faster: '}{cure}."
     )
     made = as_objects(x) if copy or type(x) not in ARRAYS else _in_place_of(x)
     if type(x) in ARRAYS and not copy:

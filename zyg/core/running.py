@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from traceback import walk_tb
 from types import CoroutineType
 from typing import Any
 
@@ -13,10 +14,19 @@ from zyg.base.adoptable import running, turn, turns
 from zyg.base.buffers import says_read_only
 from zyg.base.config import setting
 from zyg.base.quiet import SILENT, errors_now, set_errors
-from zyg.base.remedies import BRIDGES
+from zyg.base.remedies import BRIDGES, instead_of_objects
+from zyg.base.scipys import instead_of_scipy, scipys_among
+from zyg.core.objects import holds_watched_objects
 from zyg.core.protection import release
-from zyg.core.strand import Strand, active
-from zyg.errors import ConversionError, MutationError, RunningLoopError, ZygError, raising_line
+from zyg.core.strand import WATCHED, Strand, active
+from zyg.errors import (
+    ConversionError,
+    MutationError,
+    RunningLoopError,
+    ZygError,
+    is_installed,
+    raising_line,
+)
 
 # The way in and the way out. An exception may come from outside, as Ctrl-C does, wherever Python
 # looks for signals: where a function begins, after each call of one in C, where a loop goes back.
@@ -93,7 +103,9 @@ def release_all(strand: Strand) -> None:
 def _explain(strand: Strand, error: BaseException) -> None:
     """Say of an exception in f what it has to do with watched values, if it has."""
     _explain_read_only(strand, error)
-    _name_bridge(error)
+    _locate(error)
+    if not _name_scipys(error):
+        _name_bridge(error)
     release_all(strand)
     if isinstance(error, SystemError | ValueError) and isinstance(error.__cause__, ZygError):
         # C code that went on after a refusal, or said that a number with an index is a sequence
@@ -138,15 +150,70 @@ def _explain_read_only(strand: Strand, error: BaseException) -> None:
 _NAMED = r"\bWatched(?:Array|[A-Z]\w*)\b"
 
 
+_SENT = "\n  where: in the background, "
+
+
+def _locate(error: BaseException) -> None:
+    """Say of a value that was refused in the background on which line f heard of it."""
+    if isinstance(error, ConversionError) and _SENT in (said := str(error)):
+        heard = f"\n  where: {raising_line(error)}\n  lib:   in the background, "
+        error.args = (said.replace(_SENT, heard),)
+
+
+def _name_scipys(error: BaseException) -> bool:
+    """Say of an exception of SciPy's code that had watched values what to call instead."""
+    theirs = scipys_among([frame for frame, _ in walk_tb(error.__traceback__)])
+    if isinstance(error, ZygError | Warning):
+        return False
+    values = [v for frame in theirs for v in frame.f_locals.values()]
+    if not any(type(v) in WATCHED or holds_watched_objects(v) for v in values):
+        return False
+    error.add_note(
+        "zyg: SciPy's code was given watched values, which it does not know: "
+        f"{instead_of_scipy(theirs)}."
+    )
+    return True
+
+
+# What to write for an attribute that PyTorch's tensors have.
+_OF_TENSORS: dict[str | None, str] = {
+    "backward": "zyg.gradient(f, x), where f returns what it is the backward of",
+    "clone": "x.copy()",
+    "detach": "zyg.stop_gradient(x)",
+    "grad": "zyg.gradient(f, x), which returns it",
+    "numpy": "x, which answers as NumPy's arrays do",
+}
+
+
+def note_call(f: Any, args: Sequence[Any], kwargs: dict[str, Any], error: BaseException) -> None:
+    """Say of a call of f that Python refused how a verb is called."""
+    came = error.__traceback__
+    if not isinstance(error, TypeError) or (came is not None and came.tb_next is not None):
+        return
+    asked = [f"{name}=" for name in ("argnums", "has_aux") if name in kwargs]
+    if not callable(f):
+        error.add_note("zyg: the function itself comes first, as in zyg.gradient(f, x).")
+    elif not args:
+        error.add_note("zyg: zyg.gradient(f, x) is the gradient at x; zyg.grad(f)(x) is one, too.")
+    elif asked:
+        error.add_note(
+            f"zyg: zyg.grad and zyg.value_and_grad take {' and '.join(asked)}; this verb gives all "
+            "keywords to f."
+        )
+
+
 def _name_bridge(error: BaseException) -> None:
     """Say of an exception of other code that met a watched value which bridge there is."""
     said = str(error)
     if isinstance(error, ZygError) or not re.search(_NAMED, said):
         return
-    frames, here = [], error.__traceback__
-    while here is not None:
-        frames.append(here.tb_frame.f_globals.get("__name__", "").partition(".")[0])
-        here = here.tb_next
+    came = [frame for frame, _ in walk_tb(error.__traceback__)]
+    users = bool(came) and not is_installed(came[-1].f_code.co_filename)
+    if isinstance(error, AttributeError) and type(error.obj) in WATCHED and users:
+        if line := _OF_TENSORS.get(error.name):
+            error.add_note(f"zyg: instead of x.{error.name}, write {line}.")
+        return
+    frames = [frame.f_globals.get("__name__", "").partition(".")[0] for frame in came]
     cures = {**BRIDGES, **dict.fromkeys(("json", "tqdm"), "f(zyg.stop_gradient(x))")}
     raising = next((cures[name] for name in reversed(frames) if name in cures), "")
     named = [b for name, b in BRIDGES.items() if name in said.lower() and name in sys.modules]
@@ -155,19 +222,22 @@ def _name_bridge(error: BaseException) -> None:
     calls = ", ".join([*bridges, "zyg.foreign(f, ...)(x) for other code"])
     error.add_note(
         "zyg: a watched value was given to code that does not know it. Instead of f(x), write "
-        f"{calls}."
+        f"{calls}; where no derivative is wanted, f(zyg.stop_gradient(x))."
     )
 
 
 # What C code says of an operand that is no array or no float: of a watched one by its name; and of
 # any, after it has dropped the refusal of the operand to be converted.
 _BY_NAME = "a bytes-like object is required, not 'Watched"
+_OF_SOLVERS = (
+    "Result from function call is not a proper array of floats",  # MINPACK
+    "f(a) and f(b) must have different signs",  # the root finders
+)
 _OF_ANY = (
     "required argument is not a float",
     "operand is flagged as writeable, but is an object which cannot be written back",
-    "Result from function call is not a proper array of floats",  # MINPACK
     "the NPY_ITER_REFS_OK flag was not enabled",
-    "f(a) and f(b) must have different signs",  # the root finders
+    *_OF_SOLVERS,
 )
 _OF_OBJECTS = (
     "dtype('O')", "dtype object", "type 'object'", "bject arrays", "non-numeric array",
@@ -228,10 +298,18 @@ def _of_objects(error: BaseException) -> ConversionError:
         f"{str(error).rstrip('.')}.",
         "np.asarray and np.array make an array of objects of watched values, and not every "
         "function of NumPy's or SciPy's has a loop for objects.",
-        "use np.stack([x, y]) instead of np.array([x, y]), x instead of np.asarray(x), zyg.numpy "
-        "and zyg.scipy instead of numpy and scipy, or call zyg.adopt(__name__) once.",
+        f"{instead_of_objects(error)}.",
         raising_line(error),
     )
+
+
+def _instead_of_c(said: str) -> str:
+    """What to write instead of C code that said this."""
+    if said == "required argument is not a float":  # of struct.pack
+        return "keep the number itself, in a list or a dict, not what is packed of it"
+    if any(text in said for text in _OF_SOLVERS):
+        return "use zyg.scipy.optimize instead of scipy.optimize"
+    return "loop over x itself, or over np.ndindex(x.shape)"
 
 
 def _of_c_code(error: BaseException) -> ConversionError:
@@ -240,8 +318,8 @@ def _of_c_code(error: BaseException) -> ConversionError:
         f"C code cannot take a watched value: {error}.",
         "memoryview, np.frombuffer, np.nditer, struct.pack and MINPACK read the memory of a plain "
         "number or array, which carries no derivative.",
-        "loop over x itself, or over np.ndindex(x.shape); use zyg.scipy.optimize instead of "
-        "scipy.optimize; zyg.stop_gradient(x) gives the plain value if that is what you want.",
+        f"{_instead_of_c(str(error))}; zyg.stop_gradient(x) gives the plain value if that is what "
+        "you want.",
         raising_line(error),
         tag="c-code",
     )

@@ -23,7 +23,16 @@ from zyg.core.objects import stacked, without_class
 from zyg.core.overwritten import demand_unwritten, overwritten
 from zyg.core.protection import forbid_shared_writes, release, take_back, watch_together
 from zyg.core.reverse import all_finite, plain_then_strong, reverse
-from zyg.core.running import completed, enter, failed, has_shown_objects, judge, leave, release_all
+from zyg.core.running import (
+    completed,
+    enter,
+    failed,
+    has_shown_objects,
+    judge,
+    leave,
+    note_call,
+    release_all,
+)
 from zyg.core.strand import (
     ARRAYS,
     WATCHED,
@@ -100,6 +109,7 @@ class Call:
             leave(strand, around)
         except BaseException as error:
             unfinished.append(self)
+            note_call(f, self.watched, kwargs, error)
             failed(strand, around, errors, error)
             raise
         if strand.kin.refused or strand.kin.family or strand.memory.elements:

@@ -14,6 +14,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from zyg.base.borders import border
+from zyg.base.buffers import says_read_only
 from zyg.base.containers import Engine
 from zyg.base.marks import Named
 from zyg.base.signatures import Decorated, P, R
@@ -132,6 +133,12 @@ def foreign(
     return ByRule(f, _pulled if pullback else _contracted, pullback or jacobian)
 
 
+_COPY = (
+    "zyg: zyg.foreign passes read-only arrays, for the rule needs what is in them. Give it a "
+    "function that copies them: lambda x: f(x.copy())."
+)
+
+
 class Foreign(Named, Engine):
     """A function of others; in arguments it passes through whole."""
 
@@ -169,7 +176,12 @@ class Foreign(Named, Engine):
 
     def value(self, args: Sequence[Any]) -> Any:
         """The result for plain arguments, in memory of its own."""
-        y = self.f(*map(_read_only_parts, args))
+        try:
+            y = self.f(*map(_read_only_parts, args))
+        except ValueError as error:
+            if says_read_only(error):
+                error.add_note(_COPY)
+            raise
         if type(y) is float:
             return y
         parts = Structure(y, is_result)

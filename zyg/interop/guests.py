@@ -17,6 +17,7 @@ import numpy as np
 
 from zyg.base import array_types
 from zyg.base.array_types import ArraySpec, ArrayType
+from zyg.base.extras import installing
 from zyg.core.strand import WATCHED, Watched, watcher_of
 from zyg.errors import MissingRuleError, MutationError, StructureError, ZygError
 from zyg.interop import phrases as phrases
@@ -196,7 +197,7 @@ def _meet(package: str, raw: Any) -> Library:
         raise StructureError(
             f"zyg cannot watch arrays of {package} without the package array-api-compat.",
             "that package gives each library's functions the names of the array API standard.",
-            "pip install zyg[arrays], or pass NumPy's arrays.",
+            f"{installing('arrays')}; or pass NumPy's arrays.",
             tag="array-kind",
         ) from None
     return joined_to(KNOWN.get(package, Library)(package, array_namespace(raw)))

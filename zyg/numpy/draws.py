@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zyg.base.extras import installing
 from zyg.base.remedies import WHOLE_DRAWS, instead_of_whole
 from zyg.errors import DegenerateError, MissingRuleError
 from zyg.functions.kit import (
@@ -194,7 +195,7 @@ def _sample(name: str) -> Sample:
             raise MissingRuleError(
                 f"a draw of {name} cannot be differentiated in its parameters without SciPy.",
                 "the derivative takes special functions, which are SciPy's.",
-                "pip install 'zyg[scipy]'.",
+                f"{installing('scipy')}.",
             ) from error
         found: Sample = by_scipy.SAMPLES[name]
         return found

@@ -48,12 +48,14 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+from zyg.base.extras import installing as _installing
+
 try:
     import scipy as _scipy
 except ImportError as error:
     raise ImportError(
         "zyg.scipy differentiates the functions of SciPy, which is not installed: "
-        "pip install 'zyg[scipy]'"
+        f"{_installing('scipy')}"
     ) from error
 
 from zyg.base.marks import formulas as _formulas

@@ -18,6 +18,7 @@ import numpy as np
 
 from zyg.base.caches import remembered
 from zyg.base.containers import ATOMS
+from zyg.base.extras import installing
 from zyg.base.structure import Structure
 from zyg.core.cotangents import shape_of
 from zyg.core.strand import is_watched
@@ -37,7 +38,7 @@ def scipy_sparse() -> Any:
     except ImportError as error:
         raise ImportError(
             "sparse derivatives are matrices of scipy.sparse, and SciPy is not installed: "
-            "pip install 'zyg[scipy]'"
+            f"{installing('scipy')}"
         ) from error
 
 

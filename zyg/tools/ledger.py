@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from zyg.base.registry import CONSTANT, rules
+from zyg.base.scipys import answers
 
 Ledger = dict[tuple[str, str], dict[str, Any]]  # (module, class) -> functions by name
 
@@ -109,10 +110,7 @@ def _class_in_scipy(name: str, function: Any, drop_in: Any) -> str:
     """The class of a function of SciPy, or of what has zyg's in its place: a distribution."""
     if function in rules:
         return CONSTANTS if rules[function] is CONSTANT else DIFFERENTIATED
-    found = getattr(drop_in, name)
-    ours = type(found).__module__.startswith("zyg.scipy") and found is not function
-    ours = ours or name in getattr(drop_in, "FUNCTIONS", ())
-    return DIFFERENTIATED if ours else RULELESS
+    return DIFFERENTIATED if answers(function, drop_in, name) else RULELESS
 
 
 def counts(made: Ledger, package: str = "numpy") -> tuple[int, int]:

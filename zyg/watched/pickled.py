@@ -16,6 +16,8 @@ from zyg.errors import ConversionError, is_installed, is_users, note_refusal
 # What sends values for a package, with their derivatives.
 _SENDERS = {
     "joblib": 'with joblib.parallel_config(backend="threading"): runs the calls in threads',
+    "joblib.memory": "f.func(x) for f(x): joblib keeps what the function f.func returns",
+    "loky": "zyg.wrap_executor(pool) has calls that are differentiated",
     "distributed": "zyg.distributed.wrap_client(client) has tasks that are differentiated",
     "dask": "zyg.distributed.wrap_client(client) has tasks that are differentiated",
     "multiprocessing": "zyg.wrap_executor(ProcessPoolExecutor()) has calls that are differentiated",
@@ -52,7 +54,7 @@ def _who_pickles() -> tuple[str, bool]:
             return sender, True
         if module == "asyncio.events" and frame.f_code.co_name == "_run":
             return sender, False  # a task of a loop's, whoever runs the loop
-        package = module.partition(".")[0]
+        package = module if module in _SENDERS else module.partition(".")[0]
         sender = package if package in _SENDERS else sender
         frame = frame.f_back
     return sender, False

@@ -68,6 +68,9 @@ _KEEPERS = {
     "array_api_strict", "dask", "jax", "json", "pandas", "pint", "sparse", "torch", "xarray",
 }  # fmt: skip
 
+_AS_INDEX = (
+    "zyg: it is watched; where a plain float would do, as in time.sleep, pass zyg.stop_gradient(x)."
+)
 _NUMBA_ASKS = "numba.core.typing.typeof"  # for the type of each argument of a compiled function
 
 # What answers ufunc.reduce, accumulate and reduceat; `zyg.functions.primitives.scans` fills it in.
@@ -232,7 +235,11 @@ class WatchedValue(Watched):
         return int(cut(self, "int()"))
 
     def __index__(self) -> int:
-        return operator.index(cut(self, "use as an index"))
+        try:
+            return operator.index(cut(self, "use as an index"))
+        except TypeError as error:
+            error.add_note(_AS_INDEX)
+            raise
 
     def __bool__(self) -> bool:
         demand_truth()

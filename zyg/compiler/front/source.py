@@ -11,6 +11,7 @@ from typing import Any
 
 from zyg.base.adoptable import code_of_source
 from zyg.base.caches import remembered
+from zyg.cells import spot
 from zyg.errors import KernelError
 
 Node = ast.FunctionDef | ast.Lambda
@@ -43,7 +44,7 @@ def _definition(code: CodeType) -> Node:
             else f"{code.co_filename} has changed since it was imported."
         )
         raise KernelError(
-            f"the source of {code.co_name} ({code.co_filename}:{code.co_firstlineno}) is not "
+            f"the source of {code.co_name} ({spot(code.co_filename, code.co_firstlineno)}) is not "
             "available.",
             f"zyg makes a kernel from the source of a function; {why}",
             "define it with def, in a file or a notebook cell.",
@@ -168,7 +169,7 @@ def _constants(code: CodeType) -> list[Any]:
 def place_of(code: CodeType, node: ast.AST) -> str:
     """``file:line: expression``, of a node of a function."""
     text = ast.unparse(node).partition("\n")[0]
-    return f"{code.co_filename}:{getattr(node, 'lineno', code.co_firstlineno)}: {text}"
+    return f"{spot(code.co_filename, getattr(node, 'lineno', code.co_firstlineno))}: {text}"
 
 
 def has(body: Sequence[ast.stmt], kind: type[ast.stmt]) -> bool:
