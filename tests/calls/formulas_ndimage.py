@@ -103,5 +103,7 @@ CALLS = {
     ndimage.median: REGIONS,
     ndimage.extrema: [call(IMAGE, LABELS, 2)],
     ndimage.center_of_mass: [call(abs(IMAGE)), call(abs(IMAGE), LABELS, 2)],
+    ndimage.distance_transform_edt: [call(IMAGE > 0, [1.0, 1.3]), call(IMAGE > 0)],
+    ndimage.distance_transform_bf: [call(IMAGE > 0)],
     ndimage.labeled_comprehension: [call(IMAGE, LABELS, [2, 5, 7], cubes, float, 1.5)],
 }  # fmt: skip
