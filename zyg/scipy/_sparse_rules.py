@@ -30,7 +30,7 @@ class Pattern:
 
     def matrix(self, data):
         """The CSR array with these elements; those in the same place add up."""
-        stored = data[self.order], self.columns[self.order], self.starts
+        stored = data[self.order], self.columns[self.order], self.starts.copy()  # SciPy may write
         return scipy.sparse.csr_array(stored, shape=self.shape)
 
     def ends(self, transposed):
@@ -61,18 +61,19 @@ def product(data, x, pattern, transposed=False):
     return product(data, x, pattern, transposed), product_pullback
 
 
-def _solution(data, b, pattern, transposed=False):
+def _solution(data, b, pattern, transposed, solve):
     matrix = pattern.matrix(data)
-    return scipy.sparse.linalg.spsolve(matrix.T if transposed else matrix, b)
+    return solve(matrix.T if transposed else matrix, b, transposed)
 
 
 @rule_for(_solution, linear=(1,))
-def solution(data, b, pattern, transposed=False):
-    x = solution(data, b, pattern, transposed)
+def solution(data, b, pattern, transposed, solve):
+    """Of a system with a matrix, or its transpose, that ``solve(matrix, b, transposed)`` solves."""
+    x = solution(data, b, pattern, transposed, solve)
 
     def solution_pullback(x_bar):
-        b_bar = solution(conj(data), x_bar, pattern, not transposed)
-        return (lambda: -_weights(b_bar, x, pattern, transposed)), b_bar, None
+        b_bar = solution(conj(data), x_bar, pattern, not transposed, solve)
+        return (lambda: -_weights(b_bar, x, pattern, transposed)), b_bar, None, None, None
 
     return x, solution_pullback
 
@@ -137,7 +138,7 @@ class Sparse:
     def __getattr__(self, name):
         raise AttributeError(
             f"a sparse matrix of watched elements has no {name!r}: it is for products, sums, "
-            "multiply, spsolve and toarray"
+            "multiply, systems (sparse.linalg) and toarray"
         )
 
 
@@ -203,14 +204,6 @@ def matmul(a, x):
     if not isinstance(a, Sparse) and not is_watched(x):
         return a @ x
     return sparse(a) @ x
-
-
-def spsolve(a, b, permc_spec=None, use_umfpack=True):
-    """scipy.sparse.linalg.spsolve, of a matrix and a right-hand side that may be watched."""
-    if not isinstance(a, Sparse) and not is_watched(b):
-        return scipy.sparse.linalg.spsolve(a, b, permc_spec, use_umfpack)
-    a = sparse(a)
-    return solution(a.data, b, a.pattern, a.transposed)
 
 
 def _rows_of(starts):

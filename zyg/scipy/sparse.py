@@ -1,9 +1,9 @@
 """scipy.sparse for watched values: ``from zyg.scipy import sparse``.
 
 The COO, CSR and CSC classes of this module are SciPy's, and take watched arrays in products and
-in ``linalg.spsolve``; so does `matmul` with any sparse matrix of SciPy's. Made of watched elements,
-``csr_array((data, columns, starts), shape)`` and its like are matrices for products (``A @ x``,
-``x @ A``, ``A.T``) and for ``linalg.spsolve`` alone.
+in systems (``linalg.spsolve``, ``splu``, ``cg``, ``gmres`` and kin); so does `matmul` with any
+sparse matrix of SciPy's. Made of watched elements, ``csr_array((data, columns, starts), shape)``
+and its like are matrices for products (``A @ x``, ``x @ A``, ``A.T``) and for systems alone.
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import sparse

@@ -1,0 +1,162 @@
+"""Solvers of systems with sparse matrices, of which elements and right-hand sides may be watched.
+
+The derivative is that of the solution: the cotangent of the right-hand side solves the system with
+the transposed matrix, by the same solver, and that of an element is a product of two numbers.
+"""
+
+import functools
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg as theirs
+
+from zyg.errors import ConvergenceError, unknown_call
+from zyg.functions.kit import conj, is_watched, strip, watched_leaves, with_value
+from zyg.scipy._closures import plain
+from zyg.scipy._sparse_rules import Pattern, Sparse, solution, sparse
+
+
+def _is_moving(a, b):
+    return isinstance(a, Sparse) or is_watched(a) or is_watched(b)
+
+
+def _system(name, a):
+    """A matrix of any kind, as one whose elements may be watched."""
+    if isinstance(a, theirs.LinearOperator):
+        raise unknown_call(f"scipy.sparse.linalg.{name}", "its rule takes a matrix with elements")
+    if isinstance(a, Sparse) or scipy.sparse.issparse(a):
+        return sparse(a)
+    rows, columns = np.reshape(np.indices(np.shape(a)), (2, -1))
+    return Sparse(np.ravel(a), Pattern(rows, columns, np.shape(a)))
+
+
+def _plain(a):
+    """A matrix with the plain values of its elements."""
+    if not isinstance(a, Sparse):
+        return plain(a)
+    matrix = a.pattern.matrix(strip(a.data))
+    return (matrix.T if a.transposed else matrix).tocsc()
+
+
+def spsolve(A, b, permc_spec=None, use_umfpack=True):
+    """scipy.sparse.linalg.spsolve, of a matrix and a right-hand side that may be watched."""
+    if not _is_moving(A, b):
+        return theirs.spsolve(A, b, permc_spec, use_umfpack)
+
+    def solve(matrix, b, transposed):
+        return theirs.spsolve(matrix, b)
+
+    a = _system("spsolve", A)
+    return solution(a.data, b, a.pattern, a.transposed, solve)
+
+
+def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False,
+                       unit_diagonal=False):  # fmt: skip
+    """scipy.sparse.linalg.spsolve_triangular, of what may be watched."""
+    if not _is_moving(A, b):
+        return theirs.spsolve_triangular(A, b, lower, overwrite_A, overwrite_b, unit_diagonal)
+    if unit_diagonal:
+        raise unknown_call("scipy.sparse.linalg.spsolve_triangular", "its rule reads the diagonal")
+    a = _system("spsolve_triangular", A)
+
+    def solve(matrix, b, transposed):
+        is_lower = bool(lower) == (transposed == a.transposed)
+        return theirs.spsolve_triangular(matrix.tocsr(), b, is_lower)
+
+    return solution(a.data, b, a.pattern, a.transposed, solve)
+
+
+class Factored:
+    """SciPy's factors of a matrix, whose systems may have watched right-hand sides."""
+
+    def __init__(self, factors, matrix):
+        self._factors, self._matrix = factors, sparse(matrix)
+
+    def solve(self, rhs, trans="N"):
+        """The solution of ``A x = rhs``, or of that with A's transpose "T" or adjoint "H"."""
+        data, rows = self._matrix.data, self._matrix.pattern
+        if not is_watched(rhs) and not is_watched(data):
+            return self._factors.solve(rhs, trans)
+        if trans == "T":
+            return conj(self.solve(conj(rhs), "H"))
+
+        def solve(matrix, b, transposed):
+            return self._factors.solve(b, "H" if transposed != self._matrix.transposed else "N")
+
+        turned = (trans == "H") != self._matrix.transposed
+        return solution(data if trans == "N" else conj(data), rhs, rows, turned, solve)
+
+    def __getattr__(self, name):
+        return getattr(self._factors, name)
+
+
+def splu(A, *args, **options):
+    """scipy.sparse.linalg.splu, of a matrix with elements that may be watched."""
+    return Factored(theirs.splu(_plain(A), *args, **options), A)
+
+
+def spilu(A, *args, **options):
+    """scipy.sparse.linalg.spilu, whose systems may have watched right-hand sides."""
+    if isinstance(A, Sparse) and is_watched(A.data):
+        why = "what it gives is not the solution, and has no derivative by the elements"
+        raise unknown_call("scipy.sparse.linalg.spilu", why)
+    return Factored(theirs.spilu(A, *args, **options), A)
+
+
+def factorized(A):
+    """scipy.sparse.linalg.factorized: a function that solves systems."""
+    return Factored(theirs.splu(scipy.sparse.csc_array(_plain(A))), A).solve
+
+
+def _iterative(function):
+    """A solver that goes on until the rest is small enough."""
+
+    @functools.wraps(function, ("__name__", "__qualname__", "__doc__"))
+    def solver(A, b, x0=None, **options):
+        if not _is_moving(A, b):
+            return function(A, b, x0, **options)
+        name = function.__name__
+        if np.ndim(b) != 1:
+            raise unknown_call(f"scipy.sparse.linalg.{name}", "its rule takes one right-hand side")
+        a = _system(name, A)
+        if watched_leaves(options.get("M")):
+            raise unknown_call(f"scipy.sparse.linalg.{name}", "its rule takes a plain 'M'")
+        options = plain(options)
+        x, info = function(_plain(A), strip(b), strip(x0), **options)
+        _demand_solved(name, info)
+        others = {k: v for k, v in options.items() if k not in ("callback", "M", "M1", "M2")}
+
+        def solve(matrix, b, transposed):
+            found, info = function(
+                matrix, b, **others, **_before(options, transposed != a.transposed)
+            )
+            _demand_solved(name, info)
+            return found.copy()  # of zeros it is b itself
+
+        return with_value(solution(a.data, b, a.pattern, a.transposed, solve), (x.copy(),)), info
+
+    return solver
+
+
+def _before(options, turned):
+    """What a system is multiplied by, or its transpose."""
+    m = options.get("M")
+    if m is None:
+        return {}
+    return {"M": theirs.aslinearoperator(m).H if turned else m}
+
+
+def _demand_solved(name, info):
+    if info:
+        raise ConvergenceError(
+            f"scipy.sparse.linalg.{name} did not solve the system: its info is {info}.",
+            "the derivative is that of the solution.",
+            "allow more iterations (maxiter=), a larger rtol=, or a preconditioner (M=).",
+        )
+
+
+ITERATIVE = {
+    f.__name__: _iterative(f)
+    for f in (theirs.bicg, theirs.bicgstab, theirs.cg, theirs.cgs, theirs.gcrotmk, theirs.gmres,
+              theirs.lgmres, theirs.minres, theirs.qmr, theirs.tfqmr)
+}  # fmt: skip
