@@ -27,8 +27,8 @@ DROP_INS = RULES | {f: calls for table in files("formulas") for f, calls in tabl
 OF_FUNCTIONS = {
     "scipy.integrate": {"dblquad", "fixed_quad", "odeint", "quad", "solve_ivp", "tplquad"},
     "scipy.sparse.linalg": {
-        "bicg", "bicgstab", "cg", "cgs", "factorized", "gcrotmk", "gmres", "lgmres", "minres", "qmr",
-        "spilu", "splu", "spsolve_triangular", "tfqmr",
+        "bicg", "bicgstab", "cg", "cgs", "factorized", "gcrotmk", "gmres", "lgmres", "minres",
+        "qmr", "spilu", "splu", "spsolve_triangular", "tfqmr",
     },
     "scipy.optimize": {
         "anderson", "bisect", "brent", "brenth", "brentq", "broyden1", "broyden2", "curve_fit",

@@ -140,7 +140,8 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
     if vectorized:
         refuse(name, "vectorized", "its rule gives the function one state.")
     args, one = as_tuple(args or ()), callable(events)
-    dense = dense_output or method in ("RK23", "RK45")  # which know it without more slopes
+    named = getattr(method, "__name__", method)
+    dense = dense_output or named in ("RK23", "RK45")  # which know it without more slopes
     given, rest = plain(((t_span, y0, method, t_eval, dense, events), options))
     held, crossed = Held(fun, args), [Held(x, args) for x in ([events] if one else events or ())]
     result = held.run(
@@ -161,7 +162,7 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
     kept = {k: v for k, v in rest.items() if k in _OF_STEPS}
     nodes = result.t if t_eval is None else result.sol and result.sol.ts
     result.sol = result.sol if dense_output else None
-    along = partial(steps, method=method, most=_most(result.nfev), nodes=nodes, **kept)
+    along = partial(steps, method=named, most=_most(result.nfev), nodes=nodes, **kept)
     _watch(result, _Problem(again, along, y0, t_span[0], held.leaves), crossed, t_span, t_eval)
     return result
 
@@ -192,8 +193,8 @@ def _watch(result, problem, crossed, t_span, t_eval):
         result.sol = _Dense(result.sol, problem)
 
 
-def _crossings(problem, crossed, found, rows):
-    """The times of events, at which functions of time and state are 0 that have these `rows`."""
+def _crossings(problem, crossed, found, states):
+    """The times of events, at which functions of time and state are 0, with these `states`."""
     owners = [k for k, times in enumerate(found) for _ in times]
     ends = np.cumsum([0, len(problem.values), *(len(x.leaves) for x in crossed)])
 
@@ -202,7 +203,7 @@ def _crossings(problem, crossed, found, rows):
 
         def values(times, y0, start, *leaves):
             own, *others = (leaves[a:b] for a, b in pairwise(ends))
-            ys = problem._replace(y0=y0, start=start, values=own).states(times, rows)
+            ys = problem._replace(y0=y0, start=start, values=own).states(times, states)
             events = [make(x) for make, x in zip(makes, others, strict=True)]
             return np.stack([events[k](t, y) for k, t, y in zip(owners, times, ys, strict=True)])
 

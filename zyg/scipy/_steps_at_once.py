@@ -14,6 +14,7 @@ from zyg.functions.kit import strip
 from zyg.verbs.gradients import pullback
 
 _FEW = 32  # states, whose Jacobians are taken whole
+_MOST = 2_000_000  # elements of Jacobians at once
 _ROUNDING = 1e-12  # by which a slope may differ, of the largest
 
 
@@ -22,30 +23,31 @@ def pull(method, make, ends, y0, values, ys_bar):
 
     `ends` are those of the steps: the time, and the place in `ys_bar`, or None.
     """
-    if not 0 < y0.size <= _FEW or len(ends) < 2:
+    if not 0 < y0.size <= _FEW:
         return None
-    f, y, found = make(values), y0, []
-    for (t, _), (end, _) in pairwise(ends):
+    f, y, steps = make(values), y0, []
+    for (t, _), (end, place) in pairwise(ends):
         *stages, y = method.stages(f, t, end - t, y)
-        found.append((t + method.places * (end - t), *stages))
-    times, states, slopes = map(np.concatenate, zip(*found, strict=True))
-    if (taken := _taken_at_once(make, times, states, slopes, values)) is None:
-        return None
-    by_states, by_values = taken
-    units = np.eye(y0.size)[:, :, None] * np.ones(len(times))
-    jacobians = np.stack([by_states(unit, zeros=True)[0] for unit in units]).transpose(2, 1, 0)
-    y_bar, weights, last = np.zeros(y0.size), [], len(times)
-    for (t, _), (end, place) in reversed([*pairwise(ends)]):
-        first = last - len(method.places)
-        y_bar = y_bar if place is None else y_bar + ys_bar[place]
-        one, y_bar = method.back(end - t, jacobians[first:last], y_bar)
-        weights.append(one)
-        last = first
-    return y_bar, by_values(np.concatenate(weights[::-1]).T, zeros=True)
+        steps.append((end - t, place, t + method.places * (end - t), *stages))
+    y_bar, totals = np.zeros(y0.size), [np.zeros(np.shape(v)) for v in values]
+    many = max(1, _MOST // (y0.size**2 * len(method.places)))
+    for first in reversed(range(0, len(steps), many)):
+        part = steps[first : first + many]
+        if (taken := _taken_at_once(make, part, values)) is None:
+            return None
+        jacobians, by_values = taken
+        weights = np.empty(jacobians.shape[:3])
+        for k, (h, place, *_) in reversed([*enumerate(part)]):
+            y_bar = y_bar if place is None else y_bar + ys_bar[place]
+            weights[k], y_bar = method.back(h, jacobians[k], y_bar)
+        found = by_values(np.reshape(weights, (-1, y0.size)).T, zeros=True)
+        totals = [x + c for x, c in zip(totals, found, strict=True)]
+    return y_bar, totals
 
 
-def _taken_at_once(make, times, states, slopes, values):
-    """Pullbacks of the slopes of all stages, to the states and to the values."""
+def _taken_at_once(make, steps, values):
+    """The transposed Jacobians of the slopes of all stages, and the pullback to the values."""
+    times, states, slopes = (np.concatenate([step[k] for step in steps]) for k in (2, 3, 4))
 
     def at_all(states, *values):
         return make(values)(times.copy(), states)
@@ -58,4 +60,9 @@ def _taken_at_once(make, times, states, slopes, values):
     if np.shape(value) != slopes.T.shape:
         return None
     near = np.abs(strip(value).T - slopes).max(axis=0) <= _ROUNDING * np.abs(slopes).max(axis=0)
-    return (by_states, by_values) if near.all() else None
+    if not near.all():
+        return None
+    units = np.eye(states.shape[1])[:, :, None] * np.ones(len(times))
+    rows = np.stack([by_states(unit, zeros=True)[0] for unit in units])
+    shape = len(steps), -1, states.shape[1], states.shape[1]
+    return np.reshape(rows.transpose(2, 1, 0), shape), by_values
