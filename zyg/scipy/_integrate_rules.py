@@ -244,4 +244,6 @@ class _Dense:
         return np.transpose(states) if np.ndim(t) else states[0]
 
     def __getattr__(self, name):
+        if name.startswith("_"):  # asked for by copies of it, while they have nothing
+            raise AttributeError(name)
         return getattr(self._sol, name)

@@ -87,6 +87,8 @@ class Factored:
         return solution(data if trans == "N" else conj(data), rhs, rows, turned, solve)
 
     def __getattr__(self, name):
+        if name.startswith("_"):  # asked for by copies of it, while they have nothing
+            raise AttributeError(name)
         return getattr(self._factors, name)
 
 
