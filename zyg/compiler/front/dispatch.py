@@ -35,6 +35,7 @@ class Calls(Concern):
     def __init__(self, reader: Interpreter) -> None:
         super().__init__(reader)
         self.ruled: dict[Any, Program] = {}
+        self.composing: list[Any] = []  # functions whose texts are being read
 
     def call(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """What a call gives: an operation, the value of a helper, or something known."""
@@ -162,6 +163,11 @@ class Calls(Concern):
             parts = [one(args[0], key) for key in f.__reduce__()[1]]
             return parts[0] if len(parts) == 1 else tuple(parts)
         if self.reader.whole:
+            if self.composing and str(getattr(f, "__module__", "")).startswith("zyg."):
+                raise KernelError(
+                    f"{name_of(self.composing[-1])} is not compiled.", "its rule runs in Python.",
+                    "call it outside of the compiled function.",
+                )  # fmt: skip
             raise KernelError(
                 f"{name_of(f)} is not compiled.",
                 "a compiled function can call Python functions, and the functions of NumPy and "

@@ -273,7 +273,6 @@ class WholeCalls(Calls):
 
     def __init__(self, reader: WholeInterpreter) -> None:
         super().__init__(reader)
-        self.composing: list[Any] = []  # the functions of NumPy's whose texts are being read
 
     def call(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         inner, path = (f.value, f.path) if isinstance(f, Outside) else (f, None)
