@@ -13,7 +13,7 @@ BUDGETS = {
     "zyg/adoption": 1255,
     "zyg/base": 4120,
     "zyg/broadcasting": 1090,
-    "zyg/compiler": 30500,
+    "zyg/compiler": 30505,
     "zyg/compiling": 4350,
     "zyg/core": 7105,
     "zyg/functions": 6065,

@@ -102,7 +102,7 @@ def of_ours(x):
 def test_what_our_own_texts_cannot_is_named_in_the_line_of_the_user():
     with (
         zyg.config(fallback="error"),
-        pytest.raises(CompileError, match="as_tuple is not compiled") as error,
+        pytest.raises(CompileError, match=r"(quad|_qagse) is not compiled") as error,
     ):
         zyg.compile(of_ours)(0.5)
     assert re.search(r"test_distributions\.py:\d+: integrate\.quad\(", str(error.value))

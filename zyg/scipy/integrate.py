@@ -1,10 +1,9 @@
 """scipy.integrate for watched values: ``from zyg.scipy import integrate``.
 
-Solutions of differential equations are differentiated by the adjoint equation, integrated backwards
-by the same solver with the same tolerances (R. Chen et al., "Neural ordinary differential
-equations", 2018), and in forward mode by the sensitivity equation; integrals by the integral of
-the derivative. What the function holds that is watched (args, closures, attributes) is found, and
-has its gradient too.
+Solutions of differential equations are differentiated along the steps of Runge-Kutta methods (W.
+Hager, "Runge-Kutta methods in optimal control and the transformed adjoint system", 2000), with the
+times of events; integrals by the integral of the derivative. What the function holds that is
+watched (args, closures, attributes) is found, and has its gradient too.
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import integrate
