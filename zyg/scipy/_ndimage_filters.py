@@ -26,7 +26,7 @@ from zyg.scipy._ndimage_rules import (
     correlate1d,
     gaussian_filter,
 )
-from zyg.scipy._valued import arguments_of, unknown, with_formula
+from zyg.scipy._valued import arguments_of, length_of, unknown, with_formula
 from zyg.verbs.gradients import pullback
 
 
@@ -43,8 +43,9 @@ def filtering(function, *watched):
             y = value_of(function, args, kwargs)
             if not np.size(given["input"]):
                 return y
-            made = formula(**given)
-            return with_formula(function, y, np.astype(made, y.dtype), (args, kwargs))
+            return with_formula(
+                function, y, lambda: np.astype(formula(**given), y.dtype), (args, kwargs)
+            )
 
         composed(function)(called_as(function, by_formula))
         return formula
@@ -207,9 +208,7 @@ def _magnitude(function, x, derivative, mode, cval, axes):
     parts = [*_along(derivative, function, x, mode, cval, normal_axes(axes, np.ndim(x)))]
     if not parts:
         return x
-    squares = sum(part * part for part in parts)
-    apart = strip(squares) != 0
-    return np.where(apart, np.sqrt(np.where(apart, squares, 1.0)), 0.0)
+    return length_of(sum(part * part for part in parts))
 
 
 def _given_more(derivative, args, kwargs):

@@ -65,7 +65,7 @@ def made(theirs, name="", q=None):
     y = theirs.as_quat()
     new = Rotation(y, normalize=False)
     if is_watched(q):
-        new.moving = with_formula(_named(name), y, formulas.aligned(q, y), q)
+        new.moving = with_formula(_named(name), y, lambda: formulas.aligned(q, y), q)
     return new
 
 
@@ -91,11 +91,10 @@ def _giving(name, formula):
     """A method that gives numbers, by a formula of SciPy's and of quaternions."""
 
     def method(self, *args, **kwargs):
-        given = _quaternions(self), args, kwargs
+        q = _quaternions(self)
+        given = q, args, kwargs
         y = getattr(transform.Rotation, name)(_scipys(self), *_known(args), **_known(kwargs))
-        if not watched_leaves(given):
-            return y
-        return with_formula(_named(name), y, formula(y, given[0], *args, **kwargs), given)
+        return with_formula(_named(name), y, lambda: formula(y, q, *args, **kwargs), given)
 
     method.__name__ = name
     return method
@@ -223,7 +222,8 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
             q = _wide(quat)
             q = np.roll(q, -1, axis=-1) if scalar_first else q
             q = formulas.normalised(q) if normalize else q
-            self.moving = with_formula(_named("from_quat"), transform.Rotation.as_quat(self), q, q)
+            y = transform.Rotation.as_quat(self)
+            self.moving = with_formula(_named("from_quat"), y, lambda: q, q)
 
     @staticmethod
     def from_quat(quat, *, scalar_first=False):

@@ -110,7 +110,7 @@ def _near(d, y, numbers):
 
 def length_of(square):
     """The length of this square; where it is 0, so is the slope, as that of a norm."""
-    moves = strip(square) > 0
+    moves = np.logical_not(strip(square) <= 0)  # of NaN it is NaN
     return np.where(moves, np.sqrt(np.where(moves, square, 1.0)), 0.0)
 
 
