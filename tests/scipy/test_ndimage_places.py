@@ -44,6 +44,37 @@ def test_weights_meet_every_boundary(mode):
     check("uniform_filter", (IMAGE, (3, 2)), mode=mode, cval=0.3)
 
 
+@pytest.mark.parametrize("name", ["correlate", "convolve"])
+@pytest.mark.parametrize(("axes", "origin"), [((1, 0), (1, -1)), ((-1, 0), 0), ((1,), -1)])
+def test_axes_come_in_any_order(name, axes, origin):
+    weights = array(3, 2) if len(axes) == 2 else V[:3]
+    check(name, (IMAGE, weights), (0, 1), axes=axes, origin=origin)
+    cube, flat = array(3, 2, 4), array(2, 3)
+    check(name, (cube, flat), (0, 1), axes=(2, 0), origin=(0, -1), mode="wrap")
+
+
+@pytest.mark.parametrize("mode", ["constant", "grid-constant"])
+@pytest.mark.parametrize("name", ["correlate1d", "convolve1d", "correlate", "convolve"])
+def test_what_fills_has_no_derivative(name, mode):
+    weights = SMALL if name in ("correlate", "convolve") else V[:3]
+
+    def f(c):
+        return np.sum(getattr(ndimage, name)(IMAGE, weights, mode=mode, cval=c))
+
+    with pytest.raises(MissingRuleError, match="no derivative by 'cval'"):
+        zyg.gradient(f, 0.3)
+    with pytest.raises(MissingRuleError, match="no derivative by 'cval'"):
+        zyg.pushforward(f, (0.3,), (1.0,))
+
+
+def test_what_is_not_read_moves_nothing():
+    def f(c):
+        return np.sum(ndimage.correlate(IMAGE, SMALL, cval=c) + ndimage.sobel(IMAGE, cval=c))
+
+    assert zyg.gradient(f, 0.3) == (None,)
+    assert zyg.pushforward(f, (0.3,), (1.0,))[1] == 0
+
+
 def test_complex_weights():
     check("correlate", (IMAGE + 1j * IMAGE[::-1], SMALL * (1 + 2j)), (0, 1))
     check("convolve", (IMAGE, SMALL * (1 + 2j)), (0, 1))

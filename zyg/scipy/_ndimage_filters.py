@@ -13,6 +13,7 @@ from zyg.functions.kit import (
     is_complex,
     no_out,
     normal_axes,
+    raised,
     strip,
     watched_leaves,
 )
@@ -24,10 +25,10 @@ from zyg.scipy._ndimage_rules import (
     _extended,
     _for_each,
     correlate1d,
+    folded,
     gaussian_filter,
 )
 from zyg.scipy._valued import arguments_of, length_of, unknown, with_formula
-from zyg.verbs.gradients import pullback
 
 
 def filtering(function, *watched):
@@ -88,6 +89,11 @@ def each_axis(value, ndim, axes, other):
     return [row.get(k, other) for k in range(ndim)]
 
 
+def origins_of(origin, ndim, axes):
+    """How far windows are moved along each axis; those of all axes are in their own order."""
+    return each_axis(origin, ndim, axes if len(normal_axes(axes, ndim)) < ndim else None, 0)
+
+
 def bordered(x, sizes, origins, modes, cval):
     """An image, with what windows of these sizes meet beyond its ends."""
     for axis, (m, origin, mode) in enumerate(zip(sizes, origins, modes, strict=True)):
@@ -112,25 +118,26 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *
 
     def correlate_pullback(y_bar):
         if not np.size(x):
-            return np.zeros_like(x), np.zeros_like(w), None, None, _by_filling, None
+            return np.zeros_like(x), np.zeros_like(w), None, None, None, None
         window = whole(w, n, axes)
-        sizes, origins = np.shape(window), each_axis(origin, n, axes, 0)
-
-        def with_borders(x):
-            return bordered(x, sizes, origins, [mode] * n, cval)
+        sizes, origins = np.shape(window), origins_of(origin, n, axes)
 
         def by_image():
             padded = np.pad(y_bar, [(0, m - 1) for m in sizes]) if sizes else y_bar
             last = [(m - 1) // 2 for m in sizes]
-            full = correlate(padded, conj(np.flip(window)), None, "constant", 0.0, last)
-            return pullback(with_borders, x)[1](full if is_complex(x) else np.real(full))[0]
+            bar = correlate(padded, conj(np.flip(window)), None, "constant", 0.0, last)
+            bar = bar if is_complex(x) else np.real(bar)
+            for axis, (m, k) in enumerate(zip(sizes, origins, strict=True)):
+                bar = folded(bar, axis, m // 2 + k, m - 1 - m // 2 - k, mode)
+            return bar
 
         def by_weights():
-            parts = parts_of(with_borders(x), np.shape(x), np.ndindex(sizes))
+            whole = bordered(x, sizes, origins, [mode] * n, cval)
+            parts = parts_of(whole, np.shape(x), np.ndindex(sizes))
             sums = np.stack([np.sum(conj(y_bar) * part) for part in parts])
             return np.reshape(sums if is_complex(w) else np.real(sums), np.shape(w))
 
-        return by_image, by_weights, None, None, _by_filling, None
+        return by_image, by_weights, None, None, lambda: _by_filling(mode), None
 
     return y, correlate_pullback
 
@@ -144,23 +151,25 @@ def correlate_forward(
 
     def correlate_pushforward(x_dot, w_dot, *others):
         if any(dot is not None for dot in others):
-            _by_filling()
+            _by_filling(mode)
         parts = []
         if x_dot is not None:
             parts.append(correlate(x_dot, weights, output, mode, 0.0, origin, axes=axes))
         if w_dot is not None:
             parts.append(correlate(input, w_dot, output, mode, cval, origin, axes=axes))
-        return np.astype(sum(parts[1:], parts[0]), strip(y).dtype)
+        return np.astype(sum(parts, np.zeros_like(strip(y))), strip(y).dtype)
 
     return y, correlate_pushforward
 
 
 @composed(scipy.ndimage.convolve)
 def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
-    w = as_array(weights)
-    origins = _for_each(origin, np.shape(w))
-    origins = [-k - (m % 2 == 0) for k, m in zip(origins, np.shape(w), strict=False)]
-    return correlate(input, conj(np.flip(w)), output, mode, cval, origins, axes=axes)
+    w, n = as_array(weights), np.ndim(input)
+    if np.ndim(w) != len(normal_axes(axes, n)):
+        raised(scipy.ndimage.convolve, input, w, origin=origin, axes=axes)
+    w, origins = whole(w, n, axes), origins_of(origin, n, axes)
+    origins = [-k - (m % 2 == 0) for k, m in zip(origins, np.shape(w), strict=True)]
+    return correlate(input, conj(np.flip(w)), output, mode, cval, origins)
 
 
 # Means
