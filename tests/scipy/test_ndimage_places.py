@@ -67,6 +67,34 @@ def test_what_fills_has_no_derivative(name, mode):
         zyg.pushforward(f, (0.3,), (1.0,))
 
 
+def test_a_refusal_says_what_to_write():
+    with pytest.raises(MissingRuleError, match=r"fix: +pass zyg.stop_gradient\(cval\), or have it"):
+        zyg.gradient(lambda c: np.sum(ndimage.median_filter(IMAGE, 3, cval=c)), 0.3)
+    with pytest.raises(MissingRuleError, match="or output=float"):
+        zyg.gradient(lambda x: np.sum(ndimage.laplace(x)), np.ones((3, 3), int))
+
+    def estimated(x):
+        return zyg.foreign(lambda x: scipy.ndimage.median(x, LABELS, [1, 99]), method="difference")(
+            x
+        )
+
+    with pytest.raises(MissingRuleError, match="at these values its formula does not give what"):
+        zyg.gradient(lambda x: np.nansum(ndimage.median(x, LABELS, [1, 99])), IMAGE)
+    assert np.sum(zyg.gradient(lambda x: np.nansum(estimated(x)), IMAGE)[0]) > 0.99
+
+
+def test_functions_may_hold_what_moves():
+    def f(a):
+        return ndimage.labeled_comprehension(
+            IMAGE, LABELS, [1, 2], lambda v: a * np.sum(v), float, 0
+        )
+
+    zyg.check_gradient(f, 0.7)
+    assert np.sum(zyg.pushforward(f, (0.7,), (1.0,))[1]) != 0
+    check("generic_gradient_magnitude", (IMAGE, scipy.ndimage.sobel))
+    check("gaussian_laplace", (IMAGE, [1.0, 0.5]), axes=(1, 0))
+
+
 def test_what_is_not_read_moves_nothing():
     def f(c):
         return np.sum(ndimage.correlate(IMAGE, SMALL, cval=c) + ndimage.sobel(IMAGE, cval=c))

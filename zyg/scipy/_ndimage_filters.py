@@ -14,11 +14,12 @@ from zyg.functions.kit import (
     no_out,
     normal_axes,
     raised,
+    rules,
     strip,
     watched_leaves,
 )
 from zyg.scipy._closures import plain
-from zyg.scipy._namespace import called_as, rule_for
+from zyg.scipy._namespace import called_as, dispatching, rule_for
 from zyg.scipy._ndimage_rules import (
     _by_filling,
     _dtype_only,
@@ -28,7 +29,7 @@ from zyg.scipy._ndimage_rules import (
     folded,
     gaussian_filter,
 )
-from zyg.scipy._valued import arguments_of, length_of, unknown, with_formula
+from zyg.scipy._valued import arguments_of, length_of, unknown, unknown_by, with_formula
 
 
 def filtering(function, *watched):
@@ -63,7 +64,7 @@ def given_to(function, args, kwargs, watched):
         no_out(output)
     for name, value in given.items():
         if name not in watched and watched_leaves(value):
-            raise unknown(function, f"the derivative by {name!r}")
+            raise unknown_by(function, name)
     return given
 
 
@@ -89,9 +90,9 @@ def each_axis(value, ndim, axes, other):
     return [row.get(k, other) for k in range(ndim)]
 
 
-def origins_of(origin, ndim, axes):
-    """How far windows are moved along each axis; those of all axes are in their own order."""
-    return each_axis(origin, ndim, axes if len(normal_axes(axes, ndim)) < ndim else None, 0)
+def by_place(value, ndim, axes):
+    """A value for each axis of an image, 0 for the others; those for all are in their own order."""
+    return each_axis(value, ndim, axes if len(normal_axes(axes, ndim)) < ndim else None, 0)
 
 
 def bordered(x, sizes, origins, modes, cval):
@@ -120,7 +121,7 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *
         if not np.size(x):
             return np.zeros_like(x), np.zeros_like(w), None, None, None, None
         window = whole(w, n, axes)
-        sizes, origins = np.shape(window), origins_of(origin, n, axes)
+        sizes, origins = np.shape(window), by_place(origin, n, axes)
 
         def by_image():
             padded = np.pad(y_bar, [(0, m - 1) for m in sizes]) if sizes else y_bar
@@ -167,7 +168,7 @@ def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *,
     w, n = as_array(weights), np.ndim(input)
     if np.ndim(w) != len(normal_axes(axes, n)):
         raised(scipy.ndimage.convolve, input, w, origin=origin, axes=axes)
-    w, origins = whole(w, n, axes), origins_of(origin, n, axes)
+    w, origins = whole(w, n, axes), by_place(origin, n, axes)
     origins = [-k - (m % 2 == 0) for k, m in zip(origins, np.shape(w), strict=True)]
     return correlate(input, conj(np.flip(w)), output, mode, cval, origins)
 
@@ -221,6 +222,8 @@ def _magnitude(function, x, derivative, mode, cval, axes):
 
 
 def _given_more(derivative, args, kwargs):
+    derivative = dispatching(derivative) if derivative in rules else derivative
+
     def called(x, axis, output, mode, cval):
         return derivative(x, axis, output, mode, cval, *args, **(kwargs or {}))
 
@@ -264,7 +267,7 @@ def _by_gaussians(order, ndim, sigma, options):
 @filtering(scipy.ndimage.gaussian_laplace, "input", "sigma")
 def gaussian_laplace(input, sigma, mode, cval, axes, **options):
     n = np.ndim(input)
-    derivative = _by_gaussians(2, n, each_axis(sigma, n, axes, 0.0), options)
+    derivative = _by_gaussians(2, n, by_place(sigma, n, axes), options)
     return _laplace(scipy.ndimage.gaussian_laplace, input, derivative, mode, cval, axes)
 
 

@@ -13,7 +13,7 @@ from zyg.functions.kit import (
 )
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
-from zyg.scipy._valued import arguments_of, length_of, unknown, with_formula
+from zyg.scipy._valued import arguments_of, length_of, unknown, unknown_by, with_formula
 
 
 def _regions(x, labels, index):
@@ -158,7 +158,7 @@ def labeled_comprehension(input, labels, index, func, out_dtype, default, pass_p
     labels, index = plain(labels), plain(index)
     if index is not None and labels is not None and np.asarray(y).dtype.kind not in "fc":
         why = f"a result of dtype {np.asarray(y).dtype}, whose numbers have no derivative"
-        raise unknown(function, why)
+        raise unknown(function, why, "pass out_dtype=float")
 
     def of_regions():
         x = as_array(input)
@@ -173,7 +173,7 @@ def labeled_comprehension(input, labels, index, func, out_dtype, default, pass_p
         d = made[0] if labels is None or index is None else np.stack([as_array(v) for v in made])
         return np.reshape(d, np.shape(y))
 
-    return with_formula(function, y, of_regions, (input, default))
+    return with_formula(function, y, of_regions, (input, func, default))
 
 
 # What is constant: labels, places, counts and what is true or false
@@ -221,6 +221,6 @@ def distance_transform_bf(
 ):  # fmt: skip
     function = scipy.ndimage.distance_transform_bf
     if watched_leaves(sampling):
-        raise unknown(function, "the derivative by 'sampling'")
+        raise unknown_by(function, "sampling")
     given = return_distances, return_indices, distances, indices
     return function(plain(input), metric, sampling, *given)

@@ -48,7 +48,7 @@ def _chosen(function, y, x, places, cval, added=None):
         new = ~known & (values.astype(y.dtype) == y)
         place[new], tap[new], known = one[new], k, known | new
     if not np.all(known):
-        raise unknown(function, "these values: no neighbour has that of the result")
+        raise unknown(function, "these values: no neighbour has that of the result", "")
     d = np.where(place < 0, cval, np.ravel(x)[place])
     d = d if added is None else d + added[tap]
     return np.where(y != y, np.nan, d)

@@ -62,14 +62,14 @@ def _dtype_only(name, output, *inputs):
     dtype = np.dtype(output) if output is not None else strip(as_array(inputs[0])).dtype
     if dtype.kind not in "fc":
         why = f"its result has dtype {dtype}, whose numbers have no derivative"
-        raise unknown_call(f"scipy.ndimage.{name}", why)
+        raise unknown_call(f"scipy.ndimage.{name}", why, "pass x.astype(float), or output=float")
 
 
 def _by_filling(mode):
     """Refuse the derivative by what is beyond the ends, in modes that read it."""
     if mode in _FILLING:
         why = "its rule has no derivative by 'cval'"
-        raise unknown_call("scipy.ndimage.correlate1d", why)
+        raise unknown_call("scipy.ndimage.correlate1d", why, "pass zyg.stop_gradient(cval)")
 
 
 @rule_for(scipy.ndimage.correlate1d)

@@ -35,8 +35,8 @@ def _named(method, owner="Rotation"):
     return SimpleNamespace(__module__="scipy.spatial.transform", __name__=name)
 
 
-def _refuse(name, option):
-    raise unknown(_named(name), option)
+def _refuse(name, option, instead="leave it out"):
+    raise unknown(_named(name), option, instead)
 
 
 def _scipys(x):
@@ -94,6 +94,8 @@ def _giving(name, formula):
         q = _quaternions(self)
         given = q, args, kwargs
         y = getattr(transform.Rotation, name)(_scipys(self), *_known(args), **_known(kwargs))
+        if not watched_leaves(given):
+            return y
         return with_formula(_named(name), y, lambda: formula(y, q, *args, **kwargs), given)
 
     method.__name__ = name
@@ -176,14 +178,15 @@ def _as_parameters(y, q):
 def _as_euler(y, q, seq, degrees=False, *, suppress_warnings=False):
     angles, locked = formulas.angles_of(q, seq)
     if np.any(locked):
-        _refuse("as_euler", "gimbal lock, in which two of the angles have no derivative")
+        why = "gimbal lock, in which two of the angles have no derivative"
+        _refuse("as_euler", why, "use as_quat or as_matrix")
     turn = 360.0 if degrees else 2 * math.pi
     angles = angles * (180 / math.pi if degrees else 1.0)
     return angles + turn * np.round((y - strip(angles)) / turn)
 
 
 def _as_davenport(y, q, axes, order, degrees=False, *, suppress_warnings=False):
-    _refuse("as_davenport", "watched values")
+    _refuse("as_davenport", "watched values", "use as_euler or as_matrix")
 
 
 def _magnitude(y, q):
@@ -270,11 +273,12 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
         if return_sensitivity:
             _refuse("align_vectors", "return_sensitivity")
         if len(a) == 1 or np.any(np.isinf(strip(w))):
-            _refuse("align_vectors", "one pair of vectors, or infinite weights")
+            why = "one pair of vectors, or infinite weights"
+            _refuse("align_vectors", why, "give two pairs, with finite weights")
         q, rest = formulas.alignment(a, b, w)
         size = np.sqrt(np.sum(strip(w)[:, None] * (strip(a) ** 2 + strip(b) ** 2)))
         if abs(strip(rest) - y[1]) > 1e-6 * size:
-            _refuse("align_vectors", "these values: it does not give what SciPy does")
+            _refuse("align_vectors", "vectors that two rotations fit as well", "")
         return made(y[0], "align_vectors", q), with_value(rest, (y[1],))
 
     def __mul__(self, other):
@@ -294,7 +298,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
     def reduce(self, left=None, right=None, return_indices=False):
         known = [x for x in (self, left, right) if x is not None]
         if any(is_watched(_quaternions(x)) for x in known):
-            _refuse("reduce", "watched values")
+            _refuse("reduce", "watched values", "")
         y = transform.Rotation.reduce(*map(_or_none, (self, left, right)), return_indices)
         return (made(y[0]), *y[1:]) if return_indices else made(y)
 
@@ -304,7 +308,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
 
     def __setitem__(self, indexer, value):
         if is_watched(_quaternions(self)) or is_watched(_quaternions(value)):
-            _refuse("__setitem__", "watched values")
+            _refuse("__setitem__", "watched values", "use Rotation.concatenate")
         super().__setitem__(indexer, value)
 
     def __iter__(self):
@@ -370,7 +374,7 @@ def _refusing(scipys):
     def refuse(args, kwargs):
         held = [_quaternions(x) for x in (*args, *kwargs.values()) if type(x) is Rotation]
         if watched_leaves((args, kwargs, held)):
-            raise unknown(_named("", name), "watched values")
+            raise unknown(_named("", name), "watched values", "")
 
     def make(self, *args, **kwargs):
         refuse(args, kwargs)
