@@ -234,7 +234,10 @@ def test_what_finds_places_is_constant():
 
 def test_distances_move_with_the_lengths_of_steps():
     zyg.check_gradient(lambda s: ndimage.distance_transform_edt(IMAGE > 0, s), np.array([1.3, 0.7]))
-    zyg.check_gradient(lambda s: ndimage.distance_transform_edt(V > 0, s, True, True)[0], 1.3)
+    for f in (ndimage.distance_transform_edt, ndimage.distance_transform_bf):
+        zyg.check_gradient(lambda s, f=f: f(V > 0, sampling=s, return_indices=True)[0], 1.3)
+    bars = zyg.gradient(lambda s: ndimage.distance_transform_bf(V > 0, "taxicab", s).sum(), 1.3)
+    assert bars == (None,)
 
 
 def test_no_length_has_a_slope_of_zero():
@@ -247,7 +250,7 @@ def test_no_length_has_a_slope_of_zero():
 @pytest.mark.parametrize(("f", "at", "said"), [
     (lambda z: ndimage.zoom(V, z), 1.5, "derivative by 'zoom'"),
     (lambda c: ndimage.median_filter(V, 3, mode="constant", cval=c), 1.5, "derivative by 'cval'"),
-    (lambda s: ndimage.distance_transform_bf(V > 0, "euclidean", s), 1.5, "by 'sampling'"),
+    (lambda s: ndimage.distance_transform_bf(V > 0, sampling=s, distances=V), 1.5, "'sampling'"),
     (lambda s: ndimage.fourier_ellipsoid(V, s), 1.5, "derivative by 'size'"),
     (lambda x: ndimage.zoom(x, 2, output=int), V, "dtype int64"),
     (lambda c: ndimage.map_coordinates(np.arange(4), c), PLACES[:1], "dtype int64"),

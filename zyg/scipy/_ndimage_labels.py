@@ -13,7 +13,7 @@ from zyg.functions.kit import (
 )
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
-from zyg.scipy._valued import arguments_of, length_of, unknown, unknown_by, with_formula
+from zyg.scipy._valued import arguments_of, length_of, unknown, with_formula
 
 
 def _regions(x, labels, index):
@@ -189,38 +189,33 @@ nondifferentiable(
 )  # fmt: skip
 
 
-@composed(scipy.ndimage.distance_transform_edt)
-def distance_transform_edt(
-    input, sampling=None, return_distances=True, return_indices=False, distances=None, indices=None
-):
-    """Distances to the next 0: constant in the image; they move with the lengths of the steps."""
-    function = scipy.ndimage.distance_transform_edt
-    input, steps = plain(input), plain(sampling)
-    y = function(input, steps, return_distances, return_indices, distances, indices)
-    if not watched_leaves(sampling):
-        return y
-    if distances is not None or not return_distances:
-        raise unknown(function, "the derivative by 'sampling', but of the distances it returns")
+def _distances(function):
+    """Register distances to the next 0, which move with the lengths of steps alone."""
 
-    def lengths():
-        next_zero = function(input, steps, return_distances=False, return_indices=True)
-        each = np.broadcast_to(as_array(sampling), np.ndim(input))
-        squares = 0.0
-        for axis, places in enumerate(np.indices(np.shape(input)) - next_zero):
-            squares = squares + (each[axis] * places) ** 2
-        d = length_of(squares)
-        return (d, None) if isinstance(y, tuple) else d
+    def distances(*args, **kwargs):
+        given = {**arguments_of(function, args, kwargs)}
+        sampling, image = given["sampling"], plain(given["input"])
+        given |= {"input": image, "sampling": plain(sampling)}
+        y = function(**given)
+        if not watched_leaves(sampling) or given.get("metric", "euclidean").lower() != "euclidean":
+            return y
+        if given["distances"] is not None or not given["return_distances"]:
+            raise unknown(function, "the derivative by 'sampling', but of the distances it returns")
 
-    return with_formula(function, y, lengths, sampling)
+        def lengths():
+            only = {"return_distances": False, "return_indices": True, "indices": None}
+            next_zero = function(**given | only)
+            each = np.broadcast_to(as_array(sampling), np.ndim(image))
+            squares = 0.0
+            for axis, places in enumerate(np.indices(np.shape(image)) - next_zero):
+                squares = squares + (each[axis] * places) ** 2
+            d = length_of(squares)
+            return (d, None) if isinstance(y, tuple) else d
+
+        return with_formula(function, y, lengths, sampling)
+
+    composed(function)(called_as(function, distances))
 
 
-@composed(scipy.ndimage.distance_transform_bf)
-def distance_transform_bf(
-    input, metric="euclidean", sampling=None, return_distances=True, return_indices=False,
-    distances=None, indices=None,
-):  # fmt: skip
-    function = scipy.ndimage.distance_transform_bf
-    if watched_leaves(sampling):
-        raise unknown_by(function, "sampling")
-    given = return_distances, return_indices, distances, indices
-    return function(plain(input), metric, sampling, *given)
+_distances(scipy.ndimage.distance_transform_edt)
+_distances(scipy.ndimage.distance_transform_bf)

@@ -23,7 +23,7 @@ from zyg.functions.kit import (
 )
 from zyg.scipy import _rotation_formulas as formulas
 from zyg.scipy._closures import plain
-from zyg.scipy._interpolate_classes import InPlaceOfSciPys
+from zyg.scipy._namespace import InPlaceOfSciPys
 from zyg.scipy._valued import unknown, with_formula
 
 _MODULE = "zyg.scipy.spatial.transform"
