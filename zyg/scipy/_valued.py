@@ -76,7 +76,8 @@ def with_formula(function, y, formula, given):
     None stands for what carries no derivative.
     """
     numbers = [np.asarray(strip(v)) for v in watched_leaves(given)]
-    if numbers and not any(map(np.size, numbers)):  # none may be in reach of a function, too
+    empty = not any(map(np.size, y if isinstance(y, tuple) else (y,)))
+    if empty or (numbers and not any(map(np.size, numbers))):  # a function may hold what is watched
         return y
     try:
         made = formula()
