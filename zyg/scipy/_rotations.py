@@ -41,7 +41,7 @@ def _refuse(name, option, instead="leave it out"):
 
 def _scipys(x):
     """A rotation as one of SciPy's own class, without derivatives."""
-    return transform.Rotation(transform.Rotation.as_quat(x), normalize=False)
+    return transform.Rotation(strip(_quaternions(x)), normalize=False)
 
 
 def _known(x):
@@ -56,8 +56,12 @@ def _writable(v):
 
 def _quaternions(x):
     """The quaternions of a rotation, which may be watched."""
-    moving = getattr(x, "moving", None)
-    return moving if is_watched(moving) else transform.Rotation.as_quat(x)
+    if type(x) is Rotation:
+        if is_watched(x.moving):
+            return x.moving
+        if is_watched(own := vars(x).get("_quat")):
+            return own[0] if x._single else own
+    return transform.Rotation.as_quat(x)
 
 
 def made(theirs, name="", q=None):
@@ -65,7 +69,7 @@ def made(theirs, name="", q=None):
     y = theirs.as_quat()
     new = Rotation(y, normalize=False)
     if is_watched(q):
-        new.moving = with_formula(_named(name), y, lambda: formulas.aligned(q, y), q)
+        new.move(with_formula(_named(name), y, lambda: formulas.aligned(q, y), q))
     return new
 
 
@@ -216,17 +220,24 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
     """scipy.spatial.transform.Rotation, of numbers that may be watched."""
 
     scipys = transform.Rotation
+    moving = None  # or watched quaternions, where SciPy's are out of reach
 
     def __init__(self, quat, normalize=True, copy=True, scalar_first=False):
         known = _known(quat)
         super().__init__(known, normalize=normalize, copy=copy, scalar_first=scalar_first)
-        self.moving = None
         if watched_leaves(quat):
             q = _wide(quat)
             q = np.roll(q, -1, axis=-1) if scalar_first else q
             q = formulas.normalised(q) if normalize else q
             y = transform.Rotation.as_quat(self)
-            self.moving = with_formula(_named("from_quat"), y, lambda: q, q)
+            self.move(with_formula(_named("from_quat"), y, lambda: q, q))
+
+    def move(self, q):
+        """Keep watched quaternions, where SciPy's own code meets them, if Python can reach that."""
+        if "_quat" in vars(self):
+            vars(self)["_quat"] = q[None] if self._single else q
+        else:
+            self.moving = q
 
     @staticmethod
     def from_quat(quat, *, scalar_first=False):
@@ -316,7 +327,8 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
 
     def __copy__(self):
         new = made(_scipys(self))
-        new.moving = self.moving
+        if is_watched(q := _quaternions(self)):
+            new.move(q)
         return new
 
     def __deepcopy__(self, memo):
@@ -329,7 +341,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
                 "the other process would hold plain numbers, and its derivative would be lost.",
                 "pickle it outside of the gradient.",
             )
-        return Rotation, (transform.Rotation.as_quat(self), False)
+        return Rotation, (_quaternions(self), False)
 
 
 def _or_none(x):
