@@ -7,6 +7,7 @@ and the methods give SciPy's values, with the derivatives of formulas of quatern
 import copy
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from scipy.spatial import transform
@@ -59,7 +60,8 @@ def _quaternions(x):
     if type(x) is Rotation:
         if is_watched(x.moving):
             return x.moving
-        if is_watched(own := vars(x).get("_quat")):
+        own: Any = getattr(x, "_quat", None)
+        if is_watched(own):
             return own[0] if x._single else own
     return transform.Rotation.as_quat(x)
 
@@ -234,8 +236,8 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
 
     def move(self, q):
         """Keep watched quaternions, where SciPy's own code meets them, if Python can reach that."""
-        if "_quat" in vars(self):
-            vars(self)["_quat"] = q[None] if self._single else q
+        if hasattr(self, "_quat"):
+            self._quat = q[None] if self._single else q
         else:
             self.moving = q
 
