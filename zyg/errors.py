@@ -438,11 +438,13 @@ class GradientMismatchError(ZygError, AssertionError):
     tag = "mismatch"
 
 
-def unknown_call(name: str, why: str) -> MissingRuleError:
-    """The error of a function that has a rule, but not for these arguments."""
+def unknown_call(name: str, why: str, instead: str = "leave it out") -> MissingRuleError:
+    """The error of a function that has a rule, but not for these arguments, and what to do."""
+    estimated = f'have it estimated: zyg.foreign(f, method="difference"), where f calls {name}'
+    ways = ", or ".join(filter(None, [instead, estimated]))
     return MissingRuleError(
         f"{name} cannot be differentiated with these arguments: {why}.",
         "a rule computes the derivative for the arguments it knows; the others would be ignored.",
-        f"call {name} without it, or write a rule for your case with zyg.adjoint.",
+        f"{ways}; or write a rule for your case with zyg.adjoint.",
         tag="arguments",
     )

@@ -1,4 +1,4 @@
-"""Objects of SciPy's classes that have a drop-in: splines and tables in adopted modules."""
+"""Objects of SciPy's classes that have a drop-in: splines and others, in adopted modules."""
 
 import pickle
 import sys
@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.interpolate
+import scipy.stats
 
 import zyg
 from zyg.errors import ConversionError
@@ -17,6 +18,7 @@ SOURCE = """
     import scipy
     from scipy import interpolate
     from scipy.interpolate import CubicSpline, interp1d
+    from scipy.stats import gaussian_kde
 
     T = np.arange(6.0)
     Y = np.sin(T)
@@ -47,6 +49,12 @@ SOURCE = """
         t = np.linspace(0.0, 5.0, 6)
         return CubicSpline(t, np.sin(t))(np.array([1.3]))[0]
 
+    density = gaussian_kde(Y)
+
+    def densities(y, x):
+        assert isinstance(gaussian_kde(y), gaussian_kde)
+        return density.logpdf(x) + gaussian_kde(y).evaluate(x) + density(x)
+
     def change():
         spline.extrapolate = False
 """
@@ -65,6 +73,11 @@ def test_splines_and_tables_are_differentiated(curves):
     zyg.check_gradient(curves.at, 1.3)
     zyg.check_gradient(curves.methods, 1.3)
     zyg.check_gradient(curves.of_data, Y)
+
+
+def test_estimated_densities_are_differentiated(curves):
+    zyg.check_gradient(curves.densities, Y, 0.3)
+    assert type(vars(curves)["density"]) is scipy.stats.gaussian_kde
 
 
 def test_classes_and_objects_are_scipys_where_no_gradient_runs(curves):

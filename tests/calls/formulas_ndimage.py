@@ -17,6 +17,11 @@ GREY = [call(IMAGE, 3), call(IMAGE, None, None, SMALL, mode="nearest")]
 SPECTRUM = IMAGE + 1j * array(3, 4, seed=1)
 
 
+def distances(steps):
+    far = ndimage.distance_transform_edt(IMAGE > 0, steps)
+    return far + ndimage.distance_transform_bf(IMAGE > 0, sampling=steps)
+
+
 def cubes(row, factor=1.0):
     return np.sum(row**3) * factor
 
@@ -93,6 +98,7 @@ CALLS = {
         call(IMAGE, TURN, [0.1531, 0.4129], mode="mirror"), call(V, [0.8813], 0.31),
     ],
     ndimage.rotate: [call(IMAGE, 33.0, mode="mirror"), call(IMAGE, -71.0, (0, 1), False, order=2)],
+    distances: [call(np.array([1.3, 0.7]))],
     ndimage.sum: REGIONS,
     ndimage.sum_labels: REGIONS,
     ndimage.mean: REGIONS,

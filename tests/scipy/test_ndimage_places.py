@@ -44,6 +44,65 @@ def test_weights_meet_every_boundary(mode):
     check("uniform_filter", (IMAGE, (3, 2)), mode=mode, cval=0.3)
 
 
+@pytest.mark.parametrize("name", ["correlate", "convolve"])
+@pytest.mark.parametrize(("axes", "origin"), [((1, 0), (1, -1)), ((-1, 0), 0), ((1,), -1)])
+def test_axes_come_in_any_order(name, axes, origin):
+    weights = array(3, 2) if len(axes) == 2 else V[:3]
+    check(name, (IMAGE, weights), (0, 1), axes=axes, origin=origin)
+    cube, flat = array(3, 2, 4), array(2, 3)
+    check(name, (cube, flat), (0, 1), axes=(2, 0), origin=(0, -1), mode="wrap")
+
+
+@pytest.mark.parametrize("mode", ["constant", "grid-constant"])
+@pytest.mark.parametrize("name", ["correlate1d", "convolve1d", "correlate", "convolve"])
+def test_what_fills_has_no_derivative(name, mode):
+    weights = SMALL if name in ("correlate", "convolve") else V[:3]
+
+    def f(c):
+        return np.sum(getattr(ndimage, name)(IMAGE, weights, mode=mode, cval=c))
+
+    with pytest.raises(MissingRuleError, match="no derivative by 'cval'"):
+        zyg.gradient(f, 0.3)
+    with pytest.raises(MissingRuleError, match="no derivative by 'cval'"):
+        zyg.pushforward(f, (0.3,), (1.0,))
+
+
+def test_a_refusal_says_what_to_write():
+    with pytest.raises(MissingRuleError, match=r"fix: +pass zyg.stop_gradient\(cval\), or have it"):
+        zyg.gradient(lambda c: np.sum(ndimage.median_filter(IMAGE, 3, cval=c)), 0.3)
+    with pytest.raises(MissingRuleError, match="or output=float"):
+        zyg.gradient(lambda x: np.sum(ndimage.laplace(x)), np.ones((3, 3), int))
+
+    def estimated(x):
+        return zyg.foreign(lambda x: scipy.ndimage.median(x, LABELS, [1, 99]), method="difference")(
+            x
+        )
+
+    with pytest.raises(MissingRuleError, match="at these values its formula does not give what"):
+        zyg.gradient(lambda x: np.nansum(ndimage.median(x, LABELS, [1, 99])), IMAGE)
+    assert np.sum(zyg.gradient(lambda x: np.nansum(estimated(x)), IMAGE)[0]) > 0.99
+
+
+def test_functions_may_hold_what_moves():
+    def f(a):
+        return ndimage.labeled_comprehension(
+            IMAGE, LABELS, [1, 2], lambda v: a * np.sum(v), float, 0
+        )
+
+    zyg.check_gradient(f, 0.7)
+    assert np.sum(zyg.pushforward(f, (0.7,), (1.0,))[1]) != 0
+    check("generic_gradient_magnitude", (IMAGE, scipy.ndimage.sobel))
+    check("gaussian_laplace", (IMAGE, [1.0, 0.5]), axes=(1, 0))
+
+
+def test_what_is_not_read_moves_nothing():
+    def f(c):
+        return np.sum(ndimage.correlate(IMAGE, SMALL, cval=c) + ndimage.sobel(IMAGE, cval=c))
+
+    assert zyg.gradient(f, 0.3) == (None,)
+    assert zyg.pushforward(f, (0.3,), (1.0,))[1] == 0
+
+
 def test_complex_weights():
     check("correlate", (IMAGE + 1j * IMAGE[::-1], SMALL * (1 + 2j)), (0, 1))
     check("convolve", (IMAGE, SMALL * (1 + 2j)), (0, 1))
@@ -175,7 +234,10 @@ def test_what_finds_places_is_constant():
 
 def test_distances_move_with_the_lengths_of_steps():
     zyg.check_gradient(lambda s: ndimage.distance_transform_edt(IMAGE > 0, s), np.array([1.3, 0.7]))
-    zyg.check_gradient(lambda s: ndimage.distance_transform_edt(V > 0, s, True, True)[0], 1.3)
+    for f in (ndimage.distance_transform_edt, ndimage.distance_transform_bf):
+        zyg.check_gradient(lambda s, f=f: f(V > 0, sampling=s, return_indices=True)[0], 1.3)
+    bars = zyg.gradient(lambda s: ndimage.distance_transform_bf(V > 0, "taxicab", s).sum(), 1.3)
+    assert bars == (None,)
 
 
 def test_no_length_has_a_slope_of_zero():
@@ -188,7 +250,7 @@ def test_no_length_has_a_slope_of_zero():
 @pytest.mark.parametrize(("f", "at", "said"), [
     (lambda z: ndimage.zoom(V, z), 1.5, "derivative by 'zoom'"),
     (lambda c: ndimage.median_filter(V, 3, mode="constant", cval=c), 1.5, "derivative by 'cval'"),
-    (lambda s: ndimage.distance_transform_bf(V > 0, "euclidean", s), 1.5, "by 'sampling'"),
+    (lambda s: ndimage.distance_transform_bf(V > 0, sampling=s, distances=V), 1.5, "'sampling'"),
     (lambda s: ndimage.fourier_ellipsoid(V, s), 1.5, "derivative by 'size'"),
     (lambda x: ndimage.zoom(x, 2, output=int), V, "dtype int64"),
     (lambda c: ndimage.map_coordinates(np.arange(4), c), PLACES[:1], "dtype int64"),

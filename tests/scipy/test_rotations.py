@@ -196,3 +196,31 @@ def test_scipys_own_code_drops_nothing(f):
 def test_a_watched_turn_is_not_pickled():
     with pytest.raises(ConversionError, match="pickled"):
         zyg.pullback(lambda x: pickle.dumps(turn_of(x)), ONE)
+
+
+def test_a_rotation_may_be_an_argument_and_a_result():
+    turns = OURS.Rotation.from_rotvec(MANY)
+    (bars,) = zyg.gradient(lambda r: np.sum(r.as_matrix() ** 3), turns)
+    moves = np.zeros_like(MANY) + [0.1, -0.2, 0.3]
+
+    def f(x):
+        return np.sum(OURS.Rotation.from_rotvec(x).as_matrix() ** 3)
+
+    def quaternions(x):
+        return OURS.Rotation.from_rotvec(x).as_quat()
+
+    _, moved = zyg.pushforward(quaternions, (MANY,), (moves,))
+    assert np.sum(bars._quat * moved) == pytest.approx(zyg.pushforward(f, (MANY,), (moves,))[1])
+    zyg.check_gradient(
+        lambda x: zyg.checkpoint(OURS.Rotation.from_rotvec, x).as_rotvec(), 0.3 * MANY
+    )
+    assert zyg.gradient(lambda x: len(OURS.Rotation.from_rotvec(x)) * x[0, 0], MANY)[
+        0
+    ].sum() == len(MANY)
+
+
+@pytest.mark.skipif(not hasattr(SCIPYS.Rotation.identity(), "_quat"), reason="SciPy's is compiled")
+def test_scipys_own_methods_do_not_take_a_rotation_that_moves():
+    for f in (SCIPYS.Rotation.as_matrix, SCIPYS.Rotation.as_quat, SCIPYS.Rotation.inv):
+        with pytest.raises(ConversionError, match="C code cannot take a watched value"):
+            zyg.pullback(lambda x, f=f: f(OURS.Rotation.from_rotvec(x)), ONE)

@@ -44,6 +44,10 @@ WITH = {
     "scipy.linalg.expm": lambda x: linalg.expm(np.diag(x)).sum(),
     "scipy.stats.norm": lambda x: stats.norm(x[0]).pdf(2.0),
     "scipy.stats.gamma": lambda x: stats.gamma(2.0, scale=x[0]).pdf(x).sum(),
+    "scipy.ndimage.map_coordinates": lambda x: ndimage.map_coordinates(x, [[0.5, 1.5]]).sum(),
+    "scipy.spatial.transform.Rotation": lambda x: (
+        scipy.spatial.transform.Rotation.from_euler("xyz", x).as_matrix().sum()
+    ),
     "scipy.stats.poisson": lambda x: stats.poisson.pmf(2, x[0]),
     "scipy.stats.multivariate_normal": lambda x: stats.multivariate_normal.pdf(x, x),
     "scipy.stats.entropy": lambda x: stats.entropy(x),

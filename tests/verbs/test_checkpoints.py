@@ -120,6 +120,20 @@ def test_any_type_of_argument(x):
     np.testing.assert_array_equal(np.asarray(found), np.asarray(expected))
 
 
+class Named(tuple):
+    """A tuple with one more number, beside its places, as SciPy's results are."""
+
+
+def test_a_tuple_may_have_attributes():
+    def f(x):
+        y = Named((np.sum(x**2), np.sin(x)))
+        y.more = x**3
+        return y
+
+    for pick in (lambda y: y[1] * y[0], lambda y: y.more * y[0]):
+        zyg.check_gradient(lambda x, pick=pick: pick(check(f, x)), X)
+
+
 def test_without_a_gradient_it_is_f():
     made = []
     assert check(lambda x, k: made.append(x) or x, made, k=2) is made

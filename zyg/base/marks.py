@@ -31,6 +31,11 @@ class Named:
         return f"<{self.made_by} {getattr(f, '__qualname__', type(f).__name__)}>"
 
 
+def name_of(f: Any) -> str:
+    """What messages call a function: its name, or the type of what is called."""
+    return str(getattr(f, "__name__", type(f).__name__))
+
+
 def for_any_number(module: str) -> None:
     """The functions of a module may be called with anything that computes as a number does."""
     _for_any_number.add(module)

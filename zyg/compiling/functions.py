@@ -23,7 +23,7 @@ from zyg.base.borders import shorten
 from zyg.base.caches import Cache
 from zyg.base.config import setting
 from zyg.base.late import raise_late
-from zyg.base.marks import Named
+from zyg.base.marks import Named, name_of
 from zyg.base.registry import own_verbs
 from zyg.base.structure import Structure
 from zyg.compiler.back.asking import Asking
@@ -38,7 +38,6 @@ from zyg.compiling.operands import (
     Call,
     Root,
     by_position,
-    name_of,
 )
 from zyg.core.strand import active, is_watched, settle, strip
 from zyg.errors import KernelError

@@ -61,10 +61,6 @@ KNOWN = (
 _WHOLE = (int, float, complex, np.generic, *_FUNCTIONS, *KNOWN)
 
 
-def name_of(f: Any) -> str:
-    return str(getattr(f, "__name__", type(f).__name__))
-
-
 def by_position(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import Any, cast
 
 from zyg.base.caches import Cache
+from zyg.base.marks import name_of
 from zyg.base.registry import rules
 from zyg.compiler.aliases import written_inputs
 from zyg.compiler.back.native_function import Direct
@@ -42,7 +43,6 @@ from zyg.compiling.operands import (
     VALUE_AND_GRADIENT,
     Unlike,
     floats,
-    name_of,
     shared_in,
     sources,
 )

@@ -9,11 +9,11 @@ from types import MethodType
 from typing import Any, overload
 
 from zyg.base.borders import border
+from zyg.base.marks import name_of
 from zyg.base.registry import own_verbs
 from zyg.base.signatures import CompiledFunction, P, R
 from zyg.compiling import fast_path as fast_path
 from zyg.compiling.functions import Compiled
-from zyg.compiling.operands import name_of
 from zyg.errors import ArgumentError
 
 Wrt = int | str | Sequence[int | str] | None

@@ -122,7 +122,8 @@ def note(strand: Strand, y: Any, pull: Callable[..., Any], *args: Any) -> Any:
         return watched
     if (own := array_type(y).enter(y)) is not y:  # what a library made of its own array and ours
         return note(strand, own, pull, *args)
-    row = isinstance(y, tuple) and all(map(is_result, y))
+    bare = isinstance(y, tuple) and not getattr(y, "__dict__", None)
+    row = bare and all(map(is_result, y))
     result: Any = Row(y) if row else Structure(y, is_result)
     if not result.leaves:
         return y

@@ -12,7 +12,7 @@ import numpy as np
 from zyg.base.array_types import array_type, lifting
 from zyg.base.borders import border
 from zyg.base.config import setting
-from zyg.base.marks import verb
+from zyg.base.marks import name_of, verb
 from zyg.base.registry import adjoint, own_verbs
 from zyg.base.structure import is_number
 from zyg.base.trees import taken_apart
@@ -261,10 +261,6 @@ def _joined(f: Callable[..., Any], rows: list[Any], axis: int) -> Any:
             )
     columns = zip(*(x.leaves for x in results), strict=True)
     return results[0].rebuild([np.stack(column, axis) for column in columns])
-
-
-def name_of(f: Any) -> str:
-    return str(getattr(f, "__name__", type(f).__name__))
 
 
 def _refused(what: str, fix: str) -> ArgumentError:

@@ -47,22 +47,29 @@ def _mahalanobis(u, v, VI):
     return length_of(np.sum(np.matmul(d, VI) * d, axis=-1))
 
 
-def _cosine(u, v):
-    return 1 - np.sum(u * v, axis=-1) / (np.linalg.norm(u, axis=-1) * np.linalg.norm(v, axis=-1))
+def _sum(x, w):
+    return np.sum(x if w is None else w * x, axis=-1)
 
 
-def _correlation(u, v):
-    return _cosine(*(x - np.mean(x, axis=-1, keepdims=True) for x in (u, v)))
+def _cosine(u, v, w=None):
+    return 1 - _sum(u * v, w) / np.sqrt(_sum(u * u, w) * _sum(v * v, w))
 
 
-def _canberra(u, v):
+def _correlation(u, v, w=None, centered=True):
+    if not centered:
+        return _cosine(u, v, w)
+    means = (_sum(x, w) / _sum(np.ones(np.shape(x)), w) for x in (u, v))
+    return _cosine(u - next(means)[..., None], v - next(means)[..., None], w)
+
+
+def _canberra(u, v, w=None):
     size = np.abs(u) + np.abs(v)
     none = strip(size) == 0
-    return np.sum(np.where(none, 0.0, np.abs(u - v) / np.where(none, 1.0, size)), axis=-1)
+    return _sum(np.where(none, 0.0, np.abs(u - v) / np.where(none, 1.0, size)), w)
 
 
-def _braycurtis(u, v):
-    return np.sum(np.abs(u - v), axis=-1) / np.sum(np.abs(u + v), axis=-1)
+def _braycurtis(u, v, w=None):
+    return _sum(np.abs(u - v), w) / _sum(np.abs(u + v), w)
 
 
 _FORMULAS = {
@@ -73,17 +80,29 @@ _FORMULAS = {
 }  # fmt: skip
 
 
+def _of_pairs(metric, u, v):
+    """A function of the user's, of each pair of rows."""
+    u, v = np.broadcast_arrays(u, v)
+    rows = (np.reshape(x, (-1, np.shape(x)[-1])) for x in (u, v))
+    made = [as_array(metric(*pair)) for pair in zip(*rows, strict=True)]
+    return np.reshape(np.stack(made), np.shape(u)[:-1])
+
+
 def _formula(name, metric, options):
     """The formula of a metric with these options, or the refusal of those that have none."""
     key = getattr(metric, "__name__", metric)
+    if callable(metric) and metric != getattr(distance, key, None):
+        return functools.partial(_of_pairs, functools.partial(metric, **options))
     if key not in _FORMULAS:
-        raise unknown_call(name, f"the metric {key!r} has no formula")
+        raise unknown_call(
+            name, f"the metric {key!r} has no formula", "give a function of two rows"
+        )
     known = _FORMULAS[key].__code__.co_varnames[2 : _FORMULAS[key].__code__.co_argcount]
     if strange := options.keys() - {*known}:
         raise unknown_call(name, f"the rule of {key!r} does not know the option {min(strange)!r}")
     needed = {"seuclidean": "V", "mahalanobis": "VI"}.get(key)
     if needed and options.get(needed) is None:
-        raise unknown_call(name, f"the rule of {key!r} needs the option {needed!r}")
+        raise unknown_call(name, f"the rule of {key!r} needs the option {needed!r}", "give it")
     return functools.partial(_FORMULAS[key], **options)
 
 
@@ -107,14 +126,14 @@ def _numbers(x):
 @valued(distance.cdist)
 def cdist(XA, XB, metric="euclidean", *, out=None, **options):
     no_out(out)
-    formula = _formula("cdist", metric, options)
+    formula = _formula("scipy.spatial.distance.cdist", metric, options)
     return formula(_numbers(XA)[:, None], _numbers(XB))
 
 
 @valued(distance.pdist)
 def pdist(X, metric="euclidean", *, out=None, **options):
     no_out(out)
-    formula = _formula("pdist", metric, options)
+    formula = _formula("scipy.spatial.distance.pdist", metric, options)
     rows = _numbers(X)
     first, second = np.triu_indices(np.shape(X)[0], 1)
     return formula(rows[first], rows[second])

@@ -8,35 +8,10 @@ import copy
 from typing import Any
 
 from zyg.errors import ZygError, unknown_call
-from zyg.functions.kit import (
-    Structure,
-    dropins,
-    is_watched,
-    plainly,
-    stands_for,
-    strip,
-)
+from zyg.functions.kit import dropins, is_watched, plainly, stands_for
+from zyg.scipy._closures import plain
+from zyg.scipy._namespace import InPlaceOfSciPys
 from zyg.scipy._valued import arguments_of
-
-
-class InPlaceOfSciPys(type):
-    """Of a class that stands for one of SciPy's, whose instances count as its own."""
-
-    scipys: type
-
-    def __instancecheck__(cls, x):
-        stands = "scipys" in vars(cls) and isinstance(x, cls.scipys)
-        return stands or super().__instancecheck__(x)
-
-    def __subclasscheck__(cls, other):
-        stands = "scipys" in vars(cls) and issubclass(other, cls.scipys)
-        return stands or super().__subclasscheck__(other)
-
-    def of(cls, x):
-        """An instance of SciPy's class as one of this, which takes watched points."""
-        made = copy.copy(x)
-        made.__class__ = cls
-        return made
 
 
 class Watching:
@@ -78,12 +53,6 @@ class Watching:
         made = copy.copy(self)
         made.keep(*values)
         return made
-
-
-def plain(x):
-    """The same without derivatives, to any depth."""
-    held = Structure(x, is_watched)
-    return held.rebuild([*map(strip, held.leaves)], whole=False)
 
 
 def refusing(name):

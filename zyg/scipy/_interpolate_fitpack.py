@@ -8,11 +8,11 @@ from scipy import interpolate
 from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, raised, strip, with_value
 from zyg.scipy import _interpolate_data as data
+from zyg.scipy._closures import plain
 from zyg.scipy._interpolate_classes import (
     Watching,
     in_place_of,
     on_watched,
-    plain,
     refusing,
 )
 from zyg.scipy._interpolate_pieces import real_points, spline_at

@@ -10,13 +10,13 @@ from scipy import interpolate
 from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, strip
 from zyg.scipy import _interpolate_data as data
+from zyg.scipy._closures import plain
 from zyg.scipy._interpolate_classes import (
     CLASSES,
     Watching,
     attribute,
     in_place_of,
     on_watched,
-    plain,
 )
 from zyg.scipy._interpolate_pieces import blanked, columns, real_points, spline_at
 

@@ -5,15 +5,22 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from zyg.functions.kit import as_array, is_watched, strip, watched_leaves
+from zyg.functions.kit import as_array, is_watched, stands_for, strip, watched_leaves
 from zyg.scipy._linalg_systems import solve_triangular
+from zyg.scipy._namespace import InPlaceOfSciPys
 from zyg.scipy._special_functions import logsumexp
 
 _ATTRIBUTES = ("dataset", "_weights", "covariance", "cho_cov", "factor")
 
 
-class gaussian_kde(stats.gaussian_kde):  # type: ignore[misc] # noqa: N801 - SciPy's name
+@stands_for(stats.gaussian_kde)
+class gaussian_kde(  # noqa: N801 - SciPy's name
+    stats.gaussian_kde,  # type: ignore[misc]
+    metaclass=InPlaceOfSciPys,
+):
     """scipy.stats.gaussian_kde, of data and at points that may be watched."""
+
+    scipys = stats.gaussian_kde
 
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
         dataset = as_array(dataset)

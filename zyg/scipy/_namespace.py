@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import sys
 from collections.abc import Callable
@@ -52,6 +53,25 @@ def drop_in(module: ModuleType, names: dict[str, Any]) -> Any:
     Ufuncs, classes and constants are SciPy's own, and so is a function where no gradient runs.
     """
     return dropins.names_of(module, names, _replaced)
+
+
+class InPlaceOfSciPys(type):
+    """Of a class that stands for one of SciPy's, `scipys`, whose instances count as its own."""
+
+    scipys: Any
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return ("scipys" in vars(cls) and isinstance(x, cls.scipys)) or super().__instancecheck__(x)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        stands = "scipys" in vars(cls) and issubclass(other, cls.scipys)
+        return stands or super().__subclasscheck__(other)
+
+    def of(cls, x: Any) -> Any:
+        """An instance of SciPy's class as one of this, which takes watched values."""
+        made = copy.copy(x)
+        made.__class__ = cls
+        return made
 
 
 # The classes of functions; those of scipy.fft may be answered by a backend.

@@ -13,22 +13,24 @@ from zyg.functions.kit import (
     is_complex,
     no_out,
     normal_axes,
+    raised,
+    rules,
     strip,
     watched_leaves,
 )
 from zyg.scipy._closures import plain
-from zyg.scipy._namespace import called_as, rule_for
+from zyg.scipy._namespace import called_as, dispatching, rule_for
 from zyg.scipy._ndimage_rules import (
     _by_filling,
     _dtype_only,
     _extended,
     _for_each,
     correlate1d,
+    folded,
     gaussian_filter,
     image_axes,
 )
-from zyg.scipy._valued import arguments_of, unknown, with_made
-from zyg.verbs.gradients import pullback
+from zyg.scipy._valued import arguments_of, length_of, unknown, unknown_by, with_formula
 
 
 def filtering(function, *watched):
@@ -44,8 +46,9 @@ def filtering(function, *watched):
             y = value_of(function, args, kwargs)
             if not np.size(given["input"]):
                 return y
-            made = formula(**given)
-            return with_made(function, y, np.astype(made, y.dtype), (args, kwargs))
+            return with_formula(
+                function, y, lambda: np.astype(formula(**given), y.dtype), (args, kwargs)
+            )
 
         composed(function)(called_as(function, by_formula))
         return formula
@@ -62,7 +65,7 @@ def given_to(function, args, kwargs, watched):
         no_out(output)
     for name, value in given.items():
         if name not in watched and watched_leaves(value):
-            raise unknown(function, f"the derivative by {name!r}")
+            raise unknown_by(function, name)
     return given
 
 
@@ -86,6 +89,11 @@ def each_axis(value, ndim, axes, other):
     axes = image_axes(axes, ndim)
     row = dict(zip(axes, _for_each(value, axes), strict=True))
     return [row.get(k, other) for k in range(ndim)]
+
+
+def by_place(value, ndim, axes):
+    """A value for each axis of an image, 0 for the others; those for all are in their own order."""
+    return each_axis(value, ndim, axes if len(normal_axes(axes, ndim)) < ndim else None, 0)
 
 
 def bordered(x, sizes, origins, modes, cval):
@@ -112,32 +120,26 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *
 
     def correlate_pullback(y_bar):
         if not np.size(x):
-            return (
-                np.zeros_like(x),
-                np.zeros_like(w),
-                None,
-                None,
-                lambda: _by_filling("correlate", mode),
-                None,
-            )
+            return np.zeros_like(x), np.zeros_like(w), None, None, None, None
         window = whole(w, n, axes)
-        sizes, origins = np.shape(window), each_axis(origin, n, axes, 0)
-
-        def with_borders(x):
-            return bordered(x, sizes, origins, [mode] * n, cval)
+        sizes, origins = np.shape(window), by_place(origin, n, axes)
 
         def by_image():
             padded = np.pad(y_bar, [(0, m - 1) for m in sizes]) if sizes else y_bar
             last = [(m - 1) // 2 for m in sizes]
-            full = correlate(padded, conj(np.flip(window)), None, "constant", 0.0, last)
-            return pullback(with_borders, x)[1](full if is_complex(x) else np.real(full))[0]
+            bar = correlate(padded, conj(np.flip(window)), None, "constant", 0.0, last)
+            bar = bar if is_complex(x) else np.real(bar)
+            for axis, (m, k) in enumerate(zip(sizes, origins, strict=True)):
+                bar = folded(bar, axis, m // 2 + k, m - 1 - m // 2 - k, mode)
+            return bar
 
         def by_weights():
-            parts = parts_of(with_borders(x), np.shape(x), np.ndindex(sizes))
+            whole = bordered(x, sizes, origins, [mode] * n, cval)
+            parts = parts_of(whole, np.shape(x), np.ndindex(sizes))
             sums = np.stack([np.sum(conj(y_bar) * part) for part in parts])
             return np.reshape(sums if is_complex(w) else np.real(sums), np.shape(w))
 
-        return by_image, by_weights, None, None, lambda: _by_filling("correlate", mode), None
+        return by_image, by_weights, None, None, lambda: _by_filling(mode), None
 
     return y, correlate_pullback
 
@@ -151,23 +153,25 @@ def correlate_forward(
 
     def correlate_pushforward(x_dot, w_dot, *others):
         if any(dot is not None for dot in others):
-            _by_filling("correlate", mode)
+            _by_filling(mode)
         parts = []
         if x_dot is not None:
             parts.append(correlate(x_dot, weights, output, mode, 0.0, origin, axes=axes))
         if w_dot is not None:
             parts.append(correlate(input, w_dot, output, mode, cval, origin, axes=axes))
-        return np.astype(sum(parts[1:], parts[0]), strip(y).dtype)
+        return np.astype(sum(parts, np.zeros_like(strip(y))), strip(y).dtype)
 
     return y, correlate_pushforward
 
 
 @composed(scipy.ndimage.convolve)
 def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
-    w = as_array(weights)
-    origins = _for_each(origin, np.shape(w))
-    origins = [-k - (m % 2 == 0) for k, m in zip(origins, np.shape(w), strict=False)]
-    return correlate(input, conj(np.flip(w)), output, mode, cval, origins, axes=axes)
+    w, n = as_array(weights), np.ndim(input)
+    if np.ndim(w) != len(normal_axes(axes, n)):
+        raised(scipy.ndimage.convolve, input, w, origin=origin, axes=axes)
+    w, origins = whole(w, n, axes), by_place(origin, n, axes)
+    origins = [-k - (m % 2 == 0) for k, m in zip(origins, np.shape(w), strict=True)]
+    return correlate(input, conj(np.flip(w)), output, mode, cval, origins)
 
 
 # Means
@@ -215,12 +219,12 @@ def _magnitude(function, x, derivative, mode, cval, axes):
     parts = [*_along(derivative, function, x, mode, cval, normal_axes(axes, np.ndim(x)))]
     if not parts:
         return x
-    squares = sum(part * part for part in parts)
-    apart = strip(squares) != 0
-    return np.where(apart, np.sqrt(np.where(apart, squares, 1.0)), 0.0)
+    return length_of(sum(part * part for part in parts))
 
 
 def _given_more(derivative, args, kwargs):
+    derivative = dispatching(derivative) if derivative in rules else derivative
+
     def called(x, axis, output, mode, cval):
         return derivative(x, axis, output, mode, cval, *args, **(kwargs or {}))
 
@@ -264,7 +268,7 @@ def _by_gaussians(order, ndim, sigma, options):
 @filtering(scipy.ndimage.gaussian_laplace, "input", "sigma")
 def gaussian_laplace(input, sigma, mode, cval, axes, **options):
     n = np.ndim(input)
-    derivative = _by_gaussians(2, n, each_axis(sigma, n, axes, 0.0), options)
+    derivative = _by_gaussians(2, n, by_place(sigma, n, axes), options)
     return _laplace(scipy.ndimage.gaussian_laplace, input, derivative, mode, cval, axes)
 
 

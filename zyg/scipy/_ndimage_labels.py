@@ -13,7 +13,7 @@ from zyg.functions.kit import (
 )
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
-from zyg.scipy._valued import arguments_of, unknown, with_made
+from zyg.scipy._valued import arguments_of, length_of, unknown, with_formula
 
 
 def _regions(x, labels, index):
@@ -49,8 +49,11 @@ def _measuring(function):
                 as_array(given["input"]),
                 *map(plain, (given["labels"], given["index"])),
             )
-            d = formula(*_regions(x, labels, index))
-            return with_made(function, y, np.reshape(d, np.shape(y)), (args, kwargs))
+
+            def of_regions():
+                return np.reshape(formula(*_regions(x, labels, index)), np.shape(y))
+
+            return with_formula(function, y, of_regions, (args, kwargs))
 
         composed(function)(called_as(function, measured))
         return formula
@@ -78,9 +81,7 @@ def _spread(values, groups, count):
 
 def _deviation(values, groups, count):
     """The root of a variance; its slope is 0 where it is."""
-    squares = _spread(values, groups, count)
-    apart = strip(squares) != 0
-    return np.where(apart, np.sqrt(np.where(apart, squares, 1.0)), 0.0)
+    return length_of(_spread(values, groups, count))
 
 
 for _name in ("sum", "sum_labels"):
@@ -122,13 +123,14 @@ _measuring(scipy.ndimage.maximum)(_greatest)
 
 @composed(scipy.ndimage.extrema)
 def extrema(input, labels=None, index=None):
-    least, greatest, *places = scipy.ndimage.extrema(*map(plain, (input, labels, index)))
-    regions = _regions(as_array(input), plain(labels), plain(index))
-    pairs = ((least, _least(*regions)), (greatest, _greatest(*regions)))
-    made = [
-        with_made(scipy.ndimage.extrema, y, np.reshape(d, np.shape(y)), input) for y, d in pairs
-    ]
-    return *made, *places
+    function = scipy.ndimage.extrema
+    y = function(*map(plain, (input, labels, index)))
+
+    def of_regions():
+        regions, shape = _regions(as_array(input), plain(labels), plain(index)), np.shape(y[0])
+        return *(np.reshape(f(*regions), shape) for f in (_least, _greatest)), None, None
+
+    return with_formula(function, y, of_regions, input)
 
 
 @composed(scipy.ndimage.center_of_mass)
@@ -136,14 +138,16 @@ def center_of_mass(input, labels=None, index=None):
     function, x = scipy.ndimage.center_of_mass, as_array(input)
     labels, index = plain(labels), plain(index)
     y = function(plain(input), labels, index)
-    total = _total(*_regions(x, labels, index))
-    lines = np.ogrid[tuple(slice(n) for n in np.shape(x))]
-    sums = [_total(*_regions(x * line.astype(float), labels, index)) for line in lines]
-    places = np.stack([part / total for part in sums], axis=-1)
-    alone = isinstance(y, tuple)
     found = np.asarray(y)
-    made = with_made(function, found, np.reshape(places, found.shape), input)
-    return tuple(made) if alone else [tuple(row) for row in made]
+
+    def places():
+        total = _total(*_regions(x, labels, index))
+        lines = np.ogrid[tuple(slice(n) for n in np.shape(x))]
+        sums = [_total(*_regions(x * line.astype(float), labels, index)) for line in lines]
+        return np.reshape(np.stack([part / total for part in sums], axis=-1), found.shape)
+
+    made = with_formula(function, found, places, input)
+    return tuple(made) if isinstance(y, tuple) else [tuple(row) for row in made]
 
 
 @composed(scipy.ndimage.labeled_comprehension)
@@ -151,21 +155,25 @@ def labeled_comprehension(input, labels, index, func, out_dtype, default, pass_p
     function = scipy.ndimage.labeled_comprehension
     rest = plain((labels, index, func, out_dtype, default, pass_positions))
     y = function(plain(input), *rest)
-    x, labels, index = as_array(input), plain(labels), plain(index)
-    places = np.reshape(np.arange(np.size(x)), np.shape(x))
-    values, groups, count = _regions(x, labels, index)
-    at = _regions(places, labels, index)[0]
+    labels, index = plain(labels), plain(index)
     if index is not None and labels is not None and np.asarray(y).dtype.kind not in "fc":
         why = f"a result of dtype {np.asarray(y).dtype}, whose numbers have no derivative"
-        raise unknown(function, why)
-    made = []
-    for k in range(count):
-        here = np.flatnonzero(groups == k)
-        arguments = (values[here], at[here]) if pass_positions else (values[here],)
-        known = len(here) or labels is None or index is None
-        made.append(func(*arguments) if known else default)
-    d = made[0] if labels is None or index is None else np.stack([as_array(v) for v in made])
-    return with_made(function, y, np.reshape(d, np.shape(y)), (input, default))
+        raise unknown(function, why, "pass out_dtype=float")
+
+    def of_regions():
+        x = as_array(input)
+        values, groups, count = _regions(x, labels, index)
+        at = _regions(np.reshape(np.arange(np.size(x)), np.shape(x)), labels, index)[0]
+        made = []
+        for k in range(count):
+            here = np.flatnonzero(groups == k)
+            arguments = (values[here], at[here]) if pass_positions else (values[here],)
+            known = len(here) or labels is None or index is None
+            made.append(func(*arguments) if known else default)
+        d = made[0] if labels is None or index is None else np.stack([as_array(v) for v in made])
+        return np.reshape(d, np.shape(y))
+
+    return with_formula(function, y, of_regions, (input, func, default))
 
 
 # What is constant: labels, places, counts and what is true or false
@@ -181,37 +189,33 @@ nondifferentiable(
 )  # fmt: skip
 
 
-@composed(scipy.ndimage.distance_transform_edt)
-def distance_transform_edt(
-    input, sampling=None, return_distances=True, return_indices=False, distances=None, indices=None
-):
-    """Distances to the next 0: constant in the image; they move with the lengths of the steps."""
-    function = scipy.ndimage.distance_transform_edt
-    input, steps = plain(input), plain(sampling)
-    y = function(input, steps, return_distances, return_indices, distances, indices)
-    if not watched_leaves(sampling):
-        return y
-    if distances is not None or not return_distances:
-        raise unknown(function, "the derivative by 'sampling', but of the distances it returns")
-    next_zero = function(input, steps, return_distances=False, return_indices=True)
-    lengths = np.broadcast_to(as_array(sampling), np.ndim(input))
-    squares = 0.0
-    for axis, places in enumerate(np.indices(np.shape(input)) - next_zero):
-        squares = squares + (lengths[axis] * places) ** 2
-    apart = strip(squares) != 0
-    d = np.where(apart, np.sqrt(np.where(apart, squares, 1.0)), 0.0)
-    if return_indices and indices is None:
-        return with_made(function, y[0], d, sampling), y[1]
-    return with_made(function, y, d, sampling)
+def _distances(function):
+    """Register distances to the next 0, which move with the lengths of steps alone."""
+
+    def distances(*args, **kwargs):
+        given = {**arguments_of(function, args, kwargs)}
+        sampling, image = given["sampling"], plain(given["input"])
+        given |= {"input": image, "sampling": plain(sampling)}
+        y = function(**given)
+        if not watched_leaves(sampling) or given.get("metric", "euclidean").lower() != "euclidean":
+            return y
+        if given["distances"] is not None or not given["return_distances"]:
+            raise unknown(function, "the derivative by 'sampling', but of the distances it returns")
+
+        def lengths():
+            only = {"return_distances": False, "return_indices": True, "indices": None}
+            next_zero = function(**given | only)
+            each = np.broadcast_to(as_array(sampling), np.ndim(image))
+            squares = 0.0
+            for axis, places in enumerate(np.indices(np.shape(image)) - next_zero):
+                squares = squares + (each[axis] * places) ** 2
+            d = length_of(squares)
+            return (d, None) if isinstance(y, tuple) else d
+
+        return with_formula(function, y, lengths, sampling)
+
+    composed(function)(called_as(function, distances))
 
 
-@composed(scipy.ndimage.distance_transform_bf)
-def distance_transform_bf(
-    input, metric="euclidean", sampling=None, return_distances=True, return_indices=False,
-    distances=None, indices=None,
-):  # fmt: skip
-    function = scipy.ndimage.distance_transform_bf
-    if watched_leaves(sampling):
-        raise unknown(function, "the derivative by 'sampling'")
-    given = return_distances, return_indices, distances, indices
-    return function(plain(input), metric, sampling, *given)
+_distances(scipy.ndimage.distance_transform_edt)
+_distances(scipy.ndimage.distance_transform_bf)

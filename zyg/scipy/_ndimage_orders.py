@@ -48,7 +48,7 @@ def _chosen(function, y, x, places, cval, added=None):
         new = ~known & (values.astype(y.dtype) == y)
         place[new], tap[new], known = one[new], k, known | new
     if not np.all(known):
-        raise unknown(function, "these values: no neighbour has that of the result")
+        raise unknown(function, "these values: no neighbour has that of the result", "")
     d = np.where(place < 0, cval, np.ravel(x)[place])
     d = d if added is None else d + added[tap]
     return np.where(y != y, np.nan, d)
@@ -71,15 +71,18 @@ def _choosing(function, *watched, mirrored=False, sign=1):
             footprint = np.flip(footprint)
             pairs = zip(origins, footprint.shape, strict=True)
             origins = [-k - (m % 2 == 0 and m > 1) for k, m in pairs]
-        added = None
-        if structure is not None:
-            structure = as_array(structure)
-            structure = sign * whole(np.flip(structure) if mirrored else structure, n, axes)
-            added = np.astype(structure, float)[footprint]
-        modes = each_axis(given["mode"], n, axes, "constant")
-        places = _places(np.shape(x), footprint, origins, modes)
-        d = _chosen(function, y, x, places, given["cval"], added)
-        return with_made(function, y, np.astype(d, y.dtype), (args, kwargs))
+
+        def formula():
+            added = None
+            if structure is not None:
+                steps = as_array(structure)
+                steps = sign * whole(np.flip(steps) if mirrored else steps, n, axes)
+                added = np.astype(steps, float)[footprint]
+            modes = each_axis(given["mode"], n, axes, "constant")
+            places = _places(np.shape(x), footprint, origins, modes)
+            return np.astype(_chosen(function, y, x, places, given["cval"], added), y.dtype)
+
+        return with_formula(function, y, formula, (args, kwargs))
 
     composed(function)(called_as(function, chosen))
 
@@ -173,22 +176,26 @@ def vectorized_filter(
     y = original(plain(input), plain(function), **plain(how))
     x = as_array(input)
     n = np.ndim(x)
-    if not np.size(x):
-        return with_made(original, y, x, (input, function))
     if n == 0:
         raise unknown(original, "an input without axes")
     axes = image_axes(axes, n)
     window = np.ones(_for_each(size, axes), bool) if size is not None else np.asarray(footprint)
-    x = np.moveaxis(x, axes, range(-len(axes), 0))
-    if mode != "valid":
-        sizes = [1] * (n - len(axes)) + [*np.shape(window)]
-        ends = [0] * (n - len(axes)) + _for_each(0 if origin is None else origin, axes)
-        modes = ["mirror" if mode == "grid-mirror" else mode] * n  # as SciPy has it here
-        x = bordered(x, sizes, ends, modes, 0.0 if cval is None else cval)
     last = tuple(range(-len(axes), 0))
-    view = np.lib.stride_tricks.sliding_window_view(x, np.shape(window), last)
-    if size is not None:
-        made = function(view, axis=last)
-    else:
-        made = function(view[..., window.astype(bool)], axis=-1)
-    return with_made(original, y, np.moveaxis(made, last, axes), (input, function))
+
+    def formula():
+        whole = np.moveaxis(x, axes, last)
+        if mode != "valid":
+            sizes = [1] * (n - len(axes)) + [*np.shape(window)]
+            ends = [0] * (n - len(axes)) + _for_each(0 if origin is None else origin, axes)
+            modes = ["mirror" if mode == "grid-mirror" else mode] * n  # as SciPy has it here
+            whole = bordered(whole, sizes, ends, modes, 0.0 if cval is None else cval)
+        view = np.lib.stride_tricks.sliding_window_view(whole, np.shape(window), last)
+        if size is not None:
+            made = function(view, axis=last)
+        else:
+            made = function(view[..., window.astype(bool)], axis=-1)
+        return np.moveaxis(made, last, axes)
+
+    if not np.size(x):
+        return y
+    return with_formula(original, y, formula, (input, function))

@@ -9,6 +9,7 @@ from zyg.functions.kit import (
     as_array,
     composed,
     conj,
+    is_complex,
     no_out,
     normal_axes,
     normal_axis,
@@ -17,7 +18,6 @@ from zyg.functions.kit import (
     with_value,
 )
 from zyg.scipy._namespace import rule_for
-from zyg.verbs.gradients import pullback
 
 
 def _places(mode, n, before, after):
@@ -32,19 +32,28 @@ def _places(mode, n, before, after):
     return np.minimum(k, (period if mode == "mirror" else period - 1) - k) if n > 1 else 0 * k
 
 
+_FILLING = "constant", "grid-constant"
+
+
 def _extended(x, axis, before, after, mode, cval):
     """The array, with what stands beyond its ends along an axis."""
-    if mode in ("constant", "grid-constant"):
+    if mode in _FILLING:
         pads = [(0, 0)] * np.ndim(x)
         pads[axis] = (before, after)
         return np.pad(x, pads, constant_values=cval)
     return np.take(x, _places(mode, np.shape(x)[axis], before, after), axis)
 
 
-def _correlated(x, w, axis, mode, cval, origin):
-    m = np.shape(w)[0]
-    whole = _extended(x, axis, m // 2 + origin, m - 1 - m // 2 - origin, mode, cval)
-    return np.matmul(np.lib.stride_tricks.sliding_window_view(whole, m, axis), conj(w))
+def folded(bar, axis, before, after, mode):
+    """The cotangent of an array, from that of what it was extended to along an axis."""
+    n = np.shape(bar)[axis] - before - after
+    first, inner, last = np.split(bar, [before, before + n], axis)
+    if mode in _FILLING or not before + after:
+        return inner
+    places = np.delete(_places(mode, n, before, after), np.s_[before : before + n])
+    ends = np.moveaxis(np.concatenate([first, last], axis), axis, -1)
+    folds = np.equal(places[:, None], np.arange(n)).astype(strip(bar).dtype)
+    return inner + np.moveaxis(np.matmul(ends, folds), -1, axis)
 
 
 def _dtype_only(name, output, *inputs):
@@ -54,21 +63,14 @@ def _dtype_only(name, output, *inputs):
     dtype = np.dtype(output) if output is not None else strip(as_array(inputs[0])).dtype
     if dtype.kind not in "fc":
         why = f"its result has dtype {dtype}, whose numbers have no derivative"
-        raise unknown_call(f"scipy.ndimage.{name}", why)
+        raise unknown_call(f"scipy.ndimage.{name}", why, "pass x.astype(float), or output=float")
 
 
-def _by_filling(name, mode):
-    """Refuse the derivative by what is beyond the ends, which two modes read."""
-    if mode in ("constant", "grid-constant"):
-        raise unknown_call(f"scipy.ndimage.{name}", "its rule has no derivative by 'cval'")
-
-
-def image_axes(axes, ndim):
-    """Axes that are there; some of SciPy's functions take no notice of others."""
-    try:
-        return normal_axes(axes, ndim)
-    except AxisError as error:
-        raise unknown_call("scipy.ndimage", f"an image of {ndim} axes has no {axes}") from error
+def _by_filling(mode):
+    """Refuse the derivative by what is beyond the ends, in modes that read it."""
+    if mode in _FILLING:
+        why = "its rule has no derivative by 'cval'"
+        raise unknown_call("scipy.ndimage.correlate1d", why, "pass zyg.stop_gradient(cval)")
 
 
 @rule_for(scipy.ndimage.correlate1d)
@@ -82,11 +84,21 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
             zeros = np.zeros_like(x), np.zeros_like(w)
             return *zeros, None, None, None, None, None
 
-        def written(x, w):
-            return _correlated(x, w, axis % np.ndim(x), mode, cval, origin)
+        k, m = axis % np.ndim(x), np.shape(w)[0]
+        before, after = m // 2 + origin, m - 1 - m // 2 - origin
 
-        _, back = pullback(written, x, w)
-        return *back(y_bar), None, None, None, lambda: _by_filling("correlate1d", mode), None
+        def by_image():
+            padded = np.pad(y_bar, [(0, (m - 1) * (j == k)) for j in range(np.ndim(x))])
+            whole = correlate1d(padded, conj(w[::-1]), k, None, "constant", 0.0, (m - 1) // 2)
+            return folded(whole if is_complex(x) else np.real(whole), k, before, after, mode)
+
+        def by_weights():
+            whole = _extended(x, k, before, after, mode, cval)
+            rows = np.lib.stride_tricks.sliding_window_view(whole, m, k)
+            bar = np.tensordot(conj(y_bar), rows, np.ndim(x))
+            return bar if is_complex(w) else np.real(bar)
+
+        return by_image, by_weights, None, None, None, lambda: _by_filling(mode), None
 
     return y, correlate1d_pullback
 
@@ -104,7 +116,7 @@ def correlate1d_forward(input, weights, axis=-1, output=None, mode="reflect", cv
             parts.append(correlate1d(x_dot, weights, axis, output, mode, 0.0, origin))
         if w_dot is not None:
             parts.append(correlate1d(input, w_dot, axis, output, mode, cval, origin))
-        return sum(parts[1:], parts[0])
+        return sum(parts, np.zeros_like(strip(y)))
 
     return y, correlate1d_pushforward
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from zyg.functions.kit import as_array, dagger, strip
 from zyg.scipy._namespace import rule_for
+from zyg.scipy._valued import length_of
 
 _NEAR = 0.5  # squares of angles below it have series
 
@@ -195,6 +196,4 @@ def alignment(a, b, weights):
     k = np.sum(weights[..., None, None] * np.matmul(lefts, np.swapaxes(rights, -1, -2)), axis=0)
     q = longest((k + k.T) / 2)
     apart = a - np.sum(matrix_of(q) * b[..., None, :], axis=-1)
-    square = np.sum(weights * np.sum(apart * apart, axis=-1))
-    far = strip(square) > 0
-    return q, np.where(far, np.sqrt(np.where(far, square, 1.0)), 0.0)
+    return q, length_of(np.sum(weights * np.sum(apart * apart, axis=-1)))

@@ -7,6 +7,7 @@ and the methods give SciPy's values, with the derivatives of formulas of quatern
 import copy
 import math
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from scipy.spatial import transform
@@ -23,8 +24,8 @@ from zyg.functions.kit import (
 )
 from zyg.scipy import _rotation_formulas as formulas
 from zyg.scipy._closures import plain
-from zyg.scipy._interpolate_classes import InPlaceOfSciPys
-from zyg.scipy._valued import unknown, with_made
+from zyg.scipy._namespace import InPlaceOfSciPys
+from zyg.scipy._valued import unknown, with_formula
 
 _MODULE = "zyg.scipy.spatial.transform"
 
@@ -35,13 +36,13 @@ def _named(method, owner="Rotation"):
     return SimpleNamespace(__module__="scipy.spatial.transform", __name__=name)
 
 
-def _refuse(name, option):
-    raise unknown(_named(name), option)
+def _refuse(name, option, instead="leave it out"):
+    raise unknown(_named(name), option, instead)
 
 
 def _scipys(x):
     """A rotation as one of SciPy's own class, without derivatives."""
-    return transform.Rotation(transform.Rotation.as_quat(x), normalize=False)
+    return transform.Rotation(strip(_quaternions(x)), normalize=False)
 
 
 def _known(x):
@@ -56,8 +57,13 @@ def _writable(v):
 
 def _quaternions(x):
     """The quaternions of a rotation, which may be watched."""
-    moving = getattr(x, "moving", None)
-    return moving if is_watched(moving) else transform.Rotation.as_quat(x)
+    if type(x) is Rotation:
+        if is_watched(x.moving):
+            return x.moving
+        own: Any = getattr(x, "_quat", None)
+        if is_watched(own):
+            return own[0] if x._single else own
+    return transform.Rotation.as_quat(x)
 
 
 def made(theirs, name="", q=None):
@@ -65,7 +71,7 @@ def made(theirs, name="", q=None):
     y = theirs.as_quat()
     new = Rotation(y, normalize=False)
     if is_watched(q):
-        new.moving = with_made(_named(name), y, formulas.aligned(q, y), q)
+        new.move(with_formula(_named(name), y, lambda: formulas.aligned(q, y), q))
     return new
 
 
@@ -91,11 +97,12 @@ def _giving(name, formula):
     """A method that gives numbers, by a formula of SciPy's and of quaternions."""
 
     def method(self, *args, **kwargs):
-        given = _quaternions(self), args, kwargs
+        q = _quaternions(self)
+        given = q, args, kwargs
         y = getattr(transform.Rotation, name)(_scipys(self), *_known(args), **_known(kwargs))
         if not watched_leaves(given):
             return y
-        return with_made(_named(name), y, formula(y, given[0], *args, **kwargs), given)
+        return with_formula(_named(name), y, lambda: formula(y, q, *args, **kwargs), given)
 
     method.__name__ = name
     return method
@@ -177,14 +184,15 @@ def _as_parameters(y, q):
 def _as_euler(y, q, seq, degrees=False, *, suppress_warnings=False):
     angles, locked = formulas.angles_of(q, seq)
     if np.any(locked):
-        _refuse("as_euler", "gimbal lock, in which two of the angles have no derivative")
+        why = "gimbal lock, in which two of the angles have no derivative"
+        _refuse("as_euler", why, "use as_quat or as_matrix")
     turn = 360.0 if degrees else 2 * math.pi
     angles = angles * (180 / math.pi if degrees else 1.0)
     return angles + turn * np.round((y - strip(angles)) / turn)
 
 
 def _as_davenport(y, q, axes, order, degrees=False, *, suppress_warnings=False):
-    _refuse("as_davenport", "watched values")
+    _refuse("as_davenport", "watched values", "use as_euler or as_matrix")
 
 
 def _magnitude(y, q):
@@ -214,16 +222,24 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
     """scipy.spatial.transform.Rotation, of numbers that may be watched."""
 
     scipys = transform.Rotation
+    moving = None  # or watched quaternions, where SciPy's are out of reach
 
     def __init__(self, quat, normalize=True, copy=True, scalar_first=False):
         known = _known(quat)
         super().__init__(known, normalize=normalize, copy=copy, scalar_first=scalar_first)
-        self.moving = None
         if watched_leaves(quat):
             q = _wide(quat)
             q = np.roll(q, -1, axis=-1) if scalar_first else q
             q = formulas.normalised(q) if normalize else q
-            self.moving = with_made(_named("from_quat"), transform.Rotation.as_quat(self), q, q)
+            y = transform.Rotation.as_quat(self)
+            self.move(with_formula(_named("from_quat"), y, lambda: q, q))
+
+    def move(self, q):
+        """Keep watched quaternions, where SciPy's own code meets them, if Python can reach that."""
+        if hasattr(self, "_quat"):
+            self._quat = q[None] if self._single else q
+        else:
+            self.moving = q
 
     @staticmethod
     def from_quat(quat, *, scalar_first=False):
@@ -270,11 +286,12 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
         if return_sensitivity:
             _refuse("align_vectors", "return_sensitivity")
         if len(a) == 1 or np.any(np.isinf(strip(w))):
-            _refuse("align_vectors", "one pair of vectors, or infinite weights")
+            why = "one pair of vectors, or infinite weights"
+            _refuse("align_vectors", why, "give two pairs, with finite weights")
         q, rest = formulas.alignment(a, b, w)
         size = np.sqrt(np.sum(strip(w)[:, None] * (strip(a) ** 2 + strip(b) ** 2)))
         if abs(strip(rest) - y[1]) > 1e-6 * size:
-            _refuse("align_vectors", "these values: it does not give what SciPy does")
+            _refuse("align_vectors", "vectors that two rotations fit as well", "")
         return made(y[0], "align_vectors", q), with_value(rest, (y[1],))
 
     def __mul__(self, other):
@@ -294,7 +311,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
     def reduce(self, left=None, right=None, return_indices=False):
         known = [x for x in (self, left, right) if x is not None]
         if any(is_watched(_quaternions(x)) for x in known):
-            _refuse("reduce", "watched values")
+            _refuse("reduce", "watched values", "")
         y = transform.Rotation.reduce(*map(_or_none, (self, left, right)), return_indices)
         return (made(y[0]), *y[1:]) if return_indices else made(y)
 
@@ -304,7 +321,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
 
     def __setitem__(self, indexer, value):
         if is_watched(_quaternions(self)) or is_watched(_quaternions(value)):
-            _refuse("__setitem__", "watched values")
+            _refuse("__setitem__", "watched values", "use Rotation.concatenate")
         super().__setitem__(indexer, value)
 
     def __iter__(self):
@@ -312,7 +329,8 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
 
     def __copy__(self):
         new = made(_scipys(self))
-        new.moving = self.moving
+        if is_watched(q := _quaternions(self)):
+            new.move(q)
         return new
 
     def __deepcopy__(self, memo):
@@ -325,7 +343,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
                 "the other process would hold plain numbers, and its derivative would be lost.",
                 "pickle it outside of the gradient.",
             )
-        return Rotation, (transform.Rotation.as_quat(self), False)
+        return Rotation, (_quaternions(self), False)
 
 
 def _or_none(x):
@@ -370,7 +388,7 @@ def _refusing(scipys):
     def refuse(args, kwargs):
         held = [_quaternions(x) for x in (*args, *kwargs.values()) if type(x) is Rotation]
         if watched_leaves((args, kwargs, held)):
-            raise unknown(_named("", name), "watched values")
+            raise unknown(_named("", name), "watched values", "")
 
     def make(self, *args, **kwargs):
         refuse(args, kwargs)

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.integrate
 import scipy.optimize
 
+from zyg.base.marks import name_of
 from zyg.errors import NonScalarOutputError, StructureError
 from zyg.functions.kit import Structure, dropins, is_watched, keep_parameters, strip
 from zyg.scipy._closures import as_tuple
@@ -207,10 +208,6 @@ def _pairs(given, layout, place):
             "pair for each element.",
             f"pass (low, high), or an array of shape {(*shape, 2)}.",
         ) from None
-
-
-def name_of(f):
-    return getattr(f, "__name__", type(f).__name__)
 
 
 def as_vector(y):

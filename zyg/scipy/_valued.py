@@ -16,10 +16,19 @@ from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
 
 
-def unknown(function, option):
+def unknown(function, option, instead="leave it out"):
     """The error of an option that the formula of a function does not know."""
-    module = function.__module__.partition("._")[0]
-    return unknown_call(f"{module}.{function.__name__}", f"its rule does not know {option}")
+    return unknown_call(_name(function), f"its rule does not know {option}", instead)
+
+
+def _name(function):
+    return f"{function.__module__.partition('._')[0]}.{function.__name__}"
+
+
+def unknown_by(function, name):
+    """The error of an argument that is watched, and may not be."""
+    option = f"the derivative by {name!r}"
+    return unknown(function, option, f"pass zyg.stop_gradient({name})")
 
 
 def valued(function):
@@ -48,7 +57,7 @@ def written(function, *watched, **only):
             given = arguments_of(function, args, kwargs)
             for name, value in given.items():
                 if name not in watched and watched_leaves(value):
-                    raise unknown(function, f"the derivative by {name!r}")
+                    raise unknown_by(function, name)
             for name, value in only.items():
                 if given[name] != value:
                     raise unknown(function, f"{name}={given[name]!r}")
@@ -62,22 +71,21 @@ def written(function, *watched, **only):
 
 
 def with_formula(function, y, formula, given):
-    """`y`, or what is in it, with the derivatives of what a formula makes of what was `given`."""
-    if not any(map(np.size, watched_leaves(given))):
+    """`y`, or what is in it, with the derivatives of what a formula makes of what was `given`.
+
+    None stands for what carries no derivative.
+    """
+    numbers = [np.asarray(strip(v)) for v in watched_leaves(given)]
+    empty = not any(map(np.size, y if isinstance(y, tuple) else (y,)))
+    if empty or (numbers and not any(map(np.size, numbers))):  # a function may hold what is watched
         return y
     try:
         made = formula()
     except (ZygError, MemoryError, RecursionError, Warning):
         raise
     except Exception as error:
-        why = f"these values, at which its formula raises {type(error).__name__}: {error}"
-        raise unknown(function, why) from error
-    return with_made(function, y, made, given)
-
-
-def with_made(function, y, made, given):
-    """The same of what a formula has made. None stands for what carries no derivative."""
-    numbers = [np.asarray(strip(v)) for v in watched_leaves(given)]
+        why = f"at these values its formula raises {type(error).__name__}: {error}"
+        raise unknown_call(_name(function), why, "") from error
 
     def one(part, d):
         if d is None or strip(d) is d:
@@ -85,7 +93,8 @@ def with_made(function, y, made, given):
         if strip(d) is part:  # the argument as it is
             return d
         if not _near(strip(d), np.asarray(part), numbers):
-            raise unknown(function, "these values: it does not give what SciPy does")
+            why = "at these values its formula does not give what SciPy does"
+            raise unknown_call(_name(function), why, "")
         return with_value(d, (part,))
 
     if not isinstance(y, tuple):
@@ -112,7 +121,7 @@ def _near(d, y, numbers):
 
 def length_of(square):
     """The length of this square; where it is 0, so is the slope, as that of a norm."""
-    moves = strip(square) > 0
+    moves = np.logical_not(strip(square) <= 0)  # of NaN it is NaN
     return np.where(moves, np.sqrt(np.where(moves, square, 1.0)), 0.0)
 
 
