@@ -37,10 +37,6 @@ CLASSES = {
 }
 WITH = {
     "scipy.optimize.fmin": lambda x: optimize.fmin(lambda v: ((v - x[0]) ** 2).sum(), [0.0])[0],
-    "scipy.ndimage.map_coordinates": lambda x: ndimage.map_coordinates(x, [[0.5, 1.5]]).sum(),
-    "scipy.spatial.transform.Rotation": lambda x: (
-        scipy.spatial.transform.Rotation.from_euler("xyz", x).as_matrix().sum()
-    ),
     "scipy.linalg.expm": lambda x: linalg.expm(np.diag(x)).sum(),
     "scipy.stats.norm": lambda x: stats.norm(x[0]).pdf(2.0),
     "scipy.stats.gamma": lambda x: stats.gamma(2.0, scale=x[0]).pdf(x).sum(),

@@ -15,6 +15,7 @@ from zyg.base.borders import keep_parameters as keep_parameters
 from zyg.base.caches import remembered as remembered
 from zyg.base.marks import computes as computes
 from zyg.base.marks import for_any_number as for_any_number
+from zyg.base.marks import name_of as name_of
 from zyg.base.marks import stands_for as stands_for
 from zyg.base.registry import CONSTANT as CONSTANT
 from zyg.base.registry import Adjoint as Adjoint

@@ -93,7 +93,7 @@ def each_axis(value, ndim, axes, other):
 
 def by_place(value, ndim, axes):
     """A value for each axis of an image, 0 for the others; those for all are in their own order."""
-    return each_axis(value, ndim, axes if len(normal_axes(axes, ndim)) < ndim else None, 0)
+    return each_axis(value, ndim, axes if len(image_axes(axes, ndim)) < ndim else None, 0)
 
 
 def bordered(x, sizes, origins, modes, cval):
@@ -139,7 +139,7 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *
             sums = np.stack([np.sum(conj(y_bar) * part) for part in parts])
             return np.reshape(sums if is_complex(w) else np.real(sums), np.shape(w))
 
-        return by_image, by_weights, None, None, lambda: _by_filling(mode), None
+        return by_image, by_weights, None, None, lambda: _by_filling("correlate", mode), None
 
     return y, correlate_pullback
 
@@ -153,7 +153,7 @@ def correlate_forward(
 
     def correlate_pushforward(x_dot, w_dot, *others):
         if any(dot is not None for dot in others):
-            _by_filling(mode)
+            _by_filling("correlate", mode)
         parts = []
         if x_dot is not None:
             parts.append(correlate(x_dot, weights, output, mode, 0.0, origin, axes=axes))
@@ -167,7 +167,7 @@ def correlate_forward(
 @composed(scipy.ndimage.convolve)
 def convolve(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *, axes=None):
     w, n = as_array(weights), np.ndim(input)
-    if np.ndim(w) != len(normal_axes(axes, n)):
+    if np.ndim(w) != len(image_axes(axes, n)):
         raised(scipy.ndimage.convolve, input, w, origin=origin, axes=axes)
     w, origins = whole(w, n, axes), by_place(origin, n, axes)
     origins = [-k - (m % 2 == 0) for k, m in zip(origins, np.shape(w), strict=True)]

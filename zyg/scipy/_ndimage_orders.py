@@ -16,7 +16,7 @@ from zyg.scipy._ndimage_filters import (
     whole,
 )
 from zyg.scipy._ndimage_rules import _for_each, image_axes
-from zyg.scipy._valued import unknown, with_made
+from zyg.scipy._valued import unknown, with_formula
 
 
 def _footprint(given, ndim):

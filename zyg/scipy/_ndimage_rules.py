@@ -66,11 +66,20 @@ def _dtype_only(name, output, *inputs):
         raise unknown_call(f"scipy.ndimage.{name}", why, "pass x.astype(float), or output=float")
 
 
-def _by_filling(mode):
+def _by_filling(name, mode):
     """Refuse the derivative by what is beyond the ends, in modes that read it."""
     if mode in _FILLING:
         why = "its rule has no derivative by 'cval'"
-        raise unknown_call("scipy.ndimage.correlate1d", why, "pass zyg.stop_gradient(cval)")
+        raise unknown_call(f"scipy.ndimage.{name}", why, "pass zyg.stop_gradient(cval)")
+
+
+def image_axes(axes, ndim):
+    """Axes that are there; some of SciPy's functions take no notice of others."""
+    try:
+        return normal_axes(axes, ndim)
+    except AxisError as error:
+        why = f"an image of {ndim} axes has no {axes}"
+        raise unknown_call("scipy.ndimage", why, "leave it out") from error
 
 
 @rule_for(scipy.ndimage.correlate1d)
@@ -98,7 +107,15 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
             bar = np.tensordot(conj(y_bar), rows, np.ndim(x))
             return bar if is_complex(w) else np.real(bar)
 
-        return by_image, by_weights, None, None, None, lambda: _by_filling(mode), None
+        return (
+            by_image,
+            by_weights,
+            None,
+            None,
+            None,
+            lambda: _by_filling("correlate1d", mode),
+            None,
+        )
 
     return y, correlate1d_pullback
 

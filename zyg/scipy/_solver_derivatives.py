@@ -14,9 +14,8 @@ import numpy as np
 import scipy.integrate
 import scipy.optimize
 
-from zyg.base.marks import name_of
 from zyg.errors import NonScalarOutputError, StructureError
-from zyg.functions.kit import Structure, dropins, is_watched, keep_parameters, strip
+from zyg.functions.kit import Structure, dropins, is_watched, keep_parameters, name_of, strip
 from zyg.scipy._closures import as_tuple
 from zyg.scipy._namespace import dispatching
 from zyg.verbs.gradients import value_and_gradient
