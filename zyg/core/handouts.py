@@ -13,7 +13,7 @@ from weakref import ref
 
 import numpy as np
 
-from zyg.core.strand import ARRAYS, WATCHED, active, exchange_lock, has_left, settle
+from zyg.core.strand import ARRAYS, WATCHED, active, exchange_lock, has_left, settle, watched_leaves
 from zyg.core.views import (
     IDLE,
     Place,
@@ -108,6 +108,9 @@ def _unwrapped(x: Any, given: dict[int, tuple[Any, Any]]) -> Any:
         return {k: _unwrapped(v, given) for k, v in x.items()}
     if type(x) is np.ndarray:
         given[id(root_of(x))] = x, None
+    elif type(x) not in WATCHED and hasattr(type(x), "__array__") and watched_leaves(x):
+        y = x.__array__()  # a buffer, perhaps, which NumPy does not take for an array
+        x = y if type(y) in ARRAYS else x
     if type(x) not in WATCHED:
         return x
     if not holds_nothing_watched(x):
@@ -121,7 +124,7 @@ def _unwrapped(x: Any, given: dict[int, tuple[Any, Any]]) -> Any:
 
 
 def _wrapped(y: Any, given: dict[int, tuple[Any, Any]]) -> Any:
-    if isinstance(y, (list, tuple)):
+    if type(y) in (list, tuple) or hasattr(y, "_make"):
         parts = [_wrapped(v, given) for v in y]
         return y._make(parts) if hasattr(y, "_make") else type(y)(parts)
     if type(y) is not np.ndarray:

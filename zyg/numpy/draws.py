@@ -21,9 +21,11 @@ from zyg.base.remedies import WHOLE_DRAWS, instead_of_whole
 from zyg.errors import DegenerateError, MissingRuleError
 from zyg.functions.kit import (
     as_array,
+    holds_nothing_watched,
     is_watched,
     listed,
     no_out,
+    plainly,
     strip,
     watched_leaves,
     with_value,
@@ -138,8 +140,10 @@ _OPTIONS = ("size", "dtype", "check_valid", "tol", "method")
 
 def drawn(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a method of a generator draws, which moves with the parameters that are watched."""
-    if not watched_leaves((args, kwargs)):
+    if not (leaves := watched_leaves((args, kwargs))):
         return method(*args, **kwargs)
+    if all(map(holds_nothing_watched, leaves)):
+        return plainly(method, args, kwargs)
     name = method.__name__
     given = inspect.signature(method).bind(*args, **kwargs)
     given.apply_defaults()
