@@ -25,8 +25,9 @@ from zyg.scipy._ndimage_rules import (
     _for_each,
     correlate1d,
     gaussian_filter,
+    image_axes,
 )
-from zyg.scipy._valued import arguments_of, unknown, with_formula
+from zyg.scipy._valued import arguments_of, unknown, with_made
 from zyg.verbs.gradients import pullback
 
 
@@ -44,7 +45,7 @@ def filtering(function, *watched):
             if not np.size(given["input"]):
                 return y
             made = formula(**given)
-            return with_formula(function, y, np.astype(made, y.dtype), (args, kwargs))
+            return with_made(function, y, np.astype(made, y.dtype), (args, kwargs))
 
         composed(function)(called_as(function, by_formula))
         return formula
@@ -77,12 +78,12 @@ def value_of(function, args, kwargs):
 
 def whole(part, ndim, axes):
     """What lies along some axes, with an axis for each of an image's."""
-    return np.expand_dims(part, tuple(k for k in range(ndim) if k not in normal_axes(axes, ndim)))
+    return np.expand_dims(part, tuple(k for k in range(ndim) if k not in image_axes(axes, ndim)))
 
 
 def each_axis(value, ndim, axes, other):
     """A value for each axis of an image, of those for some; `other` for the others."""
-    axes = normal_axes(axes, ndim)
+    axes = image_axes(axes, ndim)
     row = dict(zip(axes, _for_each(value, axes), strict=True))
     return [row.get(k, other) for k in range(ndim)]
 
@@ -111,7 +112,14 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *
 
     def correlate_pullback(y_bar):
         if not np.size(x):
-            return np.zeros_like(x), np.zeros_like(w), None, None, _by_filling, None
+            return (
+                np.zeros_like(x),
+                np.zeros_like(w),
+                None,
+                None,
+                lambda: _by_filling("correlate", mode),
+                None,
+            )
         window = whole(w, n, axes)
         sizes, origins = np.shape(window), each_axis(origin, n, axes, 0)
 
@@ -129,7 +137,7 @@ def correlate(input, weights, output=None, mode="reflect", cval=0.0, origin=0, *
             sums = np.stack([np.sum(conj(y_bar) * part) for part in parts])
             return np.reshape(sums if is_complex(w) else np.real(sums), np.shape(w))
 
-        return by_image, by_weights, None, None, _by_filling, None
+        return by_image, by_weights, None, None, lambda: _by_filling("correlate", mode), None
 
     return y, correlate_pullback
 
@@ -143,7 +151,7 @@ def correlate_forward(
 
     def correlate_pushforward(x_dot, w_dot, *others):
         if any(dot is not None for dot in others):
-            _by_filling()
+            _by_filling("correlate", mode)
         parts = []
         if x_dot is not None:
             parts.append(correlate(x_dot, weights, output, mode, 0.0, origin, axes=axes))

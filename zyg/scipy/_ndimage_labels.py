@@ -13,7 +13,7 @@ from zyg.functions.kit import (
 )
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as
-from zyg.scipy._valued import arguments_of, unknown, with_formula
+from zyg.scipy._valued import arguments_of, unknown, with_made
 
 
 def _regions(x, labels, index):
@@ -50,7 +50,7 @@ def _measuring(function):
                 *map(plain, (given["labels"], given["index"])),
             )
             d = formula(*_regions(x, labels, index))
-            return with_formula(function, y, np.reshape(d, np.shape(y)), (args, kwargs))
+            return with_made(function, y, np.reshape(d, np.shape(y)), (args, kwargs))
 
         composed(function)(called_as(function, measured))
         return formula
@@ -126,7 +126,7 @@ def extrema(input, labels=None, index=None):
     regions = _regions(as_array(input), plain(labels), plain(index))
     pairs = ((least, _least(*regions)), (greatest, _greatest(*regions)))
     made = [
-        with_formula(scipy.ndimage.extrema, y, np.reshape(d, np.shape(y)), input) for y, d in pairs
+        with_made(scipy.ndimage.extrema, y, np.reshape(d, np.shape(y)), input) for y, d in pairs
     ]
     return *made, *places
 
@@ -142,7 +142,7 @@ def center_of_mass(input, labels=None, index=None):
     places = np.stack([part / total for part in sums], axis=-1)
     alone = isinstance(y, tuple)
     found = np.asarray(y)
-    made = with_formula(function, found, np.reshape(places, found.shape), input)
+    made = with_made(function, found, np.reshape(places, found.shape), input)
     return tuple(made) if alone else [tuple(row) for row in made]
 
 
@@ -165,7 +165,7 @@ def labeled_comprehension(input, labels, index, func, out_dtype, default, pass_p
         known = len(here) or labels is None or index is None
         made.append(func(*arguments) if known else default)
     d = made[0] if labels is None or index is None else np.stack([as_array(v) for v in made])
-    return with_formula(function, y, np.reshape(d, np.shape(y)), (input, default))
+    return with_made(function, y, np.reshape(d, np.shape(y)), (input, default))
 
 
 # What is constant: labels, places, counts and what is true or false
@@ -201,8 +201,8 @@ def distance_transform_edt(
     apart = strip(squares) != 0
     d = np.where(apart, np.sqrt(np.where(apart, squares, 1.0)), 0.0)
     if return_indices and indices is None:
-        return with_formula(function, y[0], d, sampling), y[1]
-    return with_formula(function, y, d, sampling)
+        return with_made(function, y[0], d, sampling), y[1]
+    return with_made(function, y, d, sampling)
 
 
 @composed(scipy.ndimage.distance_transform_bf)

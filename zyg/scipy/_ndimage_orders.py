@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.ndimage
 
-from zyg.functions.kit import as_array, buffer, composed, normal_axes, normal_axis, strip
+from zyg.functions.kit import as_array, buffer, composed, normal_axis, strip
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import called_as, dispatching
 from zyg.scipy._ndimage_filters import (
@@ -15,8 +15,8 @@ from zyg.scipy._ndimage_filters import (
     value_of,
     whole,
 )
-from zyg.scipy._ndimage_rules import _for_each
-from zyg.scipy._valued import unknown, with_formula
+from zyg.scipy._ndimage_rules import _for_each, image_axes
+from zyg.scipy._valued import unknown, with_made
 
 
 def _footprint(given, ndim):
@@ -79,7 +79,7 @@ def _choosing(function, *watched, mirrored=False, sign=1):
         modes = each_axis(given["mode"], n, axes, "constant")
         places = _places(np.shape(x), footprint, origins, modes)
         d = _chosen(function, y, x, places, given["cval"], added)
-        return with_formula(function, y, np.astype(d, y.dtype), (args, kwargs))
+        return with_made(function, y, np.astype(d, y.dtype), (args, kwargs))
 
     composed(function)(called_as(function, chosen))
 
@@ -174,10 +174,10 @@ def vectorized_filter(
     x = as_array(input)
     n = np.ndim(x)
     if not np.size(x):
-        return with_formula(original, y, x, (input, function))
+        return with_made(original, y, x, (input, function))
     if n == 0:
         raise unknown(original, "an input without axes")
-    axes = normal_axes(axes, n)
+    axes = image_axes(axes, n)
     window = np.ones(_for_each(size, axes), bool) if size is not None else np.asarray(footprint)
     x = np.moveaxis(x, axes, range(-len(axes), 0))
     if mode != "valid":
@@ -191,4 +191,4 @@ def vectorized_filter(
         made = function(view, axis=last)
     else:
         made = function(view[..., window.astype(bool)], axis=-1)
-    return with_formula(original, y, np.moveaxis(made, last, axes), (input, function))
+    return with_made(original, y, np.moveaxis(made, last, axes), (input, function))

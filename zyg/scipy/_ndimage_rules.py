@@ -2,6 +2,7 @@
 
 import numpy as np
 import scipy.ndimage
+from numpy.exceptions import AxisError
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import (
@@ -56,11 +57,18 @@ def _dtype_only(name, output, *inputs):
         raise unknown_call(f"scipy.ndimage.{name}", why)
 
 
-def _by_filling(mode):
-    """Refuse the derivative by what is beyond the ends, which only one mode reads."""
-    if mode == "constant":
-        why = "its rule has no derivative by 'cval'"
-        raise unknown_call("scipy.ndimage.correlate1d", why)
+def _by_filling(name, mode):
+    """Refuse the derivative by what is beyond the ends, which two modes read."""
+    if mode in ("constant", "grid-constant"):
+        raise unknown_call(f"scipy.ndimage.{name}", "its rule has no derivative by 'cval'")
+
+
+def image_axes(axes, ndim):
+    """Axes that are there; some of SciPy's functions take no notice of others."""
+    try:
+        return normal_axes(axes, ndim)
+    except AxisError as error:
+        raise unknown_call("scipy.ndimage", f"an image of {ndim} axes has no {axes}") from error
 
 
 @rule_for(scipy.ndimage.correlate1d)
@@ -78,7 +86,7 @@ def correlate1d(input, weights, axis=-1, output=None, mode="reflect", cval=0.0, 
             return _correlated(x, w, axis % np.ndim(x), mode, cval, origin)
 
         _, back = pullback(written, x, w)
-        return *back(y_bar), None, None, None, lambda: _by_filling(mode), None
+        return *back(y_bar), None, None, None, lambda: _by_filling("correlate1d", mode), None
 
     return y, correlate1d_pullback
 
@@ -90,7 +98,7 @@ def correlate1d_forward(input, weights, axis=-1, output=None, mode="reflect", cv
 
     def correlate1d_pushforward(x_dot, w_dot, *others):
         if any(dot is not None for dot in others):
-            _by_filling(mode)
+            _by_filling("correlate1d", mode)
         parts = []
         if x_dot is not None:
             parts.append(correlate1d(x_dot, weights, axis, output, mode, 0.0, origin))

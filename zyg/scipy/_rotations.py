@@ -24,7 +24,7 @@ from zyg.functions.kit import (
 from zyg.scipy import _rotation_formulas as formulas
 from zyg.scipy._closures import plain
 from zyg.scipy._interpolate_classes import InPlaceOfSciPys
-from zyg.scipy._valued import unknown, with_formula
+from zyg.scipy._valued import unknown, with_made
 
 _MODULE = "zyg.scipy.spatial.transform"
 
@@ -65,7 +65,7 @@ def made(theirs, name="", q=None):
     y = theirs.as_quat()
     new = Rotation(y, normalize=False)
     if is_watched(q):
-        new.moving = with_formula(_named(name), y, formulas.aligned(q, y), q)
+        new.moving = with_made(_named(name), y, formulas.aligned(q, y), q)
     return new
 
 
@@ -95,7 +95,7 @@ def _giving(name, formula):
         y = getattr(transform.Rotation, name)(_scipys(self), *_known(args), **_known(kwargs))
         if not watched_leaves(given):
             return y
-        return with_formula(_named(name), y, formula(y, given[0], *args, **kwargs), given)
+        return with_made(_named(name), y, formula(y, given[0], *args, **kwargs), given)
 
     method.__name__ = name
     return method
@@ -223,7 +223,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
             q = _wide(quat)
             q = np.roll(q, -1, axis=-1) if scalar_first else q
             q = formulas.normalised(q) if normalize else q
-            self.moving = with_formula(_named("from_quat"), transform.Rotation.as_quat(self), q, q)
+            self.moving = with_made(_named("from_quat"), transform.Rotation.as_quat(self), q, q)
 
     @staticmethod
     def from_quat(quat, *, scalar_first=False):

@@ -62,12 +62,8 @@ def written(function, *watched, **only):
 
 
 def with_formula(function, y, formula, given):
-    """`y`, or what is in it, with the derivatives of what a formula makes of what was `given`.
-
-    None stands for what carries no derivative.
-    """
-    numbers = [np.asarray(strip(v)) for v in watched_leaves(given)]
-    if not any(map(np.size, numbers)):
+    """`y`, or what is in it, with the derivatives of what a formula makes of what was `given`."""
+    if not any(map(np.size, watched_leaves(given))):
         return y
     try:
         made = formula()
@@ -76,6 +72,12 @@ def with_formula(function, y, formula, given):
     except Exception as error:
         why = f"these values, at which its formula raises {type(error).__name__}: {error}"
         raise unknown(function, why) from error
+    return with_made(function, y, made, given)
+
+
+def with_made(function, y, made, given):
+    """The same of what a formula has made. None stands for what carries no derivative."""
+    numbers = [np.asarray(strip(v)) for v in watched_leaves(given)]
 
     def one(part, d):
         if d is None or strip(d) is d:
