@@ -95,6 +95,7 @@ MODULES = (
     "scipy.spatial.distance", "scipy.spatial.transform", "scipy.special", "scipy.stats",
 )  # fmt: skip
 DROP_INS = {name: f"zyg.{name}" for name in MODULES}
+CRASHES = "Test_Qhull"  # a private class of SciPy's does, given what is no array of NumPy's
 SECONDS, MEMORY = 60, 8 << 30  # of a test; of all
 MODES = ("plain", "outside", "inside")
 
@@ -124,11 +125,26 @@ def rebind(module):
                 setattr(owner, name, new)
 
 
+class Namespace:
+    """zyg's NumPy, under the name of NumPy's, and equal to it, for tests that ask which it is."""
+
+    def __init__(self, numpys):
+        self.numpys, self.__name__ = numpys, numpys.__name__
+
+    def __getattr__(self, name):
+        return getattr(zyg.numpy, name)
+
+    def __eq__(self, other):
+        return other is self or other is self.numpys
+
+    __hash__ = None
+
+
 class Judge:
     """A plugin of pytest: runs the tests in one of the modes, and writes down what came out."""
 
-    def __init__(self, mode):
-        self.mode, self.outcomes = mode, {}
+    def __init__(self, mode, file):
+        self.mode, self.file = mode, file
 
     def pytest_collection_modifyitems(self, items):
         if self.mode != "plain":
@@ -138,7 +154,7 @@ class Judge:
     @pytest.hookimpl(tryfirst=True)
     def pytest_pyfunc_call(self, pyfuncitem):
         if self.mode != "plain" and "xp" in pyfuncitem.funcargs:  # SciPy's name of a NumPy to try
-            pyfuncitem.funcargs["xp"] = zyg.numpy
+            pyfuncitem.funcargs["xp"] = Namespace(pyfuncitem.funcargs["xp"])
         if self.mode != "inside":
             return None
         signal.signal(signal.SIGALRM, _too_long)
@@ -159,7 +175,8 @@ class Judge:
     def pytest_runtest_logreport(self, report):
         if report.when == "call" or report.failed:
             text = str(report.longrepr).strip().splitlines()[-3:] if report.failed else []
-            self.outcomes[report.nodeid] = [report.outcome, " | ".join(text)]
+            found = {report.nodeid: [report.outcome, " | ".join(text)]}
+            print(json.dumps(found), file=self.file, flush=True)
 
 
 def _too_long(*_):
@@ -167,24 +184,26 @@ def _too_long(*_):
 
 
 def run(mode, files, path, quick):
-    judge = Judge(mode)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore", "--tb=short"]
     options.append("--continue-on-collection-errors")
-    options += ["-m", "not slow and not xslow"] * quick
+    options += ["-k", f"not {CRASHES}", *["-m", "not slow and not xslow"] * quick]
     where = ["-c", os.devnull, "--rootdir", Path(np.__file__).parents[1]]
-    pytest.main([*options, *map(str, where), "--pyargs", *files], plugins=[judge])
-    Path(path).write_text(json.dumps(judge.outcomes))
+    with open(path, "w") as file:
+        options += [*map(str, where), "--pyargs", *files]
+        pytest.main(options, plugins=[Judge(mode, file)])
 
 
 def outcomes(mode, files, quick=False):
-    """What came out of each test in a mode, in a process of its own."""
+    """What came out of each test in a mode, in a process of its own, to its crash if it does."""
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "outcomes.json")
+        path = os.path.join(folder, "outcomes")
         command = [sys.executable, "-m", "tests.numpys_own", "--mode", mode, "--to", path]
         command += ["--quick"] * quick + list(files)
         subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-        return json.loads(Path(path).read_text())
+        return {
+            k: v for row in Path(path).read_text().splitlines() for k, v in json.loads(row).items()
+        }
 
 
 def file_of(test):

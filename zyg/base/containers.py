@@ -392,7 +392,7 @@ def kind_of(x: Any, refuse: bool = True) -> Kind | None:
     if t in BY_TYPE:
         return BY_TYPE[t]
     if (labels := labelled_kind(t)) is not None:
-        return labels  # type: ignore[no-any-return]
+        return labels if refuse or labels.watchable else None
     from array import array  # which few programs load
 
     if isinstance(x, np.ndarray):

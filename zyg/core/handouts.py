@@ -97,6 +97,23 @@ def plainly(f: Callable[..., Any], args: Any, kwargs: dict[str, Any], frame: Any
     return y if of_scipy or not active.get() else _wrapped(y, given)
 
 
+def of_buffers(
+    f: Callable[..., Any], leaves: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """``f(*args, **kwargs)`` on plain arrays, if no leaf is watched; else NotImplemented.
+
+    The leaves are what counts as watched in the arguments, buffers perhaps; where a function holds
+    one, and reads it later, it is NotImplemented, too.
+    """
+
+    def unless_held(*args: Any, **kwargs: Any) -> Any:
+        return NotImplemented if watched_leaves((args, kwargs)) else f(*args, **kwargs)
+
+    if not leaves or not all(map(holds_nothing_watched, leaves)):
+        return NotImplemented
+    return plainly(unless_held, args, kwargs)
+
+
 class _WatchedError(Exception):
     pass
 
@@ -117,6 +134,9 @@ def _unwrapped(x: Any, given: dict[int, tuple[Any, Any]]) -> Any:
         raise _WatchedError
     if type(x) not in ARRAYS:
         return settle(x)
+    for array, whose in given.values():
+        if whose is x:
+            return array
     lay_out(x)
     array = hand_out(x)
     given[id(array)] = array, x

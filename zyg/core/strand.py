@@ -46,10 +46,9 @@ import numpy as np
 from zyg import errors
 from zyg.base.array_types import ArrayType, array_type
 from zyg.base.config import setting
-from zyg.base.containers import Engine, kind_of
-from zyg.base.kinds import Kind
+from zyg.base.containers import Engine
 from zyg.base.sinks import Look, looking
-from zyg.base.structure import Structure
+from zyg.base.structure import Searched
 from zyg.errors import AdjointError, LeakError, StructureError, ZygError, user_line
 
 _levels = count(1)
@@ -372,16 +371,9 @@ def is_watched(x: Any) -> bool:
     return type(x) in WATCHED
 
 
-class _Searched(Structure):
-    """A structure in which watched values are looked for."""
-
-    def kind_of(self, x: Any) -> Kind | None:
-        return kind_of(x, refuse=False)
-
-
 def watched_leaves(x: Any) -> list[Any]:
     """The watched values in a structure."""
-    return _Searched(x, is_watched).leaves
+    return Searched(x, is_watched).leaves
 
 
 def cut(x: Any, how: str) -> Any:

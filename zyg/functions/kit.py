@@ -41,6 +41,7 @@ from zyg.core.cotangents import normal_axis as normal_axis
 from zyg.core.cotangents import spread as spread
 from zyg.core.cotangents import unbroadcast as unbroadcast
 from zyg.core.handouts import holds_nothing_watched as holds_nothing_watched
+from zyg.core.handouts import of_buffers as of_buffers
 from zyg.core.handouts import plainly as plainly
 from zyg.core.indexing import read as read
 from zyg.core.indexing import windows as windows

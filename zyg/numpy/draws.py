@@ -21,11 +21,10 @@ from zyg.base.remedies import WHOLE_DRAWS, instead_of_whole
 from zyg.errors import DegenerateError, MissingRuleError
 from zyg.functions.kit import (
     as_array,
-    holds_nothing_watched,
     is_watched,
     listed,
     no_out,
-    plainly,
+    of_buffers,
     strip,
     watched_leaves,
     with_value,
@@ -142,8 +141,8 @@ def drawn(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     """What a method of a generator draws, which moves with the parameters that are watched."""
     if not (leaves := watched_leaves((args, kwargs))):
         return method(*args, **kwargs)
-    if all(map(holds_nothing_watched, leaves)):
-        return plainly(method, args, kwargs)
+    if (y := of_buffers(method, leaves, args, kwargs)) is not NotImplemented:
+        return y
     name = method.__name__
     given = inspect.signature(method).bind(*args, **kwargs)
     given.apply_defaults()

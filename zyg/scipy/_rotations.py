@@ -15,7 +15,9 @@ from zyg.errors import ConversionError
 from zyg.functions.kit import (
     Structure,
     as_array,
+    holds_nothing_watched,
     is_watched,
+    plainly,
     stands_for,
     strip,
     watched_leaves,
@@ -42,6 +44,11 @@ def _refuse(name, option):
 def _scipys(x):
     """A rotation as one of SciPy's own class, without derivatives."""
     return transform.Rotation(transform.Rotation.as_quat(x), normalize=False)
+
+
+def _moving(x):
+    """The values in a structure that carry a derivative, of which a buffer may hold none."""
+    return [v for v in watched_leaves(x) if not holds_nothing_watched(v)]
 
 
 def _known(x):
@@ -78,7 +85,7 @@ def _making(name, formula):
 
     def make(*args, **kwargs):
         theirs = getattr(transform.Rotation, name)(*_known(args), **_known(kwargs))
-        if not watched_leaves((args, kwargs)):
+        if not _moving((args, kwargs)):
             return made(theirs)
         shape = np.shape(theirs.as_quat())[:-1]
         return made(theirs, name, formula(shape, *args, **kwargs))
@@ -93,7 +100,7 @@ def _giving(name, formula):
     def method(self, *args, **kwargs):
         given = _quaternions(self), args, kwargs
         y = getattr(transform.Rotation, name)(_scipys(self), *_known(args), **_known(kwargs))
-        if not watched_leaves(given):
+        if not _moving(given):
             return y
         return with_made(_named(name), y, formula(y, given[0], *args, **kwargs), given)
 
@@ -107,7 +114,7 @@ def _turning(name, formula):
     def method(self, *args, **kwargs):
         q = _quaternions(self)
         theirs = getattr(transform.Rotation, name)(_scipys(self), *_known(args), **_known(kwargs))
-        if not watched_leaves((q, args, kwargs)):
+        if not _moving((q, args, kwargs)):
             return made(theirs)
         return made(theirs, name, formula(q, *args, **kwargs))
 
@@ -217,9 +224,10 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
 
     def __init__(self, quat, normalize=True, copy=True, scalar_first=False):
         known = _known(quat)
+        copy = copy or bool(watched_leaves(quat))  # whose memory may be written to
         super().__init__(known, normalize=normalize, copy=copy, scalar_first=scalar_first)
         self.moving = None
-        if watched_leaves(quat):
+        if _moving(quat):
             q = _wide(quat)
             q = np.roll(q, -1, axis=-1) if scalar_first else q
             q = formulas.normalised(q) if normalize else q
@@ -263,7 +271,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
     def align_vectors(a, b, weights=None, return_sensitivity=False):
         given = (a, b, weights)
         y = transform.Rotation.align_vectors(*_known(given), return_sensitivity=return_sensitivity)
-        if not watched_leaves(given):
+        if not _moving(given):
             return made(y[0]), *y[1:]
         a, b = np.atleast_2d(_wide(a)), np.atleast_2d(_wide(b))
         w = np.ones(len(a)) if weights is None else _wide(weights)
@@ -281,7 +289,7 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
         if not isinstance(other, transform.Rotation):
             return NotImplemented
         theirs, pair = _scipys(self) * _scipys(other), (_quaternions(self), _quaternions(other))
-        if not watched_leaves(pair):
+        if not _moving(pair):
             return made(theirs)
         return made(theirs, "__mul__", formulas.normalised(formulas.product(*pair)))
 
@@ -351,7 +359,7 @@ class Slerp(transform.Slerp, metaclass=InPlaceOfSciPys):  # type: ignore[misc]
     def __call__(self, times):
         known, rotations = self.given if hasattr(self, "given") else _of_scipys(self)
         theirs = transform.Slerp(_known(known), _scipys(rotations))(_known(times))
-        if not watched_leaves((times, known, _quaternions(rotations))):
+        if not _moving((times, known, _quaternions(rotations))):
             return made(theirs)
         known, t = _wide(known), np.atleast_1d(_wide(times))
         after = np.searchsorted(strip(known), strip(t))
@@ -369,17 +377,17 @@ def _refusing(scipys):
 
     def refuse(args, kwargs):
         held = [_quaternions(x) for x in (*args, *kwargs.values()) if type(x) is Rotation]
-        if watched_leaves((args, kwargs, held)):
+        if _moving((args, kwargs, held)):
             raise unknown(_named("", name), "watched values")
 
     def make(self, *args, **kwargs):
         refuse(args, kwargs)
-        scipys.__init__(self, *args, **kwargs)
+        plainly(scipys.__init__, (self, *args), kwargs)
 
     def making(named):
         def make_of(*args, **kwargs):
             refuse(args, kwargs)
-            return getattr(scipys, named)(*args, **kwargs)
+            return plainly(getattr(scipys, named), args, kwargs)
 
         return staticmethod(make_of)
 

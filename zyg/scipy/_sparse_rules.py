@@ -14,6 +14,7 @@ from zyg.functions.kit import (
     is_watched,
     nestlevel,
     nondifferentiable,
+    of_buffers,
     watched_leaves,
 )
 from zyg.scipy._namespace import rule_for
@@ -235,7 +236,11 @@ class _InPlaceOfSciPys(type(scipy.sparse.coo_array)):  # type: ignore[misc]
     scipys: type
 
     def __call__(cls, *args, **kwargs):
-        return super().__call__(*args, **kwargs) if nestlevel() else cls.scipys(*args, **kwargs)
+        if not nestlevel():
+            return cls.scipys(*args, **kwargs)
+        make = super().__call__
+        y = of_buffers(make, watched_leaves((args, kwargs)), args, kwargs)
+        return make(*args, **kwargs) if y is NotImplemented else y
 
     def __instancecheck__(cls, x):
         return isinstance(x, cls.scipys)

@@ -14,7 +14,7 @@ import numpy as np
 from zyg.base.marks import stands_for
 from zyg.base.registry import ScalarRule, late_rule, rules
 from zyg.base.structure import Structure
-from zyg.core.handouts import holds_nothing_watched, plainly
+from zyg.core.handouts import of_buffers
 from zyg.core.questions import nestlevel
 from zyg.core.strand import WATCHED, active, cut, is_watched, settle, watched_leaves
 from zyg.errors import ConversionError, MissingRuleError
@@ -144,15 +144,8 @@ def if_watched(original: Callable[..., Any], written: Callable[..., Any]) -> Cal
     def call(*args: Any, **kwargs: Any) -> Any:
         if not (leaves := watched_leaves((args, kwargs))):
             return original(*args, **kwargs)
-        if all(map(holds_nothing_watched, leaves)):
-            y = plainly(unless_watched, args, kwargs)
-            if y is not NotImplemented:
-                return y
-        return written(*args, **kwargs)
-
-    def unless_watched(*args: Any, **kwargs: Any) -> Any:
-        """NotImplemented where a buffer is held by a function, say, that reads it later."""
-        return NotImplemented if watched_leaves((args, kwargs)) else original(*args, **kwargs)
+        y = of_buffers(original, leaves, args, kwargs)
+        return written(*args, **kwargs) if y is NotImplemented else y
 
     return call
 
