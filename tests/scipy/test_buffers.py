@@ -4,7 +4,7 @@ from array import array
 
 import numpy as np
 import pytest
-import scipy.sparse
+import scipy.sparse.linalg
 from scipy import linalg, optimize, signal, stats
 from scipy.spatial import transform
 
@@ -111,6 +111,19 @@ def test_sparse_matrices_are_made_of_buffers(name):
     found = inside(lambda a, b: getattr(zsparse, name)(a))
     assert isinstance(found, getattr(scipy.sparse, name))
     np.testing.assert_array_equal(found.toarray(), A)
+
+
+def test_products_and_systems_of_buffers_are_scipys():
+    def f(a, b):
+        matrix = zsparse.csc_matrix(a)
+        return zsparse.linalg.spsolve(matrix, b), matrix @ b, matrix * b, matrix.dot(b), b @ matrix
+
+    plain = scipy.sparse.csc_matrix(A)
+    products = plain @ B, plain @ B, plain @ B, B @ plain
+    expected = scipy.sparse.linalg.spsolve(plain, B), *products
+    np.testing.assert_equal(inside(f), expected)
+    line = inside(lambda a, b: zsparse.coo_array(b) @ b)
+    assert line == B @ B
 
 
 def test_a_sparse_matrix_keeps_the_memory_that_it_shares():

@@ -311,7 +311,8 @@ class Rotation(transform.Rotation, metaclass=InPlaceOfSciPys):  # type: ignore[m
         return made(theirs, "__getitem__", q[plain(indexer)] if is_watched(q) else None)
 
     def __setitem__(self, indexer, value):
-        if is_watched(_quaternions(self)) or is_watched(_quaternions(value)):
+        known = [x for x in (self, value) if isinstance(x, transform.Rotation)]
+        if any(is_watched(_quaternions(x)) for x in known):
             _refuse("__setitem__", "watched values")
         super().__setitem__(indexer, value)
 

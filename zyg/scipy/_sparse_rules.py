@@ -208,8 +208,12 @@ def matmul(a, x):
 
 def spsolve(a, b, permc_spec=None, use_umfpack=True):
     """scipy.sparse.linalg.spsolve, of a matrix and a right-hand side that may be watched."""
+    given, scipys = (a, b, permc_spec, use_umfpack), scipy.sparse.linalg.spsolve
+    y = of_buffers(scipys, watched_leaves((a, b)), given, {})
+    if y is not NotImplemented:
+        return y
     if not isinstance(a, Sparse) and not is_watched(b):
-        return scipy.sparse.linalg.spsolve(a, b, permc_spec, use_umfpack)
+        return scipys(*given)
     a = sparse(a)
     return solution(a.data, b, a.pattern, a.transposed)
 
@@ -249,6 +253,12 @@ class _InPlaceOfSciPys(type(scipy.sparse.coo_array)):  # type: ignore[misc]
 copyreg.pickle(_InPlaceOfSciPys, lambda cls: (operator.getitem, ((cls.scipys,), 0)))
 
 
+def _of_array(scipys, x, written):
+    """SciPy's own product with an array; what is written here, where the array is watched."""
+    y = of_buffers(scipys, [x], (x,), {}) if is_watched(x) else scipys(x)
+    return written() if y is NotImplemented and is_watched(x) else y
+
+
 def _class(base, layout):
     """SciPy's class, whose products take watched arrays; a `Sparse` of watched elements."""
 
@@ -267,17 +277,18 @@ def _class(base, layout):
             return Sparse(data, Pattern(rows, columns, tuple(shape)))
 
         def __matmul__(self, x):
-            return sparse(self) @ x if is_watched(x) else super().__matmul__(x)
+            return _of_array(super().__matmul__, x, lambda: sparse(self) @ x)
 
         def __rmatmul__(self, x):
-            return x @ sparse(self) if is_watched(x) else super().__rmatmul__(x)
+            return _of_array(super().__rmatmul__, x, lambda: x @ sparse(self))
 
         def __mul__(self, x):
-            product = isinstance(self, scipy.sparse.spmatrix) and np.ndim(x)
-            return sparse(self) @ x if product and is_watched(x) else super().__mul__(x)
+            if isinstance(self, scipy.sparse.spmatrix) and np.ndim(x):
+                return _of_array(super().__mul__, x, lambda: sparse(self) @ x)
+            return super().__mul__(x)
 
         def dot(self, x):
-            return self @ x if is_watched(x) else super().dot(x)
+            return _of_array(super().dot, x, lambda: self @ x)
 
         def transpose(self, *args, **options):
             flipped = super().transpose(*args, **options)
