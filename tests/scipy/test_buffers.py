@@ -196,3 +196,15 @@ def test_functions_of_images_take_options_of_scipys():
     image = np.arange(6.0).reshape(2, 3)
     found = inside(lambda a, b: zndimage.gaussian_filter(znp.array(image), 1.0, output=np.float32))
     assert found.dtype == np.float32
+
+
+def test_solvers_take_jacobians_in_any_sparse_format():
+    lil = scipy.sparse.lil_matrix(np.eye(2))
+
+    def f(x):
+        c = znp.ones(2)
+        c[0] = x
+        solved = zscipy.optimize.least_squares(lambda p: p - c, np.zeros(2), lambda p: lil)
+        return solved.x.sum()
+
+    assert zyg.gradient(f, 3.0) == pytest.approx((1.0,))

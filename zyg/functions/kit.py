@@ -24,6 +24,7 @@ from zyg.base.registry import composed as composed
 from zyg.base.registry import nondifferentiable as nondifferentiable
 from zyg.base.registry import rules as rules
 from zyg.base.registry import scalar_rule as scalar_rule
+from zyg.base.structure import Searched as Searched
 from zyg.base.structure import Structure as Structure
 from zyg.base.words import by_lapack as by_lapack
 from zyg.base.words import closed as closed
