@@ -5,7 +5,7 @@ from array import array
 import numpy as np
 import pytest
 import scipy.sparse.linalg
-from scipy import linalg, optimize, signal, stats
+from scipy import interpolate, linalg, optimize, signal, stats
 from scipy.spatial import transform
 
 import zyg
@@ -208,3 +208,10 @@ def test_solvers_take_jacobians_in_any_sparse_format():
         return solved.x.sum()
 
     assert zyg.gradient(f, 3.0) == pytest.approx((1.0,))
+
+
+def test_scipys_own_code_knows_spsolve():
+    x = np.linspace(0.0, 1.0, 6)
+    values, solver = np.outer(x, x**2), zsparse.linalg.spsolve
+    spline = interpolate.RegularGridInterpolator((x, x), values, method="cubic", solver=solver)
+    np.testing.assert_allclose(spline((0.5, 0.5)), 0.125)
