@@ -1,4 +1,4 @@
-"""NumPy's own tests with the drop-ins: those that take a few seconds, of ``tests.numpys_own``."""
+"""NumPy's and SciPy's own tests with the drop-ins: quick ones of ``tests.numpys_own``."""
 
 import pytest
 
@@ -23,5 +23,23 @@ def test_numpys_tests_pass_with_the_drop_ins():
 
     assert len(passed) == len(FILES)
     assert passed.total() > 500
+    assert not failed["outside"]
+    assert len(failed["inside"]) < 0.01 * passed.total(), failed["inside"]
+
+
+OF_SCIPY = [
+    "scipy.fftpack.tests.test_basic",
+    "scipy.linalg.tests.test_basic",
+    "scipy.linalg.tests.test_decomp",
+    "scipy.special.tests.test_logsumexp",
+]
+
+
+@pytest.mark.slow
+def test_scipys_tests_pass_with_the_drop_ins():
+    passed, failed = judged(OF_SCIPY, quick=True)
+
+    assert len(passed) == len(OF_SCIPY)
+    assert passed.total() > 600
     assert not failed["outside"]
     assert len(failed["inside"]) < 0.01 * passed.total(), failed["inside"]

@@ -380,26 +380,30 @@ def _kind_of_class(cls: Any) -> Kind | None:
     return _OBJECT if maker(cls) is object.__new__ else None
 
 
-def kind_of(x: Any) -> Kind | None:
-    """How to take `x` apart; None where it passes through whole."""
+def kind_of(x: Any, refuse: bool = True) -> Kind | None:
+    """How to take `x` apart; None where it passes through whole.
+
+    An array that cannot be watched is refused, but where a watched value is looked for: plain
+    numbers are none.
+    """
     t: Any = type(x)
     if t in ATOMS:
         return None
     if t in BY_TYPE:
         return BY_TYPE[t]
     if (labels := labelled_kind(t)) is not None:
-        return labels  # type: ignore[no-any-return]
+        return labels if refuse or labels.watchable else None
     from array import array  # which few programs load
 
     if isinstance(x, np.ndarray):
-        if x.dtype.names is not None:
+        if x.dtype.names is not None and (refuse or x.dtype.hasobject):
             raise _refused("structured array")
         return _OBJECT_ARRAY if x.dtype.kind == "O" else None
-    if isinstance(x, array) and x.typecode in "fd":
+    if refuse and isinstance(x, array) and x.typecode in "fd":
         raise _refused("array.array")
     if array_type(x).library:
         return None
-    if hasattr(t, "__array__") and not isinstance(x, np.generic):
+    if refuse and hasattr(t, "__array__") and not isinstance(x, np.generic):
         raise _refused(t.__name__)
     return _kind_of_class(t)
 

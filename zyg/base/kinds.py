@@ -39,6 +39,7 @@ class Kind:
 
     bag = False
     mutable = True
+    watchable = True  # or its parts are refused
     labels = False  # whether it is an array of which more is known
     builtin = True  # a container of Python's, whose identity means nothing
 

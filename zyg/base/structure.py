@@ -330,6 +330,13 @@ class Structure:
         return found
 
 
+class Searched(Structure):
+    """A root in which watched values are looked for: arrays that cannot be watched hold none."""
+
+    def kind_of(self, x: Any) -> Kind | None:
+        return kind_of(x, refuse=False)
+
+
 def _is_same(now: tuple[Any, Any], then: tuple[Any, Any]) -> bool:
     """Whether a part of a container is the same one, or an equal number, at the same place."""
     (key, v), (other, w) = now, then

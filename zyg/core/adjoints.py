@@ -13,7 +13,7 @@ from zyg.base.array_types import array_type, is_array
 from zyg.base.config import setting
 from zyg.base.containers import ATOMS
 from zyg.base.registry import Adjoint, Composed
-from zyg.base.structure import Structure, is_number
+from zyg.base.structure import Searched, Structure, is_number
 from zyg.cells import spot
 from zyg.core.cotangents import Spec, project, shape_of, spec_of, zeros_of
 from zyg.core.entries import Kind, demand_closed, is_result, kinds, lacking, note
@@ -68,7 +68,7 @@ class Operands:
             if type(x) in WATCHED:
                 places.append((k, None, [x]))
             elif type(x) not in _PLAIN and (rule.standalone or type(x) in (list, tuple)):
-                inside = Structure(x, is_watched)
+                inside = Searched(x, is_watched)
                 if inside.leaves:
                     places.append((k, inside, inside.leaves))
         self.values = [x for _, _, leaves in places for x in leaves]

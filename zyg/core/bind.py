@@ -20,7 +20,7 @@ import numpy as np
 from zyg.base import registry
 from zyg.base.registry import CONSTANT, Adjoint, Composed, ScalarRule, late_rule, rules
 from zyg.base.sinks import looking
-from zyg.base.structure import Structure
+from zyg.base.structure import Searched
 from zyg.core.adjoints import _positional, call_adjoint
 from zyg.core.elementwise import elementwise
 from zyg.core.entries import lacking
@@ -59,7 +59,7 @@ def bind(f: Any, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> A
             if arrays is not args and f in _WRITERS:  # what is written to must be the array itself
                 arrays = [args[0], *arrays[1:]]
             return rule.function(*arrays, **kwargs)
-        values = Structure((args, kwargs), is_watched)
+        values = Searched((args, kwargs), is_watched)
         if innermost([settle(x) for x in values.leaves]) is None:
             rest = [hand_out(x) if type(x) in ARRAYS else settle(x) for x in values.leaves]
         elif looking() is not None:
@@ -79,7 +79,7 @@ def _plain(unwrap: Callable[[Any], Any], x: Any) -> Any:
     if type(x) in WATCHED:
         return unwrap(x)
     if type(x) in (list, tuple, dict):
-        inside = Structure(x, is_watched)
+        inside = Searched(x, is_watched)
         return inside.rebuild([unwrap(v) for v in inside.leaves]) if inside.leaves else x
     return x
 

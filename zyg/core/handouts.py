@@ -13,7 +13,7 @@ from weakref import ref
 
 import numpy as np
 
-from zyg.core.strand import ARRAYS, WATCHED, active, exchange_lock, has_left, settle
+from zyg.core.strand import ARRAYS, WATCHED, active, exchange_lock, has_left, settle, watched_leaves
 from zyg.core.views import (
     IDLE,
     Place,
@@ -97,6 +97,23 @@ def plainly(f: Callable[..., Any], args: Any, kwargs: dict[str, Any], frame: Any
     return y if of_scipy or not active.get() else _wrapped(y, given)
 
 
+def of_buffers(
+    f: Callable[..., Any], leaves: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """``f(*args, **kwargs)`` on plain arrays, if no leaf is watched; else NotImplemented.
+
+    The leaves are what counts as watched in the arguments, buffers perhaps; where a function holds
+    one, and reads it later, it is NotImplemented, too.
+    """
+
+    def unless_held(*args: Any, **kwargs: Any) -> Any:
+        return NotImplemented if watched_leaves((args, kwargs)) else f(*args, **kwargs)
+
+    if not leaves or not all(map(holds_nothing_watched, leaves)):
+        return NotImplemented
+    return plainly(unless_held, args, kwargs)
+
+
 class _WatchedError(Exception):
     pass
 
@@ -108,12 +125,18 @@ def _unwrapped(x: Any, given: dict[int, tuple[Any, Any]]) -> Any:
         return {k: _unwrapped(v, given) for k, v in x.items()}
     if type(x) is np.ndarray:
         given[id(root_of(x))] = x, None
+    elif type(x) not in WATCHED and hasattr(type(x), "__array__") and watched_leaves(x):
+        y = x.__array__()  # a buffer, perhaps, which NumPy does not take for an array
+        x = y if type(y) in ARRAYS else x
     if type(x) not in WATCHED:
         return x
     if not holds_nothing_watched(x):
         raise _WatchedError
     if type(x) not in ARRAYS:
         return settle(x)
+    for array, whose in given.values():
+        if whose is x:
+            return array
     lay_out(x)
     array = hand_out(x)
     given[id(array)] = array, x
@@ -121,7 +144,7 @@ def _unwrapped(x: Any, given: dict[int, tuple[Any, Any]]) -> Any:
 
 
 def _wrapped(y: Any, given: dict[int, tuple[Any, Any]]) -> Any:
-    if isinstance(y, (list, tuple)):
+    if type(y) in (list, tuple) or hasattr(y, "_make"):
         parts = [_wrapped(v, given) for v in y]
         return y._make(parts) if hasattr(y, "_make") else type(y)(parts)
     if type(y) is not np.ndarray:

@@ -48,7 +48,7 @@ from zyg.base.array_types import ArrayType, array_type
 from zyg.base.config import setting
 from zyg.base.containers import Engine
 from zyg.base.sinks import Look, looking
-from zyg.base.structure import Structure
+from zyg.base.structure import Searched
 from zyg.errors import AdjointError, LeakError, StructureError, ZygError, user_line
 
 _levels = count(1)
@@ -373,7 +373,7 @@ def is_watched(x: Any) -> bool:
 
 def watched_leaves(x: Any) -> list[Any]:
     """The watched values in a structure."""
-    return Structure(x, is_watched).leaves
+    return Searched(x, is_watched).leaves
 
 
 def cut(x: Any, how: str) -> Any:

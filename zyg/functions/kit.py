@@ -25,6 +25,7 @@ from zyg.base.registry import composed as composed
 from zyg.base.registry import nondifferentiable as nondifferentiable
 from zyg.base.registry import rules as rules
 from zyg.base.registry import scalar_rule as scalar_rule
+from zyg.base.structure import Searched as Searched
 from zyg.base.structure import Structure as Structure
 from zyg.base.words import by_lapack as by_lapack
 from zyg.base.words import closed as closed
@@ -41,6 +42,8 @@ from zyg.core.cotangents import normal_axes as normal_axes
 from zyg.core.cotangents import normal_axis as normal_axis
 from zyg.core.cotangents import spread as spread
 from zyg.core.cotangents import unbroadcast as unbroadcast
+from zyg.core.handouts import holds_nothing_watched as holds_nothing_watched
+from zyg.core.handouts import of_buffers as of_buffers
 from zyg.core.handouts import plainly as plainly
 from zyg.core.indexing import read as read
 from zyg.core.indexing import windows as windows

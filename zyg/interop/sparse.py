@@ -47,6 +47,8 @@ class _Matrix(Labelled):
 class _Refused(Labelled):
     """A format without a vector of elements and their places."""
 
+    watchable = False
+
     def parts(self, x: Any) -> list[tuple[Any, Any]]:
         raise StructureError(
             f"zyg cannot watch a {type(x).__name__}.",

@@ -24,6 +24,7 @@ from zyg.functions.kit import (
     is_watched,
     listed,
     no_out,
+    of_buffers,
     strip,
     watched_leaves,
     with_value,
@@ -138,8 +139,10 @@ _OPTIONS = ("size", "dtype", "check_valid", "tol", "method")
 
 def drawn(method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a method of a generator draws, which moves with the parameters that are watched."""
-    if not watched_leaves((args, kwargs)):
+    if not (leaves := watched_leaves((args, kwargs))):
         return method(*args, **kwargs)
+    if (y := of_buffers(method, leaves, args, kwargs)) is not NotImplemented:
+        return y
     name = method.__name__
     given = inspect.signature(method).bind(*args, **kwargs)
     given.apply_defaults()

@@ -3,12 +3,12 @@
 import numpy as np
 
 from zyg.errors import MissingRuleError
-from zyg.functions.kit import Structure, is_watched, strip
+from zyg.functions.kit import Searched, is_watched, strip
 
 
 def plain(x):
     """`x`, a function perhaps, with the plain values of what it holds."""
-    held = Structure(x, is_watched)
+    held = Searched(x, is_watched)
     return held.rebuild([strip(v) for v in held.leaves])
 
 

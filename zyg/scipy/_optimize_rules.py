@@ -7,14 +7,13 @@ import numpy as np
 import scipy.optimize
 
 from zyg.functions.kit import (
-    Structure,
     as_array,
     cast,
     composed,
     dropins,
-    is_watched,
     nondifferentiable,
     strip,
+    watched_leaves,
     with_value,
 )
 from zyg.scipy._closures import as_tuple, plain, refuse
@@ -135,7 +134,7 @@ def _limits(given):
 def _still(name, rest):
     """Refuse bounds that are watched: a minimum on them moves with them."""
     for option in ("bounds", "x1", "x2"):
-        if Structure(rest.get(option), is_watched).leaves:
+        if watched_leaves(rest.get(option)):
             refuse(name, f"watched {option}", "its rule covers only bounds that do not move.")
 
 

@@ -15,7 +15,7 @@ import scipy.integrate
 import scipy.optimize
 
 from zyg.errors import NonScalarOutputError, StructureError
-from zyg.functions.kit import Structure, dropins, is_watched, keep_parameters, name_of, strip
+from zyg.functions.kit import Searched, dropins, is_watched, keep_parameters, name_of, strip
 from zyg.scipy._closures import as_tuple
 from zyg.scipy._namespace import dispatching
 from zyg.verbs.gradients import value_and_gradient
@@ -236,7 +236,7 @@ def _is_vector(x, exact):
 
 
 def _plain(x):
-    parts = Structure(x, is_watched)
+    parts = Searched(x, is_watched)
     return parts.rebuild([strip(v) for v in parts.leaves])
 
 

@@ -2,17 +2,23 @@
 
 import scipy.sparse.linalg
 
+from zyg.functions.kit import dropins, of_buffers, watched_leaves
 from zyg.scipy._namespace import drop_in
-from zyg.scipy._sparse_solvers import (
-    ITERATIVE,
-    factorized,
-    spilu,
-    splu,
-    spsolve,
-    spsolve_triangular,
-)
+from zyg.scipy._sparse_solvers import SOLVERS, factorized, spilu, splu
 
-__all__ = ["factorized", "spilu", "splu", "spsolve", "spsolve_triangular", *ITERATIVE]
 
-globals().update(ITERATIVE)
+class _Solver(dropins.DropIn):
+    """A function that equals SciPy's, which asks whether it was given its own."""
+
+    __slots__ = ()
+
+    def __call__(self, *args, **kwargs):
+        y = of_buffers(self.original, watched_leaves((args, kwargs)), args, kwargs)
+        return self.inside(*args, **kwargs) if y is NotImplemented else y
+
+
+_solvers = {f.__name__: _Solver(getattr(scipy.sparse.linalg, f.__name__), f) for f in SOLVERS}
+__all__ = ["factorized", "spilu", "splu", *_solvers]
+
+globals().update(_solvers)
 __getattr__, __dir__ = drop_in(scipy.sparse.linalg, globals())

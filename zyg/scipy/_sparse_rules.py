@@ -14,6 +14,7 @@ from zyg.functions.kit import (
     is_watched,
     nestlevel,
     nondifferentiable,
+    of_buffers,
     watched_leaves,
 )
 from zyg.scipy._namespace import rule_for
@@ -228,13 +229,23 @@ class _InPlaceOfSciPys(type(scipy.sparse.coo_array)):  # type: ignore[misc]
     scipys: type
 
     def __call__(cls, *args, **kwargs):
-        return super().__call__(*args, **kwargs) if nestlevel() else cls.scipys(*args, **kwargs)
+        if not nestlevel():
+            return cls.scipys(*args, **kwargs)
+        make = super().__call__
+        y = of_buffers(make, watched_leaves((args, kwargs)), args, kwargs)
+        return make(*args, **kwargs) if y is NotImplemented else y
 
     def __instancecheck__(cls, x):
         return isinstance(x, cls.scipys)
 
 
 copyreg.pickle(_InPlaceOfSciPys, lambda cls: (operator.getitem, ((cls.scipys,), 0)))
+
+
+def _of_array(scipys, x, written):
+    """SciPy's own product with an array; what is written here, where the array is watched."""
+    y = of_buffers(scipys, [x], (x,), {}) if is_watched(x) else scipys(x)
+    return written() if y is NotImplemented and is_watched(x) else y
 
 
 def _class(base, layout):
@@ -255,17 +266,18 @@ def _class(base, layout):
             return Sparse(data, Pattern(rows, columns, tuple(shape)))
 
         def __matmul__(self, x):
-            return sparse(self) @ x if is_watched(x) else super().__matmul__(x)
+            return _of_array(super().__matmul__, x, lambda: sparse(self) @ x)
 
         def __rmatmul__(self, x):
-            return x @ sparse(self) if is_watched(x) else super().__rmatmul__(x)
+            return _of_array(super().__rmatmul__, x, lambda: x @ sparse(self))
 
         def __mul__(self, x):
-            product = isinstance(self, scipy.sparse.spmatrix) and np.ndim(x)
-            return sparse(self) @ x if product and is_watched(x) else super().__mul__(x)
+            if isinstance(self, scipy.sparse.spmatrix) and np.ndim(x):
+                return _of_array(super().__mul__, x, lambda: sparse(self) @ x)
+            return super().__mul__(x)
 
         def dot(self, x):
-            return self @ x if is_watched(x) else super().dot(x)
+            return _of_array(super().dot, x, lambda: self @ x)
 
         def transpose(self, *args, **options):
             flipped = super().transpose(*args, **options)

@@ -157,8 +157,8 @@ def _demand_solved(name, info):
         )
 
 
-ITERATIVE = {
-    f.__name__: _iterative(f)
-    for f in (theirs.bicg, theirs.bicgstab, theirs.cg, theirs.cgs, theirs.gcrotmk, theirs.gmres,
-              theirs.lgmres, theirs.minres, theirs.qmr, theirs.tfqmr)
-}  # fmt: skip
+SOLVERS = (
+    spsolve, spsolve_triangular,
+    *map(_iterative, (theirs.bicg, theirs.bicgstab, theirs.cg, theirs.cgs, theirs.gcrotmk,
+                      theirs.gmres, theirs.lgmres, theirs.minres, theirs.qmr, theirs.tfqmr)),
+)  # fmt: skip

@@ -98,7 +98,7 @@ class Held(Structure, Engine):
         if type(x) is set:
             return MEMBERS
         try:
-            kind = kind_of(x)
+            kind = kind_of(x, refuse=False)
         except StructureError:  # an array of another library among the globals
             return None
         return self._functions if type(kind) is _Function else kind

@@ -14,6 +14,7 @@ import numpy as np
 from zyg.base.marks import stands_for
 from zyg.base.registry import ScalarRule, late_rule, rules
 from zyg.base.structure import Structure
+from zyg.core.handouts import of_buffers
 from zyg.core.questions import nestlevel
 from zyg.core.strand import WATCHED, active, cut, is_watched, settle, watched_leaves
 from zyg.errors import ConversionError, MissingRuleError
@@ -137,11 +138,14 @@ def names_of(
 
 
 def if_watched(original: Callable[..., Any], written: Callable[..., Any]) -> Callable[..., Any]:
-    """`written` on what is watched or holds it, else `original`."""
+    """`written` on what is watched or holds it, else `original`: of buffers, on their arrays."""
 
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return (written if watched_leaves((args, kwargs)) else original)(*args, **kwargs)
+        if not (leaves := watched_leaves((args, kwargs))):
+            return original(*args, **kwargs)
+        y = of_buffers(original, leaves, args, kwargs)
+        return written(*args, **kwargs) if y is NotImplemented else y
 
     return call
 
