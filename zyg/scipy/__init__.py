@@ -14,9 +14,11 @@ An underscore says: not one of SciPy's modules.
 
 _namespace _closures                        what the drop-in modules share; functions given to SciPy
 _valued                                     SciPy's values, with derivatives by formulas
-_incomplete _gamma_ratios _special_slopes   slopes of special functions
+_incomplete _gamma_ratios _special_slopes _special_elliptic   slopes of special functions
 _special_table                              special functions of numbers
-_special_functions special                  those with several values, and of arrays
+_special_functions                          those with several values, and of arrays
+_special_probabilities                      those of distributions, and their inverses
+_special_solutions special                  those that solve differential equations
 _linalg_systems _linalg_factors _matrix_functions  equations, factors, functions
 _linalg_formulas linalg                     what is written in those
 _draws                                      draws of gamma, beta and their like

@@ -55,7 +55,7 @@ def drop_in(module: ModuleType, names: dict[str, Any]) -> Any:
 
 
 # The classes of functions; those of scipy.fft may be answered by a backend.
-_FUNCTIONS = ("function", "_Function")
+_FUNCTIONS = ("function", "_Function", "MultiUFunc")
 
 
 def _replaced(name: str, value: Any) -> Any:
