@@ -46,5 +46,9 @@ def elliprg_x(x, y, z):
 
 
 def agm_a(a, b, y):
-    """Of y = pi / 2 over R_F(0, a^2, b^2)."""
-    return 2 / (3 * math.pi) * y * y * np.abs(a) * sp.elliprd(0.0, b * b, a * a)
+    """Of y = pi / 2 over R_F(0, a^2, b^2); steep where a is 0, and b is not."""
+    none = strip(y) == 0
+    steep = np.where((strip(a) == 0) & (strip(b) != 0), np.inf, 0.0)
+    a, b = np.where(none, 1.0, a), np.where(none, 1.0, b)
+    slope = 2 / (3 * math.pi) * y * y * np.abs(a) * sp.elliprd(0.0, b * b, a * a)
+    return np.where(none, steep, slope)

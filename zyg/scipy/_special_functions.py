@@ -160,7 +160,7 @@ def assoc_laguerre(x, n, k=0.0):
     def assoc_laguerre_pullback(y_bar):
         degree, order = np.asarray(strip(n)), strip(k)
         slope = -sp.eval_genlaguerre(np.maximum(degree - 1, 0), order + 1, x)
-        x_bar = unbroadcast(y_bar * np.where(degree > 0, slope, 0.0), np.shape(x))
+        x_bar = unbroadcast(y_bar * conj(np.where(degree > 0, slope, 0.0)), np.shape(x))
         return x_bar, refused("assoc_laguerre", "n"), refused("assoc_laguerre", "k")
 
     return y, assoc_laguerre_pullback

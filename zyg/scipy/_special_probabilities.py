@@ -39,7 +39,7 @@ def _negative_binomial(k, n, p, y):
 # Noncentral chi squared
 
 
-def _noncentral_density(x, df, nc):
+def noncentral_density(x, df, nc):
     """The density at x; by a power series where x or nc is small."""
     half, product = 0.5 * df, nc * x
     near = strip(product) < 1
@@ -53,7 +53,7 @@ def _noncentral_density(x, df, nc):
 
 
 def _chndtr_nc(x, df, nc):
-    return -_noncentral_density(x, df + 2, nc)
+    return -noncentral_density(x, df + 2, nc)
 
 
 # Of Kolmogorov
@@ -135,17 +135,17 @@ _TABLE = {
         lambda a, p, x, b: -betainc_x(a, b, x, p) / betainc_b(a, b, x, p),
     ),
     sp.chndtr: (
-        lambda x, df, nc, y: _noncentral_density(x, df, nc),
+        lambda x, df, nc, y: noncentral_density(x, df, nc),
         of_parameters(sp.chndtr, ["df"], lambda *args: 0.0)[0],
         lambda x, df, nc, y: _chndtr_nc(x, df, nc),
     ),
     sp.chndtrix: (
-        lambda p, df, nc, x: 1 / _noncentral_density(x, df, nc),
+        lambda p, df, nc, x: 1 / noncentral_density(x, df, nc),
         of_parameters(sp.chndtrix, ["df"], lambda *args: 0.0)[0],
-        lambda p, df, nc, x: -_chndtr_nc(x, df, nc) / _noncentral_density(x, df, nc),
+        lambda p, df, nc, x: -_chndtr_nc(x, df, nc) / noncentral_density(x, df, nc),
     ),
     sp.chndtrinc: (
-        lambda x, df, p, nc: -_noncentral_density(x, df, nc) / _chndtr_nc(x, df, nc),
+        lambda x, df, p, nc: -noncentral_density(x, df, nc) / _chndtr_nc(x, df, nc),
         of_parameters(sp.chndtrinc, ["df"], lambda *args: 0.0)[0],
         lambda x, df, p, nc: 1 / _chndtr_nc(x, df, nc),
     ),

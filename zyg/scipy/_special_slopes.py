@@ -364,9 +364,13 @@ def besselpoly_a(a, power, v, y):
 
 
 def lpmv_x(m, v, x, y):
-    """By the orders beside m: DLMF 14.10"""
-    less = (v + m) * (v - m + 1) * sp.lpmv(m - 1, v, x)
-    return 0.5 * (less - sp.lpmv(m + 1, v, x)) / np.sqrt(1 - x * x)
+    """By the orders beside m: DLMF 14.10; of order 0 as the function of Legendre that it is."""
+    factor = (v + m) * (v - m + 1)
+    less = factor * sp.lpmv(np.where(factor == 0, m, m - 1), v, x)
+    first, none = m == 0, (m == 0) & (v == 0)
+    sides = 0.5 * (less - sp.lpmv(m + 1, v, x)) / np.sqrt(np.where(first, 1.0, 1 - x * x))
+    alone = 0.5 * (v + 1) * sp.eval_jacobi(np.where(none, 0.0, v - 1), 1, 1, x)
+    return np.where(none, 0.0, np.where(first, alone, sides))
 
 
 def spherical(f, before, after):

@@ -221,7 +221,7 @@ def sph_harm_y(n, m, theta, phi):
         turn = np.exp(1j * phi)
         up, down = _ladder(n, m)
         above, below = sph_harm_y(n, m + 1, theta, phi), sph_harm_y(n, m - 1, theta, phi)
-        by_theta = 0.5 * (up * conj(turn) * above - down * turn * below)
+        by_theta = _side(theta) * (up * conj(turn) * above - down * turn * below)
         by_phi = 1j * m * y
         bars = (np.real(y_bar * conj(d)) for d in (by_theta, by_phi))
         theta_bar, phi_bar = map(unbroadcast, bars, (np.shape(theta), np.shape(phi)))
@@ -237,6 +237,11 @@ def _ladder(n, m):
     return np.sqrt(np.maximum(above, 0.0)), np.sqrt(np.maximum(below, 0.0))
 
 
+def _side(theta):
+    """Half the sign of the sine, whose modulus SciPy takes; of angles from 0 to pi, 1/2."""
+    return np.where(np.sin(strip(theta)) < 0, -0.5, 0.5)
+
+
 @rule_for(sp.sph_legendre_p)
 def sph_legendre_p(n, m, theta):
     y = sph_legendre_p(n, m, theta)
@@ -244,7 +249,7 @@ def sph_legendre_p(n, m, theta):
     def sph_legendre_p_pullback(y_bar):
         up, down = _ladder(n, m)
         slope = up * sph_legendre_p(n, m + 1, theta) - down * sph_legendre_p(n, m - 1, theta)
-        bar = np.sum(0.5 * slope * y_bar, axis=0)
+        bar = np.sum(_side(theta) * slope * y_bar, axis=0)
         name = "sph_legendre_p"
         return refused(name, "n"), refused(name, "m"), unbroadcast(bar, np.shape(theta))
 

@@ -26,6 +26,9 @@ from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy import _samples as _samples
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete
+from zyg.scipy._distributions_half_line import HALF_LINE, STARTS_FLAT
+from zyg.scipy._distributions_interval import INTERVAL
+from zyg.scipy._distributions_line import LINE
 from zyg.scipy._kernel_density import gaussian_kde as gaussian_kde
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._several_variables import (
@@ -336,6 +339,14 @@ genextreme = _continuous(
     isf=lambda q, c: -np.log(-np.log1p(-q)) * sp.exprel(c * np.log(-np.log1p(-q))),
 )
 
+
+for _name, (_shapes, _formulas, *_more) in HALF_LINE.items():
+    globals()[_name] = _continuous(_name, _shapes, *_more, **_formulas)
+    globals()[_name].starts_flat = _name in STARTS_FLAT
+for _name, (_shapes, _support, _valid, _formulas) in (LINE | INTERVAL).items():
+    globals()[_name] = _continuous(_name, _shapes, _support, _valid, **_formulas)
+erlang = _continuous("erlang", "a", **gamma.formulas)
+gibrat = _continuous("gibrat", **{n: lambda z, f=f: f(z, 1.0) for n, f in lognorm.formulas.items()})
 
 # Discrete ones
 
