@@ -247,6 +247,23 @@ def test_f_moves_with_its_point_alone_where_it_starts(n, slope):
         np.testing.assert_allclose(got, [sign * slope, 0.0, 0.0])
 
 
+@pytest.mark.filterwarnings("ignore:The shape parameter")
+@pytest.mark.parametrize(("name", "shape", "x"), [("erlang", 3.0, 1.7), ("rdist", 2.3, 0.4)])
+def test_distributions_of_which_scipy_warns_or_whose_median_is_0(name, shape, x):
+    for method in DENSITIES:
+        agree(name, method, x, shape)
+        zyg.check_gradient(getattr(stats, name).__getattr__(method), x, shape, order=1)
+    for method in ("ppf", "isf"):
+        agree(name, method, 0.3, shape)
+        zyg.check_gradient(getattr(stats, name).__getattr__(method), 0.3, shape, order=1)
+
+
+@pytest.mark.parametrize("shape", [0.7, 1.0, 1.5, 2.0])
+def test_the_middle_of_gennorm_has_the_slope_of_its_density(shape):
+    got = zyg.gradient(lambda x: stats.gennorm.cdf(x, shape), 0.0)[0]
+    assert got == pytest.approx(scipy.stats.gennorm.pdf(0.0, shape))
+
+
 # Moments, intervals, and arguments by their names
 
 SUMMARIES = ("mean", "var", "std", "median", "entropy", "stats")

@@ -304,8 +304,10 @@ HALF_LINE: dict[str, tuple[Any, ...]] = {
                 np.log(0.5 * c)
                 + np.where(z < 1, sp.xlogy(c - 1, z), -(c + 1) * np.log(np.where(z < 1, 1.0, z)))
             ),
-            "cdf": lambda z, c: np.where(z < 1, 0.5 * z**c, 1 - 0.5 * np.maximum(z, 1.0) ** -c),
-            "sf": lambda z, c: np.where(z < 1, 1 - 0.5 * z**c, 0.5 * np.maximum(z, 1.0) ** -c),
+            "cdf": lambda z, c: np.where(
+                z < 1, 0.5 * z**c, 1 - 0.5 * np.where(z < 1, 1.0, z) ** -c
+            ),
+            "sf": lambda z, c: np.where(z < 1, 1 - 0.5 * z**c, 0.5 * np.where(z < 1, 1.0, z) ** -c),
             "ppf": lambda q, c: np.where(q < 0.5, 2 * q, 1 / (2 * (1 - q))) ** (1 / c),
             "isf": lambda q, c: np.where(q > 0.5, 2 * (1 - q), 1 / (2 * q)) ** (1 / c),
         },

@@ -49,6 +49,13 @@ def _tail(z, k):
     return 0.5 / (k * k) - z / k + sp.log_ndtr(z - 1 / k)
 
 
+def _gennorm_rest(z, b):
+    middle = strip(z) == 0
+    height = 0.5 * b / sp.gamma(1 / b)
+    outer = sp.gammaincc(1 / b, np.where(middle, 1.0, z) ** b)
+    return np.where(middle, 0.5 - height * z, 0.5 * outer)
+
+
 def _bounded_density(z, a, b):
     end = (strip(z) == 0) | (strip(z) == 1)
     z = np.where(end, 0.5, z)
@@ -194,7 +201,7 @@ LINE: dict[str, Row] = {
         {
             "logpdf": lambda z, b: np.log(0.5 * b) - sp.gammaln(1 / b) - np.abs(z) ** b,
             **_mirrored(
-                lambda z, b: 0.5 * sp.gammaincc(1 / b, z**b),
+                _gennorm_rest,
                 lambda p, b: sp.gammainccinv(1 / b, 2 * p) ** (1 / b),
             ),
         },
