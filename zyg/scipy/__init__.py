@@ -26,7 +26,7 @@ _draws                                      draws of gamma, beta and their like
 _moments _distributions _distribution_functions  distributions of one variable, as formulas
 _distributions_half_line _distributions_line _distributions_interval  tables of formulas
 _several_variables _kernel_density          those of several; estimated densities
-_samples stats                              statistics of samples
+_samples _tests_of_samples stats            statistics of samples; tests
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta_methods _steps_at_once _runge_kutta  derivatives along steps
 _integrate_rules _quadrature integrate      differential equations, integrals

@@ -25,6 +25,7 @@ from zyg.functions.kit import strip
 from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy import _samples as _samples
 from zyg.scipy import _special_table as _special_table
+from zyg.scipy import _tests_of_samples as _tests_of_samples
 from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete
 from zyg.scipy._distributions_half_line import HALF_LINE, STARTS_FLAT
 from zyg.scipy._distributions_interval import INTERVAL
