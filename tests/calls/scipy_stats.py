@@ -28,7 +28,7 @@ SHAPES = {  # of continuous distributions, and where they are looked at
     "levy": ((), X), "loglaplace": ((1.7,), X), "lomax": ((1.7,), X), "maxwell": ((), X),
     "mielke": ((2.3, 1.7), X), "nakagami": ((1.7,), X), "powerlognorm": ((1.7, 0.8), X),
     "recipinvgauss": ((1.3,), X), "rice": ((1.3,), X), "wald": ((), X),
-    "gibrat": ((), X), "anglit": ((), U - 0.45), "arcsine": ((), 0.9 * U),
+    "gibrat": ((), X), "anglit": ((), U - 0.45), "cosine": ((), -X), "arcsine": ((), 0.9 * U),
     "argus": ((1.3,), 0.9 * U), "bradford": ((1.3,), 0.9 * U), "dgamma": ((1.7,), -X),
     "dweibull": ((1.7,), -X), "exponnorm": ((1.3,), -X), "genhalflogistic": ((0.4,), X),
     "genlogistic": ((1.7,), -X), "gennorm": ((1.7,), -X), "gumbel_l": ((), -X),
@@ -42,7 +42,8 @@ SHAPES = {  # of continuous distributions, and where they are looked at
     "tukeylambda": ((0.3,), -X), "weibull_max": ((1.7,), -X), "wrapcauchy": ((0.3,), X),
 }  # fmt: skip
 PARAMETERS = {"poisson": (2.3,), "binom": (3, 0.4), "nbinom": (2.5, 0.3), "geom": (0.3,),
-              "bernoulli": (0.3,)}  # fmt: skip
+              "bernoulli": (0.3,), "boltzmann": (0.7, 5), "dlaplace": (0.7,), "planck": (0.7,),
+              "skellam": (1.3, 2.1), "yulesimon": (1.7,)}  # fmt: skip
 DENSITIES = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
 
 
@@ -70,7 +71,7 @@ CALLS = {
     },
     **{
         formula(name, method): [
-            call(K + (name == "geom"), *parameters, **once(method))
+            call(K + (name in ("geom", "yulesimon")), *parameters, **once(method))
         ]
         for name, parameters in PARAMETERS.items()
         for method in ("pmf", "logpmf", "cdf", "sf")

@@ -6,6 +6,7 @@ import pytest
 import scipy.stats
 
 import zyg
+from zyg.errors import ConversionError
 from zyg.scipy import stats
 
 from ..calls.scipy_stats import DENSITIES, PARAMETERS, SHAPES, formula
@@ -262,6 +263,27 @@ def test_distributions_of_which_scipy_warns_or_whose_median_is_0(name, shape, x)
 def test_the_middle_of_gennorm_has_the_slope_of_its_density(shape):
     got = zyg.gradient(lambda x: stats.gennorm.cdf(x, shape), 0.0)[0]
     assert got == pytest.approx(scipy.stats.gennorm.pdf(0.0, shape))
+
+
+ONLY_DENSITIES = {
+    "betabinom": (2, 7, 1.3, 2.1), "betanbinom": (2, 7, 1.3, 2.1), "logser": (2, 0.3),
+    "norminvgauss": (0.4, 1.3, 0.7),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize("name", ONLY_DENSITIES)
+def test_distributions_whose_distribution_function_is_a_sum(name):
+    point, *shapes = ONLY_DENSITIES[name]
+    whole = [s for s in shapes if isinstance(s, int)]
+    real = [s for s in shapes if isinstance(s, float)]
+    for method in sorted(getattr(stats, name).methods):
+        agree(name, method, point, *shapes)
+        agree(name, method, [-1, 0, 1, 2, 3, 9], *shapes)
+        f = formula(name, method)
+        zyg.check_gradient(lambda s, f=f: f(point, *whole, *s), np.array(real))
+    with pytest.raises((ConversionError, TypeError)):
+        zyg.gradient(lambda s: getattr(stats, name).cdf(point, *whole, s, *real[1:]), real[0])
 
 
 # Moments, intervals, and arguments by their names

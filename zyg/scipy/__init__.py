@@ -24,7 +24,8 @@ _linalg_systems _linalg_factors _matrix_functions  equations, factors, functions
 _linalg_formulas linalg                     what is written in those
 _draws                                      draws of gamma, beta and their like
 _moments _distributions _distribution_functions  distributions of one variable, as formulas
-_distributions_half_line _distributions_line _distributions_interval  tables of formulas
+_distributions_half_line _distributions_line  tables of formulas: of positive numbers, of any
+_distributions_interval _distributions_discrete  on intervals, of whole numbers
 _several_variables _kernel_density          those of several; estimated densities
 _samples _tests_of_samples stats            statistics of samples; tests
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"

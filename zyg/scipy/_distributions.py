@@ -119,6 +119,9 @@ class _Distribution(OfSciPy):
         self.least, self.most = support
         summaries = [*_OF_MOMENTS] if name in MOMENTS else []
         summaries += ["entropy"] if name in ENTROPIES else []
+        if "cdf" not in formulas and "sf" not in formulas:
+            self.methods = {name for name in _DENSITIES if name in self.points}
+            return
         summaries += ["median", "interval", "rvs"] if "ppf" in self.points else []
         self.methods = {*self.points, *summaries}
 
@@ -256,6 +259,7 @@ _BEYOND = {  # the values below and above the support
 }  # fmt: skip
 
 
+_DENSITIES = ("pdf", "logpdf", "pmf", "logpmf")
 _OF_MOMENTS = ("mean", "var", "std", "stats")
 
 

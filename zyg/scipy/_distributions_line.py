@@ -131,6 +131,27 @@ LINE: dict[str, Row] = {
             "ppf": lambda q, c: np.expm1(q * np.log1p(c)) / c,
         },
     ),
+    "cosine": (
+        "",
+        (-np.pi, np.pi),
+        positive,
+        {
+            "logpdf": lambda z: np.log1p(np.cos(z)) - np.log(2 * np.pi),
+            "cdf": lambda z: (np.pi + z + np.sin(z)) / (2 * np.pi),
+            "sf": lambda z: (np.pi - z - np.sin(z)) / (2 * np.pi),
+        },
+    ),
+    "norminvgauss": (
+        "a b",
+        WHOLE,
+        lambda a, b: (a > 0) & (np.abs(b) < a),
+        {
+            "logpdf": lambda z, a, b: (
+                np.log(a / np.pi) + np.log(sp.k1e(a * np.sqrt(1 + z * z)))
+                - 0.5 * np.log1p(z * z) + b * z - a * np.sqrt(1 + z * z) + np.sqrt(a * a - b * b)
+            ),
+        },
+    ),
     "dgamma": (
         "a",
         WHOLE,

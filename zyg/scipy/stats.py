@@ -27,6 +27,7 @@ from zyg.scipy import _samples as _samples
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy import _tests_of_samples as _tests_of_samples
 from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete
+from zyg.scipy._distributions_discrete import DISCRETE
 from zyg.scipy._distributions_half_line import HALF_LINE, STARTS_FLAT
 from zyg.scipy._distributions_interval import INTERVAL
 from zyg.scipy._distributions_line import LINE
@@ -417,6 +418,8 @@ bernoulli = Discrete(
         "sf": lambda k, p: p + 0 * k,
     },
 )
+for _name, (_shapes, _support, _valid, _formulas) in DISCRETE.items():
+    globals()[_name] = Discrete(_name, _shapes.split(), _valid, _support, _formulas)
 
 dirichlet = Dirichlet("dirichlet")
 multivariate_normal = MultivariateNormal("multivariate_normal")
