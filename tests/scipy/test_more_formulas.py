@@ -56,7 +56,8 @@ def test_filters_of_numbers(name):
 @pytest.mark.parametrize("name", OTHERS)
 def test_matrices_grids_and_polynomials(name):
     f, call, *args = OTHERS[name]
-    np.testing.assert_array_equal(call(f, *args), call(f.original, *args))
+    # SciPy goes through the points of barycentric_interpolate in a random order.
+    np.testing.assert_allclose(call(f, *args), call(f.original, *args), rtol=1e-14)
     zyg.check_gradient(lambda *given: call(f, *given), *args)
 
 

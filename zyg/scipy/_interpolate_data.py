@@ -4,6 +4,8 @@ F. N. Fritsch, J. Butland, "A method for constructing local monotone piecewise c
 (1984); H. Akima, "A new method of interpolation and smooth curve fitting" (1970).
 """
 
+from typing import Any
+
 import numpy as np
 from scipy import interpolate
 
@@ -257,7 +259,8 @@ def _solved_least(matrix, y):
 def _through_all(xi, yi, x, axis):
     """By Lagrange's formula, at an x whose axes take the place of one of yi's."""
     xi, yi, x = wide(xi), np.moveaxis(wide(yi), axis, 0), wide(x)
-    at, total = np.reshape(x, (-1,)), 0.0
+    at: Any = np.reshape(x, (-1,))
+    total: Any = 0.0
     for k in range(np.size(xi)):
         others = [j for j in range(np.size(xi)) if j != k]
         weight = np.prod((at[:, None] - xi[others]) / (xi[k] - xi[others]), axis=1)
