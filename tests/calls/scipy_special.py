@@ -129,6 +129,7 @@ CALLS = {
     sp.gdtrib: [call(W**2, UNITS, W**2 + 1)],
     sp.chdtri: [call(W**2, UNITS)],
     sp.chdtriv: [call(UNITS, W**2 + 2)],
+    sp.fdtridfd: [call(2.3, np.array([0.6, 0.65, 0.7]), np.array([1.3, 1.4, 1.5]))],
     sp.pdtri: [call(3, UNITS)],
     sp.pdtrik: [call(UNITS, W**2 + 2)],
     sp.stdtridf: [call(np.array([0.7, 0.8]), np.array([0.8, 1.1]))],
@@ -160,6 +161,7 @@ CALLS = {
     **same((sp.ber, sp.bei, sp.berp, sp.beip), REAL),
     **same((sp.ker, sp.kei, sp.kerp, sp.keip), POSITIVE),
     sp.besselpoly: [call(P, 1, 0), call(P, 2, 1)],
+    sp.elliprc: [call(W**2, UNITS), call(0.7, 0.7)],
     # elliptic integrals, polynomials, spherical harmonics
     **same(
         (sp.elliprf, sp.elliprg, sp.elliprd),

@@ -67,6 +67,14 @@ def test_a_mean_of_both_kinds():
     assert zyg.gradient(sp.agm, 0.0, 2.0) == (np.inf, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [(sp.pdtrik, (0.001, 1.0)), (sp.stdtridf, (0.99, 0.8)), (sp.fdtridfd, (2.3, 0.99999, 0.1))],
+)
+def test_a_search_that_ends_at_its_end_has_slope_0(f, args):
+    assert zyg.gradient(f, *args) == (0.0,) * len(args)
+
+
 def test_spherical_harmonics_beyond_the_poles():
     angles = np.array([-0.3, 0.4, 3.5])
     for order in (-2, -1, 0, 1, 2):

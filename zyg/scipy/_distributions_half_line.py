@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.functions.kit import strip
-from zyg.scipy._special_probabilities import noncentral_density
+from zyg.scipy import _special_probabilities as _special_probabilities
 from zyg.scipy._special_slopes import log1p_over
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
@@ -355,14 +355,6 @@ HALF_LINE: dict[str, tuple[Any, ...]] = {
             "sf": lambda z, nu: sp.gammaincc(nu, nu * z * z),
             "ppf": lambda q, nu: np.sqrt(sp.gammaincinv(nu, q) / nu),
             "isf": lambda q, nu: np.sqrt(sp.gammainccinv(nu, q) / nu),
-        },
-    ),
-    "ncx2": (
-        "df nc",
-        {
-            "logpdf": lambda z, df, nc: np.log(noncentral_density(z, df, nc)),
-            "cdf": lambda z, df, nc: sp.chndtr(z, df, nc),
-            "ppf": lambda q, df, nc: sp.chndtrix(q, df, nc),
         },
     ),
     "powerlognorm": (

@@ -9,6 +9,7 @@ import math
 import numpy as np
 from scipy import special as sp
 
+from zyg.errors import unknown_call
 from zyg.functions.kit import composed, is_nowhere, strip, with_value
 
 
@@ -52,3 +53,19 @@ def agm_a(a, b, y):
     a, b = np.where(none, 1.0, a), np.where(none, 1.0, b)
     slope = 2 / (3 * math.pi) * y * y * np.abs(a) * sp.elliprd(0.0, b * b, a * a)
     return np.where(none, steep, slope)
+
+
+def _of_two(x, y):
+    """Refuse an integral that is a principal value."""
+    if np.any(strip(y) < 0):
+        raise unknown_call("scipy.special.elliprc", "its rule covers only positive y")
+
+
+def elliprc_x(x, y):
+    _of_two(x, y)
+    return -sp.elliprd(y, y, x) / 6
+
+
+def elliprc_y(x, y):
+    _of_two(x, y)
+    return -sp.elliprd(x, y, y) / 3

@@ -22,6 +22,7 @@ from zyg.scipy._special_slopes import (
 )
 
 for_any_number(__name__)
+_LEAST, _MOST = 1e-9, 1e10  # beyond these, a search from 0 on has found nothing
 
 # Of counts: k is cut to a whole number, as SciPy does
 
@@ -34,6 +35,37 @@ def _binomial(k, n, p, y):
 
 def _negative_binomial(k, n, p, y):
     return betainc_x(n, np.floor(k) + 1, p, y)
+
+
+def _ratio_slopes(n, m, x):
+    """Those of the distribution of Fisher."""
+    total = m + n * x
+    w, a, b = n * x / total, 0.5 * n, 0.5 * m
+    y = sp.betainc(a, b, w)
+    steep = betainc_x(a, b, w, y) / total**2
+    by_n = 0.5 * betainc_a(a, b, w, y) + steep * m * x
+    return by_n, 0.5 * betainc_b(a, b, w, y) - steep * n * x, steep * n * m
+
+
+def _searched(found, slope, least=0.0):
+    """The slope of what a search has found; 0 where it has ended at one of its ends."""
+    plain = strip(found)
+    return np.where((plain <= least) | (plain >= _MOST), 0.0, slope)
+
+
+def _inverse(place, slopes):
+    """The partials of the argument at a place, where the value stands instead of it."""
+
+    def partial(k):
+        def of_arguments(*args):
+            *given, found = args
+            all_slopes = slopes(*given[:place], found, *given[place + 1 :])
+            steep = all_slopes[place]
+            return _searched(found, (1.0 if k == place else -all_slopes[k]) / steep)
+
+        return of_arguments
+
+    return tuple(map(partial, range(3)))
 
 
 # Noncentral chi squared
@@ -104,12 +136,13 @@ _TABLE = {
     sp.nbdtri: of_parameters(
         sp.nbdtri, ["k", "n"], lambda k, n, y, p: 1 / _negative_binomial(k, n, p, y)
     ),
+    sp.fdtridfd: _inverse(1, _ratio_slopes),
     sp.pdtri: of_parameters(
         sp.pdtri, ["k"], lambda k, y, m: -1 / gammainc_x(np.floor(k) + 1, m, y)
     ),
     sp.pdtrik: (
-        lambda p, m, k: -1 / gammainc_a(k + 1, m, p),
-        lambda p, m, k: -gammainc_x(k + 1, m, p) / gammainc_a(k + 1, m, p),
+        lambda p, m, k: _searched(k, -1 / gammainc_a(k + 1, m, p), _LEAST),
+        lambda p, m, k: _searched(k, -gammainc_x(k + 1, m, p) / gammainc_a(k + 1, m, p), _LEAST),
     ),
     sp.gdtrib: (
         lambda a, p, x, b: -x * gammainc_x(b, a * x, p) / gammainc_a(b, a * x, p),
@@ -121,8 +154,8 @@ _TABLE = {
         lambda p, x, v: -gammainc_x(0.5 * v, 0.5 * x, p) / gammainc_a(0.5 * v, 0.5 * x, p),
     ),
     sp.stdtridf: (
-        lambda p, t, df: 1 / stdtr_df(df, t, p),
-        lambda p, t, df: -stdtr_t(df, t, p) / stdtr_df(df, t, p),
+        lambda p, t, df: _searched(df, 1 / stdtr_df(df, t, p)),
+        lambda p, t, df: _searched(df, -stdtr_t(df, t, p) / stdtr_df(df, t, p)),
     ),
     sp.btdtria: (
         lambda p, b, x, a: 1 / betainc_a(a, b, x, p),
@@ -145,9 +178,11 @@ _TABLE = {
         lambda p, df, nc, x: -_chndtr_nc(x, df, nc) / noncentral_density(x, df, nc),
     ),
     sp.chndtrinc: (
-        lambda x, df, p, nc: -noncentral_density(x, df, nc) / _chndtr_nc(x, df, nc),
+        lambda x, df, p, nc: _searched(
+            nc, -noncentral_density(x, df, nc) / _chndtr_nc(x, df, nc), _LEAST
+        ),
         of_parameters(sp.chndtrinc, ["df"], lambda *args: 0.0)[0],
-        lambda x, df, p, nc: 1 / _chndtr_nc(x, df, nc),
+        lambda x, df, p, nc: _searched(nc, 1 / _chndtr_nc(x, df, nc), _LEAST),
     ),
     sp.kolmogorov: (kolmogorov_x,),
     sp.kolmogi: (lambda p, x: 1 / kolmogorov_x(x, p),),
