@@ -75,6 +75,11 @@ def test_a_search_that_ends_at_its_end_has_slope_0(f, args):
     assert zyg.gradient(f, *args) == (0.0,) * len(args)
 
 
+def test_a_principal_value_of_an_elliptic_integral():
+    zyg.check_gradient(sp.elliprc, np.array([0.3, 1.7]), np.array([-0.8, -1.3]))
+    zyg.check_gradient(sp.elliprc, np.array([0.3, 1.7]), np.array([-0.8, 1.3]))
+
+
 def test_spherical_harmonics_beyond_the_poles():
     angles = np.array([-0.3, 0.4, 3.5])
     for order in (-2, -1, 0, 1, 2):

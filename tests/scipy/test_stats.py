@@ -265,6 +265,11 @@ def test_the_middle_of_gennorm_has_the_slope_of_its_density(shape):
     assert got == pytest.approx(scipy.stats.gennorm.pdf(0.0, shape))
 
 
+@pytest.mark.parametrize(("name", "shape"), [("tukeylambda", 0.7), ("genpareto", -0.7)])
+def test_an_end_of_the_support_moves_with_the_shape(name, shape):
+    zyg.check_gradient(lambda s: getattr(stats, name).ppf(1.0, s), shape, order=1)
+
+
 ONLY_DENSITIES = {
     "betabinom": (2, 7, 1.3, 2.1), "betanbinom": (2, 7, 1.3, 2.1), "logser": (2, 0.3),
     "norminvgauss": (0.4, 1.3, 0.7),

@@ -78,8 +78,8 @@ def _log_tukey(z, power):
 
 
 def _tukey_end(power):
-    power = strip(power)
-    return np.where(power > 0, 1 / np.where(power > 0, power, 1.0), np.inf)
+    ends = strip(power) > 0
+    return np.where(ends, 1 / np.where(ends, power, 1.0), np.inf)
 
 
 _DISC = {

@@ -9,7 +9,6 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg.errors import unknown_call
 from zyg.functions.kit import composed, is_nowhere, strip, with_value
 
 
@@ -55,17 +54,20 @@ def agm_a(a, b, y):
     return np.where(none, steep, slope)
 
 
-def _of_two(x, y):
-    """Refuse an integral that is a principal value."""
-    if np.any(strip(y) < 0):
-        raise unknown_call("scipy.special.elliprc", "its rule covers only positive y")
+def _halves(x, y):
+    """The slopes of R_C(x, y), y > 0, in both."""
+    return -sp.elliprd(y, y, x) / 6, -sp.elliprd(x, y, y) / 3
 
 
-def elliprc_x(x, y):
-    _of_two(x, y)
-    return -sp.elliprd(y, y, x) / 6
-
-
-def elliprc_y(x, y):
-    _of_two(x, y)
-    return -sp.elliprd(x, y, y) / 3
+def elliprc_slopes(x, y):
+    """For y < 0 of a principal value: R_C(x - y, -y) sqrt(x / (x - y))."""
+    left = strip(y) < 0
+    inner = np.where(left, 1.0, x), np.where(left, 1.0, y)
+    x, y = np.where(left, x, 1.0), np.where(left, y, -1.0)
+    u, whole = x - y, sp.elliprc(x - y, -y)
+    by_u, by_v = _halves(u, -y)
+    scale = np.sqrt(x / u)
+    by_x = scale * (0.5 * (1 / x - 1 / u) * whole + by_u)
+    by_y = scale * (0.5 * whole / u - by_u - by_v)
+    sides = zip((by_x, by_y), _halves(*inner), strict=True)
+    return [np.where(left, one, other) for one, other in sides]

@@ -8,7 +8,7 @@ from scipy import special as sp
 from zyg.functions.kit import OPERATIONS, for_any_number, power_p, power_x, scalar_rule
 from zyg.scipy._gamma_ratios import beta_a, betaln_a, binom_k, binom_n, poch_z
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
-from zyg.scipy._special_elliptic import agm_a, elliprc_x, elliprc_y, elliprd, elliprg_x
+from zyg.scipy._special_elliptic import agm_a, elliprc_slopes, elliprd, elliprg_x
 from zyg.scipy._special_slopes import (
     ROOT_2PI,
     ROOT_PI,
@@ -268,7 +268,7 @@ TABLE = {
         refused("ellipeinc", "m"),
     ),
     sp.agm: (agm_a, lambda a, b, y: agm_a(b, a, y)),
-    sp.elliprc: (lambda x, y, c: elliprc_x(x, y), lambda x, y, c: elliprc_y(x, y)),
+    sp.elliprc: (lambda x, y, c: elliprc_slopes(x, y)[0], lambda x, y, c: elliprc_slopes(x, y)[1]),
     sp.elliprf: (
         lambda x, y, z, f: -elliprd(y, z, x) / 6,
         lambda x, y, z, f: -elliprd(x, z, y) / 6,
