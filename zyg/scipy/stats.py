@@ -4,9 +4,9 @@ The densities, distribution functions, quantiles, means, variances, medians, int
 continuous ones) entropies of the distributions below and in the tables of formulas, also frozen,
 take watched values, in every parameter of continuous distributions, and in the real parameters of
 discrete ones. They agree with SciPy's to rounding. Samples (``rvs``) of continuous ones are SciPy's
-own, and move with the parameters as those of ``zyg.numpy.random`` do. ``gaussian_kde`` takes watched
-data, too, and so do statistics of samples: `zscore`, `gmean`, `skew`, `pearsonr`, `linregress`,
-`entropy`, `wasserstein_distance` and others, and tests such as `f_oneway` and `normaltest`.
+own, and move with the parameters as those of ``zyg.numpy.random`` do. ``gaussian_kde`` takes
+watched data, too, and so do statistics of samples: `zscore`, `gmean`, `skew`, `pearsonr`,
+`linregress`, `entropy`, `wasserstein_distance` and others, and tests such as `f_oneway` and `normaltest`.
 
 >>> import zyg
 >>> from zyg.scipy import stats
