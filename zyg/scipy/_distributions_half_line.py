@@ -205,22 +205,6 @@ HALF_LINE: dict[str, tuple[Any, ...]] = {
             "logsf": _decay,
         },
     ),
-    "gengamma": (
-        "a c",
-        {
-            "logpdf": lambda z, a, c: (
-                np.log(np.abs(c)) + sp.xlogy(c * a - 1, z) - z**c - sp.gammaln(a)
-            ),
-            "cdf": lambda z, a, c: np.where(c > 0, sp.gammainc(a, z**c), sp.gammaincc(a, z**c)),
-            "sf": lambda z, a, c: np.where(c > 0, sp.gammaincc(a, z**c), sp.gammainc(a, z**c)),
-            "ppf": lambda q, a, c: (
-                np.where(c > 0, sp.gammaincinv(a, q), sp.gammainccinv(a, q)) ** (1 / c)
-            ),
-            "isf": lambda q, a, c: (
-                np.where(c > 0, sp.gammainccinv(a, q), sp.gammaincinv(a, q)) ** (1 / c)
-            ),
-        },
-    ),
     "genpareto": (
         "c",
         {
@@ -373,16 +357,6 @@ HALF_LINE: dict[str, tuple[Any, ...]] = {
             "isf": lambda q, c, s: np.exp(-s * sp.ndtri(q ** (1 / c))),
         },
     ),
-    "recipinvgauss": (
-        "mu",
-        {
-            "logpdf": lambda z, mu: (
-                -_LOG_ROOT_2PI - 0.5 * np.log(z) - 0.5 * (1 - mu * z) ** 2 / (mu * mu * z)
-            ),
-            "cdf": lambda z, mu: gauss_above(1 / z, mu),
-            "sf": lambda z, mu: gauss_below(1 / z, mu),
-        },
-    ),
     "rice": (
         "b",
         {
@@ -403,6 +377,6 @@ HALF_LINE: dict[str, tuple[Any, ...]] = {
     ),
 }
 STARTS_FLAT = (  # all derivatives are 0 at 0
-    "alpha", "fatiguelife", "invgauss", "invweibull", "levy", "powerlognorm", "recipinvgauss",
+    "alpha", "fatiguelife", "invgauss", "invweibull", "levy", "powerlognorm",
     "wald",
 )  # fmt: skip

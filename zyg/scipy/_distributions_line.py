@@ -152,19 +152,6 @@ LINE: dict[str, Row] = {
             ),
         },
     ),
-    "dgamma": (
-        "a",
-        WHOLE,
-        positive,
-        {
-            "logpdf": lambda z, a: (
-                sp.xlogy(a - 1, np.abs(z)) - np.abs(z) - np.log(2.0) - sp.gammaln(a)
-            ),
-            **_mirrored(
-                lambda z, a: 0.5 * sp.gammaincc(a, z), lambda p, a: sp.gammainccinv(a, 2 * p)
-            ),
-        },
-    ),
     "dweibull": (
         "c",
         WHOLE,

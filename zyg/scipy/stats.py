@@ -6,7 +6,7 @@ take watched values, in every parameter of continuous distributions, and in the 
 discrete ones. They agree with SciPy's to rounding. Samples (``rvs``) of continuous ones are SciPy's
 own, and move with the parameters as those of ``zyg.numpy.random`` do. ``gaussian_kde`` takes
 watched data, too, and so do statistics of samples: `zscore`, `gmean`, `skew`, `pearsonr`,
-`linregress`, `entropy`, `wasserstein_distance` and others, and tests such as `f_oneway` and `normaltest`.
+`linregress`, `entropy`, `wasserstein_distance` and others, and tests such as `f_oneway`.
 
 >>> import zyg
 >>> from zyg.scipy import stats
