@@ -22,10 +22,11 @@ RULES = {f: calls for table in files("scipy") for f, calls in table.items()}
 # Drop-ins as they are in a gradient: elsewhere they are SciPy's, and round otherwise.
 SCIPY = {getattr(f, "inside", f): calls for f, calls in RULES.items()}
 DROP_INS = RULES | {f: calls for table in files("formulas") for f, calls in table.items()}
-# SciPy's that take functions or sparse matrices, and are in no table: tests/scipy has programs of
-# those.
+# SciPy's that take functions, sparse matrices, or parameters that belong together, and are in no
+# table: tests/scipy has programs of those.
 OF_FUNCTIONS = {
     "scipy.integrate": {"dblquad", "fixed_quad", "odeint", "quad", "solve_ivp", "tplquad"},
+    "scipy.special": {"agm", "obl_ang1_cv", "obl_rad1_cv", "pbwa", "pro_ang1_cv", "pro_rad1_cv"},
     "scipy.sparse.linalg": {
         "bicg", "bicgstab", "cg", "cgs", "factorized", "gcrotmk", "gmres", "lgmres", "minres",
         "qmr", "spilu", "splu", "spsolve_triangular", "tfqmr",

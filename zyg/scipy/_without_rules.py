@@ -67,7 +67,6 @@ REFUSED = {
     "scipy.sparse.linalg": {
         SETTINGS: "use_solver is_sptriangular spbandwidth",
         "it estimates a norm by an iteration that starts at random": "onenormest",
-        "its factors are chosen by a threshold": "spilu",
     },
     "scipy.spatial": {
         SETTINGS: "convex_hull_plot_2d delaunay_plot_2d voronoi_plot_2d",
