@@ -138,12 +138,8 @@ def test_closures_with_other_cells_are_other_helpers():
     assert by_k == (2.0,)
 
 
-@pytest.mark.parametrize("before", ["nothing", "silent"])
-def test_a_helper_that_falls_back_is_an_error_where_one_asked(before):
-    zyg.kernels.clear()
-    if before == "silent":
-        with zyg.config(fallback="silent"):
-            zyg.compile(in_a_loop)(1.7)
+def test_a_helper_that_falls_back_is_an_error_where_one_asked():
+    zyg.kernels.clear()  # it is asked where a program is made
     with zyg.config(fallback="error"), pytest.raises(CompileError, match="try"):
         zyg.compile(in_a_loop)(1.7)
 

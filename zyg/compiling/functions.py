@@ -137,8 +137,7 @@ class Compiled(Named):
             return NotImplemented, None
         fast = verb and not (kwargs or call.functions or call.watched)
         found: Any = NotImplemented
-        kept = fast and assuming and setting("fallback") != "error"  # what stays in Python is told
-        for one in (verb, *others) if verb and kept else ():
+        for one in (verb, *others) if verb and fast and assuming else ():
             if self._recall(one, call.kinds):
                 y = self.asked(one, (*args, *more))
                 if y is not NotImplemented and y is not Ellipsis:
