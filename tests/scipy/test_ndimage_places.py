@@ -11,7 +11,7 @@ from zyg.errors import MissingRuleError, MutationError
 from zyg.scipy import ndimage
 
 from ..calls.calls import V, W, array
-from ..calls.scipy_ndimage import IMAGE, LABELS, PLACES, SMALL, TURN
+from ..calls.formulas_ndimage import IMAGE, LABELS, PLACES, SMALL, TURN
 
 MODES = (
     "reflect", "constant", "nearest", "mirror", "wrap", "grid-mirror", "grid-constant", "grid-wrap",
