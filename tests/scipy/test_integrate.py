@@ -250,8 +250,30 @@ def test_an_event_that_keeps_numbers():
         run = integrate.solve_ivp(lambda t, y: -a * y, (0.0, 1.0), [1.0], events=event)
         return run.t_events[0][0]
 
-    with pytest.raises(MissingRuleError, match="keeps numbers"):
+    with pytest.raises(MissingRuleError, match="keeps is not followed"):
         zyg.gradient(time, 1.0)
+
+
+@pytest.mark.parametrize("threshold", ["plain", "watched"])
+def test_an_event_that_counts(threshold):
+    """One that holds what is watched runs as a copy, whose count nobody would see."""
+
+    def time(a):
+        calls = [0, a if threshold == "watched" else 0.5]
+
+        def event(t, y):
+            calls[0] += 1
+            return y[0] - calls[1]
+
+        run = integrate.solve_ivp(lambda t, y: -a * y, (0.0, 2.0), [1.0], events=event)
+        assert calls[0] > 3
+        return run.t_events[0][0]
+
+    if threshold == "plain":
+        assert zyg.gradient(time, 0.6)[0] == pytest.approx(-np.log(2) / 0.36, rel=1e-2)
+    else:
+        with pytest.raises(MissingRuleError, match="keeps is not followed"):
+            zyg.gradient(time, 0.6)
 
 
 def test_the_solution_at_any_time():

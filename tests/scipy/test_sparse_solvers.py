@@ -115,7 +115,10 @@ def test_what_the_rules_do_not_know():
     for f, words in (
         (lambda d: linalg.cg(operator, d[:N])[0], "a matrix with elements"),
         (lambda d: linalg.cg(np.eye(N), d[:N, None])[0], "one right-hand side"),
-        (lambda d: linalg.cg(np.eye(N), d[:N], M=d[0] * np.eye(N))[0], "a plain 'M'"),
+        (lambda d: linalg.cg(np.eye(N), d[:N], M=d[0] * np.eye(N))[0], "'M'"),
+        (lambda d: linalg.minres(np.eye(N), d[:N], shift=d[0])[0], "'shift'"),
+        (lambda d: linalg.spsolve(matrix_of(d), scipy.sparse.csc_array(np.eye(N))), "dense right"),
+        (lambda d: linalg.spsolve_triangular(matrix_of(d), B), "other triangle"),
         (lambda d: linalg.spilu(matrix_of(d)).solve(B), "no derivative by the elements"),
         (
             lambda d: linalg.spsolve_triangular(matrix_of(d), B, unit_diagonal=True),

@@ -9,6 +9,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -578,3 +579,14 @@ def test_there_is_one_list_of_pythons():
 def test_no_file_uses_characters_that_cannot_be_typed():
     for path in FILES:
         assert path.read_text().isascii(), path.name
+
+
+def test_a_file_of_tests_that_cannot_be_imported_is_an_error(tmp_path):
+    """Looked through for doctests, it would be skipped, and all its tests with it."""
+    shutil.copy(ROOT.parent / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "test_broken.py").write_text("import no_such_module\n\n\ndef test(): pass\n")
+    options = ["--import-mode=importlib", "--doctest-modules", "--doctest-ignore-import-errors"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options, str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert ran.returncode == pytest.ExitCode.INTERRUPTED, ran.stdout
+    assert "no_such_module" in ran.stdout

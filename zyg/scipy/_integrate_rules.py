@@ -139,19 +139,20 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
     name = "scipy.integrate.solve_ivp"
     if vectorized:
         refuse(name, "vectorized", "its rule gives the function one state.")
-    args, one = as_tuple(args or ()), callable(events)
+    args, events = as_tuple(args or ()), [events] if callable(events) else [*(events or ())]
     named = getattr(method, "__name__", method)
     dense = dense_output or named in ("RK23", "RK45")  # which know it without more slopes
-    given, rest = plain(((t_span, y0, method, t_eval, dense, events), options))
-    held, crossed = Held(fun, args), [Held(x, args) for x in ([events] if one else events or ())]
+    given, rest = plain(((t_span, y0, method, t_eval, dense, events or None), options))
+    held, crossed = Held(fun, args), [Held(x, args) for x in events]
+    run = [*map(Held, given[-1] or ())]
     result = held.run(
         name,
         lambda f, args: scipy.integrate.solve_ivp(f, *given, args=args or None, **rest),
         (t_span, y0, t_eval),
         moving=slice(1, 2),
     )
-    if any(x.lets_numbers_out(x.changed()) for x in crossed):
-        refuse(name, "events", "one of them keeps numbers, whose derivative is not followed.")
+    if any(map(_leaves_something, run, events)):
+        refuse(name, "events", "what one of them keeps is not followed.")
 
     def again():
         make = held.again()
@@ -165,6 +166,12 @@ def solve_ivp(fun, t_span, y0, method="RK45", t_eval=None, dense_output=False, e
     along = partial(steps, method=named, most=_most(result.nfev), nodes=nodes, **kept)
     _watch(result, _Problem(again, along, y0, t_span[0], held.leaves), crossed, t_span, t_eval)
     return result
+
+
+def _leaves_something(run, own):
+    """Whether an event that has run keeps numbers, or was a copy, and keeps anything."""
+    changed = run.changed()
+    return bool(changed) and (run.root[0] is not own or run.lets_numbers_out(changed))
 
 
 def _watch(result, problem, crossed, t_span, t_eval):

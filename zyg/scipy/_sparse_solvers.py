@@ -14,14 +14,18 @@ from zyg.errors import ConvergenceError, unknown_call
 from zyg.functions.kit import conj, is_watched, strip, watched_leaves, with_value
 from zyg.scipy._closures import plain
 from zyg.scipy._sparse_rules import Pattern, Sparse, solution, sparse
+from zyg.scipy._valued import unknown_by
 
 
 def _is_moving(a, b):
     return isinstance(a, Sparse) or is_watched(a) or is_watched(b)
 
 
-def _system(name, a):
+def _system(name, a, b):
     """A matrix of any kind, as one whose elements may be watched."""
+    if scipy.sparse.issparse(b) or isinstance(b, Sparse):
+        why = "its rule takes a dense right-hand side"
+        raise unknown_call(f"scipy.sparse.linalg.{name}", why, "pass b.toarray()")
     if isinstance(a, theirs.LinearOperator):
         raise unknown_call(f"scipy.sparse.linalg.{name}", "its rule takes a matrix with elements")
     if isinstance(a, Sparse) or scipy.sparse.issparse(a):
@@ -46,7 +50,7 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True):
     def solve(matrix, b, transposed):
         return theirs.spsolve(matrix, b)
 
-    a = _system("spsolve", A)
+    a = _system("spsolve", A, b)
     return solution(a.data, b, a.pattern, a.transposed, solve)
 
 
@@ -57,7 +61,13 @@ def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False,
         return theirs.spsolve_triangular(A, b, lower, overwrite_A, overwrite_b, unit_diagonal)
     if unit_diagonal:
         raise unknown_call("scipy.sparse.linalg.spsolve_triangular", "its rule reads the diagonal")
-    a = _system("spsolve_triangular", A)
+    a = _system("spsolve_triangular", A, b)
+    rows, columns = a.pattern.ends(a.transposed)
+    if np.any(rows < columns if lower else rows > columns):
+        why = "elements of the other triangle, with which SciPy's value solves no system"
+        raise unknown_call(
+            "scipy.sparse.linalg.spsolve_triangular", f"it has {why}", "leave them out"
+        )
 
     def solve(matrix, b, transposed):
         is_lower = bool(lower) == (transposed == a.transposed)
@@ -120,9 +130,10 @@ def _iterative(function):
         name = function.__name__
         if np.ndim(b) != 1:
             raise unknown_call(f"scipy.sparse.linalg.{name}", "its rule takes one right-hand side")
-        a = _system(name, A)
-        if watched_leaves(options.get("M")):
-            raise unknown_call(f"scipy.sparse.linalg.{name}", "its rule takes a plain 'M'")
+        a = _system(name, A, b)
+        for option, value in options.items():
+            if option != "callback" and watched_leaves(value):
+                raise unknown_by(function, option)
         options = plain(options)
         x, info = function(_plain(A), strip(b), strip(x0), **options)
         _demand_solved(name, info)
