@@ -461,8 +461,12 @@ def test_derivatives_of_every_method_are_those_of_finite_differences(method, tim
     assert zyg.pushforward(total, (y0, p), along)[1] == pytest.approx(slope, 1e-5)
 
 
-@pytest.mark.parametrize(("t_eval", "most"), [(None, 3), (np.linspace(0, 10, 20), 4)])
-def test_a_gradient_takes_as_many_slopes_as_a_few_values(t_eval, most):
+@pytest.mark.parametrize(("t_eval", "few", "most"), [
+    (None, 0, 3), (np.linspace(0, 10, 20), 0, 4), (None, 32, 1), (np.linspace(0, 10, 20), 32, 2),
+])  # fmt: skip
+def test_a_gradient_takes_as_many_slopes_as_a_few_values(t_eval, few, most, monkeypatch):
+    """Besides those of the value; the fewest where it has the states of all steps at once."""
+    monkeypatch.setattr("zyg.scipy._steps_at_once._FEW", few)
     calls = 0
 
     def slope(t, y, a):
@@ -478,7 +482,7 @@ def test_a_gradient_takes_as_many_slopes_as_a_few_values(t_eval, most):
     last(1.1)
     value, calls = calls, 0
     zyg.gradient(last, 1.1)
-    assert calls <= (most + 1) * value  # and those of the value
+    assert calls <= (most + 1) * value + 3
 
 
 def by_elements(t, y, p):
@@ -533,23 +537,6 @@ def test_many_states_at_once_give_what_each_gives(slope, method, monkeypatch):
     for found in at_once:
         for one, other in zip(found, zyg.gradient(total, *x), strict=True):
             assert one == pytest.approx(other, rel=1e-10)
-
-
-def test_many_states_at_once_take_few_slopes():
-    calls = 0
-
-    def f(t, y, a):
-        nonlocal calls
-        calls += 1
-        return np.stack([a * y[1], -y[0]])
-
-    def last(a):
-        return integrate.solve_ivp(f, (0.0, 10.0), [1.0, 0.5], args=(a,)).y[0, -1]
-
-    last(1.1)
-    value, calls = calls, 0
-    zyg.gradient(last, 1.1)
-    assert calls <= 2 * value + 3
 
 
 STIFF = ["Radau", "BDF", "LSODA", None]
