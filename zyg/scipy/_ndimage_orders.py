@@ -129,14 +129,14 @@ def _rows(x, footprint, origins, modes, cval):
     return np.where(places < 0, cval, np.ravel(x)[places])
 
 
-def _callable(function, given):
-    if not callable(given["function"]):
-        raise unknown(function, "functions of other languages")
+def _demand_callable(filter, function):
+    if not callable(function):
+        raise unknown(filter, "functions of other languages")
 
 
 @filtering(scipy.ndimage.generic_filter, *_ANY)
 def generic_filter(input, function, mode, cval, origin, extra_arguments, extra_keywords, **given):
-    _callable(scipy.ndimage.generic_filter, {"function": function})
+    _demand_callable(scipy.ndimage.generic_filter, function)
     x, n, axes = as_array(input), np.ndim(input), given["axes"]
     footprint, modes = _footprint(given, n), each_axis(mode, n, axes, "constant")
     rows = _rows(x, footprint, each_axis(origin, n, axes, 0), modes, cval)
@@ -148,7 +148,7 @@ def generic_filter(input, function, mode, cval, origin, extra_arguments, extra_k
 def generic_filter1d(
     input, function, filter_size, axis, mode, cval, origin, extra_arguments, extra_keywords
 ):
-    _callable(scipy.ndimage.generic_filter1d, {"function": function})
+    _demand_callable(scipy.ndimage.generic_filter1d, function)
     x, sizes = as_array(input), [1] * np.ndim(input)
     axis = normal_axis(axis, np.ndim(x))
     sizes[axis] = filter_size
