@@ -45,7 +45,8 @@ def _measuring(function):
         def measured(*args, **kwargs):
             given = arguments_of(function, args, kwargs)
             y = function(*plain(args), **plain(kwargs))
-            x, labels, index = as_array(given["input"]), *plain((given["labels"], given["index"]))
+            x = as_array(given["input"])
+            labels, index = plain((given["labels"], given["index"]))
 
             def of_regions():
                 return np.reshape(formula(*_regions(x, labels, index)), np.shape(y))
