@@ -8,6 +8,8 @@ from .calls import CUBE, V, W, array, call
 
 X, Y = np.abs(array(4, 5)) + 0.2, array(4, 5)
 WEIGHTS = np.abs(array(4, 5, seed=1))
+NAMES = "pearson", "log-likelihood", "freeman-tukey", "neyman", "cressie-read"
+SAMPLE = array(25, seed=1) + np.linspace(0.0, 1.0, 25)
 PLAIN = [call(X), call(X, axis=1), call(X, axis=None), call(V**2)]
 
 
@@ -24,6 +26,35 @@ def transformed(x, lmbda):
 def line(x, y, alternative="two-sided"):
     found = stats.linregress(x, y, alternative)
     return *found, found.intercept_stderr
+
+
+def boxcox_likelihood(x, power):
+    return stats.boxcox_llf(power, x)
+
+
+def yeojohnson_likelihood(x, power):
+    return stats.yeojohnson_llf(power, x)
+
+
+def limited(x):
+    limits = {"axis": None, "limits": (None, 1.4), "inclusive": (True, False)}
+    means = [f(x, **limits) for f in (stats.tmean, stats.tvar, stats.tstd, stats.tsem)]
+    return [*means, stats.tmin(x, -1.2, None, False), stats.tmax(x, 1.2, None)]
+
+
+def variances(x, y, z):
+    return [*stats.f_oneway(x, y, z, axis=1)]
+
+
+def normality(x):
+    tests = stats.skewtest, stats.kurtosistest, stats.normaltest, stats.jarque_bera
+    return [part for test in tests for part in test(x, axis=0)]
+
+
+def from_statistics(mean, spread, other_mean, other_spread):
+    given = mean, spread, 5, other_mean, other_spread, 7
+    found = stats.ttest_ind_from_stats(*given), stats.ttest_ind_from_stats(*given, False, "less")
+    return [part for test in found for part in test]
 
 
 CALLS = {
@@ -68,6 +99,22 @@ CALLS = {
     line: [
         call(V, array(4, seed=1)), call(V, array(4, seed=1), "less"), call(V[:2], W[:2]),
     ],
+    stats.tmean: [call(Y, axis=1), call(Y), call(V)],
+    stats.tvar: [call(Y, axis=1), call(Y), call(V)],
+    stats.tstd: [call(Y, axis=1), call(Y), call(V)],
+    stats.tsem: [call(Y, axis=1), call(Y), call(V)],
+    stats.tmin: [call(Y), call(Y, axis=1), call(Y, axis=None)],
+    stats.tmax: [call(Y), call(Y, axis=1), call(Y, axis=None)],
+    limited: [call(Y)],
+    stats.kstat: [call(Y, k) for k in (1, 2, 3, 4)],
+    stats.kstatvar: [call(Y, 1), call(Y, 2, axis=1)],
+    boxcox_likelihood: [call(X, 0.4), call(X[:, 0], -0.5)],
+    yeojohnson_likelihood: [call(Y, 0.4), call(V, 1.3)],
+    stats.chisquare: [call(X, ddof=1), call(X, axis=1), call(X, axis=None)],
+    stats.power_divergence: [call(X, axis=None, lambda_=name) for name in (*NAMES, 0.7)],
+    variances: [call(X, X[:, :3] + 0.4, Y[:, :4])],
+    normality: [call(SAMPLE), call(np.stack([SAMPLE, SAMPLE**2], 1))],
+    from_statistics: [call(0.3, 1.3, 0.7, 0.9), call(V, V**2, 0.7, 0.9)],
     stats.wasserstein_distance: [call(V, W), call(V, W, V**2, W**2), call(V[:1], W[:1])],
     stats.energy_distance: [call(V, W), call(V, W, V**2, W**2)],
 }  # fmt: skip

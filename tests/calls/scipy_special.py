@@ -5,11 +5,12 @@ import scipy.special as sp
 
 from zyg.scipy import special
 
-from .calls import CUBE, EMPTY, POINT, A, V, array, call
+from .calls import CUBE, EMPTY, POINT, A, V, W, array, call
 
 P, Q = np.abs(A), np.abs(V) + 0.3  # positive
 U = (np.abs(A) - 0.4) / 2  # between 0 and 1
 N = np.array([0, 1, 2, 5])
+UNITS = np.array([0.2, 0.5, 0.9])
 
 REAL = [call(A), call(POINT), call(1.5), call(EMPTY)]
 POSITIVE = [call(P), call(POINT), call(1.5), call(EMPTY)]
@@ -28,6 +29,11 @@ def same(functions, calls):
 def continued_factorial(x):
     """Of nothing SciPy gives back what it is given."""
     return +special.factorial(x, extend="complex")
+
+
+def harmonic(n, m, theta, phi):
+    """Values of theirs that are no arrays would be arrays without axes."""
+    return 1 * special.sph_harm_y(n, m, theta, phi)
 
 
 CALLS = {
@@ -113,6 +119,61 @@ CALLS = {
     sp.hyp2f1: [call(1, 2, 3, U), call(2, 1, 4, 0.3 + 0.1j)],
     sp.hyperu: [call(2, 3, P), call(1, 2, 1.5)],
     sp.wright_bessel: [call(1, 2, P), call(2, 1, 0.7)],
+    # distributions and their inverses
+    **same((sp.bdtr, sp.bdtrc, sp.bdtri), [call(np.array([2, 5, 2]), 5, UNITS)]),
+    **same((sp.nbdtr, sp.nbdtrc, sp.nbdtri), [call(2, 5, UNITS)]),
+    **same((sp.fdtr, sp.fdtrc), [call(W**2 + 1, W**2 + 2, UNITS)]),
+    **same((sp.gdtr, sp.gdtrc, sp.gdtrix), [call(W**2, W**2 + 1, UNITS)]),
+    sp.fdtri: [call(W**2 + 1, W**2 + 2, UNITS)],
+    sp.gdtria: [call(UNITS, W**2 + 1, W**2)],
+    sp.gdtrib: [call(W**2, UNITS, W**2 + 1)],
+    sp.chdtri: [call(W**2, UNITS)],
+    sp.chdtriv: [call(UNITS, W**2 + 2)],
+    sp.fdtridfd: [call(2.3, np.array([0.6, 0.65, 0.7]), np.array([1.3, 1.4, 1.5]))],
+    sp.pdtri: [call(3, UNITS)],
+    sp.pdtrik: [call(UNITS, W**2 + 2)],
+    sp.stdtridf: [call(np.array([0.7, 0.8]), np.array([0.8, 1.1]))],
+    sp.btdtria: [call(UNITS, W**2, UNITS[::-1])],
+    sp.btdtrib: [call(W**2, UNITS, UNITS[::-1])],
+    **same((sp.chndtr, sp.chndtrix), [call(UNITS, 3, W**2), call(UNITS, 3, 0.01)]),
+    sp.chndtrinc: [call(W**2 + 4, 3, np.array([0.3, 0.4, 0.5]))],
+    sp.kolmogorov: [call(np.array([0.3, 0.9, 1.0, 1.7]))],
+    sp.kolmogi: [call(UNITS)],
+    sp.tklmbda: [call(W**2 / 4, UNITS)],
+    sp.nrdtrimn: [call(UNITS, W, W**2)],
+    sp.nrdtrisd: [call(W, np.array([0.2, 0.4, 0.9]), W**2)],
+    # solutions of differential equations, and integrals
+    **same((sp.pbdv, sp.pbvv), [call(1, P), call(2, 0.7)]),
+    **same((sp.mathieu_cem, sp.mathieu_sem), [call(2, 1, 20 * A)]),
+    **same(
+        (sp.mathieu_modcem1, sp.mathieu_modcem2, sp.mathieu_modsem1, sp.mathieu_modsem2),
+        [call(2, 1, P / 2)],
+    ),
+    **same((special.riccati_jn, special.riccati_yn), [call(3, 0.7), call(0, 1.7)]),
+    special.lqn: [call(3, 0.7)],
+    **same((special.pbdv_seq, special.pbvv_seq), [call(2, 0.7)]),
+    **same((sp.modfresnelp, sp.modfresnelm, sp.itj0y0, sp.iti0k0, sp.it2j0y0), [call(P)]),
+    **same((sp.it2i0k0, sp.airye, sp.kelvin), [call(P)]),
+    **same((sp.itstruve0, sp.it2struve0, sp.itmodstruve0), [call(P)]),
+    **same((sp.ber, sp.bei, sp.berp, sp.beip), REAL),
+    **same((sp.ker, sp.kei, sp.kerp, sp.keip), POSITIVE),
+    sp.besselpoly: [call(P, 1, 0), call(P, 2, 1)],
+    sp.elliprc: [call(W**2, UNITS), call(0.7, 0.7)],
+    # elliptic integrals, polynomials, spherical harmonics
+    **same(
+        (sp.elliprf, sp.elliprg, sp.elliprd),
+        [call(W**2, UNITS, W**2 + UNITS), call(0.7, 0.7, 0.7), call(1e3, 0.1, 0.01)],
+    ),
+    **same((sp.eval_sh_chebyu, sp.eval_chebyc, sp.eval_chebys), DEGREES),
+    sp.eval_sh_jacobi: [call(N, 3, 2, U)],
+    sp.lpmv: [call(1, 3, UNITS), call(0, 2, UNITS), call(-1, 2, UNITS), call(2, 2, -UNITS)],
+    sp.log_wright_bessel: [call(1, 2, P)],
+    harmonic: [call(3, 1, P, A), call(np.array([0, 3, 2]), np.array([0, -2, 2]), W, 0.3)],
+    special.sph_legendre_p: [call(3, 1, P)],
+    special.legendre_p: [call(3, UNITS), call(0, UNITS)],
+    special.assoc_laguerre: [call(P, 3, 2), call(0.7, 1)],
+    special.perm: [call(np.array([7.0, 5.5]), 2.3), call(5.5, 2)],
+    special.diric: [call(A, 5), call(A, 4), call(np.array([0.0, 2 * np.pi]), 3)],
     # reductions
     special.logsumexp: [
         *(call(CUBE, axis=axis) for axis in (None, 0, -1, (0, 2))),

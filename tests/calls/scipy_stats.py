@@ -18,9 +18,32 @@ SHAPES = {  # of continuous distributions, and where they are looked at
     "beta": ((2.3, 0.7), 0.9 * U), "f": ((4.2, 6.5), X), "halfcauchy": ((), X),
     "truncnorm": ((-0.7, 1.8), U), "vonmises": ((1.7,), -X), "skewnorm": ((1.3,), -X),
     "genextreme": ((-0.3,), X),
+    "alpha": ((1.7,), X), "betaprime": ((2.3, 3.7), X), "burr": ((2.3, 1.7), X),
+    "burr12": ((2.3, 1.7), X), "chi": ((3.2,), X), "exponpow": ((1.7,), U),
+    "exponweib": ((1.7, 1.3), X), "fatiguelife": ((0.8,), X), "fisk": ((2.3,), X),
+    "foldcauchy": ((1.3,), X), "foldnorm": ((1.3,), X), "genexpon": ((1.3, 0.7, 1.7), X),
+    "genpareto": ((0.3,), X), "gompertz": ((1.3,), U),
+    "halfgennorm": ((1.7,), X), "halflogistic": ((), X), "invgauss": ((1.3,), X),
+    "invweibull": ((1.7,), X), "kappa3": ((1.3,), X),
+    "levy": ((), X), "loglaplace": ((1.7,), X), "lomax": ((1.7,), X), "maxwell": ((), X),
+    "mielke": ((2.3, 1.7), X), "nakagami": ((1.7,), X), "powerlognorm": ((1.7, 0.8), X),
+    "rice": ((1.3,), X), "wald": ((), X),
+    "gibrat": ((), X), "anglit": ((), U - 0.45), "cosine": ((), -X), "arcsine": ((), 0.9 * U),
+    "argus": ((1.3,), 0.9 * U), "bradford": ((1.3,), 0.9 * U),
+    "dweibull": ((1.7,), -X), "exponnorm": ((1.3,), -X), "genhalflogistic": ((0.4,), X),
+    "genlogistic": ((1.7,), -X), "gennorm": ((1.7,), -X), "gumbel_l": ((), -X),
+    "hypsecant": ((), -X), "jf_skew_t": ((2.3, 1.7), -X), "johnsonsb": ((0.3, 1.7), 0.9 * U),
+    "johnsonsu": ((0.3, 1.7), -X), "laplace_asymmetric": ((1.7,), -X), "levy_l": ((), -X),
+    "loggamma": ((1.7,), -X), "loguniform": ((0.3, 4.1), X), "reciprocal": ((0.3, 4.1), X),
+    "moyal": ((), -X), "powerlaw": ((1.7,), 0.9 * U), "powernorm": ((1.7,), -X),
+    "semicircular": ((), 0.9 * U), "skewcauchy": ((0.3,), -X),
+    "trapezoid": ((0.3, 0.7), 0.9 * U), "triang": ((0.3,), 0.9 * U), "truncexpon": ((3.1,), X),
+    "truncpareto": ((1.7, 4.1), X + 1), "truncweibull_min": ((1.7, 0.1, 3.1), X),
+    "tukeylambda": ((0.3,), -X), "weibull_max": ((1.7,), -X), "wrapcauchy": ((0.3,), X),
 }  # fmt: skip
 PARAMETERS = {"poisson": (2.3,), "binom": (3, 0.4), "nbinom": (2.5, 0.3), "geom": (0.3,),
-              "bernoulli": (0.3,)}  # fmt: skip
+              "bernoulli": (0.3,), "boltzmann": (0.7, 5), "dlaplace": (0.7,), "planck": (0.7,),
+              "skellam": (1.3, 2.1), "yulesimon": (1.7,)}  # fmt: skip
 DENSITIES = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
 
 
@@ -48,7 +71,7 @@ CALLS = {
     },
     **{
         formula(name, method): [
-            call(K + (name == "geom"), *parameters, **once(method))
+            call(K + (name in ("geom", "yulesimon")), *parameters, **once(method))
         ]
         for name, parameters in PARAMETERS.items()
         for method in ("pmf", "logpmf", "cdf", "sf")

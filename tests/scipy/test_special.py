@@ -52,12 +52,56 @@ def test_plain_values_give_scipys_own_result():
 
 @pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
 def test_a_function_without_rule_is_refused_by_its_name():
-    with pytest.raises(MissingRuleError, match=r"scipy\.special\.agm has no rule"):
-        zyg.gradient(lambda x: sp.agm(x, 1.0), 2.0)
-    with pytest.raises(MissingRuleError, match=r"scipy\.special\..*diric has no rule"):
-        zyg.gradient(lambda x: special.diric(x, 3), 2.0)
+    with pytest.raises(MissingRuleError, match=r"scipy\.special\.zetac has no rule"):
+        zyg.gradient(sp.zetac, 2.0)
+    with pytest.raises(MissingRuleError, match=r"scipy\.special\..*factorial2 has no rule"):
+        zyg.gradient(lambda x: special.factorial2(x), 2.0)
     with pytest.raises(ConversionError):
         zyg.gradient(lambda x: sp.diric(x, 3), 2.0)
+
+
+def test_a_mean_of_both_kinds():
+    x, y = np.array([0.3, 0.8, 1.7]), np.array([0.2, 0.8, 0.9])
+    zyg.check_gradient(sp.agm, x, y)
+    zyg.check_gradient(sp.agm, -x, -y)
+    assert zyg.gradient(sp.agm, 0.0, 2.0) == (np.inf, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [(sp.pdtrik, (0.001, 1.0)), (sp.stdtridf, (0.99, 0.8)), (sp.fdtridfd, (2.3, 0.99999, 0.1))],
+)
+def test_a_search_that_ends_at_its_end_has_slope_0(f, args):
+    assert zyg.gradient(f, *args) == (0.0,) * len(args)
+
+
+def test_a_principal_value_of_an_elliptic_integral():
+    zyg.check_gradient(sp.elliprc, np.array([0.3, 1.7]), np.array([-0.8, -1.3]))
+    zyg.check_gradient(sp.elliprc, np.array([0.3, 1.7]), np.array([-0.8, 1.3]))
+
+
+def test_spherical_harmonics_beyond_the_poles():
+    angles = np.array([-0.3, 0.4, 3.5])
+    for order in (-2, -1, 0, 1, 2):
+        zyg.check_gradient(lambda t, m=order: np.abs(special.sph_harm_y(2, m, t, 0.3)), angles)
+        zyg.check_gradient(lambda t, m=order: special.sph_legendre_p(2, m, t), angles)
+    y = special.sph_legendre_p(2, 1, angles)
+    np.testing.assert_array_equal(y, sp.sph_legendre_p(2, 1, angles))
+
+
+@pytest.mark.parametrize("f", [sp.pbdv, sp.pbvv, sp.mathieu_cem, sp.pro_ang1, sp.obl_rad1])
+def test_the_parameters_of_an_equation_are_refused_by_name(f):
+    parameters = [1.0, 2.0, 0.7][: f.nin - 1]
+    with pytest.raises(MissingRuleError, match=f"{f.__name__} .* respect to"):
+        zyg.gradient(lambda p: f(p, *parameters[1:], 0.4)[0], parameters[0])
+
+
+@pytest.mark.parametrize("x", [0.3, 0.9999, 1.0, 1.7])
+def test_the_slope_of_kolmogorov_is_that_of_a_theta_function(x):
+    exact = mpmath.diff(
+        lambda v: 2 * sum((-1) ** (k - 1) * mpmath.exp(-2 * k * k * v * v) for k in range(1, 60)), x
+    )
+    assert zyg.gradient(sp.kolmogorov, x)[0] == pytest.approx(float(exact), rel=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -380,3 +424,19 @@ def test_pseudo_huber_of_large_and_small_numbers():
 def test_the_integral_that_is_finite_at_0_has_its_slope_there(f):
     assert zyg.gradient(lambda x: f(x)[0], 0.0) == (1.0,)
     assert list(zyg.gradient(lambda x: np.sum(f(x)[0]), np.zeros(2))[0]) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", ["pro_ang1_cv", "pro_rad1_cv", "obl_ang1_cv", "obl_rad1_cv"])
+@pytest.mark.parametrize(("m", "n", "c", "x"), [(0, 1, 0.7, 0.4), (1, 2, 1.3, 0.6)])
+def test_spheroidal_functions(name, m, n, c, x):
+    cv = (sp.pro_cv if name.startswith("pro") else sp.obl_cv)(m, n, c)
+    x = x + 1.2 if name == "pro_rad1_cv" else x
+    zyg.check_gradient(lambda x: getattr(sp, name)(m, n, c, cv, x)[0], x, rtol=1e-4)
+    plain = getattr(sp, name.removesuffix("_cv"))
+    zyg.check_gradient(lambda x: plain(m, n, c, x)[0], x, rtol=1e-4)
+
+
+@pytest.mark.parametrize("a", [0.3, 1.7, -0.8])
+@pytest.mark.parametrize("x", [0.4, -1.2, 2.7])
+def test_parabolic_cylinder_functions_of_imaginary_arguments(a, x):
+    zyg.check_gradient(lambda x: sp.pbwa(a, x)[0], x, rtol=1e-4)

@@ -6,6 +6,7 @@ import pytest
 import scipy.stats
 
 import zyg
+from zyg.errors import ConversionError
 from zyg.scipy import stats
 
 from ..calls.scipy_stats import DENSITIES, PARAMETERS, SHAPES, formula
@@ -245,6 +246,49 @@ def test_f_moves_with_its_point_alone_where_it_starts(n, slope):
     for method, sign in (("cdf", 1), ("sf", -1)):
         got = zyg.gradient(getattr(stats.f, method), 0.0, n, 3.0)
         np.testing.assert_allclose(got, [sign * slope, 0.0, 0.0])
+
+
+@pytest.mark.filterwarnings("ignore:The shape parameter")
+@pytest.mark.parametrize(("name", "shape", "x"), [("erlang", 3.0, 1.7), ("rdist", 2.3, 0.4)])
+def test_distributions_of_which_scipy_warns_or_whose_median_is_0(name, shape, x):
+    for method in DENSITIES:
+        agree(name, method, x, shape)
+        zyg.check_gradient(getattr(stats, name).__getattr__(method), x, shape, order=1)
+    for method in ("ppf", "isf"):
+        agree(name, method, 0.3, shape)
+        zyg.check_gradient(getattr(stats, name).__getattr__(method), 0.3, shape, order=1)
+
+
+@pytest.mark.parametrize("shape", [0.7, 1.0, 1.5, 2.0])
+def test_the_middle_of_gennorm_has_the_slope_of_its_density(shape):
+    got = zyg.gradient(lambda x: stats.gennorm.cdf(x, shape), 0.0)[0]
+    assert got == pytest.approx(scipy.stats.gennorm.pdf(0.0, shape))
+
+
+@pytest.mark.parametrize(("name", "shape"), [("tukeylambda", 0.7), ("genpareto", -0.7)])
+def test_an_end_of_the_support_moves_with_the_shape(name, shape):
+    zyg.check_gradient(lambda s: getattr(stats, name).ppf(1.0, s), shape, order=1)
+
+
+ONLY_DENSITIES = {
+    "betabinom": (2, 7, 1.3, 2.1), "betanbinom": (2, 7, 1.3, 2.1), "logser": (2, 0.3),
+    "norminvgauss": (0.4, 1.3, 0.7),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::zyg.errors.PerformanceWarning")
+@pytest.mark.parametrize("name", ONLY_DENSITIES)
+def test_distributions_whose_distribution_function_is_a_sum(name):
+    point, *shapes = ONLY_DENSITIES[name]
+    whole = [s for s in shapes if isinstance(s, int)]
+    real = [s for s in shapes if isinstance(s, float)]
+    for method in sorted(getattr(stats, name).methods):
+        agree(name, method, point, *shapes)
+        agree(name, method, [-1, 0, 1, 2, 3, 9], *shapes)
+        f = formula(name, method)
+        zyg.check_gradient(lambda s, f=f: f(point, *whole, *s), np.array(real))
+    with pytest.raises((ConversionError, TypeError)):
+        zyg.gradient(lambda s: getattr(stats, name).cdf(point, *whole, s, *real[1:]), real[0])
 
 
 # Moments, intervals, and arguments by their names

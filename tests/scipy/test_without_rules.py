@@ -24,7 +24,7 @@ WITHOUT = {
     "scipy.signal.butter": lambda x: signal.butter(2, x[0] / 3)[0].sum(),
     "scipy.signal.windows.kaiser": lambda x: signal.windows.kaiser(4, x[0]).sum(),
     "scipy.integrate.nquad": lambda x: integrate.nquad(lambda a: a * x[0], [(0, 1)])[0],
-    "scipy.special.lqn": lambda x: special.lqn(2, x[0])[0].sum(),
+    "scipy.special.lqmn": lambda x: special.lqmn(1, 2, x[0])[0].sum(),
     "scipy.stats.qmc.discrepancy": lambda x: stats.qmc.discrepancy(x[:, None] / 4),
     "scipy.stats.norm.fit": lambda x: stats.norm.fit(x)[1],
     "scipy.stats.norm.expect": lambda x: stats.norm(x[0]).expect(),

@@ -3,6 +3,7 @@
 `python -m zyg.tools.ledger > docs/coverage.md` brings the table up to date.
 """
 
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import zyg
 from zyg.base.registry import rules
 from zyg.core.bind import bind
 from zyg.errors import ConversionError, MissingRuleError
+from zyg.scipy import _without_rules, special, stats
 from zyg.tools.ledger import (
     CALLS,
     CLASS_OF,
@@ -25,6 +27,7 @@ from zyg.tools.ledger import (
     ledger,
     public,
 )
+from zyg.watched.dropins import DropIn
 
 V = np.array([0.3, 1.2, 2.5])
 TABLE = Path(__file__).parents[2] / "docs" / "coverage.md"
@@ -90,6 +93,31 @@ def test_every_conversion_that_is_named_is_tested():
 def test_a_function_that_converts_its_arguments_is_refused(name):
     with pytest.raises((ConversionError, MissingRuleError, TypeError, AttributeError)):
         zyg.pullback(CONVERSIONS[name], V)
+
+
+@pytest.mark.parametrize("module", _without_rules.REFUSED)
+def test_a_function_of_scipys_that_is_refused_says_why(module):
+    drop_in = import_module(f"zyg.{module}")
+    for why, names in _without_rules.REFUSED[module].items():
+        for name in names.split():
+            f = getattr(drop_in, name, None)
+            if isinstance(f, DropIn):
+                with pytest.raises(MissingRuleError, match=f"{module}.{name} cannot be") as caught:
+                    zyg.gradient(lambda x, f=f: f(x), 1.5)
+                assert why in str(caught.value)
+
+
+def test_functions_of_scipys_that_take_integers_are_constant():
+    assert zyg.gradient(lambda x: x * special.roots_legendre(3)[0][2], 2.0)[0] > 0.7
+    assert zyg.gradient(lambda x: np.sum(stats.rankdata([x, 1.0, 3.0]) * x), 2.0) == (6.0,)
+
+
+def test_no_function_of_scipys_is_in_two_tables():
+    for module in {*_without_rules.CONSTANT, *_without_rules.REFUSED}:
+        tables = [_without_rules.CONSTANT.get(module, "")]
+        tables += _without_rules.REFUSED.get(module, {}).values()
+        names = " ".join(tables).split()
+        assert len(names) == len(set(names)), module
 
 
 THROUGH = {

@@ -53,11 +53,11 @@ def _functions():
             yield Function(f"special.{f.__name__}", called, len(partials), whole)
     for name, d in vars(stats).items():
         if isinstance(d, stats.Continuous):
-            for method in METHODS:
+            for method in filter(d.methods.__contains__, METHODS):
                 yield Function(f"{name}.{method}", getattr(d, method), 1 + len(d.names))
         elif isinstance(d, stats.Discrete):
             shapes = len(d.names) - 1
-            for method in COUNTS:
+            for method in filter(d.methods.__contains__, COUNTS):
                 yield Function(f"{name}.{method}", getattr(d, method), 1 + shapes, 1)
 
 

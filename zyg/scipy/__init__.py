@@ -12,17 +12,22 @@ their plain names too.
 
 An underscore says: not one of SciPy's modules.
 
+_without_rules                              what is constant, and what is refused
 _namespace _closures                        what the drop-in modules share; functions given to SciPy
 _valued                                     SciPy's values, with derivatives by formulas
-_incomplete _gamma_ratios _special_slopes   slopes of special functions
+_incomplete _gamma_ratios _special_slopes _special_elliptic   slopes of special functions
 _special_table                              special functions of numbers
-_special_functions special                  those with several values, and of arrays
+_special_functions                          those with several values, and of arrays
+_special_probabilities                      those of distributions, and their inverses
+_special_solutions special                  those that solve differential equations
 _linalg_systems _linalg_factors _matrix_functions  equations, factors, functions
 _linalg_formulas linalg                     what is written in those
 _draws                                      draws of gamma, beta and their like
 _moments _distributions _distribution_functions  distributions of one variable, as formulas
+_distributions_half_line _distributions_line  tables of formulas: of positive numbers, of any
+_distributions_interval _distributions_discrete  on intervals, of whole numbers
 _several_variables _kernel_density          those of several; estimated densities
-_samples stats                              statistics of samples
+_samples _tests_of_samples stats            statistics of samples; tests
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta_methods _steps_at_once _runge_kutta  derivatives along steps
 _integrate_rules _quadrature integrate      differential equations, integrals

@@ -119,6 +119,9 @@ class _Distribution(OfSciPy):
         self.least, self.most = support
         summaries = [*_OF_MOMENTS] if name in MOMENTS else []
         summaries += ["entropy"] if name in ENTROPIES else []
+        if "cdf" not in formulas and "sf" not in formulas:
+            self.methods = {name for name in _DENSITIES if name in self.points}
+            return
         summaries += ["median", "interval", "rvs"] if "ppf" in self.points else []
         self.methods = {*self.points, *summaries}
 
@@ -211,11 +214,27 @@ class _Distribution(OfSciPy):
             rest = self._formula("sf" if name == "logcdf" else "cdf", z, shapes)
             small = strip(y) < 0.5  # a probability near 1 is known by the rest
             return np.where(small, np.log(np.where(small, y, 1.0)), np.log1p(-rest))
-        if name == "isf":
+        if name == "isf" and "ppf" in self.formulas:
             return self._formula("ppf", 1 - z, shapes)
+        if name in ("ppf", "isf"):
+            return self._solved(name, z, shapes)
         if name == "sf":
             return 1 - self._formula("cdf", z, shapes)
         return np.exp(self._formula("log" + name, z, shapes))
+
+    def _solved(self, name, q, shapes):
+        """A quantile as SciPy finds it, which moves by Newton's steps, all of length 0."""
+        plain = [*map(strip, shapes)]
+        y = z = getattr(self.scipys, name)(strip(q), *plain)
+        lower = (strip(q) <= 0.5) == (name == "ppf")
+        if not any(map(is_watched, (q, *shapes))):
+            return z
+        for _ in range(max(map(_levels, (q, *shapes))).bit_length()):
+            below, above = (self._formula(side, z, shapes) for side in ("cdf", "sf"))
+            asked = (q, 1 - q) if name == "ppf" else (1 - q, q)
+            miss = np.where(lower, below - asked[0], asked[1] - above)
+            z = z - miss / self._formula("pdf", z, shapes)
+        return with_value(z, (y,))
 
     def ends(self, shapes):
         """Where the support begins and ends."""
@@ -240,6 +259,7 @@ _BEYOND = {  # the values below and above the support
 }  # fmt: skip
 
 
+_DENSITIES = ("pdf", "logpdf", "pmf", "logpmf")
 _OF_MOMENTS = ("mean", "var", "std", "stats")
 
 

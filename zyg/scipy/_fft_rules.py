@@ -54,6 +54,16 @@ for _name in ("fft", "ifft", "fft2", "ifft2", "fftn", "ifftn"):  # its rfft pack
     _of_numpy(scipy.fftpack, _name)
 
 
+@composed(scipy.fft.fftfreq)
+def _fftfreq(n, d=1.0, *, xp=None, device=None):
+    return np.fft.fftfreq(n, d)
+
+
+@composed(scipy.fft.rfftfreq)
+def _rfftfreq(n, d=1.0, *, xp=None, device=None):
+    return np.fft.rfftfreq(n, d)
+
+
 @composed(scipy.fft.fftshift)
 def _fftshift(x, axes=None):
     return np.fft.fftshift(x, axes)

@@ -4,11 +4,15 @@ F. N. Fritsch, J. Butland, "A method for constructing local monotone piecewise c
 (1984); H. Akima, "A new method of interpolation and smooth curve fitting" (1970).
 """
 
+from typing import Any
+
 import numpy as np
+from scipy import interpolate
 
 from zyg.functions.kit import as_array, is_complex, strip
 from zyg.scipy._interpolate_pieces import basis_at, columns
 from zyg.scipy._linalg_systems import solve_banded
+from zyg.scipy._valued import written
 
 
 def wide(x):
@@ -247,3 +251,31 @@ def fitted(x, y, t, k, w=None):
 def _solved_least(matrix, y):
     flat = np.linalg.lstsq(matrix, np.reshape(y, (len(y), -1)))[0]
     return np.reshape(flat, (-1, *np.shape(y)[1:]))
+
+
+# The polynomial through all points
+
+
+def _through_all(xi, yi, x, axis):
+    """By Lagrange's formula, at an x whose axes take the place of one of yi's."""
+    xi, yi, x = wide(xi), np.moveaxis(wide(yi), axis, 0), wide(x)
+    at: Any = np.reshape(x, (-1,))
+    total: Any = 0.0
+    for k in range(np.size(xi)):
+        others = [j for j in range(np.size(xi)) if j != k]
+        weight = np.prod((at[:, None] - xi[others]) / (xi[k] - xi[others]), axis=1)
+        total = total + np.reshape(weight, (-1,) + (1,) * (np.ndim(yi) - 1)) * yi[k]
+    total = np.reshape(total, (*np.shape(x), *np.shape(yi)[1:]))
+    places = range(np.ndim(x))
+    start = axis % np.ndim(yi)
+    return np.moveaxis(total, list(places), [start + k for k in places])
+
+
+@written(interpolate.barycentric_interpolate, "xi", "yi", "x", der=0)
+def barycentric_interpolate(xi, yi, x, axis, der, rng=None):
+    return _through_all(xi, yi, x, axis)
+
+
+@written(interpolate.krogh_interpolate, "xi", "yi", "x", der=0)
+def krogh_interpolate(xi, yi, x, der, axis):
+    return _through_all(xi, yi, x, axis)

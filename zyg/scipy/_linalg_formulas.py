@@ -269,3 +269,31 @@ def convolution_matrix(a, n, mode="full"):
 def fiedler(a):
     a = np.atleast_1d(as_array(a))
     return np.abs(a[..., :, None] - a[..., None, :])
+
+
+@valued(linalg.diagsvd)
+def diagsvd(s, M, N):
+    s = as_array(s)
+    k = np.size(s)
+    return np.pad(np.diag(s), [(0, int(M) - k), (0, int(N) - k)])
+
+
+@valued(linalg.fiedler_companion)
+def fiedler_companion(a):
+    """Of the coefficients in turn above and below the diagonal, and ones beside them."""
+    (a,) = _one("fiedler_companion", a, axes=1)
+    n = np.size(a) - 1
+    rest = a / a[0]
+    rows, columns, ones, places = [0], [0], np.zeros((n, n)), [1]
+    if n > 1:
+        ones[1, 0] = 1.0
+    for k in range(2, n + 1):  # coefficient k stands beside the diagonal, at k - 1
+        row, column = (k - 2, k - 1) if k % 2 == 0 else (k - 1, k - 2)
+        rows, columns, places = [*rows, row], [*columns, column], [*places, k]
+    for k in range(2, n):
+        row, column = (k, k - 2) if k % 2 else (k - 2, k)
+        ones[row, column] = 1.0
+    spots = [np.zeros((n, n)) for _ in places]
+    for spot, row, column in zip(spots, rows, columns, strict=True):
+        spot[row, column] = 1.0
+    return ones - sum(rest[k] * spot for k, spot in zip(places, spots, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import sys
 from collections.abc import Callable
@@ -12,7 +13,9 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from zyg.errors import MissingRuleError
 from zyg.functions.kit import Adjoint, bind, dropins, rules
+from zyg.scipy._without_rules import declare, reason_of
 
 
 def rule_for(key: Callable[..., Any], linear: tuple[int, ...] = ()) -> Callable[..., Adjoint]:
@@ -47,12 +50,29 @@ def dispatching(f: Callable[..., Any]) -> Callable[..., Any]:
     return dropins.if_watched(f, by_rule)
 
 
+def _refused(f: Callable[..., Any], module: str, why: str) -> Callable[..., Any]:
+    """`f` itself on plain values; on watched ones the error that says why not."""
+    name = f"{module}.{f.__name__}"
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        if f in rules:  # somebody's own
+            return bind(f, args, kwargs)
+        raise MissingRuleError(
+            f"{name} cannot be differentiated.",
+            f"{why}.",
+            f"pass plain values, zyg.stop_gradient(x), or write a rule: zyg.adjoint({name}).",
+        )
+
+    return dropins.if_watched(f, refuse)
+
+
 def drop_in(module: ModuleType, names: dict[str, Any]) -> Any:
     """The ``__getattr__`` and the ``__dir__`` of a drop-in module: SciPy's names.
 
     Ufuncs, classes and constants are SciPy's own, and so is a function where no gradient runs.
     """
-    return dropins.names_of(module, names, _replaced)
+    declare(module)
+    return dropins.names_of(module, names, functools.partial(_replaced, module.__name__))
 
 
 class InPlaceOfSciPys(type):
@@ -75,13 +95,15 @@ class InPlaceOfSciPys(type):
 
 
 # The classes of functions; those of scipy.fft may be answered by a backend.
-_FUNCTIONS = ("function", "_Function")
+_FUNCTIONS = ("function", "_Function", "MultiUFunc")
 
 
-def _replaced(name: str, value: Any) -> Any:
+def _replaced(module: str, name: str, value: Any) -> Any:
     if type(value).__name__ not in _FUNCTIONS or name.startswith("_"):
         return value
-    return dropins.drop_in(value, dispatching(value))
+    why = reason_of(module, name)
+    inside = _refused(value, module, why) if why else dispatching(value)
+    return dropins.drop_in(value, inside)
 
 
 _OURS = "zyg."

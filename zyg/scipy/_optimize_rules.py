@@ -285,6 +285,11 @@ def rosen_der(x):
     return np.concatenate([left, end]) + np.concatenate([end, above])
 
 
+@valued(scipy.optimize.rosen_hess_prod)
+def rosen_hess_prod(x, p):
+    return rosen_hess(x) @ np.atleast_1d(as_array(p))
+
+
 @valued(scipy.optimize.rosen_hess)
 def rosen_hess(x):
     x = as_array(x)

@@ -12,7 +12,7 @@ from zyg.scipy._namespace import called_as
 from zyg.scipy._valued import arguments_of, length_of, valued, with_formula
 
 
-def _real_numbers(name, x, policy="propagate"):
+def real_numbers(name, x, policy="propagate"):
     """A sample as an array; refused where it has no formula."""
     x = as_array(x)
     if is_complex(x):
@@ -22,7 +22,7 @@ def _real_numbers(name, x, policy="propagate"):
     return x
 
 
-def _rows(x, axis):
+def rows_of(x, axis):
     """A sample along the last axis."""
     if axis is None:
         return np.ravel(x)
@@ -32,7 +32,7 @@ def _rows(x, axis):
     return np.reshape(x, (*np.shape(x)[: np.ndim(x) - len(axes)], -1))
 
 
-def _statistic(key, *names):
+def statistic(key, *names):
     """Register the formula of a number for each row of samples, which are broadcast."""
 
     def register(formula):
@@ -43,12 +43,12 @@ def _statistic(key, *names):
             axis, policy = plain(given.pop("axis")), given.pop("nan_policy")
             given.pop("keepdims")
             known = [name for name in names if given.get(name) is not None]
-            samples = [_real_numbers(key.__name__, given[name], policy) for name in known]
+            samples = [real_numbers(key.__name__, given[name], policy) for name in known]
             if not min(map(np.size, samples)):  # NaN, of nothing
                 return y
 
             def of_rows():
-                rows = (_rows(x, axis) for x in np.broadcast_arrays(*samples))
+                rows = (rows_of(x, axis) for x in np.broadcast_arrays(*samples))
                 given.update(zip(known, rows, strict=True))
                 return np.reshape(formula(**given), np.shape(y))
 
@@ -75,17 +75,17 @@ def _not_negative(a, dtype):
     return np.where(strip(a) < 0, np.nan, a)
 
 
-@_statistic(stats.gmean, "a", "weights")
+@statistic(stats.gmean, "a", "weights")
 def gmean(a, dtype, weights):
     return np.exp(_mean(np.log(_not_negative(a, dtype)), weights))
 
 
-@_statistic(stats.hmean, "a", "weights")
+@statistic(stats.hmean, "a", "weights")
 def hmean(a, dtype, weights):
     return 1.0 / _mean(1.0 / _not_negative(a, dtype), weights)
 
 
-@_statistic(stats.pmean, "a", "weights")
+@statistic(stats.pmean, "a", "weights")
 def pmean(a, p, dtype, weights):
     if strip(p) != 0:
         return _mean(_not_negative(a, dtype) ** p, weights) ** (1 / p)
@@ -94,7 +94,7 @@ def pmean(a, p, dtype, weights):
     return gmean(a, dtype, weights)
 
 
-@_statistic(stats.trim_mean, "a")
+@statistic(stats.trim_mean, "a")
 def trim_mean(a, proportiontocut):
     n = np.shape(a)[-1]
     cut = int(strip(proportiontocut) * n)
@@ -112,13 +112,13 @@ def _moment(x, order):
     return np.mean(_centered(x) ** order, axis=-1)
 
 
-@_statistic(stats.skew, "a")
+@statistic(stats.skew, "a")
 def skew(a, bias):
     n, ratio = np.shape(a)[-1], _moment(a, 3) / _moment(a, 2) ** 1.5
     return ratio if bias or n < 3 else ratio * (np.sqrt((n - 1.0) * n) / (n - 2.0))
 
 
-@_statistic(stats.kurtosis, "a")
+@statistic(stats.kurtosis, "a")
 def kurtosis(a, fisher, bias):
     n, ratio = np.shape(a)[-1], _moment(a, 4) / _moment(a, 2) ** 2
     excess = ratio - 3
@@ -127,7 +127,7 @@ def kurtosis(a, fisher, bias):
     return excess if fisher else excess + 3
 
 
-@_statistic(stats.moment, "a")
+@statistic(stats.moment, "a")
 def moment(a, order, center):
     if np.size(center) > 1:
         raise unknown_call("scipy.stats.moment", "its rule knows one center for all samples only")
@@ -136,12 +136,12 @@ def moment(a, order, center):
     return np.stack(powers)
 
 
-@_statistic(stats.sem, "a")
+@statistic(stats.sem, "a")
 def sem(a, ddof):
     return np.std(a, axis=-1, ddof=ddof) / np.sqrt(np.shape(a)[-1])
 
 
-@_statistic(stats.variation, "a")
+@statistic(stats.variation, "a")
 def variation(a, ddof):
     return np.std(a, axis=-1, ddof=ddof) / np.mean(a, axis=-1)
 
@@ -149,7 +149,7 @@ def variation(a, ddof):
 _SCALES = {"normal": special.erfinv(0.5) * 2.0 * np.sqrt(2.0)}
 
 
-@_statistic(stats.iqr, "x")
+@statistic(stats.iqr, "x")
 def iqr(x, rng, scale, interpolation):
     scale = _SCALES[scale.lower()] if isinstance(scale, str) else scale
     low, high = np.percentile(x, sorted(strip(rng)), axis=-1, method=interpolation)
@@ -157,7 +157,7 @@ def iqr(x, rng, scale, interpolation):
 
 
 def _standardized(name, scores, compare, axis, ddof, policy):
-    scores, compare = (_real_numbers(name, x, policy) for x in (scores, compare))
+    scores, compare = (real_numbers(name, x, policy) for x in (scores, compare))
     spread = np.std(compare, axis=axis, ddof=ddof, keepdims=True)
     return (scores - np.mean(compare, axis=axis, keepdims=True)) / spread
 
@@ -179,14 +179,14 @@ def gzscore(a, *, axis=0, ddof=0, nan_policy="propagate"):
 
 @valued(stats.gstd)
 def gstd(a, axis=0, ddof=1, *, keepdims=False, nan_policy="propagate"):
-    logs = np.log(_real_numbers("gstd", a, nan_policy))
+    logs = np.log(real_numbers("gstd", a, nan_policy))
     return np.exp(np.std(logs, axis=axis, ddof=ddof, keepdims=keepdims))
 
 
 # Entropies and angles
 
 
-@_statistic(stats.entropy, "pk", "qk")
+@statistic(stats.entropy, "pk", "qk")
 def entropy(pk, qk, base):
     p = pk / np.sum(pk, axis=-1, keepdims=True)
     if qk is None:
@@ -202,19 +202,19 @@ def _circle(samples, period):
     return np.mean(np.sin(angles), axis=-1), np.mean(np.cos(angles), axis=-1)
 
 
-@_statistic(stats.circmean, "samples")
+@statistic(stats.circmean, "samples")
 def circmean(samples, high, low):
     period = high - low
     angle = np.arctan2(*_circle(samples, period)) * (period / (2.0 * np.pi))
     return np.mod(angle - low, period) + low
 
 
-@_statistic(stats.circvar, "samples")
+@statistic(stats.circvar, "samples")
 def circvar(samples, high, low):
     return 1.0 - np.hypot(*_circle(samples, high - low))
 
 
-@_statistic(stats.circstd, "samples")
+@statistic(stats.circstd, "samples")
 def circstd(samples, high, low, normalize):
     period = high - low
     spread = length_of(-2.0 * np.log(np.hypot(*_circle(samples, period))))
@@ -251,7 +251,7 @@ def _power_is_given(name, lmbda):
 # Pairs of samples
 
 
-def _tail(below, above, alternative):
+def tail_of(below, above, alternative):
     """A probability, by the probabilities below and above of what was found."""
     if alternative == "two-sided":
         return 2 * np.minimum(below, above)
@@ -269,8 +269,8 @@ def pearsonr(x, y, *, alternative="two-sided", method=None, axis=0):
     if method is not None:
         refuse("scipy.stats.pearsonr", "method", "its rule knows the exact distribution only.")
     made = stats.pearsonr(strip(x), strip(y), alternative=alternative, axis=axis)
-    x, y = np.broadcast_arrays(*(_real_numbers("pearsonr", v) for v in (x, y)))
-    x, y = _rows(x, axis), _rows(y, axis)
+    x, y = np.broadcast_arrays(*(real_numbers("pearsonr", v) for v in (x, y)))
+    x, y = rows_of(x, axis), rows_of(y, axis)
     r, half = _correlation(x, y), np.shape(x)[-1] / 2 - 1
     statistic, pvalue = made
     if half == 0:  # two points lie on a line, whatever they are
@@ -278,7 +278,7 @@ def pearsonr(x, y, *, alternative="two-sided", method=None, axis=0):
     below, above = (special.betainc(half, half, (1 + s * r) / 2) for s in (1, -1))
     return stats._stats_py.PearsonRResult(
         statistic=with_value(r, (statistic,)),
-        pvalue=with_value(_tail(below, above, alternative), (pvalue,)),
+        pvalue=with_value(tail_of(below, above, alternative), (pvalue,)),
         alternative=alternative, n=made._n, x=x, y=y, axis=-1,
     )  # fmt: skip
 
@@ -288,7 +288,7 @@ def linregress(x, y, alternative="two-sided", **options):
     if any(strip(v) != {"axis": 0, "nan_policy": "propagate"}.get(k) for k, v in options.items()):
         refuse("scipy.stats.linregress", "/".join(options), "its rule knows two vectors only.")
     made = stats.linregress(strip(x), strip(y), alternative)
-    x, y = (_real_numbers("linregress", v) for v in (x, y))
+    x, y = (real_numbers("linregress", v) for v in (x, y))
     if np.ndim(x) != 1 or np.ndim(y) != 1:
         refuse("scipy.stats.linregress", "a matrix", "its rule knows two vectors only.")
     dx, dy, n = _centered(x), _centered(y), np.size(x)
@@ -299,7 +299,7 @@ def linregress(x, y, alternative="two-sided", **options):
         return _regression(made, slope, intercept, strip(r), made.pvalue, 0.0, 0.0)
     rest = 1 - r * r
     t = r * np.sqrt((n - 2) / rest)
-    p = _tail(special.stdtr(n - 2, t), special.stdtr(n - 2, -t), alternative)
+    p = tail_of(special.stdtr(n - 2, t), special.stdtr(n - 2, -t), alternative)
     error = np.sqrt(rest * yy / xx / (n - 2))
     return _regression(made, slope, intercept, r, p, error, error * np.sqrt(xx + np.mean(x) ** 2))
 

@@ -228,6 +228,67 @@ def _find_peaks(x, *conditions, **named):
 
 
 composed(scipy.signal.find_peaks)(called_as(scipy.signal.find_peaks, _find_peaks))
+
+
+# Filters of numbers
+
+
+@written(scipy.signal.group_delay, "system", "w")
+def group_delay(system, w, whole, fs):
+    b, a = map(_row, system)
+    w = _angles(w, whole, fs)
+    c = np.convolve(b, np.conj(a[::-1]))
+    z = np.exp(-1j * w)
+    delay = np.real(_polynomial(c * np.arange(np.size(c)), z) / _polynomial(c, z))
+    return w * (fs / (2 * np.pi)), delay - np.size(a) + 1
+
+
+def _resonance(w0, Q, fs):
+    """What is left between two poles, and minus twice the cosine of their angle."""
+    angle = 2 * np.pi * w0 / fs
+    return 1 / (1 + np.tan(0.5 * angle / Q)), -2 * np.cos(angle)
+
+
+@written(scipy.signal.iirnotch, "w0", "Q", "fs")
+def iirnotch(w0, Q, fs, xp=None, device=None):
+    gain, turn = _resonance(w0, Q, fs)
+    return gain * np.stack([1.0, turn, 1.0]), np.stack([1.0, gain * turn, 2 * gain - 1])
+
+
+@written(scipy.signal.iirpeak, "w0", "Q", "fs")
+def iirpeak(w0, Q, fs, xp=None, device=None):
+    gain, turn = _resonance(w0, Q, fs)
+    return (1 - gain) * np.array([1.0, 0.0, -1.0]), np.stack([1.0, gain * turn, 2 * gain - 1])
+
+
+@written(scipy.signal.kaiser_beta, "a")
+def kaiser_beta(a):
+    if strip(a) > 50:
+        return 0.1102 * (a - 8.7)
+    return 0.5842 * (a - 21) ** 0.4 + 0.07886 * (a - 21) if strip(a) > 21 else 0.0 * a
+
+
+@written(scipy.signal.gauss_spline, "x")
+def gauss_spline(x, n):
+    variance = (n + 1) / 12
+    return np.exp(-(as_array(x) ** 2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
+
+
+@written(scipy.signal.normalize, "b", "a")
+def normalize(b, a):
+    if np.ndim(b) > 1 or not strip(_row(a))[0] or np.abs(strip(_row(b))[0]) <= 1e-14:
+        raise unknown(scipy.signal.normalize, "several numerators, and leading zeros")
+    a = _row(a)
+    return _row(b) / a[0], a / a[0]
+
+
+@written(scipy.signal.lp2lp, "b", "a", "wo")
+def lp2lp(b, a, wo):
+    b, a = _row(b), _row(a)
+    powers = [wo ** -np.arange(np.size(c) - 1.0, -1, -1) for c in (b, a)]
+    return normalize(b * powers[0], a * powers[1])
+
+
 nondifferentiable(
     scipy.signal.square, scipy.signal.argrelextrema, scipy.signal.argrelmax,
     scipy.signal.argrelmin, scipy.signal.find_peaks_cwt, scipy.signal.choose_conv_method,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg.errors import MissingRuleError
+from zyg.errors import MissingRuleError, unknown_call
 from zyg.functions.kit import (
     adjoint,
     composed,
@@ -120,6 +120,52 @@ def comb(N, k, *, exact=False, repetition=False):
     return y, comb_pullback
 
 
+@rule_for(sp.perm)
+def perm(N, k, exact=False):
+    y = perm(N, k, exact)
+
+    def perm_pullback(y_bar):
+        some = strip(y) != 0
+        n, m = np.where(some, N, 2.0), np.where(some, k, 1.0)
+        bar = np.where(some, y_bar * y, 0.0)
+        between = sp.psi(n - m + 1)
+        n_bar = bar * (sp.psi(n + 1) - between)
+        return unbroadcast(n_bar, np.shape(N)), unbroadcast(bar * between, np.shape(k))
+
+    return y, perm_pullback
+
+
+@rule_for(sp.diric)
+def diric(x, n):
+    y = diric(x, n)
+
+    def diric_pullback(y_bar):
+        degrees = np.asarray(strip(n))
+        if np.any(degrees != np.floor(degrees)):
+            raise unknown_call("scipy.special.diric", "its rule covers only whole n")
+        total = np.zeros(())  # of cosines: sin(n x / 2) / sin(x / 2)
+        for k in range(int(np.max(degrees, initial=0)) // 2):
+            wave = k + np.where(degrees % 2, 1.0, 0.5)
+            total = total - np.where(2 * wave < degrees, 2 * wave * np.sin(wave * x), 0.0)
+        x_bar = y_bar * total / np.where(degrees > 0, degrees, 1)
+        return unbroadcast(x_bar, np.shape(x)), refused("diric", "n")
+
+    return y, diric_pullback
+
+
+@rule_for(sp.assoc_laguerre)
+def assoc_laguerre(x, n, k=0.0):
+    y = assoc_laguerre(x, n, k)
+
+    def assoc_laguerre_pullback(y_bar):
+        degree, order = np.asarray(strip(n)), strip(k)
+        slope = -sp.eval_genlaguerre(np.maximum(degree - 1, 0), order + 1, x)
+        x_bar = unbroadcast(y_bar * conj(np.where(degree > 0, slope, 0.0)), np.shape(x))
+        return x_bar, refused("assoc_laguerre", "n"), refused("assoc_laguerre", "k")
+
+    return y, assoc_laguerre_pullback
+
+
 # Functions of several values
 
 
@@ -130,7 +176,7 @@ def _several(function, slopes):
         y = function(z)
 
         def several_pullback(y_bar):
-            terms = [_times(c, conj(d)) for c, d in zip(y_bar, slopes(z, *y), strict=True)]
+            terms = [times(c, conj(d)) for c, d in zip(y_bar, slopes(z, *y), strict=True)]
             return (sum(terms[1:], terms[0]),)
 
         return y, several_pullback
@@ -139,7 +185,7 @@ def _several(function, slopes):
     adjoint(function)(several)
 
 
-def _times(c, d):
+def times(c, d):
     """c d; 0 where the value is not asked for, even if its slope is infinite."""
     if is_watched(c) or np.all(np.isfinite(strip(d))):
         return c * d

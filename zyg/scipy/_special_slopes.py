@@ -342,6 +342,37 @@ def struve(f, sign):
     return of_parameters(f, ["the order v"], slope)
 
 
+# Functions of Kelvin: J0 and K0 on two rays, DLMF 10.61
+
+_TURN_J, _TURN_K = np.exp(0.75j * math.pi), np.exp(0.25j * math.pi)
+
+
+def be_second(x):
+    """The second slope of ber + i bei"""
+    z = _TURN_J * x
+    return 0.5 * _TURN_J**2 * (sp.jv(2, z) - sp.jv(0, z))
+
+
+def ke_second(x):
+    """The second slope of ker + i kei"""
+    z = _TURN_K * x
+    return 0.5 * _TURN_K**2 * (sp.kv(0, z) + sp.kv(2, z))
+
+
+def besselpoly_a(a, power, v, y):
+    return sp.besselpoly(a, power + 1, v - 1) - sp.besselpoly(a, power + 1, v + 1)
+
+
+def lpmv_x(m, v, x, y):
+    """By the orders beside m: DLMF 14.10; of order 0 as the function of Legendre that it is."""
+    factor = (v + m) * (v - m + 1)
+    less = factor * sp.lpmv(np.where(factor == 0, m, m - 1), v, x)
+    first, none = m == 0, (m == 0) & (v == 0)
+    sides = 0.5 * (less - sp.lpmv(m + 1, v, x)) / np.sqrt(np.where(first, 1.0, 1 - x * x))
+    alone = 0.5 * (v + 1) * sp.eval_jacobi(np.where(none, 0.0, v - 1), 1, 1, x)
+    return np.where(none, 0.0, np.where(first, alone, sides))
+
+
 def spherical(f, before, after):
     """DLMF 10.51.2 and 10.51.5"""
 

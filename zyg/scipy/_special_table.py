@@ -8,10 +8,13 @@ from scipy import special as sp
 from zyg.functions.kit import OPERATIONS, for_any_number, power_p, power_x, scalar_rule
 from zyg.scipy._gamma_ratios import beta_a, betaln_a, binom_k, binom_n, poch_z
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
+from zyg.scipy._special_elliptic import agm_a, elliprc_slopes, elliprd, elliprg_x
 from zyg.scipy._special_slopes import (
     ROOT_2PI,
     ROOT_PI,
+    be_second,
     bessel,
+    besselpoly_a,
     betainc_x,
     boxcox_power,
     ellipe_m,
@@ -21,9 +24,11 @@ from zyg.scipy._special_slopes import (
     expn_x,
     gammainc_x,
     hyp2f1_z,
+    ke_second,
     log1p_over,
     log1p_slope,
     log_ndtr_x,
+    lpmv_x,
     of_parameters,
     over_density,
     polygamma,
@@ -171,6 +176,11 @@ TABLE = {
     sp.wright_bessel: of_parameters(
         sp.wright_bessel, ["a", "b"], lambda a, b, x, y: sp.wright_bessel(a, a + b, x)
     ),
+    sp.log_wright_bessel: of_parameters(
+        sp.log_wright_bessel,
+        ["a", "b"],
+        lambda a, b, x, y: np.exp(sp.log_wright_bessel(a, a + b, x) - y),
+    ),
     # powers, logarithms and their transformations
     sp.xlogy: (xlogy_x, xlogy_y),
     sp.xlog1py: (xlog1py_x, xlog1py_y),
@@ -215,6 +225,24 @@ TABLE = {
     sp.expn: of_parameters(sp.expn, ["n"], expn_x),
     sp.spence: (lambda z, y: -log1p_over(z - 1),),
     sp.wrightomega: (lambda z, y: y / (1 + y),),
+    # integrals of functions of Struve, and of Bessel functions times powers
+    sp.itstruve0: (lambda x, y: sp.struve(0, x),),
+    sp.it2struve0: (lambda x, y: -sp.struve(0, x) / x,),
+    sp.itmodstruve0: (lambda x, y: sp.modstruve(0, x),),
+    sp.besselpoly: (
+        besselpoly_a,
+        refused("besselpoly", "lmb"),
+        refused("besselpoly", "nu"),
+    ),
+    # functions of Kelvin
+    sp.ber: (lambda x, y: sp.berp(x),),
+    sp.bei: (lambda x, y: sp.beip(x),),
+    sp.ker: (lambda x, y: sp.kerp(x),),
+    sp.kei: (lambda x, y: sp.keip(x),),
+    sp.berp: (lambda x, y: np.real(be_second(x)),),
+    sp.beip: (lambda x, y: np.imag(be_second(x)),),
+    sp.kerp: (lambda x, y: np.real(ke_second(x)),),
+    sp.keip: (lambda x, y: np.imag(ke_second(x)),),
     # hypergeometric functions and elliptic integrals
     sp.hyp0f1: of_parameters(sp.hyp0f1, ["v"], lambda v, z, y: sp.hyp0f1(v + 1, z) / v),
     sp.hyp1f1: of_parameters(
@@ -238,6 +266,18 @@ TABLE = {
     sp.ellipeinc: (
         lambda phi, m, y: np.sqrt(1 - m * np.sin(phi) ** 2),
         refused("ellipeinc", "m"),
+    ),
+    sp.agm: (agm_a, lambda a, b, y: agm_a(b, a, y)),
+    sp.elliprc: (lambda x, y, c: elliprc_slopes(x, y)[0], lambda x, y, c: elliprc_slopes(x, y)[1]),
+    sp.elliprf: (
+        lambda x, y, z, f: -elliprd(y, z, x) / 6,
+        lambda x, y, z, f: -elliprd(x, z, y) / 6,
+        lambda x, y, z, f: -elliprd(x, y, z) / 6,
+    ),
+    sp.elliprg: (
+        lambda x, y, z, g: elliprg_x(x, y, z),
+        lambda x, y, z, g: elliprg_x(y, x, z),
+        lambda x, y, z, g: elliprg_x(z, x, y),
     ),
     # orthogonal polynomials
     sp.eval_jacobi: polynomial(
@@ -271,6 +311,21 @@ TABLE = {
     sp.eval_chebyu: polynomial(
         sp.eval_chebyu, lambda n, less, x: 2 * sp.eval_gegenbauer(less, 2, x)
     ),
+    sp.eval_sh_chebyu: polynomial(
+        sp.eval_sh_chebyu, lambda n, less, x: 4 * sp.eval_gegenbauer(less, 2, 2 * x - 1)
+    ),
+    sp.eval_chebyc: polynomial(sp.eval_chebyc, lambda n, less, x: n * sp.eval_chebyu(less, x / 2)),
+    sp.eval_chebys: polynomial(
+        sp.eval_chebys, lambda n, less, x: sp.eval_gegenbauer(less, 2, x / 2)
+    ),
+    sp.eval_sh_jacobi: polynomial(
+        sp.eval_sh_jacobi,
+        lambda n, less, p, q, x: (
+            (n + p) / sp.binom(2 * n + p - 1, n) * sp.eval_jacobi(less, p - q + 1, q, 2 * x - 1)
+        ),
+        parameters=["p", "q"],
+    ),
+    sp.lpmv: of_parameters(sp.lpmv, ["the order m", "the degree v"], lpmv_x),
     sp.eval_hermite: polynomial(
         sp.eval_hermite, lambda n, less, x: 2 * n * sp.eval_hermite(less, x)
     ),

@@ -1,12 +1,12 @@
 """scipy.stats for watched values: ``from zyg.scipy import stats``.
 
 The densities, distribution functions, quantiles, means, variances, medians, intervals and (of
-continuous ones) entropies of the distributions below, also frozen, take watched values,
-in every parameter of continuous distributions, and in the real parameters of discrete ones. They
-agree with SciPy's to rounding. Samples (``rvs``) of continuous ones are SciPy's own, and move with
-the parameters as those of ``zyg.numpy.random`` do. ``gaussian_kde`` takes watched data, too, and so
-do statistics of samples: `zscore`, `gmean`, `skew`, `pearsonr`, `linregress`, `entropy`,
-`wasserstein_distance` and others.
+continuous ones) entropies of the distributions below and in the tables of formulas, also frozen,
+take watched values, in every parameter of continuous distributions, and in the real parameters of
+discrete ones. They agree with SciPy's to rounding. Samples (``rvs``) of continuous ones are SciPy's
+own, and move with the parameters as those of ``zyg.numpy.random`` do. ``gaussian_kde`` takes
+watched data, too, and so do statistics of samples: `zscore`, `gmean`, `skew`, `pearsonr`,
+`linregress`, `entropy`, `wasserstein_distance` and others, and tests such as `f_oneway`.
 
 >>> import zyg
 >>> from zyg.scipy import stats
@@ -25,7 +25,12 @@ from zyg.functions.kit import strip
 from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy import _samples as _samples
 from zyg.scipy import _special_table as _special_table
+from zyg.scipy import _tests_of_samples as _tests_of_samples
 from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete
+from zyg.scipy._distributions_discrete import DISCRETE
+from zyg.scipy._distributions_half_line import HALF_LINE, STARTS_FLAT
+from zyg.scipy._distributions_interval import INTERVAL
+from zyg.scipy._distributions_line import LINE
 from zyg.scipy._kernel_density import gaussian_kde as gaussian_kde
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._several_variables import (
@@ -337,6 +342,14 @@ genextreme = _continuous(
 )
 
 
+for _name, (_shapes, _formulas, *_more) in HALF_LINE.items():
+    globals()[_name] = _continuous(_name, _shapes, *_more, **_formulas)
+    globals()[_name].starts_flat = _name in STARTS_FLAT
+for _name, (_shapes, _support, _valid, _formulas) in (LINE | INTERVAL).items():
+    globals()[_name] = _continuous(_name, _shapes, _support, _valid, **_formulas)
+erlang = _continuous("erlang", "a", **gamma.formulas)
+gibrat = _continuous("gibrat", **{n: lambda z, f=f: f(z, 1.0) for n, f in lognorm.formulas.items()})
+
 # Discrete ones
 
 
@@ -405,6 +418,8 @@ bernoulli = Discrete(
         "sf": lambda k, p: p + 0 * k,
     },
 )
+for _name, (_shapes, _support, _valid, _formulas) in DISCRETE.items():
+    globals()[_name] = Discrete(_name, _shapes.split(), _valid, _support, _formulas)
 
 dirichlet = Dirichlet("dirichlet")
 multivariate_normal = MultivariateNormal("multivariate_normal")

@@ -2,7 +2,8 @@
 
 ``python -m zyg.tools.ledger`` prints docs/coverage.md. A function of NumPy is in exactly one class:
 its rule says which, or else that NumPy asks watched arguments what to do (it is refused then,
-because there is no rule), or else it is named below. One of SciPy has a rule, or has none.
+because there is no rule), or else it is named below. One of SciPy has a rule, is constant, or is
+refused for a reason, as `zyg.scipy._without_rules` says; or it is missing.
 """
 
 import textwrap
@@ -17,11 +18,18 @@ import numpy as np
 from zyg.base.registry import CONSTANT, rules
 from zyg.base.scipys import answers
 
+try:
+    from zyg.scipy._without_rules import OUTSIDE as OUTSIDE_REASONS
+    from zyg.scipy._without_rules import REFUSED as REFUSED_BY_SCIPY
+    from zyg.scipy._without_rules import reason_of
+except ImportError:  # SciPy is not installed
+    REFUSED_BY_SCIPY, OUTSIDE_REASONS = {}, ("", "")
+
 Ledger = dict[tuple[str, str], dict[str, Any]]  # (module, class) -> functions by name
 
 DIFFERENTIATED, CALLS, CONSTANTS, REFUSED, RULELESS, OUTSIDE = (
     "differentiated", "differentiated through what they call", "constant", "refused by name",
-    "without a rule", "outside",
+    "missing", "outside",
 )  # fmt: skip
 SCIPY = [
     "fft",
@@ -98,7 +106,7 @@ def ledger() -> Ledger:
             continue
         for name, f in public(module).items():
             if name != "test":
-                kind = _class_in_scipy(name, f, drop_in)
+                kind = _class_in_scipy(module.__name__, name, f, drop_in)
                 made.setdefault((module.__name__, kind), {})[name] = f
     return made
 
@@ -106,10 +114,12 @@ def ledger() -> Ledger:
 _PACKAGES = "scipy", "zyg.scipy"
 
 
-def _class_in_scipy(name: str, function: Any, drop_in: Any) -> str:
+def _class_in_scipy(home: str, name: str, function: Any, drop_in: Any) -> str:
     """The class of a function of SciPy, or of what has zyg's in its place: a distribution."""
     if function in rules:
         return CONSTANTS if rules[function] is CONSTANT else DIFFERENTIATED
+    if why := reason_of(home, name):
+        return OUTSIDE if why in OUTSIDE_REASONS else REFUSED
     return DIFFERENTIATED if answers(function, drop_in, name) else RULELESS
 
 
@@ -141,7 +151,9 @@ have two names: `np.abs` is `np.absolute`. Of SciPy's, {scipy} names are differe
 | differentiated through what they call | it is written in functions that are differentiated |
 | constant | the function returns what it returns for the plain value, with no derivative |
 | refused by name | an error that names your line, and the function or its conversion |
-| without a rule | the same; the error shows how to write a rule |
+| missing | the same; it is differentiable, and the error shows how to write a rule |
+
+{table}
 
 - **Conversions** such as `np.asarray` and `np.array` make an object array of watched numbers, with
   a warning, of up to `config(object_elements=10_000)` elements. Larger ones are refused.
@@ -165,7 +177,7 @@ def document() -> str:
     names, functions = counts(made)
     version = ".".join(np.__version__.split(".")[:2])
     text = [_INTRODUCTION.format(version=version, names=names, functions=functions,
-                                 scipy=counts(made, "scipy")[0])]  # fmt: skip
+                                 scipy=counts(made, "scipy")[0], table=_shares(made))]  # fmt: skip
     sections = sorted(made.items(), key=_order)
     text += [_section(*item) for item in sections if item[0][0].startswith("numpy")]
     text.append("## Others: they take no arrays of numbers, or only write them down\n")
@@ -177,6 +189,18 @@ def document() -> str:
     return "\n".join(filter(None, text))
 
 
+def _shares(made: Ledger) -> str:
+    """A table of SciPy's modules: how many functions are in each class; the share with rules."""
+    classes = DIFFERENTIATED, RULELESS, CONSTANTS, REFUSED, OUTSIDE
+    rows = [f"| module | share | {' | '.join(classes[:-1])} | takes no numbers |", "|---" * 7 + "|"]
+    for name in SCIPY:
+        found = [len(made.get((f"scipy.{name}", kind), ())) for kind in classes]
+        if total := found[0] + found[1]:
+            share = f"{100 * found[0] // total} %"
+            rows.append(f"| `scipy.{name}` | {share} | {' | '.join(map(str, found))} |")
+    return "\n".join(rows)
+
+
 def _order(item: tuple[tuple[str, str], Any]) -> tuple[str, int]:
     (module, kind), _ = item
     kinds = DIFFERENTIATED, CALLS, CONSTANTS, REFUSED, RULELESS, OUTSIDE
@@ -185,7 +209,18 @@ def _order(item: tuple[tuple[str, str], Any]) -> tuple[str, int]:
 
 def _section(place: tuple[str, str], found: Collection[str]) -> str:
     module, kind = place
+    if kind in (OUTSIDE, REFUSED) and module.startswith("scipy"):
+        return _reasons(module, kind, found)
     return "" if kind is OUTSIDE else f"## `{module}`: {kind} ({len(found)})\n\n{_wrapped(found)}\n"
+
+
+def _reasons(module: str, kind: str, found: Collection[str]) -> str:
+    """The section of what is refused, by reasons."""
+    lines = [f"## `{module}`: {'takes no numbers' if kind is OUTSIDE else kind} ({len(found)})\n"]
+    for why, names in REFUSED_BY_SCIPY[module].items():
+        if (kind is OUTSIDE) == (why in OUTSIDE_REASONS) and (here := {*names.split()} & {*found}):
+            lines.append(f"{why[0].upper()}{why[1:]}:\n{_wrapped(here)}\n")
+    return "\n".join(lines)
 
 
 def _wrapped(names: Iterable[str]) -> str:

@@ -1,0 +1,239 @@
+"""More rows of such formulas: of powers, cut distributions and those of circles."""
+
+import numpy as np
+from scipy import special as sp
+
+from zyg.functions.kit import strip
+from zyg.scipy._distributions_half_line import log_normal
+from zyg.scipy._distributions_line import LEFT, UNIT, WHOLE, Row, by_sides, positive
+
+
+def _cut_weight(c, a, b):
+    return np.exp(-(a**c)) - np.exp(-(b**c))
+
+
+def _cauchy_part(z, a):
+    """Below and above 0, Cauchy distributions of two widths."""
+    below, above = lambda z: np.arctan(z / (1 - a)), lambda z: np.arctan(z / (1 + a))
+    return 0.5 * (1 - a) + by_sides(
+        z, lambda z: (1 - a) * below(z), lambda z: (1 + a) * above(z)
+    ) / (np.pi)
+
+
+def _cauchy_quantile(q, a):
+    at = q - 0.5 * (1 - a)
+    return by_sides(
+        at,
+        lambda v: np.tan(np.pi / (1 - a) * v) * (1 - a),
+        lambda v: np.tan(np.pi / (1 + a) * v) * (1 + a),
+    )
+
+
+def _wrapped(z, c):
+    ratio, late = (1 + c) / (1 - c), strip(z) >= np.pi
+    inner = np.where(late, 2 * np.pi - z, z)
+    part = np.arctan(ratio * np.tan(0.5 * inner)) / np.pi
+    return np.where(late, 1 - part, part)
+
+
+def _wrapped_quantile(q, c):
+    ratio, late = (1 + c) / (1 - c), strip(q) >= 0.5
+    angle = 2 * np.arctan(np.tan(np.pi * np.where(late, 1 - q, q)) / ratio)
+    return np.where(late, 2 * np.pi - angle, angle)
+
+
+def _trapezoid(z, c, d, rising, flat, falling):
+    """One of three values; slopes are those of its own part."""
+    return np.where(strip(z) < strip(c), rising, np.where(strip(z) <= strip(d), flat, falling))
+
+
+def _trapezoid_below(z, c, d):
+    height = 1 / (d - c + 1)
+    c_, d_ = np.where(strip(c) == 0, 1.0, c), np.where(strip(d) == 1, 0.0, d)
+    return _trapezoid(
+        z, c, d, z * z / c_ * height, (2 * z - c) * height, 1 - (1 - z) ** 2 / (1 - d_) * height
+    )
+
+
+def _trapezoid_density(z, c, d):
+    c_, d_ = np.where(strip(c) == 0, 1.0, c), np.where(strip(d) == 1, 0.0, d)
+    log = np.log(2.0) - np.log(d - c + 1)
+    return log + _trapezoid(z, c, d, np.log(z / c_), 0.0 * z, np.log((1 - z) / (1 - d_)))
+
+
+def _trapezoid_quantile(q, c, d):
+    width, low, high = d - c + 1, _trapezoid_below(c, c, d), _trapezoid_below(d, c, d)
+    rising = np.sqrt(np.where(strip(q) < strip(low), q * c * width, 1.0))
+    falling = np.sqrt(np.where(strip(q) > strip(high), (1 - q) * width * (1 - d), 1.0))
+    return _trapezoid(q, low, high, rising, 0.5 * (q * width + c), 1 - falling)
+
+
+def _tukey_quantile(q, power):
+    return sp.boxcox(q, power) - sp.boxcox1p(-q, power)
+
+
+def _log_tukey(z, power):
+    y = sp.tklmbda(z, power)
+    return -np.log(y ** (power - 1) + (1 - y) ** (power - 1))
+
+
+def _tukey_end(power):
+    ends = strip(power) > 0
+    return np.where(ends, 1 / np.where(ends, power, 1.0), np.inf)
+
+
+_DISC = {
+    "logpdf": lambda z: np.log(2 / np.pi) + 0.5 * np.log1p(-z * z),
+    "cdf": lambda z: 0.5 + (z * np.sqrt(1 - z * z) + np.arcsin(z)) / np.pi,
+    "ppf": lambda q: 2 * sp.betaincinv(1.5, 1.5, q) - 1,
+}
+_WEIGHT = lambda b, c: -np.expm1(-b * np.log(c))  # noqa: E731 - of truncpareto
+INTERVAL: dict[str, Row] = {
+    "powerlaw": (
+        "a",
+        UNIT,
+        positive,
+        {
+            "logpdf": lambda z, a: np.log(a) + sp.xlogy(a - 1, z),
+            "cdf": lambda z, a: z**a,
+            "sf": lambda z, a: -sp.powm1(z, a),
+            "ppf": lambda q, a: q ** (1 / a),
+            "isf": lambda q, a: (1 - q) ** (1 / a),
+        },
+    ),
+    "powernorm": (
+        "c",
+        WHOLE,
+        positive,
+        {
+            "logpdf": lambda z, c: np.log(c) + log_normal(z) + (c - 1) * sp.log_ndtr(-z),
+            "cdf": lambda z, c: -np.expm1(c * sp.log_ndtr(-z)),
+            "sf": lambda z, c: np.exp(c * sp.log_ndtr(-z)),
+            "logsf": lambda z, c: c * sp.log_ndtr(-z),
+            "ppf": lambda q, c: -sp.ndtri((1 - q) ** (1 / c)),
+            "isf": lambda q, c: -sp.ndtri(q ** (1 / c)),
+        },
+    ),
+    "rdist": (
+        "c",
+        (-1.0, 1.0),
+        positive,
+        {
+            "logpdf": lambda z, c: (
+                (0.5 * c - 1) * np.log1p(-z * z) - sp.betaln(0.5, 0.5 * c)
+            ),
+            "cdf": lambda z, c: sp.betainc(0.5 * c, 0.5 * c, 0.5 * (1 + z)),
+            "sf": lambda z, c: sp.betainc(0.5 * c, 0.5 * c, 0.5 * (1 - z)),
+            "ppf": lambda q, c: 2 * sp.betaincinv(0.5 * c, 0.5 * c, q) - 1,
+        },
+    ),
+    "semicircular": ("", (-1.0, 1.0), positive, _DISC),
+    "skewcauchy": (
+        "a",
+        WHOLE,
+        lambda a: np.abs(a) < 1,
+        {
+            "logpdf": lambda z, a: -np.log(np.pi) - np.log1p(
+                by_sides(z, lambda z: (z / (1 - a)) ** 2, lambda z: (z / (1 + a)) ** 2)
+            ),
+            "cdf": _cauchy_part,
+            "ppf": _cauchy_quantile,
+        },
+    ),
+    "trapezoid": (
+        "c d",
+        UNIT,
+        lambda c, d: (c >= 0) & (c <= d) & (d <= 1),
+        {
+            "logpdf": _trapezoid_density,
+            "cdf": _trapezoid_below,
+            "ppf": _trapezoid_quantile,
+        },
+    ),
+    "triang": (
+        "c",
+        UNIT,
+        lambda c: (c >= 0) & (c <= 1),
+        {
+            "logpdf": lambda z, c: _trapezoid_density(z, c, c),
+            "cdf": lambda z, c: _trapezoid_below(z, c, c),
+            "ppf": lambda q, c: _trapezoid_quantile(q, c, c),
+        },
+    ),
+    "truncexpon": (
+        "b",
+        (0.0, lambda b: b),
+        positive,
+        {
+            "logpdf": lambda z, b: -z - np.log(-np.expm1(-b)),
+            "cdf": lambda z, b: np.expm1(-z) / np.expm1(-b),
+            "sf": lambda z, b: np.exp(-z) * np.expm1(z - b) / np.expm1(-b),
+            "ppf": lambda q, b: -np.log1p(q * np.expm1(-b)),
+        },
+    ),
+    "truncpareto": (
+        "b c",
+        (1.0, lambda b, c: c),
+        lambda b, c: (b > 0) & (c > 1),
+        {
+            "logpdf": lambda z, b, c: (
+                np.log(b) - np.log(_WEIGHT(b, c)) - (b + 1) * np.log(z)
+            ),
+            "cdf": lambda z, b, c: _WEIGHT(b, z) / _WEIGHT(b, c),
+            "logcdf": lambda z, b, c: np.log1p(-(z**-b)) - np.log1p(-(c**-b)),
+            "sf": lambda z, b, c: (z**-b - c**-b) / _WEIGHT(b, c),
+            "ppf": lambda q, b, c: (1 - q * _WEIGHT(b, c)) ** (-1 / b),
+            "isf": lambda q, b, c: (c**-b + q * _WEIGHT(b, c)) ** (-1 / b),
+        },
+    ),
+    "truncweibull_min": (
+        "c a b",
+        (lambda c, a, b: a, lambda c, a, b: b),
+        lambda c, a, b: (c > 0) & (a >= 0) & (b > a),
+        {
+            "logpdf": lambda z, c, a, b: (
+                np.log(c) + sp.xlogy(c - 1, z) - z**c - np.log(_cut_weight(c, a, b))
+            ),
+            "cdf": lambda z, c, a, b: _cut_weight(c, a, z) / _cut_weight(c, a, b),
+            "sf": lambda z, c, a, b: _cut_weight(c, z, b) / _cut_weight(c, a, b),
+            "ppf": lambda q, c, a, b: (
+                -np.log((1 - q) * np.exp(-(a**c)) + q * np.exp(-(b**c)))
+            ) ** (1 / c),
+        },
+    ),
+    "tukeylambda": (
+        "lam",
+        (lambda power: -_tukey_end(power), _tukey_end),
+        np.isfinite,
+        {
+            "logpdf": _log_tukey,
+            "cdf": lambda z, power: sp.tklmbda(z, power),
+            "sf": lambda z, power: sp.tklmbda(-z, power),
+            "ppf": _tukey_quantile,
+        },
+    ),
+    "weibull_max": (
+        "c",
+        LEFT,
+        positive,
+        {
+            "logpdf": lambda z, c: np.log(c) + sp.xlogy(c - 1, -z) - (-z) ** c,
+            "cdf": lambda z, c: np.exp(-((-z) ** c)),
+            "sf": lambda z, c: -np.expm1(-((-z) ** c)),
+            "logcdf": lambda z, c: -((-z) ** c),
+            "ppf": lambda q, c: -((-np.log(q)) ** (1 / c)),
+        },
+    ),
+    "wrapcauchy": (
+        "c",
+        (0.0, 2 * np.pi),
+        lambda c: (c > 0) & (c < 1),
+        {
+            "logpdf": lambda z, c: (
+                np.log1p(-c * c) - np.log(2 * np.pi) - np.log(1 + c * c - 2 * c * np.cos(z))
+            ),
+            "cdf": _wrapped,
+            "ppf": _wrapped_quantile,
+        },
+    ),
+}  # fmt: skip

@@ -1,0 +1,73 @@
+"""Symmetric elliptic integrals, of watched numbers, and slopes that are made of them.
+
+Sources: B. C. Carlson, Numerical computation of real or complex elliptic integrals, Numerical
+Algorithms 10 (1995); NIST Digital Library of Mathematical Functions (dlmf.nist.gov), chapter 19.
+"""
+
+import math
+
+import numpy as np
+from scipy import special as sp
+
+from zyg.functions.kit import composed, is_nowhere, strip, with_value
+
+
+def _duplicated(x, y, z):
+    """R_D: the arguments doubled until they nearly agree, then a series in how they differ."""
+    total, scale = 0.0, 1.0
+    for _ in range(60):
+        mean = (x + y + 3 * z) / 5
+        plain = strip(mean)
+        if is_nowhere(np.abs(strip(x) - plain) + np.abs(strip(z) - plain) > 1e-3 * np.abs(plain)):
+            break
+        one, two, three = np.sqrt(x), np.sqrt(y), np.sqrt(z)
+        more = one * (two + three) + two * three
+        total = total + 3 * scale / (three * (z + more))
+        scale, x, y, z = scale / 4, (x + more) / 4, (y + more) / 4, (z + more) / 4
+    one, two = (mean - x) / mean, (mean - y) / mean
+    three = -(one + two) / 3
+    product = one * two
+    second = product - 6 * three**2
+    third = (3 * product - 8 * three**2) * three
+    fourth = 3 * (product - three**2) * three**2
+    fifth = product * three**3
+    near = 1 - 3 / 14 * second + third / 6 + 9 / 88 * second**2 - 3 / 22 * fourth
+    near = near - 9 / 52 * second * third + 3 / 26 * fifth
+    return total + scale * near / (mean * np.sqrt(mean))
+
+
+@composed(sp.elliprd)
+def elliprd(x, y, z):
+    return with_value(_duplicated(x, y, z), (sp.elliprd(*map(strip, (x, y, z))),))
+
+
+def elliprg_x(x, y, z):
+    return 0.25 * sp.elliprf(x, y, z) - x / 12 * sp.elliprd(y, z, x)
+
+
+def agm_a(a, b, y):
+    """Of y = pi / 2 over R_F(0, a^2, b^2); steep where a is 0, and b is not."""
+    none = strip(y) == 0
+    steep = np.where((strip(a) == 0) & (strip(b) != 0), np.inf, 0.0)
+    a, b = np.where(none, 1.0, a), np.where(none, 1.0, b)
+    slope = 2 / (3 * math.pi) * y * y * np.abs(a) * sp.elliprd(0.0, b * b, a * a)
+    return np.where(none, steep, slope)
+
+
+def _halves(x, y):
+    """The slopes of R_C(x, y), y > 0, in both."""
+    return -sp.elliprd(y, y, x) / 6, -sp.elliprd(x, y, y) / 3
+
+
+def elliprc_slopes(x, y):
+    """For y < 0 of a principal value: R_C(x - y, -y) sqrt(x / (x - y))."""
+    left = strip(y) < 0
+    inner = np.where(left, 1.0, x), np.where(left, 1.0, y)
+    x, y = np.where(left, x, 1.0), np.where(left, y, -1.0)
+    u, whole = x - y, sp.elliprc(x - y, -y)
+    by_u, by_v = _halves(u, -y)
+    scale = np.sqrt(x / u)
+    by_x = scale * (0.5 * (1 / x - 1 / u) * whole + by_u)
+    by_y = scale * (0.5 * whole / u - by_u - by_v)
+    sides = zip((by_x, by_y), _halves(*inner), strict=True)
+    return [np.where(left, one, other) for one, other in sides]
