@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from zyg.errors import MissingRuleError
 from zyg.functions.kit import Adjoint, bind, dropins, rules
 from zyg.scipy._without_rules import declare, reason_of
@@ -37,8 +39,16 @@ def called_as(key: Callable[..., Any], rule: Callable[..., Any]) -> Callable[...
     def by_places(*args: Any, **kwargs: Any) -> Any:
         return rule(*args, **kwargs)
 
-    by_places.__signature__ = inspect.signature(key)  # type: ignore[attr-defined]
+    by_places.__name__ = key.__name__
+    by_places.__signature__ = _signature_of(key)  # type: ignore[attr-defined]
     return by_places
+
+
+def _signature_of(f: Callable[..., Any]) -> inspect.Signature:
+    if not isinstance(f, np.ufunc):
+        return inspect.signature(f)
+    operand = inspect.Parameter("x", inspect.Parameter.POSITIONAL_ONLY)
+    return inspect.Signature([operand.replace(name=f"x{k}") for k in range(f.nin)])
 
 
 def dispatching(f: Callable[..., Any]) -> Callable[..., Any]:

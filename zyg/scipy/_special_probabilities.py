@@ -11,6 +11,7 @@ from scipy import special as sp
 from zyg.functions.kit import composed, for_any_number, scalar_rule, strip, with_value
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
+from zyg.scipy._namespace import called_as
 from zyg.scipy._special_slopes import (
     ROOT_2PI,
     betainc_x,
@@ -201,8 +202,7 @@ def _by_formula(function):
         def of_numbers(*args):
             return with_value(formula(*args), (function(*map(strip, args)),))
 
-        of_numbers.__name__ = function.__name__
-        composed(function)(of_numbers)
+        composed(function)(called_as(function, of_numbers))
         return formula
 
     return register

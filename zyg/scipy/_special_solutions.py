@@ -14,7 +14,7 @@ from scipy import special as sp
 from zyg.errors import MissingRuleError, unknown_call
 from zyg.functions.kit import adjoint, conj, is_complex, strip, unbroadcast
 from zyg.scipy import _special_table as _special_table
-from zyg.scipy._namespace import rule_for
+from zyg.scipy._namespace import called_as, rule_for
 from zyg.scipy._special_functions import times
 from zyg.scipy._special_slopes import ROOT_PI, be_second, ke_second, refused, series
 
@@ -48,8 +48,7 @@ def _pair(function, parameters, second, unit=1.0):
 
         return y, pair_pullback
 
-    pair.__name__ = function.__name__
-    adjoint(function)(pair)
+    adjoint(function)(called_as(function, pair))
 
 
 def _even(m, q, x, y, slope):
@@ -128,7 +127,7 @@ def _sequence(function, order, second):
 
         return y, sequence_pullback
 
-    sequence = rule_for(function)(sequence)
+    sequence = rule_for(function)(called_as(function, sequence))
 
 
 _sequence(sp.riccati_jn, "n", lambda n, x, y, slope: (n * (n + 1) / (x * x) - 1) * y)
@@ -152,8 +151,7 @@ def _values(function, slopes):
 
         return y, values_pullback
 
-    values.__name__ = function.__name__
-    adjoint(function)(values)
+    adjoint(function)(called_as(function, values))
 
 
 def _one_less_bessel(x, sign, bessel):
