@@ -30,7 +30,7 @@ SHAPES = {  # of continuous distributions, and where they are looked at
     "rice": ((1.3,), X), "wald": ((), X),
     "gibrat": ((), X), "anglit": ((), U - 0.45), "cosine": ((), -X), "arcsine": ((), 0.9 * U),
     "argus": ((1.3,), 0.9 * U), "bradford": ((1.3,), 0.9 * U),
-    "dweibull": ((1.7,), -X), "exponnorm": ((1.3,), -X), "genhalflogistic": ((0.4,), X),
+    "dweibull": ((1.7,), -X), "exponnorm": ((1.3,), -X), "genhalflogistic": ((0.4,), U),
     "genlogistic": ((1.7,), -X), "gennorm": ((1.7,), -X), "gumbel_l": ((), -X),
     "hypsecant": ((), -X), "jf_skew_t": ((2.3, 1.7), -X), "johnsonsb": ((0.3, 1.7), 0.9 * U),
     "johnsonsu": ((0.3, 1.7), -X), "laplace_asymmetric": ((1.7,), -X), "levy_l": ((), -X),

@@ -122,7 +122,7 @@ def _sequence(function, order, second):
         def sequence_pullback(y_bar):
             orders = strip(n) - int(strip(n)) + np.arange(np.size(y[0]))
             slopes = y[1], second(orders, x, *y)
-            total = sum(np.sum(c * d) for c, d in zip(y_bar, slopes, strict=True))
+            total = sum(np.sum(c * conj(d)) for c, d in zip(y_bar, slopes, strict=True))
             return refused(function.__name__, order), total
 
         return y, sequence_pullback

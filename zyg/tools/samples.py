@@ -97,8 +97,8 @@ def identical(a: Any, b: Any) -> bool:
 
 
 def close(a: Any, b: Any, eps: float) -> bool:
-    """Equal up to rounding."""
-    largest = float(np.max(np.abs(a), initial=1.0))
+    """Equal up to rounding, of the largest of their finite values."""
+    largest = float(np.max(np.abs(a), initial=1.0, where=np.isfinite(a)))
     return np.allclose(a, b, rtol=1e3 * eps, atol=1e3 * eps * largest, equal_nan=True)
 
 
