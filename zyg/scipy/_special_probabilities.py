@@ -129,7 +129,9 @@ def _tukey_power(x, power, y):
 _TABLE = {
     sp.bdtr: of_parameters(sp.bdtr, ["k", "n"], _binomial),
     sp.bdtrc: of_parameters(sp.bdtrc, ["k", "n"], lambda k, n, p, y: -_binomial(k, n, p, y)),
-    sp.bdtri: of_parameters(sp.bdtri, ["k", "n"], lambda k, n, y, p: 1 / (_binomial(k, n, p, y) + 0 * p)),
+    sp.bdtri: of_parameters(
+        sp.bdtri, ["k", "n"], lambda k, n, y, p: 1 / (_binomial(k, n, p, y) + 0 * p)
+    ),
     sp.nbdtr: of_parameters(sp.nbdtr, ["k", "n"], _negative_binomial),
     sp.nbdtrc: of_parameters(
         sp.nbdtrc, ["k", "n"], lambda k, n, p, y: -_negative_binomial(k, n, p, y)
