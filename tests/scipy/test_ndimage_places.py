@@ -250,7 +250,7 @@ def test_no_length_has_a_slope_of_zero():
 @pytest.mark.parametrize(("f", "at", "said"), [
     (lambda z: ndimage.zoom(V, z), 1.5, "derivative by 'zoom'"),
     (lambda c: ndimage.median_filter(V, 3, mode="constant", cval=c), 1.5, "derivative by 'cval'"),
-    (lambda s: ndimage.distance_transform_bf(V > 0, sampling=s, distances=V), 1.5, "'sampling'"),
+    (lambda s: ndimage.distance_transform_bf(V > 0, sampling=s, distances=+V), 1.5, "'sampling'"),
     (lambda s: ndimage.fourier_ellipsoid(V, s), 1.5, "derivative by 'size'"),
     (lambda x: ndimage.zoom(x, 2, output=int), V, "dtype int64"),
     (lambda c: ndimage.map_coordinates(np.arange(4), c), PLACES[:1], "dtype int64"),
