@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 89300,
+    "zyg": 89340,
     "zyg/adoption": 1255,
     "zyg/base": 4135,
     "zyg/broadcasting": 1090,
@@ -21,14 +21,14 @@ BUDGETS = {
     "zyg/kernels": 1770,
     "zyg/numpy": 685,
     "zyg/optimize": 2205,
-    "zyg/scipy": 14055,
+    "zyg/scipy": 14080,
     "zyg/sparsity": 980,
     "zyg/tasks": 620,
-    "zyg/tools": 1485,
+    "zyg/tools": 1490,
     "zyg/verbs": 3535,
     "zyg/watched": 2310,
     "zyg_cuda": 1680,
-    "tests": 86500,
+    "tests": 86520,
 }
 
 
