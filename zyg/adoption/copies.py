@@ -1,0 +1,164 @@
+"""Functions of modules that may not be adopted, as they would run there: SciPy's, in Python.
+
+A copy of a function has names of its own, in which NumPy, math and SciPy are zyg's, and what SciPy
+wrote in Python is a copy again: what its code names, its defaults and its closure. The function and
+its module stay as they are.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from enum import Enum
+from types import CellType, CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
+from typing import Any
+
+from zyg.adoption.originals import drop_in, learn
+from zyg.adoption.rewriting import rewritten, source_of
+from zyg.base.registry import rules
+
+_MEMOISED = type(functools.lru_cache(print))
+_Space = tuple[dict[str, Any], dict[CodeType, CodeType]]
+_HOLDING = (tuple, list, dict, BaseException, Enum)
+_OF_INSTANCES = GetSetDescriptorType, MemberDescriptorType
+_PLAIN = (str, int, float, complex, type(None), CodeType)
+
+
+class Copies:
+    """The copies of what is in a package, each made when it is first asked for."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
+        self._made: dict[int, tuple[Any, Any]] = {}  # id of an original: it, and its copy
+        self._spaces: dict[str, _Space] = {}  # by the names of modules
+        self._making = threading.RLock()
+
+    def of(self, value: Any) -> Any:
+        """The copy of a value: itself, where nothing in it is otherwise."""
+        if isinstance(value, _PLAIN):
+            return value
+        with self._making:
+            if id(value) not in self._made:
+                self._keep(value, self._copy(value))
+            return self._made[id(value)][1]
+
+    def _keep(self, value: Any, made: Any) -> Any:
+        self._made[id(value)] = value, made
+        return made
+
+    def _copy(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is _MEMOISED:
+            return self.of(value.__wrapped__)
+        if kind is FunctionType and value not in rules and self._is_inside(value.__module__):
+            return self._function(value)
+        if (found := drop_in(value)) is not value:
+            return found
+        if kind is ModuleType and self._is_inside(value.__name__):
+            return _Module(value, self)
+        if isinstance(value, type) and self._is_inside(value.__module__):
+            return self._class(value)
+        if kind in (staticmethod, classmethod):
+            return kind(self.of(value.__func__))
+        if kind is property:
+            return property(*map(self.of, (value.fget, value.fset, value.fdel)), value.__doc__)
+        if kind is functools.partial:
+            return functools.partial(*map(self.of, (value.func, *value.args)), **value.keywords)
+        if kind in (tuple, list, frozenset):
+            parts = [*map(self.of, value)]
+            return value if all(a is b for a, b in zip(value, parts)) else kind(parts)
+        if kind is dict:
+            entries = {name: self.of(part) for name, part in value.items()}
+            return value if all(entries[name] is value[name] for name in value) else entries
+        return value
+
+    def _is_inside(self, name: Any) -> bool:
+        return str(name).partition(".")[0] == self._package
+
+    def _function(self, f: FunctionType) -> Any:
+        names, codes = self._space(f.__globals__)
+        cells = tuple(CellType() for _ in f.__closure__ or ())
+        code = codes.get(f.__code__, f.__code__)
+        made = self._keep(f, FunctionType(code, names, f.__name__, None, cells))
+        functools.update_wrapper(made, f, updated=())
+        made.__defaults__, made.__kwdefaults__ = map(self.of, (f.__defaults__, f.__kwdefaults__))
+        for name in _named(f.__code__):
+            if name in f.__globals__ and name not in names:
+                names[name] = f.__globals__[name]  # while it is copied it may be asked for
+                names[name] = self.of(f.__globals__[name])
+        for cell, own in zip(cells, f.__closure__ or (), strict=True):
+            cell.cell_contents = self.of(own.cell_contents)
+        return made
+
+    def _class(self, cls: type) -> type:
+        """A class like this, of which its instances are, too; what holds values stays as it is."""
+        if issubclass(cls, _HOLDING):
+            return cls
+        bases = tuple(map(self.of, cls.__bases__))
+        if id(cls) in self._made:  # a method of a base names it
+            return self._made[id(cls)][1]
+        body = {n: v for n, v in vars(cls).items() if type(v) not in _OF_INSTANCES}
+        functions = (FunctionType, staticmethod, classmethod, property)
+        if bases == cls.__bases__ and not any(isinstance(v, functions) for v in body.values()):
+            return cls
+        made = self._keep(cls, _kind_of(type(cls))(cls.__name__, bases, body))
+        made.original = cls
+        for name, value in body.items():
+            if isinstance(value, functions):
+                setattr(made, name, self.of(value))
+        return made
+
+    def _space(self, names: dict[str, Any]) -> _Space:
+        """The names of a module that copies see, and what runs instead of codes."""
+        name = names["__name__"]
+        if name not in self._spaces:
+            own = {name: value for name, value in names.items() if name[:2] == "__"}
+            own["__builtins__"] = {**vars(builtins), "__import__": self._import}
+            self._spaces[name] = own, rewritten(source_of(names), str(names.get("__file__")))
+        return self._spaces[name]
+
+    def _import(self, *args: Any, **kwargs: Any) -> Any:
+        return self.of(__import__(*args, **kwargs))
+
+
+@functools.cache
+def _kind_of(kind: type) -> type:
+    """The class of copies of classes: their instances are those of the original, too."""
+
+    class Kind(kind):
+        original: type
+
+        def __instancecheck__(cls, x: Any) -> bool:
+            return super().__instancecheck__(x) or isinstance(x, cls.original)
+
+    return Kind
+
+
+class _Module(ModuleType):
+    """A module of the package, whose names are copies."""
+
+    def __init__(self, module: ModuleType, copies: Copies) -> None:
+        super().__init__(module.__name__)
+        self.__dict__["_find"] = lambda name: copies.of(getattr(module, name))
+
+    def __getattr__(self, name: str) -> Any:
+        return self.__dict__["_find"](name)
+
+
+def _named(code: CodeType) -> Iterator[str]:
+    """The names in a code, and in those of the functions inside it."""
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _named(part)
+
+
+def copied(f: Callable[..., Any]) -> Callable[..., Any]:
+    """The copy of a function of SciPy's."""
+    learn()
+    return _SCIPY.of(f)
+
+
+_SCIPY = Copies("scipy")
