@@ -20,7 +20,7 @@ def test_a_guest_gives_what_numpy_gives(kind):
     maker(kind)
     outcomes = collections.Counter()
 
-    for _, title, make in cases(variants={"as it is"}, most=2):
+    for _, title, make in cases(variants={"as it is"}, most=1 if kind == "jax" else 2):
         try:
             outcomes[GUESTS[kind](make())] += 1
         except Exception as error:

@@ -9,19 +9,28 @@ from __future__ import annotations
 
 import builtins
 import functools
+import operator
 import threading
-from collections.abc import Callable, Iterator
-from enum import Enum
-from types import CellType, CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
+from abc import ABCMeta
+from collections.abc import Iterator
+from types import (
+    CellType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    ModuleType,
+)
 from typing import Any
 
 from zyg.adoption.originals import drop_in, learn
 from zyg.adoption.rewriting import rewritten, source_of
+from zyg.base.caches import remembered
 from zyg.base.registry import rules
 
 _MEMOISED = type(functools.lru_cache(print))
 _Space = tuple[dict[str, Any], dict[CodeType, CodeType]]
-_HOLDING = (tuple, list, dict, BaseException, Enum)
+_HOLDING = (tuple, list, dict, BaseException)
 _OF_INSTANCES = GetSetDescriptorType, MemberDescriptorType
 _PLAIN = (str, int, float, complex, type(None), CodeType)
 
@@ -33,13 +42,13 @@ class Copies:
         self._package = package
         self._made: dict[int, tuple[Any, Any]] = {}  # id of an original: it, and its copy
         self._spaces: dict[str, _Space] = {}  # by the names of modules
-        self._making = threading.RLock()
+        self.making = threading.RLock()
 
     def of(self, value: Any) -> Any:
         """The copy of a value: itself, where nothing in it is otherwise."""
         if isinstance(value, _PLAIN):
             return value
-        with self._making:
+        with self.making:
             if id(value) not in self._made:
                 self._keep(value, self._copy(value))
             return self._made[id(value)][1]
@@ -49,11 +58,11 @@ class Copies:
         return made
 
     def _copy(self, value: Any) -> Any:
-        kind = type(value)
+        kind: Any = type(value)
         if kind is _MEMOISED:
             return self.of(value.__wrapped__)
         if kind is FunctionType and value not in rules and self._is_inside(value.__module__):
-            return self._function(value)
+            return self.function(value)
         if (found := drop_in(value)) is not value:
             return found
         if kind is ModuleType and self._is_inside(value.__name__):
@@ -63,21 +72,24 @@ class Copies:
         if kind in (staticmethod, classmethod):
             return kind(self.of(value.__func__))
         if kind is property:
-            return property(*map(self.of, (value.fget, value.fset, value.fdel)), value.__doc__)
+            return property(*map(self.of, (value.fget, value.fset, value.fdel)))
         if kind is functools.partial:
-            return functools.partial(*map(self.of, (value.func, *value.args)), **value.keywords)
+            args = map(self.of, value.args)
+            return functools.partial(self.of(value.func), *args, **value.keywords)
         if kind in (tuple, list, frozenset):
             parts = [*map(self.of, value)]
-            return value if all(a is b for a, b in zip(value, parts)) else kind(parts)
+            return value if all(map(operator.is_, value, parts)) else kind(parts)
         if kind is dict:
             entries = {name: self.of(part) for name, part in value.items()}
             return value if all(entries[name] is value[name] for name in value) else entries
+        if self._is_inside(kind.__module__) and hasattr(kind, "__setstate__"):
+            return self.instance(value)
         return value
 
     def _is_inside(self, name: Any) -> bool:
         return str(name).partition(".")[0] == self._package
 
-    def _function(self, f: FunctionType) -> Any:
+    def function(self, f: FunctionType) -> Any:
         names, codes = self._space(f.__globals__)
         cells = tuple(CellType() for _ in f.__closure__ or ())
         code = codes.get(f.__code__, f.__code__)
@@ -92,9 +104,9 @@ class Copies:
             cell.cell_contents = self.of(own.cell_contents)
         return made
 
-    def _class(self, cls: type) -> type:
+    def _class(self, cls: Any) -> Any:
         """A class like this, of which its instances are, too; what holds values stays as it is."""
-        if issubclass(cls, _HOLDING):
+        if type(cls) not in (type, ABCMeta) or issubclass(cls, _HOLDING):
             return cls
         bases = tuple(map(self.of, cls.__bases__))
         if id(cls) in self._made:  # a method of a base names it
@@ -110,6 +122,13 @@ class Copies:
                 setattr(made, name, self.of(value))
         return made
 
+    def instance(self, x: Any) -> Any:
+        """A copy of an object, of the copied class."""
+        made, cls, *state = x.__reduce_ex__(2)
+        new = made(self.of(type(x)), *cls[1:])
+        new.__setstate__(state[0])
+        return new
+
     def _space(self, names: dict[str, Any]) -> _Space:
         """The names of a module that copies see, and what runs instead of codes."""
         name = names["__name__"]
@@ -123,17 +142,15 @@ class Copies:
         return self.of(__import__(*args, **kwargs))
 
 
-@functools.cache
-def _kind_of(kind: type) -> type:
-    """The class of copies of classes: their instances are those of the original, too."""
+@remembered(16)
+def _kind_of(kind: Any) -> Any:
+    """The class of copies of classes: instances of the original are theirs, too."""
 
-    class Kind(kind):
-        original: type
+    def is_instance(cls: Any, x: Any) -> bool:
+        return kind.__instancecheck__(cls, x) or isinstance(x, cls.original)
 
-        def __instancecheck__(cls, x: Any) -> bool:
-            return super().__instancecheck__(x) or isinstance(x, cls.original)
-
-    return Kind
+    bases = (kind, *map(_kind_of, kind.__bases__ if kind is not type else ()))
+    return type(kind.__name__, bases, {"__instancecheck__": is_instance})
 
 
 class _Module(ModuleType):
@@ -155,10 +172,12 @@ def _named(code: CodeType) -> Iterator[str]:
             yield from _named(part)
 
 
-def copied(f: Callable[..., Any]) -> Callable[..., Any]:
-    """The copy of a function of SciPy's."""
-    learn()
-    return _SCIPY.of(f)
-
-
 _SCIPY = Copies("scipy")
+
+
+@remembered(1000)
+def copied(f: FunctionType) -> Any:
+    """The copy of a function of SciPy's, whether or not there is a rule for it."""
+    learn()
+    with _SCIPY.making:
+        return _SCIPY.function(f)

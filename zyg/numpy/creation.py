@@ -47,6 +47,14 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **kwa
     return y
 
 
+def full_like(a: Any, fill_value: Any, *args: Any, **kwargs: Any) -> Any:
+    if not holds_watched(fill_value):
+        return buffer(np.full_like(a, fill_value, *args, **kwargs))
+    y = buffer(np.empty_like(a, *args, **kwargs))
+    y[...] = as_array(fill_value)
+    return y
+
+
 _COPY_MODE = np._CopyMode
 _COPIES = {_COPY_MODE.ALWAYS: True, _COPY_MODE.NEVER: False, _COPY_MODE.IF_NEEDED: None}
 
@@ -146,7 +154,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
         name: _creates(name)
         for name in (
-            "copy", "empty", "empty_like", "eye", "full_like", "identity", "ones", "ones_like",
+            "copy", "empty", "empty_like", "eye", "identity", "ones", "ones_like",
             "tri", "zeros", "zeros_like",
         )
     },
@@ -158,5 +166,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ascontiguousarray": _converts("ascontiguousarray", "C", 1),
     "asfortranarray": _converts("asfortranarray", "F", 1),
     "full": full,
+    "full_like": full_like,
     "require": require,
 }  # fmt: skip

@@ -208,6 +208,37 @@ def vectorstrength(events, period):
 # Places
 
 
+def _above(x, peaks, left, right):
+    """How far peaks stand above the higher one of their bases."""
+    return x[peaks] - np.maximum(x[left], x[right])
+
+
+@written(scipy.signal.peak_prominences, "x")
+def peak_prominences(x, peaks, wlen):
+    x = as_array(x)
+    _, left, right = scipy.signal.peak_prominences(strip(x), peaks, wlen)
+    return _above(x, peaks, left, right), None, None
+
+
+@written(scipy.signal.peak_widths, "x", "rel_height")
+def peak_widths(x, peaks, rel_height, prominence_data, wlen):
+    x, plain_height = as_array(x), strip(rel_height)
+    _, *bases = prominence_data or scipy.signal.peak_prominences(strip(x), peaks, wlen)
+    _, _, *ends = scipy.signal.peak_widths(strip(x), peaks, plain_height, prominence_data, wlen)
+    height = x[peaks] - _above(x, peaks, *bases) * rel_height
+    lower, upper = np.floor(ends[0]).astype(int), np.ceil(ends[1]).astype(int)
+    left = lower + _crossing(x, lower, lower + 1, height)
+    right = upper - _crossing(x, upper, upper - 1, height)
+    return right - left, height, left, right
+
+
+def _crossing(x, low, high, height):
+    """Where a line between two samples has a height; 0 where the lower one is not below it."""
+    below = strip(x[low]) < strip(height)
+    rise = np.where(below, x[high] - x[low], 1.0)
+    return np.where(below, (height - x[low]) / rise, 0.0)
+
+
 def _find_peaks(x, *conditions, **named):
     """Where the peaks are, and what is read off the signal there."""
     places, found = scipy.signal.find_peaks(*plain((x, *conditions)), **plain(named))
@@ -220,75 +251,12 @@ def _find_peaks(x, *conditions, **named):
         "peak_heights": lambda: x[places],
         "left_thresholds": lambda: x[places] - x[places - 1],
         "right_thresholds": lambda: x[places] - x[places + 1],
-        "prominences": lambda: x[places] - np.maximum(
-            x[found["left_bases"]], x[found["right_bases"]]
-        ),
-    }  # fmt: skip
+        "prominences": lambda: _above(x, places, found["left_bases"], found["right_bases"]),
+    }
     return places, {name: read[name]() if name in read else v for name, v in found.items()}
 
 
 composed(scipy.signal.find_peaks)(called_as(scipy.signal.find_peaks, _find_peaks))
-
-
-# Filters of numbers
-
-
-@written(scipy.signal.group_delay, "system", "w")
-def group_delay(system, w, whole, fs):
-    b, a = map(_row, system)
-    w = _angles(w, whole, fs)
-    c = np.convolve(b, np.conj(a[::-1]))
-    z = np.exp(-1j * w)
-    delay = np.real(_polynomial(c * np.arange(np.size(c)), z) / _polynomial(c, z))
-    return w * (fs / (2 * np.pi)), delay - np.size(a) + 1
-
-
-def _resonance(w0, Q, fs):
-    """What is left between two poles, and minus twice the cosine of their angle."""
-    angle = 2 * np.pi * w0 / fs
-    return 1 / (1 + np.tan(0.5 * angle / Q)), -2 * np.cos(angle)
-
-
-@written(scipy.signal.iirnotch, "w0", "Q", "fs")
-def iirnotch(w0, Q, fs, xp=None, device=None):
-    gain, turn = _resonance(w0, Q, fs)
-    return gain * np.stack([1.0, turn, 1.0]), np.stack([1.0, gain * turn, 2 * gain - 1])
-
-
-@written(scipy.signal.iirpeak, "w0", "Q", "fs")
-def iirpeak(w0, Q, fs, xp=None, device=None):
-    gain, turn = _resonance(w0, Q, fs)
-    return (1 - gain) * np.array([1.0, 0.0, -1.0]), np.stack([1.0, gain * turn, 2 * gain - 1])
-
-
-@written(scipy.signal.kaiser_beta, "a")
-def kaiser_beta(a):
-    if strip(a) > 50:
-        return 0.1102 * (a - 8.7)
-    return 0.5842 * (a - 21) ** 0.4 + 0.07886 * (a - 21) if strip(a) > 21 else 0.0 * a
-
-
-@written(scipy.signal.gauss_spline, "x")
-def gauss_spline(x, n):
-    variance = (n + 1) / 12
-    return np.exp(-(as_array(x) ** 2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
-
-
-@written(scipy.signal.normalize, "b", "a")
-def normalize(b, a):
-    if np.ndim(b) > 1 or not strip(_row(a))[0] or np.abs(strip(_row(b))[0]) <= 1e-14:
-        raise unknown(scipy.signal.normalize, "several numerators, and leading zeros")
-    a = _row(a)
-    return _row(b) / a[0], a / a[0]
-
-
-@written(scipy.signal.lp2lp, "b", "a", "wo")
-def lp2lp(b, a, wo):
-    b, a = _row(b), _row(a)
-    powers = [wo ** -np.arange(np.size(c) - 1.0, -1, -1) for c in (b, a)]
-    return normalize(b * powers[0], a * powers[1])
-
-
 nondifferentiable(
     scipy.signal.square, scipy.signal.argrelextrema, scipy.signal.argrelmax,
     scipy.signal.argrelmin, scipy.signal.find_peaks_cwt, scipy.signal.choose_conv_method,

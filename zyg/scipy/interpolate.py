@@ -27,6 +27,7 @@ from zyg.scipy import _interpolate_fitpack as _interpolate_fitpack
 from zyg.scipy import _interpolate_scattered as _interpolate_scattered
 from zyg.scipy._interpolate_classes import CLASSES, FUNCTIONS, refuse_others
 from zyg.scipy._namespace import drop_in
+from zyg.scipy._own_code import along_own_code
 
 refuse_others(scipy.interpolate)
 __all__ = [*CLASSES, *FUNCTIONS]
@@ -38,3 +39,5 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 else:
     __getattr__, __dir__ = drop_in(scipy.interpolate, globals())
+
+along_own_code(scipy.interpolate)

@@ -17,6 +17,7 @@ from zyg.scipy import _signal_responses as _signal_responses
 from zyg.scipy import _signal_sampling as _signal_sampling
 from zyg.scipy import _signal_spectra as _signal_spectra
 from zyg.scipy._namespace import drop_in
+from zyg.scipy._own_code import along_own_code
 
 if TYPE_CHECKING:
     from scipy.signal import *  # noqa: F403
@@ -24,3 +25,5 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 else:
     __getattr__, __dir__ = drop_in(scipy.signal, globals())
+
+along_own_code(scipy.signal)

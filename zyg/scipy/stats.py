@@ -33,6 +33,7 @@ from zyg.scipy._distributions_interval import INTERVAL
 from zyg.scipy._distributions_line import LINE
 from zyg.scipy._kernel_density import gaussian_kde as gaussian_kde
 from zyg.scipy._namespace import drop_in
+from zyg.scipy._own_code import along_own_code
 from zyg.scipy._several_variables import (
     Dirichlet,
     InverseWishart,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     def __getattr__(name: str) -> Any: ...
 else:
     __getattr__, __dir__ = drop_in(scipy.stats, globals())
+
+along_own_code(scipy.stats)
 
 _ROOT2 = np.sqrt(2.0)
 _LINE, _HALF_LINE = (-np.inf, np.inf), (0.0, np.inf)

@@ -160,8 +160,7 @@ def check_adjoint(
             full[k] = x
         return f(*full, **kwargs)
 
-    own = [args[k] for k in places]
-    everything = range(len(places))
+    own, everything = [args[k] for k in places], range(len(places))
     for n, xs in enumerate((own, *_other_types(call, own, complex))):
         _check_promises(call, _name(f), xs)
         _compare(_Check(call, _name(f), places, everything, order), xs)
@@ -419,19 +418,18 @@ def _other_types(call: Function, args: list[Any], complicate: bool) -> Iterator[
 
 def _takes(call: Function, args: list[Any]) -> bool:
     """Whether a function can be called with these arguments, and its rule does not refuse them."""
-    with warnings.catch_warnings(record=True) as met:  # as errors they would end code in C badly
-        warnings.simplefilter("always", np.exceptions.ComplexWarning)
-        try:
+    try:
+        with warnings.catch_warnings(record=True) as met:  # errors would end code in C badly
+            warnings.simplefilter("always", np.exceptions.ComplexWarning)
             call(*args)
-        except TypeError:
-            return False
-    if any(issubclass(w.category, np.exceptions.ComplexWarning) for w in met):
+    except TypeError:
+        return False
+    if any(w.category is np.exceptions.ComplexWarning for w in met):
         return False
     try:
         y, back = _pullback_in_place(call, *args)
         rng = np.random.default_rng(_SEED)
-        bars = [random_like(x, rng) for x in leaves_apart(y)]
-        back(Structure(y, is_inexact).tangent(bars))
+        back(Structure(y, is_inexact).tangent([random_like(x, rng) for x in leaves_apart(y)]))
     except (MissingRuleError, DegenerateError):
         return False
     return True
