@@ -40,6 +40,7 @@ SHAPES = {  # of continuous distributions, and where they are looked at
     "trapezoid": ((0.3, 0.7), 0.9 * U), "triang": ((0.3,), 0.9 * U), "truncexpon": ((3.1,), X),
     "truncpareto": ((1.7, 4.1), X + 1), "truncweibull_min": ((1.7, 0.1, 3.1), X),
     "tukeylambda": ((0.3,), -X), "weibull_max": ((1.7,), -X), "wrapcauchy": ((0.3,), X),
+    "crystalball": ((1.3, 2.4), -X), "gengamma": ((1.7, 1.3), X), "rel_breitwigner": ((1.3,), X),
 }  # fmt: skip
 PARAMETERS = {"poisson": (2.3,), "binom": (3, 0.4), "nbinom": (2.5, 0.3), "geom": (0.3,),
               "bernoulli": (0.3,), "boltzmann": (0.7, 5), "dlaplace": (0.7,), "planck": (0.7,),

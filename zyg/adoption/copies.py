@@ -176,8 +176,8 @@ _SCIPY = Copies("scipy")
 
 
 @remembered(1000)
-def copied(f: FunctionType) -> Any:
-    """The copy of a function of SciPy's, whether or not there is a rule for it."""
+def copied(x: Any) -> Any:
+    """The copy of a function, or of an object, of SciPy's, whether or not it has a drop-in."""
     learn()
     with _SCIPY.making:
-        return _SCIPY.function(f)
+        return _SCIPY.function(x) if isinstance(x, FunctionType) else _SCIPY.instance(x)

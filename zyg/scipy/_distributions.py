@@ -110,7 +110,7 @@ class _Distribution(OfSciPy):
     points: ClassVar[Any]
     # super(type(norm), norm).fit, the search in place of the formula; norm.fit is the instance's.
     fit: Any = _Inherited("fit")
-    starts_flat = False  # whether all derivatives are 0 where the support starts, as outside
+    flat = False  # whether all derivatives are 0 at the ends of the support, as outside
 
     def __init__(self, name, shapes, valid, support, formulas):
         super().__init__(name)
@@ -277,8 +277,8 @@ class Continuous(_Distribution):
         plain = strip(z)
         least, most = self.ends([*map(strip, shapes)])
         inside = (plain >= least) & (plain <= most) & ~np.isinf(plain)
-        if self.starts_flat:
-            inside = inside & (plain > least)
+        if self.flat:
+            inside = inside & (plain > least) & (plain < most)
         y = self._inside(name, z, shapes, inside, valid & (strip(scale) > 0), *_BEYOND[name])
         if name == "logpdf":
             return y - np.log(scale)

@@ -4,29 +4,7 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.functions.kit import strip
-from zyg.scipy._distributions_half_line import log_normal
-from zyg.scipy._distributions_line import LEFT, UNIT, WHOLE, Row, by_sides, positive
-
-
-def _cut_weight(c, a, b):
-    return np.exp(-(a**c)) - np.exp(-(b**c))
-
-
-def _cauchy_part(z, a):
-    """Below and above 0, Cauchy distributions of two widths."""
-    below, above = lambda z: np.arctan(z / (1 - a)), lambda z: np.arctan(z / (1 + a))
-    return 0.5 * (1 - a) + by_sides(
-        z, lambda z: (1 - a) * below(z), lambda z: (1 + a) * above(z)
-    ) / (np.pi)
-
-
-def _cauchy_quantile(q, a):
-    at = q - 0.5 * (1 - a)
-    return by_sides(
-        at,
-        lambda v: np.tan(np.pi / (1 - a) * v) * (1 - a),
-        lambda v: np.tan(np.pi / (1 + a) * v) * (1 + a),
-    )
+from zyg.scipy._distributions_line import UNIT, Row, positive
 
 
 def _wrapped(z, c):
@@ -101,19 +79,6 @@ INTERVAL: dict[str, Row] = {
             "isf": lambda q, a: (1 - q) ** (1 / a),
         },
     ),
-    "powernorm": (
-        "c",
-        WHOLE,
-        positive,
-        {
-            "logpdf": lambda z, c: np.log(c) + log_normal(z) + (c - 1) * sp.log_ndtr(-z),
-            "cdf": lambda z, c: -np.expm1(c * sp.log_ndtr(-z)),
-            "sf": lambda z, c: np.exp(c * sp.log_ndtr(-z)),
-            "logsf": lambda z, c: c * sp.log_ndtr(-z),
-            "ppf": lambda q, c: -sp.ndtri((1 - q) ** (1 / c)),
-            "isf": lambda q, c: -sp.ndtri(q ** (1 / c)),
-        },
-    ),
     "rdist": (
         "c",
         (-1.0, 1.0),
@@ -128,18 +93,6 @@ INTERVAL: dict[str, Row] = {
         },
     ),
     "semicircular": ("", (-1.0, 1.0), positive, _DISC),
-    "skewcauchy": (
-        "a",
-        WHOLE,
-        lambda a: np.abs(a) < 1,
-        {
-            "logpdf": lambda z, a: -np.log(np.pi) - np.log1p(
-                by_sides(z, lambda z: (z / (1 - a)) ** 2, lambda z: (z / (1 + a)) ** 2)
-            ),
-            "cdf": _cauchy_part,
-            "ppf": _cauchy_quantile,
-        },
-    ),
     "trapezoid": (
         "c d",
         UNIT,
@@ -186,21 +139,6 @@ INTERVAL: dict[str, Row] = {
             "isf": lambda q, b, c: (c**-b + q * _WEIGHT(b, c)) ** (-1 / b),
         },
     ),
-    "truncweibull_min": (
-        "c a b",
-        (lambda c, a, b: a, lambda c, a, b: b),
-        lambda c, a, b: (c > 0) & (a >= 0) & (b > a),
-        {
-            "logpdf": lambda z, c, a, b: (
-                np.log(c) + sp.xlogy(c - 1, z) - z**c - np.log(_cut_weight(c, a, b))
-            ),
-            "cdf": lambda z, c, a, b: _cut_weight(c, a, z) / _cut_weight(c, a, b),
-            "sf": lambda z, c, a, b: _cut_weight(c, z, b) / _cut_weight(c, a, b),
-            "ppf": lambda q, c, a, b: (
-                -np.log((1 - q) * np.exp(-(a**c)) + q * np.exp(-(b**c)))
-            ) ** (1 / c),
-        },
-    ),
     "tukeylambda": (
         "lam",
         (lambda power: -_tukey_end(power), _tukey_end),
@@ -210,18 +148,6 @@ INTERVAL: dict[str, Row] = {
             "cdf": lambda z, power: sp.tklmbda(z, power),
             "sf": lambda z, power: sp.tklmbda(-z, power),
             "ppf": _tukey_quantile,
-        },
-    ),
-    "weibull_max": (
-        "c",
-        LEFT,
-        positive,
-        {
-            "logpdf": lambda z, c: np.log(c) + sp.xlogy(c - 1, -z) - (-z) ** c,
-            "cdf": lambda z, c: np.exp(-((-z) ** c)),
-            "sf": lambda z, c: -np.expm1(-((-z) ** c)),
-            "logcdf": lambda z, c: -((-z) ** c),
-            "ppf": lambda q, c: -((-np.log(q)) ** (1 / c)),
         },
     ),
     "wrapcauchy": (

@@ -342,6 +342,14 @@ def struve(f, sign):
     return of_parameters(f, ["the order v"], slope)
 
 
+def struve_over(x):
+    """H0(x) / x: DLMF 11.2.1"""
+    terms = [(-1) ** k / math.prod(range(1, 2 * k + 2, 2)) ** 2 for k in range(12)]
+    square = x * x
+    sides = lambda u: sp.struve(0, np.sqrt(u)) / np.sqrt(u) * (math.pi / 2)  # noqa: E731
+    return 2 / math.pi * series(square, 1.0, terms, sides)
+
+
 # Functions of Kelvin: J0 and K0 on two rays, DLMF 10.61
 
 _TURN_J, _TURN_K = np.exp(0.75j * math.pi), np.exp(0.25j * math.pi)

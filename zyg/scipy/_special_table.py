@@ -42,6 +42,7 @@ from zyg.scipy._special_slopes import (
     stdtr_df,
     stdtr_t,
     struve,
+    struve_over,
     voigt,
     xlog1py_x,
     xlog1py_y,
@@ -227,7 +228,7 @@ TABLE = {
     sp.wrightomega: (lambda z, y: y / (1 + y),),
     # integrals of functions of Struve, and of Bessel functions times powers
     sp.itstruve0: (lambda x, y: sp.struve(0, x),),
-    sp.it2struve0: (lambda x, y: -sp.struve(0, x) / x,),
+    sp.it2struve0: (lambda x, y: -struve_over(x),),
     sp.itmodstruve0: (lambda x, y: sp.modstruve(0, x),),
     sp.besselpoly: (
         besselpoly_a,

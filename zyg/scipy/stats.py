@@ -28,9 +28,10 @@ from zyg.scipy import _special_table as _special_table
 from zyg.scipy import _tests_of_samples as _tests_of_samples
 from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete
 from zyg.scipy._distributions_discrete import DISCRETE
-from zyg.scipy._distributions_half_line import HALF_LINE, STARTS_FLAT
+from zyg.scipy._distributions_half_line import FLAT, HALF_LINE
 from zyg.scipy._distributions_interval import INTERVAL
 from zyg.scipy._distributions_line import LINE
+from zyg.scipy._distributions_own import NAMES, by_own_formulas
 from zyg.scipy._kernel_density import gaussian_kde as gaussian_kde
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._own_code import along_own_code
@@ -256,7 +257,7 @@ invgamma = _continuous(
     ppf=lambda q, a: 1 / sp.gammainccinv(a, q),
     isf=lambda q, a: 1 / sp.gammaincinv(a, q),
 )
-invgamma.starts_flat = True
+invgamma.flat = True
 beta = _continuous(
     "beta",
     "a b",
@@ -347,9 +348,12 @@ genextreme = _continuous(
 
 for _name, (_shapes, _formulas, *_more) in HALF_LINE.items():
     globals()[_name] = _continuous(_name, _shapes, *_more, **_formulas)
-    globals()[_name].starts_flat = _name in STARTS_FLAT
 for _name, (_shapes, _support, _valid, _formulas) in (LINE | INTERVAL).items():
     globals()[_name] = _continuous(_name, _shapes, _support, _valid, **_formulas)
+for _name in NAMES.split():
+    globals()[_name] = by_own_formulas(_name)
+for _name in FLAT:
+    globals()[_name].flat = True
 erlang = _continuous("erlang", "a", **gamma.formulas)
 gibrat = _continuous("gibrat", **{n: lambda z, f=f: f(z, 1.0) for n, f in lognorm.formulas.items()})
 
