@@ -124,10 +124,11 @@ class Copies:
 
     def instance(self, x: Any) -> Any:
         """A copy of an object, of the copied class."""
-        made, cls, *state = x.__reduce_ex__(2)
-        new = made(self.of(type(x)), *cls[1:])
-        new.__setstate__(state[0])
-        return new
+        make, (_, *args), state, *_ = x.__reduce_ex__(2)
+        made = make(self.of(type(x)), *args)
+        set_state = getattr(made, "__setstate__", vars(made).update)
+        set_state(state)
+        return made
 
     def _space(self, names: dict[str, Any]) -> _Space:
         """The names of a module that copies see, and what runs instead of codes."""
