@@ -96,7 +96,7 @@ STATISTICS = [
     (lambda *xs: stats.bartlett(*xs), SAMPLE, OTHER, FEW),
     (lambda *xs: stats.levene(*xs), SAMPLE[:11], OTHER[:11], FEW),
     (lambda *xs: stats.levene(*xs, center="mean"), SAMPLE, OTHER),
-    (lambda x: stats.bayes_mvs(x), SAMPLE),
+    (lambda *xs: stats.alexandergovern(*xs), SAMPLE, OTHER, FEW),
     (lambda x: stats.binned_statistic(COUNTED, x, "mean", 3).statistic, SAMPLE),
     (lambda x: stats.binned_statistic(COUNTED, x, "std", 3).statistic, SAMPLE),
     (lambda x: stats.binned_statistic_2d(COUNTED, COUNTED, x, "sum", 2).statistic, SAMPLE),

@@ -57,7 +57,51 @@ def from_statistics(mean, spread, other_mean, other_spread):
     return [part for test in found for part in test]
 
 
+def line_of_medians(x, y):
+    return stats.siegelslopes(y, x)
+
+
+def simplex(v):
+    e = np.exp(v)
+    return e / np.sum(e)
+
+
+def direction(v):
+    return v / np.sqrt(np.sum(v * v))
+
+
+def of_matrices(x, mean, rows, columns):
+    normal, t = stats.matrix_normal, stats.matrix_t
+    return (
+        normal.logpdf(x, mean, rows, columns), normal.entropy(rows, columns),
+        t.logpdf(x, mean, rows, columns, 4.0),
+    )  # fmt: skip
+
+
+def of_counts(p, a):
+    counts, chances = [2, 1, 3], simplex(p)
+    plain, mixed = stats.multinomial, stats.dirichlet_multinomial
+    return plain.logpmf(counts, 6, chances), mixed.logpmf(counts, a, 6), mixed.cov(a, 6)
+
+
+def of_directions(x, mu, kappa):
+    return stats.vonmises_fisher.logpdf(direction(x), direction(mu), kappa)
+
+
+def of_pairs(x, s2, *parameters):
+    pairs = stats.normal_inverse_gamma
+    return pairs.logpdf(x, s2, *parameters), *pairs.mean(*parameters), *pairs.var(*parameters)
+
+
+MEAN, ROWS = array(2, 3), np.array([[1.3, 0.2], [0.2, 0.9]])
+COLUMNS = np.array([[1.1, 0.1, 0.2], [0.1, 0.8, 0.3], [0.2, 0.3, 1.4]])
 CALLS = {
+    stats.expectile: [call(V, 0.3), call(V, 0.7, weights=V**2)],
+    line_of_medians: [call(np.array([0.1, 0.73, 0.35, 0.9, 0.21]), array(5, seed=3) ** 3)],
+    of_matrices: [call(1.1 * MEAN, MEAN, ROWS, COLUMNS)],
+    of_counts: [call(V[:3], W**2)],
+    of_directions: [call(V[:3], W, 1.7)],
+    of_pairs: [call(0.3, 0.7, 0.2, 1.3, 2.3, 1.7)],
     stats.zscore: [call(Y), call(Y, 1, 1), call(Y, None), call(V)],
     stats.gzscore: [call(X), call(X, axis=1)],
     stats.zmap: [call(Y, X), call(V, W), call(Y, X, 1, 1)],

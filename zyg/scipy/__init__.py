@@ -29,7 +29,7 @@ _distributions_half_line _distributions_line  tables of formulas: of positive nu
 _distributions_interval _distributions_discrete  on intervals, of whole numbers
 _distributions_own                          those of SciPy's own formulas
 _several_variables _kernel_density          those of several; estimated densities
-_samples _tests_of_samples stats            statistics of samples; tests
+_slopes_of_samples stats                    expectiles, medians of slopes; their module
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta_methods _steps_at_once _runge_kutta  derivatives along steps
 _integrate_rules _quadrature integrate      differential equations, integrals

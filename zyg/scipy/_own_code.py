@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from zyg.adoption.copies import copied
-from zyg.functions.kit import composed
+from zyg.errors import unknown_call
+from zyg.functions.kit import composed, is_watched, strip
 
 TABLE = {
     "scipy.interpolate": "pade",
@@ -21,11 +22,26 @@ TABLE = {
         impulse invres invresz kaiser_atten kaiser_beta lfiltic lp2bp lp2bp_zpk lp2bs lp2bs_zpk
         lp2hp lp2lp lsim minimum_phase normalize order_filter qspline1d qspline1d_eval
         savgol_coeffs sos2zpk ss2tf step tf2sos tf2ss zpk2sos zpk2ss""",
-    "scipy.stats": """bartlett bayes_mvs binned_statistic binned_statistic_2d binned_statistic_dd
-        boxcox_normmax combine_pvalues cramervonmises describe differential_entropy
-        directional_stats false_discovery_control levene lmoment median_abs_deviation
-        obrientransform pointbiserialr ppcc_max quantile scoreatpercentile sigmaclip theilslopes
-        trim1 trimboth ttest_1samp ttest_ind ttest_rel""",
+    "scipy.stats": """alexandergovern bartlett binned_statistic binned_statistic_2d
+        binned_statistic_dd boxcox boxcox_llf boxcox_normmax chisquare circmean circstd circvar
+        combine_pvalues cramervonmises describe differential_entropy directional_stats
+        energy_distance entropy f_oneway false_discovery_control gmean gstd gzscore hmean iqr
+        jarque_bera kstat kstatvar kurtosis kurtosistest levene linregress lmoment
+        median_abs_deviation moment normaltest obrientransform pearsonr pmean pointbiserialr
+        power_divergence ppcc_max quantile scoreatpercentile sem sigmaclip skew skewtest
+        theilslopes tmax tmean tmin trim1 trim_mean trimboth tsem tstd ttest_1samp ttest_ind
+        ttest_ind_from_stats ttest_rel tvar variation wasserstein_distance yeojohnson
+        yeojohnson_llf zmap zscore""",
+}
+
+
+# Where a parameter has one of these values, their code takes a formula without it: a limit.
+_LIMITS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "boxcox_llf": ("lmb", (0,)),
+    "pmean": ("p", (0,)),
+    "power_divergence": ("lambda_", (-1, 0, 1)),
+    "yeojohnson": ("lmbda", (0, 2)),
+    "yeojohnson_llf": ("lmb", (0, 2)),
 }
 
 
@@ -39,4 +55,18 @@ def along_own_code(module: ModuleType) -> None:
 
 
 def _run(function: Any, *args: Any, **kwargs: Any) -> Any:
+    if function.__name__ in _LIMITS:
+        given = inspect.signature(function).bind(*args, **kwargs).arguments
+        _demand_no_limit(function.__name__, given)
     return copied(function)(*args, **kwargs)
+
+
+def _demand_no_limit(function: str, given: dict[str, Any]) -> None:
+    name, limits = _LIMITS[function]
+    value = given.get(name)
+    if is_watched(value) and strip(value) in limits:
+        raise unknown_call(
+            f"scipy.stats.{function}",
+            f"the derivative by {name!r} of {strip(value)}, where another formula is taken",
+            f"pass zyg.stop_gradient({name}), or a number near it",
+        )

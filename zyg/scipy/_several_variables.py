@@ -6,6 +6,7 @@ import numpy as np
 from scipy import special as sp
 from scipy import stats
 
+from zyg.adoption.copies import copied
 from zyg.functions.kit import as_array, dropins, is_watched, strip
 from zyg.numpy.draws import drawn
 from zyg.scipy._distributions import LOG_2PI, Frozen, OfSciPy, generator_of, number, wide
@@ -32,6 +33,19 @@ class _OfSeveral(OfSciPy):
     def _draw(self, seed, name, *args):
         """A draw of a generator's, by the name of its method."""
         return drawn(getattr(generator_of(self.scipys, seed), name), args, {})
+
+
+class ByOwnCode(_OfSeveral):
+    """A distribution whose `methods` are differentiated along SciPy's own code."""
+
+    points: ClassVar = ("pdf", "logpdf", "pmf", "logpmf")
+
+    def __init__(self, name, *methods):
+        super().__init__(name)
+        self.methods = methods
+
+    def _formula_of(self, name):
+        return lambda *args, **kwargs: getattr(copied(self.scipys), name)(*args, **kwargs)
 
 
 class Dirichlet(_OfSeveral):

@@ -23,9 +23,8 @@ from scipy import special as sp
 
 from zyg.functions.kit import strip
 from zyg.scipy import _distribution_functions as _by_scipy
-from zyg.scipy import _samples as _samples
+from zyg.scipy import _slopes_of_samples as _slopes_of_samples
 from zyg.scipy import _special_table as _special_table
-from zyg.scipy import _tests_of_samples as _tests_of_samples
 from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete
 from zyg.scipy._distributions_discrete import DISCRETE
 from zyg.scipy._distributions_half_line import FLAT, HALF_LINE
@@ -36,6 +35,7 @@ from zyg.scipy._kernel_density import gaussian_kde as gaussian_kde
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._own_code import along_own_code
 from zyg.scipy._several_variables import (
+    ByOwnCode,
     Dirichlet,
     InverseWishart,
     MultivariateNormal,
@@ -428,6 +428,12 @@ bernoulli = Discrete(
 for _name, (_shapes, _support, _valid, _formulas) in DISCRETE.items():
     globals()[_name] = Discrete(_name, _shapes.split(), _valid, _support, _formulas)
 
+matrix_normal = ByOwnCode("matrix_normal", "pdf", "logpdf", "entropy")
+matrix_t = ByOwnCode("matrix_t", "pdf", "logpdf")
+multinomial = ByOwnCode("multinomial", "pmf", "logpmf", "entropy", "cov")
+dirichlet_multinomial = ByOwnCode("dirichlet_multinomial", "pmf", "logpmf", "mean", "var", "cov")
+normal_inverse_gamma = ByOwnCode("normal_inverse_gamma", "pdf", "logpdf", "mean", "var")
+vonmises_fisher = ByOwnCode("vonmises_fisher", "pdf", "logpdf", "entropy")
 dirichlet = Dirichlet("dirichlet")
 multivariate_normal = MultivariateNormal("multivariate_normal")
 multivariate_t = MultivariateT("multivariate_t")
