@@ -79,8 +79,9 @@ def _of_hermitian(name, axes_of):
     def transform(
         x, s=None, axes=axes_of, norm=None, overwrite_x=False, workers=None, *, plan=None
     ):
-        y = function(strip(x), s, axes, norm)
-        x = as_array(x)
+        y, x = function(strip(x), s, axes, norm), as_array(x)
+        if axes is None and s is not None:
+            axes = tuple(range(-np.size(s), 0))
         made = written(x if back else conj(x), s, axes, _EXCHANGED[norm])
         return with_value(conj(made), (y,))
 
@@ -228,7 +229,8 @@ def _coefficients(n, dln, mu, offset, bias, inverse):
     if np.isfinite(strip(u)[0]):
         return np.concatenate(parts)
     if is_watched(u):
-        raise unknown_call("scipy.fft.fht", "at a pole its rule does not know watched parameters")
+        name = "scipy.fft.ifht" if inverse else "scipy.fft.fht"
+        raise unknown_call(name, "at a pole its rule does not know watched parameters")
     parts = [u[:1], *parts[1:]] if len(parts) > 1 else [u[:1], u[1:]]
     first: Any = 2.0**bias * special.poch(below, bias)
     first = (0.0 if np.isinf(first) else first) if not inverse else (first or np.inf)
@@ -245,8 +247,8 @@ def _hankel(inverse):
         before = bias * (np.arange(n) - (n - 1) / 2) * dln
         after = before + bias * offset
         before, after = (after, before) if inverse else (-before, -after)
-        moved = np.fft.rfft(a * np.exp(before))
-        moved = np.fft.irfft(moved / conj(u) if inverse else moved * u, n)
+        c = np.fft.rfft(a * np.exp(before))
+        moved = np.fft.irfft(c / conj(u) if inverse else c * u, n)
         return np.flip(moved, -1) * np.exp(after)
 
     return transform

@@ -124,11 +124,13 @@ def _flat(a):
 def _derived(name, hermitian, a, b, found):
     """The pairs that were found, with their derivatives."""
     w, v = found
+    if not np.size(w):
+        return found
     plain_a = a.pattern.matrix(strip(a.data))
     right = v if b is None else b.pattern.matrix(strip(b.data)) @ v
     size = np.max(np.abs(plain_a.data), initial=0.0)
     allowed = len(v) * np.sqrt(np.finfo(v.dtype).eps) * size
-    if not np.max(np.abs(plain_a @ v - right * w), initial=0.0) <= allowed:
+    if not np.max(np.abs(plain_a @ v - right * w), initial=0.0) <= allowed < np.inf:
         raise ConvergenceError(
             f"scipy.sparse.linalg.{name} did not find eigenvectors or singular vectors.",
             "the derivative is that of exact ones.",

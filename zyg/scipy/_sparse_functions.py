@@ -4,15 +4,14 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg as theirs
 
-from zyg.errors import unknown_call
-from zyg.functions.kit import is_watched, strip, with_value
+from zyg.functions.kit import conj, is_watched, strip, with_value
 from zyg.scipy import linalg
 from zyg.scipy._closures import plain
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._sparse_eigenvalues import svds
 from zyg.scipy._sparse_rules import Pattern, Sparse
 from zyg.scipy._sparse_solvers import plain_matrix, system, written_for
-from zyg.scipy._valued import with_formula
+from zyg.scipy._valued import length_of, with_formula
 
 
 def _dense(a):
@@ -43,18 +42,41 @@ def _power(a, power):
     return np.linalg.matrix_power(a, power)
 
 
+def _added(x):
+    """The same matrix, whose elements in one place are one."""
+    places = np.ravel_multi_index(x.pattern.ends(x.transposed), x.shape)
+    places, where = np.unique(places, return_inverse=True)
+    data = np.zeros_like(x.data, shape=places.shape)
+    np.add.at(data, where, x.data)
+    rows, columns = np.unravel_index(places, x.shape)
+    return Sparse(data, Pattern(rows, columns, x.shape))
+
+
+def _length(x, ord, axis):
+    axis = axis[0] if np.ndim(axis) and len(axis) == 1 else axis
+    whole = axis is None or np.ndim(axis)
+    if whole and ord == 2:
+        return svds(x, k=1, solver="arpack")[1][0]
+    x = _added(x.T if np.ndim(axis) and axis[0] in (1, -1) else x)
+    if whole and ord in (None, "f", "fro"):
+        return np.linalg.norm(x.data)
+    if not whole and ord in (None, 2):
+        squares = np.real(conj(x.data) * x.data)
+        return length_of(Sparse(squares, x.pattern).sum(axis))
+    if whole and ord in (1, -1, np.inf, -np.inf):
+        sums = Sparse(np.abs(x.data), x.pattern).sum(0 if abs(ord) == 1 else 1)
+        return np.max(sums) if ord > 0 else np.min(sums)
+    return np.linalg.norm(x.toarray(), ord, None if whole else axis)
+
+
 @written_for(theirs.norm)
 def norm(x, ord, axis):
     """scipy.sparse.linalg.norm, of a matrix with watched elements."""
     if not isinstance(x, Sparse):
         raise TypeError("input is not sparse. use numpy.linalg.norm")
-    axis = tuple(axis) if isinstance(axis, list) else axis
-    if axis is None and ord == 2:
-        made = svds(x, k=1, solver="arpack")[1][0]
-    else:
-        made = np.linalg.norm(x.toarray(), "fro" if ord == "f" else ord, axis)
     y = theirs.norm(plain_matrix(x), ord, axis)
-    return with_value(made, (np.asarray(y)[()],))
+
+    return with_formula(theirs.norm, y, lambda: _length(x, ord, axis), (x.data,))
 
 
 # exp(A) B
@@ -127,9 +149,6 @@ def expm_multiply(A, B, start, stop, num, endpoint, traceA):
 
     if all(t is None for t in times):
         return with_value(forth(1.0, B), (y,))
-    if start is None or stop is None:
-        why = "its rule takes a start and a stop together"
-        raise unknown_call("scipy.sparse.linalg.expm_multiply", why)
     first, step, count = _points(*times)
     xs = [forth(first, B)]
     while len(xs) < count:

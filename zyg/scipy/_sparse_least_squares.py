@@ -26,7 +26,8 @@ class Estimate:
     def __init__(self, value, name):
         self.value, self.name = value, name
 
-    def _refuse(self, *others):
+    def refuse(self, *others, **options):
+        """The error of what computes with it."""
         raise MissingRuleError(
             f"{self.name} gives norms and estimates along with x, which carry no derivative here.",
             "they are of the steps of an iteration; only x has a rule.",
@@ -38,6 +39,9 @@ class Estimate:
 
     def __format__(self, spec):
         return format(self.value, spec)
+
+    def __bool__(self):
+        return bool(self.value)
 
     def __lt__(self, other):
         return self.value < strip(other)
@@ -51,9 +55,12 @@ class Estimate:
     def __ge__(self, other):
         return self.value >= strip(other)
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = (
-        __pow__
-    ) = __rpow__ = __neg__ = __abs__ = __float__ = __array__ = __getitem__ = sqrt = log = _refuse
+
+for _name in (
+    "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "neg", "abs",
+    "float", "complex", "array",
+):  # fmt: skip
+    setattr(Estimate, f"__{_name}__", Estimate.refuse)
 
 
 def _least(b, operator, run, turned=False):
@@ -93,13 +100,10 @@ def _exactly(name, a, rest, damp):
     ends = [long * scale, short * (damp * damp / scale)]
     if m < n:
         ends = [long * (damp * damp / scale), short * scale]
-    own = np.arange(m + n)
-    rows, columns = (
-        np.concatenate([rows, columns + m, own]),
-        np.concatenate([columns + m, rows, own]),
-    )
+    own, right = np.arange(m + n), columns + m
+    places = np.concatenate([[rows, right], [right, rows], [own, own]], axis=1)
     data = np.concatenate([a.data, conj(a.data), *ends])
-    pattern = Pattern(rows, columns, (m + n, m + n))
+    pattern = Pattern(places[0], places[1], (m + n, m + n))
     given = np.concatenate([rest, np.zeros(n)])
     return solution(data, given, pattern, False, regular_solve(lambda: _refuse(name)))[m:]
 
