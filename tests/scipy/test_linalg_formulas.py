@@ -108,7 +108,6 @@ def test_formulas_have_scipys_values_and_slopes(name):
         (lambda a: linalg.solve_circulant(a[0], a[1], "lstsq"), "singular='raise'"),
         (lambda a: linalg.schur(a), "schur has no rule"),
         (lambda a: linalg.hessenberg(a), "hessenberg has no rule"),
-        (lambda a: linalg.null_space(a[None]), "one matrix at a time"),
         (lambda a: linalg.funm(a, np.exp, disp=False), "disp=False"),
         (lambda a: linalg.qr_delete(*linalg.qr(a + 1j * a.T), 1), "only real matrices"),
         (lambda a: linalg.qz(a, a), "qz has no rule"),
@@ -185,8 +184,11 @@ def test_ldl_with_a_block():
 def test_ldl_of_what_is_singular_or_many():
     with pytest.raises(DegenerateError, match="ldl is undefined here: the matrix is singular"):
         zyg.pullback(lambda a: linalg.ldl(a)[0], np.ones((2, 2)))[1](np.ones((2, 2)))
-    with pytest.raises(MissingRuleError, match="one square matrix"):
-        zyg.pullback(lambda a: linalg.ldl(a)[0], np.stack([M, N]))
+    for f in (linalg.ldl, linalg.null_space):  # SciPy raises itself where it takes no stacks
+        with pytest.raises(
+            (MissingRuleError, ValueError), match=r"one (square )?matrix|square|2-D"
+        ):
+            zyg.pullback(f, np.stack([M, N]))
 
 
 @pytest.mark.parametrize("a", [A.T, A.T + 1j * B.T, A.T[:1]], ids=["real", "complex", "one row"])

@@ -6,6 +6,7 @@ import scipy.sparse
 import scipy.sparse.linalg as theirs
 
 import zyg
+from zyg.scipy import sparse
 from zyg.scipy.sparse import coo_array, linalg
 
 pytestmark = pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
@@ -105,3 +106,11 @@ def test_what_scipy_raises():
     for f in (linalg.norm, linalg.inv):
         with pytest.raises(TypeError, match="sparse"):
             zyg.gradient(f, np.eye(3))
+
+
+@pytest.mark.parametrize("kind", ["coo_array", "csr_array", "csc_matrix"])
+def test_matrices_of_elements_and_places(kind):
+    def length(d):
+        return linalg.norm(getattr(sparse, kind)((d, (ROWS, COLUMNS)), shape=(N, N)))
+
+    zyg.check_gradient(length, DATA)

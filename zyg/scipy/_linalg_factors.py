@@ -276,9 +276,9 @@ def _refuse_singular():
 
 
 @rule_for(linalg.null_space)
-def null_space(A, rcond=None, *, lapack_driver="gesdd", **options):
+def null_space(A, rcond=None, **options):
     """dN = -A^+ dA N, but for turns within the null space, which are arbitrary."""
-    n = null_space(A, rcond, lapack_driver=lapack_driver, **used("null_space", options))
+    n = null_space(A, rcond, **used("null_space", options, "lapack_driver"))
     if np.ndim(A) != 2:
         raise unknown_call("scipy.linalg.null_space", "its rule covers only one matrix at a time")
 

@@ -139,7 +139,7 @@ class Sparse:
     def __getattr__(self, name):
         raise AttributeError(
             f"a sparse matrix of watched elements has no {name!r}: it is for products, sums, "
-            "multiply, systems (sparse.linalg) and toarray"
+            "multiply, functions of sparse.linalg and toarray"
         )
 
 
@@ -260,7 +260,7 @@ def _class(base, layout):
             if type(arg1) is not tuple:
                 why = "a watched matrix is made of (data, places), not of an array"
                 raise unknown_call(f"scipy.sparse.{base.__name__}", why)
-            data, rows, columns = layout(*arg1)
+            data, rows, columns = (layout if len(arg1) == 3 else _from_coo)(*arg1)
             rows, columns = np.asarray(rows), np.asarray(columns)
             shape = shape or (int(rows.max()) + 1, int(columns.max()) + 1)
             return Sparse(data, Pattern(rows, columns, tuple(shape)))
