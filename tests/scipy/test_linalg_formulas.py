@@ -164,6 +164,16 @@ def test_rq(m, n, mode, turned):
     np.testing.assert_array_equal(y, scipy.linalg.rq(a, mode=mode)[0])
 
 
+def test_rq_of_many():
+    a = np.stack([M, N + 5.0 * np.eye(4)])
+    for mode in ("full", "r"):
+        try:
+            scipy.linalg.rq(a, mode=mode)
+        except ValueError:  # as in older versions of SciPy
+            return
+        zyg.check_gradient(lambda a, mode=mode: linalg.rq(a, mode=mode), a)
+
+
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 @pytest.mark.slow
 @given(n=SHAPES, seed=SEEDS, lower=st.booleans(), hermitian=st.booleans(), turned=st.booleans())
@@ -198,6 +208,7 @@ def test_null_space(a):
         return n @ np.conj(n).T
 
     zyg.check_gradient(projector, a, order=2)
+    assert zyg.gradient(lambda t: t + len(linalg.null_space(a, t)), 1e-9) == (1.0,)
     with pytest.raises(DegenerateError, match="phases of the vectors of null_space"):
         zyg.gradient(
             lambda a: np.sum(np.real(linalg.null_space(a)) * np.arange(np.shape(a)[1] - len(a))), a

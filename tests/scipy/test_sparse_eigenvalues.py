@@ -193,6 +193,14 @@ def test_what_is_no_eigenvector_has_no_derivative():
         zyg.gradient(lambda d: np.sum(linalg.eigsh(matrix(d), 2, v0=START)[0]), DATA)
 
 
+@pytest.mark.filterwarnings("ignore:k >= N")
+def test_vectors_of_another_length_are_refused():
+    a, b = R.normal(size=(N, N)), hermitian(WEIGHT).toarray()
+    zyg.check_gradient(lambda a: np.abs(linalg.eigs(a, N - 1)[1]), a)
+    with pytest.raises(MissingRuleError, match="do not have the length 1"):
+        zyg.gradient(lambda a: summed(np.abs(linalg.eigs(a, N - 1, M=b)[1])), a)
+
+
 @pytest.mark.filterwarnings("ignore:Exited")
 def test_what_the_rules_do_not_know():
     operator = theirs.aslinearoperator(np.eye(N))

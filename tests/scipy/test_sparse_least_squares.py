@@ -87,7 +87,9 @@ def test_norms_can_be_looked_at_only(name):
         assert repr(said) == repr(plain[3])
         assert f"{said:.3f}" == f"{plain[3]:.3f}"
         assert said < 1e3 and said <= 1e3 and said > 1e-3 and said >= 1e-3 and said  # noqa: PT018
-        assert said.value == plain[3]
+        assert said.value == plain[3] == said and said == said  # noqa: PT018
+        assert said != plain[3] + 1
+        assert said in {plain[3]}
         return np.sum(made[0])
 
     assert np.shape(zyg.gradient(looks, b)[0]) == (6,)

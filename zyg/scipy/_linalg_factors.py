@@ -233,9 +233,11 @@ def rq(a, overwrite_a=False, lwork=None, mode="full", **options):
     def rq_pullback(bars):
         q_bar, r_bar = (np.zeros_like(strip(q)), bars) if mode == "r" else bars[::-1]
         if mode == "r":
-            r_bar = r_bar[:, np.shape(r_bar)[1] - np.shape(r)[1] :]
-        factors = _reversed(q, 0), _reversed(r, 0, 1), _reversed(q_bar, 0), _reversed(r_bar, 0, 1)
-        return (np.flip(dagger(qr_cotangent(_reversed(a, 0), *factors)), 0),)
+            r_bar = r_bar[..., np.shape(r_bar)[-1] - np.shape(r)[-1] :]
+        both = -2, -1
+        of_q, of_r = _reversed(q_bar, -2), _reversed(r_bar, *both)
+        of_a = qr_cotangent(_reversed(a, -2), _reversed(q, -2), _reversed(r, *both), of_q, of_r)
+        return (np.flip(dagger(of_a), -2),)
 
     return made, rq_pullback
 
@@ -288,7 +290,7 @@ def null_space(A, rcond=None, **options):
         turn = np.matmul(dagger(n), n_bar)
         demand_no_phase("null_space", turn - dagger(turn), n_bar)
         multiplier = np.matmul(dagger(np.linalg.pinv(A)), n_bar)
-        return (-np.matmul(multiplier, dagger(n)),)
+        return -np.matmul(multiplier, dagger(n)), None
 
     return n, null_space_pullback
 

@@ -43,6 +43,12 @@ class Estimate:
     def __bool__(self):
         return bool(self.value)
 
+    def __eq__(self, other):
+        return self.value == getattr(other, "value", strip(other))
+
+    def __hash__(self):
+        return hash(self.value)
+
     def __lt__(self, other):
         return self.value < strip(other)
 
