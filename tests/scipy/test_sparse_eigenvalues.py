@@ -183,9 +183,21 @@ def test_phases_are_not_asked_for():
         lambda d: summed(np.real(linalg.eigsh(hermitian(d), 2, v0=START + 0j)[1])),
         lambda d: summed(np.real(linalg.eigs(matrix(d), 2, v0=START + 0j)[1])),
         lambda d: summed(np.real(linalg.svds(matrix(d), 2, v0=START + 0j)[0])),
+        lambda d: np.sum(np.imag(linalg.eigs(np.diag(d[:N]), 2, v0=START + 0j)[1])),
     ):
         with pytest.raises(DegenerateError, match="phases of the vectors"):
             zyg.gradient(f, DATA + 1j * OTHER)
+
+
+def test_real_vectors_of_real_matrices_have_no_phase():
+    def parts(a):
+        v = linalg.eigs(a, 2, v0=START)[1]
+        v = v * np.sign(zyg.stop_gradient(np.real(v[0])))  # a small change may turn them
+        return summed(np.real(v)) + 3.0 * np.sum(np.imag(v))
+
+    a = with_values(1, 2, 3, 4, 5, 6, 7) + np.triu(0.1 * BASIS)
+    assert not np.any(np.imag(linalg.eigs(a, 2, v0=START)[1]))
+    zyg.check_gradient(parts, a)
 
 
 def test_what_is_no_eigenvector_has_no_derivative():

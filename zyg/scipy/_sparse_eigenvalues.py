@@ -93,7 +93,7 @@ def pairs(data, metric, problem, found):
         if problem.hermitian:
             demand_pairs(name, equal, mixing, w_bar, strict or is_watched(w))
         if is_complex(v):
-            turns = np.any(np.imag(strip(v)) != 0, axis=0)
+            turns = np.any(np.imag(strip(v)) != 0, axis=0) | is_complex(data) | is_complex(metric)
             demand_no_phase(name, np.where(turns, np.imag(along), 0.0)[None], v_bar)
         columns = []
         for k in range(np.size(w)):
