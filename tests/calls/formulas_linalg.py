@@ -27,6 +27,15 @@ def discrete_riccati(a, b, q, r):
     return linalg.solve_discrete_are(a, b, q + np.conj(q).T, r + np.conj(r).T)
 
 
+def product_with_unitary_factor(a, c, *args, **options):
+    y, *rest = linalg.qr_multiply(a, c, *args, **options)
+    return np.ravel(y), rest[0]  # SciPy lays it in memory as it finds its arguments
+
+
+def function_of_matrix(a):
+    return linalg.funm(a, lambda w: np.exp(-w * w / 9))
+
+
 RICCATI = [call(array(2, 2) / 3, array(2, 1), matrix(2, 2, seed=3), np.array([[0.7]]), order=1)]
 
 CALLS = {
@@ -60,6 +69,12 @@ CALLS = {
         call(V, 3), call(W, 4, "same"), call(V, 3, mode="same"), call(V, 2, "valid"),
     ],
     linalg.fiedler: [call(V), call(V[:1]), call(A)],
+    linalg.pinvh: [call(M), call(matrix(3, 3), lower=False), call(M, return_rank=True)],
+    product_with_unitary_factor: [
+        call(A, array(2, 4)), call(A, V), call(A, M, "left"), call(A.T, array(3), conjugate=True),
+        call(A, array(2, 4), pivoting=True),
+    ],
+    function_of_matrix: [call(TURNS)],
     continuous_riccati: RICCATI,
     discrete_riccati: RICCATI,
 }  # fmt: skip

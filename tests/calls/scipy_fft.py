@@ -31,6 +31,24 @@ CALLS = {
     **{getattr(fft, name): [call(IMAGE), call(IMAGE, (2, 5), norm="forward")] for name in PLANE},
     **{getattr(fft, name): [call(IMAGE), call(IMAGE, axes=(0,))] for name in ALL},
     **{
+        getattr(fft, f"{way}hfft{end}"): [
+            call(IMAGE),
+            call(IMAGE, (2, 5), norm="forward"),
+            call(IMAGE, axes=(0, 1), norm="ortho"),
+        ]
+        for way in ("", "i")
+        for end in ("2", "n")
+    },
+    **{
+        getattr(fft, name): [
+            call(WIDE, 0.3, 1.2, order=1),
+            call(IMAGE, 0.3, 1.2, 0.1, 0.2, order=1),
+            call(V, 1.0, 2),
+        ]
+        for name in ("fht", "ifht")
+    },
+    fft.fhtoffset: [call(0.3, 1.2, order=1), call(0.3, 1.2, 0.1, 0.2, order=1)],
+    **{
         getattr(fft, way + name): cosines(way + name)
         for way in ("", "i")
         for name in ("dct", "dst", "dctn", "dstn")

@@ -48,7 +48,21 @@ def one_norm(a):
     return np.abs(linalg.norm(a, 1))
 
 
+def projector_on_null_space(a):
+    n = linalg.null_space(a)
+    return n @ np.conj(n).T
+
+
 CALLS = {
+    projector_on_null_space: [call(array(2, 4)), call(array(3, 3))],
+    linalg.rq: [
+        call(M), call(array(4, 3), mode="economic"), call(array(2, 3), mode="economic"),
+        call(array(2, 3), mode="r"), call(array(4, 3), mode="r"), call(array(4, 3)),
+    ],
+    linalg.ldl: [
+        call(SPD), call(M, False), call(M, lower=True, hermitian=False),
+        *(call(M - 4 * np.eye(3), lower) for lower in (True, False)),
+    ],
     linalg.solve: [
         *(call(SPD, W, assume_a=kind, order=1) for kind in KINDS),
         *(call(SPD, B, lower=True, assume_a=kind, order=1) for kind in ("sym", "her", "pos")),

@@ -221,7 +221,7 @@ def test_eigenvalues_found_in_another_order_are_recognised():
     order = np.array([[2, 0, 1], [2, 0, 1]])
     other = np.take_along_axis(w, order, -1) + 1e-13
 
-    found = decompositions._order(w, other)
+    found = decompositions.places_among(w, other)
 
     np.testing.assert_array_equal(np.take_along_axis(w, found, -1).round(9), other.round(9))
     np.testing.assert_array_equal(np.sort(found), [[0, 1, 2], [0, 1, 2]])

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import scipy.linalg
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import zyg
-from zyg.errors import MissingRuleError
+from zyg.errors import DegenerateError, MissingRuleError
 from zyg.scipy import linalg
 
 A, B = np.random.default_rng(7).normal(size=(2, 5, 3))
@@ -20,6 +22,10 @@ def real(y):
     """What moves, as one real vector."""
     parts = y if isinstance(y, tuple) else (y,)
     return np.concatenate([np.ravel(f(p)) for p in parts for f in (np.real, np.imag)])
+
+
+def thin(a):
+    return linalg.qr(a, mode="economic")
 
 
 CALLS = {
@@ -61,6 +67,25 @@ CALLS = {
     "convolution_matrix, same": (lambda a: linalg.convolution_matrix(a, 3, "same"), C),
     "convolution_matrix, valid": (lambda a: linalg.convolution_matrix(a, 3, "valid"), C),
     "fiedler": (linalg.fiedler, C),
+    "pinvh": (linalg.pinvh, M),
+    "pinvh, upper, of lower rank": (
+        lambda a: linalg.pinvh(a @ np.diag([1.0, 2.0, 0.0]) @ a.T, lower=False), A[:3],
+    ),
+    "qr_multiply": (linalg.qr_multiply, A, M[:, :4] @ np.ones((4, 5))),
+    "qr_multiply, left": (lambda a, c: linalg.qr_multiply(a, c, "left"), A, M[:3, :2]),
+    "qr_multiply, pivoting": (lambda a, c: linalg.qr_multiply(a, c, "right", True), A, A[:, 0]),
+    "funm": (lambda a: linalg.funm(a, lambda w: np.exp(-w * w / 9)), M),
+    "funm, of a parameter": (lambda a, p: linalg.funm(a, lambda w: 1 / (p + w * w)), M, 5.0),
+    "qr_update": (lambda a, u, v: linalg.qr_update(*thin(a), u, v), A, A[:, 0] + 1, A[0]),
+    "qr_update, of rank 2": (
+        lambda a, u, v: linalg.qr_update(*thin(a), u, v), A, B[:, :2], A[:3, :2],
+    ),
+    "qr_insert": (lambda a, u: linalg.qr_insert(*thin(a), u, 2), A, B[0]),
+    "qr_insert, two": (lambda a, u: linalg.qr_insert(*thin(a), u, -1), A, B[:2]),
+    "qr_insert, column": (lambda a, u: linalg.qr_insert(*thin(a), u, 1, "col"), A, B[:, 0]),
+    "qr_insert, columns": (lambda a, u: linalg.qr_insert(*thin(a), u, 0, "col"), A, B[:, :2]),
+    "qr_delete": (lambda a: linalg.qr_delete(*thin(a), 1), A),
+    "qr_delete, columns": (lambda a: linalg.qr_delete(*thin(a), 1, 2, "col"), A),
 }  # fmt: skip
 
 
@@ -83,7 +108,8 @@ def test_formulas_have_scipys_values_and_slopes(name):
         (lambda a: linalg.solve_circulant(a[0], a[1], "lstsq"), "singular='raise'"),
         (lambda a: linalg.schur(a), "schur has no rule"),
         (lambda a: linalg.hessenberg(a), "hessenberg has no rule"),
-        (lambda a: linalg.null_space(a[:2]), "null_space has no rule"),
+        (lambda a: linalg.funm(a, np.exp, disp=False), "disp=False"),
+        (lambda a: linalg.qr_delete(*linalg.qr(a + 1j * a.T), 1), "only real matrices"),
         (lambda a: linalg.qz(a, a), "qz has no rule"),
     ],
 )
@@ -109,3 +135,100 @@ def test_of_no_elements_there_is_no_derivative():
 
     assert value == 0
     assert slope[0] is None or np.shape(slope[0]) == (0, 4)
+
+
+# Factors that jump where others are chosen
+
+SHAPES = st.integers(1, 5)
+SEEDS = st.integers(0, 100)
+
+
+def drawn(seed, *shape, is_complex=False):
+    a, b = np.random.default_rng((seed, *shape)).normal(size=(2, *shape))
+    return a + 1j * b if is_complex else a
+
+
+@pytest.mark.slow
+@given(m=SHAPES, n=SHAPES, mode=st.sampled_from(["economic", "r", "full"]), turned=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_rq(m, n, mode, turned):
+    def parts(a):
+        if mode == "r":
+            return linalg.rq(a, mode="r")
+        r, q = linalg.rq(a, mode=mode)
+        return r, np.conj(q[-m:]).T @ q[-m:]  # what completes q is arbitrary
+
+    a = drawn(1, m, n, is_complex=turned) + 3.0 * np.eye(m, n, k=n - m)
+    zyg.check_gradient(parts, a)
+    y, _ = zyg.pullback(lambda a: linalg.rq(a, mode=mode)[0], a)
+    np.testing.assert_array_equal(y, scipy.linalg.rq(a, mode=mode)[0])
+
+
+def test_rq_of_many():
+    a = np.stack([M, N + 5.0 * np.eye(4)])
+    for mode in ("full", "r"):
+        try:
+            scipy.linalg.rq(a, mode=mode)
+        except ValueError:  # as in older versions of SciPy
+            return
+        zyg.check_gradient(lambda a, mode=mode: linalg.rq(a, mode=mode), a)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.slow
+@given(n=SHAPES, seed=SEEDS, lower=st.booleans(), hermitian=st.booleans(), turned=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_ldl(n, seed, lower, hermitian, turned):
+    a = drawn(seed, n, n, is_complex=turned)
+    a = a + np.conj(a).T + 5.0 * np.diag(np.arange(n))  # so that pivots do not change places
+    zyg.check_gradient(lambda a: linalg.ldl(a, lower, hermitian)[:2], a, rtol=1e-4)
+
+
+def test_ldl_with_a_block():
+    a = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 1.0]])
+    for lower in (True, False):
+        assert np.diagonal(linalg.ldl(a, lower)[1], 1).any()
+        zyg.check_gradient(lambda a, low=lower: linalg.ldl(a, low)[:2], a, order=2)
+
+
+def test_ldl_of_what_is_singular_or_many():
+    with pytest.raises(DegenerateError, match="ldl is undefined here: the matrix is singular"):
+        zyg.pullback(lambda a: linalg.ldl(a)[0], np.ones((2, 2)))[1](np.ones((2, 2)))
+    for f in (linalg.ldl, linalg.null_space):  # SciPy raises itself where it takes no stacks
+        with pytest.raises(
+            (MissingRuleError, ValueError), match=r"one (square )?matrix|square|2-D"
+        ):
+            zyg.pullback(f, np.stack([M, N]))
+
+
+@pytest.mark.parametrize("a", [A.T, A.T + 1j * B.T, A.T[:1]], ids=["real", "complex", "one row"])
+def test_null_space(a):
+    def projector(a):
+        n = linalg.null_space(a)
+        return n @ np.conj(n).T
+
+    zyg.check_gradient(projector, a, order=2)
+    assert zyg.gradient(lambda t: t + len(linalg.null_space(a, t)), 1e-9) == (1.0,)
+    with pytest.raises(DegenerateError, match="phases of the vectors of null_space"):
+        zyg.gradient(
+            lambda a: np.sum(np.real(linalg.null_space(a)) * np.arange(np.shape(a)[1] - len(a))), a
+        )
+
+
+def test_null_space_of_lower_rank():
+    assert linalg.null_space(np.ones((3, 3))).shape == (3, 2)
+    with pytest.raises(DegenerateError, match=r"rows .* are dependent"):
+        zyg.gradient(lambda a: np.sum(linalg.null_space(a)), np.ones((3, 3)))
+    assert np.shape(zyg.gradient(lambda a: a[0, 0] + np.sum(linalg.null_space(a)), M)[0]) == (4, 4)
+
+
+def test_funm_of_equal_eigenvalues():
+    with pytest.raises(DegenerateError, match="funm is undefined here: some values are equal"):
+        zyg.gradient(lambda a: np.sum(linalg.funm(a, np.exp)), np.eye(3))
+
+
+def test_the_signs_of_factors_that_are_updated():
+    """Rotations leave other signs than qr, so that both are there."""
+    q, r = scipy.linalg.qr_insert(*scipy.linalg.qr(A, mode="economic"), B[:, 0], 1, "col")
+    _, other = scipy.linalg.qr(q @ r, mode="economic")
+    assert np.any(np.sign(np.diag(r)) != np.sign(np.diag(other)))

@@ -9,8 +9,21 @@ import numpy as np
 import scipy.fft
 import scipy.fftpack
 
-from zyg.functions.kit import as_array, composed, is_complex, like, normal_axes, strip, with_value
+from zyg.errors import unknown_call
+from zyg.functions.kit import (
+    as_array,
+    composed,
+    conj,
+    is_complex,
+    is_watched,
+    like,
+    normal_axes,
+    strip,
+    with_value,
+)
+from zyg.scipy import special
 from zyg.scipy._namespace import called_as, rule_for
+from zyg.scipy._valued import valued
 
 
 def _of_numpy(module, name):
@@ -54,6 +67,32 @@ for _name in ("fft", "ifft", "fft2", "ifft2", "fftn", "ifftn"):  # its rfft pack
     _of_numpy(scipy.fftpack, _name)
 
 
+_EXCHANGED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _of_hermitian(name, axes_of):
+    """The rule of a transform that is, but for conjugates, the inverse of another."""
+    function = getattr(scipy.fft, name)
+    back = name.startswith("i")
+    written: Any = np.fft.rfftn if back else np.fft.irfftn
+
+    def transform(
+        x, s=None, axes=axes_of, norm=None, overwrite_x=False, workers=None, *, plan=None
+    ):
+        y, x = function(strip(x), s, axes, norm), as_array(x)
+        if axes is None and s is not None:
+            axes = tuple(range(-np.size(s), 0))
+        made = written(x if back else conj(x), s, axes, _EXCHANGED[norm])
+        return with_value(conj(made), (y,))
+
+    composed(function)(transform)
+
+
+for _name in ("hfft", "ihfft"):
+    _of_hermitian(f"{_name}2", (-2, -1))
+    _of_hermitian(f"{_name}n", None)
+
+
 @composed(scipy.fft.fftfreq)
 def _fftfreq(n, d=1.0, *, xp=None, device=None):
     return np.fft.fftfreq(n, d)
@@ -75,7 +114,6 @@ def _ifftshift(x, axes=None):
 
 
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}  # which type undoes which, but for a factor: its transpose
-_EXCHANGED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 # Elements that a type and its transpose weigh otherwise by a factor of 2: before it, after it.
 _ENDS = {
     "dct": {1: ([0, -1], [0, -1]), 2: ([0], []), 3: ([], [0])},
@@ -173,3 +211,56 @@ def _along_axes(function, one):
 
 _trigonometric("dct")
 _trigonometric("dst")
+
+
+# Hankel transforms
+
+
+def _coefficients(n, dln, mu, offset, bias, inverse):
+    """Of the transform of n points at equal steps of the logarithm.
+
+    A. Hamilton, "Uncorrelated modes of the nonlinear power spectrum" (2000), appendix B.
+    """
+    y = np.pi * np.arange(n // 2 + 1) / (n * dln)
+    above, below = (mu + 1 + bias) / 2, (mu + 1 - bias) / 2
+    turns = special.loggamma(above + 1j * y) - special.loggamma(below - 1j * y)
+    u = np.exp(turns + np.log(2.0) * bias + 2j * y * (np.log(2.0) - offset))
+    parts = [u[:1], u[1:-1], np.real(u[-1:]) + 0j] if n > 1 and n % 2 == 0 else [u]
+    if np.isfinite(strip(u)[0]):
+        return np.concatenate(parts)
+    if is_watched(u):
+        name = "scipy.fft.ifht" if inverse else "scipy.fft.fht"
+        raise unknown_call(name, "at a pole its rule does not know watched parameters")
+    parts = [u[:1], *parts[1:]] if len(parts) > 1 else [u[:1], u[1:]]
+    first: Any = 2.0**bias * special.poch(below, bias)
+    first = (0.0 if np.isinf(first) else first) if not inverse else (first or np.inf)
+    return np.concatenate([[first], *parts[1:]])
+
+
+def _hankel(inverse):
+    """The formula of the transform, or of its inverse: the same with 1 / conj(u)."""
+
+    def transform(a, dln, mu, offset=0.0, bias=0.0):
+        a = as_array(a)
+        n = np.shape(a)[-1]
+        u = _coefficients(n, dln, mu, offset, bias, inverse)
+        before = bias * (np.arange(n) - (n - 1) / 2) * dln
+        after = before + bias * offset
+        before, after = (after, before) if inverse else (-before, -after)
+        c = np.fft.rfft(a * np.exp(before))
+        moved = np.fft.irfft(c / conj(u) if inverse else c * u, n)
+        return np.flip(moved, -1) * np.exp(after)
+
+    return transform
+
+
+valued(scipy.fft.fht)(_hankel(False))
+valued(scipy.fft.ifht)(_hankel(True))
+
+
+@valued(scipy.fft.fhtoffset)
+def _fhtoffset(dln, mu, initial=0.0, bias=0.0):
+    y = np.pi / (2 * dln)
+    zs = (special.loggamma((mu + 1 + q) / 2 + 1j * y) for q in (bias, -bias))
+    turns = (np.log(2.0) - initial) / dln + sum(np.imag(z) for z in zs) / np.pi
+    return initial + (turns - np.round(strip(turns))) * dln

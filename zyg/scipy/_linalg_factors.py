@@ -9,9 +9,10 @@ import inspect
 import numpy as np
 from scipy import linalg
 
-from zyg.errors import MissingRuleError, unknown_call
+from zyg.errors import DegenerateError, MissingRuleError, unknown_call
 from zyg.functions.kit import adjoint, dagger, strip
 from zyg.functions.primitives.decompositions import (
+    demand_no_phase,
     eigh_cotangent,
     qr_cotangent,
     svd_cotangent,
@@ -215,6 +216,91 @@ def qr(a, overwrite_a=False, lwork=_NO_LWORK, mode="full", **options):
         return (qr_cotangent(a, q, r, q_bar, bars[-1]),)
 
     return made, qr_pullback
+
+
+def _reversed(a, *axes):
+    """The conjugate transpose of what has some of its axes reversed."""
+    return dagger(np.flip(a, axes))
+
+
+@rule_for(linalg.rq)
+def rq(a, overwrite_a=False, lwork=None, mode="full", **options):
+    """With J a reversal of rows, (J A)^H = (Q^H J) (J R^H J) is a QR decomposition."""
+    options = used("rq", options)
+    made = rq(a, mode=mode, **options)
+    r, q = made if mode != "r" else rq(a, mode="economic", **options)
+
+    def rq_pullback(bars):
+        q_bar, r_bar = (np.zeros_like(strip(q)), bars) if mode == "r" else bars[::-1]
+        if mode == "r":
+            r_bar = r_bar[..., np.shape(r_bar)[-1] - np.shape(r)[-1] :]
+        both = -2, -1
+        of_q, of_r = _reversed(q_bar, -2), _reversed(r_bar, *both)
+        of_a = qr_cotangent(_reversed(a, -2), _reversed(q, -2), _reversed(r, *both), of_q, of_r)
+        return (np.flip(dagger(of_a), -2),)
+
+    return made, rq_pullback
+
+
+@rule_for(linalg.ldl)
+def ldl(A, lower=True, hermitian=True, **options):
+    """With M = L^-1 dA L^-H = X D + dD + D X^H, where X = L^-1 dL has no blocks of D: those of M
+    are dD, and below them M is X D.
+    """
+    left, d, order = made = ldl(A, lower, hermitian, **used("ldl", options))
+    _square("ldl", A)
+    fold = reading("her" if hermitian else "sym", lower)[1]
+    beside = np.diagonal(strip(d), 1) != 0
+    blocks = np.eye(len(d), dtype=bool) | np.diag(beside, 1) | np.diag(beside, -1)
+    side = np.tri(len(d), dtype=bool)
+    outside = (side if lower else side.T) & ~blocks
+
+    def ldl_pullback(bars):
+        if np.linalg.matrix_rank(strip(d)) < len(d):
+            _refuse_singular()
+        l, turn = left[order], dagger(left[order]) if hermitian else np.transpose(left[order])  # noqa: E741
+        x_bar = np.where(outside, np.matmul(dagger(l), bars[0][order]), 0.0)
+        below = np.where(outside, np.matmul(x_bar, np.linalg.inv(dagger(d))), 0.0)
+        m_bar = below + np.where(blocks, bars[1], 0.0)
+        g = np.linalg.solve(dagger(l), np.matmul(m_bar, np.linalg.inv(dagger(turn))))
+        back = np.argsort(strip(order))
+        return (fold(g[back][:, back]),)
+
+    return made, ldl_pullback
+
+
+def _refuse_singular():
+    raise DegenerateError(
+        "the derivative of ldl is undefined here: the matrix is singular.",
+        "what is below a zero pivot is arbitrary.",
+        "differentiate at a matrix that has an inverse.",
+    )
+
+
+@rule_for(linalg.null_space)
+def null_space(A, rcond=None, **options):
+    """dN = -A^+ dA N, but for turns within the null space, which are arbitrary."""
+    n = null_space(A, rcond, **used("null_space", options, "lapack_driver"))
+    if np.ndim(A) != 2:
+        raise unknown_call("scipy.linalg.null_space", "its rule covers only one matrix at a time")
+
+    def null_space_pullback(n_bar):
+        if np.shape(n)[1] > max(np.shape(A)[1] - np.shape(A)[0], 0):
+            _refuse_collapse()
+        turn = np.matmul(dagger(n), n_bar)
+        demand_no_phase("null_space", turn - dagger(turn), n_bar)
+        multiplier = np.matmul(dagger(np.linalg.pinv(A)), n_bar)
+        return -np.matmul(multiplier, dagger(n)), None
+
+    return n, null_space_pullback
+
+
+def _refuse_collapse():
+    raise DegenerateError(
+        "the derivative of null_space is undefined here: rows (or columns) are dependent.",
+        "a small change of the matrix makes them independent, and the null space smaller.",
+        "differentiate at a matrix of full rank.",
+    )
 
 
 @rule_for(linalg.svd)

@@ -5,11 +5,13 @@ from scipy import linalg
 
 from zyg.errors import unknown_call
 from zyg.functions.kit import as_array, conj, dagger, is_complex, nondifferentiable, strip
-from zyg.scipy._linalg_factors import cholesky, eigh, svd
-from zyg.scipy._linalg_systems import cho_solve
+from zyg.functions.primitives.decompositions import demand_vectors, equal_values, qr_cotangent
+from zyg.scipy._closures import plain
+from zyg.scipy._linalg_factors import cholesky, eigh, pinv, qr, svd
+from zyg.scipy._linalg_systems import cho_solve, reading
 from zyg.scipy._matrix_functions import sqrtm
-from zyg.scipy._namespace import dispatching
-from zyg.scipy._valued import valued
+from zyg.scipy._namespace import dispatching, rule_for
+from zyg.scipy._valued import arguments_of, valued
 
 _expm, _toeplitz = dispatching(linalg.expm), dispatching(linalg.toeplitz)
 
@@ -187,7 +189,101 @@ def subspace_angles(A, B):
     return np.where(near, np.arcsin(np.where(near, sines, 0.0)), angles)
 
 
+@valued(linalg.pinvh)
+def pinvh(a, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
+    (a,) = _one("pinvh", a)
+    y = pinv(reading("her", lower)[0](a), atol=strip(atol), rtol=strip(rtol))
+    return (y, None) if return_rank else y
+
+
+@valued(linalg.qr_multiply)
+def qr_multiply(
+    a, c, mode="right", pivoting=False, conjugate=False, overwrite_a=False, overwrite_c=False
+):
+    a, c = _one("qr_multiply", a, c)
+    order = linalg.qr(strip(a), mode="r", pivoting=True)[1] if pivoting else np.arange(a.shape[1])
+    q, r = qr(a[:, order], mode="economic")
+    q = conj(q) if conjugate else q
+    y = np.matmul(q, c) if mode == "left" else np.matmul(c, q)
+    return (y, r, None) if pivoting else (y, r)
+
+
+# Factors of a matrix that is changed, by those that it had
+
+
+def _factors(a, found):
+    return found
+
+
+@rule_for(_factors)
+def factors(a, found):
+    """What SciPy has `found` to be q and r of this matrix, but for signs those of qr."""
+    q, r = made = factors(a, found)
+
+    def factors_pullback(bars):
+        return qr_cotangent(a, q, r, *bars), None
+
+    return made, factors_pullback
+
+
+def _changed(function, change):
+    name = function.__name__
+
+    def by_change(*args, **options):
+        given = dict(arguments_of(function, args, options))
+        a = change(np.matmul(as_array(given["Q"]), as_array(given["R"])), **given)
+        if is_complex(a):
+            raise unknown_call(f"scipy.linalg.{name}", "its rule covers only real matrices")
+        q, r = found = function(**plain(given))
+        if not np.allclose(strip(a), np.matmul(q, r)):
+            raise unknown_call(f"scipy.linalg.{name}", "its rule knows the change otherwise")
+        return factors(a, found)
+
+    valued(function)(by_change)
+
+
+def _plus(a, u, v, **others):
+    u, v = (np.reshape(as_array(x), (len(x), -1)) for x in (u, v))
+    return a + np.matmul(u, dagger(v))
+
+
+def _along(a, which, k):
+    """The matrix with the axis that is meant first, and k counted from its beginning."""
+    a = np.transpose(a) if which == "col" else a
+    return a, k % np.shape(a)[0] if k < 0 else k
+
+
+def _with_rows(a, u, k, which, **others):
+    a, k = _along(a, which, k)
+    u = np.transpose(as_array(u)) if which == "col" else as_array(u)
+    both = np.concatenate([a[:k], np.reshape(u, (-1, np.shape(a)[1])), a[k:]])
+    return np.transpose(both) if which == "col" else both
+
+
+def _without_rows(a, k, p, which, **others):
+    a, k = _along(a, which, k)
+    rest = np.concatenate([a[:k], a[k + p :]])
+    return np.transpose(rest) if which == "col" else rest
+
+
+_changed(linalg.qr_update, _plus)
+_changed(linalg.qr_insert, _with_rows)
+_changed(linalg.qr_delete, _without_rows)
+
+
 # Functions of matrices
+
+
+@valued(linalg.funm)
+def funm(A, func, disp=True):
+    if not disp:
+        raise unknown_call("scipy.linalg.funm", "its rule does not know disp=False")
+    (a,) = _one("funm", A)
+    w, v = np.linalg.eig(a)
+    equal = equal_values(w)
+    demand_vectors("funm", equal & ~np.eye(len(equal), dtype=bool), True, True)
+    y = np.matmul(v * func(np.astype(w, np.result_type(strip(w), np.complex64))), np.linalg.inv(v))
+    return y if is_complex(linalg.funm(strip(a), plain(func))) else np.real(y)
 
 
 @valued(linalg.expm_frechet)

@@ -104,8 +104,8 @@ class InPlaceOfSciPys(type):
         return made
 
 
-# The classes of functions; those of scipy.fft may be answered by a backend.
-_FUNCTIONS = ("function", "_Function", "MultiUFunc")
+# The classes of functions: those of scipy.fft may be answered by a backend, some are compiled.
+_FUNCTIONS = ("function", "_Function", "MultiUFunc", "cython_function_or_method")
 
 
 def _replaced(module: str, name: str, value: Any) -> Any:

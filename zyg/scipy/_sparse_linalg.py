@@ -4,6 +4,9 @@ import scipy.sparse.linalg
 
 from zyg.functions.kit import dropins, of_buffers, watched_leaves
 from zyg.scipy._namespace import drop_in
+from zyg.scipy._sparse_eigenvalues import EIGENVALUES
+from zyg.scipy._sparse_functions import FUNCTIONS
+from zyg.scipy._sparse_least_squares import LEAST_SQUARES
 from zyg.scipy._sparse_solvers import SOLVERS, factorized, spilu, splu
 
 
@@ -17,7 +20,8 @@ class _Solver(dropins.DropIn):
         return self.inside(*args, **kwargs) if y is NotImplemented else y
 
 
-_solvers = {f.__name__: _Solver(getattr(scipy.sparse.linalg, f.__name__), f) for f in SOLVERS}
+_written = (*SOLVERS, *EIGENVALUES, *LEAST_SQUARES, *FUNCTIONS)
+_solvers = {f.__name__: _Solver(getattr(scipy.sparse.linalg, f.__name__), f) for f in _written}
 __all__ = ["factorized", "spilu", "splu", *_solvers]
 
 globals().update(_solvers)

@@ -38,7 +38,7 @@ class Pattern:
         return (self.columns, self.rows) if transposed else (self.rows, self.columns)
 
 
-def _weights(u, v, pattern, transposed):
+def weights(u, v, pattern, transposed):
     """The elements of u v^H that are stored."""
     rows, columns = pattern.ends(transposed)
     both = u[rows] * conj(v[columns])
@@ -54,7 +54,7 @@ def _product(data, x, pattern, transposed=False):
 def product(data, x, pattern, transposed=False):
     def product_pullback(y_bar):
         return (
-            lambda: _weights(y_bar, x, pattern, transposed),
+            lambda: weights(y_bar, x, pattern, transposed),
             lambda: product(conj(data), y_bar, pattern, not transposed),
             None,
         )
@@ -74,7 +74,7 @@ def solution(data, b, pattern, transposed, solve):
 
     def solution_pullback(x_bar):
         b_bar = solution(conj(data), x_bar, pattern, not transposed, solve)
-        return (lambda: -_weights(b_bar, x, pattern, transposed)), b_bar, None, None, None
+        return (lambda: -weights(b_bar, x, pattern, transposed)), b_bar, None, None, None
 
     return x, solution_pullback
 
@@ -139,7 +139,7 @@ class Sparse:
     def __getattr__(self, name):
         raise AttributeError(
             f"a sparse matrix of watched elements has no {name!r}: it is for products, sums, "
-            "multiply, systems (sparse.linalg) and toarray"
+            "multiply, functions of sparse.linalg and toarray"
         )
 
 
@@ -260,7 +260,7 @@ def _class(base, layout):
             if type(arg1) is not tuple:
                 why = "a watched matrix is made of (data, places), not of an array"
                 raise unknown_call(f"scipy.sparse.{base.__name__}", why)
-            data, rows, columns = layout(*arg1)
+            data, rows, columns = (layout if len(arg1) == 3 else _from_coo)(*arg1)
             rows, columns = np.asarray(rows), np.asarray(columns)
             shape = shape or (int(rows.max()) + 1, int(columns.max()) + 1)
             return Sparse(data, Pattern(rows, columns, tuple(shape)))

@@ -14,19 +14,39 @@ from zyg.errors import ConvergenceError, unknown_call
 from zyg.functions.kit import conj, is_watched, strip, watched_leaves, with_value
 from zyg.scipy._closures import plain
 from zyg.scipy._sparse_rules import Pattern, Sparse, solution, sparse
-from zyg.scipy._valued import unknown_by
+from zyg.scipy._valued import arguments_of, unknown_by
 
 
-def _is_moving(a, b):
+def is_moving(a, b):
     return isinstance(a, Sparse) or is_watched(a) or is_watched(b)
 
 
-def _system(name, a, b):
+def written_for(function):
+    """Register what stands for a function of SciPy's where something is watched.
+
+    It takes all arguments by their names.
+    """
+
+    def register(rule):
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            given = arguments_of(function, args, kwargs)
+            sparse_ones = any(isinstance(v, Sparse) for v in given.values())
+            if not sparse_ones and not watched_leaves(tuple(given.values())):
+                return function(*args, **kwargs)
+            return rule(**given)
+
+        return call
+
+    return register
+
+
+def system(name, a, b):
     """A matrix of any kind, as one whose elements may be watched."""
     if scipy.sparse.issparse(b) or isinstance(b, Sparse):
         why = "its rule takes a dense right-hand side"
         raise unknown_call(f"scipy.sparse.linalg.{name}", why, "pass b.toarray()")
-    if isinstance(a, theirs.LinearOperator):
+    if isinstance(a, theirs.LinearOperator) or callable(a):
         raise unknown_call(f"scipy.sparse.linalg.{name}", "its rule takes a matrix with elements")
     if isinstance(a, Sparse) or scipy.sparse.issparse(a):
         return sparse(a)
@@ -34,7 +54,7 @@ def _system(name, a, b):
     return Sparse(np.ravel(a), Pattern(rows, columns, np.shape(a)))
 
 
-def _plain(a):
+def plain_matrix(a):
     """A matrix with the plain values of its elements."""
     if not isinstance(a, Sparse):
         return plain(a)
@@ -42,26 +62,45 @@ def _plain(a):
     return (matrix.T if a.transposed else matrix).tocsc()
 
 
+def regular_solve(refuse):
+    """What solves a system by factors; ``refuse()`` where its matrix is singular up to rounding."""
+
+    def solve(matrix, b, transposed):
+        dtype = np.result_type(matrix.dtype, b.dtype)
+        size = np.max(np.abs(matrix.data), initial=0.0)
+        try:
+            factors = theirs.splu(matrix.astype(dtype).tocsc())
+        except RuntimeError:  # exactly singular
+            refuse()
+        probe = np.random.default_rng(0).normal(size=len(b)).astype(dtype)
+        least = 8 * len(b) * np.finfo(dtype).eps * size
+        if not np.linalg.norm(factors.solve(probe)) * least < np.linalg.norm(probe):
+            refuse()
+        return factors.solve(b.astype(dtype))
+
+    return solve
+
+
 def spsolve(A, b, permc_spec=None, use_umfpack=True):
     """scipy.sparse.linalg.spsolve, of a matrix and a right-hand side that may be watched."""
-    if not _is_moving(A, b):
+    if not is_moving(A, b):
         return theirs.spsolve(A, b, permc_spec, use_umfpack)
 
     def solve(matrix, b, transposed):
         return theirs.spsolve(matrix, b)
 
-    a = _system("spsolve", A, b)
+    a = system("spsolve", A, b)
     return solution(a.data, b, a.pattern, a.transposed, solve)
 
 
 def spsolve_triangular(A, b, lower=True, overwrite_A=False, overwrite_b=False,
                        unit_diagonal=False):  # fmt: skip
     """scipy.sparse.linalg.spsolve_triangular, of what may be watched."""
-    if not _is_moving(A, b):
+    if not is_moving(A, b):
         return theirs.spsolve_triangular(A, b, lower, overwrite_A, overwrite_b, unit_diagonal)
     if unit_diagonal:
         raise unknown_call("scipy.sparse.linalg.spsolve_triangular", "its rule reads the diagonal")
-    a = _system("spsolve_triangular", A, b)
+    a = system("spsolve_triangular", A, b)
     rows, columns = a.pattern.ends(a.transposed)
     if np.any(rows < columns if lower else rows > columns):
         why = "elements of the other triangle, with which SciPy's value solves no system"
@@ -104,7 +143,7 @@ class Factored:
 
 def splu(A, *args, **options):
     """scipy.sparse.linalg.splu, of a matrix with elements that may be watched."""
-    return Factored(theirs.splu(_plain(A), *args, **options), A)
+    return Factored(theirs.splu(plain_matrix(A), *args, **options), A)
 
 
 def spilu(A, *args, **options):
@@ -117,7 +156,7 @@ def spilu(A, *args, **options):
 
 def factorized(A):
     """scipy.sparse.linalg.factorized: a function that solves systems."""
-    return Factored(theirs.splu(scipy.sparse.csc_array(_plain(A))), A).solve
+    return Factored(theirs.splu(scipy.sparse.csc_array(plain_matrix(A))), A).solve
 
 
 def _iterative(function):
@@ -125,17 +164,17 @@ def _iterative(function):
 
     @functools.wraps(function, ("__name__", "__qualname__", "__doc__"))
     def solver(A, b, x0=None, **options):
-        if not _is_moving(A, b):
+        if not is_moving(A, b):
             return function(A, b, x0, **options)
         name = function.__name__
         if np.ndim(b) != 1:
             raise unknown_call(f"scipy.sparse.linalg.{name}", "its rule takes one right-hand side")
-        a = _system(name, A, b)
+        a = system(name, A, b)
         for option, value in options.items():
             if option != "callback" and watched_leaves(value):
                 raise unknown_by(function, option)
         options = plain(options)
-        x, info = function(_plain(A), strip(b), strip(x0), **options)
+        x, info = function(plain_matrix(A), strip(b), strip(x0), **options)
         _demand_solved(name, info)
         others = {k: v for k, v in options.items() if k not in ("callback", "M", "M1", "M2")}
 

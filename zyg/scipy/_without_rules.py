@@ -67,6 +67,8 @@ REFUSED = {
     "scipy.sparse.linalg": {
         SETTINGS: "use_solver is_sptriangular spbandwidth",
         "it estimates a norm by an iteration that starts at random": "onenormest",
+        "a LinearOperator computes in plain numbers": "aslinearoperator",
+        "it applies any function of a matrix, by an iteration": "funm_multiply_krylov",
     },
     "scipy.spatial": {
         SETTINGS: "convex_hull_plot_2d delaunay_plot_2d voronoi_plot_2d",

@@ -3,7 +3,9 @@
 The COO, CSR and CSC classes of this module are SciPy's, and take watched arrays in products and
 in systems (``linalg.spsolve``, ``splu``, ``cg``, ``gmres`` and kin); so does `matmul` with any
 sparse matrix of SciPy's. Made of watched elements, ``csr_array((data, columns, starts), shape)``
-and its like are matrices for products (``A @ x``, ``x @ A``, ``A.T``) and for systems alone.
+and its like are matrices for products (``A @ x``, ``x @ A``, ``A.T``) and for what is in
+``linalg``: systems, least squares (``lsqr``, ``lsmr``), some eigenvalues and singular values
+(``eigsh``, ``eigs``, ``svds``, ``lobpcg``), functions (``expm_multiply``, ``norm`` and kin).
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import sparse

@@ -81,7 +81,7 @@ def _gaps(w):
     return w[..., None, :] - w[..., :, None]
 
 
-def _equal(w):
+def equal_values(w):
     """Which pairs of values are equal up to rounding; each is equal to itself."""
     w = strip(w)
     return np.abs(_gaps(w)) <= 8 * w.shape[-1] * _eps(w) * _size(w, -1)[..., None]
@@ -104,12 +104,12 @@ def _counts(part, size):
     return part > np.sqrt(_eps(part)) * size
 
 
-def _watched(*cotangents):
+def are_watched(*cotangents):
     """Whether other cotangents than these will matter, so that their zeros prove nothing."""
     return any(map(is_watched, cotangents))
 
 
-def _demand_vectors(name, open_to, asked, strict):
+def demand_vectors(name, open_to, asked, strict):
     """Refuse a cotangent that asks for what equal values leave open."""
     if np.any(open_to if strict else open_to & asked):
         raise DegenerateError(
@@ -122,12 +122,12 @@ def _demand_vectors(name, open_to, asked, strict):
         )
 
 
-def _demand_pairs(name, equal, mixing, w_bar, strict):
+def demand_pairs(name, equal, mixing, w_bar, strict):
     """The same for pairs of equal values: the vectors must not mix, the values count alike."""
     pairs = equal & ~np.eye(equal.shape[-1], dtype=bool)
     unequal = _gaps(strip(w_bar))
     asked = _counts(mixing, _size(mixing)) | _counts(unequal, _size(w_bar, -1)[..., None])
-    _demand_vectors(name, pairs, asked, strict)
+    demand_vectors(name, pairs, asked, strict)
 
 
 def _excused(x, bad, refuse, *cotangents):
@@ -135,12 +135,12 @@ def _excused(x, bad, refuse, *cotangents):
     if not np.any(bad):
         return x
     idle = [~np.any(strip(c), axis=(-2, -1)) for c in cotangents]
-    if _watched(*cotangents) or np.any(bad & ~np.logical_and.reduce(idle)):
+    if are_watched(*cotangents) or np.any(bad & ~np.logical_and.reduce(idle)):
         refuse()
     return np.where(bad[..., None, None], np.eye(np.shape(x)[-1], dtype=strip(x).dtype), x)
 
 
-def _demand_no_phase(name, part, *whole):
+def demand_no_phase(name, part, *whole):
     """Refuse a cotangent along the phases (or the rotations) that are free."""
     if np.any(_counts(part, sum(map(_size, whole)))):
         raise DegenerateError(
@@ -168,7 +168,7 @@ def _completed(name, q, q_bar, k):
         return q_bar
     rest, rest_bar = q[..., k:], q_bar[..., k:]
     turn = np.matmul(dagger(rest), rest_bar)
-    _demand_no_phase(name, turn - dagger(turn), q_bar)
+    demand_no_phase(name, turn - dagger(turn), q_bar)
     return q_bar[..., :k] - np.matmul(rest, np.matmul(dagger(rest_bar), q[..., :k]))
 
 
@@ -278,18 +278,18 @@ def svd_cotangent(u, s, vh, u_bar, s_bar, v_bar, strict=False):
     v, rows, columns = dagger(vh), np.shape(u)[-2], np.shape(vh)[-1]
     of_u, of_v = np.matmul(dagger(u), u_bar), np.matmul(vh, v_bar)
     u_rest, v_rest = u_bar - np.matmul(u, of_u), v_bar - np.matmul(v, of_v)
-    equal, zero = _equal(s), _zero(s)
-    strict = strict or _watched(u_bar, s_bar, v_bar)
-    _demand_pairs("svd", equal, np.abs(strip(of_u)) + np.abs(strip(of_v)), s_bar, strict)
+    equal, zero = equal_values(s), _zero(s)
+    strict = strict or are_watched(u_bar, s_bar, v_bar)
+    demand_pairs("svd", equal, np.abs(strip(of_u)) + np.abs(strip(of_v)), s_bar, strict)
     parts = [s_bar[..., None, :], u_rest, v_rest]
     if is_complex(u):
         u_phase, v_phase = (np.imag(_diagonal(x))[..., None, :] for x in (of_u, of_v))
-        _demand_no_phase("svd", u_phase + v_phase, u_bar, v_bar)
+        demand_no_phase("svd", u_phase + v_phase, u_bar, v_bar)
         parts += [u_phase, v_phase]
     if rows != columns or is_complex(u):  # else a single 0 is as good as any other number
         moved = np.max(np.concatenate([np.abs(strip(x)) for x in parts], axis=-2), axis=-2)
         asked = _counts(moved, sum(_size(x)[..., 0] for x in (s_bar[..., None], u_bar, v_bar)))
-        _demand_vectors("svd", zero, asked, strict)
+        demand_vectors("svd", zero, asked, strict)
 
     inverse = np.where(zero, 0.0, 1 / np.where(zero, 1.0, s))
     gaps = _gaps(s) * (s[..., None, :] + s[..., :, None])
@@ -346,10 +346,10 @@ def _eigh(a, uplo, strict):
 
 def eigh_cotangent(w, v, w_bar, v_bar, strict):
     """v^H v_bar, and that over the gaps with w_bar on the diagonal: the cotangent of v^H da v."""
-    mixing, equal = np.matmul(dagger(v), v_bar), _equal(w)
-    _demand_pairs("eigh", equal, mixing, w_bar, strict or _watched(w_bar, v_bar))
+    mixing, equal = np.matmul(dagger(v), v_bar), equal_values(w)
+    demand_pairs("eigh", equal, mixing, w_bar, strict or are_watched(w_bar, v_bar))
     if is_complex(v):
-        _demand_no_phase("eigh", np.imag(_diagonal(mixing))[..., None, :], v_bar)
+        demand_no_phase("eigh", np.imag(_diagonal(mixing))[..., None, :], v_bar)
     return mixing, _over_gaps(mixing, _gaps(w), equal) + _as_diagonal(w_bar)
 
 
@@ -381,7 +381,7 @@ def _eig(a, strict):
 
     def eig_pullback(bars):
         w_bar, v_bar = bars
-        equal = _equal(w)
+        equal = equal_values(w)
         along = np.sum(conj(v) * v_bar, axis=-2, keepdims=True)
         u_bar = v_bar - v * np.real(along)
         if is_complex(v):  # the largest component that LAPACK made real stays real
@@ -390,7 +390,7 @@ def _eig(a, strict):
             real = np.arange(plain.shape[-1])[:, None] == chosen[..., None, :]
             u_bar = u_bar - np.where(real, 1j * np.imag(along) / np.where(real, conj(v), 1.0), 0.0)
         mixing = np.matmul(dagger(v), u_bar)
-        _demand_pairs("eig", equal, mixing, w_bar, strict or _watched(*bars))
+        demand_pairs("eig", equal, mixing, w_bar, strict or are_watched(*bars))
         inner = _over_gaps(mixing, conj(_gaps(w)), equal) + _as_diagonal(w_bar)
         return (_in_basis(v, inner),)
 
@@ -403,13 +403,13 @@ def eigvals(a):
 
     def eigvals_pullback(w_bar):
         other, v = _eig_of_simple(a)
-        bars = np.take_along_axis(w_bar, _order(strip(w), strip(other)), -1)
+        bars = np.take_along_axis(w_bar, places_among(strip(w), strip(other)), -1)
         return (_in_basis(v, _as_diagonal(bars)),)
 
     return w, eigvals_pullback
 
 
-def _order(w, other):
+def places_among(w, other):
     """Where each of `other` is in w: LAPACK may find the eigenvalues in another order alone."""
     left, places = np.abs(other[..., :, None] - w[..., None, :]), []
     for k in range(w.shape[-1]):
