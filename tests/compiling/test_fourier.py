@@ -47,7 +47,7 @@ def calls(draw):
     return name, keywords, x if draw(st.booleans()) else np.asfortranarray(x), random
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(calls())
 def test_value_to_the_bit_and_derivatives(call):
     name, keywords, x, random = call
