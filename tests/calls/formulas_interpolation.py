@@ -4,7 +4,7 @@ import numpy as np
 
 from zyg.scipy import integrate, interpolate, optimize
 
-from .calls import CUBE, V, array, call
+from .calls import CUBE, V, W, array, call
 
 X = np.array([0.0, 0.7, 1.5, 2.1, 3.4, 4.0])
 Y, AT = array(6), np.array([0.2, 0.93, 2.6])
@@ -58,6 +58,17 @@ def in_order(y, w):
     return found.x, found.weights
 
 
+def between_bounds(a, b):
+    """With rows of its own: of which one solution is the only one."""
+    whole = np.concatenate([3 * np.eye(3), a]), np.concatenate([np.array([1.0, 2.0, 0.4]), b])
+    return optimize.lsq_linear(*whole, (-0.4, 0.3), method="bvls").x
+
+
+def cheapest(c, b):
+    found = optimize.linprog(c - np.array([4.0, 3.0, 5.0]), np.eye(3), b + 5, bounds=(-1, None))
+    return found.x, found.fun, found.ineqlin.marginals
+
+
 CALLS = {
     along_a_spline: [call(X, Y, AT, order=1), call(X, TABLE, 1.3, order=1)],
     along_the_nearest_spline: [call(Y, AT, order=1)],
@@ -80,4 +91,6 @@ CALLS = {
     optimize.rosen_hess: [call(V)],
     nearest_without_signs: [call(array(4, 3), V, order=1)],
     in_order: [call(Y, Y)],
+    between_bounds: [call(array(4, 3), V, order=1)],
+    cheapest: [call(W, array(3, seed=2))],
 }  # fmt: skip

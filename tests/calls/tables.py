@@ -36,11 +36,12 @@ OF_FUNCTIONS = {
         "qmr", "spilu", "splu", "spsolve_triangular", "tfqmr",
     },
     "scipy.optimize": {
-        "anderson", "bisect", "brent", "brenth", "brentq", "broyden1", "broyden2", "curve_fit",
-        "diagbroyden", "differential_evolution", "dual_annealing", "excitingmixing", "fixed_point",
-        "fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_ncg", "fmin_powell", "fmin_slsqp",
-        "fmin_tnc", "fminbound", "fsolve", "golden", "least_squares", "leastsq", "linearmixing",
-        "minimize", "minimize_scalar", "newton", "newton_krylov", "ridder", "root", "root_scalar",
+        "anderson", "approx_fprime", "basinhopping", "bisect", "brent", "brenth", "brentq",
+        "broyden1", "broyden2", "brute", "curve_fit", "diagbroyden", "differential_evolution",
+        "direct", "dual_annealing", "excitingmixing", "fixed_point", "fmin", "fmin_bfgs", "fmin_cg",
+        "fmin_cobyla", "fmin_l_bfgs_b", "fmin_ncg", "fmin_powell", "fmin_slsqp", "fmin_tnc",
+        "fminbound", "fsolve", "golden", "least_squares", "leastsq", "linearmixing", "minimize",
+        "minimize_scalar", "newton", "newton_krylov", "ridder", "root", "root_scalar", "shgo",
         "toms748",
     },
 }  # fmt: skip

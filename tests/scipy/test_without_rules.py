@@ -19,7 +19,6 @@ X = np.array([1.0, 2.0, 3.5])
 # With and without a rule, by the name that the message has.
 WITHOUT = {
     "scipy.cluster.vq.whiten": lambda x: scipy.cluster.vq.whiten(np.outer(x, [1.0, 2.0])).sum(),
-    "scipy.optimize.linprog": lambda x: optimize.linprog(x, [[1.0] * 3], [1.0]).fun,
     "scipy.signal.bode": lambda x: signal.bode((x, [1.0, 2.0, 3.0]))[1].sum(),
     "scipy.signal.butter": lambda x: signal.butter(2, x[0] / 3)[0].sum(),
     "scipy.signal.windows.kaiser": lambda x: signal.windows.kaiser(4, x[0]).sum(),
@@ -37,6 +36,7 @@ CLASSES = {
 }
 WITH = {
     "scipy.optimize.fmin": lambda x: optimize.fmin(lambda v: ((v - x[0]) ** 2).sum(), [0.0])[0],
+    "scipy.optimize.linprog": lambda x: optimize.linprog(x, [[1.0] * 3], [1.0]).fun,
     "scipy.linalg.expm": lambda x: linalg.expm(np.diag(x)).sum(),
     "scipy.stats.norm": lambda x: stats.norm(x[0]).pdf(2.0),
     "scipy.stats.gamma": lambda x: stats.gamma(2.0, scale=x[0]).pdf(x).sum(),

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.optimize
 
+from zyg.scipy import _linear_programs as _linear_programs
 from zyg.scipy import _optimize_rules as _optimize_rules
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._optimize_rules import linear_sum_assignment as linear_sum_assignment
