@@ -25,7 +25,11 @@ DROP_INS = RULES | {f: calls for table in files("formulas") for f, calls in tabl
 # SciPy's that take functions, sparse matrices, or parameters that belong together, and are in no
 # table: tests/scipy has programs of those.
 OF_FUNCTIONS = {
-    "scipy.integrate": {"dblquad", "fixed_quad", "odeint", "quad", "solve_ivp", "tplquad"},
+    "scipy.integrate": {
+        "dblquad", "fixed_quad", "nquad", "odeint", "quad", "quad_vec", "solve_bvp", "solve_ivp",
+        "tplquad",
+    },
+    "scipy.interpolate": {"approximate_taylor_polynomial"},
     "scipy.special": {  # for float32, SciPy's spheroidal functions do not end, others give NaN
         "agm", "mathieu_cem", "mathieu_modcem1", "mathieu_modcem2", "mathieu_modsem1",
         "mathieu_modsem2", "mathieu_sem", "obl_ang1", "obl_ang1_cv", "obl_rad1", "obl_rad1_cv",

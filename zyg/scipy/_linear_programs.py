@@ -7,26 +7,12 @@ import numpy as np
 import scipy.optimize
 
 from zyg.errors import AdjointError, unknown_call
-from zyg.functions.kit import as_array, cast, composed, strip, with_value
+from zyg.functions.kit import as_array, cast, strip, with_value
 from zyg.scipy._closures import plain, refuse
-from zyg.scipy._namespace import called_as
-from zyg.scipy._valued import arguments_of
+from zyg.scipy._valued import by_names
 
 _NEAR = 1e-4  # how near SciPy's solution is to that of the equations that hold there
 _ROUNDING = 1e-9
-
-
-def _by_names(function):
-    """A decorator: the rule of a function, whose arguments come by name."""
-
-    def register(written):
-        def by_names(*args, **kwargs):
-            return written(**arguments_of(function, args, kwargs))
-
-        composed(function)(called_as(function, by_names))
-        return written
-
-    return register
 
 
 def _real(x):
@@ -43,7 +29,7 @@ def _as_solved(name, formula, x):
     return with_value(formula, (x,))
 
 
-@_by_names(scipy.optimize.lsq_linear)
+@by_names(scipy.optimize.lsq_linear)
 def lsq_linear(A, b, bounds, **options):
     """By the normal equations of what the bounds do not hold."""
     name = "scipy.optimize.lsq_linear"
@@ -145,7 +131,7 @@ def _no_vertex(why, fix):
     )
 
 
-@_by_names(scipy.optimize.linprog)
+@by_names(scipy.optimize.linprog)
 def linprog(c, A_ub, b_ub, A_eq, b_eq, bounds, integrality, **options):
     """By the equations of the vertex; the marginals by those of its transpose."""
     name = "scipy.optimize.linprog"

@@ -201,11 +201,11 @@ def _with_derivatives(result, solved, value, value_place):
     if "fun" in result:
         result["fun"] = value(x)
     if len(result.get("xl", ())):  # further minima
-        places = [solved(x) for x in result.xl]
-        result.xl, result.funl = np.stack(places), np.stack([value(x) for x in places])
+        places = [solved(x) for x in result["xl"]]
+        result["xl"], result["funl"] = np.stack(places), np.stack([value(x) for x in places])
     best = result.get("lowest_optimization_result")
     if best is not None:
-        best.x, best.fun = x, result.fun
+        best.x, best.fun = x, result["fun"]
     return result
 
 

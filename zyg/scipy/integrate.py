@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.integrate
 
+from zyg.scipy import _boundary_values as _boundary_values
 from zyg.scipy import _integrate_rules as _integrate_rules
 from zyg.scipy import _quadrature as _quadrature
 from zyg.scipy._namespace import drop_in

@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.interpolate
 
+from zyg.scipy import _interpolate_curves as _interpolate_curves
 from zyg.scipy import _interpolate_fitpack as _interpolate_fitpack
+from zyg.scipy import _interpolate_polynomials as _interpolate_polynomials
 from zyg.scipy import _interpolate_scattered as _interpolate_scattered
 from zyg.scipy._interpolate_classes import CLASSES, FUNCTIONS, refuse_others
 from zyg.scipy._namespace import drop_in
