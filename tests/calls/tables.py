@@ -26,8 +26,8 @@ DROP_INS = RULES | {f: calls for table in files("formulas") for f, calls in tabl
 # table: tests/scipy has programs of those.
 OF_FUNCTIONS = {
     "scipy.integrate": {
-        "dblquad", "fixed_quad", "nquad", "odeint", "quad", "quad_vec", "solve_bvp", "solve_ivp",
-        "tplquad",
+        "cubature", "dblquad", "fixed_quad", "nquad", "nsum", "odeint", "quad", "quad_vec",
+        "solve_bvp", "solve_ivp", "tanhsinh", "tplquad",
     },
     "scipy.interpolate": {"approximate_taylor_polynomial"},
     "scipy.special": {  # for float32, SciPy's spheroidal functions do not end, others give NaN

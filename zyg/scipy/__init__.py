@@ -30,7 +30,7 @@ _several_variables _kernel_density          those of several; estimated densitie
 _samples _tests_of_samples stats            statistics of samples; tests
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta_methods _steps_at_once _runge_kutta  derivatives along steps
-_integrate_rules _quadrature                differential equations, integrals
+_integrate_rules _quadrature _quadrature_at_places  differential equations, integrals
 _optimize_rules _linear_programs optimize   minima and roots, by the implicit function theorem
 _signal_rules _signal_filters               convolutions; filters
 _signal_sampling _signal_spectra _signal_responses signal  rates; spectra; responses, formulas

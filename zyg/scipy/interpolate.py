@@ -2,8 +2,8 @@
 
 The piecewise polynomials (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`,
 `CubicHermiteSpline`, `PPoly`), the splines (`BSpline`, `make_interp_spline`, `make_lsq_spline`,
-`splrep` and `splev` with their kin, `InterpolatedUnivariateSpline`, `LSQUnivariateSpline`,
-`UnivariateSpline` of s=0), the tables (`interp1d`, `RegularGridInterpolator`, `interpn`) and what
+`splrep`, `splprep` and `splev` with their kin, `InterpolatedUnivariateSpline`,
+`LSQUnivariateSpline`, `UnivariateSpline` of s=0; `bisplrep` with given knots), the tables (`interp1d`, `RegularGridInterpolator`, `interpn`) and what
 is made of scattered points (`RBFInterpolator`, `LinearNDInterpolator`, `NearestNDInterpolator`,
 `griddata`) take watched points, and data of which values and places are watched; so do the methods
 `derivative`, `antiderivative` and `integrate`. At a point between two pieces, the derivative is
