@@ -61,7 +61,7 @@ def splprep(x, w, u, ub, ue, k, task, s, t, full_output, nest, per, quiet):
 
 
 @making_splines(interpolate.make_splrep)
-def make_splrep(x, y, k, s, bc_type, **options):
+def make_splrep(x, y, k, s, bc_type=None, **options):
     if s:
         raise unknown_call("scipy.interpolate.make_splrep", f"with s > 0, {BY_DATA}", "pass s=0")
     periodic = "periodic" if bc_type == "periodic" else None
@@ -87,11 +87,12 @@ FUNCTIONS["make_splprep"] = Making(interpolate.make_splprep, _make_splprep)
 
 
 @on_watched(interpolate.generate_knots)
-def generate_knots(x, y, w, xb, xe, k, s, nest, bc_type):
+def generate_knots(x, y, k, s, bc_type=None, **options):
     """The one set of knots by which a spline goes through all points."""
     if s:
         raise unknown_call("scipy.interpolate.generate_knots", f"with s > 0, {BY_DATA}", "pass s=0")
-    [_] = interpolate.generate_knots(*plain((x, y)), k=k, bc_type=bc_type)
+    known = {"k": k, "bc_type": bc_type} if bc_type else {"k": k}
+    next(interpolate.generate_knots(*plain((x, y)), **known, **plain(options)))
     x = data.wide(x)
     periodic = bc_type == "periodic" and k > 1
     return iter([data.periodic_knots(x, k) if periodic else data.inner_knots(x, k)])

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.integrate
 
 from zyg.errors import unknown_call
-from zyg.functions.kit import as_array, is_watched, strip, with_value
+from zyg.functions.kit import as_array, is_watched, remembered, strip, with_value
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._namespace import dispatching
 from zyg.scipy._valued import by_names
@@ -33,7 +33,7 @@ def _check(name, y, found):
 _AT_ONCE = 100_000  # places on one tape
 
 
-@functools.cache
+@remembered(64)
 def _rule(name, count):
     """The places and the weights of a rule on the cube from -1 to 1."""
     seen = []
@@ -109,17 +109,26 @@ def cubature(f, a, b, rule, args, **options):
     f, values = plain(f), plain(as_tuple(args))
     _check(name, sum(add(lambda x: f(x, *values)) for add in boxes.sums()), found.estimate)
     a, b = (np.broadcast_to(as_array(end), given[0].shape) for end in (a, b))
-    found.estimate = _integral(held, a, b, boxes, found.estimate, {"rule": rule, **rest})
+    options = {"rule": rule, **{k: v for k, v in rest.items() if k != "points"}}
+    found.estimate = _Integral(held, boxes, found.estimate, options).entry(a, b)
     return found
 
 
-def _integral(held, a, b, boxes, value, options):
-    """The `value` of what is held over the box from a to b, with its derivatives."""
+class _Integral:
+    """The `value` of what is held over a box, with its derivatives."""
 
-    def side(f, a, b, k, end):
+    def __init__(self, held, boxes, value, options):
+        self._held, self._boxes, self._value, self._options = held, boxes, value, options
+
+    def entry(self, a, b):
+        return one_entry(
+            "cubature", lambda *_: self._value, self._pull, (a, b, *self._held.leaves), self._push
+        )
+
+    def _side(self, f, a, b, k, end):
         """The integral over one side, where the place along an axis is the end."""
         if np.isinf(strip(end[k])):
-            return np.zeros(np.shape(value))
+            return np.zeros(np.shape(self._value))
         others = [j for j in range(len(a)) if j != k]
 
         def on_side(x):
@@ -129,45 +138,41 @@ def _integral(held, a, b, boxes, value, options):
 
         if not others:
             return on_side(np.zeros((1, 0)))[0]
-        return _cubature(on_side, a[others], b[others], **options).estimate
+        return _cubature(on_side, a[others], b[others], **self._options).estimate
 
-    def once(*ends):
-        if any(map(is_watched, ends)):
+    def _sums(self, a, b):
+        """The sums by which parameters have their derivatives, once."""
+        if any(map(is_watched, (a, b))):
             option = "ends that move, twice, beside parameters that do,"
             why = "its rule holds the places still in which it integrates the slopes by parameters."
             refuse("scipy.integrate.cubature", option, why)
+        return self._boxes.sums()
 
-    def pull(y, leaves, y_bar):
+    def _pull(self, y, leaves, y_bar):
         a, b, *values = leaves
-        make = held.again()
-        if values:
-            once(a, b)
+        make = self._held.again()
         totals = [np.zeros(np.shape(v)) for v in values]
-        for add in boxes.sums() if values else ():
+        for add in self._sums(a, b) if values else ():
             _, back = pullback(lambda *values, add=add: add(make(values)), *values)
             totals = [x + c for x, c in zip(totals, back(y_bar, zeros=True), strict=True)]
 
         def bar(end, sign):
-            sides = (side(make(values), a, b, k, end) for k in range(len(a)))
-            return np.stack([sign * np.sum(y_bar * s) for s in sides])
+            sides = (self._side(make(values), a, b, k, end) for k in range(len(a)))
+            return np.stack([sign * np.sum(y_bar * side) for side in sides])
 
         return lambda: bar(a, -1.0), lambda: bar(b, 1.0), *totals
 
-    def push(y, leaves, tangents):
+    def _push(self, y, leaves, tangents):
         a, b, *values = leaves
-        make, total = held.again(), np.zeros(np.shape(y))
-        for end, end_dot, sign in ((a, tangents[0], -1.0), (b, tangents[1], 1.0)):
+        a_dot, b_dot, *values_dot = tangents
+        make, total = self._held.again(), np.zeros(np.shape(y))
+        for end, end_dot, sign in ((a, a_dot, -1.0), (b, b_dot, 1.0)):
             for k in range(len(a)) if end_dot is not None else ():
-                total = total + sign * end_dot[k] * side(make(values), a, b, k, end)
-        moves = any(v is not None for v in tangents[2:])
-        if moves:
-            once(a, b)
-        for add in boxes.sums() if moves else ():
+                total = total + sign * end_dot[k] * self._side(make(values), a, b, k, end)
+        for add in self._sums(a, b) if any(v is not None for v in values_dot) else ():
             one = functools.partial(lambda add, *values: add(make(values)), add)
-            total = total + pushforward(one, values, tangents[2:])[1]
+            total = total + pushforward(one, values, values_dot)[1]
         return total
-
-    return one_entry("cubature", lambda *_: value, pull, (a, b, *held.leaves), push)
 
 
 _cubature = dispatching(scipy.integrate.cubature)

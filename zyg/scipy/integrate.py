@@ -3,8 +3,8 @@
 Solutions of differential equations are differentiated along the steps of Runge-Kutta methods (W.
 Hager, "Runge-Kutta methods in optimal control and the transformed adjoint system", 2000), with the
 times of events, and of boundary value problems by the implicit function theorem; integrals by the
-integral of the derivative, or at the places where SciPy took the values (`cubature`). What the function holds that is
-watched (args, closures, attributes) is found, and has its gradient too.
+integral of the derivative, or at the places where SciPy took the values (`cubature`). What the
+function holds that is watched (args, closures, attributes) is found, and has its gradient too.
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import integrate

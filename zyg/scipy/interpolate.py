@@ -3,13 +3,14 @@
 The piecewise polynomials (`CubicSpline`, `PchipInterpolator`, `Akima1DInterpolator`,
 `CubicHermiteSpline`, `PPoly`), the splines (`BSpline`, `make_interp_spline`, `make_lsq_spline`,
 `splrep`, `splprep` and `splev` with their kin, `InterpolatedUnivariateSpline`,
-`LSQUnivariateSpline`, `UnivariateSpline` of s=0; `bisplrep` with given knots), the tables (`interp1d`, `RegularGridInterpolator`, `interpn`) and what
-is made of scattered points (`RBFInterpolator`, `LinearNDInterpolator`, `NearestNDInterpolator`,
-`griddata`) take watched points, and data of which values and places are watched; so do the methods
-`derivative`, `antiderivative` and `integrate`. At a point between two pieces, the derivative is
-that of the piece that SciPy computes with. Objects are SciPy's; made by these classes, where a
-gradient runs or none, they take watched points. Where a point is one of the data of
-`RBFInterpolator`, second derivatives leave out that one's radial function, as at a kink.
+`LSQUnivariateSpline`, `UnivariateSpline` of s=0; `bisplrep` with given knots), the tables
+(`interp1d`, `RegularGridInterpolator`, `interpn`) and what is made of scattered points
+(`RBFInterpolator`, `LinearNDInterpolator`, `NearestNDInterpolator`, `griddata`) take watched
+points, and data of which values and places are watched; so do the methods `derivative`,
+`antiderivative` and `integrate`. At a point between two pieces, the derivative is that of the piece
+that SciPy computes with. Objects are SciPy's; made by these classes, where a gradient runs or none,
+they take watched points. Where a point is one of the data of `RBFInterpolator`, second derivatives
+leave out that one's radial function, as at a kink.
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import interpolate

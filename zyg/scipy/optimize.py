@@ -1,9 +1,10 @@
 """scipy.optimize for watched values: ``from zyg.scipy import optimize``.
 
-Roots and minima are differentiated by the implicit function theorem, with respect to whatever
-their function holds that is watched: args, closures, attributes. The starting point carries no
+Roots and minima are differentiated by the implicit function theorem, with respect to whatever their
+function holds that is watched: args, closures, attributes. The starting point carries no
 derivative. Linear programs and least squares between bounds are differentiated by the constraints
-that hold at the solution; a degenerate vertex is refused. How exact a derivative is depends on how exactly the solver has solved.
+that hold at the solution; a degenerate vertex is refused. How exact a derivative is depends on how
+exactly the solver has solved.
 
 >>> import zyg
 >>> from zyg.scipy import optimize
