@@ -28,7 +28,8 @@ def test_integrals_over_boxes(rule):
 @pytest.mark.slow
 def test_boxes_whose_sides_move():
     def f(a, b, c):
-        return integrate.cubature(lambda x: wave(x, c), a, b, rule="gk15").estimate[0]
+        points = [[0.5, 0.7]]
+        return integrate.cubature(lambda x: wave(x, c), a, b, rule="gk15", points=points).estimate
 
     zyg.check_gradient(f, *BOX, C, order=1)
     zyg.check_gradient(f, BOX[1], BOX[0] * [1.0, 2.0], C, order=1)

@@ -109,7 +109,7 @@ def cubature(f, a, b, rule, args, **options):
     f, values = plain(f), plain(as_tuple(args))
     _check(name, sum(add(lambda x: f(x, *values)) for add in boxes.sums()), found.estimate)
     a, b = (np.broadcast_to(as_array(end), given[0].shape) for end in (a, b))
-    options = {"rule": rule, **{k: v for k, v in rest.items() if k != "points"}}
+    options = {"rule": rule, **rest}
     found.estimate = _Integral(held, boxes, found.estimate, options).entry(a, b)
     return found
 
@@ -138,7 +138,9 @@ class _Integral:
 
         if not others:
             return on_side(np.zeros((1, 0)))[0]
-        return _cubature(on_side, a[others], b[others], **self._options).estimate
+        points = [np.asarray(p)[others] for p in self._options["points"] or ()]
+        options = {**self._options, "points": points or None}
+        return _cubature(on_side, a[others], b[others], **options).estimate
 
     def _sums(self, a, b):
         """The sums by which parameters have their derivatives, once."""
