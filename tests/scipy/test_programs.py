@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import zyg
 from zyg.errors import AdjointError, ConvergenceError, MissingRuleError
@@ -147,6 +149,7 @@ def marginals(c, a, b, a_eq, b_eq, ends):
     return np.concatenate([np.ravel(x) for x in numbers])
 
 
+@pytest.mark.slow
 def test_linear_programs():
     data = COSTS, ROWS, SIDE, SUM, TOTAL, ENDS
     np.testing.assert_array_equal(zyg.pullback(marginals, *data)[0], marginals(*data))
@@ -165,7 +168,7 @@ def test_bounds_as_scipy_takes_them(name):
         found = optimize.linprog(c, A_ub=a, b_ub=b, bounds=BOUNDS[name])
         return np.append(found.x, found.fun)
 
-    zyg.check_gradient(f, COSTS, ROWS, SIDE)
+    zyg.check_gradient(f, COSTS, ROWS, SIDE, order=1)
 
 
 def test_bounds_that_move_in_a_list():
@@ -198,6 +201,23 @@ def test_degenerate_vertices_have_no_derivative(f, text):
 def test_programs_without_solution_are_scipys():
     found, _ = zyg.pullback(lambda b: optimize.linprog([1.0], [[1.0]], b).status, SIDE[:1] * -1)
     assert found == 2
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**31), st.integers(1, 4), st.integers(1, 4))
+def test_a_minimum_moves_with_costs_by_its_place_and_with_limits_by_its_marginals(seed, n, m):
+    rng = np.random.default_rng(seed)
+    c, a, b = rng.normal(size=n), rng.normal(size=(m, n)), rng.uniform(0.5, 1.5, m)
+    ends = np.stack([-rng.uniform(0.5, 1.0, n), rng.uniform(0.5, 1.0, n)], axis=1)
+    found = scipy.optimize.linprog(c, a, b, bounds=ends)
+
+    slopes = zyg.gradient(lambda *x: optimize.linprog(*x[:3], bounds=x[3]).fun, c, a, b, ends)
+    weights = found.ineqlin.marginals
+    np.testing.assert_allclose(slopes[0], found.x, atol=1e-9)
+    np.testing.assert_allclose(slopes[1], -np.outer(weights, found.x), atol=1e-9)
+    np.testing.assert_allclose(slopes[2], weights, atol=1e-9)
+    both = np.stack([found.lower.marginals, found.upper.marginals], axis=1)
+    np.testing.assert_allclose(slopes[3], both, atol=1e-9)
 
 
 # Least squares

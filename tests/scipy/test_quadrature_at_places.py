@@ -182,3 +182,29 @@ def test_a_series_in_closed_form():
 def test_sums_without_a_rule_are_refused(f, text):
     with pytest.raises(MissingRuleError, match=text):
         zyg.pullback(f, C)
+
+
+def test_complex_values():
+    def of_numbers(b, c):
+        return integrate.tanhsinh(lambda x: np.exp(1j * c[0] * x) + c[1], 0.2, b).integral
+
+    zyg.check_gradient(of_numbers, 1.4, C)
+
+
+def test_parts_of_many_regions(monkeypatch):
+    def f(c):
+        return integrate.cubature(
+            lambda x: np.exp(-50 * c[0] * (x[:, 0] - c[1]) ** 2), [0.0], [3.0]
+        )
+
+    whole = zyg.gradient(lambda c: f(c).estimate, C)[0]
+    monkeypatch.setattr("zyg.scipy._quadrature_at_places._AT_ONCE", 30)
+    assert len(f(C).regions) > 3
+    np.testing.assert_allclose(zyg.gradient(lambda c: f(c).estimate, C)[0], whole, rtol=1e-12)
+    slope = zyg.pushforward(lambda c: f(c).estimate, (C,), (np.array([0.3, 0.5]),))[1]
+    assert slope == pytest.approx(whole @ [0.3, 0.5], rel=1e-12)
+
+
+def test_a_series_without_a_limit_is_refused():
+    with pytest.raises(MissingRuleError, match="places"):
+        zyg.pullback(lambda c: integrate.nsum(lambda k: c / k, 1, np.inf).sum, 1.0)

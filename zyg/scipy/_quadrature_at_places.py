@@ -160,7 +160,7 @@ class _Integral:
 
         def bar(end, sign):
             sides = (self._side(make(values), a, b, k, end) for k in range(len(a)))
-            return np.stack([sign * np.sum(y_bar * side) for side in sides])
+            return np.stack([sign * np.sum(side * y_bar) for side in sides])
 
         return lambda: bar(a, -1.0), lambda: bar(b, 1.0), *totals
 
