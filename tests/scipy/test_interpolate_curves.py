@@ -85,6 +85,14 @@ def test_splines_that_are_made_where_no_gradient_runs_take_watched_points():
     zyg.check_gradient(lambda at: one(at) + np.sum(several(at / 4), axis=0), AT)
 
 
+def test_parameters_are_rounded_as_scipys():
+    x = CURVE.astype(np.float32)
+    expected = scipy.interpolate.make_splprep(x)[1]
+    found = zyg.pullback(lambda x: interpolate.make_splprep(x)[1], x)[0]
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
 def test_all_derivatives_at_points():
     def f(m, y, at):
         tck = m.splrep(X, y)

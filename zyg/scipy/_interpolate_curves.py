@@ -37,8 +37,8 @@ _FLAT = 1e-6  # the slope of a spline that touches 0, of the largest there may b
 def _lengths(points):
     """The parameters of points along a curve: the lengths of the chords so far, of the whole."""
     squares = np.sum(np.square(np.diff(points, axis=1)), axis=0)
-    so_far = np.concatenate([np.zeros(1), np.cumsum(np.sqrt(squares))])
-    return so_far / so_far[-1]
+    so_far = np.cumsum(np.sqrt(squares))
+    return np.concatenate([np.zeros(1), so_far / so_far[-1]])
 
 
 @on_watched(interpolate.splprep)
@@ -77,9 +77,10 @@ def _make_splprep(*args, **kwargs):
     if given["s"]:
         raise unknown_call("scipy.interpolate.make_splprep", f"with s > 0, {BY_DATA}", "pass s=0")
     spline = CLASSES["BSpline"].of(original(**plain(given))[0])
-    x = data.wide(given["x"])
-    u = _lengths(x) if given["u"] is None else data.wide(given["u"])
-    spline.keep(*data.interpolating(u, np.transpose(x), given["k"]))  # SciPy takes no condition
+    x = as_array(given["x"])
+    u = _lengths(x) if given["u"] is None else as_array(given["u"])
+    points = np.transpose(data.wide(x))
+    spline.keep(*data.interpolating(data.wide(u), points, given["k"]))  # without conditions
     return spline, u
 
 

@@ -24,7 +24,7 @@ def lagrange(x, w):
     """By the sum of the polynomials that are 0 at all points but one."""
     made = interpolate.lagrange(strip(x), strip(w))
     x, w = as_array(x), as_array(w)
-    n, total = len(x), np.zeros(len(x))
+    n, total = len(x), np.zeros(max(len(x), 1))
     for j in range(n):
         others = x[[k for k in range(n) if k != j]]
         product = np.ones(1)
