@@ -94,7 +94,7 @@ def generate_knots(x, y, k, s, bc_type=None, **options):
         raise unknown_call("scipy.interpolate.generate_knots", f"with s > 0, {BY_DATA}", "pass s=0")
     known = {"k": k, "bc_type": bc_type} if bc_type else {"k": k}
     next(interpolate.generate_knots(*plain((x, y)), **known, **plain(options)))
-    x = data.wide(x)
+    x = as_array(x)
     periodic = bc_type == "periodic" and k > 1
     return iter([data.periodic_knots(x, k) if periodic else data.inner_knots(x, k)])
 
