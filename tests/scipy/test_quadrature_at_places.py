@@ -208,3 +208,17 @@ def test_parts_of_many_regions(monkeypatch):
 def test_a_series_without_a_limit_is_refused():
     with pytest.raises(MissingRuleError, match="places"):
         zyg.pullback(lambda c: integrate.nsum(lambda k: c / k, 1, np.inf).sum, 1.0)
+
+
+@pytest.mark.parametrize("f", [
+    lambda a, b, c: integrate.tanhsinh(power, a, b, args=(c,)).integral,
+    lambda a, b, c: integrate.nsum(lambda k, c: k**-c, a, np.inf, args=(c + b,)).sum,
+    lambda a, b, c: integrate.cubature(lambda x: c * x[:, 0] ** 2, [a], [b]).estimate,
+])  # fmt: skip
+def test_single_precision(f):
+    x = [np.float32(v) for v in (1.5, 2.25, 0.75)]
+    y, back = zyg.pullback(f, *x)
+    bars = back(np.ones_like(y))
+    exact = zyg.gradient(f, *map(float, x))
+    assert y.dtype == f(*x).dtype
+    np.testing.assert_allclose(bars, exact, rtol=1e-4)
