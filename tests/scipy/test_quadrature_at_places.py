@@ -5,7 +5,7 @@ import pytest
 import scipy.integrate
 
 import zyg
-from zyg.errors import MissingRuleError
+from zyg.errors import ConvergenceError, MissingRuleError
 from zyg.scipy import integrate
 
 C = np.array([0.7, 0.3])
@@ -51,6 +51,22 @@ def test_a_step_between_the_ends_has_no_part_in_their_derivative():
         return step.estimate
 
     assert zyg.gradient(f, np.array([1.2]))[0] == pytest.approx(2.2, rel=1e-9)
+
+
+def test_slopes_that_are_rougher_than_values_are_refused():
+    def f(c):
+        return integrate.cubature(
+            lambda x: 1 + c * np.exp(-3000 * np.sum((x - 0.4) ** 2, axis=1)), *BOX
+        ).estimate
+
+    def g(c):
+        return integrate.tanhsinh(lambda x: 1 + c * np.exp(-1000 * (x - 0.4) ** 2), 0, 1).integral
+
+    with pytest.raises(ConvergenceError, match="rougher"):
+        zyg.gradient(f, 0.0)
+    with pytest.raises(ConvergenceError, match="rougher"):
+        zyg.pushforward(f, (0.0,), (1.0,))
+    assert zyg.gradient(g, 0.0)[0] == pytest.approx(np.sqrt(np.pi / 1000))
 
 
 def test_boxes_without_ends():

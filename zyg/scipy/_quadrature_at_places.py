@@ -8,7 +8,7 @@ import functools
 import numpy as np
 import scipy.integrate
 
-from zyg.errors import unknown_call
+from zyg.errors import ConvergenceError, unknown_call
 from zyg.functions.kit import as_array, is_watched, remembered, strip, with_value
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._namespace import dispatching
@@ -20,6 +20,7 @@ from zyg.verbs.pushforward import pushforward
 
 _NEAR = 1e-6  # how near SciPy's value is to that of the places here, of its size
 _TINY = 1e-14
+_ROUGH = 1e-4  # by how much of its size an integral of slopes may change in smaller regions
 _DIFFERENT = "at these values its places do not give what SciPy does"
 
 
@@ -68,19 +69,30 @@ def _on_box(a, b, t):
 class _Boxes:
     """The places of all regions of an integral, with their weights."""
 
-    def __init__(self, regions, rule, a, b):
+    def __init__(self, starts, halves, rule, a, b):
         places, weights = _rule(rule, len(a))
         low, high = np.minimum(a, b), np.maximum(a, b)
         many = max(1, _AT_ONCE // len(weights))
+        self._given = starts, halves, rule, a, b
         self._sign = (-1.0) ** np.sum(a > b)
         self._parts = []
-        for first in range(0, len(regions), many):
-            some = regions[first : first + many]
-            start = np.stack([region.a for region in some])
-            half = (np.stack([region.b for region in some]) - start) / 2
+        for first in range(0, len(starts), many):
+            start, half = (v[first : first + many] for v in (starts, halves))
             t = (start + half)[:, None] + half[:, None] * places
             x, density = _on_box(low, high, np.reshape(t, (-1, len(a))))
             self._parts.append((x, density * np.ravel(np.prod(half, axis=-1)[:, None] * weights)))
+
+    def finer(self):
+        """The same, each region halved along each axis, of many along two."""
+        starts, halves, *rest = self._given
+        count = np.shape(starts)[1]
+        for step in range(min(count, 2)):
+            axis = (np.arange(len(starts)) + step) % count
+            along = np.eye(count)[axis]
+            halves = halves * (1 - along / 2)
+            starts = np.concatenate([starts, starts + 2 * halves * along])
+            halves = np.concatenate([halves, halves])
+        return _Boxes(starts, halves, *rest)
 
     def sums(self):
         """For each part, the function that gives the sum of f over its places."""
@@ -107,13 +119,25 @@ def cubature(f, a, b, rule, args, **options):
     )
     kind = "gk21" if rule == "gauss-kronrod" else rule
     given = np.broadcast_arrays(*(np.asarray(end, float) for end in ends))
-    boxes = _Boxes(found.regions, kind, *given)
+    starts, ends = (np.stack([getattr(r, end) for r in found.regions]) for end in "ab")
+    boxes = _Boxes(starts, (ends - starts) / 2, kind, *given)
     f, values = plain(f), plain(as_tuple(args))
     _check(name, sum(add(lambda x: f(x, *values)) for add in boxes.sums()), found.estimate)
     a, b = (np.broadcast_to(as_array(end), given[0].shape) for end in (a, b))
     options = {"rule": rule, **rest}
     found.estimate = _Integral(held, boxes, found.estimate, options).entry(a, b)
     return found
+
+
+def _check_slopes(found, finer):
+    """Refuse the integrals of slopes that are other ones in smaller regions."""
+    for x, y in zip(found, finer, strict=True):
+        if not np.all(np.abs(x - y) <= _ROUGH * np.max(np.abs(y), initial=0.0) + _TINY):
+            raise ConvergenceError(
+                "the derivative of scipy.integrate.cubature was not found.",
+                "the slopes by parameters are rougher than the values, by which it chose regions.",
+                "pass a smaller rtol=, or points= where the slopes are rough.",
+            )
 
 
 class _Integral:
@@ -152,13 +176,19 @@ class _Integral:
             refuse("scipy.integrate.cubature", option, why)
         return self._boxes.sums()
 
+    def _slopes(self, sums, make, values, y_bar):
+        totals = [np.zeros(np.shape(v)) for v in values]
+        for add in sums:
+            _, back = pullback(lambda *values, add=add: add(make(values)), *values)
+            totals = [x + c for x, c in zip(totals, back(y_bar, zeros=True), strict=True)]
+        return totals
+
     def _pull(self, y, leaves, y_bar):
         a, b, *values = leaves
         make = self._held.again()
-        totals = [np.zeros(np.shape(v)) for v in values]
-        for add in self._sums(a, b) if values else ():
-            _, back = pullback(lambda *values, add=add: add(make(values)), *values)
-            totals = [x + c for x, c in zip(totals, back(y_bar, zeros=True), strict=True)]
+        totals = self._slopes(self._sums(a, b), make, values, y_bar) if values else []
+        if values and not any(map(is_watched, (a, b, y_bar, *values))):
+            _check_slopes(totals, self._slopes(self._boxes.finer().sums(), make, values, y_bar))
 
         def bar(end, sign):
             sides = (self._side(make(values), a, b, k, end) for k in range(len(a)))
@@ -173,9 +203,16 @@ class _Integral:
         for end, end_dot, sign in ((a, a_dot, -1.0), (b, b_dot, 1.0)):
             for k in range(len(a)) if end_dot is not None else ():
                 total = total + sign * end_dot[k] * self._side(make(values), a, b, k, end)
-        for add in self._sums(a, b) if any(v is not None for v in values_dot) else ():
-            one = functools.partial(lambda add, *values: add(make(values)), add)
-            total = total + pushforward(one, values, values_dot)[1]
+        if any(v is not None for v in values_dot):
+
+            def moved(sums):
+                parts = [functools.partial(lambda add, *v: add(make(v)), add) for add in sums]
+                return sum(pushforward(part, values, values_dot)[1] for part in parts)
+
+            by_values = moved(self._sums(a, b))
+            if not any(map(is_watched, (*leaves, *tangents))):
+                _check_slopes([by_values], [moved(self._boxes.finer().sums())])
+            total = total + by_values
         return total
 
 
@@ -184,6 +221,7 @@ _cubature = dispatching(scipy.integrate.cubature)
 # Integrals of numbers, by places that come doubly exponentially near to the ends
 
 _FARTHEST = 5.0
+_LEVEL = 5  # at least, for slopes may be less smooth than values
 
 
 def _shares(level):
@@ -235,7 +273,7 @@ def tanhsinh(f, a, b, args, log, preserve_shape, **options):
     found, f, (a, b, *args), shape = _run(scipy.integrate.tanhsinh, f, (a, b), args, plain(options))
     sign = np.where(strip(b) < strip(a), -1.0, 1.0)
     low, high = np.where(sign > 0, a, b), np.where(sign > 0, b, a)
-    y = sign[:, 0] * _summed(f, low, high, args, int(np.max(found.maxlevel, initial=2)))
+    y = sign[:, 0] * _summed(f, low, high, args, int(np.max(found.maxlevel, initial=_LEVEL)))
     y = np.reshape(y, shape)[()]
     _check(name, y, found.integral)
     found.integral = with_value(y, (found.integral,))
@@ -259,7 +297,6 @@ def _run(function, f, numbers, args, options, others=()):
 
 # Sums
 
-_LEVEL = 3  # of the integral
 _TERMS = 64  # that are added one by one, before the rest is an integral and slopes
 
 
