@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zyg.scipy import interpolate, signal, stats
+from zyg.scipy import signal, stats
 
 from .calls import array, call
 
@@ -131,14 +131,11 @@ STATISTICS = [
     (lambda x, y: stats.ttest_ind(x, y, trim=0.2), SAMPLE, FEW),
     (lambda x, y: stats.ttest_rel(x, y), TABLE, MORE),
 ]
-OTHERS = [
-    (lambda a: [p.coef for p in interpolate.pade(a, 2)], np.array([1.0, 0.9, 0.4, 0.7, 0.07])),
-]
 # Their values are rough: of searches, and of a sum of logarithms that has its least one added.
 ROUGH = [
     (lambda h: signal.minimum_phase(h), np.array([0.1, 0.3, 0.8, 0.2, 0.1])),
     (lambda x: stats.boxcox_normmax(x, method="mle"), np.abs(SAMPLE)),
     (lambda x: stats.ppcc_max(x, (0.1, 0.9), dist="tukeylambda"), np.sort(SAMPLE**3)),
 ]
-ALL = [*DESIGNS, *CONVERSIONS, *RESPONSES, *STATISTICS, *OTHERS, *ROUGH]
+ALL = [*DESIGNS, *CONVERSIONS, *RESPONSES, *STATISTICS, *ROUGH]
 CALLS = {f: [call(*args)] for f, *args in ALL}

@@ -25,7 +25,11 @@ DROP_INS = RULES | {f: calls for table in files("formulas") for f, calls in tabl
 # SciPy's that take functions, sparse matrices, or parameters that belong together, and are in no
 # table: tests/scipy has programs of those.
 OF_FUNCTIONS = {
-    "scipy.integrate": {"dblquad", "fixed_quad", "odeint", "quad", "solve_ivp", "tplquad"},
+    "scipy.integrate": {
+        "cubature", "dblquad", "fixed_quad", "nquad", "nsum", "odeint", "quad", "quad_vec",
+        "solve_bvp", "solve_ivp", "tanhsinh", "tplquad",
+    },
+    "scipy.interpolate": {"approximate_taylor_polynomial"},
     "scipy.linalg": {"qr_delete", "qr_insert", "qr_update"},
     "scipy.special": {  # for float32, SciPy's spheroidal functions do not end, others give NaN
         "agm", "mathieu_cem", "mathieu_modcem1", "mathieu_modcem2", "mathieu_modsem1",
@@ -37,11 +41,12 @@ OF_FUNCTIONS = {
         "qmr", "spilu", "splu", "spsolve_triangular", "tfqmr",
     },
     "scipy.optimize": {
-        "anderson", "bisect", "brent", "brenth", "brentq", "broyden1", "broyden2", "curve_fit",
-        "diagbroyden", "differential_evolution", "dual_annealing", "excitingmixing", "fixed_point",
-        "fmin", "fmin_bfgs", "fmin_cg", "fmin_l_bfgs_b", "fmin_ncg", "fmin_powell", "fmin_slsqp",
-        "fmin_tnc", "fminbound", "fsolve", "golden", "least_squares", "leastsq", "linearmixing",
-        "minimize", "minimize_scalar", "newton", "newton_krylov", "ridder", "root", "root_scalar",
+        "anderson", "approx_fprime", "basinhopping", "bisect", "brent", "brenth", "brentq",
+        "broyden1", "broyden2", "brute", "curve_fit", "diagbroyden", "differential_evolution",
+        "direct", "dual_annealing", "excitingmixing", "fixed_point", "fmin", "fmin_bfgs", "fmin_cg",
+        "fmin_cobyla", "fmin_l_bfgs_b", "fmin_ncg", "fmin_powell", "fmin_slsqp", "fmin_tnc",
+        "fminbound", "fsolve", "golden", "least_squares", "leastsq", "linearmixing", "minimize",
+        "minimize_scalar", "newton", "newton_krylov", "ridder", "root", "root_scalar", "shgo",
         "toms748",
     },
 }  # fmt: skip

@@ -128,7 +128,6 @@ def test_assignments_are_places():
         (lambda c: optimize.fminbound(valley, c[0] - 5, 3.0, (C,)), "watched x1"),
         (lambda c: optimize.fmin_slsqp(hill, START, [lambda x, c: x[0]], args=(c,)), "eqcons"),
         (lambda c: optimize.leastsq(hill, START, (c,), full_output=True), "full_output"),
-        (lambda c: optimize.linprog(c, bounds=(0, 1)).x, "linprog"),
         (lambda c: optimize.milp(c).x, "milp"),
         (lambda c: optimize.minimize(lambda x: hill(x, C), START, bounds=[(c[0], 1), (0, 1)]).x,
          "watched bounds"),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.errors import MissingRuleError
 from zyg.scipy import integrate
 
 Y = np.random.default_rng(13).normal(size=(5, 6))
@@ -81,3 +82,82 @@ def test_errors_are_scipys():
         zyg.pullback(lambda a: integrate.fixed_quad(np.sin, a, np.inf)[0], 1.0)
     with pytest.raises(ValueError, match="power of 2"):
         zyg.pullback(integrate.romb, Y[:, :4])
+
+
+def test_integrals_of_many_variables():
+    def f(a, c):
+        return integrate.nquad(
+            wave, [lambda x, c: (c[0] * x, 1.0), (0.0, a)], args=(c,), opts={"epsabs": 1e-10}
+        )[0]
+
+    assert zyg.pullback(f, 0.8, C)[0] == pytest.approx(f(0.8, C), rel=1e-14)
+    zyg.check_gradient(f, 0.8, C, order=1)
+
+
+@pytest.mark.slow
+def test_ranges_and_options_in_lists_and_functions():
+    def f(c):
+        def options(x):
+            return {"points": [c[0] * x, 7.0]}
+
+        ranges = [[0.0, c[1]], lambda: (0.0, c[0])]
+        return integrate.nquad(
+            lambda y, x: np.cos(c[0] * x * y), ranges, opts=[options, {"limit": 20}]
+        )[0]
+
+    assert zyg.pullback(f, C)[0] == pytest.approx(f(C), rel=1e-13)
+    zyg.check_gradient(f, C, order=1)
+    one = zyg.gradient(lambda a: integrate.nquad(lambda x: a * x, [(0.0, 2.0)])[0], 1.5)[0]
+    assert one == pytest.approx(2.0)
+
+
+def powers(x, c):
+    return np.exp(-c[0] * x) * np.array([1.0, 2.0, 3.0]) + c[1] * np.sin(x)
+
+
+@pytest.mark.slow
+def test_integrals_of_arrays():
+    def f(a, b, c):
+        return integrate.quad_vec(lambda x: powers(x, c), a, b)[0]
+
+    np.testing.assert_array_equal(zyg.pullback(f, 0.2, 1.4, C)[0], f(0.2, 1.4, C))
+    zyg.check_gradient(f, 0.2, 1.4, C)
+
+
+def test_integrals_of_arrays_with_args_and_infinite_ends():
+    def f(c):
+        return integrate.quad_vec(
+            lambda x, c: np.exp(-(x**2)) * np.stack([c, c * x**2]), -np.inf, np.inf, args=(c[0],)
+        )[0]
+
+    def number(b, c):
+        return integrate.quad_vec(lambda x: np.sin(c[0] * x) * x, 0.0, b, epsabs=1e-10)[0]
+
+    assert zyg.jacobian(f, C)[0][:, 0] == pytest.approx(np.sqrt(np.pi) * np.array([1.0, 0.5]))
+    zyg.check_gradient(number, 1.3, C)
+
+
+@pytest.mark.parametrize(
+    ("f", "text"),
+    [
+        (lambda c: integrate.quad_vec(lambda x: c * x, 0, 1, full_output=True)[0], "full_output"),
+        (lambda c: integrate.quad_vec(lambda x: c * 1j, 0, 1)[0], "complex"),
+        (lambda c: integrate.nquad(lambda x: c[0], [(0, 1)], full_output=True)[0], "full_output"),
+        (lambda c: integrate.newton_cotes(np.arange(3) + 0 * c[0])[0], "equal distances"),
+    ],
+)
+def test_what_has_no_rule_is_refused(f, text):
+    with pytest.raises(MissingRuleError, match=text):
+        zyg.pullback(f, C)
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_weights_for_samples(n):
+    def f(inner):
+        places = np.concatenate([np.zeros(1), inner, np.full(1, float(n))])
+        weights, error = integrate.newton_cotes(places)
+        return np.append(weights, error)
+
+    zyg.check_gradient(f, np.arange(1.0, n) + 0.2)
+    weights = zyg.pullback(lambda x: integrate.newton_cotes(x, 1)[0] * x[0], np.ones(n))[0]
+    np.testing.assert_array_equal(weights, integrate.newton_cotes(n - 1, 1)[0])

@@ -19,11 +19,9 @@ X = np.array([1.0, 2.0, 3.5])
 # With and without a rule, by the name that the message has.
 WITHOUT = {
     "scipy.cluster.vq.whiten": lambda x: scipy.cluster.vq.whiten(np.outer(x, [1.0, 2.0])).sum(),
-    "scipy.optimize.linprog": lambda x: optimize.linprog(x, [[1.0] * 3], [1.0]).fun,
     "scipy.signal.remez": lambda x: signal.remez(5, [0.0, 0.1, 0.2, 0.5], x[:2]).sum(),
     "scipy.signal.sepfir2d": lambda x: signal.sepfir2d(np.eye(4), x, x).sum(),
     "scipy.signal.windows.kaiser": lambda x: signal.windows.kaiser(4, x[0]).sum(),
-    "scipy.integrate.nquad": lambda x: integrate.nquad(lambda a: a * x[0], [(0, 1)])[0],
     "scipy.special.lqmn": lambda x: special.lqmn(1, 2, x[0])[0].sum(),
     "scipy.stats.qmc.discrepancy": lambda x: stats.qmc.discrepancy(x[:, None] / 4),
     "scipy.stats.norm.fit": lambda x: stats.norm.fit(x)[1],
@@ -37,6 +35,8 @@ CLASSES = {
 }
 WITH = {
     "scipy.optimize.fmin": lambda x: optimize.fmin(lambda v: ((v - x[0]) ** 2).sum(), [0.0])[0],
+    "scipy.optimize.linprog": lambda x: optimize.linprog(x, [[1.0] * 3], [1.0]).fun,
+    "scipy.integrate.nquad": lambda x: integrate.nquad(lambda a: a * x[0], [(0, 1)])[0],
     "scipy.linalg.expm": lambda x: linalg.expm(np.diag(x)).sum(),
     "scipy.stats.norm": lambda x: stats.norm(x[0]).pdf(2.0),
     "scipy.stats.gamma": lambda x: stats.gamma(2.0, scale=x[0]).pdf(x).sum(),

@@ -117,7 +117,7 @@ _LISTS = {
     "shape", "new_shape", "window_shape", "reps", "repeats", "shift", "pad_width", "s",
     "axis", "axes", "source", "destination", "indices_or_sections", "ind", "obj", "kth",
     "args", "arguments", "extra_arguments", "parameters", "pattern",
-    "t_span", "l_and_u", "lu_and_piv", "c_and_lower", "cb_and_lower", "c_or_cr",
+    "bounds", "ranges", "t_span", "l_and_u", "lu_and_piv", "c_and_lower", "cb_and_lower", "c_or_cr",
 }  # fmt: skip
 
 

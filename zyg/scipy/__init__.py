@@ -32,8 +32,8 @@ _several_variables _kernel_density          those of several; estimated densitie
 _slopes_of_samples stats                    expectiles, medians of slopes; their module
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"
 _runge_kutta_methods _steps_at_once _runge_kutta  derivatives along steps
-_integrate_rules _quadrature integrate      differential equations, integrals
-_optimize_rules optimize                    minima and roots, by the implicit function theorem
+_integrate_rules _quadrature _quadrature_at_places  differential equations, integrals
+_optimize_rules _linear_programs optimize   minima and roots, by the implicit function theorem
 _signal_rules _signal_filters               convolutions; filters
 _signal_sampling _signal_spectra _signal_responses signal  rates; spectra; responses, formulas
 _ndimage_rules _ndimage_filters             filters of images: along an axis; in several
@@ -47,7 +47,9 @@ _distances _spatial_distance                distances of vectors
 _interpolate_pieces _interpolate_data       splines at points; their coefficients
 _interpolate_classes _interpolate_splines   classes that stand for SciPy's; splines of one variable
 _interpolate_fitpack _interpolate_tables    those of FITPACK; values on a line and on a grid
+_interpolate_curves _interpolate_polynomials  curves and surfaces; polynomials
 _interpolate_scattered interpolate          values at scattered points
+_boundary_values integrate                  boundary value problems
 _rotation_formulas _rotations               quaternions; rotations that may be watched
 _spatial_transform spatial                  their module
 """

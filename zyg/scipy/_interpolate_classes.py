@@ -109,7 +109,7 @@ def refuse_others(module):
 FUNCTIONS: dict[str, Any] = {}
 
 
-class _Making(dropins.DropIn):
+class Making(dropins.DropIn):
     """Of a function that makes splines, which are zyg's where no gradient runs, too."""
 
     __slots__ = ()
@@ -132,7 +132,7 @@ def making_splines(original):
             made.keep(*written(**arguments_of(original, args, kwargs)))
             return made
 
-        FUNCTIONS[original.__name__] = _Making(original, make)
+        FUNCTIONS[original.__name__] = Making(original, make)
 
     return register
 
@@ -146,7 +146,8 @@ def on_watched(original):
 
     def register(written):
         def by_name(*args, **kwargs):
-            y = plainly(original, args, kwargs)
+            own = any(isinstance(x, Watching) and x.watches() for x in (*args, *kwargs.values()))
+            y = NotImplemented if own else plainly(original, args, kwargs)
             if y is not NotImplemented:
                 return y
             try:

@@ -166,7 +166,7 @@ def inner_knots(x, k, start=None, end=None):
     return np.concatenate([*[first] * (k + 1), inner, *[last] * (k + 1)])
 
 
-def _periodic_knots(x, k):
+def periodic_knots(x, k):
     width = np.diff(x)
     if k % 2 == 0:
         x = np.concatenate([x[:1], x[1:-1] - 0.5 * width[:-1], x[-1:]])
@@ -223,7 +223,7 @@ def interpolating(x, y, k, t=None, bc_type=None):
         first, last = x[:1], x[-1:]
         return np.concatenate([*[first] * k, x, last]), y
     if bc_type == "periodic":
-        t = _periodic_knots(x, k)
+        t = periodic_knots(x, k)
         return t, _periodic_coefficients(t, y, k, x)
     starts, ends = _at_ends(None if bc_type == "not-a-knot" else bc_type, np.shape(y)[1:])
     if t is None:

@@ -18,17 +18,17 @@ from zyg.scipy._interpolate_classes import (
 from zyg.scipy._interpolate_pieces import real_points, spline_at
 from zyg.scipy._interpolate_splines import spline_derivative, spline_integral
 
-_BY_DATA = "which knots a smoothing spline has depends on the data, by a search"
+BY_DATA = "which knots a smoothing spline has depends on the data, by a search"
 
 
-def _of_tuple(tck):
+def of_tuple(tck):
     """Knots, coefficients and degree; several splines, if there are lists of coefficients."""
     t, c, k = tck
     several = isinstance(c, (list, tuple)) and np.ndim(c[0]) > 0
-    return _wide(t), [*map(_wide, c)] if several else _wide(c), k
+    return real_and_wide(t), [*map(real_and_wide, c)] if several else real_and_wide(c), k
 
 
-def _wide(x):
+def real_and_wide(x):
     """In 64 bits, and real, as FITPACK takes all numbers."""
     return data.wide(real_points(x))
 
@@ -49,7 +49,7 @@ def splev(x, tck, der, ext):
         if np.ndim(tck.c) > 1 or ext:
             raised(interpolate.splev, x, plain(tck), der, ext)
         return tck(x, der, True)
-    t, c, k = _of_tuple(tck)
+    t, c, k = of_tuple(tck)
     if isinstance(c, list) or np.ndim(c) > 1:
         return [splev(x, (t, part, k), der, ext) for part in c]
     if ext not in (0, 1, 3) or not 0 <= der <= k:
@@ -63,7 +63,7 @@ def splint(a, b, tck, full_output):
         return tck.integrate(a, b, extrapolate=False)
     if full_output:
         raise unknown_call("scipy.interpolate.splint", "its rule does not know 'full_output'")
-    t, c, k = _of_tuple(tck)
+    t, c, k = of_tuple(tck)
     if isinstance(c, list) or np.ndim(c) > 1:
         return [spline_integral(a, b, (t, part, k)) for part in c]
     y = spline_integral(a, b, (t, c, k))
@@ -81,7 +81,7 @@ def splantider(tck, n):
 
 
 def _derived(tck, n):
-    t, c, k = _of_tuple(tck)
+    t, c, k = of_tuple(tck)
     if isinstance(c, list):
         raise unknown_call("scipy.interpolate.splder", "its rule takes one spline at a time")
     return spline_derivative((t, c, k), n)
@@ -93,21 +93,21 @@ def splrep(x, y, w, xb, xe, k, task, s, t, full_output, per, quiet):
     if full_output or per or task == 1:
         why = "its rule does not know 'full_output', 'per' and task=1"
         raise unknown_call("scipy.interpolate.splrep", why)
-    x, y = (_wide(np.atleast_1d(as_array(v))) for v in (x, y))
+    x, y = (real_and_wide(np.atleast_1d(as_array(v))) for v in (x, y))
     if t is None and (s if s is not None else w is not None):
-        raise unknown_call("scipy.interpolate.splrep", f"with s > 0, {_BY_DATA}")
-    t, c = _through(x, y, k, xb, xe) if t is None else _nearest(x, y, t, k, w, xb, xe)
+        raise unknown_call("scipy.interpolate.splrep", f"with s > 0, {BY_DATA}")
+    t, c = through(x, y, k, xb, xe) if t is None else nearest_to(x, y, t, k, w, xb, xe)
     return t, np.concatenate([c, np.zeros(k + 1)]), k
 
 
-def _through(x, y, k, start, end):
+def through(x, y, k, start, end):
     return data.interpolating(x, y, k, data.inner_knots(x, k, start, end))
 
 
-def _nearest(x, y, inner, k, w, start, end):
+def nearest_to(x, y, inner, k, w, start, end):
     first, last = (x[:1] if start is None else start), (x[-1:] if end is None else end)
     ends = [[np.reshape(as_array(end), (1,))] * (k + 1) for end in (first, last)]
-    t = _wide(np.concatenate([*ends[0], as_array(inner), *ends[1]]))
+    t = real_and_wide(np.concatenate([*ends[0], as_array(inner), *ends[1]]))
     return t, data.fitted(x, y, t, k, w)
 
 
@@ -123,9 +123,9 @@ class Univariate(Watching):
 
     def take(self, x, y, w=None, bbox=(None, None), k=3, s=0, t=None, **options):
         if t is None and (s is None or s > 0):
-            raise unknown_call("scipy.interpolate.UnivariateSpline", f"with s > 0, {_BY_DATA}")
-        x, y = _wide(x), _wide(y)
-        made = _through(x, y, k, *bbox) if t is None else _nearest(x, y, t, k, w, *bbox)
+            raise unknown_call("scipy.interpolate.UnivariateSpline", f"with s > 0, {BY_DATA}")
+        x, y = real_and_wide(x), real_and_wide(y)
+        made = through(x, y, k, *bbox) if t is None else nearest_to(x, y, t, k, w, *bbox)
         self._eval_args = (*made, k)
 
     def __call__(self, x, nu=0, ext=None):

@@ -60,9 +60,8 @@ def dispatching(f: Callable[..., Any]) -> Callable[..., Any]:
     return dropins.if_watched(f, by_rule)
 
 
-def _refused(f: Callable[..., Any], module: str, why: str) -> Callable[..., Any]:
+def _refused(f: Callable[..., Any], name: str, why: str) -> Callable[..., Any]:
     """`f` itself on plain values; on watched ones the error that says why not."""
-    name = f"{module}.{f.__name__}"
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         if f in rules:  # somebody's own
@@ -112,7 +111,7 @@ def _replaced(module: str, name: str, value: Any) -> Any:
     if type(value).__name__ not in _FUNCTIONS or name.startswith("_"):
         return value
     why = reason_of(module, name)
-    inside = _refused(value, module, why) if why else dispatching(value)
+    inside = _refused(value, f"{module}.{name}", why) if why else dispatching(value)
     return dropins.drop_in(value, inside)
 
 

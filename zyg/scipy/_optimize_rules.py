@@ -11,7 +11,9 @@ from zyg.functions.kit import (
     cast,
     composed,
     dropins,
+    is_complex,
     nondifferentiable,
+    raised,
     strip,
     watched_leaves,
     with_value,
@@ -25,14 +27,14 @@ from zyg.verbs.implicit import implicit, solution
 from zyg.verbs.jacobians import jacobian
 
 
-def _solution(held, residual_of, x):
+def _solution(held, residual_of, x, tolerance=np.inf):
     """`x`, which the solver has found exact enough: where residual_of(f) is 0, f as it is held."""
 
     def begin():
         make = held.again()
         return lambda x, *values: residual_of(make(values))(x)
 
-    return solution(begin, stop_gradient(x), held.leaves)
+    return solution(begin, stop_gradient(x), held.leaves, tolerance)
 
 
 # What is 0 at the solution: of (f, the options of the solver), a function of x
@@ -54,7 +56,7 @@ def _change(f, given):
 
 
 def _slope(f, given):
-    """The gradient of a function that is minimal; where a bound holds x, x itself."""
+    """The gradient of a function that is minimal; where a bound holds x, how far x moves."""
     if given.get("constraints"):
         why = "its rule covers only a minimum inside of the bounds."
         refuse("scipy.optimize.minimize", "constraints", why)
@@ -64,9 +66,9 @@ def _slope(f, given):
     def slope(x):
         g, place = _gradient(value, x), strip(x)
         below, above = place <= low + near, place >= high - near
-        if near:  # where a search has come so near to an end, and f falls towards it
+        if np.any(near):  # where a search has come so near to an end, and f falls towards it
             below, above = below & (strip(g) > 0), above & (strip(g) < 0)
-        return np.where(below | above, x, g)[()]
+        return np.where(below | above, x - place, g)[()]
 
     return slope
 
@@ -87,14 +89,44 @@ def _named_slope(name):
                 refuse(name, option, "its rule covers only a minimum inside of the bounds.")
         bounds = given.get("bounds")
         bounds = None if bounds is None or np.size(bounds) == 0 else bounds
-        found = {k: given[k] for k in ("x1", "x2", "xtol") if "x1" in given}
+        known = ("x1", "x2", "xtol") if "x1" in given else ("len_tol", "vol_tol")
+        found = {k: given[k] for k in known if k in given}
         return _slope(f, {"bounds": bounds, "jac": _gives_gradient(given), **found})
 
     return slope
 
 
 def _gives_gradient(given):
-    return "approx_grad" in given and given["fprime"] is None and not given["approx_grad"]
+    by_itself = "approx_grad" in given and given["fprime"] is None and not given["approx_grad"]
+    return by_itself or given.get("jac") is True
+
+
+def _grid_slope(f, given):
+    """That of what is found on a grid first."""
+    name = "scipy.optimize.brute"
+    if given["full_output"]:
+        refuse(name, "full_output", "its rule covers only the minimum, and not the grid.")
+    if not callable(given["finish"]):
+        why = "its minimum is then one of the points of a grid, and jumps."
+        refuse(name, "no function as finish", why)
+    return _slope(f, {})
+
+
+def _cobyla_slope(f, given):
+    """That of a minimum which the constraints do not hold."""
+    name = "scipy.optimize.fmin_cobyla"
+    slope = _named_slope(name)(f, given)
+    cons = [given["cons"]] if callable(given["cons"]) else given["cons"]
+    further = given["args"] if given["consargs"] is None else as_tuple(given["consargs"])
+    near = 4 * max(given["catol"], given["rhoend"])
+
+    def inside(x):
+        if any(np.any(np.asarray(c(strip(x), *further)) <= near) for c in cons):
+            why = "its rule covers only a minimum inside of them."
+            refuse(name, "constraints that hold the minimum", why)
+        return slope(x)
+
+    return inside
 
 
 def _squares_slope(f, given):
@@ -114,6 +146,7 @@ def _ends(bounds):
     return np.broadcast_arrays(*plain(ends))
 
 
+_EPSILON = np.sqrt(np.finfo(float).eps)
 _SEARCHED = 1e-5  # how near to an end a search in an interval comes, if nothing else is said
 
 
@@ -126,9 +159,14 @@ def _limits(given):
         options = given.get("options") or {}
         return *plain(bounds), 4 * options.get("xatol", given.get("xtol", _SEARCHED))
     if hasattr(bounds, "lb"):
-        return *_ends(bounds), 0.0
-    rows = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in plain(bounds)]
-    return *np.transpose(rows), 0.0
+        low, high = _ends(bounds)
+    else:
+        rows = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in plain(bounds)]
+        low, high = np.transpose(rows)
+    if "len_tol" not in given:
+        return low, high, 0.0
+    size = max(given["len_tol"], given["vol_tol"] ** (1 / np.size(low)))  # of the last boxes
+    return low, high, 4 * size * (high - low)
 
 
 def _still(name, rest):
@@ -138,10 +176,49 @@ def _still(name, rest):
             refuse(name, f"watched {option}", "its rule covers only bounds that do not move.")
 
 
-def _solver(function, residual_of, value_place=None):
+def _settings(signature, args, rest):
+    """All that a solver is told but its function, plain; with what it tells the one inside it."""
+    given = {k: p.default for k, p in signature.parameters.items()} | plain(rest)
+    if "minimizer_kwargs" in given:
+        given["jac"] = (given.get("options") or {}).get("jac")
+        given |= given["minimizer_kwargs"] or {}
+    return given | {"args": plain(args)}
+
+
+def _with_derivatives(result, solved, value, value_place):
+    """What a solver returns, whose solutions x are solved(x), with the values of f there."""
+    if isinstance(result, tuple):  # with full_output
+        x, *others = solved(result[0]), *result[1:]
+        if value_place is not None:
+            others[value_place - 1] = value(x)
+        return x, *others
+    if not isinstance(result, dict):
+        return solved(result)
+    name = "root" if "root" in result else "x"  # of SciPy's OptimizeResult
+    if result[name] is None:  # nothing was found
+        return result
+    result[name] = x = solved(result[name])
+    if "fun" in result:
+        result["fun"] = value(x)
+    if len(result.get("xl", ())):  # further minima
+        places = [solved(x) for x in result["xl"]]
+        result["xl"], result["funl"] = np.stack(places), np.stack([value(x) for x in places])
+    best = result.get("lowest_optimization_result")
+    if best is not None:
+        best.x, best.fun = x, result["fun"]
+    return result
+
+
+def _with_keywords(function, keywords):
+    """A function that is given these keywords, which the solver has as plain values."""
+    return (lambda *x, **_: function(*x, **keywords)) if keywords else function
+
+
+def _solver(function, residual_of, value_place=None, tolerance=np.inf):
     """The rule of a solver, ``function(f, x0, ..., args=...)``.
 
-    The value of f is at `value_place` of what it returns in a tuple.
+    The value of f is at `value_place` of what it returns in a tuple. A Newton step may move the
+    solution by `tolerance`.
     """
     signature = inspect.signature(function)
     takes_args = "args" in signature.parameters
@@ -149,18 +226,14 @@ def _solver(function, residual_of, value_place=None):
     def solve(*arguments, **options):
         rest = signature.bind(*arguments, **options).arguments
         name, fun = next(iter(rest)), rest.pop(next(iter(rest)))
-        args, keywords = as_tuple(rest.pop("args", ())), rest.get("kwargs") or {}
+        inner = rest.get("minimizer_kwargs") or {}
+        args = as_tuple(rest.pop("args", inner.get("args", ())))
+        keywords = rest.get("kwargs") or {} if "kwargs" in signature.parameters else {}
         rest.update(rest.pop("kw", {}))
-        if "kwargs" not in signature.parameters or not keywords:
-            with_keywords = fun
-        else:
-
-            def with_keywords(*x, **_):  # which the solver gives as plain values
-                return fun(*x, **keywords)
-
-        given = {k: p.default for k, p in signature.parameters.items()} | plain(rest)
+        with_keywords = _with_keywords(fun, keywords)
+        given = _settings(signature, args, rest)
         residual_of(with_keywords, given)  # may be refused
-        _still(f"scipy.optimize.{function.__name__}", rest)
+        _still(f"scipy.optimize.{function.__name__}", {**rest, **inner})
         held = Held(with_keywords, args)
         result = held.run(
             f"scipy.optimize.{function.__name__}",
@@ -170,23 +243,13 @@ def _solver(function, residual_of, value_place=None):
             moving=slice(1),
         )
         residual_of_f = functools.partial(residual_of, given=given)
+        solved = functools.partial(_solution, held, residual_of_f, tolerance=tolerance)
 
         def value(x):
             y = with_keywords(x, *args)
-            return y[0] if given.get("jac") is True or _gives_gradient(given) else y
+            return y[0] if _gives_gradient(given) else y
 
-        if isinstance(result, dict):  # SciPy's OptimizeResult
-            name = "root" if "root" in result else "x"
-            result[name] = x = _solution(held, residual_of_f, result[name])
-            if "fun" in result:
-                result["fun"] = value(x)
-            return result
-        if isinstance(result, tuple):  # with full_output
-            x, *others = _solution(held, residual_of_f, result[0]), *result[1:]
-            if value_place is not None:
-                others[value_place - 1] = value(x)
-            return x, *others
-        return _solution(held, residual_of_f, result)
+        return _with_derivatives(result, solved, value, value_place)
 
     composed(function)(solve)
 
@@ -206,10 +269,14 @@ for _function in (
     scipy.optimize.fmin_cg, scipy.optimize.fmin_ncg, scipy.optimize.fmin_l_bfgs_b,
     scipy.optimize.fmin_slsqp, scipy.optimize.brent, scipy.optimize.golden,
     scipy.optimize.fminbound, scipy.optimize.differential_evolution,
-    scipy.optimize.dual_annealing,
+    scipy.optimize.dual_annealing, scipy.optimize.basinhopping, scipy.optimize.shgo,
 ):  # fmt: skip
     _solver(_function, _named_slope(f"scipy.optimize.{_function.__name__}"), 1)
 _solver(scipy.optimize.fmin_tnc, _named_slope("scipy.optimize.fmin_tnc"))
+_NEAR = 1e-2  # of what ends a search before it is exact
+_solver(scipy.optimize.direct, _named_slope("scipy.optimize.direct"), tolerance=_NEAR)
+_solver(scipy.optimize.brute, _grid_slope, tolerance=_NEAR)
+_solver(scipy.optimize.fmin_cobyla, _cobyla_slope, tolerance=_NEAR)
 for _function in (
     scipy.optimize.broyden1, scipy.optimize.broyden2, scipy.optimize.anderson,
     scipy.optimize.linearmixing, scipy.optimize.diagbroyden, scipy.optimize.excitingmixing,
@@ -268,6 +335,22 @@ nondifferentiable(_places)
 linear_sum_assignment = dropins.drop_in(_places, dispatching(_places))
 
 # A function of NumPy's operations
+
+
+@composed(scipy.optimize.approx_fprime)
+def approx_fprime(xk, f, epsilon=_EPSILON, *args):
+    """The differences themselves, of f in steps along each axis."""
+    x, start = as_array(xk), f(xk, *args)
+    if is_complex(x) or np.ndim(start) > 1 or np.ndim(x) > 1:
+        raised(scipy.optimize.approx_fprime, x, lambda *_: strip(start), epsilon)
+    x, start = _real(x), np.reshape(as_array(start), -1)
+    least = _EPSILON * np.where(strip(x) >= 0, 1.0, -1.0) * np.maximum(1.0, np.abs(strip(x)))
+    moved = x + np.where(strip(x + epsilon) == strip(x), least, epsilon)
+    units = np.eye(len(x), dtype=bool)
+    ends = [f(np.where(unit, moved, x), *args) for unit in units]
+    rows = [np.reshape(as_array(end), -1) - start for end in ends]
+    quotients = np.stack(rows) / np.reshape(moved - x, (-1, 1))
+    return np.ravel(quotients) if np.shape(quotients)[1] == 1 else np.transpose(quotients)
 
 
 @valued(scipy.optimize.rosen)

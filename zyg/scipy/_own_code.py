@@ -14,7 +14,6 @@ from zyg.errors import unknown_call
 from zyg.functions.kit import composed, is_watched, strip
 
 TABLE = {
-    "scipy.interpolate": "pade",
     "scipy.signal": """abcd_normalize bessel bode butter cheb1ap cheb2ap cheby1 cheby2
         closest_STFT_dual_window cont2discrete cspline1d cspline1d_eval czt_points dbode dfreqresp
         dimpulse dlsim dstep ellip findfreqs firls firwin firwin2 firwin_2d freqresp gammatone

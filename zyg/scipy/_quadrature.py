@@ -8,7 +8,7 @@ import scipy.special
 from zyg.functions.kit import as_array, composed, is_watched, raised, strip
 from zyg.scipy._closures import as_tuple, joined, parted, plain, refuse
 from zyg.scipy._namespace import dispatching
-from zyg.scipy._valued import valued
+from zyg.scipy._valued import by_names, unknown, valued
 from zyg.verbs.checkpoints import one_entry
 from zyg.verbs.gradients import pullback
 from zyg.verbs.held import Held
@@ -197,6 +197,46 @@ def tplquad(func, a, b, gfun, hfun, qfun, rfun, args=(), epsabs=1.49e-8, epsrel=
     return dblquad(inner, a, b, gfun, hfun, args, **exact)
 
 
+@composed(scipy.integrate.nquad)
+def nquad(func, ranges, args=None, opts=None, full_output=False):
+    """Integrals of integrals, the last variable outermost, whose error is returned."""
+    if full_output:
+        refuse("scipy.integrate.nquad", "full_output", "its rule covers only the integral.")
+    if opts is None or isinstance(opts, dict):
+        opts = [opts or {}] * len(ranges)
+
+    def integral(depth, *outer):
+        (low, high), given = _at(ranges[depth], *outer), dict(_at(opts[depth], *outer))
+        if "points" in given:
+            places = plain(given["points"])
+            given["points"] = [p for p in places if strip(low) <= p <= strip(high)]
+        inner = func if depth == 0 else lambda *x: integral(depth - 1, *x)[0]
+        return _quad(inner, low, high, outer, **plain(given))
+
+    return integral(len(ranges) - 1, *(() if args is None else args))
+
+
+@by_names(scipy.integrate.quad_vec)
+def quad_vec(f, a, b, full_output, args=(), **options):
+    name = "scipy.integrate.quad_vec"
+    if full_output:
+        refuse(name, "full_output", "its rule covers only the integral.")
+    held = Held(f, as_tuple(args))
+    ends, rest = plain(((a, b), options))
+    y, error = held.run(
+        name,
+        lambda f, args: scipy.integrate.quad_vec(
+            f, *ends, **rest, **({"args": args} if args else {})
+        ),
+        (a, b),
+        moving=slice(int(is_watched(a) or is_watched(b))),
+    )
+    if np.iscomplexobj(y):
+        refuse(name, "complex values", "its rule covers only real ones.")
+    known = {k: rest[k] for k in ("epsabs", "epsrel", "limit", "points")}
+    return _integral(held, a, b, known, y, y), error
+
+
 @composed(scipy.integrate.fixed_quad)
 def fixed_quad(func, a, b, args=(), n=5):
     if np.isinf(strip(a)) or np.isinf(strip(b)):
@@ -204,6 +244,23 @@ def fixed_quad(func, a, b, args=(), n=5):
     places, weights = scipy.special.roots_legendre(strip(n))
     y = (b - a) * (places + 1) / 2.0 + a
     return (b - a) / 2.0 * np.sum(weights * func(y, *as_tuple(args)), axis=-1), None
+
+
+@valued(scipy.integrate.newton_cotes)
+def newton_cotes(rn, equal=0):
+    """The weights by which all powers are summed exactly, and the factor of the error."""
+    if equal:
+        return None, None
+    if np.all(np.diff(strip(rn)) == 1):
+        why = "places at equal distances, where its error is another"
+        raise unknown(scipy.integrate.newton_cotes, why, "pass zyg.stop_gradient(rn)")
+    n = len(rn) - 1
+    y, k = as_array(rn) / n, np.arange(n + 1)
+    powers = np.transpose(np.vander(2 * y - 1, increasing=True))
+    weights = np.linalg.solve(powers, np.where(k % 2 == 0, 2.0 / (k + 1), 0.0)) * (n / 2)
+    left = n / (n + 2.0) - np.sum(y ** (n + 1) * weights)
+    size = np.exp((n + 1) * np.log(n) - scipy.special.gammaln(n + 2))
+    return weights, left * size
 
 
 # Sums over samples

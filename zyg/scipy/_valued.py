@@ -70,6 +70,19 @@ def written(function, *watched, **only):
     return register
 
 
+def by_names(function):
+    """A decorator: the rule of a function, which takes all arguments by their names."""
+
+    def register(rule):
+        def call(*args, **kwargs):
+            return rule(**arguments_of(function, args, kwargs))
+
+        composed(function)(called_as(function, call))
+        return rule
+
+    return register
+
+
 def with_formula(function, y, formula, given):
     """`y`, or what is in it, with the derivatives of what a formula makes of what was `given`.
 

@@ -55,6 +55,7 @@ REFUSED = {
         SETTINGS: "linprog_verbose_callback show_options",
         SEARCHED: "bracket milp quadratic_assignment",
         "it compares a gradient with differences of values": "check_grad",
+        "it takes the first step that is good enough, so it jumps": "line_search",
     },
     "scipy.signal": {
         LIMITS: "buttord cheb1ord cheb2ord ellipord kaiserord band_stop_obj",

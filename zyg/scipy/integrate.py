@@ -2,8 +2,9 @@
 
 Solutions of differential equations are differentiated along the steps of Runge-Kutta methods (W.
 Hager, "Runge-Kutta methods in optimal control and the transformed adjoint system", 2000), with the
-times of events; integrals by the integral of the derivative. What the function holds that is
-watched (args, closures, attributes) is found, and has its gradient too.
+times of events, and of boundary value problems by the implicit function theorem; integrals by the
+integral of the derivative, or at the places where SciPy took the values (`cubature`). What the
+function holds that is watched (args, closures, attributes) is found, and has its gradient too.
 
 >>> import numpy as np, zyg
 >>> from zyg.scipy import integrate
@@ -20,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.integrate
 
+from zyg.scipy import _boundary_values as _boundary_values
 from zyg.scipy import _integrate_rules as _integrate_rules
 from zyg.scipy import _quadrature as _quadrature
+from zyg.scipy import _quadrature_at_places as _quadrature_at_places
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._solver_derivatives import solve_ivp as solve_ivp
 

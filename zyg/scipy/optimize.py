@@ -1,8 +1,10 @@
 """scipy.optimize for watched values: ``from zyg.scipy import optimize``.
 
-Roots and minima are differentiated by the implicit function theorem, with respect to whatever
-their function holds that is watched: args, closures, attributes. The starting point carries no
-derivative. How exact a derivative is depends on how exactly the solver has solved.
+Roots and minima are differentiated by the implicit function theorem, with respect to whatever their
+function holds that is watched: args, closures, attributes. The starting point carries no
+derivative. Linear programs and least squares between bounds are differentiated by the constraints
+that hold at the solution; a degenerate vertex is refused. How exact a derivative is depends on how
+exactly the solver has solved.
 
 >>> import zyg
 >>> from zyg.scipy import optimize
@@ -28,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import scipy.optimize
 
+from zyg.scipy import _linear_programs as _linear_programs
 from zyg.scipy import _optimize_rules as _optimize_rules
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._optimize_rules import linear_sum_assignment as linear_sum_assignment
