@@ -18,7 +18,7 @@ from zyg.scipy._special_functions import multigammaln
 class _OfSeveral(OfSciPy):
     """A distribution of several variables; frozen it is SciPy's, where nothing is watched."""
 
-    points: ClassVar = ("pdf", "logpdf")
+    points: ClassVar[tuple[str, ...]] = ("pdf", "logpdf")
 
     def __call__(self, *args, **kwargs):
         frozen = dropins.if_watched(self.scipys, lambda *a, **k: Frozen(self, a, k))
@@ -38,7 +38,7 @@ class _OfSeveral(OfSciPy):
 class ByOwnCode(_OfSeveral):
     """A distribution whose `methods` are differentiated along SciPy's own code."""
 
-    points: ClassVar = ("pdf", "logpdf", "pmf", "logpmf")
+    points = ("pdf", "logpdf", "pmf", "logpmf")
 
     def __init__(self, name, *methods):
         super().__init__(name)
