@@ -140,7 +140,9 @@ class Copies:
         return self._spaces[name]
 
     def _import(self, *args: Any, **kwargs: Any) -> Any:
-        return self.of(__import__(*args, **kwargs))
+        module = __import__(*args, **kwargs)
+        learn()
+        return self.of(module)
 
 
 @remembered(16)
