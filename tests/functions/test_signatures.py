@@ -36,6 +36,7 @@ PASSING_ON = {
     optimize.fmin, optimize.fmin_powell, optimize.fmin_bfgs, optimize.fmin_cg, optimize.fmin_ncg,
     optimize.fmin_l_bfgs_b, optimize.fmin_slsqp, optimize.fmin_tnc, optimize.brent, optimize.golden,
     optimize.fminbound, optimize.differential_evolution, optimize.dual_annealing,
+    optimize.basinhopping, optimize.shgo, optimize.direct, optimize.brute, optimize.fmin_cobyla,
     optimize.broyden1, optimize.broyden2, optimize.anderson, optimize.linearmixing,
     optimize.diagbroyden, optimize.excitingmixing, optimize.newton_krylov,
 }  # fmt: skip

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.errors import MissingRuleError
+from zyg.scipy import signal, stats
 from zyg.tools.samples import leaves_apart
 
-from ..calls.formulas_own_code import ALL, ROUGH
+from ..calls.formulas_own_code import ALL, ROUGH, TIMES, A, B, X
 
 
 def named(row):
@@ -23,3 +25,33 @@ def test_values_are_scipys_and_slopes_those_of_differences(row):
         np.testing.assert_allclose(x, y, rtol=1e-15, atol=1e-16)
     options = {"order": 1, "rtol": 1e-3} if row in ROUGH else {}
     zyg.check_gradient(f, *args, **options)
+
+
+def test_what_scipys_code_leaves_out_is_not_left_out_of_derivatives():
+    """A first coefficient of 1, by which it does not divide; an input of zeros."""
+    monic = np.array([1.0, 0.4, -0.2])
+    zyg.check_gradient(lambda b, a: signal.lfiltic(b, a, X[:2], X[2:4]), B, monic)
+    zyg.check_gradient(lambda u: signal.lsim((B, A), u, TIMES)[1], np.zeros(5))
+
+
+@pytest.mark.parametrize(
+    ("f", "value"),
+    [
+        (lambda p: stats.pmean(np.abs(X), p), 0.0),
+        (lambda p: stats.yeojohnson(X, p), 2.0),
+        (lambda p: stats.yeojohnson_llf(p, X), 0.0),
+        (lambda p: stats.boxcox_llf(p, X), 0.0),
+        (lambda p: stats.power_divergence(X, lambda_=p), -1.0),
+        (lambda p: stats.iqr(X, scale=p), 1.0),
+        (lambda w: signal.lp2hp(B, A, w), 1.0),
+        (lambda p: signal.cspline1d(X, p), 0.0),
+    ],
+)
+def test_a_parameter_where_scipy_takes_another_formula_is_refused(f, value):
+    with pytest.raises(MissingRuleError, match=f"of {value}, where another formula is taken"):
+        zyg.pullback(f, value)
+
+
+def test_coefficients_that_are_cut_off_are_refused():
+    with pytest.raises(MissingRuleError, match="begin with 0, which are cut off"):
+        zyg.pullback(lambda b: signal.freqresp((b, A), TIMES)[1], np.array([0.0, 1.0]))

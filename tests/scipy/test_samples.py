@@ -5,7 +5,6 @@ import pytest
 import scipy.stats
 
 import zyg
-from zyg.errors import MissingRuleError
 from zyg.scipy import stats
 
 from ..calls.calls import array
@@ -111,22 +110,6 @@ def test_distances_of_samples(name):
     zyg.check_gradient(f, Y[:, 0], X[:3, 1], WEIGHTS[:, 0], WEIGHTS[:3, 1])
     value = zyg.pullback(f, Y[:, 0], X[:3, 1])[0]
     assert value == getattr(scipy.stats, name)(Y[:, 0], X[:3, 1])
-
-
-@pytest.mark.parametrize(
-    ("f", "value"),
-    [
-        (lambda p: stats.pmean(X, p), 0.0),
-        (lambda p: stats.yeojohnson(X, p), 2.0),
-        (lambda p: stats.yeojohnson_llf(p, X), 0.0),
-        (lambda p: stats.boxcox_llf(p, np.abs(X)), 0.0),
-        (lambda p: stats.power_divergence(np.abs(X), lambda_=p), -1.0),
-    ],
-)
-def test_a_watched_parameter_where_scipy_takes_another_formula_is_refused(f, value):
-    with pytest.raises(MissingRuleError, match=f"of {value}, where another formula is taken"):
-        zyg.pullback(f, value)
-    zyg.pullback(f, value + 0.1)
 
 
 def test_options_of_all_kinds():

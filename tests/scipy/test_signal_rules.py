@@ -283,7 +283,7 @@ def test_single_precision_stays(f):
         (lambda x: signal.freqs(x, A), "pass worN as an array"),
         (lambda x: signal.chirp(X, x[0], 1.0, x[0], "log"), "at f0 == f1"),
         (lambda x: signal.find_peaks(x, width=0), "the condition 'width'"),
-        (lambda x: signal.hilbert2(x), "hilbert2 has no rule"),
+        (lambda x: signal.spline_filter(x), "spline_filter has no rule"),
     ],
 )
 def test_what_is_not_known_is_refused(f, what):

@@ -61,7 +61,7 @@ class Copies:
         kind: Any = type(value)
         if kind is _MEMOISED:
             return self.of(value.__wrapped__)
-        if kind is FunctionType and value not in rules and self._is_inside(value.__module__):
+        if kind is FunctionType and self._is_inside(value.__module__) and _runs(value):
             return self.function(value)
         if (found := drop_in(value)) is not value:
             return found
@@ -90,10 +90,13 @@ class Copies:
         return str(name).partition(".")[0] == self._package
 
     def function(self, f: FunctionType) -> Any:
+        """The copy of a function; where its code names one with a rule, the drop-in stands."""
         names, codes = self._space(f.__globals__)
         cells = tuple(CellType() for _ in f.__closure__ or ())
         code = codes.get(f.__code__, f.__code__)
-        made = self._keep(f, FunctionType(code, names, f.__name__, None, cells))
+        made = FunctionType(code, names, f.__name__, None, cells)
+        if _runs(f):
+            self._keep(f, made)
         functools.update_wrapper(made, f, updated=())
         made.__defaults__, made.__kwdefaults__ = map(self.of, (f.__defaults__, f.__kwdefaults__))
         for name in _named(f.__code__):
@@ -165,6 +168,12 @@ class _Module(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         return self.__dict__["_find"](name)
+
+
+def _runs(f: FunctionType) -> bool:
+    """Whether there is nothing to a function but its code: no rule, or one that runs the copy."""
+    rule = rules.get(f)
+    return rule is None or getattr(getattr(rule, "function", None), "is_copy", False)
 
 
 def _named(code: CodeType) -> Iterator[str]:

@@ -148,7 +148,8 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
 
 
 _OF_COUNTS = (
-    "arange", "fromiter", "geomspace", "linspace", "logspace", "repeat", "tile", "where",
+    "arange", "fromiter", "geomspace", "linspace", "logspace", "repeat", "resize", "tile",
+    "where",
 )  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{

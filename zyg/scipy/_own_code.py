@@ -6,12 +6,15 @@ argument that their code hands to a compiled function without a rule is refused 
 
 import functools
 import inspect
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from zyg.adoption.copies import copied
-from zyg.errors import unknown_call
-from zyg.functions.kit import composed, is_watched, strip
+from zyg.functions.kit import as_array, composed, is_watched, strip
+from zyg.scipy._valued import unknown
 
 TABLE = {
     "scipy.signal": """abcd_normalize bessel bode butter cheb1ap cheb2ap cheby1 cheby2
@@ -34,13 +37,51 @@ TABLE = {
 }
 
 
-# Where a parameter has one of these values, their code takes a formula without it: a limit.
-_LIMITS: dict[str, tuple[str, tuple[int, ...]]] = {
-    "boxcox_llf": ("lmb", (0,)),
-    "pmean": ("p", (0,)),
-    "power_divergence": ("lambda_", (-1, 0, 1)),
-    "yeojohnson": ("lmbda", (0, 2)),
-    "yeojohnson_llf": ("lmb", (0, 2)),
+# Where their code leaves an argument out, which its derivative needs
+
+
+def _limit(name: str, *values: float) -> Callable[[Any, dict[str, Any]], None]:
+    """Refuse an argument that has one of these values, at which another formula is taken."""
+
+    def demand(function: Any, given: dict[str, Any]) -> None:
+        x = given.get(name)
+        if is_watched(x) and strip(x) in values:
+            option = f"the derivative by {name!r} of {strip(x)}, where another formula is taken"
+            instead = f"pass zyg.stop_gradient({name}), or a number near it"
+            raise unknown(function, option, instead)
+
+    return demand
+
+
+def _leading_zeros(function: Any, given: dict[str, Any]) -> None:
+    b = given["b"]
+    if is_watched(b) and np.all(np.abs(strip(np.atleast_1d(b))[..., 0]) <= 1e-14):
+        option = "watched coefficients that begin with 0, which are cut off"
+        raise unknown(function, option, "leave the zeros out")
+
+
+def _divided(function: Any, given: dict[str, Any]) -> None:
+    first = np.atleast_1d(as_array(given["a"]))[0]
+    given["b"], given["a"] = (as_array(c) / first for c in (given["b"], given["a"]))
+
+
+def _with_input(function: Any, given: dict[str, Any]) -> None:
+    if is_watched(given["U"]) and not np.any(strip(given["U"])):
+        given["U"] = given["U"] + np.finfo(float).tiny  # else it is left out
+
+
+_PREPARED = {
+    "boxcox_llf": _limit("lmb", 0),
+    "cspline1d": _limit("lamb", 0),
+    "iqr": _limit("scale", 1),
+    "lfiltic": _divided,
+    "lp2hp": _limit("wo", 1),
+    "lsim": _with_input,
+    "normalize": _leading_zeros,
+    "pmean": _limit("p", 0),
+    "power_divergence": _limit("lambda_", -1, 0, 1),
+    "yeojohnson": _limit("lmbda", 0, 2),
+    "yeojohnson_llf": _limit("lmb", 0, 2),
 }
 
 
@@ -50,22 +91,13 @@ def along_own_code(module: ModuleType) -> None:
         if function := getattr(module, name, None):  # an older SciPy has fewer
             rule: Any = functools.partial(_run, function)  # no formula: a list stays a list
             rule.__signature__ = inspect.signature(function)
+            rule.is_copy = name not in _PREPARED
             composed(function)(rule)
 
 
 def _run(function: Any, *args: Any, **kwargs: Any) -> Any:
-    if function.__name__ in _LIMITS:
-        given = inspect.signature(function).bind(*args, **kwargs).arguments
-        _demand_no_limit(function.__name__, given)
+    if prepare := _PREPARED.get(function.__name__):
+        bound = inspect.signature(function).bind(*args, **kwargs)
+        prepare(function, bound.arguments)
+        args, kwargs = bound.args, bound.kwargs
     return copied(function)(*args, **kwargs)
-
-
-def _demand_no_limit(function: str, given: dict[str, Any]) -> None:
-    name, limits = _LIMITS[function]
-    value = given.get(name)
-    if is_watched(value) and strip(value) in limits:
-        raise unknown_call(
-            f"scipy.stats.{function}",
-            f"the derivative by {name!r} of {strip(value)}, where another formula is taken",
-            f"pass zyg.stop_gradient({name}), or a number near it",
-        )
