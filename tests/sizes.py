@@ -9,8 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = {
-    "zyg": 90635,
-    "zyg/adoption": 1440,
+    "zyg": 90680,
+    "zyg/adoption": 1450,
     "zyg/base": 4135,
     "zyg/broadcasting": 1090,
     "zyg/compiler": 30505,
@@ -21,14 +21,14 @@ BUDGETS = {
     "zyg/kernels": 1770,
     "zyg/numpy": 695,
     "zyg/optimize": 2205,
-    "zyg/scipy": 15195,
+    "zyg/scipy": 15225,
     "zyg/sparsity": 980,
     "zyg/tasks": 620,
     "zyg/tools": 1490,
     "zyg/verbs": 3535,
     "zyg/watched": 2310,
     "zyg_cuda": 1680,
-    "tests": 88580,
+    "tests": 88600,
 }
 
 
