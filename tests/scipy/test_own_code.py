@@ -55,3 +55,11 @@ def test_a_parameter_where_scipy_takes_another_formula_is_refused(f, value):
 def test_coefficients_that_are_cut_off_are_refused():
     with pytest.raises(MissingRuleError, match="begin with 0, which are cut off"):
         zyg.pullback(lambda b: signal.freqresp((b, A), TIMES)[1], np.array([0.0, 1.0]))
+
+
+def test_matrices_without_correlations():
+    """Their eigenvalues are equal, and have no derivatives of their own."""
+    for d in (stats.matrix_normal, stats.matrix_t):
+        x = np.outer(X[:2], X[:3])
+        zyg.check_gradient(lambda x, u, v, d=d: d.logpdf(x, None, u, v), x, np.eye(2), np.eye(3))
+    zyg.check_gradient(stats.matrix_normal.entropy, np.eye(2), np.eye(3))

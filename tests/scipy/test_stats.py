@@ -72,6 +72,10 @@ def test_distributions_of_several_variables_have_scipys_values():
     agree("multivariate_t", "logpdf", np.ones(4), 0.5, 2.0)
     agree("multivariate_t", "logpdf", [1.0, 2.0], [0.1, 0.2], spread, np.inf)
     agree("multivariate_t", "pdf", [1.0, 2.0], None, spread, 2.5)
+    rows = np.arange(12.0).reshape(2, 2, 3)
+    for name, degrees in (("matrix_normal", ()), ("matrix_t", (3.5,))):
+        agree(name, "logpdf", rows / 9, rows[0] / 5, spread, [1.0, 0.5, 2.0], *degrees)
+        agree(name, "pdf", rows[1] / 9, rows[0] / 5, np.eye(2), 1.3, *degrees)
     for name in ("wishart", "invwishart"):
         agree(name, "logpdf", spread, 3, spread + np.eye(2))
         agree(name, "pdf", np.stack([spread, spread + np.eye(2)], axis=-1), 2.5, spread)

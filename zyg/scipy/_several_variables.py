@@ -86,7 +86,7 @@ class MultivariateNormal(_OfSeveral):
         if flat is None:
             factor = cholesky(cov, True)
             unit = solve_triangular(factor, np.transpose(rows), 0, True)
-            log_scale = self._log_scale(factor)
+            log_scale = _log_size(factor)
         else:
             axes, spread, outside = flat
             unit = np.transpose(rows @ (axes / spread))
@@ -100,10 +100,11 @@ class MultivariateNormal(_OfSeveral):
     def _entropy(self, mean=None, cov=1.0, allow_singular=False):
         _, cov = _mean_and_covariance(mean, cov)
         factor = cholesky(cov, True)
-        return 0.5 * len(factor) * (LOG_2PI + 1) + self._log_scale(factor)
+        return 0.5 * len(factor) * (LOG_2PI + 1) + _log_size(factor)
 
-    def _log_scale(self, factor):
-        return np.sum(np.log(np.diagonal(factor)))
+
+def _log_size(factor):
+    return np.sum(np.log(np.diagonal(factor)))
 
 
 def _mean_and_covariance(mean, cov):
@@ -239,3 +240,51 @@ class InverseWishart(_OfMatrices):
         at, factor = self._factors(df, scale, size, random_state)
         at = np.linalg.solve(np.swapaxes(at, -1, -2), np.transpose(factor))
         return _squeezed(np.swapaxes(at, -1, -2) @ at)
+
+
+# Matrices whose rows and columns are correlated
+
+
+def _factor(spread, size):
+    """The factor of Cholesky of a spread: a matrix, the elements of a diagonal, or one for all."""
+    spread = wide(spread)
+    return cholesky(spread if np.ndim(spread) == 2 else spread * np.eye(size), True)
+
+
+class _OfTwoSpreads(_OfSeveral):
+    methods: tuple[str, ...] = ("pdf", "logpdf")
+
+    def _scaled(self, x, mean, row_spread, col_spread):
+        """The matrix x without its correlations, and the logarithm of their size."""
+        plain = [*map(strip, (x, mean, row_spread, col_spread))]
+        self.scipys.logpdf(*plain)  # raises where they define none
+        x = wide(x) - (0.0 if mean is None else mean)
+        n, m = np.shape(x)[-2:]
+        rows, columns = _factor(row_spread, n), _factor(col_spread, m)
+        half = np.swapaxes(np.linalg.solve(rows, x), -1, -2)
+        z = np.swapaxes(np.linalg.solve(columns, half), -1, -2)
+        return z, m * _log_size(rows) + n * _log_size(columns)
+
+
+class MatrixNormal(_OfTwoSpreads):
+    methods = ("pdf", "logpdf", "entropy")
+
+    def _logpdf(self, X, mean=None, rowcov=1, colcov=1):
+        z, size = self._scaled(X, mean, rowcov, colcov)
+        n, m = np.shape(z)[-2:]
+        return number(-0.5 * (n * m * LOG_2PI + np.sum(z * z, axis=(-2, -1))) - size)
+
+    def _entropy(self, rowcov=1, colcov=1):
+        n, m = (np.shape(np.atleast_1d(c))[0] for c in (rowcov, colcov))
+        size = m * _log_size(_factor(rowcov, n)) + n * _log_size(_factor(colcov, m))
+        return number(0.5 * n * m * (LOG_2PI + 1) + size)
+
+
+class MatrixT(_OfTwoSpreads):
+    def _logpdf(self, X, mean=None, row_spread=1, col_spread=1, df=1):
+        z, size = self._scaled(X, mean, row_spread, col_spread)
+        n, m = np.shape(z)[-2:]
+        half = 0.5 * (df + n + m - 1)
+        spread = np.linalg.slogdet(np.eye(n) + z @ np.swapaxes(z, -1, -2))[1]
+        scale = multigammaln(half, n) - multigammaln(half - 0.5 * m, n)
+        return number(scale - 0.5 * n * m * np.log(np.pi) - size - half * spread)

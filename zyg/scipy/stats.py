@@ -38,6 +38,8 @@ from zyg.scipy._several_variables import (
     ByOwnCode,
     Dirichlet,
     InverseWishart,
+    MatrixNormal,
+    MatrixT,
     MultivariateNormal,
     MultivariateT,
     Wishart,
@@ -428,8 +430,7 @@ bernoulli = Discrete(
 for _name, (_shapes, _support, _valid, _formulas) in DISCRETE.items():
     globals()[_name] = Discrete(_name, _shapes.split(), _valid, _support, _formulas)
 
-matrix_normal = ByOwnCode("matrix_normal", "pdf", "logpdf", "entropy")
-matrix_t = ByOwnCode("matrix_t", "pdf", "logpdf")
+matrix_normal, matrix_t = MatrixNormal("matrix_normal"), MatrixT("matrix_t")
 multinomial = ByOwnCode("multinomial", "pmf", "logpmf", "entropy", "cov")
 dirichlet_multinomial = ByOwnCode("dirichlet_multinomial", "pmf", "logpmf", "mean", "var", "cov")
 normal_inverse_gamma = ByOwnCode("normal_inverse_gamma", "pdf", "logpdf", "mean", "var")
