@@ -163,8 +163,7 @@ def generic_filter1d(
     return np.moveaxis(np.reshape(np.stack(made), shape), -1, axis)
 
 
-@composed(scipy.ndimage.vectorized_filter)
-def vectorized_filter(
+def _vectorized_filter(
     input, function, *, size=None, footprint=None, output=None, mode="reflect", cval=None,
     origin=None, axes=None, batch_memory=2**30,
 ):  # fmt: skip
@@ -199,3 +198,7 @@ def vectorized_filter(
     if not np.size(x):
         return y
     return with_formula(original, y, formula, (input, function))
+
+
+if hasattr(scipy.ndimage, "vectorized_filter"):  # not before SciPy 1.16
+    composed(scipy.ndimage.vectorized_filter)(_vectorized_filter)

@@ -62,7 +62,8 @@ def _leading_zeros(function: Any, given: dict[str, Any]) -> None:
 
 def _divided(function: Any, given: dict[str, Any]) -> None:
     first = np.atleast_1d(as_array(given["a"]))[0]
-    given["b"], given["a"] = (as_array(c) / first for c in (given["b"], given["a"]))
+    if is_watched(first) and strip(first) == 1:  # else it divides
+        given["b"], given["a"] = (as_array(c) / first for c in (given["b"], given["a"]))
 
 
 def _with_input(function: Any, given: dict[str, Any]) -> None:

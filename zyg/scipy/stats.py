@@ -430,7 +430,9 @@ bernoulli = Discrete(
 for _name, (_shapes, _support, _valid, _formulas) in DISCRETE.items():
     globals()[_name] = Discrete(_name, _shapes.split(), _valid, _support, _formulas)
 
-matrix_normal, matrix_t = MatrixNormal("matrix_normal"), MatrixT("matrix_t")
+matrix_normal = MatrixNormal("matrix_normal")
+if hasattr(scipy.stats, "matrix_t"):  # not before SciPy 1.17
+    matrix_t = MatrixT("matrix_t")
 multinomial = ByOwnCode("multinomial", "pmf", "logpmf", "entropy", "cov")
 dirichlet_multinomial = ByOwnCode("dirichlet_multinomial", "pmf", "logpmf", "mean", "var", "cov")
 normal_inverse_gamma = ByOwnCode("normal_inverse_gamma", "pdf", "logpdf", "mean", "var")
