@@ -67,7 +67,9 @@ def _fourth(x, y, z, p):
     product = one * two * three
     third = product + 2 * second * four + 4 * four**3
     fourth = (2 * product + second * four + 3 * four**3) * four
-    return total + scale * _near_1(second, third, fourth, product * four**2) / (mean * np.sqrt(mean))
+    return total + scale * _near_1(second, third, fourth, product * four**2) / (
+        mean * np.sqrt(mean)
+    )
 
 
 @composed(sp.elliprj)

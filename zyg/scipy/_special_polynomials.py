@@ -1,5 +1,6 @@
-"""Nodes and weights of Gauss, which move with the parameters of their polynomials.
+"""Formulas for SciPy's values: multifactorials; nodes and weights of Gauss.
 
+Nodes and weights move with the parameters of their polynomials.
 A node is where the polynomial of degree n is 0, by the implicit function theorem; a weight is one
 over the sum of the squares of the orthonormal polynomials there. Source: W. Gautschi, Orthogonal
 Polynomials: Computation and Approximation (2004), chapters 1 and 3.
@@ -10,8 +11,8 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg.functions.kit import strip
-from zyg.scipy._valued import written
+from zyg.functions.kit import is_complex, strip
+from zyg.scipy._valued import unknown, valued, written
 from zyg.verbs.implicit import implicit
 
 
@@ -82,3 +83,21 @@ def _roots_genlaguerre(n, alpha, mu):
     places, weights = sp.roots_genlaguerre(n, strip(alpha))
     moved = _moved(n, _laguerre, places, weights, sp.gamma(alpha + 1), (alpha,))
     return moved[: 3 if mu else 2]
+
+
+@valued(sp.factorialk)
+def _factorialk(n, k, exact=False, extend="zero"):
+    return _multifactorial(sp.factorialk, n, k, extend)
+
+
+@valued(sp.factorial2)
+def _factorial2(n, exact=False, extend="zero"):
+    return _multifactorial(sp.factorial2, n, 2, extend)
+
+
+def _multifactorial(function, n, k, extend):
+    if extend != "complex":
+        raise unknown(function, f"extend={extend!r}", 'pass extend="complex"')
+    turns = is_complex(k) or strip(k) < 0
+    power = np.exp((n - 1) / k * np.log(k + 0j if turns else k))
+    return power * sp.gamma(n / k + 1) * sp.rgamma(1 / k + 1)

@@ -69,6 +69,19 @@ def _inverse(place, slopes):
     return tuple(map(partial, range(3)))
 
 
+def _binomial_slopes(k, n, p):
+    """Those of the distribution function, of which k and n are any numbers."""
+    a, b, rest = n - k, k + 1, 1 - p
+    y = sp.betainc(a, b, rest)
+    by_a = betainc_a(a, b, rest, y)
+    return betainc_b(a, b, rest, y) - by_a, by_a, -betainc_x(a, b, rest, y)
+
+
+def _negative_binomial_slopes(k, n, p):
+    y = sp.betainc(n, k + 1, p)
+    return betainc_b(n, k + 1, p, y), betainc_a(n, k + 1, p, y), betainc_x(n, k + 1, p, y)
+
+
 # Noncentral chi squared
 
 
@@ -102,6 +115,24 @@ def kolmogorov_x(x, y):
     far = -8 * right * outer
     none = strip(x) <= 0.04  # no number is as small as the density there
     return np.where(none, 0.0, np.where(low, -ROOT_2PI / left**2 * inner, far))
+
+
+# Of Smirnov
+
+
+def _smirnov_d(n, d, y):
+    """Minus the density, by the sum of the formula of Birnbaum and Tingey (1951)."""
+    n, d = np.expand_dims(n, -1), np.expand_dims(d, -1)
+    j = np.arange(np.max(strip(n), initial=0) + 1)
+    above, below, first = 1 - d - j / n, d + j / n, j == 0
+    inside = (j <= n) & (first | (strip(above) > 0))
+    j = np.where(inside, j, 0.0)
+    above, below = np.where(inside, above, 0.5), np.where(inside & ~first, below, 1.0)
+    logs = sp.xlogy(n - j - 1, above) + j * np.log(below)
+    weight = np.exp(logs - sp.betaln(j + 1, n - j + 1)) / (n + 1)
+    share = np.where(first, 1.0, d / below)
+    terms = weight * (j * above * (1 / n + d) / (below * below) - (n - j) * share)
+    return np.sum(np.where(inside, terms, 0.0), axis=-1)
 
 
 # Of Tukey: given by its quantiles (y^l - (1 - y)^l) / l
@@ -140,6 +171,10 @@ _TABLE = {
         sp.nbdtri, ["k", "n"], lambda k, n, y, p: 1 / _negative_binomial(k, n, p, y)
     ),
     sp.fdtridfd: _inverse(1, _ratio_slopes),
+    sp.bdtrik: _inverse(0, _binomial_slopes),
+    sp.bdtrin: _inverse(1, _binomial_slopes),
+    sp.nbdtrik: _inverse(0, _negative_binomial_slopes),
+    sp.nbdtrin: _inverse(1, _negative_binomial_slopes),
     sp.pdtri: of_parameters(
         sp.pdtri, ["k"], lambda k, y, m: -1 / gammainc_x(np.floor(k) + 1, m, y)
     ),
@@ -187,6 +222,8 @@ _TABLE = {
         of_parameters(sp.chndtrinc, ["df"], lambda *args: 0.0)[0],
         lambda x, df, p, nc: _searched(nc, 1 / _chndtr_nc(x, df, nc), _LEAST),
     ),
+    sp.smirnov: of_parameters(sp.smirnov, ["n"], _smirnov_d),
+    sp.smirnovi: of_parameters(sp.smirnovi, ["n"], lambda n, p, d: 1 / _smirnov_d(n, d, p)),
     sp.kolmogorov: (kolmogorov_x,),
     sp.kolmogi: (lambda p, x: 1 / kolmogorov_x(x, p),),
     sp.tklmbda: (lambda x, power, y: _tukey_density(power, y), _tukey_power),
