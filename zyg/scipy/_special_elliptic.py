@@ -43,7 +43,7 @@ def _near_1(second, third, fourth, fifth):
 
 @composed(sp.elliprd)
 def elliprd(x, y, z):
-    return with_value(_duplicated(x, y, z), (sp.elliprd(*map(strip, (x, y, z))),))
+    return with_value(_duplicated(*(v + 0.0 for v in (x, y, z))), (sp.elliprd(*map(strip, (x, y, z))),))
 
 
 def _fourth(x, y, z, p):
@@ -77,7 +77,7 @@ def elliprj(x, y, z, p):
     value = sp.elliprj(*map(strip, (x, y, z, p)))
     if not is_nowhere(np.real(strip(p)) < 0):
         raise unknown_call("scipy.special.elliprj", "its rule covers no principal value: p < 0")
-    return with_value(_fourth(x, y, z, p), (value,))
+    return with_value(_fourth(*(v + 0.0 for v in (x, y, z, p))), (value,))
 
 
 def elliprg_x(x, y, z):
