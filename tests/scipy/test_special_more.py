@@ -210,6 +210,20 @@ def test_a_count_that_is_searched(f):
     assert zyg.gradient(f, 1e-4, 4.3, 0.4) == (0.0, 0.0, 0.0)  # its search ends at 0
 
 
+def test_the_count_of_all_trials_is_an_end():
+    h = 1e-7
+    below = (7.0 - sp.bdtrik(1.0 - h, 7.0, 0.9)) / h
+    assert zyg.gradient(sp.bdtrik, 1.0, 7.0, 0.9) == pytest.approx((below, 1.0, 0.0), rel=1e-6)
+    assert zyg.gradient(sp.bdtrin, 16.0, 1.0, 0.4) == (0.0, 0.0, 0.0)  # below that all is found
+
+
+def test_what_is_not_asked_for_may_be_steep():
+    def regular(z):
+        return special.assoc_legendre_p_all(2, 1, z)[0, :, 0]
+
+    np.testing.assert_array_equal(zyg.jacobian(regular, 1.0)[0], [0.0, 1.0, 3.0])
+
+
 def test_a_number_of_trials_that_is_searched():
     zyg.check_gradient(sp.bdtrin, 2.2, np.array([0.2, 0.5, 0.9]), 0.4)
     zyg.check_gradient(sp.nbdtrin, 2.2, np.array([0.2, 0.5, 0.9]), 0.4)

@@ -43,7 +43,9 @@ def _near_1(second, third, fourth, fifth):
 
 @composed(sp.elliprd)
 def elliprd(x, y, z):
-    return with_value(_duplicated(*(v + 0.0 for v in (x, y, z))), (sp.elliprd(*map(strip, (x, y, z))),))
+    return with_value(
+        _duplicated(*(v + 0.0 for v in (x, y, z))), (sp.elliprd(*map(strip, (x, y, z))),)
+    )
 
 
 def _fourth(x, y, z, p):

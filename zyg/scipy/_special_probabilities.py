@@ -8,7 +8,7 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg.functions.kit import composed, for_any_number, scalar_rule, strip, with_value
+from zyg.functions.kit import composed, for_any_number, is_nowhere, scalar_rule, strip, with_value
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
 from zyg.scipy._namespace import called_as
@@ -54,7 +54,7 @@ def _searched(found, slope, least=0.0):
     return np.where((plain <= least) | (plain >= _MOST), 0.0, slope)
 
 
-def _inverse(place, slopes):
+def _inverse(place, slopes, least=lambda *given: 0.0):
     """The partials of the argument at a place, where the value stands instead of it."""
 
     def partial(k):
@@ -62,7 +62,8 @@ def _inverse(place, slopes):
             *given, found = args
             all_slopes = slopes(*given[:place], found, *given[place + 1 :])
             steep = all_slopes[place]
-            return _searched(found, (1.0 if k == place else -all_slopes[k]) / steep)
+            slope = (1.0 if k == place else -all_slopes[k]) / steep
+            return _searched(found, slope, least(*map(strip, given)))
 
         return of_arguments
 
@@ -71,10 +72,16 @@ def _inverse(place, slopes):
 
 def _binomial_slopes(k, n, p):
     """Those of the distribution function, of which k and n are any numbers."""
-    a, b, rest = n - k, k + 1, 1 - p
+    end = strip(k) >= strip(n)  # all is below
+    a, b, rest = np.where(end, 1.0, n - k), k + 1, 1 - p
     y = sp.betainc(a, b, rest)
     by_a = betainc_a(a, b, rest, y)
-    return betainc_b(a, b, rest, y) - by_a, by_a, -betainc_x(a, b, rest, y)
+    slopes = betainc_b(a, b, rest, y) - by_a, by_a, -betainc_x(a, b, rest, y)
+    if is_nowhere(end):
+        return slopes
+    steep = p**b / b * sp.hyp2f1(b, 1, b + 1, p)
+    ends = steep, -steep, 0.0
+    return tuple(np.where(end, one, other) for one, other in zip(ends, slopes, strict=True))
 
 
 def _negative_binomial_slopes(k, n, p):
@@ -172,7 +179,7 @@ _TABLE = {
     ),
     sp.fdtridfd: _inverse(1, _ratio_slopes),
     sp.bdtrik: _inverse(0, _binomial_slopes),
-    sp.bdtrin: _inverse(1, _binomial_slopes),
+    sp.bdtrin: _inverse(1, _binomial_slopes, least=lambda k, y, p: k),
     sp.nbdtrik: _inverse(0, _negative_binomial_slopes),
     sp.nbdtrin: _inverse(1, _negative_binomial_slopes),
     sp.pdtri: of_parameters(

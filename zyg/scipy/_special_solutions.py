@@ -163,7 +163,7 @@ def lqmn(m, n, z):
         order, degree = (np.reshape(k, k.shape + (1,) * len(shape)) for k in (order, degree))
         rest = 1 - z * z
         second = (2 * z * y[1] - (degree * (degree + 1) - order**2 / rest) * y[0]) / rest
-        bar = y_bar[0] * conj(y[1]) + y_bar[1] * conj(second)
+        bar = times(y_bar[0], conj(y[1])) + times(y_bar[1], conj(second))
         return refused("lqmn", "m"), refused("lqmn", "n"), unbroadcast(bar, shape)
 
     return y, lqmn_pullback
@@ -373,7 +373,7 @@ def _by_degree(rule, n, m, z, branch_cut, norm, diff_n):
             why = "its rule covers no third derivatives, and at -1 no second"
             raise unknown_call(f"scipy.special.{name}", why, "")
         following = rule(n, m, z, branch_cut=branch_cut, norm=norm, diff_n=diff_n + 1)
-        bar = unbroadcast(y_bar * conj(following[1:]), np.shape(z))
+        bar = unbroadcast(times(y_bar, conj(following[1:])), np.shape(z))
         return refused(name, "n"), refused(name, "m"), bar
 
     return y, pullback
