@@ -266,6 +266,84 @@ def test_smirnov_of_several_sizes():
         zyg.gradient(sp.smirnov, 5.0, 0.3)
 
 
+NONCENTRAL = [
+    (3.0, 0.5, -0.7), (10.0, -2.0, 1.0), (0.5, 1.0, 2.0), (5.0, 0.0, 0.4), (5.0, 1.0, 0.0),
+    (3.0, 8.0, 0.3), (2.0, 3.0, -9.0), (1.0, 2.0, 500.0), (0.5, 10.0, 300.0),
+]  # fmt: skip
+
+
+def of_student(df, nc, t):
+    """The distribution function, as a mean of normal ones."""
+    most = max(4.0, 6 / np.sqrt(float(df)))
+    ends = [-200 / df, -20 / df, -5 / df, -1 / df, -0.3, 0, 0.3, 1, most]
+    height = 2 * (df / 2) ** (df / 2) / mpmath.gamma(df / 2)
+    return height * mpmath.quad(
+        lambda w: (
+            mpmath.ncdf(t * mpmath.exp(w) - nc) * mpmath.exp(df * w - df * mpmath.exp(2 * w) / 2)
+        ),
+        ends,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("args", NONCENTRAL)
+def test_slopes_of_the_noncentral_t_are_exact_in_tails_too(args):
+    with mpmath.workdps(30):
+        args, h = [*map(mpmath.mpf, args)], mpmath.mpf(10) ** -10
+        for k, got in enumerate(zyg.gradient(sp.nctdtr, *map(float, args))):
+            above, below = (of_student(*args[:k], args[k] + s, *args[k + 1 :]) for s in (h, -h))
+            assert got == pytest.approx(float((above - below) / (2 * h)), rel=1e-11, abs=1e-18)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("args", NONCENTRAL[:4])
+def test_the_noncentral_t_is_smooth(args):
+    zyg.check_gradient(sp.nctdtr, *args)
+    zyg.check_gradient(sp.nctdtrit, *args[:2], sp.nctdtr(*args), rtol=1e-4)
+
+
+@pytest.mark.parametrize(("f", "place"), [(sp.nctdtridf, 0), (sp.nctdtrinc, 1), (sp.nctdtrit, 2)])
+def test_inverses_of_the_noncentral_t_undo_it(f, place):
+    args = np.array([4.0, 0.6, 1.8])
+
+    def there_and_back(args):
+        given = [*args]
+        given[place] = sp.nctdtr(*args)
+        order = [place, *(k for k in range(3) if k != place)]
+        return f(*(given[k] for k in (order if place == 0 else range(3))))
+
+    np.testing.assert_allclose(zyg.gradient(there_and_back, args)[0], np.eye(3)[place], atol=1e-6)
+
+
+def test_a_noncentrality_may_be_negative():
+    args = 4.0, sp.nctdtr(4.0, -1.3, 0.4), 0.4
+    assert zyg.gradient(sp.nctdtrinc, *args)[1] < 0
+    assert zyg.gradient(sp.nctdtrit, 4.0, -1.3, 0.1)[2] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "args", [(2.0, 3.0, 1.5, 0.7), (5.0, 8.0, 20.0, 2.0), (3.5, 1.2, np.array([0.4, 2.0]), 3.0)]
+)
+def test_the_noncentral_f(args):
+    zyg.check_gradient(sp.ncfdtr, *args)
+    zyg.check_gradient(sp.ncfdtri, *args[:3], sp.ncfdtr(*args))
+
+
+def test_the_noncentral_f_without_noncentrality_is_that_of_fisher():
+    n, m, nc, f = zyg.gradient(sp.ncfdtr, 1.3, 3.0, 0.0, 0.7)
+    assert (n, m, f) == pytest.approx(zyg.gradient(sp.fdtr, 1.3, 3.0, 0.7), rel=1e-12)
+    beside = (sp.ncfdtr(1.3, 3.0, 1e-6, 0.7) - sp.fdtr(1.3, 3.0, 0.7)) / 1e-6
+    assert nc == pytest.approx(beside, rel=1e-5)
+    assert zyg.gradient(sp.ncfdtr, 1.3, 3.0, 1.0, 0.0) == (0.0, 0.0, 0.0, np.inf)
+
+
+@pytest.mark.parametrize("f", [sp.ncfdtridfd, sp.ncfdtridfn, sp.ncfdtrinc])
+def test_searches_that_end_early_are_refused(f):
+    with pytest.raises(MissingRuleError, match=f.__name__):
+        zyg.gradient(f, 2.0, 0.3, 1.5, 0.7)
+
+
 # Factorials
 
 

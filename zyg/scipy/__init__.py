@@ -19,7 +19,8 @@ _valued                                     SciPy's values, with derivatives by 
 _incomplete _gamma_ratios _special_slopes _special_elliptic   slopes of special functions
 _special_table                              special functions of numbers
 _special_functions                          those with several values, and of arrays
-_special_probabilities _special_polynomials  distributions, their inverses; nodes and weights
+_special_probabilities _special_noncentral  those of distributions, and their inverses
+_special_polynomials                        multifactorials; nodes and weights
 _special_solutions special                  those that solve differential equations
 _linalg_systems _linalg_factors _matrix_functions  equations, factors, functions
 _linalg_formulas linalg                     what is written in those

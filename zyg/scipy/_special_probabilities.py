@@ -54,7 +54,7 @@ def _searched(found, slope, least=0.0):
     return np.where((plain <= least) | (plain >= _MOST), 0.0, slope)
 
 
-def _inverse(place, slopes, least=lambda *given: 0.0):
+def inverse(place, slopes, least=lambda *given: 0.0):
     """The partials of the argument at a place, where the value stands instead of it."""
 
     def partial(k):
@@ -177,11 +177,11 @@ _TABLE = {
     sp.nbdtri: of_parameters(
         sp.nbdtri, ["k", "n"], lambda k, n, y, p: 1 / _negative_binomial(k, n, p, y)
     ),
-    sp.fdtridfd: _inverse(1, _ratio_slopes),
-    sp.bdtrik: _inverse(0, _binomial_slopes),
-    sp.bdtrin: _inverse(1, _binomial_slopes, least=lambda k, y, p: k),
-    sp.nbdtrik: _inverse(0, _negative_binomial_slopes),
-    sp.nbdtrin: _inverse(1, _negative_binomial_slopes),
+    sp.fdtridfd: inverse(1, _ratio_slopes),
+    sp.bdtrik: inverse(0, _binomial_slopes),
+    sp.bdtrin: inverse(1, _binomial_slopes, least=lambda k, y, p: k),
+    sp.nbdtrik: inverse(0, _negative_binomial_slopes),
+    sp.nbdtrin: inverse(1, _negative_binomial_slopes),
     sp.pdtri: of_parameters(
         sp.pdtri, ["k"], lambda k, y, m: -1 / gammainc_x(np.floor(k) + 1, m, y)
     ),

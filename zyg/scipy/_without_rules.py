@@ -85,7 +85,7 @@ REFUSED = {
         PARAMETER: """chndtridf mathieu_a mathieu_b mathieu_even_coef mathieu_odd_coef obl_cv
             obl_cv_seq pro_cv pro_cv_seq zetac""",
         POLYNOMIAL: "gegenbauer genlaguerre jacobi sh_jacobi",
-        ROUGH: "itairy obl_rad2 obl_rad2_cv pro_rad2 pro_rad2_cv",
+        ROUGH: "itairy ncfdtridfd ncfdtridfn ncfdtrinc obl_rad2 obl_rad2_cv pro_rad2 pro_rad2_cv",
     },
     "scipy.stats": {
         SETTINGS: "boxcox_normplot make_distribution ppcc_plot probplot yeojohnson_normplot",
