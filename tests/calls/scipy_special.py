@@ -187,7 +187,10 @@ CALLS = {
         (sp.elliprf, sp.elliprg, sp.elliprd),
         [call(W**2, UNITS, W**2 + UNITS), call(0.7, 0.7, 0.7), call(1e3, 0.1, 0.01)],
     ),
-    sp.elliprj: [call(W**2, UNITS, W**2 + UNITS, 0.8), call(0.7, 0.7, 0.7, 0.7)],
+    sp.elliprj: [
+        call(W**2, UNITS, W**2 + UNITS, 0.8), call(0.7, 0.7, 0.7, 0.7),
+        call(W**2, 0.5, 0.7, -UNITS),
+    ],
     **same((sp.eval_sh_chebyu, sp.eval_chebyc, sp.eval_chebys), DEGREES),
     sp.eval_sh_jacobi: [call(N, 3, 2, U)],
     sp.lpmv: [call(1, 3, UNITS), call(0, 2, UNITS), call(-1, 2, UNITS), call(2, 2, -UNITS)],

@@ -35,7 +35,8 @@ OF_FUNCTIONS = {
     "scipy.special": {
         "agm", "mathieu_cem", "mathieu_modcem1", "mathieu_modcem2", "mathieu_modsem1",
         "mathieu_modsem2", "mathieu_sem", "nctdtridf", "nctdtrinc", "obl_ang1", "obl_ang1_cv",
-        "obl_rad1", "obl_rad1_cv", "pbvv", "pbwa", "pro_ang1", "pro_ang1_cv", "pro_rad1", "pro_rad1_cv",
+        "obl_rad1", "obl_rad1_cv", "pbvv", "pbwa", "pro_ang1", "pro_ang1_cv", "pro_rad1",
+        "pro_rad1_cv",
     },
     "scipy.sparse.linalg": {
         "bicg", "bicgstab", "cg", "cgs", "factorized", "gcrotmk", "gmres", "lgmres", "minres",

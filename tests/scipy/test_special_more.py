@@ -186,9 +186,35 @@ def test_the_integral_of_the_third_kind_has_second_slopes():
     zyg.check_gradient(sp.elliprj, np.array([0.3, 2.0]), 0.5, np.array([0.7, 0.4]), 1.2)
 
 
-def test_its_principal_value_is_refused():
-    with pytest.raises(MissingRuleError, match="no principal value"):
-        zyg.gradient(sp.elliprj, 0.3, 0.5, 0.7, -1.2)
+@pytest.mark.parametrize("p", [-1.2, -0.4, -1e-3])
+def test_its_principal_value(p):
+    for args in ((0.3, 0.5, 0.7, p), (0.7, 0.3, 0.3, p)):
+        h = 1e-6 * np.eye(4)
+        differences = [(sp.elliprj(*(args + s)) - sp.elliprj(*(args - s))) / 2e-6 for s in h]
+        np.testing.assert_allclose(zyg.gradient(sp.elliprj, *args), differences, rtol=1e-4)
+
+
+@pytest.mark.slow
+def test_its_principal_value_has_second_slopes():
+    zyg.check_gradient(sp.elliprj, 0.7, 0.3, 0.5, np.array([-0.4, 0.8]))
+
+
+def test_beside_a_principal_value_an_argument_may_be_0():
+    x, p = np.array([0.0, 0.0]), np.array([-0.4, 0.8])
+    slopes = zyg.gradient(lambda *a: np.sum(sp.elliprj(*a)), x, 0.5, 0.7, p)
+    assert slopes[0][1] == -np.inf
+    both = [zyg.gradient(sp.elliprj, 0.0, 0.5, 0.7, v) for v in p]
+    np.testing.assert_allclose(slopes[3], [one[3] for one in both])
+    np.testing.assert_allclose(slopes[1], sum(one[1] for one in both))
+
+
+def test_where_it_is_no_number_it_has_no_slope():
+    assert np.isnan(zyg.gradient(sp.elliprj, 1.0, 0.5, 0.7, 0.0)).all()
+
+
+def test_complex_principal_values_are_refused():
+    with pytest.raises(MissingRuleError, match="no complex principal values"):
+        zyg.pullback(sp.elliprj, 0.3, 0.5, 0.7, -1.2 + 0.1j)
 
 
 def test_it_is_steep_where_an_argument_is_0():

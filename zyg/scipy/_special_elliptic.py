@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.errors import unknown_call
-from zyg.functions.kit import composed, is_nowhere, strip, with_value
+from zyg.functions.kit import composed, is_complex, is_nowhere, strip, with_value
 
 
 def _duplicated(x, y, z):
@@ -74,12 +74,29 @@ def _fourth(x, y, z, p):
     )
 
 
+def _principal(x, y, z, p):
+    """R_J(x, y, z, p), p < 0: DLMF 19.20.14, by another place, beyond the middle of the others."""
+    x, y, z = np.sort(np.stack(np.broadcast_arrays(x, y, z)), axis=0)
+    p, q = y - (y - x) * (y - z) / (y - p), -p
+    both = x * z + p * q
+    outer = np.sqrt(x) * np.sqrt(y) * np.sqrt(z) / np.sqrt(both) * sp.elliprc(both, p * q)
+    return ((p - y) * _fourth(x, y, z, p) + 3 * (outer - sp.elliprf(x, y, z))) / (q + y)
+
+
 @composed(sp.elliprj)
-def elliprj(x, y, z, p):
-    value = sp.elliprj(*map(strip, (x, y, z, p)))
-    if not is_nowhere(np.real(strip(p)) < 0):
-        raise unknown_call("scipy.special.elliprj", "its rule covers no principal value: p < 0")
-    return with_value(_fourth(*(v + 0.0 for v in (x, y, z, p))), (value,))
+def elliprj(*args):
+    value = sp.elliprj(*map(strip, args))
+    x, y, z, p = (v + 0.0 for v in args)
+    known = np.where(np.isfinite(value), 1.0, np.nan)  # no slopes of what is no number
+    left = np.real(strip(p)) < 0
+    if is_nowhere(left):
+        return with_value(known * _fourth(x, y, z, p), (value,))
+    if any(map(is_complex, args)):
+        raise unknown_call("scipy.special.elliprj", "its rule knows no complex principal values")
+    right = (np.where(left, 1.0, v) for v in (x, y, z, p))
+    inner = (np.where(left, *pair) for pair in ((x, 1.0), (y, 1.0), (z, 1.0), (p, -1.0)))
+    made = np.where(left, _principal(*inner), _fourth(*right))
+    return with_value(known * made, (value,))
 
 
 def elliprg_x(x, y, z):
