@@ -364,6 +364,22 @@ def test_the_noncentral_f_without_noncentrality_is_that_of_fisher():
     assert zyg.gradient(sp.ncfdtr, 1.3, 3.0, 1.0, 0.0) == (0.0, 0.0, 0.0, np.inf)
 
 
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (sp.ncfdtr, (-2.0, 3.0, 1.0, 0.7)),
+        (sp.ncfdtri, (2.0, 3.0, 1.0, 1.7)),
+        (sp.nctdtr, (-2.0, 1.0, 0.7)),
+        (sp.nctdtrit, (2.0, 1.0, 1.7)),
+        (lambda d: sp.smirnov(4, d), (-0.3,)),
+        (lambda p: sp.smirnovi(4, p), (1.3,)),
+    ],
+)
+def test_what_is_no_number_has_no_slopes(f, args):
+    assert np.isnan(f(*args))
+    assert np.isnan(zyg.gradient(f, *args)).all()
+
+
 @pytest.mark.parametrize("f", [sp.ncfdtridfd, sp.ncfdtridfn, sp.ncfdtrinc])
 def test_searches_that_end_early_are_refused(f):
     with pytest.raises(MissingRuleError, match=f.__name__):

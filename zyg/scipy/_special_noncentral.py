@@ -142,5 +142,12 @@ _TABLE = {
     sp.nctdtrinc: inverse(1, _student, least=_anywhere),
     sp.nctdtrit: inverse(2, _student, least=_anywhere),
 }
+
+
+def _of_numbers(partial):
+    """A partial derivative that is NaN where the value is."""
+    return lambda *args: partial(*args) + 0.0 * args[-1]
+
+
 for _function, _partials in _TABLE.items():
-    scalar_rule(_function, *_partials)
+    scalar_rule(_function, *map(_of_numbers, _partials))

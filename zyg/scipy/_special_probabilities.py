@@ -139,7 +139,7 @@ def _smirnov_d(n, d, y):
     weight = np.exp(logs - sp.betaln(j + 1, n - j + 1)) / (n + 1)
     share = np.where(first, 1.0, d / below)
     terms = weight * (j * above * (1 / n + d) / (below * below) - (n - j) * share)
-    return np.sum(np.where(inside, terms, 0.0), axis=-1)
+    return np.sum(np.where(inside, terms, 0.0), axis=-1) + 0.0 * y
 
 
 # Of Tukey: given by its quantiles (y^l - (1 - y)^l) / l
