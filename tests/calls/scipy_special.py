@@ -32,11 +32,11 @@ def continued_factorial(x):
 
 
 def multifactorial(x, k):
-    return special.factorialk(x, k, extend="complex")
+    return +special.factorialk(x, k, extend="complex")
 
 
 def double_factorial(x):
-    return special.factorial2(x, extend="complex")
+    return +special.factorial2(x, extend="complex")
 
 
 def harmonic(n, m, theta, phi):
