@@ -70,6 +70,21 @@ def test_a_moment_moves_as_the_integral_does():
     assert zyg.gradient(moment, 0.7)[0] == pytest.approx(expected, rel=1e-13)
 
 
+def test_third_derivatives_of_a_sum_over_nodes():
+    def derivative(f):
+        return lambda a: zyg.gradient(f, a)[0]
+
+    def whole(a):
+        x, w = special.roots_jacobi(4, a, 0.2)
+        return np.sum(np.sin(x) * w)
+
+    second, h = derivative(derivative(whole)), 1e-3
+    difference = (
+        8 * (second(0.4 + h) - second(0.4 - h)) - second(0.4 + 2 * h) + second(0.4 - 2 * h)
+    ) / (12 * h)
+    assert derivative(second)(0.4) == pytest.approx(difference, rel=1e-9)
+
+
 def test_the_number_of_nodes_does_not_move():
     with pytest.raises(MissingRuleError, match=r"roots_jacobi .*derivative by 'n'"):
         zyg.gradient(lambda n: np.sum(special.roots_jacobi(n, 0.3, 0.2)[0]), 3.0)
