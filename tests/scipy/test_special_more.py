@@ -170,6 +170,10 @@ def test_slopes_beyond_scipys_are_refused():
         (special.pbdv_seq, -1.5, 0.3),
         (special.pbvv_seq, -2.5, 0.3),
         (special.lmbda, 2, 0.0),
+        (special.lmbda, 1.5, -0.7),
+        (special.lmbda, 1, -25.0),
+        (special.riccati_yn, 1, -0.7),
+        (special.lqn, 1, 1.7),
     ],
 )
 def test_where_scipys_values_are_of_another_function_there_is_no_slope(f, order, x):

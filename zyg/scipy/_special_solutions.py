@@ -143,12 +143,31 @@ def _lambda_second(v, x, y, slope):
 
 
 _sequence(sp.riccati_jn, "n", lambda n, x, y, slope: (n * (n + 1) / (x * x) - 1) * y)
-_sequence(sp.riccati_yn, "n", lambda n, x, y, slope: (n * (n + 1) / (x * x) - 1) * y)
-_sequence(sp.lqn, "n", lambda n, z, y, slope: (2 * z * slope - n * (n + 1) * y) / (1 - z * z))
+_sequence(
+    sp.riccati_yn,
+    "n",
+    lambda n, x, y, slope: (n * (n + 1) / (x * x) - 1) * y,
+    wrong=lambda n, x: x <= 0,
+)
+_sequence(
+    sp.lqn,
+    "n",
+    lambda n, z, y, slope: (2 * z * slope - n * (n + 1) * y) / (1 - z * z),
+    wrong=lambda n, z: n < 2 and not is_complex(z) and z > 1,
+)
 _sequence(sp.pbdv_seq, "v", lambda v, x, y, slope: (0.25 * x * x - v - 0.5) * y)
-_sequence(sp.pbdn_seq, "n", lambda n, z, y, slope: (0.25 * z * z - n - 0.5) * y,
-          wrong=lambda n, z: n < 0 or is_complex(z))  # fmt: skip
-_sequence(sp.lmbda, "v", _lambda_second, wrong=lambda v, x: x == 0 and v >= 1)
+_sequence(
+    sp.pbdn_seq,
+    "n",
+    lambda n, z, y, slope: (0.25 * z * z - n - 0.5) * y,
+    wrong=lambda n, z: n < 0 or is_complex(z),
+)
+_sequence(
+    sp.lmbda,
+    "v",
+    _lambda_second,
+    wrong=lambda v, x: (x == 0 and v >= 1) or (x < 0 and v % 1 != 0) or x < -20,
+)
 _sequence(sp.pbvv_seq, "v", lambda v, x, y, slope: (0.25 * x * x - v - 0.5) * y)
 
 
