@@ -31,6 +31,14 @@ def continued_factorial(x):
     return +special.factorial(x, extend="complex")
 
 
+def multifactorial(x, k):
+    return +special.factorialk(x, k, extend="complex")
+
+
+def double_factorial(x):
+    return +special.factorial2(x, extend="complex")
+
+
 def harmonic(n, m, theta, phi):
     """Values of theirs that are no arrays would be arrays without axes."""
     return 1 * special.sph_harm_y(n, m, theta, phi)
@@ -105,6 +113,8 @@ CALLS = {
     special.zeta: [call(2, P), call(np.array([2, 3, 4, 5]), 0.7), call(3, -0.3)],
     special.multigammaln: [call(P + 1, 3), call(POINT, 1), call(2.5, 2)],
     continued_factorial: [call(A), call(2.5)],
+    double_factorial: [call(P), call(2.5), call(POINT)],
+    multifactorial: [call(P, 3), call(2.5, 2.3)],
     special.comb: [call(np.array([7.0, 5.5]), 2.3), call(6.0, 2.0, repetition=True)],
     special.lambertw: [call(P), call(0.5), call(0.3 + 0.2j, 1), call(-0.2, k=-1)],
     sp.sici: [call(P), call(1.5), call(0.3 + 0.5j)],
@@ -128,6 +138,12 @@ CALLS = {
     sp.fdtri: [call(W**2 + 1, W**2 + 2, UNITS)],
     sp.gdtria: [call(UNITS, W**2 + 1, W**2)],
     sp.gdtrib: [call(W**2, UNITS, W**2 + 1)],
+    sp.bdtrik: [call(UNITS, W**2 + 6, 0.4)],
+    sp.bdtrin: [call(W**2 + 1, UNITS, 0.4)],
+    sp.nbdtrik: [call(UNITS, W**2 + 3, 0.4)],
+    sp.nbdtrin: [call(W**2 + 1, UNITS, 0.4)],
+    sp.smirnov: [call(np.array([3, 5, 9]), np.array([0.1, 0.37, 0.7])), call(1, 0.3)],
+    sp.smirnovi: [call(np.array([3, 5, 9]), UNITS)],
     sp.chdtri: [call(W**2, UNITS)],
     sp.chdtriv: [call(UNITS, W**2 + 2)],
     sp.fdtridfd: [call(2.3, np.array([0.6, 0.65, 0.7]), np.array([1.3, 1.4, 1.5]))],
@@ -138,6 +154,9 @@ CALLS = {
     sp.btdtrib: [call(W**2, UNITS, UNITS[::-1])],
     **same((sp.chndtr, sp.chndtrix), [call(UNITS, 3, W**2), call(UNITS, 3, 0.01)]),
     sp.chndtrinc: [call(W**2 + 4, 3, np.array([0.3, 0.4, 0.5]))],
+    sp.ncfdtr: [call(W**2 + 1, W**2 + 2, W**2, UNITS)],
+    sp.ncfdtri: [call(W**2 + 1, W**2 + 2, W**2, UNITS)],
+    **same((sp.nctdtr, sp.nctdtrit), [call(W**2 + 1, W, UNITS)]),
     sp.kolmogorov: [call(np.array([0.3, 0.9, 1.0, 1.7]))],
     sp.kolmogi: [call(UNITS)],
     sp.tklmbda: [call(W**2 / 4, UNITS)],
@@ -147,6 +166,14 @@ CALLS = {
     sp.pbdv: [call(1, P), call(2, 0.7)],
     **same((special.riccati_jn, special.riccati_yn), [call(3, 0.7), call(0, 1.7)]),
     special.lqn: [call(3, 0.7)],
+    special.lqmn: [call(1, 2, UNITS), call(0, 0, 1.7)],
+    special.pbdn_seq: [call(2, 0.7)],
+    special.lmbda: [call(2, 0.7), call(0, 1.7)],
+    # nodes and weights
+    special.roots_jacobi: [call(3, 0.3, -0.2), call(2, 0.7, 0.7, True)],
+    special.roots_sh_jacobi: [call(3, 1.8, 0.7)],
+    special.roots_gegenbauer: [call(3, 0.8)],
+    special.roots_genlaguerre: [call(3, 0.8), call(1, 0.3, mu=True)],
     **same((special.pbdv_seq, special.pbvv_seq), [call(2, 0.7)]),
     **same((sp.modfresnelp, sp.modfresnelm, sp.itj0y0, sp.iti0k0, sp.it2j0y0), [call(P)]),
     **same((sp.it2i0k0, sp.airye, sp.kelvin), [call(P)]),
@@ -160,6 +187,10 @@ CALLS = {
         (sp.elliprf, sp.elliprg, sp.elliprd),
         [call(W**2, UNITS, W**2 + UNITS), call(0.7, 0.7, 0.7), call(1e3, 0.1, 0.01)],
     ),
+    sp.elliprj: [
+        call(W**2, UNITS, W**2 + UNITS, 0.8), call(0.7, 0.7, 0.7, 0.7),
+        call(W**2, 0.5, 0.7, -UNITS),
+    ],
     **same((sp.eval_sh_chebyu, sp.eval_chebyc, sp.eval_chebys), DEGREES),
     sp.eval_sh_jacobi: [call(N, 3, 2, U)],
     sp.lpmv: [call(1, 3, UNITS), call(0, 2, UNITS), call(-1, 2, UNITS), call(2, 2, -UNITS)],
@@ -167,6 +198,11 @@ CALLS = {
     harmonic: [call(3, 1, P, A), call(np.array([0, 3, 2]), np.array([0, -2, 2]), W, 0.3)],
     special.sph_legendre_p: [call(3, 1, P)],
     special.legendre_p: [call(3, UNITS), call(0, UNITS)],
+    special.legendre_p_all: [call(3, UNITS), call(0, UNITS), call(1, 0.4)],
+    special.assoc_legendre_p: [call(3, 1, UNITS), call(2, -1, UNITS, norm=True)],
+    special.assoc_legendre_p_all: [call(2, 1, UNITS), call(0, 0, 0.4)],
+    special.sph_legendre_p_all: [call(2, 1, P), call(0, 0, 0.4)],
+    special.sph_harm_y_all: [call(2, 1, P, A), call(1, 2, W, 0.3)],
     special.assoc_laguerre: [call(P, 3, 2), call(0.7, 1)],
     special.perm: [call(np.array([7.0, 5.5]), 2.3), call(5.5, 2)],
     special.diric: [call(A, 5), call(A, 4), call(np.array([0.0, 2 * np.pi]), 3)],

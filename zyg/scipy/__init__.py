@@ -19,7 +19,8 @@ _own_code                                   what is differentiated along SciPy's
 _incomplete _gamma_ratios _special_slopes _special_elliptic   slopes of special functions
 _special_table                              special functions of numbers
 _special_functions                          those with several values, and of arrays
-_special_probabilities                      those of distributions, and their inverses
+_special_probabilities _special_noncentral  those of distributions, and their inverses
+_special_polynomials                        multifactorials; nodes and weights
 _special_solutions special                  those that solve differential equations
 _linalg_systems _linalg_factors _matrix_functions  equations, factors, functions
 _linalg_formulas linalg                     what is written in those

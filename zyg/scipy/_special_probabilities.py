@@ -8,7 +8,7 @@ import math
 import numpy as np
 from scipy import special as sp
 
-from zyg.functions.kit import composed, for_any_number, scalar_rule, strip, with_value
+from zyg.functions.kit import composed, for_any_number, is_nowhere, scalar_rule, strip, with_value
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._incomplete import betainc_a, betainc_b, gammainc_a
 from zyg.scipy._namespace import called_as
@@ -54,7 +54,7 @@ def _searched(found, slope, least=0.0):
     return np.where((plain <= least) | (plain >= _MOST), 0.0, slope)
 
 
-def _inverse(place, slopes):
+def inverse(place, slopes, least=lambda *given: 0.0):
     """The partials of the argument at a place, where the value stands instead of it."""
 
     def partial(k):
@@ -62,11 +62,31 @@ def _inverse(place, slopes):
             *given, found = args
             all_slopes = slopes(*given[:place], found, *given[place + 1 :])
             steep = all_slopes[place]
-            return _searched(found, (1.0 if k == place else -all_slopes[k]) / steep)
+            slope = (1.0 if k == place else -all_slopes[k]) / steep
+            return _searched(found, slope, least(*map(strip, given)))
 
         return of_arguments
 
     return tuple(map(partial, range(3)))
+
+
+def _binomial_slopes(k, n, p):
+    """Those of the distribution function, of which k and n are any numbers."""
+    end = strip(k) >= strip(n)  # all is below
+    a, b, rest = np.where(end, 1.0, n - k), k + 1, 1 - p
+    y = sp.betainc(a, b, rest)
+    by_a = betainc_a(a, b, rest, y)
+    slopes = betainc_b(a, b, rest, y) - by_a, by_a, -betainc_x(a, b, rest, y)
+    if is_nowhere(end):
+        return slopes
+    steep = p**b / b * sp.hyp2f1(b, 1, b + 1, p)
+    ends = steep, -steep, 0.0
+    return tuple(np.where(end, one, other) for one, other in zip(ends, slopes, strict=True))
+
+
+def _negative_binomial_slopes(k, n, p):
+    y = sp.betainc(n, k + 1, p)
+    return betainc_b(n, k + 1, p, y), betainc_a(n, k + 1, p, y), betainc_x(n, k + 1, p, y)
 
 
 # Noncentral chi squared
@@ -104,6 +124,24 @@ def kolmogorov_x(x, y):
     return np.where(none, 0.0, np.where(low, -ROOT_2PI / left**2 * inner, far))
 
 
+# Of Smirnov
+
+
+def _smirnov_d(n, d, y):
+    """Minus the density, by the sum of the formula of Birnbaum and Tingey (1951)."""
+    n, d = np.expand_dims(n, -1), np.expand_dims(d, -1)
+    j = np.arange(np.max(strip(n), initial=0) + 1)
+    above, below, first = 1 - d - j / n, d + j / n, j == 0
+    inside = (j <= n) & (first | (strip(above) > 0))
+    j = np.where(inside, j, 0.0)
+    above, below = np.where(inside, above, 0.5), np.where(inside & ~first, below, 1.0)
+    logs = sp.xlogy(n - j - 1, above) + j * np.log(below)
+    weight = np.exp(logs - sp.betaln(j + 1, n - j + 1)) / (n + 1)
+    share = np.where(first, 1.0, d / below)
+    terms = weight * (j * above * (1 / n + d) / (below * below) - (n - j) * share)
+    return np.sum(np.where(inside, terms, 0.0), axis=-1) + 0.0 * y
+
+
 # Of Tukey: given by its quantiles (y^l - (1 - y)^l) / l
 
 
@@ -139,7 +177,11 @@ _TABLE = {
     sp.nbdtri: of_parameters(
         sp.nbdtri, ["k", "n"], lambda k, n, y, p: 1 / _negative_binomial(k, n, p, y)
     ),
-    sp.fdtridfd: _inverse(1, _ratio_slopes),
+    sp.fdtridfd: inverse(1, _ratio_slopes),
+    sp.bdtrik: inverse(0, _binomial_slopes),
+    sp.bdtrin: inverse(1, _binomial_slopes, least=lambda k, y, p: k),
+    sp.nbdtrik: inverse(0, _negative_binomial_slopes),
+    sp.nbdtrin: inverse(1, _negative_binomial_slopes),
     sp.pdtri: of_parameters(
         sp.pdtri, ["k"], lambda k, y, m: -1 / gammainc_x(np.floor(k) + 1, m, y)
     ),
@@ -187,6 +229,8 @@ _TABLE = {
         of_parameters(sp.chndtrinc, ["df"], lambda *args: 0.0)[0],
         lambda x, df, p, nc: _searched(nc, 1 / _chndtr_nc(x, df, nc), _LEAST),
     ),
+    sp.smirnov: of_parameters(sp.smirnov, ["n"], _smirnov_d),
+    sp.smirnovi: of_parameters(sp.smirnovi, ["n"], lambda n, p, d: 1 / _smirnov_d(n, d, p)),
     sp.kolmogorov: (kolmogorov_x,),
     sp.kolmogi: (lambda p, x: 1 / kolmogorov_x(x, p),),
     sp.tklmbda: (lambda x, power, y: _tukey_density(power, y), _tukey_power),

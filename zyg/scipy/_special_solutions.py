@@ -113,28 +113,79 @@ for _function, (_names, _second, *_unit) in _PAIRS.items():
 # Sequences of such pairs, of all orders up to one
 
 
-def _sequence(function, order, second):
-    """The rule of a function of an order and one number; `second` takes the orders, x, the pair."""
+def _sequence(function, order, second, wrong=lambda n, x: n < 0):
+    """The rule of a function of an order and one number; `second` takes the orders, x, the pair.
+
+    Where it is `wrong`, SciPy's values are those of another function.
+    """
 
     def sequence(n, x):
         y = sequence(n, x)
+        if wrong(strip(n), strip(x)):
+            why = "at these values SciPy's own result is that of another function"
+            raise unknown_call(f"scipy.special.{function.__name__}", why, "")
 
         def sequence_pullback(y_bar):
             orders = strip(n) - int(strip(n)) + np.arange(np.size(y[0]))
             slopes = y[1], second(orders, x, *y)
             total = sum(np.sum(c * conj(d)) for c, d in zip(y_bar, slopes, strict=True))
-            return refused(function.__name__, order), total
+            return refused(function.__name__, order), total if is_complex(x) else np.real(total)
 
         return y, sequence_pullback
 
     sequence = rule_for(function)(called_as(function, sequence))
 
 
+def _lambda_second(v, x, y, slope):
+    """Of the function of Jahnke and Emde, even in x: gamma(v + 1) (2 / x)^v J_v(x)."""
+    none = strip(x) == 0
+    return -y - (2 * v + 1) * np.where(none, -y / (2 * v + 2), slope / np.where(none, 1.0, x))
+
+
 _sequence(sp.riccati_jn, "n", lambda n, x, y, slope: (n * (n + 1) / (x * x) - 1) * y)
-_sequence(sp.riccati_yn, "n", lambda n, x, y, slope: (n * (n + 1) / (x * x) - 1) * y)
-_sequence(sp.lqn, "n", lambda n, z, y, slope: (2 * z * slope - n * (n + 1) * y) / (1 - z * z))
+_sequence(
+    sp.riccati_yn,
+    "n",
+    lambda n, x, y, slope: (n * (n + 1) / (x * x) - 1) * y,
+    wrong=lambda n, x: x <= 0,
+)
+_sequence(
+    sp.lqn,
+    "n",
+    lambda n, z, y, slope: (2 * z * slope - n * (n + 1) * y) / (1 - z * z),
+    wrong=lambda n, z: n < 2 and not is_complex(z) and z > 1,
+)
 _sequence(sp.pbdv_seq, "v", lambda v, x, y, slope: (0.25 * x * x - v - 0.5) * y)
+_sequence(
+    sp.pbdn_seq,
+    "n",
+    lambda n, z, y, slope: (0.25 * z * z - n - 0.5) * y,
+    wrong=lambda n, z: n < 0 or is_complex(z),
+)
+_sequence(
+    sp.lmbda,
+    "v",
+    _lambda_second,
+    wrong=lambda v, x: (x == 0 and v >= 1) or (x < 0 and v % 1 != 0) or x < -20,
+)
 _sequence(sp.pbvv_seq, "v", lambda v, x, y, slope: (0.25 * x * x - v - 0.5) * y)
+
+
+@rule_for(sp.lqmn)
+def lqmn(m, n, z):
+    y = lqmn(m, n, z)
+
+    def lqmn_pullback(y_bar):
+        shape = np.shape(z)
+        orders, degrees = (np.arange(strip(k) + 1.0) for k in (m, n))
+        order, degree = np.ix_(orders, degrees)
+        order, degree = (np.reshape(k, k.shape + (1,) * len(shape)) for k in (order, degree))
+        rest = 1 - z * z
+        second = (2 * z * y[1] - (degree * (degree + 1) - order**2 / rest) * y[0]) / rest
+        bar = times(y_bar[0], conj(y[1])) + times(y_bar[1], conj(second))
+        return refused("lqmn", "m"), refused("lqmn", "n"), unbroadcast(bar, shape)
+
+    return y, lqmn_pullback
 
 
 # Several values of one number
@@ -267,3 +318,91 @@ def legendre_p(n, z):
         return refused("legendre_p", "n"), unbroadcast(bar, np.shape(z))
 
     return y, legendre_p_pullback
+
+
+# All degrees, and orders, up to one
+
+
+@rule_for(sp.legendre_p_all)
+def legendre_p_all(n, z):
+    y = legendre_p_all(n, z)
+
+    def legendre_p_all_pullback(y_bar):
+        if is_complex(z):
+            raise unknown_call("scipy.special.legendre_p_all", "its rule covers only real points")
+        degree = np.reshape(np.arange(1, strip(n) + 1), (-1,) + (1,) * np.ndim(z))
+        slope = 0.5 * (degree + 1) * sp.eval_jacobi(degree - 1, 1, 1, z)
+        return refused("legendre_p_all", "n"), unbroadcast(y_bar[0, 1:] * slope, np.shape(z))
+
+    return y, legendre_p_all_pullback
+
+
+def _orders(n, m, like):
+    """Degrees and orders along the axes of all, beside those of angles."""
+    m = abs(m)
+    degree, order = np.ix_(np.arange(n + 1), [*range(m + 1), *range(-m, 0)])
+    beside = (1,) * (np.ndim(like) - 2)
+    return (np.reshape(k, k.shape + beside) for k in (degree, order))
+
+
+@rule_for(sp.sph_legendre_p_all)
+def sph_legendre_p_all(n, m, theta):
+    y = sph_legendre_p_all(n, m, theta)
+
+    def sph_legendre_p_all_pullback(y_bar):
+        slope = _by_theta(n, m, sph_legendre_p_all(n, abs(m) + 1, theta)[0], theta)
+        name = "sph_legendre_p_all"
+        bar = unbroadcast(slope * y_bar[0], np.shape(theta))
+        return refused(name, "n"), refused(name, "m"), bar
+
+    return y, sph_legendre_p_all_pullback
+
+
+@rule_for(sp.sph_harm_y_all)
+def sph_harm_y_all(n, m, theta, phi):
+    y = sph_harm_y_all(n, m, theta, phi)
+
+    def sph_harm_y_all_pullback(y_bar):
+        _, order = _orders(n, m, y)
+        turn = np.exp(1j * phi)
+        wide = sph_harm_y_all(n, abs(m) + 1, theta, phi)
+        by_theta = _by_theta(n, m, wide, theta, turn)
+        bars = (np.real(y_bar * conj(d)) for d in (by_theta, 1j * order * y))
+        theta_bar, phi_bar = map(unbroadcast, bars, (np.shape(theta), np.shape(phi)))
+        name = "sph_harm_y_all"
+        return refused(name, "n"), refused(name, "m"), theta_bar, phi_bar
+
+    return y, sph_harm_y_all_pullback
+
+
+def _by_theta(n, m, wide, theta, turn=1.0):
+    """The slopes by theta of all of these orders, by the values of one order more."""
+    degree, order = _orders(n, m, wide)
+    up, down = _ladder(degree, order)
+    above, below = (np.take(wide, np.ravel(order) + step, axis=1) for step in (1, -1))
+    return _side(theta) * (up * conj(turn) * above - down * turn * below)
+
+
+def _by_degree(rule, n, m, z, branch_cut, norm, diff_n):
+    """What a rule gives: its values, and the next slopes of SciPy's as theirs."""
+    y, name = rule(n, m, z, branch_cut=branch_cut, norm=norm, diff_n=diff_n), rule.key.__name__
+
+    def pullback(y_bar):
+        if diff_n == 2 or (diff_n == 1 and np.any(strip(z) == -1)):
+            why = "its rule covers no third derivatives, and at -1 no second"
+            raise unknown_call(f"scipy.special.{name}", why, "")
+        following = rule(n, m, z, branch_cut=branch_cut, norm=norm, diff_n=diff_n + 1)
+        bar = unbroadcast(times(y_bar, conj(following[1:])), np.shape(z))
+        return refused(name, "n"), refused(name, "m"), bar
+
+    return y, pullback
+
+
+@rule_for(sp.assoc_legendre_p)
+def assoc_legendre_p(n, m, z, *, branch_cut=2, norm=False, diff_n=0):
+    return _by_degree(assoc_legendre_p, n, m, z, branch_cut, norm, diff_n)
+
+
+@rule_for(sp.assoc_legendre_p_all)
+def assoc_legendre_p_all(n, m, z, *, branch_cut=2, norm=False, diff_n=0):
+    return _by_degree(assoc_legendre_p_all, n, m, z, branch_cut, norm, diff_n)

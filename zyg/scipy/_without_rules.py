@@ -37,6 +37,7 @@ COUNTS = "it takes counts, which do not move"
 FACTORS = "its factors are ordered and signed by choices, so they jump"
 LIMITS = "it takes specifications and chooses a whole order, so it jumps"
 PARAMETER = "no formula in known functions gives the derivative in its parameters"
+POLYNOMIAL = "its result is a polynomial of a class of SciPy's, which holds plain numbers"
 ROUGH = "its values are rougher than a slope needs"
 SEARCHED = "it searches over whole numbers or at random, and its result jumps"
 REFUSED = {
@@ -83,7 +84,8 @@ REFUSED = {
         SETTINGS: "geterr seterr",
         PARAMETER: """chndtridf mathieu_a mathieu_b mathieu_even_coef mathieu_odd_coef obl_cv
             obl_cv_seq pro_cv pro_cv_seq zetac""",
-        ROUGH: "itairy obl_rad2 obl_rad2_cv pro_rad2 pro_rad2_cv",
+        POLYNOMIAL: "gegenbauer genlaguerre jacobi sh_jacobi",
+        ROUGH: "itairy ncfdtridfd ncfdtridfn ncfdtrinc obl_rad2 obl_rad2_cv pro_rad2 pro_rad2_cv",
     },
     "scipy.stats": {
         SETTINGS: "boxcox_normplot make_distribution ppcc_plot probplot yeojohnson_normplot",

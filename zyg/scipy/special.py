@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import scipy.special
 
 from zyg.scipy import _special_functions as _special_functions
+from zyg.scipy import _special_noncentral as _special_noncentral
+from zyg.scipy import _special_polynomials as _special_polynomials
 from zyg.scipy import _special_probabilities as _special_probabilities
 from zyg.scipy import _special_solutions as _special_solutions
 from zyg.scipy import _special_table as _special_table
