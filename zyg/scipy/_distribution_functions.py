@@ -13,6 +13,7 @@ from scipy import stats
 from zyg.functions.kit import is_complex, scalar_rule, strip
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._incomplete import angle_slope
+from zyg.scipy._special_probabilities import kolmogorov_x
 from zyg.scipy._special_slopes import log1p_over
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
@@ -193,6 +194,11 @@ cut_isf = _rule(
     lambda q, a, b, y: _start_slope(y, a, b),
     lambda q, a, b, y: _end_slope(y, a, b),
 )
+
+
+# Of Kolmogorov
+
+kolmogorov_cdf = _rule("kstwobign", "cdf", lambda z, y: -kolmogorov_x(z, y))
 
 
 # Extreme values

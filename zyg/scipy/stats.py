@@ -30,7 +30,9 @@ from zyg.scipy._distributions_discrete import DISCRETE
 from zyg.scipy._distributions_half_line import FLAT, HALF_LINE
 from zyg.scipy._distributions_interval import INTERVAL
 from zyg.scipy._distributions_line import LINE
+from zyg.scipy._distributions_noncentral import NONCENTRAL
 from zyg.scipy._distributions_own import NAMES, by_own_formulas
+from zyg.scipy._distributions_shaped import SHAPED
 from zyg.scipy._kernel_density import gaussian_kde as gaussian_kde
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._own_code import along_own_code
@@ -348,7 +350,7 @@ genextreme = _continuous(
 
 for _name, (_shapes, _formulas, *_more) in HALF_LINE.items():
     globals()[_name] = _continuous(_name, _shapes, *_more, **_formulas)
-for _name, (_shapes, _support, _valid, _formulas) in (LINE | INTERVAL).items():
+for _name, (_shapes, _support, _valid, _formulas) in (LINE | INTERVAL | NONCENTRAL | SHAPED).items():
     globals()[_name] = _continuous(_name, _shapes, _support, _valid, **_formulas)
 for _name in NAMES.split():
     globals()[_name] = by_own_formulas(_name)
