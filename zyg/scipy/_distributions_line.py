@@ -13,6 +13,7 @@ from scipy import special as sp
 from zyg.functions.kit import strip
 from zyg.scipy._distributions_half_line import log_normal
 
+_LOG_2 = np.log(2.0)
 WHOLE, LEFT, UNIT = (-np.inf, np.inf), (-np.inf, 0.0), (0.0, 1.0)
 
 
@@ -129,6 +130,17 @@ LINE: dict[str, Row] = {
             "logpdf": lambda z, a, b: (
                 np.log(a / np.pi) + np.log(sp.k1e(a * np.sqrt(1 + z * z)))
                 - 0.5 * np.log1p(z * z) + b * z - a * np.sqrt(1 + z * z) + np.sqrt(a * a - b * b)
+            ),
+        },
+    ),
+    "dgamma": (
+        "a",
+        WHOLE,
+        positive,
+        {
+            "logpdf": lambda z, a: sp.xlogy(a - 1, np.abs(z)) - np.abs(z) - sp.gammaln(a) - _LOG_2,
+            **_mirrored(
+                lambda z, a: 0.5 * sp.gammaincc(a, z), lambda q, a: sp.gammainccinv(a, 2 * q)
             ),
         },
     ),

@@ -15,7 +15,6 @@ from zyg.functions.kit import strip
 from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy._distributions_line import UNIT, WHOLE
 from zyg.scipy._distributions_noncentral import log_sum
-from zyg.scipy._special_probabilities import kolmogorov_x
 from zyg.scipy._special_slopes import series
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
@@ -171,18 +170,6 @@ SHAPED: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
             "logpdf": _by_scipy.log_angle_density,
             "cdf": lambda z, kappa: _by_scipy.angle_cdf(z, kappa),
             "sf": lambda z, kappa: _by_scipy.angle_sf(z, kappa),
-        },
-    ),
-    "kstwobign": (
-        "",
-        _HALF_LINE,
-        lambda: True,
-        {
-            "logpdf": lambda z: np.log(-kolmogorov_x(z, None)),
-            "pdf": lambda z: -kolmogorov_x(z, None),
-            "cdf": lambda z: _by_scipy.kolmogorov_cdf(z),
-            "sf": lambda z: sp.kolmogorov(z),
-            "isf": lambda q: sp.kolmogi(q),
         },
     ),
     "pearson3": (

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 from scipy import special as sp
+from scipy.special import _ufuncs
 
 from zyg.functions.kit import composed, for_any_number, scalar_rule, strip, with_value
 from zyg.scipy import _special_table as _special_table
@@ -126,6 +127,27 @@ def _tukey_power(x, power, y):
     return -_tukey_density(power, y) * (high - low)
 
 
+def _log1mexp_slope(x, y):
+    return -np.exp(x - y)
+
+
+# Of Smirnov
+
+
+def smirnov_density(n, x):
+    """Of the greatest difference of n points above: a sum, by the binomial of j of them."""
+    n, x = np.expand_dims(np.broadcast_to(strip(n), np.shape(x)), -1), np.expand_dims(x, -1)
+    j = np.arange(int(np.max(n, where=np.isfinite(n), initial=1.0)) + 1.0)
+    plain = strip(x)
+    inside = (j / n < 1 - plain) & (plain > 0)
+    x = np.where(inside, x, 0.5)
+    places = np.where(inside, j / n, 0.25)
+    below, above = x + places, 1 - x - places
+    chosen = np.where(inside, -np.log(n + 1) - sp.betaln(n - j + 1, j + 1), -np.inf)
+    terms = np.exp(chosen + np.log(x) + (j - 1) * np.log(below) + (n - j) * np.log(above))
+    return np.sum(terms * ((n - j) / above - (j - 1) / below - 1 / x), axis=-1)
+
+
 _TABLE = {
     sp.bdtr: of_parameters(sp.bdtr, ["k", "n"], _binomial),
     sp.bdtrc: of_parameters(sp.bdtrc, ["k", "n"], lambda k, n, p, y: -_binomial(k, n, p, y)),
@@ -187,10 +209,14 @@ _TABLE = {
         of_parameters(sp.chndtrinc, ["df"], lambda *args: 0.0)[0],
         lambda x, df, p, nc: _searched(nc, 1 / _chndtr_nc(x, df, nc), _LEAST),
     ),
+    sp.smirnov: of_parameters(sp.smirnov, ["n"], lambda n, x, y: -smirnov_density(n, x)),
+    sp.smirnovi: of_parameters(sp.smirnovi, ["n"], lambda n, p, x: -1 / smirnov_density(n, x)),
     sp.kolmogorov: (kolmogorov_x,),
     sp.kolmogi: (lambda p, x: 1 / kolmogorov_x(x, p),),
     sp.tklmbda: (lambda x, power, y: _tukey_density(power, y), _tukey_power),
 }
+if hasattr(_ufuncs, "_log1mexp"):  # by which SciPy's distributions compute
+    _TABLE[_ufuncs._log1mexp] = (_log1mexp_slope,)
 for _function, _partials in _TABLE.items():
     scalar_rule(_function, *_partials)
 

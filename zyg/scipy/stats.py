@@ -25,12 +25,19 @@ from zyg.functions.kit import strip
 from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy import _slopes_of_samples as _slopes_of_samples
 from zyg.scipy import _special_table as _special_table
-from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete
-from zyg.scipy._distributions_discrete import DISCRETE
-from zyg.scipy._distributions_half_line import FLAT, HALF_LINE
+from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete, OfChances
+from zyg.scipy._distributions_discrete import DISCRETE, successes
+from zyg.scipy._distributions_half_line import (
+    FLAT,
+    HALF_LINE,
+    gauss_above,
+    gauss_below,
+    gauss_density,
+)
 from zyg.scipy._distributions_interval import INTERVAL
 from zyg.scipy._distributions_line import LINE
 from zyg.scipy._distributions_noncentral import NONCENTRAL
+from zyg.scipy._distributions_of_tests import OF_TESTS
 from zyg.scipy._distributions_own import NAMES, by_own_formulas
 from zyg.scipy._distributions_shaped import SHAPED
 from zyg.scipy._kernel_density import gaussian_kde as gaussian_kde
@@ -350,12 +357,24 @@ genextreme = _continuous(
 
 for _name, (_shapes, _formulas, *_more) in HALF_LINE.items():
     globals()[_name] = _continuous(_name, _shapes, *_more, **_formulas)
-for _name, (_shapes, _support, _valid, _formulas) in (LINE | INTERVAL | NONCENTRAL | SHAPED).items():
+for _name, (_shapes, _support, _valid, _formulas) in (
+    LINE | INTERVAL | NONCENTRAL | SHAPED | OF_TESTS
+).items():
     globals()[_name] = _continuous(_name, _shapes, _support, _valid, **_formulas)
 for _name in NAMES.split():
     globals()[_name] = by_own_formulas(_name)
 for _name in FLAT:
     globals()[_name].flat = True
+recipinvgauss = _continuous(
+    "recipinvgauss",
+    "mu",
+    logpdf=lambda z, mu: gauss_density(1 / z, mu) - 2 * np.log(z),
+    cdf=lambda z, mu: gauss_above(1 / z, mu),
+    sf=lambda z, mu: gauss_below(1 / z, mu),
+    ppf=lambda q, mu: 1 / globals()["invgauss"]._formula("isf", q, [mu]),
+    isf=lambda q, mu: 1 / globals()["invgauss"]._formula("ppf", q, [mu]),
+)
+recipinvgauss.flat = True
 erlang = _continuous("erlang", "a", **gamma.formulas)
 gibrat = _continuous("gibrat", **{n: lambda z, f=f: f(z, 1.0) for n, f in lognorm.formulas.items()})
 
@@ -429,6 +448,17 @@ bernoulli = Discrete(
 )
 for _name, (_shapes, _support, _valid, _formulas) in DISCRETE.items():
     globals()[_name] = Discrete(_name, _shapes.split(), _valid, _support, _formulas)
+poisson_binom = OfChances(
+    "poisson_binom",
+    ["p"],
+    lambda *p: np.logical_and.reduce([*map(_is_probability, np.broadcast_arrays(*p))]),
+    (0.0, lambda *p: len(p)),
+    {
+        "pmf": successes(np.equal),
+        "cdf": successes(np.less_equal),
+        "sf": successes(np.greater),
+    },
+)
 
 matrix_normal = ByOwnCode("matrix_normal", "pdf", "logpdf", "entropy")
 matrix_t = ByOwnCode("matrix_t", "pdf", "logpdf")
