@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special as sp
 
 from zyg.functions.kit import strip
-from zyg.scipy._distributions_line import positive
+from zyg.scipy._distributions_line import of_reals, positive
 from zyg.scipy._distributions_noncentral import log_sum
 from zyg.scipy._special_probabilities import noncentral_density
 
@@ -99,6 +99,7 @@ def _log_weights(total, marked, drawn, odds):
 
 
 def _share(keep):
+    @of_reals
     def formula(k, *parameters):
         j, logs = _log_weights(*parameters)
         part = np.where(keep(j, np.expand_dims(k, -1)), logs, -np.inf)
@@ -125,6 +126,7 @@ def _convolved(p):
 def successes(keep):
     """The probability of the numbers j of successes that ``keep(j, k)``, of chances p."""
 
+    @of_reals
     def formula(k, *p):
         kept = keep(np.arange(len(p) + 1), np.expand_dims(k, -1))
         return np.sum(np.where(kept, _convolved(p), 0.0), axis=-1)

@@ -5,12 +5,13 @@ distribution. A quantile that has no formula is found by SciPy, and moves by the
 function.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
 from scipy import special as sp
 
-from zyg.functions.kit import strip
+from zyg.functions.kit import is_complex, strip
 from zyg.scipy._distributions_half_line import log_normal
 
 _LOG_2 = np.log(2.0)
@@ -19,6 +20,18 @@ WHOLE, LEFT, UNIT = (-np.inf, np.inf), (-np.inf, 0.0), (0.0, 1.0)
 
 def positive(*shapes):
     return np.logical_and.reduce([s > 0 for s in np.broadcast_arrays(*shapes)], initial=True)
+
+
+def of_reals(formula):
+    """A formula that is given real numbers only: SciPy would take the real parts of others."""
+
+    @functools.wraps(formula)
+    def checked(*args):
+        if any(map(is_complex, args)):
+            raise TypeError("distributions of scipy.stats are of real numbers")
+        return formula(*args)
+
+    return checked
 
 
 def by_sides(z, left, right):

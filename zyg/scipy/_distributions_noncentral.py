@@ -137,9 +137,7 @@ NONCENTRAL: dict[str, tuple[str, tuple[float, float], Any, dict[str, Any]]] = {
         _positive_but_last,
         {
             "logpdf": _log_f,
-            "cdf": _of_fisher(
-                lambda a, b, odds: sp.betainc(a, b, -np.expm1(-np.log1p(odds)))
-            ),
+            "cdf": _of_fisher(lambda a, b, odds: sp.betainc(a, b, -np.expm1(-np.log1p(odds)))),
             "sf": _of_fisher(lambda a, b, odds: sp.betainc(b, a, 1 / (1 + odds))),
         },
     ),

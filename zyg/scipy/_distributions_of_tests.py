@@ -13,7 +13,7 @@ from scipy import special as sp
 from zyg.functions.kit import strip
 from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy._distributions_half_line import log_normal
-from zyg.scipy._distributions_line import UNIT
+from zyg.scipy._distributions_line import UNIT, of_reals
 from zyg.scipy._special_probabilities import smirnov_density
 
 _HALF_LINE = (0.0, np.inf)
@@ -139,10 +139,12 @@ def _splines(z, n, found):
     return y
 
 
+@of_reals
 def _sum_density(z, n):
     return _splines(z, n, lambda f: f[..., 0])
 
 
+@of_reals
 def _sum_below(z, n):
     return _splines(z, strip(n) + 1, lambda f: np.sum(f, axis=-1))
 
@@ -175,6 +177,18 @@ OF_TESTS: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
             "sf": lambda z, n: sp.smirnov(strip(n), z),
             "cdf": lambda z, n: 1 - sp.smirnov(strip(n), z),
             "isf": lambda q, n: sp.smirnovi(strip(n), q),
+        },
+    ),
+    "kstwo": (
+        "n",
+        (lambda n: 0.5 / n, 1.0),
+        _is_whole,
+        {
+            "pdf": lambda z, n: _by_scipy.two_density(z, strip(n)),
+            "cdf": lambda z, n: _by_scipy.two_cdf(z, strip(n)),
+            "sf": lambda z, n: _by_scipy.two_sf(z, strip(n)),
+            "ppf": lambda q, n: _by_scipy.two_ppf(q, strip(n)),
+            "isf": lambda q, n: _by_scipy.two_isf(q, strip(n)),
         },
     ),
     "studentized_range": (

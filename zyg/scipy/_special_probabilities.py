@@ -139,13 +139,15 @@ def smirnov_density(n, x):
     n, x = np.expand_dims(np.broadcast_to(strip(n), np.shape(x)), -1), np.expand_dims(x, -1)
     j = np.arange(int(np.max(n, where=np.isfinite(n), initial=1.0)) + 1.0)
     plain = strip(x)
-    inside = (j / n < 1 - plain) & (plain > 0)
-    x = np.where(inside, x, 0.5)
-    places = np.where(inside, j / n, 0.25)
-    below, above = x + places, 1 - x - places
+    inside = (j / n < 1 - plain) & (plain >= 0)
+    x, places, first = np.where(inside, x, 0.5), np.where(inside, j / n, 0.25), j == 0
+    below, above = np.where(first, 1.0, x + places), 1 - x - places
     chosen = np.where(inside, -np.log(n + 1) - sp.betaln(n - j + 1, j + 1), -np.inf)
-    terms = np.exp(chosen + np.log(x) + (j - 1) * np.log(below) + (n - j) * np.log(above))
-    return np.sum(terms * ((n - j) / above - (j - 1) / below - 1 / x), axis=-1)
+    powers = np.where(first, 0.0, j - 1) * np.log(below) + (n - j) * np.log(above)
+    slopes = np.where(first, 1.0, x) * (n - j) / above - np.where(
+        first, 0.0, 1 + x * (j - 1) / below
+    )
+    return np.sum(np.exp(chosen + powers) * slopes, axis=-1)
 
 
 _TABLE = {

@@ -451,7 +451,7 @@ for _name, (_shapes, _support, _valid, _formulas) in DISCRETE.items():
 poisson_binom = OfChances(
     "poisson_binom",
     ["p"],
-    lambda *p: np.logical_and.reduce([*map(_is_probability, np.broadcast_arrays(*p))]),
+    lambda *p: np.all(_is_probability(np.stack(p)), axis=0),
     (0.0, lambda *p: len(p)),
     {
         "pmf": successes(np.equal),
