@@ -57,6 +57,18 @@ def from_statistics(mean, spread, other_mean, other_spread):
     return [part for test in found for part in test]
 
 
+def normal_test(x):
+    return [*stats.shapiro(x)]
+
+
+def between_points(u, v):
+    return stats.wasserstein_distance_nd(u, v)
+
+
+def between_weighed(u, v):
+    return stats.wasserstein_distance_nd(u, v, [1, 2, 3, 2], [2, 1, 1])
+
+
 def line_of_medians(x, y):
     return stats.siegelslopes(y, x)
 
@@ -133,6 +145,9 @@ MEAN, ROWS = array(2, 3), np.array([[1.3, 0.2], [0.2, 0.9]])
 COLUMNS = np.array([[1.1, 0.1, 0.2], [0.1, 0.8, 0.3], [0.2, 0.3, 1.4]])
 CALLS = {
     stats.expectile: [call(V, 0.3), call(V, 0.7, weights=V**2)],
+    normal_test: [call(3 * np.sort(SAMPLE[:n]) + np.arange(n)) for n in (3, 7, 11, 12, 25)],
+    between_points: [call(array(4, 2), array(3, 2, seed=1)), call(V, W), call(Y, Y + 0.3 * X)],
+    between_weighed: [call(array(4, 2), array(3, 2, seed=1))],
     line_of_medians: [call(np.array([0.1, 0.73, 0.35, 0.9, 0.21]), array(5, seed=3) ** 3)],
     of_matrices: [call(1.1 * MEAN, MEAN, ROWS, COLUMNS)],
     of_counts: [call(V[:3], W**2)],

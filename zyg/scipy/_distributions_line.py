@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import special as sp
 
+from zyg.errors import unknown_call
 from zyg.functions.kit import is_complex, strip
 from zyg.scipy._distributions_half_line import log_normal
 
@@ -28,7 +29,8 @@ def of_reals(formula):
     @functools.wraps(formula)
     def checked(*args):
         if any(map(is_complex, args)):
-            raise TypeError("distributions of scipy.stats are of real numbers")
+            why = "SciPy would take their real parts"
+            raise unknown_call("a distribution of scipy.stats, of complex numbers,", why, "")
         return formula(*args)
 
     return checked

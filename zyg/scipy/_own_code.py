@@ -11,7 +11,7 @@ from typing import Any
 
 from zyg.adoption.copies import copied
 from zyg.errors import unknown_call
-from zyg.functions.kit import composed, is_watched, strip
+from zyg.functions.kit import composed, is_complex, is_watched, strip, watched_leaves
 
 TABLE = {
     "scipy.signal": """abcd_normalize bessel bode butter cheb1ap cheb2ap cheby1 cheby2
@@ -44,6 +44,10 @@ _LIMITS: dict[str, tuple[str, tuple[int, ...]]] = {
 }
 
 
+# They make distributions of a sample, which are of real numbers.
+_OF_REALS = "bayes_mvs", "mvsdist"
+
+
 def along_own_code(module: ModuleType) -> None:
     """Register the functions of a module that are differentiated along their own code."""
     for name in TABLE[module.__name__].split():
@@ -57,6 +61,9 @@ def _run(function: Any, *args: Any, **kwargs: Any) -> Any:
     if function.__name__ in _LIMITS:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
         _demand_no_limit(function.__name__, given)
+    if function.__name__ in _OF_REALS and any(map(is_complex, watched_leaves((args, kwargs)))):
+        name = f"scipy.stats.{function.__name__}"
+        raise unknown_call(name, "SciPy would take the real parts of complex numbers", "")
     return copied(function)(*args, **kwargs)
 
 
