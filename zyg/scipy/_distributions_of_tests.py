@@ -14,6 +14,7 @@ from zyg.functions.kit import strip
 from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy._distributions_half_line import log_normal
 from zyg.scipy._distributions_line import UNIT, of_reals
+from zyg.scipy._distributions_shaped import as_scipys
 from zyg.scipy._special_probabilities import smirnov_density
 
 _HALF_LINE = (0.0, np.inf)
@@ -160,7 +161,8 @@ OF_TESTS: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
         _HALF_LINE,
         lambda: True,
         {
-            "logpdf": _kolmogorov_density,
+            "pdf": as_scipys("kstwobign", "pdf", lambda z: np.exp(_kolmogorov_density(z))),
+            "logpdf": as_scipys("kstwobign", "logpdf", _kolmogorov_density),
             "cdf": lambda z: _by_scipy.kolmogorov_cdf(z),
             "sf": lambda z: sp.kolmogorov(z),
             "logcdf": _kolmogorov_below,
@@ -195,7 +197,10 @@ OF_TESTS: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
         "k df",
         _HALF_LINE,
         lambda k, df: (k > 1) & (df > 0),
-        {"pdf": _studentized_density, "cdf": _studentized_below},
+        {
+            "pdf": as_scipys("studentized_range", "pdf", _studentized_density),
+            "cdf": _studentized_below,
+        },
     ),
     "irwinhall": (
         "n",

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 from scipy import special as sp
+from scipy import stats
 
-from zyg.functions.kit import strip
+from zyg.functions.kit import strip, with_value
 from zyg.scipy import _distribution_functions as _by_scipy
+from zyg.scipy._distributions_half_line import log_normal
 from zyg.scipy._distributions_line import UNIT, WHOLE
 from zyg.scipy._distributions_noncentral import log_sum
-from zyg.scipy._special_slopes import series
+from zyg.scipy._special_slopes import log1p_over, series
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 _HALF_LINE = (0.0, np.inf)
@@ -23,6 +25,12 @@ _HALF_LINE = (0.0, np.inf)
 
 def _last(x):
     return np.expand_dims(x, -1)
+
+
+def as_scipys(name, method, formula):
+    """A formula with SciPy's values."""
+    scipys = getattr(getattr(stats, name), method)
+    return lambda *args: with_value(formula(*args), (scipys(*map(strip, args)),))
 
 
 # Of four parameters (J. R. M. Hosking 1994)
@@ -34,15 +42,14 @@ def _kappa_log(z, h, k):
 
 
 def _kappa_ratio(z, h, k):
-    return _by_scipy.log1p_over(-h * np.exp(_by_scipy.log_extreme(z, k)))
+    return log1p_over(-h * np.exp(_by_scipy.log_extreme(z, k)))
 
 
 def _kappa_density(z, h, k):
     return (1 - k) * _by_scipy.log_extreme(z, k) + (1 - h) * _kappa_log(z, h, k)
 
 
-def _kappa_quantile(q, h, k):
-    log = np.log(q)
+def _kappa_quantile(log, h, k):
     inner = np.log(-log * sp.exprel(h * log))
     return -inner * sp.exprel(k * inner)
 
@@ -131,6 +138,32 @@ def _is_hyperbolic(p, a, b):
     return (np.abs(b) < a) & np.isfinite(p)
 
 
+# Of Pareto on both sides, times a lognormal number (W. J. Reed and M. Jorgensen 2004)
+
+
+def _log_ratio(x):
+    """Of the probability above x to the density there."""
+    return sp.log_ndtr(-x) - log_normal(x)
+
+
+def _pareto_sides(z, u, s, a, b):
+    w = (np.log(z) - u) / s
+    return w, _log_ratio(a * s - w) + log_normal(w), _log_ratio(b * s + w) + log_normal(w)
+
+
+def _pareto_density(z, u, s, a, b):
+    _, right, left = _pareto_sides(z, u, s, a, b)
+    return np.log(a) + np.log(b) - np.log(a + b) - np.log(z) + np.logaddexp(right, left)
+
+
+def _pareto_part(side):
+    def formula(z, u, s, a, b):
+        w, right, left = _pareto_sides(z, u, s, a, b)
+        return sp.ndtr(side * w) - side * (b * np.exp(right) - a * np.exp(left)) / (a + b)
+
+    return formula
+
+
 # Of Gauss's hypergeometric function
 
 
@@ -159,7 +192,8 @@ SHAPED: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
             "logcdf": _kappa_log,
             "cdf": lambda z, h, k: np.exp(_kappa_log(z, h, k)),
             "sf": lambda z, h, k: -np.expm1(_kappa_log(z, h, k)),
-            "ppf": _kappa_quantile,
+            "ppf": lambda q, h, k: _kappa_quantile(np.log(q), h, k),
+            "isf": as_scipys("kappa4", "isf", lambda q, h, k: _kappa_quantile(np.log1p(-q), h, k)),
         },
     ),
     "vonmises_line": (
@@ -185,6 +219,12 @@ SHAPED: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
         {"logpdf": _inverse_gauss},
     ),
     "genhyperbolic": ("p a b", WHOLE, _is_hyperbolic, {"logpdf": _hyperbolic}),
+    "dpareto_lognorm": (
+        "u s a b",
+        _HALF_LINE,
+        lambda u, s, a, b: np.isfinite(u) & (s > 0) & (a > 0) & (b > 0),
+        {"logpdf": _pareto_density, "cdf": _pareto_part(1), "sf": _pareto_part(-1)},
+    ),
     "gausshyper": (
         "a b c z",
         UNIT,

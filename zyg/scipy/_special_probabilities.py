@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 from scipy import special as sp
-from scipy.special import _ufuncs
 
 from zyg.functions.kit import composed, for_any_number, scalar_rule, strip, with_value
 from zyg.scipy import _special_table as _special_table
@@ -127,10 +126,6 @@ def _tukey_power(x, power, y):
     return -_tukey_density(power, y) * (high - low)
 
 
-def _log1mexp_slope(x, y):
-    return -np.exp(x - y)
-
-
 # Of Smirnov
 
 
@@ -217,8 +212,6 @@ _TABLE = {
     sp.kolmogi: (lambda p, x: 1 / kolmogorov_x(x, p),),
     sp.tklmbda: (lambda x, power, y: _tukey_density(power, y), _tukey_power),
 }
-if hasattr(_ufuncs, "_log1mexp"):  # by which SciPy's distributions compute
-    _TABLE[_ufuncs._log1mexp] = (_log1mexp_slope,)
 for _function, _partials in _TABLE.items():
     scalar_rule(_function, *_partials)
 

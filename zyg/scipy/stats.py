@@ -6,7 +6,9 @@ take watched values, in every parameter of continuous distributions, and in the 
 discrete ones. They agree with SciPy's to rounding. Samples (``rvs``) of continuous ones are SciPy's
 own, and move with the parameters as those of ``zyg.numpy.random`` do. ``gaussian_kde`` takes
 watched data, too, and so do statistics of samples: `zscore`, `gmean`, `skew`, `pearsonr`,
-`linregress`, `entropy`, `wasserstein_distance` and others, and tests such as `f_oneway`.
+`linregress`, `entropy`, `wasserstein_distance` and others, and tests such as `f_oneway`. Of `kstwo`,
+and so of the exact p-value of `ks_1samp`, first derivatives are known, and no second ones. The size
+of a sample, or any other whole number that is a parameter, does not move.
 
 >>> import zyg
 >>> from zyg.scipy import stats
@@ -360,7 +362,8 @@ for _name, (_shapes, _formulas, *_more) in HALF_LINE.items():
 for _name, (_shapes, _support, _valid, _formulas) in (
     LINE | INTERVAL | NONCENTRAL | SHAPED | OF_TESTS
 ).items():
-    globals()[_name] = _continuous(_name, _shapes, _support, _valid, **_formulas)
+    if hasattr(scipy.stats, _name):  # an older SciPy has fewer
+        globals()[_name] = _continuous(_name, _shapes, _support, _valid, **_formulas)
 for _name in NAMES.split():
     globals()[_name] = by_own_formulas(_name)
 for _name in FLAT:
