@@ -229,9 +229,10 @@ def test_two_sided_differences_are_differentiated_once():
 
 
 @pytest.mark.parametrize("distribution", ["gumbel_r", "gumbel_l", "weibull_min"])
+@pytest.mark.filterwarnings("ignore")
 def test_what_anderson_fits_by_a_search_is_refused(distribution):
     with pytest.raises(ConversionError):
-        zyg.gradient(lambda x: stats.anderson(x, distribution).statistic, np.abs(POINTS[1:-1]))
+        zyg.gradient(lambda x: stats.anderson(x, distribution).statistic, np.arange(1.0, 12.0))
 
 
 def test_weights_of_points_are_refused():

@@ -7,7 +7,6 @@ and the distance between sets of points.
 import numpy as np
 from scipy import optimize, sparse, stats
 from scipy import special as sp
-from scipy.stats import _ansari_swilk_statistics
 
 from zyg.adoption.copies import copied
 from zyg.functions.kit import as_array, strip
@@ -39,7 +38,7 @@ def shapiro(x, **options):
     x = np.ravel(as_array(x))
     y = np.sort(x)
     weights = np.zeros(np.size(y) // 2)
-    _ansari_swilk_statistics.swilk(strip(y) - strip(x)[np.size(y) // 2], weights, 0)
+    stats._morestats.swilk(strip(y) - strip(x)[np.size(y) // 2], weights, 0)
     spread = np.sum(weights * (y[::-1] - y)[: np.size(weights)])
     w = spread**2 / np.sum((y - np.mean(y)) ** 2)
     return w, _shapiro_chance(w, np.size(y))

@@ -6,9 +6,9 @@ take watched values, in every parameter of continuous distributions, and in the 
 discrete ones. They agree with SciPy's to rounding. Samples (``rvs``) of continuous ones are SciPy's
 own, and move with the parameters as those of ``zyg.numpy.random`` do. ``gaussian_kde`` takes
 watched data, too, and so do statistics of samples: `zscore`, `gmean`, `skew`, `pearsonr`,
-`linregress`, `entropy`, `wasserstein_distance` and others, and tests such as `f_oneway`. Of `kstwo`,
-and so of the exact p-value of `ks_1samp`, first derivatives are known, and no second ones. The size
-of a sample, or any other whole number that is a parameter, does not move.
+`linregress`, `entropy`, `wasserstein_distance` and others, and tests such as `f_oneway`. First
+derivatives of `kstwo`, and so of the exact p-value of `ks_1samp`, are known, and no second ones. A
+whole number that is a parameter, such as the size of a sample, does not move.
 
 >>> import zyg
 >>> from zyg.scipy import stats
