@@ -17,6 +17,10 @@ from zyg.scipy._special_probabilities import noncentral_density
 _LINE, _FROM_0 = (-np.inf, np.inf), (0.0, np.inf)
 
 
+def is_probability(p):
+    return (p >= 0) & (p <= 1)
+
+
 def _log_choose(n, k):
     return -np.log(n + 1) - sp.betaln(n - k + 1, k + 1)
 
@@ -196,6 +200,43 @@ DISCRETE: dict[str, tuple[str, tuple[Any, Any], Any, dict[str, Any]]] = {
         _LINE,
         positive,
         {"logpmf": _difference, "cdf": _difference_below},
+    ),
+    "bernoulli": (
+        "p",
+        (0.0, 1.0),
+        is_probability,
+        {
+            "logpmf": lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p),
+            "cdf": lambda k, p: 1 - p + 0 * k,
+            "sf": lambda k, p: p + 0 * k,
+        },
+    ),
+    "geom": (
+        "p",
+        (1.0, np.inf),
+        lambda p: (p > 0) & (p <= 1),
+        {
+            "logpmf": lambda k, p: sp.xlog1py(k - 1, -p) + np.log(p),
+            "cdf": lambda k, p: -np.expm1(k * np.log1p(-p)),
+            "sf": lambda k, p: np.exp(k * np.log1p(-p)),
+            "logsf": lambda k, p: k * np.log1p(-p),
+        },
+    ),
+    "nbinom": (
+        "n p",
+        _FROM_0,
+        lambda n, p: (n > 0) & (p > 0) & (p <= 1),
+        {
+            "logpmf": lambda k, n, p: (
+                sp.gammaln(n + k)
+                - sp.gammaln(k + 1)
+                - sp.gammaln(n)
+                + n * np.log(p)
+                + sp.xlog1py(k, -p)
+            ),
+            "cdf": lambda k, n, p: sp.betainc(n, k + 1, p),
+            "sf": lambda k, n, p: sp.betaincc(n, k + 1, p),
+        },
     ),
     "nchypergeom_fisher": (
         "M n N odds",

@@ -28,7 +28,7 @@ from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy import _slopes_of_samples as _slopes_of_samples
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete, OfChances
-from zyg.scipy._distributions_discrete import DISCRETE, successes
+from zyg.scipy._distributions_discrete import DISCRETE, is_probability, successes
 from zyg.scipy._distributions_half_line import (
     FLAT,
     HALF_LINE,
@@ -384,10 +384,6 @@ gibrat = _continuous("gibrat", **{n: lambda z, f=f: f(z, 1.0) for n, f in lognor
 # Discrete ones
 
 
-def _is_probability(p):
-    return (p >= 0) & (p <= 1)
-
-
 poisson = Discrete(
     "poisson",
     ["mu"],
@@ -402,7 +398,7 @@ poisson = Discrete(
 binom = Discrete(
     "binom",
     ["n", "p"],
-    lambda n, p: (n >= 0) & _is_probability(p),
+    lambda n, p: (n >= 0) & is_probability(p),
     (0.0, lambda n, p: n),
     {
         "logpmf": lambda k, n, p: (
@@ -412,49 +408,12 @@ binom = Discrete(
         "sf": lambda k, n, p: sp.betainc(k + 1, n - k, p),
     },
 )
-nbinom = Discrete(
-    "nbinom",
-    ["n", "p"],
-    lambda n, p: (n > 0) & (p > 0) & (p <= 1),
-    _HALF_LINE,
-    {
-        "logpmf": lambda k, n, p: (
-            sp.gammaln(n + k) - sp.gammaln(k + 1) - sp.gammaln(n) + n * np.log(p)
-            + sp.xlog1py(k, -p)
-        ),
-        "cdf": lambda k, n, p: sp.betainc(n, k + 1, p),
-        "sf": lambda k, n, p: sp.betaincc(n, k + 1, p),
-    },
-)  # fmt: skip
-geom = Discrete(
-    "geom",
-    ["p"],
-    lambda p: (p > 0) & (p <= 1),
-    (1.0, np.inf),
-    {
-        "logpmf": lambda k, p: sp.xlog1py(k - 1, -p) + np.log(p),
-        "cdf": lambda k, p: -np.expm1(k * np.log1p(-p)),
-        "sf": lambda k, p: np.exp(k * np.log1p(-p)),
-        "logsf": lambda k, p: k * np.log1p(-p),
-    },
-)
-bernoulli = Discrete(
-    "bernoulli",
-    ["p"],
-    _is_probability,
-    (0.0, 1.0),
-    {
-        "logpmf": lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p),
-        "cdf": lambda k, p: 1 - p + 0 * k,
-        "sf": lambda k, p: p + 0 * k,
-    },
-)
 for _name, (_shapes, _support, _valid, _formulas) in DISCRETE.items():
     globals()[_name] = Discrete(_name, _shapes.split(), _valid, _support, _formulas)
 poisson_binom = OfChances(
     "poisson_binom",
     ["p"],
-    lambda *p: np.all(_is_probability(np.stack(p)), axis=0),
+    lambda *p: np.all(is_probability(np.stack(p)), axis=0),
     (0.0, lambda *p: len(p)),
     {
         "pmf": successes(np.equal),
