@@ -1,5 +1,7 @@
 """Calls of functions that are differentiated along SciPy's own code."""
 
+import warnings
+
 import numpy as np
 
 from zyg.scipy import signal, stats
@@ -92,7 +94,37 @@ RESPONSES = [
     (lambda x: signal.order_filter(x, np.ones(3), 1), X),
     (lambda x: signal.hilbert2(x), TABLE),
 ]
+
+
+def distance_of_anderson(x, distribution):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what it will return
+        return stats.anderson(x, distribution).statistic
+
+
+def statistic_of_kolmogorov(x, mean):
+    found = stats.ks_1samp(x, stats.norm.cdf, (mean, 1.3), method="asymp")
+    return found.statistic, found.pvalue
+
+
+def posterior(x):
+    return [part for found in stats.bayes_mvs(x) for part in (found.statistic, *found.minmax)]
+
+
+def compared(*samples, equal_var=True):
+    found = stats.tukey_hsd(*samples, equal_var=equal_var)
+    return found.statistic, found.pvalue[np.triu_indices(len(samples), 1)]
+
+
 STATISTICS = [
+    (lambda x: distance_of_anderson(x, "norm"), SAMPLE),
+    (lambda x: distance_of_anderson(x, "expon"), SAMPLE**2),
+    (statistic_of_kolmogorov, SAMPLE, 0.3),
+    (lambda x: stats.ks_1samp(x, stats.norm.cdf, alternative="less"), SAMPLE),
+    (lambda x, m: stats.kstest(x, "norm", (m, 1.3), alternative="greater").statistic, SAMPLE, 0.3),
+    (posterior, SAMPLE),
+    (lambda x: [law.logpdf(1.3) for law in stats.mvsdist(x)], SAMPLE),
+    (compared, SAMPLE, OTHER, FEW),
     (lambda *xs: stats.bartlett(*xs), SAMPLE, OTHER, FEW),
     (lambda *xs: stats.levene(*xs), SAMPLE[:11], OTHER[:11], FEW),
     (lambda *xs: stats.levene(*xs, center="mean"), SAMPLE, OTHER),
@@ -137,5 +169,11 @@ ROUGH = [
     (lambda x: stats.boxcox_normmax(x, method="mle"), np.abs(SAMPLE)),
     (lambda x: stats.ppcc_max(x, (0.1, 0.9), dist="tukeylambda"), np.sort(SAMPLE**3)),
 ]
+ONCE = [
+    (lambda x: stats.ks_1samp(x, stats.norm.cdf)[:2], SAMPLE),
+    (lambda x: stats.kstest(x, "norm", method="approx")[:2], SAMPLE + 0.3),
+    (lambda *xs: compared(*xs, equal_var=False), SAMPLE, OTHER, FEW),
+]
 ALL = [*DESIGNS, *CONVERSIONS, *RESPONSES, *STATISTICS, *ROUGH]
 CALLS = {f: [call(*args)] for f, *args in ALL}
+CALLS |= {f: [call(*args, order=1)] for f, *args in ONCE}

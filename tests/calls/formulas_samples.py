@@ -57,6 +57,18 @@ def from_statistics(mean, spread, other_mean, other_spread):
     return [part for test in found for part in test]
 
 
+def normal_test(x):
+    return [*stats.shapiro(x)]
+
+
+def between_points(u, v):
+    return stats.wasserstein_distance_nd(u, v)
+
+
+def between_weighed(u, v):
+    return stats.wasserstein_distance_nd(u, v, [1, 2, 3, 2], [2, 1, 1])
+
+
 def line_of_medians(x, y):
     return stats.siegelslopes(y, x)
 
@@ -93,14 +105,61 @@ def of_pairs(x, s2, *parameters):
     return pairs.logpdf(x, s2, *parameters), *pairs.mean(*parameters), *pairs.var(*parameters)
 
 
+def of_trials(p):
+    return [f(1, p) for f in (stats.poisson_binom.logpmf, stats.poisson_binom.cdf)]
+
+
+def of_greatest_differences(x):
+    one = stats.ksone
+    return [f(x, 7) for f in (one.pdf, one.logpdf, one.cdf, one.sf, one.logsf)]
+
+
+def of_two_sided_differences(x):
+    return [f(x, 7) for f in (stats.kstwo.cdf, stats.kstwo.sf, stats.kstwo.logsf)]
+
+
+def of_sums(x):
+    return [f(x, 3) for f in (stats.irwinhall.pdf, stats.irwinhall.cdf, stats.irwinhall.sf)]
+
+
+def quantiles_of_statistics(q):
+    two, one, sums = stats.kstwo, stats.ksone, stats.irwinhall
+    return two.ppf(q, 7), two.isf(q, 7), one.ppf(q, 7), one.isf(q, 7), sums.ppf(q, 3)
+
+
+def of_ranks(a):
+    law = stats.zipfian
+    return [f(np.array([1, 2, 5]), a, 8) for f in (law.logpmf, law.pmf, law.cdf, law.sf)]
+
+
+def of_odds(odds):
+    law = stats.nchypergeom_fisher
+    return [f(np.array([1, 2, 5]), 20, 7, 12, odds) for f in (law.pmf, law.cdf, law.sf)]
+
+
+def log_of_odds(odds):
+    return stats.nchypergeom_fisher.logpmf(np.array([1, 2, 5]), 20, 7, 12, odds)
+
+
 MEAN, ROWS = array(2, 3), np.array([[1.3, 0.2], [0.2, 0.9]])
 COLUMNS = np.array([[1.1, 0.1, 0.2], [0.1, 0.8, 0.3], [0.2, 0.3, 1.4]])
 CALLS = {
     stats.expectile: [call(V, 0.3), call(V, 0.7, weights=V**2)],
+    normal_test: [call(3 * np.sort(SAMPLE[:n]) + np.arange(n)) for n in (3, 7, 11, 12, 25)],
+    between_points: [call(array(4, 2), array(3, 2, seed=1)), call(V, W), call(Y, Y + 0.3 * X)],
+    between_weighed: [call(array(4, 2), array(3, 2, seed=1))],
     line_of_medians: [call(np.array([0.1, 0.73, 0.35, 0.9, 0.21]), array(5, seed=3) ** 3)],
     of_matrices: [call(1.1 * MEAN, MEAN, ROWS, COLUMNS)],
     of_counts: [call(V[:3], W**2)],
     of_directions: [call(V[:3], W, 1.7)],
+    of_trials: [call(np.array([0.3, 0.9, 0.2, 0.6])), call(np.array([[0.3, 0.9], [0.2, 0.6]]))],
+    of_greatest_differences: [call(np.array([0.23, 0.41, 0.83]))],
+    of_two_sided_differences: [call(np.array([0.23, 0.41, 0.83]), order=1)],
+    of_sums: [call(np.array([0.23, 1.41, 2.83]))],
+    quantiles_of_statistics: [call(np.array([0.23, 0.61]), order=1)],
+    of_ranks: [call(1.7), call(1.0), call(0.3)],
+    of_odds: [call(2.3), call(np.array([0.7, 1.0, 2.3]))],
+    log_of_odds: [call(2.3)],
     of_pairs: [call(0.3, 0.7, 0.2, 1.3, 2.3, 1.7)],
     stats.zscore: [call(Y), call(Y, 1, 1), call(Y, None), call(V)],
     stats.gzscore: [call(X), call(X, axis=1)],

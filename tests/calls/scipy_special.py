@@ -159,6 +159,8 @@ CALLS = {
     **same((sp.nctdtr, sp.nctdtrit), [call(W**2 + 1, W, UNITS)]),
     sp.kolmogorov: [call(np.array([0.3, 0.9, 1.0, 1.7]))],
     sp.kolmogi: [call(UNITS)],
+    sp.smirnov: [call(3, UNITS), call(7, 0.4)],
+    sp.smirnovi: [call(3, UNITS), call(7, 0.4)],
     sp.tklmbda: [call(W**2 / 4, UNITS)],
     sp.nrdtrimn: [call(UNITS, W**2, W)],
     sp.nrdtrisd: [call(W, np.array([0.2, 0.4, 0.9]), W**2)],

@@ -41,10 +41,18 @@ SHAPES = {  # of continuous distributions, and where they are looked at
     "truncpareto": ((1.7, 4.1), X + 1), "truncweibull_min": ((1.7, 0.1, 3.1), X),
     "tukeylambda": ((0.3,), -X), "weibull_max": ((1.7,), -X), "wrapcauchy": ((0.3,), X),
     "crystalball": ((1.3, 2.4), -X), "gengamma": ((1.7, 1.3), X), "rel_breitwigner": ((1.3,), X),
+    "ncx2": ((3.2, 1.7), X), "ncf": ((3.2, 5.5, 1.7), X), "dgamma": ((1.7,), -X),
+    "recipinvgauss": ((1.3,), X), "dpareto_lognorm": ((0.3, 1.2, 1.7, 2.2), X),
+    "kappa4": ((0.3, -0.4), X), "vonmises_line": ((1.7,), -X), "kstwobign": ((), X + 0.2),
+    "studentized_range": ((3.0, 5.5), X),
 }  # fmt: skip
 PARAMETERS = {"poisson": (2.3,), "binom": (3, 0.4), "nbinom": (2.5, 0.3), "geom": (0.3,),
               "bernoulli": (0.3,), "boltzmann": (0.7, 5), "dlaplace": (0.7,), "planck": (0.7,),
-              "skellam": (1.3, 2.1), "yulesimon": (1.7,)}  # fmt: skip
+              "skellam": (1.3, 2.1), "yulesimon": (1.7,), "zipf": (1.7,)}  # fmt: skip
+ONLY_DENSITIES = {
+    "pearson3": ((-0.7,), X), "geninvgauss": ((-1.3, 0.7), X),
+    "genhyperbolic": ((0.3, 1.7, -0.4), -X), "gausshyper": ((1.3, 2.4, -0.7, 3.1), 0.9 * U),
+}  # fmt: skip
 DENSITIES = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")
 
 
@@ -72,10 +80,15 @@ CALLS = {
     },
     **{
         formula(name, method): [
-            call(K + (name in ("geom", "yulesimon")), *parameters, **once(method))
+            call(K + (name in ("geom", "yulesimon", "zipf")), *parameters, **once(method))
         ]
         for name, parameters in PARAMETERS.items()
         for method in ("pmf", "logpmf", "cdf", "sf")
+    },
+    **{
+        formula(name, method): [call(x, *shapes, **once(method))]
+        for name, (shapes, x) in ONLY_DENSITIES.items()
+        for method in ("pdf", "logpdf")
     },
     formula("norm", "logpdf"): [call(X, 0.2, np.array([[1.3], [0.9]])), call(0.3, 0.5)],
     formula("norm", "ppf"): [call(U, 0.2, 1.3)],

@@ -27,8 +27,9 @@ _linalg_formulas linalg                     what is written in those
 _draws                                      draws of gamma, beta and their like
 _moments _distributions _distribution_functions  distributions of one variable, as formulas
 _distributions_half_line _distributions_line  tables of formulas: of positive numbers, of any
-_distributions_interval _distributions_discrete  on intervals, of whole numbers
-_distributions_own                          those of SciPy's own formulas
+_distributions_interval _distributions_noncentral  on intervals; mixtures
+_distributions_shaped _distributions_discrete  with integrals for constants; of whole numbers
+_distributions_of_tests _distributions_own  of statistics of tests; those of SciPy's own formulas
 _several_variables _kernel_density          those of several; estimated densities
 _slopes_of_samples stats                    expectiles, medians of slopes; their module
 _solver_derivatives                         what solvers ask for: jac="zyg", hess="zyg"

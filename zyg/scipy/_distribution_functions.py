@@ -10,9 +10,11 @@ import numpy as np
 from scipy import special as sp
 from scipy import stats
 
+from zyg.errors import MissingRuleError
 from zyg.functions.kit import is_complex, scalar_rule, strip
 from zyg.scipy import _special_table as _special_table
 from zyg.scipy._incomplete import angle_slope
+from zyg.scipy._special_probabilities import kolmogorov_x
 from zyg.scipy._special_slopes import log1p_over
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
@@ -193,6 +195,36 @@ cut_isf = _rule(
     lambda q, a, b, y: _start_slope(y, a, b),
     lambda q, a, b, y: _end_slope(y, a, b),
 )
+
+
+# Of Kolmogorov
+
+kolmogorov_cdf = _rule("kstwobign", "cdf", lambda z, y: -kolmogorov_x(z, y))
+
+
+def _no_slope(*args):
+    raise MissingRuleError(
+        "scipy.stats.kstwo.pdf has no rule: nor have second derivatives of kstwo.",
+        "SciPy's density is a difference of values of its distribution function.",
+        "differentiate once, or take kstwobign, the limit of large samples.",
+    )
+
+
+two_density: Any = _rule("kstwo", "pdf", _no_slope, _no_slope)
+
+
+def _two_sided(method, sign):
+    def by_z(z, n, y):
+        return sign * two_density(z, n)
+
+    def by_q(q, n, z):
+        return sign / two_density(z, n)
+
+    return _rule("kstwo", method, by_q if method in ("ppf", "isf") else by_z, _no_slope)
+
+
+two_cdf, two_sf = _two_sided("cdf", 1), _two_sided("sf", -1)
+two_ppf, two_isf = _two_sided("ppf", 1), _two_sided("isf", -1)
 
 
 # Extreme values

@@ -211,6 +211,8 @@ class _Distribution(OfSciPy):
             return self.formulas[name](z, *shapes)
         if name.startswith("log"):
             y = self._formula(name[3:], z, shapes)
+            if name in _DENSITIES:
+                return np.log(y)
             rest = self._formula("sf" if name == "logcdf" else "cdf", z, shapes)
             small = strip(y) < 0.5  # a probability near 1 is known by the rest
             return np.where(small, np.log(np.where(small, y, 1.0)), np.log1p(-rest))
@@ -348,6 +350,14 @@ class Discrete(_Distribution):
         return self._inside(name, whole, shapes, inside, valid, *_BEYOND[name])
 
     points: ClassVar = dict.fromkeys(("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf"), _at_point)
+
+
+class OfChances(Discrete):
+    """A distribution whose shapes are the elements of one array along its last axis."""
+
+    def _parameters(self, args, kwargs):
+        (chances,), place = super()._parameters(args, kwargs)
+        return [*np.moveaxis(chances, -1, 0)], place
 
 
 class Frozen(_Stand):

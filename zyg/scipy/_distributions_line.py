@@ -5,19 +5,35 @@ distribution. A quantile that has no formula is found by SciPy, and moves by the
 function.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
 from scipy import special as sp
 
-from zyg.functions.kit import strip
+from zyg.errors import unknown_call
+from zyg.functions.kit import is_complex, strip
 from zyg.scipy._distributions_half_line import log_normal
 
+_LOG_2 = np.log(2.0)
 WHOLE, LEFT, UNIT = (-np.inf, np.inf), (-np.inf, 0.0), (0.0, 1.0)
 
 
 def positive(*shapes):
     return np.logical_and.reduce([s > 0 for s in np.broadcast_arrays(*shapes)], initial=True)
+
+
+def of_reals(formula):
+    """A formula that is given real numbers only: SciPy would take the real parts of others."""
+
+    @functools.wraps(formula)
+    def checked(*args):
+        if any(map(is_complex, args)):
+            why = "SciPy would take their real parts"
+            raise unknown_call("a distribution of scipy.stats, of complex numbers,", why, "")
+        return formula(*args)
+
+    return checked
 
 
 def by_sides(z, left, right):
@@ -129,6 +145,17 @@ LINE: dict[str, Row] = {
             "logpdf": lambda z, a, b: (
                 np.log(a / np.pi) + np.log(sp.k1e(a * np.sqrt(1 + z * z)))
                 - 0.5 * np.log1p(z * z) + b * z - a * np.sqrt(1 + z * z) + np.sqrt(a * a - b * b)
+            ),
+        },
+    ),
+    "dgamma": (
+        "a",
+        WHOLE,
+        positive,
+        {
+            "logpdf": lambda z, a: sp.xlogy(a - 1, np.abs(z)) - np.abs(z) - sp.gammaln(a) - _LOG_2,
+            **_mirrored(
+                lambda z, a: 0.5 * sp.gammaincc(a, z), lambda q, a: sp.gammainccinv(a, 2 * q)
             ),
         },
     ),

@@ -11,10 +11,10 @@ from zyg.scipy._distributions import Continuous
 
 _METHODS = ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
 NAMES = """
-    anglit arcsine argus bradford burr12 chi crystalball dweibull exponnorm exponpow exponweib
-    fatiguelife foldcauchy gengamma genexpon genhalflogistic gibrat gompertz gumbel_l halfgennorm
-    jf_skew_t laplace_asymmetric loguniform lomax maxwell mielke powerlognorm powernorm reciprocal
-    rel_breitwigner skewcauchy truncweibull_min weibull_max
+    anglit arcsine argus bradford burr12 chi crystalball dweibull exponnorm
+    exponpow exponweib fatiguelife foldcauchy gengamma genexpon genhalflogistic gibrat gompertz
+    gumbel_l halfgennorm jf_skew_t laplace_asymmetric loguniform lomax maxwell mielke
+    powerlognorm powernorm reciprocal rel_breitwigner skewcauchy truncweibull_min weibull_max
 """
 
 

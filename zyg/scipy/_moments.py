@@ -21,6 +21,10 @@ def _weibull_variance(c):
     return sp.gamma(1 + 2 / c) - sp.gamma(1 + 1 / c) ** 2
 
 
+def _gengamma_variance(a, c):
+    return sp.poch(a, 2 / c) - sp.poch(a, 1 / c) ** 2
+
+
 def _f_variance(n, m):
     return _above(4, m, 2 * m * m * (n + m - 2) / (n * (m - 2) ** 2 * (m - 4)))
 
@@ -75,6 +79,7 @@ MOMENTS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {  # the mea
     ),
     "gamma": (lambda a: a, lambda a: a),
     "chi2": (lambda df: df, lambda df: 2 * df),
+    "gengamma": (lambda a, c: sp.poch(a, 1 / c), _gengamma_variance),
     "invgamma": (
         lambda a: _above(1, a, 1 / (a - 1)),
         lambda a: _above(2, a, 1 / ((a - 1) ** 2 * (a - 2))),

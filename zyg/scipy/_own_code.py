@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from zyg.adoption.copies import copied
-from zyg.functions.kit import as_array, composed, is_watched, strip
+from zyg.functions.kit import (
+    as_array,
+    composed,
+    is_complex,
+    is_watched,
+    strip,
+    watched_leaves,
+)
 from zyg.scipy._valued import unknown
 
 TABLE = {
@@ -24,16 +31,16 @@ TABLE = {
         impulse invres invresz kaiser_atten kaiser_beta lfiltic lp2bp lp2bp_zpk lp2bs lp2bs_zpk
         lp2hp lp2lp lsim minimum_phase normalize order_filter qspline1d qspline1d_eval
         savgol_coeffs sos2zpk ss2tf step tf2sos tf2ss zpk2sos zpk2ss""",
-    "scipy.stats": """alexandergovern bartlett binned_statistic binned_statistic_2d
-        binned_statistic_dd boxcox boxcox_llf boxcox_normmax chisquare circmean circstd circvar
-        combine_pvalues cramervonmises describe differential_entropy directional_stats
-        energy_distance entropy f_oneway false_discovery_control gmean gstd gzscore hmean iqr
-        jarque_bera kstat kstatvar kurtosis kurtosistest levene linregress lmoment
-        median_abs_deviation moment normaltest obrientransform pearsonr pmean pointbiserialr
-        power_divergence ppcc_max quantile scoreatpercentile sem sigmaclip skew skewtest
-        theilslopes tmax tmean tmin trim1 trim_mean trimboth tsem tstd ttest_1samp ttest_ind
-        ttest_ind_from_stats ttest_rel tvar variation wasserstein_distance yeojohnson
-        yeojohnson_llf zmap zscore""",
+    "scipy.stats": """alexandergovern anderson bartlett bayes_mvs binned_statistic
+        binned_statistic_2d binned_statistic_dd boxcox boxcox_llf boxcox_normmax chisquare
+        circmean circstd circvar combine_pvalues cramervonmises describe differential_entropy
+        directional_stats energy_distance entropy f_oneway false_discovery_control gmean gstd
+        gzscore hmean iqr jarque_bera ks_1samp kstat kstatvar kstest kurtosis kurtosistest
+        levene linregress lmoment median_abs_deviation moment mvsdist normaltest obrientransform
+        pearsonr pmean pointbiserialr power_divergence ppcc_max quantile scoreatpercentile sem
+        sigmaclip skew skewtest theilslopes tmax tmean tmin trim1 trim_mean trimboth tsem tstd
+        ttest_1samp ttest_ind ttest_ind_from_stats ttest_rel tukey_hsd tvar variation
+        wasserstein_distance yeojohnson yeojohnson_llf zmap zscore""",
 }
 
 
@@ -71,13 +78,20 @@ def _with_input(function: Any, given: dict[str, Any]) -> None:
         given["U"] = given["U"] + np.finfo(float).tiny  # else it is left out
 
 
+def _of_reals(function: Any, given: dict[str, Any]) -> None:
+    if any(map(is_complex, watched_leaves(given["data"]))):
+        raise unknown(function, "complex numbers, of which SciPy takes the real parts", "")
+
+
 _PREPARED = {
+    "bayes_mvs": _of_reals,
     "boxcox_llf": _limit("lmb", 0),
     "cspline1d": _limit("lamb", 0),
     "iqr": _limit("scale", 1),
     "lfiltic": _divided,
     "lp2hp": _limit("wo", 1),
     "lsim": _with_input,
+    "mvsdist": _of_reals,
     "normalize": _leading_zeros,
     "pmean": _limit("p", 0),
     "power_divergence": _limit("lambda_", -1, 0, 1),

@@ -127,7 +127,7 @@ def kolmogorov_x(x, y):
 # Of Smirnov
 
 
-def _smirnov_d(n, d, y):
+def smirnov_d(n, d, y):
     """Minus the density, by the sum of the formula of Birnbaum and Tingey (1951)."""
     n, d = np.expand_dims(n, -1), np.expand_dims(d, -1)
     j = np.arange(np.max(strip(n), initial=0) + 1)
@@ -162,6 +162,9 @@ def _tukey_power(x, power, y):
         for log, v in ((np.log(inner), inner), (np.log1p(-inner), 1 - inner))
     )
     return -_tukey_density(power, y) * (high - low)
+
+
+# Of Smirnov
 
 
 _TABLE = {
@@ -229,8 +232,8 @@ _TABLE = {
         of_parameters(sp.chndtrinc, ["df"], lambda *args: 0.0)[0],
         lambda x, df, p, nc: _searched(nc, 1 / _chndtr_nc(x, df, nc), _LEAST),
     ),
-    sp.smirnov: of_parameters(sp.smirnov, ["n"], _smirnov_d),
-    sp.smirnovi: of_parameters(sp.smirnovi, ["n"], lambda n, p, d: 1 / _smirnov_d(n, d, p)),
+    sp.smirnov: of_parameters(sp.smirnov, ["n"], smirnov_d),
+    sp.smirnovi: of_parameters(sp.smirnovi, ["n"], lambda n, p, d: 1 / smirnov_d(n, d, p)),
     sp.kolmogorov: (kolmogorov_x,),
     sp.kolmogi: (lambda p, x: 1 / kolmogorov_x(x, p),),
     sp.tklmbda: (lambda x, power, y: _tukey_density(power, y), _tukey_power),

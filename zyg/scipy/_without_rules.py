@@ -93,11 +93,13 @@ REFUSED = {
         DRAWN: """bootstrap dunnett goodness_of_fit monte_carlo_test multiscale_graphcorr
             ortho_group permutation_test power random_correlation random_table sobol_indices
             special_ortho_group uniform_direction unitary_group""",
-        RANKS: """ansari brunnermunzel bws_test chatterjeexi cumfreq cramervonmises_2samp
-            epps_singleton_2samp fligner friedmanchisquare kendalltau kruskal ks_2samp
-            logrank mannwhitneyu median_test mode mood page_trend_test percentileofscore
-            quantile_test ranksums relfreq somersd spearmanr spearmanrho weightedtau
-            wilcoxon""",
+        SEARCHED: "fit",
+        PARAMETER: "levy_stable",
+        RANKS: """anderson_ksamp ansari brunnermunzel bws_test chatterjeexi cumfreq
+            cramervonmises_2samp ecdf epps_singleton_2samp fligner friedmanchisquare kendalltau
+            kruskal ks_2samp logrank mannwhitneyu median_test mode mood page_trend_test
+            percentileofscore quantile_test ranksums relfreq somersd spearmanr spearmanrho
+            weightedtau wilcoxon""",
         COUNTS: """barnard_exact binomtest boschloo_exact chi2_contingency fisher_exact hypergeom
             multivariate_hypergeom nhypergeom poisson_means_test randint""",
     },

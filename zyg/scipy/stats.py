@@ -6,7 +6,9 @@ take watched values, in every parameter of continuous distributions, and in the 
 discrete ones. They agree with SciPy's to rounding. Samples (``rvs``) of continuous ones are SciPy's
 own, and move with the parameters as those of ``zyg.numpy.random`` do. ``gaussian_kde`` takes
 watched data, too, and so do statistics of samples: `zscore`, `gmean`, `skew`, `pearsonr`,
-`linregress`, `entropy`, `wasserstein_distance` and others, and tests such as `f_oneway`.
+`linregress`, `entropy`, `wasserstein_distance` and others, and tests such as `f_oneway`. First
+derivatives of `kstwo`, and so of the exact p-value of `ks_1samp`, are known, and no second ones. A
+whole number that is a parameter, such as the size of a sample, does not move.
 
 >>> import zyg
 >>> from zyg.scipy import stats
@@ -25,12 +27,21 @@ from zyg.functions.kit import strip
 from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy import _slopes_of_samples as _slopes_of_samples
 from zyg.scipy import _special_table as _special_table
-from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete
-from zyg.scipy._distributions_discrete import DISCRETE
-from zyg.scipy._distributions_half_line import FLAT, HALF_LINE
+from zyg.scipy._distributions import LOG_2PI, Continuous, Discrete, OfChances
+from zyg.scipy._distributions_discrete import DISCRETE, is_probability, successes
+from zyg.scipy._distributions_half_line import (
+    FLAT,
+    HALF_LINE,
+    gauss_above,
+    gauss_below,
+    gauss_density,
+)
 from zyg.scipy._distributions_interval import INTERVAL
 from zyg.scipy._distributions_line import LINE
+from zyg.scipy._distributions_noncentral import NONCENTRAL
+from zyg.scipy._distributions_of_tests import OF_TESTS
 from zyg.scipy._distributions_own import NAMES, by_own_formulas
+from zyg.scipy._distributions_shaped import SHAPED
 from zyg.scipy._kernel_density import gaussian_kde as gaussian_kde
 from zyg.scipy._namespace import drop_in
 from zyg.scipy._own_code import along_own_code
@@ -350,20 +361,29 @@ genextreme = _continuous(
 
 for _name, (_shapes, _formulas, *_more) in HALF_LINE.items():
     globals()[_name] = _continuous(_name, _shapes, *_more, **_formulas)
-for _name, (_shapes, _support, _valid, _formulas) in (LINE | INTERVAL).items():
-    globals()[_name] = _continuous(_name, _shapes, _support, _valid, **_formulas)
+for _name, (_shapes, _support, _valid, _formulas) in (
+    LINE | INTERVAL | NONCENTRAL | SHAPED | OF_TESTS
+).items():
+    if hasattr(scipy.stats, _name):  # an older SciPy has fewer
+        globals()[_name] = _continuous(_name, _shapes, _support, _valid, **_formulas)
 for _name in NAMES.split():
     globals()[_name] = by_own_formulas(_name)
 for _name in FLAT:
     globals()[_name].flat = True
+recipinvgauss = _continuous(
+    "recipinvgauss",
+    "mu",
+    logpdf=lambda z, mu: gauss_density(1 / z, mu) - 2 * np.log(z),
+    cdf=lambda z, mu: gauss_above(1 / z, mu),
+    sf=lambda z, mu: gauss_below(1 / z, mu),
+    ppf=lambda q, mu: 1 / globals()["invgauss"]._formula("isf", q, [mu]),
+    isf=lambda q, mu: 1 / globals()["invgauss"]._formula("ppf", q, [mu]),
+)
+recipinvgauss.flat = True
 erlang = _continuous("erlang", "a", **gamma.formulas)
 gibrat = _continuous("gibrat", **{n: lambda z, f=f: f(z, 1.0) for n, f in lognorm.formulas.items()})
 
 # Discrete ones
-
-
-def _is_probability(p):
-    return (p >= 0) & (p <= 1)
 
 
 poisson = Discrete(
@@ -380,7 +400,7 @@ poisson = Discrete(
 binom = Discrete(
     "binom",
     ["n", "p"],
-    lambda n, p: (n >= 0) & _is_probability(p),
+    lambda n, p: (n >= 0) & is_probability(p),
     (0.0, lambda n, p: n),
     {
         "logpmf": lambda k, n, p: (
@@ -390,45 +410,19 @@ binom = Discrete(
         "sf": lambda k, n, p: sp.betainc(k + 1, n - k, p),
     },
 )
-nbinom = Discrete(
-    "nbinom",
-    ["n", "p"],
-    lambda n, p: (n > 0) & (p > 0) & (p <= 1),
-    _HALF_LINE,
-    {
-        "logpmf": lambda k, n, p: (
-            sp.gammaln(n + k) - sp.gammaln(k + 1) - sp.gammaln(n) + n * np.log(p)
-            + sp.xlog1py(k, -p)
-        ),
-        "cdf": lambda k, n, p: sp.betainc(n, k + 1, p),
-        "sf": lambda k, n, p: sp.betaincc(n, k + 1, p),
-    },
-)  # fmt: skip
-geom = Discrete(
-    "geom",
-    ["p"],
-    lambda p: (p > 0) & (p <= 1),
-    (1.0, np.inf),
-    {
-        "logpmf": lambda k, p: sp.xlog1py(k - 1, -p) + np.log(p),
-        "cdf": lambda k, p: -np.expm1(k * np.log1p(-p)),
-        "sf": lambda k, p: np.exp(k * np.log1p(-p)),
-        "logsf": lambda k, p: k * np.log1p(-p),
-    },
-)
-bernoulli = Discrete(
-    "bernoulli",
-    ["p"],
-    _is_probability,
-    (0.0, 1.0),
-    {
-        "logpmf": lambda k, p: sp.xlogy(k, p) + sp.xlog1py(1 - k, -p),
-        "cdf": lambda k, p: 1 - p + 0 * k,
-        "sf": lambda k, p: p + 0 * k,
-    },
-)
 for _name, (_shapes, _support, _valid, _formulas) in DISCRETE.items():
     globals()[_name] = Discrete(_name, _shapes.split(), _valid, _support, _formulas)
+poisson_binom = OfChances(
+    "poisson_binom",
+    ["p"],
+    lambda *p: np.all(is_probability(np.stack(p)), axis=0),
+    (0.0, lambda *p: len(p)),
+    {
+        "pmf": successes(np.equal),
+        "cdf": successes(np.less_equal),
+        "sf": successes(np.greater),
+    },
+)
 
 matrix_normal = MatrixNormal("matrix_normal")
 if hasattr(scipy.stats, "matrix_t"):  # not before SciPy 1.17
