@@ -212,6 +212,6 @@ HALF_LINE: dict[str, tuple[Any, ...]] = {
     ),
 }
 FLAT = (  # all derivatives are 0 at the ends
-    "alpha", "dpareto_lognorm", "fatiguelife", "invgauss", "invweibull", "johnsonsb", "kstwobign",
-    "levy", "levy_l", "powerlognorm", "wald",
+    "alpha", "dpareto_lognorm", "fatiguelife", "geninvgauss", "invgauss", "invweibull",
+    "johnsonsb", "kstwobign", "levy", "levy_l", "powerlognorm", "wald",
 )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import special as sp
 
+from zyg.errors import unknown_call
 from zyg.functions.kit import strip
 from zyg.scipy import _distribution_functions as _by_scipy
 from zyg.scipy._distributions_half_line import log_normal
@@ -106,6 +107,10 @@ def _over_deviations(df, part):
     low, high = 40 / plain + 7 / np.sqrt(plain), 0.5 * np.log1p(100 / plain) + 7 / np.sqrt(plain)
     width = np.minimum(0.1, 0.35 / np.sqrt(plain))
     count = int(np.ceil(np.max((low + high) / width, initial=1.0)))
+    if count > 10_000:
+        raise unknown_call(
+            "scipy.stats.studentized_range", "its rule needs df of 0.05 and more", ""
+        )
     step = (low + high) / count
     t = _last(step) * np.arange(count + 1) - _last(low)
     half = 0.5 * _last(df)
@@ -113,6 +118,7 @@ def _over_deviations(df, part):
     return np.sum(2 * _last(step) * np.exp(logs) * part(np.exp(t)), axis=-1)
 
 
+@of_reals
 def _studentized_below(z, k, df):
     wide = _last(z), _last(k)
     return _over_deviations(df, lambda s: _range_below(wide[0] * s, wide[1] + 0 * s))

@@ -84,7 +84,8 @@ def _principal(x, y, z, p):
 
 
 @composed(sp.elliprj)
-def elliprj(*args):
+def elliprj(x, y, z, p):
+    args = x, y, z, p
     value = sp.elliprj(*map(strip, args))
     x, y, z, p = (v + 0.0 for v in args)
     known = np.where(np.isfinite(value), 1.0, np.nan)  # no slopes of what is no number
