@@ -96,7 +96,7 @@ RESPONSES = [
 ]
 
 
-def distance_of_anderson(x, distribution="norm"):
+def distance_of_anderson(x, distribution):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what it will return
         return stats.anderson(x, distribution).statistic
@@ -117,7 +117,7 @@ def compared(*samples, equal_var=True):
 
 
 STATISTICS = [
-    (distance_of_anderson, SAMPLE),
+    (lambda x: distance_of_anderson(x, "norm"), SAMPLE),
     (lambda x: distance_of_anderson(x, "expon"), SAMPLE**2),
     (statistic_of_kolmogorov, SAMPLE, 0.3),
     (lambda x: stats.ks_1samp(x, stats.norm.cdf, alternative="less"), SAMPLE),

@@ -38,6 +38,7 @@ OF_FUNCTIONS = {
         "obl_rad1", "obl_rad1_cv", "pbvv", "pbwa", "pro_ang1", "pro_ang1_cv", "pro_rad1",
         "pro_rad1_cv",
     },
+    "scipy.stats": {"anderson"},  # its name is one of scipy.optimize's, too
     "scipy.sparse.linalg": {
         "bicg", "bicgstab", "cg", "cgs", "factorized", "gcrotmk", "gmres", "lgmres", "minres",
         "qmr", "spilu", "splu", "spsolve_triangular", "tfqmr",

@@ -8,7 +8,7 @@ import pytest
 import scipy.cluster.vq
 import scipy.linalg.interpolative
 import scipy.spatial.transform
-from scipy import integrate, interpolate, linalg, ndimage, optimize, signal, spatial, special, stats
+from scipy import integrate, interpolate, linalg, ndimage, optimize, signal, spatial, stats
 
 import zyg
 import zyg.scipy.stats

@@ -101,7 +101,10 @@ def elliprj(x, y, z, p):
 
 
 def elliprg_x(x, y, z):
-    return 0.25 * sp.elliprf(x, y, z) - x / 12 * sp.elliprd(y, z, x)
+    alone = (strip(y) == 0) & (strip(z) == 0)  # then it is half the root of x
+    y = np.where(alone, 1.0, y)
+    slope = 0.25 * sp.elliprf(x, y, z) - x / 12 * sp.elliprd(y, z, x)
+    return np.where(alone, 0.25 / np.sqrt(x), slope)
 
 
 def agm_a(a, b, y):
