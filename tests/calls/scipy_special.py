@@ -190,7 +190,7 @@ CALLS = {
         [call(W**2, UNITS, W**2 + UNITS), call(0.7, 0.7, 0.7), call(1e3, 0.1, 0.01)],
     ),
     sp.elliprj: [
-        call(W**2, UNITS, W**2 + UNITS, 0.8), call(0.7, 0.7, 0.7, 0.7),
+        call(W**2, UNITS, W**2 + UNITS, 0.8),
         call(W**2, 0.5, 0.7, -UNITS),
     ],
     **same((sp.eval_sh_chebyu, sp.eval_chebyc, sp.eval_chebys), DEGREES),

@@ -44,7 +44,6 @@ SHAPES = {  # of continuous distributions, and where they are looked at
     "ncx2": ((3.2, 1.7), X), "ncf": ((3.2, 5.5, 1.7), X), "dgamma": ((1.7,), -X),
     "recipinvgauss": ((1.3,), X), "dpareto_lognorm": ((0.3, 1.2, 1.7, 2.2), X),
     "kappa4": ((0.3, -0.4), X), "vonmises_line": ((1.7,), -X), "kstwobign": ((), X + 0.2),
-    "studentized_range": ((3.0, 5.5), X),
 }  # fmt: skip
 PARAMETERS = {"poisson": (2.3,), "binom": (3, 0.4), "nbinom": (2.5, 0.3), "geom": (0.3,),
               "bernoulli": (0.3,), "boltzmann": (0.7, 5), "dlaplace": (0.7,), "planck": (0.7,),

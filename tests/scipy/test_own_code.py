@@ -63,3 +63,12 @@ def test_matrices_without_correlations():
         x = np.outer(X[:2], X[:3])
         zyg.check_gradient(lambda x, u, v, d=d: d.logpdf(x, None, u, v), x, np.eye(2), np.eye(3))
     zyg.check_gradient(stats.matrix_normal.entropy, np.eye(2), np.eye(3))
+
+
+def test_the_studentized_range():
+    """Its double integrals take too long for the table of calls."""
+    q = np.array([2.1, 3.4])
+    for method in ("cdf", "sf"):
+        f = getattr(stats.studentized_range, method)
+        np.testing.assert_allclose(zyg.pullback(f, q, 3.0, 5.5)[0], f(q, 3.0, 5.5), rtol=1e-9)
+        zyg.check_gradient(f, q, 3.0, 5.5, order=1)
