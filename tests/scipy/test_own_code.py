@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.base.caches import clear
 from zyg.errors import MissingRuleError
 from zyg.scipy import signal, stats
 from zyg.tools.samples import leaves_apart
@@ -72,3 +73,11 @@ def test_the_studentized_range():
         f = getattr(stats.studentized_range, method)
         np.testing.assert_allclose(zyg.pullback(f, q, 3.0, 5.5)[0], f(q, 3.0, 5.5), rtol=1e-9)
         zyg.check_gradient(f, q, 3.0, 5.5, order=1)
+
+
+def test_what_is_forgotten_is_made_again():
+    """Classes that are copied later have the kinds of those that were copied before."""
+    zyg.gradient(lambda x: stats.crystalball.pdf(x, 1.3, 2.4), 0.3)
+    clear()
+    zyg.gradient(lambda x: stats.halfgennorm.pdf(x, 1.3), 0.3)
+    zyg.gradient(lambda b: np.sum(signal.dstep((b, A, 0.1), n=3)[1][0]), B)

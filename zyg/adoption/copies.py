@@ -42,6 +42,7 @@ class Copies:
         self._package = package
         self._made: dict[int, tuple[Any, Any]] = {}  # id of an original: it, and its copy
         self._spaces: dict[str, _Space] = {}  # by the names of modules
+        self._kinds: dict[Any, Any] = {}
         self.making = threading.RLock()
 
     def of(self, value: Any) -> Any:
@@ -118,12 +119,23 @@ class Copies:
         functions = (FunctionType, staticmethod, classmethod, property)
         if bases == cls.__bases__ and not any(isinstance(v, functions) for v in body.values()):
             return cls
-        made = self._keep(cls, _kind_of(type(cls))(cls.__name__, bases, body))
+        made = self._keep(cls, self._kind_of(type(cls))(cls.__name__, bases, body))
         made.original = cls
         for name, value in body.items():
             if isinstance(value, functions):
                 setattr(made, name, self.of(value))
         return made
+
+    def _kind_of(self, kind: Any) -> Any:
+        """The class of copies of classes: instances of the original are theirs, too."""
+        if kind not in self._kinds:
+
+            def is_instance(cls: Any, x: Any) -> bool:
+                return kind.__instancecheck__(cls, x) or isinstance(x, cls.original)
+
+            bases = (kind, *map(self._kind_of, kind.__bases__ if kind is not type else ()))
+            self._kinds[kind] = type(kind.__name__, bases, {"__instancecheck__": is_instance})
+        return self._kinds[kind]
 
     def instance(self, x: Any) -> Any:
         """A copy of an object, of the copied class."""
@@ -146,17 +158,6 @@ class Copies:
         module = __import__(*args, **kwargs)
         learn()
         return self.of(module)
-
-
-@remembered(16)
-def _kind_of(kind: Any) -> Any:
-    """The class of copies of classes: instances of the original are theirs, too."""
-
-    def is_instance(cls: Any, x: Any) -> bool:
-        return kind.__instancecheck__(cls, x) or isinstance(x, cls.original)
-
-    bases = (kind, *map(_kind_of, kind.__bases__ if kind is not type else ()))
-    return type(kind.__name__, bases, {"__instancecheck__": is_instance})
 
 
 class _Module(ModuleType):
