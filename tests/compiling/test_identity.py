@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zyg
+from zyg.compiler.ir import Call, operations
 from zyg.errors import CompileError
 
 A = np.array([1.5, -2.0, 3.0])
@@ -302,6 +303,29 @@ def test_lists_grow_through_recursion(f):
         got = zyg.compile(f)(4)
     assert got == f(4)
     assert [*map(type, got)] == [*map(type, f(4))]
+
+
+def halved(a, b, levels):
+    def rest(a, b, levels):
+        if levels == 0:
+            return np.exp(a) * (b - a)
+        m = (a + b) / 2
+        return rest(a, m, levels - 1) + rest(m, b, levels - 1)
+
+    return rest(a, b, levels)
+
+
+def whole(a, b):
+    return halved(a, b, 9)
+
+
+def test_a_function_that_calls_itself_twice_is_not_read_in_every_branch():
+    compiled = zyg.compile(whole)
+    with zyg.config(fallback="error"):
+        assert compiled(0.0, 1.0) == whole(0.0, 1.0)
+        zyg.check_gradient(compiled, 0.0, 1.0)
+    program = compiled.call((0.0, 1.0), {}).known.operation.program
+    assert len({op.callee for op in operations(program.body) if isinstance(op, Call)}) < 10
 
 
 def shifted(a):

@@ -87,6 +87,7 @@ class Outlines(Concern):
     def __init__(self, reader: WholeInterpreter) -> None:
         super().__init__(reader)
         self.outlines: dict[Any, Outline] = {}
+        self.endless: set[Any] = set()  # what known ints do not end
 
     def taken_apart(self, x: Any, found: list[Any], shape: list[Any], seen: dict[Ref, int]) -> Made:
         """How a value is made of its numbers; `shape` gets what is alike in alike values."""
@@ -157,9 +158,7 @@ class Outlines(Concern):
             self.taken_apart(arguments, found, shape, {})
             which = key, tuple(shape)
         if which not in self.outlines:
-            alike = [a for a in before if self._is_alike(a, shape, found)]
-            if not any(alike) and len([a for a in before if self._is_alike(a, shape)]) < (
-                _KNOWN_LEVELS):  # fmt: skip
+            if not self._is_endless(key, before, shape, found):
                 return NotImplemented
             self._build(which, own, name, arguments, read)
             try:
@@ -169,6 +168,15 @@ class Outlines(Concern):
                 if self.outlines[which].more or key[1] or _has_closure(arguments):
                     del self.outlines[which]
         return self._called(which, arguments)
+
+    def _is_endless(
+        self, key: Any, before: list[Active], shape: list[Any], found: list[Any]
+    ) -> bool:
+        """Whether known ints do not end the calls that such arguments begin."""
+        alike = [a for a in before if self._is_alike(a, shape)]
+        if len(alike) >= _KNOWN_LEVELS or any(self._is_alike(a, shape, found) for a in alike):
+            self.endless.add(key)
+        return key in self.endless
 
     def _grows(self, key: Any, before: list[Active], count: int) -> bool:
         """Whether the arguments, so many numbers, are more from call to call."""
