@@ -34,7 +34,7 @@ GROUPS = {
     "imports": ("imports", "adopt"),
     "ease": ("optimizers",),
 }
-PEERS = ("torch", "autograd", "jax", "optax")
+PEERS = ("torch", "autograd", "jax", "optax", "numba")
 
 
 def main() -> int:

@@ -10,7 +10,6 @@ import statistics
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numba
 import numpy as np
 
 import zyg
@@ -77,7 +76,7 @@ def case(peers: Peers, name: str, given: tuple[Any, ...]) -> Case:
         "zyg": lambda: zyg.value_and_gradient(compiled, *given),
         VALUE: lambda: _nothing(compiled(*given)),
     }
-    if name != "tree_network":  # numba has no functions that call themselves from inside
+    if (numba := peers.get("numba")) and name != "tree_network":  # no calls of itself
         jitted = numba.njit(function)
         programs[NJIT] = lambda: _nothing(jitted(*given))
     if written := by_hand.get(name):
