@@ -27,14 +27,17 @@ from zyg.verbs.implicit import implicit, solution
 from zyg.verbs.jacobians import jacobian
 
 
-def _solution(held, residual_of, x, tolerance=np.inf):
+_NEAR = 1e-2  # by how much of its size a Newton step may move a solution
+
+
+def _solution(held, residual_of, x):
     """`x`, which the solver has found exact enough: where residual_of(f) is 0, f as it is held."""
 
     def begin():
         make = held.again()
         return lambda x, *values: residual_of(make(values))(x)
 
-    return solution(begin, stop_gradient(x), held.leaves, tolerance)
+    return solution(begin, stop_gradient(x), held.leaves, _NEAR)
 
 
 # What is 0 at the solution: of (f, the options of the solver), a function of x
@@ -65,10 +68,11 @@ def _slope(f, given):
 
     def slope(x):
         g, place = _gradient(value, x), strip(x)
-        below, above = place <= low + near, place >= high - near
-        if np.any(near):  # where a search has come so near to an end, and f falls towards it
-            below, above = below & (strip(g) > 0), above & (strip(g) < 0)
-        return np.where(below | above, x - place, g)[()]
+        edge = np.where(place <= low + near, low, np.where(place >= high - near, high, place))[()]
+        # A search may end beside a bound: it holds x if f falls towards it at the bound, too.
+        down = strip(g if np.all(edge == place) else _gradient(value, edge))
+        held = ((edge == low) & (down >= 0)) | ((edge == high) & (down <= 0))
+        return np.where(held, x - place, g)[()]
 
     return slope
 
@@ -147,6 +151,7 @@ def _ends(bounds):
 
 
 _EPSILON = np.sqrt(np.finfo(float).eps)
+_BESIDE = 1e-3  # how near to a bound a search in several variables comes, of 1 or of the width
 _SEARCHED = 1e-5  # how near to an end a search in an interval comes, if nothing else is said
 
 
@@ -163,10 +168,12 @@ def _limits(given):
     else:
         rows = [(-np.inf if a is None else a, np.inf if b is None else b) for a, b in plain(bounds)]
         low, high = np.transpose(rows)
+    width = np.where(np.isfinite(high - low), high - low, 1.0)
+    near = _BESIDE * np.minimum(width, 1.0)
     if "len_tol" not in given:
-        return low, high, 0.0
+        return low, high, near
     size = max(given["len_tol"], given["vol_tol"] ** (1 / np.size(low)))  # of the last boxes
-    return low, high, 4 * size * (high - low)
+    return low, high, np.maximum(near, 4 * size * (high - low))
 
 
 def _still(name, rest):
@@ -214,11 +221,10 @@ def _with_keywords(function, keywords):
     return (lambda *x, **_: function(*x, **keywords)) if keywords else function
 
 
-def _solver(function, residual_of, value_place=None, tolerance=np.inf):
+def _solver(function, residual_of, value_place=None):
     """The rule of a solver, ``function(f, x0, ..., args=...)``.
 
-    The value of f is at `value_place` of what it returns in a tuple. A Newton step may move the
-    solution by `tolerance`.
+    The value of f is at `value_place` of what it returns in a tuple.
     """
     signature = inspect.signature(function)
     takes_args = "args" in signature.parameters
@@ -243,7 +249,7 @@ def _solver(function, residual_of, value_place=None, tolerance=np.inf):
             moving=slice(1),
         )
         residual_of_f = functools.partial(residual_of, given=given)
-        solved = functools.partial(_solution, held, residual_of_f, tolerance=tolerance)
+        solved = functools.partial(_solution, held, residual_of_f)
 
         def value(x):
             y = with_keywords(x, *args)
@@ -273,10 +279,9 @@ for _function in (
 ):  # fmt: skip
     _solver(_function, _named_slope(f"scipy.optimize.{_function.__name__}"), 1)
 _solver(scipy.optimize.fmin_tnc, _named_slope("scipy.optimize.fmin_tnc"))
-_NEAR = 1e-2  # of what ends a search before it is exact
-_solver(scipy.optimize.direct, _named_slope("scipy.optimize.direct"), tolerance=_NEAR)
-_solver(scipy.optimize.brute, _grid_slope, tolerance=_NEAR)
-_solver(scipy.optimize.fmin_cobyla, _cobyla_slope, tolerance=_NEAR)
+_solver(scipy.optimize.direct, _named_slope("scipy.optimize.direct"))
+_solver(scipy.optimize.brute, _grid_slope)
+_solver(scipy.optimize.fmin_cobyla, _cobyla_slope)
 for _function in (
     scipy.optimize.broyden1, scipy.optimize.broyden2, scipy.optimize.anderson,
     scipy.optimize.linearmixing, scipy.optimize.diagbroyden, scipy.optimize.excitingmixing,
@@ -406,7 +411,7 @@ def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, **opti
     def slope(p, *values):
         return _squares_slope(errors_of(held.again()(values)), bounds)(p)
 
-    p = implicit(slope, best, *held.leaves, tolerance=np.inf)
+    p = implicit(slope, best, *held.leaves, tolerance=_NEAR)
     errors = errors_of(f)
     (slopes,) = jacobian(errors, p)
     covariance = np.linalg.inv(np.matmul(np.transpose(slopes), slopes))
