@@ -19,13 +19,13 @@ from zyg.functions.kit import (
     with_value,
 )
 from zyg.scipy._closures import as_tuple, plain, refuse
+from zyg.scipy._estimates import as_estimates
 from zyg.scipy._namespace import dispatching
 from zyg.scipy._valued import valued
 from zyg.verbs.gradients import pullback, stop_gradient
 from zyg.verbs.held import Held
 from zyg.verbs.implicit import implicit, solution
 from zyg.verbs.jacobians import jacobian
-
 
 _NEAR = 1e-2  # by how much of its size a Newton step may move a solution
 
@@ -46,8 +46,10 @@ def _solution(held, residual_of, x):
 def _value(f, given):
     """The values of f, as SciPy takes them: a number or a list for a vector of its length."""
 
+    several = _gives_gradient(given)
+
     def value(x):
-        y = f(x)
+        y = f(x)[0] if several else f(x)
         vector = np.ravel(np.stack(y) if isinstance(y, (list, tuple)) else y)
         return np.reshape(vector, np.shape(x)) if np.size(vector) == np.size(x) else y
 
@@ -102,7 +104,7 @@ def _named_slope(name):
 
 def _gives_gradient(given):
     by_itself = "approx_grad" in given and given["fprime"] is None and not given["approx_grad"]
-    return by_itself or given.get("jac") is True
+    return by_itself or any(given.get(name) is True for name in ("jac", "fprime", "fprime2"))
 
 
 def _grid_slope(f, given):
@@ -198,22 +200,37 @@ def _with_derivatives(result, solved, value, value_place):
         x, *others = solved(result[0]), *result[1:]
         if value_place is not None:
             others[value_place - 1] = value(x)
-        return x, *others
+        return x, *(_of_result(part, solved, value) for part in others)
+    return _of_result(result, solved, value) if isinstance(result, dict) else solved(result)
+
+
+def _of_result(result, solved, value):
+    """The same of SciPy's OptimizeResult; of anything else, an estimate."""
     if not isinstance(result, dict):
-        return solved(result)
-    name = "root" if "root" in result else "x"  # of SciPy's OptimizeResult
-    if result[name] is None:  # nothing was found
+        return result if watched_leaves(result) else _estimates(result)
+    x, others = result.get("root", result.get("x")), result.get("xl", ())
+    _estimates(result)
+    if x is None:  # nothing was found
         return result
-    result[name] = x = solved(result[name])
+    result["root" if "root" in result else "x"] = x = solved(x)
     if "fun" in result:
         result["fun"] = value(x)
-    if len(result.get("xl", ())):  # further minima
-        places = [solved(x) for x in result["xl"]]
+    if "cost" in result:
+        result["cost"] = 0.5 * np.sum(np.square(result["fun"]))
+    if len(others):  # further minima
+        places = [solved(x) for x in others]
         result["xl"], result["funl"] = np.stack(places), np.stack([value(x) for x in places])
     best = result.get("lowest_optimization_result")
     if best is not None:
         best.x, best.fun = x, result["fun"]
     return result
+
+
+_estimates = functools.partial(
+    as_estimates,
+    name="a solver of scipy.optimize",
+    instead="compute with x, as in zyg.gradient(f, x) or zyg.jacobian(f, x)",
+)
 
 
 def _with_keywords(function, keywords):
@@ -255,6 +272,8 @@ def _solver(function, residual_of, value_place=None):
             y = with_keywords(x, *args)
             return y[0] if _gives_gradient(given) else y
 
+        if not held.leaves:
+            return result
         return _with_derivatives(result, solved, value, value_place)
 
     composed(function)(solve)
@@ -393,6 +412,7 @@ def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, **opti
     if np.ndim(0.0 if sigma is None else sigma) > 1 or options.get("full_output"):
         why = "its rule covers only the parameters and their covariance, for independent errors."
         refuse("scipy.optimize.curve_fit", "a matrix sigma, or full_output,", why)
+    _still("scipy.optimize.curve_fit", options)
     xdata = as_array(xdata) if isinstance(xdata, (list, tuple)) else xdata  # as SciPy gives it to f
     given, rest = plain(((xdata, ydata, p0, sigma, absolute_sigma), options))
     ydata = as_array(ydata)
@@ -417,5 +437,8 @@ def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, **opti
     covariance = np.linalg.inv(np.matmul(np.transpose(slopes), slopes))
     if not absolute_sigma:
         squares = np.square(errors(p))
-        covariance = covariance * (np.sum(squares) / (np.size(squares) - np.size(p)))
+        further = np.size(squares) - np.size(p)
+        if further <= 0:
+            return p, np.full(np.shape(covariance), np.inf)
+        covariance = covariance * (np.sum(squares) / further)
     return p, covariance
