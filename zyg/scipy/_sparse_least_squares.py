@@ -20,7 +20,6 @@ from zyg.scipy._sparse_rules import Pattern, Sparse, solution
 from zyg.scipy._sparse_solvers import plain_matrix, regular_solve, system, written_for
 from zyg.scipy._valued import unknown
 
-
 _NEAR = 1e-2  # how near to the solution a solver has to come, of its size
 
 
