@@ -323,3 +323,11 @@ def test_as_many_points_as_parameters_leave_the_covariance_open():
 
     (_, covariance), _ = zyg.pullback(fit, np.array([1.0, 3.0]))
     assert np.all(np.isinf(covariance))
+
+
+def test_many_roots_of_newtons_method_keep_their_names():
+    def roots(a):
+        found = optimize.newton(lambda x: x * x - a, np.array([1.0, 2.0]), full_output=True)
+        return found.root[np.asarray(found.converged)]
+
+    np.testing.assert_allclose(zyg.jacobian(roots, 2.0)[0], 0.5 / math.sqrt(2.0), rtol=1e-8)

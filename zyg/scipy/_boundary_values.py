@@ -18,6 +18,7 @@ from zyg.verbs.held import Held
 from zyg.verbs.implicit import solution
 
 _NAME = "scipy.integrate.solve_bvp"
+_NEAR = 1e-3  # by how much of its size a Newton step may move a solution
 
 
 class _Collocation:
@@ -88,7 +89,7 @@ def _watched(found, both, held, x):
         return lambda z, mesh, *values: _Collocation(make(values), mesh, n)(z)
 
     z = np.concatenate([np.ravel(found.y), np.zeros(0) if found.p is None else found.p])
-    z = solution(begin, z, (mesh, *held.leaves))
+    z = solution(begin, z, (mesh, *held.leaves), _NEAR)
     problem = _Collocation(both, mesh, n)
     y, p = problem.parts(z)
     slopes = with_value(problem.rates(mesh, y, p), (found.yp,))

@@ -200,7 +200,8 @@ def _with_derivatives(result, solved, value, value_place):
         x, *others = solved(result[0]), *result[1:]
         if value_place is not None:
             others[value_place - 1] = value(x)
-        return x, *(_of_result(part, solved, value) for part in others)
+        parts = x, *(_of_result(part, solved, value) for part in others)
+        return type(result)(*parts) if hasattr(result, "_fields") else parts
     return _of_result(result, solved, value) if isinstance(result, dict) else solved(result)
 
 
