@@ -260,9 +260,9 @@ def _summed(f, a, b, args, level):
 
 def _settled(f, a, b, args, level):
     """The same, at a level at which half as many places give it, too: slopes are rougher."""
-    plainly = plain((f, a, b, args))
+    plainly = functools.partial(_summed, plain(f), strip(a), strip(b), [*map(strip, args)])
     for fine in range(level, level + 3):
-        x, y = (_summed(*plainly, n) for n in (fine - 1, fine))
+        x, y = plainly(fine - 1), plainly(fine)
         if np.all(np.abs(y - x) <= _SMOOTH * np.max(np.abs(y), initial=0.0) + _TINY):
             return _summed(f, a, b, args, fine)
     raise ConvergenceError(

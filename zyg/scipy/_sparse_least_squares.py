@@ -17,10 +17,16 @@ from zyg.scipy._closures import plain
 from zyg.scipy._estimates import Estimate
 from zyg.scipy._namespace import rule_for
 from zyg.scipy._sparse_rules import Pattern, Sparse, solution
-from zyg.scipy._sparse_solvers import plain_matrix, regular_solve, system, written_for
+from zyg.scipy._sparse_solvers import (
+    demand_near,
+    plain_matrix,
+    regular_solve,
+    system,
+    written_for,
+)
 from zyg.scipy._valued import unknown
 
-_NEAR = 1e-2  # how near to the solution a solver has to come, of its size
+_TIGHT = 1e-6  # the largest tolerance for derivatives
 
 
 def _least(b, operator, run, turned=False):
@@ -76,15 +82,6 @@ def _refuse(name):
     )
 
 
-def _demand_near(name, x, found):
-    if not np.linalg.norm(found - x) <= _NEAR * np.linalg.norm(found):
-        raise ConvergenceError(
-            f"{name} has ended far from the solution of the least squares problem.",
-            "the derivative is that of the solution.",
-            "pass smaller atol= and btol=.",
-        )
-
-
 def _solver(function, fields):
     """A function whose result is x, a reason to stop, a count, and what it says of them."""
     name = f"scipy.sparse.linalg.{function.__name__}"
@@ -110,11 +107,12 @@ def _solver(function, fields):
             a = system(function.__name__, A, None)
             rest = b if x0 is None else b - a @ x0
             y = _exactly(name, a, rest, damp)
-            _demand_near(name, strip(y) + (0.0 if x0 is None else start), first[0])
         else:
             operator = theirs.aslinearoperator(A)
             rest = b if x0 is None else b - applied(x0, operator)
-            y = least(rest, operator, lambda op, r: run(op, r, strip(damp), options)[0])
+            tight = options | {k: min(options[k], _TIGHT) for k in ("atol", "btol")}
+            y = least(rest, operator, lambda op, r: run(op, r, strip(damp), tight)[0])
+        demand_near(name, strip(y) + (0.0 if x0 is None else start), first[0], "atol= and btol=")
         x = with_value(y if x0 is None else x0 + y, (first[0],))
         said = (
             Estimate(v, name, instead) if isinstance(v, numbers.Real) else v
