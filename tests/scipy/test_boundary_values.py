@@ -99,6 +99,7 @@ def test_lists_and_args_of_the_kind_that_scipy_takes():
     [
         (lambda c: hanging(c, S=np.eye(2)).y, MissingRuleError, "with S"),
         (lambda c: hanging(c, tol=1e-9, max_nodes=6).y, ConvergenceError, "max"),
+        (lambda c: np.max(hanging(c).rms_residuals), MissingRuleError, "norms and estimates"),
     ],
 )
 def test_what_has_no_derivative_says_so(f, error, text):

@@ -10,6 +10,7 @@ import scipy.integrate
 from zyg.errors import ConvergenceError
 from zyg.functions.kit import as_array, is_watched, strip, watched_leaves, with_value
 from zyg.scipy._closures import plain, refuse
+from zyg.scipy._estimates import Estimate
 from zyg.scipy._interpolate_classes import CLASSES
 from zyg.scipy._interpolate_data import hermite_cubics
 from zyg.scipy._interpolate_splines import Polynomials as Polynomials
@@ -98,4 +99,5 @@ def _watched(found, both, held, x):
     found.sol = CLASSES["PPoly"].of(found.sol).with_kept(c, mesh)
     found.x, found.y, found.yp = with_value(mesh, (found.x,)), y, slopes
     found.p = p[0] if p else None
+    found.rms_residuals = Estimate(found.rms_residuals, _NAME, "compute with y, or with sol")
     return found

@@ -16,8 +16,8 @@ class Estimate:
     def refuse(self, *others, **options):
         """The error of what computes with it."""
         raise MissingRuleError(
-            f"{self.name} gives norms and estimates along with x, which carry no derivative here.",
-            "they are of the steps of an iteration; only x has a rule.",
+            f"{self.name} gives norms and estimates besides, which carry no derivative here.",
+            "they are of the steps of an iteration; only the result has a rule.",
             f"{self._instead}; .value is the plain one.",
         )
 

@@ -7,17 +7,16 @@ import numpy as np
 import scipy.optimize
 
 from zyg.errors import AdjointError, unknown_call
-from zyg.functions.kit import as_array, cast, strip, with_value
+from zyg.functions.kit import as_array, strip, with_value
 from zyg.scipy._closures import plain, refuse
-from zyg.scipy._valued import by_names
+from zyg.scipy._valued import by_names, real_and_wide
 
 _NEAR = 1e-4  # how near SciPy's solution is to that of the equations that hold there
 _ROUNDING = 1e-9
 
 
 def _real(x):
-    """In 64 bits, of real parts, as SciPy computes with it."""
-    return cast(as_array(x.toarray() if hasattr(x, "toarray") else x), np.dtype(float))
+    return real_and_wide(x.toarray() if hasattr(x, "toarray") else x)
 
 
 def _as_solved(name, formula, x):

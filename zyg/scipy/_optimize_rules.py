@@ -8,7 +8,6 @@ import scipy.optimize
 
 from zyg.functions.kit import (
     as_array,
-    cast,
     composed,
     dropins,
     is_complex,
@@ -21,7 +20,7 @@ from zyg.functions.kit import (
 from zyg.scipy._closures import as_tuple, plain, refuse
 from zyg.scipy._estimates import as_estimates
 from zyg.scipy._namespace import dispatching
-from zyg.scipy._valued import valued
+from zyg.scipy._valued import real_and_wide, valued
 from zyg.verbs.gradients import pullback, stop_gradient
 from zyg.verbs.held import Held
 from zyg.verbs.implicit import implicit, solution
@@ -320,16 +319,11 @@ def _leastsq_slope(f, given):
 _solver(scipy.optimize.leastsq, _leastsq_slope)
 
 
-def _real(x):
-    """In 64 bits, of real parts, as SciPy computes with it."""
-    return cast(np.atleast_1d(as_array(x)), np.dtype(float))
-
-
 @composed(scipy.optimize.nnls)
 def nnls(A, b, **options):
     """By the normal equations of the columns that are not held at 0."""
     x, distance = scipy.optimize.nnls(strip(A), strip(b), **plain(options))
-    a, b, free = _real(A), _real(b), x > 0
+    a, b, free = real_and_wide(A), real_and_wide(b), x > 0
     part = np.linalg.lstsq(a[:, free], b)[0]
     places = np.eye(len(x))[:, free]
     solution = with_value(np.matmul(places, part), (x,))
@@ -343,8 +337,8 @@ def isotonic_regression(y, *, weights=None, increasing=True):
     found = scipy.optimize.isotonic_regression(
         strip(y), weights=strip(weights), increasing=increasing
     )
-    y = _real(y)
-    weights = np.ones(np.shape(y)) if weights is None else _real(weights)
+    y = real_and_wide(y)
+    weights = np.ones(np.shape(y)) if weights is None else real_and_wide(weights)
     block = np.repeat(np.arange(len(found.blocks) - 1), np.diff(found.blocks))
     member = np.equal.outer(np.arange(len(found.blocks) - 1), block) * 1.0
     sums = np.matmul(member, weights)
@@ -368,7 +362,7 @@ def approx_fprime(xk, f, epsilon=_EPSILON, *args):
     x, start = as_array(xk), f(xk, *args)
     if is_complex(x) or np.ndim(start) > 1 or np.ndim(x) > 1:
         raised(scipy.optimize.approx_fprime, x, lambda *_: strip(start), epsilon)
-    x, start = _real(x), np.reshape(as_array(start), -1)
+    x, start = np.atleast_1d(real_and_wide(x)), np.reshape(as_array(start), -1)
     least = _EPSILON * np.where(strip(x) >= 0, 1.0, -1.0) * np.maximum(1.0, np.abs(strip(x)))
     moved = x + np.where(strip(x + epsilon) == strip(x), least, epsilon)
     units = np.eye(len(x), dtype=bool)
